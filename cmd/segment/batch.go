@@ -8,8 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"mrprism/internal/app/command"
+	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/data/imageio"
 	"mrprism/weights"
@@ -20,26 +22,35 @@ type batch struct {
 	session     command.Session
 	weightsName string // as given
 	options     segment.Options
-	slice       int // of the files, from 1; 0: as imageio.DecodeSlice chooses
+	formats     []export.Format
+	identity    bool      // a DICOM SEG keeps the patient's
+	day         time.Time // of the run
+	slice       int       // of the files, from 1; 0: as imageio.DecodeSlice chooses
 	stdout      io.Writer
 	progress    *command.Progress
+	journal     *journal // of -csv; nil without
 }
 
 // run segments all items. It names an image that fails and goes on with the next.
-func (b *batch) run(ctx context.Context, items []item) error {
+func (b *batch) run(ctx context.Context, items []item) (err error) {
 	failed := 0
+	defer func() { err = errors.Join(err, b.journal.write()) }()
 	for _, it := range items {
 		b.progress.Begin()
-		line, err := b.one(ctx, it)
+		result, err := b.one(ctx, it)
 		b.progress.Clear()
-		switch {
-		case ctx.Err() != nil && err != nil:
+		if ctx.Err() != nil && err != nil {
 			return err
+		}
+		if err := b.note(it, result, err); err != nil {
+			return err
+		}
+		switch {
 		case err != nil:
 			failed++
 			b.progress.Note(program, err.Error())
 		default:
-			fmt.Fprintln(b.stdout, line)
+			fmt.Fprintln(b.stdout, describe(it, result))
 		}
 	}
 	switch {
@@ -51,16 +62,21 @@ func (b *batch) run(ctx context.Context, items []item) error {
 	return command.Exit(command.Failed)
 }
 
-// one segments one image, writes its files and returns a line about it. Errors name the image.
-func (b *batch) one(ctx context.Context, it item) (string, error) {
+// one segments one image and writes its files. Errors name the image.
+func (b *batch) one(ctx context.Context, it item) (*segment.Result, error) {
 	b.progress.Show("%s: reading", it.image)
 	img, err := command.ReadSlice(it.image, b.slice)
 	if err != nil {
-		return "", err
+		return nil, err
+	}
+	for _, f := range b.formats {
+		if err := f.Check(img); err != nil {
+			return nil, fmt.Errorf("%s: -format %s: %w", it.image, f.Name, err)
+		}
 	}
 	given, err := evidence(it.marks, img)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	result, err := b.segment(ctx, it.image, img, given)
 	if err == nil {
@@ -68,9 +84,9 @@ func (b *batch) one(ctx context.Context, it item) (string, error) {
 		err = b.write(ctx, it, result)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", it.image, err)
+		return nil, fmt.Errorf("%s: %w", it.image, err)
 	}
-	return describe(it, result), nil
+	return result, nil
 }
 
 func (b *batch) segment(ctx context.Context, name string, img *imageio.Image, given []segment.Evidence) (result *segment.Result, err error) {
@@ -116,17 +132,32 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 		}
 		return err
 	}
-	for c := range r.Classes {
-		maps, paths := [][]float32{r.Probability(c)}, []string{it.masks[c]}
-		for m := range r.Raters {
-			maps, paths = append(maps, r.Rater(m, c)), append(paths, it.raters[m][c])
+	for i, by := range readers(b.session.Model.Metadata, len(it.marks) > 0) {
+		var maps [][]float32
+		for c := range r.Classes {
+			switch {
+			case i == 0:
+				maps = append(maps, r.Probability(c))
+			case i <= len(r.Raters):
+				maps = append(maps, r.Rater(i-1, c))
+			default:
+				maps = append(maps, r.Others(c))
+			}
 		}
-		if len(it.marks) > 0 {
-			maps, paths = append(maps, r.Others(c)), append(paths, it.others[c])
+		structures, err := export.Structures(r.Width, r.Height, r.Classes, maps)
+		if err != nil {
+			return err
 		}
-		for i, path := range paths {
-			data, err := imageio.EncodeProbability(r.Width, r.Height, maps[i])
-			if err := stage(path, data, err); err != nil {
+		for _, f := range it.files {
+			if f.reader != i {
+				continue
+			}
+			d := export.Drawing{Picture: &r.Picture, By: by.by, Structures: structures, Model: b.session.Model, Day: b.day, Identity: b.identity}
+			if f.class >= 0 {
+				d.Structures = structures[f.class:][:1]
+			}
+			data, err := f.format.Write(&d)
+			if err := stage(f.path, data, err); err != nil {
 				return err
 			}
 		}

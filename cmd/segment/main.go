@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"mrprism/internal/app/command"
+	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/data/roi"
 	"mrprism/model"
@@ -16,9 +20,9 @@ import (
 
 const program = "segment"
 
-const intro = `segment - calibrated masks of photographs and scans
+var intro = `segment - calibrated masks of photographs and scans
 
-usage: segment -weights NAME|FILE -out DIR [flags] IMAGE...
+usage: segment -weights NAME|FILE -out DIR [flags] IMAGE|FOLDER...
 
 segment computes, for each image, how probable each structure is at each pixel. It reads PNG, JPEG, TIFF,
 BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). It writes
@@ -27,18 +31,30 @@ BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). It writes
                               M experts would
   DIR/STEM_CLASS_others.png   with -evidence: what the raters would mark on the mean who have not marked
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
-STEM is the file name of the image without its extension.
+STEM is the file name of the image without its extension. -format writes other files in place of the PNGs, or beside them:
+` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format. A DICOM SEG refers to its source by
+UIDs, and names neither patient nor study unless -identity is given.
   segment -weights fundus -out masks photo.jpg             one photograph
+A folder stands for the images in it, by the extension of their names or as DICOM; folders inside it are left alone.
+
+With -csv segment also writes a table for spreadsheets: a line an image, with the figures below and the date, the
+program's version, the weights' SHA-256, the doubts and, for an image that failed, the error. The file is whole at any
+time. After Ctrl-C, or to add images, -resume goes on: images stay as they are whose line has the same weights and
+options, and whose files exist.
+  segment -weights fundus -out masks -csv all.csv photos/              then again, with -resume
 
 segment prints a line for each image. For each structure it has these figures, which "measurements" in the JSON has too:
-  area           pixels of the mask; in the JSON also "share" of the image, and "height", the most pixels in a column
+  area           pixels of the mask; in the JSON also "share" of the image, "height", the most pixels in a column, "width",
+                 the most in a row, and "pieces", the number of parts
   experts        "low" to "high": the smallest and the largest area among the mask and the raters' or levels' masks. This
                  is no confidence interval: the raters' maps are coarser than the mask, and all may be larger, or smaller
   90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
                  images. It need not hold for a doubted result. Some weights have none
   disagreement   pixels about which two raters are expected to disagree (JSON only)
 For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup. Without
-a disc there is no "verticalRatio".
+a disc there is no "verticalRatio". The JSON also has "horizontalRatio", and "rim": how wide the rim between cup and disc
+is, in pixels, at the twelve hours of a clock face, from twelve o'clock on. "spacing" is the size of a pixel in mm, across
+and down, where a DICOM or NIfTI file says it.
 
 The JSON also says how far to trust the result:
   found          false: the program found nothing. All masks are 0, and the line says, for example, "no disc found"
@@ -63,6 +79,7 @@ Shipped weights:
 const examples = `
 examples:
   segment -weights fundus -out masks photos/*.jpg                      a failed image does not stop the others
+  segment -weights fundus -out masks -csv all.csv -resume photos/      the images of a folder that all.csv does not have
   segment -weights fundus -roi 812,640,420 -out masks p.png            the square from x 812, y 640 with a side of 420 pixels
   segment -weights my.safetensors -device processor -out masks p.png   your own weights, on the CPU
 
@@ -78,17 +95,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var precision *model.Precision
 	var device command.Device
 	var options segment.Options
-	var out string
+	var out, table string
 	var slice int
+	var resume, identity bool
 	var marks []mark
+	formats := export.Formats[:1]
 	flags := command.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
 		weightsName = command.WeightsFlag(f)
 		f.StringVar(&out, "out", "", "`DIR` for the results, which is made if missing (required)")
+		f.StringVar(&table, "csv", "", "also write a table, `FILE`.csv, with a line an image")
+		f.BoolVar(&resume, "resume", false, "go on with the table of -csv: leave out images that it has, with the same weights and options")
 		f.StringVar(&options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
 		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
 		f.IntVar(&slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
+		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+export.Formats[0].Name+"): "+export.Names(), func(text string) (err error) {
+			formats, err = export.Parse(text)
+			return err
+		})
+		f.BoolVar(&identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study")
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
 			marks = append(marks, m)
@@ -97,14 +123,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
 	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
-	return p.Run(ctx, flags, args, func(images []string) error {
+	return p.Run(ctx, flags, args, func(named []string) error {
 		switch {
 		case *weightsName == "":
 			return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 		case out == "":
 			return command.Wrong("where to? give -out DIR")
-		case len(images) == 0:
-			return command.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI)")
+		case len(named) == 0:
+			return command.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
+		case table != "" && filepath.Ext(table) != ".csv":
+			return command.Wrong("-csv %s: name a file that ends in .csv", table)
+		case resume && table == "":
+			return command.Wrong("-resume goes on with a table: name it with -csv")
 		case slice < 0 || flags.Given()["slice"] && slice == 0:
 			return command.Wrong("-slice %d: slices count from 1", slice)
 		case options.Recurrences < 0 || options.Recurrences > segment.MaxRecurrences:
@@ -115,6 +145,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		if err := device.Check(); err != nil {
 			return err
+		}
+		images, others, err := imagesOf(named, out)
+		if err != nil {
+			return command.Wrong("%w", err)
 		}
 		model, err := command.Weights(*weightsName)
 		if err == nil {
@@ -129,20 +163,38 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if !flags.Given()["recurrences"] {
 			options.Recurrences = segment.Trained
 		}
-		plan, err := plan(out, images, marks, model.Metadata)
+		plan, err := plan(out, images, marks, model.Metadata, formats)
 		if err != nil {
 			return command.Wrong("%w", err)
 		}
-		progress := command.NewProgress(stderr, len(images))
-		note := func(text string) { progress.Note(program, text) }
 		b := &batch{
-			session:     command.Session{Model: model, Precision: *precision, Open: device.Open, Note: note},
-			weightsName: *weightsName, options: options, slice: slice, stdout: stdout, progress: progress,
+			session: command.Session{Model: model, Precision: *precision, Open: device.Open}, weightsName: *weightsName, options: options,
+			formats: formats, identity: identity, day: time.Now(),
+			slice: slice, stdout: stdout,
+		}
+		all := len(plan)
+		if table != "" {
+			if b.journal, err = b.open(table, out, resume); err != nil {
+				return err
+			}
+			plan = slices.DeleteFunc(plan, b.done)
+		}
+		b.progress = command.NewProgress(stderr, len(plan))
+		note := func(text string) { b.progress.Note(program, text) }
+		b.session.Note = note
+		if others > 0 {
+			note(fmt.Sprintf("%d files of the folders are no images and were left out", others))
+		}
+		if done := all - len(plan); done > 0 {
+			note(fmt.Sprintf("%d of %d images are in %s already", done, all, table))
+		}
+		if len(plan) == 0 {
+			return nil
 		}
 		defer b.session.Close()
-		progress.Show("preparing the network")
+		b.progress.Show("preparing the network")
 		err = b.session.Ready(ctx)
-		progress.Clear()
+		b.progress.Clear()
 		if err != nil {
 			return fmt.Errorf("-weights %s: %w", *weightsName, err)
 		}
@@ -152,3 +204,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return b.run(ctx, plan)
 	})
 }
+
+// formatsHelp lists the formats for the help.
+var formatsHelp = func() (text string) {
+	for _, f := range export.Formats {
+		name := "STEM_CLASS" + f.Ending
+		if f.Whole {
+			name = "STEM" + f.Ending
+		}
+		text += fmt.Sprintf("  %-21s%-29s%s\n", f.Name, name, f.About)
+	}
+	return text
+}()

@@ -8,30 +8,59 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/export"
 	"mrprism/weights"
 )
 
-// item is one image with the paths of its output files.
+// item is one image with its output files.
 type item struct {
 	image   string
 	marks   []mark
-	masks   []string   // (K)
-	raters  [][]string // (M, K)
-	others  []string   // (K) with -evidence, otherwise none
+	files   []file
 	summary string
 }
 
+// file is an output file: what one reader says of a structure, or of all, in a format.
+type file struct {
+	path   string
+	format export.Format
+	reader int // an index of readers
+	class  int // −1: all
+}
+
+// reader is who a map is of.
+type reader struct {
+	suffix string // in file names
+	by     string // in files
+}
+
+// readers are the consensus, the model's raters or levels and, with marks, the others.
+func readers(about weights.Metadata, marks bool) []reader {
+	all := []reader{{"", export.Consensus}}
+	for m, name := range about.Raters {
+		by := "guess of " + name
+		if about.Labels == weights.LabelsAgreementLevels {
+			by = fmt.Sprintf("at least %d of %d experts", m+1, len(about.Raters))
+		}
+		all = append(all, reader{fmt.Sprintf("_rater%d", m+1), by})
+	}
+	if marks {
+		all = append(all, reader{"_others", "guess of those who have not marked"})
+	}
+	return all
+}
+
 func (i item) outputs() []string {
-	all := slices.Concat([]string{i.summary}, i.masks, i.others)
-	for _, paths := range i.raters {
-		all = append(all, paths...)
+	all := []string{i.summary}
+	for _, f := range i.files {
+		all = append(all, f.path)
 	}
 	return all
 }
 
 // plan names all output files. It returns an error if two images have the same output file, or if
 // an output file is one of the images or marks.
-func plan(dir string, images []string, marks []mark, about weights.Metadata) ([]item, error) {
+func plan(dir string, images []string, marks []mark, about weights.Metadata, formats []export.Format) ([]item, error) {
 	var items []item
 	by := map[string]string{} // image by folded output
 	for _, image := range images {
@@ -45,18 +74,16 @@ func plan(dir string, images []string, marks []mark, about weights.Metadata) ([]
 		}
 		path := func(rest string) string { return filepath.Join(dir, stem+rest) }
 		it := item{image: image, marks: marks, summary: path(".json")}
-		for _, class := range about.Classes {
-			it.masks = append(it.masks, path("_"+class+".png"))
-			if len(marks) > 0 {
-				it.others = append(it.others, path("_"+class+"_others.png"))
+		for i, r := range readers(about, len(marks) > 0) {
+			for _, f := range formats {
+				if f.Whole {
+					it.files = append(it.files, file{path(r.suffix + f.Ending), f, i, -1})
+					continue
+				}
+				for c, class := range about.Classes {
+					it.files = append(it.files, file{path("_" + class + r.suffix + f.Ending), f, i, c})
+				}
 			}
-		}
-		for m := range about.Raters {
-			var paths []string
-			for _, class := range about.Classes {
-				paths = append(paths, path(fmt.Sprintf("_%s_rater%d.png", class, m+1)))
-			}
-			it.raters = append(it.raters, paths)
 		}
 		for _, output := range it.outputs() {
 			other, named := by[folded(output)]

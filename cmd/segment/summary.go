@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/trust"
 	"mrprism/internal/data/imageio"
@@ -45,23 +46,41 @@ type origin struct {
 	Ours   bool   `json:"shipped"`
 }
 
-// files are the names of the maps in the summary's folder: by class, by class and rater, and with
-// -evidence the maps of the raters who have not marked, by class.
+// files are the names of the files in the summary's folder: the PNGs of probabilities by class, by
+// class and rater, and with -evidence of the raters who have not marked, by class; and all files.
 type files struct {
-	Probability map[string]string   `json:"probability"`
-	Raters      map[string][]string `json:"raters"`
+	Probability map[string]string   `json:"probability,omitempty"`
+	Raters      map[string][]string `json:"raters,omitempty"`
 	Others      map[string]string   `json:"others,omitempty"`
+	All         []saved             `json:"all"`
+}
+
+// saved is one file.
+type saved struct {
+	File      string `json:"file"`
+	Format    string `json:"format"`
+	By        string `json:"by"`
+	Structure string `json:"structure,omitempty"` // of all, if left out
 }
 
 func (b *batch) summary(it item, r *segment.Result) summary {
-	f := files{map[string]string{}, map[string][]string{}, map[string]string{}}
-	for c, class := range r.Classes {
-		f.Probability[class] = filepath.Base(it.masks[c])
-		for m := range r.Raters {
-			f.Raters[class] = append(f.Raters[class], filepath.Base(it.raters[m][c]))
+	f := files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}}
+	by := readers(b.session.Model.Metadata, len(it.marks) > 0)
+	for _, out := range it.files {
+		name := filepath.Base(out.path)
+		one := saved{File: name, Format: out.format.Name, By: by[out.reader].by}
+		if out.class >= 0 {
+			one.Structure = r.Classes[out.class]
 		}
-		if len(it.marks) > 0 {
-			f.Others[class] = filepath.Base(it.others[c])
+		f.All = append(f.All, one)
+		switch {
+		case out.format.Name != export.Formats[0].Name:
+		case out.reader == 0:
+			f.Probability[one.Structure] = name
+		case out.reader <= len(r.Raters):
+			f.Raters[one.Structure] = append(f.Raters[one.Structure], name)
+		default:
+			f.Others[one.Structure] = name
 		}
 	}
 	return summary{

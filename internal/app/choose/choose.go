@@ -83,7 +83,7 @@ func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device
 }
 
 func pairOf(adapter, processor gpu.Info) pair {
-	return pair{adapter.Backend, adapter.Adapter, adapter.Driver, processor.Adapter, runtime.GOMAXPROCS(0), version()}
+	return pair{adapter.Backend, adapter.Adapter, adapter.Driver, processor.Adapter, runtime.GOMAXPROCS(0), Version()}
 }
 
 // key names the pair in a memory, without the program's version: the next version replaces the
@@ -98,8 +98,8 @@ func (p pair) key() string {
 // commit is set by the Makefile: -ldflags "-X mrprism/internal/app/choose.commit=…".
 var commit string
 
-// version is the program's commit, if the build knows it, and Go's version.
-func version() string {
+// Version is the program's commit, if the build knows it, and Go's version.
+func Version() string {
 	revision := commit
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
 		for _, s := range info.Settings {

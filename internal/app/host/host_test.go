@@ -96,7 +96,7 @@ func TestDownloads(t *testing.T) {
 	whole := w.files["brain.safetensors"]
 	delete(w.files, "brain.safetensors")
 	_, err = w.ask("brain")
-	require.Equal(t, Fault{"weights", "The model could not be downloaded: the server answered 404.", "Check that the site is still served, then try again."}, FaultOf(err))
+	require.Equal(t, Fault{"weights", "The model could not be downloaded: the server answered 404.", "Check the network and that the site is served, then choose the model again. Models that About lists as kept work without a network."}, FaultOf(err))
 	w.files["brain.safetensors"] = whole[:100]
 	_, err = w.ask("brain")
 	require.Contains(t, FaultOf(err).Message, "The model was refused: ")

@@ -84,7 +84,7 @@ func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, in
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, Fault{"weights", "The model could not be downloaded: " + err.Error() + ".", "Check that the site is still served, then try again."}
+		return nil, Fault{"weights", "The model could not be downloaded: " + err.Error() + ".", "Check the network and that the site is served, then choose the model again. Models that About lists as kept work without a network."}
 	}
 	m, err := h.Models.OpenShipped(name, data)
 	// The browser's copy for use without a network may be damaged.

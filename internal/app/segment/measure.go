@@ -5,14 +5,21 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/roi"
 )
 
 // Measurements are those of the masks p > 0.5 at the image's size. A range, Low to High, holds the
 // figures of the calibrated mask and of the raters or levels. The maps of raters are coarser than
 // the mask, and all their figures may be larger, or smaller.
 type Measurements struct {
-	Structures    []Structure `json:"structures"`              // in the order of the classes
-	VerticalRatio *Ratio      `json:"verticalRatio,omitempty"` // nil without a disc
+	Structures      []Structure `json:"structures"`                // in the order of the classes
+	VerticalRatio   *Ratio      `json:"verticalRatio,omitempty"`   // nil without a disc
+	HorizontalRatio *Ratio      `json:"horizontalRatio,omitempty"` // the same of widths
+	// Rim is the width of the rim between cup and disc, pixels, at each hour of a clock face from
+	// twelve on, clockwise as displayed (metric.Rim). It is nil without a disc or a cup.
+	Rim *[metric.Hours]float64 `json:"rim,omitempty"`
+	// Spacing is the size of a pixel, mm across and down; nil: the file does not say.
+	Spacing *[2]float64 `json:"spacing,omitempty"`
 }
 
 // Structure is the calibrated mask of one class.
@@ -23,13 +30,15 @@ type Structure struct {
 	High         int     `json:"high"`         // largest
 	Share        float64 `json:"share"`        // of the image's area, 0..1
 	Height       int     `json:"height"`       // largest number of pixels in any one column
+	Width        int     `json:"width"`        // largest number of pixels in any one row
+	Pieces       int     `json:"pieces"`       // parts that do not touch, not even at a corner
 	Disagreement float64 `json:"disagreement"` // pixels about which two raters are expected to disagree
 	// Interval is the interval of the area, pixels; nil: the weights do not know it.
 	Interval *Interval `json:"interval,omitempty"`
 }
 
-// Ratio is the height of one structure over the height of another. Its figures are nil if the
-// calibrated mask has no inner structure: no mask is not a ratio of 0. The range of the inner
+// Ratio is the height, or the width, of one structure over that of another. Its figures are nil if
+// the calibrated mask has no inner structure: no mask is not a ratio of 0. The range of the inner
 // structure then says what raters mark.
 type Ratio struct {
 	Inner string   `json:"inner"`
@@ -50,24 +59,22 @@ type Interval struct {
 }
 
 // extent is the size of one mask in pixels.
-type extent struct{ area, height int }
-
-// over is the ratio of heights. outer is not empty.
-func (e extent) over(outer extent) float64 { return float64(e.height) / float64(outer.height) }
+type extent struct{ area, height, width int }
 
 // extent is the extent of a map of the result's size.
 func (r *Result) extent(mask []float32) extent {
-	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height)}
+	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height), metric.HorizontalDiameter(mask, r.Width, r.Height)}
 }
 
 func (r *Result) measure() Measurements {
 	within, _, _ := r.Within()
-	calibrated, raters := make([]extent, len(r.Classes)), make([][]extent, len(r.Raters))
+	masks, calibrated, raters := make([][]float32, len(r.Classes)), make([]extent, len(r.Classes)), make([][]extent, len(r.Raters))
 	for i := range raters {
 		raters[i] = make([]extent, len(r.Classes))
 	}
 	for c := range r.Classes {
-		calibrated[c] = within.extent(within.Probability(c))
+		masks[c] = within.Probability(c)
+		calibrated[c] = within.extent(masks[c])
 		for i := range raters {
 			raters[i][c] = within.extent(within.Rater(i, c))
 		}
@@ -75,7 +82,7 @@ func (r *Result) measure() Measurements {
 	var out Measurements
 	for c, class := range r.Classes {
 		s := Structure{
-			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Low: calibrated[c].area, High: calibrated[c].area,
+			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Width: calibrated[c].width, Low: calibrated[c].area, High: calibrated[c].area,
 			Share: float64(calibrated[c].area) / (float64(r.Width) * float64(r.Height)),
 		}
 		for i := range raters {
@@ -84,9 +91,19 @@ func (r *Result) measure() Measurements {
 		for _, p := range within.Disagreement(c) {
 			s.Disagreement += float64(p)
 		}
+		s.Pieces = len(roi.Connected(len(masks[c]), within.Width, true, func(i int) bool { return masks[c][i] > 0.5 }))
 		out.Structures = append(out.Structures, s)
 	}
-	out.VerticalRatio = r.ratio(calibrated, raters)
+	out.VerticalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.height })
+	out.HorizontalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.width })
+	if disc, cup := DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
+		if rim, ok := metric.Rim(masks[disc], masks[cup], within.Width, within.Height); ok {
+			out.Rim = &rim
+		}
+	}
+	if size := r.Picture.PixelSize(); size[0] > 0 && size[1] > 0 {
+		out.Spacing = &size
+	}
 	return out
 }
 
@@ -98,18 +115,18 @@ func DiscAndCup(classes []string) (disc, cup int) {
 	return find("disc"), find("cup")
 }
 
-// ratio is the vertical cup-to-disc ratio. It is nil without a disc. It is also nil if no rater or
-// level has the structures of the mask: the ratio would have no range.
-func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
+// ratio is the cup-to-disc ratio of heights or widths. It is nil without a disc. It is also nil if no
+// rater or level has the structures of the mask: the ratio would have no range.
+func (r *Result) ratio(calibrated []extent, raters [][]extent, size func(extent) int) *Ratio {
 	outer, inner := DiscAndCup(r.Classes)
-	if outer < 0 || inner < 0 || calibrated[outer].height == 0 {
+	if outer < 0 || inner < 0 || calibrated[outer].area == 0 {
 		return nil
 	}
-	found := calibrated[inner].height > 0
-	of := func(e []extent) float64 { return e[inner].over(e[outer]) }
+	found := calibrated[inner].area > 0
+	of := func(e []extent) float64 { return float64(size(e[inner])) / float64(size(e[outer])) }
 	over := []float64{of(calibrated)}
 	for _, e := range raters {
-		if e[outer].height > 0 && (e[inner].height > 0 || !found) {
+		if e[outer].area > 0 && (e[inner].area > 0 || !found) {
 			over = append(over, of(e))
 		}
 	}

@@ -10,12 +10,13 @@ import (
 // Result is a segmented image. Its methods make maps on demand: probabilities (Height, Width), 0
 // outside of the region.
 type Result struct {
-	Width, Height int      // pixels of the image as displayed
-	Classes       []string // K structures; each lies inside the one before
-	Raters        []string // M raters, or levels: "at least j of M experts"
-	Labels        string   // weights.LabelsRaters or weights.LabelsAgreementLevels
-	Steered       bool     // the model follows raters' weights; otherwise they hardly move its mask
-	TakesMarks    bool     // the model takes marks as evidence
+	Width, Height int           // pixels of the image as displayed
+	Picture       imageio.Image // the image without its pixels
+	Classes       []string      // K structures; each lies inside the one before
+	Raters        []string      // M raters, or levels: "at least j of M experts"
+	Labels        string        // weights.LabelsRaters or weights.LabelsAgreementLevels
+	Steered       bool          // the model follows raters' weights; otherwise they hardly move its mask
+	TakesMarks    bool          // the model takes marks as evidence
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 	Measurements  Measurements

@@ -253,8 +253,10 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 
 // result is a result for a view, without maps.
 func (e *Engine) result(v *view, o Options) *Result {
+	picture := *v.image
+	picture.Pix = nil
 	return &Result{
-		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
+		Picture: picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.network.Evidence,
 		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
 		given: given{marks: o.Evidence, width: v.image.W},

@@ -216,6 +216,18 @@ func TestVerticalRatio(t *testing.T) {
 	require.Equal(t, 4, measured.Structures[0].Low)
 	require.Equal(t, 8, measured.Structures[0].High)
 	require.Equal(t, 6, measured.Structures[0].Height)
+	require.Equal(t, 1, measured.Structures[0].Width)
+	require.Equal(t, 1, measured.Structures[0].Pieces)
+	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(1.), High: new(1.)}, measured.HorizontalRatio)
+	require.InDelta(t, 3, measured.Rim[6], 0.5, "the lower half of the column is rim")
+	require.Zero(t, measured.Rim[0])
+	require.Nil(t, measured.Spacing)
+	r.Picture = imageio.Image{Format: "nifti", Spacing: [2]float64{.5, .25}}
+	require.Equal(t, &[2]float64{.5, .25}, r.measure().Spacing)
+	column(r.masks[0], k, 0, 6, 2)
+	measured = r.measure()
+	require.Equal(t, 2, measured.Structures[0].Width)
+	require.Equal(t, 2, measured.Structures[0].Pieces)
 	column(r.masks[0], k, 1, 3, 6)
 	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(.2), High: new(1.)}, r.measure().VerticalRatio, "the mask's own ratio lies in its interval")
 }

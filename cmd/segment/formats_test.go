@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"image"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/nifti"
+	"mrprism/internal/data/synthetic"
+
+	"github.com/stretchr/testify/require"
+)
+
+func decoded(t *testing.T, path string, slice int) *imageio.Image {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	m, err := imageio.DecodeSlice(path, data, slice)
+	require.NoError(t, err)
+	return m
+}
+
+// Every format has the pixels of the PNG, for the mask and for each rater; a slice of a volume stays
+// where it is.
+func TestFormats(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	photo := imageio.Convert(synthetic.Photograph(1, 60, 40))
+	var planes [][]uint8
+	for range 3 {
+		plane := make([]uint8, 60*40)
+		for i := range plane {
+			plane[i] = photo.Pix[3*i]
+		}
+		planes = append(planes, plane)
+	}
+	place := nifti.Scanner([3]float64{0.5, 0, 0}, [3]float64{0, 0.5, 0}, [3]float64{0, 0, 3}, [3]float64{1, 2, 3})
+	volume, err := nifti.Encode(60, 40, place, [2]float64{}, "", planes, false)
+	require.NoError(t, err)
+	source := write(t, filepath.Join(dir, "scan.nii.gz"), volume)
+	w := weightsFile(t, dir, segmenttest.Raters(), nil)
+
+	got := call(t, "-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "png, tiff,tiff-mask,nifti,nifti-mask,png-mask,svg,geojson,tiff", source)
+	require.Zero(t, got.code, got.stderr)
+	var s summary
+	text, err := os.ReadFile(filepath.Join(out, "scan.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.Len(t, s.Files.All, 8*4, "of the consensus and three raters")
+	require.Len(t, listed(t, out), 8*4+1)
+	for _, f := range s.Files.All {
+		require.FileExists(t, filepath.Join(out, f.File))
+	}
+	require.Equal(t, saved{File: "scan_brain.png", Format: "png", By: "consensus", Structure: "brain"}, s.Files.All[0])
+	require.Equal(t, "guess of "+s.Raters[2], s.Files.All[31].By)
+	require.Equal(t, "scan_rater3.geojson", s.Files.All[31].File)
+
+	for _, who := range []string{"scan_brain", "scan_brain_rater2"} {
+		levels, mask := readPNG(t, filepath.Join(out, who+".png")), readPNG(t, filepath.Join(out, who+"_mask.png"))
+		require.Equal(t, image.Pt(60, 40), levels.Rect.Size())
+		for ending, want := range map[string]*image.Gray{".tif": levels, "_mask.tif": mask, ".nii.gz": levels, "_mask.nii.gz": mask} {
+			m := decoded(t, filepath.Join(out, who+ending), 0)
+			require.InDeltaSlice(t, []float64{0.5, 0.5}, m.Spacing[:], 1e-6, ending)
+			for i, v := range want.Pix {
+				require.Equal(t, v, m.Pix[3*i], "%s%s, pixel %d", who, ending, i)
+			}
+		}
+	}
+	written, err := nifti.Encode(60, 40, decoded(t, source, 2).Header.(*nifti.Geometry), [2]float64{}, "", planes[:1], false)
+	require.NoError(t, err)
+	want, err := imageio.Header("", written)
+	require.NoError(t, err)
+	require.Equal(t, want.Header, decoded(t, filepath.Join(out, "scan_brain.nii.gz"), 0).Header, "it lies where the middle slice lies")
+
+	var drawing struct {
+		ViewBox string     `xml:"viewBox,attr"`
+		Paths   []struct{} `xml:"path"`
+	}
+	text, err = os.ReadFile(filepath.Join(out, "scan.svg"))
+	require.NoError(t, err)
+	require.NoError(t, xml.Unmarshal(text, &drawing))
+	require.Equal(t, "0 0 60 40", drawing.ViewBox)
+	require.Len(t, drawing.Paths, 1)
+	text, err = os.ReadFile(filepath.Join(out, "scan_rater1.geojson"))
+	require.NoError(t, err)
+	require.True(t, json.Valid(text))
+
+	got = call(t, "-weights", w, "-out", out, "-format", "png,bmp", source)
+	require.Equal(t, 2, got.code)
+	require.Contains(t, got.stderr, `there is no format "bmp"; choose one of png, `)
+	over := call(t, "-weights", w, "-out", dir, "-format", "nifti", source, write(t, filepath.Join(dir, "scan_brain.nii.gz"), volume))
+	require.Equal(t, 2, over.code)
+	require.Contains(t, over.stderr, "would be overwritten by a mask of")
+}
+
+// A DICOM SEG refers to a DICOM source, names the patient only if asked, and is refused for other
+// images before they are segmented.
+func TestSegmentationFiles(t *testing.T) {
+	root := os.Getenv("MRPRISM_VECTORS")
+	source := filepath.Join(root, "dicom", "test_files", "CT_small.dcm")
+	if _, err := os.Stat(source); root == "" || err != nil {
+		t.Skip("no vectors: set MRPRISM_VECTORS")
+	}
+	dir := t.TempDir()
+	w := weightsFile(t, dir, segmenttest.Fundus(), nil)
+	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
+	for _, keep := range []bool{false, true} {
+		out := t.TempDir()
+		args := []string{"-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "png,dicom-seg,dicom-seg-fractional,nifti"}
+		if keep {
+			args = append(args, "-identity")
+		}
+		got := call(t, append(args, source, photo)...)
+		require.Equal(t, 1, got.code)
+		require.Contains(t, got.stderr, "a.png: -format dicom-seg: a DICOM SEG refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
+		require.NoFileExists(t, filepath.Join(out, "a.json"))
+		for _, who := range []string{"", "_rater2"} {
+			for c, class := range []string{"disc", "cup"} {
+				want := readPNG(t, filepath.Join(out, "CT_small_"+class+who+".png"))
+				binary, fractional := decoded(t, filepath.Join(out, "CT_small"+who+"_seg.dcm"), c+1), decoded(t, filepath.Join(out, "CT_small"+who+"_seg_fractional.dcm"), c+1)
+				require.Equal(t, 2, binary.Slices)
+				for i, v := range want.Pix {
+					require.Equal(t, v, fractional.Pix[3*i])
+					require.Equal(t, v >= 128, binary.Pix[3*i] == 255)
+				}
+				ct, volume := decoded(t, source, 0), decoded(t, filepath.Join(out, "CT_small_"+class+who+".nii.gz"), 0)
+				require.InDeltaSlice(t, ct.Spacing[:], volume.Spacing[:], 1e-6)
+			}
+		}
+		data, err := os.ReadFile(filepath.Join(out, "CT_small_seg.dcm"))
+		require.NoError(t, err)
+		require.Equal(t, keep, bytes.Contains(data, []byte("CompressedSamples^CT1")))
+	}
+}

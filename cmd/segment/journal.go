@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mrprism/internal/app/choose"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/sheet"
+	"mrprism/internal/data/disk"
+	"mrprism/internal/data/imageio"
+)
+
+// writeEvery is the least time between two writings of the table, which writes all of it.
+const writeEvery = time.Second
+
+// journal is the table of -csv. It keeps the lines of an earlier run.
+type journal struct {
+	path    string
+	table   *sheet.Table
+	dirty   bool // the file lacks lines
+	written time.Time
+}
+
+// open begins the table, or with resume goes on with one. The folder out need not exist yet.
+func (b *batch) open(path, out string, resume bool) (*journal, error) {
+	if filepath.Clean(filepath.Dir(path)) != filepath.Clean(out) {
+		if err := command.CheckOutputs(path); err != nil {
+			return nil, command.Wrong("-csv %w", err)
+		}
+	}
+	columns := sheet.New(b.record(item{})).Columns
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &journal{path: path, table: &sheet.Table{Columns: columns}}, nil
+	case err != nil:
+		return nil, fmt.Errorf("-csv %s: %w; name another file", path, disk.Cause(err))
+	case !resume:
+		return nil, command.Wrong("-csv %s exists; give -resume to go on with it, or name another file", path)
+	}
+	table, err := sheet.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("-csv %s is no table of this program: %w; name another file", path, err)
+	}
+	if !slices.Equal(table.Columns, columns) {
+		return nil, fmt.Errorf("-csv %s has other columns than these weights need; name another file", path)
+	}
+	return &journal{path: path, table: table}, nil
+}
+
+// record is the line of an image that has no result yet.
+func (b *batch) record(it item) sheet.Record {
+	about := b.session.Model.Metadata
+	asked := []string{"roi=" + b.options.ROI, fmt.Sprintf("precision=%s", b.session.Precision), fmt.Sprintf("slice=%d", b.slice)}
+	if b.options.Recurrences != segment.Trained {
+		asked = append(asked, fmt.Sprintf("recurrences=%d", b.options.Recurrences))
+	}
+	if b.identity {
+		asked = append(asked, "identity")
+	}
+	for _, m := range it.marks {
+		asked = append(asked, fmt.Sprintf("evidence=%s/%s=%s", m.Rater, m.Class, m.File))
+	}
+	return sheet.Record{Image: it.image, Options: strings.Join(asked, " "), Classes: about.Classes, Raters: about.Raters}
+}
+
+// done reports whether the table has an image, by the same weights and options, and its files exist.
+func (b *batch) done(it item) bool {
+	r := b.record(it)
+	r.Result = &sheet.Result{SHA256: b.session.Model.SHA256}
+	if b.journal.table.Find(r, "image", "options", "weights_sha256", "error") < 0 {
+		return false
+	}
+	return !slices.ContainsFunc(it.outputs(), func(path string) bool { _, err := os.Stat(path); return err != nil })
+}
+
+// note puts an image into the table, if there is one: its result, or why it failed.
+func (b *batch) note(it item, v *segment.Result, failed error) error {
+	if b.journal == nil {
+		return nil
+	}
+	r := b.record(it)
+	r.Program, r.Date = program+" "+choose.Version(), time.Now().UTC().Format(time.RFC3339)
+	if failed != nil {
+		r.Error = failed.Error()
+	} else {
+		by := "found"
+		switch {
+		case v.ROI == imageio.Letterbox(v.Width, v.Height):
+			by = "whole image"
+		case b.options.ROI != "auto":
+			by = "by hand"
+		}
+		r.Result = &sheet.Result{
+			Width: v.Width, Height: v.Height, Model: b.session.Model.Name(), SHA256: b.session.Model.SHA256, Recurrences: v.Recurrences, Region: v.ROI, RegionBy: by,
+			Device: v.Adapter, Precision: string(v.Precision), Found: v.Found, Doubt: v.Doubt, Doubts: v.Doubts, Measurements: v.Measurements,
+		}
+	}
+	return b.journal.put(r)
+}
+
+// put adds a line, or replaces the line of the same image.
+func (j *journal) put(r sheet.Record) error {
+	j.table.Put(j.table.Find(r, "image"), r)
+	j.dirty = true
+	if time.Since(j.written) < writeEvery {
+		return nil
+	}
+	return j.write()
+}
+
+// write writes the table, if the file lacks lines. An older file is whole until the new one is.
+func (j *journal) write() error {
+	if j == nil || !j.dirty {
+		return nil
+	}
+	data, err := j.table.Bytes()
+	if err == nil {
+		err = command.WriteFile(j.path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("-csv %s: %w; the masks are written: make room, and give -resume", j.path, disk.Cause(err))
+	}
+	j.dirty, j.written = false, time.Now()
+	return nil
+}
+
+// imagesOf replaces folders by the images in them, and counts the other files there. The folder of
+// the results is none of them: masks would be segmented in the next run.
+func imagesOf(named []string, out string) (images []string, others int, err error) {
+	results, failed := os.Stat(out)
+	for _, path := range named {
+		info, err := os.Stat(path)
+		if err != nil || !info.IsDir() {
+			images = append(images, path) // reading it returns the error
+			continue
+		}
+		if failed == nil && os.SameFile(info, results) {
+			return nil, 0, fmt.Errorf("%s is the folder of the results too; name another one with -out", path)
+		}
+		inside, n, err := command.ImagesIn(path)
+		if err != nil {
+			return nil, 0, err
+		}
+		images, others = append(images, inside...), others+n
+	}
+	return images, others, nil
+}
