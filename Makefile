@@ -42,7 +42,7 @@ build: site ## every program, in build/
 	go build -ldflags "-X main.commit=$(COMMIT) -X mrprism/internal/app/choose.commit=$(COMMIT)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
 
 site: ## the page, in site/dist
-size: ## the page's download sizes; fails above 4 MB of programs (brotli) or 7 MB of weights a model
+size: ## the page's download sizes; fails above 4 MB of programs (brotli), 7 MB a model or 11 MB before the first result
 
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/

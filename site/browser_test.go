@@ -65,22 +65,43 @@ type server struct {
 	URL      string
 	wishes   string // that open asks the page for, after URL
 	http     *http.Server
+	inner    http.Handler // of Handler
 	mu       sync.Mutex
 	requests []string
+	sent     int // bytes of all answers, compressed where they were
+}
+
+// counted adds up what a server sends.
+type counted struct {
+	http.ResponseWriter
+	s *server
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	c.s.mu.Lock()
+	c.s.sent += len(b)
+	c.s.mu.Unlock()
+	return c.ResponseWriter.Write(b)
 }
 
 func serve(t *testing.T, tree fs.FS, weights map[string][]byte) *server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return serveAt(t, "127.0.0.1:0", tree, weights)
+}
+
+// serveAt is serve at an address, such as that of a server that was closed.
+func serveAt(t *testing.T, address string, tree fs.FS, weights map[string][]byte) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
 	require.NoError(t, err)
 	handler, err := Handler(tree, weights, Hosts(listener.Addr()))
 	require.NoError(t, err)
-	s := &server{URL: "http://" + listener.Addr().String() + "/"}
+	s := &server{URL: "http://" + listener.Addr().String() + "/", inner: handler}
 	s.http = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, r.Method+" "+r.URL.String())
 		s.mu.Unlock()
-		handler.ServeHTTP(w, r)
+		handler.ServeHTTP(counted{w, s}, r)
 	})}
 	go s.http.Serve(listener)
 	t.Cleanup(func() { s.http.Close() })

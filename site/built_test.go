@@ -23,7 +23,8 @@ func TestBuiltSiteIsCurrent(t *testing.T) {
 			require.NoError(t, err)
 			content, err := fs.ReadFile(tree, name)
 			require.NoError(t, err, "%s is not in the bundle: add it to site/bundle", name)
-			assert.True(t, name == "sw.js" || bytes.Equal(source, content), "%s has changed: run `make site`", name)
+			filled := name == "sw.js" || name == "build.js"
+			assert.True(t, filled || bytes.Equal(source, content), "%s has changed: run `make site`", name)
 		}
 	}
 	page := string(readBuilt(t, "index.html"))
@@ -32,7 +33,12 @@ func TestBuiltSiteIsCurrent(t *testing.T) {
 	for _, name := range []string{"index.html", "viewer.wasm", "segmenter.wasm", "gpu.js", "vectors.js", "sample.jpg"} {
 		assert.Contains(t, worker, `"`+name+`": "`, "kept for use without a network")
 	}
-	assert.NotContains(t, worker, "/*VERSION*/")
+	for _, unfilled := range []string{"/*VERSION*/", "/*FILES*/", "/*MODELS*/"} {
+		assert.NotContains(t, worker, unfilled)
+	}
+	build := string(readBuilt(t, "build.js"))
+	assert.NotContains(t, build, "/*VERSION*/")
+	assert.NotContains(t, build, "/*LIMITS*/")
 	const imported = "\x07vectors\x07product"
 	assert.True(t, bytes.Contains(readBuilt(t, "segmenter.wasm"), []byte(imported)), "built with the tag simd128")
 	assert.False(t, bytes.Contains(readBuilt(t, "viewer.wasm"), []byte(imported)), "stage.js does not offer it")

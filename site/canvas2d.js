@@ -57,25 +57,19 @@ export class Pictures extends Sheet {
 
 // Lines draws the contours and the square of the region.
 export class Lines extends Sheet {
-  #contours = []; #region = null; #cursor = null;
+  #contours = []; #region = null; #cursor = null; #ruler = null;
 
   // contours sets all lines, bottom first: [{ points, starts, colour, width, dash }], as in
   // wasm/overlay; width and dash are CSS pixels, no dash is 0.
   contours(list) {
-    this.#contours = list.map(({ points, starts, colour, width, dash }) => {
-      const path = new Path2D();
-      starts.forEach((start, i) => {
-        const end = i + 1 < starts.length ? starts[i + 1] : points.length / 2;
-        for (let p = start; p < end; p++) path[p === start ? "moveTo" : "lineTo"](points[2 * p], points[2 * p + 1]);
-        path.closePath();
-      });
-      return { path, colour: `rgb(${colour.join()})`, width, dash };
-    });
+    this.#contours = list.map(({ points, starts, colour, width, dash }) => ({ path: pathOf({ points, starts }), colour: `rgb(${colour.join()})`, width, dash }));
     this.ask();
   }
   // region sets the square; without arguments there is none. An active one is being placed by hand.
   region(x, y, side, active) { this.#region = side ? { x, y, side, active } : null; this.ask(); }
 
+  // ruler sets the line that is measured, from and to [x, y]; null: none.
+  ruler(line) { this.#ruler = line; this.ask(); }
   // cursor sets the pen: at [x, y] or null, its radius, and the points of a polygon; null: no pen.
   cursor(pen) { this.#cursor = pen; this.ask(); }
 
@@ -90,6 +84,7 @@ export class Lines extends Sheet {
       stroke(path, "rgb(0 0 0 / .6)", width + 2, dashes); // shows the line on any photograph
       stroke(path, colour, width, dashes);
     }
+    if (this.#ruler) this.#measure(c, scale, stroke);
     if (this.#cursor) this.#pen(c, scale, stroke);
     if (!this.#region) return;
     const { x, y, side, active } = this.#region, square = new Path2D();
@@ -105,6 +100,15 @@ export class Lines extends Sheet {
     for (const cx of active ? [x, x + side] : []) for (const cy of [y, y + side]) handle(c, cx, cy, 5 / scale);
   }
 
+  #measure(c, scale, stroke) { // a line with a bar across each end
+    const { from, to } = this.#ruler, line = new Path2D(), [dx, dy] = [to[0] - from[0], to[1] - from[1]], length = Math.hypot(dx, dy) || 1;
+    const [ax, ay] = [-dy / length * 7 / scale, dx / length * 7 / scale];
+    line.moveTo(...from);
+    line.lineTo(...to);
+    for (const [x, y] of [from, to]) { line.moveTo(x - ax, y - ay); line.lineTo(x + ax, y + ay); }
+    stroke(line, "rgb(0 0 0 / .7)", 4);
+    stroke(line, "#fff", 1.75);
+  }
   #pen(c, scale, stroke) {
     const { at, radius, points } = this.#cursor, line = new Path2D(), round = new Path2D();
     points.forEach(([x, y], i) => line[i ? "lineTo" : "moveTo"](x, y));
@@ -127,8 +131,19 @@ function handle(c, x, y, half) {
   }
 }
 
+// pathOf is a contour's closed lines.
+export function pathOf({ points, starts }) {
+  const path = new Path2D();
+  starts.forEach((start, i) => {
+    const end = i + 1 < starts.length ? starts[i + 1] : points.length / 2;
+    for (let p = start; p < end; p++) path[p === start ? "moveTo" : "lineTo"](points[2 * p], points[2 * p + 1]);
+    path.closePath();
+  });
+  return path;
+}
+
 // picture is premultiplied pixels over a rectangle of the photograph; without arguments, none.
-function picture(x, y, width, height, pixelsWide, pixelsHigh, rgba) {
+export function picture(x, y, width, height, pixelsWide, pixelsHigh, rgba) {
   if (!width) return null;
   const bitmap = new OffscreenCanvas(pixelsWide, pixelsHigh), straight = new Uint8ClampedArray(rgba);
   for (let i = 0; i < straight.length; i += 4) { // as ImageData has it

@@ -2,7 +2,8 @@
 // squares of TILE × TILE bytes by number, row by row, with 255 inside, 0 outside and UNSAID where
 // nothing was drawn. A stroke copies the tiles that it touches, and shares all others with the
 // correction before it: steps of the history cost what they changed. A base is the mask below it,
-// { width, height, bytes, box }: probabilities of 0 to 255, and the box around those above one half.
+// { width, height, bytes, box, plain }: probabilities of 0 to 255, the box around those above one
+// half, and the mask without corrections.
 export const UNSAID = 128;
 const TILE = 64, AREA = TILE * TILE;
 const SURE = 0.05; // a base this near to 0 or 1 is agreed
@@ -24,7 +25,8 @@ export function baseOf(values, width, height) {
     top = Math.min(top, y);
     bottom = y + 1;
   }
-  return { width, height, bytes, box: { left, top, right, bottom } };
+  const base = { width, height, bytes, box: { left, top, right, bottom } };
+  return { ...base, plain: corrected(base, { tiles: new Map(), width, height }) };
 }
 
 // Stroke draws on a copy of a correction. Coordinates are photograph pixels; pixel x covers x to
@@ -33,44 +35,61 @@ export class Stroke {
   #of; #tiles; #own = new Set();
   constructor(correction) { this.#of = correction; this.#tiles = new Map(correction.tiles); }
   // correction is what is drawn so far. A draft shares its tiles with the stroke that goes on.
-  get correction() { return { ...this.#of, tiles: this.#tiles, bytes: this.#own.size * AREA }; }
+  // fresh are the numbers of the tiles that this stroke has touched.
+  get correction() { return { ...this.#of, tiles: this.#tiles, fresh: this.#own, bytes: this.#own.size * AREA }; }
   get drawn() { return this.#own.size > 0; }
 
-  set(x, y, value) {
+  set(x, y, value) { this.row(y, x, x + 1, value); }
+  // row draws the pixels of row y from x to end, which it leaves out.
+  row(y, x, end, value) {
     const { width, height } = this.#of;
-    if (x < 0 || y < 0 || x >= width || y >= height) return;
-    const n = Math.floor(y / TILE) * across(width) + Math.floor(x / TILE);
-    if (!this.#own.has(n)) {
-      this.#own.add(n);
-      this.#tiles.set(n, this.#tiles.get(n)?.slice() ?? new Uint8Array(AREA).fill(UNSAID));
-    }
-    this.#tiles.get(n)[(y % TILE) * TILE + x % TILE] = value;
-  }
-  disc(cx, cy, radius, value) {
-    const r = Math.max(0.5, radius);
-    for (let y = Math.floor(cy - r); y <= cy + r; y++) for (let x = Math.floor(cx - r); x <= cx + r; x++) {
-      if ((x + 0.5 - cx) ** 2 + (y + 0.5 - cy) ** 2 <= r * r) this.set(x, y, value);
+    if (y < 0 || y >= height) return;
+    for (x = Math.max(0, x), end = Math.min(end, width); x < end;) {
+      const n = Math.floor(y / TILE) * across(width) + Math.floor(x / TILE), next = Math.min(end, x - x % TILE + TILE);
+      if (!this.#own.has(n)) {
+        this.#own.add(n);
+        this.#tiles.set(n, this.#tiles.get(n)?.slice() ?? new Uint8Array(AREA).fill(UNSAID));
+      }
+      const from = (y % TILE) * TILE + x % TILE;
+      this.#tiles.get(n).fill(value, from, from + next - x);
+      x = next;
     }
   }
+  disc(cx, cy, radius, value) { this.line([cx, cy], [cx, cy], radius, value); }
+  // line draws all pixels whose middle is within radius of a line. In each row these are the ones
+  // between the discs at both ends and the band between them.
   line([ax, ay], [bx, by], radius, value) {
-    const steps = Math.max(1, Math.ceil(Math.hypot(bx - ax, by - ay) / Math.max(0.5, radius / 3)));
-    for (let i = 1; i <= steps; i++) this.disc(ax + (bx - ax) * i / steps, ay + (by - ay) * i / steps, radius, value);
+    const r = Math.max(0.5, radius), length = Math.hypot(bx - ax, by - ay), nx = length ? (ay - by) / length * r : 0, ny = length ? (bx - ax) / length * r : 0;
+    const band = [[ax + nx, ay + ny], [bx + nx, by + ny], [bx - nx, by - ny], [ax - nx, ay - ny]];
+    for (let y = Math.floor(Math.min(ay, by) - r); y <= Math.max(ay, by) + r; y++) {
+      const at = y + 0.5;
+      let left = Infinity, right = -Infinity;
+      for (const [cx, cy] of [[ax, ay], [bx, by]]) {
+        const half = Math.sqrt(r * r - (at - cy) ** 2); // NaN: the disc does not reach this row
+        if (half >= 0) { left = Math.min(left, cx - half); right = Math.max(right, cx + half); }
+      }
+      for (const cut of cuts(band, at)) { left = Math.min(left, cut); right = Math.max(right, cut); }
+      if (left <= right) this.row(y, Math.ceil(left - 0.5), Math.floor(right - 0.5) + 1, value);
+    }
   }
   // polygon draws the inside of a closed line of points, by the even-odd rule.
   polygon(points, value) {
-    const { width, height } = this.#of, ys = points.map(([, y]) => y);
+    const { height } = this.#of, ys = points.map(([, y]) => y);
     for (let y = Math.max(0, Math.floor(Math.min(...ys))); y < Math.min(height, Math.max(...ys)); y++) {
-      const cuts = [];
-      points.forEach(([ax, ay], i) => {
-        const [bx, by] = points[(i + 1) % points.length], at = y + 0.5;
-        if ((ay <= at) !== (by <= at)) cuts.push(ax + (bx - ax) * (at - ay) / (by - ay));
-      });
-      cuts.sort((a, b) => a - b);
-      for (let k = 0; k + 1 < cuts.length; k += 2) {
-        for (let x = Math.max(0, Math.ceil(cuts[k] - 0.5)); x < Math.min(width, cuts[k + 1] - 0.5); x++) this.set(x, y, value);
-      }
+      const at = cuts(points, y + 0.5).sort((a, b) => a - b);
+      for (let k = 0; k + 1 < at.length; k += 2) this.row(y, Math.ceil(at[k] - 0.5), Math.ceil(at[k + 1] - 0.5), value);
     }
   }
+}
+
+// cuts are where a closed line of points crosses a height.
+function cuts(points, at) {
+  const all = [];
+  points.forEach(([ax, ay], i) => {
+    const [bx, by] = points[(i + 1) % points.length];
+    if ((ay <= at) !== (by <= at)) all.push(ax + (bx - ax) * (at - ay) / (by - ay));
+  });
+  return all;
 }
 
 // eachTile calls act(tile, x, y) with the corner of each tile of a correction.
@@ -87,33 +106,34 @@ function boxOf(correction, { left, top, right, bottom }, margin = 0) {
   return { x: left, y: top, width, height };
 }
 
-// corrected is the mask of a base as a person corrected it, within the window that holds all of it:
-// { x, y, width, height, mask }, a byte a pixel, 1 inside.
-export function corrected(base, correction) {
-  const box = boxOf(correction, base.box), { x: left, y: top, width, height } = box, mask = new Uint8Array(width * height);
-  for (let y = 0; y < height; y++) for (let x = 0, i = (y + top) * base.width + left; x < width; x++) mask[y * width + x] = base.bytes[i + x] >> 7;
-  eachTile(correction, (tile, tx, ty) => {
-    for (let i = 0; i < AREA; i++) {
-      const x = tx + i % TILE - left, y = ty + Math.floor(i / TILE) - top;
-      if (tile[i] !== UNSAID && x < width && y < height) mask[y * width + x] = tile[i] & 1;
+// corrected is the mask of a base as a person corrected it, within a window that holds all of it:
+// { x, y, width, height, mask, of }, a byte a pixel, 1 inside; of is the correction. near is such a
+// mask of the same base and another correction: what differs from it is made anew.
+export function corrected(base, correction, near = base.plain) {
+  const box = boxOf(correction, base.box), { x: left, y: top, width, height } = box;
+  const within = near && near.x >= left && near.y >= top && near.x + near.width <= left + width && near.y + near.height <= top + height;
+  const known = within ? near : base.plain; // no mask is smaller than the plain one
+  const mask = new Uint8Array(width * height);
+  const cover = (tile, x0, y0, x1, y1) => { // of the window
+    for (let y = y0; y < y1; y++) for (let x = x0, i = (y + top) * base.width + left, k = (y + top) % TILE * TILE; x < x1; x++) {
+      const said = tile ? tile[k + (x + left) % TILE] : UNSAID;
+      mask[y * width + x] = said === UNSAID ? base.bytes[i + x] >> 7 : said & 1;
     }
-  });
-  return { ...box, mask };
+  };
+  if (known?.width) { // around it, only tiles have pixels that are inside
+    for (let y = 0; y < known.height; y++) mask.set(known.mask.subarray(y * known.width, (y + 1) * known.width), (y + known.y - top) * width + known.x - left);
+  } else cover(null, 0, 0, width, height);
+  const before = known?.of.tiles ?? new Map();
+  for (const n of new Set([...before.keys(), ...correction.tiles.keys()])) {
+    const tile = correction.tiles.get(n), x = n % across(base.width) * TILE - left, y = Math.floor(n / across(base.width)) * TILE - top;
+    if (tile !== before.get(n) || correction.fresh?.has(n)) cover(tile, Math.max(0, x), Math.max(0, y), Math.min(width, x + TILE), Math.min(height, y + TILE));
+  }
+  return { ...box, mask, of: correction };
 }
 
 // at says whether a pixel of a window is inside; beyond the window nothing is.
 export const at = ({ x: left, y: top, width, height, mask }, x, y) =>
   x >= left && y >= top && x < left + width && y < top + height && mask[(y - top) * width + x - left] === 1;
-
-// extentOf is the area of a mask, and the largest number of its pixels in any one column, as in
-// internal/app/segment/measure.go.
-export function extentOf({ width, mask }) {
-  const columns = new Uint32Array(width);
-  let area = 0, height = 0;
-  for (let i = 0; i < mask.length; i++) if (mask[i]) { area++; columns[i % width]++; }
-  for (const n of columns) height = Math.max(height, n);
-  return { area, height };
-}
 
 // borderNear is the distance from a pixel to the nearest one on the other side of the border, at
 // most reach.
@@ -147,21 +167,22 @@ export function pieceAt(window, x, y) {
 // outlineOf follows the border of a mask: { points, starts } as in wasm/overlay. Its points are
 // the middles of the pixels' sides. The inside is on the right hand.
 export function outlineOf({ x: left, y: top, width, height, mask }) {
-  const inside = (x, y) => x >= 0 && y >= 0 && x < width && y < height && mask[y * width + x];
+  const inside = (x, y) => x >= 0 && y >= 0 && x < width && y < height && mask[y * width + x] === 1;
   const steps = [[1, 0], [0, 1], [-1, 0], [0, -1]]; // right, down, left, up
   const right = [[0, 0], [-1, 0], [-1, -1], [0, -1]]; // the pixel on the right hand of a step from a corner
   const side = (x, y, d) => inside(x + right[d][0], y + right[d][1]) && !inside(x + right[(d + 3) % 4][0], y + right[(d + 3) % 4][1]);
   const seen = new Uint8Array(mask.length), points = [], starts = [];
-  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) {
-    if (!mask[y * width + x] || seen[y * width + x] || inside(x, y - 1)) continue;
+  for (let i = 0; i < mask.length; i++) {
+    if (mask[i] === 0 || (i >= width && mask[i - width] === 1) || seen[i] === 1) continue; // no upper side, or a known one
     starts.push(points.length / 2);
+    const x = i % width, y = (i - x) / width;
     let cx = x, cy = y, d = 0;
     do {
       if (d === 0) seen[cy * width + cx] = 1;
       points.push(left + cx + steps[d][0] / 2, top + cy + steps[d][1] / 2);
       cx += steps[d][0];
       cy += steps[d][1];
-      d = [1, 0, 3].map((turn) => (d + turn) % 4).find((turned) => side(cx, cy, turned));
+      d = side(cx, cy, (d + 1) % 4) ? (d + 1) % 4 : side(cx, cy, d) ? d : (d + 3) % 4;
     } while (cx !== x || cy !== y || d !== 0);
   }
   return { points: Float32Array.from(points), starts: Uint32Array.from(starts) };
@@ -206,26 +227,6 @@ export function wholeMask(mark) {
     }
   });
   return mask;
-}
-
-// measuredBy is a result with the figures of its corrected masks. Ranges and intervals stay the
-// model's. maskOf gives the corrected mask of a correction, or null where its base is not here yet.
-export function measuredBy(result, corrections, maskOf, you) {
-  const structures = [...result.measurements.structures], hand = [];
-  for (const correction of corrections) {
-    const mask = maskOf(correction), c = result.classes.indexOf(correction.class);
-    if (!mask || c < 0) continue;
-    const extent = extentOf(mask), { rater, class: name } = correction;
-    hand.push({ rater, class: name, area: extent.area });
-    if (rater === you) structures[c] = { ...structures[c], ...extent, share: extent.area / result.width / result.height, corrected: true };
-  }
-  if (!hand.length) return result;
-  const { verticalRatio } = result.measurements, of = (name) => structures.find((s) => s.class === name);
-  const inner = verticalRatio && of(verticalRatio.inner), outer = verticalRatio && of(verticalRatio.outer);
-  const again = inner?.corrected || outer?.corrected;
-  const value = again ? (inner.height && outer.height ? inner.height / outer.height : null) : verticalRatio?.value;
-  const ratio = again ? { ...verticalRatio, value, corrected: true } : verticalRatio;
-  return { ...result, corrected: hand, byModel: result.measurements, measurements: { ...result.measurements, structures, ...(ratio && { verticalRatio: ratio }) } };
 }
 
 // ---- PNG ----

@@ -99,7 +99,7 @@ func TestCorrectingByMouse(t *testing.T) {
 	}
 	step("brush", true, func() { p.drag([2]float64{x + radius, y}, [2]float64{x + 1.4*radius, y}) })
 	assert.Contains(t, p.text("measure-body"), "Disc, corrected by hand")
-	assert.Contains(t, p.text("legend"), "Disc, calibrated, corrected by hand")
+	assert.Contains(t, p.text("legend"), "Disc, consensus, corrected by hand")
 	p.tool("eraser")
 	step("eraser", false, func() { p.drag([2]float64{x, y}, [2]float64{x, y - 0.5*radius}) })
 	p.tool("fill")

@@ -62,7 +62,7 @@ func TestDoubtedResult(t *testing.T) {
 	assert.NotContains(t, p.text("legend"), "doubts")
 
 	p.dropped("odd.jpg")
-	const why = "The model doubts this result. This picture is unlike those that the model has learned from. The border of the disc cannot be made out."
+	const why = "The model doubts this result. This picture is unlike those that the model has learned from. The border of the disc is not distinct."
 	assert.Contains(t, p.text("doubt"), why)
 	assert.Contains(t, p.text("status"), "Done in 1.2 seconds. "+why+" Vertical cup to disc ratio 0.52")
 	assert.Contains(t, p.text("legend"), "The model doubts this result.")

@@ -14,13 +14,15 @@ export function fileOf({ result, what, class: c, i, correction }, stem) {
   return `${stem}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}${correction ? "_corrected" : ""}.png`;
 }
 
-export function json(result, image, { slice, slices }) {
+// json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale.
+export function json(result, image, { slice, slices }, known) {
   const { width, height, model, title, sha256, shipped, classes, raters, labels, roi, recurrences, measurements,
     adapter, why, precision, found, doubts, doubt, timings, asked } = result;
   const record = {
     image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
+  if (known) record.spacing_by_hand = [known, known];
   if (result.corrected) {
     record.corrected_by_hand = result.corrected;
     record.measurements_of_model = result.byModel;

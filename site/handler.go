@@ -39,15 +39,16 @@ type file struct {
 }
 
 type handler struct {
-	files map[string]*file
-	hosts map[string]bool
+	files   map[string]*file
+	hosts   map[string]bool
+	mounted map[string]http.Handler // by the beginning of the path
 }
 
 // Handler serves exactly the files of site under / and those of weights, by name, under /weights/,
 // to requests whose Host is one of hosts. Files NAME.br and NAME.gz are the compressed forms of
 // NAME. It lists nothing, and reads nothing from disk later.
 func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handler, error) {
-	h := &handler{files: map[string]*file{}, hosts: map[string]bool{}}
+	h := &handler{files: map[string]*file{}, hosts: map[string]bool{}, mounted: map[string]http.Handler{}}
 	for _, host := range hosts {
 		h.hosts[strings.ToLower(host)] = true
 	}
@@ -74,6 +75,10 @@ func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handle
 	}
 	return h, nil
 }
+
+// Mount has inner answer below a path, which ends in "/". h is of Handler, and checks each request
+// before inner has it.
+func Mount(h http.Handler, below string, inner http.Handler) { h.(*handler).mounted[below] = inner }
 
 func (h *handler) add(address string, content []byte) error {
 	base, encoding := address, "identity"
@@ -119,6 +124,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "Only GET is allowed.", http.StatusMethodNotAllowed)
 		return
+	}
+	for below, inner := range h.mounted {
+		if strings.HasPrefix(r.URL.Path, below) {
+			inner.ServeHTTP(w, r)
+			return
+		}
 	}
 	f := h.files[r.URL.Path]
 	if f == nil || f.encodings["identity"] == nil {

@@ -70,7 +70,7 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	photograph := readBuilt(t, "sample.jpg")
 	p.do(`(async () => {
 		globalThis.slow = new File([await (await fetch("sample.jpg")).arrayBuffer()], "slow.jpg");
-		globalThis.script = (options) => mrprism.segment(slow, options).then(() => "a mask", (error) => error.code);
+		globalThis.script = (options) => mrprism.segment(slow, options).then(() => "a mask", (error) => error.name);
 	})()`)
 	p.do(`void (globalThis.outcome = script())`) // it computes, and the page's job waits
 	p.drop("photo.jpg", photograph)
@@ -86,7 +86,7 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	p.click("cancel")
 	assert.Equal(t, "a mask", get[string](p, "outcome"))
-	assert.Equal(t, "cancelled", get[string](p, `(() => { const ending = new AbortController(); setTimeout(() => ending.abort(), 500); return script({ signal: ending.signal }); })()`))
+	assert.Equal(t, "AbortError", get[string](p, `(() => { const ending = new AbortController(); setTimeout(() => ending.abort(), 500); return script({ signal: ending.signal }); })()`))
 	p.clean()
 }
 
@@ -309,7 +309,7 @@ func TestMessageAboutSomethingElse(t *testing.T) {
 		document.getElementById("stage").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
 		delete File.prototype.size;
 	})()`)
-	p.until(`document.getElementById("banner").innerText.includes("large.jpg is too large")`)
+	p.until(`document.getElementById("banner").innerText.includes("large.jpg is too large: 1024 MB, of at most 256 MB.")`)
 	p.until(sampleDone)
 	assert.False(t, get[bool](p, `document.getElementById("banner").hidden`))
 	p.clean()

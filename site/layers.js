@@ -2,6 +2,7 @@
 // and the legend that names them. Nothing here asks for a view or draws one.
 import { rater as raterColour, structure as structureColour, you as yourColour } from "./colours.js";
 import { title, whyDoubted } from "./measurements.js";
+import { t } from "./words.js";
 
 export const YOU = "you"; // the rater of marks that the user drew; segment.Somebody in Go
 
@@ -10,7 +11,7 @@ const DOUBTED = 9, LEVEL = 6;
 
 export const byLevels = ({ labels }) => labels === "agreement-levels";
 // agreement is level j of n experts in words.
-export const agreement = (j, n) => (j === n ? `all ${n} of ${n} experts` : `at least ${j} of ${n} experts`);
+export const agreement = (j, n) => (j === n ? t("all {n} of {n} experts", { n }) : t("at least {j} of {n} experts", { j, n }));
 // fade mixes a colour with white: level 0 is pale, level 1 is the full colour.
 const fade = (rgb, level) => rgb.map((v) => Math.round(v * (0.35 + 0.65 * level) + 255 * 0.65 * (1 - level)));
 // mostDisagreement is the highest chance that two of n experts differ, reached where half of them
@@ -38,7 +39,8 @@ export function baseView({ classes, raters, recurrences }, { rater, class: name 
 // layers gives { why, lines, map, keys, bases }. why is the title of a doubt, if any. lines are
 // contours from the bottom to the top, each { view, colour, width, dash, edited }. A person may have
 // corrected the mask edited. map is { view, ramp, gain, text } or null. keys are what the legend
-// says of the lines, each { colours, dash, text }. bases are the views that corrections need.
+// says of the lines, each { colours, dash, text }. bases are the views that corrections, reports and
+// comparisons need; the lines need those in which something is drawn.
 export function layers(result, choices) {
   const why = whyDoubted(result)?.title, { classes, raters, recurrences, asked: { evidence } } = result;
   if (!result.found) return { why, lines: [], map: null, keys: [], bases: [] };
@@ -48,42 +50,47 @@ export function layers(result, choices) {
   const [now, last] = i < recurrences ? [` (Rec${i})`, ` (Rec${recurrences})`] : ["", ""];
   const solid = why ? DOUBTED : 0, lines = [], keys = [];
   const { edited } = choices, mask = (rater, c) => edited.find((one) => one.rater === rater && one.class === classes[c]);
-  const byHand = (...masks) => (masks.some((one) => one?.drawn) ? ", corrected by hand" : "");
+  const byHand = (...masks) => (masks.some((one) => one?.drawn) ? `, ${t("corrected by hand")}` : "");
   const line = (view, colour, width, dash, edited) => lines.push({ view, colour, width, dash, edited });
-  const calibrated = (c) => view("recurrence", { i, class: c });
+  const consensus = (c) => view("recurrence", { i, class: c });
 
   if (byLevels(result) && choices.levelShown) {
     const j = Math.min(choices.level, n), every = choices.levelAll, dash = every ? solid : LEVEL;
     for (const c of all) for (const m of every ? raters.keys() : [j - 1]) {
       line(view("rater", { m, class: c }), fade(structureColour(c), every ? m / (n - 1) : 1), 1.25, dash);
     }
-    keys.push({ colours: [[225, 228, 232]], dash, text: (every ? `at least 1 (pale) to ${n} of ${n} experts` : agreement(j, n)) + last });
+    keys.push({ colours: [[225, 228, 232]], dash, text: (every ? t("at least 1 (pale) to {n} of {n} experts", { n }) : agreement(j, n)) + last });
   }
-  const shown = byLevels(result) ? [] : choices.raters, of = (classes.length > 1 ? `, ${classes[s]}` : "") + last;
+  const shown = byLevels(result) ? [] : choices.raters, of = (classes.length > 1 ? `, ${t(classes[s])}` : "") + last;
   for (const m of shown) line(view("rater", { m, class: s }), raterColour(m), 1.5, solid, mask(raters[m], s));
   const marked = (m) => evidence.some((mark) => mark.rater === raters[m] && mark.class === classes[s]);
-  if (shown.length > 3) keys.push({ colours: shown.map(raterColour), dash: solid, text: `${shown.length} raters${of}` });
-  else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + (marked(m) ? ", as marked" : "") + byHand(mask(raters[m], s)) + of })));
+  if (shown.length > 3) keys.push({ colours: shown.map(raterColour), dash: solid, text: t("{n} raters", { n: shown.length }) + of });
+  else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + (marked(m) ? `, ${t("as marked")}` : "") + byHand(mask(raters[m], s)) + of })));
   for (const [i, mark] of evidence.entries()) {
     // A rater's line is the mark; what was drawn here is on the mask itself.
     if (raters.includes(mark.rater) || mark.class !== classes[s] || mark.tiles) continue;
     line(view("mark", { i, class: s }), yourColour, 1.5, 0);
-    keys.push({ colours: [yourColour], dash: 0, text: `You, as marked${classes.length > 1 ? `, ${classes[s]}` : ""}` });
+    keys.push({ colours: [yourColour], dash: 0, text: `${t("You")}, ${t("as marked")}${classes.length > 1 ? `, ${t(classes[s])}` : ""}` });
   }
   if (choices.contour) {
     const hand = (c) => (i === recurrences ? mask(YOU, c) : undefined);
-    for (const c of all) line(calibrated(c), structureColour(c), 2, solid, hand(c));
-    keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}, calibrated${now}${byHand(hand(c))}` })));
+    for (const c of all) line(consensus(c), structureColour(c), 2, solid, hand(c));
+    keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}, ${t("consensus")}${now}${byHand(hand(c))}` })));
   }
 
   const most = mostDisagreement(n), maps = {
-    heat: () => ({ view: calibrated(s), gain: 1, text: `probability, 0 – 100 %${now}` }),
-    disagreement: () => ({ view: view("disagreement", { class: s }), gain: 1 / most, text: `two experts differ, 0 – ${Math.round(100 * most)} %${last}` }),
+    heat: () => ({ view: consensus(s), gain: 1, text: t("probability, {low} – {high} %", { low: 0, high: 100 }) + now }),
+    disagreement: () => ({ view: view("disagreement", { class: s }), gain: 1 / most, text: t("two experts differ, {low} – {high} %", { low: 0, high: Math.round(100 * most) }) + last }),
   };
   const map = maps[choices.map]?.() ?? null;
-  const bases = edited.map((one) => baseView(result, one));
+  const bases = [...measuredLines(result).map(({ view }) => view), ...edited.map((one) => ({ ...baseView(result, one), drawn: one.drawn }))];
   return { why, lines, keys, bases, map: map && { ...map, ramp: choices.map, text: `${title(classes[s])}: ${map.text}` } };
 }
+
+// measuredLines are the outlines of what is measured, a structure each. Reports and comparisons show
+// them, whatever the stage does.
+export const measuredLines = ({ classes, recurrences }) => classes.map((name, c) =>
+  ({ view: view("recurrence", { i: recurrences, class: c }), colour: structureColour(c), edited: { rater: YOU, class: name, drawn: true } }));
 
 // viewsOf are the views that layers need, by key.
 export function viewsOf({ lines, map, bases }) {

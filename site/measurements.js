@@ -5,22 +5,27 @@
 // it. A ratio without an inner structure has value null.
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
+import { clock, narrowest, rimPlot } from "./rim.js";
+import { discDiameter, lengths, rounded } from "./scale.js";
+import { number, t } from "./words.js";
 
-export const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]/g, " ");
-const whole = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u202f");
-const percent = (share) => (100 * share).toFixed(share < 0.1 ? 2 : 1);
-const over = (result) => (result.labels === "agreement-levels" ? `the ${result.raters.length} agreement levels` : `the ${result.raters.length} raters`);
+export const title = (name) => t(name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]/g, " "));
+export const whole = (n) => number(Math.round(n));
+export const percent = (share) => number(100 * share, share < 0.1 ? 2 : 1);
+export const ratio = (value) => number(value, 2);
+const over = ({ labels, raters: { length: n } }) => (labels === "agreement-levels" ? t("the {n} agreement levels", { n }) : t("the {n} raters", { n }));
 
-const BY_HAND = ", corrected by hand";
+const byHand = () => `, ${t("corrected by hand")}`;
 
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
 // ranges are those of a figure, each [name, meaning, range in the figure's format].
-function ranges(result, { low, high, interval }, format) {
-  const range = (a, b) => `${format(a)} – ${format(b)}`, list = [["experts' range", `from the least to the greatest of the mask and ${over(result)}`, range(low, high)]];
+export function ranges(result, { low, high, interval }, format) {
+  const range = (a, b) => `${format(a)} – ${format(b)}`, list = [[t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), range(low, high)]];
   if (interval) {
     const hundredth = Math.round(100 * interval.coverage);
-    list.push([`${hundredth} % interval`, `it is made to hold the experts' majority in ${hundredth} of 100 images like those that it was learned from`, range(interval.low, interval.high)]);
+    const meaning = t("it is made to hold the experts' majority in {n} of 100 images like those that it was learned from", { n: hundredth });
+    list.push([t("{n} % interval", { n: hundredth }), meaning, range(interval.low, interval.high)]);
   }
   return list;
 }
@@ -30,23 +35,29 @@ export function whyDoubted({ found, doubts, classes }) {
   if (found && !doubts.length) return null;
   const missing = doubts.find(({ code }) => code === "not-found")?.text ?? `No ${classes[0]} was found in this picture.`;
   const title = found ? "The model doubts this result." : missing;
-  return { title, reasons: doubts.map(({ text }) => text).filter((text) => text !== title) };
+  return { title: t(title), reasons: doubts.map(({ text }) => text).filter((text) => text !== title).map((text) => t(text)) };
 }
 
-export function showMeasurements(result) {
+// showMeasurements shows the figures of a result, in mm by a scale (scale.js) or without.
+export function showMeasurements(result, scale) {
   const why = whyDoubted(result);
   $("doubt").hidden = !why;
   $("doubt-title").textContent = why?.title ?? "";
   $("doubt-reasons").textContent = why?.reasons.join(" ") ?? "";
-  $("doubt-hint").textContent = result.found ? "Its outline and figures may be wrong. Check that the model is for pictures of this kind." : "If you see one, place the region around it. Or choose another model.";
+  $("doubt-hint").textContent = result.found
+    ? t("Its outline and figures may be wrong. Check that the model is for pictures of this kind.") : t("If you see one, place the region around it. Or choose another model.");
   $("measure-table").hidden = $("measure-note").hidden = !result.found;
   $("measure-table").classList.toggle("doubted", why !== null);
   $("measure-untold").hidden = !result.found || result.doubt !== null;
-  if (result.found) fillTable(result, why !== null);
+  $("measure-more").hidden = !result.found;
+  if (!result.found) return;
+  fillTable(result, why !== null, scale);
+  fillMore(result, scale);
 }
 
-function fillTable(result, doubted) {
+function fillTable(result, doubted, scale) {
   const { structures, verticalRatio } = result.measurements, body = [], meanings = new Map();
+  const area = (pixels) => (scale ? rounded(pixels * scale.mm[0] * scale.mm[1]) : whole(pixels));
   const add = (cells, figure, format, className) => { // a figure, and its ranges below it
     body.push(row(cells, className));
     for (const [name, meaning, range] of figure ? ranges(result, figure, format) : []) {
@@ -56,25 +67,50 @@ function fillTable(result, doubted) {
   };
   if (verticalRatio) {
     const { inner, outer, value } = verticalRatio;
-    add([cell("th", `${title(inner)}/${outer}, vertical${verticalRatio.corrected ? BY_HAND : ""}`, { scope: "row" }), cell("td", value === null ? `no ${inner} found` : value.toFixed(2), { colSpan: 2 })],
-      value === null ? null : verticalRatio, (ratio) => ratio.toFixed(2), "headline");
+    add([cell("th", `${title(inner)}/${t(outer)}, ${t("vertical")}${verticalRatio.corrected ? byHand() : ""}`, { scope: "row" }),
+      cell("td", value === null ? t("no {structure} found", { structure: t(inner) }) : ratio(value), { colSpan: 2 })], value === null ? null : verticalRatio, ratio, "headline");
   }
   for (const [c, s] of structures.entries()) {
     const swatch = element("i", { className: "swatch" });
     swatch.style.background = css(colour(c));
-    add([element("th", { scope: "row" }, swatch, title(s.class) + (s.corrected ? BY_HAND : "")), cell("td", whole(s.area)), cell("td", percent(s.share))], s, whole);
+    add([element("th", { scope: "row" }, swatch, title(s.class) + (s.corrected ? byHand() : "")), cell("td", area(s.area)), cell("td", percent(s.share))], s, area);
   }
-  for (const { rater, class: c, area } of result.corrected ?? []) {
-    if (result.raters.includes(rater)) add([cell("th", `${title(rater)}, ${c}${BY_HAND}`, { scope: "row" }), cell("td", whole(area)), cell("td", percent(area / result.width / result.height))]);
+  for (const { rater, class: c, area: drawn } of result.corrected ?? []) {
+    if (result.raters.includes(rater)) add([cell("th", `${title(rater)}, ${t(c)}${byHand()}`, { scope: "row" }), cell("td", area(drawn)), cell("td", percent(drawn / result.width / result.height))]);
   }
-  $("measure-head").replaceChildren(row(["Structure", "Area, px", "% of image"].map((text) => cell("th", text, { scope: "col" }))));
+  $("measure-head").replaceChildren(row(["Structure", scale ? "Area, mm²" : "Area, px", "% of image"].map((text) => cell("th", t(text), { scope: "col" }))));
   $("measure-body").replaceChildren(...body);
-  const empty = structures.filter((s) => s.area === 0).map((s) => s.class), notes = [`Calibrated, Rec${result.recurrences}.`];
+  const empty = structures.filter((s) => s.area === 0).map((s) => t(s.class)), notes = [t("Consensus, Rec{n}.", { n: result.recurrences })];
   for (const [name, meaning] of meanings) notes.push(`${title(name)}: ${meaning}.`);
-  if (doubted && meanings.size > 1) notes.push("It need not hold where the model doubts its result.");
-  if (result.corrected) notes.push("Corrected by hand: ranges and intervals are still those of the model.");
-  if (empty.length) notes.push(`Nothing was found of: ${empty.join(", ")}.`);
+  if (doubted && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
+  if (result.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."));
+  if (empty.length) notes.push(t("Nothing was found of: {structures}.", { structures: empty.join(", ") }));
   $("measure-note").textContent = notes.join(" ");
+}
+
+// fillMore fills the part that unfolds: the horizontal ratio, heights, widths and pieces, and the rim.
+function fillMore(result, scale) {
+  const { structures, horizontalRatio, rim } = result.measurements, body = [];
+  if (horizontalRatio && horizontalRatio.value !== null) {
+    const { inner, outer, value, low, high, corrected } = horizontalRatio, wide = { scope: "row", colSpan: 2 };
+    const name = t("{inner}/{outer}, horizontal", { inner: title(inner), outer: t(outer) });
+    body.push(row([cell("th", name + (corrected ? byHand() : ""), wide), cell("td", ratio(value), { colSpan: 2 })]));
+    body.push(row([cell("th", t("experts' range"), wide), cell("td", `${ratio(low)} – ${ratio(high)}`, { colSpan: 2 })], "range"));
+  }
+  const size = (dx, dy) => (scale ? rounded(Math.hypot(dx * scale.mm[0], dy * scale.mm[1])) : whole(Math.hypot(dx, dy)));
+  for (const s of structures) body.push(row([cell("th", title(s.class), { scope: "row" }), cell("td", size(0, s.height)), cell("td", size(s.width, 0)), cell("td", whole(s.pieces))]));
+  const heads = ["Structure", ...(scale ? ["Height, mm", "Width, mm"] : ["Height, px", "Width, px"]), "Pieces"];
+  $("more-head").replaceChildren(row(heads.map((text) => cell("th", t(text), { scope: "col" }))));
+  $("more-body").replaceChildren(...body);
+  const by = { file: "Millimetres are by the pixel size in the file.", hand: "Millimetres are by the length that you gave." }[scale?.by];
+  $("more-note").textContent = t(by ?? "The file does not say how large a pixel is. Measure a known length to see millimetres.");
+  $("rim").hidden = !rim;
+  if (!rim) return;
+  const { inner, outer } = result.measurements.verticalRatio, thin = narrowest(rim);
+  const width = (hour) => { const a = hour * Math.PI / 6; return lengths([rim[hour] * Math.sin(a), rim[hour] * Math.cos(a)], result.measurements, scale)[0]; };
+  const text = `${t("Rim by the hour:")} ${rim.map((_, hour) => t("{hour} o'clock {width}", { hour: clock(hour), width: width(hour) })).join(", ")}.`;
+  $("rim-plot").replaceChildren(rimPlot(rim, discDiameter(result.measurements), text, [outer, inner].map((name) => result.classes.indexOf(name))));
+  $("rim-note").textContent = t("Rim between {inner} and {outer}, by the hours of a clock face. Narrowest at {hour} o'clock: {width}.", { inner: t(inner), outer: t(outer), hour: clock(thin), width: width(thin) });
 }
 
 // regionBy says how a result's region came about.
@@ -83,11 +119,14 @@ export const regionBy = ({ roi, asked }) => (roi.whole ? "whole image" : asked.r
 // sentence is the result for a screen reader.
 export function sentence(result) {
   const { structures, verticalRatio } = result.measurements, why = whyDoubted(result), parts = why ? [why.title, ...why.reasons] : [];
-  if (!result.found) return [...parts, "Place the region by hand, or choose another model."].join(" ");
-  const between = (figure, format) => ranges(result, figure, format).map(([name, , range]) => `, ${name.replace("%", "percent")} ${range.replace("–", "to")}`).join("");
-  if (verticalRatio?.value === null) parts.push(`No ${verticalRatio.inner} found.`);
-  else if (verticalRatio) parts.push(`Vertical ${verticalRatio.inner} to ${verticalRatio.outer} ratio ${verticalRatio.value.toFixed(2)}${between(verticalRatio, (ratio) => ratio.toFixed(2))}.`);
-  for (const s of structures) parts.push(`${title(s.class)}: ${whole(s.area)} pixels, ${percent(s.share)} percent of the image.`);
+  if (!result.found) return [...parts, t("Place the region by hand, or choose another model.")].join(" ");
+  const between = (figure, format) => ranges(result, figure, format).map(([name, , range]) => `, ${name.replace("%", t("percent"))} ${range.replace("–", t("to"))}`).join("");
+  if (verticalRatio?.value === null) parts.push(t("No {structure} found.", { structure: t(verticalRatio.inner) }));
+  else if (verticalRatio) {
+    const { inner, outer, value } = verticalRatio, ranges = between(verticalRatio, ratio);
+    parts.push(t("Vertical {inner} to {outer} ratio {value}{ranges}.", { inner: t(inner), outer: t(outer), value: ratio(value), ranges }));
+  }
+  for (const s of structures) parts.push(t("{structure}: {area} pixels, {share} percent of the image.", { structure: title(s.class), area: whole(s.area), share: percent(s.share) }));
   return parts.join(" ");
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,19 +26,14 @@ import (
 // the files that the browser kept.
 func TestOfflineAfterARestart(t *testing.T) {
 	profile := chromedp.UserDataDir(t.TempDir())
-	kept := map[string][]byte{} // the models are kept for offline use too
-	for _, entry := range weights.Shipped().Models {
-		data, err := shipped.File(entry.File)
-		require.NoError(t, err)
-		kept[entry.File] = data
-	}
-	s := serve(t, built(t, nil), kept)
+	s := serve(t, built(t, nil), shippedFiles(t))
 	p := open(t, s, 900, 700, profile)
 	p.ready()
 	p.do(`navigator.serviceWorker.ready`)
 	p.until(`globalThis.mrprismViewer`)
 
 	// A model that the browser keeps and that is damaged is fetched, and kept, anew.
+	p.do(`import("./versions.js").then(({ keepModels }) => keepModels(["newborn-brain"]))`)
 	entry, err := weights.Shipped().Find("newborn-brain")
 	require.NoError(t, err)
 	p.do(fmt.Sprintf(`(async () => {
@@ -71,6 +67,145 @@ func TestOfflineAfterARestart(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	assert.Empty(t, p.outside)
+}
+
+// shippedFiles are the models that ship and their cards.
+func shippedFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, entry := range weights.Shipped().Models {
+		for _, name := range []string{entry.File, entry.Card} {
+			data, err := shipped.File(name)
+			require.NoError(t, err)
+			files[name] = data
+		}
+	}
+	return files
+}
+
+// TestModelsAreKept visits the site, restarts the browser without a network, and so on. The model
+// that was used works, another says what to do; once the user wants all of them kept, all work.
+func TestModelsAreKept(t *testing.T) {
+	const firstDownload = 11_000_000 // bytes, as in site/bundle
+	profile := chromedp.UserDataDir(t.TempDir())
+	visit := func(s *server) *page {
+		s.wishes = "?device=processor"
+		p := open(t, s, 900, 700, profile)
+		p.ready()
+		p.until(`!document.getElementById("offline").hidden`)
+		return p
+	}
+	leave := func(s *server, p *page) {
+		require.NoError(t, chromedp.Cancel(p.ctx), "the browser ends in good order")
+		s.http.Close()
+	}
+	segment := func(p *page, model string) string {
+		return get[string](p, fmt.Sprintf(`(async () => {
+			const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+			try {
+				return (await mrprism.segment(image, { model: %q, roi: "900,400,400" })).model;
+			} catch ({ message, next }) { return message + " " + next; }
+		})()`, model))
+	}
+	const missing = "The model could not be downloaded: the site does not answer, and this browser has not kept the model. " +
+		"Check the network and that the site is served, then choose the model again. Models that About lists as kept work without a network."
+
+	s := serve(t, built(t, nil), shippedFiles(t))
+	p := visit(s)
+	p.sample()
+	p.until(`document.getElementById("kept").innerText.startsWith("Kept: Optic disc and cup in fundus photos. ")`)
+	assert.Equal(t, "Keep all models for use without a network (13 MB more)", p.text("keep-text"))
+	s.mu.Lock()
+	assert.Less(t, s.sent, firstDownload, "before the first result and the use without a network")
+	assert.Greater(t, s.sent, firstDownload/2)
+	for _, other := range []string{"cells", "newborn-brain"} {
+		assert.NotContains(t, s.requests, "GET /weights/"+other+".safetensors")
+	}
+	s.mu.Unlock()
+	leave(s, p)
+
+	p = visit(s)
+	assert.Equal(t, "fundus", segment(p, "fundus"))
+	assert.Equal(t, missing, segment(p, "cells"))
+	p.choose("newborn-brain")
+	p.until(`!document.getElementById("banner").hidden`)
+	assert.Equal(t, missing, p.text("banner-message")+" "+p.text("banner-next"))
+	assert.Contains(t, get[string](p, `fetch("weights/cells.md").then((card) => card.text())`), "# ", "cards are kept")
+	require.NoError(t, chromedp.Cancel(p.ctx))
+
+	s = serveAt(t, strings.Trim(strings.TrimPrefix(s.URL, "http://"), "/"), built(t, nil), shippedFiles(t))
+	p = visit(s)
+	p.click("keep-all")
+	p.until(`document.getElementById("keep-text").innerText === "Keep all models for use without a network"`)
+	assert.Contains(t, p.text("kept"), "Newborn brain growth in MRI")
+	leave(s, p)
+	p = visit(s)
+	assert.True(t, get[bool](p, `document.getElementById("keep-all").checked`), "remembered")
+	for _, entry := range weights.Shipped().Models {
+		assert.Equal(t, entry.Name, segment(p, entry.Name))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	assert.Empty(t, p.outside)
+}
+
+// A new version has the models that the one before kept: those that did not change are not
+// downloaded again, and those that are used while it waits come along.
+func TestModelsOfANewVersion(t *testing.T) {
+	worker, err := os.ReadFile("testdata/mock_worker.js")
+	require.NoError(t, err)
+	text, err := os.ReadFile("sw.js")
+	require.NoError(t, err)
+	files := map[string][]byte{"same.safetensors": []byte("same"), "changed.safetensors": []byte("before"), "late.safetensors": []byte("late"), "never.safetensors": []byte("never")}
+	now := atomic.Pointer[http.Handler]{}
+	var mu sync.Mutex
+	var requests []string
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		requests = append(requests, strings.TrimPrefix(r.URL.Path, "/weights/"))
+		mu.Unlock()
+		(*now.Load()).ServeHTTP(w, r)
+	}))
+	t.Cleanup(listening.Close)
+	serve := func(version string) {
+		var list []string
+		for name, content := range files {
+			list = append(list, fmt.Sprintf(`"weights/%s": "%x"`, name, sha256.Sum256(content)))
+		}
+		keeper := strings.NewReplacer("/*VERSION*/", version, "/*MODELS*/{}", "{"+strings.Join(list, ", ")+"}").Replace(string(text))
+		handler, err := Handler(built(t, map[string][]byte{"worker.js": worker, "sw.js": []byte(keeper)}), files, Hosts(listening.Listener.Addr()))
+		require.NoError(t, err)
+		now.Store(&handler)
+		mu.Lock()
+		requests = nil
+		mu.Unlock()
+	}
+	serve("one")
+	p := open(t, &server{URL: listening.URL + "/"}, 900, 700)
+	p.ready()
+	p.sample() // the page has a photograph: a new version waits
+	keep := func(names string) []string {
+		return get[[]string](p, `import("./versions.js").then(({ keepModels }) => keepModels(`+names+`)).then(({ kept }) => kept.toSorted())`)
+	}
+	assert.Equal(t, []string{"changed", "same"}, keep(`["same", "changed", "unknown"]`))
+	assert.Equal(t, "same", get[string](p, `fetch("weights/same.safetensors").then((r) => r.text())`))
+
+	files["changed.safetensors"] = []byte("after")
+	serve("two")
+	p.do(`(async () => { globalThis.registration = await navigator.serviceWorker.getRegistration(); await registration.update(); })()`)
+	p.until(`registration.waiting?.state === "installed"`)
+	assert.Equal(t, []string{"changed", "late", "same"}, keep(`["late"]`), "the old version goes on")
+	assert.Equal(t, "before", get[string](p, `fetch("weights/changed.safetensors").then((r) => r.text())`), "and is not mixed with the new one")
+	p.do(`globalThis.before = true, location.reload()`) // the photograph is closed
+	p.until(`!globalThis.before && document.readyState === "complete"`)
+	p.until(`navigator.serviceWorker.getRegistration().then((is) => { globalThis.registration = is; }) && globalThis.registration?.waiting === null && registration.active.state === "activated"`)
+	p.ready()
+	assert.Equal(t, []string{"changed", "late", "same"}, keep(`[]`))
+	assert.Equal(t, "after", get[string](p, `fetch("weights/changed.safetensors").then((r) => r.text())`))
+	mu.Lock()
+	defer mu.Unlock()
+	assert.NotContains(t, requests, "same.safetensors")
+	assert.NotContains(t, requests, "never.safetensors")
 }
 
 // TestOfflineWithoutAReload visits the site once and goes on without the server: page and worker

@@ -6,11 +6,16 @@ import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { takePhotographs } from "./opening.js";
 import { Pen } from "./pen.js";
+import { printReports } from "./report.js";
+import { Ruler } from "./ruler.js";
 import { Segmenter, SegmentError, publish } from "./segmenter.js";
+import { keepLanguage, language, t } from "./words.js";
 import { Stage } from "./stage.js";
-import { initial, next, subject } from "./state.js";
-import { keepOffline } from "./versions.js";
+import { asTaken } from "./look.js";
+import { initial, next, subject, toKeep } from "./state.js";
+import { keepModels, keepOffline } from "./versions.js";
 import { draw } from "./view.js";
+import { watchFolder } from "./watch.js";
 
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
 const WEIGHT_DELAY = 250; // ms without a movement of a rater's slider
@@ -20,7 +25,7 @@ const stage = new Stage($("stage"));
 const segmenter = new Segmenter();
 publish(segmenter);
 
-const pen = new Pen(() => state, (event) => send(event), stage);
+const pen = new Pen(() => state, (event) => send(event), stage), ruler = new Ruler(() => state, (event) => send(event), stage);
 
 // ---- state, events, effects ----
 
@@ -34,15 +39,16 @@ const picked = (name) => all(`input[name=${name}]:checked`).map(({ value }) => v
 // Browsers bring back what the controls were before the page was loaded anew; the recurrence is the
 // last one all the same.
 let state = { ...initial, choices: { ...initial.choices, ...choices(), recurrence: initial.choices.recurrence },
-  opacity: Number($("opacity").value), theme: remembered() };
+  opacity: Number($("opacity").value), theme: remembered("theme"), keepAll: remembered("keep-all") === "yes", language };
 
 // An effect, [value, begin], runs while its value of the state is truthy. begin starts it and
 // returns a function that ends it. When the value changes the effect ends, and begins anew.
 const effects = [
   [(s) => s.job, compute],
   [(s) => s.preparing, prepare],
+  [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => { keep([name]); return () => {}; }],
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
-  [(s) => Boolean(s.editing), () => { stage.pen = pen; return () => { stage.pen = null; pen.leave(); }; }],
+  [(s) => (s.editing ? pen : s.measuring ? ruler : null), (tool) => { stage.pen = tool; return () => { stage.pen = null; tool.leave(); }; }],
   [(s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`, () => { pen.forget(); return () => {}; }],
   [(s) => s.sliders.moving && s.sliders, () => later(WEIGHT_DELAY, { type: "weigh" })],
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
@@ -94,7 +100,10 @@ function told(error) {
 
 function compute(job) {
   const ending = new AbortController(), { signal } = ending;
-  segment(job, signal).then((result) => send({ type: "segmented", job, result })).catch((error) => {
+  segment(job, signal).then((result) => {
+    if (result.shipped && !state.kept?.includes(result.model)) keep([result.model]);
+    send({ type: "segmented", job, result });
+  }).catch((error) => {
     if (!signal.aborted) send({ type: "failed", job, error: told(error), of: job.picture });
   });
   return () => ending.abort();
@@ -111,15 +120,30 @@ async function segment(job, signal) {
 }
 
 // prepare gets a model ready while nothing else is to be done. An image that is opened meanwhile
-// waits for its weights and shows how far they are. A failure here is not shown: the next job meets
-// it again, and shows it.
+// waits for its weights and shows how far they are. A failure here is shown if the user chose the
+// model; otherwise the next job meets it again, and shows it.
 function prepare(model) {
   const ending = new AbortController();
   if (!navigator.connection?.saveData) {
-    segmenter.prepare(model, { signal: ending.signal, progress: (progress) => send({ type: "progress", progress }) }).catch(() => {});
+    segmenter.prepare(model, { signal: ending.signal, progress: (progress) => send({ type: "progress", progress }) }).then(() => {
+      send({ type: "prepared" });
+      keep([model]);
+    }, (error) => {
+      if (state.choice && error.code === "weights") send({ type: "failed", error, of: "preparing" });
+      keep([]);
+    });
   }
   return () => ending.abort();
 }
+
+// keep has the browser keep models for use without a network, and learns which it keeps.
+function keep(names) { keepModels(names).then(({ kept, error }) => send({ type: "set", kept, unkept: error })); }
+addEventListener("online", () => send({ type: "set", unkept: "" }));
+$("keep-all").onchange = () => {
+  const keepAll = $("keep-all").checked;
+  send({ type: "set", keepAll, unkept: "" });
+  remember("keep-all", keepAll ? "yes" : "");
+};
 
 function view(question) {
   const { result, kind, fields, whole } = question;
@@ -145,7 +169,7 @@ segmenter.addEventListener("failed", ({ detail }) => send({ type: "stopped", err
 function open(blob, name, noted = false) {
   send({ type: "opening" });
   if (blob.size > LARGEST_FILE) {
-    const message = `${name} is too large: ${Math.round(blob.size / 2 ** 20)} MB.`;
+    const message = `${name} is too large: ${Math.round(blob.size / 2 ** 20)} MB, of at most ${LARGEST_FILE / 2 ** 20} MB.`;
     return send({ type: "failed", error: { message, next: "Save it as a JPEG or in a smaller size." } });
   }
   send({ type: "open", picture: segmenter.picture(blob, name), noted });
@@ -165,7 +189,13 @@ async function openSample() {
   }
 }
 takePhotographs(open, send);
-$("slice").oninput = () => { $("slice-number").textContent = `${$("slice").value} of ${$("slice").max}`; };
+// An image that came into the watched folder waits until nobody looks at another one.
+watchFolder(({ blob, name }) => {
+  if (state.job || state.picture) return false;
+  open(blob, name);
+  return true;
+});
+$("slice").oninput = () => { $("slice-number").textContent = t("{slice} of {slices}", { slice: $("slice").value, slices: $("slice").max }); };
 $("slice").onchange = () => {
   const { blob, name } = state.picture;
   send({ type: "opening" });
@@ -196,7 +226,7 @@ $("panel").addEventListener("input", ({ target }) => {
   if (name === "weight") send({ type: "slide", m: Number(target.dataset.rater), value: Number(value) });
   else if (id === "opacity") send({ type: "set", opacity: Number(value) });
   else if (key !== id) { if (Number.isFinite(target.valueAsNumber)) send({ type: "move", change: { [key]: target.valueAsNumber } }); }
-  else if (target.closest("#show, #experts, #recurrences")) send({ type: "choose", choices: choices(), by: id });
+  else if (target.closest("#show, #experts, #recurrences") && !target.closest("#look")) send({ type: "choose", choices: choices(), by: id });
 }, true);
 for (const key of ["x", "y", "side"]) {
   const field = $(`region-${key}`);
@@ -257,14 +287,31 @@ $("save-json").onclick = () => saveText("json", "application/json", json);
 $("save-csv").onclick = () => saveText("csv", "text/csv", csv);
 function saveText(ending, type, text) {
   const { measured, picture, image } = state;
-  download(`${stemOf(picture, image)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, picture.name, image));
+  download(`${stemOf(picture, image)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, picture.name, image, state.known));
 }
 
+printReports(() => state);
+
 $("cancel").onclick = () => send({ type: "cancel" });
+$("segment").onclick = () => { send({ type: "segment" }); $("cancel").focus(); };
 $("banner-close").onclick = () => { send({ type: "dismiss" }); $("stage").focus(); };
+
+// ---- measuring ----
+
+const measure = (on) => { send({ type: "measure", on }); $("stage").focus(); };
+$("measure").onclick = () => measure(!state.measuring);
+$("ruler-end").onclick = () => measure(false);
+$("ruler-use").onclick = () => send({ type: "scale", mm: $("ruler-known").valueAsNumber });
+$("ruler-known").onkeydown = ({ key }) => { if (key === "Enter") $("ruler-use").click(); };
+$("ruler-forget").onclick = () => send({ type: "scale", mm: null });
+$("stage").addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "m" && !event.ctrlKey && !event.metaKey && !event.altKey) measure(!state.measuring);
+});
 
 // ---- the view ----
 
+$("look").addEventListener("input", () => send({ type: "look", look: { brightness: $("brightness").valueAsNumber, contrast: $("contrast").valueAsNumber, redFree: $("red-free").checked } }), true);
+$("look-reset").onclick = () => send({ type: "look", look: asTaken });
 $("zoom-in").onclick = () => stage.zoom(1.25);
 $("zoom-out").onclick = () => stage.zoom(0.8);
 $("zoom-fit").onclick = () => stage.fit();
@@ -274,11 +321,20 @@ $("zoom-region").onclick = () => { if (stage.shown.region) stage.frame(stage.sho
 $("theme").onclick = () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--panel").trim() !== "#ffffff", theme = dark ? "light" : "dark";
   send({ type: "set", theme });
-  try { localStorage.setItem("mrprism-theme", theme); } catch { /* a private window: the choice lasts as long as the page */ }
+  remember("theme", theme);
 };
-function remembered() {
-  try { return localStorage.getItem("mrprism-theme") ?? ""; } catch { return ""; }
+function remember(key, value) {
+  try { localStorage.setItem(`mrprism-${key}`, value); } catch { /* a private window: the choice lasts as long as the page */ }
 }
+function remembered(key) {
+  try { return localStorage.getItem(`mrprism-${key}`) ?? ""; } catch { return ""; }
+}
+
+$("language").onclick = () => {
+  const { lang } = $("language");
+  send({ type: "set", language: lang });
+  keepLanguage(lang);
+};
 
 // ---- start ----
 

@@ -64,7 +64,7 @@ func TestSampleInThePage(t *testing.T) {
 	assert.Equal(t, []string{"Cup/disc, vertical|0.52", "experts' range|0.47 – 0.58", "90 % interval|0.42 – 0.66"}, rows[:3])
 	assert.Regexp(t, `^experts' range\|25.131 – 28.072\|$`, rows[4])
 	assert.Regexp(t, `^90 % interval\|24.062 – 29.943\|$`, rows[5])
-	assert.Equal(t, "Calibrated, Rec3. Experts' range: from the least to the greatest of the mask and the 4 agreement levels. "+
+	assert.Equal(t, "Consensus, Rec3. Experts' range: from the least to the greatest of the mask and the 4 agreement levels. "+
 		"90 % interval: it is made to hold the experts' majority in 90 of 100 images like those that it was learned from.", get[string](p, `document.getElementById("measure-note").textContent`))
 	assert.Contains(t, get[string](p, `document.getElementById("status").textContent`),
 		"Done in 1.2 seconds. Vertical cup to disc ratio 0.52, experts' range 0.47 to 0.58, 90 percent interval 0.42 to 0.66. Disc: ")

@@ -1,7 +1,8 @@
 // The pen: what pointer and keys draw while a mask is corrected. The stage calls it with photograph
 // pixels; it sends drafts and strokes, and shows its cursor on the stage.
-import { Stroke, at, blank, borderNear, corrected, pieceAt, sameMask } from "./correct.js";
+import { Stroke, at, blank, borderNear, pieceAt, sameMask } from "./correct.js";
 import { baseView } from "./layers.js";
+import { maskOf } from "./state.js";
 
 export class Pen {
   #state; #send; #stage; #stroke = null; #last = null; #value = 0; #radius = 0; #cursor = null; #points = []; #due = false; #held = false;
@@ -21,7 +22,7 @@ export class Pen {
     const { tool, size, cut } = this.#editing(), base = this.#base();
     if (!base && (tool === "push" || tool === "fill")) return; // the mask has not come yet
     if (tool === "polygon") { this.#points = [...this.#points, [x, y]]; return this.#show(); }
-    const window = base && corrected(base, this.#correction()), px = Math.floor(x), py = Math.floor(y);
+    const correction = this.#correction(), window = base && maskOf(this.#state(), correction), px = Math.floor(x), py = Math.floor(y);
     if (tool === "fill") return this.#fill(window, px, py, cut);
     this.#value = (tool === "push" ? at(window, px, py) : tool === "brush") ? 255 : 0;
     // The push tool starts as a disc that just touches the border, and moves it from there.

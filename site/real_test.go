@@ -95,7 +95,7 @@ func (p *page) segmentIn(image, model, options string) error {
 			await mrprism.ready;
 			globalThis.r = await mrprism.segment(await blob(%q), { model: await blob(%q), %s });
 			return "";
-		} catch (error) { return (error.code ?? "exception") + ": " + error.message + " | " + error.next; }
+		} catch (error) { return (error.code ?? error.name) + ": " + error.message + " | " + error.next; }
 	})()`, image, model, options))
 	if message != "" {
 		return fmt.Errorf("%s", message)
@@ -229,7 +229,7 @@ func TestBadFilesInThePage(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{`recurrences: 33, roi: "none"`, `roi: "here"`, `roi: "0,0,0"`, `raterWeights: [1, 2, 1, 1]`} {
-		require.ErrorContains(t, p.segmentIn("photo.png", "good.safetensors", wrong), "options: ", wrong)
+		require.ErrorContains(t, p.segmentIn("photo.png", "good.safetensors", wrong), "TypeError: ", wrong)
 	}
 	require.NoError(t, p.segmentIn("one.png", "good.safetensors", options), "one pixel is an image")
 	require.NoError(t, p.segmentIn("photo.png", "good.safetensors", options), "the page works on")

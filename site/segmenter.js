@@ -20,6 +20,12 @@ export class SegmentError extends Error {
   }
 }
 
+// A worker that has something to do and says nothing for this long, ms, is replaced. It says that it
+// lives when it is asked, and while it computes.
+const PATIENCE = 4000, TURN = 500;
+const LONGER = 4; // times: what the next worker may take
+const AGAIN = 2; // times: what a worker may take that was silent and spoke again
+
 const crashed = (detail, again) => new SegmentError({
   code: "crashed", message: `The program that computes stopped unexpectedly. (${detail})`,
   next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly.",
@@ -40,11 +46,30 @@ const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {
 export class Segmenter extends EventTarget {
   #worker = null; #info = null; #settle = null; #pending = new Map(); #next = 1; #restarts = 0;
   #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
+  #silent = 0; #patience = PATIENCE; #turned = 0; // ms: silence so far, what is allowed, the last turn
   used = false; // the page or a script gave pictures or weights, which would be lost with the page
 
   constructor() {
     super();
     this.#start();
+    setInterval(() => this.#watch(), TURN);
+  }
+
+  // watch adds up how long the worker has been silent. A turn counts as at most twice its length:
+  // the machine slept, or the page itself was busy. A hidden page does not count, as browsers slow
+  // its timers down.
+  #watch() {
+    const now = performance.now(), passed = Math.min(now - this.#turned, 2 * TURN);
+    this.#turned = now;
+    if (!this.#pending.size || document.hidden) return void (this.#silent = 0);
+    this.#silent += passed;
+    if (this.#silent <= this.#patience) return this.#worker.postMessage({ type: "ping" });
+    this.#patience *= LONGER; // a machine this slow gets more time
+    this.#died(`it has been silent for ${Math.round(this.#silent / 1000)} seconds`);
+  }
+  #heard() {
+    this.#patience = Math.max(this.#patience, AGAIN * this.#silent);
+    this.#silent = 0;
   }
 
   #start() {
@@ -55,7 +80,7 @@ export class Segmenter extends EventTarget {
     this.ready.catch(() => {}); // callers that await it hear of a failure
     const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search });
     // A worker that died may go on to send: each message that waited in it fails.
-    worker.onmessage = ({ data }) => { if (worker === this.#worker) this.#receive(data); };
+    worker.onmessage = ({ data }) => { if (worker === this.#worker) { this.#heard(); this.#receive(data); } };
     worker.onerror = (event) => {
       event.preventDefault();
       if (worker === this.#worker) this.#died(event.message || "worker.js could not be loaded");
@@ -84,6 +109,7 @@ export class Segmenter extends EventTarget {
       case "adapter":
         Object.assign(this.#info, data); // ready resolves to it
         return tell();
+      case "alive": return;
       case "crashed": return this.#died(data.message);
       case "progress": case "image": return waiting?.[data.type]?.(data);
       case "error": waiting?.reject(new SegmentError(data)); break;
@@ -108,8 +134,11 @@ export class Segmenter extends EventTarget {
   // 1; 0 is the middle one.
   picture(blob, name, slice = 0) {
     this.used = true;
-    return { blob, name, slice, key: ++this.#images };
+    return { blob, name, slice, key: ++this.#images, opened: Date.now() };
   }
+
+  // knows says whether there is a model of that name, of the site or of the user.
+  knows(model) { return this.#own.has(model) || Boolean(this.#info?.models.some(({ name }) => name === model)); }
 
   // prepare downloads and compiles a model before it is asked for. hooks: progress, signal.
   prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
@@ -160,9 +189,44 @@ export class Segmenter extends EventTarget {
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
 }
 
+// inScripts is an error as scripts get it. A call that its signal ended rejects with the signal's
+// reason: a DOMException named "AbortError", unless abort was called with something else. What only
+// the worker can check, such as the number of raters, is a wrong argument too.
+function inScripts(error, signal) {
+  if (error.code === "cancelled" && signal?.aborted) return signal.reason;
+  return error.code === "options" ? new TypeError(error.message) : error;
+}
+
+// What scripts may give, each with a test and what it has to be.
+const own = (wanted, is) => ({ wanted, is });
+const SETTLING = {
+  evidence: own("a list of { rater, class, mask }", (v) => v === null || Array.isArray(v)),
+  raterWeights: own("a list of numbers from 0 to 1, not all 0, or null", (v) => v === null ||
+    (Array.isArray(v) || ArrayBuffer.isView(v)) && Array.from(v).every((w) => typeof w === "number" && w >= 0 && w <= 1) && Array.from(v).some((w) => w > 0)),
+  progress: own("a function", (v) => typeof v === "function"),
+  signal: own("an AbortSignal", (v) => v instanceof AbortSignal),
+};
+const SEGMENTING = {
+  ...SETTLING,
+  model: own("the name of a model, or a Blob of weights", (v) => typeof v === "string" || v instanceof Blob),
+  recurrences: own("a whole number", Number.isInteger),
+  roi: own('"auto", "none" or "x,y,side"', (v) => typeof v === "string"),
+  slice: own("a whole number from 1", (v) => Number.isInteger(v) && v >= 0),
+};
+// checked throws a TypeError where a script gives what is not in allowed. An option that is undefined
+// is left out.
+function checked(options, allowed) {
+  if (typeof options !== "object" || options === null) throw new TypeError(`the options are not an object: ${options}`);
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(allowed, name)) throw new TypeError(`there is no option ${name}; there are ${Object.keys(allowed).join(", ")}`);
+    if (value !== undefined && !allowed[name].is(value)) throw new TypeError(`${name} is not ${allowed[name].wanted}`);
+  }
+  options.signal?.throwIfAborted();
+  return options;
+}
+
 // checkedEvidence copies a script's list of marks.
 function checkedEvidence(evidence) {
-  if (!Array.isArray(evidence)) throw new TypeError("evidence is not a list of { rater, class, mask }");
   return evidence.map(({ rater, class: c = "", mask }, i) => {
     const name = mask instanceof File ? mask.name : `evidence[${i}].mask`;
     if (typeof rater !== "string") throw new TypeError(`evidence[${i}].rater is not the name of a rater, or "you"`);
@@ -184,7 +248,7 @@ export function publish(segmenter) {
     const options = { ...before };
     if (evidence !== undefined) options.evidence = checkedEvidence(evidence ?? []);
     if (raterWeights !== undefined) options.raterWeights = raterWeights && Float32Array.from(raterWeights);
-    const r = await segmenter.segment(picture, options, hooks);
+    const r = await segmenter.segment(picture, options, hooks).catch((error) => { throw inScripts(error, hooks.signal); });
     const values = async (kind, fields) => (await segmenter.show("map", r, { kind, ...fields })).values;
     const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
     return {
@@ -196,7 +260,10 @@ export function publish(segmenter) {
       rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
       recurrence: (i, cls) => values("recurrence", { i, class: c(cls) }),
       disagreement: (cls) => values("disagreement", { class: c(cls) }),
-      recalibrate: ({ progress, signal, ...changes } = {}) => run(picture, options, changes, { progress, signal }),
+      async recalibrate(given = {}) {
+        const { progress, signal, ...changes } = checked(given, SETTLING);
+        return run(picture, options, changes, { progress, signal });
+      },
     };
   }
   globalThis.mrprism = Object.freeze({
@@ -206,7 +273,8 @@ export function publish(segmenter) {
     // the middle one unless given. raterWeights has a number from 0 to 1 for each
     // rater. evidence is a list of { rater, class, mask }, for models that take marks; mask has 255
     // inside, 0 outside and 128 where nothing is said, as a Uint8Array of a byte a pixel or the Blob
-    // of a PNG. signal is an AbortSignal. The result's maps are Promises of Float32Arrays at the
+    // of a PNG. signal is an AbortSignal: the call rejects with its reason, an AbortError. Wrong
+    // arguments are TypeErrors, other failures have a code and say what to do next. The result's maps are Promises of Float32Arrays at the
     // image's size; the worker keeps those of the last four results. found is false if the picture
     // has nothing of the kind. doubts say why the model does not believe its result, as
     // { code, text }. doubt is how odd the result is: above 1 the model doubts it, null means that
@@ -214,13 +282,14 @@ export function publish(segmenter) {
     // recalibrate({ evidence, raterWeights, progress, signal }) resolves to another result of the same
     // picture. What is left out stays as it was. While no other picture came between, the encoder
     // does not run again.
-    async segment(blob, { model, recurrences, roi = "auto", slice = 0, raterWeights = null, evidence = [], progress, signal } = {}) {
+    async segment(blob, given = {}) {
+      if (!(blob instanceof Blob)) throw new TypeError("the image is not a Blob, such as a File");
+      const { recurrences, roi = "auto", slice = 0, raterWeights = null, evidence = [], progress, signal, ...wished } = checked(given, SEGMENTING);
       const { models } = await segmenter.ready;
-      if (recurrences !== undefined && !Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);
-      if (!Number.isInteger(slice) || slice < 0) throw new TypeError(`slice ${slice} is not a whole number from 1`);
-      if (model instanceof Blob) ({ name: model } = await segmenter.weights(model));
+      const { name: model } = wished.model instanceof Blob ? await segmenter.weights(wished.model) : { name: wished.model ?? models[0]?.name };
+      if (!segmenter.knows(model)) throw new TypeError(`there is no model ${model}; there are ${models.map(({ name }) => name).join(", ")}`);
       const picture = segmenter.picture(blob, blob.name ?? "image", slice);
-      return run(picture, { model: model ?? models[0]?.name, recurrences, roi }, { evidence, raterWeights }, { progress, signal });
+      return run(picture, { model, recurrences, roi }, { evidence, raterWeights }, { progress, signal });
     },
   });
 }

@@ -5,10 +5,10 @@ SEGMENTER_FLAGS := -trimpath -ldflags="-s -w -X mrprism/internal/app/choose.comm
 
 .PHONY: site size
 site: site/programs
-	go run ./site/bundle -quality $(BROTLI)
+	go run ./site/bundle -quality $(BROTLI) -commit $(COMMIT)
 
 size: site/programs
-	go run ./site/bundle -quality $(BROTLI) -size
+	go run ./site/bundle -quality $(BROTLI) -commit $(COMMIT) -size
 
 .PHONY: site/programs
 site/programs:

@@ -14,7 +14,7 @@ export class Stage extends EventTarget {
   constructor(element) {
     super();
     this.element = element;
-    this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null, cursor: null };
+    this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null, ruler: null, cursor: null };
     this.pen = null; // draws where it is set, and then takes presses of one pointer, and keys
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
     Object.assign(this, { scale: 1, x: 0, y: 0 });
@@ -36,24 +36,26 @@ export class Stage extends EventTarget {
   // opacity: of the overlay, 0…1
   // contours: [{ points, starts, colour, width, dash }], bottom first
   // region: { x, y, side } or null; placing: the square while it is placed by hand, or null
-  // cursor: the pen, as Lines draws it, or null
+  // ruler: the line that is measured, or null; cursor: the pen, as Lines draws it, or null
+  // look: the image in other colours
   set(name, value) {
-    this.shown[name] = value;
-    if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null, cursor: null });
+    this.shown[name === "look" ? "image" : name] = value;
+    if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null, ruler: null, cursor: null });
     this.element.classList.toggle("placing", this.shown.placing !== null);
     if (name === "image") {
       this.#drawAll();
       this.fit();
-    } else this.#draw(name === "placing" ? "region" : name);
+    } else this.#draw({ placing: "region", look: "image" }[name] ?? name);
   }
 
   #draw(what) {
-    const { image: i, overlay: o, opacity, contours, region, placing, cursor } = this.shown, square = placing ?? region;
+    const { image: i, overlay: o, opacity, contours, region, placing, ruler, cursor } = this.shown, square = placing ?? region;
     const numbers = {
       image: i && [0, 0, i.drawnWidth, i.drawnHeight, i.pixelsWide, i.pixelsHigh, i.rgba],
       overlay: o && [o.x, o.y, o.width, o.height, o.pixelsWide, o.pixelsHigh, o.rgba],
       opacity: [opacity],
       contours: [contours],
+      ruler: [ruler],
       cursor: [cursor],
       region: square && [square.x, square.y, square.side, placing !== null],
       view: [this.scale, this.x, this.y],
@@ -62,7 +64,7 @@ export class Stage extends EventTarget {
     if (what === "view") this.#tell("view");
   }
   #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
-  #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "cursor", "view"]) this.#draw(what); }
+  #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "ruler", "cursor", "view"]) this.#draw(what); }
 
   get size() { return [this.element.clientWidth, this.element.clientHeight]; }
   get fitScale() {

@@ -3,11 +3,14 @@
 // what a state needs, and sends what happens as events. Nobody writes to a part of a state: a part
 // that changed is another object. By that view.js and page.js see what they have to do.
 import { whyProcessor } from "./adapter.js";
-import { corrected, evidenceOf, measuredBy, sameMask } from "./correct.js";
+import { blank, corrected, evidenceOf, sameMask } from "./correct.js";
+import { measuredBy } from "./figures.js";
 import { back, forth, noHistory, remember, same, trimmed } from "./history.js";
 import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { fileOf, stemOf } from "./exports.js";
+import { asTaken } from "./look.js";
 import { sentence } from "./measurements.js";
+import { number, t } from "./words.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
@@ -26,12 +29,16 @@ export const initial = {
   model: "", // the model that computes; it follows listed when the arrow keys rest in the list
   choice: 0, // counts the user's choices of a model: a weights file may arrive after a later choice
   preparing: "", // the model that the worker gets ready while there is no photograph
+  kept: null, // names of the models that the browser keeps for use without a network; null: not known
+  keepAll: false, // the user wants all of the site's models kept
+  unkept: "", // why one of them could not be kept
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
   // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
   // evidence is the list of marks, { rater, class, name, mask }
   job: null,
+  left: null, // a job that ended without a result of its photograph: it can begin again
   progress: null, // of the job: { stage, done, total }
   coming: null, // a new result that still lacks views: { result, views }
   result: null, // the result on the stage; result.asked is the job that made it
@@ -47,11 +54,19 @@ export const initial = {
   corrections: NONE, // of the result on the stage, as correct.js makes them
   drafting: null, // the corrections before the stroke that is being drawn
   history: noHistory, // of corrections, region, weights and marks
+  // what to go back to where the job of the last steps ends without a result, { history,
+  // corrections, to }: the history before them, and the one after, or null
+  stepping: null,
   measured: null, // the result with the figures of what was corrected
+  measuring: false, // lengths are measured
+  ruler: null, // the line that is measured, { from, to }, each [x, y] in photograph pixels
+  known: null, // mm a pixel, by a length that the user knows
+  look: asTaken, // of the photograph on the stage, as look.js has it
   opacity: 45, // of the map, in percent
   scale: 1, // of the photograph, CSS pixels a pixel
   dragging: false, // a file is over the page
   theme: "", // "light", "dark", or "" for the system's
+  language: "en", // of the texts, as in words.js
   // { message, next, kind, of }; kind "note" is no error, "adapter" ends with the GPU's return
   banner: null,
   status: "", // for screen readers
@@ -60,7 +75,7 @@ export const initial = {
 // next is the state after an event. An event has the name of its handler as type.
 export function next(s, { type, ...event }) {
   const changed = shown(targeted(handlers[type](s, event)));
-  return measured(remembered(s, kept(s, changed), type));
+  return measured(returned(s, remembered(s, kept(s, changed), type), type));
 }
 
 const handlers = {
@@ -94,6 +109,7 @@ const handlers = {
     if (s.listed === s.model) return s;
     return (s.job ?? s).picture ? begin(s, {}) : { ...s, model: s.listed, preparing: s.listed };
   },
+  prepared: (s) => mended(s, "preparing"),
   weights(s, { model: { name, title }, choice }) {
     const models = s.models.some((model) => model.name === name) ? s.models : [...s.models, { name, title, own: true }];
     const known = mended({ ...s, models }, "weights");
@@ -109,13 +125,14 @@ const handlers = {
   },
   decoded(s, { job, image }) {
     if (job !== s.job) return s;
-    return { ...s, picture: job.picture, image, result: null, views: {}, sliders: { ...s.sliders, moving: false } };
+    return { ...s, picture: job.picture, image, measuring: false, ruler: null, known: null, look: asTaken, result: null, views: {}, sliders: { ...s.sliders, moving: false } };
   },
   segmented(s, { job, result }) {
     return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;
   },
-  failed: (s, { job, error, of }) => (job && job !== s.job ? s : told(job ? ended(s) : s, error, of)),
-  cancel: (s) => ({ ...ended(refuseSaves(s, () => false)), preparing: "", status: "Cancelled." }),
+  failed: (s, { job, error, of }) => (job && job !== s.job ? s : told(job ? ended(s, !REFUSED.includes(error.code)) : s, error, of)),
+  cancel: (s) => ({ ...ended(refuseSaves(s, () => false), true), preparing: "", status: "Cancelled." }),
+  segment: (s) => (s.left ? begin(s, { ...s.left, again: false }) : s),
 
   // ---- views and files of a result ----
   viewed(s, { question, view }) {
@@ -128,7 +145,7 @@ const handlers = {
     s = { ...s, questions: without(s.questions, question) };
     const { result, key } = question;
     if (result === s.coming?.result) { // once more, where the worker forgot the result or died
-      if (s.job.again || !["gone", "crashed"].includes(error.code)) return told(ended(s), error, s.job.picture);
+      if (s.job.again || !["gone", "crashed"].includes(error.code)) return told(ended(s, true), error, s.job.picture);
       return { ...s, job: { ...s.job, again: true }, coming: null };
     }
     // Nobody waits for the view any more if the page shows another result or the choices changed.
@@ -181,7 +198,7 @@ const handlers = {
     const { width, height } = s.image, last = s.result?.roi, side = Math.round(Math.min(width, height) / 3);
     const square = last && !last.whole ? { x: last.x, y: last.y, side: last.side }
       : { x: Math.round((width - side) / 2), y: Math.round((height - side) / 2), side };
-    return { ...s, placing: { ...square, wanted: square },
+    return { ...s, placing: { ...square, wanted: square }, measuring: false, ruler: null,
       status: "Placing the region. Arrow keys move it, plus and minus resize it, Enter segments, Escape cancels." };
   },
   move: (s, { change }) => (s.placing ? { ...s, placing: moved(s.placing, change, s.image) } : s),
@@ -205,7 +222,7 @@ const handlers = {
     const editing = { ...first, ...s.editing, ...changes }, m = raters.indexOf(editing.rater);
     editing.size = Math.min(LARGEST_PEN, Math.max(1, editing.size));
     const seen = m < 0 ? { contour: true } : { raters: choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort() };
-    return { ...s, editing, placing: null, choices: { ...choices, ...seen, structure: classes.indexOf(editing.class), recurrence: LAST } };
+    return { ...s, editing, placing: null, measuring: false, ruler: null, choices: { ...choices, ...seen, structure: classes.indexOf(editing.class), recurrence: LAST } };
   },
   unedit: (s) => handlers.undraft({ ...s, editing: null, status: "Correcting has ended." }),
   draft: (s, { correction }) => ({ ...s, drafting: s.drafting ?? s.corrections, corrections: replaced(s.corrections, correction) }),
@@ -218,16 +235,31 @@ const handlers = {
     const margin = Math.max(4, Math.round(s.result.roi.side / 48));
     const marks = s.corrections.filter((c) => s.views[baseView(s.result, c).key]).map((c) => evidenceOf(c, s.views[baseView(s.result, c).key], margin));
     const others = subject(s).evidence.filter((mark) => !marks.some((made) => sameMask(made, mark)));
-    return { ...begin(s, { evidence: [...others, ...marks] }), status: "Recalibrating around what was corrected." };
+    return { ...begin(s, { evidence: [...others, ...marks] }), status: "Recomputing around what was corrected." };
   },
   undo: (s) => (canUndo(s) ? stepped(s, back(s.history, moment(s)), "Undone.") : s),
   redo: (s) => (canRedo(s) ? stepped(s, forth(s.history, moment(s)), "Done again.") : s),
+
+  // ---- measuring ----
+  measure: (s, { on }) => (on && !s.image ? s : { ...(on && s.editing ? handlers.unedit(s) : s), placing: null, measuring: on, ruler: null,
+    status: on ? "Measuring. Arrow keys move an end of the line, space takes the other end, Escape ends it." : "Measuring has ended." }),
+  rule: (s, { ruler }) => (s.measuring ? { ...s, ruler } : s),
+  // scale takes the length of the ruler's line in mm; null forgets the scale.
+  scale(s, { mm }) {
+    const pixels = s.ruler ? Math.hypot(s.ruler.to[0] - s.ruler.from[0], s.ruler.to[1] - s.ruler.from[1]) : 0;
+    if (mm !== null && !(mm > 0 && pixels > 0)) return s;
+    return { ...s, known: mm && mm / pixels, status: mm ? "Lengths are in millimetres now." : "The scale is forgotten." };
+  },
+  look: (s, { look }) => ({ ...s, look: { ...s.look, ...look } }),
 
   // ---- the page ----
   set: (s, values) => ({ ...s, ...values }), // opacity, scale, dragging, theme
   note: (s, { message, next }) => ({ ...s, banner: { message, next, kind: "note" } }),
   dismiss: (s) => ({ ...s, banner: null }),
 };
+
+// toKeep are the models that the user wants kept and that are not.
+export const toKeep = ({ keepAll, kept, models }) => (keepAll && kept ? models.filter(({ own, name }) => !own && !kept.includes(name)) : []);
 
 const without = (list, item) => list.filter((other) => other !== item);
 const computedBy = (s, { adapter, gpu, software, reason, why }) =>
@@ -256,14 +288,17 @@ const settles = (s) => Boolean(s.result?.takesMarks) && s.result.model === s.lis
 function begin(s, changes) {
   const { picture, roi, weights, evidence } = subject(s), other = s.listed !== s.model;
   const job = { picture, ...(other ? UNASKED : { roi, weights, evidence }), ...changes };
-  const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, progress: { stage: "start" }, coming: null };
+  const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, left: null, progress: { stage: "start" }, coming: null };
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
 
+const REFUSED = ["image", "options", "evidence"]; // codes of errors that trying again does not mend
 // ended is the state without its job. The list and the sliders show again with which model and
-// weights the result on the stage was computed.
-function ended(s) {
-  const without = { ...s, job: null, progress: null, coming: null, saves: s.saves.filter(({ waits }) => !waits) };
+// weights the result on the stage was computed. If again is true and nothing of the job's photograph
+// is shown, the job can begin again.
+function ended(s, again = false) {
+  const left = again && s.job && s.result?.asked.picture !== s.job.picture ? s.job : null;
+  const without = { ...s, job: null, left, progress: null, coming: null, saves: s.saves.filter(({ waits }) => !waits) };
   if (!s.result) return without;
   const { model, asked } = s.result;
   return { ...without, model, listed: s.listed === s.model ? model : s.listed, sliders: slidersAt(s, s.result, asked.weights) };
@@ -280,7 +315,7 @@ function shown(s) {
     ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices,
     sliders: slidersAt(s, result, result.asked.weights),
     saves: s.saves.map((save) => (save.waits ? { ...save, result, waits: false } : save)),
-    status: `Done${seconds ? ` in ${seconds.toFixed(1)} seconds` : ""}. ${sentence(result)}`,
+    status: `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`,
   };
 }
 
@@ -363,6 +398,19 @@ function remembered(before, s, type) {
   return { ...s, history: remember(s.history, then, bytes) };
 }
 
+// returned takes back the steps whose job has ended without a result. Steps of corrections alone need
+// no job, and stay.
+function returned(before, s, type) {
+  const { stepping, history } = s;
+  if (stepping && !s.job) {
+    const back = s.result === before.result && history !== noHistory && before.history === stepping.to;
+    return { ...s, stepping: null, ...(back && { history: stepping.history, corrections: stepping.corrections }) };
+  }
+  if (!s.job || history === before.history || (s.job === before.job && type !== "undo" && type !== "redo")) return s;
+  const from = stepping?.to === before.history ? stepping : before;
+  return { ...s, stepping: { history: from.history, corrections: from.corrections, to: history } };
+}
+
 // kept is the state without corrections and history where another photograph or model is shown.
 function kept(before, s) {
   const other = s.picture !== before.picture || (s.result && before.result && s.result.model !== before.result.model);
@@ -370,30 +418,44 @@ function kept(before, s) {
   return { ...s, corrections: NONE, drafting: null, editing: null, history: noHistory, choices: { ...s.choices, edited: [] } };
 }
 
-// targeted asks for the maps below the masks that are corrected or about to be.
+// targeted asks for the maps below the masks that are corrected or about to be, and for both that a
+// corrected rim lies between.
 function targeted(s) {
   if (!s.result) return s;
   const list = s.corrections.map(({ rater, class: c }) => ({ rater, class: c, drawn: true }));
-  if (s.editing && !list.some((one) => sameMask(one, s.editing))) list.push({ rater: s.editing.rater, class: s.editing.class, drawn: false });
+  const { inner, outer } = s.result.measurements.verticalRatio ?? {}, editing = s.editing ? [s.editing] : [];
+  const rim = [...editing, ...list].some(({ rater, class: c }) => rater === YOU && (c === inner || c === outer));
+  const others = [...editing, ...(rim ? [{ rater: YOU, class: inner }, { rater: YOU, class: outer }] : [])];
+  for (const one of others) if (!list.some((other) => sameMask(one, other))) list.push({ rater: one.rater, class: one.class, drawn: false });
   const { edited } = s.choices, is = list.length === edited.length && list.every((one, i) => sameMask(one, edited[i]) && one.drawn === edited[i].drawn);
   return is ? s : ask({ ...s, choices: { ...s.choices, edited: list } });
 }
 
-// maskOf is the corrected mask of a correction, or null where the map below it is not here yet.
-const masks = new WeakMap();
+// maskOf is the corrected mask of a correction, or null where the map below it is not here yet. The
+// last mask of a base is where the next one goes on.
+const masks = new WeakMap(), latest = new WeakMap();
 export function maskOf({ result, views }, correction) {
   const base = result && views[baseView(result, correction).key], known = masks.get(correction);
   if (!base || known?.base === base) return known?.base === base ? known?.mask ?? null : null;
-  const mask = corrected(base, correction);
+  const mask = corrected(base, correction, latest.get(base));
   masks.set(correction, { base, mask });
+  latest.set(base, mask);
   return mask;
 }
+// plainMask is a correction of a mask in which nothing is drawn, the same one each time.
+const plain = new WeakMap();
+function plainMask(result, c) {
+  if (!plain.has(result)) plain.set(result, new Map(result.classes.map((name) => [name, blank(YOU, name, result)])));
+  return plain.get(result).get(c);
+}
 const figures = new WeakMap(); // of results, the last: { corrections, views, measured }
+// measured has the figures follow each stroke, once it has ended: of a large mask they take long.
 function measured(s) {
   if (!s.result) return s.measured ? { ...s, measured: null } : s;
+  if (s.drafting) return s;
   const known = figures.get(s.result);
   if (known?.corrections === s.corrections && known.views === s.views) return s.measured === known.measured ? s : { ...s, measured: known.measured };
-  const made = measuredBy(s.result, s.corrections, (correction) => maskOf(s, correction), YOU);
+  const made = measuredBy(s.result, s.corrections, (correction) => maskOf(s, correction), (c) => maskOf(s, plainMask(s.result, c)), YOU);
   figures.set(s.result, { corrections: s.corrections, views: s.views, measured: made });
   return { ...s, measured: made };
 }

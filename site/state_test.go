@@ -3,22 +3,32 @@ package site
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// TestState runs testdata/state_test.js in a page, as the browser has the engine for it.
+// TestState runs the tests in JavaScript of testdata in a page, as the browser has the engine for
+// them.
 func TestState(t *testing.T) {
-	tests, err := os.ReadFile("testdata/state_test.js")
+	files := map[string][]byte{"page.js": nil}
+	paths, err := filepath.Glob("testdata/*_test.js")
 	require.NoError(t, err)
-	p := open(t, serve(t, built(t, map[string][]byte{"state_test.js": tests, "page.js": nil}), nil), 400, 300)
-	names := get[[]string](p, `import("./state_test.js").then(({ tests }) => Object.keys(globalThis.tests = tests))`)
-	require.NotEmpty(t, names)
-	for i, name := range names {
-		t.Run(name, func(t *testing.T) {
-			assert.Empty(t, get[string](p, fmt.Sprintf(`(() => { try { Object.values(tests)[%d](); return ""; } catch (error) { return error.stack; } })()`, i)))
-		})
+	for _, path := range paths {
+		files[filepath.Base(path)], err = os.ReadFile(path)
+		require.NoError(t, err)
+	}
+	p := open(t, serve(t, built(t, files), nil), 400, 300)
+	for _, path := range paths {
+		file := filepath.Base(path)
+		names := get[[]string](p, fmt.Sprintf(`import("./%s").then(({ tests }) => Object.keys(globalThis.tests = tests))`, file))
+		require.NotEmpty(t, names)
+		for i, name := range names {
+			t.Run(file+": "+name, func(t *testing.T) {
+				assert.Empty(t, get[string](p, fmt.Sprintf(`(() => { try { Object.values(tests)[%d](); return ""; } catch (error) { return error.stack; } })()`, i)))
+			})
+		}
 	}
 }

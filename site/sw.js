@@ -1,9 +1,12 @@
 // The service worker keeps the page for use without a network. Each version has a cache, which is
-// filled and checked by hash before it is used; the cache of the version before stays. A new
-// version takes over when no page of the old one is open, or when a page without an image asks for
-// it and no other page is open, which may have an image.
+// filled with FILES and checked by hash before it is used; the cache of the version before stays. A
+// model is kept once it is used, or once a page asks for it. A new version has the models that the
+// one before kept. It takes over when no page of the old one is open, or when a page without an
+// image asks for it and no other page is open, which may have an image.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
+const MODELS = /*MODELS*/{};
+const ALL = { ...FILES, ...MODELS };
 // Caches belong to the origin, which may have other deployments.
 const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
 
@@ -14,20 +17,39 @@ async function sum(response) {
   return [...new Uint8Array(digest)].map((b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-async function fill() {
-  const cache = await caches.open(PREFIX + VERSION);
-  for (const [name, wanted] of Object.entries(FILES)) {
-    const url = address(name), kept = await caches.match(url);
-    let response = kept && (await sum(kept)) === wanted ? kept : await fetch(url, { cache: "no-cache" });
-    if (!response.ok || (await sum(response)) !== wanted) throw new Error(`${name} is not of this version`);
-    // Browsers open no page from a response that was redirected.
-    await cache.put(url, response.redirected ? new Response(response.body, { headers: response.headers }) : response);
+// adopt puts a file into this version's cache if another cache has it as it is in this version. It
+// reports whether it is there.
+async function adopt(name) {
+  const cache = await caches.open(PREFIX + VERSION), url = address(name);
+  if (await cache.match(url)) return true;
+  for (const other of await caches.keys()) {
+    const kept = await (await caches.open(other)).match(url);
+    if (!kept || (await sum(kept)) !== ALL[name]) continue;
+    await cache.put(url, kept);
+    return true;
   }
+  return false;
+}
+
+async function keep(name) {
+  if (await adopt(name)) return;
+  const url = address(name), response = await fetch(url, { cache: "no-cache" });
+  if (!response.ok || (await sum(response)) !== ALL[name]) throw new Error(`${name} is not of this version`);
+  const cache = await caches.open(PREFIX + VERSION);
+  // Browsers open no page from a response that was redirected.
+  await cache.put(url, response.redirected ? new Response(response.body, { headers: response.headers }) : response);
+}
+
+async function fill() {
+  for (const name in FILES) await keep(name);
+  // What the version before kept stays there for use without a network, also where it has changed.
+  for (const name in MODELS) if (await caches.match(address(name))) await keep(name);
 }
 
 addEventListener("install", (event) => event.waitUntil(fill()));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
+  for (const name in MODELS) await adopt(name); // used since this version was filled
   const names = await caches.keys(), ours = names.filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
   // The first versions named no scope.
   const old = names.filter((name) => /^mrprism-[^/]*$/.test(name));
@@ -36,7 +58,7 @@ addEventListener("activate", (event) => event.waitUntil((async () => {
   await clients.claim(); // the page of the first visit too
 })()));
 
-addEventListener("message", (event) => { if (event.data === "activate") event.waitUntil(takeOver()); });
+addEventListener("message", (event) => event.waitUntil(event.data === "activate" ? takeOver() : keepModels(event.data.keep, event.ports[0])));
 
 async function takeOver() {
   // A worker that waits controls no page.
@@ -44,17 +66,33 @@ async function takeOver() {
   if (pages.filter(({ url }) => url.startsWith(registration.scope)).length === 1) await skipWaiting();
 }
 
+const coming = new Map(); // files that a page is answered with and that will then be kept
+
+// keepModels keeps models and answers with the names of all that are kept. error says why one is not.
+async function keepModels(names, port) {
+  const cache = await caches.open(PREFIX + VERSION), kept = [];
+  let error = "";
+  for (const name of names.filter((name) => name in MODELS)) {
+    await coming.get(name);
+    await keep(name).catch(({ message }) => { error = message; });
+  }
+  for (const name in MODELS) if (await cache.match(address(name))) kept.push(name);
+  port.postMessage({ kept, error });
+}
+
 addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
   url.hash = url.search = "";
   if (event.request.method !== "GET" || !url.href.startsWith(registration.scope)) return;
   const name = url.href.slice(registration.scope.length) || "index.html";
-  if (name in FILES) event.respondWith((async () => {
+  if (name in ALL) event.respondWith((async () => {
     const cache = await caches.open(PREFIX + VERSION), kept = await cache.match(address(name));
     if (kept) return kept;
-    // The kept copy was damaged, and mrprismForget dropped it.
+    // A model is used for the first time. Or a copy was damaged, and mrprismForget dropped it.
     const response = await fetch(event.request), copy = response.clone();
-    event.waitUntil(sum(copy).then((is) => (is === FILES[name] ? cache.put(address(name), copy) : undefined)).catch(() => {}));
+    const put = sum(copy).then((is) => (is === ALL[name] ? cache.put(address(name), copy) : undefined)).catch(() => {});
+    coming.set(name, put);
+    event.waitUntil(put.finally(() => coming.delete(name)));
     return response;
   })());
 });

@@ -34,7 +34,7 @@ func TestOneResultAtATime(t *testing.T) {
 	p.until(computing)
 	p.slide("#recurrence", 1) // chosen meanwhile, and waited for too
 	p.until(sampleDone)
-	assert.Contains(t, get[string](p, `document.getElementById("legend").textContent`), "Brain, calibrated (Rec1)")
+	assert.Contains(t, get[string](p, `document.getElementById("legend").textContent`), "Brain, consensus (Rec1)")
 	assert.Empty(t, get[[]string](p, `mixed`))
 	p.clean()
 }

@@ -1,5 +1,5 @@
-// Offline use. A newer version takes over only while no page has anything open: sw.js keeps the
-// files and looks for other pages.
+// Use without a network. sw.js keeps the page from the first visit, and models that it is asked to
+// keep. A newer version takes over only while no page has anything open: sw.js looks for other pages.
 import { scriptURL } from "./segmenter.js";
 
 const AGAIN = 5e3; // ms until a page asks again: another may be closing, or have work to end
@@ -30,3 +30,18 @@ export async function keepOffline(empty) {
     setInterval(() => { if (empty()) registration.update().catch(() => {}); }, DAY);
   } catch (error) { console.info("offline use is not available:", error.message); }
 }
+
+// keepModels has the browser keep models, by name. It resolves to { kept, error }: the names of all
+// models that it keeps now, and why one of those asked for is not kept. It never resolves where the
+// browser keeps nothing.
+export function keepModels(names) {
+  asked = asked.then(async () => {
+    const { active } = await navigator.serviceWorker.ready, { port1, port2 } = new MessageChannel();
+    const answer = new Promise((resolve) => { port1.onmessage = ({ data }) => resolve(data); });
+    active.postMessage({ keep: names.map((name) => `weights/${name}.safetensors`) }, [port2]);
+    const { kept, error } = await answer;
+    return { kept: kept.map((file) => file.slice("weights/".length, -".safetensors".length)), error };
+  });
+  return asked;
+}
+let asked = navigator.serviceWorker ? Promise.resolve() : new Promise(() => {}); // one after the other

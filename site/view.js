@@ -3,24 +3,33 @@
 import { whyProcessor } from "./adapter.js";
 import { bar, css, paint, rater as raterColour, you as yourColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
-import { outlineOf } from "./correct.js";
+import { looked } from "./look.js";
 import { agreement, byLevels, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
-import { YOU, canRecalibrate, canRedo, canUndo, maskOf, stageText, subject, whoMarks } from "./state.js";
+import { outlined } from "./outlines.js";
+import { lengths, scaleOf } from "./scale.js";
+import { number, speak, t } from "./words.js";
+import { YOU, canRecalibrate, canRedo, canUndo, stageText, subject, whoMarks } from "./state.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
 // {} at first.
 export function draw(s, before, stage) {
+  if (before.language && s.language !== before.language) { // every text anew
+    speak(s.language);
+    before = { choices: {} };
+  }
   for (const [part, ...keys] of parts) if (keys.some((key) => s[key] !== before[key])) part(s, before, stage);
 }
 
 const parts = [
+  [drawLanguage, "language"],
   [drawTheme, "theme"],
   [drawDevice, "device", "stopped"],
   [drawModels, "models", "listed", "visited"],
   [drawPhotograph, "image"],
   [drawResult, "result"],
-  [(s) => { if (s.measured) showMeasurements(s.measured); }, "measured"],
+  [drawLook, "look", "image"],
+  [(s) => { if (s.measured) showMeasurements(s.measured, scaleOf(s.measured.measurements, s.known)); }, "measured", "known"],
   [drawChoices, "choices", "result"],
   [drawSliders, "sliders"],
   [drawMarks, "job", "result"],
@@ -29,12 +38,16 @@ const parts = [
   [drawOpacity, "opacity"],
   [drawSaves, "saves", "result"],
   [drawAbout, "device", "result"],
+  [drawKept, "kept", "keepAll", "unkept", "models"],
+  [drawComputed, "result"],
   [drawPlacing, "placing", "result", "views", "choices"],
+  [drawRuler, "measuring", "ruler", "known", "measured"],
   [drawView, "scale", "result"],
   [drawProgress, "progress"],
+  [drawLeft, "left"],
   [drawBanner, "banner"],
   [(s) => show(s.dragging, "drop"), "dragging"],
-  [(s) => write("status", s.status), "status"],
+  [(s) => write("status", t(s.status)), "status"],
   [revealDoubt, "result"],
 ];
 
@@ -48,7 +61,14 @@ function show(visible, ...ids) {
   }
 }
 
-// ---- what computes ----
+// ---- language, and what computes ----
+
+// drawLanguage names the other language, as those call it who speak it.
+const LANGUAGES = { en: ["DE", "Deutsch", "de"], de: ["EN", "English", "en"] };
+function drawLanguage({ language }) {
+  const [textContent, name, lang] = LANGUAGES[language];
+  Object.assign($("language"), { textContent, lang, ariaLabel: name, title: name });
+}
 
 function drawTheme({ theme }) {
   if (theme) document.documentElement.dataset.theme = theme;
@@ -56,41 +76,64 @@ function drawTheme({ theme }) {
 
 function drawDevice({ device, stopped, hadGPU }) {
   if (stopped) {
-    write("adapter-name", "not running");
+    write("adapter-name", t("not running"));
     $("adapter").className = "chip lost";
   } else if (device) {
     const { adapter, gpu, software, reason, why } = device;
     const short = reason ? whyProcessor(reason, hadGPU).chip : why ? "faster here" : "";
-    write("adapter-name", gpu ? adapter : `Processor${short ? ` (${short})` : ""}`);
+    write("adapter-name", gpu ? adapter : t("Processor") + (short ? ` (${t(short)})` : ""));
     $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
-    $("adapter").title = reason ? `Computed by the processor: ${reason}`
-      : `Computed by ${adapter.replace(/ \[.*\]$/, "")}${why ? `: ${why}` : ""}`;
+    $("adapter").title = reason ? t("Computed by the processor: {reason}", { reason })
+      : t("Computed by {adapter}", { adapter: adapter.replace(/ \[.*\]$/, "") }) + (why ? `: ${t(why)}` : "");
   }
 }
 
 function drawModels({ visited, models, listed }, before) {
   if (!visited) return;
   if (models !== before.models) {
-    const options = models.map(({ name, title }) => new Option(title || name, name));
-    $("model").replaceChildren(...(options.length ? options : [new Option("no models on this site", "")]));
+    const options = models.map(({ name, title }) => new Option(t(title || name), name));
+    $("model").replaceChildren(...(options.length ? options : [new Option(t("no models on this site"), "")]));
   }
   $("model").disabled = false;
   $("model").value = listed;
   const { bytes } = models.find(({ name }) => name === listed) ?? {};
-  const href = `weights/${listed}.md`, textContent = "How good it is, and where it fails";
+  const href = `weights/${listed}.md`, textContent = t("How good it is, and where it fails");
   const card = element("a", { href, target: "_blank", rel: "noopener", textContent });
-  $("model-note").replaceChildren(...(bytes ? [card, ` (${(bytes / 1e6).toFixed(1)} MB)`] : []));
+  $("model-note").replaceChildren(...(bytes ? [card, ` (${number(bytes / 1e6, 1)} MB)`] : []));
+}
+
+// drawComputed names what computed the result on the stage: another device may compute by now.
+function drawComputed({ result }) {
+  if (!result) return;
+  const { adapter, why } = result, processor = /\[\w+, (processor|reference)\]$/.test(adapter), name = adapter.replace(/ \[[^\]]*\]$/, "");
+  write("computed-by", processor ? t("Computed by the processor") : t("Computed by {adapter}", { adapter: name }));
+  $("computed").className = `chip ${processor || /\[\w+, CPU\]$/i.test(adapter) ? "cpu" : "gpu"}`;
+  $("computed").title = t("Computed by {adapter}", { adapter: name }) + (why ? `: ${t(why)}` : "");
 }
 
 function drawAbout({ device, result }) {
   const rows = device?.reason ? [["Why no GPU", device.reason]] : [];
   if (result) {
     const { title, model, adapter, why, timings: { total }, recurrences } = result;
-    rows.push(["Model", title ?? model], ["Computed by", adapter + (why ? `: ${why}` : "")]);
-    if (total) rows.push(["Time", total < 1000 ? `${Math.round(total)} ms` : `${(total / 1000).toFixed(1)} s`]);
-    rows.push(["Recurrences", String(recurrences)], ["Image uploaded", "never"]);
+    rows.push(["Model", t(title ?? model)], ["Computed by", adapter + (why ? `: ${t(why)}` : "")]);
+    if (total) rows.push(["Time", total < 1000 ? `${Math.round(total)} ms` : `${number(total / 1000, 1)} s`]);
+    rows.push(["Recurrences", String(recurrences)], ["Image uploaded", t("never")]);
   }
-  $("about-list").replaceChildren(...rows.flatMap(([term, text]) => [element("dt", {}, term), element("dd", {}, text)]));
+  $("about-list").replaceChildren(...rows.flatMap(([term, text]) => [element("dt", {}, t(term)), element("dd", {}, text)]));
+}
+
+// drawKept says which models work without a network.
+function drawKept({ kept, keepAll, unkept, models }) {
+  const own = models.filter((model) => !model.own), others = own.filter(({ name }) => !kept?.includes(name));
+  show(kept && own.length, "offline");
+  $("keep-all").checked = keepAll;
+  const more = Math.round(others.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6), title = ({ title }) => t(title);
+  write("keep-text", more ? t("Keep all models for use without a network ({n} MB more)", { n: more }) : t("Keep all models for use without a network"));
+  const lines = [others.length < own.length ? t("Kept: {models}.", { models: own.filter((model) => !others.includes(model)).map(title).join("; ") }) : t("No model is kept yet.")];
+  if (others.length && !keepAll) lines.push(t("Another is kept once you choose it."));
+  else if (others.length && !unkept) lines.push(t("Coming: {models}.", { models: title(others[0]) }));
+  else if (others.length) lines.push(t("Not kept: {models}. The page tries again when the network is back, or when you open it again.", { models: others.map(title).join("; ") }));
+  write("kept", lines.join(" "));
 }
 
 // ---- the photograph and its result ----
@@ -100,12 +143,21 @@ function drawPhotograph({ picture, image }, before, stage) {
   show(!image, "welcome");
   $("stage").classList.toggle("empty", !image);
   if (!image) return;
-  stage.set("image", image);
+  if (stage.shown.image !== image) stage.set("image", image); // not for another language
   show(image.slices > 1, "slices");
   Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
-  $("slice-number").textContent = `${image.slice} of ${image.slices}`;
+  write("slice-number", t("{slice} of {slices}", image));
   for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}`;
-  $("stage").setAttribute("aria-label", `Photograph ${picture.name}, ${image.width} by ${image.height} pixels`);
+  $("stage").setAttribute("aria-label", t("Photograph {name}, {width} by {height} pixels", { name: picture.name, width: image.width, height: image.height }));
+}
+
+function drawLook({ look, image }, before, stage) {
+  if (image && image === before.image) stage.set("look", looked(image, look)); // a new one is as it was taken
+  for (const [id, value] of [["brightness", look.brightness], ["contrast", look.contrast]]) {
+    $(id).value = value;
+    write(`${id}-value`, String(value));
+  }
+  $("red-free").checked = look.redFree;
 }
 
 function drawResult({ result, choices }, before) {
@@ -117,11 +169,11 @@ function drawResult({ result, choices }, before) {
   if (choices.model !== before.choices.model) buildControls(result);
   drawPasses(result);
   const { x, y, side, whole } = result.roi;
-  write("region-line", whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}, ${regionBy(result)}`);
+  write("region-line", whole ? t("The whole image") : t("{side} × {side} px at {x}, {y}, {how}", { side: `${side}`, x: `${x}`, y: `${y}`, how: t(regionBy(result)) }));
   const buttons = () => all("#save-masks button"), focused = buttons().indexOf(document.activeElement);
   $("save-masks").replaceChildren(...(result.found ? result.classes : []).map((name, c) => {
     const button = (what, text) => {
-      const made = element("button", { type: "button", textContent: text, ariaLabel: `${text} of ${name}` });
+      const made = element("button", { type: "button", textContent: t(text), ariaLabel: t("{file} of {structure}", { file: t(text), structure: t(name) }) });
       Object.assign(made.dataset, { what, class: c });
       return made;
     };
@@ -134,7 +186,7 @@ function drawResult({ result, choices }, before) {
 // revealDoubt scrolls the panel down to why the result of another photograph or model is doubted,
 // where that is below it.
 function revealDoubt({ result }, before) {
-  if (!result || result.model === before.result?.model) return;
+  if (!result || before.result === undefined || result.model === before.result?.model) return; // undefined: another language
   const panel = $("panel"), below = $("doubt").getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom;
   if (below > 0) panel.scrollTop += below + 12;
 }
@@ -158,13 +210,13 @@ function buildControls(result) {
   $("mark-rater").replaceChildren(...[YOU, ...(levels ? [] : raters)].map((name) => new Option(title(name), name)));
   show(steered, "raters-equal", "recurrence-sliders");
   show(!steered, "raters-unsteered");
-  write("raters-title", steered ? "Contours and weights" : "Contours");
+  write("raters-title", t(steered ? "Contours and weights" : "Contours"));
   $("level").max = raters.length;
   $("rater-list").replaceChildren(...(levels ? [] : raters).map((name, m) => {
     const swatch = element("i", { className: "swatch" });
     swatch.style.background = css(raterColour(m));
     const box = element("input", { type: "checkbox", name: "rater", value: m });
-    const weight = element("input", { type: "range", name: "weight", min: 0, max: 100, ariaLabel: `Weight of ${title(name)}` });
+    const weight = element("input", { type: "range", name: "weight", min: 0, max: 100, ariaLabel: t("Weight of {rater}", { rater: title(name) }) });
     weight.dataset.rater = m;
     return element("li", {}, element("label", { className: "check" }, box, swatch, element("span", {}, title(name))),
       ...(steered ? [weight, element("output")] : []));
@@ -206,10 +258,10 @@ function drawMarks(s) {
   $("mark-list").replaceChildren(...subject(s).evidence.map((mark, i) => {
     const m = raters.indexOf(mark.rater), swatch = element("i", { className: "swatch" });
     swatch.style.background = css(m < 0 ? yourColour : raterColour(m));
-    const whose = title(mark.rater) + (classes.length > 1 ? `, ${mark.class}` : "");
-    const remove = element("button", { type: "button", className: "plain", textContent: "Remove", ariaLabel: `Remove the mark of ${whose}, ${mark.name}` });
+    const whose = title(mark.rater) + (classes.length > 1 ? `, ${t(mark.class)}` : "");
+    const remove = element("button", { type: "button", className: "plain", textContent: t("Remove"), ariaLabel: t("Remove the mark of {rater}, {file}", { rater: whose, file: t(mark.name) }) });
     remove.dataset.mark = i;
-    return element("li", {}, swatch, element("span", { className: "name", title: mark.name }, whose, element("small", {}, mark.name)), remove);
+    return element("li", {}, swatch, element("span", { className: "name", title: mark.name }, whose, element("small", {}, t(mark.name))), remove);
   }));
   if (removed) $("mark-open").focus();
 }
@@ -226,24 +278,24 @@ function drawLayers(s, before, stage) {
   const { result, views, choices } = s;
   if (!result) return $("legend").replaceChildren();
   const wanted = layers(result, choices), { lines, map } = wanted;
-  if (Object.keys(viewsOf(wanted)).some((key) => !(key in views))) return;
+  const needed = viewsOf({ ...wanted, bases: wanted.bases.filter(({ drawn }) => drawn) });
+  if (Object.keys(needed).some((key) => !(key in views))) return;
   stage.set("region", result.roi.whole ? null : result.roi);
-  stage.set("contours", lines.map(({ view, colour, width, dash, edited }) => {
-    const { points, starts } = (edited?.drawn && outline(s, edited)) || views[view.key];
-    return { points, starts, colour, width, dash };
-  }));
+  stage.set("contours", outlined(s, lines));
   const v = map && views[map.view.key];
-  stage.set("overlay", v && { ...v, rgba: paint(v.values, map.ramp, map.gain) });
+  const overlay = v ? painted(v, map) : null;
+  if (overlay !== stage.shown.overlay) stage.set("overlay", overlay);
   drawLegend(wanted);
 }
 
-// outline is the border of a corrected mask, or null where nothing is drawn on it.
-const outlines = new WeakMap();
-function outline(s, { rater, class: name }) {
-  const correction = s.corrections.find((one) => one.rater === rater && one.class === name), mask = correction && maskOf(s, correction);
-  if (!mask) return null;
-  if (!outlines.has(mask)) outlines.set(mask, outlineOf(mask));
-  return outlines.get(mask);
+// painted is a view in the colours of a map. The last picture of a view is kept: a stroke changes none.
+const pictures = new WeakMap();
+function painted(view, { ramp, gain }) {
+  const known = pictures.get(view);
+  if (known?.ramp === ramp && known.gain === gain) return known.picture;
+  const picture = { ...view, rgba: paint(view.values, ramp, gain) };
+  pictures.set(view, { ramp, gain, picture });
+  return picture;
 }
 
 // drawCorrecting draws the controls for corrections.
@@ -254,12 +306,12 @@ function drawCorrecting(s, before) {
   show(editing, "correct-tools");
   show(!editing, "correct-start");
   show(corrections.length, "correct-clear");
-  write("correct-line", corrections.length ? `Corrected by hand: ${corrections.map(({ rater, class: c }) => (rater === YOU ? c : `${title(rater)}, ${c}`)).join("; ")}.` : "");
+  write("correct-line", corrections.length ? t("Corrected by hand: {masks}.", { masks: corrections.map(({ rater, class: c }) => (rater === YOU ? t(c) : `${title(rater)}, ${t(c)}`)).join("; ") }) : "");
   show(corrections.length, "correct-line");
   if (!editing || !result) return;
   if (!before.editing || result !== before.result) {
     $("correct-class").replaceChildren(...result.classes.map((name) => new Option(title(name), name)));
-    $("correct-rater").replaceChildren(...whoMarks(result).map((name) => new Option(name === YOU ? "You (the calibrated mask)" : title(name), name)));
+    $("correct-rater").replaceChildren(...whoMarks(result).map((name) => new Option(name === YOU ? t("You (the consensus)") : title(name), name)));
     show(result.classes.length > 1, "correct-structure");
     show(whoMarks(result).length > 1, "correct-who");
   }
@@ -268,13 +320,13 @@ function drawCorrecting(s, before) {
   for (const input of all("input[name=tool]")) input.checked = input.value === editing.tool;
   const area = editing.tool === "polygon" || editing.tool === "fill";
   $("correct-size").value = Math.round(100 * Math.log(editing.size) / Math.log(400));
-  $("correct-size").setAttribute("aria-valuetext", `${editing.size} pixels`);
+  $("correct-size").setAttribute("aria-valuetext", t({ one: "{n} pixel", other: "{n} pixels" }, { n: editing.size }));
   write("correct-size-value", `${editing.size} px`);
   show(!area, "correct-sized");
   show(area, "correct-area");
   show(editing.tool === "polygon", "correct-close");
   $("correct-cut").checked = editing.cut;
-  write("correct-help", HELP[editing.tool] + " Two fingers, the wheel or the middle button move the view.");
+  write("correct-help", `${t(HELP[editing.tool])} ${t("Two fingers, the wheel or the middle button move the view.")}`);
   show(result.takesMarks, "recalibrate", "correct-evidence");
   $("recalibrate").ariaDisabled = canRecalibrate(s) ? null : "true";
 }
@@ -330,19 +382,35 @@ function drawPlacing({ placing }, before, stage) {
   show($("legend").hasChildNodes() && !placing, "legend");
 }
 
+function drawRuler({ measuring, ruler, known, measured, image }, before, stage) {
+  show(measuring, "ruler");
+  $("measure").ariaPressed = String(measuring);
+  $("stage").classList.toggle("measuring", measuring);
+  if (image) stage.set("ruler", ruler);
+  const line = ruler && [ruler.to[0] - ruler.from[0], ruler.to[1] - ruler.from[1]];
+  show(line && Math.hypot(...line) > 0, "ruler-scale");
+  show(known, "ruler-forget");
+  write("ruler-length", line ? lengths(line, measured?.measurements, scaleOf(measured?.measurements, known)).join(" · ") : t("Drag a line across what you want to measure."));
+}
+
 function drawView({ scale, result }) {
-  write("zoom", `${scale < 0.1 ? (scale * 100).toFixed(1) : Math.round(scale * 100)} %`);
+  write("zoom", `${number(scale * 100, scale < 0.1 ? 1 : 0)} %`);
   $("zoom-region").disabled = !result || result.roi.whole;
 }
 
 // ---- messages ----
 
+function drawLeft({ left }) {
+  show(left, "left");
+  if (left) write("left-text", t("{name} is not segmented.", { name: left.picture.name }));
+}
+
 function drawProgress({ progress }) {
   show(progress, "progress");
   if (!progress) return;
-  const { stage, done, total } = progress, mega = (bytes) => (bytes / 1e6).toFixed(1), bar = $("progress-bar");
-  write("progress-text", stageText(progress) + "…");
-  write("progress-figure", stage === "download" && done ? `${mega(done)}${total ? ` of ${mega(total)}` : ""} MB` : "");
+  const { stage, done, total } = progress, mega = (bytes) => number(bytes / 1e6, 1), bar = $("progress-bar");
+  write("progress-text", t(stageText(progress)) + "…");
+  write("progress-figure", stage !== "download" || !done ? "" : total ? t("{done} of {total} MB", { done: mega(done), total: mega(total) }) : `${mega(done)} MB`);
   if (total > 0) Object.assign(bar, { max: total, value: done });
   else bar.removeAttribute("value");
 }
@@ -350,7 +418,7 @@ function drawProgress({ progress }) {
 function drawBanner({ banner }) {
   show(banner, "banner");
   if (!banner) return;
-  write("banner-message", banner.message);
-  write("banner-next", banner.next ?? "");
+  write("banner-message", t(banner.message));
+  write("banner-next", t(banner.next ?? ""));
   $("banner").classList.toggle("note", Boolean(banner.kind));
 }

@@ -27,7 +27,7 @@ async function inMemory(mode, act) {
 // mrprismDownload resolves to the bytes of an address. It tells how many have come, and ends when
 // tell returns false.
 globalThis.mrprismDownload = async (address, tell) => {
-  const response = await fetch(address);
+  const response = await fetch(address).catch(() => { throw new Error("the site does not answer, and this browser has not kept the model"); });
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
   const parts = [];
   let received = 0;

@@ -1,7 +1,8 @@
 // Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
-// It copies the files, draws the sample photograph, writes the policy into index.html, fills in the
-// service worker's list and version, and compresses. With -size it prints what a first visit
-// downloads, and fails above the limits. site.mk runs it in the repository root.
+// It copies the files, draws the sample photograph, writes the policy into index.html, the version and
+// the models' limits into build.js, fills in the service worker's list and version, and compresses.
+// With -size it prints what a first visit downloads, and fails above the limits. site.mk runs it in
+// the repository root.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"image/jpeg"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,8 +34,12 @@ import (
 // Limits on what a first visit downloads, bytes after brotli; weights do not compress.
 const (
 	programLimit = 4_000_000
-	weightsLimit = 7_000_000 // each model
+	weightsLimit = 7_000_000  // each model
+	firstLimit   = 11_000_000 // all files of the page, and one model
 )
+
+// cards is the folder of the model cards.
+var cards = filepath.Join("weights", "shipped")
 
 // The sample is as large as an ordinary fundus camera's picture: it shows the whole way from a
 // photograph to its region.
@@ -49,8 +55,9 @@ var sources = []string{".html", ".css", ".js", ".webmanifest", ".svg"}
 func main() {
 	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
 	quality := flag.Int("quality", 10, "brotli `quality`, 0 to 11: 9 is 10 % larger and takes seconds, 11 is 3 % smaller and takes a minute")
+	commit := flag.String("commit", "", "the `version` that reports name, beside a hash over the files")
 	flag.Parse()
-	err := bundle("site", filepath.Join("site", "dist"), *quality)
+	err := bundle("site", filepath.Join("site", "dist"), *commit, *quality)
 	if err == nil && *size {
 		err = checkSize(filepath.Join("site", "dist"), os.Stdout)
 	}
@@ -60,7 +67,7 @@ func main() {
 	}
 }
 
-func bundle(from, to string, quality int) error {
+func bundle(from, to, commit string, quality int) error {
 	files := map[string][]byte{}
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -93,6 +100,12 @@ func bundle(from, to string, quality int) error {
 		return err
 	}
 	files["sample.jpg"] = sample.Bytes()
+	cards, err := limitsOf(filepath.Join(from, "..", "weights", "shipped"))
+	if err != nil {
+		return err
+	}
+	about := strings.NewReplacer("/*LIMITS*/{}", cards, "/*VERSION*/", version(commit, files))
+	files["build.js"] = []byte(about.Replace(string(files["build.js"])))
 	if files["sw.js"], err = serviceWorker(files); err != nil {
 		return err
 	}
@@ -104,26 +117,46 @@ func bundle(from, to string, quality int) error {
 	return removeOthers(to, files)
 }
 
-// serviceWorker fills in the files and models that the worker keeps, with their SHA-256, and the
-// version, a hash over these.
+// version is the commit, and a hash over all files as they are before build.js and sw.js are filled in.
+func version(commit string, files map[string][]byte) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(files[name]))
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %x", commit, sum.Sum(nil)[:4]))
+}
+
+// serviceWorker fills in the files that the worker keeps from the first visit, the models that it
+// keeps once they are used, all with their SHA-256, and the version, a hash over these.
 func serviceWorker(files map[string][]byte) ([]byte, error) {
-	sums := map[string]string{}
+	sums, models := map[string]string{}, map[string]string{}
 	for name, content := range files {
 		if name != "sw.js" {
-			sum := sha256.Sum256(content)
-			sums[name] = hex.EncodeToString(sum[:])
+			sums[name] = sha(content)
 		}
 	}
 	for _, entry := range weights.Shipped().Models {
-		sums["weights/"+entry.File] = entry.SHA256
+		models["weights/"+entry.File] = entry.SHA256
+		card, err := os.ReadFile(filepath.Join(cards, entry.Card))
+		if err != nil {
+			return nil, err
+		}
+		sums["weights/"+entry.Card] = sha(card)
 	}
-	list, err := json.MarshalIndent(sums, "", "  ") // keys are sorted
-	if err != nil {
-		return nil, err
+	text := string(files["sw.js"])
+	for mark, list := range map[string]map[string]string{"/*FILES*/{}": sums, "/*MODELS*/{}": models} {
+		written, err := json.MarshalIndent(list, "", "  ") // keys are sorted
+		if err != nil {
+			return nil, err
+		}
+		text = strings.Replace(text, mark, string(written), 1)
 	}
-	text := strings.Replace(string(files["sw.js"]), "/*FILES*/{}", string(list), 1)
-	version := sha256.Sum256([]byte(text))
-	return []byte(strings.ReplaceAll(text, "/*VERSION*/", hex.EncodeToString(version[:8]))), nil
+	return []byte(strings.ReplaceAll(text, "/*VERSION*/", sha([]byte(text))[:16])), nil
+}
+
+func sha(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }
 
 // write stores a file and its compressed forms, if it can shrink. A hidden file beside them, which
@@ -222,11 +255,22 @@ func checkSize(folder string, out io.Writer) error {
 	if programs > programLimit {
 		return fmt.Errorf("viewer and segmenter are %d bytes after brotli, at most %d are allowed", programs, programLimit)
 	}
+	largest := 0
 	for _, entry := range weights.Shipped().Models {
 		fmt.Fprintf(out, "%10d  weights/%s of at most %d\n", entry.Bytes, entry.File, weightsLimit)
 		if entry.Bytes > weightsLimit {
 			return fmt.Errorf("%s is %d bytes, at most %d are allowed", entry.File, entry.Bytes, weightsLimit)
 		}
+		largest = max(largest, entry.Bytes)
+		info, err := os.Stat(filepath.Join(cards, entry.Card))
+		if err != nil {
+			return err
+		}
+		total += int(info.Size())
+	}
+	fmt.Fprintf(out, "%10d  before the first result: the page, its cards and the largest model; at most %d\n", total+largest, firstLimit)
+	if total+largest > firstLimit {
+		return fmt.Errorf("the first download is %d bytes, at most %d are allowed", total+largest, firstLimit)
 	}
 	return nil
 }

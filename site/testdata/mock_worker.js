@@ -13,6 +13,11 @@ let current = null;
 const results = new Map(), cancelled = new Set(); // by number of request
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+// busy computes for a time, ms. Until then the worker hears nothing.
+function busy(ms) {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
 // An ellipse of probabilities around the middle of the region. Its radius depends on class, rater
 // and recurrence.
 function radius({ kind, m = 0, i = 3, class: c }) {
@@ -29,7 +34,8 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
 let turn = Promise.resolve(), crashed = false;
 onmessage = ({ data }) => {
   if (crashed) throw new Error("Go program has already exited");
-  if (data.type === "cancel") cancelled.add(data.request);
+  if (data.type === "ping") postMessage({ type: "alive" });
+  else if (data.type === "cancel") cancelled.add(data.request);
   else turn = turn.then(() => work(data));
 };
 async function work(data) {
@@ -42,10 +48,16 @@ async function work(data) {
       return postMessage({ type: "crashed", message: "as asked" });
     }
     if (data.name.includes("queued")) await wait(1000);
+    if (data.name.includes("hangs")) busy(Infinity);
+    if (data.name.includes("naps")) busy(6000);
+    for (let i = 0; i < 3 && data.name.includes("beats"); i++) { // as Go says in the middle of a computation
+      busy(2500);
+      postMessage({ type: "alive" });
+    }
     if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     if (data.name.includes("gpulost")) { // it is back for the whole image
       const back = data.roi === "none";
-      postMessage({ type: "adapter", adapter: back ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu: back, software: false, reason: back ? "" : "GPU device lost: reading: as asked", note: back ? "" : "The processor computes meanwhile.", next: "Wait." });
+      postMessage({ type: "adapter", adapter: back ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu: back, software: false, reason: back ? "" : "GPU device lost: reading: as asked", note: back ? "" : "The graphics processor failed twice; the processor computes meanwhile. It takes longer, with the same result.", next: "" });
     }
     if (!data.blob && data.key !== current?.key) return answer({ type: "error", code: "image", message: `${data.name} is no longer in memory.`, next: "Open it again." });
     if (data.blob) {
@@ -83,11 +95,12 @@ async function work(data) {
     const tells = data.model === "levels", odd = data.name.includes("odd") && tells;
     const interval = (low, high) => tells ? { interval: { low, high, coverage: 0.9 } } : {};
     const doubts = [...(found ? [] : [{ code: "not-found", text: `No ${s.classes[0]} was found in this picture.` }]),
-      ...(odd ? [{ code: "unfamiliar", text: "This picture is unlike those that the model has learned from." }, { code: "blurred", text: `The border of the ${s.classes[0]} cannot be made out.` }] : [])];
+      ...(odd ? [{ code: "unfamiliar", text: "This picture is unlike those that the model has learned from." }, { code: "blurred", text: `The border of the ${s.classes[0]} is not distinct.` }] : [])];
     answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences,
       adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
-      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, ...interval(area(c) * 0.9, area(c) * 1.12) })),
-        verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66) }) } : undefined } });
+      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, width: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, pieces: missing(c) ? 0 : 1, ...interval(area(c) * 0.9, area(c) * 1.12) })),
+        verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66) }) } : undefined,
+        ...(found && s.classes.length > 1 && !missing(1) ? { horizontalRatio: { inner: "cup", outer: "disc", value: 0.5, low: 0.45, high: 0.55 }, rim: [20, 21, 22, 23, 24, 25, 24, 23, 12, 18, 19, 20] } : {}), ...(data.name.includes("spaced") ? { spacing: [0.02, 0.01] } : {}) } });
     return;
   }
   if (!results.has(data.id)) return answer({ type: "error", code: "gone", message: "That result is no longer in memory.", next: "Segment the image again." });

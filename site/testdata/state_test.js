@@ -170,6 +170,36 @@ export const tests = {
     const one = done(opened(start, "one.png"), { recurrences: 0 });
     equal([passes(one, 2), passes(choose(one, 0), 2), passes(choose(shown(), 1), 2), passes(choose(shown(), 3), 2)], [2, 2, 1, 2], "shown");
   },
+  "a job that ends without a result takes its steps back"() {
+    const region = (s, roi) => done(after(s, { type: "region", roi })), rois = ({ history: { past, future } }) => [past.map(({ roi }) => roi), future.map(({ roi }) => roi)];
+    const s = region(region(shown(), "none"), "1,2,30"), steps = [["auto", "none"], []];
+    equal([rois(s), subject(s).roi], [steps, "1,2,30"], "two steps");
+    const undone = after(s, { type: "undo" });
+    equal([rois(undone), subject(undone).roi], [[["auto"], ["1,2,30"]], "none"], "undone");
+    for (const [what, ...events] of [["cancelled", { type: "cancel" }], ["failed", { type: "failed", job: undone.job, error: crashed }]]) {
+      const back = after(undone, ...events);
+      equal([rois(back), subject(back).roi, rois(after(back, { type: "undo" }))], [steps, "1,2,30", rois(undone)], what);
+    }
+    const twice = after(undone, { type: "undo" }, { type: "cancel" });
+    equal([rois(twice), subject(twice).roi], [steps, "1,2,30"], "twice");
+    const once = done(undone), redone = after(once, { type: "redo" }, { type: "cancel" });
+    equal([rois(once), rois(redone)], [[["auto"], ["1,2,30"]], [["auto"], ["1,2,30"]]], "done, and redo cancelled");
+    const other = after(once, { type: "region", roi: "5,5,50" }, { type: "cancel" });
+    equal(rois(other), rois(once), "what could be redone still can");
+    const drawn = after(undone, { type: "stroke", correction: { rater: "you", class: "disc", width: 400, height: 300, tiles: new Map(), bytes: 1 } }, { type: "cancel" });
+    equal([drawn.corrections.length, drawn.stepping, after(drawn, { type: "undo" }).corrections.length], [1, null, 0], "a stroke meanwhile stays");
+  },
+  "what was cancelled can begin again"() {
+    const s = after(start, { type: "open", picture: picture("one.png") }), left = after(s, { type: "cancel" });
+    equal([left.job, left.left.picture.name, left.picture], [null, "one.png", null], "before it is read");
+    equal([after(left, { type: "segment" }).job.picture.name, after(left, { type: "segment" }).left], ["one.png", null], "again");
+    const read = after(opened(start, "one.png"), { type: "region", roi: "none" }, { type: "cancel" }, { type: "segment" });
+    equal(read.job.roi, "none", "with its region");
+    const failing = (code) => after(s, { type: "failed", job: s.job, error: { code, message: "" } }).left?.picture.name;
+    equal([failing("crashed"), failing("image")], ["one.png", undefined], "failures");
+    equal(after(shown(), { type: "region", roi: "none" }, { type: "cancel" }).left, null, "its photograph has a result");
+    equal(after(left, { type: "open", picture: picture("two.png") }).left, null, "another photograph");
+  },
   "the square is moved as it was wanted"() {
     const at = { x: -100, y: -90, side: 350 }, small = moved({ wanted: at }, { side: 3 }, image);
     equal([small.x, small.y, small.side], [-12, -12, 16], "small");

@@ -20,16 +20,20 @@
 //	prepare  model: download, verify and compile it before it is asked for. The answer comes when
 //	         that is done, and sooner, after the download, if another message waits
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
+//	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, png, error
-// (code, message, next).
+// (code, message, next), and alive: the answer to "ping", sent also in the middle of computations
+// that answer nothing.
 package main
 
 import (
 	"context"
 	"syscall/js"
+	"time"
 
 	"mrprism/internal/app/host"
+	"mrprism/internal/compute/pulse"
 	"mrprism/weights"
 )
 
@@ -37,13 +41,24 @@ import (
 // callback must not wait.
 const inbox = 1024
 
+// beatEvery is the least time between two messages of a computation that it goes on. The page
+// replaces a worker that is silent for several seconds.
+const beatEvery = 500 * time.Millisecond
+
+func alive() { post(map[string]any{"type": "alive"}) }
+
 func main() {
+	pulse.Listen(alive, beatEvery)
 	messages := make(chan message, inbox)
 	h := host.New(context.Background(), platform(func() bool { return len(messages) > 0 }))
 	receive := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		m := message{args[0].Get("data")}
-		if m.text("type") == "cancel" {
+		switch m.text("type") {
+		case "cancel":
 			h.Cancel(m.number("request"))
+			return nil
+		case "ping":
+			alive()
 			return nil
 		}
 		select {

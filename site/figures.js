@@ -1,0 +1,92 @@
+// Figures of masks that a person has corrected, as internal/app/segment/measure.go computes those of
+// the model. A mask is a window of the photograph, { x, y, width, height, mask }: a byte a pixel, 1
+// inside.
+import { at } from "./correct.js";
+
+const HOURS = 12, RAYS = 10; // an hour's rays, over its 30 degrees
+
+// extentOf is the area of a mask in pixels, the most pixels in a column and in a row, and its parts.
+export function extentOf(window) {
+  const { width, height, mask } = window, columns = new Uint32Array(width), rows = new Uint32Array(height);
+  let area = 0;
+  for (let y = 0, i = 0; y < height; y++) for (let x = 0; x < width; x++, i++) if (mask[i]) { area++; columns[x]++; rows[y]++; }
+  const most = (counts) => counts.reduce((a, b) => Math.max(a, b), 0);
+  return { area, height: most(columns), width: most(rows), pieces: piecesOf(window) };
+}
+
+// piecesOf counts the parts of a mask that do not touch, not even at a corner. A part is joined from
+// runs of pixels in a row, each [start, end, part].
+function piecesOf({ width, height, mask }) {
+  const parts = []; // the part that each joined, or itself
+  const root = (part) => { while (parts[part] !== part) part = parts[part]; return part; };
+  let above = [], pieces = 0;
+  for (let y = 0; y < height; y++) {
+    const row = mask.subarray(y * width, (y + 1) * width), runs = [];
+    for (let start = row.indexOf(1), end; start >= 0; start = row.indexOf(1, end)) {
+      end = row.indexOf(0, start);
+      if (end < 0) end = width;
+      const run = [start, end, parts.length];
+      parts.push(run[2]);
+      pieces++;
+      for (const [from, to, part] of above) {
+        if (from > end || to < start || root(part) === root(run[2])) continue;
+        parts[root(run[2])] = root(part);
+        pieces--;
+      }
+      runs.push(run);
+    }
+    above = runs;
+  }
+  return pieces;
+}
+
+// rimOf is the width of the rim between cup and disc at each hour of a clock face, pixels, as
+// metric.Rim has it. It is null without a disc or a cup.
+export function rimOf(disc, cup) {
+  const inside = (window, x, y) => at(window, Math.floor(x), Math.floor(y));
+  let x = 0, y = 0, n = 0;
+  disc.mask.forEach((v, i) => { if (v) { x += i % disc.width + 0.5; y += Math.floor(i / disc.width) + 0.5; n++; } });
+  if (!n || !cup.mask.includes(1)) return null;
+  x = disc.x + x / n;
+  y = disc.y + y / n;
+  const reach = (window, dx, dy) => {
+    const end = 2 * Math.hypot(Math.max(Math.abs(window.x - x), Math.abs(window.x + window.width - x)), Math.max(Math.abs(window.y - y), Math.abs(window.y + window.height - y)));
+    for (let half = Math.ceil(end); half > 0; half--) if (inside(window, x + dx * half / 2, y + dy * half / 2)) return half / 2;
+    return 0;
+  };
+  return Array.from({ length: HOURS }, (_, hour) => {
+    let width = 0;
+    for (let ray = 0; ray < RAYS; ray++) {
+      const angle = (hour + (ray + 0.5) / RAYS - 0.5) * 2 * Math.PI / HOURS, dx = Math.sin(angle), dy = -Math.cos(angle);
+      width += (reach(disc, dx, dy) - reach(cup, dx, dy)) / RAYS;
+    }
+    return width;
+  });
+}
+
+// measuredBy is a result with the figures of its corrected masks. Ranges and intervals stay the
+// model's. maskOf gives the corrected mask of a correction, or null where its base is not here yet;
+// plain gives the mask of a class that nobody has corrected, or null likewise.
+export function measuredBy(result, corrections, maskOf, plain, you) {
+  const structures = [...result.measurements.structures], hand = [], masks = new Map();
+  for (const correction of corrections) {
+    const mask = maskOf(correction), c = result.classes.indexOf(correction.class);
+    if (!mask || c < 0) continue;
+    const extent = extentOf(mask), { rater, class: name } = correction;
+    hand.push({ rater, class: name, area: extent.area });
+    if (rater !== you) continue;
+    masks.set(name, mask);
+    structures[c] = { ...structures[c], ...extent, share: extent.area / result.width / result.height, corrected: true };
+  }
+  if (!hand.length) return result;
+  const measurements = { ...result.measurements, structures }, of = (name) => structures.find((s) => s.class === name);
+  for (const [key, size] of [["verticalRatio", "height"], ["horizontalRatio", "width"]]) {
+    const ratio = measurements[key], inner = ratio && of(ratio.inner), outer = ratio && of(ratio.outer);
+    if (!inner?.corrected && !outer?.corrected) continue;
+    const value = inner.area && outer.area ? inner[size] / outer[size] : null;
+    measurements[key] = { ...ratio, value, corrected: true };
+    const disc = masks.get(ratio.outer) ?? plain(ratio.outer), cup = masks.get(ratio.inner) ?? plain(ratio.inner);
+    measurements.rim = (disc && cup && rimOf(disc, cup)) ?? undefined;
+  }
+  return { ...result, corrected: hand, byModel: result.measurements, measurements };
+}

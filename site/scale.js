@@ -1,0 +1,24 @@
+// Lengths and areas on a photograph, in words.
+import { number, t } from "./words.js";
+
+// scaleOf is a scale, { mm, by }: mm a pixel across and down, by the "file" or by "hand". It is null
+// where nobody has said how large a pixel is.
+export const scaleOf = ({ spacing } = {}, known) => (known ? { mm: [known, known], by: "hand" } : spacing ? { mm: spacing, by: "file" } : null);
+
+// rounded has three digits, and no more than three behind the point.
+export const rounded = (value) => number(value, Math.max(0, Math.min(3, 2 - Math.floor(Math.log10(Math.max(1e-9, Math.abs(value)))))));
+
+// discDiameter is the mean of a disc's height and width in pixels; 0 without a disc.
+export function discDiameter({ structures, verticalRatio }) {
+  const disc = structures.find((s) => s.class === verticalRatio?.outer);
+  return disc ? (disc.height + (disc.width ?? disc.height)) / 2 : 0;
+}
+
+// lengths are a line of dx, dy pixels in every unit that is known, the best first: mm, disc
+// diameters, pixels.
+export function lengths([dx, dy], measurements, scale) {
+  const list = [t("{length} px", { length: number(Math.hypot(dx, dy)) })], disc = measurements ? discDiameter(measurements) : 0;
+  if (disc) list.unshift(t("{length} disc diameters", { length: number(Math.hypot(dx, dy) / disc, 2) }));
+  if (scale) list.unshift(t("{length} mm", { length: rounded(Math.hypot(dx * scale.mm[0], dy * scale.mm[1])) }));
+  return list;
+}

@@ -1,0 +1,99 @@
+package site
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// banner is what the page's message says; empty if there is none.
+const banner = `(document.getElementById("banner").hidden ? "" : document.getElementById("banner").innerText)`
+
+// A worker that falls silent is replaced, and what it was asked can begin again. A worker that says
+// that it computes is not, and neither is one that naps while the page is hidden.
+func TestSilentWorker(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	photo := readBuilt(t, "sample.jpg")
+	p.do(`globalThis.started = 0, globalThis.Worker = class extends Worker { constructor(...all) { super(...all); started++; } }`)
+
+	p.drop("beats.jpg", photo)
+	p.until(sampleDone)
+	assert.Empty(t, get[string](p, banner))
+
+	p.do(`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`)
+	p.drop("naps.jpg", photo)
+	p.until(`document.getElementById("file-line").textContent.includes("naps.jpg") && ` + sampleDone)
+	assert.Empty(t, get[string](p, banner))
+	p.do(`delete document.hidden`)
+	assert.Equal(t, 0, get[int](p, "started"), "neither was replaced")
+
+	p.do(`globalThis.asked = performance.now()`)
+	p.drop("hangs.jpg", photo)
+	p.until(banner + `.includes("it has been silent for")`)
+	t.Logf("noticed after %.1f s", get[float64](p, `(performance.now() - asked) / 1000`))
+	assert.Contains(t, get[string](p, banner), "It has been started again")
+	assert.Equal(t, 1, get[int](p, "started"))
+	assert.Contains(t, get[string](p, `document.getElementById("left").innerText`), "hangs.jpg is not segmented.")
+
+	p.drop("fine.jpg", photo)
+	p.until(`document.getElementById("file-line").textContent.includes("fine.jpg") && ` + sampleDone)
+	assert.True(t, get[bool](p, `document.getElementById("left").hidden`))
+	assert.Empty(t, get[string](p, banner))
+	p.clean()
+}
+
+// After Cancel the photograph can be segmented all the same.
+func TestSegmentAfterCancel(t *testing.T) {
+	p := open(t, mock(t, nil), 390, 844)
+	p.ready()
+	p.drop("slow.jpg", readBuilt(t, "sample.jpg"))
+	p.until(segmenting)
+	p.click("cancel")
+	p.until(`document.getElementById("progress").hidden && !document.getElementById("left").hidden`)
+	assert.Equal(t, "segment", get[string](p, `document.elementFromPoint(...(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.getElementById("segment").getBoundingClientRect())).id`))
+	p.click("segment")
+	p.until(computing)
+	assert.Equal(t, "cancel", get[string](p, `document.activeElement.id`))
+	p.until(sampleDone)
+	assert.True(t, get[bool](p, `document.getElementById("left").hidden`))
+	assert.Equal(t, "Computed by Test adapter", get[string](p, `document.getElementById("computed").textContent`))
+	p.clean()
+}
+
+// Wrong arguments of scripts are TypeErrors that name the argument, and a signal's reason is an
+// AbortError.
+func TestArgumentsOfScripts(t *testing.T) {
+	p := open(t, mock(t, nil), 900, 700)
+	p.ready()
+	p.do(`(async () => {
+		globalThis.image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "image.jpg");
+		globalThis.failure = (promise) => promise.then(() => "", (error) => error.name + ": " + error.message);
+	})()`)
+	for given, want := range map[string]string{
+		`"sample.jpg"`:                             "TypeError: the image is not a Blob",
+		`image, null`:                              "TypeError: the options are not an object",
+		`image, { raterweights: [1] }`:             "TypeError: there is no option raterweights; there are evidence, raterWeights",
+		`image, { model: 3 }`:                      "TypeError: model is not the name",
+		`image, { model: "retina" }`:               "TypeError: there is no model retina; there are levels, marks, raters",
+		`image, { recurrences: "2" }`:              "TypeError: recurrences is not a whole number",
+		`image, { slice: -1 }`:                     "TypeError: slice is not a whole number",
+		`image, { roi: [1, 2, 3] }`:                "TypeError: roi is not",
+		`image, { progress: 1 }`:                   "TypeError: progress is not a function",
+		`image, { signal: new AbortController() }`: "TypeError: signal is not an AbortSignal",
+		`image, { model: "raters", raterWeights: [0, 0, 0, 0, 0, 0, 0] }`: "TypeError: raterWeights is not",
+		`image, { model: "raters", raterWeights: [1, 2] }`:                "TypeError: raterWeights is not",
+		`image, { model: "raters", raterWeights: "1" }`:                   "TypeError: raterWeights is not",
+		`image, { model: "raters", raterWeights: [1, 1] }`:                "TypeError: 2 weights of raters do not fit",
+		`image, { signal: AbortSignal.abort() }`:                          "AbortError: ",
+		`image, { signal: AbortSignal.abort(new Error("enough")) }`:       "Error: enough",
+		`image, { model: undefined, signal: undefined }`:                  "",
+	} {
+		assert.Contains(t, get[string](p, `failure(mrprism.segment(`+given+`))`), want, given)
+	}
+	assert.Equal(t, "AbortError", get[string](p, `(() => { const ending = new AbortController(), running = mrprism.segment(new File([image], "slow.jpg"), { signal: ending.signal });
+		setTimeout(() => ending.abort(), 300);
+		return running.catch((error) => error instanceof DOMException ? error.name : String(error)); })()`))
+	assert.Contains(t, get[string](p, `mrprism.segment(image).then((r) => failure(r.recalibrate({ model: "levels" })))`), "TypeError: there is no option model")
+	p.clean()
+}

@@ -1,0 +1,101 @@
+// The page's texts in the language of the display. A text stands in English where it is used, and
+// that English is its key: words.de.js has the German. {name} in a text is the place of a value. What
+// the worker and the state say is English with the values filled in; it is known by its pattern.
+import { german } from "./words.de.js";
+
+const TEXTS = { en: {}, de: german };
+const ATTRIBUTES = ["aria-label", "aria-roledescription", "title", "placeholder"];
+
+export let language = "en";
+
+// t is a text in the language of the display. values has what its places hold: a number is written
+// as that language writes it. A text that counts is { one, other }, and its values have the number
+// as n. A text that the language lacks stays English.
+export function t(text, values = {}) {
+  const english = text.other ?? text, entry = TEXTS[language][english] ?? (language === "en" ? text : null);
+  if (entry === null) return known(filled(chosen(text, values), values));
+  return filled(chosen(entry, values), values);
+}
+const chosen = (entry, { n }) => (typeof entry === "string" ? entry : entry[new Intl.PluralRules(language).select(n)] ?? entry.other);
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => (name in values ? written(values[name]) : place));
+const written = (value) => (typeof value === "number" ? number(value, { maximumFractionDigits: 20 }) : value);
+
+// number is a number in the language of the display. digits are those after the point, or options of
+// Intl.NumberFormat. A thin space parts thousands in every language.
+export function number(value, digits = 0) {
+  const options = typeof digits === "number" ? { minimumFractionDigits: digits, maximumFractionDigits: digits } : digits;
+  return new Intl.NumberFormat(language, options).formatToParts(value).map(({ type, value }) => (type === "group" ? "\u202f" : value)).join("");
+}
+
+// known is a text whose values are filled in. The values are translated in their turn.
+function known(english) {
+  for (const { key, names, pattern } of patterns()) {
+    const match = pattern.exec(english);
+    if (match) return t(key, Object.fromEntries(names.map((name, i) => [name, valueOf(match[i + 1])])));
+  }
+  return english;
+}
+const valueOf = (text) => (/^\d+(\.\d+)?$/.test(text) ? number(Number(text), text.split(".")[1]?.length ?? 0) : t(text));
+
+// patterns are the texts with places, those that say most first. Texts that say little would be found
+// in others.
+const LEAST = 11; // characters beside the places
+const made = {};
+function patterns() {
+  const plain = (key) => key.replace(/\{\w+\}/g, "");
+  return (made[language] ??= Object.keys(TEXTS[language]).filter((key) => plain(key) !== key && plain(key).length >= LEAST).sort((a, b) => plain(b).length - plain(a).length).map((key) => {
+    const names = [...key.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const source = key.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("(.+?)");
+    return { key, names, pattern: new RegExp(`^${source}$`, "s") };
+  }));
+}
+
+// ---- which language ----
+
+const KEPT = "mrprism-language";
+const offered = (code) => (code in TEXTS ? code : "");
+
+// wanted is the language that the address, the user or the browser asks for.
+function wanted() {
+  let kept = "";
+  try { kept = localStorage.getItem(KEPT) ?? ""; } catch { /* a private window */ }
+  const asked = [new URLSearchParams(location.search).get("lang") ?? "", kept, ...navigator.languages.map((tag) => tag.split("-")[0].toLowerCase())];
+  return asked.find(offered) ?? "en";
+}
+
+// keepLanguage remembers the user's choice. An address that names a language then names this one.
+export function keepLanguage(code) {
+  try { localStorage.setItem(KEPT, code); } catch { /* the choice lasts as long as the page */ }
+  const address = new URL(location.href);
+  if (!address.searchParams.has("lang")) return;
+  address.searchParams.set("lang", code);
+  history.replaceState(history.state, "", address);
+}
+
+// ---- the texts of index.html ----
+
+const texts = []; // [node, English], and for an attribute its name
+function remember(root) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  for (let node = root; node; node = walker.nextNode()) {
+    if (node.nodeType === Node.TEXT_NODE) {
+      if (node.data.trim() && node.parentElement.tagName !== "NOSCRIPT") texts.push([node, node.data]);
+    } else for (const name of ATTRIBUTES) if (node.hasAttribute(name)) texts.push([node, node.getAttribute(name), name]);
+  }
+}
+
+// speak brings the texts of index.html to a language. view.js draws all others anew.
+export function speak(code) {
+  language = code;
+  document.documentElement.lang = code;
+  for (const [node, english, name] of texts) {
+    const [, before, text, after] = /^(\s*)(.*?)(\s*)$/s.exec(english), said = before + t(text) + after;
+    if (name) node.setAttribute(name, said);
+    else node.data = said;
+  }
+}
+
+// Scripts come after the document, and words.js before the page's. style.css hides the texts until then.
+remember(document.body);
+speak(wanted());
+document.documentElement.dataset.spoken = "";

@@ -1,0 +1,192 @@
+package site
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// marked is the site in a German in which every translated piece stands in brackets: what a page
+// shows outside of them nobody has translated. Values in a text stand outside of its brackets.
+func marked(t *testing.T) *server {
+	t.Helper()
+	german, err := os.ReadFile("words.de.js")
+	require.NoError(t, err)
+	marks := `
+const brackets = (text) => text.split(/(\{\w+\})/).map((part, i) => (i % 2 || !part ? part : "⟦" + part + "⟧")).join("");
+for (const [key, entry] of Object.entries(german)) {
+	german[key] = typeof entry === "string" ? brackets(entry) : Object.fromEntries(Object.entries(entry).map(([form, text]) => [form, brackets(text)]));
+}`
+	worker, err := os.ReadFile("testdata/mock_worker.js")
+	require.NoError(t, err)
+	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": []byte("// none in this test"), "words.de.js": append(german, marks...)}), nil)
+	s.wishes = "?lang=de"
+	return s
+}
+
+// untranslated lists what the page shows or says without German. Names of files and raters, units
+// and the like are no words of a language.
+const untranslated = `(() => {
+	const names = /MrPrism|Test adapter|GPU device lost: reading: as asked|as asked|\[[a-z, ]+\]|Go float32|Newborn brain, (three|seven) raters( and marks)?|Fundus: optic disc and cup|\b[\w.-]+\.(png|jpg|safetensors|dcm)\b|Rater\s?\d|Ann|Bob|Eve|Rec\d?|English|DE\b|EN\b|px|MB|kB|\bms\b|\bs\b|×|1:1|%/g;
+	const rest = (text) => {
+		for (let before = ""; before !== text;) [before, text] = [text, text.replace(/⟦[^⟦⟧]*⟧/g, " ")];
+		return text.replace(names, " ");
+	};
+	const missing = new Set(), look = (text) => { if (/\p{L}/u.test(rest(text))) missing.add(text.trim().replace(/\s+/g, " ")); };
+	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+	for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+		if (node.nodeType === Node.TEXT_NODE) { if (node.parentElement.tagName !== "NOSCRIPT") look(node.data); continue; }
+		for (const name of ["aria-label", "title", "placeholder", "aria-valuetext", "aria-roledescription"]) look(node.getAttribute(name) ?? "");
+	}
+	return [...missing];
+})()`
+
+// German lists what is missing in the state that the page is in.
+func (p *page) german(state string) {
+	p.t.Helper()
+	assert.Empty(p.t, get[[]string](p, untranslated), state)
+}
+
+func TestEveryTextHasItsGerman(t *testing.T) {
+	p := open(t, marked(t), 1200, 800)
+	p.ready()
+	p.german("welcome")
+	p.sample()
+	p.german("result by levels")
+	p.do(`document.querySelector("input[value=disagreement]").click(), document.getElementById("level-all").click()`)
+	p.until(`document.getElementById("legend").innerText.includes("blass")`)
+	p.german("levels")
+	p.do(`document.querySelectorAll("details").forEach((one) => { one.open = true; })`)
+	p.click("measure")
+	p.german("measuring")
+	x, y := get[float64](p, `innerWidth / 4`), get[float64](p, `innerHeight / 2`)
+	p.drag([2]float64{x, y}, [2]float64{x + 100, y})
+	p.do(`document.getElementById("ruler-known").value = "2", document.getElementById("ruler-use").click()`)
+	p.german("measured")
+	p.click("ruler-forget")
+	p.click("measure")
+	p.click("place")
+	p.german("placing")
+	p.click("place-cancel")
+	p.click("correct-start")
+	for _, tool := range []string{"eraser", "push", "polygon", "fill", "brush"} {
+		p.do(`document.querySelector("#correct-tool input[value=` + tool + `]").click()`)
+		p.german("correcting, " + tool)
+	}
+	p.do(`document.getElementById("stage").focus()`)
+	p.press(" ", false)
+	p.until(`!document.getElementById("correct-line").hidden`)
+	p.german("corrected")
+	p.click("correct-end")
+	p.choose("marks")
+	p.until(`!document.getElementById("recurrence-settled").hidden && ` + sampleDone)
+	p.load("bob", "bob.png", []byte("bob"))
+	p.load("you", "mine.png", []byte("mine"))
+	p.until(`document.querySelectorAll("#mark-list li").length === 2 && ` + sampleDone)
+	p.german("marks")
+	p.choose("raters")
+	p.until(`document.querySelectorAll("#rater-list li").length === 7 && ` + sampleDone)
+	p.do(`document.querySelectorAll("input[name=rater]").forEach((box) => box.click())`)
+	p.german("raters")
+	p.choose("levels")
+	p.until(`!document.getElementById("levels").hidden && ` + sampleDone)
+	photo := readBuilt(t, "sample.jpg")
+	for _, name := range []string{"odd.jpg", "nocup.jpg", "spaced.jpg", "volume.jpg", "nodisc.jpg"} {
+		p.drop(name, photo)
+		p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.includes(%q) && `, name) + sampleDone)
+		p.german(name)
+	}
+	for _, name := range []string{"gpulost.jpg", "crash.jpg", "notes.png"} {
+		content := photo
+		if name == "notes.png" {
+			content = []byte("not an image")
+		}
+		p.drop(name, content)
+		p.until(`!document.getElementById("banner").hidden && document.getElementById("progress").hidden && !document.getElementById("model").disabled`)
+		p.german(name)
+		p.click("banner-close")
+	}
+	p.drop("slow.jpg", photo)
+	for _, stage := range []string{"Modell", "Ausschnitt", "Segment"} {
+		p.until(`document.getElementById("progress-text").textContent.includes("` + stage + `")`)
+		p.german("progress: " + stage)
+	}
+	p.clean()
+}
+
+// The page speaks the browser's language, that of the address, or the one that the user chose last,
+// and changes it without losing anything.
+func TestLanguages(t *testing.T) {
+	s := mock(t, nil)
+	p := open(t, s, 1200, 800)
+	p.ready()
+	lang := func() string { return get[string](p, `document.documentElement.lang`) }
+	assert.Equal(t, "en", lang())
+	p.drop("odd.jpg", readBuilt(t, "sample.jpg"))
+	p.until(sampleDone)
+	p.click("zoom-in")
+	zoom, english := p.text("zoom"), get[string](p, `document.body.innerText`)
+	p.click("language")
+	p.until(`document.getElementById("doubt-title").textContent === "Das Modell zweifelt an diesem Ergebnis."`)
+	assert.Equal(t, "de", lang())
+	assert.Equal(t, zoom, p.text("zoom"), "the view stays")
+	assert.Equal(t, "EN", p.text("language"))
+	assert.Regexp(t, `^Exkavation/Papille, vertikal\s*0,52`, p.text("measure-body"), "numbers as Germans write them")
+	assert.Contains(t, p.text("legend"), "Papille, Konsens")
+	assert.Contains(t, get[string](p, `document.querySelector("#tools [id=zoom-in]").ariaLabel`), "Vergrößern")
+	p.saving()
+	p.click("save-csv")
+	assert.Contains(t, get[string](p, `blobs[saved["odd.csv"]].text()`), "vertical_cup_disc_ratio,0.52,", "files stay English")
+	p.run(chromedp.Reload())
+	p.ready()
+	assert.Equal(t, "de", lang(), "it is remembered")
+	assert.Contains(t, p.text("welcome"), "Bild öffnen")
+	p.click("language")
+	p.until(`document.documentElement.lang === "en"`)
+	p.drop("odd.jpg", readBuilt(t, "sample.jpg"))
+	p.until(sampleDone)
+	p.click("zoom-in")
+	assert.Equal(t, english, get[string](p, `document.body.innerText`), "back in English everything is as it was")
+
+	p.run(chromedp.Navigate(s.URL + "?lang=de"))
+	p.ready()
+	assert.Equal(t, "de", lang(), "the address comes before what is remembered")
+	p.click("language")
+	p.until(`document.documentElement.lang === "en" && location.search === "?lang=en"`)
+	p.clean()
+
+	german := open(t, s, 1200, 800, chromedp.Flag("lang", "de"), chromedp.Flag("accept-lang", "de-DE,de"))
+	german.until(`document.documentElement.lang === "de"`)
+	german.ready()
+	assert.Contains(t, german.text("welcome"), "Bild öffnen", "the browser's language")
+}
+
+// Nothing is painted before the texts are in the user's language.
+func TestNoFlashOfEnglish(t *testing.T) {
+	s := mock(t, nil)
+	s.wishes = "?lang=de"
+	handler := s.http.Handler
+	s.http.Handler = delayed(handler, "/words.de.js", 700*time.Millisecond)
+	p := open(t, s, 1200, 800)
+	p.run(chromedp.Navigate(s.URL + "?lang=de&again"))
+	p.ready()
+	first := get[float64](p, `performance.getEntriesByType("paint").find(({ name }) => name === "first-contentful-paint").startTime`)
+	assert.Greater(t, first, get[float64](p, `performance.getEntriesByName(new URL("words.de.js", location.href).href)[0].responseEnd`))
+	p.clean()
+}
+
+// delayed answers one address late.
+func delayed(handler http.Handler, path string, by time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == path {
+			time.Sleep(by)
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
