@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -27,16 +28,19 @@ import (
 
 const usage = `serve - the MrPrism site on this machine
 
-usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk]
+usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk] [-watch DIR]
 
 serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program, which
-contacts no other machine. It reads nothing else from disk but certificates. Images stay in the page, which does not send
-them to serve.
+contacts no other machine. It reads nothing else from disk but certificates, and images in the folder of -watch. Images
+stay in the page, which does not send them to serve.
   serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
 
 -kiosk also opens Chrome at the page, full-screen, and starts it again when it ends. Each start has a fresh profile. When
 nobody has touched the page for -idle, it closes the photograph and starts anew. Any browser does that at an address that
 ends in ?idle=SECONDS.
+
+-watch gives the page the images that come into a folder while serve runs, such as a camera's exports: those in the folder
+itself, once they are complete, and no links. Only who has the address that serve prints gets them.
 
 -tls-self serves other machines over TLS. serve makes a certificate for the names and addresses of this machine and keeps
 it. It prints the file: install that on the other machines as an authority that they trust.
@@ -48,6 +52,7 @@ const examples = `
 examples:
   serve -addr 127.0.0.1:0       at a free port, which serve prints
   serve -kiosk                  this screen shows the page and nothing else
+  serve -watch exports          images that come into the folder exports are opened in the page
   serve -addr :8443 -tls-self   for the machines of a local network
   serve -host clinic.example    behind a TLS proxy of that name, for other machines
 
@@ -72,6 +77,7 @@ type options struct {
 	kiosk             bool
 	idle              time.Duration
 	browserFlags      string
+	watch             string // a folder; empty: none
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -85,6 +91,7 @@ func (o *options) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.selfMade, "tls-self", false, "serve over TLS with a certificate that serve makes")
 	flags.BoolVar(&o.kiosk, "kiosk", false, "open Chrome full-screen at the page, and keep it open")
 	flags.DurationVar(&o.idle, "idle", 5*time.Minute, "with -kiosk: `TIME` without a touch after which the page starts anew, such as 90s; 0 for never")
+	flags.StringVar(&o.watch, "watch", "", "open the images in the page that come into this `DIR`")
 	flags.StringVar(&o.browserFlags, "browser-flags", "", "with -kiosk: more `FLAGS` for Chrome, separated by spaces, such as --ozone-platform=wayland")
 }
 
@@ -97,10 +104,19 @@ func (o *options) check() error {
 		return errors.New("-tls-self makes the certificate: leave it out, or -tls-cert")
 	case o.idle < 0:
 		return fmt.Errorf("-idle %v is below 0", o.idle)
+	case o.watch != "" && !o.selfMade && o.certFile == "" && !loopback(o.addr):
+		return fmt.Errorf("-watch at %s would send images without encryption: add -tls-self, or listen at 127.0.0.1", o.addr)
 	case o.browserFlags != "" && !o.kiosk:
 		return errors.New("-browser-flags needs -kiosk")
 	}
 	return nil
+}
+
+// loopback reports whether an address to listen at is reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // run serves until ctx ends. It returns the exit code.
@@ -160,19 +176,29 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 			screen.flags = append(screen.flags, "--ignore-certificate-errors-spki-list="+keyHash(server.TLSConfig.Certificates[0]))
 		}
 	}
-	address := scheme + "://" + reachable(listener.Addr()) + "/"
-	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", address)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	address, wishes := scheme+"://"+reachable(listener.Addr())+"/", url.Values{}
+	if o.watch != "" {
+		folder, err := watch(o.watch, stdout)
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		site.Mount(server.Handler, folder.prefix(), folder)
+		wishes.Set("watch", folder.token)
+		go folder.run(ctx.Done())
+	}
+	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", asked(address, wishes))
 	done, closed := make(chan error, 1), make(chan struct{})
 	go func() { done <- server.Serve(listener) }()
 	go func() {
 		defer close(closed)
 		if screen != nil {
-			screen.address = address
 			if o.idle > 0 {
-				screen.address += fmt.Sprintf("?idle=%d", max(1, int(o.idle.Seconds())))
+				wishes.Set("idle", strconv.Itoa(max(1, int(o.idle.Seconds()))))
 			}
+			screen.address = asked(address, wishes)
 			screen.run(ctx)
 		}
 	}()
@@ -191,6 +217,14 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 		}
 		return nil
 	}
+}
+
+// asked is an address with what it asks of the page.
+func asked(address string, wishes url.Values) string {
+	if len(wishes) > 0 {
+		address += "?" + wishes.Encode()
+	}
+	return address
 }
 
 // server answers requests for the site at an address, over TLS if the options ask for that.
