@@ -206,6 +206,7 @@ if (globalThis.Go) globalThis.Go = class extends Go {
       finishFixed: (p) => chosen.finishFixed(p),
       finishFloats: (p) => chosen.finishFloats(p),
       softmax: (x, total, rows, scale) => chosen.softmax(x, total, rows, scale),
+      windows: (p) => chosen.windows(p),
       negative: (x, n) => chosen.negative(x, n),
       words: (to, from, n) => chosen.words(to, from, n),
       floats: (to, from, n) => chosen.floats(to, from, n),

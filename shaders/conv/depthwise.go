@@ -5,7 +5,6 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 )
@@ -46,7 +45,7 @@ func (p *Params) inQuads() bool { return p.Outputs%4 == 0 }
 var (
 	depthwiseForward        = depthwiseGather("depthwise_forward")
 	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
-	depthwiseBackwardWeight = kernels.InRows(conv2dParts, depthwiseWeightPart[float64], depthwiseWeightPart[float32], &tensor.Kernel{
+	depthwiseBackwardWeight = kernels.InRows(conv2dParts, depthwiseWeightBody, depthwiseWeightFast, &tensor.Kernel{
 		Name: "depthwise_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2},
 		Variants: []tensor.Variant{
 			depthwiseTiles(func(_ gpu.Info, params any) bool { return params.(*Params).inQuads() },
@@ -66,7 +65,7 @@ func depthwiseGather(name string) *tensor.Kernel {
 	})
 	plain := depthwisePlain(func(p *Params) int { return p.pixels() * int(p.Inputs) })
 	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
-	return kernels.InRows(conv2dPositions, depthwiseForwardPart[float64], depthwiseForwardPart[float32], &tensor.Kernel{
+	return kernels.InRows(conv2dPositions, depthwiseForwardBody, depthwiseForwardFast, &tensor.Kernel{
 		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Variants: []tensor.Variant{tiles, plain},
 	})
 }
@@ -88,8 +87,8 @@ func fitsDepthwiseTiles(_ gpu.Info, params any) bool {
 	return p.inQuads() && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
 }
 
-func depthwiseForwardPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
-	n, add := int(p.Inputs), kernels.InVectors(vector.AddProducts, kernels.AddProductsOf[F])
+func depthwiseForwardBody(p *Params, a []gpu.Array, from, to int) {
+	n := int(p.Inputs)
 	for position := from; position < to; position++ {
 		y := a[3].F[p.destination(position)*n:][:n]
 		if p.Adds != addToY {
@@ -98,16 +97,16 @@ func depthwiseForwardPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to i
 		if p.HasBias == 1 {
 			kernels.AddRow(y, a[2].F)
 		}
-		p.eachTap(position, func(x, w int) { add(y, a[0].F[x*n:][:n], a[1].F[w*n:][:n]) })
-		if p.Activation != 0 {
-			pointwise.ActivateRow(p.Activation, y)
+		p.eachTap(position, func(x, w int) { kernels.AddProductsOf(y, a[0].F[x*n:][:n], a[1].F[w*n:][:n]) })
+		for i, v := range y {
+			y[i] = pointwise.Activated(p.Activation, v)
 		}
 	}
 }
 
-// depthwiseWeightPart sums the positions of parts [from, to), for all taps.
-func depthwiseWeightPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
-	n, positions, add := int(p.Inputs), p.pixels(), kernels.InVectors(vector.AddProducts, kernels.AddProductsOf[F])
+// depthwiseWeightBody sums the positions of parts [from, to), for all taps.
+func depthwiseWeightBody(p *Params, a []gpu.Array, from, to int) {
+	n, positions := int(p.Inputs), p.pixels()
 	for part := from; part < to; part++ {
 		dw := a[2].F[part*p.taps()*n:][:p.taps()*n]
 		if p.Adds == 0 {
@@ -115,7 +114,7 @@ func depthwiseWeightPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to in
 		}
 		for position := part * int(p.Chunk); position < min((part+1)*int(p.Chunk), positions); position++ {
 			dy := a[1].F[p.destination(position)*n:][:n]
-			p.eachTap(position, func(x, w int) { add(dw[w*n:][:n], a[0].F[x*n:][:n], dy) })
+			p.eachTap(position, func(x, w int) { kernels.AddProductsOf(dw[w*n:][:n], a[0].F[x*n:][:n], dy) })
 		}
 	}
 }

@@ -159,17 +159,5 @@ func Activated(activation uint32, v float64) float64 {
 	return activations[activation-1].f(v)
 }
 
-// ActivateRow replaces every value by itself after an activation, which is not 0, in either
-// precision.
-func ActivateRow[F gpu.Float](activation uint32, values []F) {
-	if single := kernels.Singles(values); single != nil {
-		ActivateAll(activation, single)
-		return
-	}
-	for i, v := range values {
-		values[i] = F(Activated(activation, float64(v)))
-	}
-}
-
 // ActivateAll replaces every value by itself after an activation, which is not 0.
 func ActivateAll(activation uint32, values []float32) { activations[activation-1].fast(values) }

@@ -52,6 +52,8 @@ func softmaxAVX2(x *int32, rows int, scale float32, total *float32)
 
 func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
 
+func windowsAVX2(p *byte)
+
 func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
 func dotsAVX512x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
@@ -123,6 +125,8 @@ func wordsAVX512(to *byte, from *int8, n int)
 func softmaxAVX512(x *int32, rows int, scale float32, total *float32)
 
 func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
+
+func windowsAVX512(p *byte)
 
 func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
 

@@ -2034,6 +2034,704 @@ next1:
 	VZEROUPPER
 	RET
 
+// func windowsAVX2(p *byte)
+// Requires: AVX, FMA3
+TEXT ·windowsAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	VBROADCASTSS 128(AX), Y0
+	VBROADCASTSS 132(AX), Y1
+
+group4:
+	CMPQ 56(AX), $0x04
+	JL   next4
+	XORQ CX, CX
+
+block4x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done4x2
+	CMPQ    8(AX), $0x00
+	JE      zero4x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y5
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS 32(DX), Y7
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y8
+	VMOVUPS 32(DX), Y9
+	JMP     begin4x2
+
+zero4x2:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+begin4x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end4x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	LEAQ  (BX)(SI*2), R8
+	ADDQ  SI, R8
+	MOVQ  96(AX), R9
+	MOVQ  104(AX), R10
+
+row4x2:
+	MOVQ 88(AX), R11
+
+tap4x2:
+	VMOVUPS     (DI), Y10
+	VMOVUPS     32(DI), Y11
+	VFMADD231PS (BX), Y10, Y2
+	VFMADD231PS 32(BX), Y11, Y3
+	VFMADD231PS (BX)(SI*1), Y10, Y4
+	VFMADD231PS 32(BX)(SI*1), Y11, Y5
+	VFMADD231PS (BX)(SI*2), Y10, Y6
+	VFMADD231PS 32(BX)(SI*2), Y11, Y7
+	VFMADD231PS (R8), Y10, Y8
+	VFMADD231PS 32(R8), Y11, Y9
+	ADDQ        R9, BX
+	ADDQ        R9, R8
+	ADDQ        R10, DI
+	DECQ        R11
+	JNZ         tap4x2
+	ADDQ        112(AX), BX
+	ADDQ        112(AX), R8
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row4x2
+
+end4x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	VMAXPS  Y3, Y0, Y3
+	VMINPS  Y3, Y1, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ    BX, DX
+	VMAXPS  Y4, Y0, Y4
+	VMINPS  Y4, Y1, Y4
+	VMOVUPS Y4, (DX)
+	VMAXPS  Y5, Y0, Y5
+	VMINPS  Y5, Y1, Y5
+	VMOVUPS Y5, 32(DX)
+	ADDQ    BX, DX
+	VMAXPS  Y6, Y0, Y6
+	VMINPS  Y6, Y1, Y6
+	VMOVUPS Y6, (DX)
+	VMAXPS  Y7, Y0, Y7
+	VMINPS  Y7, Y1, Y7
+	VMOVUPS Y7, 32(DX)
+	ADDQ    BX, DX
+	VMAXPS  Y8, Y0, Y8
+	VMINPS  Y8, Y1, Y8
+	VMOVUPS Y8, (DX)
+	VMAXPS  Y9, Y0, Y9
+	VMINPS  Y9, Y1, Y9
+	VMOVUPS Y9, 32(DX)
+	ADDQ    $0x00000040, CX
+	JMP     block4x2
+
+done4x2:
+block4x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000020
+	JL      done4x1
+	CMPQ    8(AX), $0x00
+	JE      zero4x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y4
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y5
+	JMP     begin4x1
+
+zero4x1:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+begin4x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end4x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	LEAQ  (BX)(SI*2), R8
+	ADDQ  SI, R8
+	MOVQ  96(AX), R9
+	MOVQ  104(AX), R10
+
+row4x1:
+	MOVQ 88(AX), R11
+
+tap4x1:
+	VMOVUPS     (DI), Y6
+	VFMADD231PS (BX), Y6, Y2
+	VFMADD231PS (BX)(SI*1), Y6, Y3
+	VFMADD231PS (BX)(SI*2), Y6, Y4
+	VFMADD231PS (R8), Y6, Y5
+	ADDQ        R9, BX
+	ADDQ        R9, R8
+	ADDQ        R10, DI
+	DECQ        R11
+	JNZ         tap4x1
+	ADDQ        112(AX), BX
+	ADDQ        112(AX), R8
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row4x1
+
+end4x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Y3, Y0, Y3
+	VMINPS  Y3, Y1, Y3
+	VMOVUPS Y3, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Y4, Y0, Y4
+	VMINPS  Y4, Y1, Y4
+	VMOVUPS Y4, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Y5, Y0, Y5
+	VMINPS  Y5, Y1, Y5
+	VMOVUPS Y5, (DX)
+	ADDQ    $0x00000020, CX
+	JMP     block4x1
+
+done4x1:
+	SUBQ $0x04, 56(AX)
+	ADDQ $0x04, 64(AX)
+	JMP  group4
+
+next4:
+group3:
+	CMPQ 56(AX), $0x03
+	JL   next3
+	XORQ CX, CX
+
+block3x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done3x2
+	CMPQ    8(AX), $0x00
+	JE      zero3x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y5
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS 32(DX), Y7
+	JMP     begin3x2
+
+zero3x2:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+begin3x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end3x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row3x2:
+	MOVQ 88(AX), R10
+
+tap3x2:
+	VMOVUPS     (DI), Y8
+	VMOVUPS     32(DI), Y9
+	VFMADD231PS (BX), Y8, Y2
+	VFMADD231PS 32(BX), Y9, Y3
+	VFMADD231PS (BX)(SI*1), Y8, Y4
+	VFMADD231PS 32(BX)(SI*1), Y9, Y5
+	VFMADD231PS (BX)(SI*2), Y8, Y6
+	VFMADD231PS 32(BX)(SI*2), Y9, Y7
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap3x2
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row3x2
+
+end3x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	VMAXPS  Y3, Y0, Y3
+	VMINPS  Y3, Y1, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ    BX, DX
+	VMAXPS  Y4, Y0, Y4
+	VMINPS  Y4, Y1, Y4
+	VMOVUPS Y4, (DX)
+	VMAXPS  Y5, Y0, Y5
+	VMINPS  Y5, Y1, Y5
+	VMOVUPS Y5, 32(DX)
+	ADDQ    BX, DX
+	VMAXPS  Y6, Y0, Y6
+	VMINPS  Y6, Y1, Y6
+	VMOVUPS Y6, (DX)
+	VMAXPS  Y7, Y0, Y7
+	VMINPS  Y7, Y1, Y7
+	VMOVUPS Y7, 32(DX)
+	ADDQ    $0x00000040, CX
+	JMP     block3x2
+
+done3x2:
+block3x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000020
+	JL      done3x1
+	CMPQ    8(AX), $0x00
+	JE      zero3x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y4
+	JMP     begin3x1
+
+zero3x1:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+begin3x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end3x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row3x1:
+	MOVQ 88(AX), R10
+
+tap3x1:
+	VMOVUPS     (DI), Y5
+	VFMADD231PS (BX), Y5, Y2
+	VFMADD231PS (BX)(SI*1), Y5, Y3
+	VFMADD231PS (BX)(SI*2), Y5, Y4
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap3x1
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row3x1
+
+end3x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Y3, Y0, Y3
+	VMINPS  Y3, Y1, Y3
+	VMOVUPS Y3, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Y4, Y0, Y4
+	VMINPS  Y4, Y1, Y4
+	VMOVUPS Y4, (DX)
+	ADDQ    $0x00000020, CX
+	JMP     block3x1
+
+done3x1:
+	SUBQ $0x03, 56(AX)
+	ADDQ $0x03, 64(AX)
+	JMP  group3
+
+next3:
+group2:
+	CMPQ 56(AX), $0x02
+	JL   next2
+	XORQ CX, CX
+
+block2x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done2x2
+	CMPQ    8(AX), $0x00
+	JE      zero2x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y5
+	JMP     begin2x2
+
+zero2x2:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+begin2x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end2x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row2x2:
+	MOVQ 88(AX), R10
+
+tap2x2:
+	VMOVUPS     (DI), Y6
+	VMOVUPS     32(DI), Y7
+	VFMADD231PS (BX), Y6, Y2
+	VFMADD231PS 32(BX), Y7, Y3
+	VFMADD231PS (BX)(SI*1), Y6, Y4
+	VFMADD231PS 32(BX)(SI*1), Y7, Y5
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap2x2
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row2x2
+
+end2x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	VMAXPS  Y3, Y0, Y3
+	VMINPS  Y3, Y1, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ    BX, DX
+	VMAXPS  Y4, Y0, Y4
+	VMINPS  Y4, Y1, Y4
+	VMOVUPS Y4, (DX)
+	VMAXPS  Y5, Y0, Y5
+	VMINPS  Y5, Y1, Y5
+	VMOVUPS Y5, 32(DX)
+	ADDQ    $0x00000040, CX
+	JMP     block2x2
+
+done2x2:
+block2x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000020
+	JL      done2x1
+	CMPQ    8(AX), $0x00
+	JE      zero2x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	ADDQ    BX, DX
+	VMOVUPS (DX), Y3
+	JMP     begin2x1
+
+zero2x1:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+begin2x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end2x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row2x1:
+	MOVQ 88(AX), R10
+
+tap2x1:
+	VMOVUPS     (DI), Y4
+	VFMADD231PS (BX), Y4, Y2
+	VFMADD231PS (BX)(SI*1), Y4, Y3
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap2x1
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row2x1
+
+end2x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Y3, Y0, Y3
+	VMINPS  Y3, Y1, Y3
+	VMOVUPS Y3, (DX)
+	ADDQ    $0x00000020, CX
+	JMP     block2x1
+
+done2x1:
+	SUBQ $0x02, 56(AX)
+	ADDQ $0x02, 64(AX)
+	JMP  group2
+
+next2:
+group1:
+	CMPQ 56(AX), $0x01
+	JL   next1
+	XORQ CX, CX
+
+block1x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done1x2
+	CMPQ    8(AX), $0x00
+	JE      zero1x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	JMP     begin1x2
+
+zero1x2:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+begin1x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end1x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), SI
+	ADDQ  CX, SI
+	MOVQ  96(AX), DI
+	MOVQ  104(AX), R8
+
+row1x2:
+	MOVQ 88(AX), R9
+
+tap1x2:
+	VMOVUPS     (SI), Y4
+	VMOVUPS     32(SI), Y5
+	VFMADD231PS (BX), Y4, Y2
+	VFMADD231PS 32(BX), Y5, Y3
+	ADDQ        DI, BX
+	ADDQ        R8, SI
+	DECQ        R9
+	JNZ         tap1x2
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), SI
+	DECQ        DX
+	JNZ         row1x2
+
+end1x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	VMAXPS  Y3, Y0, Y3
+	VMINPS  Y3, Y1, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ    $0x00000040, CX
+	JMP     block1x2
+
+done1x2:
+block1x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000020
+	JL      done1x1
+	CMPQ    8(AX), $0x00
+	JE      zero1x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	JMP     begin1x1
+
+zero1x1:
+	VXORPS Y2, Y2, Y2
+
+begin1x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end1x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), SI
+	ADDQ  CX, SI
+	MOVQ  96(AX), DI
+	MOVQ  104(AX), R8
+
+row1x1:
+	MOVQ 88(AX), R9
+
+tap1x1:
+	VMOVUPS     (SI), Y3
+	VFMADD231PS (BX), Y3, Y2
+	ADDQ        DI, BX
+	ADDQ        R8, SI
+	DECQ        R9
+	JNZ         tap1x1
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), SI
+	DECQ        DX
+	JNZ         row1x1
+
+end1x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)
+	ADDQ    $0x00000020, CX
+	JMP     block1x1
+
+done1x1:
+	SUBQ $0x01, 56(AX)
+	ADDQ $0x01, 64(AX)
+	JMP  group1
+
+next1:
+	VZEROUPPER
+	RET
+
 // func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·productAVX512x1(SB), NOSPLIT, $0-57
@@ -5174,6 +5872,704 @@ tap1:
 
 next1:
 	ADDQ $0x00000010, DX
+	VZEROUPPER
+	RET
+
+// func windowsAVX512(p *byte)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·windowsAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	VBROADCASTSS 128(AX), Z0
+	VBROADCASTSS 132(AX), Z1
+
+group4:
+	CMPQ 56(AX), $0x04
+	JL   next4
+	XORQ CX, CX
+
+block4x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000080
+	JL      done4x2
+	CMPQ    8(AX), $0x00
+	JE      zero4x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	VMOVUPS 64(DX), Z3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z8
+	VMOVUPS 64(DX), Z9
+	JMP     begin4x2
+
+zero4x2:
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+
+begin4x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end4x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	LEAQ  (BX)(SI*2), R8
+	ADDQ  SI, R8
+	MOVQ  96(AX), R9
+	MOVQ  104(AX), R10
+
+row4x2:
+	MOVQ 88(AX), R11
+
+tap4x2:
+	VMOVUPS     (DI), Z10
+	VMOVUPS     64(DI), Z11
+	VFMADD231PS (BX), Z10, Z2
+	VFMADD231PS 64(BX), Z11, Z3
+	VFMADD231PS (BX)(SI*1), Z10, Z4
+	VFMADD231PS 64(BX)(SI*1), Z11, Z5
+	VFMADD231PS (BX)(SI*2), Z10, Z6
+	VFMADD231PS 64(BX)(SI*2), Z11, Z7
+	VFMADD231PS (R8), Z10, Z8
+	VFMADD231PS 64(R8), Z11, Z9
+	ADDQ        R9, BX
+	ADDQ        R9, R8
+	ADDQ        R10, DI
+	DECQ        R11
+	JNZ         tap4x2
+	ADDQ        112(AX), BX
+	ADDQ        112(AX), R8
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row4x2
+
+end4x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	VMAXPS  Z3, Z0, Z3
+	VMINPS  Z3, Z1, Z3
+	VMOVUPS Z3, 64(DX)
+	ADDQ    BX, DX
+	VMAXPS  Z4, Z0, Z4
+	VMINPS  Z4, Z1, Z4
+	VMOVUPS Z4, (DX)
+	VMAXPS  Z5, Z0, Z5
+	VMINPS  Z5, Z1, Z5
+	VMOVUPS Z5, 64(DX)
+	ADDQ    BX, DX
+	VMAXPS  Z6, Z0, Z6
+	VMINPS  Z6, Z1, Z6
+	VMOVUPS Z6, (DX)
+	VMAXPS  Z7, Z0, Z7
+	VMINPS  Z7, Z1, Z7
+	VMOVUPS Z7, 64(DX)
+	ADDQ    BX, DX
+	VMAXPS  Z8, Z0, Z8
+	VMINPS  Z8, Z1, Z8
+	VMOVUPS Z8, (DX)
+	VMAXPS  Z9, Z0, Z9
+	VMINPS  Z9, Z1, Z9
+	VMOVUPS Z9, 64(DX)
+	ADDQ    $0x00000080, CX
+	JMP     block4x2
+
+done4x2:
+block4x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done4x1
+	CMPQ    8(AX), $0x00
+	JE      zero4x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z4
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z5
+	JMP     begin4x1
+
+zero4x1:
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+begin4x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end4x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	LEAQ  (BX)(SI*2), R8
+	ADDQ  SI, R8
+	MOVQ  96(AX), R9
+	MOVQ  104(AX), R10
+
+row4x1:
+	MOVQ 88(AX), R11
+
+tap4x1:
+	VMOVUPS     (DI), Z6
+	VFMADD231PS (BX), Z6, Z2
+	VFMADD231PS (BX)(SI*1), Z6, Z3
+	VFMADD231PS (BX)(SI*2), Z6, Z4
+	VFMADD231PS (R8), Z6, Z5
+	ADDQ        R9, BX
+	ADDQ        R9, R8
+	ADDQ        R10, DI
+	DECQ        R11
+	JNZ         tap4x1
+	ADDQ        112(AX), BX
+	ADDQ        112(AX), R8
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row4x1
+
+end4x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Z3, Z0, Z3
+	VMINPS  Z3, Z1, Z3
+	VMOVUPS Z3, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Z4, Z0, Z4
+	VMINPS  Z4, Z1, Z4
+	VMOVUPS Z4, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Z5, Z0, Z5
+	VMINPS  Z5, Z1, Z5
+	VMOVUPS Z5, (DX)
+	ADDQ    $0x00000040, CX
+	JMP     block4x1
+
+done4x1:
+	SUBQ $0x04, 56(AX)
+	ADDQ $0x04, 64(AX)
+	JMP  group4
+
+next4:
+group3:
+	CMPQ 56(AX), $0x03
+	JL   next3
+	XORQ CX, CX
+
+block3x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000080
+	JL      done3x2
+	CMPQ    8(AX), $0x00
+	JE      zero3x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	VMOVUPS 64(DX), Z3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	JMP     begin3x2
+
+zero3x2:
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+begin3x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end3x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row3x2:
+	MOVQ 88(AX), R10
+
+tap3x2:
+	VMOVUPS     (DI), Z8
+	VMOVUPS     64(DI), Z9
+	VFMADD231PS (BX), Z8, Z2
+	VFMADD231PS 64(BX), Z9, Z3
+	VFMADD231PS (BX)(SI*1), Z8, Z4
+	VFMADD231PS 64(BX)(SI*1), Z9, Z5
+	VFMADD231PS (BX)(SI*2), Z8, Z6
+	VFMADD231PS 64(BX)(SI*2), Z9, Z7
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap3x2
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row3x2
+
+end3x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	VMAXPS  Z3, Z0, Z3
+	VMINPS  Z3, Z1, Z3
+	VMOVUPS Z3, 64(DX)
+	ADDQ    BX, DX
+	VMAXPS  Z4, Z0, Z4
+	VMINPS  Z4, Z1, Z4
+	VMOVUPS Z4, (DX)
+	VMAXPS  Z5, Z0, Z5
+	VMINPS  Z5, Z1, Z5
+	VMOVUPS Z5, 64(DX)
+	ADDQ    BX, DX
+	VMAXPS  Z6, Z0, Z6
+	VMINPS  Z6, Z1, Z6
+	VMOVUPS Z6, (DX)
+	VMAXPS  Z7, Z0, Z7
+	VMINPS  Z7, Z1, Z7
+	VMOVUPS Z7, 64(DX)
+	ADDQ    $0x00000080, CX
+	JMP     block3x2
+
+done3x2:
+block3x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done3x1
+	CMPQ    8(AX), $0x00
+	JE      zero3x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z4
+	JMP     begin3x1
+
+zero3x1:
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+begin3x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end3x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row3x1:
+	MOVQ 88(AX), R10
+
+tap3x1:
+	VMOVUPS     (DI), Z5
+	VFMADD231PS (BX), Z5, Z2
+	VFMADD231PS (BX)(SI*1), Z5, Z3
+	VFMADD231PS (BX)(SI*2), Z5, Z4
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap3x1
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row3x1
+
+end3x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Z3, Z0, Z3
+	VMINPS  Z3, Z1, Z3
+	VMOVUPS Z3, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Z4, Z0, Z4
+	VMINPS  Z4, Z1, Z4
+	VMOVUPS Z4, (DX)
+	ADDQ    $0x00000040, CX
+	JMP     block3x1
+
+done3x1:
+	SUBQ $0x03, 56(AX)
+	ADDQ $0x03, 64(AX)
+	JMP  group3
+
+next3:
+group2:
+	CMPQ 56(AX), $0x02
+	JL   next2
+	XORQ CX, CX
+
+block2x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000080
+	JL      done2x2
+	CMPQ    8(AX), $0x00
+	JE      zero2x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	VMOVUPS 64(DX), Z3
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	JMP     begin2x2
+
+zero2x2:
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+begin2x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end2x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row2x2:
+	MOVQ 88(AX), R10
+
+tap2x2:
+	VMOVUPS     (DI), Z6
+	VMOVUPS     64(DI), Z7
+	VFMADD231PS (BX), Z6, Z2
+	VFMADD231PS 64(BX), Z7, Z3
+	VFMADD231PS (BX)(SI*1), Z6, Z4
+	VFMADD231PS 64(BX)(SI*1), Z7, Z5
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap2x2
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row2x2
+
+end2x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	VMAXPS  Z3, Z0, Z3
+	VMINPS  Z3, Z1, Z3
+	VMOVUPS Z3, 64(DX)
+	ADDQ    BX, DX
+	VMAXPS  Z4, Z0, Z4
+	VMINPS  Z4, Z1, Z4
+	VMOVUPS Z4, (DX)
+	VMAXPS  Z5, Z0, Z5
+	VMINPS  Z5, Z1, Z5
+	VMOVUPS Z5, 64(DX)
+	ADDQ    $0x00000080, CX
+	JMP     block2x2
+
+done2x2:
+block2x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done2x1
+	CMPQ    8(AX), $0x00
+	JE      zero2x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	ADDQ    BX, DX
+	VMOVUPS (DX), Z3
+	JMP     begin2x1
+
+zero2x1:
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+begin2x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end2x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), DI
+	ADDQ  CX, DI
+	MOVQ  96(AX), R8
+	MOVQ  104(AX), R9
+
+row2x1:
+	MOVQ 88(AX), R10
+
+tap2x1:
+	VMOVUPS     (DI), Z4
+	VFMADD231PS (BX), Z4, Z2
+	VFMADD231PS (BX)(SI*1), Z4, Z3
+	ADDQ        R8, BX
+	ADDQ        R9, DI
+	DECQ        R10
+	JNZ         tap2x1
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), DI
+	DECQ        DX
+	JNZ         row2x1
+
+end2x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	ADDQ    BX, DX
+	VMAXPS  Z3, Z0, Z3
+	VMINPS  Z3, Z1, Z3
+	VMOVUPS Z3, (DX)
+	ADDQ    $0x00000040, CX
+	JMP     block2x1
+
+done2x1:
+	SUBQ $0x02, 56(AX)
+	ADDQ $0x02, 64(AX)
+	JMP  group2
+
+next2:
+group1:
+	CMPQ 56(AX), $0x01
+	JL   next1
+	XORQ CX, CX
+
+block1x2:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000080
+	JL      done1x2
+	CMPQ    8(AX), $0x00
+	JE      zero1x2
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	VMOVUPS 64(DX), Z3
+	JMP     begin1x2
+
+zero1x2:
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+begin1x2:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end1x2
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), SI
+	ADDQ  CX, SI
+	MOVQ  96(AX), DI
+	MOVQ  104(AX), R8
+
+row1x2:
+	MOVQ 88(AX), R9
+
+tap1x2:
+	VMOVUPS     (SI), Z4
+	VMOVUPS     64(SI), Z5
+	VFMADD231PS (BX), Z4, Z2
+	VFMADD231PS 64(BX), Z5, Z3
+	ADDQ        DI, BX
+	ADDQ        R8, SI
+	DECQ        R9
+	JNZ         tap1x2
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), SI
+	DECQ        DX
+	JNZ         row1x2
+
+end1x2:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	VMAXPS  Z3, Z0, Z3
+	VMINPS  Z3, Z1, Z3
+	VMOVUPS Z3, 64(DX)
+	ADDQ    $0x00000080, CX
+	JMP     block1x2
+
+done1x2:
+block1x1:
+	MOVQ    72(AX), DX
+	SUBQ    CX, DX
+	CMPQ    DX, $0x00000040
+	JL      done1x1
+	CMPQ    8(AX), $0x00
+	JE      zero1x1
+	MOVQ    64(AX), DX
+	MOVQ    40(AX), BX
+	IMULQ   BX, DX
+	ADDQ    8(AX), DX
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	JMP     begin1x1
+
+zero1x1:
+	VXORPS Z2, Z2, Z2
+
+begin1x1:
+	MOVQ  80(AX), DX
+	TESTQ DX, DX
+	JZ    end1x1
+	MOVQ  64(AX), BX
+	MOVQ  48(AX), SI
+	IMULQ SI, BX
+	ADDQ  16(AX), BX
+	ADDQ  CX, BX
+	MOVQ  24(AX), SI
+	ADDQ  CX, SI
+	MOVQ  96(AX), DI
+	MOVQ  104(AX), R8
+
+row1x1:
+	MOVQ 88(AX), R9
+
+tap1x1:
+	VMOVUPS     (SI), Z3
+	VFMADD231PS (BX), Z3, Z2
+	ADDQ        DI, BX
+	ADDQ        R8, SI
+	DECQ        R9
+	JNZ         tap1x1
+	ADDQ        112(AX), BX
+	ADDQ        120(AX), SI
+	DECQ        DX
+	JNZ         row1x1
+
+end1x1:
+	MOVQ    64(AX), DX
+	MOVQ    32(AX), BX
+	IMULQ   BX, DX
+	ADDQ    (AX), DX
+	ADDQ    CX, DX
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)
+	ADDQ    $0x00000040, CX
+	JMP     block1x1
+
+done1x1:
+	SUBQ $0x01, 56(AX)
+	ADDQ $0x01, 64(AX)
+	JMP  group1
+
+next1:
 	VZEROUPPER
 	RET
 

@@ -46,6 +46,7 @@ func install(name, module string, w words) []*Level {
 	return []*Level{{
 		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms, elements: true,
 		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: w,
+		windows: []windowsSummed{{8, windowsModule}},
 	}}
 }
 
@@ -252,6 +253,12 @@ func layerNormModule(rows, columns int32, y, x, scale, bias, mean, r *float32, e
 func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
 	layerNormModule(int32(len(mean)), int32(4*len(scale)), of(y), of(x), of(scale), of(bias), of(mean), of(r), eps)
 }
+
+// The function of simd128/windows.go takes a windows.
+
+//go:wasmimport vectors windows
+//go:noescape
+func windowsModule(p *byte)
 
 // The functions of simd128/int8.go. They take a Lines and a finishing.
 

@@ -32,6 +32,7 @@ type Level struct {
 	filter func(y, x *float32, n, stride int, window *float32, taps int)
 
 	transpose []blocksTransposed // in order of preference
+	windows   []windowsSummed    // the widest first
 
 	// Only SIMD128 has these. pack copies rows of a whole panel; chosen is called when the level is
 	// used.

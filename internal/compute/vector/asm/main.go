@@ -39,6 +39,7 @@ func main() {
 		l.conversions(fixed)
 		l.softmax(powers)
 		l.filter()
+		l.windows()
 	}
 	transpose(8, 4)
 	transpose(4, 8)

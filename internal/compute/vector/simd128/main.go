@@ -41,5 +41,6 @@ func arithmetic(relaxed bool) []byte {
 	m.finish(false)
 	m.conversions()
 	m.softmax()
+	m.windows()
 	return m.bytes()
 }
