@@ -233,10 +233,16 @@ func (p *page) until(condition string) {
 	}
 }
 
-// ready waits for the worker and the viewer.
+// ready waits for the worker.
 func (p *page) ready() {
 	p.t.Helper()
-	p.until(`!document.getElementById("model").disabled && globalThis.mrprismViewer`)
+	p.until(`!document.getElementById("model").disabled`)
+}
+
+// viewed waits until viewer.wasm, which starts with the first photograph, draws the stage.
+func (p *page) viewed() {
+	p.t.Helper()
+	p.until(`globalThis.mrprismViewer`)
 }
 
 // drop drops a file on the page.

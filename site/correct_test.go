@@ -44,12 +44,13 @@ func correcting(t *testing.T, model string, width, height int, extra ...chromedp
 	t.Helper()
 	p := open(t, mock(t, nil), width, height, extra...)
 	p.ready()
-	p.do(`(() => { const view = mrprismViewer.view; mrprismViewer.view = (...of) => { globalThis.seen = of; view(...of); }; })()`)
 	if model != "levels" {
 		p.asking()
 		p.choose(model)
 	}
 	p.sample()
+	p.viewed()
+	p.do(`(() => { const view = mrprismViewer.view; mrprismViewer.view = (...of) => { globalThis.seen = of; view(...of); }; })()`)
 	p.saving()
 	p.click("zoom-region")
 	p.click("correct-start")

@@ -30,7 +30,6 @@ func TestOfflineAfterARestart(t *testing.T) {
 	p := open(t, s, 900, 700, profile)
 	p.ready()
 	p.do(`navigator.serviceWorker.ready`)
-	p.until(`globalThis.mrprismViewer`)
 
 	// A model that the browser keeps and that is damaged is fetched, and kept, anew.
 	p.do(`import("./versions.js").then(({ keepModels }) => keepModels(["newborn-brain"]))`)
@@ -64,6 +63,8 @@ func TestOfflineAfterARestart(t *testing.T) {
 		} catch (error) { return String(error); }
 	})()`, data))
 	assert.Empty(t, message, "segmenting offline")
+	p.do(`document.querySelector("[data-action=sample]").click()`)
+	p.viewed()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	assert.Empty(t, p.outside)

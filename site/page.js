@@ -339,6 +339,5 @@ $("language").onclick = () => {
 // ---- start ----
 
 draw(state, {}, stage);
-stage.start();
 clearWhenIdle();
 addEventListener("load", () => keepOffline(() => !segmenter.used));

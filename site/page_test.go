@@ -59,6 +59,7 @@ func TestSampleInThePage(t *testing.T) {
 	p := open(t, s, 1200, 800)
 	p.ready()
 	p.sample()
+	p.viewed()
 	assert.Equal(t, "webgl", get[string](p, `document.querySelector("#stage > canvas").getContext("2d") ? "canvas" : "webgl"`), "Ebitengine draws")
 	rows := get[[]string](p, `[...document.querySelectorAll("#measure-body tr")].map((row) => [...row.children].map((cell) => cell.innerText).join("|"))`)
 	assert.Equal(t, []string{"Cup/disc, vertical|0.52", "experts' range|0.47 – 0.58", "90 % interval|0.42 – 0.66"}, rows[:3])
@@ -116,6 +117,7 @@ func TestUnchangedPageDrawsNothing(t *testing.T) {
 	p := open(t, mock(t, nil), 1000, 700)
 	p.ready()
 	p.sample()
+	p.viewed()
 	time.Sleep(time.Second)
 	before := get[int](p, "mrprismViewer.frames()")
 	time.Sleep(2 * time.Second)
@@ -156,6 +158,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	p.until(fmt.Sprintf(`document.getElementById("zoom").textContent === %q`, fit))
 
 	// Moved to the edge, it stays in view in a smaller window.
+	p.viewed()
 	p.do(`(() => { const view = mrprismViewer.view; mrprismViewer.view = (scale, x, y) => { globalThis.left = x; view(scale, x, y); }; })()`)
 	p.press("+", true)
 	for range 4 {

@@ -1,11 +1,11 @@
 // The image stage: what is shown and where, pointer, wheel and keys. Photograph and map are drawn
 // by the Ebitengine program viewer.wasm on WebGL2, or by Pictures until that has started, where
 // WebGL2 is missing, and after its context was lost. Both have the methods image, overlay, opacity
-// and view. Lines draws contours and region on a canvas above. The stage keeps everything that it
-// shows, and can change who draws the pictures at any time.
+// and view. The program starts once there is a photograph. Lines draws contours and region on a
+// canvas above. The stage keeps everything that it shows, and can change who draws the pictures at
+// any time.
 // Events: "view" when the photograph was moved or scaled. While the region is placed by hand,
 // "move" has the change { x, y, side } that is asked for, "apply" and "leave" end it.
-import "./wasm_exec.js";
 import { Lines, Pictures } from "./canvas2d.js";
 import { sideWithin } from "./state.js";
 
@@ -24,6 +24,7 @@ export class Stage extends EventTarget {
     this.lines = new Lines(element, "append");
     new ResizeObserver(() => {
       if (!this.#plain) dispatchEvent(new Event("resize")); // Ebitengine listens to it
+      if (!this.shown.image) return;
       this.fitted ? this.fit() : this.#clamp();
     }).observe(element);
     this.#listen();
@@ -45,6 +46,7 @@ export class Stage extends EventTarget {
     if (name === "image") {
       this.#drawAll();
       this.fit();
+      this.started ??= painted().then(() => this.#start());
     } else this.#draw({ placing: "region", look: "image" }[name] ?? name);
   }
 
@@ -205,10 +207,12 @@ export class Stage extends EventTarget {
     event.preventDefault();
   }
 
-  // start starts viewer.wasm and hands the stage over to it, if the browser can.
-  async start() {
+  // start starts viewer.wasm and hands the stage over to it, if the browser can. That takes the
+  // page's thread for a while, and nothing can be used meanwhile.
+  async #start() {
     if (!document.createElement("canvas").getContext("webgl2")) return this.#fallBack("this browser gives no WebGL2");
     try {
+      await import("./wasm_exec.js");
       const go = new Go();
       const { instance } = await WebAssembly.instantiateStreaming(fetch("viewer.wasm"), go.importObject);
       const started = new Promise((resolve) => addEventListener("mrprismviewer", resolve, { once: true }));
@@ -249,6 +253,9 @@ export class Stage extends EventTarget {
     this.#drawAll();
   }
 }
+
+// painted resolves once the next frame is on the screen.
+const painted = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
 
 // gateFrames lets Ebitengine draw only after mrprismWake(): an unchanging page does no work.
 // Ebitengine asks for a frame after every frame. While its program starts, requestAnimationFrame is

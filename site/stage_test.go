@@ -34,6 +34,7 @@ func TestStageSurvivesLosingWebGL(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
+	p.viewed()
 	p.do(`globalThis.notReloaded = true, globalThis.context = document.querySelector("#stage > canvas").getContext("webgl2"),
 		globalThis.losing = context.getExtension("WEBGL_lose_context"), losing.loseContext()`)
 	p.until(`document.querySelector("#stage > canvas").getContext("2d")`)
@@ -50,6 +51,7 @@ func TestGPUProcessKilled(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
+	p.viewed()
 	p.do(`globalThis.notReloaded = true`)
 	p.crashGPU()
 	time.Sleep(3 * time.Second)
