@@ -1,6 +1,6 @@
 // Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
-// It copies the files, draws the sample photograph, writes the policy into index.html, the version and
-// the models' limits into build.js, fills in the service worker's list and version, and compresses.
+// It copies the files, draws the sample photograph, writes the policy and the list of modules into
+// index.html, the version and the models' limits into build.js, fills in the service worker's list and version, and compresses.
 // With -size it prints what a first visit downloads, and fails above the limits. site.mk runs it in
 // the repository root.
 package main
@@ -85,7 +85,8 @@ func bundle(from, to, commit string, quality int) error {
 	}
 	// frame-ancestors has no meaning in a meta element; the handler sends it.
 	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
-	files["index.html"] = bytes.ReplaceAll(files["index.html"], []byte("{{policy}}"), []byte(policy))
+	page := strings.NewReplacer("{{policy}}", policy, "{{modules}}", preloads(files))
+	files["index.html"] = []byte(page.Replace(string(files["index.html"])))
 	for _, name := range []string{"viewer.wasm", "segmenter.wasm"} {
 		if files[name], err = os.ReadFile(filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("%w: run `make site`", err)
