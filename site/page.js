@@ -19,6 +19,7 @@ import { watchFolder } from "./watch.js";
 
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
 const WEIGHT_DELAY = 250; // ms without a movement of a rater's slider
+const QUIET = 1000; // ms without a question to the worker, before the page is kept for use without a network
 const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pictures by their header
 
 const stage = new Stage($("stage"));
@@ -340,4 +341,7 @@ $("language").onclick = () => {
 
 draw(state, {}, stage);
 clearWhenIdle();
-addEventListener("load", () => keepOffline(() => !segmenter.used));
+// What sw.js keeps is downloaded when nothing else is to be done: neither the start nor the first
+// result waits for it.
+const whenIdle = () => (segmenter.busy ? setTimeout(whenIdle, QUIET) : keepOffline(() => !segmenter.used));
+segmenter.ready.catch(() => {}).then(() => setTimeout(whenIdle, QUIET));

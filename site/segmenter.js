@@ -55,6 +55,9 @@ export class Segmenter extends EventTarget {
     setInterval(() => this.#watch(), TURN);
   }
 
+  // busy says whether the worker has something to do.
+  get busy() { return this.#pending.size > 0; }
+
   // watch adds up how long the worker has been silent. A turn counts as at most twice its length:
   // the machine slept, or the page itself was busy. A hidden page does not count, as browsers slow
   // its timers down.

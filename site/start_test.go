@@ -1,13 +1,44 @@
 package site
 
 import (
+	"io/fs"
 	"net/http"
+	"path"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 )
+
+// Before the page is ready it asks for what it starts with, and for nothing that a photograph or the
+// use without a network needs.
+func TestStartAsksForLittle(t *testing.T) {
+	const most, mostBytes = 42, 2_000_000 // requests; bytes, compressed
+	s := serve(t, built(t, nil), shippedFiles(t))
+	s.wishes = "?device=processor"
+	handler := s.http.Handler
+	s.http.Handler = delayed(handler, "/segmenter.wasm", 2*time.Second) // what else the page wants comes before
+	p := open(t, s, 900, 700)
+	p.ready()
+	asked := s.upTo("/segmenter.wasm")
+	sent := 0
+	for _, name := range asked {
+		sent += sizeOf(t, name)
+	}
+	t.Logf("%d requests and %d bytes before the page is ready", len(asked), sent)
+	assert.LessOrEqual(t, len(asked), most)
+	assert.LessOrEqual(t, sent, mostBytes)
+	for _, later := range []string{"/viewer.wasm", "/sw.js", "/sample.jpg"} {
+		assert.NotContains(t, asked, later)
+	}
+	named := get[[]string](p, `[...document.querySelectorAll("link[rel=modulepreload]")].map(({ href }) => "/" + href.split("/").pop())`)
+	scripts := slices.DeleteFunc(asked, func(name string) bool { return path.Ext(name) != ".js" })
+	assert.ElementsMatch(t, append(named, "/worker.js", "/wasm_exec.js", "/vectors.js", "/gpu.js"), scripts, "index.html names all modules that the page starts with")
+	p.clean()
+}
 
 // viewer.wasm keeps the page's thread busy while it starts: it comes with the first photograph, which
 // the page has painted by then.
@@ -33,4 +64,30 @@ func TestViewerComesWithAPhotograph(t *testing.T) {
 	close(held)
 	p.viewed()
 	p.clean()
+}
+
+// upTo are the addresses that were asked for, from the first to that one.
+func (s *server) upTo(last string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var asked []string
+	for _, request := range s.requests {
+		address, _, _ := strings.Cut(strings.TrimPrefix(request, "GET "), "?")
+		asked = append(asked, address)
+	}
+	return asked[:slices.Index(asked, last)+1]
+}
+
+// sizeOf is what a browser downloads for an address.
+func sizeOf(t *testing.T, address string) int {
+	t.Helper()
+	name := path.Base(address)
+	if address == "/" {
+		name = "index.html"
+	}
+	info, err := fs.Stat(built(t, nil), name+".br")
+	if err != nil {
+		return len(readBuilt(t, name))
+	}
+	return int(info.Size())
 }
