@@ -109,10 +109,10 @@ function compute(job) {
   return () => ending.abort();
 }
 async function segment(job, signal) {
-  const { picture, roi, weights, evidence } = job;
+  const { picture, roi, weights, evidence, replaces } = job;
   await segmenter.ready;
   if (!state.model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
-  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, evidence: evidence.map((mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark)) }, {
+  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, replaces, evidence: evidence.map((mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark)) }, {
     signal,
     progress: (progress) => send({ type: "progress", job, progress }),
     image: picture !== state.picture ? (image) => send({ type: "decoded", job, image }) : undefined,

@@ -71,7 +71,7 @@ func TestSampleInThePage(t *testing.T) {
 	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Test adapter [mock]")
 	assert.True(t, get[bool](p, `document.getElementById("raters").hidden`), "agreement levels have no sliders")
 	assert.Equal(t, "at least 1 of 4 experts", get[string](p, `document.getElementById("level-text").textContent`))
-	assert.Contains(t, get[string](p, `document.getElementById("recurrences").innerText`), "levels of agreement equally; each")
+	assert.Contains(t, get[string](p, `document.getElementById("recurrences").textContent`), "levels of agreement equally; each")
 
 	// Level 3, shown at once.
 	p.do(`(() => { const level = document.getElementById("level"); level.value = 3; level.dispatchEvent(new Event("input")); })()`)
@@ -91,7 +91,8 @@ func TestSampleInThePage(t *testing.T) {
 	p.until(`document.querySelectorAll("#rater-list li").length === 7 && !document.getElementById("raters").hidden && document.getElementById("progress").hidden`)
 	p.do(`(() => { const w = document.querySelector("input[name=weight]"); w.value = 20; w.dispatchEvent(new Event("input")); })()`)
 	p.until(`document.querySelector("#rater-list output").textContent === "20 %"`)
-	assert.Contains(t, get[string](p, `document.getElementById("recurrences").innerText`), "raters equally, or as their sliders say;")
+	assert.Equal(t, []string{"20 %", "14 %", "14 %", "13 %", "13 %", "13 %", "13 %"}, get[[]string](p, `[...document.querySelectorAll("#rater-list output")].map((o) => o.textContent)`), "they add up to 100")
+	assert.Contains(t, get[string](p, `document.getElementById("recurrences").textContent`), "raters equally, or as their sliders say;")
 	p.run(chromedp.EmulateViewport(320, 640))
 	p.until(`innerWidth === 320`)
 	assert.Zero(t, get[int](p, `(() => { const panel = document.getElementById("panel"); return panel.scrollWidth - panel.clientWidth; })()`), "nothing to scroll sideways to")
@@ -128,7 +129,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
-	p.do(`document.activeElement.blur()`)
+	p.do(`document.getElementById("recurrences").open = true, document.activeElement.blur()`)
 	reached := map[string]bool{}
 	for range 60 {
 		p.press("Tab", false)

@@ -8,6 +8,7 @@ import { YOU, layers, measuredLines } from "./layers.js";
 import { regionBy, title, whole, whyDoubted } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { scaleOf } from "./scale.js";
+import { inWhole, sharesOf } from "./shares.js";
 import { subject } from "./state.js";
 import { summary } from "./summary.js";
 import { language, t } from "./words.js";
@@ -33,7 +34,7 @@ export function reportOf(s, { now, file, reference }) {
   const areaBefore = (c) => measured.byModel.structures.find((one) => one.class === c).area;
   const hand = (measured.corrected ?? []).map(({ rater, class: c, area }) => `${of(rater, c)}: ${t("area")} ${rater === YOU ? `${whole(areaBefore(c))} → ` : ""}${whole(area)} px`);
   const marks = evidence.map(({ rater, class: c, tiles }) => `${title(rater)}, ${t(c)}${tiles ? ` (${t("drawn here")})` : ""}`);
-  const weights = result.asked.weights && [...result.asked.weights].map((weight, m) => `${title(result.raters[m])} ${Math.round(100 * weight)} %`).join(", ");
+  const weights = result.asked.weights && inWhole(sharesOf(result.asked.weights)).map((share, m) => `${title(result.raters[m])} ${share} %`).join(", ");
   const facts = [
     ["Model", t(result.title ?? result.model)],
     ["Weights, SHA-256", result.sha256],

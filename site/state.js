@@ -10,6 +10,7 @@ import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } fro
 import { fileOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
 import { sentence } from "./measurements.js";
+import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
 import { number, t } from "./words.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
@@ -36,7 +37,8 @@ export const initial = {
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
   // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
-  // evidence is the list of marks, { rater, class, name, mask }
+  // evidence is the list of marks, { rater, class, name, mask }; previews: true while a slider moves,
+  // and replaces the number of the preview before
   job: null,
   left: null, // a job that ended without a result of its photograph: it can begin again
   progress: null, // of the job: { stage, done, total }
@@ -47,7 +49,9 @@ export const initial = {
   saves: [], // PNGs that the worker was asked for: { result, what, class, i, file, waits, again }
   choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST,
     edited: [] }, // masks that are corrected or about to be, { rater, class, drawn }
-  sliders: { values: [], moving: false }, // of the raters' weights, in percent
+  // of the raters' weights: their shares in percent, as shares.js has them. While one moves, from is
+  // { m, values, weights }: the rater, the shares before, and the weights before the first movement.
+  sliders: { values: [], moving: false, from: null },
   placing: null, // the square while it is placed by hand: { x, y, side, wanted }
   // what is drawn with while masks are corrected, { tool, size, rater, class, cut }, or null
   editing: null,
@@ -121,11 +125,11 @@ const handlers = {
     if (!job || job !== s.job) return s;
     const text = stageText(progress);
     // A screen reader hears each stage once.
-    return { ...s, progress, status: text === stageText(s.progress) ? s.status : text };
+    return { ...s, progress, status: s.progress && text === stageText(s.progress) ? s.status : text };
   },
   decoded(s, { job, image }) {
     if (job !== s.job) return s;
-    return { ...s, picture: job.picture, image, measuring: false, ruler: null, known: null, look: asTaken, result: null, views: {}, sliders: { ...s.sliders, moving: false } };
+    return { ...s, picture: job.picture, image, measuring: false, ruler: null, known: null, look: asTaken, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
   segmented(s, { job, result }) {
     return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;
@@ -176,8 +180,11 @@ const handlers = {
     if (by === "level" || (by === "level-all" && chosen.levelAll)) chosen.levelShown = true;
     return ask({ ...s, choices: chosen });
   },
-  slide: (s, { m, value }) => ({ ...s, sliders: { values: s.sliders.values.with(m, value), moving: true } }),
-  equal: (s) => weigh({ ...s, sliders: { values: s.sliders.values.map(() => 100), moving: true } }),
+  slide(s, { m, value }) {
+    const { values, from } = s.sliders, before = from?.m === m ? from : { m, values, weights: from ? from.weights : subject(s).weights };
+    return preview({ ...s, sliders: { values: shared(before.values, m, value), moving: true, from: before } });
+  },
+  equal: (s) => weigh({ ...s, sliders: { ...s.sliders, values: equalShares(s.sliders.values.length), moving: true } }),
   weigh,
 
   // ---- marks ----
@@ -288,7 +295,8 @@ const settles = (s) => Boolean(s.result?.takesMarks) && s.result.model === s.lis
 function begin(s, changes) {
   const { picture, roi, weights, evidence } = subject(s), other = s.listed !== s.model;
   const job = { picture, ...(other ? UNASKED : { roi, weights, evidence }), ...changes };
-  const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, left: null, progress: { stage: "start" }, coming: null };
+  const progress = quick(s, job) ? null : { stage: "start" };
+  const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, left: null, progress, coming: null };
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
 
@@ -310,13 +318,16 @@ function shown(s) {
   if (!s.coming) return s;
   const { result, views } = s.coming, choices = fitted(s.choices, result);
   if (Object.keys(viewsOf(layers(result, choices))).some((key) => !(key in views))) return s;
-  const seconds = (result.timings.total ?? 0) / 1000;
-  return {
-    ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices,
-    sliders: slidersAt(s, result, result.asked.weights),
+  const sliders = slidersAt(s, result, result.asked.weights);
+  return preview({
+    ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices, sliders,
     saves: s.saves.map((save) => (save.waits ? { ...save, result, waits: false } : save)),
-    status: `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`,
-  };
+    status: sliders.moving ? s.status : done(result),
+  });
+}
+function done(result) {
+  const seconds = (result.timings.total ?? 0) / 1000;
+  return `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`;
 }
 
 // ask adds the questions for views that the controls want and nobody has asked for.
@@ -357,23 +368,47 @@ const notSaved = (s, { file, result }) => told(s, {
 
 // ---- raters' weights ----
 
+// steers says whether the mask follows raters' weights, and there is something to share.
+export const steers = ({ steered, raters }) => steered && raters.length > 1;
 // slidersAt puts the sliders at the weights of a result. If the user is moving them they stay where
 // they are, unless the result is another model's.
-function slidersAt({ sliders, choices }, { model, raters, steered }, weights) {
-  if (sliders.moving && choices.model === model) return sliders;
-  return { values: steered ? raters.map((_, m) => (weights ? Math.round(100 * weights[m]) : 100)) : [], moving: false };
+function slidersAt({ sliders, choices }, result, weights) {
+  if (sliders.moving && choices.model === result.model) return sliders;
+  return { values: steers(result) ? sharesOf(weights, result.raters.length) : [], moving: false, from: null };
 }
 function weigh(s) {
-  const { values, moving } = s.sliders, rested = { ...s, sliders: { values, moving: false } };
+  const { values, moving } = s.sliders, rested = { ...s, sliders: { values, moving: false, from: null } };
   if (!moving || s.result?.model !== s.listed) return rested;
-  return begin(rested, { weights: values.every((value) => value === 100) ? null : Float32Array.from(values, (value) => value / 100) });
+  const weights = weightsOf(values), now = subject(s).weights;
+  if (!follows(s.result) || !sameWeights(weights, now)) return begin(rested, { weights });
+  return s.job ? rested : { ...rested, status: done(s.result) }; // a preview has shown it
+}
+
+// follows says whether a change of weights alone takes the worker a moment: where a model takes marks,
+// weights act in the consensus and in no pass (model/DECISIONS.md).
+const follows = ({ steered, takesMarks }) => steered && takesMarks;
+// quick says whether a job changes weights alone, in such a model. It shows no progress unless the
+// worker has to do more.
+function quick(s, job) {
+  const { result } = s;
+  return Boolean(result) && follows(result) && result.model === s.listed && !sameWeights(job.weights, result.asked.weights) && sameButWeights(job, result.asked);
+}
+const sameButWeights = (a, b) => ["picture", "roi", "evidence"].every((what) => a[what] === b[what]);
+// preview begins to compute for the sliders while they move, one result after the other.
+function preview(s) {
+  const weights = weightsOf(s.sliders.values);
+  if (!s.sliders.moving || s.job || !s.result || !quick(s, { ...subject(s), weights })) return s;
+  return begin(s, { weights, previews: true, replaces: s.result.asked.previews ? s.result.id : undefined });
 }
 
 // ---- corrections and the history ----
 
 const replaced = (list, correction) => [...list.filter((other) => !sameMask(other, correction)), correction];
-// moment is what the history remembers of a state.
-const moment = (s) => { const { roi, weights, evidence } = subject(s); return { corrections: s.drafting ?? s.corrections, roi, weights, evidence }; };
+// moment is what the history remembers of a state. While sliders move the weights are those before.
+function moment(s) {
+  const { roi, weights, evidence } = subject(s), { moving, from } = s.sliders;
+  return { corrections: s.drafting ?? s.corrections, roi, weights: moving && from ? from.weights : weights, evidence };
+}
 const steady = (s) => Boolean(s.result) && s.result.model === s.listed && subject(s).picture === s.picture && !s.drafting;
 export const canUndo = (s) => steady(s) && s.history.past.length > 0;
 export const canRedo = (s) => steady(s) && s.history.future.length > 0;
@@ -383,8 +418,8 @@ function stepped(s, { history, moment: { corrections, ...asked } }, status) {
   const now = { ...s, corrections, history }, { bytes, ...changes } = asked;
   const again = Object.keys(changes).some((key) => changes[key] !== subject(s)[key]);
   if (!again) return { ...now, status };
-  const values = s.sliders.values.map((_, m) => (changes.weights ? Math.round(100 * changes.weights[m]) : 100));
-  return { ...begin(now, changes), sliders: { values, moving: false }, status };
+  const values = s.sliders.values.length ? sharesOf(changes.weights, s.sliders.values.length) : [];
+  return { ...begin(now, changes), sliders: { values, moving: false, from: null }, status };
 }
 
 // remembered puts a step into the history. What a worker or a failure changes is no step.

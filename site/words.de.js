@@ -83,6 +83,8 @@ export const german = {
   "Where experts agree": "Wo Fachleute sich einig sind",
   "All levels at once": "Alle Stufen zugleich",
   "Equal weights": "Gleich gewichten",
+  "The shares add up to 100 %. The more a rater has, the nearer the mask comes to that rater's contour.":
+    "Die Anteile ergeben zusammen 100 %. Je mehr ein Auswerter hat, desto näher kommt die Maske seinem Umriss.",
   "A rater's contour is the model's guess of where they would draw. The guesses differ less than the raters do.":
     "Der Umriss eines Auswerters ist die Vermutung des Modells, wo dieser zeichnen würde. Die Vermutungen unterscheiden sich weniger als die Auswerter.",
   "These weights have not learned to follow one rater more than another: there is nothing to set.":
@@ -93,16 +95,14 @@ export const german = {
   "The result settles around what is known. A mark is a PNG as large as the image: 255 inside, 0 outside, 128 where nothing is said.":
     "Das Ergebnis richtet sich nach dem Bekannten. Eine Markierung ist ein PNG in der Größe des Bildes: 255 innen, 0 außen, 128, wo nichts gesagt ist.",
   "Mark file": "Markierungsdatei",
-  "Recurrence": "Durchgänge",
-  "Shown": "Gezeigt",
+  "Advanced": "Erweitert",
+  "Recurrence": "Durchgang",
   "Rec0 weighs raters equally": "Rec0 gewichtet die Auswerter gleich",
   ", or as their sliders say": " oder nach ihren Reglern",
   "; each further pass takes in what every rater would then have drawn.": "; jeder weitere Durchgang berücksichtigt, was jeder Auswerter dann gezeichnet hätte.",
   "Rec0 weighs all levels of agreement equally; each further pass takes in where the experts would then agree.":
     "Rec0 gewichtet alle Stufen der Einigkeit gleich; jeder weitere Durchgang berücksichtigt, wo die Fachleute sich dann einig wären.",
   "Later passes are not reliably better. Measurements are of the last.": "Spätere Durchgänge sind nicht verlässlich besser. Messwerte sind die des letzten.",
-  "One pass, Rec0, has settled this result: without marks further passes change nothing. They run once a mark is given.":
-    "Ein Durchgang, Rec0, genügt hier: Ohne Markierungen ändern weitere nichts. Sie laufen, sobald eine Markierung gegeben ist.",
   "Rec0 has seen the image alone; each further pass settles around the marks. Measurements are of the last.":
     "Rec0 hat nur das Bild gesehen; jeder weitere Durchgang richtet sich nach den Markierungen. Messwerte sind die des letzten.",
   "Place by hand": "Von Hand",

@@ -85,7 +85,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("corrected")
 	p.click("correct-end")
 	p.choose("marks")
-	p.until(`!document.getElementById("recurrence-settled").hidden && ` + sampleDone)
+	p.until(`document.getElementById("advanced").hidden && ` + sampleDone)
 	p.load("bob", "bob.png", []byte("bob"))
 	p.load("you", "mine.png", []byte("mine"))
 	p.until(`document.querySelectorAll("#mark-list li").length === 2 && ` + sampleDone)

@@ -6,6 +6,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"mrprism/internal/app/choose"
@@ -122,6 +123,9 @@ type Job struct {
 	Model   string               // the name of a shipped model, or of one that OpenWeights opened
 	Options segment.Options      // Progress is told every stage
 	Marks   []segment.MarkFile   // evidence in files, beside that of Options
+	// Replaces is an earlier request whose result nobody needs once this one is there, such as a
+	// preview; 0: none.
+	Replaces int
 	Show    func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
 }
 
@@ -171,6 +175,7 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", job.Name, err)
 	}
+	h.results.drop(job.Replaces)
 	h.results.add(job.Request, r)
 	// The engine measured the network. The user waited for downloads and decoding too.
 	r.Timings["network"] = r.Timings["total"]
@@ -234,6 +239,13 @@ func (r *recent[T]) add(key int, value T) {
 	from := max(0, len(r.keys)+1-r.most)
 	r.keys = append(append([]int(nil), r.keys[from:]...), key)
 	r.values = append(append([]T(nil), r.values[from:]...), value)
+}
+
+func (r *recent[T]) drop(key int) {
+	if i := slices.Index(r.keys, key); i >= 0 {
+		r.keys = slices.Delete(slices.Clone(r.keys), i, i+1)
+		r.values = slices.Delete(slices.Clone(r.values), i, i+1)
+	}
 }
 
 func (r *recent[T]) find(key int) (value T, ok bool) {
