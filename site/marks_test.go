@@ -60,8 +60,8 @@ func TestMarksInThePage(t *testing.T) {
 	assert.Equal(t, "bob brain bob.png 3", given())
 	assert.Contains(t, list(), "bob.png")
 	assert.Contains(t, legend(), "Bob, as marked")
-	assert.Equal(t, "Rec2", p.text("recurrence-value"))
 	p.do(`document.getElementById("recurrences").open = true`)
+	assert.Equal(t, "Rec2", p.text("recurrence-value"))
 	assert.True(t, p.visible("advanced") && p.visible("recurrence-marks"))
 
 	p.load("you", "mine.png", []byte("mine"))

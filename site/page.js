@@ -154,7 +154,7 @@ function view(question) {
 
 function save(save) {
   const { result, what, class: c, i, file, base, correction } = save;
-  const png = base ? correctedPNG(what, base, correction).then((bytes) => ({ bytes })) : segmenter.show("png", result, { what, kind: "recurrence", i, class: c });
+  const png = base ? correctedPNG(what, base, correction, result.asked.picture.turn).then((bytes) => ({ bytes })) : segmenter.show("png", result, { what, kind: "recurrence", i, class: c });
   png.then(({ bytes }) => {
     download(file, "image/png", bytes);
     send({ type: "saved", save });
@@ -201,6 +201,16 @@ $("slice").onchange = () => {
   send({ type: "opening" });
   send({ type: "open", picture: segmenter.picture(blob, name, $("slice").valueAsNumber) });
 };
+function turn(quarters) {
+  const { picture, image, job } = state;
+  if (!image || (job && job.picture !== picture)) return;
+  send({ type: "opening" });
+  send({ type: "turn", quarters, picture: segmenter.picture(picture.blob, picture.name, picture.slice, (picture.turn + quarters) % 4) });
+}
+$("turn").onclick = () => turn(1);
+$("stage").addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "t" && !event.ctrlKey && !event.metaKey && !event.altKey) turn(event.shiftKey ? 3 : 1);
+});
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
 // Loading anew clears the photograph from page and worker, and lets a version that waits take over.
 $("close").onclick = () => location.reload();

@@ -268,7 +268,7 @@ func TestSavedFiles(t *testing.T) {
 	assert.Equal(t, "f32", record["precision"])
 	assert.Equal(t, map[string]any{"title": "Fundus: optic disc and cup", "sha256": "ab12", "shipped": true}, record["weights"])
 	sheet := strings.Split(strings.TrimPrefix(get[string](p, `blobs[saved["sample.csv"]].text()`), "\ufeff"), "\r\n")
-	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high,interval_low,interval_high,coverage,region_x,region_y,region_side,region_by,found,doubts,doubt,weights_sha256,corrected_by_hand", sheet[0])
+	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high,interval_low,interval_high,coverage,region_x,region_y,region_side,region_by,found,doubts,doubt,weights_sha256,corrected_by_hand,turned", sheet[0])
 	assert.Contains(t, strings.Join(sheet, "\n"), "sample.jpg,1536,1152,levels,3,vertical_cup_disc_ratio,0.52,0.47,0.58,0.42,0.66,0.9,860,392,369,found,true,,0.25,ab12")
 	assert.Equal(t, map[string]any{"x": 860., "y": 392., "side": 369., "whole": false, "by": "found"}, record["region"])
 	assert.Equal(t, "image/png", get[string](p, `blobs[saved["sample_disc_mask.png"]].type`))

@@ -40,7 +40,7 @@ export function reportOf(s, { now, file, reference }) {
     ["Weights, SHA-256", result.sha256],
     ["Program", `MrPrism ${version}`],
     ["Computed by", `${result.adapter}${result.why ? `: ${t(result.why)}` : ""}, ${result.precision}, Rec${recurrences}`],
-    ["Image", `${image.width} × ${image.height} px${image.slices > 1 ? `, ${t("Slice")} ${t("{slice} of {slices}", image)}` : ""}, ${t("opened on {date}", { date: when(opened) })}`],
+    ["Image", `${image.width} × ${image.height} px${image.slices > 1 ? `, ${t("Slice")} ${t("{slice} of {slices}", image)}` : ""}${s.picture.turn ? `, ${t("turned by {degrees}°", { degrees: 90 * s.picture.turn })}` : ""}, ${t("opened on {date}", { date: when(opened) })}`],
     ["Region", roi.whole ? t("The whole image") : t("{side} × {side} px at {x}, {y}, {how}", { side: `${roi.side}`, x: `${roi.x}`, y: `${roi.y}`, how: t(regionBy(result)) })],
     ["Corrected by hand", hand.join("; ") || t("nothing")],
     ["Given marks", marks.join("; ") || t("none")],

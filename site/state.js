@@ -11,6 +11,7 @@ import { fileOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
 import { sentence } from "./measurements.js";
 import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
+import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
@@ -106,6 +107,16 @@ const handlers = {
   opening: (s) => ({ ...s, openings: s.openings + 1 }),
   open: (s, { picture, noted }) => begin({ ...s, banner: noted ? s.banner : null, placing: null }, { picture, ...UNASKED }),
 
+  // turn takes the photograph turned by quarters. What was drawn or given lies on the other one.
+  turn(s, { picture, quarters }) {
+    if (s.corrections.length || subject(s).evidence.length) {
+      return { ...s, banner: { message: "The photograph was not turned: corrections and marks lie on it.", next: "Turn it first, or remove them.", kind: "note" } };
+    }
+    let { roi, weights } = s.listed === s.model ? subject(s) : UNASKED, [width, height] = [s.image.width, s.image.height];
+    for (let i = 0; i < quarters; i++, [width, height] = [height, width]) roi = turnedSquare(roi, height);
+    return { ...begin({ ...s, banner: null, placing: null }, { picture, roi, weights }), status: "The photograph is turned." };
+  },
+
   // ---- models ----
   list: (s, { name }) => ({ ...s, listed: name, choice: s.choice + 1 }),
   choosing: (s) => ({ ...s, choice: s.choice + 1 }),
@@ -129,7 +140,9 @@ const handlers = {
   },
   decoded(s, { job, image }) {
     if (job !== s.job) return s;
-    return { ...s, picture: job.picture, image, measuring: false, ruler: null, known: null, look: asTaken, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
+    const { picture } = job, turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
+    const kept = turned ? { known: s.known, look: s.look } : { known: null, look: asTaken };
+    return { ...s, ...kept, picture, image, measuring: false, ruler: null, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
   segmented(s, { job, result }) {
     return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;

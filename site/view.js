@@ -3,7 +3,7 @@
 import { whyProcessor } from "./adapter.js";
 import { bar, css, paint, rater as raterColour, you as yourColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
-import { looked } from "./look.js";
+import { asTaken, looked } from "./look.js";
 import { agreement, byLevels, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
 import { outlined } from "./outlines.js";
@@ -149,12 +149,12 @@ function drawPhotograph({ picture, image }, before, stage) {
   show(image.slices > 1, "slices");
   Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
   write("slice-number", t("{slice} of {slices}", image));
-  for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}`;
+  for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}${picture.turn ? ` · ${t("turned by {degrees}°", { degrees: 90 * picture.turn })}` : ""}`;
   $("stage").setAttribute("aria-label", t("Photograph {name}, {width} by {height} pixels", { name: picture.name, width: image.width, height: image.height }));
 }
 
 function drawLook({ look, image }, before, stage) {
-  if (image && image === before.image) stage.set("look", looked(image, look)); // a new one is as it was taken
+  if (image && (image === before.image || look !== asTaken)) stage.set("look", looked(image, look)); // a new one is as it was taken
   for (const [id, value] of [["brightness", look.brightness], ["contrast", look.contrast]]) {
     $(id).value = value;
     write(`${id}-value`, String(value));

@@ -9,8 +9,8 @@ export const german = {
   "Light or dark": "Hell oder dunkel",
   "Photograph": "Bild",
   "image viewer": "Bildansicht",
-  "Arrow keys move the photograph, plus and minus zoom, 0 fits it into view, 1 shows it at its own size, R shows the region, M measures a length. While a mask is corrected, arrow keys move the cursor, space draws, brackets change the size, R recomputes, and Escape ends it.":
-    "Pfeiltasten verschieben das Bild, Plus und Minus zoomen, 0 zeigt es ganz, 1 in Originalgröße, R zeigt den Ausschnitt, M misst eine Länge. Beim Korrigieren bewegen Pfeiltasten den Zeiger, die Leertaste zeichnet, eckige Klammern ändern die Größe, R rechnet neu, Escape beendet es.",
+  "Arrow keys move the photograph, plus and minus zoom, 0 fits it into view, 1 shows it at its own size, R shows the region, M measures a length, T turns the photograph. While a mask is corrected, arrow keys move the cursor, space draws, brackets change the size, R recomputes, and Escape ends it.":
+    "Pfeiltasten verschieben das Bild, Plus und Minus zoomen, 0 zeigt es ganz, 1 in Originalgröße, R zeigt den Ausschnitt, M misst eine Länge, T dreht das Bild. Beim Korrigieren bewegen Pfeiltasten den Zeiger, die Leertaste zeichnet, eckige Klammern ändern die Größe, R rechnet neu, Escape beendet es.",
   "Dismiss this message": "Meldung schließen",
   "Placing the region": "Ausschnitt setzen",
   "Drag the square, or use arrow keys; plus and minus resize it.": "Quadrat ziehen oder Pfeiltasten benutzen; Plus und Minus ändern die Größe.",
@@ -82,6 +82,12 @@ export const german = {
   "Experts": "Fachleute",
   "Where experts agree": "Wo Fachleute sich einig sind",
   "All levels at once": "Alle Stufen zugleich",
+  "Turn by 90°": "Um 90° drehen",
+  "Turn by 90° (T; Shift+T the other way)": "Um 90° drehen (T; Umschalt+T andersherum)",
+  "turned by {degrees}°": "um {degrees}° gedreht",
+  "The photograph is turned.": "Das Bild ist gedreht.",
+  "The photograph was not turned: corrections and marks lie on it.": "Das Bild wurde nicht gedreht: Auf ihm liegen Korrekturen oder Markierungen.",
+  "Turn it first, or remove them.": "Drehen Sie es vorher, oder entfernen Sie diese.",
   "Equal weights": "Gleich gewichten",
   "The shares add up to 100 %. The more a rater has, the nearer the mask comes to that rater's contour.":
     "Die Anteile ergeben zusammen 100 %. Je mehr ein Auswerter hat, desto näher kommt die Maske seinem Umriss.",

@@ -115,18 +115,19 @@ func start(ctx context.Context, p Platform, s system) *Host {
 
 // Job is an image to segment.
 type Job struct {
-	Request int                  // its number: Result finds the result by it
-	Key     int                  // of the picture: an equal key finds the decoded picture
-	Name    string               // of the image's file
-	Read    func() []byte        // reads the file; nil: the host should have the picture
-	Slice   int                  // of the file, from 1; 0: as imageio.DecodeSlice chooses
-	Model   string               // the name of a shipped model, or of one that OpenWeights opened
-	Options segment.Options      // Progress is told every stage
-	Marks   []segment.MarkFile   // evidence in files, beside that of Options
+	Request int                // its number: Result finds the result by it
+	Key     int                // of the picture: an equal key finds the decoded picture
+	Name    string             // of the image's file
+	Read    func() []byte      // reads the file; nil: the host should have the picture
+	Turn    int                // quarter turns clockwise after decoding, 0 to 3
+	Slice   int                // of the file, from 1; 0: as imageio.DecodeSlice chooses
+	Model   string             // the name of a shipped model, or of one that OpenWeights opened
+	Options segment.Options    // Progress is told every stage
+	Marks   []segment.MarkFile // evidence in files, beside that of Options
 	// Replaces is an earlier request whose result nobody needs once this one is there, such as a
 	// preview; 0: none.
 	Replaces int
-	Show    func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
+	Show     func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
 }
 
 // Segmented is a result with the model that computed it.
@@ -224,6 +225,7 @@ func (h *Host) picture(job *Job, tell func(string, int, int)) (*imageio.Image, e
 	if err != nil {
 		return nil, err
 	}
+	img = img.Turned(job.Turn)
 	h.pictures.add(job.Key, img)
 	return img, nil
 }
