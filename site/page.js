@@ -6,6 +6,7 @@ import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { takePhotographs } from "./opening.js";
 import { Pen } from "./pen.js";
+import { resultFirst } from "./phone.js";
 import { printReports } from "./report.js";
 import { Ruler } from "./ruler.js";
 import { Segmenter, SegmentError, publish } from "./segmenter.js";
@@ -24,6 +25,10 @@ const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pict
 const stage = new Stage($("stage"));
 const segmenter = new Segmenter();
 publish(segmenter);
+
+// The second stage is made when something is compared.
+let other = null;
+const second = () => (other ??= new Stage($("second"))), stages = () => (state.compared && other ? [stage, other] : [stage]);
 
 const pen = new Pen(() => state, (event) => send(event), stage), ruler = new Ruler(() => state, (event) => send(event), stage);
 
@@ -45,6 +50,7 @@ let state = { ...initial, choices: { ...initial.choices, ...choices(), recurrenc
 // returns a function that ends it. When the value changes the effect ends, and begins anew.
 const effects = [
   [(s) => s.job, compute],
+  [(s) => s.compared?.job, computePair],
   [(s) => s.preparing, prepare],
   [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => { keep([name]); return () => {}; }],
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
@@ -74,7 +80,7 @@ function send(event) {
 function take(event) {
   const before = state;
   state = next(state, event);
-  draw(state, before, stage);
+  draw(state, before, stage, second);
   for (const effect of effects) {
     const value = effect.value(state);
     if (value === effect.now) continue;
@@ -117,6 +123,15 @@ async function segment(job, signal) {
     progress: (progress) => send({ type: "progress", job, progress }),
     image: picture !== state.picture ? (image) => send({ type: "decoded", job, image }) : undefined,
   });
+}
+
+// computePair segments the photograph to compare with.
+function computePair(job) {
+  const ending = new AbortController(), { signal } = ending, { picture, model, weights } = job;
+  segmenter.segment(picture, { model, roi: "auto", raterWeights: weights, evidence: [] }, { signal, image: (image) => send({ type: "pairDecoded", job, image }) }).then(
+    (result) => send({ type: "paired", job, result }),
+    (error) => { if (!signal.aborted) send({ type: "pairFailed", job, error: told(error) }); });
+  return () => ending.abort();
 }
 
 // prepare gets a model ready while nothing else is to be done. An image that is opened meanwhile
@@ -214,6 +229,15 @@ $("stage").addEventListener("keydown", (event) => {
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
 // Loading anew clears the photograph from page and worker, and lets a version that waits take over.
 $("close").onclick = () => location.reload();
+
+$("compare-open").onclick = () => $("compare-file").click();
+$("compare-file").onchange = () => {
+  const [file] = $("compare-file").files;
+  $("compare-file").value = "";
+  if (file) send({ type: "compare", picture: segmenter.picture(file, file.name) });
+};
+$("comparison-mirror").onchange = () => send({ type: "mirror", mirrored: $("comparison-mirror").checked });
+$("comparison-end").onclick = () => { send({ type: "uncompare" }); $("compare-open").focus(); };
 
 $("model").onchange = () => send({ type: "list", name: $("model").value });
 $("own").onclick = () => $("weights").click();
@@ -322,11 +346,12 @@ $("stage").addEventListener("keydown", (event) => {
 
 $("look").addEventListener("input", () => send({ type: "look", look: { brightness: $("brightness").valueAsNumber, contrast: $("contrast").valueAsNumber, redFree: $("red-free").checked } }), true);
 $("look-reset").onclick = () => send({ type: "look", look: asTaken });
-$("zoom-in").onclick = () => stage.zoom(1.25);
-$("zoom-out").onclick = () => stage.zoom(0.8);
-$("zoom-fit").onclick = () => stage.fit();
-$("zoom-one").onclick = () => stage.zoom(1 / stage.scale);
-$("zoom-region").onclick = () => { if (stage.shown.region) stage.frame(stage.shown.region); };
+const onStages = (id, act) => { $(id).onclick = () => stages().forEach(act); };
+onStages("zoom-in", (one) => one.zoom(1.25));
+onStages("zoom-out", (one) => one.zoom(0.8));
+onStages("zoom-fit", (one) => one.fit());
+onStages("zoom-one", (one) => one.zoom(1 / one.scale));
+onStages("zoom-region", (one) => { if (one.shown.region) one.frame(one.shown.region); });
 
 $("theme").onclick = () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--panel").trim() !== "#ffffff", theme = dark ? "light" : "dark";
@@ -348,7 +373,8 @@ $("language").onclick = () => {
 
 // ---- start ----
 
-draw(state, {}, stage);
+draw(state, {}, stage, second);
+resultFirst();
 stage.start();
 clearWhenIdle();
 addEventListener("load", () => keepOffline(() => !segmenter.used));

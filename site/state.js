@@ -10,6 +10,7 @@ import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } fro
 import { fileOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
 import { sentence } from "./measurements.js";
+import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare.js";
 import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
 import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
@@ -43,6 +44,7 @@ export const initial = {
   job: null,
   left: null, // a job that ended without a result of its photograph: it can begin again
   progress: null, // of the job: { stage, done, total }
+  compared: null, // the second photograph, as compare.js has it, or null
   coming: null, // a new result that still lacks views: { result, views }
   result: null, // the result on the stage; result.asked is the job that made it
   views: {}, // of that result, by key
@@ -79,11 +81,13 @@ export const initial = {
 
 // next is the state after an event. An event has the name of its handler as type.
 export function next(s, { type, ...event }) {
-  const changed = shown(targeted(handlers[type](s, event)));
+  const changed = pairing(shown(targeted(handlers[type](s, event))));
   return measured(returned(s, remembered(s, kept(s, changed), type), type));
 }
 
 const handlers = {
+  ...comparing,
+  paired: (s, event) => ask(comparing.paired(s, event)),
   // ---- the worker ----
   ready(s, { models, ...device }) {
     const all = [...models, ...s.models.filter(({ own }) => own)];
@@ -156,6 +160,7 @@ const handlers = {
     s = { ...s, questions: without(s.questions, question) };
     const { result, key } = question, { coming } = s;
     if (result === coming?.result) return { ...s, coming: { result, views: { ...coming.views, [key]: view } } };
+    if (result === s.compared?.result) return pairViewed(s, key, view);
     return result === s.result ? { ...s, views: { ...s.views, [key]: view } } : s;
   },
   refused(s, { question, error }) {
@@ -165,6 +170,7 @@ const handlers = {
       if (s.job.again || !["gone", "crashed"].includes(error.code)) return told(ended(s, true), error, s.job.picture);
       return { ...s, job: { ...s.job, again: true }, coming: null };
     }
+    if (result === s.compared?.result) return error.code === "gone" ? pairGone(s) : s;
     // Nobody waits for the view any more if the page shows another result or the choices changed.
     if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
     return error.code === "gone" ? renew(s, result) : told(s, error, s.picture);
@@ -352,7 +358,13 @@ function ask(s) {
       if (!(key in views) && !questions.some((asked) => asked.result === result && asked.key === key)) questions.push({ result, ...view });
     }
   }
-  return { ...s, questions };
+  return { ...s, questions: [...questions, ...pairQuestions(s)] };
+}
+function pairQuestions(s) {
+  const result = s.compared?.result;
+  if (!result) return [];
+  const open = ([key]) => !(key in s.compared.views) && !s.questions.some((asked) => asked.result === result && asked.key === key);
+  return Object.entries(wantedViews(s)).filter(open).map(([, view]) => ({ result, ...view }));
 }
 
 // isAbout says whether photograph, region, weights, marks and model are still those of a result.

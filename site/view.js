@@ -3,6 +3,7 @@
 import { whyProcessor } from "./adapter.js";
 import { bar, css, paint, rater as raterColour, you as yourColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
+import { drawComparison } from "./compareview.js";
 import { asTaken, looked } from "./look.js";
 import { agreement, byLevels, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
@@ -14,12 +15,14 @@ import { YOU, canRecalibrate, canRedo, canUndo, stageText, steers, subject, whoM
 
 // draw draws the parts of the page that depend on something that changed since the state before,
 // {} at first.
-export function draw(s, before, stage) {
+// second gives the stage of the second photograph.
+export function draw(s, before, stage, second) {
   if (before.language && s.language !== before.language) { // every text anew
     speak(s.language);
     before = { choices: {} };
   }
   for (const [part, ...keys] of parts) if (keys.some((key) => s[key] !== before[key])) part(s, before, stage);
+  drawComparison(s, before, second);
 }
 
 const parts = [
