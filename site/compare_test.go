@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -51,7 +52,8 @@ func TestComparison(t *testing.T) {
 	}
 	assert.InDelta(t, box("stage")[2], box("second")[2], 2)
 	assert.InDelta(t, box("stage")[1], box("second")[1], 1, "side by side")
-	pixels := `(() => { const c = document.querySelector("#second > canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let sum = 0; for (let i = 0; i < d.length; i++) sum = (sum * 31 + d[i]) % 1000003; return sum; })()`
+	pixels := `(() => { const c = document.querySelector("#second > canvas"), copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true }); copy.drawImage(c, 0, 0);
+		const d = copy.getImageData(0, 0, c.width, c.height).data; let sum = 0; for (let i = 0; i < d.length; i++) sum = (sum * 31 + d[i]) % 1000003; return sum; })()`
 	p.do(`new Promise((done) => setTimeout(done, 500))`)
 	heat := get[int](p, pixels)
 	p.do(`document.querySelector("input[value=none]").click()`)
@@ -115,8 +117,8 @@ func TestNothingCoversThePhotograph(t *testing.T) {
 	for _, size := range [][2]int64{{1440, 900}, {1024, 768}, {390, 844}, {1080, 1920}} {
 		p.run(chromedp.EmulateViewport(size[0], size[1]))
 		p.until(fmt.Sprintf(`innerWidth === %d`, size[0]))
-		for _, mode := range []string{"", "measure", "place"} {
-			if mode != "" {
+		for _, mode := range []string{"", "banner-close", "measure", "place"} {
+			if mode != "" && p.visible(mode) {
 				p.click(mode)
 			}
 			assert.Empty(t, get[[]string](p, covered), "%v %s", size, mode)
@@ -165,5 +167,46 @@ func TestAxe(t *testing.T) {
 		p.run(chromedp.EmulateViewport(390, 844))
 		p.until(`innerWidth === 390`)
 		check("comparison on a phone")
+	}
+}
+
+// TestScreenshotsOfNewStates writes shares, a turned photograph and a comparison to the folder that
+// MRPRISM_SCREENSHOTS names.
+func TestScreenshotsOfNewStates(t *testing.T) {
+	folder := os.Getenv("MRPRISM_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("MRPRISM_SCREENSHOTS names no folder")
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	for _, dark := range []bool{false, true} {
+		p := open(t, mock(t, nil), 1440, 900, chromedp.Flag("force-dark-mode", dark))
+		p.ready()
+		shot := func(step string) {
+			for _, size := range [][2]int64{{1440, 900}, {1024, 768}, {390, 844}} {
+				p.run(chromedp.EmulateViewport(size[0], size[1]))
+				p.until(fmt.Sprintf(`innerWidth === %d`, size[0]))
+				p.do(`document.getElementById("zoom-fit").click(), new Promise((done) => setTimeout(done, 600))`)
+				p.shot(filepath.Join(folder, fmt.Sprintf("new-%s-%d-%v.png", step, size[0], map[bool]string{true: "dark", false: "light"}[dark])))
+			}
+		}
+		p.sample()
+		shot("result")
+		p.second("second-visit.jpg", readBuilt(t, "sample.jpg"))
+		p.until(compareDone)
+		p.click("comparison-mirror")
+		p.do(`document.getElementById("comparison").scrollIntoView()`)
+		shot("comparison")
+		p.click("comparison-end")
+		p.click("turn")
+		p.until(`document.getElementById("file-line").textContent.includes("turned") && ` + sampleDone)
+		p.do(`document.getElementById("panel").scrollTop = 0`)
+		shot("turned")
+		p.choose("raters")
+		p.until(`document.querySelectorAll("#rater-list li").length === 7 && ` + sampleDone)
+		p.slide(firstWeight, 40)
+		p.until(`!document.getElementById("progress").hidden`)
+		p.until(sampleDone)
+		p.do(`document.getElementById("recurrences").open = true, document.getElementById("experts").scrollIntoView()`)
+		shot("shares")
 	}
 }

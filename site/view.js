@@ -72,7 +72,7 @@ function show(visible, ...ids) {
 const LANGUAGES = { en: ["DE", "Deutsch", "de"], de: ["EN", "English", "en"] };
 function drawLanguage({ language }) {
   const [textContent, name, lang] = LANGUAGES[language];
-  Object.assign($("language"), { textContent, lang, ariaLabel: name, title: name });
+  Object.assign($("language"), { textContent, lang, ariaLabel: `${textContent}, ${name}`, title: name });
 }
 
 function drawTheme({ theme }) {
