@@ -37,7 +37,7 @@ func TestComparison(t *testing.T) {
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	p.asking()
-	assert.False(t, p.visible("compare"), "there is nothing yet to compare with")
+	assert.False(t, p.visible("compare-open"), "there is nothing yet to compare with")
 	p.sample()
 	photo := readBuilt(t, "sample.jpg")
 	p.second("nocup-later.jpg", photo)
@@ -55,6 +55,10 @@ func TestComparison(t *testing.T) {
 	pixels := `(() => { const c = document.querySelector("#second > canvas"), copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true }); copy.drawImage(c, 0, 0);
 		const d = copy.getImageData(0, 0, c.width, c.height).data; let sum = 0; for (let i = 0; i < d.length; i++) sum = (sum * 31 + d[i]) % 1000003; return sum; })()`
 	p.do(`new Promise((done) => setTimeout(done, 500))`)
+	lines := func(of string) float64 {
+		return get[float64](p, `(() => { const c = document.querySelector("#`+of+` > canvas:last-of-type"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 200; return n; })()`)
+	}
+	assert.InEpsilon(t, lines("stage"), lines("second"), 0.1, "the same outlines on both")
 	heat := get[int](p, pixels)
 	p.do(`document.querySelector("input[value=none]").click()`)
 	p.until(fmt.Sprintf(`%s !== %d`, pixels, heat))

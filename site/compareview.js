@@ -13,7 +13,7 @@ let drawn = null; // the image on the second stage
 export function drawComparison(s, before, stage) {
   const { compared } = s, was = before.compared;
   if (s.language === before.language && ["compared", "choices", "measured", "known", "opacity", "look", "picture"].every((key) => s[key] === before[key])) return;
-  $("compare").hidden = !s.result?.found;
+  $("compare-open").hidden = !s.result?.found;
   for (const id of ["comparison", "second-pane", "first-caption"]) $(id).hidden = !compared;
   if (!compared) {
     if (drawn) stage().set("image", drawn = null);
@@ -36,7 +36,10 @@ function drawPair(s, before, stage) {
   stage.set("opacity", opacity / 100);
   if (!result || picture !== result.asked.picture) return;
   if (Object.keys(wantedViews(s)).some((key) => !(key in views))) return;
-  const { lines, map } = pairLayers(s), outlines = lines.filter(({ view }) => view.kind !== "mark").map(({ view, ...line }) => ({ ...line, ...views[view.key] }));
+  const { lines, map } = pairLayers(s), outlines = lines.filter(({ view }) => view.kind !== "mark").map(({ view, ...line }) => {
+    const { points, starts } = views[view.key];
+    return { ...line, points, starts };
+  });
   const { x, y, side, whole } = result.roi;
   stage.set("region", whole ? null : { x: mirrored ? image.width - x - side : x, y, side });
   stage.set("contours", mirrored ? mirroredLines(outlines, image.width) : outlines);

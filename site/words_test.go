@@ -72,7 +72,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.click("ruler-forget")
 	p.click("measure")
 	p.click("turn")
-	p.until(`document.getElementById("file-line").textContent.includes("90°") && ` + sampleDone)
+	p.until(`document.getElementById("file-line").textContent.includes("gedreht") && ` + sampleDone)
 	p.second("spaced-later.jpg", readBuilt(t, "sample.jpg"))
 	p.german("comparing")
 	p.until(compareDone)
