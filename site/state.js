@@ -80,7 +80,9 @@ export const initial = {
 };
 
 // next is the state after an event. An event has the name of its handler as type.
+// A slider that still moves comes to rest before another step: steps keep their order.
 export function next(s, { type, ...event }) {
+  if (s.sliders.moving && SETTLED.includes(type)) s = next(s, { type: "weigh" });
   const changed = pairing(shown(targeted(handlers[type](s, event))));
   return measured(returned(s, remembered(s, kept(s, changed), type), type));
 }
@@ -449,6 +451,7 @@ function stepped(s, { history, moment: { corrections, ...asked } }, status) {
 
 // remembered puts a step into the history. What a worker or a failure changes is no step.
 const STEPS = ["stroke", "uncorrect", "recalibrate", "mark", "unmark", "region", "apply", "weigh", "equal"];
+const SETTLED = [...STEPS.filter((type) => type !== "weigh" && type !== "equal"), "undo", "redo"];
 function remembered(before, s, type) {
   if (s.history !== before.history) return s;
   const then = moment(before), now = moment(s);
