@@ -4,6 +4,8 @@
 // correction before it: steps of the history cost what they changed. A base is the mask below it,
 // { width, height, bytes, box, plain }: probabilities of 0 to 255, the box around those above one
 // half, and the mask without corrections.
+import { unturned } from "./turn.js";
+
 export const UNSAID = 128;
 const TILE = 64, AREA = TILE * TILE;
 const SURE = 0.05; // a base this near to 0 or 1 is agreed
@@ -243,13 +245,12 @@ function chunk(type, data) {
   return made;
 }
 // correctedPNG resolves to a grey PNG of a mask, or of probabilities, with what was drawn on it. Its
-// text chunk says that a person changed it.
-export async function correctedPNG(what, base, correction) {
-  const { width, height } = base, rows = new Uint8Array((width + 1) * height), drawn = wholeMask(correction);
-  for (let y = 0, i = 0; y < height; y++) for (let x = 0; x < width; x++, i++) {
-    const below = what === "mask" ? (base.bytes[i] >> 7) * 255 : base.bytes[i];
-    rows[y * (width + 1) + 1 + x] = drawn[i] === UNSAID ? below : drawn[i];
-  }
+// text chunk says that a person changed it. It lies as the photograph did before its turns.
+export async function correctedPNG(what, base, correction, turn) {
+  const drawn = wholeMask(correction), below = what === "mask" ? (v) => (v >> 7) * 255 : (v) => v;
+  const shown = base.bytes.map((v, i) => (drawn[i] === UNSAID ? below(v) : drawn[i]));
+  const { width, height, bytes } = unturned({ ...base, bytes: shown }, turn), rows = new Uint8Array((width + 1) * height);
+  for (let y = 0; y < height; y++) rows.set(bytes.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   const packed = new Blob([rows]).stream().pipeThrough(new CompressionStream("deflate"));
   const header = new DataView(new ArrayBuffer(13));
   header.setUint32(0, width);

@@ -135,7 +135,7 @@ func TestCorrectingByMouse(t *testing.T) {
 	record := get[map[string]any](p, `blobs[saved["sample_corrected.json"]].text().then(JSON.parse)`)
 	assert.Equal(t, []any{map[string]any{"rater": "you", "class": "disc", "area": float64(last)}}, record["corrected_by_hand"])
 	assert.EqualValues(t, first, record["measurements_of_model"].(map[string]any)["structures"].([]any)[0].(map[string]any)["area"])
-	assert.Regexp(t, fmt.Sprintf(`disc_area_px,%d,.*,yes\r\n`, last), get[string](p, `blobs[saved["sample_corrected.csv"]].text()`))
+	assert.Regexp(t, fmt.Sprintf(`disc_area_px,%d,.*,yes,0\r\n`, last), get[string](p, `blobs[saved["sample_corrected.csv"]].text()`))
 	data, err := base64.StdEncoding.DecodeString(get[string](p, `blobs[saved["sample_disc_mask_corrected.png"]].arrayBuffer().then((all) => btoa(String.fromCharCode(...new Uint8Array(all))))`))
 	require.NoError(t, err)
 	assert.Contains(t, string(data), "tEXtComment\x00corrected by hand")
@@ -198,7 +198,7 @@ func TestCorrectingByKeysAndRecalibrating(t *testing.T) {
 	}
 	undo(`asked.at(-1).roi === "auto" && asked.at(-1).raterWeights`)
 	undo(`!asked.at(-1).raterWeights && asked.at(-1).evidence.length === 1`)
-	assert.Equal(t, "100 %", get[string](p, `document.querySelector("#rater-list output").textContent`))
+	assert.Equal(t, "34 %", get[string](p, `document.querySelector("#rater-list output").textContent`), "equal shares of three")
 	undo(`asked.at(-1).evidence.length === 0`)
 	assert.Contains(t, p.text("measure-body"), "by hand")
 	undo(`document.getElementById("correct-line").hidden`)

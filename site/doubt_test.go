@@ -154,7 +154,7 @@ func TestNothingFound(t *testing.T) {
 		assert.Equal(t, "No "+class+" was found in this picture. If you see one, place the region around it. Or choose another model. Place the region by hand",
 			get[string](p, `document.getElementById("doubt").innerText.replace(/\s+/g, " ")`))
 		assert.Equal(t, "Done in 1.2 seconds. No "+class+" was found in this picture. Place the region by hand, or choose another model.", p.text("status"))
-		for _, id := range []string{"measure-table", "measure-note", "measure-untold", "show", "experts", "recurrences", "placing", "banner"} {
+		for _, id := range []string{"measure-table", "measure-note", "measure-untold", "show", "experts", "advanced", "placing", "banner"} {
 			assert.False(t, p.visible(id), id)
 		}
 		assert.Empty(t, get[[]int](p, `drawn`))
@@ -171,7 +171,7 @@ func TestNothingFound(t *testing.T) {
 	p.click("place-apply")
 	p.until(found)
 	assert.False(t, p.visible("doubt"))
-	assert.True(t, p.visible("show") && p.visible("experts") && p.visible("recurrences"))
+	assert.True(t, p.visible("show") && p.visible("experts") && p.visible("advanced"))
 	assert.Equal(t, []int{0, 0}, get[[]int](p, `drawn`))
 	assert.Equal(t, 4, get[int](p, `document.querySelectorAll("#save-masks button").length`))
 

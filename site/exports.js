@@ -22,6 +22,7 @@ export function json(result, image, { slice, slices }, known) {
     image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
+  if (asked.picture.turn) record.turned = 90 * asked.picture.turn; // degrees clockwise; saved masks are not
   if (known) record.spacing_by_hand = [known, known];
   if (result.corrected) {
     record.corrected_by_hand = result.corrected;

@@ -104,7 +104,7 @@ func TestChangesWhileComputing(t *testing.T) {
 	p.until(sampleDone)
 	assert.Contains(t, get[string](p, `document.getElementById("region-line").textContent`), "300 × 300 px")
 	assert.Contains(t, get[string](p, `document.getElementById("region-line").textContent`), "by hand")
-	assert.InDelta(t, 0.2, p.lastAsked().RaterWeights[0], 1e-6)
+	assert.InDelta(t, 2./3, p.lastAsked().RaterWeights[1], 1e-6, "20 % beside six of 13.3 %")
 
 	// Another model, then the whole image.
 	p.choose("levels")
@@ -171,7 +171,7 @@ func TestSliderMovedWhileAResultArrives(t *testing.T) {
 	p.until(`globalThis.shown`)
 	assert.Equal(t, "20", get[string](p, `shown`))
 	p.until(`asked.length === 3 && ` + sampleDone)
-	assert.InDelta(t, 0.2, p.lastAsked().RaterWeights[0], 1e-6)
+	assert.InDelta(t, 2./3, p.lastAsked().RaterWeights[1], 1e-6, "20 % beside six of 13.3 %")
 	assert.Equal(t, "20", get[string](p, `document.querySelector("input[name=weight]").value`))
 	p.clean()
 }

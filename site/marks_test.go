@@ -50,7 +50,7 @@ func TestMarksInThePage(t *testing.T) {
 	given := func() string {
 		return get[string](p, `asked.at(-1).evidence.map(({ rater, class: c, name, png }) => [rater, c, name, png.byteLength].join(" ")).join("; ")`)
 	}
-	assert.True(t, p.visible("recurrence-settled"))
+	assert.False(t, p.visible("advanced"), "one pass has settled it: there is none to compare")
 	assert.False(t, p.visible("recurrence-shown") || p.visible("recurrence-raters") || p.visible("recurrence-later") || p.visible("recurrence-marks"))
 	assert.Equal(t, []string{"You", "Ann", "Bob", "Eve"}, get[[]string](p, `[...document.getElementById("mark-rater").options].map(({ text }) => text)`))
 	assert.False(t, p.visible("mark-structure"), "there is one structure alone")
@@ -60,9 +60,9 @@ func TestMarksInThePage(t *testing.T) {
 	assert.Equal(t, "bob brain bob.png 3", given())
 	assert.Contains(t, list(), "bob.png")
 	assert.Contains(t, legend(), "Bob, as marked")
+	p.do(`document.getElementById("recurrences").open = true`)
 	assert.Equal(t, "Rec2", p.text("recurrence-value"))
-	assert.True(t, p.visible("recurrence-marks"))
-	assert.False(t, p.visible("recurrence-settled"))
+	assert.True(t, p.visible("advanced") && p.visible("recurrence-marks"))
 
 	p.load("you", "mine.png", []byte("mine"))
 	p.until(sampleDone + ` && document.querySelectorAll("#mark-list li").length === 2 && document.getElementById("legend").innerText.includes("You")`)
@@ -84,7 +84,7 @@ func TestMarksInThePage(t *testing.T) {
 	p.until(sampleDone + ` && document.querySelectorAll("#mark-list li").length === 1`)
 	assert.Equal(t, "you brain mine.png 4", given())
 	p.do(`document.querySelector("#mark-list button").click()`)
-	p.until(sampleDone + ` && !document.getElementById("recurrence-settled").hidden`)
+	p.until(sampleDone + ` && document.getElementById("advanced").hidden`)
 	assert.Empty(t, given())
 
 	p.choose("levels")

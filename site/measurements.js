@@ -134,9 +134,9 @@ export function sentence(result) {
 export function table(name, result) {
   const { structures, verticalRatio } = result.measurements;
   const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
-  const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256];
+  const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256], turned = 90 * result.asked.picture.turn;
   const rows = [], add = (measurement, value, { low, high, interval, corrected } = {}) =>
-    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", ...after, corrected ? "yes" : ""]);
+    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", ...after, corrected ? "yes" : "", turned]);
   for (const s of structures) {
     add(`${s.class}_area_px`, s.area, s);
     add(`${s.class}_share_of_image`, s.share, { corrected: s.corrected });
@@ -146,5 +146,5 @@ export function table(name, result) {
   for (const { rater, class: c, area } of result.corrected ?? []) if (result.raters.includes(rater)) add(`${c}_area_px_of_${rater}`, area, { corrected: true });
   for (const [m, weight] of (result.asked.weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
   return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage",
-    "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256", "corrected_by_hand"], ...rows];
+    "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256", "corrected_by_hand", "turned"], ...rows];
 }

@@ -6,6 +6,7 @@ import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { takePhotographs } from "./opening.js";
 import { Pen } from "./pen.js";
+import { resultFirst } from "./phone.js";
 import { printReports } from "./report.js";
 import { Ruler } from "./ruler.js";
 import { Segmenter, SegmentError, publish } from "./segmenter.js";
@@ -25,6 +26,10 @@ const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pict
 const stage = new Stage($("stage"));
 const segmenter = new Segmenter();
 publish(segmenter);
+
+// The second stage is made when something is compared.
+let other = null;
+const second = () => (other ??= new Stage($("second"), { viewer: false })), stages = () => (state.compared && other ? [stage, other] : [stage]);
 
 const pen = new Pen(() => state, (event) => send(event), stage), ruler = new Ruler(() => state, (event) => send(event), stage);
 
@@ -46,6 +51,7 @@ let state = { ...initial, choices: { ...initial.choices, ...choices(), recurrenc
 // returns a function that ends it. When the value changes the effect ends, and begins anew.
 const effects = [
   [(s) => s.job, compute],
+  [(s) => s.compared?.job, computePair],
   [(s) => s.preparing, prepare],
   [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => { keep([name]); return () => {}; }],
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
@@ -75,7 +81,7 @@ function send(event) {
 function take(event) {
   const before = state;
   state = next(state, event);
-  draw(state, before, stage);
+  draw(state, before, stage, second);
   for (const effect of effects) {
     const value = effect.value(state);
     if (value === effect.now) continue;
@@ -110,14 +116,23 @@ function compute(job) {
   return () => ending.abort();
 }
 async function segment(job, signal) {
-  const { picture, roi, weights, evidence } = job;
+  const { picture, roi, weights, evidence, replaces } = job;
   await segmenter.ready;
   if (!state.model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
-  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, evidence: evidence.map((mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark)) }, {
+  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, replaces, evidence: evidence.map((mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark)) }, {
     signal,
     progress: (progress) => send({ type: "progress", job, progress }),
     image: picture !== state.picture ? (image) => send({ type: "decoded", job, image }) : undefined,
   });
+}
+
+// computePair segments the photograph to compare with.
+function computePair(job) {
+  const ending = new AbortController(), { signal } = ending, { picture, model, weights } = job;
+  segmenter.segment(picture, { model, roi: "auto", raterWeights: weights, evidence: [] }, { signal, image: (image) => send({ type: "pairDecoded", job, image }) }).then(
+    (result) => send({ type: "paired", job, result }),
+    (error) => { if (!signal.aborted) send({ type: "pairFailed", job, error: told(error) }); });
+  return () => ending.abort();
 }
 
 // prepare gets a model ready while nothing else is to be done. An image that is opened meanwhile
@@ -155,7 +170,7 @@ function view(question) {
 
 function save(save) {
   const { result, what, class: c, i, file, base, correction } = save;
-  const png = base ? correctedPNG(what, base, correction).then((bytes) => ({ bytes })) : segmenter.show("png", result, { what, kind: "recurrence", i, class: c });
+  const png = base ? correctedPNG(what, base, correction, result.asked.picture.turn).then((bytes) => ({ bytes })) : segmenter.show("png", result, { what, kind: "recurrence", i, class: c });
   png.then(({ bytes }) => {
     download(file, "image/png", bytes);
     send({ type: "saved", save });
@@ -202,9 +217,28 @@ $("slice").onchange = () => {
   send({ type: "opening" });
   send({ type: "open", picture: segmenter.picture(blob, name, $("slice").valueAsNumber) });
 };
+function turn(quarters) {
+  const { picture, image, job } = state;
+  if (!image || (job && job.picture !== picture)) return;
+  send({ type: "opening" });
+  send({ type: "turn", quarters, picture: segmenter.picture(picture.blob, picture.name, picture.slice, (picture.turn + quarters) % 4) });
+}
+$("turn").onclick = () => turn(1);
+$("stage").addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "t" && !event.ctrlKey && !event.metaKey && !event.altKey) turn(event.shiftKey ? 3 : 1);
+});
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
 // Loading anew clears the photograph from page and worker, and lets a version that waits take over.
 $("close").onclick = () => location.reload();
+
+$("compare-open").onclick = () => $("compare-file").click();
+$("compare-file").onchange = () => {
+  const [file] = $("compare-file").files;
+  $("compare-file").value = "";
+  if (file) send({ type: "compare", picture: segmenter.picture(file, file.name) });
+};
+$("comparison-mirror").onchange = () => send({ type: "mirror", mirrored: $("comparison-mirror").checked });
+$("comparison-end").onclick = () => { send({ type: "uncompare" }); $("compare-open").focus(); };
 
 $("model").onchange = () => send({ type: "list", name: $("model").value });
 $("own").onclick = () => $("weights").click();
@@ -313,11 +347,12 @@ $("stage").addEventListener("keydown", (event) => {
 
 $("look").addEventListener("input", () => send({ type: "look", look: { brightness: $("brightness").valueAsNumber, contrast: $("contrast").valueAsNumber, redFree: $("red-free").checked } }), true);
 $("look-reset").onclick = () => send({ type: "look", look: asTaken });
-$("zoom-in").onclick = () => stage.zoom(1.25);
-$("zoom-out").onclick = () => stage.zoom(0.8);
-$("zoom-fit").onclick = () => stage.fit();
-$("zoom-one").onclick = () => stage.zoom(1 / stage.scale);
-$("zoom-region").onclick = () => { if (stage.shown.region) stage.frame(stage.shown.region); };
+const onStages = (id, act) => { $(id).onclick = () => stages().forEach(act); };
+onStages("zoom-in", (one) => one.zoom(1.25));
+onStages("zoom-out", (one) => one.zoom(0.8));
+onStages("zoom-fit", (one) => one.fit());
+onStages("zoom-one", (one) => one.zoom(1 / one.scale));
+onStages("zoom-region", (one) => { if (one.shown.region) one.frame(one.shown.region); });
 
 $("theme").onclick = () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--panel").trim() !== "#ffffff", theme = dark ? "light" : "dark";
@@ -339,7 +374,8 @@ $("language").onclick = () => {
 
 // ---- start ----
 
-draw(state, {}, stage);
+draw(state, {}, stage, second);
+resultFirst();
 clearWhenIdle();
 // What sw.js keeps is downloaded when nothing else is to be done: neither the start nor the first
 // result waits for it.

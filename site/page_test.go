@@ -72,7 +72,7 @@ func TestSampleInThePage(t *testing.T) {
 	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Test adapter [mock]")
 	assert.True(t, get[bool](p, `document.getElementById("raters").hidden`), "agreement levels have no sliders")
 	assert.Equal(t, "at least 1 of 4 experts", get[string](p, `document.getElementById("level-text").textContent`))
-	assert.Contains(t, get[string](p, `document.getElementById("recurrences").innerText`), "levels of agreement equally; each")
+	assert.Contains(t, get[string](p, `document.getElementById("recurrences").textContent`), "levels of agreement equally; each")
 
 	// Level 3, shown at once.
 	p.do(`(() => { const level = document.getElementById("level"); level.value = 3; level.dispatchEvent(new Event("input")); })()`)
@@ -92,7 +92,8 @@ func TestSampleInThePage(t *testing.T) {
 	p.until(`document.querySelectorAll("#rater-list li").length === 7 && !document.getElementById("raters").hidden && document.getElementById("progress").hidden`)
 	p.do(`(() => { const w = document.querySelector("input[name=weight]"); w.value = 20; w.dispatchEvent(new Event("input")); })()`)
 	p.until(`document.querySelector("#rater-list output").textContent === "20 %"`)
-	assert.Contains(t, get[string](p, `document.getElementById("recurrences").innerText`), "raters equally, or as their sliders say;")
+	assert.Equal(t, []string{"20 %", "14 %", "14 %", "13 %", "13 %", "13 %", "13 %"}, get[[]string](p, `[...document.querySelectorAll("#rater-list output")].map((o) => o.textContent)`), "they add up to 100")
+	assert.Contains(t, get[string](p, `document.getElementById("recurrences").textContent`), "raters equally, or as their sliders say;")
 	p.run(chromedp.EmulateViewport(320, 640))
 	p.until(`innerWidth === 320`)
 	assert.Zero(t, get[int](p, `(() => { const panel = document.getElementById("panel"); return panel.scrollWidth - panel.clientWidth; })()`), "nothing to scroll sideways to")
@@ -130,7 +131,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
-	p.do(`document.activeElement.blur()`)
+	p.do(`document.getElementById("recurrences").open = true, document.activeElement.blur()`)
 	reached := map[string]bool{}
 	for range 60 {
 		p.press("Tab", false)
@@ -270,7 +271,7 @@ func TestSavedFiles(t *testing.T) {
 	assert.Equal(t, "f32", record["precision"])
 	assert.Equal(t, map[string]any{"title": "Fundus: optic disc and cup", "sha256": "ab12", "shipped": true}, record["weights"])
 	sheet := strings.Split(strings.TrimPrefix(get[string](p, `blobs[saved["sample.csv"]].text()`), "\ufeff"), "\r\n")
-	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high,interval_low,interval_high,coverage,region_x,region_y,region_side,region_by,found,doubts,doubt,weights_sha256,corrected_by_hand", sheet[0])
+	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high,interval_low,interval_high,coverage,region_x,region_y,region_side,region_by,found,doubts,doubt,weights_sha256,corrected_by_hand,turned", sheet[0])
 	assert.Contains(t, strings.Join(sheet, "\n"), "sample.jpg,1536,1152,levels,3,vertical_cup_disc_ratio,0.52,0.47,0.58,0.42,0.66,0.9,860,392,369,found,true,,0.25,ab12")
 	assert.Equal(t, map[string]any{"x": 860., "y": 392., "side": 369., "whole": false, "by": "found"}, record["region"])
 	assert.Equal(t, "image/png", get[string](p, `blobs[saved["sample_disc_mask.png"]].type`))

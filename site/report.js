@@ -8,6 +8,7 @@ import { YOU, layers, measuredLines } from "./layers.js";
 import { regionBy, title, whole, whyDoubted } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { scaleOf } from "./scale.js";
+import { inWhole, sharesOf } from "./shares.js";
 import { subject } from "./state.js";
 import { summary } from "./summary.js";
 import { language, t } from "./words.js";
@@ -33,13 +34,13 @@ export function reportOf(s, { now, file, reference }) {
   const areaBefore = (c) => measured.byModel.structures.find((one) => one.class === c).area;
   const hand = (measured.corrected ?? []).map(({ rater, class: c, area }) => `${of(rater, c)}: ${t("area")} ${rater === YOU ? `${whole(areaBefore(c))} → ` : ""}${whole(area)} px`);
   const marks = evidence.map(({ rater, class: c, tiles }) => `${title(rater)}, ${t(c)}${tiles ? ` (${t("drawn here")})` : ""}`);
-  const weights = result.asked.weights && [...result.asked.weights].map((weight, m) => `${title(result.raters[m])} ${Math.round(100 * weight)} %`).join(", ");
+  const weights = result.asked.weights && inWhole(sharesOf(result.asked.weights)).map((share, m) => `${title(result.raters[m])} ${share} %`).join(", ");
   const facts = [
     ["Model", t(result.title ?? result.model)],
     ["Weights, SHA-256", result.sha256],
     ["Program", `MrPrism ${version}`],
     ["Computed by", `${result.adapter}${result.why ? `: ${t(result.why)}` : ""}, ${result.precision}, Rec${recurrences}`],
-    ["Image", `${image.width} × ${image.height} px${image.slices > 1 ? `, ${t("Slice")} ${t("{slice} of {slices}", image)}` : ""}, ${t("opened on {date}", { date: when(opened) })}`],
+    ["Image", `${image.width} × ${image.height} px${image.slices > 1 ? `, ${t("Slice")} ${t("{slice} of {slices}", image)}` : ""}${s.picture.turn ? `, ${t("turned by {degrees}°", { degrees: 90 * s.picture.turn })}` : ""}, ${t("opened on {date}", { date: when(opened) })}`],
     ["Region", roi.whole ? t("The whole image") : t("{side} × {side} px at {x}, {y}, {how}", { side: `${roi.side}`, x: `${roi.x}`, y: `${roi.y}`, how: t(regionBy(result)) })],
     ["Corrected by hand", hand.join("; ") || t("nothing")],
     ["Given marks", marks.join("; ") || t("none")],

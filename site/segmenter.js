@@ -134,10 +134,10 @@ export class Segmenter extends EventTarget {
   }
 
   // picture is a photograph to segment. The worker decodes it once. slice is that of a volume, from
-  // 1; 0 is the middle one.
-  picture(blob, name, slice = 0) {
+  // 1; 0 is the middle one. turn counts quarter turns clockwise.
+  picture(blob, name, slice = 0, turn = 0) {
     this.used = true;
-    return { blob, name, slice, key: ++this.#images, opened: Date.now() };
+    return { blob, name, slice, turn, key: ++this.#images, opened: Date.now() };
   }
 
   // knows says whether there is a model of that name, of the site or of the user.
@@ -173,7 +173,7 @@ export class Segmenter extends EventTarget {
     // A request that ends early may leave the picture undecoded.
     const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; };
     hooks.signal?.addEventListener("abort", unsent);
-    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, slice: picture.slice, wantImage: Boolean(hooks.image), ...options, evidence };
+    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, slice: picture.slice, turn: picture.turn, wantImage: Boolean(hooks.image), ...options, evidence };
     try {
       return await this.#ask(message, bytes ? [bytes] : [], hooks);
     } catch (error) {
@@ -215,6 +215,7 @@ const SEGMENTING = {
   recurrences: own("a whole number", Number.isInteger),
   roi: own('"auto", "none" or "x,y,side"', (v) => typeof v === "string"),
   slice: own("a whole number from 1", (v) => Number.isInteger(v) && v >= 0),
+  turn: own("0, 90, 180 or 270", (v) => [0, 90, 180, 270].includes(v)),
 };
 // checked throws a TypeError where a script gives what is not in allowed. An option that is undefined
 // is left out.
@@ -271,9 +272,10 @@ export function publish(segmenter) {
   }
   globalThis.mrprism = Object.freeze({
     get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
-    // segment(blob, { model, recurrences, roi, slice, raterWeights, evidence, progress, signal })
+    // segment(blob, { model, recurrences, roi, slice, turn, raterWeights, evidence, progress, signal })
     // resolves to a result. model is a name, or a Blob of weights. slice is that of a volume, from 1;
-    // the middle one unless given. raterWeights has a number from 0 to 1 for each
+    // the middle one unless given. turn is in degrees clockwise: maps are of the turned image.
+    // raterWeights has a number from 0 to 1 for each
     // rater. evidence is a list of { rater, class, mask }, for models that take marks; mask has 255
     // inside, 0 outside and 128 where nothing is said, as a Uint8Array of a byte a pixel or the Blob
     // of a PNG. signal is an AbortSignal: the call rejects with its reason, an AbortError. Wrong
@@ -287,11 +289,11 @@ export function publish(segmenter) {
     // does not run again.
     async segment(blob, given = {}) {
       if (!(blob instanceof Blob)) throw new TypeError("the image is not a Blob, such as a File");
-      const { recurrences, roi = "auto", slice = 0, raterWeights = null, evidence = [], progress, signal, ...wished } = checked(given, SEGMENTING);
+      const { recurrences, roi = "auto", slice = 0, turn = 0, raterWeights = null, evidence = [], progress, signal, ...wished } = checked(given, SEGMENTING);
       const { models } = await segmenter.ready;
       const { name: model } = wished.model instanceof Blob ? await segmenter.weights(wished.model) : { name: wished.model ?? models[0]?.name };
       if (!segmenter.knows(model)) throw new TypeError(`there is no model ${model}; there are ${models.map(({ name }) => name).join(", ")}`);
-      const picture = segmenter.picture(blob, blob.name ?? "image", slice);
+      const picture = segmenter.picture(blob, blob.name ?? "image", slice, turn / 90);
       return run(picture, { model, recurrences, roi }, { evidence, raterWeights }, { progress, signal });
     },
   });

@@ -10,10 +10,11 @@ import { Lines, Pictures } from "./canvas2d.js";
 import { sideWithin } from "./state.js";
 
 export class Stage extends EventTarget {
-  // element: the focusable element over which the photograph is drawn.
-  constructor(element) {
+  // element: the focusable element over which the photograph is drawn. viewer: whether viewer.wasm
+  // may draw here; it can draw on one stage.
+  constructor(element, { viewer = true } = {}) {
     super();
-    this.element = element;
+    Object.assign(this, { element, viewer });
     this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null, ruler: null, cursor: null };
     this.pen = null; // draws where it is set, and then takes presses of one pointer, and keys
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
@@ -46,7 +47,7 @@ export class Stage extends EventTarget {
     if (name === "image") {
       this.#drawAll();
       this.fit();
-      this.started ??= painted().then(() => this.#start());
+      if (this.viewer) this.started ??= painted().then(() => this.#start());
     } else this.#draw({ placing: "region", look: "image" }[name] ?? name);
   }
 

@@ -10,6 +10,9 @@ import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } fro
 import { fileOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
 import { sentence } from "./measurements.js";
+import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare.js";
+import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
+import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
@@ -36,10 +39,12 @@ export const initial = {
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
   // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
-  // evidence is the list of marks, { rater, class, name, mask }
+  // evidence is the list of marks, { rater, class, name, mask }; previews: true while a slider moves,
+  // and replaces the number of the preview before
   job: null,
   left: null, // a job that ended without a result of its photograph: it can begin again
   progress: null, // of the job: { stage, done, total }
+  compared: null, // the second photograph, as compare.js has it, or null
   coming: null, // a new result that still lacks views: { result, views }
   result: null, // the result on the stage; result.asked is the job that made it
   views: {}, // of that result, by key
@@ -47,7 +52,9 @@ export const initial = {
   saves: [], // PNGs that the worker was asked for: { result, what, class, i, file, waits, again }
   choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST,
     edited: [] }, // masks that are corrected or about to be, { rater, class, drawn }
-  sliders: { values: [], moving: false }, // of the raters' weights, in percent
+  // of the raters' weights: their shares in percent, as shares.js has them. While one moves, from is
+  // { m, values, weights }: the rater, the shares before, and the weights before the first movement.
+  sliders: { values: [], moving: false, from: null },
   placing: null, // the square while it is placed by hand: { x, y, side, wanted }
   // what is drawn with while masks are corrected, { tool, size, rater, class, cut }, or null
   editing: null,
@@ -73,12 +80,16 @@ export const initial = {
 };
 
 // next is the state after an event. An event has the name of its handler as type.
+// A slider that still moves comes to rest before another step: steps keep their order.
 export function next(s, { type, ...event }) {
-  const changed = shown(targeted(handlers[type](s, event)));
+  if (s.sliders.moving && SETTLED.includes(type)) s = next(s, { type: "weigh" });
+  const changed = pairing(shown(targeted(handlers[type](s, event))));
   return measured(returned(s, remembered(s, kept(s, changed), type), type));
 }
 
 const handlers = {
+  ...comparing,
+  paired: (s, event) => ask(comparing.paired(s, event)),
   // ---- the worker ----
   ready(s, { models, ...device }) {
     const all = [...models, ...s.models.filter(({ own }) => own)];
@@ -102,6 +113,16 @@ const handlers = {
   opening: (s) => ({ ...s, openings: s.openings + 1 }),
   open: (s, { picture, noted }) => begin({ ...s, banner: noted ? s.banner : null, placing: null }, { picture, ...UNASKED }),
 
+  // turn takes the photograph turned by quarters. What was drawn or given lies on the other one.
+  turn(s, { picture, quarters }) {
+    if (s.corrections.length || subject(s).evidence.length) {
+      return { ...s, banner: { message: "The photograph was not turned: corrections and marks lie on it.", next: "Turn it first, or remove them.", kind: "note" } };
+    }
+    let { roi, weights } = s.listed === s.model ? subject(s) : UNASKED, [width, height] = [s.image.width, s.image.height];
+    for (let i = 0; i < quarters; i++, [width, height] = [height, width]) roi = turnedSquare(roi, height);
+    return { ...begin({ ...s, banner: null, placing: null }, { picture, roi, weights }), status: "The photograph is turned." };
+  },
+
   // ---- models ----
   list: (s, { name }) => ({ ...s, listed: name, choice: s.choice + 1 }),
   choosing: (s) => ({ ...s, choice: s.choice + 1 }),
@@ -121,11 +142,13 @@ const handlers = {
     if (!job || job !== s.job) return s;
     const text = stageText(progress);
     // A screen reader hears each stage once.
-    return { ...s, progress, status: text === stageText(s.progress) ? s.status : text };
+    return { ...s, progress, status: s.progress && text === stageText(s.progress) ? s.status : text };
   },
   decoded(s, { job, image }) {
     if (job !== s.job) return s;
-    return { ...s, picture: job.picture, image, measuring: false, ruler: null, known: null, look: asTaken, result: null, views: {}, sliders: { ...s.sliders, moving: false } };
+    const { picture } = job, turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
+    const kept = turned ? { known: s.known, look: s.look } : { known: null, look: asTaken };
+    return { ...s, ...kept, picture, image, measuring: false, ruler: null, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
   segmented(s, { job, result }) {
     return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;
@@ -139,6 +162,7 @@ const handlers = {
     s = { ...s, questions: without(s.questions, question) };
     const { result, key } = question, { coming } = s;
     if (result === coming?.result) return { ...s, coming: { result, views: { ...coming.views, [key]: view } } };
+    if (result === s.compared?.result) return pairViewed(s, key, view);
     return result === s.result ? { ...s, views: { ...s.views, [key]: view } } : s;
   },
   refused(s, { question, error }) {
@@ -148,6 +172,7 @@ const handlers = {
       if (s.job.again || !["gone", "crashed"].includes(error.code)) return told(ended(s, true), error, s.job.picture);
       return { ...s, job: { ...s.job, again: true }, coming: null };
     }
+    if (result === s.compared?.result) return error.code === "gone" ? pairGone(s) : s;
     // Nobody waits for the view any more if the page shows another result or the choices changed.
     if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
     return error.code === "gone" ? renew(s, result) : told(s, error, s.picture);
@@ -176,8 +201,11 @@ const handlers = {
     if (by === "level" || (by === "level-all" && chosen.levelAll)) chosen.levelShown = true;
     return ask({ ...s, choices: chosen });
   },
-  slide: (s, { m, value }) => ({ ...s, sliders: { values: s.sliders.values.with(m, value), moving: true } }),
-  equal: (s) => weigh({ ...s, sliders: { values: s.sliders.values.map(() => 100), moving: true } }),
+  slide(s, { m, value }) {
+    const { values, from } = s.sliders, before = from?.m === m ? from : { m, values, weights: from ? from.weights : subject(s).weights };
+    return preview({ ...s, sliders: { values: shared(before.values, m, value), moving: true, from: before } });
+  },
+  equal: (s) => weigh({ ...s, sliders: { ...s.sliders, values: equalShares(s.sliders.values.length), moving: true } }),
   weigh,
 
   // ---- marks ----
@@ -288,7 +316,8 @@ const settles = (s) => Boolean(s.result?.takesMarks) && s.result.model === s.lis
 function begin(s, changes) {
   const { picture, roi, weights, evidence } = subject(s), other = s.listed !== s.model;
   const job = { picture, ...(other ? UNASKED : { roi, weights, evidence }), ...changes };
-  const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, left: null, progress: { stage: "start" }, coming: null };
+  const progress = quick(s, job) ? null : { stage: "start" };
+  const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, left: null, progress, coming: null };
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
 
@@ -310,13 +339,16 @@ function shown(s) {
   if (!s.coming) return s;
   const { result, views } = s.coming, choices = fitted(s.choices, result);
   if (Object.keys(viewsOf(layers(result, choices))).some((key) => !(key in views))) return s;
-  const seconds = (result.timings.total ?? 0) / 1000;
-  return {
-    ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices,
-    sliders: slidersAt(s, result, result.asked.weights),
+  const sliders = slidersAt(s, result, result.asked.weights);
+  return preview({
+    ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices, sliders,
     saves: s.saves.map((save) => (save.waits ? { ...save, result, waits: false } : save)),
-    status: `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`,
-  };
+    status: sliders.moving ? s.status : done(result),
+  });
+}
+function done(result) {
+  const seconds = (result.timings.total ?? 0) / 1000;
+  return `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`;
 }
 
 // ask adds the questions for views that the controls want and nobody has asked for.
@@ -328,7 +360,13 @@ function ask(s) {
       if (!(key in views) && !questions.some((asked) => asked.result === result && asked.key === key)) questions.push({ result, ...view });
     }
   }
-  return { ...s, questions };
+  return { ...s, questions: [...questions, ...pairQuestions(s)] };
+}
+function pairQuestions(s) {
+  const result = s.compared?.result;
+  if (!result) return [];
+  const open = ([key]) => !(key in s.compared.views) && !s.questions.some((asked) => asked.result === result && asked.key === key);
+  return Object.entries(wantedViews(s)).filter(open).map(([, view]) => ({ result, ...view }));
 }
 
 // isAbout says whether photograph, region, weights, marks and model are still those of a result.
@@ -357,23 +395,47 @@ const notSaved = (s, { file, result }) => told(s, {
 
 // ---- raters' weights ----
 
+// steers says whether the mask follows raters' weights, and there is something to share.
+export const steers = ({ steered, raters }) => steered && raters.length > 1;
 // slidersAt puts the sliders at the weights of a result. If the user is moving them they stay where
 // they are, unless the result is another model's.
-function slidersAt({ sliders, choices }, { model, raters, steered }, weights) {
-  if (sliders.moving && choices.model === model) return sliders;
-  return { values: steered ? raters.map((_, m) => (weights ? Math.round(100 * weights[m]) : 100)) : [], moving: false };
+function slidersAt({ sliders, choices }, result, weights) {
+  if (sliders.moving && choices.model === result.model) return sliders;
+  return { values: steers(result) ? sharesOf(weights, result.raters.length) : [], moving: false, from: null };
 }
 function weigh(s) {
-  const { values, moving } = s.sliders, rested = { ...s, sliders: { values, moving: false } };
+  const { values, moving } = s.sliders, rested = { ...s, sliders: { values, moving: false, from: null } };
   if (!moving || s.result?.model !== s.listed) return rested;
-  return begin(rested, { weights: values.every((value) => value === 100) ? null : Float32Array.from(values, (value) => value / 100) });
+  const weights = weightsOf(values), now = subject(s).weights;
+  if (!follows(s.result) || !sameWeights(weights, now)) return begin(rested, { weights });
+  return s.job ? rested : { ...rested, status: done(s.result) }; // a preview has shown it
+}
+
+// follows says whether a change of weights alone takes the worker a moment: where a model takes marks,
+// weights act in the consensus and in no pass (model/DECISIONS.md).
+const follows = ({ steered, takesMarks }) => steered && takesMarks;
+// quick says whether a job changes weights alone, in such a model. It shows no progress unless the
+// worker has to do more.
+function quick(s, job) {
+  const { result } = s;
+  return Boolean(result) && follows(result) && result.model === s.listed && !sameWeights(job.weights, result.asked.weights) && sameButWeights(job, result.asked);
+}
+const sameButWeights = (a, b) => ["picture", "roi", "evidence"].every((what) => a[what] === b[what]);
+// preview begins to compute for the sliders while they move, one result after the other.
+function preview(s) {
+  const weights = weightsOf(s.sliders.values);
+  if (!s.sliders.moving || s.job || !s.result || !quick(s, { ...subject(s), weights })) return s;
+  return begin(s, { weights, previews: true, replaces: s.result.asked.previews ? s.result.id : undefined });
 }
 
 // ---- corrections and the history ----
 
 const replaced = (list, correction) => [...list.filter((other) => !sameMask(other, correction)), correction];
-// moment is what the history remembers of a state.
-const moment = (s) => { const { roi, weights, evidence } = subject(s); return { corrections: s.drafting ?? s.corrections, roi, weights, evidence }; };
+// moment is what the history remembers of a state. While sliders move the weights are those before.
+function moment(s) {
+  const { roi, weights, evidence } = subject(s), { moving, from } = s.sliders;
+  return { corrections: s.drafting ?? s.corrections, roi, weights: moving && from ? from.weights : weights, evidence };
+}
 const steady = (s) => Boolean(s.result) && s.result.model === s.listed && subject(s).picture === s.picture && !s.drafting;
 export const canUndo = (s) => steady(s) && s.history.past.length > 0;
 export const canRedo = (s) => steady(s) && s.history.future.length > 0;
@@ -383,12 +445,13 @@ function stepped(s, { history, moment: { corrections, ...asked } }, status) {
   const now = { ...s, corrections, history }, { bytes, ...changes } = asked;
   const again = Object.keys(changes).some((key) => changes[key] !== subject(s)[key]);
   if (!again) return { ...now, status };
-  const values = s.sliders.values.map((_, m) => (changes.weights ? Math.round(100 * changes.weights[m]) : 100));
-  return { ...begin(now, changes), sliders: { values, moving: false }, status };
+  const values = s.sliders.values.length ? sharesOf(changes.weights, s.sliders.values.length) : [];
+  return { ...begin(now, changes), sliders: { values, moving: false, from: null }, status };
 }
 
 // remembered puts a step into the history. What a worker or a failure changes is no step.
 const STEPS = ["stroke", "uncorrect", "recalibrate", "mark", "unmark", "region", "apply", "weigh", "equal"];
+const SETTLED = [...STEPS.filter((type) => type !== "weigh" && type !== "equal"), "undo", "redo"];
 function remembered(before, s, type) {
   if (s.history !== before.history) return s;
   const then = moment(before), now = moment(s);

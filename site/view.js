@@ -3,22 +3,26 @@
 import { whyProcessor } from "./adapter.js";
 import { bar, css, paint, rater as raterColour, you as yourColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
-import { looked } from "./look.js";
+import { drawComparison } from "./compareview.js";
+import { asTaken, looked } from "./look.js";
 import { agreement, byLevels, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { lengths, scaleOf } from "./scale.js";
 import { number, speak, t } from "./words.js";
-import { YOU, canRecalibrate, canRedo, canUndo, stageText, subject, whoMarks } from "./state.js";
+import { inWhole } from "./shares.js";
+import { YOU, canRecalibrate, canRedo, canUndo, stageText, steers, subject, whoMarks } from "./state.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
 // {} at first.
-export function draw(s, before, stage) {
+// second gives the stage of the second photograph.
+export function draw(s, before, stage, second) {
   if (before.language && s.language !== before.language) { // every text anew
     speak(s.language);
     before = { choices: {} };
   }
   for (const [part, ...keys] of parts) if (keys.some((key) => s[key] !== before[key])) part(s, before, stage);
+  drawComparison(s, before, second);
 }
 
 const parts = [
@@ -34,6 +38,7 @@ const parts = [
   [drawSliders, "sliders"],
   [drawMarks, "job", "result"],
   [drawLayers, "result", "views", "choices", "corrections"],
+  [drawRested, "sliders"],
   [drawCorrecting, "editing", "corrections", "history", "job", "result", "listed", "drafting", "views"],
   [drawOpacity, "opacity"],
   [drawSaves, "saves", "result"],
@@ -67,7 +72,7 @@ function show(visible, ...ids) {
 const LANGUAGES = { en: ["DE", "Deutsch", "de"], de: ["EN", "English", "en"] };
 function drawLanguage({ language }) {
   const [textContent, name, lang] = LANGUAGES[language];
-  Object.assign($("language"), { textContent, lang, ariaLabel: name, title: name });
+  Object.assign($("language"), { textContent, lang, ariaLabel: `${textContent}, ${name}`, title: name });
 }
 
 function drawTheme({ theme }) {
@@ -147,12 +152,12 @@ function drawPhotograph({ picture, image }, before, stage) {
   show(image.slices > 1, "slices");
   Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
   write("slice-number", t("{slice} of {slices}", image));
-  for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}`;
+  for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}${picture.turn ? ` · ${t("turned by {degrees}°", { degrees: 90 * picture.turn })}` : ""}`;
   $("stage").setAttribute("aria-label", t("Photograph {name}, {width} by {height} pixels", { name: picture.name, width: image.width, height: image.height }));
 }
 
 function drawLook({ look, image }, before, stage) {
-  if (image && image === before.image) stage.set("look", looked(image, look)); // a new one is as it was taken
+  if (image && (image === before.image || look !== asTaken)) stage.set("look", looked(image, look)); // a new one is as it was taken
   for (const [id, value] of [["brightness", look.brightness], ["contrast", look.contrast]]) {
     $(id).value = value;
     write(`${id}-value`, String(value));
@@ -163,11 +168,12 @@ function drawLook({ look, image }, before, stage) {
 function drawResult({ result, choices }, before) {
   show(result, "measurements", "save");
   show(result?.found, "correct");
-  show(result?.found, "show", "experts", "recurrences"); // there is nothing to choose from
+  show(result?.found, "show", "experts"); // there is nothing to choose from
+  show(result?.found && result.recurrences > 0, "advanced"); // one pass has nothing to compare
   write("region-line", "");
   if (!result) return;
   if (choices.model !== before.choices.model) buildControls(result);
-  drawPasses(result);
+  $("recurrence").max = result.recurrences;
   const { x, y, side, whole } = result.roi;
   write("region-line", whole ? t("The whole image") : t("{side} × {side} px at {x}, {y}, {how}", { side: `${side}`, x: `${x}`, y: `${y}`, how: t(regionBy(result)) }));
   const buttons = () => all("#save-masks button"), focused = buttons().indexOf(document.activeElement);
@@ -195,7 +201,7 @@ function revealDoubt({ result }, before) {
 
 // buildControls makes the controls for a model's classes and raters.
 function buildControls(result) {
-  const { classes, raters, steered, takesMarks } = result, levels = byLevels(result), set = $("structure-set");
+  const { classes, raters, takesMarks } = result, steered = steers(result), levels = byLevels(result), set = $("structure-set");
   set.replaceChildren(set.querySelector("legend"), ...classes.map((name, c) =>
     element("label", {}, element("input", { type: "radio", name: "structure", value: c }), element("span", {}, title(name)))));
   show(classes.length > 1, "structure-set");
@@ -204,12 +210,13 @@ function buildControls(result) {
   show(levels && !takesMarks, "recurrence-levels");
   show(!levels && !takesMarks, "recurrence-raters");
   show(!takesMarks, "recurrence-later");
+  show(takesMarks, "recurrence-marks");
   show(takesMarks, "marks");
   show(classes.length > 1, "mark-structure");
   $("mark-class").replaceChildren(...classes.map((name) => new Option(title(name), name)));
   $("mark-rater").replaceChildren(...[YOU, ...(levels ? [] : raters)].map((name) => new Option(title(name), name)));
-  show(steered, "raters-equal", "recurrence-sliders");
-  show(!steered, "raters-unsteered");
+  show(steered, "raters-equal", "raters-shares", "recurrence-sliders");
+  show(!result.steered, "raters-unsteered");
   write("raters-title", t(steered ? "Contours and weights" : "Contours"));
   $("level").max = raters.length;
   $("rater-list").replaceChildren(...(levels ? [] : raters).map((name, m) => {
@@ -221,14 +228,6 @@ function buildControls(result) {
     return element("li", {}, element("label", { className: "check" }, box, swatch, element("span", {}, title(name))),
       ...(steered ? [weight, element("output")] : []));
   }));
-}
-
-// drawPasses makes the control for the passes of a result.
-function drawPasses({ takesMarks, recurrences }) {
-  show(recurrences > 0, "recurrence-shown");
-  $("recurrence").max = recurrences;
-  show(takesMarks && recurrences === 0, "recurrence-settled");
-  show(takesMarks && recurrences > 0, "recurrence-marks");
 }
 
 function drawChoices({ choices, result }) {
@@ -244,9 +243,10 @@ function drawChoices({ choices, result }) {
 }
 
 function drawSliders({ sliders: { values } }) {
+  const shares = inWhole(values);
   for (const [m, slider] of all("input[name=weight]").entries()) {
-    slider.value = values[m];
-    slider.nextElementSibling.textContent = `${values[m]} %`;
+    slider.value = shares[m];
+    slider.nextElementSibling.textContent = `${shares[m]} %`;
   }
 }
 
@@ -282,10 +282,19 @@ function drawLayers(s, before, stage) {
   if (Object.keys(needed).some((key) => !(key in views))) return;
   stage.set("region", result.roi.whole ? null : result.roi);
   stage.set("contours", outlined(s, lines));
+  if (!lags(s)) drawMap(views, map, stage);
+  drawLegend(wanted);
+}
+function drawMap(views, map, stage) {
   const v = map && views[map.view.key];
   const overlay = v ? painted(v, map) : null;
   if (overlay !== stage.shown.overlay) stage.set("overlay", overlay);
-  drawLegend(wanted);
+}
+// lags says whether the map waits until a slider rests: where the processor draws too, a map takes
+// longer than the outlines and figures that follow the slider.
+const lags = ({ sliders, device }) => sliders.moving && (!device?.gpu || device.software);
+function drawRested(s, before, stage) {
+  if (before.sliders?.moving && !s.sliders.moving) drawLayers(s, before, stage);
 }
 
 // painted is a view in the colours of a map. The last picture of a view is kept: a stroke changes none.

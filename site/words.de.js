@@ -9,8 +9,8 @@ export const german = {
   "Light or dark": "Hell oder dunkel",
   "Photograph": "Bild",
   "image viewer": "Bildansicht",
-  "Arrow keys move the photograph, plus and minus zoom, 0 fits it into view, 1 shows it at its own size, R shows the region, M measures a length. While a mask is corrected, arrow keys move the cursor, space draws, brackets change the size, R recomputes, and Escape ends it.":
-    "Pfeiltasten verschieben das Bild, Plus und Minus zoomen, 0 zeigt es ganz, 1 in Originalgröße, R zeigt den Ausschnitt, M misst eine Länge. Beim Korrigieren bewegen Pfeiltasten den Zeiger, die Leertaste zeichnet, eckige Klammern ändern die Größe, R rechnet neu, Escape beendet es.",
+  "Arrow keys move the photograph, plus and minus zoom, 0 fits it into view, 1 shows it at its own size, R shows the region, M measures a length, T turns the photograph. While a mask is corrected, arrow keys move the cursor, space draws, brackets change the size, R recomputes, and Escape ends it.":
+    "Pfeiltasten verschieben das Bild, Plus und Minus zoomen, 0 zeigt es ganz, 1 in Originalgröße, R zeigt den Ausschnitt, M misst eine Länge, T dreht das Bild. Beim Korrigieren bewegen Pfeiltasten den Zeiger, die Leertaste zeichnet, eckige Klammern ändern die Größe, R rechnet neu, Escape beendet es.",
   "Dismiss this message": "Meldung schließen",
   "Placing the region": "Ausschnitt setzen",
   "Drag the square, or use arrow keys; plus and minus resize it.": "Quadrat ziehen oder Pfeiltasten benutzen; Plus und Minus ändern die Größe.",
@@ -82,7 +82,41 @@ export const german = {
   "Experts": "Fachleute",
   "Where experts agree": "Wo Fachleute sich einig sind",
   "All levels at once": "Alle Stufen zugleich",
+  "Turn by 90°": "Um 90° drehen",
+  "Turn by 90° (T; Shift+T the other way)": "Um 90° drehen (T; Umschalt+T andersherum)",
+  "turned by {degrees}°": "um {degrees}° gedreht",
+  "The photograph is turned.": "Das Bild ist gedreht.",
+  "The photograph was not turned: corrections and marks lie on it.": "Das Bild wurde nicht gedreht: Auf ihm liegen Korrekturen oder Markierungen.",
+  "Turn it first, or remove them.": "Drehen Sie es vorher, oder entfernen Sie diese.",
+  "Compare with…": "Vergleichen mit …",
+  "Image file to compare with": "Bilddatei zum Vergleichen",
+  "Photograph to compare with": "Bild zum Vergleichen",
+  "Photograph to compare with, {name}": "Bild zum Vergleichen, {name}",
+  "Comparison": "Vergleich",
+  "Figures of both photographs and their differences": "Werte beider Bilder und ihre Unterschiede",
+  "Mirror the second, for two eyes": "Das zweite spiegeln, für zwei Augen",
+  "End the comparison": "Vergleich beenden",
+  "Comparing with another photograph.": "Vergleich mit einem anderen Bild.",
+  "The comparison has ended.": "Der Vergleich ist beendet.",
+  "First: {name}": "Erstes: {name}",
+  "Second: {name}": "Zweites: {name}",
+  "mirrored": "gespiegelt",
+  "The second photograph is being segmented…": "Das zweite Bild wird segmentiert …",
+  "First": "Erstes",
+  "Second": "Zweites",
+  "Difference": "Unterschied",
+  "horizontal": "horizontal",
+  "height": "Höhe",
+  "width": "Breite",
+  "The difference is the second less the first.": "Der Unterschied ist das zweite minus das erste.",
+  "Areas and lengths are in pixels: they compare only where both photographs have one scale.":
+    "Flächen und Längen sind in Pixeln: Sie lassen sich nur vergleichen, wo beide Bilder denselben Maßstab haben.",
+  "The first is corrected by hand.": "Das erste ist von Hand korrigiert.",
+  "Arrow keys move the photograph, plus and minus zoom, 0 fits it into view, 1 shows it at its own size, R shows the region.":
+    "Pfeiltasten verschieben das Bild, Plus und Minus zoomen, 0 zeigt es ganz, 1 in Originalgröße, R zeigt den Ausschnitt.",
   "Equal weights": "Gleich gewichten",
+  "The shares add up to 100 %. The more a rater has, the nearer the mask comes to that rater's contour.":
+    "Die Anteile ergeben zusammen 100 %. Je mehr ein Auswerter hat, desto näher kommt die Maske seinem Umriss.",
   "A rater's contour is the model's guess of where they would draw. The guesses differ less than the raters do.":
     "Der Umriss eines Auswerters ist die Vermutung des Modells, wo dieser zeichnen würde. Die Vermutungen unterscheiden sich weniger als die Auswerter.",
   "These weights have not learned to follow one rater more than another: there is nothing to set.":
@@ -93,16 +127,14 @@ export const german = {
   "The result settles around what is known. A mark is a PNG as large as the image: 255 inside, 0 outside, 128 where nothing is said.":
     "Das Ergebnis richtet sich nach dem Bekannten. Eine Markierung ist ein PNG in der Größe des Bildes: 255 innen, 0 außen, 128, wo nichts gesagt ist.",
   "Mark file": "Markierungsdatei",
-  "Recurrence": "Durchgänge",
-  "Shown": "Gezeigt",
+  "Advanced": "Erweitert",
+  "Recurrence": "Durchgang",
   "Rec0 weighs raters equally": "Rec0 gewichtet die Auswerter gleich",
   ", or as their sliders say": " oder nach ihren Reglern",
   "; each further pass takes in what every rater would then have drawn.": "; jeder weitere Durchgang berücksichtigt, was jeder Auswerter dann gezeichnet hätte.",
   "Rec0 weighs all levels of agreement equally; each further pass takes in where the experts would then agree.":
     "Rec0 gewichtet alle Stufen der Einigkeit gleich; jeder weitere Durchgang berücksichtigt, wo die Fachleute sich dann einig wären.",
   "Later passes are not reliably better. Measurements are of the last.": "Spätere Durchgänge sind nicht verlässlich besser. Messwerte sind die des letzten.",
-  "One pass, Rec0, has settled this result: without marks further passes change nothing. They run once a mark is given.":
-    "Ein Durchgang, Rec0, genügt hier: Ohne Markierungen ändern weitere nichts. Sie laufen, sobald eine Markierung gegeben ist.",
   "Rec0 has seen the image alone; each further pass settles around the marks. Measurements are of the last.":
     "Rec0 hat nur das Bild gesehen; jeder weitere Durchgang richtet sich nach den Markierungen. Messwerte sind die des letzten.",
   "Place by hand": "Von Hand",

@@ -63,11 +63,14 @@ async function work(data) {
     if (data.blob) {
       const bitmap = await createImageBitmap(new Blob([data.blob])).catch(() => null);
       if (!bitmap) return answer({ type: "error", code: "image", message: `${data.name}: this is a text file, not an image, whatever its name says.`, next: "Open a PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI image." });
-      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height), context = canvas.getContext("2d");
-      context.drawImage(bitmap, 0, 0);
-      const rgba = new Uint8Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer);
-      current = { key: data.key, width: bitmap.width, height: bitmap.height };
-      if (data.wantImage) answer({ type: "image", width: bitmap.width, height: bitmap.height, drawnWidth: bitmap.width, drawnHeight: bitmap.height, pixelsWide: bitmap.width, pixelsHigh: bitmap.height, ...(data.name.includes("volume") ? { slice: data.slice || 6, slices: 12 } : { slice: 1, slices: 1 }), rgba }, [rgba.buffer]);
+      const [wide, high] = data.turn % 2 ? [bitmap.height, bitmap.width] : [bitmap.width, bitmap.height];
+      const canvas = new OffscreenCanvas(wide, high), context = canvas.getContext("2d");
+      context.translate(wide / 2, high / 2);
+      context.rotate(data.turn * Math.PI / 2);
+      context.drawImage(bitmap, -bitmap.width / 2, -bitmap.height / 2);
+      const rgba = new Uint8Array(context.getImageData(0, 0, wide, high).data.buffer);
+      current = { key: data.key, width: wide, height: high, turn: data.turn };
+      if (data.wantImage) answer({ type: "image", width: wide, height: high, drawnWidth: wide, drawnHeight: high, pixelsWide: wide, pixelsHigh: high, ...(data.name.includes("volume") ? { slice: data.slice || 6, slices: 12 } : { slice: 1, slices: 1 }), rgba }, [rgba.buffer]);
     }
     const slow = data.name.includes("slow") ? 400 : 15;
     for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {
@@ -87,7 +90,7 @@ async function work(data) {
     let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
     if (data.roi === "none" || !found) roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
     else if (data.roi !== "auto") { const [x, y, square] = data.roi.split(",").map(Number); roi = { x, y, side: square, whole: false }; }
-    results.set(data.request, { width, height, roi, name: data.name });
+    results.set(data.request, { width, height, roi, name: data.name, turn: current.turn });
     if (results.size > 4) results.delete(results.keys().next().value);
     const missing = (c) => !found || data.name.includes("nocup") && s.classes[c] === "cup";
     const area = (c) => missing(c) ? 0 : Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
@@ -104,7 +107,7 @@ async function work(data) {
     return;
   }
   if (!results.has(data.id)) return answer({ type: "error", code: "gone", message: "That result is no longer in memory.", next: "Segment the image again." });
-  const { width, height, roi, name } = results.get(data.id);
+  const { width, height, roi, name, turn } = results.get(data.id);
   if (data.type === "view") {
     if (name.includes("large")) await wait(200);
     const x = Math.max(0, roi.x), y = Math.max(0, roi.y), w = Math.min(width, roi.x + roi.side) - x, h = Math.min(height, roi.y + roi.side) - y;
@@ -122,8 +125,8 @@ async function work(data) {
     for (let py = 0; py < height; py++) for (let px = 0; px < width; px++) values[py * width + px] = value(data, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5);
     answer({ type: "map", values }, [values.buffer]);
   } else if (data.type === "png") {
-    const canvas = new OffscreenCanvas(width, height), context = canvas.getContext("2d");
-    context.arc(width / 2, height / 2, radius(data) * height, 0, 7);
+    const [wide, high] = turn % 2 ? [height, width] : [width, height], canvas = new OffscreenCanvas(wide, high), context = canvas.getContext("2d");
+    context.arc(wide / 2, high / 2, radius(data) * height, 0, 7);
     context.fill();
     const blob = await canvas.convertToBlob({ type: "image/png" });
     answer({ type: "png", bytes: new Uint8Array(await blob.arrayBuffer()) });

@@ -10,7 +10,7 @@
 //	         model, recurrences (left out: as the model was trained), roi ("auto", "none" or
 //	         "x,y,side"), raterWeights (Float32Array or null), evidence (list of { rater, class,
 //	         name, mask }; mask is a Uint8Array of a byte a pixel, or png the ArrayBuffer of a PNG),
-//	         wantImage
+//	         wantImage, turn (quarter turns clockwise, 0 to 3), replaces (request of an earlier result that is not needed any more)
 //	weights  blob, name: a weights file of the user's own; the answer has the model's name for
 //	         "segment"
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, mark), m, i,

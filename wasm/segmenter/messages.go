@@ -89,6 +89,8 @@ func answer(h *host.Host, m message) {
 func segmentImage(h *host.Host, m message) error {
 	job := host.Job{
 		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Slice: max(0, m.number("slice")), Model: m.text("model"),
+		Turn:     max(0, m.number("turn")) % 4,
+		Replaces: max(0, m.number("replaces")),
 		Options: segment.Options{
 			Recurrences: m.number("recurrences"), ROI: m.text("roi"), RaterWeights: floatsOf(m.Get("raterWeights")), Progress: m.tell,
 		},

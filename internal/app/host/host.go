@@ -6,6 +6,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"mrprism/internal/app/choose"
@@ -114,15 +115,19 @@ func start(ctx context.Context, p Platform, s system) *Host {
 
 // Job is an image to segment.
 type Job struct {
-	Request int                  // its number: Result finds the result by it
-	Key     int                  // of the picture: an equal key finds the decoded picture
-	Name    string               // of the image's file
-	Read    func() []byte        // reads the file; nil: the host should have the picture
-	Slice   int                  // of the file, from 1; 0: as imageio.DecodeSlice chooses
-	Model   string               // the name of a shipped model, or of one that OpenWeights opened
-	Options segment.Options      // Progress is told every stage
-	Marks   []segment.MarkFile   // evidence in files, beside that of Options
-	Show    func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
+	Request int                // its number: Result finds the result by it
+	Key     int                // of the picture: an equal key finds the decoded picture
+	Name    string             // of the image's file
+	Read    func() []byte      // reads the file; nil: the host should have the picture
+	Turn    int                // quarter turns clockwise after decoding, 0 to 3
+	Slice   int                // of the file, from 1; 0: as imageio.DecodeSlice chooses
+	Model   string             // the name of a shipped model, or of one that OpenWeights opened
+	Options segment.Options    // Progress is told every stage
+	Marks   []segment.MarkFile // evidence in files, beside that of Options
+	// Replaces is an earlier request whose result nobody needs once this one is there, such as a
+	// preview; 0: none.
+	Replaces int
+	Show     func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
 }
 
 // Segmented is a result with the model that computed it.
@@ -171,6 +176,7 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", job.Name, err)
 	}
+	h.results.drop(job.Replaces)
 	h.results.add(job.Request, r)
 	// The engine measured the network. The user waited for downloads and decoding too.
 	r.Timings["network"] = r.Timings["total"]
@@ -219,6 +225,7 @@ func (h *Host) picture(job *Job, tell func(string, int, int)) (*imageio.Image, e
 	if err != nil {
 		return nil, err
 	}
+	img = img.Turned(job.Turn)
 	h.pictures.add(job.Key, img)
 	return img, nil
 }
@@ -234,6 +241,13 @@ func (r *recent[T]) add(key int, value T) {
 	from := max(0, len(r.keys)+1-r.most)
 	r.keys = append(append([]int(nil), r.keys[from:]...), key)
 	r.values = append(append([]T(nil), r.values[from:]...), value)
+}
+
+func (r *recent[T]) drop(key int) {
+	if i := slices.Index(r.keys, key); i >= 0 {
+		r.keys = slices.Delete(slices.Clone(r.keys), i, i+1)
+		r.values = slices.Delete(slices.Clone(r.values), i, i+1)
+	}
 }
 
 func (r *recent[T]) find(key int) (value T, ok bool) {

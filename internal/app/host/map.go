@@ -52,7 +52,8 @@ func within(name string, i, n int) error {
 	return nil
 }
 
-// PNG returns the map, or with mask the pixels above one half, as a grey PNG of the image's size.
+// PNG returns the map, or with mask the pixels above one half, as a grey PNG of the image's size. If
+// the image was turned, the PNG lies as the image did before.
 func (m Map) PNG(r *segment.Result, mask bool) ([]byte, error) {
 	values, err := m.Values(r)
 	if err != nil {
@@ -65,5 +66,6 @@ func (m Map) PNG(r *segment.Result, mask bool) ([]byte, error) {
 			values[i] = 0
 		}
 	}
-	return imageio.EncodeProbability(r.Width, r.Height, values)
+	values, w, h := imageio.Unturned(&r.Picture, values)
+	return imageio.EncodeProbability(w, h, values)
 }

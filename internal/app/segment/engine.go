@@ -43,6 +43,8 @@ type view struct {
 	made  map[bool]made // by mirrored, of a model that takes evidence
 	marks []model.Mark  // of the last options
 
+	settled *settled // by the last passes of a model that takes evidence; otherwise nil
+
 	seen     bool // the encoder's last input is the region
 	mirrored bool // it is the region's mirror image
 }

@@ -7,8 +7,8 @@ import (
 	"mrprism/internal/data/imageio"
 )
 
-// MarkFile is a mark in a file: a PNG as large as the image as displayed, with the values of
-// Evidence.Mask.
+// MarkFile is a mark in a file: a PNG as large as the image as displayed before any turn, with the
+// values of Evidence.Mask.
 type MarkFile struct {
 	Rater, Class string // as in Evidence
 	Name         string // of the file, for messages
@@ -24,6 +24,7 @@ func (f MarkFile) Evidence(img *imageio.Image) (Evidence, error) {
 	wrong := func(advice, problem string, args ...any) error {
 		return &imageio.Error{Name: f.Name, Problem: fmt.Sprintf(problem, args...), Advice: advice, Kind: ErrMark}
 	}
+	w, h := img.SizeBefore()
 	const values = "255 inside, 0 outside and 128 where nothing is said"
 	header, err := imageio.Header(f.Name, f.PNG)
 	switch {
@@ -31,9 +32,9 @@ func (f MarkFile) Evidence(img *imageio.Image) (Evidence, error) {
 		return Evidence{}, err
 	case header.Format != "png":
 		return Evidence{}, wrong("save the mark as a PNG: "+values, "this is a JPEG, which blurs the values of a mark")
-	case header.W != img.W || header.H != img.H:
+	case header.W != w || header.H != h:
 		return Evidence{}, wrong("draw the mark on the photograph, at its full size",
-			"the mark has %d×%d pixels, and the photograph %d×%d", header.W, header.H, img.W, img.H)
+			"the mark has %d×%d pixels, and the photograph %d×%d", header.W, header.H, w, h)
 	}
 	drawn, err := imageio.Decode(f.Name, f.PNG)
 	if err != nil {
@@ -41,7 +42,7 @@ func (f MarkFile) Evidence(img *imageio.Image) (Evidence, error) {
 	}
 	mask := make([]byte, img.W*img.H)
 	for i := range mask {
-		x, y := i%img.W, i/img.W
+		x, y := i%w, i/w
 		r, g, b := drawn.Pix[3*i], drawn.Pix[3*i+1], drawn.Pix[3*i+2]
 		switch {
 		case r != g || r != b:
@@ -51,5 +52,5 @@ func (f MarkFile) Evidence(img *imageio.Image) (Evidence, error) {
 		}
 		mask[i] = r
 	}
-	return Evidence{Rater: f.Rater, Class: f.Class, Mask: mask}, nil
+	return Evidence{Rater: f.Rater, Class: f.Class, Mask: imageio.TurnLevels(mask, w, h, img.Turn)}, nil
 }

@@ -92,6 +92,41 @@ func TestWeightsOfSettledRaters(t *testing.T) {
 	}
 }
 
+// A change of weights runs no pass, and gives what a new engine computes: with a mark and without,
+// mirrored too. Its result stays what it was when the weights change again.
+func TestWeightsNeedNoPass(t *testing.T) {
+	d := reference.Open()
+	for _, mirrored := range []bool{false, true} {
+		about := segmenttest.Raters()
+		about.Configuration, about.Mirrored = "tiny-evidence", mirrored
+		file := open(t, about)
+		e, img := engine(t, d, file), photograph(96, 64)
+		for _, marks := range [][]Evidence{nil, {{Rater: "bob", Mask: leftHalf(96, 64)}}} {
+			o := Options{ROI: "none", Recurrences: 2, Evidence: marks}
+			first, err := e.Segment(t.Context(), img, o)
+			require.NoError(t, err)
+			before := first.Probability(0)
+			weighed := o
+			weighed.RaterWeights = []float32{1, 0.2, 0}
+			weighed.Progress = func(stage string, _, _ int) { t.Errorf("stage %s runs", stage) }
+			got, err := e.Recalculate(t.Context(), weighed)
+			require.NoError(t, err)
+			assert.NotContains(t, got.Timings, "rec0")
+			weighed.Progress = nil
+			want, err := engine(t, d, file).Segment(t.Context(), img, weighed)
+			require.NoError(t, err)
+			assert.InDeltaSlice(t, want.Probability(0), got.Probability(0), 1e-6, "the reference keeps more digits than a state put aside")
+			assert.Equal(t, want.Measurements.Structures[0].Area, got.Measurements.Structures[0].Area)
+			assert.NotEqual(t, before, got.Probability(0))
+			assert.Equal(t, before, first.Probability(0))
+			again, err := e.Recalculate(t.Context(), o)
+			require.NoError(t, err)
+			assert.Equal(t, before, again.Probability(0), "equal weights give the first result again")
+			assert.Equal(t, first.Measurements, again.Measurements)
+		}
+	}
+}
+
 // What does not fit the model or the image is refused by name.
 func TestRefusedEvidence(t *testing.T) {
 	raters, levels := segmenttest.Raters(), segmenttest.Fundus()

@@ -206,7 +206,8 @@ func (e *Engine) feed(ctx context.Context, x []float32) error {
 	return e.Wait(ctx)
 }
 
-// recur runs Rec0 … RecN on the view, and with Metadata.Mirrored on its mirror image.
+// recur makes a result of the view: Rec0 … RecN, or what the view keeps of them, under the raters'
+// weights.
 func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	start := time.Now()
 	r := e.result(e.view, o)
@@ -215,15 +216,55 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		r.Timings[stage] = ms
 		total += ms
 	}
-	e.view.marks = e.marks(e.view.image, e.view.square, o.Evidence)
-	var err error
-	if r.masks, r.raters, err = e.passes(ctx, o, "segment", r.Timings); err != nil {
+	own, err := e.settledBy(ctx, o, r)
+	if err != nil {
 		return nil, err
+	}
+	if e.network.Evidence {
+		e.agree(r, o)
+	}
+	r.Recurrences = len(r.masks) - 1
+	r.Measurements = r.measure()
+	e.judge(r)
+	if own != nil && equal(o.RaterWeights) {
+		e.intervals(r, own)
+	}
+	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
+	return r, nil
+}
+
+// settledBy gives a result its maps and figures from before the consensus. own are the measurements
+// before calibrate, where the weights have intervals that refer to them.
+func (e *Engine) settledBy(ctx context.Context, o Options, r *Result) (own *Measurements, err error) {
+	if known := e.view.settledFor(o); known != nil {
+		known.into(r)
+		return known.own, nil
+	}
+	e.view.settled = nil
+	e.view.marks = e.marks(e.view.image, e.view.square, o.Evidence)
+	if err := e.run(ctx, o, r); err != nil {
+		return nil, err
+	}
+	e.figures(r)
+	if e.knowsErrors() && len(o.Evidence) == 0 && (e.network.Evidence || equal(o.RaterWeights)) {
+		own = new(r.measure())
+	}
+	e.calibrate(r)
+	if e.network.Evidence {
+		e.view.settled = r.settledAs(o, own)
+	}
+	return own, nil
+}
+
+// run runs Rec0 … RecN on the view, and with Metadata.Mirrored on its mirror image.
+func (e *Engine) run(ctx context.Context, o Options, r *Result) (err error) {
+	if r.masks, r.raters, err = e.passes(ctx, o, "segment", r.Timings); err != nil {
+		return err
 	}
 	if e.about.Mirrored {
 		r.Timings["mirror"], err = timed(func() error { return e.withMirrored(ctx, o, r) })
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if e.about.SinglePieces {
@@ -232,23 +273,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		}
 		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
 	}
-	e.figures(r)
-	var own *Measurements // before calibrate: intervals refer to these
-	if e.knowsErrors() && equal(o.RaterWeights) && len(o.Evidence) == 0 {
-		own = new(r.measure())
-	}
-	e.calibrate(r)
-	if e.network.Evidence {
-		e.agree(r, o)
-	}
-	r.Recurrences = len(r.masks) - 1
-	r.Measurements = r.measure()
-	e.judge(r)
-	if own != nil {
-		e.intervals(r, own)
-	}
-	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
-	return r, nil
+	return nil
 }
 
 // result is a result for a view, without maps.

@@ -41,6 +41,9 @@ type Image struct {
 	Slice   int        // which picture of the file this is, from 1
 	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
 
+	// Turn counts the quarter turns clockwise that Turned has made, 0 to 3.
+	Turn int
+
 	// Header is what masks of this picture take over from its file: a *dicom.Header or a
 	// *nifti.Geometry, and nil for other formats.
 	Header any

@@ -1,0 +1,55 @@
+package imageio
+
+// quarters are the EXIF orientations of a file that is displayed after so many quarter turns
+// clockwise.
+var quarters = [4]int{1, 6, 3, 8}
+
+// Turned is the picture after quarter turns clockwise, 0 to 3.
+func (m *Image) Turned(turn int) *Image {
+	if turn == 0 {
+		return m
+	}
+	turned := *m
+	turned.Turn = (m.Turn + turn) % 4
+	if turn%2 == 1 {
+		turned.W, turned.H = m.H, m.W
+		turned.Spacing = [2]float64{m.Spacing[1], m.Spacing[0]}
+	}
+	turned.Pix = make([]uint8, len(m.Pix))
+	eachTurned(m.W, m.H, turn, func(from, to int) { copy(turned.Pix[3*to:3*to+3], m.Pix[3*from:3*from+3]) })
+	return &turned
+}
+
+// TurnLevels turns levels (h, w) by quarters clockwise, 0 to 3.
+func TurnLevels[T any](levels []T, w, h, turn int) []T {
+	if turn == 0 {
+		return levels
+	}
+	out := make([]T, len(levels))
+	eachTurned(w, h, turn, func(from, to int) { out[to] = levels[from] })
+	return out
+}
+
+// Unturned brings levels (H, W) of a picture that Turned has made into the order that they had.
+func Unturned[T any](m *Image, levels []T) (out []T, w, h int) {
+	w, h = m.SizeBefore()
+	return TurnLevels(levels, m.W, m.H, (4-m.Turn)%4), w, h
+}
+
+// SizeBefore is the picture's size without its turns.
+func (m *Image) SizeBefore() (w, h int) {
+	if m.Turn%2 == 1 {
+		return m.H, m.W
+	}
+	return m.W, m.H
+}
+
+// eachTurned gives the place of each pixel of a w×h picture before and after 1 to 3 quarter turns.
+func eachTurned(w, h, turn int, pixel func(from, to int)) {
+	base, dx, dy := orient(quarters[turn], w, h)
+	for y := range h {
+		for x := range w {
+			pixel(y*w+x, base+x*dx+y*dy)
+		}
+	}
+}

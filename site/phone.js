@@ -1,0 +1,10 @@
+// On a phone the result comes first: the measurements stand above the section that opens images. The
+// document has that order too, for keys and screen readers.
+import { $ } from "./dom.js";
+
+export function resultFirst() {
+  const narrow = matchMedia("(max-width: 600px)"), measurements = $("measurements"), image = document.querySelector("[aria-labelledby=h-image]");
+  const place = () => (narrow.matches ? image.before(measurements) : image.after(measurements));
+  narrow.addEventListener("change", place);
+  place();
+}

@@ -1,0 +1,150 @@
+package site
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	shareTexts = `[...document.querySelectorAll("#rater-list output")].map(({ textContent }) => Number.parseInt(textContent))`
+	maskLine   = `document.querySelector("#measure-body tr").textContent`
+)
+
+// shares are what the page shows of the raters' shares.
+func (p *page) shares() []int {
+	p.t.Helper()
+	return get[[]int](p, shareTexts)
+}
+
+func sum(list []int) (n int) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
+// atSlider is the place of a value on the n-th rater's slider.
+func (p *page) atSlider(n int, value float64) [2]float64 {
+	p.t.Helper()
+	at := get[[]float64](p, fmt.Sprintf(`(() => {
+		const slider = document.querySelectorAll("input[name=weight]")[%d], thumb = 16;
+		slider.scrollIntoView({ block: "center" });
+		const box = slider.getBoundingClientRect();
+		return [box.x + thumb / 2 + (box.width - thumb) * %v / 100, box.y + box.height / 2];
+	})()`, n, value))
+	return [2]float64{at[0], at[1]}
+}
+
+// Shares add up to 100 % whatever a person does: by pointer, by touch and by keys. All-zero is not
+// possible, and "Equal weights" gives the same to all. One movement is one step of the history.
+func TestRatersShares(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.asking()
+	p.choose("marks")
+	p.sample()
+	assert.Equal(t, []int{34, 33, 33}, p.shares())
+	p.drag(p.atSlider(0, 33), p.atSlider(0, 50), p.atSlider(0, 80))
+	p.until(`asked.at(-1).raterWeights && ` + sampleDone)
+	time.Sleep(400 * time.Millisecond)
+	p.until(sampleDone)
+	dragged := p.shares()
+	assert.InDelta(t, 80, dragged[0], 3)
+	assert.Equal(t, 100, sum(dragged))
+	assert.InDelta(t, 1, p.lastAsked().RaterWeights[0], 1e-6, "the worker's weights are relative to the largest")
+	assert.InDelta(t, float64(dragged[1])/float64(dragged[0]), p.lastAsked().RaterWeights[1], 0.02)
+
+	touch := func(kind input.DispatchTouchEventType, points ...[2]float64) {
+		list := []*input.TouchPoint{}
+		for _, at := range points {
+			list = append(list, &input.TouchPoint{X: at[0], Y: at[1]})
+		}
+		p.run(command(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: list}))
+	}
+	from, to := p.atSlider(1, float64(dragged[1])), p.atSlider(1, 100)
+	touch(input.DispatchTouchEventTypeTouchStart, from)
+	touch(input.DispatchTouchEventTypeTouchMove, [2]float64{(from[0] + to[0]) / 2, to[1]})
+	touch(input.DispatchTouchEventTypeTouchMove, [2]float64{to[0] + 20, to[1]})
+	touch(input.DispatchTouchEventTypeTouchEnd)
+	p.until(shareTexts + `[1] === 100`)
+	p.do(`new Promise((done) => setTimeout(done, 400))`)
+	p.until(sampleDone)
+	assert.Equal(t, []int{0, 100, 0}, p.shares())
+	assert.Equal(t, []float64{0, 1, 0}, p.lastAsked().RaterWeights)
+
+	// Zero for the only one: the others get equal parts.
+	p.do(`document.querySelectorAll("input[name=weight]")[1].focus()`)
+	p.press("Home", false)
+	p.until(shareTexts + `[1] === 0`)
+	assert.Equal(t, []int{50, 0, 50}, p.shares())
+	p.do(`new Promise((done) => setTimeout(done, 400))`)
+	p.until(sampleDone)
+
+	// Three movements are three steps.
+	for _, want := range [][]int{{0, 100, 0}, dragged, {34, 33, 33}} {
+		p.click("undo")
+		p.until(sampleDone)
+		assert.Equal(t, want, p.shares())
+	}
+	assert.Equal(t, "true", get[string](p, `document.getElementById("undo").ariaDisabled`))
+	p.click("redo")
+	p.until(sampleDone)
+	p.click("raters-equal")
+	p.until(sampleDone)
+	assert.Equal(t, []int{34, 33, 33}, p.shares())
+	assert.Nil(t, p.lastAsked().RaterWeights)
+	p.clean()
+}
+
+// The page shows the mask of a slider's place while it is dragged. newborn-brain follows its raters,
+// and so does cells; fundus has levels and no sliders. No pass runs: the stage shows no progress.
+func TestMaskFollowsASlider(t *testing.T) {
+	for _, model := range []string{"newborn-brain", "cells", "fundus"} {
+		t.Run(model, func(t *testing.T) {
+			m, files := shippedModel(t, model)
+			s := emulated(real(t, files))
+			if os.Getenv("MRPRISM_PROCESSOR") != "" {
+				s.wishes = "?device=processor"
+			}
+			photograph := photo(t, 256, 256)
+			if file := os.Getenv("MRPRISM_PHOTOGRAPH"); file != "" {
+				var err error
+				photograph, err = os.ReadFile(file)
+				require.NoError(t, err)
+			}
+			p := open(t, s, 1440, 900)
+			p.ready()
+			p.choose(model)
+			p.drop("photograph.png", photograph)
+			p.until(sampleDone)
+			if m.Metadata.Labels == "agreement-levels" {
+				assert.Zero(t, get[int](p, `document.querySelectorAll("input[name=weight]").length`))
+				return
+			}
+			p.do(`(() => {
+				globalThis.progressed = 0, globalThis.said = document.getElementById("status").textContent;
+				new MutationObserver(() => { if (!document.getElementById("progress").hidden) progressed++; }).observe(document.getElementById("progress"), { attributes: true });
+				globalThis.times = (async () => {
+					const slider = document.querySelector("input[name=weight]"), out = [];
+					const change = (act) => new Promise((done) => {
+						const begun = performance.now(), look = new MutationObserver(() => { look.disconnect(); done(Math.round(performance.now() - begun)); });
+						look.observe(document.getElementById("measure-body"), { childList: true });
+						act();
+					});
+					for (const value of [40, 60, 80, 95]) out.push(await change(() => { slider.value = value; slider.dispatchEvent(new Event("input", { bubbles: true })); }));
+					return out;
+				})();
+			})()`)
+			t.Logf("by %s: from a movement to its mask %v ms", get[string](p, `document.getElementById("computed-by").textContent`), get[[]int](p, `times`))
+			assert.Zero(t, get[int](p, `progressed`), "nothing but the consensus is computed")
+			p.until(`document.getElementById("status").textContent !== said`)
+			p.clean()
+		})
+	}
+}
