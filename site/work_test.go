@@ -50,16 +50,19 @@ func (p *page) dragIn(paths ...string) {
 	}
 }
 
+// textOfLine is what a line says, by pieces.
+const textOfLine = `(line) => [...line.querySelectorAll(".name, .facts > *")].map(({ textContent }) => textContent).join(", ")`
+
 // lines are those that the list shows: name and what it says of them.
 func (p *page) lines() []string {
 	p.t.Helper()
-	return get[[]string](p, `[...document.querySelectorAll("#work-lines [role=option]:not([hidden])")].map((line) => line.ariaLabel)`)
+	return get[[]string](p, `[...document.querySelectorAll("#work-lines [role=option]:not([hidden])")].map(`+textOfLine+`)`)
 }
 
 // said waits until the line of a file says something.
 func (p *page) said(name, what string) {
 	p.t.Helper()
-	p.until(fmt.Sprintf(`[...document.querySelectorAll("#work-lines [role=option]")].some(({ ariaLabel }) => ariaLabel.startsWith(%q) && ariaLabel.includes(%q))`, name+",", what))
+	p.until(fmt.Sprintf(`[...document.querySelectorAll("#work-lines [role=option]")].map(%s).some((text) => text.startsWith(%q) && text.includes(%q))`, textOfLine, name+",", what))
 }
 
 // allComputed waits until no line waits.
@@ -96,12 +99,12 @@ func TestSeveralFiles(t *testing.T) {
 	p.upload("file", paths...)
 	p.allComputed()
 	assert.Equal(t, []string{
-		"one.png, done, Cup/disc, vertical 0.52, doubt 0.25",
-		"notes.txt, failed, notes.txt: this is a text file, not an image, whatever its name says.",
-		"odd.png, done, Cup/disc, vertical 0.52, doubt 1.75",
-		"cut.png, failed, cut.png: this is a text file, not an image, whatever its name says.",
+		"one.png, done, Cup/disc, vertical, 0.52, doubt 0.25",
+		"notes.txt, failed, this is a text file, not an image, whatever its name says.",
+		"odd.png, done, Cup/disc, vertical, 0.52, doubt 1.75",
+		"cut.png, failed, this is a text file, not an image, whatever its name says.",
 		"nodisc.png, done, nothing found",
-		"two.png, done, Cup/disc, vertical 0.52, doubt 0.25",
+		"two.png, done, Cup/disc, vertical, 0.52, doubt 0.25",
 	}, p.lines())
 	assert.Equal(t, "one.png", p.chosen())
 	assert.Equal(t, "All 6 images are computed. 4 to review.", p.text("status"))

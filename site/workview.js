@@ -4,8 +4,6 @@ import { summary } from "./summary.js";
 import { number, t } from "./words.js";
 import { counts, lineAt, neighbour, shownLines, stateOf, toReview } from "./worklist.js";
 
-const MARKS = { waiting: "○", computing: "◌", done: "●", failed: "!", accepted: "✓", rejected: "✕" };
-
 export function drawWorklist(s, before) {
   const list = s.worklist;
   $("worklist").hidden = !list;
@@ -68,19 +66,19 @@ function drawLines(s, before) {
 
 function drawLine(line, state) {
   const { key, picture: { name }, thumb, error, result, corrections } = line, figure = mainFigure(result), facts = [];
-  const fact = (className, text, said = text) => { if (text) facts.push({ className, text, said }); };
-  fact(`state ${state}`, `${MARKS[state]} ${t(state)}`, t(state));
-  fact("figure", figure?.text, figure && `${figure.name} ${figure.text}`);
+  const fact = (className, text) => { if (text) facts.push(element("span", { className }, text)); };
+  fact(`state ${state}`, t(state));
+  if (figure) facts.push(element("span", { className: "hidden-text" }, figure.name));
+  fact("figure", figure?.text);
   if (result && !result.found) fact("doubted", t("nothing found"));
   else if (result?.doubts.length) fact("doubted", result.doubt === null ? t("doubted") : t("doubt {n}", { n: number(result.doubt, 2) }));
   else if (result && result.doubt !== null) fact("", t("doubt {n}", { n: number(result.doubt, 2) }));
   if (corrections.length) fact("", t("corrected"));
-  fact("why", error && t(error.message));
+  fact("why", error && t(error.message).replace(`${name}: `, ""));
   const small = thumb ? element("img", { src: thumb, alt: "", loading: "lazy", decoding: "async" }) : element("i");
-  const node = element("div", { id: `work-${key}`, className: `line${toReview(line) ? " review" : ""}`, title: error ? `${name}: ${t(error.message)} ${t(error.next)}` : name },
-    small, element("span", { className: "name" }, name), element("span", { className: "facts" }, ...facts.map(({ className, text }) => element("span", { className }, text))));
+  const node = element("div", { id: `work-${key}`, className: `line${toReview(line) ? " review" : ""}`, title: error ? `${t(error.message)} ${t(error.next)}` : name },
+    small, element("span", { className: "name" }, name), element("span", { className: "facts" }, ...facts));
   node.role = "option";
-  node.ariaLabel = [name, ...facts.map(({ said }) => said)].join(", ");
   node.dataset.key = key;
   return node;
 }
