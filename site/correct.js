@@ -231,6 +231,9 @@ export function wholeMask(mark) {
   return mask;
 }
 
+// withMask is a mark as Segmenter.segment takes it: one that was drawn here has tiles.
+export const withMask = (mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark);
+
 // ---- PNG ----
 
 const table = Uint32Array.from({ length: 256 }, (_, n) => { for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1; return n; });

@@ -1,9 +1,17 @@
-// The ways in for a photograph: chosen, dropped or pasted.
+// The ways in for photographs: chosen, a folder's, of the camera, dropped or pasted.
 import { $, all } from "./dom.js";
 
-// takePhotographs calls open(blob, name, noted) for each. Before one of several it sends a note.
+// takePhotographs calls open(files) with each list of { blob, name }. along is true where the images
+// that are open already should stay.
 export function takePhotographs(open, send) {
-  $("file").onchange = () => { const [file] = $("file").files; $("file").value = ""; if (file) open(file, file.name); };
+  for (const [id, along] of [["file", false], ["folder", false], ["camera", true]]) {
+    $(id).onchange = () => {
+      const files = [...$(id).files].map((file) => ({ blob: file, name: inFolder(file.webkitRelativePath || file.name) }));
+      $(id).value = "";
+      open(id === "folder" ? ordered(files) : files, { along });
+    };
+    for (const button of all(`[data-action=${id}]`)) button.onclick = () => $(id).click();
+  }
   for (const button of all("[data-action=open]")) button.onclick = () => $("file").click();
 
   let drags = 0; // elements under the file
@@ -15,19 +23,40 @@ export function takePhotographs(open, send) {
   listen("drop", (event) => {
     event.preventDefault();
     drag(-drags);
-    const { files } = event.dataTransfer, [file] = files, several = files.length > 1;
-    if (several) send({ type: "note", message: `${files.length} files were dropped; ${file.name} is opened.`, next: "One image is shown at a time." });
-    if (file) open(file, file.name, several);
+    const { items, files } = event.dataTransfer;
+    // Entries have to be asked for before the event ends.
+    const entries = [...items].map((item) => item.webkitGetAsEntry?.()), folder = entries.some((entry) => entry?.isDirectory);
+    if (folder) Promise.all(entries.filter(Boolean).map((entry) => walked(entry, ""))).then((lists) => open(ordered(lists.flat())));
+    else open([...files].map((file) => ({ blob: file, name: file.name })));
   });
   addEventListener("paste", (event) => {
-    const [file] = event.clipboardData?.files ?? [];
     // Browsers give the name image.png to pixels that were never a file.
-    if (file) open(file, file.name === "image.png" ? `pasted-${now()}.png` : file.name);
+    open([...event.clipboardData?.files ?? []].map((file) => ({ blob: file, name: file.name === "image.png" ? `pasted-${now()}.png` : file.name })));
   });
 }
 
+// inFolder is a path without the folder that was chosen.
+const inFolder = (path) => path.replace(/^[^/]*\//, "");
+
+// ordered are the files of a folder in the order of their names, where 2 comes before 10, without
+// hidden ones.
+const { compare } = new Intl.Collator("en", { numeric: true });
+const ordered = (files) => files.filter(({ name }) => !/(^|\/)\./.test(name)).sort((a, b) => compare(a.name, b.name));
+
+// walked resolves to the files of what was dropped. A file that cannot be read is passed over.
+async function walked(entry, path) {
+  if (entry.isFile) return new Promise((resolve) => entry.file((file) => resolve([{ blob: file, name: path + file.name }]), () => resolve([])));
+  const reader = entry.createReader(), lists = [];
+  for (;;) { // it gives a hundred at a time
+    const entries = await new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
+    if (!entries.length) return lists.flat();
+    const below = entry.fullPath.replace(/^\/[^/]*\/?/, "");
+    lists.push(...await Promise.all(entries.map((one) => walked(one, below && `${below}/`))));
+  }
+}
+
 // now is the local time as 2026-11-22-181500.
-function now() {
+export function now() {
   const local = new Date(Date.now() - 60e3 * new Date().getTimezoneOffset());
   return local.toISOString().slice(0, 19).replace("T", "-").replaceAll(":", "");
 }

@@ -1,6 +1,6 @@
 // The page: what the user does and what the worker answers become events, state.js makes the next
 // state of them, view.js draws it, and the effects below do what it asks of the worker.
-import { baseOf, correctedPNG, wholeMask } from "./correct.js";
+import { baseOf, correctedPNG, withMask } from "./correct.js";
 import { $, all } from "./dom.js";
 import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
@@ -17,6 +17,8 @@ import { initial, next, subject, toKeep } from "./state.js";
 import { keepModels, keepOffline } from "./versions.js";
 import { draw } from "./view.js";
 import { watchFolder } from "./watch.js";
+import { Work, narrow } from "./work.js";
+import { decisions } from "./worklist.js";
 
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
 const WEIGHT_DELAY = 250; // ms without a movement of a rater's slider
@@ -31,6 +33,7 @@ publish(segmenter);
 let other = null;
 const second = () => (other ??= new Stage($("second"), { viewer: false })), stages = () => (state.compared && other ? [stage, other] : [stage]);
 
+const work = new Work(() => state, (event) => send(event), segmenter, told);
 const pen = new Pen(() => state, (event) => send(event), stage), ruler = new Ruler(() => state, (event) => send(event), stage);
 
 // ---- state, events, effects ----
@@ -58,6 +61,7 @@ const effects = [
   [(s) => (s.editing ? pen : s.measuring ? ruler : null), (tool) => { stage.pen = tool; return () => { stage.pen = null; tool.leave(); }; }],
   [(s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`, () => { pen.forget(); return () => {}; }],
   [(s) => s.sliders.moving && s.sliders, () => later(WEIGHT_DELAY, { type: "weigh" })],
+  ...work.effects,
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
 
 function later(ms, event) {
@@ -116,11 +120,12 @@ function compute(job) {
   return () => ending.abort();
 }
 async function segment(job, signal) {
-  const { picture, roi, weights, evidence, replaces } = job;
+  const { picture, roi, weights, evidence, replaces, known } = job;
   await segmenter.ready;
   if (!state.model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
-  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, replaces, evidence: evidence.map((mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark)) }, {
+  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, replaces, evidence: evidence.map(withMask), known }, {
     signal,
+    thumb: work.thumb(picture),
     progress: (progress) => send({ type: "progress", job, progress }),
     image: picture !== state.picture ? (image) => send({ type: "decoded", job, image }) : undefined,
   });
@@ -182,13 +187,20 @@ segmenter.addEventListener("failed", ({ detail }) => send({ type: "stopped", err
 
 // ---- photographs and weights ----
 
-function open(blob, name, noted = false) {
+// open shows an image. Several become the worklist, and so does one more, where there is a list or,
+// with along, an image. show: the first of them is shown.
+function open(files, { along = false, show = true } = {}) {
+  if (!files.length) return;
   send({ type: "opening" });
-  if (blob.size > LARGEST_FILE) {
-    const message = `${name} is too large: ${Math.round(blob.size / 2 ** 20)} MB, of at most ${LARGEST_FILE / 2 ** 20} MB.`;
-    return send({ type: "failed", error: { message, next: "Save it as a JPEG or in a smaller size." } });
-  }
-  send({ type: "open", picture: segmenter.picture(blob, name), noted });
+  const pictures = files.map(({ blob, name }) => ({ ...segmenter.picture(blob, name), refused: tooLarge(blob, name) })), [picture] = pictures, { worklist, image } = state;
+  const beside = worklist || (along && subject(state).picture);
+  if (!beside && pictures.length === 1) return send(picture.refused ? { type: "failed", error: picture.refused } : { type: "open", picture });
+  send({ type: "add", pictures, along, show, open: !narrow() });
+  if (!worklist && beside && image) work.shrink(state.picture, image);
+}
+function tooLarge({ size }, name) {
+  if (size <= LARGEST_FILE) return null;
+  return new SegmentError({ code: "image", message: `${name} is too large: ${Math.round(size / 2 ** 20)} MB, of at most ${LARGEST_FILE / 2 ** 20} MB.`, next: "Save it as a JPEG or in a smaller size." });
 }
 async function openSample() {
   send({ type: "opening" });
@@ -197,7 +209,7 @@ async function openSample() {
     const response = await fetch("sample.jpg");
     if (!response.ok) throw new Error();
     const sample = await response.blob();
-    if (openings === state.openings) open(sample, "sample.jpg");
+    if (openings === state.openings) open([{ blob: sample, name: "sample.jpg" }]);
   } catch {
     if (openings === state.openings) {
       send({ type: "failed", error: { message: "The sample could not be loaded.", next: "Is the program `serve` still running? Reload the page." } });
@@ -205,17 +217,13 @@ async function openSample() {
   }
 }
 takePhotographs(open, send);
-// An image that came into the watched folder waits until nobody looks at another one.
-watchFolder(({ blob, name }) => {
-  if (state.job || state.picture) return false;
-  open(blob, name);
-  return true;
-});
+// An image that came into the watched folder is shown if nobody looks at another one.
+watchFolder((file) => open([file], { along: true, show: !state.worklist && !subject(state).picture }));
 $("slice").oninput = () => { $("slice-number").textContent = t("{slice} of {slices}", { slice: $("slice").value, slices: $("slice").max }); };
 $("slice").onchange = () => {
-  const { blob, name } = state.picture;
+  const { blob, name, turn } = state.picture;
   send({ type: "opening" });
-  send({ type: "open", picture: segmenter.picture(blob, name, $("slice").valueAsNumber) });
+  send({ type: "leaf", picture: segmenter.picture(blob, name, $("slice").valueAsNumber, turn) });
 };
 function turn(quarters) {
   const { picture, image, job } = state;
@@ -240,8 +248,16 @@ $("compare-file").onchange = () => {
 $("comparison-mirror").onchange = () => send({ type: "mirror", mirrored: $("comparison-mirror").checked });
 $("comparison-end").onclick = () => { send({ type: "uncompare" }); $("compare-open").focus(); };
 
-$("model").onchange = () => send({ type: "list", name: $("model").value });
-$("own").onclick = () => $("weights").click();
+$("model").onchange = () => {
+  if (mayForget()) send({ type: "list", name: $("model").value });
+  else $("model").value = state.listed;
+};
+// mayForget asks before another model ends what a person did in the worklist.
+function mayForget() {
+  const n = decisions(state.worklist);
+  return !n || confirm(t({ one: "Another model computes the list anew and forgets a decision or correction. Go on?", other: "Another model computes the list anew and forgets {n} decisions and corrections. Go on?" }, { n }));
+}
+$("own").onclick = () => { if (mayForget()) $("weights").click(); };
 $("weights").onchange = async () => {
   const [file] = $("weights").files;
   $("weights").value = "";
@@ -326,6 +342,7 @@ function saveText(ending, type, text) {
 }
 
 printReports(() => state);
+work.listen();
 
 $("cancel").onclick = () => send({ type: "cancel" });
 $("segment").onclick = () => { send({ type: "segment" }); $("cancel").focus(); };

@@ -17,6 +17,7 @@ export class SegmentError extends Error {
     super(message);
     this.code = code;
     this.next = next ?? "";
+    this.date = new Date().toISOString();
   }
 }
 
@@ -114,7 +115,7 @@ export class Segmenter extends EventTarget {
         return tell();
       case "alive": return;
       case "crashed": return this.#died(data.message);
-      case "progress": case "image": return waiting?.[data.type]?.(data);
+      case "progress": case "image": case "thumb": return waiting?.[data.type]?.(data);
       case "error": waiting?.reject(new SegmentError(data)); break;
       default: waiting?.resolve(data);
     }
@@ -156,11 +157,13 @@ export class Segmenter extends EventTarget {
     return model;
   }
 
-  // segment resolves to the worker's result message. options: model, recurrences (left out: as the
+  // segment resolves to the worker's result message, with the date. options: model, recurrences (left out: as the
   // model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
   // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks:
   // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice, slices,
-  // rgba }), signal (an AbortSignal, which ends this request and no other).
+  // rgba }), thumb (as image, but small), signal (an AbortSignal, which ends this request and no other).
+  // For the list: known is the id of an earlier result of the same question; passing says that nobody
+  // will look at the result.
   async segment(picture, options, hooks = {}) {
     await this.ready;
     const own = this.#own.get(options.model); // a new worker does not have it
@@ -173,9 +176,9 @@ export class Segmenter extends EventTarget {
     // A request that ends early may leave the picture undecoded.
     const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; };
     hooks.signal?.addEventListener("abort", unsent);
-    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, slice: picture.slice, turn: picture.turn, wantImage: Boolean(hooks.image), ...options, evidence };
+    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, slice: picture.slice, turn: picture.turn, wantImage: Boolean(hooks.image), wantThumb: Boolean(hooks.thumb), ...options, evidence };
     try {
-      return await this.#ask(message, bytes ? [bytes] : [], hooks);
+      return { ...await this.#ask(message, bytes ? [bytes] : [], hooks), date: new Date().toISOString() };
     } catch (error) {
       unsent();
       throw error;
@@ -190,6 +193,22 @@ export class Segmenter extends EventTarget {
   // photograph's size: { bytes }. fields: kind (probability, rater, recurrence, disagreement, others
   // or mark), m, i, class, and for a PNG what (mask or probability).
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
+
+  // table resolves to a CSV of records, as internal/app/sheet has them: { bytes }.
+  table(records) { return this.#ask({ type: "table", records: JSON.stringify(records) }); }
+
+  // zip resolves to the Blob of a ZIP. files gives { name, bytes } one after the other: no more than
+  // one of them is in memory.
+  async zip(files) {
+    const parts = [], step = async (fields, transfer) => {
+      const { bytes } = await this.#ask({ type: "zip", ...fields }, transfer);
+      parts.push(new Blob([bytes]));
+    };
+    await step({ step: "begin" });
+    for await (const { name, bytes } of files) await step({ step: "add", name, blob: bytes }, [bytes]);
+    await step({ step: "end" });
+    return new Blob(parts, { type: "application/zip" });
+  }
 }
 
 // inScripts is an error as scripts get it. A call that its signal ended rejects with the signal's

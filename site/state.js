@@ -14,6 +14,7 @@ import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare
 import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
 import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
+import { added, changed, decided, done, failed, followed, lineAt, lineBy, neighbour, pictured } from "./worklist.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
@@ -36,6 +37,7 @@ export const initial = {
   keepAll: false, // the user wants all of the site's models kept
   unkept: "", // why one of them could not be kept
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
+  worklist: null, // several images, a line each, as worklist.js has them
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
   // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
@@ -83,8 +85,8 @@ export const initial = {
 // A slider that still moves comes to rest before another step: steps keep their order.
 export function next(s, { type, ...event }) {
   if (s.sliders.moving && SETTLED.includes(type)) s = next(s, { type: "weigh" });
-  const changed = pairing(shown(targeted(handlers[type](s, event))));
-  return measured(returned(s, remembered(s, kept(s, changed), type), type));
+  const now = pairing(shown(targeted(handlers[type](s, event))));
+  return followed(s, measured(returned(s, remembered(s, kept(s, now), type), type)), type, event);
 }
 
 const handlers = {
@@ -111,7 +113,50 @@ const handlers = {
 
   // ---- photographs ----
   opening: (s) => ({ ...s, openings: s.openings + 1 }),
-  open: (s, { picture, noted }) => begin({ ...s, banner: noted ? s.banner : null, placing: null }, { picture, ...UNASKED }),
+  open: (s, { picture }) => begin({ ...s, banner: null, placing: null }, { picture, ...UNASKED }),
+
+  // ---- the worklist ----
+  // add makes a line of each picture. The list begins with them, or with the image that is open, if
+  // along is true. With show the first line that can be tried is chosen.
+  add(s, { pictures, along, show, open }) {
+    const { picture } = subject(s), first = along && picture && !s.worklist ? [picture] : [];
+    const list = added(s.worklist, [...first, ...pictures], open), now = { ...s, worklist: list };
+    if (first.length) now.worklist = { ...list, at: picture.key, asked: picture.key };
+    return show ? handlers.pick(now, { key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key }) : now;
+  },
+  // pick shows a line's image, step goes to a line whose image shows once nobody steps on.
+  pick(s, { key, open = s.worklist.open }) {
+    const now = { ...s, worklist: { ...s.worklist, at: key, asked: key, open } }, line = lineAt(now.worklist);
+    if (line.picture.refused) return told(now, line.error);
+    if (line.picture === subject(s).picture && (s.job || s.result)) return now;
+    const { roi, weights, evidence } = line.result?.asked ?? UNASKED, known = line.result?.model === s.listed ? line.result.id : undefined;
+    return begin({ ...now, banner: null, placing: null }, { picture: line.picture, roi, weights, evidence, known });
+  },
+  step: (s, { by }) => ({ ...s, worklist: { ...s.worklist, at: neighbour(s.worklist, by).key } }),
+  decide(s, { what }) {
+    const list = decided(s.worklist, what, !s.job && s.result?.asked.picture === lineAt(s.worklist).picture);
+    const { picture: { name }, review } = lineAt(list), said = { accepted: "{name} is accepted.", rejected: "{name} is rejected.", "": "{name} is not decided." };
+    return list === s.worklist ? s : { ...s, worklist: list, status: t(said[review], { name }) };
+  },
+  work: (s, values) => ({ ...s, worklist: { ...s.worklist, ...values } }), // open, paused, toReview, by, saving, saved
+  thumb(s, { picture, thumb, slice, slices }) {
+    const line = s.worklist && lineBy(s.worklist, picture);
+    return line ? { ...s, worklist: changed(s.worklist, line, { thumb, slice, slices }) } : s;
+  },
+  computed: (s, { task, result, masks }) => ({ ...s, worklist: done(s.worklist, task, { ...result, asked: { picture: task.picture, ...UNASKED } }, masks) }),
+  uncomputed(s, { task, error }) {
+    // Without the model each line would fail for the same reason.
+    if (error.code === "weights") return told({ ...s, worklist: { ...s.worklist, paused: true } }, error, "weights");
+    return { ...s, worklist: failed(s.worklist, task, error) };
+  },
+  written: (s) => mended({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, "worklist"),
+  unwritten: (s, { error }) => told({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, error, "worklist"),
+  masks(s, { result, files }) {
+    const line = s.worklist && lineBy(s.worklist, result.asked.picture);
+    return line ? { ...s, worklist: changed(s.worklist, line, { masks: { id: result.id, files } }) } : s;
+  },
+  // leaf shows another slice of the file on the stage.
+  leaf: (s, { picture }) => handlers.open({ ...s, worklist: s.worklist && pictured(s.worklist, s.picture, picture) }, { picture }),
 
   // turn takes the photograph turned by quarters. What was drawn or given lies on the other one.
   turn(s, { picture, quarters }) {
@@ -120,7 +165,8 @@ const handlers = {
     }
     let { roi, weights } = s.listed === s.model ? subject(s) : UNASKED, [width, height] = [s.image.width, s.image.height];
     for (let i = 0; i < quarters; i++, [width, height] = [height, width]) roi = turnedSquare(roi, height);
-    return { ...begin({ ...s, banner: null, placing: null }, { picture, roi, weights }), status: "The photograph is turned." };
+    const worklist = s.worklist && pictured(s.worklist, s.picture, picture);
+    return { ...begin({ ...s, worklist, banner: null, placing: null }, { picture, roi, weights }), status: "The photograph is turned." };
   },
 
   // ---- models ----
@@ -474,11 +520,13 @@ function returned(before, s, type) {
   return { ...s, stepping: { history: from.history, corrections: from.corrections, to: history } };
 }
 
-// kept is the state without corrections and history where another photograph or model is shown.
+// kept is the state without corrections and history where another photograph or model is shown. A
+// line of the worklist gets its own corrections back.
 function kept(before, s) {
   const other = s.picture !== before.picture || (s.result && before.result && s.result.model !== before.result.model);
   if (!other) return s;
-  return { ...s, corrections: NONE, drafting: null, editing: null, history: noHistory, choices: { ...s.choices, edited: [] } };
+  const line = s.worklist && s.picture !== before.picture && lineBy(s.worklist, s.picture);
+  return { ...s, corrections: line?.corrections ?? NONE, drafting: null, editing: null, history: noHistory, choices: { ...s.choices, edited: [] } };
 }
 
 // targeted asks for the maps below the masks that are corrected or about to be, and for both that a

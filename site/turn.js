@@ -16,3 +16,5 @@ export function unturned({ width, height, bytes }, turn) {
   for (let y = 0, i = 0; y < h; y++) for (let x = 0; x < w; x++, i++) out[i] = bytes[from(x, y)];
   return { width: w, height: h, bytes: out };
 }
+// turned brings bytes of the file's photograph into the order that they have after its turns.
+export const turned = (base, turn) => unturned(base, (4 - turn) % 4);

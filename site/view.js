@@ -11,6 +11,7 @@ import { outlined } from "./outlines.js";
 import { lengths, scaleOf } from "./scale.js";
 import { number, speak, t } from "./words.js";
 import { inWhole } from "./shares.js";
+import { drawWorklist } from "./workview.js";
 import { YOU, canRecalibrate, canRedo, canUndo, stageText, steers, subject, whoMarks } from "./state.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
@@ -30,6 +31,7 @@ const parts = [
   [drawTheme, "theme"],
   [drawDevice, "device", "stopped"],
   [drawModels, "models", "listed", "visited"],
+  [drawWorklist, "worklist", "job", "result"],
   [drawPhotograph, "image"],
   [drawResult, "result"],
   [drawLook, "look", "image"],

@@ -2,14 +2,14 @@
 // serve made: ?watch=TOKEN. Without it nothing is asked.
 const EVERY = 2000, AFTER_FAILURE = 10000; // ms
 
-// watchFolder calls take({ blob, name }) for each image that comes after the page was loaded. An image
-// that take does not want yet (it returns false) is offered again.
+// watchFolder calls take({ blob, name }) for each image that comes after the page was loaded. blob reads
+// the file when it is needed: the page keeps no image of a long day in memory.
 export function watchFolder(take) {
   const token = new URLSearchParams(location.search).get("watch");
   if (!token) return;
   let after = ""; // how many files were taken; empty before the first answer
-  const ask = async (what) => {
-    const response = await fetch(`watch/${token}/${what}`, { cache: "no-store" });
+  const ask = async (what, method = "GET") => {
+    const response = await fetch(`watch/${token}/${what}`, { cache: "no-store", method });
     if (!response.ok) throw new Error(`the server answered ${response.status}`);
     return response;
   };
@@ -19,8 +19,8 @@ export function watchFolder(take) {
     if (after === "" || count < after) after = count;
     for (const { number, name } of files) {
       // A file that has gone, or was changed, is passed over: a changed one comes again.
-      const blob = await ask(number).then((response) => response.blob(), () => null);
-      if (blob && !take({ blob, name })) return;
+      const there = await ask(number, "HEAD").then(() => true, () => false);
+      if (there) take({ blob: { size: 0, arrayBuffer: () => ask(number).then((response) => response.arrayBuffer()) }, name });
       after = number + 1;
     }
   };

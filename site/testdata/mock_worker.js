@@ -29,6 +29,13 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
   return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
 }
 
+// thumbOf is the small picture of a canvas.
+function thumbOf(canvas) {
+  const k = Math.min(1, 96 / Math.max(canvas.width, canvas.height)), small = new OffscreenCanvas(Math.round(k * canvas.width), Math.round(k * canvas.height)), context = small.getContext("2d");
+  context.drawImage(canvas, 0, 0, small.width, small.height);
+  return { pixelsWide: small.width, pixelsHigh: small.height, rgba: new Uint8Array(context.getImageData(0, 0, small.width, small.height).data.buffer) };
+}
+
 // It answers one message after the other, as the real worker does, and hears "cancel" at once.
 // After a crash each message fails, as in wasm_exec.js.
 let turn = Promise.resolve(), crashed = false;
@@ -40,6 +47,8 @@ onmessage = ({ data }) => {
 };
 async function work(data) {
   const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
+  if (data.type === "table") return answer({ type: "table", bytes: new TextEncoder().encode(data.records) });
+  if (data.type === "zip") return answer({ type: "zip", bytes: new TextEncoder().encode(data.step === "add" ? `${data.name} ${data.blob.byteLength}\n` : "") });
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
   if (data.type === "segment") {
@@ -66,11 +75,15 @@ async function work(data) {
       const [wide, high] = data.turn % 2 ? [bitmap.height, bitmap.width] : [bitmap.width, bitmap.height];
       const canvas = new OffscreenCanvas(wide, high), context = canvas.getContext("2d");
       context.translate(wide / 2, high / 2);
-      context.rotate(data.turn * Math.PI / 2);
+      context.rotate((data.turn ?? 0) * Math.PI / 2);
       context.drawImage(bitmap, -bitmap.width / 2, -bitmap.height / 2);
-      const rgba = new Uint8Array(context.getImageData(0, 0, wide, high).data.buffer);
-      current = { key: data.key, width: wide, height: high, turn: data.turn };
-      if (data.wantImage) answer({ type: "image", width: wide, height: high, drawnWidth: wide, drawnHeight: high, pixelsWide: wide, pixelsHigh: high, ...(data.name.includes("volume") ? { slice: data.slice || 6, slices: 12 } : { slice: 1, slices: 1 }), rgba }, [rgba.buffer]);
+      current = { key: data.key, width: wide, height: high, turn: data.turn, canvas };
+    }
+    const picture = { width: current.width, height: current.height, ...(data.name.includes("volume") ? { slice: data.slice || 6, slices: 12 } : { slice: 1, slices: 1 }) };
+    if (data.wantThumb) answer({ type: "thumb", ...picture, ...thumbOf(current.canvas) });
+    if (data.wantImage) {
+      const { width, height, canvas } = current, rgba = new Uint8Array(canvas.getContext("2d").getImageData(0, 0, width, height).data.buffer);
+      answer({ type: "image", ...picture, drawnWidth: width, drawnHeight: height, pixelsWide: width, pixelsHigh: height, rgba }, [rgba.buffer]);
     }
     const slow = data.name.includes("slow") ? 400 : 15;
     for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {
@@ -90,8 +103,9 @@ async function work(data) {
     let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
     if (data.roi === "none" || !found) roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
     else if (data.roi !== "auto") { const [x, y, square] = data.roi.split(",").map(Number); roi = { x, y, side: square, whole: false }; }
-    results.set(data.request, { width, height, roi, name: data.name, turn: current.turn });
-    if (results.size > 4) results.delete(results.keys().next().value);
+    results.set(data.request, { width, height, roi, name: data.name, turn: current.turn, passing: data.passing });
+    const kept = [...results].filter(([, { passing }]) => Boolean(passing) === Boolean(data.passing));
+    if (kept.length > (data.passing ? 1 : 4)) results.delete(kept[0][0]);
     const missing = (c) => !found || data.name.includes("nocup") && s.classes[c] === "cup";
     const area = (c) => missing(c) ? 0 : Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
     // The weights of "levels" can tell what is odd, and have intervals.

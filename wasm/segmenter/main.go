@@ -10,20 +10,26 @@
 //	         model, recurrences (left out: as the model was trained), roi ("auto", "none" or
 //	         "x,y,side"), raterWeights (Float32Array or null), evidence (list of { rater, class,
 //	         name, mask }; mask is a Uint8Array of a byte a pixel, or png the ArrayBuffer of a PNG),
-//	         wantImage, turn (quarter turns clockwise, 0 to 3), replaces (request of an earlier result that is not needed any more)
+//	         wantImage, wantThumb, turn (quarter turns clockwise, 0 to 3), replaces (request of an
+//	         earlier result that is not needed any more), known (the id of an earlier result of the
+//	         same question, which is the answer if it is still kept), passing (nobody will look at
+//	         the result: it is kept until the next one of that kind)
 //	weights  blob, name: a weights file of the user's own; the answer has the model's name for
 //	         "segment"
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, mark), m, i,
 //	         class: the whole map
 //	view     as map: what the stage needs of the map, within the region
 //	png      as map, and what (mask, probability): a grey PNG at the photograph's size
+//	table    records, the JSON of sheet.Records: the bytes of a CSV
+//	zip      step (begin, add, end), and for add name and blob: the bytes of a ZIP, as far as it has
+//	         grown since the last answer
 //	prepare  model: download, verify and compile it before it is asked for. The answer comes when
 //	         that is done, and sooner, after the download, if another message waits
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
 //	ping     asks for "alive"
 //
-// Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, png, error
-// (code, message, next), and alive: the answer to "ping", sent also in the middle of computations
+// Messages out: ready, adapter, progress, image, thumb, result, weights, prepare, map, view, png,
+// table, zip, error (code, message, next), and alive: the answer to "ping", sent also in the middle of computations
 // that answer nothing.
 package main
 

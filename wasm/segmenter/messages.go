@@ -17,6 +17,9 @@ import (
 // of this size.
 const longestShown = 4096
 
+// longestThumb bounds the sides of the small picture for the page's list.
+const longestThumb = 96
+
 // post sends a message to the page. The buffers of the typed arrays in transfer go with it and are
 // not copied.
 func post(message map[string]any, transfer ...js.Value) {
@@ -77,6 +80,10 @@ func answer(h *host.Host, m message) {
 		err = openWeights(h, m)
 	case "map", "view", "png":
 		err = showMap(h, m)
+	case "table":
+		err = writeTable(m)
+	case "zip":
+		err = writeZIP(m)
 	default:
 		err = fmt.Errorf("unknown message %q", kind)
 	}
@@ -91,6 +98,7 @@ func segmentImage(h *host.Host, m message) error {
 		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Slice: max(0, m.number("slice")), Model: m.text("model"),
 		Turn:     max(0, m.number("turn")) % 4,
 		Replaces: max(0, m.number("replaces")),
+		Known:    m.number("known"), Passing: m.Get("passing").Truthy(),
 		Options: segment.Options{
 			Recurrences: m.number("recurrences"), ROI: m.text("roi"), RaterWeights: floatsOf(m.Get("raterWeights")), Progress: m.tell,
 		},
@@ -109,8 +117,13 @@ func segmentImage(h *host.Host, m message) error {
 			job.Marks = append(job.Marks, segment.MarkFile{Rater: rater, Class: class, Name: mark.text("name"), PNG: data})
 		}
 	}
-	if m.Get("wantImage").Bool() {
-		job.Show = m.showImage
+	job.Show = func(img *imageio.Image) {
+		if m.Get("wantThumb").Truthy() {
+			m.showPicture("thumb", img, longestThumb)
+		}
+		if m.Get("wantImage").Bool() {
+			m.showPicture("image", img, longestShown)
+		}
 	}
 	r, err := h.Segment(job)
 	if err != nil {
@@ -130,12 +143,12 @@ func segmentImage(h *host.Host, m message) error {
 	return err
 }
 
-// showImage gives the page the picture as decoded here, so that the page shows the pixels on which
-// the network computes.
-func (m message) showImage(img *imageio.Image) {
-	shown := overlay.Photograph(img.Pix, img.W, img.H, longestShown)
+// showPicture gives the page the picture as decoded here, so that the page shows the pixels on which
+// the network computes. No side is longer than longest.
+func (m message) showPicture(kind string, img *imageio.Image, longest int) {
+	shown := overlay.Photograph(img.Pix, img.W, img.H, longest)
 	rgba := toJS(shown.Values)
-	m.reply("image", map[string]any{"width": img.W, "height": img.H, "drawnWidth": shown.Width, "drawnHeight": shown.Height,
+	m.reply(kind, map[string]any{"width": img.W, "height": img.H, "drawnWidth": shown.Width, "drawnHeight": shown.Height,
 		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "slice": img.Slice, "slices": img.Slices, "rgba": rgba}, rgba)
 }
 

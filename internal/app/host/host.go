@@ -69,6 +69,7 @@ type Host struct {
 	own      []*weights.Model // the user's files
 	pictures recent[*imageio.Image]
 	results  recent[*segment.Result]
+	passing  recent[*segment.Result] // the last of Job.Passing
 }
 
 // New opens a device and returns a host that computes with it.
@@ -104,7 +105,7 @@ func New(ctx context.Context, p Platform) *Host {
 
 func start(ctx context.Context, p Platform, s system) *Host {
 	h := &Host{Platform: p, system: s, requests: newRequests()}
-	h.pictures.most, h.results.most = keptPictures, keptResults
+	h.pictures.most, h.results.most, h.passing.most = keptPictures, keptResults, 1
 	h.openDevice(ctx)
 	if h.computer.reason != "" && p.Returns {
 		// After losses Chrome refuses adapters for a while, even to a page that is loaded again.
@@ -128,6 +129,12 @@ type Job struct {
 	// preview; 0: none.
 	Replaces int
 	Show     func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
+	// Known is the request of an earlier result of the same picture, model and options. If the host
+	// still keeps that result, it is the answer.
+	Known int
+	// Passing says that nobody looks at the result. The host keeps it until the next one of that kind,
+	// and forgets no other result for it.
+	Passing bool
 }
 
 // Segmented is a result with the model that computed it.
@@ -161,6 +168,10 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		}
 		job.Options.Evidence = append(job.Options.Evidence, mark)
 	}
+	if r, m := h.known(job); m != nil {
+		h.results.add(job.Request, r)
+		return &Segmented{r, m}, nil
+	}
 	h.returnToGPU(ctx, job.Model)
 	if err := h.useModel(ctx, job.Model, tell); err != nil {
 		return nil, err
@@ -177,11 +188,24 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		return nil, fmt.Errorf("%s: %w", job.Name, err)
 	}
 	h.results.drop(job.Replaces)
-	h.results.add(job.Request, r)
+	if job.Passing {
+		h.passing.add(job.Request, r)
+	} else {
+		h.results.add(job.Request, r)
+	}
 	// The engine measured the network. The user waited for downloads and decoding too.
 	r.Timings["network"] = r.Timings["total"]
 	r.Timings["total"] = float64(h.now().Sub(begun).Microseconds()) / 1000
 	return &Segmented{r, h.engines.model}, nil
+}
+
+// known finds the result of an earlier, equal job. The model is nil if there is none.
+func (h *Host) known(job Job) (*segment.Result, *weights.Model) {
+	r, ok := h.results.find(job.Known)
+	if !ok {
+		return nil, nil
+	}
+	return r, h.find(job.Model)
 }
 
 // Prepare downloads and compiles a model. It returns when that is done. If another message waits,
@@ -206,8 +230,10 @@ func (h *Host) Prepare(request int, name string, tell func(stage string, done, t
 // Result returns the result of a request, if the host still keeps it.
 func (h *Host) Result(request int) (*segment.Result, error) {
 	h.settle()
-	if r, ok := h.results.find(request); ok {
-		return r, nil
+	for _, kept := range []recent[*segment.Result]{h.results, h.passing} {
+		if r, ok := kept.find(request); ok {
+			return r, nil
+		}
 	}
 	return nil, Fault{"gone", "That result is no longer in memory.", "Segment the image again."}
 }

@@ -51,6 +51,41 @@ func TestWhatIsKept(t *testing.T) {
 	require.Equal(t, "image", FaultOf(ask(107, 9, bad)).Code)
 }
 
+// A passing result makes the host forget no other one. A known result is not computed again.
+func TestPassingAndKnownResults(t *testing.T) {
+	w := here(t, processor).start()
+	runs := 0
+	w.segment = func(context.Context, *fakeDevice, segment.Options) error { runs++; return nil }
+	first, err := w.Segment(w.job(101, "brain"))
+	require.NoError(t, err)
+	for request := 102; request < 110; request++ {
+		job := w.job(request, "brain")
+		job.Passing = true
+		_, err := w.Segment(job)
+		require.NoError(t, err)
+		_, err = w.Result(request)
+		require.NoError(t, err)
+	}
+	_, err = w.Result(108)
+	require.Equal(t, "gone", FaultOf(err).Code)
+
+	again := w.job(110, "brain")
+	again.Known = 101
+	r, err := w.Segment(again)
+	require.NoError(t, err)
+	require.Equal(t, 9, runs)
+	require.Same(t, first.Result, r.Result)
+	require.Same(t, first.Model, r.Model)
+	_, err = w.Result(110)
+	require.NoError(t, err)
+
+	again = w.job(111, "brain")
+	again.Known = 108
+	_, err = w.Segment(again)
+	require.NoError(t, err)
+	require.Equal(t, 10, runs, "what is forgotten is computed again")
+}
+
 // The total is the time that the user waited.
 func TestTimings(t *testing.T) {
 	w := here(t, processor).start()

@@ -1,0 +1,123 @@
+// What the page does for the worklist: it asks the worker for the lines, makes small pictures, and turns
+// its controls and keys into events. worklist.js has the list itself.
+import { withMask } from "./correct.js";
+import { $ } from "./dom.js";
+import { download } from "./exports.js";
+import { now } from "./opening.js";
+import { filesOf, records } from "./workfiles.js";
+import { lineAt, lineBy, resting, unmasked } from "./worklist.js";
+
+const LINE_DELAY = 250; // ms without a step: arrow keys pass lines by
+const THUMB = 96; // pixels, the longer side
+const PAGE = 8; // lines
+
+// narrow says that the list would cover the result. list.css has the same limits.
+export const narrow = () => matchMedia("(max-width: 860px), (max-aspect-ratio: 4/5)").matches;
+
+// Work needs state(), send(event), the segmenter, and told(error), an error with a message for people.
+export class Work {
+  #state; #send; #segmenter; #told;
+  constructor(state, send, segmenter, told) {
+    [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
+  }
+
+  // effects are those of page.js.
+  get effects() {
+    return [
+      [(s) => s.worklist?.task, (task) => this.#compute(task)],
+      [resting, (key) => { const timer = setTimeout(this.#send, LINE_DELAY, { type: "pick", key }); return () => clearTimeout(timer); }],
+      [unmasked, (result) => this.#keepMasks(result)],
+      [(s) => s.worklist?.saving, (what) => { this.#save(what); return () => {}; }],
+    ];
+  }
+
+  // thumb is the hook of a request (Segmenter.segment) that makes a line's small picture, or undefined.
+  thumb(picture) {
+    const { worklist } = this.#state(), line = worklist && lineBy(worklist, picture);
+    return line && !line.thumb ? (image) => this.shrink(picture, image) : undefined;
+  }
+  async shrink(picture, { pixelsWide, pixelsHigh, rgba, slice, slices }) {
+    const bitmap = await createImageBitmap(new ImageData(new Uint8ClampedArray(rgba.buffer, rgba.byteOffset, rgba.length), pixelsWide, pixelsHigh));
+    const k = Math.min(1, THUMB / Math.max(pixelsWide, pixelsHigh)), [w, h] = [pixelsWide, pixelsHigh].map((side) => Math.max(1, Math.round(k * side)));
+    const canvas = new OffscreenCanvas(w, h);
+    canvas.getContext("2d").drawImage(bitmap, 0, 0, w, h);
+    bitmap.close();
+    const thumb = URL.createObjectURL(await canvas.convertToBlob({ type: "image/jpeg", quality: 0.8 }));
+    this.#send({ type: "thumb", picture, thumb, slice, slices });
+  }
+
+  #compute(task) {
+    const ending = new AbortController(), { signal } = ending, { picture } = task;
+    const options = { model: this.#state().model, roi: "auto", raterWeights: null, passing: true };
+    this.#segmenter.segment(picture, options, { signal, thumb: this.thumb(picture) })
+      .then(async (result) => ({ type: "computed", task, result, masks: { id: result.id, files: await this.#masks(result) } }))
+      .catch((error) => ({ type: "uncomputed", task, error: this.#told(error) }))
+      .then((event) => { if (!signal.aborted) this.#send(event); });
+    return () => ending.abort();
+  }
+
+  // masks resolves to the PNGs of a result's masks, by structure.
+  #masks(result) {
+    const { classes, recurrences: i, found } = result, one = (c) => this.#segmenter.show("png", result, { what: "mask", kind: "recurrence", i, class: c });
+    return Promise.all((found ? classes : []).map((_, c) => one(c).then(({ bytes }) => new Blob([bytes], { type: "image/png" }))));
+  }
+  #keepMasks(result) {
+    let ended = false;
+    // Where the worker has forgotten them, the ZIP asks again.
+    this.#masks(result).then((files) => { if (!ended) this.#send({ type: "masks", result, files }); }, () => {});
+    return () => { ended = true; };
+  }
+  async #masksOf({ picture, result, masks }) {
+    if (masks || !result.found) return masks?.files ?? [];
+    const { asked: { roi, weights, evidence }, model } = result, marks = evidence.map(withMask);
+    return this.#masks(await this.#segmenter.segment(picture, { model, roi, raterWeights: weights, evidence: marks, passing: true }));
+  }
+
+  async #save(what) {
+    const { worklist } = this.#state(), name = `mrprism-${now()}`, told = (saved) => this.#send({ type: "work", saved });
+    const table = async () => (await this.#segmenter.table(records(worklist))).bytes.buffer;
+    try {
+      if (what === "csv") download(`${name}.csv`, "text/csv", await table());
+      else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, (line) => this.#masksOf(line), table, told)));
+      this.#send({ type: "written" });
+    } catch (error) { this.#send({ type: "unwritten", error: this.#told(error) }); }
+  }
+
+  // listen has the controls and keys of the list send events.
+  listen() {
+    $("work-files").open = !narrow();
+    const send = this.#send, work = (values) => () => send({ type: "work", ...values(this.#state().worklist) });
+    const decide = (what) => () => { if (!$(`work-${what}`).ariaDisabled) send({ type: "decide", what }); };
+    const keys = { n: () => send({ type: "step", by: 1 }), p: () => send({ type: "step", by: -1 }), a: decide("accepted"), x: decide("rejected") };
+    $("work-on").onclick = keys.n;
+    $("work-back").onclick = keys.p;
+    $("work-accepted").onclick = keys.a;
+    $("work-rejected").onclick = keys.x;
+    $("work-open").onclick = work(({ open }) => ({ open: !open }));
+    $("work-pause").onclick = work(({ paused }) => ({ paused: !paused }));
+    $("work-filter").onchange = work(() => ({ toReview: $("work-filter").checked }));
+    $("work-by").oninput = work(() => ({ by: $("work-by").value }));
+    for (const what of ["csv", "zip"]) $(`work-${what}`).onclick = work(({ saving }) => ({ saving: saving || what }));
+    // Loading anew forgets everything, as it does for one image.
+    $("work-close").onclick = () => location.reload();
+    $("work-lines").onclick = ({ target }) => {
+      const line = target.closest("[role=option]");
+      if (line) send({ type: "pick", key: Number(line.dataset.key), open: this.#state().worklist.open && !narrow() });
+    };
+    $("work-lines").onkeydown = (event) => this.#key(event);
+    addEventListener("keydown", (event) => {
+      const { key, ctrlKey, metaKey, altKey, target } = event, act = keys[key.toLowerCase()];
+      if (!act || !this.#state().worklist || ctrlKey || metaKey || altKey || target.matches("input:is([type=text], [type=number]), select")) return;
+      event.preventDefault();
+      act();
+    });
+  }
+  #key(event) {
+    const { worklist } = this.#state(), steps = { ArrowDown: 1, ArrowUp: -1, PageDown: PAGE, PageUp: -PAGE, Home: -Infinity, End: Infinity }, by = steps[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (by) this.#send({ type: "step", by });
+    else if (event.key === "Enter" || event.key === " ") this.#send({ type: "pick", key: lineAt(worklist).key });
+    else return;
+    event.preventDefault();
+  }
+}

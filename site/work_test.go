@@ -1,0 +1,271 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// folderOf writes files into a new folder: a small photograph under each name, text where the name is
+// notes.txt, and half a photograph where it is cut.png. It returns the folder and the files' paths.
+func folderOf(t *testing.T, names ...string) (folder string, paths []string) {
+	t.Helper()
+	folder = t.TempDir()
+	whole := photo(t, 320, 240)
+	for _, name := range names {
+		data := whole
+		switch name {
+		case "notes.txt":
+			data = []byte("this is text")
+		case "cut.png":
+			data = whole[:len(whole)/3]
+		}
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, data, 0o644))
+		paths = append(paths, path)
+	}
+	return folder, paths
+}
+
+// upload chooses files in a file field, as the browser's dialog does.
+func (p *page) upload(id string, paths ...string) {
+	p.t.Helper()
+	p.run(chromedp.SetUploadFiles("#"+id, paths))
+}
+
+// dragIn drops files and folders from outside of the browser.
+func (p *page) dragIn(paths ...string) {
+	p.t.Helper()
+	data := &input.DragData{Items: []*input.DragDataItem{}, Files: paths, DragOperationsMask: 1}
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		p.run(command(input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 300, Y: 300, Data: data}))
+	}
+}
+
+// textOfLine is what a line says, by pieces.
+const textOfLine = `(line) => [...line.querySelectorAll(".name, .facts > *")].map(({ textContent }) => textContent).join(", ")`
+
+// lines are those that the list shows: name and what it says of them.
+func (p *page) lines() []string {
+	p.t.Helper()
+	return get[[]string](p, `[...document.querySelectorAll("#work-lines [role=option]:not([hidden])")].map(`+textOfLine+`)`)
+}
+
+// said waits until the line of a file says something.
+func (p *page) said(name, what string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`[...document.querySelectorAll("#work-lines [role=option]")].map(%s).some((text) => text.startsWith(%q) && text.includes(%q))`, textOfLine, name+",", what))
+}
+
+// allComputed waits until no line waits.
+func (p *page) allComputed() {
+	p.t.Helper()
+	p.until(`document.getElementById("work-meter").hidden && ` + sampleDone)
+}
+
+func (p *page) chosen() string {
+	p.t.Helper()
+	return get[string](p, `document.querySelector("#work-lines [aria-selected=true] .name").textContent`)
+}
+
+// pick clicks the line of a file.
+func (p *page) pick(name string) {
+	p.t.Helper()
+	p.do(fmt.Sprintf(`[...document.querySelectorAll("#work-lines .line")].find((line) => line.querySelector(".name").textContent === %q).click()`, name))
+}
+
+func (p *page) onStage(name string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.startsWith(%q) && `, name) + sampleDone)
+}
+
+// Several files become a list. It is computed in the background, and wrong files are lines with errors.
+func TestSeveralFiles(t *testing.T) {
+	p := open(t, mock(t, nil), 1440, 900)
+	p.ready()
+	_, paths := folderOf(t, "one.png", "notes.txt", "odd.png", "cut.png", "nodisc.png", "two.png")
+	p.upload("file", paths[0])
+	p.onStage("one.png")
+	assert.False(t, p.visible("worklist"), "one image is no list")
+
+	p.upload("file", paths...)
+	p.allComputed()
+	assert.Equal(t, []string{
+		"one.png, done, Cup/disc, vertical, 0.52, doubt 0.25",
+		"notes.txt, failed, this is a text file, not an image, whatever its name says.",
+		"odd.png, done, Cup/disc, vertical, 0.52, doubt 1.75",
+		"cut.png, failed, this is a text file, not an image, whatever its name says.",
+		"nodisc.png, done, nothing found",
+		"two.png, done, Cup/disc, vertical, 0.52, doubt 0.25",
+	}, p.lines())
+	assert.Equal(t, "one.png", p.chosen())
+	assert.Equal(t, "All 6 images are computed. 4 to review.", p.text("status"))
+	assert.Equal(t, "6 of 6 computed", p.text("work-computed"))
+	assert.Equal(t, 4, get[int](p, `document.querySelectorAll("#work-lines img").length`), "small pictures")
+	assert.LessOrEqual(t, get[int](p, `Math.max(...[...document.querySelectorAll("#work-lines img")].map(({ naturalWidth, naturalHeight }) => Math.max(naturalWidth, naturalHeight)))`), 96)
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`), "a wrong file stops nobody")
+
+	// A line is chosen by a click. What failed is tried again, and says why.
+	p.pick("two.png")
+	p.onStage("two.png")
+	p.pick("notes.txt")
+	p.until(`document.getElementById("banner-message").textContent.includes("notes.txt")`)
+	p.pick("odd.png")
+	p.onStage("odd.png")
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
+
+	// The filter shows what a person should look at, and the line that was chosen.
+	p.click("work-filter")
+	assert.Len(t, p.lines(), 4)
+	p.press("a", false)
+	p.said("odd.png", "accepted")
+	assert.Equal(t, "odd.png is accepted.", p.text("status"))
+	assert.Len(t, p.lines(), 4, "the line does not go under the hand")
+	p.press("n", false)
+	p.until(`document.querySelector("#work-lines [aria-selected=true] .name").textContent === "cut.png"`)
+	assert.Len(t, p.lines(), 3)
+	assert.Equal(t, "true", get[string](p, `document.getElementById("work-accepted").ariaDisabled`), "nothing to accept")
+	p.until(`document.getElementById("banner-message").textContent.includes("cut.png")`)
+	p.press("x", false)
+	p.said("cut.png", "rejected")
+	p.press("p", false)
+	p.until(`document.getElementById("banner-message").textContent.includes("notes.txt")`)
+	p.press("x", false)
+	p.said("notes.txt", "rejected")
+	p.press("x", false)
+	p.said("notes.txt", "failed")
+	p.click("work-filter")
+	assert.Len(t, p.lines(), 6)
+
+	// In the list itself arrow keys go from line to line, and the image follows.
+	p.do(`document.getElementById("work-lines").focus()`)
+	p.press("End", false)
+	p.onStage("two.png")
+	p.press("ArrowUp", false)
+	p.onStage("nodisc.png")
+	assert.Equal(t, p.chosen(), "nodisc.png")
+	p.clean()
+}
+
+// The list waits while a person wants it to, and goes on.
+func TestPausedList(t *testing.T) {
+	p := open(t, mock(t, nil), 1024, 768)
+	p.ready()
+	p.asking()
+	_, paths := folderOf(t, "a.png", "slow-b.png", "slow-c.png", "slow-d.png")
+	p.upload("file", paths...)
+	p.onStage("a.png")
+	p.said("slow-b.png", "computing")
+	p.click("work-pause")
+	p.said("slow-b.png", "waiting")
+	assert.Equal(t, "Go on", p.text("work-pause"))
+	before := get[int](p, `asked.length`)
+	p.pick("slow-d.png")
+	p.onStage("slow-d.png")
+	assert.Equal(t, before+1, get[int](p, `asked.length`), "only what a person wants to see")
+	p.click("work-pause")
+	p.allComputed()
+	assert.True(t, get[bool](p, `asked.some(({ name, passing }) => name === "slow-b.png" && passing)`))
+	p.clean()
+}
+
+// What a person drew is kept with the image, and is there again. Another drawing needs another look.
+func TestCorrectionsStayWithTheirLine(t *testing.T) {
+	p := open(t, mock(t, nil), 1440, 900)
+	p.ready()
+	p.saving()
+	p.asking()
+	_, paths := folderOf(t, "a.png", "b.png", "c.png")
+	p.upload("file", paths...)
+	p.allComputed()
+	p.press("a", false)
+	p.said("a.png", "accepted")
+	plain := get[int](p, area)
+	p.click("correct-start")
+	p.press(" ", false)
+	p.until(area + fmt.Sprintf(" !== %d", plain))
+	p.said("a.png", "corrected")
+	p.said("a.png", "done")
+	drawn := get[int](p, area)
+	p.pick("b.png")
+	p.onStage("b.png")
+	assert.Equal(t, plain, get[int](p, area))
+	p.pick("a.png")
+	p.onStage("a.png")
+	p.until(area + fmt.Sprintf(" === %d", drawn))
+	assert.Contains(t, p.text("correct-line"), "Corrected by hand: disc.")
+	assert.NotZero(t, get[int](p, `asked.at(-1).known`), "the worker is told of the result that it may still have")
+
+	p.do(`document.getElementById("work-by").value = "EM", document.getElementById("work-by").oninput()`)
+	p.click("work-csv")
+	p.until(`Object.keys(saved).some((name) => name.endsWith(".csv"))`)
+	var records []struct {
+		Image, Review string
+		Result        struct {
+			Corrected   []struct{ Rater, Class string }
+			CorrectedBy string `json:"corrected_by"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(get[string](p, `blobs[saved[Object.keys(saved)[0]]].text()`)), &records))
+	require.Len(t, records, 3)
+	assert.Equal(t, "EM", records[0].Result.CorrectedBy)
+	assert.Len(t, records[0].Result.Corrected, 1)
+	assert.Empty(t, records[1].Result.CorrectedBy)
+	p.clean()
+}
+
+// A folder is chosen or dropped, with the folders in it. Hidden files are no lines.
+func TestFolders(t *testing.T) {
+	p := open(t, mock(t, nil), 1440, 900)
+	p.ready()
+	folder, _ := folderOf(t, "eye10.png", "eye2.png", ".hidden.png", "left/eye1.png", ".git/x.png")
+	want := []string{"eye2.png", "eye10.png", "left/eye1.png"}
+	names := func() []string {
+		return get[[]string](p, `[...document.querySelectorAll("#work-lines .name")].map(({ textContent }) => textContent)`)
+	}
+	p.upload("folder", folder)
+	p.allComputed()
+	assert.Equal(t, want, names())
+
+	p.click("work-close")
+	p.until(`document.getElementById("welcome")?.checkVisibility() && document.getElementById("worklist")?.hidden`)
+	p.ready()
+	p.dragIn(folder)
+	p.until(`!document.getElementById("worklist").hidden`)
+	p.allComputed()
+	assert.Equal(t, want, names())
+	_, more := folderOf(t, "more.png", "yet-more.png")
+	p.dragIn(more...)
+	p.onStage("more.png")
+	assert.Equal(t, append(want, "more.png", "yet-more.png"), names(), "a list grows")
+	p.clean()
+}
+
+// What the watched folder brings becomes a list behind the image that is looked at.
+func TestWatchedFolderFillsTheList(t *testing.T) {
+	s, f := mock(t, nil), &folder{data: photo(t, 320, 240)}
+	Mount(s.inner, "/watch/token/", f)
+	s.wishes = "?watch=token"
+	p := open(t, s, 1200, 800)
+	p.ready()
+	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.asked > 0 }, deadline, 50_000_000)
+	f.add("first.png")
+	p.onStage("first.png")
+	assert.False(t, p.visible("worklist"))
+	f.add("second.png")
+	p.said("second.png", "done")
+	assert.Equal(t, "first.png", p.chosen())
+	assert.Contains(t, p.text("file-line"), "first.png")
+	p.until(`document.querySelectorAll("#work-lines img").length === 2`)
+	p.pick("second.png")
+	p.onStage("second.png")
+	p.clean()
+}

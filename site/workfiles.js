@@ -1,0 +1,71 @@
+// The files that are saved of the worklist: one table of all lines, and a ZIP of masks, measurements
+// and the table. The worker writes both.
+import { version } from "./build.js";
+import { correctedPNG } from "./correct.js";
+import { turned } from "./turn.js";
+import { json, stemOf } from "./exports.js";
+import { YOU } from "./layers.js";
+import { regionBy } from "./measurements.js";
+
+// records are the lines as internal/app/sheet has them. by is who corrected.
+export function records({ lines, by }) {
+  const { classes = [], raters = [] } = lines.find(({ result }) => result)?.result ?? {};
+  return lines.map((line) => {
+    const { picture, slice, slices, review, result, error } = line;
+    return {
+      image: picture.name, slice: slices > 1 ? slice : 0, program: `page ${version}`, date: (result?.date ?? error?.date ?? "").replace(/\.\d+/, ""),
+      options: result ? optionsOf(result, picture) : "", review, error: result ? "" : error?.message ?? "not computed", classes, raters, result: result && resultOf(result, by),
+    };
+  });
+}
+
+// optionsOf are what was asked for, in the words of the program segment.
+function optionsOf({ asked: { roi, evidence }, precision }, { slice, turn }) {
+  return [`roi=${roi}`, `precision=${precision}`, `slice=${slice}`, ...(turn ? [`turn=${90 * turn}`] : []), ...evidence.map(({ rater, class: c, name }) => `evidence=${rater}/${c}=${name}`)].join(" ");
+}
+
+function resultOf(result, by) {
+  const { width, height, model, sha256, recurrences, roi: { x, y, side }, adapter, precision, found, doubt, doubts, measurements, corrected, asked } = result;
+  return {
+    width, height, model, sha256, recurrences, region: { x, y, side }, region_by: regionBy(result), device: adapter, precision, found, doubt, doubts, measurements,
+    rater_weights: asked.weights && Array.from(asked.weights, (weight) => Number(weight.toFixed(2))), corrected: corrected ?? null, corrected_by: corrected ? by : "",
+  };
+}
+
+// filesOf gives the files of the ZIP one after the other, each { name, bytes }. masksOf resolves to a
+// line's masks, table to the bytes of the table. It tells how many lines are done.
+export async function* filesOf(list, masksOf, table, tell) {
+  const encoded = (text) => new TextEncoder().encode(text).buffer, stems = stemsOf(list.lines);
+  yield { name: "table.csv", bytes: await table() };
+  for (const [i, line] of list.lines.entries()) {
+    const { result, picture, slice, slices, corrections } = line, stem = stems[i];
+    tell(i);
+    if (!result) continue;
+    yield { name: `measurements/${stem}${result.corrected ? "_corrected" : ""}.json`, bytes: encoded(json(result, picture.name, { slice, slices })) };
+    for (const [c, file] of (await masksOf(line)).entries()) {
+      const correction = corrections.find((one) => one.rater === YOU && one.class === result.classes[c]);
+      const bytes = correction ? await correctedPNG("mask", turned(await baseOf(file), picture.turn), correction, picture.turn) : await file.arrayBuffer();
+      yield { name: `masks/${stem}_${result.classes[c]}_mask${correction ? "_corrected" : ""}.png`, bytes };
+    }
+  }
+}
+
+// stemsOf begin the names of the lines' files. Files of equal names in different formats get a number.
+function stemsOf(lines) {
+  const taken = new Set();
+  return lines.map(({ picture, slice, slices }) => {
+    const stem = stemOf(picture, { slice, slices });
+    let name = stem;
+    for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${stem}_${n}`;
+    taken.add(name.toLowerCase());
+    return name;
+  });
+}
+
+// baseOf is the mask in a PNG as a base of corrections (correct.js).
+async function baseOf(file) {
+  const bitmap = await createImageBitmap(file), { width, height } = bitmap, context = new OffscreenCanvas(width, height).getContext("2d");
+  context.drawImage(bitmap, 0, 0);
+  const { data } = context.getImageData(0, 0, width, height);
+  return { width, height, bytes: Uint8Array.from({ length: width * height }, (_, i) => data[4 * i]) };
+}

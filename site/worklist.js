@@ -1,0 +1,143 @@
+// The worklist: several images that were opened at once, a line each. It is the part worklist of the
+// state (state.js), or null where there is one image or none. Everything here is pure.
+//
+// A line keeps a handle of its file, figures, strokes and small files, and no pixels:
+//   key, picture (as Segmenter.picture made it; with refused, an error, it is not tried at all), state
+//   ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted" or "rejected"),
+//   result (with the figures of what was corrected), corrections, masks ({ id, files }: PNGs of the
+//   model's masks of result id, a Blob a structure), thumb (an address), slice, slices.
+import { t } from "./words.js";
+
+const NOTHING = [];
+const UNSEEN = { state: "waiting", error: null, review: "", result: null, corrections: NOTHING, masks: null };
+
+const lineOf = (picture) =>
+  ({ key: picture.key, picture, thumb: "", ...UNSEEN, ...(picture.refused && { state: "failed", error: picture.refused }) });
+
+// added is a list with further pictures, or a new one. open: the lines show, and not the bar alone.
+export function added(list, pictures, open) {
+  const lines = pictures.map(lineOf);
+  if (list) return { ...list, lines: [...list.lines, ...lines] };
+  return { lines, at: lines[0].key, asked: 0, open, paused: false, toReview: false, by: "", task: null, saving: "", saved: 0 };
+}
+
+export const lineAt = ({ lines, at }) => lines.find(({ key }) => key === at);
+export const lineBy = (list, picture) => list.lines.find((line) => line.picture === picture);
+
+// changed is a list with other fields in one line.
+export const changed = (list, line, fields) => ({ ...list, lines: list.lines.map((one) => (one.key === line.key ? { ...one, ...fields } : one)) });
+
+// toReview says that a person should look at a line: it is doubted, has failed or was corrected, and
+// nobody has decided about it.
+export const toReview = ({ review, state, result, corrections }) =>
+  !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length)) || corrections.length > 0);
+
+// shown are the lines that the list shows. The one that was chosen stays until another is chosen.
+export const shownLines = (list) => (list.toReview ? list.lines.filter((line) => toReview(line) || line.key === list.at) : list.lines);
+
+// neighbour is the line so many lines further on, or the last one there.
+export function neighbour(list, by) {
+  const lines = shownLines(list), i = lines.findIndex(({ key }) => key === list.at);
+  return lines[Math.max(0, Math.min(lines.length - 1, i + by))];
+}
+
+// counts are those of the lines by what has become of them.
+export const counts = ({ lines }) => ({
+  all: lines.length, waiting: lines.filter(({ state }) => state === "waiting").length, toReview: lines.filter(toReview).length,
+});
+
+// decisions is in how many lines a person decided or corrected something.
+export const decisions = (list) => (list?.lines ?? []).filter(({ review, corrections }) => review || corrections.length).length;
+
+// decided is the list with a decision about the line that was chosen. The same decision once more
+// takes it back. onStage: a person sees its result. What has failed can only be rejected.
+export function decided(list, what, onStage) {
+  const line = lineAt(list);
+  if (!onStage && (line.state !== "failed" || what === "accepted")) return list;
+  return changed(list, line, { review: line.review === what ? "" : what });
+}
+
+// done and failed are the list after a task, { key, picture }.
+export function done(list, { key, picture }, result, masks) {
+  const line = list.lines.find((one) => one.key === key && one.picture === picture);
+  return line ? changed(withoutOthers(list, result), line, { state: "done", error: null, result, masks }) : list;
+}
+export function failed(list, { key, picture }, error) {
+  const line = list.lines.find((one) => one.key === key && one.picture === picture);
+  return line && !line.result ? changed(list, line, { state: "failed", error }) : list;
+}
+
+// withoutOthers has the lines wait whose results are of another model. The list is of one model, and
+// corrections end with the model.
+function withoutOthers(list, { model }) {
+  if (!list.lines.some(({ result }) => result && result.model !== model)) return list;
+  return { ...list, lines: list.lines.map((line) => (line.result && line.result.model !== model ? { ...line, ...UNSEEN } : line)) };
+}
+
+// pictured is the list whose line has another picture in place of one: another slice of the same file.
+export function pictured(list, from, picture) {
+  const line = lineBy(list, from);
+  return line ? changed(list, line, { ...UNSEEN, picture }) : list;
+}
+
+// followed brings the list to what an event has changed on the stage, and says what is computed next.
+export function followed(before, s, type, { job, error }) {
+  if (!s.worklist) return s;
+  let list = s.worklist;
+  if (type === "failed" && job && job === before.job && error.code !== "cancelled") {
+    const line = lineBy(list, job.picture);
+    if (line) list = failed(list, line, error);
+  }
+  if (type === "cancel" && before.job) list = { ...list, paused: true };
+  list = onStage(list, s);
+  const now = list === s.worklist ? s : { ...s, worklist: list };
+  return said(before, scheduled(now));
+}
+
+// onStage takes the figures on the stage over, with strokes that have ended and are measured.
+function onStage(list, { result, measured, corrections, drafting }) {
+  const { picture } = result?.asked ?? {};
+  if (!measured || drafting || !lineBy(list, picture) || (measured.corrected?.length ?? 0) !== corrections.length) return list;
+  const now = withoutOthers(list, result), line = lineBy(now, picture), { masks } = line;
+  const drawn = line.corrections !== corrections && line.corrections.length + corrections.length > 0;
+  if (line.result === measured && !drawn) return list;
+  // Another drawing needs another look.
+  const drawing = drawn ? { corrections, review: "" } : {};
+  return changed(now, line, { state: "done", error: null, result: measured, masks: masks?.id === result.id ? masks : null, ...drawing });
+}
+
+// scheduled chooses the task, the line that is computed in the background. What a person waits for
+// comes first: a task then ends, and begins anew later.
+function scheduled(s) {
+  const list = s.worklist, { task } = list;
+  const may = !list.paused && !list.saving && !s.stopped && !s.job && !s.questions.length && !s.saves.length && Boolean(s.model) && s.model === s.listed;
+  const goesOn = task && list.lines.some(({ key, picture, state }) => key === task.key && picture === task.picture && state === "waiting");
+  if (may && goesOn) return s;
+  const next = may && list.lines.find(({ state }) => state === "waiting");
+  if (!next && !task) return s;
+  return { ...s, worklist: { ...list, task: next ? { key: next.key, picture: next.picture } : null } };
+}
+
+// said tells a screen reader once that all lines are computed.
+function said(before, s) {
+  const waited = before.worklist?.lines.some(({ state }) => state === "waiting"), { all, waiting, toReview: n } = counts(s.worklist);
+  if (!waited || waiting) return s;
+  const text = `${t("All {n} images are computed.", { n: all })} ${t("{n} to review.", { n })}`;
+  return { ...s, status: s.status === before.status ? text : `${s.status} ${text}` };
+}
+
+// unmasked is the result on the stage if its line lacks its masks: they go into the ZIP.
+export function unmasked({ worklist, result, job }) {
+  const line = worklist && result && !job && lineBy(worklist, result.asked.picture);
+  return line && result.found && line.masks?.id !== result.id ? result : null;
+}
+
+// resting is the key of the line that keys have come to and that is not shown yet.
+export const resting = ({ worklist }) => (worklist && worklist.at !== worklist.asked ? worklist.at : 0);
+
+// stateOf is what a line shows: its state, or what a person decided.
+export function stateOf({ worklist, job }, line) {
+  const { state, review, picture, result } = line;
+  if (review) return review;
+  return (worklist.task?.picture === picture || (job?.picture === picture && !result)) && state === "waiting" ? "computing" : state;
+}

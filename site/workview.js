@@ -1,0 +1,92 @@
+// drawWorklist brings the list of images in the document to a state.
+import { $, element } from "./dom.js";
+import { summary } from "./summary.js";
+import { number, t } from "./words.js";
+import { counts, lineAt, neighbour, shownLines, stateOf, toReview } from "./worklist.js";
+
+export function drawWorklist(s, before) {
+  const list = s.worklist;
+  $("worklist").hidden = !list;
+  $("app").classList.toggle("listed", Boolean(list));
+  if (!list) return;
+  $("app").classList.toggle("unfolded", list.open);
+  if (!s.worklist || !before.worklist) drawn.clear(); // the first time, or another language
+  drawBar(s);
+  drawProgress(s);
+  drawLines(s, before);
+  drawFiles(list);
+}
+
+// mainFigure is the one that the list shows of a result, as summary has it.
+const mainFigure = (result) => (result?.found ? summary(result, null)[0] : undefined);
+
+function drawBar(s) {
+  const list = s.worklist, line = lineAt(list), { open, lines } = list, i = lines.indexOf(line), seen = !s.job && s.result?.asked.picture === line.picture;
+  $("work-open").ariaExpanded = String(open);
+  $("work-body").hidden = !open;
+  $("work-at").textContent = t("{at} of {all}", { at: i + 1, all: lines.length });
+  $("work-name").textContent = $("work-name").title = line.picture.name;
+  const can = { back: neighbour(list, -1) !== line, on: neighbour(list, 1) !== line, accepted: seen, rejected: seen || line.state === "failed" };
+  for (const [id, is] of Object.entries(can)) $(`work-${id}`).ariaDisabled = is ? null : "true";
+  for (const what of ["accepted", "rejected"]) $(`work-${what}`).ariaPressed = String(line.review === what);
+}
+
+function drawProgress({ worklist: list }) {
+  const { all, waiting, toReview: n } = counts(list), { result } = list.lines.find(({ result }) => result?.found) ?? {};
+  $("work-computed").textContent = t("{done} of {all} computed", { done: all - waiting, all });
+  Object.assign($("work-meter"), { max: all, value: all - waiting });
+  $("work-pause").hidden = $("work-meter").hidden = !waiting;
+  $("work-pause").textContent = t(list.paused ? "Go on" : "Pause");
+  $("work-filter").checked = list.toReview;
+  $("work-filter-text").textContent = t("To review ({n})", { n });
+  $("work-figure").textContent = mainFigure(result)?.name ?? "";
+}
+
+// drawn are the lines in the document by key, each { node, sign }. sign is what the line was drawn of.
+const drawn = new Map();
+
+function drawLines(s, before) {
+  const list = s.worklist, shown = new Set(shownLines(list)), box = $("work-lines");
+  if (!drawn.size) box.replaceChildren();
+  for (const line of list.lines) {
+    const state = stateOf(s, line), selected = line.key === list.at, sign = [line, state, selected, shown.has(line)], known = drawn.get(line.key);
+    if (known?.sign.every((one, i) => one === sign[i])) continue;
+    const node = drawLine(line, state);
+    node.ariaSelected = String(selected);
+    node.hidden = !shown.has(line);
+    if (known) known.node.replaceWith(node);
+    else box.append(node);
+    drawn.set(line.key, { node, sign });
+  }
+  $("work-none").hidden = shown.size > 0;
+  box.setAttribute("aria-activedescendant", `work-${list.at}`);
+  const { at, open, toReview: filter } = before.worklist ?? {};
+  if (list.open && (at !== list.at || !open || filter !== list.toReview)) drawn.get(list.at).node.scrollIntoView({ block: "nearest" });
+}
+
+function drawLine(line, state) {
+  const { key, picture: { name }, thumb, error, result, corrections } = line, figure = mainFigure(result), facts = [];
+  const fact = (className, text) => { if (text) facts.push(element("span", { className }, text)); };
+  fact(`state ${state}`, t(state));
+  if (figure) facts.push(element("span", { className: "hidden-text" }, figure.name));
+  fact("figure", figure?.text);
+  if (result && !result.found) fact("doubted", t("nothing found"));
+  else if (result?.doubts.length) fact("doubted", result.doubt === null ? t("doubted") : t("doubt {n}", { n: number(result.doubt, 2) }));
+  else if (result && result.doubt !== null) fact("", t("doubt {n}", { n: number(result.doubt, 2) }));
+  if (corrections.length) fact("", t("corrected"));
+  fact("why", error && t(error.message).replace(`${name}: `, ""));
+  const small = thumb ? element("img", { src: thumb, alt: "", loading: "lazy", decoding: "async" }) : element("i");
+  const node = element("div", { id: `work-${key}`, className: `line${toReview(line) ? " review" : ""}`, title: error ? `${t(error.message)} ${t(error.next)}` : name },
+    small, element("span", { className: "name" }, name), element("span", { className: "facts" }, ...facts));
+  node.role = "option";
+  node.dataset.key = key;
+  return node;
+}
+
+function drawFiles({ lines, saving, saved, by }) {
+  $("work-who").hidden = !lines.some(({ corrections }) => corrections.length);
+  if ($("work-by").value !== by) $("work-by").value = by;
+  for (const what of ["csv", "zip"]) $(`work-${what}`).ariaDisabled = saving ? "true" : null;
+  $("work-saved").hidden = saving !== "zip";
+  $("work-saved").textContent = t("Writing {done} of {all}…", { done: saved, all: lines.length });
+}

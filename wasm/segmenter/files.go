@@ -1,0 +1,63 @@
+//go:build js
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"mrprism/internal/app/archive"
+	"mrprism/internal/app/sheet"
+)
+
+// writeTable answers "table".
+func writeTable(m message) error {
+	var records []sheet.Record
+	if err := json.Unmarshal([]byte(m.text("records")), &records); err != nil {
+		return err
+	}
+	data, err := sheet.New(records...).Bytes()
+	if err == nil {
+		m.replyBytes("table", data)
+	}
+	return err
+}
+
+// growing is the ZIP that the page is having written.
+var growing *archive.Writer
+
+// writeZIP answers "zip".
+func writeZIP(m message) error {
+	step := m.text("step")
+	if step == "begin" {
+		growing = archive.New()
+	}
+	if growing == nil {
+		return errors.New("no ZIP has begun")
+	}
+	var err error
+	switch step {
+	case "begin":
+	case "add":
+		err = growing.Add(m.text("name"), m.file()(), time.Now())
+	case "end":
+		err = growing.Close()
+	default:
+		err = fmt.Errorf("unknown step %q", step)
+	}
+	part := growing.Part()
+	if err != nil || step == "end" {
+		growing = nil
+	}
+	if err == nil {
+		m.replyBytes("zip", part)
+	}
+	return err
+}
+
+func (m message) replyBytes(kind string, data []byte) {
+	bytes := toJS(data)
+	m.reply(kind, map[string]any{"bytes": bytes}, bytes)
+}
