@@ -340,7 +340,7 @@ func TestChoicesStayWithTheModel(t *testing.T) {
 	p.until(`document.getElementById("about-list").innerText.includes("Newborn") && asked.at(-1).raterWeights && ` + sampleDone)
 	next("three.jpg")
 	assert.Contains(t, legend(), "Rater3")
-	assert.Equal(t, "100", get[string](p, `document.querySelector("input[name=weight]").value`), "weights are the photograph's")
+	assert.Equal(t, "15", get[string](p, `document.querySelector("input[name=weight]").value`), "equal shares of seven: weights are the photograph's")
 	p.choose("levels")
 	p.until(`document.getElementById("legend").innerText.includes("Disc: probability")`)
 	p.clean()
