@@ -389,10 +389,10 @@ function shown(s) {
   return preview({
     ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices, sliders,
     saves: s.saves.map((save) => (save.waits ? { ...save, result, waits: false } : save)),
-    status: sliders.moving ? s.status : done(result),
+    status: sliders.moving ? s.status : announced(result),
   });
 }
-function done(result) {
+function announced(result) {
   const seconds = (result.timings.total ?? 0) / 1000;
   return `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`;
 }
@@ -454,7 +454,7 @@ function weigh(s) {
   if (!moving || s.result?.model !== s.listed) return rested;
   const weights = weightsOf(values), now = subject(s).weights;
   if (!follows(s.result) || !sameWeights(weights, now)) return begin(rested, { weights });
-  return s.job ? rested : { ...rested, status: done(s.result) }; // a preview has shown it
+  return s.job ? rested : { ...rested, status: announced(s.result) }; // a preview has shown it
 }
 
 // follows says whether a change of weights alone takes the worker a moment: where a model takes marks,
