@@ -16,7 +16,7 @@ import (
 // Before the page is ready it asks for what it starts with, and for nothing that a photograph or the
 // use without a network needs.
 func TestStartAsksForLittle(t *testing.T) {
-	const most, mostBytes = 42, 2_000_000 // requests; bytes, compressed
+	const most, mostBytes = 52, 2_000_000 // requests; bytes, compressed
 	s := serve(t, built(t, nil), shippedFiles(t))
 	s.wishes = "?device=processor"
 	handler := s.http.Handler

@@ -139,12 +139,12 @@ export const tests = {
     const two = done(opened(s, "two.png"));
     equal([two.choices.structure, two.choices.level], [1, 3], "another photograph");
     const raters = done(after(two, { type: "list", name: "raters" }, { type: "rested" }));
-    equal([raters.choices.structure, raters.sliders], [0, { values: [100, 100, 100, 100], moving: false }], "another model");
+    equal([raters.choices.structure, raters.sliders.values, raters.sliders.moving], [0, [25, 25, 25, 25], false], "another model");
   },
   "a slider that moves stays where it is and is obeyed at rest"() {
     const s = done(after(shown(), { type: "list", name: "raters" }, { type: "rested" })), moved = after(s, { type: "slide", m: 1, value: 20 });
     const first = after(moved, { type: "weigh" }), on = done(after(first, { type: "slide", m: 1, value: 30 }));
-    equal([Array.from(first.job.weights, (w) => Math.round(100 * w)), on.sliders.values, on.sliders.moving], [[100, 20, 100, 100], [100, 30, 100, 100], true], "sliders");
+    equal([Array.from(first.job.weights, (w) => Math.round(100 * w)), on.sliders.values.map(Math.round), on.sliders.moving], [[100, 75, 100, 100], [23, 30, 23, 23], true], "shares");
     equal([after(on, { type: "cancel" }).sliders.moving, after(on, { type: "equal" }).job.weights], [true, null], "sliders");
     equal(opened(on, "two.png").sliders.moving, false, "another photograph");
   },
