@@ -228,34 +228,3 @@ export function wholeMask(mark) {
   });
   return mask;
 }
-
-// ---- PNG ----
-
-const table = Uint32Array.from({ length: 256 }, (_, n) => { for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1; return n; });
-function chunk(type, data) {
-  const made = new Uint8Array(12 + data.length), view = new DataView(made.buffer);
-  view.setUint32(0, data.length);
-  made.set(new TextEncoder().encode(type), 4);
-  made.set(data, 8);
-  let crc = -1;
-  for (const v of made.subarray(4, 8 + data.length)) crc = table[(crc ^ v) & 255] ^ (crc >>> 8);
-  view.setUint32(8 + data.length, ~crc);
-  return made;
-}
-// correctedPNG resolves to a grey PNG of a mask, or of probabilities, with what was drawn on it. Its
-// text chunk says that a person changed it.
-export async function correctedPNG(what, base, correction) {
-  const { width, height } = base, rows = new Uint8Array((width + 1) * height), drawn = wholeMask(correction);
-  for (let y = 0, i = 0; y < height; y++) for (let x = 0; x < width; x++, i++) {
-    const below = what === "mask" ? (base.bytes[i] >> 7) * 255 : base.bytes[i];
-    rows[y * (width + 1) + 1 + x] = drawn[i] === UNSAID ? below : drawn[i];
-  }
-  const packed = new Blob([rows]).stream().pipeThrough(new CompressionStream("deflate"));
-  const header = new DataView(new ArrayBuffer(13));
-  header.setUint32(0, width);
-  header.setUint32(4, height);
-  header.setUint8(8, 8); // bits of grey
-  return new Blob([Uint8Array.of(137, 80, 78, 71, 13, 10, 26, 10), chunk("IHDR", new Uint8Array(header.buffer)),
-    chunk("tEXt", new TextEncoder().encode("Comment\0corrected by hand")),
-    chunk("IDAT", new Uint8Array(await new Response(packed).arrayBuffer())), chunk("IEND", new Uint8Array())]).arrayBuffer();
-}

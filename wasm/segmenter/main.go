@@ -16,13 +16,14 @@
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, mark), m, i,
 //	         class: the whole map
 //	view     as map: what the stage needs of the map, within the region
-//	png      as map, and what (mask, probability): a grey PNG at the photograph's size
+//	save     id of a result, format (a name of package export), i (the recurrence), classes, drawn
+//	         (list of { class, mask }, what a person drew on masks), identity: a file as bytes
 //	prepare  model: download, verify and compile it before it is asked for. The answer comes when
 //	         that is done, and sooner, after the download, if another message waits
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
 //	ping     asks for "alive"
 //
-// Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, png, error
+// Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, save, error
 // (code, message, next), and alive: the answer to "ping", sent also in the middle of computations
 // that answer nothing.
 package main

@@ -67,7 +67,7 @@ type Host struct {
 	engines  engines
 	own      []*weights.Model // the user's files
 	pictures recent[*imageio.Image]
-	results  recent[*segment.Result]
+	results  recent[*Segmented]
 }
 
 // New opens a device and returns a host that computes with it.
@@ -171,11 +171,12 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", job.Name, err)
 	}
-	h.results.add(job.Request, r)
+	made := &Segmented{r, h.engines.model}
+	h.results.add(job.Request, made)
 	// The engine measured the network. The user waited for downloads and decoding too.
 	r.Timings["network"] = r.Timings["total"]
 	r.Timings["total"] = float64(h.now().Sub(begun).Microseconds()) / 1000
-	return &Segmented{r, h.engines.model}, nil
+	return made, nil
 }
 
 // Prepare downloads and compiles a model. It returns when that is done. If another message waits,
@@ -198,7 +199,7 @@ func (h *Host) Prepare(request int, name string, tell func(stage string, done, t
 }
 
 // Result returns the result of a request, if the host still keeps it.
-func (h *Host) Result(request int) (*segment.Result, error) {
+func (h *Host) Result(request int) (*Segmented, error) {
 	h.settle()
 	if r, ok := h.results.find(request); ok {
 		return r, nil
