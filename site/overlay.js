@@ -7,7 +7,7 @@ import { standing } from "./outlines.js";
 import { SegmentError } from "./segmenter.js";
 
 const LINE = 1 / 900, TEXT = 1 / 40; // of the shorter side: a line's unit, the height of the text
-const SMALLEST = 12; // photograph pixels, of the text where it fits
+const THINNEST = 0.75, SMALLEST = 12; // photograph pixels: a unit of lines, and the text where it fits
 const FONT = 'system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
 const GLASS = "rgb(16 19 23 / .86)", GLASS_TEXT = "#e9ecef", DOUBT = "#f2b45c";
 
@@ -16,7 +16,7 @@ export async function overlayPNG(s) {
   const { width, height } = s.image, { wanted, contours, overlay } = standing(s), canvas = new OffscreenCanvas(width, height), c = canvas.getContext("2d");
   drawPicture(c, looked(s.image, s.look), 1);
   if (overlay) drawPicture(c, overlay, s.opacity / 100);
-  for (const line of contours) drawLine(c, line, pathOf(line), Math.max(1, LINE * Math.min(width, height)));
+  for (const line of contours) drawLine(c, line, pathOf(line), Math.max(THINNEST, LINE * Math.min(width, height)));
   drawLegend(c, wanted, contours);
   const blob = await canvas.convertToBlob({ type: "image/png" }).catch(() => {
     throw new SegmentError({ code: "memory", message: "The browser cannot make a picture as large as this photograph.", next: "Save the outlines as SVG." });

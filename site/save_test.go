@@ -340,7 +340,7 @@ func TestSavedFormats(t *testing.T) {
 	equal(t, "nifti", d, d.Structures[:1], data)
 	saved, err := imageio.Header("", data)
 	require.NoError(t, err)
-	assert.InDeltaSlice(t, []float64{0.25, 0.5}, saved.Spacing[:], 1e-6)
+	assert.InDeltaSlice(t, []float64{0.5, 0.25}, saved.Spacing[:], 1e-6)
 	written, err := nifti.Encode(120, 90, d.Picture.Header.(*nifti.Geometry), [2]float64{}, "", [][]uint8{make([]uint8, 120*90)}, false)
 	require.NoError(t, err)
 	want, err := imageio.Header("", written)

@@ -216,6 +216,8 @@ export const german = {
   "Outlines JSON": "Umrisse JSON",
   "Overlay PNG": "Überlagerung PNG",
   "All structures": "Alle Strukturen", "all structures": "alle Strukturen",
+  "The browser cannot make a picture as large as this photograph.": "Der Browser kann kein Bild machen, das so groß wie diese Aufnahme ist.",
+  "Save the outlines as SVG.": "Speichern Sie die Umrisse als SVG.",
   "Keep what the source says of patient and study": "Angaben der Quelle zu Patient und Studie behalten",
   "{file} of {structure}": "{file}: {structure}",
   "Weight of {rater}": "Gewicht von {rater}",
