@@ -503,9 +503,9 @@ func TestSavedOverlay(t *testing.T) {
 	p.saving()
 	p.sample()
 	p.format("overlay")
-	overlay := func() *image.NRGBA {
+	overlay := func(of string) *image.NRGBA {
 		t.Helper()
-		read, err := png.Decode(bytes.NewReader(p.save("Overlay PNG of all structures", "sample_overlay.png")))
+		read, err := png.Decode(bytes.NewReader(p.save("Overlay PNG of "+of, "sample_overlay.png")))
 		require.NoError(t, err)
 		require.Equal(t, image.Pt(1536, 1152), read.Bounds().Size())
 		out := image.NewNRGBA(read.Bounds())
@@ -520,7 +520,7 @@ func TestSavedOverlay(t *testing.T) {
 		c := m.NRGBAAt(x, y)
 		return []int{int(c.R), int(c.G), int(c.B), int(c.A)}
 	}
-	heat := overlay()
+	heat := overlay("all structures")
 	for i := range 3 {
 		assert.Equal(t, photograph[4*i:][:4], at(heat, 700+i, 100))
 	}
@@ -538,7 +538,7 @@ func TestSavedOverlay(t *testing.T) {
 	assert.Greater(t, lines(heat, disc), 300)
 	assert.Greater(t, lines(heat, cup), 150)
 	p.do(`document.querySelector("input[value=none]").click()`)
-	plain := overlay()
+	plain := overlay("all structures")
 	assert.NotEqual(t, at(heat, 1044, 576), at(plain, 1044, 576), "the map is gone")
 	glass := color.NRGBA{}
 	for y := range 40 {
@@ -548,7 +548,7 @@ func TestSavedOverlay(t *testing.T) {
 	}
 	assert.NotZero(t, glass, "the legend is in the corner")
 	p.click("contour")
-	bare := overlay()
+	bare := overlay("all structures")
 	assert.Zero(t, lines(bare, disc))
 	p.click("contour")
 
@@ -556,7 +556,7 @@ func TestSavedOverlay(t *testing.T) {
 	p.choose("raters")
 	p.until(`document.querySelectorAll("#rater-list li").length === 7 && ` + sampleDone)
 	p.do(`document.querySelectorAll("input[name=rater]")[1].click()`)
-	assert.Greater(t, lines(overlay(), color.NRGBA{0, 190, 140, 255}), 300)
+	assert.Greater(t, lines(overlay("brain"), color.NRGBA{0, 190, 140, 255}), 300)
 	p.slide("#recurrence", 1)
 	p.save("Overlay PNG of brain", "sample_overlay_rec1.png")
 	p.clean()

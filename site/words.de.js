@@ -197,6 +197,7 @@ export const german = {
   "by hand": "von Hand",
   "whole image": "ganzes Bild",
   "Format": "Format",
+  "PNG": "PNG", "TIFF": "TIFF", "NIfTI": "NIfTI", "DICOM SEG": "DICOM SEG",
   "SVG, outlines": "SVG, Umrisse",
   "JSON, outlines": "JSON, Umrisse",
   "PNG, photograph with outlines": "PNG, Bild mit Umrissen",
