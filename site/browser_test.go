@@ -236,7 +236,7 @@ func (p *page) until(condition string) {
 // ready waits for the worker and the viewer.
 func (p *page) ready() {
 	p.t.Helper()
-	p.until(`!document.getElementById("model").disabled && globalThis.mrprismViewer`)
+	p.until(`document.getElementById("model")?.disabled === false && globalThis.mrprismViewer`)
 }
 
 // drop drops a file on the page.

@@ -15,7 +15,7 @@ export const FORMATS = [
     files: { mask: ["dicom-seg", "_seg", ".dcm", "application/dicom"], probability: ["dicom-seg-fractional", "_seg_fractional", ".dcm", "application/dicom"] } },
   { name: "svg", text: "SVG, outlines", whole: true, labels: { outlines: "Outlines SVG" }, files: { outlines: ["svg", "", ".svg", "image/svg+xml"] } },
   { name: "geojson", text: "JSON, outlines", whole: true, labels: { outlines: "Outlines JSON" }, files: { outlines: ["geojson", "", ".geojson", "application/geo+json"] } },
-  { name: "overlay", text: "PNG, photograph with outlines", whole: true, labels: { overlay: "Overlay PNG" }, files: { overlay: ["", "_overlay", ".png", "image/png"] } },
+  { name: "overlay", text: "PNG, overlay", whole: true, labels: { overlay: "Overlay PNG" }, files: { overlay: ["", "_overlay", ".png", "image/png"] } },
 ];
 
 // offered are the formats in which a result can be saved: a DICOM SEG needs a DICOM source.

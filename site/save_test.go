@@ -90,7 +90,7 @@ func TestSaveChoices(t *testing.T) {
 	p.save("Probability NIfTI of disc", "sample_disc_rec0.nii.gz")
 	p.slide("#recurrence", 3)
 	p.format("svg")
-	assert.Equal(t, []string{"All structures|Outlines"}, rows())
+	assert.Equal(t, []string{"All|Outlines"}, rows())
 	said := map[string]any{}
 	require.NoError(t, json.Unmarshal(p.save("Outlines SVG of all structures", "sample.svg"), &said))
 	assert.Equal(t, []any{"svg", []any{0., 1.}, 3.}, []any{said["format"], said["classes"], said["i"]})
@@ -103,7 +103,7 @@ func TestSaveChoices(t *testing.T) {
 	assert.Contains(t, offered(), "dicom-seg")
 	assert.False(t, p.visible("save-identity"))
 	p.format("dicom-seg")
-	assert.Equal(t, []string{"All structures|Mask|Probability"}, rows())
+	assert.Equal(t, []string{"All|Mask|Probability"}, rows())
 	asks := func() any {
 		t.Helper()
 		require.NoError(t, json.Unmarshal(p.save("Probability DICOM SEG of all structures", "patient_seg_fractional.dcm"), &said))

@@ -188,8 +188,8 @@ function drawFiles(s) {
   const rows = !result.found ? [] : !whole ? [...classes.keys()] : [undefined];
   const buttons = () => all("#save-masks button"), focused = buttons().indexOf(document.activeElement);
   $("save-masks").replaceChildren(...rows.map((c) => {
-    const of = whole && classes.length > 1 ? "all structures" : classes[c ?? 0];
-    return element("div", { className: "row" }, element("span", { className: "name" }, title(of)), ...Object.keys(files).map((what) => fileButton(format, what, c, of)));
+    const [name, of] = whole && classes.length > 1 ? ["All", "all structures"] : [classes[c ?? 0], classes[c ?? 0]];
+    return element("div", { className: "row" }, element("span", { className: "name" }, title(name)), ...Object.keys(files).map((what) => fileButton(format, what, c, of)));
   }));
   buttons()[focused]?.focus();
 }
