@@ -236,7 +236,7 @@ func (p *page) until(condition string) {
 // ready waits for the worker.
 func (p *page) ready() {
 	p.t.Helper()
-	p.until(`!document.getElementById("model").disabled`)
+	p.until(`document.getElementById("model")?.disabled === false`)
 }
 
 // viewed waits until viewer.wasm, which starts with the first photograph, draws the stage.

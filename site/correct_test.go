@@ -138,12 +138,11 @@ func TestCorrectingByMouse(t *testing.T) {
 	assert.Regexp(t, fmt.Sprintf(`disc_area_px,%d,.*,yes,0\r\n`, last), get[string](p, `blobs[saved["sample_corrected.csv"]].text()`))
 	data, err := base64.StdEncoding.DecodeString(get[string](p, `blobs[saved["sample_disc_mask_corrected.png"]].arrayBuffer().then((all) => btoa(String.fromCharCode(...new Uint8Array(all))))`))
 	require.NoError(t, err)
-	assert.Contains(t, string(data), "tEXtComment\x00corrected by hand")
 	mask, err := png.Decode(bytes.NewReader(data))
 	require.NoError(t, err)
 	inside := 0
 	for i := range 1536 * 1152 {
-		if mask.At(i%1536, i/1536) == (color.Gray{Y: 255}) {
+		if color.GrayModel.Convert(mask.At(i%1536, i/1536)) == (color.Gray{Y: 255}) {
 			inside++
 		}
 	}

@@ -1,17 +1,38 @@
-// The files that the page saves: their names, measurements as JSON and as CSV. Masks and
-// probability maps are PNGs at the photograph's size, which the worker writes.
+// The files that the page saves: their formats and names, measurements as JSON and as CSV. The worker
+// makes those of masks, at the photograph's size (internal/app/export), and overlay.js a picture of
+// what the stage shows.
 import { regionBy, table } from "./measurements.js";
 
-export const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_") || "image";
+// FORMATS are the choices of a user. files has, by what a button saves, the format's name in package
+// export, the end of the file's name before and after what page adds, and the kind of file. A whole
+// format has all structures in one file.
+const pixels = (name, ending, type) => ({ name, files: { mask: [`${name}-mask`, "_mask", ending, type], probability: [name, "", ending, type] } });
+export const FORMATS = [
+  { ...pixels("png", ".png", "image/png"), text: "PNG", labels: { mask: "Mask PNG", probability: "Probability PNG" } },
+  { ...pixels("tiff", ".tif", "image/tiff"), text: "TIFF", labels: { mask: "Mask TIFF", probability: "Probability TIFF" } },
+  { ...pixels("nifti", ".nii.gz", "application/gzip"), text: "NIfTI", labels: { mask: "Mask NIfTI", probability: "Probability NIfTI" } },
+  { name: "dicom-seg", text: "DICOM SEG", whole: true, labels: { mask: "Mask DICOM SEG", probability: "Probability DICOM SEG" },
+    files: { mask: ["dicom-seg", "_seg", ".dcm", "application/dicom"], probability: ["dicom-seg-fractional", "_seg_fractional", ".dcm", "application/dicom"] } },
+  { name: "svg", text: "SVG, outlines", whole: true, labels: { outlines: "Outlines SVG" }, files: { outlines: ["svg", "", ".svg", "image/svg+xml"] } },
+  { name: "geojson", text: "JSON, outlines", whole: true, labels: { outlines: "Outlines JSON" }, files: { outlines: ["geojson", "", ".geojson", "application/geo+json"] } },
+  { name: "overlay", text: "PNG, overlay", whole: true, labels: { overlay: "Overlay PNG" }, files: { overlay: ["", "_overlay", ".png", "image/png"] } },
+];
+
+// offered are the formats in which a result can be saved: a DICOM SEG needs a DICOM source.
+export const offered = ({ formats }) => FORMATS.filter(({ files }) => Object.values(files).every(([made]) => !made || formats.includes(made)));
+// formatOf is the format that the user chose, where the result can be saved so.
+export const formatOf = ({ format, result }) => offered(result).find(({ name }) => name === format) ?? FORMATS[0];
+
+export const stem = (name) => name.replace(/\.nii\.gz$/i, "").replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_") || "image";
 
 // stemOf begins the names of what is saved of a picture. It tells the slice of a volume.
 export const stemOf = ({ name }, { slice, slices }) => stem(name) + (slices > 1 ? `_slice${slice}` : "");
 
-// fileOf names a PNG of class c. what: "mask" or "probability"; i: the recurrence, which the name
-// tells where it is not the last.
-// correction: what a person drew on it, if anything.
-export function fileOf({ result, what, class: c, i, correction }, stem) {
-  return `${stem}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}${correction ? "_corrected" : ""}.png`;
+// fileOf names a file of class c, or of all. what is one of its format's files; i is the recurrence,
+// which the name tells where it is not the last. corrected: a person drew on it.
+export function fileOf({ result, what, class: c, i, corrected }, { whole, files }, stem) {
+  const [, kind, ending] = files[what];
+  return `${stem}${whole ? "" : `_${result.classes[c]}`}${kind}${i < result.recurrences ? `_rec${i}` : ""}${corrected ? "_corrected" : ""}${ending}`;
 }
 
 // json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale.

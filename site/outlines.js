@@ -1,6 +1,28 @@
-// The lines of a result as points. What a person corrected is outlined as corrected.
+// What the stage shows of a result: its lines as points, and its map as a picture. What a person
+// corrected is outlined as corrected.
+import { paint } from "./colours.js";
 import { outlineOf, sameMask } from "./correct.js";
+import { layers, viewsOf } from "./layers.js";
 import { maskOf } from "./state.js";
+
+// standing is what a state shows of its result, { wanted, contours, overlay }: what layers.js has,
+// the lines, and the picture of the map, if any. It is null until all views of it are there.
+export function standing(s) {
+  const wanted = layers(s.result, s.choices), { lines, map, bases } = wanted;
+  const needed = viewsOf({ ...wanted, bases: bases.filter(({ drawn }) => drawn) });
+  if (Object.keys(needed).some((key) => !(key in s.views))) return null;
+  return { wanted, contours: outlined(s, lines), get overlay() { return map && painted(s.views[map.view.key], map); } };
+}
+
+// painted is a view in the colours of a map. The last picture of a view is kept: a stroke changes none.
+const pictures = new WeakMap();
+function painted(view, { ramp, gain }) {
+  const known = pictures.get(view);
+  if (known?.ramp === ramp && known.gain === gain) return known.picture;
+  const picture = { ...view, rgba: paint(view.values, ramp, gain) };
+  pictures.set(view, { ramp, gain, picture });
+  return picture;
+}
 
 // outlined are lines, as layers.js has them, with their { points, starts }. The views of all lines
 // must be there.

@@ -1,10 +1,12 @@
 // The page: what the user does and what the worker answers become events, state.js makes the next
 // state of them, view.js draws it, and the effects below do what it asks of the worker.
-import { baseOf, correctedPNG, withMask } from "./correct.js";
+import { baseOf, withMask } from "./correct.js";
 import { $, all } from "./dom.js";
 import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { takePhotographs } from "./opening.js";
+import { standing } from "./outlines.js";
+import { overlayPNG } from "./overlay.js";
 import { Pen } from "./pen.js";
 import { resultFirst } from "./phone.js";
 import { printReports } from "./report.js";
@@ -48,7 +50,7 @@ const picked = (name) => all(`input[name=${name}]:checked`).map(({ value }) => v
 // Browsers bring back what the controls were before the page was loaded anew; the recurrence is the
 // last one all the same.
 let state = { ...initial, choices: { ...initial.choices, ...choices(), recurrence: initial.choices.recurrence },
-  opacity: Number($("opacity").value), theme: remembered("theme"), keepAll: remembered("keep-all") === "yes", language };
+  opacity: Number($("opacity").value), theme: remembered("theme"), format: remembered("format"), keepAll: remembered("keep-all") === "yes", language };
 
 // An effect, [value, begin], runs while its value of the state is truthy. begin starts it and
 // returns a function that ends it. When the value changes the effect ends, and begins anew.
@@ -94,7 +96,7 @@ function take(event) {
     effect.end = value ? effect.begin(value) : null;
   }
   for (const wish of [...state.questions, ...state.saves]) {
-    if (asked.has(wish) || wish.waits) continue;
+    if (asked.has(wish) || wish.waits || incomplete(wish)) continue;
     asked.add(wish);
     (wish.file ? save : view)(wish);
   }
@@ -174,13 +176,15 @@ function view(question) {
 }
 
 function save(save) {
-  const { result, what, class: c, i, file, base, correction } = save;
-  const png = base ? correctedPNG(what, base, correction, result.asked.picture.turn).then((bytes) => ({ bytes })) : segmenter.show("png", result, { what, kind: "recurrence", i, class: c });
-  png.then(({ bytes }) => {
-    download(file, "image/png", bytes);
+  const { result, what, file, type } = save;
+  const made = what !== "overlay" ? segmenter.save(save) : result === state.result ? overlayPNG(state) : Promise.reject(new SegmentError({ code: "gone" }));
+  made.then((bytes) => {
+    download(file, type, bytes);
     send({ type: "saved", save });
   }).catch((error) => send({ type: "unsaved", save, error: told(error) }));
 }
+// incomplete says that an overlay has to wait for views of its result.
+const incomplete = ({ what, result }) => what === "overlay" && result === state.result && !standing(state);
 
 for (const type of ["ready", "adapter"]) segmenter.addEventListener(type, ({ detail }) => send({ ...detail, type }));
 segmenter.addEventListener("failed", ({ detail }) => send({ type: "stopped", error: detail }));
@@ -332,8 +336,14 @@ addEventListener("keydown", (event) => {
 
 $("save-masks").onclick = ({ target }) => {
   const { what, class: c } = target.dataset;
-  if (what && !target.ariaDisabled) send({ type: "save", what, class: Number(c) });
+  if (what && !target.ariaDisabled) send({ type: "save", what, class: c && Number(c) });
 };
+$("save-format").onchange = () => {
+  const format = $("save-format").value;
+  send({ type: "set", format });
+  remember("format", format);
+};
+$("save-identity").onchange = () => send({ type: "set", identity: $("save-identity").checked });
 $("save-json").onclick = () => saveText("json", "application/json", json);
 $("save-csv").onclick = () => saveText("csv", "text/csv", csv);
 function saveText(ending, type, text) {

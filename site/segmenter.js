@@ -1,4 +1,5 @@
 // The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
+import { wholeMask } from "./correct.js";
 
 // Only these two addresses may become scripts: the content security policy admits no other source
 // of worker URLs.
@@ -189,9 +190,8 @@ export class Segmenter extends EventTarget {
 
   // show resolves to a map of a result in the form that type names. "map" is the whole map:
   // { values: Float32Array(width·height) }. "view" is what the stage needs of it: { x, y, width,
-  // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. "png" is a PNG at the
-  // photograph's size: { bytes }. fields: kind (probability, rater, recurrence, disagreement, others
-  // or mark), m, i, class, and for a PNG what (mask or probability).
+  // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. fields: kind (probability,
+  // rater, recurrence, disagreement, others or mark), m, i, class.
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
 
   // table resolves to a CSV of records, as internal/app/sheet has them: { bytes }.
@@ -208,6 +208,13 @@ export class Segmenter extends EventTarget {
     for await (const { name, bytes } of files) await step({ step: "add", name, blob: bytes }, [bytes]);
     await step({ step: "end" });
     return new Blob(parts, { type: "application/zip" });
+  }
+
+  // save resolves to the bytes of a file, as the state asks for it.
+  async save({ result, made, i, classes, drawn, identity }) {
+    const masks = drawn.map((correction) => ({ class: result.classes.indexOf(correction.class), mask: wholeMask(correction) }));
+    const { bytes } = await this.#ask({ type: "save", id: result.id, format: made, i, classes, drawn: masks, identity }, masks.map(({ mask }) => mask.buffer));
+    return bytes;
   }
 }
 

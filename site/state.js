@@ -7,7 +7,7 @@ import { blank, corrected, evidenceOf, sameMask } from "./correct.js";
 import { measuredBy } from "./figures.js";
 import { back, forth, noHistory, remember, same, trimmed } from "./history.js";
 import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
-import { fileOf, stemOf } from "./exports.js";
+import { fileOf, formatOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
 import { sentence } from "./measurements.js";
 import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare.js";
@@ -51,7 +51,11 @@ export const initial = {
   result: null, // the result on the stage; result.asked is the job that made it
   views: {}, // of that result, by key
   questions: [], // views that the worker was asked for: { result, key, kind, fields }
-  saves: [], // PNGs that the worker was asked for: { result, what, class, i, file, waits, again }
+  // files that are being made: { result, what, class, i, made, classes, drawn, identity, file, type,
+  // waits, again }; made is the format in package export, drawn are corrections
+  saves: [],
+  format: "", // in which the user saves, as in exports.js
+  identity: false, // a DICOM SEG keeps what its source says of patient and study
   choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST,
     edited: [] }, // masks that are corrected or about to be, { rater, class, drawn }
   // of the raters' weights: their shares in percent, as shares.js has them. While one moves, from is
@@ -194,7 +198,7 @@ const handlers = {
     if (job !== s.job) return s;
     const { picture } = job, turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
     const kept = turned ? { known: s.known, look: s.look } : { known: null, look: asTaken };
-    return { ...s, ...kept, picture, image, measuring: false, ruler: null, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
+    return { ...s, ...kept, picture, image, measuring: false, ruler: null, identity: false, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
   segmented(s, { job, result }) {
     return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;
@@ -223,11 +227,14 @@ const handlers = {
     if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
     return error.code === "gone" ? renew(s, result) : told(s, error, s.picture);
   },
+  // save saves a file of the chosen format; class is left out where it has all structures.
   save(s, { what, class: c }) {
-    const { result, picture, choices } = s, save = { result, what, class: c, i: shownRecurrence(result, choices) };
-    const correction = save.i === result.recurrences ? s.corrections.find((one) => one.rater === YOU && one.class === result.classes[c]) : undefined;
-    const drawn = correction && { correction, base: s.views[baseView(result, correction).key] };
-    return { ...s, saves: [...s.saves, { ...save, ...drawn, file: fileOf({ ...save, correction }, stemOf(picture, s.image)) }] };
+    const { result, picture, choices } = s, format = formatOf(s), [made, , , type] = format.files[what], i = shownRecurrence(result, choices);
+    const classes = format.whole ? [...result.classes.keys()] : [c], has = (one) => one.rater === YOU && classes.includes(result.classes.indexOf(one.class));
+    const drawn = i === result.recurrences ? s.corrections.filter(has) : NONE;
+    const save = { result, what, class: c, i, made, classes, drawn, identity: s.identity, type };
+    const corrected = what === "overlay" ? layers(result, choices).lines.some(({ edited }) => edited?.drawn) : drawn.length > 0;
+    return { ...s, saves: [...s.saves, { ...save, file: fileOf({ ...save, corrected }, format, stemOf(picture, s.image)) }] };
   },
   saved: (s, { save }) => mended({ ...s, saves: without(s.saves, save) }, "save"),
   unsaved(s, { save, error }) {

@@ -1,13 +1,14 @@
 // draw brings the document and the stage to a state, and sends no events. Nothing else writes to
 // them, except that page.js moves the view and the focus, and empties file fields.
 import { whyProcessor } from "./adapter.js";
-import { bar, css, paint, rater as raterColour, you as yourColour } from "./colours.js";
+import { bar, css, rater as raterColour, you as yourColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
 import { drawComparison } from "./compareview.js";
+import { formatOf, offered } from "./exports.js";
 import { asTaken, looked } from "./look.js";
-import { agreement, byLevels, layers, shownRecurrence, viewsOf } from "./layers.js";
+import { agreement, byLevels, shownRecurrence } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
-import { outlined } from "./outlines.js";
+import { standing } from "./outlines.js";
 import { lengths, scaleOf } from "./scale.js";
 import { number, speak, t } from "./words.js";
 import { inWhole } from "./shares.js";
@@ -43,7 +44,9 @@ const parts = [
   [drawRested, "sliders"],
   [drawCorrecting, "editing", "corrections", "history", "job", "result", "listed", "drafting", "views"],
   [drawOpacity, "opacity"],
-  [drawSaves, "saves", "result"],
+  [drawFiles, "result", "format"],
+  [(s) => { $("save-identity").checked = s.identity; }, "identity"],
+  [drawSaves, "saves", "result", "format"],
   [drawAbout, "device", "result"],
   [drawKept, "kept", "keepAll", "unkept", "models"],
   [drawComputed, "result"],
@@ -178,17 +181,31 @@ function drawResult({ result, choices }, before) {
   $("recurrence").max = result.recurrences;
   const { x, y, side, whole } = result.roi;
   write("region-line", whole ? t("The whole image") : t("{side} × {side} px at {x}, {y}, {how}", { side: `${side}`, x: `${x}`, y: `${y}`, how: t(regionBy(result)) }));
+}
+
+// drawFiles offers the formats of a result, and the files of the chosen one: a row a structure, or
+// one for all.
+function drawFiles(s) {
+  const { result } = s;
+  if (!result) return;
+  const format = formatOf(s), { whole, files } = format, { classes } = result;
+  $("save-format").replaceChildren(...offered(result).map(({ name, text }) => new Option(t(text), name)));
+  $("save-format").value = format.name;
+  show(result.found, "save-as");
+  show(result.found && format.name === "dicom-seg", "save-identified");
+  const rows = !result.found ? [] : !whole ? [...classes.keys()] : [undefined];
   const buttons = () => all("#save-masks button"), focused = buttons().indexOf(document.activeElement);
-  $("save-masks").replaceChildren(...(result.found ? result.classes : []).map((name, c) => {
-    const button = (what, text) => {
-      const made = element("button", { type: "button", textContent: t(text), ariaLabel: t("{file} of {structure}", { file: t(text), structure: t(name) }) });
-      Object.assign(made.dataset, { what, class: c });
-      return made;
-    };
-    return element("div", { className: "row" }, element("span", { className: "name" }, title(name)),
-      button("mask", "Mask PNG"), button("probability", "Probability PNG"));
+  $("save-masks").replaceChildren(...rows.map((c) => {
+    const [name, of] = whole && classes.length > 1 ? ["All", "all structures"] : [classes[c ?? 0], classes[c ?? 0]];
+    return element("div", { className: "row" }, element("span", { className: "name" }, title(name)), ...Object.keys(files).map((what) => fileButton(format, what, c, of)));
   }));
   buttons()[focused]?.focus();
+}
+const KINDS = { mask: "Mask", probability: "Probability", outlines: "Outlines", overlay: "Overlay" };
+function fileButton({ labels }, what, c, of) {
+  const made = element("button", { type: "button", textContent: t(KINDS[what]), ariaLabel: t("{file} of {structure}", { file: t(labels[what]), structure: t(of) }) });
+  Object.assign(made.dataset, { what, ...(c === undefined ? {} : { class: c }) });
+  return made;
 }
 
 // revealDoubt scrolls the panel down to why the result of another photograph or model is doubted,
@@ -277,36 +294,20 @@ function drawOpacity({ opacity }, before, stage) {
 // drawLayers draws what the controls ask for, once all of it is there. Until then the stage and the
 // legend keep what they show.
 function drawLayers(s, before, stage) {
-  const { result, views, choices } = s;
+  const { result } = s;
   if (!result) return $("legend").replaceChildren();
-  const wanted = layers(result, choices), { lines, map } = wanted;
-  const needed = viewsOf({ ...wanted, bases: wanted.bases.filter(({ drawn }) => drawn) });
-  if (Object.keys(needed).some((key) => !(key in views))) return;
+  const now = standing(s);
+  if (!now) return;
   stage.set("region", result.roi.whole ? null : result.roi);
-  stage.set("contours", outlined(s, lines));
-  if (!lags(s)) drawMap(views, map, stage);
-  drawLegend(wanted);
-}
-function drawMap(views, map, stage) {
-  const v = map && views[map.view.key];
-  const overlay = v ? painted(v, map) : null;
-  if (overlay !== stage.shown.overlay) stage.set("overlay", overlay);
+  stage.set("contours", now.contours);
+  if (!lags(s) && now.overlay !== stage.shown.overlay) stage.set("overlay", now.overlay);
+  drawLegend(now.wanted);
 }
 // lags says whether the map waits until a slider rests: where the processor draws too, a map takes
 // longer than the outlines and figures that follow the slider.
 const lags = ({ sliders, device }) => sliders.moving && (!device?.gpu || device.software);
 function drawRested(s, before, stage) {
   if (before.sliders?.moving && !s.sliders.moving) drawLayers(s, before, stage);
-}
-
-// painted is a view in the colours of a map. The last picture of a view is kept: a stroke changes none.
-const pictures = new WeakMap();
-function painted(view, { ramp, gain }) {
-  const known = pictures.get(view);
-  if (known?.ramp === ramp && known.gain === gain) return known.picture;
-  const picture = { ...view, rgba: paint(view.values, ramp, gain) };
-  pictures.set(view, { ramp, gain, picture });
-  return picture;
 }
 
 // drawCorrecting draws the controls for corrections.
@@ -370,10 +371,12 @@ function drawLegend({ why, keys, map }) {
   $("legend").replaceChildren(...rows);
 }
 
-function drawSaves({ saves, result }) {
+function drawSaves(s) {
+  if (!s.result) return;
+  const { files } = formatOf(s);
   for (const button of all("#save-masks button")) {
     const { what, class: c } = button.dataset;
-    const pending = saves.some((save) => save.result === result && save.what === what && save.class === Number(c));
+    const pending = s.saves.some((save) => save.result === s.result && save.made === files[what][0] && (c === undefined || save.class === Number(c)));
     button.ariaDisabled = pending ? "true" : null; // disabled in earnest it would lose the focus
   }
 }

@@ -59,6 +59,11 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("welcome")
 	p.sample()
 	p.german("result by levels")
+	p.dropped("scan.dcm")
+	for _, format := range []string{"tiff", "nifti", "dicom-seg", "svg", "geojson", "overlay", "png"} {
+		p.format(format)
+		p.german("saving as " + format)
+	}
 	p.do(`document.querySelector("input[value=disagreement]").click(), document.getElementById("level-all").click()`)
 	p.until(`document.getElementById("legend").innerText.includes("blass")`)
 	p.german("levels")

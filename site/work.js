@@ -58,8 +58,8 @@ export class Work {
 
   // masks resolves to the PNGs of a result's masks, by structure.
   #masks(result) {
-    const { classes, recurrences: i, found } = result, one = (c) => this.#segmenter.show("png", result, { what: "mask", kind: "recurrence", i, class: c });
-    return Promise.all((found ? classes : []).map((_, c) => one(c).then(({ bytes }) => new Blob([bytes], { type: "image/png" }))));
+    const { classes, recurrences: i, found } = result, one = (c) => this.#segmenter.save({ result, made: "png-mask", i, classes: [c], drawn: [], identity: false });
+    return Promise.all((found ? classes : []).map((_, c) => one(c).then((bytes) => new Blob([bytes], { type: "image/png" }))));
   }
   #keepMasks(result) {
     let ended = false;

@@ -21,7 +21,7 @@ let id = 0;
 // resultOf is what the worker answers to the job of a state.
 const resultOf = (s, fields) => {
   const raters = ["one", "two", "three", "four"], labels = s.model === "raters" ? "raters" : "agreement-levels";
-  return { id: ++id, model: s.model, classes: ["disc", "cup"], raters, labels, steered: labels === "raters", found: true, doubts: [], doubt: null, recurrences: 3,
+  return { id: ++id, model: s.model, classes: ["disc", "cup"], raters, labels, steered: labels === "raters", formats: ["png", "png-mask"], found: true, doubts: [], doubt: null, recurrences: 3,
     roi: { x: 100, y: 90, side: 120, whole: false }, timings: { total: 1000 }, width: 400, height: 300, measurements: { structures: [] }, ...fields };
 };
 const segmented = (s, fields) => after(s, { type: "segmented", job: s.job, result: resultOf(s, fields) });

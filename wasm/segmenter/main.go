@@ -19,7 +19,8 @@
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, mark), m, i,
 //	         class: the whole map
 //	view     as map: what the stage needs of the map, within the region
-//	png      as map, and what (mask, probability): a grey PNG at the photograph's size
+//	save     id of a result, format (a name of package export), i (the recurrence), classes, drawn
+//	         (list of { class, mask }, what a person drew on masks), identity: a file as bytes
 //	table    records, the JSON of sheet.Records: the bytes of a CSV
 //	zip      step (begin, add, end), and for add name and blob: the bytes of a ZIP, as far as it has
 //	         grown since the last answer
@@ -28,7 +29,7 @@
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
 //	ping     asks for "alive"
 //
-// Messages out: ready, adapter, progress, image, thumb, result, weights, prepare, map, view, png,
+// Messages out: ready, adapter, progress, image, thumb, result, weights, prepare, map, view, save,
 // table, zip, error (code, message, next), and alive: the answer to "ping", sent also in the middle of computations
 // that answer nothing.
 package main

@@ -78,12 +78,14 @@ func answer(h *host.Host, m message) {
 		}
 	case "weights":
 		err = openWeights(h, m)
-	case "map", "view", "png":
+	case "map", "view":
 		err = showMap(h, m)
 	case "table":
 		err = writeTable(m)
 	case "zip":
 		err = writeZIP(m)
+	case "save":
+		err = saveFile(h, m)
 	default:
 		err = fmt.Errorf("unknown message %q", kind)
 	}
@@ -136,6 +138,7 @@ func segmentImage(h *host.Host, m message) error {
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
 		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": r.Precision, "found": r.Found,
 		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "timings": r.Timings,
+		"formats": r.Formats(),
 	})
 	if err == nil {
 		js.Global().Call("postMessage", js.Global().Get("JSON").Call("parse", string(text)))
@@ -161,23 +164,34 @@ func openWeights(h *host.Host, m message) error {
 	return err
 }
 
-// showMap answers "map", "view" and "png".
+// saveFile answers "save".
+func saveFile(h *host.Host, m message) error {
+	file := host.File{Format: m.text("format"), I: m.number("i"), Identity: m.Get("identity").Bool()}
+	classes, drawn := m.Get("classes"), m.Get("drawn")
+	for i := range classes.Length() {
+		file.Classes = append(file.Classes, classes.Index(i).Int())
+	}
+	for i := range drawn.Length() {
+		one := message{drawn.Index(i)}
+		file.Drawn = append(file.Drawn, host.Drawing{Class: one.number("class"), Mask: bytesOf(one.Get("mask"))})
+	}
+	data, err := h.Save(m.number("id"), file)
+	if err == nil {
+		bytes := toJS(data)
+		m.reply("save", map[string]any{"bytes": bytes}, bytes)
+	}
+	return err
+}
+
+// showMap answers "map" and "view".
 func showMap(h *host.Host, m message) error {
-	r, err := h.Result(m.number("id"))
+	kept, err := h.Result(m.number("id"))
 	if err != nil {
 		return err
 	}
 	wanted := host.Map{Kind: m.text("kind"), Class: m.number("class"), M: m.number("m"), I: m.number("i")}
 	kind := m.text("type")
-	if kind == "png" {
-		png, err := wanted.PNG(r, m.text("what") == "mask")
-		if err == nil {
-			bytes := toJS(png)
-			m.reply(kind, map[string]any{"bytes": bytes}, bytes)
-		}
-		return err
-	}
-	x, y := 0, 0
+	r, x, y := kept.Result, 0, 0
 	if kind == "view" {
 		r, x, y = r.Within()
 	}

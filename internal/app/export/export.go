@@ -124,6 +124,21 @@ func Structures(w, h int, names []string, maps [][]float32) ([]Structure, error)
 	return all, nil
 }
 
+// Correct puts what a person drew on the structure: a level for each pixel, and unsaid where nothing
+// was drawn.
+func (s *Structure) Correct(drawn []uint8, unsaid uint8) error {
+	if len(drawn) != len(s.Levels) {
+		return fmt.Errorf("the correction of %s has %d pixels, and its map %d", s.Name, len(drawn), len(s.Levels))
+	}
+	for i, v := range drawn {
+		if v != unsaid {
+			s.Levels[i] = v
+		}
+	}
+	s.Corrected = true
+	return nil
+}
+
 // corrected reports whether a person corrected any structure.
 func (d *Drawing) corrected() bool {
 	return slices.ContainsFunc(d.Structures, func(s Structure) bool { return s.Corrected })

@@ -68,8 +68,8 @@ type Host struct {
 	engines  engines
 	own      []*weights.Model // the user's files
 	pictures recent[*imageio.Image]
-	results  recent[*segment.Result]
-	passing  recent[*segment.Result] // the last of Job.Passing
+	results  recent[*Segmented]
+	passing  recent[*Segmented] // the last of Job.Passing
 }
 
 // New opens a device and returns a host that computes with it.
@@ -168,9 +168,9 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		}
 		job.Options.Evidence = append(job.Options.Evidence, mark)
 	}
-	if r, m := h.known(job); m != nil {
-		h.results.add(job.Request, r)
-		return &Segmented{r, m}, nil
+	if known, ok := h.results.find(job.Known); ok {
+		h.results.add(job.Request, known)
+		return known, nil
 	}
 	h.returnToGPU(ctx, job.Model)
 	if err := h.useModel(ctx, job.Model, tell); err != nil {
@@ -187,25 +187,17 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", job.Name, err)
 	}
+	made := &Segmented{r, h.engines.model}
 	h.results.drop(job.Replaces)
 	if job.Passing {
-		h.passing.add(job.Request, r)
+		h.passing.add(job.Request, made)
 	} else {
-		h.results.add(job.Request, r)
+		h.results.add(job.Request, made)
 	}
 	// The engine measured the network. The user waited for downloads and decoding too.
 	r.Timings["network"] = r.Timings["total"]
 	r.Timings["total"] = float64(h.now().Sub(begun).Microseconds()) / 1000
-	return &Segmented{r, h.engines.model}, nil
-}
-
-// known finds the result of an earlier, equal job. The model is nil if there is none.
-func (h *Host) known(job Job) (*segment.Result, *weights.Model) {
-	r, ok := h.results.find(job.Known)
-	if !ok {
-		return nil, nil
-	}
-	return r, h.find(job.Model)
+	return made, nil
 }
 
 // Prepare downloads and compiles a model. It returns when that is done. If another message waits,
@@ -228,9 +220,9 @@ func (h *Host) Prepare(request int, name string, tell func(stage string, done, t
 }
 
 // Result returns the result of a request, if the host still keeps it.
-func (h *Host) Result(request int) (*segment.Result, error) {
+func (h *Host) Result(request int) (*Segmented, error) {
 	h.settle()
-	for _, kept := range []recent[*segment.Result]{h.results, h.passing} {
+	for _, kept := range []recent[*Segmented]{h.results, h.passing} {
 		if r, ok := kept.find(request); ok {
 			return r, nil
 		}

@@ -233,21 +233,6 @@ func TestMaps(t *testing.T) {
 	} {
 		_, err := m.Values(r)
 		require.EqualError(t, err, want)
-		_, err = m.PNG(r, true)
-		require.EqualError(t, err, want)
-	}
-	for _, mask := range []bool{false, true} {
-		png, err := Map{Kind: "rater"}.PNG(r, mask)
-		require.NoError(t, err)
-		read, err := imageio.Decode("a.png", png)
-		require.NoError(t, err)
-		for i, p := range r.Rater(0, 0) {
-			if got := int(read.Pix[3*i]); mask {
-				require.Equal(t, map[bool]int{true: 255}[p > 0.5], got)
-			} else {
-				require.InDelta(t, 255*p, got, 1)
-			}
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"mrprism/internal/app/segment"
-	"mrprism/internal/data/imageio"
 )
 
 // Map names one of a result's maps. An index that the kind does not use is ignored.
@@ -50,22 +49,4 @@ func within(name string, i, n int) error {
 		return fmt.Errorf("%s is not a number from 0 to %d", name, n-1)
 	}
 	return nil
-}
-
-// PNG returns the map, or with mask the pixels above one half, as a grey PNG of the image's size. If
-// the image was turned, the PNG lies as the image did before.
-func (m Map) PNG(r *segment.Result, mask bool) ([]byte, error) {
-	values, err := m.Values(r)
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range values {
-		if mask && p > 0.5 {
-			values[i] = 1
-		} else if mask {
-			values[i] = 0
-		}
-	}
-	values, w, h := imageio.Unturned(&r.Picture, values)
-	return imageio.EncodeProbability(w, h, values)
 }

@@ -24,7 +24,8 @@ func (f MarkFile) Evidence(img *imageio.Image) (Evidence, error) {
 	wrong := func(advice, problem string, args ...any) error {
 		return &imageio.Error{Name: f.Name, Problem: fmt.Sprintf(problem, args...), Advice: advice, Kind: ErrMark}
 	}
-	w, h := img.SizeBefore()
+	before := img.Before()
+	w, h := before.W, before.H
 	const values = "255 inside, 0 outside and 128 where nothing is said"
 	header, err := imageio.Header(f.Name, f.PNG)
 	switch {

@@ -30,18 +30,21 @@ func TurnLevels[T any](levels []T, w, h, turn int) []T {
 	return out
 }
 
-// Unturned brings levels (H, W) of a picture that Turned has made into the order that they had.
-func Unturned[T any](m *Image, levels []T) (out []T, w, h int) {
-	w, h = m.SizeBefore()
-	return TurnLevels(levels, m.W, m.H, (4-m.Turn)%4), w, h
+// Before is the picture without its turns, and without pixels.
+func (m *Image) Before() Image {
+	before := *m
+	before.Pix, before.Turn = nil, 0
+	if m.Turn%2 == 1 {
+		before.W, before.H = m.H, m.W
+		before.Spacing = [2]float64{m.Spacing[1], m.Spacing[0]}
+	}
+	return before
 }
 
-// SizeBefore is the picture's size without its turns.
-func (m *Image) SizeBefore() (w, h int) {
-	if m.Turn%2 == 1 {
-		return m.H, m.W
-	}
-	return m.W, m.H
+// Unturned brings levels (H, W) of a picture that Turned has made into the order that they had.
+func Unturned[T any](m *Image, levels []T) (out []T, w, h int) {
+	before := m.Before()
+	return TurnLevels(levels, m.W, m.H, (4-m.Turn)%4), before.W, before.H
 }
 
 // eachTurned gives the place of each pixel of a w×h picture before and after 1 to 3 quarter turns.
