@@ -174,7 +174,7 @@ func TestCorrectingByKeysAndRecalibrating(t *testing.T) {
 	}
 	p.press(" ", false)
 	p.until(`document.getElementById("correct-line").textContent.includes("Bob, brain")`)
-	assert.Contains(t, p.text("measure-body"), "Bob, brain, corrected by hand")
+	p.until(`document.getElementById("measure-body").textContent.includes("Bob, brain, corrected by hand")`)
 	p.press("r", false)
 	p.until(`asked.at(-1).evidence.length === 1 && ` + sampleDone)
 	said := get[[]int](p, `(() => { const { mask } = asked.at(-1).evidence[0]; return [mask.length, ...[0, 128, 255].map((v) => mask.filter((one) => one === v).length)]; })()`)

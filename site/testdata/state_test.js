@@ -1,5 +1,7 @@
 // Tests of state.js, which TestState runs in a page. Every state is frozen: next may change none.
 import { shownRecurrence } from "./layers.js";
+import { inWhole, shared, sharesOf, weightsOf } from "./shares.js";
+import { turned, turnedSquare, unturned } from "./turn.js";
 import { initial, moved, next, subject } from "./state.js";
 
 const models = [{ name: "levels", title: "Levels", bytes: 1 }, { name: "raters", title: "Raters", bytes: 1 }];
@@ -147,6 +149,27 @@ export const tests = {
     equal([Array.from(first.job.weights, (w) => Math.round(100 * w)), on.sliders.values.map(Math.round), on.sliders.moving], [[100, 75, 100, 100], [23, 30, 23, 23], true], "shares");
     equal([after(on, { type: "cancel" }).sliders.moving, after(on, { type: "equal" }).job.weights], [true, null], "sliders");
     equal(opened(on, "two.png").sliders.moving, false, "another photograph");
+  },
+  "one movement of a slider previews, and is one step"() {
+    const fields = { takesMarks: true, recurrences: 0 }, s = done(after(shown(), { type: "list", name: "raters" }, { type: "rested" }), fields);
+    const first = after(s, { type: "slide", m: 0, value: 40 }), second = after(first, { type: "slide", m: 0, value: 70 });
+    equal([first.job.previews, first.progress, second.job === first.job], [true, null, true], "one preview at a time, without progress");
+    const goesOn = done(second, fields), shownToo = done(goesOn, fields);
+    equal([goesOn.job !== null, goesOn.job.replaces, shownToo.job], [true, goesOn.result.id, null], "the next one is for where the slider is");
+    const rest = after(shownToo, { type: "weigh" });
+    equal([rest.job, rest.history.past.length, rest.history.past[0].weights], [null, 1, null], "one step, and nothing to compute");
+  },
+  "shares add to 100, also where one rater had all of it"() {
+    const all = shared([25, 25, 25, 25], 2, 100), back = shared(all, 2, 40);
+    equal([all, back], [[0, 0, 100, 0], [20, 20, 40, 20]], "shares");
+    equal([weightsOf([25, 25, 25, 25]), Array.from(weightsOf([10, 40, 40, 10]))], [null, [0.25, 1, 1, 0.25]], "weights");
+    equal([sharesOf([0.25, 1, 1, 0.25], 4), inWhole([100 / 3, 100 / 3, 100 / 3])], [[10, 40, 40, 10], [34, 33, 33]], "back");
+  },
+  "turned pixels come back, and a region turns with its photograph"() {
+    const base = { width: 3, height: 2, bytes: Uint8Array.of(1, 2, 3, 4, 5, 6) };
+    equal(Array.from(turned(base, 1).bytes), [4, 1, 5, 2, 6, 3], "clockwise");
+    for (const turn of [0, 1, 2, 3]) equal(Array.from(unturned(turned(base, turn), turn).bytes), [1, 2, 3, 4, 5, 6], `${turn} quarters`);
+    equal([turnedSquare("10,20,30", 100), turnedSquare("auto", 100)], ["50,10,30", "auto"], "a region");
   },
   "marks belong to photograph and model, and a new one replaces that of its rater"() {
     const mark = (rater, name) => ({ rater, class: "disc", name, mask: null }), names = (s) => subject(s).evidence.map(({ name }) => name);
