@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"syscall/js"
 
 	"mrprism/internal/app/host"
@@ -126,6 +127,10 @@ func segmentImage(h *host.Host, m message) error {
 		if m.Get("wantImage").Bool() {
 			m.showPicture("image", img, longestShown)
 		}
+	}
+	if job.Passing {
+		// A wasm memory never shrinks: without this it grows by what earlier images left behind.
+		runtime.GC()
 	}
 	r, err := h.Segment(job)
 	if err != nil {
