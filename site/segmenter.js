@@ -158,8 +158,8 @@ export class Segmenter extends EventTarget {
     return model;
   }
 
-  // segment resolves to the worker's result message, with the date. options: model, recurrences (left out: as the
-  // model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
+  // segment resolves to the worker's result message, with the date. options: model, recurrences
+  // (left out: as the model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
   // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks:
   // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice, slices,
   // rgba }), thumb (as image, but small), signal (an AbortSignal, which ends this request and no other).
@@ -305,8 +305,9 @@ export function publish(segmenter) {
     // rater. evidence is a list of { rater, class, mask }, for models that take marks; mask has 255
     // inside, 0 outside and 128 where nothing is said, as a Uint8Array of a byte a pixel or the Blob
     // of a PNG. signal is an AbortSignal: the call rejects with its reason, an AbortError. Wrong
-    // arguments are TypeErrors, other failures have a code and say what to do next. The result's maps are Promises of Float32Arrays at the
-    // image's size; the worker keeps those of the last four results. found is false if the picture
+    // arguments are TypeErrors, other failures have a code and say what to do next. The result's maps
+    // are Promises of Float32Arrays at the image's size. The worker keeps those of the last four
+    // results. found is false if the picture
     // has nothing of the kind. doubts say why the model does not believe its result, as
     // { code, text }. doubt is how odd the result is: above 1 the model doubts it, null means that
     // the weights cannot tell. others(class) is what the raters would mark who have not.

@@ -1,6 +1,7 @@
 // Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
 // It copies the files, draws the sample photograph, writes the policy and the list of modules into
-// index.html, the version and the models' limits into build.js, fills in the service worker's list and version, and compresses.
+// index.html, the version and the models' limits into build.js, fills in the service worker's list
+// and version, and compresses.
 // With -size it prints what a first visit downloads, and fails above the limits. site.mk runs it in
 // the repository root.
 package main

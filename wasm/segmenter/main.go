@@ -30,8 +30,8 @@
 //	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, thumb, result, weights, prepare, map, view, save,
-// table, zip, error (code, message, next), and alive: the answer to "ping", sent also in the middle of computations
-// that answer nothing.
+// table, zip, error (code, message, next), and alive: the answer to "ping", sent also in the middle
+// of computations that answer nothing.
 package main
 
 import (

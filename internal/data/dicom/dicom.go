@@ -4,7 +4,8 @@
 // plain, in run lengths, in JPEG of 8 bits or in lossless JPEG. Other transfer syntaxes are refused
 // by their names. Grey values are shown as the file's window says; without one, 8-bit values stay,
 // and others are spread from the frame's least to its largest. Where there is no window, the VOI
-// lookup table counts. Overlays and shutters are ignored. Source: DICOM PS3.3 C.7.6, C.11 and PS3.5 A, G.
+// lookup table counts. Overlays and shutters are ignored. Source: DICOM PS3.3 C.7.6 and C.11, and
+// PS3.5 A and G.
 package dicom
 
 import (

@@ -68,8 +68,8 @@ func letters(b []byte) bool { return b[0] >= 'A' && b[0] <= 'Z' && b[1] >= 'A' &
 // macros are sequences within functional groups that place a frame and say what its values mean.
 var macros = map[uint32]bool{0x00209113: true, 0x00209116: true, 0x00289110: true, 0x00289132: true, 0x00289145: true}
 
-// parse reads a file's elements as far as the pixels; slice is that of Open. syntax is the transfer syntax; empty if the
-// file does not say.
+// parse reads a file's elements as far as the pixels. slice is that of Open. syntax is the transfer
+// syntax, empty if the file does not say.
 func parse(data []byte, slice int) (p *parser, syntax string, err error) {
 	p = &parser{data: data, order: binary.LittleEndian, slice: slice, found: map[uint32][]byte{}}
 	if len(data) >= 132 && string(data[128:132]) == "DICM" {
