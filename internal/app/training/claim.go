@@ -1,6 +1,7 @@
 package training
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,12 +20,11 @@ func (o Options) claim() (io.Closer, error) {
 	if err := os.MkdirAll(o.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("the run's folder cannot be made: %w", err)
 	}
-	trial, err := os.CreateTemp(o.Out, ".trial.*")
-	if err != nil {
+	trial := filepath.Join(o.Out, ".trial") // the next run removes what a killed one leaves
+	if err := os.WriteFile(trial, nil, 0o644); err != nil {
 		return nil, fmt.Errorf("the run's folder cannot be written to: %w", err)
 	}
-	trial.Close()
-	if err := os.Remove(trial.Name()); err != nil {
+	if err := os.Remove(trial); err != nil && !errors.Is(err, os.ErrNotExist) { // another process may have
 		return nil, err
 	}
 	held, err := lock(o.Out)
