@@ -25,9 +25,11 @@ func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, norm.BatchNormKind, p, first.Inputs...)
 }
 
-// sumWithTable is the operator that makes x as the sum of a tensor and a fixed table, or nil.
+// sumWithTable is the operator that makes x, in the shape of x, as the sum of a tensor and a fixed
+// table; or nil.
 func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
-	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
+	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) &&
+		slices.Equal(sum.Output().Shape(), x.Shape()) && len(sum.Inputs[1].Shape()) == len(x.Shape()) {
 		return sum
 	}
 	return nil
