@@ -16,6 +16,8 @@ type Batch struct {
 	Prior       []float32       // log ψ, of Steered recipes
 	Shuffles    [][]Reweighting // [recurrence][reweighting]
 	Revealed    *Revealed       // of recipes that settle; otherwise nil
+	Progress    float64         // share of the run that is done, 0..1
+	fed         [][]float32     // of the step's feeds
 }
 
 // Reweighting is the data of one raters.Shuffle.
@@ -53,6 +55,9 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	}
 	if r.Settles > 0 {
 		b.Revealed = b.reveal(s, !r.Unspoilt, random)
+	}
+	for _, f := range s.feeds {
+		b.fed = append(b.fed, f.fill(b, random))
 	}
 	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
 	for i := range b.Shuffles {
@@ -145,6 +150,9 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 		values []float32
 	}
 	inputs := []input{{s.X, b.X}, {s.Z, b.Z}, {s.Valid, b.Valid}, {s.W0, b.W0}, {s.Present, present}, {s.Fade, faded}, {s.Heads, heads}}
+	for i, f := range s.feeds {
+		inputs = append(inputs, input{f.to, b.fed[i]})
+	}
 	if len(s.Shuffles) > 0 {
 		inputs = append(inputs, input{s.Own, own})
 	}

@@ -37,6 +37,9 @@ type Config struct {
 	Raters  int // M
 	Classes int // K
 
+	// Method is another way to learn from the raters than Algorithm 1; nil: Algorithm 1.
+	Method *Method
+
 	// AreaPrior is each structure's share of the pixels, where the mask's bias starts. A structure
 	// that it lacks starts at 0.1.
 	AreaPrior []float64
@@ -90,7 +93,7 @@ func SameParameters(config, other string) bool {
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
 // "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered" and then
-// "-evidence" may follow the name.
+// "-evidence" may follow the name, or the name of a method, as in "compact-wdnet".
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("%d raters and %d classes: give at least one of each", raters, classes)
@@ -102,6 +105,7 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 	architecture, hasEvidence := strings.CutSuffix(name, evidence)
 	architecture, isSteered := strings.CutSuffix(architecture, steered)
 	c.Steered, c.Evidence = isSteered, hasEvidence
+	architecture, c.Method = cutMethod(architecture)
 	switch architecture {
 	case "paper":
 		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{3, 4, 6, 3}, [4]int{64, 128, 256, 512}, 64, 512

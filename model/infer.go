@@ -18,7 +18,8 @@ import (
 // the encoder, that runs once for an image. The rest of it runs once for a recurrence: it reads the
 // features and every rater's likely label z̃, takes the logarithm of z̃ as the confidence, and writes
 // the z̃ that the next recurrence reads. Another plan enlarges z̃ to the raters' labels. A network
-// with Evidence makes one recurrence; a plan of its own settles what that made.
+// with Evidence makes one recurrence; a plan of its own settles what that made. A network of another
+// Method makes one pass.
 type Inference struct {
 	Config
 	Side int
@@ -29,6 +30,7 @@ type Inference struct {
 	encoded           map[string]*tensor.Tensor // see Encoded
 	estimate          *tensor.Tensor            // between, in the first plan
 	between           *tensor.Variable          // z̃, (1, S/8, S/8, M, K)
+	rated             *tensor.Tensor            // every rater's mask, in the first plan
 	watch             *watch                    // of NewRanges; otherwise nil
 	settling          *settling                 // nil without Evidence
 }
@@ -91,22 +93,32 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 	in.between = set.Variable(tensor.Shared, "shared.estimate", 1, side/8, side/8, c.Raters, c.Classes)
 	in.estimate = g.Variable(in.between)
 	in.prior = g.Input("log prior", in.between.Shape[1:]...)
-	half, y, inner := n.Converge(f, pointwise.AddBroadcast(logConfidence(in.estimate), in.prior))
-	zHat, likely := n.Diverge(half)
-	pointwise.Assign(in.estimate, zHat)
-	in.y = y.Keep()
+	if c.Method != nil {
+		in.predict(&n, f, labels)
+	} else {
+		in.recurrence(&n, f, labels)
+	}
 	in.encoded = n.encoded(f)
 	for _, kept := range in.encoded {
 		kept.Keep()
 	}
+	return in
+}
+
+// recurrence appends ConP and DivP to the network's graph, and the raters' labels to theirs.
+func (in *Inference) recurrence(n *Network, f Features, labels *tensor.Graph) {
+	side := in.Side
+	half, y, inner := n.Converge(f, pointwise.AddBroadcast(logConfidence(in.estimate), in.prior))
+	zHat, likely := n.Diverge(half)
+	pointwise.Assign(in.estimate, zHat)
+	in.y, in.rated = y.Keep(), in.estimate
 	likelyLabels := resizeRaters(labels.Variable(in.between), side)
-	if c.Evidence {
+	if in.Evidence {
 		in.settling = newSettling(in, n.edges(f), State{inner.Logits, pool.Resize(likely, side/2, side/2)})
 		settled := pointwise.Sigmoid(labels.Variable(in.settling.now[1]))
-		likelyLabels = resizeRaters(settled.Reshape(1, side/2, side/2, c.Raters, c.Classes), side)
+		likelyLabels = resizeRaters(settled.Reshape(1, side/2, side/2, in.Raters, in.Classes), side)
 	}
 	in.full = likelyLabels.Keep()
-	return in
 }
 
 // logConfidence is the logarithm of every rater's likely label z̃, with z̃ clamped to at least
@@ -177,7 +189,7 @@ func (in *Inference) recur(ctx context.Context) ([]float32, error) {
 			return nil, err
 		}
 	}
-	return probabilities(ctx, in.network, in.y, in.estimate)
+	return probabilities(ctx, in.network, in.y, in.rated)
 }
 
 // RaterLabels returns every rater's likely label (S, S, M, K), probabilities, after the recurrences

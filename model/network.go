@@ -139,6 +139,14 @@ type ConPFeatures struct {
 // Converge is ConP: it makes the calibrated mask from the features f and log confidences w (B, S/8,
 // S/8, M, K). It returns the probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
 func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
+	inner = n.decode(f, w)
+	inner.Logits = n.maskHead(inner.Stages[3])
+	half = pointwise.Sigmoid(inner.Logits)
+	return half, enlarge(half), inner
+}
+
+// decode is ConP without the mask.
+func (n *Network) decode(f Features, w *tensor.Tensor) (inner ConPFeatures) {
 	inner.Embedded = n.embed(w)
 	x := f.F
 	for i := range n.ConP {
@@ -146,10 +154,16 @@ func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor
 		x = n.part(func() *tensor.Tensor { return n.stage(i, from, inner.Embedded[i], f.E[4-i]) })
 		inner.Stages[i] = x
 	}
-	inner.Logits = n.Up("conp.head", x, n.Classes, n.areaLogit)
-	half = pointwise.Sigmoid(inner.Logits)
-	return half, pool.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
+	return inner
 }
+
+// maskHead makes the mask's logits (B, S/2, S/2, K) from ConP's last map (B, S/4, S/4, ·).
+func (n *Network) maskHead(x *tensor.Tensor) *tensor.Tensor {
+	return n.Up("conp.head", x, n.Classes, n.areaLogit)
+}
+
+// enlarge makes maps (B, h, w, ·) twice as large, bilinearly.
+func enlarge(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1), 2*x.Dim(2)) }
 
 // stage is one stage of ConP. It enlarges x, lets the embedded confidences attend to it, and merges
 // the result with the encoder's map e.

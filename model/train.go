@@ -38,6 +38,7 @@ type Step struct {
 	Spoil   Spoil
 	Settled []State // after each pass
 
+	feeds      []feed
 	Terms      []Terms // of each recurrence, then of each pass that settles
 	Recurrence []Pass
 	Features   Features
@@ -52,7 +53,10 @@ type Spoil struct {
 
 // Terms are the weighted losses of one recurrence, of one element each. A term that the recipe
 // lacks is nil.
-type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade, Dice, Evidence, Others *tensor.Tensor }
+type Terms struct {
+	Mask, Fusion, Shuffle, Heads, Fade, Dice, Evidence, Others *tensor.Tensor
+	Method                                                     []Term // of a Method
+}
 
 // Term is a loss and its name.
 type Term struct {
@@ -70,7 +74,7 @@ func (t Terms) List() (list []Term) {
 			list = append(list, term)
 		}
 	}
-	return list
+	return append(list, t.Method...)
 }
 
 // Pass has the maps of one recurrence. Fused is y_fuse after it.
@@ -79,11 +83,15 @@ type Pass struct {
 	ConP                             ConPFeatures
 }
 
-// NewStep builds the losses of Algorithm 1 (PAPER.md §4).
+// NewStep builds the losses of Algorithm 1 (PAPER.md §4), or those of the configuration's method.
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: !r.Frozen}}
 	s := newInputs(n.Graph, c, r, batch, side)
 	s.Features = n.Encoder(s.X)
+	if c.Method != nil {
+		s.learn(n, r)
+		return s
+	}
 	w := s.steer(s.W0)
 	fused := s.firstFusion(r.Rule, w)
 	var likely *tensor.Tensor

@@ -43,11 +43,20 @@ func (u *Unrolled) output(name string, t *tensor.Tensor) {
 // masks rec0, rec1 … (1, S, S, K), one for each pass, and the raters' likely labels after the last
 // pass, raters (1, S, S, M, K). The caller applies Config.Nest to all of them. Without heads there
 // is no DivP: Unroll makes one pass and no raters' labels. A network with Evidence also makes one
-// pass; nothing is given, and the raters' labels are settled.
+// pass; nothing is given, and the raters' labels are settled. A network of another method makes one
+// pass too, and raters' labels if the method has them.
 func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 	n, u := newUnrolled(c, set, side)
 	u.Start = u.Graph.Input("start confidence", 1, side/8, side/8, c.Raters, c.Classes)
 	f, w := n.Encoder(u.X), u.Start
+	if c.Method != nil {
+		y, rated := c.Method.Predict(&n, n.maps(u.X, f, w))
+		u.output("rec0", enlarge(y))
+		if rated != nil {
+			u.output("raters", resizeRaters(rated, side))
+		}
+		return u
+	}
 	for pass := 0; pass < passes; pass++ {
 		half, y, inner := n.Converge(f, w)
 		u.output(fmt.Sprintf("rec%d", pass), y)

@@ -305,10 +305,10 @@ func (r *request) graph(ctx context.Context, s *source) (*onnx.Graph, error) {
 		r.side = s.about.Side
 	}
 	g := onnx.NewGraph(s.about.Name)
-	heads, passes := segment.Feedbacks(&s.about) > 0, r.passes
-	if !heads && r.part == "all" {
+	heads, passes := segment.HasHeads(&s.about), r.passes
+	if (!heads || s.config.Method != nil) && r.part == "all" {
 		if r.given["passes"] && passes > 1 {
-			return nil, fmt.Errorf("-passes %d: %w, and has one pass", passes, segment.CheckHeads(s.about.Name, &s.about))
+			return nil, fmt.Errorf("-passes %d: %s was trained without heads (recipe %s) and has one pass", passes, s.about.Name, s.about.Recipe)
 		}
 		passes = 1
 	}

@@ -17,11 +17,11 @@ import (
 // declared are the program's flags, and the values that resolve turns into options.
 type declared struct {
 	*command.Groups
-	data, also, fold, folds, phases, recipe, schedule, precision, with *string
-	side, epochs                                                       *int
-	rate, decay, dice, average                                         *float64
-	crossEntropy                                                       *bool
-	device                                                             command.Device
+	data, also, fold, folds, phases, recipe, method, schedule, precision, with *string
+	side, epochs                                                               *int
+	rate, decay, dice, average                                                 *float64
+	crossEntropy                                                               *bool
+	device                                                                     command.Device
 }
 
 // declare declares the flags. Most of them are options of the runner.
@@ -59,6 +59,7 @@ func (r *runner) declare() *declared {
 			"evidence (those passes alone, on the weights of -init, which stay as they are); recurrent (the paper's alternation, with raters' weights); unsteered (recurrent, and the network "+
 			"does not see the raters' weights); paper (exactly as in the paper); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
 			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
+		d.method = f.String("method", "", "`METHOD` in place of MrPrism, on the same encoder and decoder, with recipe bce:"+methods())
 		d.side = f.Int("side", 128, "side of the images in `PIXELS`, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… in place of -side and -epochs, such as 64:60,128:40,256:5. Small images first make a run faster")
 		f.IntVar(&o.Batch, "batch", 4, "`IMAGES` in a batch. A step is one batch, or several with -accumulate")
@@ -146,6 +147,38 @@ func (r *runner) settle(d *declared, rest []string) error {
 	return nil
 }
 
+// methods lists the methods and what they are, for the help.
+func methods() (text string) {
+	for _, m := range model.Methods {
+		text += "\n" + m.Name + ": " + m.Title
+	}
+	return text
+}
+
+// chooseMethod puts the method into the architecture's name. Methods train with the recipe bce, for
+// which the default stands here.
+func (d *declared) chooseMethod(o *training.Options) error {
+	if m := model.MethodOf(o.Config); m != nil { // from run.yaml
+		o.Config = strings.TrimSuffix(o.Config, "-"+m.Name)
+		*d.method = cmp.Or(*d.method, m.Name)
+	}
+	if *d.method == "" {
+		return nil
+	}
+	if _, err := model.FindMethod(*d.method); err != nil {
+		return fmt.Errorf("-method: %w", err)
+	}
+	switch *d.recipe {
+	case "default":
+		*d.recipe = model.MaskAlone
+	case model.MaskAlone:
+	default:
+		return fmt.Errorf("-method %s has losses of its own and trains with -recipe %s: leave -recipe %s out", *d.method, model.MaskAlone, *d.recipe)
+	}
+	o.Config += "-" + *d.method
+	return nil
+}
+
 // list splits a text at commas; nil for an empty text.
 func list(text string) []string {
 	if text == "" {
@@ -168,6 +201,9 @@ func (d *declared) resolve(o *training.Options) (err error) {
 		if o.Fold, err = training.ParseFold(*d.fold); err != nil {
 			return err
 		}
+	}
+	if err := d.chooseMethod(o); err != nil {
+		return err
 	}
 	if o.Recipe, err = model.NewRecipe(*d.recipe); err != nil {
 		return err

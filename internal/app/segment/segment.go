@@ -32,9 +32,17 @@ func Feedbacks(about *weights.Metadata) int {
 	return DefaultRecurrences
 }
 
+// HasHeads says whether the model predicts every rater's mask.
+func HasHeads(about *weights.Metadata) bool {
+	if m := model.MethodOf(about.Configuration); m != nil {
+		return m.Raters
+	}
+	return Feedbacks(about) > 0
+}
+
 // CheckHeads returns an error that names the file if the model's rater maps mean nothing.
 func CheckHeads(name string, about *weights.Metadata) error {
-	if Feedbacks(about) > 0 {
+	if HasHeads(about) {
 		return nil
 	}
 	return fmt.Errorf("%s was trained without heads (recipe %s): it has no raters and no disagreement. Only evaluate can use it, for comparison",

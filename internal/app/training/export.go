@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mrprism/internal/compute/tensor"
@@ -37,7 +38,7 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	variables := t.set.Variables(tensor.Parameter, tensor.Statistic)
+	variables := t.exported()
 	from := make([]*tensor.Variable, len(variables))
 	for i, v := range variables {
 		from[i] = v
@@ -54,6 +55,13 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
 	return file, nil
+}
+
+// exported lists the variables of the network at inference. A method may have others that only
+// training needs.
+func (t *Trainer) exported() []*tensor.Variable {
+	needed := model.Variables(t.Config)
+	return slices.DeleteFunc(t.set.Variables(tensor.Parameter, tensor.Statistic), func(v *tensor.Variable) bool { return needed.Lookup(v.Name) == nil })
 }
 
 // export writes a model in f32 and in int8. after follows the model's name.

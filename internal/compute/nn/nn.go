@@ -35,6 +35,11 @@ func (b *Builder) parameter(name string, initial tensor.Initialiser, shape ...in
 	return b.Graph.Variable(v)
 }
 
+// Parameter is a parameter whose elements start at initial(i).
+func (b *Builder) Parameter(name string, initial func(i int) float64, shape ...int) *tensor.Tensor {
+	return b.parameter(name, func(i int, _ *rand.Rand) float64 { return initial(i) }, shape...)
+}
+
 // Conv is a k×k convolution of x (B, H, W, Cin) to `out` channels. He's rule initialises it over
 // the fan-in or, with fanOut, over the fan-out, as in ResNets.
 func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, bias, fanOut bool) *tensor.Tensor {

@@ -1,0 +1,213 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
+)
+
+// Method is a way to learn from several raters that is not Algorithm 1, on the same encoder and
+// decoder (ConP at equal confidence). The file of each method names its paper. A method is a value:
+// training and inference call it, and know none by name.
+type Method struct {
+	Name   string // of -method, and at the end of an architecture's name
+	Title  string // authors, year and idea, in one line
+	Raters bool   // it also predicts every rater's mask
+
+	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of methods
+	// with Raters, every rater's mask (B, h, h, M, K), probabilities.
+	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
+
+	// Learn appends the losses of a step. It returns them with the consensus y (B, S/2, S/2, K).
+	Learn func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term)
+}
+
+// Methods lists all, in the order of the paper's tables.
+var Methods = []*Method{&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses}
+
+// FindMethod is the method of a name. The error names all.
+func FindMethod(name string) (*Method, error) {
+	var names []string
+	for _, m := range Methods {
+		if m.Name == name {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	return nil, fmt.Errorf("no method is named %q: use one of %s, or none for MrPrism", name, strings.Join(names, ", "))
+}
+
+// MethodOf is the method at the end of an architecture's name; nil: Algorithm 1.
+func MethodOf(architecture string) *Method {
+	_, m := cutMethod(architecture)
+	return m
+}
+
+func cutMethod(architecture string) (rest string, m *Method) {
+	for _, m := range Methods {
+		if rest, found := strings.CutSuffix(architecture, "-"+m.Name); found {
+			return rest, m
+		}
+	}
+	return architecture, nil
+}
+
+// Maps is what a method builds on: the image (B, S, S, 3), the encoder's maps, and those of the
+// decoder's four stages, from S/32 to S/4.
+type Maps struct {
+	X *tensor.Tensor
+	Features
+	Decoder [4]*tensor.Tensor
+}
+
+// maps runs the decoder at log confidence w, of which methods make no use.
+func (n *Network) maps(x *tensor.Tensor, f Features, w *tensor.Tensor) Maps {
+	return Maps{x, f, n.decode(f, w).Stages}
+}
+
+// last is the decoder's last map (B, S/4, S/4, ·).
+func (m Maps) last() *tensor.Tensor { return m.Decoder[3] }
+
+// predict is inference by a method.
+func (in *Inference) predict(n *Network, f Features, labels *tensor.Graph) {
+	half, rated := n.Method.Predict(n, n.maps(in.x, f, logConfidence(in.estimate)))
+	in.y, in.rated = enlarge(half).Keep(), in.estimate
+	known := in.between
+	if rated != nil {
+		known = in.set.Variable(tensor.Shared, "shared.raters", rated.Shape()...)
+		in.rated = half.Graph().Variable(known)
+		pointwise.Assign(in.rated, rated)
+	}
+	in.full = resizeRaters(labels.Variable(known), in.Side).Keep()
+}
+
+// learn appends the losses of the method.
+func (s *Step) learn(n *Network, r Recipe) {
+	half, terms := n.Method.Learn(n, s, n.maps(s.X, s.Features, s.W0))
+	s.Recurrence = []Pass{{Half: half, Y: enlarge(half)}}
+	s.Terms = []Terms{{Method: terms}}
+}
+
+// feed is an input that a method fills for each batch.
+type feed struct {
+	to   *tensor.Tensor
+	fill func(b *Batch, random *rand.Rand) []float32
+}
+
+// feed makes an input that is filled for each batch.
+func (s *Step) feed(name string, fill func(b *Batch, random *rand.Rand) []float32, shape ...int) *tensor.Tensor {
+	to := s.Graph.Input(name, shape...)
+	s.feeds = append(s.feeds, feed{to, fill})
+	return to
+}
+
+// ---- what several methods use ----
+
+// meanVote is the mean of the raters' labels, (B, S, S, K).
+func (s *Step) meanVote() *tensor.Tensor { return raters.Fuse(s.equal(), s.Z, s.Valid) }
+
+// maskTerm is the cross-entropy of the consensus half (B, S/2, S/2, K), enlarged, against a target
+// (B, S, S, K).
+func (s *Step) maskTerm(n *Network, name string, half, target *tensor.Tensor) Term {
+	return Term{name, n.part(func() *tensor.Tensor {
+		return s.mean(loss.CrossEntropy(enlarge(half), target.Detach(), lowest), s.Present)
+	})}
+}
+
+// ratersTerm is the cross-entropy of every rater's mask (B, h, h, M, K), enlarged, against the
+// rater's own label. Raters who labelled a structure share its weight.
+func (s *Step) ratersTerm(n *Network, name string, rated *tensor.Tensor) Term {
+	return Term{name, n.part(func() *tensor.Tensor {
+		own := loss.CrossEntropy(resizeRaters(rated, s.Z.Dim(1)), s.Z, lowest)
+		return pointwise.Sum(raters.Weigh(own, s.Heads))
+	})}
+}
+
+// ratersHead gives every rater a mask of his own, (B, S/2, S/2, M, K), from the decoder's last map x.
+func (n *Network) ratersHead(name string, x *tensor.Tensor) *tensor.Tensor {
+	logits := n.Up(name, x, n.Raters*n.Classes, func(i int) float64 { return n.areaLogit(i % n.Classes) })
+	return pointwise.Sigmoid(logits).Reshape(x.Dim(0), 2*x.Dim(1), 2*x.Dim(2), n.Raters, n.Classes)
+}
+
+// eachRater repeats maps (B, h, w, K) for every rater: (B, h, w, M·K).
+func (n *Network) eachRater(x *tensor.Tensor) *tensor.Tensor {
+	k, mk := n.Classes, n.Raters*n.Classes
+	repeat := make([]float32, k*mk)
+	for i := range mk {
+		repeat[i%k*mk+i] = 1
+	}
+	return conv.Linear(x, x.Graph().Constant("each rater", repeat, k, mk), nil)
+}
+
+// allRaters sums maps (B, h, w, M·K) over the raters: (B, h, w, K).
+func (n *Network) allRaters(x *tensor.Tensor) *tensor.Tensor {
+	k, mk := n.Classes, n.Raters*n.Classes
+	sum := make([]float32, k*mk)
+	for i := range mk {
+		sum[i*k+i%k] = 1
+	}
+	return conv.Linear(x, x.Graph().Constant("all raters", sum, mk, k), nil)
+}
+
+// affine multiplies each channel of x (B, h, w, C) by its own factor (C), and adds its own shift (C).
+func affine(x, factor, shift *tensor.Tensor) *tensor.Tensor {
+	c := x.Dim(-1)
+	return conv.DepthwiseConv2D(x, factor.Reshape(1, 1, c), shift, conv.Square(1, 0))
+}
+
+// everywhere gives every pixel of maps of the shape of x (B, h, w, M, K) the values of table (M, K).
+func everywhere(x, table *tensor.Tensor) *tensor.Tensor {
+	none := pointwise.Scale(x.Detach(), 0)
+	pixels := x.Elements() / table.Elements()
+	return pointwise.AddBroadcast(none.Reshape(pixels, table.Elements()), table).Reshape(x.Shape()...)
+}
+
+// pixelMean is the mean of each channel of x (B, S, S, C) over pixels and images: (1, 1, 1, C).
+// S is a multiple of 16.
+func pixelMean(x *tensor.Tensor) *tensor.Tensor {
+	x = pool.Average(x, 16, 16, conv.Square(16, 0))
+	rows, columns := x.Dim(0)*x.Dim(1), x.Dim(2)
+	return pool.Average(x.Reshape(1, rows, columns, x.Dim(-1)), rows, columns, conv.Square(1, 0))
+}
+
+// allKnown says of every rater that his labels count: (B, M, K) of ones.
+func (n *Network) allKnown(batch int) *tensor.Tensor {
+	ones := slices.Repeat([]float32{1}, batch*n.Raters*n.Classes)
+	return n.Graph.Constant("all raters count", ones, batch, n.Raters, n.Classes)
+}
+
+// running is a variable (C) that a method updates in each step, and that starts at one value.
+func (n *Network) running(name string, start float64, channels int) *tensor.Tensor {
+	v := n.Set.Variable(tensor.Statistic, name, channels)
+	v.Initial = func(int, *rand.Rand) float64 { return start }
+	return n.Graph.Variable(v)
+}
+
+func zero(int) float64 { return 0 }
+
+func always(v float64) func(int) float64 { return func(int) float64 { return v } }
+
+// less is a − b.
+func less(a, b *tensor.Tensor) *tensor.Tensor { return pointwise.Add(a, pointwise.Scale(b, -1)) }
+
+// complement is 1 − p of maps p (B, h, w, C).
+func complement(p *tensor.Tensor) *tensor.Tensor {
+	c := p.Dim(-1)
+	constant := func(v float32) *tensor.Tensor {
+		return p.Graph().Constant("complement", slices.Repeat([]float32{v}, c), c)
+	}
+	return affine(p, constant(-1), constant(1))
+}
+
+// byRater sees maps (B, h, w, M·K) as (B, h, w, M, K).
+func (n *Network) byRater(x *tensor.Tensor) *tensor.Tensor {
+	return x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), n.Raters, n.Classes)
+}

@@ -1,0 +1,82 @@
+package model
+
+import (
+	"math/rand/v2"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/raters"
+)
+
+// aggNet is AggNet (Albarqouni et al. 2016), "Deep learning from crowds for mitosis detection in
+// breast cancer histology images", equations 4 to 8: expectation–maximisation with the network as
+// the prior. For each structure
+//
+//	E  μ = σ(logit p + Σ_m log P(z^m | inside) − log P(z^m | outside))
+//	M  P(z^m = 1 | inside) = Σ μ z^m / Σ μ, P(z^m = 1 | outside) = Σ (1 − μ) z^m / Σ (1 − μ)
+//	   L = CE(p, μ)
+//
+// The paper takes the M step's sums over the data set once an epoch. Here running means of the
+// batches stand for them. In the first tenth of the run μ is the mean vote.
+var aggNet = Method{
+	Name: "aggnet", Title: "AggNet (Albarqouni 2016): expectation–maximisation with the network as the prior",
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		return pointwise.Sigmoid(n.maskHead(m.last())), nil
+	},
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		y, _ := n.Method.Predict(n, m)
+		trust := s.feed("trust in the estimate", func(b *Batch, _ *rand.Rand) []float32 {
+			trusted := make([]float32, s.Present.Elements())
+			for i := range trusted {
+				if b.Progress >= aggNetWarmUp {
+					trusted[i] = 1
+				}
+			}
+			return trusted
+		}, s.Present.Shape()...)
+		vote := s.meanVote()
+		estimate := s.expectation(n, enlarge(y).Detach())
+		change := less(estimate, vote)
+		b, side, k := vote.Dim(0), vote.Dim(1), vote.Dim(3)
+		trusted := raters.Weigh(change.Reshape(b, side, side, 1, k), trust).Reshape(vote.Shape()...)
+		return y, []Term{s.maskTerm(n, "mask", y, pointwise.Add(vote, trusted))}
+	},
+}
+
+const (
+	aggNetWarmUp = 0.1
+	aggNetMemory = 0.95 // of the running means, a batch
+)
+
+// expectation is μ (B, S, S, K) from the consensus p. It also takes the M step.
+func (s *Step) expectation(n *Network, p *tensor.Tensor) *tensor.Tensor {
+	marks := s.Z.Reshape(s.Z.Dim(0), s.Z.Dim(1), s.Z.Dim(2), n.Raters*n.Classes)
+	known := func(x *tensor.Tensor) *tensor.Tensor {
+		return raters.Weigh(n.byRater(x), s.Valid).Reshape(marks.Shape()...)
+	}
+	running := func(name string, start float64) *tensor.Tensor {
+		return n.running("aggnet."+name, start, n.Raters*n.Classes)
+	}
+	in, markedIn := running("inside", 0.1), running("marked_inside", 0.09)
+	out, markedOut := running("outside", 0.9), running("marked_outside", 0.09)
+
+	// log P(z | inside) − log P(z | outside) for z = 1 and for z = 0
+	ratio := func(markedIn, markedOut *tensor.Tensor) *tensor.Tensor {
+		log := func(x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, 1e-6, 1) }
+		return pointwise.Add(less(log(markedIn), log(in)), less(log(out), log(markedOut)))
+	}
+	marked, unmarked := ratio(markedIn, markedOut), ratio(less(in, markedIn), less(out, markedOut))
+	evidence := n.allRaters(known(affine(marks, less(marked, unmarked), unmarked)))
+	logit := less(pointwise.ClampLog(p, lowest, 1), pointwise.ClampLog(complement(p), lowest, 1))
+	estimate := pointwise.Sigmoid(pointwise.Add(logit, evidence))
+
+	inside := known(n.eachRater(estimate))
+	outside := known(complement(n.eachRater(estimate)))
+	for _, mean := range []struct{ of, now *tensor.Tensor }{
+		{in, inside}, {markedIn, pointwise.Multiply(inside, marks)}, {out, outside}, {markedOut, pointwise.Multiply(outside, marks)},
+	} {
+		now := pixelMean(mean.now).Reshape(mean.of.Shape()...)
+		pointwise.Assign(mean.of, pointwise.Add(pointwise.Scale(mean.of, aggNetMemory), pointwise.Scale(now, 1-aggNetMemory)))
+	}
+	return estimate
+}

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"math/rand/v2"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/pointwise"
+)
+
+// confusion estimates a confusion matrix A_m of each rater and structure, the same for all pixels
+// (Tanno et al. 2019, "Learning from noisy labels by regularized estimation of annotator
+// confusion", equation 4):
+//
+//	L = mean_m CE(A_m p, z^m) + λ mean_m tr(A_m)
+//
+// With two classes A_m has the rates α (marks what is inside) and β (marks what is outside):
+// A_m p = β + (α − β) p and tr = α + 1 − β. Both are σ of a parameter; A_m starts near the
+// identity. In the first tenth of the run λ has the other sign and keeps A_m there.
+var confusion = Method{
+	Name: "cm", Title: "confusion matrices (Tanno 2019): one of each rater, of least trace", Raters: true,
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		y, rated, _ = n.confuse(m)
+		return y, rated
+	},
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		y, rated, traces := n.confuse(m)
+		return y, []Term{s.ratersTerm(n, "raters", rated), s.traceTerm(traces, traceWeight/float64(n.Raters))}
+	},
+}
+
+// pixelConfusion estimates a confusion matrix of each rater at each pixel (Zhang et al. 2020,
+// "Disentangling human error from the ground truth in segmentation of medical images", equation 5).
+var pixelConfusion = Method{
+	Name: "cm-pixel", Title: "confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace", Raters: true,
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		y, rated, _ = n.confusePixels(m)
+		return y, rated
+	},
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		y, rated, traces := n.confusePixels(m)
+		pixels := y.Dim(0) * y.Dim(1) * y.Dim(2)
+		return y, []Term{s.ratersTerm(n, "raters", rated), s.traceTerm(traces, traceWeight/float64(n.Raters*pixels))}
+	},
+}
+
+const (
+	traceWeight    = 0.01 // λ, as in Tanno's experiments
+	traceWarmUp    = 0.1  // share of the run in which a large trace is a gain
+	startConfusion = 3    // logits of the rates: α starts at 0.95, β at 0.05
+)
+
+// confuse gives the consensus, every rater's mask A_m p, and the traces less 1, (M·K).
+func (n *Network) confuse(m Maps) (y, rated, traces *tensor.Tensor) {
+	y = pointwise.Sigmoid(n.maskHead(m.last()))
+	inside := pointwise.Sigmoid(n.Parameter("cm.inside", always(startConfusion), n.Raters*n.Classes))
+	outside := pointwise.Sigmoid(n.Parameter("cm.outside", always(-startConfusion), n.Raters*n.Classes))
+	traces = less(inside, outside)
+	return y, n.byRater(affine(n.eachRater(y), traces, outside)), traces
+}
+
+// confusePixels is confuse with rates that a head gives for each pixel; traces are (B, S/2, S/2,
+// M·K).
+func (n *Network) confusePixels(m Maps) (y, rated, traces *tensor.Tensor) {
+	y = pointwise.Sigmoid(n.maskHead(m.last()))
+	mk := n.Raters * n.Classes
+	rates := pointwise.Sigmoid(n.Up("cm.rates", m.last(), 2*mk, func(i int) float64 {
+		if i < mk {
+			return startConfusion
+		}
+		return -startConfusion
+	}))
+	inside, outside := pointwise.Split(rates, mk)
+	traces = less(inside, outside)
+	return y, n.byRater(pointwise.Add(outside, pointwise.Multiply(traces, n.eachRater(y)))), traces
+}
+
+// traceTerm is weight × Σ (traces), with the other sign in the warm-up.
+func (s *Step) traceTerm(traces *tensor.Tensor, weight float64) Term {
+	sign := s.feed("sign of the trace", func(b *Batch, _ *rand.Rand) []float32 {
+		if b.Progress < traceWarmUp {
+			return []float32{-1}
+		}
+		return []float32{1}
+	}, 1)
+	return Term{"trace", pointwise.Scale(pointwise.Multiply(pointwise.Sum(traces), sign), float32(weight))}
+}

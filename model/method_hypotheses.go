@@ -1,0 +1,54 @@
+package model
+
+import (
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
+)
+
+// hypotheses has as many heads as there are raters, and shows each image's drawn label to the head
+// that fits it best (Rupprecht et al. 2017, "Learning in an uncertain world", equation 7, the LUW of
+// the paper): the best head has the weight 1 − ε, the others share ε. The best is chosen by a
+// softmax of the heads' log-likelihoods of the whole mask, which is a choice but for ties. The
+// consensus is the mean of all heads.
+var hypotheses = Method{
+	Name: "luw", Title: "multiple hypotheses (Rupprecht 2017): the head that fits a drawn label best learns it",
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		heads := n.ratersHead("luw.heads", m.last())
+		return n.meanHead(heads), nil
+	},
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		heads := n.ratersHead("luw.heads", m.last())
+		return n.meanHead(heads), []Term{{"best", n.part(func() *tensor.Tensor { return s.bestOf(n, resizeRaters(heads, s.Z.Dim(1))) })}}
+	},
+}
+
+const luwShare = 0.05 // ε
+
+// meanHead is the mean of all heads (B, h, w, M, K).
+func (n *Network) meanHead(heads *tensor.Tensor) *tensor.Tensor {
+	flat := heads.Reshape(heads.Dim(0), heads.Dim(1), heads.Dim(2), n.Raters*n.Classes)
+	return pointwise.Scale(n.allRaters(flat), 1/float32(n.Raters))
+}
+
+// bestOf is the loss of the heads (B, S, S, M, K) against a drawn label.
+func (s *Step) bestOf(n *Network, heads *tensor.Tensor) *tensor.Tensor {
+	b, side := s.Z.Dim(0), s.Z.Dim(1)
+	all := loss.CrossEntropy(heads, n.byRater(n.eachRater(s.drawnLabel(n))), lowest).Reshape(b, side, side, n.Raters*n.Classes)
+	wide := conv.Square(16, 0)
+	each := pool.Average(all, 16, 16, wide)
+	each = pool.Average(each, side/16, side/16, conv.Square(1, 0)).Reshape(b, 1, 1, n.Raters, n.Classes)
+
+	known := n.allKnown(b)
+	best := raters.Fuse(pointwise.Scale(each.Detach(), -float32(side*side)), each, known)
+	mean := raters.Fuse(pointwise.Scale(each.Detach(), 0), each, known)
+	spread := float32(luwShare)
+	if n.Raters > 1 {
+		spread *= float32(n.Raters) / float32(n.Raters-1)
+	}
+	mixed := pointwise.Add(pointwise.Scale(best, 1-spread), pointwise.Scale(mean, spread))
+	return pointwise.Scale(s.mean(mixed, s.Present), float32(side*side))
+}

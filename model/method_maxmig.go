@@ -1,0 +1,65 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/raters"
+)
+
+// maxMIG is Max-MIG (Cao et al. 2019), "Max-MIG: an information theoretic approach for joint
+// learning from crowds", equations 2 to 5. The network h and the crowd's aggregator
+//
+//	g = softmax(Σ_m W_m z^m + log π)
+//
+// learn to tell what they say of the same pixel from what they say of two pixels. With
+// K_ij = Σ_c h_i,c g_j,c / π_c the gain is mean_i log K_ii − mean_ij K_ij + 1, a bound of their
+// mutual information. The mean over all pairs is a product of two means. π is the structures'
+// share of pixels.
+var maxMIG = Method{
+	Name: "maxmig", Title: "Max-MIG (Cao 2019): network and crowd tell each other most about a pixel",
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		return pointwise.Sigmoid(n.maskHead(m.last())), nil
+	},
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		y, _ := n.Method.Predict(n, m)
+		return y, []Term{{"information", n.part(func() *tensor.Tensor { return s.lessInformation(n, enlarge(y), s.crowd(n)) })}}
+	},
+}
+
+// crowd is g (B, S, S, K). A mark starts as evidence of 9 to 1.
+func (s *Step) crowd(n *Network) *tensor.Tensor {
+	mk, start := n.Raters*n.Classes, math.Log(9)
+	marks := s.Z.Reshape(s.Z.Dim(0), s.Z.Dim(1), s.Z.Dim(2), mk)
+	marked, unmarked := n.Parameter("maxmig.marked", always(start), mk), n.Parameter("maxmig.unmarked", always(-start), mk)
+	votes := raters.Weigh(n.byRater(affine(marks, less(marked, unmarked), unmarked)), s.Valid)
+	prior := make([]float32, n.Classes)
+	for k := range prior {
+		prior[k] = float32(n.areaLogit(k))
+	}
+	one := s.Graph.Constant("one", slices.Repeat([]float32{1}, n.Classes), n.Classes)
+	return pointwise.Sigmoid(affine(n.allRaters(votes.Reshape(marks.Shape()...)), one, s.Graph.Constant("log prior", prior, n.Classes)))
+}
+
+// lessInformation is mean K_ij − mean log K_ii − 1, summed over the structures.
+func (s *Step) lessInformation(n *Network, h, g *tensor.Tensor) *tensor.Tensor {
+	var inside, outside []float32
+	for k := range n.Classes {
+		share := pointwise.Logistic(n.areaLogit(k))
+		inside, outside = append(inside, float32(1/share)), append(outside, float32(1/(1-share)))
+	}
+	nothing := s.Graph.Constant("none", make([]float32, n.Classes), n.Classes)
+	weigh := func(x *tensor.Tensor, by []float32) *tensor.Tensor {
+		return affine(x, s.Graph.Constant("1/prior", by, n.Classes), nothing)
+	}
+	both := func(h, g, notH, notG *tensor.Tensor) *tensor.Tensor {
+		return pointwise.Add(weigh(pointwise.Multiply(h, g), inside), weigh(pointwise.Multiply(notH, notG), outside))
+	}
+	notH, notG := complement(h), complement(g)
+	same := s.mean(pointwise.ClampLog(both(h, g, notH, notG), lowest, 1/lowest), s.Present)
+	pairs := pointwise.Sum(both(pixelMean(h), pixelMean(g), pixelMean(notH), pixelMean(notG)))
+	one := s.Graph.Constant("one for each structure", []float32{float32(n.Classes)}, 1)
+	return less(pairs, pointwise.Add(same, one))
+}

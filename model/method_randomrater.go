@@ -1,0 +1,54 @@
+package model
+
+import (
+	"math/rand/v2"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/raters"
+)
+
+// randomRater shows the network the mask of one rater at a time, drawn anew for each image and step
+// (Jensen et al. 2019, "Improving uncertainty estimation in convolutional neural networks using
+// inter-rater agreement"). The paper calls it UECNN.
+var randomRater = Method{
+	Name: "uecnn", Title: "label sampling (Jensen 2019): the mask of one rater, drawn in each step",
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		return pointwise.Sigmoid(n.maskHead(m.last())), nil
+	},
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		y, _ := n.Method.Predict(n, m)
+		return y, []Term{s.maskTerm(n, "mask", y, s.drawnLabel(n))}
+	},
+}
+
+// drawnLabel is the label of a rater, drawn evenly among those who labelled the structure: (B, S, S,
+// K). It is 0 where nobody did.
+func (s *Step) drawnLabel(n *Network) *tensor.Tensor {
+	drawn := s.feed("drawn raters", func(b *Batch, random *rand.Rand) []float32 {
+		return drawRaters(b.Valid, n.Raters, n.Classes, random)
+	}, s.Valid.Shape()...)
+	own := raters.Weigh(s.Z, drawn)
+	return n.allRaters(own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
+}
+
+// drawRaters draws one rater for each image and structure: 1 for him in (B, M, K), 0 for the others.
+func drawRaters(valid []float32, raters, classes int, random *rand.Rand) []float32 {
+	drawn := make([]float32, len(valid))
+	for image := 0; image < len(valid); image += raters * classes {
+		for k := range classes {
+			chosen, seen := -1, 0
+			for m := range raters {
+				if at := image + m*classes + k; valid[at] > 0 {
+					if seen++; random.IntN(seen) == 0 {
+						chosen = at
+					}
+				}
+			}
+			if chosen >= 0 {
+				drawn[chosen] = 1
+			}
+		}
+	}
+	return drawn
+}
