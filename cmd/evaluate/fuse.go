@@ -127,10 +127,8 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // open opens the data set and the weights, and checks that the maps can be written.
 func (f *fuser) open(dir, named string) (err error) {
-	if entries, err := os.ReadDir(f.out); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty; name a new folder as -out", f.out)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s: cannot be read (%w); name a new folder as -out", f.out, errors.Unwrap(err))
+	if err := vacant(f.out); err != nil {
+		return err
 	}
 	if f.data, err = dataset.Open(dir); err != nil {
 		return err

@@ -5,6 +5,7 @@ const intro = `evaluate - scores weights on images, and checks whether they know
 usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]
        evaluate -weights NAME|FILE -centres FILE[,FILE] -foreign DIR[,DIR] [flags]
        evaluate fuse -data DIR -out DIR [flags]      makes one map of the marks of all raters: see evaluate fuse -h
+       evaluate raters DIR [-out DIR]                how far the raters of a data set agree: see evaluate raters -h
 
 evaluate segments images and prints a table of figures. Give -data, -centres, -foreign, or several.
   evaluate -weights fundus -data data/drishti-gs1-crop           scores the held-out images
@@ -76,6 +77,7 @@ examples:
   evaluate -weights fundus -centres data/hrf/disc.csv -turned -worst worst.jpg
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto -foreign data/bubil-cells -risk risk.svg
   evaluate fuse -data data/qubiq-brain-growth -out fused                    fuse the raters' marks
+  evaluate raters data/qubiq-brain-growth                                   how far the raters agree
 
 exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
 `

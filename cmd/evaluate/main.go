@@ -55,6 +55,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "fuse" {
 		return runFuse(ctx, args[1:], stdout, stderr)
 	}
+	if len(args) > 0 && args[0] == "raters" {
+		return runRaters(ctx, args[1:], stdout, stderr)
+	}
 	if len(args) > 0 && args[0] == "evidence" {
 		return runEvidence(ctx, args[1:], stdout, stderr)
 	}

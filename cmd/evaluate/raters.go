@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/fusion"
+)
+
+// gathering gathers figures of the raters of a data set, image by image. It keeps figures, and no
+// masks.
+type gathering struct {
+	out      string
+	data     *dataset.Dataset
+	progress *command.Progress
+
+	images  int // done
+	classes []*gathered
+	ratios  [][]float64 // vertical cup/disc ratios by image and rater, of images that all raters marked
+}
+
+// gathered is what is known of a structure until now.
+type gathered struct {
+	cases  []*disagreement
+	single int           // images that fewer than two raters have marked
+	areas  [][]float64   // by image and rater, of images that all raters marked
+	pairs  [][]pairSum   // by rater and earlier rater
+	raters []raterCounts // by rater
+	worst  worst
+}
+
+// pairSum is the Dice of two raters over their common images.
+type pairSum struct {
+	dice   float64 // sum
+	images int
+}
+
+// raterCounts are a rater's pixels beside the STAPLE map, over all images.
+type raterCounts struct {
+	masks, compared int // compared: beside at least one other rater
+	area            float64
+	fusion.Counts
+}
+
+// disagreement is how far the raters of an image agree about a structure. Figures are NaN where
+// they are not defined, and Dice also for agreement levels.
+type disagreement struct {
+	image        string
+	raters       int
+	dice         float64 // mean over the pairs of raters
+	least        float64 // of a pair
+	a, b         int     // that pair
+	union, whole float64 // Fleiss' kappa inside the union of the marks, and over the whole image
+	consensus    float64 // pixels that all marked over pixels that anybody marked
+}
+
+// runRaters is the program as "evaluate raters"; it returns the exit code.
+func runRaters(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var g gathering
+	flags := command.NewGroups()
+	flags.Add("flags", func(set *flag.FlagSet) {
+		set.StringVar(&g.out, "out", "", "new or empty folder `DIR` for the CSVs, the JSON, the Markdown and the page")
+	})
+	p := command.Program{Name: program + " raters", Intro: ratersIntro, Examples: ratersExamples, Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, flags, args, func(rest []string) error {
+		if len(rest) != 1 {
+			return command.Wrong("give one data set: evaluate raters DIR")
+		}
+		if err := g.open(rest[0]); err != nil {
+			return err
+		}
+		g.progress = command.NewProgress(stderr, len(g.data.Cases))
+		stopped := g.gatherAll(ctx)
+		g.progress.Clear()
+		if problems := (dataset.Problems)(nil); g.images == 0 || errors.As(stopped, &problems) {
+			return stopped // figures without the faulty images would look like those of all
+		}
+		return errors.Join(stopped, g.report().deliver(g.out, stdout))
+	})
+}
+
+// open opens the data set and checks that the files can be written.
+func (g *gathering) open(dir string) (err error) {
+	if err := vacant(g.out); g.out != "" && err != nil {
+		return err
+	}
+	if g.data, err = dataset.Open(dir); err != nil {
+		return err
+	}
+	n := len(g.data.Raters)
+	if n < 2 {
+		return fmt.Errorf("%s has one rater, %s: agreement needs two or more", dir, g.data.Raters[0])
+	}
+	for range g.data.Classes {
+		pairs := make([][]pairSum, n)
+		for m := range pairs {
+			pairs[m] = make([]pairSum, m)
+		}
+		g.classes = append(g.classes, &gathered{pairs: pairs, raters: make([]raterCounts, n)})
+	}
+	return nil
+}
+
+// vacant returns an error if a folder of that name has files, or cannot be read.
+func vacant(folder string) error {
+	entries, err := os.ReadDir(folder)
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: cannot be read (%w); name a new folder as -out", folder, errors.Unwrap(err))
+	case len(entries) > 0:
+		return fmt.Errorf("%s is not empty; name a new folder as -out", folder)
+	}
+	return nil
+}
+
+// gatherAll takes the images, a few at a time. Faulty images end it with a dataset.Problems that
+// names all faults.
+func (g *gathering) gatherAll(ctx context.Context) error {
+	var problems dataset.Problems
+	for few := range slices.Chunk(g.data.Cases, runtime.GOMAXPROCS(0)) {
+		g.progress.Show("%s: comparing the raters", few[0].Name)
+		looked := make([]*looked, len(few))
+		err := dataset.Each(ctx, len(few), nil, func(i int) error {
+			looked[i] = g.look(few[i])
+			return nil
+		})
+		if err != nil {
+			return errors.Join(orNil(problems), err)
+		}
+		for _, l := range looked {
+			g.progress.Begin()
+			problems = append(problems, l.faults...)
+			if len(problems) > 0 {
+				continue
+			}
+			if err := g.add(l); err != nil {
+				return err
+			}
+		}
+	}
+	return orNil(problems)
+}
+
+// add keeps the figures of an image, and its pictures if it is among the worst.
+func (g *gathering) add(l *looked) error {
+	var picture *picture // of the image without outlines, once it is needed
+	for k, c := range l.classes {
+		of := g.classes[k]
+		if c == nil {
+			of.single++
+			continue
+		}
+		of.add(c, g.data.Levels)
+		var err error
+		if !math.IsNaN(c.rank().figure) && g.out != "" {
+			of.worst.offer(c.rank(), func() *cell {
+				if picture == nil {
+					picture, err = g.picture(l)
+				}
+				if err != nil {
+					return &cell{}
+				}
+				return g.draw(picture, l, k, c)
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if l.ratios != nil {
+		g.ratios = append(g.ratios, l.ratios)
+	}
+	g.images++
+	return nil
+}
+
+// add adds the figures of an image.
+func (of *gathered) add(c *compared, levels bool) {
+	of.cases = append(of.cases, &c.disagreement)
+	var areas []float64
+	for m, r := range c.rows {
+		sum := &of.raters[m]
+		sum.masks, sum.compared, sum.area = sum.masks+r.masks, sum.compared+r.compared, sum.area+r.area
+		sum.Counts.Add(r.Counts)
+		areas = append(areas, r.area)
+	}
+	if levels {
+		return
+	}
+	if c.raters == len(c.rows) {
+		of.areas = append(of.areas, areas)
+	}
+	for b, row := range c.dice {
+		for a, d := range row {
+			if !math.IsNaN(d) {
+				of.pairs[b][a].dice += d
+				of.pairs[b][a].images++
+			}
+		}
+	}
+}
+
+// rank puts the image first whose raters agree least: by the mean Dice of their pairs, and of
+// agreement levels by the consensus.
+func (d *disagreement) rank() rank {
+	if math.IsNaN(d.dice) {
+		return rank{figure: -d.consensus}
+	}
+	return rank{figure: -d.dice}
+}

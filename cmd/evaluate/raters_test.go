@@ -1,0 +1,227 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/metric"
+
+	"github.com/stretchr/testify/require"
+)
+
+// raters runs the program inside the test.
+func raters(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, problems strings.Builder
+	code = run(t.Context(), append([]string{"raters"}, args...), &out, &problems)
+	return code, out.String(), problems.String()
+}
+
+// ratersJSON runs the program and reads raters.json.
+func ratersJSON(t *testing.T, dir string) (r ratersReport, out string) {
+	t.Helper()
+	out = filepath.Join(t.TempDir(), "out")
+	code, _, stderr := raters(t, dir, "-out", out)
+	require.Zero(t, code, stderr)
+	data, err := os.ReadFile(filepath.Join(out, "raters.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &r))
+	return r, out
+}
+
+// rows is a data set of ann, bob and eve, each with a number of marked rows of 40 pixels in each of
+// two images; a negative number is a missing mask.
+func rows(t *testing.T, marked [2][3]int) (dir string) {
+	t.Helper()
+	dir = levelData(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "raters")))
+	for _, name := range []string{"i2", "i3", "i4"} {
+		require.NoError(t, os.Remove(filepath.Join(dir, "images", name+".png")))
+	}
+	for i, name := range []string{"i0", "i1"} {
+		for m, rater := range []string{"ann", "bob", "eve"} {
+			if n := marked[i][m]; n >= 0 {
+				writeMask(t, filepath.Join(dir, "raters", rater, "disc", name+".png"), 40, 30, func(_, y int) bool { return y < n })
+			}
+		}
+	}
+	about := `{"name": "rows", "classes": ["disc"], "raters": ["ann", "bob", "eve"]}`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(about), 0o644))
+	return dir
+}
+
+// The figures of two images are those of a calculation by hand.
+func TestRatersByHand(t *testing.T) {
+	r, out := ratersJSON(t, rows(t, [2][3]int{{10, 10, 20}, {5, 10, 15}}))
+	require.Equal(t, 2, r.Images)
+	c := r.Classes[0]
+	third := func(a, b, c float64) float64 { return (a + b + c) / 3 }
+	first, second := third(1, 2./3, 2./3), third(2*5./15, 2*5./20, 2*10./25)
+	require.InDelta(t, (first+second)/2, c.Dice.Mean, 1e-12)
+	require.InDelta(t, (10./20+5./15)/2, c.Consensus.Mean, 1e-12)
+	for i, want := range []pairReport{
+		{"ann", "bob", 2, new((1 + 2./3) / 2)}, {"ann", "eve", 2, new((2./3 + .5) / 2)}, {"bob", "eve", 2, new((2./3 + .8) / 2)},
+	} {
+		require.InDelta(t, *want.Dice, *c.Pairs[i].Dice, 1e-12)
+		want.Dice = c.Pairs[i].Dice
+		require.Equal(t, want, c.Pairs[i])
+	}
+	require.Equal(t, []string{"ann"}, c.Tree[0].A)
+	require.Equal(t, []string{"bob"}, c.Tree[0].B)
+	require.InDelta(t, 1-(1+2./3)/2, c.Tree[0].Height, 1e-12)
+	require.InDelta(t, 1-((2./3+.5)/2+(2./3+.8)/2)/2, c.Tree[1].Height, 1e-12)
+	require.InDelta(t, metric.ICC([][]float64{{10. / 30, 10. / 30, 20. / 30}, {5. / 30, 10. / 30, 15. / 30}}), *c.Area.ICC, 1e-12)
+	require.Equal(t, []string{"i1", "i0"}, []string{c.Worst[0].Image, c.Worst[1].Image})
+	require.Equal(t, "ann", c.Worst[0].A)
+	require.Equal(t, "eve", c.Worst[0].B)
+	require.InDelta(t, .5, *c.Worst[0].Least, 1e-12)
+	require.Nil(t, r.Ratio, "there is no cup")
+
+	cases := records(t, filepath.Join(out, "cases.csv"))
+	require.Len(t, cases, 2)
+	require.InDelta(t, second, parsed(t, cases[1]["mean_dice"]), 1e-5)
+	require.InDelta(t, 10./20, parsed(t, cases[0]["consensus"]), 1e-5)
+	require.Len(t, records(t, filepath.Join(out, "pairs.csv")), 3)
+	markdown, err := os.ReadFile(filepath.Join(out, "raters.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(markdown), "| ann |  | 83.3 | 58.3 |")
+}
+
+// Rates are those of package fusion's STAPLE, the pixels of all images together; kappas are those
+// of package metric; and a rater has no share in images that he did not mark.
+func TestRatersOfGenerator(t *testing.T) {
+	dir, _ := synthesise(t)
+	data, err := dataset.Open(dir)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(data.Cases[1].Masks[2][0]))
+	r, _ := ratersJSON(t, dir)
+	require.Equal(t, 5, r.Images)
+	require.NotNil(t, r.Ratio)
+	require.Equal(t, 4, r.Ratio.Images)
+	c := r.Classes[0]
+	require.Equal(t, 4, c.Raters[2].Masks)
+	require.Equal(t, 4, c.Area.Images)
+	counts, whole := make([]fusion.Counts, len(data.Raters)), 0.
+	for i, one := range data.Cases {
+		marks := make([][]uint8, len(data.Raters))
+		for m := range marks {
+			if i != 1 || m != 2 {
+				marks[m], err = one.Mask(one.Masks[m][0])
+				require.NoError(t, err)
+			}
+		}
+		fit := fusion.STAPLE(marks, nil)
+		for m, mark := range marks {
+			if mark != nil {
+				counts[m].Add(fusion.Count(mark, fit.Map))
+			}
+		}
+		whole += metric.FleissKappa(metric.Count(filter(marks, func(m []uint8) bool { return m != nil })...), nil) / 5
+	}
+	for m, want := range counts {
+		require.InDelta(t, want.Rates().Sensitivity, *c.Raters[m].Sensitivity, 1e-12)
+		require.InDelta(t, want.Rates().Specificity, *c.Raters[m].Specificity, 1e-12)
+	}
+	require.InDelta(t, whole, c.KappaWhole.Mean, 1e-12)
+}
+
+var picturesOfPage = regexp.MustCompile(`data:image/jpeg;base64,([A-Za-z0-9+/=]+)`)
+
+// The page is one file: it has the tree and pictures, and asks for nothing else.
+func TestRatersPage(t *testing.T) {
+	_, out := ratersJSON(t, rows(t, [2][3]int{{10, 10, 20}, {5, 10, 15}}))
+	page, err := os.ReadFile(filepath.Join(out, "raters.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<svg")
+	require.NotRegexp(t, `(?:src|href)="?(?:https?:|/|[\w-]+\.)`, string(page))
+	found := picturesOfPage.FindAllStringSubmatch(html.UnescapeString(string(page)), -1)
+	require.Len(t, found, 2)
+	for _, f := range found {
+		picture, err := jpeg.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(f[1])))
+		require.NoError(t, err)
+		require.Equal(t, 220, picture.Bounds().Dx())
+	}
+	require.Contains(t, string(page), "mean Dice 65.6; ann and eve 50.0")
+	tree, err := os.ReadFile(filepath.Join(out, "dendrogram-disc.svg"))
+	require.NoError(t, err)
+	require.Contains(t, string(tree), "eve")
+}
+
+// Of agreement levels no rater is known.
+func TestRatersOfLevels(t *testing.T) {
+	dir := levelData(t)
+	code, stdout, stderr := raters(t, dir)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "the raters are not known")
+	require.NotContains(t, stdout, "STAPLE")
+	r, out := ratersJSON(t, dir)
+	c := r.Classes[0]
+	require.Nil(t, c.Dice)
+	require.Nil(t, c.Area)
+	require.Empty(t, c.Pairs)
+	require.NotNil(t, c.KappaWhole.Interval)
+	require.NoFileExists(t, filepath.Join(out, "dendrogram-disc.svg"))
+	require.NoError(t, os.Remove(filepath.Join(dir, "raters", "atleast2", "disc", "i1.png")))
+	r, _ = ratersJSON(t, dir)
+	require.Equal(t, 4, r.Classes[0].Images, "levels without one of them do not say how many marked")
+	require.Equal(t, 1, r.Classes[0].Skipped)
+}
+
+// Every faulty mask is named, and there are no figures of the others.
+func TestRatersRefuses(t *testing.T) {
+	dir := rows(t, [2][3]int{{10, 10, 20}, {5, 10, -1}})
+	bad := []string{filepath.Join(dir, "raters", "ann", "disc", "i0.png"), filepath.Join(dir, "raters", "bob", "disc", "i1.png")}
+	for _, path := range bad {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, text[:len(text)-20], 0o644))
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	code, stdout, stderr := raters(t, dir, "-out", out)
+	require.Equal(t, 1, code)
+	for _, path := range bad {
+		require.Contains(t, stderr, path)
+	}
+	require.Empty(t, stdout)
+	require.NoDirExists(t, out)
+
+	alone := rows(t, [2][3]int{{10, 10, 20}, {5, 10, 1}})
+	require.NoError(t, os.WriteFile(filepath.Join(alone, "dataset.json"), []byte(`{"name": "a", "classes": ["disc"], "raters": ["ann"]}`), 0o644))
+	for _, rater := range []string{"bob", "eve"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(alone, "raters", rater)))
+	}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "give one data set", nil},
+		{2, "give one data set", []string{"a", "b"}},
+		{1, "agreement needs two or more", []string{alone}},
+		{1, "is not empty", []string{dir, "-out", dir}},
+		{1, "dataset.json: cannot be read", []string{t.TempDir()}},
+	} {
+		code, stdout, stderr := raters(t, c.args...)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stderr, c.want)
+		require.Empty(t, stdout)
+	}
+}
+
+func TestRatersHelp(t *testing.T) {
+	code, stdout, _ := raters(t, "-h")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "raters.html")
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, len([]rune(line)), 130, line)
+	}
+}
