@@ -30,6 +30,9 @@ type Config struct {
 	// alone (PAPER.md §2); the sum is ours.
 	Steered bool
 
+	// Integration says how ConP's stages take the confidences in.
+	Integration Integration
+
 	// Evidence: light passes settle around given marks (Settle). Masks do not change where nothing is
 	// given.
 	Evidence bool
@@ -93,7 +96,8 @@ func SameParameters(config, other string) bool {
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
 // "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered" and then
-// "-evidence" may follow the name, or the name of a method, as in "compact-wdnet".
+// "-evidence" may follow the name, or the name of a method, as in "compact-wdnet". Before these may
+// stand "-concat" or "-convlstm" (Integration).
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("%d raters and %d classes: give at least one of each", raters, classes)
@@ -106,6 +110,7 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 	architecture, isSteered := strings.CutSuffix(architecture, steered)
 	c.Steered, c.Evidence = isSteered, hasEvidence
 	architecture, c.Method = cutMethod(architecture)
+	architecture, c.Integration = cutIntegration(architecture)
 	switch architecture {
 	case "paper":
 		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{3, 4, 6, 3}, [4]int{64, 128, 256, 512}, 64, 512

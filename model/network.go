@@ -165,18 +165,15 @@ func (n *Network) maskHead(x *tensor.Tensor) *tensor.Tensor {
 // enlarge makes maps (B, h, w, ·) twice as large, bilinearly.
 func enlarge(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1), 2*x.Dim(2)) }
 
-// stage is one stage of ConP. It enlarges x, lets the embedded confidences attend to it, and merges
-// the result with the encoder's map e.
+// stage is one stage of ConP. It enlarges x, takes the embedded confidences in, and merges the result
+// with the encoder's map e.
 func (n *Network) stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
 	name, width := fmt.Sprintf("conp.stage%d", i+1), n.ConP[i]
 	u := n.Up(name+".up", x, width, nil)
 	if n.Steered {
 		u = pointwise.Add(u, embedded)
 	}
-	attended := n.attention(name+".attention", embedded, u, width, max(1, width/64))
-	a := n.LayerNorm(name+".norm1", pointwise.Add(u, n.Linear(name+".attention.output", attended, width, true)))
-	a = n.LayerNorm(name+".norm2", pointwise.Add(a, n.MLP(name+".mlp", a)))
-	both := pointwise.Concat(a, e)
+	both := pointwise.Concat(n.integrate(name, u, embedded), e)
 	merged := pointwise.ReLU(n.BatchNorm(name+".merge.bn", n.Conv(mergeName(i, "conv"), both, 3, width, 1, 1, false, false)))
 	return pointwise.Add(merged, n.Conv(mergeName(i, "shortcut"), both, 1, width, 1, 0, true, false))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -17,11 +18,11 @@ import (
 // declared are the program's flags, and the values that resolve turns into options.
 type declared struct {
 	*command.Groups
-	data, also, fold, folds, phases, recipe, method, schedule, precision, with *string
-	side, epochs                                                               *int
-	rate, decay, dice, average                                                 *float64
-	crossEntropy                                                               *bool
-	device                                                                     command.Device
+	config, data, also, fold, folds, phases, recipe, method, integration, schedule, precision, with *string
+	side, epochs, recurrences                                                                       *int
+	rate, decay, dice, average, multiHead, shuffle                                                  *float64
+	crossEntropy                                                                                    *bool
+	device                                                                                          command.Device
 }
 
 // declare declares the flags. Most of them are options of the runner.
@@ -39,7 +40,7 @@ func (r *runner) declare() *declared {
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with faulty files, and name them. Without it train stops at them. \"train check\" lists them")
 	})
 	d.Add("model", func(f *flag.FlagSet) {
-		f.StringVar(&o.Config, "config", "compact", "`NETWORK`: compact (6 million parameters, as on the site), mobile (5.6 million; compact with a MobileNetV2 as its encoder), "+
+		d.config = f.String("config", "compact", "`NETWORK`: compact (6 million parameters, as on the site), mobile (5.6 million; compact with a MobileNetV2 as its encoder), "+
 			"paper (35 million) or tiny (for trials). -evidence follows the name if the recipe teaches the network to settle around given marks, and -steered if recipe recurrent "+
 			"shows it the raters' weights. Name compact-steered yourself to go on from such weights with another recipe")
 		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or from a shipped model, and not from random weights. "+
@@ -60,6 +61,10 @@ func (r *runner) declare() *declared {
 			"does not see the raters' weights); paper (exactly as in the paper); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
 			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
 		d.method = f.String("method", "", "`METHOD` in place of MrPrism, on the same encoder and decoder, with recipe bce:"+methods())
+		d.integration = f.String("integration", "attention", "how the decoder takes the raters' confidences in: `WAY` is attention, concat or convlstm (the paper's Table 4)")
+		d.recurrences = f.Int("recurrences", 0, "`NUMBER` of passes of ConP and DivP in a step, with recipe recurrent, unsteered or paper (0: the recipe's)")
+		d.multiHead = f.Float64("multi-head", -1, "`WEIGHT` of L_MH, the cross-entropy of each rater's mask, with recipe recurrent, unsteered or paper (-1: the recipe's)")
+		d.shuffle = f.Float64("shuffle", -1, "`WEIGHT` of L_sff, the shuffle loss, with recipe recurrent, unsteered or paper (-1: the recipe's; 0: none)")
 		d.side = f.Int("side", 128, "side of the images in `PIXELS`, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… in place of -side and -epochs, such as 64:60,128:40,256:5. Small images first make a run faster")
 		f.IntVar(&o.Batch, "batch", 4, "`IMAGES` in a batch. A step is one batch, or several with -accumulate")
@@ -155,12 +160,19 @@ func methods() (text string) {
 	return text
 }
 
-// chooseMethod puts the method into the architecture's name. Methods train with the recipe bce, for
-// which the default stands here.
-func (d *declared) chooseMethod(o *training.Options) error {
-	if m := model.MethodOf(o.Config); m != nil { // from run.yaml
-		o.Config = strings.TrimSuffix(o.Config, "-"+m.Name)
-		*d.method = cmp.Or(*d.method, m.Name)
+// chooseArchitecture puts integration and method into the architecture's name, which run.yaml has
+// without them.
+func (d *declared) chooseArchitecture(o *training.Options) error {
+	if m := model.MethodOf(*d.config); m != nil {
+		return fmt.Errorf("-config %s names a method: give it by -method %s", *d.config, m.Name)
+	}
+	integration, err := model.ParseIntegration(*d.integration)
+	if err != nil {
+		return fmt.Errorf("-integration: %w", err)
+	}
+	o.Config = *d.config
+	if integration != model.Attention {
+		o.Config += "-" + string(integration)
 	}
 	if *d.method == "" {
 		return nil
@@ -168,14 +180,38 @@ func (d *declared) chooseMethod(o *training.Options) error {
 	if _, err := model.FindMethod(*d.method); err != nil {
 		return fmt.Errorf("-method: %w", err)
 	}
+	o.Config += "-" + *d.method
 	switch *d.recipe {
-	case "default":
+	case "default": // methods train with the recipe bce
 		*d.recipe = model.MaskAlone
 	case model.MaskAlone:
 	default:
 		return fmt.Errorf("-method %s has losses of its own and trains with -recipe %s: leave -recipe %s out", *d.method, model.MaskAlone, *d.recipe)
 	}
-	o.Config += "-" + *d.method
+	return nil
+}
+
+// ablate changes the recipe as the flags of the paper's Table 4 say.
+func (d *declared) ablate(r *model.Recipe) error {
+	if *d.recurrences == 0 && *d.multiHead == -1 && *d.shuffle == -1 {
+		return nil
+	}
+	if !r.FuseLoss {
+		return fmt.Errorf("-recurrences, -multi-head and -shuffle change the paper's alternation, which recipe %s has not: use them with -recipe recurrent, unsteered or paper", r.Name)
+	}
+	if *d.recurrences < 0 || !(*d.multiHead >= 0 || *d.multiHead == -1) || !(*d.shuffle >= 0 || *d.shuffle == -1) {
+		return errors.New("-recurrences, -multi-head and -shuffle are numbers from 0 on")
+	}
+	r.Recurrences = cmp.Or(*d.recurrences, r.Recurrences)
+	if *d.multiHead >= 0 {
+		r.HeadsWeight = *d.multiHead
+	}
+	if *d.shuffle >= 0 {
+		r.ShuffleWeight = *d.shuffle
+	}
+	if r.ShuffleWeight == 0 {
+		r.Permutations, r.Draws = 0, 0
+	}
 	return nil
 }
 
@@ -202,10 +238,13 @@ func (d *declared) resolve(o *training.Options) (err error) {
 			return err
 		}
 	}
-	if err := d.chooseMethod(o); err != nil {
+	if err := d.chooseArchitecture(o); err != nil {
 		return err
 	}
 	if o.Recipe, err = model.NewRecipe(*d.recipe); err != nil {
+		return err
+	}
+	if err := d.ablate(&o.Recipe); err != nil {
 		return err
 	}
 	if o.Precision, err = model.ParsePrecision(*d.precision); err != nil {

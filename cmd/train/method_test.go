@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A run with a rival method stops, resumes with the flags of its run.yaml, and exports a model that
+// knows its method and nothing that only training needs.
+func TestMethodRuns(t *testing.T) {
+	folder := t.TempDir()
+	data, out := writeData(t, 5), filepath.Join(folder, "run")
+	code, _, stderr := invoke(t.Context(), arguments(data, out, "2", "-method", "aggnet")...)
+	require.Equal(t, command.Done, code, stderr)
+	settings := string(readFile(t, filepath.Join(out, configurationName)))
+	assert.Contains(t, settings, "config: tiny\n")
+	assert.Contains(t, settings, "method: aggnet\n")
+	assert.Contains(t, settings, "recipe: bce\n")
+	code, _, stderr = invoke(t.Context(), "-with", filepath.Join(out, configurationName), "-resume")
+	require.Equal(t, command.Done, code, stderr)
+
+	file, err := weights.Decode(readFile(t, out, "eyes.f32.safetensors"))
+	require.NoError(t, err)
+	about, err := weights.ParseMetadata(file.Metadata)
+	require.NoError(t, err)
+	assert.Equal(t, "tiny-aggnet", about.Configuration)
+	assert.False(t, segment.HasHeads(&about))
+	for _, v := range file.Tensors {
+		assert.NotContains(t, v.Name, "aggnet")
+	}
+	code, _, stderr = invoke(t.Context(), "-with", filepath.Join(out, configurationName), "-resume", "-method", "cl")
+	assert.NotEqual(t, command.Done, code)
+	assert.Contains(t, stderr, `config: then "tiny-aggnet", now "tiny-cl"`)
+}
+
+// Flags of methods and ablations that do not fit are refused before anything is read.
+func TestMethodFlags(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-method", "best"}, "no method is named \"best\": use one of wdnet, cl"},
+		{[]string{"-method", "cl", "-recipe", "paper"}, "leave -recipe paper out"},
+		{[]string{"-config", "tiny-cl"}, "give it by -method cl"},
+		{[]string{"-integration", "sum"}, "use attention, concat or convlstm"},
+		{[]string{"-shuffle", "0"}, "which recipe default has not"},
+		{[]string{"-recipe", "paper", "-multi-head", "-3"}, "numbers from 0 on"},
+	} {
+		code, _, stderr := invoke(t.Context(), append([]string{"-data", "a", "-out", "b"}, test.args...)...)
+		assert.Equal(t, command.Usage, code, test.args)
+		assert.Contains(t, stderr, test.want)
+	}
+}
+
+// The flags of Table 4 change the losses as they say.
+func TestAblations(t *testing.T) {
+	data := writeData(t, 5)
+	for _, test := range []struct {
+		args  []string
+		terms []string
+	}{
+		{[]string{"-recipe", "paper"}, []string{"fusion", "mask", "shuffle"}},
+		{[]string{"-recipe", "paper", "-shuffle", "0", "-multi-head", "1"}, []string{"fusion", "heads", "mask"}},
+		{[]string{"-recipe", "paper", "-multi-head", "1"}, []string{"fusion", "heads", "mask", "shuffle"}},
+		{[]string{"-recipe", "paper", "-shuffle", "0", "-integration", "concat", "-recurrences", "1"}, []string{"fusion", "mask"}},
+	} {
+		out := filepath.Join(t.TempDir(), "run")
+		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", test.args...)...)
+		require.Equal(t, command.Done, code, stderr)
+		assert.Equal(t, test.terms, slices.Sorted(maps.Keys(firstTerms(t, out))), test.args)
+	}
+}
+
+// firstTerms are the losses of a run's first step.
+func firstTerms(t *testing.T, folder string) map[string]float64 {
+	t.Helper()
+	first, _, _ := bytes.Cut(readFile(t, folder, "log.jsonl"), []byte("\n"))
+	var step struct{ Terms map[string]float64 }
+	require.NoError(t, json.Unmarshal(first, &step))
+	return step.Terms
+}
