@@ -73,6 +73,9 @@ func (n *Network) maps(x *tensor.Tensor, f Features, w *tensor.Tensor) Maps {
 	return Maps{x, f, n.decode(f, w).Stages}
 }
 
+// mask is the consensus (B, S/2, S/2, K) of the decoder's last map.
+func (n *Network) mask(m Maps) *tensor.Tensor { return pointwise.Sigmoid(n.maskHead(m.last())) }
+
 // last is the decoder's last map (B, S/4, S/4, ·).
 func (m Maps) last() *tensor.Tensor { return m.Decoder[3] }
 

@@ -21,7 +21,7 @@ import (
 var aggNet = Method{
 	Name: "aggnet", Title: "AggNet (Albarqouni 2016): expectation–maximisation with the network as the prior",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		return pointwise.Sigmoid(n.maskHead(m.last())), nil
+		return n.mask(m), nil
 	},
 	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)

@@ -19,11 +19,13 @@ import (
 var confusion = Method{
 	Name: "cm", Title: "confusion matrices (Tanno 2019): one of each rater, of least trace", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		y, rated, _ = n.confuse(m)
+		y = n.mask(m)
+		rated, _ = n.confuse(y)
 		return y, rated
 	},
 	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		y, rated, traces := n.confuse(m)
+		y := n.mask(m)
+		rated, traces := n.confuse(y)
 		return y, []Term{s.ratersTerm(n, "raters", rated), s.traceTerm(traces, traceWeight/float64(n.Raters))}
 	},
 }
@@ -49,19 +51,18 @@ const (
 	startConfusion = 3    // logits of the rates: α starts at 0.95, β at 0.05
 )
 
-// confuse gives the consensus, every rater's mask A_m p, and the traces less 1, (M·K).
-func (n *Network) confuse(m Maps) (y, rated, traces *tensor.Tensor) {
-	y = pointwise.Sigmoid(n.maskHead(m.last()))
+// confuse gives every rater's mask A_m p, and the traces less 1, (M·K), for the consensus y.
+func (n *Network) confuse(y *tensor.Tensor) (rated, traces *tensor.Tensor) {
 	inside := pointwise.Sigmoid(n.Parameter("cm.inside", always(startConfusion), n.Raters*n.Classes))
 	outside := pointwise.Sigmoid(n.Parameter("cm.outside", always(-startConfusion), n.Raters*n.Classes))
 	traces = less(inside, outside)
-	return y, n.byRater(affine(n.eachRater(y), traces, outside)), traces
+	return n.byRater(affine(n.eachRater(y), traces, outside)), traces
 }
 
-// confusePixels is confuse with rates that a head gives for each pixel; traces are (B, S/2, S/2,
+// confusePixels is the consensus and confuse, with rates that a head gives for each pixel; traces are (B, S/2, S/2,
 // M·K).
 func (n *Network) confusePixels(m Maps) (y, rated, traces *tensor.Tensor) {
-	y = pointwise.Sigmoid(n.maskHead(m.last()))
+	y = n.mask(m)
 	mk := n.Raters * n.Classes
 	rates := pointwise.Sigmoid(n.Up("cm.rates", m.last(), 2*mk, func(i int) float64 {
 		if i < mk {

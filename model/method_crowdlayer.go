@@ -15,12 +15,17 @@ import (
 var crowdLayer = Method{
 	Name: "cl", Title: "crowd layer (Rodrigues & Pereira 2018): a linear map from the consensus to each rater", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		y = pointwise.Sigmoid(n.maskHead(m.last()))
-		a, b := n.Parameter("cl.factor", always(2), n.Raters*n.Classes), n.Parameter("cl.shift", always(-1), n.Raters*n.Classes)
-		return y, n.byRater(pointwise.Sigmoid(affine(n.eachRater(y), a, b)))
+		y = n.mask(m)
+		return y, n.crowdLayer(y)
 	},
 	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, rated := n.Method.Predict(n, m)
 		return y, []Term{s.ratersTerm(n, "raters", rated)}
 	},
+}
+
+// crowdLayer is every rater's mask σ(a_m y + b_m), (B, h, w, M, K).
+func (n *Network) crowdLayer(y *tensor.Tensor) *tensor.Tensor {
+	a, b := n.Parameter("cl.factor", always(2), n.Raters*n.Classes), n.Parameter("cl.shift", always(-1), n.Raters*n.Classes)
+	return n.byRater(pointwise.Sigmoid(affine(n.eachRater(y), a, b)))
 }

@@ -21,7 +21,7 @@ import (
 var maxMIG = Method{
 	Name: "maxmig", Title: "Max-MIG (Cao 2019): network and crowd tell each other most about a pixel",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		return pointwise.Sigmoid(n.maskHead(m.last())), nil
+		return n.mask(m), nil
 	},
 	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)

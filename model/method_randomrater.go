@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"mrprism/internal/compute/tensor"
-	"mrprism/shaders/pointwise"
 	"mrprism/shaders/raters"
 )
 
@@ -14,7 +13,7 @@ import (
 var randomRater = Method{
 	Name: "uecnn", Title: "label sampling (Jensen 2019): the mask of one rater, drawn in each step",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		return pointwise.Sigmoid(n.maskHead(m.last())), nil
+		return n.mask(m), nil
 	},
 	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)

@@ -11,6 +11,7 @@ import (
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
 	"mrprism/shaders/pointwise"
 
 	"github.com/stretchr/testify/assert"
@@ -130,4 +131,170 @@ func TestIntegrations(t *testing.T) {
 	}
 	_, err := ParseIntegration("sum")
 	require.ErrorContains(t, err, "use attention, concat or convlstm")
+}
+
+// crowd are three raters of one structure: an expert, a careless one and one who marks nearly
+// everything. rates are how much each marks of what is inside, and of what is outside.
+var crowd = [][2]float64{{0.97, 0.02}, {0.75, 0.15}, {0.95, 0.45}}
+
+// fit lets the parameters of a method learn from the crowd, with the true mask y as the consensus.
+// The mask is the left part of the image; marks are drawn for each batch.
+func fit(t *testing.T, method string, steps int, learn func(n *Network, s *Step, y *tensor.Tensor) Term) *tensor.Set {
+	t.Helper()
+	c, err := NewConfig("tiny-"+method, len(crowd), 1)
+	require.NoError(t, err)
+	const side, images, inside = 64, 2, 24
+	c.AreaPrior = []float64{float64(inside) / side}
+	set, d := tensor.NewSet(), reference.Open()
+	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
+	s := newInputs(n.Graph, c, recipe(t, MaskAlone), images, side)
+	y := n.Graph.Input("y", images, side/2, side/2, 1)
+	s.Terms = []Terms{{Method: []Term{learn(n, s, y)}}}
+	l := s.Loss()
+	s.Backward(l)
+	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	var update *Update
+	if len(set.Variables(tensor.Parameter)) > 0 {
+		update = s.Update(set, o, 0)
+	}
+	plan, err := shaders.Compile(t.Context(), d, set, s.Graph)
+	require.NoError(t, err)
+	require.NoError(t, set.Initialise(1))
+	truth := func(pixel, width int) bool { return pixel%width < inside*width/side }
+	mask := make([]float32, y.Elements())
+	for i := range mask {
+		if truth(i, side/2) {
+			mask[i] = 1
+		}
+	}
+	require.NoError(t, plan.Write(y, mask))
+	random := rand.New(rand.NewPCG(1, 7))
+	for step := range steps {
+		b := Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements()), Progress: 0.5}
+		for i := range b.Z {
+			rate := crowd[i%len(crowd)][1]
+			if truth(i/len(crowd), side) {
+				rate = crowd[i%len(crowd)][0]
+			}
+			if random.Float64() < rate {
+				b.Z[i] = 1
+			}
+		}
+		b.Draw(s, recipe(t, MaskAlone), random)
+		require.NoError(t, s.Write(plan, b, 1))
+		if update != nil {
+			require.NoError(t, update.Write(plan, adam.Schedule(o, step+1, 0.05, 1, 0), nil))
+		}
+		require.NoError(t, plan.Run(t.Context()))
+	}
+	return set
+}
+
+func valuesOf(t *testing.T, set *tensor.Set, name string) []float32 {
+	t.Helper()
+	v := set.Lookup(name)
+	require.NotNil(t, v, name)
+	values, err := set.Read(t.Context(), v)
+	require.NoError(t, err)
+	return values[0]
+}
+
+// CM recovers the confusion matrix of every rater.
+func TestConfusionIsRecovered(t *testing.T) {
+	set := fit(t, "cm", 200, func(n *Network, s *Step, y *tensor.Tensor) Term {
+		rated, _ := n.confuse(y)
+		return s.ratersTerm(n, "raters", rated)
+	})
+	inside, outside := valuesOf(t, set, "cm.inside"), valuesOf(t, set, "cm.outside")
+	for m, rates := range crowd {
+		assert.InDelta(t, rates[0], pointwise.Logistic(float64(inside[m])), 0.03)
+		assert.InDelta(t, rates[1], pointwise.Logistic(float64(outside[m])), 0.03)
+	}
+}
+
+// The crowd layer learns what each rater marks: σ(a y + b).
+func TestCrowdLayerIsRecovered(t *testing.T) {
+	set := fit(t, "cl", 300, func(n *Network, s *Step, y *tensor.Tensor) Term { return s.ratersTerm(n, "raters", n.crowdLayer(y)) })
+	factor, shift := valuesOf(t, set, "cl.factor"), valuesOf(t, set, "cl.shift")
+	for m, rates := range crowd {
+		assert.InDelta(t, rates[0], pointwise.Logistic(float64(factor[m]+shift[m])), 0.03)
+		assert.InDelta(t, rates[1], pointwise.Logistic(float64(shift[m])), 0.03)
+	}
+}
+
+// AggNet's M step recovers the rates of every rater, in whatever the network is sure of.
+func TestAggNetRecoversTheRates(t *testing.T) {
+	set := fit(t, "aggnet", 80, func(n *Network, s *Step, y *tensor.Tensor) Term {
+		return Term{"estimate", pointwise.Sum(s.expectation(n, enlarge(y)))}
+	})
+	in, markedIn := valuesOf(t, set, "aggnet.inside"), valuesOf(t, set, "aggnet.marked_inside")
+	out, markedOut := valuesOf(t, set, "aggnet.outside"), valuesOf(t, set, "aggnet.marked_outside")
+	for m, rates := range crowd {
+		assert.InDelta(t, rates[0], markedIn[m]/in[m], 0.03)
+		assert.InDelta(t, rates[1], markedOut[m]/out[m], 0.03)
+	}
+}
+
+// Max-MIG trusts the expert's marks most, and one who marks everything least.
+func TestMaxMIGFindsTheExpert(t *testing.T) {
+	set := fit(t, "maxmig", 200, func(n *Network, s *Step, y *tensor.Tensor) Term {
+		return Term{"information", s.lessInformation(n, enlarge(y), s.crowd(n))}
+	})
+	marked, unmarked := valuesOf(t, set, "maxmig.marked"), valuesOf(t, set, "maxmig.unmarked")
+	for m := range crowd[1:] {
+		assert.Greater(t, marked[0]-unmarked[0], marked[m+1]-unmarked[m+1]+1, "what the marks of the expert and of rater %d say", m+1)
+	}
+}
+
+// Of two heads, the one that fits a label has nearly all of its loss.
+func TestHypotheses(t *testing.T) {
+	c := methodConfig(t, &hypotheses, 2, 1)
+	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: tensor.NewSet(), Training: true}}
+	s := newInputs(n.Graph, c, recipe(t, MaskAlone), 1, 64)
+	heads := n.Graph.Input("heads", 1, 64, 64, 2, 1)
+	l := s.bestOf(n, heads).Keep()
+	plan := s.running(t, n.Set)
+	b := discs(s, 1)
+	b.Valid[1] = 0 // rater 0 is drawn
+	b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, s.Write(plan, b, 1))
+	guess := make([]float32, heads.Elements())
+	for i := range guess {
+		guess[i] = 0.5
+		if i%2 == 1 { // the second head knows rater 0's label
+			guess[i] = 0.1 + 0.8*b.Z[i-1]
+		}
+	}
+	require.NoError(t, plan.Write(heads, guess))
+	require.NoError(t, plan.Run(t.Context()))
+	assert.InDelta(t, -(1-luwShare)*math.Log(0.9)-luwShare*math.Log(0.5), read(t, plan, l)[0][0], 1e-4)
+}
+
+// Label sampling draws evenly among those who labelled the structure.
+func TestDrawnRaters(t *testing.T) {
+	random, count := rand.New(rand.NewPCG(1, 1)), make([]float64, 6)
+	const draws = 3000
+	for range draws {
+		drawn := drawRaters([]float32{1, 1, 0, 1, 1, 0}, 3, 2, random) // structure 0: raters 0 and 2; structure 1: raters 0 and 1
+		for i, v := range drawn {
+			count[i] += float64(v) / draws
+		}
+	}
+	for i, want := range []float64{0.5, 0.5, 0, 0.5, 0.5, 0} {
+		assert.InDelta(t, want, count[i], 0.04)
+	}
+	assert.Equal(t, make([]float32, 2), drawRaters(make([]float32, 2), 2, 1, random), "nobody labelled it")
+}
+
+// WDNet weighs the head of the rater whose labels the mean vote needs.
+func TestWDNetWeights(t *testing.T) {
+	set := fit(t, "wdnet", 200, func(n *Network, s *Step, y *tensor.Tensor) Term {
+		ones := n.Graph.Constant("marks everything", repeat(0.9, y.Elements()), y.Shape()...)
+		none := n.Graph.Constant("marks nothing", repeat(0.1, y.Elements()), y.Shape()...)
+		heads := n.byRater(pointwise.Concat(pointwise.Concat(pointwise.Clamp(y, 0.1, 0.9), ones), none))
+		return s.maskTerm(n, "weights", n.weighHeads(heads), s.meanVote())
+	})
+	weights := valuesOf(t, set, "wdnet.weights")
+	assert.Greater(t, weights[0], weights[1]+1)
+	assert.Greater(t, weights[0], weights[2]+1)
 }

@@ -60,7 +60,7 @@ func (r *runner) declare() *declared {
 			"evidence (those passes alone, on the weights of -init, which stay as they are); recurrent (the paper's alternation, with raters' weights); unsteered (recurrent, and the network "+
 			"does not see the raters' weights); paper (exactly as in the paper); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
 			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
-		d.method = f.String("method", "", "`METHOD` in place of MrPrism, on the same encoder and decoder, with recipe bce:"+methods())
+		d.method = f.String("method", "", "`METHOD` of the list above in place of MrPrism, with the optimiser of recipe bce")
 		d.integration = f.String("integration", "attention", "how the decoder takes the raters' confidences in: `WAY` is attention, concat or convlstm (the paper's Table 4)")
 		d.recurrences = f.Int("recurrences", 0, "`NUMBER` of passes of ConP and DivP in a step, with recipe recurrent, unsteered or paper (0: the recipe's)")
 		d.multiHead = f.Float64("multi-head", -1, "`WEIGHT` of L_MH, the cross-entropy of each rater's mask, with recipe recurrent, unsteered or paper (-1: the recipe's)")
@@ -150,14 +150,6 @@ func (r *runner) settle(d *declared, rest []string) error {
 		return open(ctx, r.note)
 	}
 	return nil
-}
-
-// methods lists the methods and what they are, for the help.
-func methods() (text string) {
-	for _, m := range model.Methods {
-		text += "\n" + m.Name + ": " + m.Title
-	}
-	return text
 }
 
 // chooseArchitecture puts integration and method into the architecture's name, which run.yaml has

@@ -1,5 +1,21 @@
 package main
 
+import (
+	"fmt"
+	"strings"
+
+	"mrprism/model"
+)
+
+// introduction is intro with the list of methods.
+func introduction() string {
+	var list strings.Builder
+	for _, m := range model.Methods {
+		fmt.Fprintf(&list, "  %-9s %s\n", m.Name, m.Title)
+	}
+	return strings.Replace(intro, "METHODS", list.String(), 1)
+}
+
 const intro = `train - trains a MrPrism model on images that several raters have marked
 
 usage: train -data DIR[,DIR] -out RUN [flags]
@@ -46,6 +62,8 @@ images it gives the passes marks of one or more raters, whole or in part, and as
 With the recipe recurrent and named raters, train draws weights of the raters for each image: equal weights for some
 images, all weight on one rater for others. The network sees these weights, and learns to follow them.
 
+Other methods learn from several raters too. With -method they train the same encoder and decoder in MrPrism's place:
+METHODS
 Ctrl-C finishes the step, saves and exits with 130; -resume continues. A second Ctrl-C exits at once and keeps the last
 checkpoint. If a GPU is lost, train opens it again and continues from the last checkpoint.
 `
@@ -60,6 +78,8 @@ examples:
   train -with runs/brain -out runs/brain-2 -seed 2                         the same run with another seed
   train -data my-hospital -out runs/mine -validate 0.2 -patience 20        stop after 20 epochs without a better score
   for i in 1 2 3 4 5; do train -with runs/mine -validate 0 -fold $i/5 -out runs/mine-fold$i; done
+  train -data my-hospital -out runs/mine-cm -method cm                     a rival of MrPrism on the same network
+  train -data my-hospital -out runs/mine-paper -recipe paper -multi-head 1 -integration convlstm      the paper's Table 4
   train -data my-hospital -init fundus -out runs/mine -rate 2e-4           from a shipped model; other raters are possible
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine
   train -data my-hospital -init mobilenet_v2_1.0_224.safetensors -names mobilenet -config mobile -out runs/mine

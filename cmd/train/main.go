@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	r := newRunner(stderr)
 	d := r.declare()
-	p := command.Program{Name: program, Intro: intro, Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := command.Program{Name: program, Intro: introduction(), Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, d.Groups, args, func(rest []string) error {
 		if len(args) > 0 && len(rest) > 0 && rest[0] == args[0] {
 			return command.Wrong("there is no train %q: choose import, check or synthetic, or begin with a flag", args[0])
