@@ -75,9 +75,10 @@ func writeField(h hash.Hash, s string) {
 type Model struct {
 	*File
 	Metadata Metadata
-	SHA256   string // of the whole file, hex
-	Shipped  bool   // the sum is in the manifest; otherwise the file is the user's own
-	Proof    string // Entry.Proof of a shipped model
+	SHA256   string   // of the whole file, hex
+	Shipped  bool     // the sum is in the manifest; otherwise the file is the user's own
+	Proof    string   // Entry.Proof of a shipped model
+	Others   []*Model // of an ensemble: its other members
 }
 
 // Name is the name that programs use: a shipped model's own name, or "own-" and the sum of a user's

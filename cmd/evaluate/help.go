@@ -7,6 +7,9 @@ usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]
        evaluate fuse -data DIR -out DIR [flags]      makes one map of the marks of all raters: see evaluate fuse -h
        evaluate raters DIR [-out DIR]                how far the raters of a data set agree: see evaluate raters -h
 
+-weights A+B+C is an ensemble: the mean of the maps of several models of the same classes, raters and
+side. The first one searches photographs. An ensemble has neither doubts nor intervals.
+
 evaluate segments images and prints a table of figures. Give -data, -centres, -foreign, or several.
   evaluate -weights fundus -data data/drishti-gs1-crop           scores the held-out images
 
@@ -76,6 +79,7 @@ examples:
   evaluate -weights fundus -data data/drishti-gs1-crop -csv scores.csv -json scores.json
   evaluate -weights fundus -centres data/hrf/disc.csv -turned -worst worst.jpg
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto -foreign data/bubil-cells -risk risk.svg
+  evaluate -weights a.safetensors+b.safetensors -data data/drishti-gs1-crop     the mean of two models
   evaluate fuse -data data/qubiq-brain-growth -out fused                    fuse the raters' marks
   evaluate raters data/qubiq-brain-growth                                   how far the raters agree
 

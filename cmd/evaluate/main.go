@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var device command.Device
 	flags := command.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
-		weights = command.WeightsFlag(f)
+		weights = command.EnsembleFlag(f)
 		f.StringVar(&r.against, "against", "", "`NAME` or FILE of weights trained without recurrence (recipe baseline, one-pass or bce): with -data, their Rec0 is compared")
 		f.IntVar(&r.recurrences, "recurrences", -1, fmt.Sprintf("score Rec0 to Rec`N` (-1: N is %d, or 0 for weights that were trained without recurrence)", segment.DefaultRecurrences))
 	})
@@ -191,7 +191,7 @@ func (s *scorer) scoreInput(ctx context.Context, in *input) error {
 // models opens the weights and those of -against, which are nil without that flag. It also sets the
 // number of recurrences if the user has not.
 func (r *request) models() (scored, against *weights.Model, err error) {
-	if scored, err = command.Weights(r.weights); err != nil {
+	if scored, err = command.Ensemble(r.weights); err != nil {
 		return nil, nil, err
 	}
 	switch settles := segment.SettlesAround(&scored.Metadata); {
@@ -203,7 +203,7 @@ func (r *request) models() (scored, against *weights.Model, err error) {
 		r.recurrences = segment.Feedbacks(&scored.Metadata)
 	}
 	if r.against != "" {
-		if against, err = command.Weights(r.against); err != nil {
+		if against, err = command.Ensemble(r.against); err != nil {
 			return nil, nil, err
 		}
 		if !slices.Equal(against.Metadata.Classes, scored.Metadata.Classes) {

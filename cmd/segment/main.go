@@ -102,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	formats := export.Formats[:1]
 	flags := command.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
-		weightsName = command.WeightsFlag(f)
+		weightsName = command.EnsembleFlag(f)
 		f.StringVar(&out, "out", "", "`DIR` for the results, which is made if missing (required)")
 		f.StringVar(&table, "csv", "", "also write a table, `FILE`.csv, with a line an image")
 		f.BoolVar(&resume, "resume", false, "go on with the table of -csv: leave out images that it has, with the same weights and options")
@@ -150,7 +150,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err != nil {
 			return command.Wrong("%w", err)
 		}
-		model, err := command.Weights(*weightsName)
+		model, err := command.Ensemble(*weightsName)
 		if err == nil {
 			err = segment.CheckHeads("-weights "+*weightsName, &model.Metadata)
 		}

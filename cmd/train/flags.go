@@ -152,6 +152,9 @@ func (r *runner) settle(d *declared, rest []string) error {
 	return nil
 }
 
+// ensemble is a method that is no network of its own.
+const ensemble = "ensemble"
+
 // chooseArchitecture puts integration and method into the architecture's name, which run.yaml has
 // without them.
 func (d *declared) chooseArchitecture(o *training.Options) error {
@@ -168,6 +171,10 @@ func (d *declared) chooseArchitecture(o *training.Options) error {
 	}
 	if *d.method == "" {
 		return nil
+	}
+	if *d.method == ensemble {
+		return fmt.Errorf("-method %s: an ensemble is several runs and no network of its own. Train each with -recipe %s and its own -out, -name "+
+			"and -seed (the next ones by -with RUN -seed 2), and join the files for evaluate, as in -weights A+B+C+D+E", ensemble, model.MaskAlone)
 	}
 	if _, err := model.FindMethod(*d.method); err != nil {
 		return fmt.Errorf("-method: %w", err)

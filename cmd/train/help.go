@@ -64,6 +64,9 @@ images, all weight on one rater for others. The network sees these weights, and 
 
 Other methods learn from several raters too. With -method they train the same encoder and decoder in MrPrism's place:
 METHODS
+An ensemble of mean-vote networks is several runs with -recipe bce and other seeds. "evaluate -weights A+B+C+D+E" takes
+the mean of their maps.
+
 Ctrl-C finishes the step, saves and exits with 130; -resume continues. A second Ctrl-C exits at once and keeps the last
 checkpoint. If a GPU is lost, train opens it again and continues from the last checkpoint.
 `
@@ -79,6 +82,7 @@ examples:
   train -data my-hospital -out runs/mine -validate 0.2 -patience 20        stop after 20 epochs without a better score
   for i in 1 2 3 4 5; do train -with runs/mine -validate 0 -fold $i/5 -out runs/mine-fold$i; done
   train -data my-hospital -out runs/mine-cm -method cm                     a rival of MrPrism on the same network
+  for i in 1 2 3 4 5; do train -data my-hospital -recipe bce -seed $i -out runs/vote-$i -name vote-$i; done       an ensemble
   train -data my-hospital -out runs/mine-paper -recipe paper -multi-head 1 -integration convlstm      the paper's Table 4
   train -data my-hospital -init fundus -out runs/mine -rate 2e-4           from a shipped model; other raters are possible
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine

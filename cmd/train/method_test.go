@@ -51,6 +51,7 @@ func TestMethodFlags(t *testing.T) {
 		want string
 	}{
 		{[]string{"-method", "best"}, "no method is named \"best\": use one of wdnet, cl"},
+		{[]string{"-method", "ensemble"}, "an ensemble is several runs and no network of its own"},
 		{[]string{"-method", "cl", "-recipe", "paper"}, "leave -recipe paper out"},
 		{[]string{"-config", "tiny-cl"}, "give it by -method cl"},
 		{[]string{"-integration", "sum"}, "use attention, concat or convlstm"},

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"mrprism/internal/app/choose"
+	"mrprism/internal/app/segment"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/device"
 	"mrprism/model"
@@ -56,6 +57,23 @@ func Weights(nameOrFile string) (*weights.Model, error) {
 	return manifest.Open(nameOrFile, data)
 }
 
+// Ensemble opens one model, or several with plus signs between them as one. A file whose own name
+// has a plus sign is one model.
+func Ensemble(namesOrFiles string) (*weights.Model, error) {
+	if _, err := os.Stat(namesOrFiles); err == nil {
+		return Weights(namesOrFiles)
+	}
+	var members []*weights.Model
+	for name := range strings.SplitSeq(namesOrFiles, "+") {
+		m, err := Weights(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	return segment.Ensemble(members)
+}
+
 // Shipped lists the names of the shipped models.
 func Shipped() string {
 	var names []string
@@ -66,6 +84,11 @@ func Shipped() string {
 		return "none in this build; give a .safetensors file"
 	}
 	return strings.Join(names, ", ")
+}
+
+// EnsembleFlag declares -weights of programs that take ensembles.
+func EnsembleFlag(flags *flag.FlagSet) *string {
+	return flags.String("weights", "", "`NAME` of a shipped model, or a .safetensors FILE, or several as A+B+C for the mean of their maps (required)")
 }
 
 // WeightsFlag declares -weights.

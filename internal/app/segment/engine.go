@@ -26,6 +26,7 @@ type Engine struct {
 	set       *tensor.Set
 	fence     gpu.Buffer // one word: reading it waits for the device
 	view      *view      // of the last image; nil: no result may use the encoder's features
+	others    []member   // of an ensemble
 }
 
 // view is the region of an image that is being segmented.
@@ -103,6 +104,14 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 		e.Close()
 		return nil, err
 	}
+	for _, other := range m.Others {
+		also, err := newEngine(ctx, device, other, precision, network)
+		if err != nil {
+			e.Close()
+			return nil, err
+		}
+		e.others = append(e.others, member{also, other.Proof})
+	}
 	return e, nil
 }
 
@@ -143,10 +152,19 @@ func (e *Engine) Metadata() weights.Metadata { return e.about }
 func (e *Engine) Adapter() string { return e.device.Info().String() }
 
 // Bytes is the memory on the device.
-func (e *Engine) Bytes() int64 { return e.network.Bytes() }
+func (e *Engine) Bytes() int64 {
+	bytes := e.network.Bytes()
+	for _, m := range e.others {
+		bytes += m.Bytes()
+	}
+	return bytes
+}
 
 // Close frees the memory on the device. The caller closes the device.
 func (e *Engine) Close() {
+	for _, m := range e.others {
+		m.Close()
+	}
 	if e.network != nil {
 		e.network.Release()
 	}

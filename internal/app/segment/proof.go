@@ -61,8 +61,14 @@ func (e *Engine) proofMark() model.Mark {
 
 // Prove compares the device's proof with the given one: a driver that compiles shaders wrongly may
 // still give probabilities. If a value differs by more than the precision allows, the error wraps
-// model.ErrWrong. Weights that do not ship have an empty proof, and Prove then only computes.
+// model.ErrWrong. Weights that do not ship have an empty proof, and Prove then only computes. The
+// members of an ensemble prove theirs too.
 func (e *Engine) Prove(ctx context.Context, proof string) error {
+	for _, m := range e.others {
+		if err := m.Prove(ctx, m.proof); err != nil {
+			return err
+		}
+	}
 	computed, err := e.Proof(ctx)
 	if err != nil || proof == "" {
 		return err

@@ -20,7 +20,7 @@ type Result struct {
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 	Measurements  Measurements
-	Timings       map[string]float64 // ms: search, encode, rec0 … recN, mirror, total; of those that ran
+	Timings       map[string]float64 // ms: search, encode, rec0 … recN, mirror, others, total; of those that ran
 	Adapter       string             // the device
 	Why           string             // why auto chose the device; "" without a choice
 	Precision     model.Precision

@@ -264,7 +264,8 @@ func (e *Engine) settledBy(ctx context.Context, o Options, r *Result) (own *Meas
 	return own, nil
 }
 
-// run runs Rec0 … RecN on the view, and with Metadata.Mirrored on its mirror image.
+// run runs Rec0 … RecN on the view, with Metadata.Mirrored on its mirror image, and those of an
+// ensemble's other members.
 func (e *Engine) run(ctx context.Context, o Options, r *Result) (err error) {
 	if r.masks, r.raters, err = e.passes(ctx, o, "segment", r.Timings); err != nil {
 		return err
@@ -281,7 +282,10 @@ func (e *Engine) run(ctx context.Context, o Options, r *Result) (err error) {
 		}
 		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
 	}
-	return nil
+	if len(e.others) > 0 {
+		r.Timings["others"], err = timed(func() error { return e.withOthers(ctx, o, r) })
+	}
+	return err
 }
 
 // result is a result for a view, without maps.

@@ -1,0 +1,91 @@
+package segment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mrprism/weights"
+)
+
+// Ensemble is several models as one: each of its maps is the mean of theirs. The first one searches
+// photographs. Doubts, intervals and maps of probabilities are those of one model, so an ensemble has
+// none. The error names two models that do not make the same maps.
+func Ensemble(members []*weights.Model) (*weights.Model, error) {
+	whole := *members[0]
+	if len(members) == 1 {
+		return &whole, nil
+	}
+	names, sums := []string{}, ""
+	for _, m := range members {
+		if different := apartIn(&whole.Metadata, &m.Metadata); different != "" {
+			return nil, fmt.Errorf("%s and %s have different %s: an ensemble is of models that make the same maps",
+				whole.Metadata.Name, m.Metadata.Name, different)
+		}
+		names, sums = append(names, m.Metadata.Name), sums+m.SHA256
+	}
+	sum := sha256.Sum256([]byte(sums))
+	whole.Others, whole.Shipped, whole.SHA256 = members[1:], false, hex.EncodeToString(sum[:])
+	whole.Metadata.Name, whole.Metadata.Trust = strings.Join(names, "+"), nil
+	whole.Metadata.Title = fmt.Sprintf("mean of %d models: %s", len(names), strings.Join(names, ", "))
+	return &whole, nil
+}
+
+// apartIn names what keeps the maps of two models from having a mean; empty: nothing.
+func apartIn(a, b *weights.Metadata) string {
+	for _, d := range []struct {
+		what  string
+		equal bool
+	}{
+		{"classes", slices.Equal(a.Classes, b.Classes)},
+		{"raters", slices.Equal(a.Raters, b.Raters) && a.Labels == b.Labels},
+		{"sides", a.Side == b.Side},
+		{"nesting", a.Independent == b.Independent},
+		{"numbers of passes", Feedbacks(a) == Feedbacks(b) && SettlesAround(a) == SettlesAround(b)},
+		{"heads", HasHeads(a) == HasHeads(b)},
+	} {
+		if !d.equal {
+			return d.what
+		}
+	}
+	return ""
+}
+
+// member is another engine of an ensemble, and the proof of its model.
+type member struct {
+	*Engine
+	proof string
+}
+
+// withOthers replaces each map of r by its mean with the maps of the ensemble's other members, which
+// see the same square.
+func (e *Engine) withOthers(ctx context.Context, o Options, r *Result) error {
+	v := e.view
+	for _, m := range e.others {
+		m.view = &view{image: v.image, square: v.square, field: v.field, marks: v.marks, made: map[bool]made{}}
+		other := m.result(m.view, o)
+		if err := errors.Join(m.show(ctx, m.view, false), m.run(ctx, o, other)); err != nil {
+			return fmt.Errorf("%s: %w", m.about.Name, err)
+		}
+		add(r.raters, other.raters)
+		for i, maps := range other.masks {
+			add(r.masks[i], maps)
+		}
+	}
+	for _, maps := range append(slices.Clone(r.masks), r.raters) {
+		for i := range maps {
+			maps[i] /= float32(1 + len(e.others))
+		}
+	}
+	return nil
+}
+
+func add(to, from []float32) {
+	for i, v := range from {
+		to[i] += v
+	}
+}
