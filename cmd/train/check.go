@@ -77,7 +77,11 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 	if len(r.Classes) == 0 {
 		t.Line("%s", r.Name)
 	} else {
-		t.Line("%s: %d images, %d to train on, %d held out; %s, %s; %.1f MiB of memory while training", r.Name, r.Images, r.Training,
+		aside := ""
+		if r.Aside > 0 {
+			aside = fmt.Sprintf(", %d set aside to score by", r.Aside)
+		}
+		t.Line("%s: %d images, %d to train on%s, %d held out; %s, %s; %.1f MiB of memory while training", r.Name, r.Images, r.Training, aside,
 			r.HeldOut, several(len(r.Raters), "rater", "raters"), several(len(r.Classes), "class", "classes"), float64(r.Memory)/(1<<20))
 	}
 	if r.Levels {

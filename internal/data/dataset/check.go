@@ -17,6 +17,7 @@ type Report struct {
 	Name     string    `json:"name"`
 	Images   int       `json:"images"`
 	HeldOut  int       `json:"heldOut"`
+	Aside    int       `json:"validation"` // that a split sets aside
 	Training int       `json:"training"`
 	Classes  []string  `json:"classes"`
 	Raters   []string  `json:"raters"`
@@ -38,7 +39,7 @@ type Finding struct {
 // All others are warnings.
 const (
 	KindFault     = "fault"           // Open, Load or LoadSamples refuses it
-	KindSplit     = "split"           // nothing to train on, or nothing held out
+	KindSplit     = "split"           // nothing to train on, nothing held out, or images that the split lacks
 	KindDuplicate = "duplicate image" // the same pixels under two names
 	KindInverted  = "inverted mask"
 	KindEmpty     = "empty mask"
@@ -86,15 +87,20 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	}
 	train := d.Training()
 	r.Name, r.Classes, r.Raters, r.Levels = d.Name, d.Classes, d.Raters, d.Levels
-	r.Images, r.Training, r.HeldOut = len(d.Cases), len(train), len(d.HeldOut())
+	r.Images, r.Training, r.HeldOut, r.Aside = len(d.Cases), len(train), len(d.HeldOut()), len(d.Validation())
 	for _, c := range train {
 		r.Memory += samplePixel * c.W * c.H
 	}
 	switch {
 	case r.Images > 0 && r.Training == 0:
 		fail(&r.Findings, KindSplit, "no image is left to train on")
+	case r.HeldOut == 0 && len(d.Splits) > 0:
+		warn(&r.Findings, KindSplit, "", "the split has no image under test: nothing can be measured")
 	case r.HeldOut == 0:
 		warn(&r.Findings, KindSplit, "", "fewer than %d images: none is held out, and nothing can be measured", HoldOut)
+	}
+	if note := d.UnlistedNote(); note != "" {
+		warn(&r.Findings, KindSplit, "", "%s", note)
 	}
 
 	cases := make([]*caseFigures, len(d.Cases))
@@ -143,7 +149,7 @@ func (r *Report) duplicates(train []Case, cases []*caseFigures) {
 		switch a, b := trained[c.Image], trained[other.Image]; {
 		case a && b:
 			consequence = "; both are trained on: the image counts twice"
-		case (a || b) && (c.HeldOut || other.HeldOut):
+		case (a || b) && (c.Part == ForTest || other.Part == ForTest):
 			consequence = "; one is trained on and the other held out: scores would be too good, remove one"
 		}
 		warn(&r.Findings, KindDuplicate, c.Image, "the same pixels as %s%s", other.Image, consequence)

@@ -6,7 +6,8 @@
 //	dataset.json                      name, classes, raters, labels ("raters" or "agreement-levels")
 //	images/NAME.png|jpg               the images
 //	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
-//	truth/CLASS/NAME.png              the true masks, if they are known: evaluate scores by them
+//	truth/CLASS/NAME.png              the true or arbitrated masks, if there are any: evaluate scores by them
+//	split.json                        which images are for training, validation and test, see Split
 //
 // A missing mask file is a missing label. Every other deviation is an error: a mask of another
 // size, an unreadable file, a folder of a rater or class that dataset.json does not name, a rater
@@ -44,19 +45,22 @@ type Dataset struct {
 	Cases   []Case   // folder by folder, sorted by name within each
 	Missing []string // paths of masks that do not exist: labels that are missing
 
-	held map[string]bool // names of the held-out cases, including those left out for their faults
+	Splits []string // the splits that divide the cases, as Split.String names them; nil: every fifth is held out
+
+	names     map[string]bool // of all images, including those left out for their faults
+	strictest map[string]Part // by name: the part in the folder that restricts it most
 }
 
 // Case is one image with its masks, not yet read.
 type Case struct {
-	Name    string     // the image's file name without extension
-	Folder  string     // the dataset's name
-	Image   string     // path
-	W, H    int        // pixels, as displayed
-	Masks   [][]string // paths (M, K); empty if the label is missing
-	HeldOut bool       // every fifth of its folder: only for measuring
-	Levels  bool       // the raters are agreement levels
-	Others  bool       // marked by other people than the data set's raters: see Add
+	Name   string     // the image's file name without extension
+	Folder string     // the dataset's name
+	Image  string     // path
+	W, H   int        // pixels, as displayed
+	Masks  [][]string // paths (M, K); empty if the label is missing
+	Part   Part       // what it is for
+	Levels bool       // the raters are agreement levels
+	Others bool       // marked by other people than the data set's raters: see Add
 
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
@@ -136,13 +140,11 @@ func survey(dirs []string) (all *Dataset, problems Problems) {
 		default:
 			all.Name += "+" + d.Name
 			all.Cases = append(all.Cases, d.Cases...)
+			all.Splits = append(all.Splits, d.Splits...)
 		}
 	}
 	if all != nil {
-		all.held = map[string]bool{}
-		for _, c := range all.Cases {
-			all.held[c.Name] = all.held[c.Name] || c.HeldOut
-		}
+		all.settle()
 		all.drop(func(Case) bool { return false })
 	}
 	return all, problems
@@ -183,8 +185,9 @@ func open(dir string, problems *Problems) *Dataset {
 	if exists(truth) {
 		strange(truth, "class", d.Classes, problems)
 	}
+	d.divide(dir, problems)
 	for i := range d.Cases {
-		d.Cases[i].HeldOut, d.Cases[i].Levels = i%HoldOut == HoldOut-1, d.Levels
+		d.Cases[i].Levels = d.Levels
 	}
 	return d
 }
@@ -340,18 +343,6 @@ func (c *Case) fits(path string, w, h int) error {
 	return nil
 }
 
-// HeldOut lists the cases that are only for measuring.
-func (d *Dataset) HeldOut() []Case {
-	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return !c.HeldOut })
-}
-
-// Training lists the cases to learn from. If several data sets are mixed, Training leaves out a
-// case whose name is held out in any of them, even if the held-out files have faults: one eye may
-// be in two data sets, as a crop and as a photograph.
-func (d *Dataset) Training() []Case {
-	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return d.held[c.Name] })
-}
-
 // Folds gives each case one of several parts, from 0, by name alone: the parts take the sorted
 // names in turn. An image in two folders is in the same part of both.
 func Folds(cases []Case, parts int) []int {
@@ -401,9 +392,11 @@ func (d *Dataset) Add(others *Dataset) error {
 		c.Others = true
 		d.Cases = append(d.Cases, c)
 	}
-	for name, held := range others.held {
-		d.held[name] = d.held[name] || held
+	for name, part := range others.strictest {
+		d.names[name] = true
+		d.restrict(name, part)
 	}
+	d.Splits = append(d.Splits, others.Splits...)
 	d.Name += "+" + others.Name
 	return nil
 }

@@ -1,0 +1,226 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/data/disk"
+)
+
+// SplitFile is the file of a data set's folder that says which images are for what. Without it every
+// fifth image is held out.
+const SplitFile = "split.json"
+
+// Part says what an image is for.
+type Part int
+
+const (
+	ForTraining   Part = iota
+	ForValidation      // training scores by it, and does not learn from it
+	ForTest            // held out: only for measuring
+	Unlisted           // in no list of the split: for nothing
+)
+
+// Split is split.json: the names of images, without extension.
+type Split struct {
+	Train      []string `json:"train"`
+	Validation []string `json:"validation,omitempty"`
+	Test       []string `json:"test"`
+	Note       string   `json:"note,omitempty"` // for people
+}
+
+// lists are the split's lists with their names in the file.
+func (s *Split) lists() []splitList {
+	return []splitList{{"train", ForTraining, s.Train}, {"validation", ForValidation, s.Validation}, {"test", ForTest, s.Test}}
+}
+
+type splitList struct {
+	name  string
+	part  Part
+	names []string
+}
+
+// String names the split: the sizes of its lists, and a sum over their names in sorted order.
+func (s *Split) String() string {
+	sum, sizes := crc32.NewIEEE(), make([]string, 0, 3)
+	for _, l := range s.lists() {
+		fmt.Fprintln(sum, "/"+l.name) // no image has a slash in its name
+		for _, name := range slices.Sorted(slices.Values(l.names)) {
+			fmt.Fprintln(sum, name)
+		}
+		sizes = append(sizes, fmt.Sprintf("%d %s", len(l.names), l.name))
+	}
+	return fmt.Sprintf("%s, %08x", strings.Join(sizes, ", "), sum.Sum32())
+}
+
+// Write writes the split into a folder.
+func (s *Split) Write(folder string) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(folder, SplitFile), append(text, '\n'))
+}
+
+// readSplit reads a split.
+func readSplit(path string) (*Split, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read (%w); it is a JSON file with the lists train, validation and test of names of images", path, disk.Cause(err))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	s := &Split{}
+	err = decoder.Decode(s)
+	if err == nil && decoder.Decode(new(json.RawMessage)) != io.EOF {
+		err = errors.New("text follows the closing brace")
+	}
+	if err != nil {
+		return nil, fmt.Errorf(`%s: %w; write {"train": ["NAME", …], "validation": ["NAME", …], "test": ["NAME", …]}`, path, err)
+	}
+	return s, nil
+}
+
+// Divide takes the split in a file in place of those of the folders and of every fifth image. Names
+// are those of images in any of the folders. The error is a Problems that names every image that is
+// named twice or does not exist.
+func (d *Dataset) Divide(path string) error {
+	s, err := readSplit(path)
+	if err != nil {
+		return Problems{err.Error()}
+	}
+	part, problems := s.assign(path, d.names)
+	if len(problems) > 0 {
+		return problems
+	}
+	d.Splits = []string{s.String()}
+	for i := range d.Cases {
+		d.Cases[i].Part = partOf(part, d.Cases[i].Name)
+	}
+	d.strictest = map[string]Part{}
+	for name := range d.names {
+		d.strictest[name] = partOf(part, name)
+	}
+	return nil
+}
+
+// partOf is the part of a name; Unlisted for a name in no list.
+func partOf(parts map[string]Part, name string) Part {
+	if part, listed := parts[name]; listed {
+		return part
+	}
+	return Unlisted
+}
+
+// assign gives each listed name its part.
+func (s *Split) assign(path string, images map[string]bool) (parts map[string]Part, problems Problems) {
+	parts, in := map[string]Part{}, map[string]string{}
+	for _, l := range s.lists() {
+		for _, name := range l.names {
+			bare := strings.TrimSuffix(name, filepath.Ext(name))
+			switch first, twice := in[name]; {
+			case twice && first == l.name:
+				problems.add("%s: %s names %q twice; name it once", path, l.name, name)
+			case twice:
+				problems.add("%s: %q is in %s and in %s; an image has one part", path, name, first, l.name)
+			case !images[name] && images[bare]:
+				problems.add("%s: %s names %q; leave the extension out: %q", path, l.name, name, bare)
+			case !images[name]:
+				problems.add("%s: %s names %q, and there is no image of this name; add it or remove the name", path, l.name, name)
+			default:
+				parts[name], in[name] = l.part, l.name
+			}
+		}
+	}
+	if len(parts) == 0 && len(problems) == 0 {
+		problems.add("%s: names no image; list the images of train, validation and test", path)
+	}
+	return parts, problems
+}
+
+// divide gives the cases of a folder their parts: by its split, or every fifth is held out.
+func (d *Dataset) divide(dir string, problems *Problems) {
+	path := filepath.Join(dir, SplitFile)
+	if !exists(path) {
+		for i := range d.Cases {
+			if i%HoldOut == HoldOut-1 {
+				d.Cases[i].Part = ForTest
+			}
+		}
+		return
+	}
+	s, err := readSplit(path)
+	if err != nil {
+		problems.add("%v", err)
+		return
+	}
+	images := map[string]bool{}
+	for _, c := range d.Cases {
+		images[c.Name] = true
+	}
+	parts, faults := s.assign(path, images)
+	*problems = append(*problems, faults...)
+	d.Splits = []string{s.String()}
+	for i := range d.Cases {
+		d.Cases[i].Part = partOf(parts, d.Cases[i].Name)
+	}
+}
+
+// settle notes the names of all images, and what the image of a name is for in the folder that
+// restricts it most.
+func (d *Dataset) settle() {
+	d.names, d.strictest = map[string]bool{}, map[string]Part{}
+	for _, c := range d.Cases {
+		d.names[c.Name] = true
+		d.restrict(c.Name, c.Part)
+	}
+}
+
+// restrict notes a part of an image's name. An image that a split does not list restricts nothing in
+// other folders.
+func (d *Dataset) restrict(name string, part Part) {
+	if part != Unlisted {
+		d.strictest[name] = max(d.strictest[name], part)
+	}
+}
+
+// of lists the cases that satisfy a condition.
+func (d *Dataset) of(keep func(c Case) bool) []Case {
+	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return !keep(c) })
+}
+
+// HeldOut lists the cases that are only for measuring.
+func (d *Dataset) HeldOut() []Case { return d.of(func(c Case) bool { return c.Part == ForTest }) }
+
+// Training lists the cases to learn from. If several data sets are mixed, Training leaves out a
+// case whose name is held out or set aside in any of them, even if the held-out files have faults:
+// one eye may be in two data sets, as a crop and as a photograph.
+func (d *Dataset) Training() []Case {
+	return d.of(func(c Case) bool { return c.Part == ForTraining && d.strictest[c.Name] == ForTraining })
+}
+
+// Validation lists the cases that a split sets aside for scores during training. It leaves out those
+// that another folder holds out.
+func (d *Dataset) Validation() []Case {
+	return d.of(func(c Case) bool { return c.Part == ForValidation && d.strictest[c.Name] == ForValidation })
+}
+
+// Unlisted lists the cases that a split does not name.
+func (d *Dataset) Unlisted() []Case { return d.of(func(c Case) bool { return c.Part == Unlisted }) }
+
+// UnlistedNote says how many images a split does not name; empty if it names all.
+func (d *Dataset) UnlistedNote() string {
+	left := d.Unlisted()
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d images are in no list of the split, such as %s: they are neither trained on nor scored", len(left), len(d.Cases), left[0].Image)
+}
