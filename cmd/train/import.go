@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"mrprism/internal/app/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/importer"
 )
 
@@ -52,7 +53,7 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	})
 	intro := importIntro
 	for _, l := range importer.Layouts {
-		intro += fmt.Sprintf("  %-8s %s\n", l.Name, l.Description)
+		intro += fmt.Sprintf("  %-13s %s\n", l.Name, l.Description)
 	}
 	p := command.Program{Name: program + " import", Intro: intro, Examples: importExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
@@ -120,6 +121,9 @@ func printSummary(to io.Writer, s *importer.Summary, destination string) error {
 	t.Line("masks\t%s\t", strings.Join(s.Classes, "\t"))
 	for m, rater := range s.Raters {
 		t.Line("%s\t%s\t", rater, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(s.Masks[m])), "\t"), "[]"))
+	}
+	if s.Split.Note != "" {
+		t.Title("%s: %s (%s)", dataset.SplitFile, s.Split.String(), s.Split.Note)
 	}
 	t.Title("The publishers' terms hold for this data set. Next: train check %s", destination)
 	return t.Print(to)

@@ -156,6 +156,11 @@ func (t *target) finish(s *Summary, source string) error {
 			}
 		}
 	}
+	if s.Split.Note != "" {
+		if err := s.Split.Write(t.temporary); err != nil {
+			return err
+		}
+	}
 	description := dataset.Description{
 		Name: s.Name, Classes: s.Classes, Raters: s.Raters, Images: s.Images, Source: source, Licence: "the terms of the source hold",
 	}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mrprism/internal/data/dataset"
 )
 
 // riga is the RIGA set. Six ophthalmologists drew disc and cup into copies of each photograph.
@@ -16,7 +18,8 @@ var riga = Layout{
            MESSIDOR/image1prime.tif with image1-1.tif to image1-6.tif, BinRushed/BinRushed2/image1prime.jpg with image1-1.jpg …,
            Magrabia/Magrabia/MagrabiaMale/…: prime is the photograph, the others are copies with one rater's two outlines drawn in.
            The import compares them with the photograph, finds the outlines and fills them up to the middle of the stroke.
-           If there is a folder BinRushed1-Corrected, it replaces BinRushed1`,
+           If there is a folder BinRushed1-Corrected, it replaces BinRushed1. split.json has the published protocol: train on the
+           655 photographs of BinRushed and MESSIDOR, test on the 95 of Magrabia`,
 	list: listRIGA,
 }
 
@@ -37,7 +40,8 @@ func listRIGA(o *Options) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{name: "riga", source: "RIGA (Almazroa et al. 2018), University of Michigan Deep Blue Data", classes: []string{"disc", "cup"}}
+	l := &listing{name: "riga", source: "RIGA (Almazroa et al. 2018), University of Michigan Deep Blue Data", classes: []string{"disc", "cup"},
+		split: "the protocol of MRNet (Ji et al. 2021): train on BinRushed and MESSIDOR, test on Magrabia"}
 	for r := range rigaRaters {
 		l.raters = append(l.raters, fmt.Sprintf("rater%d", r+1))
 	}
@@ -69,10 +73,26 @@ func listRIGA(o *Options) (*listing, error) {
 			l.skip(c.photograph, fmt.Sprintf("there is no image%s-1 to image%s-6 beside it", c.number, c.number))
 		default:
 			name := names[c.folder] + "-image" + c.number
-			l.jobs = append(l.jobs, job{name, func() ([]picture, []Skip) { return c.read(name) }})
+			l.jobs = append(l.jobs, job{name, rigaPart(o.Source, c.folder), func() ([]picture, []Skip) { return c.read(name) }})
 		}
 	}
 	return l, nil
+}
+
+// rigaPart is the part of a folder in the protocol of MRNet: photographs of Magrabia test.
+func rigaPart(source, folder string) dataset.Part {
+	if strings.Contains(strings.ToLower(within(source, folder)), "magrabi") {
+		return dataset.ForTest
+	}
+	return dataset.ForTraining
+}
+
+// within is a path from the folder that holds the source on: folders above it say nothing.
+func within(source, path string) string {
+	if relative, err := filepath.Rel(filepath.Dir(source), path); err == nil {
+		return relative
+	}
+	return path
 }
 
 // withoutCorrected leaves out the files of a folder if there is a corrected folder beside it.
@@ -141,7 +161,7 @@ var refuge = Layout{
 	Description: `REFUGE: 1,200 fundus photographs, disc and cup as one reference (one rater, "panel")
            Training400/*/g0001.jpg, Annotation-Training400/Disc_Cup_Masks/*/g0001.bmp, REFUGE-Validation400/V0001.jpg,
            REFUGE-Validation400-GT/Disc_Cup_Masks/V0001.bmp, … : a .bmp belongs to the .jpg of its name; 0 is the cup, 128 the rim,
-           255 neither`,
+           255 neither. split.json has the published split, by Training, Validation and Test in the folders' names`,
 	list: listREFUGE,
 }
 
@@ -153,7 +173,8 @@ func listREFUGE(o *Options) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{name: "refuge", source: "REFUGE challenge (Orlando et al. 2020)", classes: []string{"disc", "cup"}, raters: []string{"panel"}}
+	l := &listing{name: "refuge", source: "REFUGE challenge (Orlando et al. 2020)", classes: []string{"disc", "cup"}, raters: []string{"panel"},
+		split: "the challenge's: Training400, Validation400 and Test400"}
 	cases := map[string]*refugeCase{}
 	for _, path := range paths {
 		extension := filepath.Ext(path)
@@ -176,10 +197,26 @@ func listREFUGE(o *Options) (*listing, error) {
 		case c.mask:
 			l.skip(c.photograph, "there is no mask of this name")
 		default:
-			l.jobs = append(l.jobs, job{name, func() ([]picture, []Skip) { return c.read(name) }})
+			l.jobs = append(l.jobs, job{name, partNamed(within(o.Source, c.photograph)), func() ([]picture, []Skip) { return c.read(name) }})
 		}
 	}
 	return l, nil
+}
+
+// partNamed is the part that a path names: a folder that begins with training, validation or test, or
+// has one of these after a hyphen. Without such a folder it is training.
+func partNamed(path string) dataset.Part {
+	for part := range strings.SplitSeq(filepath.ToSlash(strings.ToLower(filepath.Dir(path))), "/") {
+		for word := range strings.SplitSeq(part, "-") {
+			switch {
+			case strings.HasPrefix(word, "validation"):
+				return dataset.ForValidation
+			case strings.HasPrefix(word, "test"):
+				return dataset.ForTest
+			}
+		}
+	}
+	return dataset.ForTraining
 }
 
 func (c *refugeCase) read(name string) ([]picture, []Skip) {

@@ -25,7 +25,7 @@ type Layout struct {
 }
 
 // Layouts are the forms that Run can import.
-var Layouts = []Layout{riga, refuge, qubiq}
+var Layouts = []Layout{riga, refuge, refugeRaters, qubiq}
 
 // FindLayout gives the layout of a name.
 func FindLayout(name string) (Layout, error) {
@@ -62,6 +62,7 @@ type Summary struct {
 	Raters  []string
 	Masks   [][]int // (M, K)
 	Skipped []Skip
+	Split   dataset.Split // the published one, of the written images; empty if there is none
 }
 
 // Skip is a file, or a folder of files, that was not taken.
@@ -72,6 +73,7 @@ type listing struct {
 	name, source    string
 	classes, raters []string
 	jobs            []job
+	split           string // what the published split is; empty if there is none
 	skipped         []Skip
 }
 
@@ -97,6 +99,7 @@ func at[T any](cases map[string]*T, key string) *T {
 // job reads one image with its masks, or several slices of a volume.
 type job struct {
 	name string
+	part dataset.Part // in the published split
 	read func() ([]picture, []Skip)
 }
 
@@ -143,6 +146,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, fmt.Errorf("%s: none of its images could be used%s", o.Source, examples(s.Skipped))
 	}
 	s.withoutIdle()
+	s.settleSplit(found.split)
 	if err := t.finish(s, found.source); err != nil {
 		return nil, err
 	}
@@ -174,7 +178,7 @@ func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) er
 				return err
 			}
 			lock.Lock()
-			s.count(p)
+			s.count(p, jobs[i].part)
 			lock.Unlock()
 		}
 		skipped[i] = left
@@ -184,14 +188,29 @@ func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) er
 	return err
 }
 
-func (s *Summary) count(p picture) {
+func (s *Summary) count(p picture, part dataset.Part) {
 	s.Images++
+	list := map[dataset.Part]*[]string{dataset.ForTraining: &s.Split.Train, dataset.ForValidation: &s.Split.Validation, dataset.ForTest: &s.Split.Test}[part]
+	*list = append(*list, p.name)
 	for m, masks := range p.masks {
 		for k, mask := range masks {
 			if mask != nil {
 				s.Masks[m][k]++
 			}
 		}
+	}
+}
+
+// settleSplit sorts the lists of the published split. There is none if the source has images of one
+// part alone.
+func (s *Summary) settleSplit(note string) {
+	if note == "" || len(s.Split.Train) == 0 || len(s.Split.Validation)+len(s.Split.Test) == 0 {
+		s.Split = dataset.Split{}
+		return
+	}
+	s.Split.Note = note
+	for _, list := range [][]string{s.Split.Train, s.Split.Validation, s.Split.Test} {
+		slices.Sort(list)
 	}
 }
 

@@ -3,9 +3,11 @@ package importer
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
+	"image/png"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -170,6 +172,10 @@ func TestRIGA(t *testing.T) {
 	}
 	assert.Equal(t, []string{"binrushed1-corrected-image1", "magrabifemale-image4", "messidor-image1"}, names)
 	assert.Equal(t, [][]int{{3, 3}, {2, 2}, {2, 2}, {3, 3}, {2, 2}, {3, 3}}, s.Masks)
+	assert.Equal(t, []string{"binrushed1-corrected-image1", "messidor-image1"}, s.Split.Train)
+	assert.Equal(t, []string{"magrabifemale-image4"}, s.Split.Test)
+	assert.Len(t, d.Splits, 1)
+	assert.Equal(t, "magrabifemale-image4", d.HeldOut()[0].Name)
 	skipped := reasons(s)
 	assert.Contains(t, skipped["BinRushed1"], "7 files: BinRushed1-Corrected replaces it")
 	assert.Contains(t, skipped["image48-6.tif"], "no image48prime")
@@ -323,6 +329,8 @@ func TestREFUGE(t *testing.T) {
 	assert.Equal(t, []string{"panel"}, d.Raters)
 	require.Len(t, loaded, 3)
 	assert.Equal(t, "V0001", loaded[0].Name)
+	assert.Equal(t, "V0001", d.Validation()[0].Name)
+	assert.Len(t, d.Training(), 2)
 	disc, cup := 0, 0
 	for i, v := range loaded[1].Masks[0][0] {
 		disc += int(v)
@@ -338,6 +346,52 @@ func TestREFUGE(t *testing.T) {
 	assert.Contains(t, skipped["g0001.jpg"], "illustration")
 	assert.Contains(t, skipped["Fovea_location.xlsx"], "neither")
 	assert.Len(t, s.Skipped, 6)
+}
+
+// Seven masks a class belong to the photograph of their folder; a mask of another size is missing.
+func TestREFUGERaters(t *testing.T) {
+	const w, h = 60, 50
+	source, destination := t.TempDir(), filepath.Join(t.TempDir(), "refuge-raters")
+	mask := func(w, h, side int) []byte {
+		m := image.NewGray(image.Rect(0, 0, w, h))
+		for i := range m.Pix {
+			if x, y := i%w, i/w; x < side && y < side {
+				m.Pix[i] = 255
+			} else if x == side && y < side {
+				m.Pix[i] = 100 // as JPEG or a resampling leaves it
+			}
+		}
+		var b bytes.Buffer
+		require.NoError(t, png.Encode(&b, m))
+		return b.Bytes()
+	}
+	for _, name := range []string{"Training-400/0826", "Training-400/0827", "Test-400/0001"} {
+		folder, base := filepath.Join(source, filepath.Dir(name), filepath.Base(name)), filepath.Base(name)
+		put(t, encoded(t, eye(w, h, 1), ".jpg"), folder, base+".jpg")
+		for r := range 7 {
+			put(t, mask(w, h, 20+r), folder, fmt.Sprintf("%s_seg_disc_%d.png", base, r+1))
+			put(t, mask(w, h, 5+r), folder, fmt.Sprintf("%s_seg_cup_%d.png", base, r+1))
+		}
+	}
+	put(t, mask(9, 9, 3), source, "Training-400", "0827", "0827_seg_cup_3.png")
+	put(t, []byte("x"), source, "Training-400", "0827", "notes.txt")
+	put(t, mask(w, h, 3), source, "Test-400", "0002", "0002_seg_cup_1.png")
+	s, err := refugeRaters.Run(t.Context(), Options{Source: source, Destination: destination})
+	require.NoError(t, err)
+	d, loaded := load(t, destination)
+	assert.Equal(t, []string{"rater1", "rater2", "rater3", "rater4", "rater5", "rater6", "rater7"}, d.Raters)
+	require.Len(t, loaded, 3)
+	assert.Equal(t, []string{"0001"}, []string{d.HeldOut()[0].Name})
+	assert.Equal(t, 26*26, metric.Area(loaded[1].Masks[6][0]))
+	assert.Equal(t, 11*11, metric.Area(loaded[1].Masks[6][1]))
+	assert.Nil(t, loaded[2].Masks[2][1])
+	skipped := reasons(s)
+	assert.Contains(t, skipped["0827_seg_cup_3.png"], "9×9")
+	assert.Contains(t, skipped["notes.txt"], "neither")
+	assert.Contains(t, skipped["0002"], "without a photograph")
+	put(t, encoded(t, eye(w, h, 1), ".jpg"), source, "Test-400", "0826", "0826.jpg")
+	_, err = refugeRaters.Run(t.Context(), Options{Source: source, Destination: destination, Force: true})
+	assert.ErrorContains(t, err, "two photographs are called 0826")
 }
 
 // Run replaces nothing without Force, and with Force only a data set. A failed or stopped import
@@ -389,5 +443,5 @@ func TestDestination(t *testing.T) {
 	}
 	assert.Equal(t, "other set", strings.Join(left, " "), "nothing temporary")
 	_, err = FindLayout("drive")
-	require.ErrorContains(t, err, "riga, refuge, qubiq")
+	require.ErrorContains(t, err, "riga, refuge, refuge-raters, qubiq")
 }

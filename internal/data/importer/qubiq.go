@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/nifti"
 	"mrprism/weights"
@@ -21,7 +22,8 @@ var qubiq = Layout{
 	Description: `QUBIQ 2020 and 2021: one organ's folder (brain-growth, brain-tumor, kidney, prostate, pancreas, pancreatic-lesion), raters and
            tasks as there are
            brain-growth/Training/case01/image.nii.gz with task01_seg01.nii.gz to task01_seg07.nii.gz, …, brain-growth/Validation/…:
-           a task is a class, a seg a rater; every voxel other than 0 is marked`,
+           a task is a class, a seg a rater; every voxel other than 0 is marked. split.json has
+           Training as train and Validation as test, as papers score it; if there is also a Test, Validation is validation`,
 	list: listQUBIQ,
 }
 
@@ -84,6 +86,11 @@ func listQUBIQ(o *Options) (*listing, error) {
 	for _, r := range raters {
 		l.raters = append(l.raters, fmt.Sprintf("rater%d", r))
 	}
+	l.split = "the challenge's folders"
+	tested := false
+	for _, c := range cases {
+		tested = tested || strings.HasPrefix(c.split, "test")
+	}
 	twice := map[string]int{}
 	for _, c := range cases {
 		twice[c.name]++
@@ -97,9 +104,20 @@ func listQUBIQ(o *Options) (*listing, error) {
 		if twice[name] > 1 {
 			name = c.split + "-" + name
 		}
-		l.jobs = append(l.jobs, job{name, func() ([]picture, []Skip) { return c.read(o, name, tasks, raters) }})
+		l.jobs = append(l.jobs, job{name, c.part(tested), func() ([]picture, []Skip) { return c.read(o, name, tasks, raters) }})
 	}
 	return l, nil
+}
+
+// part is the case's part. Without a Test folder the challenge's Validation is what papers test on.
+func (c *qubiqCase) part(tested bool) dataset.Part {
+	switch {
+	case c.split == "" || c.split == "training":
+		return dataset.ForTraining
+	case c.split == "validation" && tested:
+		return dataset.ForValidation
+	}
+	return dataset.ForTest
 }
 
 // oneOrgan is the name of the folder that holds the cases, or that holds Training, Validation or

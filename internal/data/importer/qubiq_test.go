@@ -263,3 +263,32 @@ func TestQUBIQOfVolumes(t *testing.T) {
 	_, err = qubiq.Run(t.Context(), o)
 	require.ErrorContains(t, err, filepath.Join(source, "case1-1", "image.nii")+": its third axis is slices, -channels does not apply")
 }
+
+// The challenge's Validation is what papers test on, unless there is a Test.
+func TestQUBIQSplit(t *testing.T) {
+	source, destination := filepath.Join(t.TempDir(), "kidney"), filepath.Join(t.TempDir(), "set")
+	write := func(parts ...string) {
+		folder := filepath.Join(append([]string{source}, parts...)...)
+		put(t, niftiFile(t, binary.LittleEndian, 16, 1, 0, ramp(64), 8, 8), folder, "image.nii")
+		put(t, niftiFile(t, binary.LittleEndian, 16, 1, 0, box(8, 8, 1, 2, 5, 2, 5, 0, 1), 8, 8), folder, "task01_seg01.nii")
+	}
+	run := func() *Summary {
+		s, err := qubiq.Run(t.Context(), Options{Source: source, Destination: destination, Force: true})
+		require.NoError(t, err)
+		return s
+	}
+	write("Training", "case01")
+	assert.Empty(t, run().Split)
+	write("Training", "case02")
+	write("Validation", "case01")
+	s := run()
+	assert.Equal(t, []string{"case02", "training-case01"}, s.Split.Train)
+	assert.Equal(t, []string{"validation-case01"}, s.Split.Test)
+	assert.Empty(t, s.Split.Validation)
+	write("Test", "case09")
+	s = run()
+	assert.Equal(t, []string{"validation-case01"}, s.Split.Validation)
+	assert.Equal(t, []string{"case09"}, s.Split.Test)
+	d, _ := load(t, destination)
+	assert.Len(t, d.Validation(), 1)
+}
