@@ -15,6 +15,9 @@ import (
 // configurationName is the file in the run's folder with the flags of the run.
 const configurationName = "run.yaml"
 
+// dividedKey is a line of run.yaml that is no flag: the split that divided the run's images.
+const dividedKey = "divided"
+
 // neverKept are the flags that a file of flags cannot have.
 var neverKept = []string{"with", "resume", "dry-run"}
 
@@ -66,6 +69,8 @@ func (d *declared) readFile(path string, note func(string)) error {
 			if text != commit {
 				note(fmt.Sprintf("version %[2]s of this program wrote %[1]s, and this is version %[3]s: results may differ in their last bits", path, text, commit))
 			}
+		case key.Value == dividedKey:
+			d.divided = text
 		case slices.Contains(removed, key.Value):
 		case d.Lookup(key.Value) == nil || slices.Contains(neverKept, key.Value):
 			return fail("there is no %s; the nearest is %s", key.Value, d.nearest(key.Value))

@@ -23,6 +23,7 @@ type declared struct {
 	rate, decay, dice, average, multiHead, shuffle                                                  *float64
 	crossEntropy                                                                                    *bool
 	device                                                                                          command.Device
+	divided                                                                                         string // the split of the run whose file -with names
 }
 
 // declare declares the flags. Most of them are options of the runner.
@@ -32,9 +33,10 @@ func (r *runner) declare() *declared {
 		d.data = f.String("data", "", "`FOLDER`s of data, separated by commas, with the same classes and raters (required)")
 		d.also = f.String("also", "", "`FOLDER`s of data that other people have marked, separated by commas, with all or some of the classes. "+
 			"Every second training image comes from them. The majority of their marks trains the mask; they train no rater and no level")
+		f.StringVar(&o.Split, "split", "", "`FILE` that lists the images for training, validation and test, in place of split.json in the data's folder")
 		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that the model searches for in whole photographs. Training views of all scales lie around it")
 		f.Float64Var(&o.Validate, "validate", 0, "set this `SHARE` of the training images aside. After every epoch train scores the averaged weights on them, "+
-			"and keeps the best as NAME.best")
+			"and keeps the best as NAME.best. Without -validate and -fold it scores on a split's validation list, if there is one")
 		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts of the training images aside, as -validate does. K runs score every training image once")
 		f.IntVar(&o.ScoreEvery, "score-every", 1, "`EPOCHS` from one score of -validate or -fold to the next. The last epoch is always scored")
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with faulty files, and name them. Without it train stops at them. \"train check\" lists them")
@@ -142,7 +144,7 @@ func (r *runner) settle(d *declared, rest []string) error {
 	if err := d.device.Check(); err != nil {
 		return err
 	}
-	r.configuration = d.file()
+	r.configuration, r.divided = d.file(), d.divided
 	r.options.Note, r.stopFile = r.note, cmp.Or(r.stopFile, filepath.Join(r.options.Out, "stop"))
 	open := d.device.Open
 	r.open = func(ctx context.Context) (gpu.Device, error) {

@@ -35,7 +35,11 @@ stands for what at least j experts marked. If nearly all marks of a class lie in
 inside discs, the model keeps its masks inside too; train says if it does not.
 
 train holds out every fifth image in sorted order for "evaluate" and never trains on it. Put all images into the folder
-before the first run, because a new image changes which ones are held out.
+before the first run, because a new image changes which ones are held out. To choose yourself, write split.json into the
+folder, or name such a file by -split:
+  {"train": ["NAME", …], "validation": ["NAME", …], "test": ["NAME", …]}
+train learns from train, scores on validation after every epoch, and never sees test. Names have no extension. An image
+in no list is for nothing, and train says how many there are. A checkpoint cannot be resumed under another split.
 
 The folder RUN receives
   checkpoint.safetensors   everything that -resume needs; checkpoint.previous.safetensors is the one before

@@ -67,6 +67,9 @@ func (r *runner) conclude(ctx context.Context, err error) error {
 			if r.options.Anchor != "" { // -validate searches the photographs, as "segment" and the page do
 				search = " -roi auto"
 			}
+			if r.options.Split != "" {
+				search += " -split " + quote(r.options.Split)
+			}
 			fmt.Fprintf(r.stderr, "score it: evaluate -weights %s -data %s%s\n", quote(r.result()), data, search)
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ import (
 type runner struct {
 	options       training.Options
 	configuration []byte  // for run.yaml
+	divided       string  // the split of the run that -with repeats; empty: not known, or none
 	hours         float64 // 0: no limit
 	stopFile      string
 	open          func(context.Context) (gpu.Device, error)
@@ -89,7 +91,7 @@ func (r *runner) prepare(ctx context.Context, work func(t *training.Trainer) err
 // attempt trains on one device, to the end or until the device is lost.
 func (r *runner) attempt(ctx context.Context, began time.Time) error {
 	return r.prepare(ctx, func(t *training.Trainer) error {
-		if err := r.keepConfiguration(); err != nil {
+		if err := r.keepConfiguration(t.Split()); err != nil {
 			return noBeginning(err)
 		}
 		record, err := openRecorder(r.options.Out, t.Done(), r.note)
@@ -132,6 +134,12 @@ func (r *runner) describe(t *training.Trainer) {
 	}
 	r.note(fmt.Sprintf("%s: %s to train on%s, %d held out; %s, %s; %d steps, %d done", t.Dataset.Name, several(t.Images(), "image", "images"),
 		aside, r.heldOut, several(t.Config.Raters, "rater", "raters"), several(t.Config.Classes, "class", "classes"), t.Steps(), t.Done()))
+	if split := t.Split(); split != "" {
+		r.note("split: " + split)
+	}
+	if r.divided != "" && r.divided != t.Split() && !r.options.Resume {
+		r.note(fmt.Sprintf("the run of -with had another split, %s: results will differ", r.divided))
+	}
 	if missing := t.Dataset.Missing; len(missing) > 0 {
 		r.note(fmt.Sprintf("%s missing, such as %s: train counts these labels as not given", several(len(missing), "mask is", "masks are"), missing[0]))
 	}
@@ -154,13 +162,17 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// keepConfiguration writes run.yaml when a run begins.
-func (r *runner) keepConfiguration() error {
+// keepConfiguration writes run.yaml when a run begins, with what identifies its split.
+func (r *runner) keepConfiguration(split string) error {
 	path := filepath.Join(r.options.Out, configurationName)
 	if _, err := os.Stat(path); err == nil && r.options.Resume {
 		return nil // it says how the run began
 	}
-	return command.WriteFile(path, r.configuration)
+	configuration := r.configuration
+	if split != "" {
+		configuration = fmt.Appendf(slices.Clone(configuration), "\n# the split of the images\n%s: %s\n", dividedKey, quoted(split))
+	}
+	return command.WriteFile(path, configuration)
 }
 
 // errEnough is the reason of a run that -hours or -stop-file stops.

@@ -80,6 +80,9 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
 		"device": computedOn(t.device.Info()),
 	}}
+	if split := t.Split(); split != "" {
+		file.Metadata["split"] = split
+	}
 	if t.of != nil {
 		about, err := t.of.Map()
 		if err != nil {
@@ -213,6 +216,13 @@ func (t *Trainer) images() string {
 	return fmt.Sprintf("%d images %08x", len(t.cases), sum.Sum32())
 }
 
+// everyFifth names the division of the images without a split.
+const everyFifth = "every fifth held out"
+
+// Split identifies the splits that divide the images of the run, by the sizes of their lists and a
+// sum over the names. It is empty if every fifth image is held out.
+func (t *Trainer) Split() string { return strings.Join(t.Dataset.Splits, "; ") }
+
 // Saved is the step from which the run in a folder can be resumed; -1 without a whole checkpoint.
 func Saved(folder string) int {
 	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
@@ -263,6 +273,10 @@ func (t *Trainer) loadFile(path string) error {
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
 		return fmt.Errorf("%s: %w:\n%s\nResume with its options (run.yaml in the same folder has every flag, see -with), or start a new run in another -out, "+
 			"from its weights with -init", path, errOptions, differences(had, t.Options.fingerprint()))
+	}
+	if had, now := file.Metadata["split"], t.Split(); had != now {
+		return fmt.Errorf("%s: %w: its images were divided otherwise (then %s, now %s): put the split back, or start a new run in another -out, from its weights "+
+			"with -init", path, errOptions, cmp.Or(had, everyFifth), cmp.Or(now, everyFifth))
 	}
 	if had, ok := file.Metadata["images"]; ok && had != t.images() {
 		return fmt.Errorf("%s: %w: the data folders have other images than when it was written (then %s, now %s): put the images back, or start "+

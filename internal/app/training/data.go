@@ -14,6 +14,11 @@ func (o Options) open() (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Split != "" {
+		if err := d.Divide(o.Split); err != nil {
+			return nil, err
+		}
+	}
 	for _, folder := range o.Also { // each has its own raters
 		others, err := o.openFolders([]string{folder})
 		if err != nil {
@@ -23,7 +28,34 @@ func (o Options) open() (*dataset.Dataset, error) {
 			return nil, err
 		}
 	}
+	if note := d.UnlistedNote(); note != "" {
+		o.tell(note)
+	}
+	if len(d.Training()) == 0 && len(d.Splits) > 0 {
+		return nil, fmt.Errorf("%s: the split leaves no image to train on; list images under train", d.Name)
+	}
 	return d, nil
+}
+
+// divide gives the images to learn from and those to score by: as -validate or -fold says, else those
+// of the split's validation list.
+func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err error) {
+	listed := d.Validation()
+	if o.validates() {
+		if len(listed) > 0 {
+			o.tell(fmt.Sprintf("the %d images of the split's validation list are not used: -validate and -fold choose others", len(listed)))
+		}
+		learn, aside = o.split(d.Training())
+	} else {
+		learn, aside = d.Training(), listed
+	}
+	switch {
+	case o.validates() && (len(learn) == 0 || len(aside) == 0):
+		err = fmt.Errorf("of %d images %d would be set aside to score by, and %d would be left to learn from: both are needed", len(learn)+len(aside), len(aside), len(learn))
+	case len(aside) == 0 && (o.ScoreEvery > 1 || o.Patience > 0):
+		err = errors.New("-score-every and -patience need scores: set images aside to score by, with -validate, -fold or the validation list of a split")
+	}
+	return learn, aside, err
 }
 
 func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {

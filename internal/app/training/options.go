@@ -39,6 +39,7 @@ type Options struct {
 	// Also names folders with other raters, maybe with fewer classes. Every second training image is
 	// from them, and trains the mask alone.
 	Also   []string
+	Split  string       // file of the split of Data (dataset.Split); empty: those of the folders
 	Config string       // compact, mobile, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
@@ -136,8 +137,6 @@ func (o Options) Check() error {
 		return errors.New("-upright neither turns nor mirrors, and -any-orientation and -turns do: give one of them")
 	case o.Validate > 0 && o.Fold.Of > 0:
 		return errors.New("-validate and -fold each set images aside: give one of them, not both")
-	case (o.ScoreEvery > 1 || o.Patience > 0) && !o.validates():
-		return errors.New("-score-every and -patience need scores: set images aside to score by, with -validate or -fold")
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
 	}

@@ -124,23 +124,23 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 
 // load reads the images and gives the network its first values.
 func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Dataset, begin initial, progress func(done, total int)) (*Trainer, error) {
-	learn, apart := o.split(data.Training())
-	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
-		return nil, fmt.Errorf("of %d images %d would be set aside to score by, and %d would be left to learn from: both are needed", len(learn)+len(apart), len(apart), len(learn))
+	learn, apart, err := o.divide(data)
+	if err != nil {
+		return nil, err
 	}
 	cases, left, err := dataset.LoadSamples(ctx, data, learn, o.Anchor, progress)
 	if cases, err = sound(o, cases, left, err); err != nil {
 		return nil, err
 	}
 	var aside []*dataset.Loaded
-	if o.validates() {
+	if len(apart) > 0 {
 		aside, left, err = dataset.LoadSound(ctx, apart, progress)
 		if aside, err = sound(o, aside, left, err); err != nil {
 			return nil, err
 		}
 		if !scorable(aside, len(data.Classes)) {
 			return nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of an agreement level, and votes cannot be counted without them: add the masks, "+
-				"or train without -validate and -fold", len(aside))
+				"or train without -validate, -fold and validation list", len(aside))
 		}
 	}
 	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
