@@ -145,7 +145,7 @@ func TestRisks(t *testing.T) {
 func TestRiskFile(t *testing.T) {
 	dir := levelData(t)
 	file := filepath.Join(t.TempDir(), "risk.svg")
-	r, table := scores(t, "-weights", biased(t, segmenttest.Fundus(), -30), "-data", dir, "-roi", "auto", "-split", "all", "-risk", file)
+	r, table := scores(t, "-weights", biased(t, segmenttest.Fundus(), -30), "-data", dir, "-roi", "auto", "-on", "all", "-risk", file)
 	require.Equal(t, 5, r.Risk.Kept.Images+r.Doubts.Doubted.Images)
 	require.Equal(t, []codeCount{{"not-found", 5}}, r.Doubts.Codes)
 	require.Contains(t, table, "not-found")

@@ -229,7 +229,7 @@ func TestLevelsNotFoundAndComparison(t *testing.T) {
 	}
 	good := weightsFile(t, segmenttest.Fundus(), nil)
 	code, stdout, stderr := call(t, "-weights", weightsFile(t, segmenttest.Fundus(), blind), "-against", good, "-data", dir, "-device", "reference",
-		"-recurrences", "1", "-roi", "auto", "-split", "all", "-json", "-")
+		"-recurrences", "1", "-roi", "auto", "-on", "all", "-json", "-")
 	require.Zero(t, code, stderr)
 	var got report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
@@ -255,7 +255,7 @@ func TestLevelsNotFoundAndComparison(t *testing.T) {
 
 	again := filepath.Join(t.TempDir(), "again")
 	require.NoError(t, os.CopyFS(again, os.DirFS(dir)))
-	code, stdout, stderr = call(t, "-weights", good, "-data", dir+","+again, "-device", "reference", "-recurrences", "0", "-split", "train")
+	code, stdout, stderr = call(t, "-weights", good, "-data", dir+","+again, "-device", "reference", "-recurrences", "0", "-on", "train")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "8 images")
 	require.Contains(t, stdout, "each head (row) with each level")
@@ -327,7 +327,8 @@ func TestUsageAndFailures(t *testing.T) {
 	}{
 		{2, "which weights", []string{"-data", dir}},
 		{2, "which data", []string{"-weights", file}},
-		{2, "-split most", []string{"-weights", file, "-data", dir, "-split", "most"}},
+		{2, "-on most", []string{"-weights", file, "-data", dir, "-on", "most"}},
+		{2, "-split train: -split names a file", []string{"-weights", file, "-data", dir, "-split", "train"}},
 		{2, "-roi 1,2,3", []string{"-weights", file, "-data", dir, "-roi", "1,2,3"}},
 		{2, `unexpected argument "more"`, []string{"-weights", file, "-data", dir, "more"}},
 		{2, "-device abacus", []string{"-weights", file, "-data", dir, "-device", "abacus"}},
@@ -340,7 +341,7 @@ func TestUsageAndFailures(t *testing.T) {
 		{1, "nowhere", []string{"-weights", file, "-data", filepath.Join(dir, "nowhere")}},
 		{1, "case0001.png", []string{"-weights", file, "-data", bad}},
 		{1, "evaluate: " + image + ": this PNG is damaged", []string{"-weights", file, "-data", cut}},
-		{1, "no images in the split heldout", []string{"-weights", file, "-data", few}},
+		{1, "no images for test; every fifth image is held out", []string{"-weights", file, "-data", few}},
 		{1, "does not search photographs", []string{"-weights", file, "-data", dir, "-roi", "auto"}},
 		{1, "synthetic-unbiased marks disc, which is none of brain: give data of classes that untrained-raters segments", []string{"-weights", weightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
 	} {
@@ -395,7 +396,7 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	require.NoError(t, os.WriteFile(mask, b.Bytes(), 0o644))
 	writeMask(t, truth, 7, 7, func(x, y int) bool { return true })
 	args := []string{"-weights", weightsFile(t, about, nil), "-data", dir, "-precision", "f16", "-device", "processor"}
-	code, stdout, stderr := call(t, append(args, "-split", "all")...)
+	code, stdout, stderr := call(t, append(args, "-on", "all")...)
 	require.Equal(t, command.Failed, code)
 	require.Empty(t, stdout)
 	for _, want := range []string{"2 problems", mask + ": holds the value 1,1,1", truth + ": the mask is 7×7 pixels"} {
@@ -404,7 +405,7 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	_, _, stderr = call(t, args...)
 	require.NotContains(t, stderr, mask, "it is not in the split")
 	require.Contains(t, stderr, truth)
-	_, _, stderr = call(t, append(args, "-split", "train")...)
+	_, _, stderr = call(t, append(args, "-on", "train")...)
 	require.NotContains(t, stderr, truth)
 }
 

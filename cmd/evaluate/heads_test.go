@@ -62,7 +62,7 @@ func TestCSV(t *testing.T) {
 	dir, about := synthesise(t)
 	require.NoError(t, os.Remove(filepath.Join(dir, "raters", about.Raters[2], "disc", "case0001.png")))
 	file, lines := weightsFile(t, about, nil), filepath.Join(t.TempDir(), "scores.csv")
-	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "reference", "-recurrences", "1", "-split", "all", "-csv", lines, "-json", "-")
+	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "reference", "-recurrences", "1", "-on", "all", "-csv", lines, "-json", "-")
 	require.Zero(t, code, stderr)
 	var got report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))

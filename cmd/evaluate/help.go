@@ -13,8 +13,9 @@ side. The first one searches photographs. An ensemble has neither doubts nor int
 evaluate segments images and prints a table of figures. Give -data, -centres, -foreign, or several.
   evaluate -weights fundus -data data/drishti-gs1-crop           scores the held-out images
 
--data DIR: a data set, as "train -h" describes it. It may lack classes of the model. Every fifth
-image in sorted order is held out of training. The table has
+-data DIR: a data set, as "train -h" describes it. It may lack classes of the model. The images are
+those of the test list of split.json, or every fifth in sorted order: training has not seen them. -on
+scores others. The table has
   soft Dice      of the calibrated masks of Rec0 to RecN against the raters' mean vote, in percent:
                  the mean over the thresholds .1 .3 .5 .7 .9, at the size of the image
   truth          Dice of the pixels above one half, and Brier score, if the data set has

@@ -35,9 +35,13 @@ func (r *request) open(m *weights.Model) (in *input, err error) {
 		if err = in.data.As(m.Metadata.Classes); err != nil {
 			return nil, fmt.Errorf("%w: give data of classes that %s segments", err, m.Metadata.Name)
 		}
-		in.cases = map[string][]dataset.Case{"heldout": in.data.HeldOut(), "train": in.data.Training(), "all": in.data.Cases}[r.split]
-		if len(in.cases) == 0 {
-			return nil, fmt.Errorf("%s: no images in the split %s; every fifth image is held out: give at least %d images, or -split all", in.data.Name, r.split, dataset.HoldOut)
+		if r.split != "" {
+			if err := in.data.Divide(r.split); err != nil {
+				return nil, err
+			}
+		}
+		if in.cases, err = partOf(in.data, r.on); err != nil {
+			return nil, err
 		}
 	}
 	if in.centres, err = readEach(r.centres, readCentres); err != nil {
@@ -45,6 +49,20 @@ func (r *request) open(m *weights.Model) (in *input, err error) {
 	}
 	in.foreign, err = readEach(r.foreign, readForeign)
 	return in, err
+}
+
+// partOf is a part of a data set's images. An empty part is an error.
+func partOf(d *dataset.Dataset, on string) ([]dataset.Case, error) {
+	cases := map[string][]dataset.Case{"test": d.HeldOut(), "validation": d.Validation(), "train": d.Training(), "all": d.Cases}[on]
+	switch {
+	case len(cases) > 0:
+		return cases, nil
+	case len(d.Splits) > 0:
+		return nil, fmt.Errorf("%s: its split has no images for %s; list some, or give another -on", d.Name, on)
+	case on == "validation":
+		return nil, fmt.Errorf("%s has no split, and without one there are no validation images: write %s, or name a file by -split", d.Name, dataset.SplitFile)
+	}
+	return nil, fmt.Errorf("%s: no images for %s; every fifth image is held out: give at least %d images, or -on all", d.Name, on, dataset.HoldOut)
 }
 
 // readEach reads every path of a list; an empty list has none. The error is a dataset.Problems with

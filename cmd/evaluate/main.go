@@ -34,6 +34,7 @@ type request struct {
 // sources are the images to score, and how.
 type sources struct {
 	data, split, region string
+	on                  string // the part of the split
 	centres, foreign    string
 	changed, turned     bool
 }
@@ -73,7 +74,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	flags.Add("images", func(f *flag.FlagSet) {
 		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
-		f.StringVar(&r.split, "split", "heldout", "`SPLIT` of -data: heldout, train or all")
+		f.StringVar(&r.on, "on", "test", "`PART` of -data to score: test (the held-out images), validation, train or all")
+		f.StringVar(&r.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out")
 		f.StringVar(&r.region, "roi", "none", "`REGION` of the images of -data: none (the whole image) or auto (search the image first)")
 		f.BoolVar(&r.changed, "changed", false, "also score each image of -data blurred, recoloured, from farther away and mirrored; each of the seven changes takes as long as one run")
 		f.StringVar(&r.centres, "centres", "", "`FILE`[,FILE]: CSVs that give the place of the structure in whole photographs")
@@ -110,8 +112,10 @@ func (r *request) check(flags *command.Groups, rest []string) error {
 		return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 	case r.data == "" && r.centres == "" && r.foreign == "":
 		return command.Wrong("which data? give -data DIR, -centres FILE or -foreign DIR")
-	case !slices.Contains([]string{"heldout", "train", "all"}, r.split):
-		return command.Wrong("-split %s: choose heldout, train or all", r.split)
+	case !slices.Contains([]string{"test", "validation", "train", "all"}, r.on):
+		return command.Wrong("-on %s: choose test, validation, train or all", r.on)
+	case slices.Contains([]string{"heldout", "train", "all"}, r.split):
+		return command.Wrong("-split %s: -split names a file; choose the images by -on test, validation, train or all", r.split)
 	case r.region != "none" && r.region != "auto":
 		return command.Wrong("-roi %s: choose none or auto", r.region)
 	case r.csv == "-":
@@ -126,7 +130,7 @@ func (r *request) check(flags *command.Groups, rest []string) error {
 		return command.Wrong("-recurrences %d: choose 0 to %d", r.recurrences, segment.MaxRecurrences)
 	}
 	for _, name := range [][2]string{
-		{"against", "data"}, {"split", "data"}, {"roi", "data"}, {"changed", "data"}, {"csv", "data"}, {"risk", "data"}, {"turned", "centres"},
+		{"against", "data"}, {"split", "data"}, {"on", "data"}, {"roi", "data"}, {"changed", "data"}, {"csv", "data"}, {"risk", "data"}, {"turned", "centres"},
 	} {
 		if given[name[0]] && flags.Lookup(name[1]).Value.String() == "" {
 			return command.Wrong("-%s needs -%s", name[0], name[1])
@@ -165,6 +169,9 @@ func evaluate(ctx context.Context, r request, device command.Device, stdout, std
 	if against != nil {
 		s.against = new(open(against))
 		defer s.against.Close()
+	}
+	if s.data != nil && s.data.UnlistedNote() != "" {
+		note(s.data.UnlistedNote())
 	}
 	if s.data != nil && !s.sameRaters() {
 		note(s.otherRaters())

@@ -36,7 +36,7 @@ func TestPartOfTheImages(t *testing.T) {
 	data, err := dataset.Open(dir)
 	require.NoError(t, err)
 	open := func(context.Context, func(string)) (gpu.Device, error) { return reference.Open(), nil }
-	s := &scorer{request: request{sources: sources{region: "none", split: "all"}}, data: data, progress: command.NewProgress(io.Discard, 5), session: command.Session{Model: m, Precision: model.F32, Open: open}}
+	s := &scorer{request: request{sources: sources{region: "none", on: "all"}}, data: data, progress: command.NewProgress(io.Discard, 5), session: command.Session{Model: m, Precision: model.F32, Open: open}}
 	defer s.session.Close()
 	require.NoError(t, os.Remove(data.Cases[2].Image))
 	require.ErrorContains(t, s.scoreAll(t.Context(), data.Cases), data.Cases[2].Image)

@@ -185,7 +185,8 @@ func (g *gathering) add(l *looked) error {
 
 // add adds the figures of an image.
 func (of *gathered) add(c *compared, levels bool) {
-	of.cases = append(of.cases, &c.disagreement)
+	kept := c.disagreement // a pointer into c would keep all of it
+	of.cases = append(of.cases, &kept)
 	var areas []float64
 	for m, r := range c.rows {
 		sum := &of.raters[m]

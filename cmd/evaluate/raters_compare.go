@@ -22,7 +22,6 @@ type looked struct {
 type compared struct {
 	disagreement
 	dice [][]float64   // by rater and earlier rater; NaN without both masks
-	fit  *fusion.Fit   // STAPLE's; nil for agreement levels
 	rows []raterCounts // by rater
 }
 
@@ -96,10 +95,10 @@ func (c *compared) people(marks [][]uint8) {
 		}
 	}
 	c.disagreement.dice = metric.Mean(values)
-	c.fit = fusion.STAPLE(marks, nil)
+	fit := fusion.STAPLE(marks, nil)
 	for m, mark := range marks {
 		if mark != nil {
-			c.rows[m].compared, c.rows[m].Counts = 1, fusion.Count(mark, c.fit.Map)
+			c.rows[m].compared, c.rows[m].Counts = 1, fusion.Count(mark, fit.Map)
 		}
 	}
 }

@@ -19,7 +19,8 @@ type report struct {
 	Labels      string          `json:"labels"`
 	Recurrences int             `json:"recurrences"`
 	Data        string          `json:"data,omitempty"`
-	Split       string          `json:"split,omitempty"`
+	Split       string          `json:"split,omitempty"` // test, validation, train or all
+	Lists       []string        `json:"lists,omitempty"` // the splits of the data, by sizes and a sum; none: every fifth is held out
 	Region      string          `json:"roi,omitempty"`
 	Images      int             `json:"images"`
 	// Of: images of the split, if the program was stopped before it scored all
@@ -102,7 +103,8 @@ func (s *scorer) report(in *input) *report {
 
 // dataReport gathers the scores of the cases, of which the split has a number of images.
 func (s *scorer) dataReport(r *report, images int) {
-	r.Data, r.Split, r.Region, r.Images, r.Cases = s.sources.data, s.split, s.region, len(s.cases), s.cases
+	r.Data, r.Split, r.Region, r.Images, r.Cases = s.sources.data, s.on, s.region, len(s.cases), s.cases
+	r.Lists = s.data.Splits
 	r.NotFound = len(filter(s.cases, func(c *caseScore) bool { return !c.Found }))
 	r.NotFoundBy = len(filter(s.cases, func(c *caseScore) bool { return c.Against != nil && !*c.Against }))
 	if len(s.cases) < images {

@@ -47,7 +47,7 @@ func TestWrongUsageOfPictures(t *testing.T) {
 		{2, "-roi needs -data", []string{"-weights", file, "-centres", centres, "-roi", "auto"}},
 		{2, "-risk needs -data", []string{"-weights", file, "-foreign", dir, "-risk", "a.svg"}},
 		{2, "-changed needs -data", []string{"-weights", file, "-foreign", dir, "-changed"}},
-		{2, "-split needs -data", []string{"-weights", file, "-foreign", dir, "-split", "all"}},
+		{2, "-split needs -data", []string{"-weights", file, "-foreign", dir, "-split", "a.json"}},
 		{2, "-against needs -data", []string{"-weights", file, "-foreign", dir, "-against", file}},
 		{2, "-risk curve.png: the curve is an SVG picture", []string{"-weights", file, "-data", dir, "-risk", "curve.png"}},
 		{2, "-worst needs -data or -centres", []string{"-weights", file, "-foreign", dir, "-worst", "a.jpg"}},

@@ -266,7 +266,7 @@ func TestSheet(t *testing.T) {
 		paint(t, filepath.Join(filepath.Dir(centres), "images", name+".png"), inks[i])
 	}
 	file, path := biased(t, segmenttest.Fundus(), 30), filepath.Join(t.TempDir(), "worst.JPG")
-	got, _ := scores(t, "-weights", file, "-data", dir, "-split", "all", "-centres", centres, "-worst", path)
+	got, _ := scores(t, "-weights", file, "-data", dir, "-on", "all", "-centres", centres, "-worst", path)
 
 	var want []color.RGBA // the inks, in order
 	var frames []color.RGBA
