@@ -16,7 +16,7 @@ type Measurements struct {
 	VerticalRatio   *Ratio      `json:"verticalRatio,omitempty"`   // nil without a disc
 	HorizontalRatio *Ratio      `json:"horizontalRatio,omitempty"` // the same of widths
 	// Rim is the width of the rim between cup and disc, pixels, at each hour of a clock face from
-	// twelve on, clockwise as displayed (metric.Rim). It is nil without a disc or a cup.
+	// twelve on, clockwise as displayed (metric.Rim). It is nil without a ratio, and without a cup.
 	Rim *[metric.Hours]float64 `json:"rim,omitempty"`
 	// Spacing is the size of a pixel, mm across and down; nil: the file does not say.
 	Spacing *[2]float64 `json:"spacing,omitempty"`
@@ -96,7 +96,7 @@ func (r *Result) measure() Measurements {
 	}
 	out.VerticalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.height })
 	out.HorizontalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.width })
-	if disc, cup := DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
+	if disc, cup := DiscAndCup(r.Classes); out.VerticalRatio != nil {
 		if rim, ok := metric.Rim(masks[disc], masks[cup], within.Width, within.Height); ok {
 			out.Rim = &rim
 		}

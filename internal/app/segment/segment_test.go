@@ -202,6 +202,11 @@ func TestVerticalRatio(t *testing.T) {
 	require.Nil(t, r.measure().VerticalRatio)
 	column(r.masks[0], k, 0, 3, 6)
 	require.Nil(t, r.measure().VerticalRatio, "no level has a disc")
+	column(r.masks[0], k, 1, 3, 2)
+	require.Nil(t, r.measure().Rim, "the page names its structures as the ratio does")
+	for y := range s {
+		r.masks[0][(y*s+3)*k+1] = 0
+	}
 	column(r.raters, m*k, 0, 2, 8)
 	column(r.raters, m*k, 1, 2, 6)
 	column(r.raters, m*k, k, 2, 5)
