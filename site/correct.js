@@ -4,7 +4,6 @@
 // correction before it: steps of the history cost what they changed. A base is the mask below it,
 // { width, height, bytes, box, plain }: probabilities of 0 to 255, the box around those above one
 // half, and the mask without corrections.
-import { unturned } from "./turn.js";
 
 export const UNSAID = 128;
 const TILE = 64, AREA = TILE * TILE;
@@ -233,33 +232,3 @@ export function wholeMask(mark) {
 
 // withMask is a mark as Segmenter.segment takes it: one that was drawn here has tiles.
 export const withMask = (mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark);
-
-// ---- PNG ----
-
-const table = Uint32Array.from({ length: 256 }, (_, n) => { for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1; return n; });
-function chunk(type, data) {
-  const made = new Uint8Array(12 + data.length), view = new DataView(made.buffer);
-  view.setUint32(0, data.length);
-  made.set(new TextEncoder().encode(type), 4);
-  made.set(data, 8);
-  let crc = -1;
-  for (const v of made.subarray(4, 8 + data.length)) crc = table[(crc ^ v) & 255] ^ (crc >>> 8);
-  view.setUint32(8 + data.length, ~crc);
-  return made;
-}
-// correctedPNG resolves to a grey PNG of a mask, or of probabilities, with what was drawn on it. Its
-// text chunk says that a person changed it. It lies as the photograph did before its turns.
-export async function correctedPNG(what, base, correction, turn) {
-  const drawn = wholeMask(correction), below = what === "mask" ? (v) => (v >> 7) * 255 : (v) => v;
-  const shown = base.bytes.map((v, i) => (drawn[i] === UNSAID ? below(v) : drawn[i]));
-  const { width, height, bytes } = unturned({ ...base, bytes: shown }, turn), rows = new Uint8Array((width + 1) * height);
-  for (let y = 0; y < height; y++) rows.set(bytes.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
-  const packed = new Blob([rows]).stream().pipeThrough(new CompressionStream("deflate"));
-  const header = new DataView(new ArrayBuffer(13));
-  header.setUint32(0, width);
-  header.setUint32(4, height);
-  header.setUint8(8, 8); // bits of grey
-  return new Blob([Uint8Array.of(137, 80, 78, 71, 13, 10, 26, 10), chunk("IHDR", new Uint8Array(header.buffer)),
-    chunk("tEXt", new TextEncoder().encode("Comment\0corrected by hand")),
-    chunk("IDAT", new Uint8Array(await new Response(packed).arrayBuffer())), chunk("IEND", new Uint8Array())]).arrayBuffer();
-}

@@ -1,6 +1,7 @@
 // The files that the page saves: their formats and names, measurements as JSON and as CSV. The worker
 // makes those of masks, at the photograph's size (internal/app/export), and overlay.js a picture of
 // what the stage shows.
+import { YOU } from "./layers.js";
 import { regionBy, table } from "./measurements.js";
 
 // FORMATS are the choices of a user. files has, by what a button saves, the format's name in package
@@ -28,11 +29,20 @@ export const stem = (name) => name.replace(/\.nii\.gz$/i, "").replace(/\.[^.]*$/
 // stemOf begins the names of what is saved of a picture. It tells the slice of a volume.
 export const stemOf = ({ name }, { slice, slices }) => stem(name) + (slices > 1 ? `_slice${slice}` : "");
 
-// fileOf names a file of class c, or of all. what is one of its format's files; i is the recurrence,
-// which the name tells where it is not the last. corrected: a person drew on it.
-export function fileOf({ result, what, class: c, i, corrected }, { whole, files }, stem) {
-  const [, kind, ending] = files[what];
-  return `${stem}${whole ? "" : `_${result.classes[c]}`}${kind}${i < result.recurrences ? `_rec${i}` : ""}${corrected ? "_corrected" : ""}${ending}`;
+// fileOf names a file of class c, or of all. what is one of its format's files; suffix tells whose it
+// is. i is the recurrence, which the name tells where it is not the last. corrected: a person drew on it.
+export function fileOf({ result, what, class: c, i, corrected, suffix = "" }, { whole, files }, stem, ending = files[what][2]) {
+  const [, kind] = files[what];
+  return `${stem}${whole ? "" : `_${result.classes[c]}`}${suffix}${kind}${i < result.recurrences ? `_rec${i}` : ""}${corrected ? "_corrected" : ""}${ending}`;
+}
+
+// readersOf are those of whom a file is saved, { reader, suffix, rater }: the consensus and, with each,
+// all others that the program segment has (export.Readers, whose index reader is).
+export function readersOf({ raters, asked: { evidence } }, each) {
+  const consensus = { reader: 0, suffix: "", rater: YOU };
+  if (!each) return [consensus];
+  const others = evidence.length ? [{ reader: raters.length + 1, suffix: "_others" }] : [];
+  return [consensus, ...raters.map((rater, m) => ({ reader: m + 1, suffix: `_rater${m + 1}`, rater })), ...others];
 }
 
 // json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale.

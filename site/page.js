@@ -177,11 +177,16 @@ function view(question) {
 
 function save(save) {
   const { result, what, file, type } = save;
-  const made = what !== "overlay" ? segmenter.save(save) : result === state.result ? overlayPNG(state) : Promise.reject(new SegmentError({ code: "gone" }));
+  const made = what !== "overlay" ? saved(save) : result === state.result ? overlayPNG(state) : Promise.reject(new SegmentError({ code: "gone" }));
   made.then((bytes) => {
     download(file, type, bytes);
     send({ type: "saved", save });
   }).catch((error) => send({ type: "unsaved", save, error: told(error) }));
+}
+// saved resolves to what a file holds: what the worker makes of one reader, or a ZIP of all.
+const saved = (save) => (save.files.length > 1 ? segmenter.zip(eachOf(save)) : segmenter.save({ ...save, ...save.files[0] }));
+async function* eachOf(save) {
+  for (const one of save.files) yield { name: one.file, bytes: (await segmenter.save({ ...save, ...one })).buffer };
 }
 // incomplete says that an overlay has to wait for views of its result.
 const incomplete = ({ what, result }) => what === "overlay" && result === state.result && !standing(state);
@@ -343,6 +348,7 @@ $("save-format").onchange = () => {
   send({ type: "set", format });
   remember("format", format);
 };
+$("save-each").onchange = () => send({ type: "set", each: $("save-each").checked });
 $("save-identity").onchange = () => send({ type: "set", identity: $("save-identity").checked });
 $("save-json").onclick = () => saveText("json", "application/json", json);
 $("save-csv").onclick = () => saveText("csv", "text/csv", csv);

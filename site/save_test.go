@@ -98,7 +98,12 @@ func TestSaveChoices(t *testing.T) {
 	assert.Equal(t, false, asks())
 	p.click("save-identity")
 	assert.Equal(t, true, asks())
+	p.dropped("poor.dcm")
+	assert.NotContains(t, offered(), "dicom-seg")
+	assert.Equal(t, "There is no DICOM SEG: the file has no valid SOP Instance UID (0008,0018), Study Instance UID (0020,000D), "+
+		"by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF.", p.text("save-lacks"))
 	p.dropped("photograph.jpg")
+	assert.False(t, p.visible("save-lacks"), "nobody expects one of a photograph")
 	assert.Equal(t, "png", get[string](p, `document.getElementById("save-format").value`), "what it can be saved as")
 	assert.False(t, p.visible("save-identity"))
 	p.dropped("patient.dcm")

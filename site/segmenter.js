@@ -47,7 +47,7 @@ const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {
 // error) when the worker stays down.
 export class Segmenter extends EventTarget {
   #worker = null; #info = null; #settle = null; #pending = new Map(); #next = 1; #restarts = 0;
-  #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
+  #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set(); #zipped = Promise.resolve();
   #silent = 0; #patience = PATIENCE; #turned = 0; // ms: silence so far, what is allowed, the last turn
   used = false; // the page or a script gave pictures or weights, which would be lost with the page
 
@@ -198,8 +198,13 @@ export class Segmenter extends EventTarget {
   table(records) { return this.#ask({ type: "table", records: JSON.stringify(records) }); }
 
   // zip resolves to the Blob of a ZIP. files gives { name, bytes } one after the other: no more than
-  // one of them is in memory.
-  async zip(files) {
+  // one of them is in memory. The worker writes one ZIP at a time.
+  zip(files) {
+    const made = this.#zipped.then(() => this.#zip(files));
+    this.#zipped = made.catch(() => {});
+    return made;
+  }
+  async #zip(files) {
     const parts = [], step = async (fields, transfer) => {
       const { bytes } = await this.#ask({ type: "zip", ...fields }, transfer);
       parts.push(new Blob([bytes]));
@@ -210,10 +215,18 @@ export class Segmenter extends EventTarget {
     return new Blob(parts, { type: "application/zip" });
   }
 
-  // save resolves to the bytes of a file, as the state asks for it.
-  async save({ result, made, i, classes, drawn, identity }) {
+  // correct resolves to the bytes of the PNG of a mask with a correction on it, which was drawn after
+  // quarter turns. Both PNGs lie as the photograph did before.
+  async correct(png, correction, turn) {
+    const mask = wholeMask(correction), blob = await png.arrayBuffer(), { bytes } = await this.#ask({ type: "correct", blob, mask, turn }, [blob, mask.buffer]);
+    return bytes.buffer;
+  }
+
+  // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
+  // for it.
+  async save({ result, made, reader = 0, i, classes, drawn, identity }) {
     const masks = drawn.map((correction) => ({ class: result.classes.indexOf(correction.class), mask: wholeMask(correction) }));
-    const { bytes } = await this.#ask({ type: "save", id: result.id, format: made, i, classes, drawn: masks, identity }, masks.map(({ mask }) => mask.buffer));
+    const { bytes } = await this.#ask({ type: "save", id: result.id, format: made, reader, i, classes, drawn: masks, identity }, masks.map(({ mask }) => mask.buffer));
     return bytes;
   }
 }

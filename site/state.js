@@ -7,7 +7,7 @@ import { blank, corrected, evidenceOf, sameMask } from "./correct.js";
 import { measuredBy } from "./figures.js";
 import { back, forth, noHistory, remember, same, trimmed } from "./history.js";
 import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
-import { fileOf, formatOf, stemOf } from "./exports.js";
+import { fileOf, formatOf, readersOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
 import { sentence } from "./measurements.js";
 import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare.js";
@@ -51,10 +51,12 @@ export const initial = {
   result: null, // the result on the stage; result.asked is the job that made it
   views: {}, // of that result, by key
   questions: [], // views that the worker was asked for: { result, key, kind, fields }
-  // files that are being made: { result, what, class, i, made, classes, drawn, identity, file, type,
-  // waits, again }; made is the format in package export, drawn are corrections
+  // what is being saved: { result, what, class, i, made, classes, identity, files, file, type, waits,
+  // again }; made is the format in package export, files are { reader, drawn, file } with corrections,
+  // and file is the name of the one, or of the ZIP of all
   saves: [],
   format: "", // in which the user saves, as in exports.js
+  each: false, // with the consensus, each rater's files are saved
   identity: false, // a DICOM SEG keeps what its source says of patient and study
   choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST,
     edited: [] }, // masks that are corrected or about to be, { rater, class, drawn }
@@ -229,12 +231,17 @@ const handlers = {
   },
   // save saves a file of the chosen format; class is left out where it has all structures.
   save(s, { what, class: c }) {
-    const { result, picture, choices } = s, format = formatOf(s), [made, , , type] = format.files[what], i = shownRecurrence(result, choices);
-    const classes = format.whole ? [...result.classes.keys()] : [c], has = (one) => one.rater === YOU && classes.includes(result.classes.indexOf(one.class));
-    const drawn = i === result.recurrences ? s.corrections.filter(has) : NONE;
-    const save = { result, what, class: c, i, made, classes, drawn, identity: s.identity, type };
-    const corrected = what === "overlay" ? layers(result, choices).lines.some(({ edited }) => edited?.drawn) : drawn.length > 0;
-    return { ...s, saves: [...s.saves, { ...save, file: fileOf({ ...save, corrected }, format, stemOf(picture, s.image)) }] };
+    const { result, picture, choices } = s, format = formatOf(s), [made, , , kind] = format.files[what], last = result.recurrences, stem = stemOf(picture, s.image);
+    const classes = format.whole ? [...result.classes.keys()] : [c], save = { result, what, class: c, i: shownRecurrence(result, choices), made, classes, identity: s.identity };
+    const files = readersOf(result, s.each && made).map(({ reader, suffix, rater }) => {
+      const i = reader ? last : save.i, has = (one) => one.rater === rater && classes.includes(result.classes.indexOf(one.class));
+      const drawn = i === last ? s.corrections.filter(has) : NONE;
+      const corrected = what === "overlay" ? layers(result, choices).lines.some(({ edited }) => edited?.drawn) : drawn.length > 0;
+      return { reader, drawn, corrected, file: fileOf({ ...save, i, suffix, corrected }, format, stem) };
+    });
+    const [file, type] = files.length === 1 ? [files[0].file, kind]
+      : [fileOf({ ...save, corrected: files.some(({ corrected }) => corrected) }, format, stem, "_raters.zip"), "application/zip"];
+    return { ...s, saves: [...s.saves, { ...save, files, file, type }] };
   },
   saved: (s, { save }) => mended({ ...s, saves: without(s.saves, save) }, "save"),
   unsaved(s, { save, error }) {

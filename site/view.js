@@ -45,7 +45,7 @@ const parts = [
   [drawCorrecting, "editing", "corrections", "history", "job", "result", "listed", "drafting", "views"],
   [drawOpacity, "opacity"],
   [drawFiles, "result", "format"],
-  [(s) => { $("save-identity").checked = s.identity; }, "identity"],
+  [(s) => { $("save-identity").checked = s.identity; $("save-each").checked = s.each; }, "identity", "each"],
   [drawSaves, "saves", "result", "format"],
   [drawAbout, "device", "result"],
   [drawKept, "kept", "keepAll", "unkept", "models"],
@@ -193,6 +193,10 @@ function drawFiles(s) {
   $("save-format").value = format.name;
   show(result.found, "save-as");
   show(result.found && format.name === "dicom-seg", "save-identified");
+  show(result.found && format.name !== "overlay", "save-readers");
+  write("save-each-text", t(byLevels(result) ? "Each level of agreement too, as a ZIP" : "Each rater's too, as a ZIP"));
+  show(result.found && result.lacks, "save-lacks");
+  write("save-lacks", result.lacks ? t("There is no DICOM SEG: {why}.", { why: t(result.lacks) }) : "");
   const rows = !result.found ? [] : !whole ? [...classes.keys()] : [undefined];
   const buttons = () => all("#save-masks button"), focused = buttons().indexOf(document.activeElement);
   $("save-masks").replaceChildren(...rows.map((c) => {

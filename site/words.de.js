@@ -244,6 +244,11 @@ export const german = {
   "Mask NIfTI": "Maske NIfTI",
   "Probability NIfTI": "Wahrscheinlichkeit NIfTI",
   "Mask DICOM SEG": "Maske DICOM SEG",
+  "Each rater's too, as a ZIP": "Auch die jedes Auswerters, als ZIP",
+  "Each level of agreement too, as a ZIP": "Auch jede Stufe der Übereinstimmung, als ZIP",
+  "There is no DICOM SEG: {why}.": "DICOM SEG ist nicht möglich: {why}.",
+  "the file has no valid {uids}, by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF":
+    "in der Datei fehlt oder ist ungültig: {uids}. Damit verweist ein DICOM SEG auf sein Bild; Masken als NIfTI oder TIFF speichern",
   "Probability DICOM SEG": "Wahrscheinlichkeit DICOM SEG",
   "Outlines SVG": "Umrisse SVG",
   "Outlines JSON": "Umrisse JSON",

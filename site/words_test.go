@@ -33,7 +33,7 @@ for (const [key, entry] of Object.entries(german)) {
 // untranslated lists what the page shows or says without German. Names of files and raters, units
 // and the like are no words of a language.
 const untranslated = `(() => {
-	const names = /MrPrism|Test adapter|GPU device lost: reading: as asked|as asked|\[[a-z, ]+\]|Go float32|Newborn brain, (three|seven) raters( and marks)?|Fundus: optic disc and cup|\b[\w.-]+\.(png|jpg|safetensors|dcm)\b|Rater\s?\d|Ann|Bob|Eve|Rec\d?|English|DE\b|EN\b|px|MB|kB|\bms\b|\bs\b|×|1:1|%/g;
+	const names = /MrPrism|Test adapter|GPU device lost: reading: as asked|as asked|\[[a-z, ]+\]|Go float32|Newborn brain, (three|seven) raters( and marks)?|Fundus: optic disc and cup|\b[\w.-]+\.(png|jpg|safetensors|dcm)\b|Rater\s?\d|[A-Z]\w+ (Class|Instance) UID \([0-9A-F,]+\)|Ann|Bob|Eve|Rec\d?|English|DE\b|EN\b|px|MB|kB|\bms\b|\bs\b|×|1:1|%/g;
 	const rest = (text) => {
 		for (let before = ""; before !== text;) [before, text] = [text, text.replace(/⟦[^⟦⟧]*⟧/g, " ")];
 		return text.replace(names, " ");
@@ -59,6 +59,8 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("welcome")
 	p.sample()
 	p.german("result by levels")
+	p.dropped("poor.dcm")
+	p.german("a source without UIDs")
 	p.dropped("scan.dcm")
 	for _, format := range []string{"tiff", "nifti", "dicom-seg", "svg", "geojson", "overlay", "png"} {
 		p.format(format)

@@ -74,11 +74,11 @@ export class Work {
   }
 
   async #save(what) {
-    const { worklist } = this.#state(), name = `mrprism-${now()}`, told = (saved) => this.#send({ type: "work", saved });
+    const { worklist } = this.#state(), name = `mrprism-${now()}`, tell = (saved) => this.#send({ type: "work", saved });
     const table = async () => (await this.#segmenter.table(records(worklist))).bytes.buffer;
     try {
       if (what === "csv") download(`${name}.csv`, "text/csv", await table());
-      else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, (line) => this.#masksOf(line), table, told)));
+      else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, { masksOf: (line) => this.#masksOf(line), correct: (...of) => this.#segmenter.correct(...of), table, tell })));
       this.#send({ type: "written" });
     } catch (error) { this.#send({ type: "unwritten", error: this.#told(error) }); }
   }

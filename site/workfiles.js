@@ -1,8 +1,6 @@
 // The files that are saved of the worklist: one table of all lines, and a ZIP of masks, measurements
 // and the table. The worker writes both.
 import { version } from "./build.js";
-import { correctedPNG } from "./correct.js";
-import { turned } from "./turn.js";
 import { json, stemOf } from "./exports.js";
 import { YOU } from "./layers.js";
 import { regionBy } from "./measurements.js";
@@ -33,8 +31,9 @@ function resultOf(result, by) {
 }
 
 // filesOf gives the files of the ZIP one after the other, each { name, bytes }. masksOf resolves to a
-// line's masks, table to the bytes of the table. It tells how many lines are done.
-export async function* filesOf(list, masksOf, table, tell) {
+// line's masks, correct to the bytes of one with a correction (Segmenter.correct), table to those of
+// the table. It tells how many lines are done.
+export async function* filesOf(list, { masksOf, correct, table, tell }) {
   const encoded = (text) => new TextEncoder().encode(text).buffer, stems = stemsOf(list.lines);
   yield { name: "table.csv", bytes: await table() };
   for (const [i, line] of list.lines.entries()) {
@@ -44,7 +43,7 @@ export async function* filesOf(list, masksOf, table, tell) {
     yield { name: `measurements/${stem}${result.corrected ? "_corrected" : ""}.json`, bytes: encoded(json(result, picture.name, { slice, slices })) };
     for (const [c, file] of (await masksOf(line)).entries()) {
       const correction = corrections.find((one) => one.rater === YOU && one.class === result.classes[c]);
-      const bytes = correction ? await correctedPNG("mask", turned(await baseOf(file), picture.turn), correction, picture.turn) : await file.arrayBuffer();
+      const bytes = correction ? await correct(file, correction, picture.turn) : await file.arrayBuffer();
       yield { name: `masks/${stem}_${result.classes[c]}_mask${correction ? "_corrected" : ""}.png`, bytes };
     }
   }
@@ -60,12 +59,4 @@ function stemsOf(lines) {
     taken.add(name.toLowerCase());
     return name;
   });
-}
-
-// baseOf is the mask in a PNG as a base of corrections (correct.js).
-async function baseOf(file) {
-  const bitmap = await createImageBitmap(file), { width, height } = bitmap, context = new OffscreenCanvas(width, height).getContext("2d");
-  context.drawImage(bitmap, 0, 0);
-  const { data } = context.getImageData(0, 0, width, height);
-  return { width, height, bytes: Uint8Array.from({ length: width * height }, (_, i) => data[4 * i]) };
 }

@@ -132,7 +132,7 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 		}
 		return err
 	}
-	for i, by := range readers(b.session.Model.Metadata, len(it.marks) > 0) {
+	for i, by := range export.Readers(b.session.Model.Metadata, len(it.marks) > 0) {
 		var maps [][]float32
 		for c := range r.Classes {
 			switch {
@@ -152,7 +152,7 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 			if f.reader != i {
 				continue
 			}
-			d := export.Drawing{Picture: &r.Picture, By: by.by, Structures: structures, Model: b.session.Model, Day: b.day, Identity: b.identity}
+			d := export.Drawing{Picture: &r.Picture, By: by.By, Structures: structures, Model: b.session.Model, Day: b.day, Identity: b.identity}
 			if f.class >= 0 {
 				d.Structures = structures[f.class:][:1]
 			}

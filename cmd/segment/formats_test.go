@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/data/dicom/dicomtest"
 	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/nifti"
 	"mrprism/internal/data/synthetic"
@@ -136,4 +137,19 @@ func TestSegmentationFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, keep, bytes.Contains(data, []byte("CompressedSamples^CT1")))
 	}
+}
+
+// A DICOM image that lacks what a DICOM SEG refers to is refused before it is segmented, and the
+// message names what it lacks. Other formats can be written.
+func TestSegmentationsOfPoorSources(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	w := weightsFile(t, dir, segmenttest.Raters(), nil)
+	source := write(t, filepath.Join(dir, "poor.dcm"), dicomtest.Grey(40, 30, make([]uint8, 1200), dicomtest.Instance, dicomtest.Study))
+	got := call(t, "-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "nifti,dicom-seg", source)
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.stderr, "poor.dcm: -format dicom-seg: the file has no valid SOP Instance UID (0008,0018), Study Instance UID (0020,000D), "+
+		"by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF")
+	require.Empty(t, listed(t, out))
+	got = call(t, "-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "nifti", source)
+	require.Zero(t, got.code, got.stderr)
 }

@@ -24,30 +24,8 @@ type item struct {
 type file struct {
 	path   string
 	format export.Format
-	reader int // an index of readers
+	reader int // an index of export.Readers
 	class  int // −1: all
-}
-
-// reader is who a map is of.
-type reader struct {
-	suffix string // in file names
-	by     string // in files
-}
-
-// readers are the consensus, the model's raters or levels and, with marks, the others.
-func readers(about weights.Metadata, marks bool) []reader {
-	all := []reader{{"", export.Consensus}}
-	for m, name := range about.Raters {
-		by := "guess of " + name
-		if about.Labels == weights.LabelsAgreementLevels {
-			by = fmt.Sprintf("at least %d of %d experts", m+1, len(about.Raters))
-		}
-		all = append(all, reader{fmt.Sprintf("_rater%d", m+1), by})
-	}
-	if marks {
-		all = append(all, reader{"_others", "guess of those who have not marked"})
-	}
-	return all
 }
 
 func (i item) outputs() []string {
@@ -74,14 +52,14 @@ func plan(dir string, images []string, marks []mark, about weights.Metadata, for
 		}
 		path := func(rest string) string { return filepath.Join(dir, stem+rest) }
 		it := item{image: image, marks: marks, summary: path(".json")}
-		for i, r := range readers(about, len(marks) > 0) {
+		for i, r := range export.Readers(about, len(marks) > 0) {
 			for _, f := range formats {
 				if f.Whole {
-					it.files = append(it.files, file{path(r.suffix + f.Ending), f, i, -1})
+					it.files = append(it.files, file{path(r.Suffix + f.Ending), f, i, -1})
 					continue
 				}
 				for c, class := range about.Classes {
-					it.files = append(it.files, file{path("_" + class + r.suffix + f.Ending), f, i, c})
+					it.files = append(it.files, file{path("_" + class + r.Suffix + f.Ending), f, i, c})
 				}
 			}
 		}

@@ -65,10 +65,10 @@ type saved struct {
 
 func (b *batch) summary(it item, r *segment.Result) summary {
 	f := files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}}
-	by := readers(b.session.Model.Metadata, len(it.marks) > 0)
+	by := export.Readers(b.session.Model.Metadata, len(it.marks) > 0)
 	for _, out := range it.files {
 		name := filepath.Base(out.path)
-		one := saved{File: name, Format: out.format.Name, By: by[out.reader].by}
+		one := saved{File: name, Format: out.format.Name, By: by[out.reader].By}
 		if out.class >= 0 {
 			one.Structure = r.Classes[out.class]
 		}

@@ -48,7 +48,8 @@ onmessage = ({ data }) => {
 async function work(data) {
   const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
   if (data.type === "table") return answer({ type: "table", bytes: new TextEncoder().encode(data.records) });
-  if (data.type === "zip") return answer({ type: "zip", bytes: new TextEncoder().encode(data.step === "add" ? `${data.name} ${data.blob.byteLength}\n` : "") });
+  if (data.type === "zip") return answer({ type: "zip", bytes: new TextEncoder().encode(data.step === "add" ? `${data.name} ${data.blob.byteLength}\n` : "") }); // a list of the files
+  if (data.type === "correct") return answer({ type: "correct", bytes: new Uint8Array(data.blob) });
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
   if (data.type === "segment") {
@@ -114,7 +115,8 @@ async function work(data) {
     const doubts = [...(found ? [] : [{ code: "not-found", text: `No ${s.classes[0]} was found in this picture.` }]),
       ...(odd ? [{ code: "unfamiliar", text: "This picture is unlike those that the model has learned from." }, { code: "blurred", text: `The border of the ${s.classes[0]} is not distinct.` }] : [])];
     answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences,
-      adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", formats: ["png", "png-mask", "tiff", "tiff-mask", "nifti", "nifti-mask", ...(data.name.endsWith(".dcm") ? ["dicom-seg", "dicom-seg-fractional"] : []), "svg", "geojson"], found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
+      adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", formats: ["png", "png-mask", "tiff", "tiff-mask", "nifti", "nifti-mask", ...(data.name.endsWith(".dcm") && !data.name.includes("poor") ? ["dicom-seg", "dicom-seg-fractional"] : []), "svg", "geojson"],
+      lacks: data.name.includes("poor") ? "the file has no valid SOP Instance UID (0008,0018), Study Instance UID (0020,000D), by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF" : "", found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
       measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, width: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, pieces: missing(c) ? 0 : 1, ...interval(area(c) * 0.9, area(c) * 1.12) })),
         verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66) }) } : undefined,
         ...(found && s.classes.length > 1 && !missing(1) ? { horizontalRatio: { inner: "cup", outer: "disc", value: 0.5, low: 0.45, high: 0.55 }, rim: [20, 21, 22, 23, 24, 25, 24, 23, 12, 18, 19, 20] } : {}), ...(data.name.includes("spaced") ? { spacing: [0.02, 0.01] } : {}) } });
@@ -139,12 +141,12 @@ async function work(data) {
     for (let py = 0; py < height; py++) for (let px = 0; px < width; px++) values[py * width + px] = value(data, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5);
     answer({ type: "map", values }, [values.buffer]);
   } else if (data.type === "save") {
-    const { format, i, classes: [c], drawn } = data;
+    const { format, reader, i, classes: [c], drawn } = data, of = reader ? { kind: "rater", m: reader - 1, class: c } : { kind: "recurrence", i, class: c };
     // A PNG has the map's pixels in a colour canvas, as the file lies; other formats have the question.
     if (!format.startsWith("png")) return answer({ type: "save", bytes: new TextEncoder().encode(JSON.stringify({ ...data, drawn: drawn.map((one) => one.class) })) });
     const picture = new ImageData(width, height);
     for (let py = 0, at = 0; py < height; py++) for (let px = 0; px < width; px++, at++) {
-      const p = value({ kind: "recurrence", i, class: c }, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5), said = drawn[0]?.mask[at] ?? 128;
+      const p = value(of, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5), said = drawn[0]?.mask[at] ?? 128;
       const v = said !== 128 ? said : format === "png" ? 255 * p : p > 0.5 ? 255 : 0;
       picture.data.set([v, v, v, 255], 4 * at);
     }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mrprism/internal/app/archive"
+	"mrprism/internal/app/host"
 	"mrprism/internal/app/sheet"
 )
 
@@ -53,6 +54,15 @@ func writeZIP(m message) error {
 	}
 	if err == nil {
 		m.replyBytes("zip", part)
+	}
+	return err
+}
+
+// correctMask answers "correct".
+func correctMask(m message) error {
+	data, err := host.Corrected(m.file()(), bytesOf(m.Get("mask")), m.number("turn"))
+	if err == nil {
+		m.replyBytes("correct", data)
 	}
 	return err
 }

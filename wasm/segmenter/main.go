@@ -19,8 +19,11 @@
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, mark), m, i,
 //	         class: the whole map
 //	view     as map: what the stage needs of the map, within the region
-//	save     id of a result, format (a name of package export), i (the recurrence), classes, drawn
-//	         (list of { class, mask }, what a person drew on masks), identity: a file as bytes
+//	save     id of a result, format (a name of package export), reader (an index of
+//	         export.Readers; left out: the consensus), i (the recurrence of the consensus), classes,
+//	         drawn (list of { class, mask }, what a person drew on masks), identity: a file as bytes
+//	correct  blob (the PNG of a mask), mask (what a person drew on it), turn (quarter turns before
+//	         they drew): the PNG of the corrected mask
 //	table    records, the JSON of sheet.Records: the bytes of a CSV
 //	zip      step (begin, add, end), and for add name and blob: the bytes of a ZIP, as far as it has
 //	         grown since the last answer
@@ -30,8 +33,8 @@
 //	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, thumb, result, weights, prepare, map, view, save,
-// table, zip, error (code, message, next), and alive: the answer to "ping", sent also in the middle
-// of computations that answer nothing.
+// correct, table, zip, error (code, message, next), and alive: the answer to "ping", sent also in
+// the middle of computations that answer nothing.
 package main
 
 import (

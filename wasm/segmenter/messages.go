@@ -85,6 +85,8 @@ func answer(h *host.Host, m message) {
 		err = writeTable(m)
 	case "zip":
 		err = writeZIP(m)
+	case "correct":
+		err = correctMask(m)
 	case "save":
 		err = saveFile(h, m)
 	default:
@@ -143,7 +145,7 @@ func segmentImage(h *host.Host, m message) error {
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
 		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": r.Precision, "found": r.Found,
 		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "timings": r.Timings,
-		"formats": r.Formats(),
+		"formats": r.Formats(), "lacks": r.Lacks(),
 	})
 	if err == nil {
 		js.Global().Call("postMessage", js.Global().Get("JSON").Call("parse", string(text)))
@@ -171,7 +173,7 @@ func openWeights(h *host.Host, m message) error {
 
 // saveFile answers "save".
 func saveFile(h *host.Host, m message) error {
-	file := host.File{Format: m.text("format"), I: m.number("i"), Identity: m.Get("identity").Bool()}
+	file := host.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool()}
 	classes, drawn := m.Get("classes"), m.Get("drawn")
 	for i := range classes.Length() {
 		file.Classes = append(file.Classes, classes.Index(i).Int())
@@ -182,8 +184,7 @@ func saveFile(h *host.Host, m message) error {
 	}
 	data, err := h.Save(m.number("id"), file)
 	if err == nil {
-		bytes := toJS(data)
-		m.reply("save", map[string]any{"bytes": bytes}, bytes)
+		m.replyBytes("save", data)
 	}
 	return err
 }

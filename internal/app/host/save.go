@@ -1,21 +1,25 @@
 package host
 
 import (
+	"fmt"
+
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
+	"mrprism/internal/data/dicom"
 	"mrprism/internal/data/imageio"
 )
 
 // File is a file of a result's masks that the user saves.
 type File struct {
 	Format   string    // of package export
-	I        int       // the recurrence
+	Reader   int       // whose: an index of export.Readers; 0 is the consensus
+	I        int       // the recurrence of the consensus
 	Classes  []int     // its structures, in order
 	Drawn    []Drawing // what a person drew on them
 	Identity bool      // a DICOM SEG keeps what its source says of patient and study
 }
 
-// Drawing is what a person drew on the mask of a class: (Height, Width), 255 inside, 0 outside and
+// Drawing is what a person drew on the reader's mask of a class: (Height, Width), 255 inside, 0 outside and
 // segment.Unsaid where the mask stays.
 type Drawing struct {
 	Class int
@@ -32,6 +36,19 @@ func (r *Segmented) Formats() (names []string) {
 	return names
 }
 
+// Lacks says why there is no DICOM SEG of a DICOM image. It is empty if there is one, and of other
+// images.
+func (r *Segmented) Lacks() string {
+	h, ok := r.Picture.Header.(*dicom.Header)
+	if !ok {
+		return ""
+	}
+	if err := h.Check(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // Save makes a file of the result of a request. It lies as the image did before its turns.
 func (h *Host) Save(request int, file File) ([]byte, error) {
 	r, err := h.Result(request)
@@ -43,7 +60,11 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 		return nil, err
 	}
 	before := r.Picture.Before()
-	d := export.Drawing{Picture: &before, By: export.Consensus, Model: r.Model, Day: h.now(), Identity: file.Identity}
+	readers := export.Readers(r.Model.Metadata, len(r.Marks()) > 0)
+	if err := within("reader", file.Reader, len(readers)); err != nil {
+		return nil, err
+	}
+	d := export.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity}
 	for _, c := range file.Classes {
 		structure, err := file.structure(r.Result, c)
 		if err != nil {
@@ -56,7 +77,7 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 
 // structure is the mask of a class with what was drawn on it.
 func (f File) structure(r *segment.Result, class int) (none export.Structure, err error) {
-	values, err := Map{Kind: "recurrence", Class: class, I: f.I}.Values(r)
+	values, err := f.mapOf(r, class).Values(r)
 	if err != nil {
 		return none, err
 	}
@@ -74,4 +95,40 @@ func (f File) structure(r *segment.Result, class int) (none export.Structure, er
 	}
 	all[0].Levels, _, _ = imageio.Unturned(&r.Picture, all[0].Levels)
 	return all[0], nil
+}
+
+// mapOf is the map of the file's reader.
+func (f File) mapOf(r *segment.Result, class int) Map {
+	switch {
+	case f.Reader == 0:
+		return Map{Kind: "recurrence", Class: class, I: f.I}
+	case f.Reader <= len(r.Raters):
+		return Map{Kind: "rater", Class: class, M: f.Reader - 1}
+	}
+	return Map{Kind: "others", Class: class}
+}
+
+// Corrected is the PNG of a mask with what a person drew on it after the image was turned by
+// quarters clockwise. Both PNGs lie as the image did before its turns.
+func Corrected(mask []byte, drawn []uint8, turn int) ([]byte, error) {
+	m, err := imageio.Decode("the mask", mask)
+	if err != nil {
+		return nil, err
+	}
+	if len(drawn) != m.W*m.H {
+		return nil, fmt.Errorf("the correction has %d pixels, and its mask %d", len(drawn), m.W*m.H)
+	}
+	format, err := export.Find("png-mask")
+	if err != nil {
+		return nil, err
+	}
+	s := export.Structure{Levels: make([]uint8, m.W*m.H)}
+	for i := range s.Levels {
+		s.Levels[i] = m.Pix[3*i]
+	}
+	drawn, _, _ = imageio.Unturned(m.Turned(turn), drawn)
+	if err := s.Correct(drawn, segment.Unsaid); err != nil {
+		return nil, err
+	}
+	return format.Write(&export.Drawing{Picture: m, Structures: []export.Structure{s}})
 }

@@ -112,15 +112,19 @@ func (h *Header) square() bool {
 	return ok
 }
 
-// Check returns an error if no segmentation can refer to the file.
+// Check returns an error if no segmentation can refer to the file. It names all that the file lacks.
 func (h *Header) Check() error {
+	var lacks []string
 	for _, needed := range []struct{ uid, name string }{
 		{h.class, "SOP Class UID (0008,0016)"}, {h.instance, "SOP Instance UID (0008,0018)"},
 		{h.study, "Study Instance UID (0020,000D)"}, {h.series, "Series Instance UID (0020,000E)"},
 	} {
 		if needed.uid == "" {
-			return fmt.Errorf("the file has no valid %s, by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF", needed.name)
+			lacks = append(lacks, needed.name)
 		}
+	}
+	if len(lacks) > 0 {
+		return fmt.Errorf("the file has no valid %s, by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF", strings.Join(lacks, ", "))
 	}
 	if h.w > math.MaxUint16 || h.h > math.MaxUint16 {
 		return errors.New("the image is larger than DICOM allows")
