@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/roi"
 )
@@ -76,6 +77,7 @@ func (r *Result) measure() Measurements {
 		masks[c] = within.Probability(c)
 		calibrated[c] = within.extent(masks[c])
 		for i := range raters {
+			pulse.Beat()
 			raters[i][c] = within.extent(within.Rater(i, c))
 		}
 	}
@@ -91,6 +93,7 @@ func (r *Result) measure() Measurements {
 		for _, p := range within.Disagreement(c) {
 			s.Disagreement += float64(p)
 		}
+		pulse.Beat()
 		s.Pieces = len(roi.Connected(len(masks[c]), within.Width, true, func(i int) bool { return masks[c][i] > 0.5 }))
 		out.Structures = append(out.Structures, s)
 	}

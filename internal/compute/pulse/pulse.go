@@ -39,3 +39,13 @@ func (r reader) Read(p []byte) (int, error) {
 	Beat()
 	return r.Reader.Read(p)
 }
+
+// Writer returns a writer to w that beats with each write.
+func Writer(w io.Writer) io.Writer { return writer{w} }
+
+type writer struct{ io.Writer }
+
+func (w writer) Write(p []byte) (int, error) {
+	Beat()
+	return w.Writer.Write(p)
+}

@@ -24,4 +24,9 @@ func TestBeat(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []byte{1, 2, 3}, data)
 	assert.Greater(t, heard, 1, "each read beats")
+	heard = 0
+	var out bytes.Buffer
+	n, err := Writer(&out).Write(data)
+	require.NoError(t, err)
+	assert.Equal(t, []any{3, data, 1}, []any{n, out.Bytes(), heard}, "each write beats")
 }

@@ -1,6 +1,10 @@
 package contour
 
-import "math"
+import (
+	"math"
+
+	"mrprism/internal/compute/pulse"
+)
 
 // Point is a place in pixels: (0, 0) is the outer corner of the first pixel, and y points down.
 type Point [2]float64
@@ -22,6 +26,7 @@ type ring struct {
 func (l Lines) Polygons() []Polygon {
 	var outlines, holes []ring
 	for i := range l.Starts {
+		pulse.Beat()
 		r := newRing(l.line(i))
 		switch {
 		case r.area > 0:
@@ -35,6 +40,7 @@ func (l Lines) Polygons() []Polygon {
 		polygons[i] = Polygon{r.points}
 	}
 	for _, hole := range holes {
+		pulse.Beat()
 		around := -1
 		for i, outline := range outlines {
 			if outline.holds(hole.points[0]) && (around < 0 || outline.area < outlines[around].area) {

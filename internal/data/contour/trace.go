@@ -1,7 +1,11 @@
 // Package contour traces the outlines of a map, and writes them as SVG and as GeoJSON.
 package contour
 
-import "math"
+import (
+	"math"
+
+	"mrprism/internal/compute/pulse"
+)
 
 // Lines are closed lines. Those around higher values have a positive area by the shoelace formula,
 // those around holes a negative one. Points holds x, y, x, y, …; Starts
@@ -84,6 +88,7 @@ var bands = map[int][][2]int{5: {{top, right}, {bottom, left}}, 10: {{left, top}
 // link visits every cell of four neighbouring pixel centres and joins its crossed edges.
 func (t *tracer) link() {
 	for y := -1; y < t.height; y++ {
+		pulse.Beat()
 		for x := -1; x < t.width; x++ {
 			code, sum := 0, float32(0)
 			for i, v := range [4]float32{t.at(x, y), t.at(x+1, y), t.at(x+1, y+1), t.at(x, y+1)} {
@@ -135,6 +140,9 @@ func (t *tracer) follow(tolerance float32) Lines {
 		lines.Starts = append(lines.Starts, uint32(len(lines.Points)/2))
 		var line []float32
 		for edge := start; ; {
+			if len(line)%2048 == 0 {
+				pulse.Beat()
+			}
 			x, y := t.point(edge)
 			line = append(line, x, y)
 			to := t.next[edge] // which there is: every line closes

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mrprism/internal/compute/pulse"
 )
 
 const (
@@ -70,6 +72,7 @@ func (s *Segmentation) Encode() ([]byte, error) {
 		if len(one.Levels) != s.Source.w*s.Source.h {
 			return nil, errors.New("the masks have another size than the frame in the file")
 		}
+		pulse.Beat()
 		all, size = append(all, one.Levels), size+len(one.Levels)
 	}
 	var pixels []byte
@@ -83,6 +86,7 @@ func (s *Segmentation) Encode() ([]byte, error) {
 	default:
 		pixels = packed(all)
 	}
+	pulse.Beat()
 	sum := sha256.New()
 	sum.Write(s.dataSet([3]string{}, nil))
 	sum.Write(pixels)

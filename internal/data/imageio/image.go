@@ -313,6 +313,9 @@ func Levels(w, h int, p []float32) ([]uint8, error) {
 	}
 	levels := make([]uint8, len(p))
 	for i, v := range p {
+		if i%w == 0 {
+			pulse.Beat()
+		}
 		if !(v >= 0 && v <= 1) {
 			return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, i%w, i/w)
 		}
@@ -333,7 +336,7 @@ func EncodeProbability(w, h int, p []float32) ([]byte, error) {
 // EncodeGrey writes levels (h, w) as an 8-bit grey PNG. A comment becomes its only metadata.
 func EncodeGrey(w, h int, levels []uint8, comment string) ([]byte, error) {
 	var out bytes.Buffer
-	if err := png.Encode(&out, &image.Gray{Pix: levels, Stride: w, Rect: image.Rect(0, 0, w, h)}); err != nil {
+	if err := png.Encode(pulse.Writer(&out), &image.Gray{Pix: levels, Stride: w, Rect: image.Rect(0, 0, w, h)}); err != nil {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
 	data := out.Bytes()

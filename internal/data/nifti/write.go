@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"math"
+
+	"mrprism/internal/compute/pulse"
 )
 
 // Encode writes a compressed volume of one slice of w × h pixels; several volumes lie along the fourth
@@ -27,6 +29,7 @@ func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][
 			panic("nifti: the levels are not those of the slice")
 		}
 		for y := range h {
+			pulse.Beat()
 			copy(line, levels[y*w:])
 			for x, v := range line {
 				if mask {

@@ -1,5 +1,7 @@
 package roi
 
+import "mrprism/internal/compute/pulse"
+
 // Pieces returns the 8-connected components of p (s, s) above a level, each as a list of pixels.
 // They are in the reading order of their first pixels.
 func Pieces(p []float32, s int, level float32) [][]int {
@@ -18,6 +20,9 @@ func Connected(n, w int, diagonal bool, set func(i int) bool) (pieces [][]int) {
 		seen[start] = true
 		piece := []int{start}
 		for i := 0; i < len(piece); i++ {
+			if i%1024 == 0 {
+				pulse.Beat()
+			}
 			x, y := piece[i]%w, piece[i]/w
 			for ny := max(0, y-1); ny <= min(h-1, y+1); ny++ {
 				for nx := max(0, x-1); nx <= min(w-1, x+1); nx++ {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"math"
 	"strings"
+
+	"mrprism/internal/compute/pulse"
 )
 
 // Page is a grey picture of a file that Encode writes.
@@ -32,7 +34,7 @@ func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 		var offsets, counts []uint32
 		for y := 0; y < h; y += rows {
 			var packed bytes.Buffer
-			z := zlib.NewWriter(&packed)
+			z := zlib.NewWriter(pulse.Writer(&packed))
 			z.Write(p.Levels[y*w : min(y+rows, h)*w])
 			if err := z.Close(); err != nil {
 				return nil, err
