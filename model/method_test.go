@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
@@ -297,4 +299,36 @@ func TestWDNetWeights(t *testing.T) {
 	weights := valuesOf(t, set, "wdnet.weights")
 	assert.Greater(t, weights[0], weights[1]+1)
 	assert.Greater(t, weights[0], weights[2]+1)
+}
+
+// Every device gives the masks of the reference, for one structure and for two.
+func TestMethodsOnEveryDevice(t *testing.T) {
+	type result struct{ y, rated []float32 }
+	infer := func(t *testing.T, d gpu.Device, c Config) result {
+		set := Variables(c)
+		defer set.Release()
+		in, err := NewInference(t.Context(), d, set, c, 64)
+		require.NoError(t, err)
+		defer in.Release()
+		require.NoError(t, set.Initialise(1))
+		require.NoError(t, in.Encode(t.Context(), noise()))
+		y, err := in.Recur(t.Context())
+		require.NoError(t, err)
+		rated, err := in.RaterLabels(t.Context())
+		require.NoError(t, err)
+		return result{y, rated}
+	}
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		for _, m := range Methods {
+			for classes := range 2 {
+				c := methodConfig(t, m, 3, classes+1)
+				want, got := infer(t, reference.Open(), c), infer(t, d, c)
+				assert.InDeltaSlice(t, want.y, got.y, 1e-3, m.Name)
+				assert.InDeltaSlice(t, want.rated, got.rated, 1e-3, m.Name)
+				if !m.Raters {
+					assert.Equal(t, repeat(startEstimate, len(got.rated)), got.rated)
+				}
+			}
+		}
+	})
 }

@@ -171,13 +171,13 @@ func (r *Rewriter) Readers(x *Tensor) []*Op { return r.readers[x.storage] }
 // Kept says that the caller reads x after a run, or that x is a variable.
 func (x *Tensor) Kept() bool { return x.storage.kept || x.storage.variable != nil }
 
-// Sole is the operator whose result is input i of op. It is nil if anything else reads that result,
-// if op reads it twice, or if the two operators are not beside each other. A copy that Recompute
-// made counts as its original.
+// Sole is the operator whose only result is input i of op. It is nil if the operator has other
+// results, if anything else reads the result, if op reads it twice, or if the two operators are not
+// beside each other. A copy that Recompute made counts as its original.
 func (r *Rewriter) Sole(op *Op, i int) *Op {
 	x := op.Inputs[i]
 	maker := r.Maker(x)
-	if maker == nil || maker.Kind == nil || maker.Output().storage != x.storage || x.Kept() || len(r.Readers(x)) != 1 ||
+	if maker == nil || maker.Kind == nil || len(maker.Outputs) != 1 || x.Kept() || len(r.Readers(x)) != 1 ||
 		!maker.Beside(op) || len(r.users[x.storage.original()]) > 2 {
 		return nil
 	}
