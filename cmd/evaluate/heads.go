@@ -150,7 +150,7 @@ func (t *table) responses(c classReport) {
 type setScore struct {
 	Energy float64  `json:"generalizedEnergyDistance"`
 	Max    float64  `json:"diceMax"`
-	Match  *float64 `json:"diceMatch"` // null for too many raters to match
+	Match  *float64 `json:"diceMatch"`
 }
 
 // agreement compares a structure's outline with the majority's, and the raters with each other.
@@ -170,20 +170,16 @@ func agree(last []float32, votes metric.Votes, w, h int) agreement {
 
 // set compares the heads of the raters who have marked with their marks; nil for fewer than two.
 func set(heads [][]float32, marks [][]uint8) *setScore {
-	var predicted [][]float32
-	var given [][]uint8
+	var predicted, given []metric.Bits
 	for m, mark := range marks {
 		if mark != nil {
-			predicted, given = append(predicted, heads[m]), append(given, mark)
+			predicted, given = append(predicted, metric.Pack(heads[m])), append(given, metric.Pack(mark))
 		}
 	}
 	if len(given) < 2 {
 		return nil
 	}
-	dice := make(metric.Matrix, len(given))
-	for i, head := range predicted {
-		dice[i] = each(len(given), func(j int) float64 { return metric.Dice(head, given[j]) })
-	}
+	dice := metric.Dices(predicted, given)
 	return &setScore{metric.Energy(predicted, given), dice.Max(), defined(dice.Match())}
 }
 

@@ -21,15 +21,9 @@ func same(function string, a, b int) {
 // Dice is 2|A∩B|/(|A| + |B|) of two masks. Two empty masks give 1.
 func Dice[A, B Pixel](a []A, b []B) float64 {
 	same("Dice", len(a), len(b))
-	return overlap(len(a), 0, func(i int) (bool, bool) { return inside(a[i]), inside(b[i]) })
-}
-
-// overlap is (2|A∩B| + ε)/(|A| + |B| + ε) over n pixels; at says whether pixel i is in A and in
-// B.
-func overlap(n int, epsilon float64, at func(i int) (inA, inB bool)) float64 {
 	var both, sum int
-	for i := range n {
-		inA, inB := at(i)
+	for i, v := range a {
+		inA, inB := inside(v), inside(b[i])
 		if inA {
 			sum++
 		}
@@ -40,6 +34,12 @@ func overlap(n int, epsilon float64, at func(i int) (inA, inB bool)) float64 {
 			both++
 		}
 	}
+	return share(both, sum, 0)
+}
+
+// share is (2·both + ε)/(sum + ε), the Dice of masks that share a number of pixels and have a sum of
+// pixels; 1 if both are empty.
+func share(both, sum int, epsilon float64) float64 {
 	if sum == 0 {
 		return 1
 	}
@@ -118,17 +118,48 @@ func outline[T Pixel](mask []T, w, h int) (points []point) {
 	return points
 }
 
-// reach is the 95th percentile of the distances from each point to the nearest of others.
+// reach is the 95th percentile of the distances from each point to the nearest of others. Both are in
+// the order of their rows.
 func reach(points, others []point) float64 {
+	rows := byRow(others)
 	distances := make([]float64, len(points))
 	for i, p := range points {
-		least := math.MaxInt
-		for _, q := range others {
-			dx, dy := p.x-q.x, p.y-q.y
-			least = min(least, dx*dx+dy*dy)
-		}
-		distances[i] = math.Sqrt(float64(least))
+		distances[i] = math.Sqrt(float64(rows.nearest(p)))
 	}
 	slices.Sort(distances)
 	return quantile(distances, .95)
+}
+
+// lines are points in ascending order, by row; lines[y] are those of row y.
+type lines [][]point
+
+func byRow(points []point) lines {
+	rows := make(lines, points[len(points)-1].y+1)
+	for start := 0; start < len(points); {
+		y, end := points[start].y, start
+		for end < len(points) && points[end].y == y {
+			end++
+		}
+		rows[y], start = points[start:end], end
+	}
+	return rows
+}
+
+// nearest is the least squared distance from p to a point. The search begins in p's row and ends with
+// the rows that are farther away than the best point.
+func (l lines) nearest(p point) (least int) {
+	least = math.MaxInt
+	for dy := 0; dy*dy < least && (p.y-dy >= 0 || p.y+dy < len(l)); dy++ {
+		for _, y := range [2]int{p.y - dy, p.y + dy} {
+			if y < 0 || y >= len(l) {
+				continue
+			}
+			row := l[y]
+			at, _ := slices.BinarySearchFunc(row, p.x, func(q point, x int) int { return q.x - x })
+			for _, q := range row[max(0, at-1):min(at+1, len(row))] {
+				least = min(least, (q.x-p.x)*(q.x-p.x)+dy*dy)
+			}
+		}
+	}
+	return least
 }

@@ -101,6 +101,12 @@ func TestCalibration(t *testing.T) {
 	// bin .7: mean p .75, mean vote .75; bin .2: mean p .25, mean vote 0
 	assert.InDelta(t, .125, c.ECE(), 1e-12)
 	assert.InDelta(t, .0625, c.Brier(), 1e-12)
+	require.Equal(t, []Bin{{.25, 0, .5}, {.75, .75, .5}}, c.Bins())
+	both := NewCalibration(10)
+	both.Merge(c)
+	both.Merge(c)
+	require.Equal(t, c.Bins(), both.Bins())
+	assert.InDelta(t, c.Brier(), both.Brier(), 1e-12)
 	inner := NewCalibration(10)
 	inner.Add([]float32{.75, .75, .25, .25}, ref, ref.Union())
 	assert.InDelta(t, 0, inner.ECE(), 1e-12)

@@ -3,6 +3,7 @@ package metric
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,13 +20,62 @@ func TestMatch(t *testing.T) {
 // The distance is 0 for equal sets, even if their members differ, and grows with the difference
 // between the sets.
 func TestEnergy(t *testing.T) {
+	sets := func(masks ...[]uint8) (set []Bits) {
+		for _, m := range masks {
+			set = append(set, Pack(m))
+		}
+		return set
+	}
 	a, b, empty := []uint8{1, 1, 0, 0}, []uint8{0, 1, 1, 0}, []uint8{0, 0, 0, 0}
-	assert.InDelta(t, 0, Energy([][]uint8{a, b}, [][]uint8{b, a}), 1e-12)
-	assert.InDelta(t, 2*(1-1./3), Energy([][]uint8{a}, [][]uint8{b}), 1e-12)
-	assert.InDelta(t, 2, Energy([][]uint8{a}, [][]uint8{empty}), 1e-12)
-	assert.InDelta(t, 0, Energy([][]uint8{empty}, [][]uint8{empty}), 1e-12)
+	assert.InDelta(t, 0, Energy(sets(a, b), sets(b, a)), 1e-12)
+	assert.InDelta(t, 2*(1-1./3), Energy(sets(a), sets(b)), 1e-12)
+	assert.InDelta(t, 2, Energy(sets(a), sets(empty)), 1e-12)
+	assert.InDelta(t, 0, Energy(sets(empty), sets(empty)), 1e-12)
 	// {a, b} against {a}: 2·(0 + ⅔)/2 − 2·⅔/4 − 0
-	assert.InDelta(t, 2./3-1./3, Energy([][]uint8{a, b}, [][]uint8{a}), 1e-12)
+	assert.InDelta(t, 2./3-1./3, Energy(sets(a, b), sets(a)), 1e-12)
+}
+
+// The assignment is the best of all.
+func TestMatchIsTheBestOfAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		n := 1 + rng.IntN(6)
+		raters := 1 + rng.IntN(n)
+		m := make(Matrix, n)
+		for i := range m {
+			for range raters {
+				m[i] = append(m[i], float64(rng.IntN(8))/7)
+			}
+		}
+		var best func(j, taken int) float64
+		best = func(j, taken int) (most float64) {
+			if j == raters {
+				return 0
+			}
+			for i := range n {
+				if taken>>i&1 == 0 {
+					most = max(most, m[i][j]+best(j+1, taken|1<<i))
+				}
+			}
+			return most
+		}
+		assert.InDelta(t, best(0, 0)/float64(raters), m.Match(), 1e-12, "%v", m)
+	}
+}
+
+// Bits give the Dice of the masks that they were made of.
+func TestBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{1, 63, 64, 65, 1000} {
+		a, b := make([]float32, n), make([]uint8, n)
+		for i := range a {
+			a[i], b[i] = rng.Float32(), uint8(rng.IntN(2))
+		}
+		assert.Equal(t, Dice(a, b), Pack(a).Dice(Pack(b)))
+		assert.Equal(t, Area(a), Pack(a).Area())
+	}
+	assert.Equal(t, 1., Pack(make([]uint8, 9)).Dice(Pack(make([]uint8, 9))))
+	assert.Panics(t, func() { Pack([]uint8{1}).Dice(Pack([]uint8{1, 0})) })
 }
 
 func TestHausdorff95(t *testing.T) {
@@ -47,6 +97,40 @@ func TestHausdorff95(t *testing.T) {
 	assert.InDelta(t, 0, Hausdorff95(a, speck, w, h), 1e-12, "one pixel of 77 is within the last 5 %")
 	assert.Zero(t, Hausdorff95(make([]uint8, w*h), make([]uint8, w*h), w, h))
 	assert.True(t, math.IsNaN(Hausdorff95(a, make([]uint8, w*h), w, h)))
+}
+
+// The search by rows finds what comparing all pairs finds.
+func TestHausdorff95OfAllPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	for range 100 {
+		w, h := 1+rng.IntN(30), 1+rng.IntN(30)
+		a, b := make([]uint8, w*h), make([]uint8, w*h)
+		for i := range a {
+			if rng.IntN(5) == 0 {
+				a[i] = 1
+			}
+			if rng.IntN(60) == 0 {
+				b[i] = 1
+			}
+		}
+		from, to := outline(a, w, h), outline(b, w, h)
+		if len(from) == 0 || len(to) == 0 {
+			continue
+		}
+		far := func(from, to []point) float64 {
+			var all []float64
+			for _, p := range from {
+				least := math.Inf(1)
+				for _, q := range to {
+					least = min(least, math.Hypot(float64(p.x-q.x), float64(p.y-q.y)))
+				}
+				all = append(all, least)
+			}
+			slices.Sort(all)
+			return quantile(all, .95)
+		}
+		assert.InDelta(t, max(far(from, to), far(to, from)), Hausdorff95(a, b, w, h), 1e-9)
+	}
 }
 
 // Kappa equals its definition for pairs of raters who agree, and for raters who draw at random with

@@ -73,12 +73,48 @@ var softDiceThresholds = [...]int{100, 300, 500, 700, 900}
 // images.
 func SoftDice(p []float32, ref Votes) (mean float64) {
 	same("SoftDice", len(p), len(ref.Count))
-	for _, t := range softDiceThresholds {
-		level := float32(float64(t) / 1000) // maps are float32, and float32 is compared
-		votes := t * ref.Raters             // in integers: of six raters three votes are exactly one half
-		mean += overlap(len(p), 1e-4, func(i int) (bool, bool) { return p[i] > level, 1000*int(ref.Count[i]) > votes })
+	pixels := ref.joint(p)
+	for t := range softDiceThresholds {
+		var both, sum int
+		for i, row := range pixels {
+			for j, n := range row {
+				switch {
+				case i > t && j > t:
+					both += n
+					sum += 2 * n
+				case i > t || j > t:
+					sum += n
+				}
+			}
+		}
+		mean += share(both, sum, 1e-4)
 	}
 	return mean / float64(len(softDiceThresholds))
+}
+
+// joint counts pixels by how many thresholds p is above (row) and how many the share of votes is
+// (column).
+func (v Votes) joint(p []float32) (pixels [len(softDiceThresholds) + 1][len(softDiceThresholds) + 1]int) {
+	var levels [len(softDiceThresholds)]float32 // maps are float32, and float32 is compared
+	votes := make([]uint8, v.Raters+1)
+	for i, t := range softDiceThresholds {
+		levels[i] = float32(float64(t) / 1000)
+		for c := range votes {
+			if 1000*c > t*v.Raters { // in integers: of six raters three votes are exactly one half
+				votes[c]++
+			}
+		}
+	}
+	for i, value := range p {
+		above := 0
+		for _, level := range levels {
+			if value > level {
+				above++
+			}
+		}
+		pixels[above][votes[v.Count[i]]]++
+	}
+	return pixels
 }
 
 // FleissKappa is the raters' agreement about pixels beyond chance (Fleiss 1971). It counts the
@@ -113,7 +149,7 @@ type Calibration struct {
 }
 
 // bin holds the sums over the pixels of one range of probabilities.
-type bin struct{ probability, vote float64 }
+type bin struct{ probability, vote, pixels float64 }
 
 // NewCalibration divides 0..1 into bins of equal width; 15 and 50 are usual.
 func NewCalibration(bins int) *Calibration {
@@ -142,6 +178,7 @@ func (c *Calibration) Add(p []float32, ref Votes, region []uint8) {
 		b := &c.bins[min(int(float64(v)*float64(len(c.bins))), len(c.bins)-1)]
 		b.probability += float64(v)
 		b.vote += vote
+		b.pixels++
 		c.square += square(float64(v) - vote)
 		c.pixels++
 	}
@@ -158,3 +195,32 @@ func (c *Calibration) ECE() (sum float64) {
 
 // Brier is the mean of (p − vote)². It is NaN without pixels.
 func (c *Calibration) Brier() float64 { return c.square / c.pixels }
+
+// Bin is one range of probabilities in a reliability diagram.
+type Bin struct {
+	Probability float64 `json:"probability"` // mean, 0..1
+	Vote        float64 `json:"vote"`        // mean, 0..1
+	Share       float64 `json:"share"`       // of all pixels
+}
+
+// Bins are the ranges that have pixels, in ascending order.
+func (c *Calibration) Bins() (bins []Bin) {
+	for _, b := range c.bins {
+		if b.pixels > 0 {
+			bins = append(bins, Bin{b.probability / b.pixels, b.vote / b.pixels, b.pixels / c.pixels})
+		}
+	}
+	return bins
+}
+
+// Merge adds what another Calibration of as many bins has gathered.
+func (c *Calibration) Merge(other *Calibration) {
+	same("Calibration.Merge", len(c.bins), len(other.bins))
+	for i, b := range other.bins {
+		c.bins[i].probability += b.probability
+		c.bins[i].vote += b.vote
+		c.bins[i].pixels += b.pixels
+	}
+	c.square += other.square
+	c.pixels += other.pixels
+}
