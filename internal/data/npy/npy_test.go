@@ -1,0 +1,62 @@
+package npy
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The arrays of testdata are NumPy's own; arrays.py made them.
+func TestRead(t *testing.T) {
+	eighths := []float32{0, .125, .25, .375, .5, .625}
+	var cube []float32
+	for i := range 24 {
+		cube = append(cube, float32(i))
+	}
+	for name, want := range map[string]Array{
+		"c_f4":       {[]int{2, 3}, eighths, false},
+		"fortran_f8": {[]int{2, 3}, eighths, false},
+		"big_f4":     {[]int{2, 3}, eighths, false},
+		"v2_f8":      {[]int{2, 3}, eighths, false},
+		"u1":         {[]int{2, 2}, []float32{0, 1, 128, 255}, true},
+		"bool":       {[]int{1, 2}, []float32{1, 0}, true},
+		"3d":         {[]int{2, 3, 4}, cube, false},
+	} {
+		got, err := Read(file(t, name), 24)
+		require.NoError(t, err, name)
+		require.Equal(t, want, *got, name)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	good := file(t, "c_f4")
+	changed := func(at int, b byte) []byte {
+		data := append([]byte(nil), good...)
+		data[at] = b
+		return data
+	}
+	for text, data := range map[string][]byte{
+		"this is no .npy file":         []byte("\x89PNG"),
+		"cut short":                    good[:len(good)-1],
+		"version 9":                    changed(6, 9),
+		"too many values; at most 24":  []byte("\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2000, 30000)}   "),
+		"no plain descr":               []byte("\x93NUMPY\x01\x00\x38\x00{'descr': [], 'fortran_order': False, 'shape': (1,)}      "),
+		"of the type i4; save float32": file(t, "i4"),
+	} {
+		_, err := Read(data, 24)
+		require.ErrorContains(t, err, text)
+	}
+	for n := range good {
+		_, err := Read(good[:n], 24)
+		require.Error(t, err, "%d bytes", n)
+	}
+}
+
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name+".npy"))
+	require.NoError(t, err)
+	return data
+}
