@@ -4,6 +4,7 @@ const intro = `evaluate - scores weights on images, and checks whether they know
 
 usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]
        evaluate -weights NAME|FILE -centres FILE[,FILE] -foreign DIR[,DIR] [flags]
+       evaluate compare -data DIR [flags]            several models and folders of predictions: see evaluate compare -h
        evaluate fuse -data DIR -out DIR [flags]      makes one map of the marks of all raters: see evaluate fuse -h
        evaluate raters DIR [-out DIR]                how far the raters of a data set agree: see evaluate raters -h
 
@@ -162,4 +163,48 @@ examples:
   evaluate evidence -weights newborn-brain -data data/qubiq-brain-growth -given 3 -csv evidence.csv
 
 exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
+`
+
+const compareIntro = `evaluate compare - scores several models and folders of predictions on one data set
+
+usage: evaluate compare -data DIR [-weights NAME,FILE] [-predictions NAME=DIR] [-out DIR] [flags]
+
+compare scores every method on the same images, the held-out ones, and tests each against the first method of the
+command line. A method is a model (-weights; A+B is the mean of the maps of two) or a folder of maps that any program made (-predictions):
+  DIR/CLASS/NAME.png                 the map of an image, as large as the image
+  DIR/raters/RATER/CLASS/NAME.png    and, if the method has them, the maps of raters
+A map is a grey PNG of 8 or 16 bits (white is 1), a .npy of float32, float64 (0 to 1) or uint8 (0 and 1, or 0 to
+255), or a .nii or .nii.gz of 0 to 1 with one slice, whose first axis runs to the right. For images in the
+folders of several data sets, one folder of maps has all names.
+
+Figures, as "evaluate -h" defines them: soft Dice, Dice, Brier score and expected calibration error (whole image, and
+inside the union of reference and marks), HD95; GED, Dice_max and Dice_match of methods with maps of raters; and the
+error of the vertical cup-to-disc ratio for disc and cup. Calibration errors are of each image, with 15 bins.
+Brackets hold 95 % intervals from 2,000 bootstrap samples of images. p is of Wilcoxon's signed-rank test over the
+images that all methods have, at each method's last pass. Holm's correction covers all tests of a figure, over
+methods and classes.
+
+-out DIR receives
+  report.html    one page that needs no other file: tables, reliability diagrams, soft Dice over passes, Dice with
+                 each rater, risk and coverage, and images with outlines. It shows images with their names: keep it
+                 where the images may lie
+  report.json    everything; cases.csv a line for each image, class, method and pass; summary.csv means and tests
+  report.md      the tables as Markdown; tables.tex for LaTeX with booktabs
+
+A prediction that is missing, of another size, unreadable, or holds NaN or values outside of 0 to 1 is named and
+counted, and is in no figure. So are files of unknown images, classes and raters. Paired tests leave out the
+images that not all methods have. The report is then written all the same, and the exit code is 1.
+
+Shipped weights:
+`
+
+const compareExamples = `
+examples:
+  evaluate compare -data data/qubiq-brain-growth -weights newborn-brain,mine.safetensors -out comparison
+  evaluate compare -data data/drishti-gs1-crop -weights fundus -predictions nnunet=../nnunet/maps,u2=../u2 -out comparison
+  evaluate compare -data data/drishti-gs1-crop -weights seed1=a.safetensors,seed2=b.safetensors -reference rater:expert1
+  evaluate fuse -data data/one-expert -out fused
+  evaluate compare -data data/one-expert -on all -reference truth -predictions vote=fused/mean-vote,staple=fused/staple
+
+exit codes: 0 done, 1 failed or with bad predictions, 2 wrong usage, 130 stopped by Ctrl-C
 `

@@ -51,16 +51,15 @@ func (o outputs) files() []string {
 	return []string{o.csv, o.json, o.risk, o.worst}
 }
 
+// programs are those that the first argument can name.
+var programs = map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) int{
+	"compare": runCompare, "evidence": runEvidence, "fuse": runFuse, "raters": runRaters,
+}
+
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == "fuse" {
-		return runFuse(ctx, args[1:], stdout, stderr)
-	}
-	if len(args) > 0 && args[0] == "raters" {
-		return runRaters(ctx, args[1:], stdout, stderr)
-	}
-	if len(args) > 0 && args[0] == "evidence" {
-		return runEvidence(ctx, args[1:], stdout, stderr)
+	if len(args) > 0 && programs[args[0]] != nil {
+		return programs[args[0]](ctx, args[1:], stdout, stderr)
 	}
 	var r request
 	var weights *string

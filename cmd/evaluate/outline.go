@@ -33,18 +33,26 @@ var (
 // point is a place in pixels.
 type point struct{ x, y float64 }
 
-// picture is an image at the size of the sheet. Its bounds lie in the image's letterbox, which is a
-// square of longest pixels.
-type picture struct {
-	*image.RGBA
+// placing says where an image lies on a picture of the sheet: in a letterbox of longest pixels.
+type placing struct {
 	square imageio.Square // the letterbox, in pixels of the image
 	scale  float64        // pixels of the picture for one pixel of the image
 }
 
+func newPlacing(w, h int) placing {
+	square := imageio.Letterbox(w, h)
+	return placing{square, longest / float64(square.Side)}
+}
+
+// picture is an image at the size of the sheet. Its bounds lie in the image's letterbox.
+type picture struct {
+	*image.RGBA
+	placing
+}
+
 // newPicture resamples the image to the sheet's size.
 func newPicture(img *imageio.Image) *picture {
-	p := &picture{square: imageio.Letterbox(img.W, img.H)}
-	p.scale = longest / float64(p.square.Side)
+	p := &picture{placing: newPlacing(img.W, img.H)}
 	values := make([]float32, 3*longest*longest)
 	img.Crop(values, p.square, longest)
 	whole := image.NewRGBA(image.Rect(0, 0, longest, longest))
@@ -61,13 +69,13 @@ func newPicture(img *imageio.Image) *picture {
 }
 
 // place converts a place of the image to a place of the picture.
-func (p *picture) place(x, y float64) point {
+func (p placing) place(x, y float64) point {
 	return point{(x - float64(p.square.X)) * p.scale, (y - float64(p.square.Y)) * p.scale}
 }
 
 // trace follows the outlines of the pixels above one half in a map (h, w) that begins at x, y of
 // the image. Each outline is a closed line.
-func (p *picture) trace(values []float32, w, h, x, y int) (loops [][]point) {
+func (p placing) trace(values []float32, w, h, x, y int) (loops [][]point) {
 	const tolerance = .2 // pixels of the picture
 	lines := contour.Trace(values, w, h, math.Nextafter32(.5, 1), float32(tolerance/p.scale))
 	for i, start := range lines.Starts {

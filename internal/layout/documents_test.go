@@ -150,7 +150,7 @@ func TestCitationsOfThePaper(t *testing.T) {
 // subcommands are the calls, by program, that print a subcommand's help.
 var subcommands = map[string][][]string{
 	"train":    {{"import", "-h"}, {"check", "-h"}, {"synthetic", "-h"}, {"synthetic", "foreign", "-h"}},
-	"evaluate": {{"fuse", "-h"}, {"raters", "-h"}},
+	"evaluate": {{"compare", "-h"}, {"fuse", "-h"}, {"raters", "-h"}},
 }
 
 // flags are those that each program's -h lists, subcommands' included.
