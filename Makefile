@@ -56,6 +56,10 @@ setup: ## what the tests need beside Go: installed as root on Debian, named else
 weights: ## write weights/manifest.json and the plots of the study anew from weights/shipped
 	go generate ./weights
 
+.PHONY: tables
+tables: build ## train the methods of the paper's tables and write weights/shipped/tables: days on one core, resumable (ARGS="-match brain -seeds 1")
+	go run ./weights/internal/tables $(ARGS)
+
 .PHONY: bench
 bench: build ## time the compact network here; make bench ARGS="-browser" in Chromium
 	build/bench $(ARGS)

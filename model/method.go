@@ -21,6 +21,7 @@ type Method struct {
 	Name   string // of -method, and at the end of an architecture's name
 	Title  string // authors, year and idea, in one line
 	Raters bool   // it also predicts every rater's mask
+	Crowd  bool   // it predicts no rater's mask, and yet learns who marked what
 
 	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of methods
 	// with Raters, every rater's mask (B, h, h, M, K), probabilities.
@@ -29,6 +30,9 @@ type Method struct {
 	// Learn appends the losses of a step. It returns them with the consensus y (B, S/2, S/2, K).
 	Learn func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term)
 }
+
+// NeedsRaters says that the method must know who marked what. Agreement levels do not say it.
+func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 
 // Methods lists all, in the order of the paper's tables.
 var Methods = []*Method{&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses}

@@ -19,7 +19,7 @@ import (
 // mutual information. The mean over all pairs is a product of two means. π is the structures'
 // share of pixels.
 var maxMIG = Method{
-	Name: "maxmig", Title: "Max-MIG (Cao 2019): network and crowd tell each other most about a pixel",
+	Name: "maxmig", Title: "Max-MIG (Cao 2019): network and crowd tell each other most about a pixel", Crowd: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), nil
 	},

@@ -147,6 +147,10 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
+	if m := c.Method; data.Levels && m != nil && m.NeedsRaters() {
+		return nil, fmt.Errorf("method %s learns from who marked what, and %s has agreement levels, which do not say it: use data of named raters, or a method "+
+			"without raters such as uecnn", m.Name, data.Name)
+	}
 	c.Recompute, c.Precision = o.Recompute, o.Precision
 	c.AreaPrior = areas(cases, len(data.Classes))
 	c.Independent, c.Levels = o.independent(data, cases), data.Levels

@@ -1,0 +1,97 @@
+//go:build !js
+
+package main
+
+import (
+	"slices"
+
+	"mrprism/model"
+)
+
+// entry is a row of the tables: a way to train the same encoder and decoder.
+type entry struct {
+	name  string
+	title string
+	args  []string // of train
+	fused string   // the label fusion of "evaluate fuse" that teaches it; empty: the raters' own marks
+}
+
+// Rows of several tables.
+var (
+	meanVote = entry{name: "mean-vote", title: "mean vote, cross-entropy", args: []string{"-recipe", "bce"}}
+	ours     = entry{name: "default", title: "**MrPrism, default recipe**"}
+	paper    = entry{name: "paper", title: "**MrPrism, the paper's recipe**", args: []string{"-recipe", "paper"}}
+)
+
+// table is one of the paper's tables. Its first row is what the others are tested against.
+type table struct {
+	name, title string
+	rows        []entry
+}
+
+// plain are the methods of the paper's Table 2, which have no model of single raters.
+var plain = []string{"uecnn", "luw", "agnet", "posal", "beal"}
+
+// tables are the paper's four.
+func tables() []table {
+	multi, calibrated := []entry{meanVote}, []entry{meanVote}
+	for _, m := range model.Methods {
+		row := entry{name: m.Name, title: m.Title, args: []string{"-method", m.Name}}
+		if slices.Contains(plain, m.Name) {
+			calibrated = append(calibrated, row)
+		} else {
+			multi = append(multi, row)
+		}
+	}
+	fusions := []entry{meanVote}
+	for _, name := range []string{"majority", "staple", "dawid-skene"} {
+		fusions = append(fusions, entry{name: "on-" + name, title: "trained on " + name, args: []string{"-recipe", "bce"}, fused: name})
+	}
+	alone := []string{"-recipe", "paper"}
+	ablation := []entry{
+		{name: "paper", title: "attention, L_sff", args: alone},
+		{name: "paper-concat", title: "concatenation, L_sff", args: append(slices.Clone(alone), "-integration", "concat")},
+		{name: "paper-convlstm", title: "ConvLSTM, L_sff", args: append(slices.Clone(alone), "-integration", "convlstm")},
+		{name: "paper-mh", title: "attention, L_MH", args: append(slices.Clone(alone), "-multi-head", "1", "-shuffle", "0")},
+		{name: "paper-both", title: "attention, L_MH and L_sff", args: append(slices.Clone(alone), "-multi-head", "1")},
+		{name: "paper-neither", title: "attention, neither", args: append(slices.Clone(alone), "-shuffle", "0")},
+		{name: "paper-once", title: "attention, L_sff, one pass", args: append(slices.Clone(alone), "-recurrences", "1")},
+	}
+	return []table{
+		{"table1", "Table 1: learning from several raters", append(multi, paper, ours)},
+		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, ours)},
+		{"table3", "Table 3: the same network on fused labels", append(fusions, ours)},
+		{"table4", "Table 4: parts of the paper's recipe", ablation},
+	}
+}
+
+// data is a data set of the tables.
+type data struct {
+	name     string
+	folder   string // of the data set; empty: drawn by "train synthetic NAME"
+	truth    bool   // scored against the truth, and not against the mean vote
+	levels   bool   // agreement levels: nothing is known of single raters
+	training []string
+}
+
+// dataSets are those that the pages report.
+var dataSets = []data{
+	{name: "qubiq-brain-growth", folder: "qubiq-brain-growth"},
+	{name: "drishti-gs1-crop", folder: "drishti-gs1-crop", levels: true},
+	{name: "bubil-cells", folder: "bubil-cells", training: []string{"-standardise", "-any-orientation"}},
+	{name: "bubil-cells-2b", folder: "bubil-cells-2b", training: []string{"-standardise", "-any-orientation"}},
+	{name: "one-expert", truth: true},
+	{name: "sectoral", truth: true, training: []string{"-upright"}},
+	{name: "random-errors", truth: true},
+	{name: "changing-panels", truth: true},
+}
+
+// suits says whether a row can be trained on the data.
+func (d data) suits(e entry) bool {
+	if !d.levels {
+		return true
+	}
+	c, err := model.NewConfig("tiny-"+e.name, 1, 1)
+	named := err == nil && c.Method != nil && c.Method.NeedsRaters()
+	return !named && e.fused == "" && !slices.Contains(e.args, "-shuffle")
+}

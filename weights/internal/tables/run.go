@@ -1,0 +1,233 @@
+//go:build !js
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// images is the number of images in a batch.
+const images = 4
+
+// runner trains and scores in processes of their own, one after the other, and goes on where an
+// earlier one stopped: a run that has ended has a file named ended in its folder.
+type runner struct {
+	out, shared, programs, device string
+	side, steps, seeds            int
+	equalTime                     bool
+	nice                          []string // what stands before train
+}
+
+const ended = "ended"
+
+// run is a training: a row, on data, with a seed.
+type run struct {
+	data
+	entry
+	seed int
+	time bool // as long as the mean vote trains, and not as many steps
+}
+
+func (r run) name() string {
+	name := r.entry.name
+	if r.time {
+		name += "-time"
+	}
+	return fmt.Sprintf("%s-seed%d", name, r.seed)
+}
+
+func (r *runner) folder(x run) string  { return filepath.Join(r.out, x.data.name, x.name()) }
+func (r *runner) weights(x run) string { return filepath.Join(r.folder(x), "model.f32.safetensors") }
+
+// source is the data set's folder. A generated one is drawn first.
+func (r *runner) source(ctx context.Context, d data) (string, error) {
+	if d.folder != "" {
+		return filepath.Join(r.shared, d.folder), nil
+	}
+	folder := filepath.Join(r.out, d.name, "data")
+	if _, err := os.Stat(filepath.Join(folder, "dataset.json")); err == nil {
+		return folder, nil
+	}
+	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-n", "150", "-side", "64", "-seed", "11")
+}
+
+// fused is the folder of fused labels.
+func (r *runner) fused(ctx context.Context, d data, source, fusion string) (string, error) {
+	folder := filepath.Join(r.out, d.name, "fused")
+	if _, err := os.Stat(filepath.Join(folder, fusion)); err == nil {
+		return filepath.Join(folder, fusion), nil
+	}
+	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", "fuse", "-data", source, "-on", "train", "-out", folder)
+}
+
+// train trains a run, or goes on with it.
+func (r *runner) train(ctx context.Context, x run) error {
+	folder := r.folder(x)
+	if _, err := os.Stat(filepath.Join(folder, ended)); err == nil {
+		return nil
+	}
+	args := []string{"-with", folder, "-resume"}
+	if _, err := os.Stat(filepath.Join(folder, "checkpoint.safetensors")); err != nil {
+		if args, err = r.arguments(ctx, x); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	if err := r.call(ctx, r.nice, "train", args...); err != nil {
+		return fmt.Errorf("%s: %w", folder, err)
+	}
+	fmt.Printf("%s trained in %v\n", folder, time.Since(began).Round(time.Second))
+	return os.WriteFile(filepath.Join(folder, ended), nil, 0o644)
+}
+
+// arguments are those of a new training.
+func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
+	source, err := r.source(ctx, x.data)
+	if err != nil {
+		return nil, err
+	}
+	all, err := os.ReadDir(filepath.Join(source, "images"))
+	if err != nil {
+		return nil, err
+	}
+	side := r.side
+	if x.truth {
+		side = 64
+	}
+	learned := len(all) - (len(all)+4)/5
+	steps := float64(r.steps)
+	if x.time {
+		slowness, err := r.slowness(x)
+		if err != nil {
+			return nil, err
+		}
+		steps /= slowness
+	}
+	epochs := max(1, int(math.Round(steps/math.Ceil(float64(learned)/images))))
+	args := []string{
+		"-data", source, "-config", "compact", "-phases", fmt.Sprintf("%d:%d", side, epochs), "-batch", strconv.Itoa(images), "-seed", strconv.Itoa(x.seed),
+		"-device", r.device, "-out", r.folder(x),
+	}
+	args = append(append(args, x.training...), x.args...)
+	if x.entry.fused != "" {
+		labels, err := r.fused(ctx, x.data, source, x.entry.fused)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "-labels", labels)
+	}
+	return args, nil
+}
+
+// slowness is how much longer a step of a row takes than one of the mean vote, by the runs of equal
+// steps.
+func (r *runner) slowness(x run) (float64, error) {
+	x.time = false
+	own, err := r.seconds(x)
+	if err != nil {
+		return 0, err
+	}
+	x.entry = meanVote
+	base, err := r.seconds(x)
+	return own / base, err
+}
+
+// logged is a line of a run's log.
+type logged struct {
+	Step    int     `json:"step"`
+	Seconds float64 `json:"seconds"`
+}
+
+// seconds is the median time of a step over a run. Recipes have steps of two kinds: the mean of
+// the medians of the first and the last part counts each kind by its share.
+func (r *runner) seconds(x run) (float64, error) {
+	file, err := os.Open(filepath.Join(r.folder(x), "log.jsonl"))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	var all []float64
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l logged
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return 0, fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		all = append(all, l.Seconds)
+	}
+	const parts = 10
+	if len(all) < parts {
+		return 0, fmt.Errorf("%s has only %d steps", file.Name(), len(all))
+	}
+	sum := 0.0
+	for i := range parts {
+		part := slices.Sorted(slices.Values(all[i*len(all)/parts : (i+1)*len(all)/parts]))
+		sum += part[len(part)/2]
+	}
+	return sum / parts, lines.Err()
+}
+
+// compare scores the runs of a data set and a seed that have ended. The first is what the others
+// are tested against.
+func (r *runner) compare(ctx context.Context, d data, seed int, runs []run) error {
+	var weights []string
+	newest := time.Time{}
+	for _, x := range runs {
+		info, err := os.Stat(filepath.Join(r.folder(x), ended))
+		if err != nil {
+			continue
+		}
+		if info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+		weights = append(weights, strings.TrimSuffix(x.name(), fmt.Sprintf("-seed%d", seed))+"="+r.weights(x))
+	}
+	out := r.compared(d, seed)
+	if info, err := os.Stat(filepath.Join(out, "cases.csv")); len(weights) == 0 || err == nil && info.ModTime().After(newest) {
+		return nil
+	}
+	source, err := r.source(ctx, d)
+	if err != nil {
+		return err
+	}
+	reference := "mean"
+	if d.truth {
+		reference = "truth"
+	}
+	return r.call(ctx, nil, "evaluate", "compare", "-data", source, "-weights", strings.Join(weights, ","), "-reference", reference, "-device", r.device, "-out", out)
+}
+
+func (r *runner) compared(d data, seed int) string {
+	return filepath.Join(r.out, d.name, fmt.Sprintf("compare-seed%d", seed))
+}
+
+// call runs one of the programs on one core. If it fails, the error has the end of what it said.
+func (r *runner) call(ctx context.Context, before []string, program string, args ...string) error {
+	command := append(slices.Clone(before), append([]string{filepath.Join(r.programs, program)}, args...)...)
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Env = append(os.Environ(), "GOMAXPROCS=1")
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // train saves
+	c.WaitDelay = time.Minute
+	said, err := c.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+		return errors.Join(fmt.Errorf("%s: %w", strings.Join(command, " "), err), errors.New(strings.Join(lines[max(0, len(lines)-8):], "\n")))
+	}
+	return nil
+}
