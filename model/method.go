@@ -35,7 +35,7 @@ type Method struct {
 func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 
 // Methods lists all, in the order of the paper's tables.
-var Methods = []*Method{&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses}
+var Methods = []*Method{&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono}
 
 // FindMethod is the method of a name. The error names all.
 func FindMethod(name string) (*Method, error) {
@@ -144,14 +144,14 @@ func (n *Network) ratersHead(name string, x *tensor.Tensor) *tensor.Tensor {
 	return pointwise.Sigmoid(logits).Reshape(x.Dim(0), 2*x.Dim(1), 2*x.Dim(2), n.Raters, n.Classes)
 }
 
-// eachRater repeats maps (B, h, w, K) for every rater: (B, h, w, M·K).
+// eachRater repeats maps (B, h, w, C) for every rater: (B, h, w, M·C).
 func (n *Network) eachRater(x *tensor.Tensor) *tensor.Tensor {
-	k, mk := n.Classes, n.Raters*n.Classes
-	repeat := make([]float32, k*mk)
-	for i := range mk {
-		repeat[i%k*mk+i] = 1
+	c, mc := x.Dim(-1), n.Raters*x.Dim(-1)
+	repeat := make([]float32, c*mc)
+	for i := range mc {
+		repeat[i%c*mc+i] = 1
 	}
-	return conv.Linear(x, x.Graph().Constant("each rater", repeat, k, mk), nil)
+	return conv.Linear(x, x.Graph().Constant("each rater", repeat, c, mc), nil)
 }
 
 // allRaters sums maps (B, h, w, M·K) over the raters: (B, h, w, K).
@@ -175,6 +175,26 @@ func everywhere(x, table *tensor.Tensor) *tensor.Tensor {
 	none := pointwise.Scale(x.Detach(), 0)
 	pixels := x.Elements() / table.Elements()
 	return pointwise.AddBroadcast(none.Reshape(pixels, table.Elements()), table).Reshape(x.Shape()...)
+}
+
+// spread gives every pixel of maps (B, h, w, C) the values of its image in x, which has B·C elements.
+func spread(x *tensor.Tensor, b, h, w int) *tensor.Tensor {
+	return pool.Resize(x.Reshape(b, 1, 1, x.Elements()/b), h, w)
+}
+
+// normal is an input of this shape that is drawn from N(0, 1) for each batch.
+func (s *Step) normal(name string, shape ...int) *tensor.Tensor {
+	elements := 1
+	for _, extent := range shape {
+		elements *= extent
+	}
+	return s.feed(name, func(_ *Batch, random *rand.Rand) []float32 {
+		drawn := make([]float32, elements)
+		for i := range drawn {
+			drawn[i] = float32(random.NormFloat64())
+		}
+		return drawn
+	}, shape...)
 }
 
 // pixelMean is the mean of each channel of x (B, S, S, C) over pixels and images: (1, 1, 1, C).

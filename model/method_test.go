@@ -58,6 +58,9 @@ func requireSlope(t *testing.T, s *Step, set *tensor.Set, r Recipe, loss *tensor
 		}
 	}
 	plan := s.running(t, set)
+	if v := set.Lookup("pionono.mean"); v != nil { // it starts so far out that probabilities are clamped
+		require.NoError(t, set.Write(v, wave(v.Name, v.Elements())))
+	}
 	b := discs(s, 3)
 	b.Valid[1] = 0
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 2)))

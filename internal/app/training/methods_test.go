@@ -1,0 +1,82 @@
+package training
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
+	"mrprism/model"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A network of each of these methods learns in a few seconds how two raters differ, of whom one draws
+// wide: the loss falls, and on images that it has not seen the consensus fits the mean vote, and each
+// rater's mask fits the rater's own label better than the other's.
+func TestMethodsLearnHowRatersDiffer(t *testing.T) {
+	data := writeData(t, 30)
+	for _, name := range []string{"pionono"} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, data)
+			recipe, err := model.NewRecipe(model.MaskAlone)
+			require.NoError(t, err)
+			recipe.Rate = 5e-3
+			o.Config, o.Recipe, o.Phases, o.Batch = "tiny-"+name, recipe, []Phase{{64, 25}}, 4
+			reports := curve(t, processor(t), o, func(*Trainer) {})
+			first, last := 0.0, 0.0
+			for i := range 10 {
+				first, last = first+reports[i].Loss, last+reports[len(reports)-1-i].Loss
+			}
+			t.Logf("loss %.3f to %.3f", first/10, last/10)
+			assert.Less(t, last, 0.6*first)
+			requireRatersApart(t, o)
+		})
+	}
+}
+
+// processor is the device of these tests.
+func processor(t *testing.T) gpu.Device {
+	t.Helper()
+	d, err := device.Open(t.Context(), "processor", device.Options{})
+	require.NoError(t, err)
+	return d
+}
+
+// requireRatersApart segments the images held out by the weights that a run left.
+func requireRatersApart(t *testing.T, o Options) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(o.Out, "eyes.f32.safetensors"))
+	require.NoError(t, err)
+	m, err := weights.Shipped().Open("eyes", content)
+	require.NoError(t, err)
+	engine, err := segment.New(t.Context(), processor(t), m, model.F32)
+	require.NoError(t, err)
+	defer engine.Close()
+	set, err := dataset.Open(o.Data[0])
+	require.NoError(t, err)
+	cases, _, err := dataset.LoadSound(t.Context(), set.HeldOut(), nil)
+	require.NoError(t, err)
+	require.Len(t, cases, 6)
+	const disc = 0
+	consensus, own, others := 0.0, 0.0, 0.0
+	for _, c := range cases {
+		result, err := engine.Segment(t.Context(), c.Image, segment.Options{ROI: "none"})
+		require.NoError(t, err)
+		votes, _ := c.Votes(disc)
+		consensus += metric.SoftDice(result.Probability(disc), votes) / float64(len(cases))
+		for rater := range 2 {
+			own += metric.Dice(result.Rater(rater, disc), c.Masks[rater][disc]) / float64(2*len(cases))
+			others += metric.Dice(result.Rater(rater, disc), c.Masks[1-rater][disc]) / float64(2*len(cases))
+		}
+	}
+	t.Logf("soft Dice of the consensus %.3f; Dice of raters with their own labels %.3f, with the other's %.3f", consensus, own, others)
+	assert.Greater(t, consensus, 0.85)
+	assert.Greater(t, own, others+0.08)
+}

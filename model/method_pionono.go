@@ -1,0 +1,107 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+)
+
+// pionono is Schmidt, Morales-Álvarez & Molina (2023), "Probabilistic modeling of inter- and
+// intra-observer variability in medical image segmentation". Rater m has a latent of d = 8 numbers,
+// q(z|m) = N(μ_m, L_m L_mᵀ). A head of three 1×1 convolutions sees it beside the decoder's features
+// f at every pixel:
+//
+//	p_m = head([f ‖ z]),  z = μ_m + L_m ε
+//	L = mean_m CE(p_m, z^m) + κ mean_m KL(q(z|m) ‖ N(0, σ² I))
+//
+// Constants are the authors': σ = 2, κ = 5e-4, μ_m starts at N(0, 8²) and L_m at σ I. A rater's mask
+// is that of the mean latent, and the consensus is the mean of these masks. The authors average five
+// draws of z for one rater an image. Here each image has one draw for every rater. Their penalty of
+// 1e-5 on the head's weights is left out.
+var pionono = Method{
+	Name: "pionono", Title: "Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features", Raters: true,
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		f, mean := n.latentFeatures(m), n.latentMean()
+		none := n.Graph.Constant("no draw", make([]float32, f.Dim(0)*mean.Elements()), f.Dim(0), mean.Elements())
+		rated = n.latentHead(f, pointwise.AddBroadcast(none, mean.Reshape(mean.Elements())))
+		return n.meanHead(rated), rated
+	},
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		mean, lower := n.latentMean(), n.latentLower()
+		z := conv.GroupedLinear(s.normal("latent draws", s.X.Dim(0), mean.Elements()), lower, mean)
+		rated := n.latentHead(n.latentFeatures(m), z)
+		return n.meanHead(rated), []Term{s.ratersTerm(n, "raters", rated), {"kl", n.latentKL(mean, lower)}}
+	},
+}
+
+const (
+	piononoWidth  = 16  // of f, as the last map of the authors' U-Net
+	piononoLatent = 8   // d
+	piononoPrior  = 2.0 // σ
+	piononoStart  = 8   // deviation of the first μ
+	piononoKL     = 5e-4
+)
+
+// latentFeatures is f (B, S/2, S/2, 16).
+func (n *Network) latentFeatures(m Maps) *tensor.Tensor {
+	return pointwise.ReLU(n.Up("pionono.features", m.last(), piononoWidth, nil))
+}
+
+// latentMean is μ (M, d).
+func (n *Network) latentMean() *tensor.Tensor {
+	v := n.Set.Variable(tensor.Parameter, "pionono.mean", n.Raters, piononoLatent)
+	v.Initial = func(_ int, r *rand.Rand) float64 { return piononoStart * r.NormFloat64() }
+	return n.Graph.Variable(v)
+}
+
+// latentLower is every L_mᵀ, (M, d, d): ε L_mᵀ, with ε as a row, is a deviation from the mean.
+func (n *Network) latentLower() *tensor.Tensor {
+	const d = piononoLatent
+	start, triangle := make([]float64, n.Raters*d*d), make([]float32, n.Raters*d*d)
+	for i := range start {
+		row, column := i/d%d, i%d
+		if row == column {
+			start[i] = piononoPrior
+		}
+		if row <= column {
+			triangle[i] = 1
+		}
+	}
+	all := n.Parameter("pionono.deviation", func(i int) float64 { return start[i] }, n.Raters, d, d)
+	return pointwise.Multiply(all, n.Graph.Constant("triangle", triangle, n.Raters, d, d))
+}
+
+// latentHead is every rater's mask (B, h, w, M, K) from f (B, h, w, C) and latents z (B, M·d). The
+// first convolution of [f ‖ z] is a sum of two, so that f's share is computed once for all raters.
+func (n *Network) latentHead(f, z *tensor.Tensor) *tensor.Tensor {
+	b, h, w, c := f.Dim(0), f.Dim(1), f.Dim(2), f.Dim(3)
+	latent := n.Linear("pionono.head.0.latent", z.Reshape(b, n.Raters, piononoLatent), c, false)
+	x := n.eachRater(n.Linear("pionono.head.0.features", f, c, true))
+	x = pointwise.ReLU(pointwise.Add(x, spread(latent, b, h, w))).Reshape(b, h, w*n.Raters, c)
+	x = pointwise.ReLU(n.Linear("pionono.head.1", x, c, true))
+	return pointwise.Sigmoid(n.Linear("pionono.head.2", x, n.Classes, true)).Reshape(b, h, w, n.Raters, n.Classes)
+}
+
+// latentKL is κ mean_m of
+//
+//	KL = (‖L_m‖² + ‖μ_m‖²)/2σ² − d/2 + d log σ − Σ_i log L_m,ii
+func (n *Network) latentKL(mean, lower *tensor.Tensor) *tensor.Tensor {
+	const d = piononoLatent
+	diagonal, others := make([]float32, lower.Elements()), make([]float32, lower.Elements())
+	for i := range diagonal {
+		others[i] = 1
+		if i/d%d == i%d {
+			diagonal[i], others[i] = 1, 0
+		}
+	}
+	fixed := func(values []float32) *tensor.Tensor { return n.Graph.Constant("diagonal", values, lower.Shape()...) }
+	logs := pointwise.ClampLog(pointwise.Add(pointwise.Multiply(lower, fixed(diagonal)), fixed(others)), lowest, 1/lowest)
+	squares := pointwise.Add(pointwise.Sum(pointwise.Multiply(mean, mean)), pointwise.Sum(pointwise.Multiply(lower, lower)))
+	divergence := less(pointwise.Scale(squares, 1/(2*piononoPrior*piononoPrior)), pointwise.Sum(logs))
+	offset := float64(n.Raters) * d * (math.Log(piononoPrior) - 0.5)
+	all := pointwise.Add(divergence, n.Graph.Constant("offset", []float32{float32(offset)}, 1))
+	return pointwise.Scale(all, piononoKL/float32(n.Raters))
+}

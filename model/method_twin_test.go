@@ -1,0 +1,118 @@
+package model
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/nn"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// wave is what testdata/twin/methods.py calls so: the values of an input or a parameter.
+func wave(name string, elements int) []float32 {
+	start, shift := 0.0, 0.0
+	for _, b := range []byte(name) {
+		start += float64(b)
+	}
+	if strings.HasSuffix(name, "deviation") {
+		shift = 1
+	}
+	values := make([]float32, elements)
+	for i := range values {
+		values[i] = float32(math.Sin(1.7*float64(i)+start)/2 + shift)
+	}
+	return values
+}
+
+// parts are those parts of methods that are more than heads on the decoder: what they compute of
+// inputs.
+var parts = map[string]struct {
+	raters, classes int
+	inputs          map[string][]int
+	outputs         func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor
+}{
+	"pionono": {3, 2, map[string][]int{"f": {2, 3, 4, 16}, "draws": {2, 24}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+		mean, lower := n.latentMean(), n.latentLower()
+		z := conv.GroupedLinear(in["draws"], lower, mean)
+		return map[string]*tensor.Tensor{"rated": n.latentHead(in["f"], z), "kl": n.latentKL(mean, lower)}
+	}},
+}
+
+// Parts of methods compute what a second writing in PyTorch computes, and so do all their gradients.
+func TestMethodsAgainstTheTwin(t *testing.T) {
+	text, err := os.ReadFile("testdata/methods.json")
+	require.NoError(t, err)
+	var goldens map[string]struct{ Outputs, Gradients map[string][]float32 }
+	require.NoError(t, json.Unmarshal(text, &goldens))
+	require.Len(t, goldens, len(parts))
+	for name, part := range parts {
+		t.Run(name, func(t *testing.T) {
+			set, g := tensor.NewSet(), tensor.NewGraph()
+			n := &Network{Config: Config{Raters: part.raters, Classes: part.classes}, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+			made := map[string]*tensor.Tensor{}
+			for name, shape := range part.inputs {
+				made[name] = g.Input(name, shape...).Track()
+			}
+			outputs, loss := part.outputs(n, made), (*tensor.Tensor)(nil)
+			for name, y := range outputs {
+				weight := g.Constant("seed", wave("seed of "+name, y.Elements()), y.Shape()...)
+				term := pointwise.Sum(pointwise.Multiply(y.Keep(), weight))
+				if loss != nil {
+					term = pointwise.Add(loss, term)
+				}
+				loss = term
+			}
+			g.Backward(loss, g.Constant("one", []float32{1}, 1))
+			for _, v := range set.Variables(tensor.Parameter) {
+				made[v.Name] = g.Variable(v)
+			}
+			for name, x := range made {
+				if goldens[t.Name()[len("TestMethodsAgainstTheTwin/"):]].Gradients[name] != nil {
+					x.Gradient().Keep()
+				}
+			}
+			plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
+			require.NoError(t, err)
+			for _, v := range set.Variables(tensor.Parameter) {
+				require.NoError(t, set.Write(v, wave(v.Name, v.Elements())))
+			}
+			for name := range part.inputs {
+				require.NoError(t, plan.Write(made[name], wave(name, made[name].Elements())))
+			}
+			require.NoError(t, plan.Run(t.Context()))
+			golden := goldens[name]
+			require.Len(t, golden.Outputs, len(outputs))
+			for name, want := range golden.Outputs {
+				requireNear(t, name, want, read(t, plan, outputs[name])[0])
+			}
+			for name, want := range golden.Gradients {
+				require.NotNil(t, made[name], name)
+				requireNear(t, "gradient of "+name, want, read(t, plan, made[name].Gradient())[0])
+			}
+			for _, v := range set.Variables(tensor.Parameter) {
+				assert.Contains(t, golden.Gradients, v.Name)
+			}
+		})
+	}
+}
+
+// requireNear requires that values differ from others by at most 1e-4 of their norm.
+func requireNear(t *testing.T, name string, want, got []float32) {
+	t.Helper()
+	require.Len(t, got, len(want), name)
+	difference := make([]float32, len(want))
+	for i := range want {
+		difference[i] = got[i] - want[i]
+	}
+	assert.LessOrEqual(t, norm(difference), 1e-4*norm(want), name)
+}
