@@ -46,6 +46,10 @@ var parts = map[string]struct {
 		z := conv.GroupedLinear(in["draws"], lower, mean)
 		return map[string]*tensor.Tensor{"rated": n.latentHead(in["f"], z), "kl": n.latentKL(mean, lower)}
 	}},
+	"padl": {3, 2, map[string][]int{"x": {2, 3, 4, 6}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+		p := n.preferences(in["x"])
+		return map[string]*tensor.Tensor{"meta": p.meta, "metaError": p.metaError, "own": p.own, "ownError": p.ownError}
+	}},
 }
 
 // Parts of methods compute what a second writing in PyTorch computes, and so do all their gradients.

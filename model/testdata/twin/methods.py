@@ -65,6 +65,28 @@ def pionono(M=3, K=2, B=2, d=8, prior=2.0, kappa=5e-4):
     return v.golden({"rated": rated, "kl": kappa * kl.mean().reshape(1)})
 
 
+def padl(M=3, K=2, B=2, C=6):
+    """Meta mask, preferences and errors, one rater after another as in the authors' code. Each parameter holds all raters' values."""
+    v = Case()
+    x = v("x", B, 3, 4, C)
+    meta = x @ v("padl.meta.weight", 1, 1, C, K)[0, 0] + v("padl.meta.bias", K)
+    p = torch.sigmoid(meta).detach()
+    doubt = -(p * torch.log2(p) + (1 - p) * torch.log2(1 - p))
+
+    def head(name, people, m, logits):
+        own = slice(m * K, (m + 1) * K)
+        reduced = x @ v(f"padl.{name}.reduction.weight", 1, 1, C, people * K)[0, 0, :, own]
+        mean, variance = reduced.mean((0, 1, 2)), reduced.var((0, 1, 2), unbiased=False)
+        scale, shift = v(f"padl.{name}.bn.weight", people * K)[own], v(f"padl.{name}.bn.bias", people * K)[own]
+        reduced = F.relu((reduced - mean) / torch.sqrt(variance + 1e-5) * scale + shift)
+        both = torch.cat([(1 + doubt) * reduced, logits], -1)
+        return both @ v(f"padl.{name}.output.weight", people, 2 * K, K)[m] + v(f"padl.{name}.output.bias", people, K)[m]
+
+    own = [meta + head("preference", M, m, meta) for m in range(M)]
+    errors = [head("errors", M, m, own[m]).abs() for m in range(M)]
+    return v.golden({"meta": meta, "metaError": head("error", 1, 0, meta).abs(), "own": torch.cat(own, -1), "ownError": torch.cat(errors, -1)})
+
+
 if __name__ == "__main__":
-    goldens = {part.__name__: part() for part in (pionono,)}
+    goldens = {part.__name__: part() for part in (pionono, padl)}
     (HERE.parent / "methods.json").write_text(json.dumps(goldens, separators=(",", ":")) + "\n")
