@@ -23,6 +23,10 @@ type Method struct {
 	Raters bool   // it also predicts every rater's mask
 	Crowd  bool   // it predicts no rater's mask, and yet learns who marked what
 
+	// Decode appends the decoder: its four stages, from S/32 to S/4, of the image (B, S, S, 3), the
+	// encoder's maps and log confidences w; nil: the common one.
+	Decode func(n *Network, image *tensor.Tensor, f Features, w *tensor.Tensor) [4]*tensor.Tensor
+
 	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of methods
 	// with Raters, every rater's mask (B, h, h, M, K), probabilities.
 	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
@@ -35,7 +39,10 @@ type Method struct {
 func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 
 // Methods lists all, in the order of the paper's tables.
-var Methods = []*Method{&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl}
+var Methods = []*Method{
+	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl,
+	&agNet,
+}
 
 // FindMethod is the method of a name. The error names all.
 func FindMethod(name string) (*Method, error) {
@@ -74,6 +81,9 @@ type Maps struct {
 
 // maps runs the decoder at log confidence w, of which methods make no use.
 func (n *Network) maps(x *tensor.Tensor, f Features, w *tensor.Tensor) Maps {
+	if decode := n.Method.Decode; decode != nil {
+		return Maps{x, f, decode(n, x, f, w)}
+	}
 	return Maps{x, f, n.decode(f, w).Stages}
 }
 
@@ -224,6 +234,12 @@ func always(v float64) func(int) float64 { return func(int) float64 { return v }
 
 // less is a − b.
 func less(a, b *tensor.Tensor) *tensor.Tensor { return pointwise.Add(a, pointwise.Scale(b, -1)) }
+
+// inverse is 1/(x + c) of x from 0 on, as σ(−log(x/c)) / c. Below 1e-6·c x counts as that.
+func inverse(x *tensor.Tensor, c float32) *tensor.Tensor {
+	log := pointwise.ClampLog(pointwise.Scale(x, 1/c), 1e-6, 1e30)
+	return pointwise.Scale(pointwise.Sigmoid(pointwise.Scale(log, -1)), 1/c)
+}
 
 // complement is 1 − p of maps p (B, h, w, C).
 func complement(p *tensor.Tensor) *tensor.Tensor {

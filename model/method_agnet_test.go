@@ -1,0 +1,58 @@
+package model
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/pointwise"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The guided filter, and its gradients by all that goes in, are those of PyTorch, which solves the
+// least squares of each window (testdata/methods/guided_filter.py).
+func TestGuidedFilterAgainstPyTorch(t *testing.T) {
+	data, err := os.ReadFile("testdata/methods/guided_filter.json")
+	require.NoError(t, err)
+	var shape struct{ Shape []int }
+	require.NoError(t, json.Unmarshal(data, &shape))
+	golden := map[string][]float32{}
+	require.NoError(t, json.Unmarshal(data, &golden))
+	large := slices.Clone(shape.Shape)
+	large[1], large[2] = 2*large[1], 2*large[2]
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		g, set := tensor.NewGraph(), tensor.NewSet()
+		parameter := func(name string, shape ...int) *tensor.Tensor {
+			return g.Variable(set.Variable(tensor.Parameter, name, shape...))
+		}
+		names := []string{"o", "small", "guide", "t"}
+		in := []*tensor.Tensor{parameter("o", shape.Shape...), parameter("small", shape.Shape...), parameter("guide", large...), parameter("t", shape.Shape...)}
+		y := guidedFilter(in[0], in[1], in[2], in[3]).Keep()
+		one := g.Constant("one", []float32{1}, 1)
+		g.Backward(pointwise.Sum(pointwise.Multiply(y, g.Constant("factor", golden["factor"], large...))), one)
+		var gradients []*tensor.Tensor
+		for _, x := range in {
+			gradients = append(gradients, x.Gradient().Keep())
+		}
+		plan, err := shaders.Compile(t.Context(), d, set, g)
+		require.NoError(t, err)
+		defer plan.Release()
+		for _, name := range names {
+			require.NoError(t, set.Write(set.Lookup(name), golden[name]))
+		}
+		require.NoError(t, plan.Run(t.Context()))
+		assert.InDeltaSlice(t, golden["result"], read(t, plan, y)[0], 2e-4)
+		for i, gradient := range read(t, plan, gradients...) {
+			for j, want := range golden["d"+names[i]] {
+				assert.InDelta(t, want, gradient[j], 1e-3*max(1, float64(max(want, -want))), "by %s[%d]", names[i], j)
+			}
+		}
+	})
+}
