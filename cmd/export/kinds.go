@@ -28,6 +28,7 @@ func kinds() map[string]kind {
 		"Resize":           {plane, printResize},
 		"Linear":           {either, printLinear},
 		"Add":              {either, printAdd},
+		"Multiply":         {either, printMultiply},
 		"ReLU":             {either, unary((*onnx.Graph).Relu)},
 		"ReLU6":            {either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Clip(x, 0, 6) })},
 		"GELU":             {either, unary((*onnx.Graph).Gelu)},
@@ -110,12 +111,12 @@ func printMaxPool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 }
 
 func printAveragePool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	a, x, y := op.Attributes.(pool.Pooling), op.Inputs[0], op.Output()
-	r := a.Height
-	if a.Width != r || a.Window != (conv.Window{StrideY: r, StrideX: r, Bottom: y.Dim(1)*r - x.Dim(1), Right: y.Dim(2)*r - x.Dim(2)}) {
-		refuse(op, "export writes square windows side by side only")
+	a := op.Attributes.(pool.Pooling)
+	w := a.Window
+	if a.Width != a.Height || w.StrideX != w.StrideY {
+		refuse(op, "export writes square windows of one stride only")
 	}
-	return p.AveragePool(p.value(x, plane), r)
+	return p.AveragePool(p.value(op.Inputs[0], plane), a.Height, w.StrideY, [4]int{w.Top, w.Left, w.Bottom, w.Right})
 }
 
 func printResize(p *printer, op *tensor.Op, _ layout) *onnx.Value {
@@ -129,6 +130,10 @@ func printResize(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 
 func printAdd(p *printer, op *tensor.Op, f layout) *onnx.Value {
 	return p.Add(p.value(op.Inputs[0], f), p.value(op.Inputs[1], f))
+}
+
+func printMultiply(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	return p.Multiply(p.value(op.Inputs[0], f), p.value(op.Inputs[1], f))
 }
 
 func printClamp(p *printer, op *tensor.Op, f layout) *onnx.Value {
@@ -151,11 +156,11 @@ func printSplit(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 
 // printClampLog leaves out the upper limit, which a sigmoid keeps.
 func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
-	a, from := op.Attributes.(*pointwise.ClampParams), p.makers[op.Inputs[0].Storage()]
-	if a.High != 1 || from == nil || from.Kind == nil || from.Kind.Name != "Sigmoid" {
-		refuse(op, "export writes the clamp of a sigmoid to at most 1 only")
+	a, from, x := op.Attributes.(*pointwise.ClampParams), p.makers[op.Inputs[0].Storage()], p.value(op.Inputs[0], f)
+	if a.High == 1 && from != nil && from.Kind != nil && from.Kind.Name == "Sigmoid" {
+		return p.Log(p.AtLeast(x, float64(a.Low)))
 	}
-	return p.Log(p.AtLeast(p.value(op.Inputs[0], f), float64(a.Low)))
+	return p.Log(p.Clip(x, float64(a.Low), float64(a.High)))
 }
 
 func printLayerNorm(p *printer, op *tensor.Op, _ layout) *onnx.Value {

@@ -74,12 +74,12 @@ func (g *Graph) MaxPool(x *Value, k, stride, pad int) *Value {
 	return g.pool("MaxPool", x, shape, k, stride, [4]int{pad, pad, pad, pad})
 }
 
-// AveragePool is the mean of each k×k window of x (N, C, H, W). Windows do not overlap. The last
-// ones may reach beyond x: their mean is over the part in x.
-func (g *Graph) AveragePool(x *Value, k int) *Value {
+// AveragePool is the mean of each k×k window of x (N, C, H, W). Of a window that reaches beyond x it is
+// the mean of the part in x. pads are in ONNX's order: top, left, bottom, right.
+func (g *Graph) AveragePool(x *Value, k, stride int, pads [4]int) *Value {
 	requireRank("AveragePool", x, 4)
-	rows, columns := (x.Dim(2)+k-1)/k, (x.Dim(3)+k-1)/k
-	return g.pool("AveragePool", x, []int{x.Dim(0), x.Dim(1), rows, columns}, k, k, [4]int{0, 0, rows*k - x.Dim(2), columns*k - x.Dim(3)})
+	rows, columns := window("AveragePool", x.Dim(2), k, stride, pads[0], pads[2]), window("AveragePool", x.Dim(3), k, stride, pads[1], pads[3])
+	return g.pool("AveragePool", x, []int{x.Dim(0), x.Dim(1), rows, columns}, k, stride, pads)
 }
 
 // pool takes the paddings in ONNX's order: top, left, bottom, right.
@@ -127,6 +127,9 @@ func (g *Graph) Gelu(x *Value) *Value {
 
 // Add is a + b. One of them may lack leading axes or have axes of extent 1.
 func (g *Graph) Add(a, b *Value) *Value { return g.binary("Add", a, b) }
+
+// Multiply is a · b, which broadcast as in Add.
+func (g *Graph) Multiply(a, b *Value) *Value { return g.binary("Mul", a, b) }
 
 // Times is x times a number.
 func (g *Graph) Times(x *Value, factor float64) *Value { return g.binary("Mul", x, g.scalar(factor)) }
