@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"mrprism/internal/app/segment"
-	"mrprism/internal/compute/gpu/device"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/model"
@@ -22,14 +21,12 @@ func TestMethodsLearnTheMask(t *testing.T) {
 	data := writeData(t, 30)
 	for _, name := range []string{"agnet"} {
 		t.Run(name, func(t *testing.T) {
-			d, err := device.Open(t.Context(), "processor", device.Options{})
-			require.NoError(t, err)
-			o := options(t, data)
+			o, err := options(t, data), error(nil)
 			o.Recipe, err = model.NewRecipe(model.MaskAlone)
 			require.NoError(t, err)
 			o.Recipe.Rate = 5e-3
 			o.Config, o.Phases, o.Batch = "tiny-"+name, []Phase{{64, 25}}, 4
-			reports := curve(t, d, o, func(*Trainer) {})
+			reports := curve(t, processor(t), o, func(*Trainer) {})
 			early, late := 0.0, 0.0
 			for i := range 10 {
 				early, late = early+reports[i].Loss, late+reports[len(reports)-1-i].Loss
@@ -49,9 +46,7 @@ func heldOutDice(t *testing.T, o Options) (dice float64) {
 	require.NoError(t, err)
 	m, err := weights.Shipped().Open(o.Name, content)
 	require.NoError(t, err)
-	d, err := device.Open(t.Context(), "processor", device.Options{})
-	require.NoError(t, err)
-	engine, err := segment.New(t.Context(), d, m, model.F32)
+	engine, err := segment.New(t.Context(), processor(t), m, model.F32)
 	require.NoError(t, err)
 	defer engine.Close()
 	set, err := dataset.Open(o.Data...)
