@@ -21,28 +21,8 @@ import (
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/model"
+	"mrprism/weights"
 )
-
-const meanVote = "mean-vote" // the method with which the others are compared
-
-// fusionMethods are the methods by the names of their folders and in the CSVs.
-var fusionMethods = []struct {
-	name string
-	fuse func(p panel) *fusion.Fit
-}{
-	{meanVote, func(p panel) *fusion.Fit { return fusion.MeanVote(p.marks) }},
-	{"staple", func(p panel) *fusion.Fit { return fusion.STAPLE(p.marks, nil) }},
-	{"dawid-skene", func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, p.prior) }},
-	{"contours", func(p panel) *fusion.Fit { return p.learned.Fuse(p.marks, p.width) }},
-}
-
-// panel is what a method may know of a structure in an image.
-type panel struct {
-	marks   [][]uint8 // by rater; nil for a missing mark
-	width   int
-	prior   []float32        // the network's mask, or nil
-	learned *fusion.Contours // from all images
-}
 
 // fuser fuses the marks of a data set and keeps figures of raters and methods.
 type fuser struct {
@@ -50,7 +30,9 @@ type fuser struct {
 	data        *dataset.Dataset
 	session     *command.Session   // nil without -weights
 	column      []int              // by class: the model's
+	heads       bool               // the network has a head for each of these raters
 	learned     []*fusion.Contours // by class
+	crowds      []*fusion.MaxMIG   // by class; nil without a network
 	progress    *command.Progress
 
 	raters []raterRow
@@ -154,85 +136,13 @@ func (f *fuser) open(dir, named string) (err error) {
 		}
 		f.column = append(f.column, k)
 	}
+	f.heads = segment.HasHeads(about) && about.Labels != weights.LabelsAgreementLevels && slices.Equal(about.Raters, f.data.Raters)
 	f.session = &command.Session{Model: m}
 	return nil
 }
 
-// learn learns the raters from all images.
-func (f *fuser) learn(ctx context.Context) error {
-	for k := range f.data.Classes {
-		learned := fusion.NewContours(len(f.data.Raters))
-		for _, c := range f.data.Cases {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			f.progress.Show("%s: learning the raters", c.Name)
-			marks := make([][]uint8, len(c.Masks))
-			for m, paths := range c.Masks {
-				if paths[k] == "" {
-					continue
-				}
-				var err error
-				if marks[m], err = c.Mask(paths[k]); err != nil {
-					return err
-				}
-			}
-			learned.Add(marks, c.W)
-		}
-		learned.Learn()
-		f.learned = append(f.learned, learned)
-	}
-	return nil
-}
-
-// fuseAll fuses the images until one fails. The error names that image.
-func (f *fuser) fuseAll(ctx context.Context) error {
-	for _, c := range f.data.Cases {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		f.progress.Begin()
-		f.progress.Show("%s: reading", c.Name)
-		l, err := dataset.Load(c)
-		if err != nil {
-			return err // it names the files, which have changed since input.check
-		}
-		priors, err := f.priors(ctx, l)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Image, err)
-		}
-		f.progress.Show("%s: fusing", c.Name)
-		if err := f.fuse(l, priors); err != nil {
-			return err
-		}
-		f.images++
-	}
-	return nil
-}
-
-// priors are the network's maps of an image by class. A map is nil without a network, and if the
-// network found nothing.
-func (f *fuser) priors(ctx context.Context, l *dataset.Loaded) (priors [][]float32, err error) {
-	priors = make([][]float32, len(f.data.Classes))
-	if f.session == nil {
-		return priors, nil
-	}
-	f.progress.Show("%s: segmenting", l.Name)
-	o := segment.Options{Recurrences: segment.Feedbacks(&f.session.Model.Metadata), ROI: f.region}
-	err = f.session.Do(ctx, func(e *segment.Engine) error {
-		r, err := e.Segment(ctx, l.Image, o)
-		if err == nil && r.Found {
-			priors = each(len(priors), func(k int) []float32 { return r.Probability(f.column[k]) })
-		} else if err == nil {
-			f.session.Note(l.Name + ": the network found nothing; Dawid–Skene estimates the prior from the marks")
-		}
-		return err
-	})
-	return priors, err
-}
-
 // fuse fuses and writes all structures of an image, and keeps their figures.
-func (f *fuser) fuse(l *dataset.Loaded, priors [][]float32) error {
+func (f *fuser) fuse(l *dataset.Loaded, seen *networkMaps) error {
 	var raters []raterRow
 	var scores []scoreRow
 	for k, class := range f.data.Classes {
@@ -241,8 +151,8 @@ func (f *fuser) fuse(l *dataset.Loaded, priors [][]float32) error {
 		if err != nil {
 			return err
 		}
-		for _, method := range fusionMethods {
-			fit := method.fuse(panel{marks, l.Image.W, priors[k], f.learned[k]})
+		for _, method := range f.methods() {
+			fit := method.fuse(f.panel(k, marks, l.Image.W, seen))
 			if !fit.Converged {
 				f.progress.Note(program+" fuse", fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, class, method.name, fusion.MaxIterations))
 			}

@@ -116,7 +116,7 @@ func (f *fuser) ratersCSV(w io.Writer) error {
 // eachPooled calls do for each structure, method and rater with a mark.
 func (f *fuser) eachPooled(do func(r *raterRow)) {
 	for _, class := range f.data.Classes {
-		for _, method := range fusionMethods {
+		for _, method := range f.methods() {
 			for _, rater := range f.data.Raters {
 				if r := pooled(method.name, class, rater, f.raters); r != nil {
 					do(r)
@@ -143,7 +143,7 @@ func (f *fuser) scoresCSV(w io.Writer) error {
 	}
 	for _, class := range f.data.Classes {
 		votes := f.scored(meanVote, class)
-		for _, method := range fusionMethods {
+		for _, method := range f.methods() {
 			rows := f.scored(method.name, class)
 			for i, row := range rows {
 				write(row.of, func(j int) []string {
@@ -181,7 +181,7 @@ func (f *fuser) print(dir string, stdout io.Writer) error {
 		t.Line("stopped before all %d images were fused", len(f.data.Cases))
 	}
 	if f.session != nil {
-		t.Line("prior of Dawid–Skene: %s", f.session.Model.Metadata.Name)
+		t.Line("prior of Dawid–Skene, and network of max-mig: %s", f.session.Model.Metadata.Name)
 	}
 	for _, class := range f.data.Classes {
 		votes := f.scored(meanVote, class)
@@ -190,7 +190,7 @@ func (f *fuser) print(dir string, stdout io.Writer) error {
 		}
 		t.Title("%s, %d images: beside the truth; Brier inside the union of truth and marks (lower is better)", class, len(votes))
 		t.Line("\tsoft Dice ×100\tless the mean vote's\tDice ×100\tless the mean vote's\tBrier ×100\tless the mean vote's")
-		for _, method := range fusionMethods {
+		for _, method := range f.methods() {
 			rows := f.scored(method.name, class)
 			line := method.name
 			for j := range scoreNames {

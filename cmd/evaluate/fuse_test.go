@@ -88,7 +88,7 @@ func TestFuse(t *testing.T) {
 	code, stdout, stderr := fuse(t, "-data", dir, "-weights", file, "-device", "reference", "-out", out)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "disc, 5 images: beside the truth")
-	require.Contains(t, stdout, "prior of Dawid–Skene: "+about.Name)
+	require.Contains(t, stdout, "prior of Dawid–Skene, and network of max-mig: "+about.Name)
 
 	m, err := command.Weights(file)
 	require.NoError(t, err)
@@ -106,6 +106,18 @@ func TestFuse(t *testing.T) {
 		}
 		c.Learn()
 		return c
+	})
+	crowds := each(len(data.Classes), func(k int) *fusion.MaxMIG {
+		g := fusion.NewMaxMIG(len(data.Raters))
+		for _, image := range data.Cases {
+			l, err := dataset.Load(image)
+			require.NoError(t, err)
+			r, err := e.Segment(t.Context(), l.Image, segment.Options{Recurrences: segment.Feedbacks(&about), ROI: "none"})
+			require.NoError(t, err)
+			g.Add(each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), r.Probability(slices.Index(about.Classes, data.Classes[k])))
+		}
+		g.Learn()
+		return g
 	})
 	raters, scores := records(t, filepath.Join(out, "raters.csv")), records(t, filepath.Join(out, "scores.csv"))
 	find := func(rows []map[string]string, want ...string) map[string]string {
@@ -127,7 +139,8 @@ func TestFuse(t *testing.T) {
 			prior := r.Probability(slices.Index(about.Classes, class))
 			for method, fit := range map[string]*fusion.Fit{
 				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil), "dawid-skene": fusion.DawidSkene(marks, prior),
-				"contours": learned[k].Fuse(marks, c.W),
+				"contours": learned[k].Fuse(marks, c.W), "majority": fusion.Majority(marks), "max-mig": crowds[k].Fuse(marks, prior),
+				"mrprism": fusion.Likely(marks, each(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, class)) })),
 			} {
 				p := readMap(t, filepath.Join(out, method, class, c.Name+".png"))
 				require.Len(t, p, c.W*c.H)
@@ -169,7 +182,7 @@ func TestFuse(t *testing.T) {
 		require.GreaterOrEqual(t, parsed(t, all["brier_less_mean_vote_high"]), gain-1e-6)
 		require.Empty(t, find(scores, "mean-vote", "all", class)["brier_less_mean_vote"])
 	}
-	require.Len(t, scores, 2*4*(5+1))
+	require.Len(t, scores, 2*7*(5+1))
 }
 
 // Pixels of all images count together. Rates that no pixel defines stay empty.
@@ -220,11 +233,15 @@ func TestFuseWhereTheNetworkFindsNothing(t *testing.T) {
 	for _, name := range []string{"case0000", "case0004"} {
 		require.Contains(t, stderr, name+": the network found nothing; Dawid–Skene estimates the prior from the marks")
 		for _, method := range fusionMethods {
+			if method.needs != marksAlone {
+				continue
+			}
 			path := filepath.Join(method.name, "disc", name+".png")
 			require.Equal(t, readMap(t, filepath.Join(without, path)), readMap(t, filepath.Join(with, path)), path)
 		}
 	}
-	require.Equal(t, records(t, filepath.Join(without, "scores.csv")), records(t, filepath.Join(with, "scores.csv")))
+	own := filter(records(t, filepath.Join(with, "scores.csv")), func(row map[string]string) bool { return row["method"] != "max-mig" })
+	require.Equal(t, records(t, filepath.Join(without, "scores.csv")), own)
 }
 
 // Whole raters may be missing from an image.
@@ -281,7 +298,7 @@ func TestFuseStopped(t *testing.T) {
 	var table strings.Builder
 	require.NoError(t, f.deliver(dir, &table))
 	require.Contains(t, table.String(), "stopped before all 5 images were fused")
-	require.Len(t, records(t, filepath.Join(f.out, "scores.csv")), 2*4*(2+1))
+	require.Len(t, records(t, filepath.Join(f.out, "scores.csv")), 2*5*(2+1))
 
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -322,7 +339,7 @@ func TestFuseMisused(t *testing.T) {
 func TestFuseHelp(t *testing.T) {
 	code, stdout, stderr := fuse(t, "-h")
 	require.Zero(t, code, stderr)
-	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "staple", "dawid-skene", "contours", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
+	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "majority", "staple", "dawid-skene", "contours", "max-mig", "mrprism", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
 		require.Contains(t, stdout, word)
 	}
 	for line := range strings.Lines(stdout) {

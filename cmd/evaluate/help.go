@@ -93,8 +93,9 @@ const fuseIntro = `evaluate fuse - makes one probability map of the marks of all
 usage: evaluate fuse -data DIR -out DIR [flags]
 
 fuse takes every image and structure of a data set of named raters. It writes OUT/METHOD/CLASS/NAME.png, grey
-PNGs of 16 bits (0: outside, 65535: inside), for four methods:
+PNGs of 16 bits (0: outside, 65535: inside), for these methods:
   mean-vote     the share of raters who marked the pixel
+  majority      1 if more than half of the raters marked it
   staple        STAPLE (Warfield et al. 2004) as in SimpleITK: it estimates each rater's sensitivity and
                 specificity, and weights the marks by them. The prior is one number, the mean of all marks
   dawid-skene   the model of Dawid and Skene (1979). With -weights, the network's mask is the prior of each
@@ -105,7 +106,12 @@ PNGs of 16 bits (0: outside, 65535: inside), for four methods:
                 hand counts more, biases are removed, and single marks far from a rater's usual ones hardly
                 count. It needs a dozen images or more, and raters who stay the same from image to image.
                 An object that only a minority marked is left out
-The first three fuse every image on its own. A rater who did not mark a structure is left out there.
+  max-mig       only with -weights: Max-MIG's fusion (Cao et al. 2019). From all images it learns how much each
+                rater's mark and missing mark say about the network's mask, and adds this evidence to the mask.
+                The network stays as it is, and sees every image twice
+  mrprism       only with -weights whose raters are those of the data: each mark is weighed, at each pixel, by
+                how likely it is under the network's estimate of that rater
+mean-vote to dawid-skene, and mrprism, fuse every image on its own. A rater who did not mark a structure is left out there.
 
 OUT/raters.csv    method, image, structure, rater, sensitivity, specificity, bias: the natural logarithm of
                   the marked area over the fused area, above 0 if the rater marks too much. The image "all"
@@ -116,6 +122,7 @@ OUT/scores.csv    if the data set has truth/CLASS/NAME.png: soft Dice (mean over
                   are their 95 % intervals from 2,000 bootstrap samples
 A cell is empty where a figure is not defined. The tables on standard output show what "all" has.
 
+Train the same network on each: train -data DIR -labels OUT/METHOD -recipe bce -out RUN.
 A network that was trained on these images has seen these marks, and its prior repeats them. Images with
 agreement levels have no named raters, and fuse refuses them. Ctrl-C ends the program with the images fused
 until then.
