@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/model"
 )
 
 // open lists the data. A bad case is an error; with SkipBad open names it and leaves it out.
@@ -56,6 +57,31 @@ func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err er
 		err = errors.New("-score-every and -patience need scores: set images aside to score by, with -validate, -fold or the validation list of a split")
 	}
 	return learn, aside, err
+}
+
+// checkLabels returns an error if the options do not allow fused labels.
+func (o Options) checkLabels() error {
+	r := o.Recipe
+	switch {
+	case o.Labels == "":
+		return nil
+	case len(o.Data) > 1:
+		return errors.New("-labels: give one folder by -data; labels are fused for one data set at a time")
+	case model.MethodOf(o.Config) != nil:
+		return errors.New("-labels has no raters' masks, from which a -method learns: leave one of them out")
+	case r.Recurrent() || r.Settles > 0 || r.Steered || r.Rule != model.RuleMean:
+		return fmt.Errorf("-labels teaches the mask alone, and -recipe %s also learns from each rater: add -recipe bce or -recipe baseline", r.Name)
+	}
+	return nil
+}
+
+// teach gives the images to learn from the fused labels, if there are any. The data set that it
+// returns has the raters that teach.
+func (o Options) teach(d *dataset.Dataset, learn []dataset.Case) (*dataset.Dataset, []dataset.Case, error) {
+	if o.Labels == "" {
+		return d, learn, nil
+	}
+	return d.Taught(o.Labels, learn)
 }
 
 func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {

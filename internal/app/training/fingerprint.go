@@ -45,6 +45,7 @@ func (o Options) fingerprint() string {
 		{o.Fold.Of != 0, "fold", o.Fold},
 		{len(o.Folds) > 0, "folds", strings.Join(o.Folds, ",")},
 		{o.Upright, "upright", true},
+		{o.Labels != "", "labels", o.Labels},
 	} {
 		if later.set {
 			text += fmt.Sprintf(" %s=%v", later.name, later.value)

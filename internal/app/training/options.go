@@ -38,8 +38,11 @@ type Options struct {
 	Data []string // data set folders
 	// Also names folders with other raters, maybe with fewer classes. Every second training image is
 	// from them, and trains the mask alone.
-	Also   []string
-	Split  string       // file of the split of Data (dataset.Split); empty: those of the folders
+	Also  []string
+	Split string // file of the split of Data (dataset.Split); empty: those of the folders
+	// Labels is a folder of fused labels that the images of Data teach in place of their raters' masks
+	// (dataset.Taught); empty: the raters teach. The recipe is one in which the mask alone learns.
+	Labels string
 	Config string       // compact, mobile, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
@@ -140,7 +143,7 @@ func (o Options) Check() error {
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
 	}
-	if err := o.checkFolds(); err != nil {
+	if err := cmp.Or(o.checkFolds(), o.checkLabels()); err != nil {
 		return err
 	}
 	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {

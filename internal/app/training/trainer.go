@@ -128,6 +128,9 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
+	if data, learn, err = o.teach(data, learn); err != nil {
+		return nil, err
+	}
 	cases, left, err := dataset.LoadSamples(ctx, data, learn, o.Anchor, progress)
 	if cases, err = sound(o, cases, left, err); err != nil {
 		return nil, err

@@ -62,6 +62,7 @@ type Case struct {
 	Levels bool       // the raters are agreement levels
 	Others bool       // marked by other people than the data set's raters: see Add
 
+	soft    bool     // its masks are probabilities, see Taught
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
 	turned  string   // a note for messages if EXIF exchanges the image's width and height

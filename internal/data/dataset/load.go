@@ -17,7 +17,9 @@ import (
 type Loaded struct {
 	Case
 	Image *imageio.Image
-	Masks [][][]uint8 // (M, K) masks (H, W) of 0 and 1; nil if the label is missing
+	// Masks are (M, K) masks (H, W) of 0 and 1; nil if the label is missing. Fused labels are
+	// probabilities in steps of 1/255.
+	Masks [][][]uint8
 }
 
 // Given lists the masks of class k of those raters who marked it.
@@ -61,6 +63,10 @@ func (l *Loaded) shared(raters int) *Loaded {
 // case.
 func Load(c Case) (*Loaded, error) {
 	var problems Problems
+	mask := c.Mask
+	if c.soft {
+		mask = c.probabilities
+	}
 	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
 	var err error
 	if l.Image, err = read(c.Image, imageio.Decode); err != nil {
@@ -72,7 +78,7 @@ func Load(c Case) (*Loaded, error) {
 			if path == "" {
 				continue
 			}
-			if l.Masks[m][k], err = c.Mask(path); err != nil {
+			if l.Masks[m][k], err = mask(path); err != nil {
 				problems.add("%v", err)
 			}
 		}

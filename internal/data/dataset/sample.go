@@ -22,7 +22,8 @@ type Sample struct {
 	image    *imageio.Image
 	grey     bool
 	index    []uint16    // (H, W) into patterns
-	patterns [][]float32 // each (M, K) of 0 and 1; pattern 0 is all 0
+	patterns [][]float32 // each (M, K) of 0 and 1, or of probabilities; pattern 0 is all 0
+	soft     bool        // labels are probabilities
 	valid    []float32   // (M, K), 1 if the rater has marked the class
 	others   bool        // marked by other people than the raters, whose heads learn nothing from it
 	whole    imageio.Square
@@ -92,7 +93,7 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 	if cap(image.Pix) > len(image.Pix) {
 		image.Pix = slices.Clone(image.Pix) // decoders leave room of four bytes a pixel
 	}
-	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: image.Grey(), others: l.Others}
+	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: image.Grey(), others: l.Others, soft: l.soft}
 	if anchor >= 0 {
 		it.findAnchor(l, anchor)
 	}
@@ -122,7 +123,9 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 			known[string(key)] = n
 			pattern := make([]float32, len(key))
 			for j, v := range key {
-				pattern[j] = float32(v)
+				if pattern[j] = float32(v); l.soft {
+					pattern[j] /= 255
+				}
 			}
 			it.patterns = append(it.patterns, pattern)
 		}
@@ -136,12 +139,11 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 // half of the raters marked. It sets neither if votes cannot be counted or there are no such
 // pixels.
 func (it *Sample) findAnchor(l *Loaded, class int) {
-	votes, ok := l.Votes(class)
+	mean, majority, ok := l.consensus(class)
 	if !ok {
 		return
 	}
 	w, h := it.image.W, it.image.H
-	mean, majority := votes.Mean(), votes.Majority()
 	vote := make([]float32, it.whole.Side*it.whole.Side)
 	for y := range h {
 		copy(vote[(y-it.whole.Y)*it.whole.Side-it.whole.X:], mean[y*w:(y+1)*w])
@@ -213,7 +215,7 @@ func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 // sampleLabels fills dst (s, s, M·K). A label is 1 if the bilinear interpolation of the mask at
 // the pixel's centre exceeds one half. Enlarged contours come out smooth (the nearest pixel would
 // give stairs), labels stay 0 and 1, nested masks stay nested, and areas are kept. Outside of the
-// image all labels are 0.
+// image all labels are 0. Labels that are probabilities stay as they are interpolated.
 func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 	w, h := it.image.W, it.image.H
 	labels := len(it.patterns[0])
@@ -239,13 +241,21 @@ func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 			w11 := fx * fy
 			w10, w01, w00 := fx-w11, fy-w11, 1-fx-fy+w11
 			for l := range out {
-				out[l] = 0
-				if w00*p00[l]+w10*p10[l]+w01*p01[l]+w11*p11[l] > .5 {
-					out[l] = 1
+				out[l] = w00*p00[l] + w10*p10[l] + w01*p01[l] + w11*p11[l]
+				if !it.soft {
+					out[l] = above(out[l])
 				}
 			}
 		}
 	}
+}
+
+// above is 1 for more than one half, else 0.
+func above(v float32) float32 {
+	if v > .5 {
+		return 1
+	}
+	return 0
 }
 
 // corner is the pair of pixels of 0..n-1 between whose centres the coordinate c lies, and how far c

@@ -19,7 +19,7 @@ type Options struct {
 // Batch is the input of one training step; B cases, M raters, K classes.
 type Batch struct {
 	Images []float32 // (B, S, S, 3), values 0..1
-	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing label
+	Labels []float32 // (B, S, S, M, K), 0 or 1, or probabilities; 0 for a missing label
 	Valid  []float32 // (B, M, K), 1 if the rater has marked the class
 	Own    []float32 // (B, M, K), as Valid, but 0 in cases that other people have marked
 	Names  []string  // FOLDER/NAME, for messages

@@ -1,0 +1,88 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+
+	"mrprism/internal/data/disk"
+)
+
+// FusedRater stands in the raters' place where labels are fused.
+const FusedRater = "fused"
+
+// Taught is the data set with the fused labels of a folder in place of its raters' masks, for cases
+// to learn from: FOLDER/CLASS/NAME.png, as evaluate fuse writes them. It has one rater, FusedRater.
+// Its Cases are those of d, with the masks of all raters, to score by. Cases of other people keep
+// their masks. The error is a Problems that names every map that is missing.
+func (d *Dataset) Taught(folder string, cases []Case) (taught *Dataset, relabelled []Case, err error) {
+	var problems Problems
+	for _, c := range cases {
+		if !c.Others {
+			paths := make([]string, len(d.Classes))
+			for k, class := range d.Classes {
+				paths[k] = filepath.Join(folder, class, c.Name+".png")
+				if !exists(paths[k]) {
+					problems.add("%s: does not exist; fuse the data set again, into a new folder, or name another folder of fused labels", paths[k])
+				}
+			}
+			c.Masks, c.Levels, c.soft = [][]string{paths}, false, true
+		}
+		relabelled = append(relabelled, c)
+	}
+	if len(problems) > 0 {
+		return nil, nil, problems
+	}
+	copied := *d
+	copied.Raters, copied.Levels, copied.Missing = []string{FusedRater}, false, nil
+	return &copied, relabelled, nil
+}
+
+// probabilities reads a grey PNG of 8 or 16 bits, as large as the image, as probabilities (H·W) in
+// steps of 1/255.
+func (c *Case) probabilities(path string) ([]uint8, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
+	}
+	m, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: not a whole PNG (%w)", path, err)
+	}
+	if err := c.fits(path, m.Bounds().Dx(), m.Bounds().Dy()); err != nil {
+		return nil, err
+	}
+	p := make([]uint8, 0, m.Bounds().Dx()*m.Bounds().Dy())
+	switch m := m.(type) {
+	case *image.Gray:
+		p = append(p, m.Pix...)
+	case *image.Gray16:
+		for i := 0; i < len(m.Pix); i += 2 {
+			v := int(m.Pix[i])<<8 | int(m.Pix[i+1])
+			p = append(p, uint8((v+128)/257)) // the nearest
+		}
+	default:
+		return nil, fmt.Errorf("%s: is in colour or has a palette; fused labels are grey, of 8 or 16 bits", path)
+	}
+	return p, nil
+}
+
+// consensus is the mean vote (H·W) of class k with its majority; not ok if votes cannot be counted.
+// Of fused labels the mean vote is the probability.
+func (l *Loaded) consensus(k int) (mean []float32, majority []uint8, ok bool) {
+	if !l.soft {
+		votes, ok := l.Votes(k)
+		if !ok {
+			return nil, nil, false
+		}
+		return votes.Mean(), votes.Majority(), true
+	}
+	mean, majority = make([]float32, len(l.Masks[0][k])), make([]uint8, len(l.Masks[0][k]))
+	for i, v := range l.Masks[0][k] {
+		mean[i], majority[i] = float32(v)/255, v>>7
+	}
+	return mean, majority, true
+}
