@@ -69,6 +69,9 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 			return err
 		}
 		held, known := g.set.HeldOut(), g.set.Training()
+		if len(held) == 0 {
+			return fmt.Errorf("%s holds no image out: list some under test in %s, or give at least %d images", g.set.Name, dataset.SplitFile, dataset.HoldOut)
+		}
 		in := &input{data: g.set, cases: slices.Concat(held, known)}
 		if err := in.check(ctx, g.set.Classes, stderr); err != nil {
 			return err
