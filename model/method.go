@@ -39,10 +39,14 @@ type Method struct {
 func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 
 // Methods lists all, in the order of the paper's tables.
+<<<<<<< HEAD
 var Methods = []*Method{
 	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl,
 	&agNet,
 }
+=======
+var Methods = []*Method{&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl, &tab}
+>>>>>>> 8ca735a (model: TAB, a transformer's query for each rater)
 
 // FindMethod is the method of a name. The error names all.
 func FindMethod(name string) (*Method, error) {
@@ -155,13 +159,16 @@ func (n *Network) ratersHead(name string, x *tensor.Tensor) *tensor.Tensor {
 }
 
 // eachRater repeats maps (B, h, w, C) for every rater: (B, h, w, M·C).
-func (n *Network) eachRater(x *tensor.Tensor) *tensor.Tensor {
-	c, mc := x.Dim(-1), n.Raters*x.Dim(-1)
-	repeat := make([]float32, c*mc)
-	for i := range mc {
-		repeat[i%c*mc+i] = 1
+func (n *Network) eachRater(x *tensor.Tensor) *tensor.Tensor { return repeated(x, n.Raters) }
+
+// repeated is maps (B, h, w, C) a number of times side by side: (B, h, w, times·C).
+func repeated(x *tensor.Tensor, times int) *tensor.Tensor {
+	c, all := x.Dim(-1), times*x.Dim(-1)
+	repeat := make([]float32, c*all)
+	for i := range all {
+		repeat[i%c*all+i] = 1
 	}
-	return conv.Linear(x, x.Graph().Constant("each rater", repeat, c, mc), nil)
+	return conv.Linear(x, x.Graph().Constant("repeat", repeat, c, all), nil)
 }
 
 // allRaters sums maps (B, h, w, M·K) over the raters: (B, h, w, K).

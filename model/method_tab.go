@@ -23,10 +23,11 @@ import (
 //	logits_q = μ_q + s_q ε + F_q ε′,  ε ~ N(0, 1) a pixel, ε′ ~ N(0, I₈) a mask
 //	L = mean_m CE(σ(logits_0), z^m) + 1.25 mean_m CE(σ(logits_m), z^m)
 //
-// Consensus and raters' masks are σ(μ_q). Three things differ. The authors run the whole decoder for
+// Consensus and raters' masks are σ(μ_q). Four things differ. The authors run the whole decoder for
 // every query. Here it runs once, and A_q, enlarged, joins its result. Their maps are a softmax over
 // pixels, whose values shrink as images grow; σ does not. In a single decoder layer the queries'
-// attention to each other only adds a constant, and is left out.
+// attention to each other only adds a constant, and is left out. A query is added to what it attends
+// to: without it, queries of an image of few tokens stay alike.
 var tab = Method{
 	Name: "tab", Title: "TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -65,12 +66,12 @@ func (n *Network) preferenceMaps(e *tensor.Tensor) *tensor.Tensor {
 
 	v := n.Set.Variable(tensor.Parameter, "tab.queries", people, width)
 	v.Initial = func(_ int, r *rand.Rand) float64 { return r.NormFloat64() }
-	query := n.Linear("tab.decoder.query", n.Graph.Variable(v), width, true)
 	none := n.Graph.Constant("no image", make([]float32, b*people*width), b, people, width)
+	query := pointwise.AddBroadcast(none, n.Graph.Variable(v))
 	key, value := n.Linear("tab.decoder.key", n.Placed(memory), width, false), n.Linear("tab.decoder.value", memory, width, true)
 	context := pointwise.Concat(key, value).Reshape(b, h*w, 2*width)
-	attended := attention.Attention(pointwise.AddBroadcast(none, query), context, heads)
-	x := n.LayerNorm("tab.decoder.norm1", n.Linear("tab.decoder.output", attended, width, true))
+	attended := attention.Attention(n.Linear("tab.decoder.query", query, width, true), context, heads)
+	x := n.LayerNorm("tab.decoder.norm1", pointwise.Add(query, n.Linear("tab.decoder.output", attended, width, true)))
 	x = n.LayerNorm("tab.decoder.norm2", pointwise.Add(x, n.MLP("tab.decoder.mlp", x)))
 
 	tokens := repeated(n.Linear("tab.maps.key", memory, width, true), people)

@@ -14,6 +14,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from network import positions, up2
+
 HERE = pathlib.Path(__file__).resolve().parent
 torch.set_num_threads(1)
 
@@ -37,6 +39,12 @@ class Case:
     def linear(self, name, x, out, bias=True):
         y = x @ self(name + ".weight", x.shape[-1], out)
         return y + self(name + ".bias", out) if bias else y
+
+    def norm(self, name, x):
+        return F.layer_norm(x, x.shape[-1:], self(name + ".weight", x.shape[-1]), self(name + ".bias", x.shape[-1]), 1e-5)
+
+    def mlp(self, name, x):
+        return self.linear(name + ".2", F.gelu(self.linear(name + ".0", x, x.shape[-1])), x.shape[-1])
 
     def golden(self, outputs):
         sum((wave("seed of " + name, *y.shape) * y).sum() for name, y in outputs.items()).backward()
@@ -87,6 +95,47 @@ def padl(M=3, K=2, B=2, C=6):
     return v.golden({"meta": meta, "metaError": head("error", 1, 0, meta).abs(), "own": torch.cat(own, -1), "ownError": torch.cat(errors, -1)})
 
 
+def attend(q, k, v, heads):
+    """softmax(q kᵀ / √d) v of each head, tokens (B, N, C)."""
+    split = lambda t: t.reshape(t.shape[0], t.shape[1], heads, -1).transpose(1, 2)
+    q, k, v = split(q), split(k), split(v)
+    y = torch.softmax(q @ k.transpose(2, 3) / math.sqrt(q.shape[-1]), -1) @ v
+    return y.transpose(1, 2).flatten(2)
+
+
+def tab(M=2, K=1, h=3, w=2, C=5, D=8, heads=2, rank=8):
+    """The transformer of one image, maps and mask head, one query after another."""
+    v = Case()
+    e, x = v("e", 1, h, w, C), v("x", 1, 2 * h, 2 * w, 4)
+    place = positions(h, w, D, e).permute(1, 2, 0).reshape(1, h * w, D)
+
+    src = e.reshape(1, h * w, C) @ v("tab.project.weight", 1, 1, C, D)[0, 0] + v("tab.project.bias", D)
+    q, k = v.linear("tab.encoder.attention.query", src + place, D), v.linear("tab.encoder.attention.key", src + place, D, False)
+    attended = attend(q, k, v.linear("tab.encoder.attention.value", src, D), heads)
+    a = v.norm("tab.encoder.norm1", src + v.linear("tab.encoder.attention.output", attended, D))
+    memory = v.norm("tab.encoder.norm2", a + v.mlp("tab.encoder.mlp", a))
+
+    queries = v("tab.queries", M + 1, D)[None]
+    q = v.linear("tab.decoder.query", queries, D)
+    k = v.linear("tab.decoder.key", memory + place, D, False)
+    attended = attend(q, k, v.linear("tab.decoder.value", memory, D), heads)
+    p = v.norm("tab.decoder.norm1", queries + v.linear("tab.decoder.output", attended, D))
+    p = v.norm("tab.decoder.norm2", p + v.mlp("tab.decoder.mlp", p))
+
+    key, query = v.linear("tab.maps.key", memory, D), v.linear("tab.maps.query", p, D)
+    split = lambda t: t.reshape(t.shape[1], heads, D // heads)
+    maps = torch.sigmoid(torch.einsum("phd,qhd->pqh", split(key), split(query)) / math.sqrt(D // heads))
+
+    weight = torch.cat([v("tab.head.0.features.weight", 4, 4), v("tab.head.0.maps.weight", heads, 4)])
+    results = []
+    for q in range(M + 1):
+        large = up2(maps[:, q].reshape(1, h, w, heads).permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+        seen = F.relu(torch.cat([x, large], -1) @ weight + v("tab.head.0.features.bias", 4))
+        results.append(v.linear("tab.head.1", seen, K * (2 + rank)))
+    all = torch.stack(results, 3)
+    return v.golden({"maps": maps, "mean": all[..., :K], "deviation": all[..., K : 2 * K].abs(), "factors": all[..., 2 * K :]})
+
+
 if __name__ == "__main__":
-    goldens = {part.__name__: part() for part in (pionono, padl)}
+    goldens = {part.__name__: part() for part in (pionono, padl, tab)}
     (HERE.parent / "methods.json").write_text(json.dumps(goldens, separators=(",", ":")) + "\n")
