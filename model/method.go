@@ -39,14 +39,10 @@ type Method struct {
 func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 
 // Methods lists all, in the order of the paper's tables.
-<<<<<<< HEAD
 var Methods = []*Method{
-	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl,
+	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl, &tab,
 	&agNet,
 }
-=======
-var Methods = []*Method{&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl, &tab}
->>>>>>> 8ca735a (model: TAB, a transformer's query for each rater)
 
 // FindMethod is the method of a name. The error names all.
 func FindMethod(name string) (*Method, error) {
