@@ -56,8 +56,20 @@ type htmlRow struct {
 	Cells  []htmlCell
 }
 
-// htmlCell is a number, what stands below it in small print, and its class in the style.
-type htmlCell struct{ Value, Below, Kind string }
+// htmlCell is a number, lines below it in small print, and its class in the style.
+type htmlCell struct {
+	Value, Kind string
+	Below       []string
+}
+
+// newCell cuts a mean from its interval, and writes true minus signs.
+func newCell(text string) htmlCell {
+	value, interval, found := strings.Cut(strings.ReplaceAll(text, "-", "−"), " ")
+	if !found {
+		return htmlCell{Value: value}
+	}
+	return htmlCell{Value: value, Below: []string{interval}}
+}
 
 type htmlGallery struct {
 	Title    string
@@ -120,13 +132,13 @@ func (c *classComparison) section(r *comparison) htmlSection {
 	return s
 }
 
-// header are the names of figures, with an arrow to what is better.
+// header are the names of figures, with an arrow to what is better, on the last word's line.
 func header(shown []figure) []string {
 	return each(len(shown), func(i int) string {
 		if shown[i].lower {
-			return shown[i].title + " ↓"
+			return shown[i].title + "\u00a0↓"
 		}
-		return shown[i].title + " ↑"
+		return shown[i].title + "\u00a0↑"
 	})
 }
 
@@ -135,10 +147,9 @@ func (c *classComparison) figuresTable(shown []figure) htmlTable {
 	for _, m := range c.Methods {
 		row := htmlRow{htmlMethod{Name: m.Method, Ink: cssInk(m.index)}, m.Images, nil}
 		for _, f := range shown {
-			value, below, _ := strings.Cut(f.of(m), " ")
-			cell := htmlCell{Value: value, Below: below}
+			cell := newCell(f.of(m))
 			if e := m.last()[f.key]; e != nil && e.Undefined > 0 {
-				cell.Below += fmt.Sprintf(" (%d not defined)", e.Undefined)
+				cell.Below = append(cell.Below, fmt.Sprintf("%d not defined", e.Undefined))
 			}
 			if c.best(m, f) {
 				cell.Kind = "best"
@@ -150,8 +161,11 @@ func (c *classComparison) figuresTable(shown []figure) htmlTable {
 	return t
 }
 
-// testsTable has the differences to the first method.
+// testsTable has the differences to the first method, of the figures that have any.
 func (c *classComparison) testsTable(shown []figure) htmlTable {
+	shown = filter(shown, func(f figure) bool {
+		return slices.ContainsFunc(c.Tests, func(t pairedTest) bool { return t.Figure == f.key })
+	})
 	t := htmlTable{Header: header(shown)}
 	for _, m := range c.Methods[1:] {
 		row := htmlRow{htmlMethod{Name: m.Method, Ink: cssInk(m.index)}, c.Paired, nil}
@@ -169,14 +183,14 @@ func testCell(t *pairedTest, f figure) htmlCell {
 	if t == nil {
 		return htmlCell{Value: "–"}
 	}
-	value, below, _ := strings.Cut(signed(t.Difference, f.scale, f.digits), " ")
-	cell := htmlCell{Value: value, Below: strings.TrimSpace(below + " p " + equals(pValue(t.Holm)))}
+	cell := newCell(signed(t.Difference, f.scale, f.digits))
+	cell.Below = append(cell.Below, "p "+equals(pValue(t.Holm)))
 	switch better := t.Difference.Mean > 0 != f.lower; {
 	case t.Holm >= .05:
 	case better:
-		cell.Kind, cell.Value = "better", "▲ "+value
+		cell.Kind, cell.Value = "better", "▲ "+cell.Value
 	default:
-		cell.Kind, cell.Value = "worse", "▼ "+value
+		cell.Kind, cell.Value = "worse", "▼ "+cell.Value
 	}
 	return cell
 }

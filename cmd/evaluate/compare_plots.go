@@ -22,9 +22,9 @@ import (
 
 // Measures of the plots, in units that the page scales to its width.
 const (
-	plotWide = 400
-	plotTall = 260
-	plotText = 11
+	plotWide = 360
+	plotTall = 250
+	plotText = 12
 	dotSize  = 2.6
 )
 
@@ -60,7 +60,7 @@ func newPlot(x, y string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
 	for axis, name := range map[*plot.Axis]string{&p.X: x, &p.Y: y} {
-		axis.Label.Text, axis.Padding = name, 4
+		axis.Label.Text, axis.Label.Padding, axis.Padding = name, 4, 4
 		axis.LineStyle.Color, axis.Tick.LineStyle.Color, axis.Tick.Length = gridInk, gridInk, 0
 		axis.Tick.Marker = plot.TickerFunc(labelled)
 		for _, style := range []*draw.TextStyle{&axis.Label.TextStyle, &axis.Tick.Label} {

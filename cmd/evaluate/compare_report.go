@@ -282,19 +282,13 @@ func (c *classComparison) test(method, figure string) *pairedTest {
 	return &c.Tests[at]
 }
 
-// best reports whether no other method of the class has a better mean.
+// best reports whether another method of the class has the figure, and none has a better mean.
 func (c *classComparison) best(m methodSummary, f figure) bool {
-	mean := func(m methodSummary) float64 {
-		e := m.last()[f.key]
-		switch {
-		case e == nil:
-			return math.Inf(-1)
-		case f.lower:
-			return -e.Mean
-		}
-		return e.Mean
-	}
-	return len(c.Methods) > 1 && !slices.ContainsFunc(c.Methods, func(other methodSummary) bool { return mean(other) > mean(m) })
+	own := m.last()[f.key]
+	others := known(c.Methods, func(other methodSummary) *estimate { return other.last()[f.key] })
+	return own != nil && len(others) > 1 && !slices.ContainsFunc(others, func(e *estimate) bool {
+		return f.lower && e.Mean < own.Mean || !f.lower && e.Mean > own.Mean
+	})
 }
 
 func (m methodSummary) last() passSummary { return m.Passes[len(m.Passes)-1] }

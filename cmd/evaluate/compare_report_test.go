@@ -101,7 +101,7 @@ set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were 
 
 | method | images | Soft Dice ×100 | HD95, pixels |
 |---|---:|---:|---:|
-| ours | 10 | **90.00 [80.00, 95.00]** | **3.00 [2.00, 4.00]** |
+| ours | 10 | **90.00 [80.00, 95.00]** | 3.00 [2.00, 4.00] |
 | R&D_2 | 9 | 85.00 [80.00, 90.00], p = 0.04 | – |
 
 - disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out
@@ -117,7 +117,7 @@ Bold: the best mean. $\dagger$: adjusted $p < 0.05$.}
 \toprule
 Method & Soft Dice $\times$100 & HD95, pixels \\
 \midrule
-ours & \textbf{90.00} {\scriptsize [80.00, 95.00]} & \textbf{3.00} {\scriptsize [2.00, 4.00]} \\
+ours & \textbf{90.00} {\scriptsize [80.00, 95.00]} & 3.00 {\scriptsize [2.00, 4.00]} \\
 R\&D\_2 & 85.00$^\dagger$ {\scriptsize [80.00, 90.00]} & -- \\
 \bottomrule
 \end{tabular}
