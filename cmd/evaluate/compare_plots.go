@@ -97,7 +97,7 @@ func drawn(p *plot.Plot, label string) template.HTML {
 	p.Draw(draw.New(canvas))
 	var b bytes.Buffer
 	_, _ = canvas.WriteTo(&b) // a buffer takes everything
-	head := fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %d %d">`, template.HTMLEscapeString(label), plotWide, plotTall)
+	head := fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 -4 %d %d">`, template.HTMLEscapeString(label), plotWide+8, plotTall+8)
 	text := svgHead.ReplaceAllString(b.String(), head)
 	return template.HTML(strings.ReplaceAll(text, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", ""))
 }
