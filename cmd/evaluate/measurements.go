@@ -51,8 +51,10 @@ func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	if !marked || !both || metric.Area(outer.Mean()) == 0 {
 		return nil
 	}
-	last, w, h := m.last(), l.Image.W, l.Image.H
-	out := &ratioScore{Reference: metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), Predicted: metric.VerticalRatio(last[disc], last[cup], w, h)}
+	w, h := l.Image.W, l.Image.H
+	out := &ratioScore{
+		Reference: metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), Predicted: metric.VerticalRatio(m.last(disc), m.last(cup), w, h),
+	}
 	if measured := m.measured.VerticalRatio; measured != nil {
 		out.Interval, out.Raters = promised(measured.Interval, out.Reference), ranged(measured, out.Reference)
 	}

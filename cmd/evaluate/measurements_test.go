@@ -74,7 +74,7 @@ func TestIntervalsOfAnImage(t *testing.T) {
 	m, err := command.Weights(weightsFile(t, segmenttest.Fundus(), nil))
 	require.NoError(t, err)
 	s.session.Model = m
-	maps := maps{recurrences: [][][]float32{{make([]float32, 1200), make([]float32, 1200)}}}
+	maps := maps{recurrence: func(_, _ int) []float32 { return make([]float32, 1200) }}
 	maps.measured = segment.Measurements{
 		Structures:    []segment.Structure{{Interval: &segment.Interval{Low: 1, High: 9, Coverage: .8}}, {}},
 		VerticalRatio: &segment.Ratio{Low: new(.1), High: new(.6), Interval: &segment.Interval{Low: .2, High: .3, Coverage: .8}},

@@ -69,17 +69,19 @@ type classScore struct {
 	Marks []*markScore `json:"marks,omitempty"`
 }
 
-// maps are the probabilities of a case at the image's size.
+// maps make the probabilities of a case at the image's size, one map at a time: all maps of a large
+// image at once do not fit in memory.
 type maps struct {
-	recurrences [][][]float32 // [Rec i][class]
-	heads       [][][]float32 // [rater][class]
-	// [rater][class]: the mask with all weight on that rater; nil if not computed
-	alone    [][][]float32
+	recurrences int                              // Rec0 … Rec of this number
+	recurrence  func(i, class int) []float32     // of Rec i
+	head        func(rater, class int) []float32 // nil without heads
+	// by rater: the mask with all weight on that rater; nil if not computed
+	alone    []func(class int) []float32
 	measured segment.Measurements
 }
 
-// last are the maps of the last recurrence, by class.
-func (m *maps) last() [][]float32 { return m.recurrences[len(m.recurrences)-1] }
+// last is the map of the last recurrence.
+func (m *maps) last(class int) []float32 { return m.recurrence(m.recurrences, class) }
 
 // scoreAll scores the cases until one fails. The error names that case.
 func (s *scorer) scoreAll(ctx context.Context, cases []dataset.Case) error {
@@ -156,24 +158,20 @@ func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset
 // segment fills m, and what score says of the region and of doubts.
 func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Loaded, score *caseScore, m *maps) error {
 	about := e.Metadata()
-	classes, raters := len(about.Classes), len(about.Raters)
+	raters := len(about.Raters)
 	s.progress.Show("%s: segmenting", l.Name)
 	r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: s.recurrences, ROI: s.region})
 	if err != nil {
 		return err
 	}
 	score.trust, score.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
-	m.recurrences = each(s.recurrences+1, func(i int) [][]float32 {
-		return each(classes, func(k int) []float32 { return r.Recurrence(i, k) })
-	})
+	m.recurrences, m.recurrence = s.recurrences, r.Recurrence
 	if !s.sameRaters() {
 		return nil
 	}
-	heads := segment.HasHeads(&about) // else the heads were not trained
+	heads := segment.Feedbacks(&about) > 0 // else the heads were not trained
 	if heads {
-		m.heads = each(raters, func(i int) [][]float32 {
-			return each(classes, func(k int) []float32 { return r.Rater(i, k) })
-		})
+		m.head = r.Rater
 	}
 	if about.Labels == weights.LabelsAgreementLevels || !score.Found || !heads && !r.Steered {
 		return nil
@@ -185,7 +183,7 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 		if r, err = e.Recalculate(ctx, segment.Options{Recurrences: s.recurrences, RaterWeights: one}); err != nil {
 			return err
 		}
-		m.alone = append(m.alone, each(classes, r.Probability))
+		m.alone = append(m.alone, r.Probability)
 	}
 	return nil
 }
@@ -212,29 +210,36 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 	if !ok {
 		return nil
 	}
-	softDice := func(maps [][]float32) float64 { return metric.SoftDice(maps[k], votes) }
 	out := &classScore{Areas: s.areas(l, k)}
-	for _, maps := range m.recurrences {
-		out.SoftDice = append(out.SoftDice, softDice(maps))
+	var last []float32
+	for i := range m.recurrences + 1 {
+		last = m.recurrence(i, k)
+		out.SoftDice = append(out.SoftDice, metric.SoftDice(last, votes))
+		if truth != nil {
+			out.Truth = append(out.Truth, newTruth(truth, votes).score(last))
+		}
 	}
 	if other != nil {
-		out.Against = new(softDice(other))
-	}
-	if truth != nil {
-		right := newTruth(truth, votes)
-		for _, maps := range m.recurrences {
-			out.Truth = append(out.Truth, right.score(maps[k]))
-		}
-		if other != nil {
-			out.TruthAgainst = new(right.score(other[k]))
+		out.Against = new(metric.SoftDice(other[k], votes))
+		if truth != nil {
+			out.TruthAgainst = new(newTruth(truth, votes).score(other[k]))
 		}
 	}
-	last := m.last()[k]
 	s.calibrate(k, last, votes)
 	out.Agreement = agree(last, votes, l.Image.W, l.Image.H)
 	out.Interval = promised(m.measured.Structures[k].Interval, float64(metric.Area(votes.Mean())))
 	marks := each(len(l.Masks), func(i int) []uint8 { return l.Masks[i][k] })
-	heads := each(len(m.heads), func(i int) []float32 { return m.heads[i][k] })
+	if m.head != nil {
+		s.classHeads(out, each(len(marks), func(i int) []float32 { return m.head(i, k) }), marks, truth, m.alone != nil)
+	}
+	for i, alone := range m.alone {
+		out.Response = append(out.Response, respond(last, alone(k), marks[i], votes))
+	}
+	return out
+}
+
+// classHeads compares the heads of a structure with the marks.
+func (s *scorer) classHeads(out *classScore, heads [][]float32, marks [][]uint8, truth []uint8, weighed bool) {
 	for i, head := range heads {
 		out.Heads = append(out.Heads, dices(head, marks))
 		among := make([]*float64, len(marks))
@@ -243,16 +248,12 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 		}
 		out.Raters = append(out.Raters, among)
 	}
-	if m.heads != nil && !s.data.Levels {
+	if !s.data.Levels {
 		out.Set = set(heads, marks)
-		if m.alone != nil {
+		if weighed {
 			out.Marks = marked(heads, marks, truth)
 		}
 	}
-	for i, alone := range m.alone {
-		out.Response = append(out.Response, respond(last, alone[k], marks[i], votes))
-	}
-	return out
 }
 
 // dices is the Dice of a mask with every rater's mark; nil for a missing mark.

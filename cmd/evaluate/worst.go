@@ -125,12 +125,11 @@ func (s *sheet) offerCase(l *dataset.Loaded, m maps, score *caseScore) {
 	if ranked == nil {
 		return
 	}
-	last := m.last()
 	dice := ranked.SoftDice[len(ranked.SoftDice)-1]
 	s.data.offer(rank{figure: -dice}, func() *cell {
 		p := newPicture(l.Image)
 		for k := range s.classes {
-			p.result(k, p.trace(last[k], l.Image.W, l.Image.H, 0, 0))
+			p.result(k, p.trace(m.last(k), l.Image.W, l.Image.H, 0, 0))
 		}
 		for k := range s.classes {
 			if votes, ok := l.Votes(k); ok {

@@ -329,7 +329,12 @@ func TestOfferCase(t *testing.T) {
 	mask := disc[uint8](40, 30, 20, 15, 8)
 	l := &dataset.Loaded{Image: flat(40, 30, color.RGBA{70, 70, 70, 255}), Masks: [][][]uint8{{nil, mask}}}
 	found := [][]float32{make([]float32, 1200), disc[float32](40, 30, 20, 15, 4)}
-	m := maps{recurrences: [][][]float32{{make([]float32, 1200), make([]float32, 1200)}, found}}
+	m := maps{recurrences: 1, recurrence: func(i, k int) []float32 {
+		if i == 0 {
+			return make([]float32, 1200)
+		}
+		return found[k]
+	}}
 	offer := func(name string, t trust, dice ...float64) {
 		s.offerCase(l, m, &caseScore{Name: name, trust: t, Classes: []*classScore{{SoftDice: []float64{1, 0}}, {SoftDice: dice}}})
 	}
