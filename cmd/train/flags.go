@@ -35,7 +35,7 @@ func (r *runner) declare() *declared {
 			"Every second training image comes from them. The majority of their marks trains the mask; they train no rater and no level")
 		f.StringVar(&o.Split, "split", "", "`FILE` that lists the images for training, validation and test, in place of split.json in the data's folder")
 		f.StringVar(&o.Labels, "labels", "", "`FOLDER` of fused labels, CLASS/NAME.png, that teach in place of the raters' masks, such as OUT/staple of \"evaluate fuse\". "+
-			"Greys, of 8 or 16 bits, are probabilities. Give -recipe bce or baseline with it. Scores still compare with the raters' mean vote")
+			"Greys, of 8 or 16 bits, are probabilities. Give -recipe bce or baseline with it, or a -method that need not know who marked what. Scores still compare with the raters' mean vote")
 		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that the model searches for in whole photographs. Training views of all scales lie around it")
 		f.Float64Var(&o.Validate, "validate", 0, "set this `SHARE` of the training images aside. After every epoch train scores the averaged weights on them, "+
 			"and keeps the best as NAME.best. Without -validate and -fold it scores on a split's validation list, if there is one")

@@ -37,7 +37,7 @@ func TestLabels(t *testing.T) {
 	for want, more := range map[string][]string{
 		filepath.Join(truth, "cup", "case0002.png") + ": does not exist":                     {"-labels", truth, "-recipe", "bce"},
 		"-labels teaches the mask alone, and -recipe default also learns":                    {"-labels", truth},
-		"-labels has no raters' masks, from which a -method learns":                          {"-labels", truth, "-method", "cl"},
+		"-labels has no raters' masks, from which -method cl learns":                         {"-labels", truth, "-method", "cl"},
 		"-labels: give one folder by -data; labels are fused for one data set at a time":     {"-labels", truth, "-recipe", "bce", "-data", data + "," + data},
 		"-recipe recurrent also learns from each rater: add -recipe bce or -recipe baseline": {"-labels", truth, "-recipe", "recurrent"},
 	} {

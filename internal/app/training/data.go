@@ -61,14 +61,14 @@ func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err er
 
 // checkLabels returns an error if the options do not allow fused labels.
 func (o Options) checkLabels() error {
-	r := o.Recipe
+	r, method := o.Recipe, model.MethodOf(o.Config)
 	switch {
 	case o.Labels == "":
 		return nil
 	case len(o.Data) > 1:
 		return errors.New("-labels: give one folder by -data; labels are fused for one data set at a time")
-	case model.MethodOf(o.Config) != nil:
-		return errors.New("-labels has no raters' masks, from which a -method learns: leave one of them out")
+	case method != nil && method.NeedsRaters():
+		return fmt.Errorf("-labels has no raters' masks, from which -method %s learns: leave one of them out", method.Name)
 	case r.Recurrent() || r.Settles > 0 || r.Steered || r.Rule != model.RuleMean:
 		return fmt.Errorf("-labels teaches the mask alone, and -recipe %s also learns from each rater: add -recipe bce or -recipe baseline", r.Name)
 	}

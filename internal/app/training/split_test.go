@@ -8,6 +8,7 @@ import (
 
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/data/dataset"
+	"mrprism/model"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,5 +92,19 @@ func TestSplitAndFlags(t *testing.T) {
 	} {
 		_, err := New(t.Context(), reference.Open(), o, func(int, int) { t.Error("read images first") })
 		assert.ErrorContains(t, err, want)
+	}
+}
+
+// Fused labels teach networks that need not know who marked what.
+func TestLabelsAndMethods(t *testing.T) {
+	o := options(t, "data")
+	o.Labels, o.Recipe = "fused", must(model.NewRecipe(model.MaskAlone))
+	for _, m := range model.Methods {
+		o.Config = "tiny-" + m.Name
+		if err := o.Check(); m.NeedsRaters() {
+			assert.ErrorContains(t, err, "-method "+m.Name+" learns")
+		} else {
+			assert.NoError(t, err, m.Name)
+		}
 	}
 }
