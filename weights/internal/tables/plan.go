@@ -43,8 +43,8 @@ func tables() []table {
 			multi = append(multi, row)
 		}
 	}
-	fusions := []entry{meanVote}
-	for _, name := range []string{"majority", "staple", "dawid-skene"} {
+	fusions := []entry{meanVote} // the last three have the network of the row "default" beside the marks
+	for _, name := range []string{"majority", "staple", "dawid-skene", "max-mig", "mrprism"} {
 		fusions = append(fusions, entry{name: "on-" + name, title: "trained on " + name, args: []string{"-recipe", "bce"}, fused: name})
 	}
 	alone := []string{"-recipe", "paper"}

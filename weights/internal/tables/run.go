@@ -63,13 +63,14 @@ func (r *runner) source(ctx context.Context, d data) (string, error) {
 	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-n", "150", "-side", "64", "-seed", "11")
 }
 
-// fused is the folder of fused labels.
+// fused is the folder of fused labels. The default recipe has trained the network that some fusions
+// need on the same images, with the first seed.
 func (r *runner) fused(ctx context.Context, d data, source, fusion string) (string, error) {
 	folder := filepath.Join(r.out, d.name, "fused")
 	if _, err := os.Stat(filepath.Join(folder, fusion)); err == nil {
 		return filepath.Join(folder, fusion), nil
 	}
-	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", "fuse", "-data", source, "-on", "train", "-out", folder)
+	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", "fuse", "-data", source, "-weights", r.weights(run{d, ours, 1, false}), "-device", r.device, "-out", folder)
 }
 
 // train trains a run, or goes on with it.
