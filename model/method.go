@@ -27,6 +27,10 @@ type Method struct {
 	// encoder's maps and log confidences w; nil: the common one.
 	Decode func(n *Network, image *tensor.Tensor, f Features, w *tensor.Tensor) [4]*tensor.Tensor
 
+	// Condition changes the encoder's maps before the decoder reads them. It hands on Maps.Given, which
+	// is drawn for a step s and fixed at inference, where s is nil. nil: no change.
+	Condition func(n *Network, s *Step, f Features) (changed Features, given *tensor.Tensor)
+
 	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of methods
 	// with Raters, every rater's mask (B, h, h, M, K), probabilities.
 	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
@@ -40,7 +44,7 @@ func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 
 // Methods lists all, in the order of the paper's tables.
 var Methods = []*Method{
-	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &randomRater, &hypotheses, &pionono, &padl, &tab,
+	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &mrNet, &randomRater, &hypotheses, &pionono, &padl, &tab,
 	&agNet,
 }
 
@@ -77,14 +81,22 @@ type Maps struct {
 	X *tensor.Tensor
 	Features
 	Decoder [4]*tensor.Tensor
+	Given   *tensor.Tensor // of a method with Condition
 }
 
-// maps runs the decoder at log confidence w, of which methods make no use.
-func (n *Network) maps(x *tensor.Tensor, f Features, w *tensor.Tensor) Maps {
-	if decode := n.Method.Decode; decode != nil {
-		return Maps{x, f, decode(n, x, f, w)}
+// maps runs the decoder of a step, or at inference (s is nil), at log confidence w, of which methods
+// make no use.
+func (n *Network) maps(s *Step, x *tensor.Tensor, f Features, w *tensor.Tensor) Maps {
+	m := Maps{X: x, Features: f}
+	if n.Method.Condition != nil {
+		m.Features, m.Given = n.Method.Condition(n, s, f)
 	}
-	return Maps{x, f, n.decode(f, w).Stages}
+	if decode := n.Method.Decode; decode != nil {
+		m.Decoder = decode(n, x, m.Features, w)
+	} else {
+		m.Decoder = n.decode(m.Features, w).Stages
+	}
+	return m
 }
 
 // mask is the consensus (B, S/2, S/2, K) of the decoder's last map.
@@ -95,7 +107,7 @@ func (m Maps) last() *tensor.Tensor { return m.Decoder[3] }
 
 // predict is inference by a method.
 func (in *Inference) predict(n *Network, f Features, labels *tensor.Graph) {
-	half, rated := n.Method.Predict(n, n.maps(in.x, f, logConfidence(in.estimate)))
+	half, rated := n.Method.Predict(n, n.maps(nil, in.x, f, logConfidence(in.estimate)))
 	in.y, in.rated = enlarge(half).Keep(), in.estimate
 	known := in.between
 	if rated != nil {
@@ -108,7 +120,7 @@ func (in *Inference) predict(n *Network, f Features, labels *tensor.Graph) {
 
 // learn appends the losses of the method.
 func (s *Step) learn(n *Network, r Recipe) {
-	half, terms := n.Method.Learn(n, s, n.maps(s.X, s.Features, s.W0))
+	half, terms := n.Method.Learn(n, s, n.maps(s, s.X, s.Features, s.W0))
 	s.Recurrence = []Pass{{Half: half, Y: enlarge(half)}}
 	s.Terms = []Terms{{Method: terms}}
 }
@@ -242,6 +254,17 @@ func less(a, b *tensor.Tensor) *tensor.Tensor { return pointwise.Add(a, pointwis
 func inverse(x *tensor.Tensor, c float32) *tensor.Tensor {
 	log := pointwise.ClampLog(pointwise.Scale(x, 1/c), 1e-6, 1e30)
 	return pointwise.Scale(pointwise.Sigmoid(pointwise.Scale(log, -1)), 1/c)
+}
+
+// root is √x of x from 0 to 1, as p/(1 − p) with p = σ(½ log x). Below 1e-6 x counts as that.
+func root(x *tensor.Tensor) *tensor.Tensor {
+	p := pointwise.Sigmoid(pointwise.Scale(pointwise.ClampLog(x, 1e-6, 1), 0.5))
+	return pointwise.Multiply(p, inverse(less(half(x), p), 0.5))
+}
+
+// block is a 3×3 convolution with batch norm and ReLU.
+func (n *Network) block(name string, x *tensor.Tensor, width, stride int) *tensor.Tensor {
+	return pointwise.ReLU(n.BatchNorm(name+".bn", n.Conv(name+".conv", x, 3, width, stride, 1, false, false)))
 }
 
 // complement is 1 − p of maps p (B, h, w, C).

@@ -29,12 +29,13 @@ func methodConfig(t *testing.T, m *Method, raters, classes int) Config {
 	return c
 }
 
-// detached are parameters on which a term depends beside its gradient, through maps that pass none.
-// Finite differences say nothing of them. The twin checks their gradients.
-var detached = map[string][]string{"padl": {"padl.features.", "padl.meta."}}
+// unsloped are parameters of which finite differences say nothing: a term of PADL depends on them beside
+// its gradient, through a map that passes none, and the scale between least and most makes a step of
+// MRNet's window bend the loss. The twin checks their gradients.
+var unsloped = map[string][]string{"padl": {"padl.features.", "padl.meta."}, "mrnet": {"mrnet.refine.gaussian"}}
 
 // The gradient of every term of every method's loss agrees with the term, by the parameters after the
-// decoder that are not detached.
+// decoder that are not unsloped.
 func TestMethodsAgainstFiniteDifferences(t *testing.T) {
 	for _, m := range Methods {
 		terms := len(NewStep(tensor.NewSet(), methodConfig(t, m, 3, 2), recipe(t, MaskAlone), 2, 64).Terms[0].Method)
@@ -43,7 +44,7 @@ func TestMethodsAgainstFiniteDifferences(t *testing.T) {
 			s := NewStep(set, c, r, 2, 64)
 			of := s.Terms[0].Method[term]
 			requireSlope(t, s, set, r, of.Value, func(name string) bool {
-				return !slices.ContainsFunc(append([]string{"encoder.", "conp.stage", "conp.confidence"}, detached[m.Name]...), func(prefix string) bool {
+				return !slices.ContainsFunc(append([]string{"encoder.", "conp.stage", "conp.confidence"}, unsloped[m.Name]...), func(prefix string) bool {
 					return strings.HasPrefix(name, prefix)
 				})
 			})
@@ -305,6 +306,28 @@ func TestDrawnRaters(t *testing.T) {
 		assert.InDelta(t, want, count[i], 0.04)
 	}
 	assert.Equal(t, make([]float32, 2), drawRaters(make([]float32, 2), 2, 1, random), "nobody labelled it")
+}
+
+// MRNet draws weights of 1 to 10, one rater and equal weights with the odds 2, 1 and 3, among those who
+// labelled the structure.
+func TestDrawnExpertness(t *testing.T) {
+	random, ones, evens := rand.New(rand.NewPCG(1, 1)), 0.0, 0.0
+	const draws = 3000
+	for range draws {
+		v := drawExpertness([]float32{1, 1, 1, 0, 1, 1}, 3, 2, random) // structure 0: all; structure 1: raters 0 and 2
+		require.InDelta(t, 1, v[0]+v[2]+v[4], 1e-6)
+		require.InDelta(t, 1, v[1]+v[5], 1e-6)
+		require.Zero(t, v[3])
+		if v[0] == 1 || v[2] == 1 || v[4] == 1 {
+			ones += 1. / draws
+		}
+		if v[0] == v[2] && v[0] == v[4] {
+			evens += 1. / draws
+		}
+	}
+	assert.InDelta(t, 1./6, ones, 0.03)
+	assert.InDelta(t, 3./6+2./6/100, evens, 0.03) // three draws of 1 to 10 are equal once in 100
+	assert.Equal(t, make([]float32, 2), drawExpertness(make([]float32, 2), 2, 1, random), "nobody labelled it")
 }
 
 // WDNet weighs the head of the rater whose labels the mean vote needs.

@@ -56,6 +56,10 @@ var parts = map[string]struct {
 		mean, deviation, factors := n.gaussian(n.tabHeads(in["x"], maps))
 		return map[string]*tensor.Tensor{"maps": maps, "mean": mean, "deviation": deviation, "factors": factors}
 	}},
+	"mrnet": {3, 1, map[string][]int{"bridge": {2, 3, 2, 4}, "v": {2, 3, 1}, "x": {2, 6, 5, 3}, "coarse": {2, 6, 5, 1}, "raters": {2, 6, 5, 3, 1}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+		y := n.refine(in["x"], pointwise.Sigmoid(in["coarse"]), pointwise.Sigmoid(in["raters"]))
+		return map[string]*tensor.Tensor{"heeded": n.heed("mrnet", in["bridge"], in["v"]), "y": y}
+	}},
 }
 
 // Parts of methods compute what a second writing in PyTorch computes, and so do all their gradients.

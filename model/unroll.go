@@ -50,7 +50,7 @@ func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 	u.Start = u.Graph.Input("start confidence", 1, side/8, side/8, c.Raters, c.Classes)
 	f, w := n.Encoder(u.X), u.Start
 	if c.Method != nil {
-		y, rated := c.Method.Predict(&n, n.maps(u.X, f, w))
+		y, rated := c.Method.Predict(&n, n.maps(nil, u.X, f, w))
 		u.output("rec0", enlarge(y))
 		if rated != nil {
 			u.output("raters", resizeRaters(rated, side))

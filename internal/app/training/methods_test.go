@@ -22,7 +22,7 @@ import (
 // rater's mask fits the rater's own label better than the other's.
 func TestMethodsLearnHowRatersDiffer(t *testing.T) {
 	data := writeData(t, 30)
-	for name, epochs := range map[string]int{"pionono": 25, "padl": 40, "tab": 60} {
+	for name, epochs := range map[string]int{"pionono": 25, "padl": 40, "tab": 60, "mrnet": 25} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, data)
 			recipe, err := model.NewRecipe(model.MaskAlone)

@@ -136,6 +136,33 @@ def tab(M=2, K=1, h=3, w=2, C=5, D=8, heads=2, rank=8):
     return v.golden({"maps": maps, "mean": all[..., :K], "deviation": all[..., K : 2 * K].abs(), "factors": all[..., 2 * K :]})
 
 
+def mrnet(M=3, K=1, B=2, C=4, D=3):
+    """The ConvLSTM's step and the refinement, channels first as in the authors' code; c is the coarse mask."""
+    v = Case()
+    first = lambda t: t.permute(0, 3, 1, 2)
+    last = lambda t: t.permute(0, 2, 3, 1)
+    conv = lambda name, t, inputs, outputs: F.conv2d(t, v(name + ".weight", 3, 3, inputs, outputs).permute(3, 2, 0, 1).contiguous(), v(name + ".bias", outputs), padding=1)
+
+    bridge, expertness = first(v("bridge", B, 3, 2, C)), v("v", B, M, K).reshape(B, M * K, 1, 1)
+    state = conv("mrnet.state", expertness.expand(-1, -1, 3, 2), M * K, C)
+    both = torch.cat([bridge, state], 1)
+    i, f, o, g = [conv("mrnet.lstm." + gate, both, 2 * C, C) for gate in ("input", "forget", "output", "candidate")]
+    cell = torch.sigmoid(f) * state + torch.sigmoid(i) * torch.tanh(g)
+    heeded = torch.sigmoid(o) * torch.tanh(cell)
+
+    x, c, r = first(v("x", B, 6, 5, D)), torch.sigmoid(first(v("coarse", B, 6, 5, K))), torch.sigmoid(v("raters", B, 6, 5, M, K))
+    maps = torch.cat([c, first(r.std(3))], 1)
+    window = v("mrnet.refine.gaussian", 31 * 31, 1).reshape(1, 1, 31, 31)
+    seen = []
+    for k in range(2 * K):
+        a = maps[:, k : k + 1]
+        soft = F.conv2d(a, window, padding=15)
+        least, most = soft.amin((2, 3), True), soft.amax((2, 3), True)
+        seen.append(x * torch.maximum((soft - least) / (most - least), a) + x)
+    y = torch.sigmoid(conv("mrnet.refine.output", torch.cat(seen, 1), 2 * K * D, K))
+    return v.golden({"heeded": last(heeded), "y": last(y)})
+
+
 if __name__ == "__main__":
-    goldens = {part.__name__: part() for part in (pionono, padl, tab)}
+    goldens = {part.__name__: part() for part in (pionono, padl, tab, mrnet)}
     (HERE.parent / "methods.json").write_text(json.dumps(goldens, separators=(",", ":")) + "\n")
