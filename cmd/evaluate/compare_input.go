@@ -118,7 +118,7 @@ func newNetwork(given, region string, data *dataset.Dataset) (*method, error) {
 	levels := about.Labels == dataset.LabelsLevels
 	for _, rater := range data.Raters {
 		head := slices.Index(about.Raters, rater)
-		if segment.Feedbacks(about) == 0 || levels != data.Levels { // else the heads mean nothing, or something else
+		if !segment.HasHeads(about) || levels != data.Levels { // else the heads mean nothing, or something else
 			head = -1
 		}
 		n.raters = append(n.raters, head)

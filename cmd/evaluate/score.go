@@ -169,7 +169,7 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 	if !s.sameRaters() {
 		return nil
 	}
-	heads := segment.Feedbacks(&about) > 0 // else the heads were not trained
+	heads := segment.HasHeads(&about) // else the heads were not trained
 	if heads {
 		m.head = r.Rater
 	}
