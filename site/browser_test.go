@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	devpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -64,6 +66,7 @@ func built(t *testing.T, replaced map[string][]byte) fs.FS {
 type server struct {
 	URL      string
 	wishes   string // that open asks the page for, after URL
+	before   string // a script that open has the page run before its own
 	http     *http.Server
 	inner    http.Handler // of Handler
 	mu       sync.Mutex
@@ -119,7 +122,7 @@ func mock(t *testing.T, change func(string) string) *server {
 	return serve(t, built(t, map[string][]byte{"worker.js": text, "sw.js": []byte("// none in this test")}), nil)
 }
 
-// page is one tab in a browser of its own, and everything it complained about or asked for.
+// page is one tab with a profile of its own, and everything it complained about or asked for.
 type page struct {
 	t   *testing.T
 	ctx context.Context
@@ -134,27 +137,80 @@ func flags(extra ...chromedp.ExecAllocatorOption) []chromedp.ExecAllocatorOption
 	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
 	options = append(options, chromedp.NoSandbox, chromedp.Flag("enable-unsafe-webgpu", true), chromedp.Flag("use-webgpu-adapter", "swiftshader"),
 		chromedp.Flag("enable-features", "Vulkan"), chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("disable-quic", true),
+		// Each window would load two pages for its address bar.
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", false), chromedp.WSURLReadTimeout(time.Minute))
 	return append(options, extra...)
 }
 
-// open starts a fresh Chromium of the given size and loads the address.
-func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
+// shared is the Chromium of all tests that ask for no flags, as the parent of their tabs.
+var shared struct {
+	sync.Mutex
+	ctx  context.Context // nil before the first test
+	stop func()
+}
+
+// TestMain ends the shared Chromium after the last test.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.ctx != nil {
+		shared.stop()
+	}
+	os.Exit(code)
+}
+
+// launch starts a Chromium with flags.
+func launch(t *testing.T, extra ...chromedp.ExecAllocatorOption) (context.Context, func()) {
 	t.Helper()
 	program, err := chromium.Find()
 	if err != nil {
 		missing(t, err.Error())
 	}
-	options := append(flags(extra...), chromedp.ExecPath(program), chromedp.WindowSize(width, height))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(flags(extra...), chromedp.ExecPath(program))...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(func() { cancel(); stop() })
-	require.NoError(t, chromedp.Do(ctx), "Chromium starts")
+	end := func() { cancel(); stop() }
+	if err := chromedp.Do(ctx); err != nil {
+		end()
+		t.Fatal("Chromium does not start: ", err)
+	}
+	return ctx, end
+}
+
+// tab is a tab of the shared Chromium, with a profile of its own.
+func tab(t *testing.T) (context.Context, func()) {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.ctx == nil || shared.ctx.Err() != nil {
+		shared.ctx, shared.stop = launch(t)
+	}
+	ctx, cancel := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
+	require.NoError(t, chromedp.Do(ctx), "a tab opens")
+	return ctx, cancel
+}
+
+// alone has open start a Chromium of its own, for a test that breaks it.
+func alone(*chromedp.ExecAllocator) {}
+
+// open loads the address in a tab of the given size. With extra flags it starts a Chromium.
+func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
+	t.Helper()
+	start := tab
+	if len(extra) > 0 {
+		start = func(t *testing.T) (context.Context, func()) {
+			return launch(t, append(extra[:len(extra):len(extra)], chromedp.WindowSize(width, height))...)
+		}
+	}
+	ctx, cancel := start(t)
+	t.Cleanup(cancel)
 	ctx, expire := context.WithTimeout(ctx, deadline)
 	t.Cleanup(expire)
 	p := &page{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, func(event any) { p.heard(s, event) }))
-	p.run(chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(s.URL+s.wishes))
+	p.run(chromedp.EmulateViewport(int64(width), int64(height)),
+		command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}), // beside other tabs
+		command(devpage.AddScriptToEvaluateOnNewDocument, devpage.AddScriptToEvaluateOnNewDocumentParams{Source: s.before}),
+		chromedp.Navigate(s.URL+s.wishes))
 	p.until(`document.readyState === "complete"`)
 	return p
 }
@@ -229,7 +285,7 @@ func (p *page) until(condition string) {
 		if ok {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -81,6 +81,7 @@ func (p *page) control(key string, shift bool) {
 // A person draws with every tool. The measurements follow, each step is undone and done again, and
 // what is saved says that it was corrected by hand.
 func TestCorrectingByMouse(t *testing.T) {
+	t.Parallel()
 	p := correcting(t, "levels", 1440, 900)
 	x, y, k := p.middle()
 	radius := 0.25 * 369 * k // of the mock's disc
@@ -160,6 +161,7 @@ func TestCorrectingByMouse(t *testing.T) {
 // By keys alone a rater's mark is corrected, and the result settles around it: the worker gets what
 // was drawn and the agreed pixels near it. Region, weights and that step are undone in turn.
 func TestCorrectingByKeysAndRecalibrating(t *testing.T) {
+	t.Parallel()
 	p := correcting(t, "marks", 1200, 800)
 	p.do(`(() => { const who = document.getElementById("correct-rater"); who.value = "bob"; who.dispatchEvent(new Event("input", { bubbles: true })); document.getElementById("stage").focus(); })()`)
 	p.until(`document.getElementById("legend").innerText.includes("Bob")`)
@@ -209,6 +211,7 @@ func TestCorrectingByKeysAndRecalibrating(t *testing.T) {
 
 // One finger draws. A second one takes the stroke back, and both move the view.
 func TestCorrectingByTouch(t *testing.T) {
+	t.Parallel()
 	p := correcting(t, "levels", 390, 844, chromedp.Flag("touch-events", "enabled"))
 	p.run(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}))
 	x, y, k := p.middle()
@@ -241,6 +244,7 @@ func TestCorrectingByTouch(t *testing.T) {
 // TestScreenshotsOfCorrecting writes what people see while they correct, for eyes, to the folder
 // that MRPRISM_SCREENSHOTS names.
 func TestScreenshotsOfCorrecting(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv("MRPRISM_SCREENSHOTS")
 	if folder == "" {
 		t.Skip("MRPRISM_SCREENSHOTS names no folder")

@@ -46,6 +46,7 @@ func (p *page) visible(id string) bool {
 // dashed, a screen reader hears it, and the region can be placed at once. Another model's result
 // takes all of that away.
 func TestDoubtedResult(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 390, 844)
 	p.ready()
 	p.drawing()
@@ -120,6 +121,7 @@ func TestDoubtedResult(t *testing.T) {
 
 // All that is drawn of a doubted result is dashed: the outline, the levels, the raters.
 func TestLinesOfADoubtedResult(t *testing.T) {
+	t.Parallel()
 	doubtsAll := func(text string) string {
 		return strings.Replace(text, `odd = data.name.includes("odd") && tells`, `odd = true`, 1)
 	}
@@ -142,6 +144,7 @@ func TestLinesOfADoubtedResult(t *testing.T) {
 // A picture without the structure has a result without figures or outlines, and without those of
 // the result before. The region can be placed.
 func TestNothingFound(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.drawing()

@@ -8,6 +8,7 @@ import (
 
 // A kiosk's page closes what the last person opened, once nobody touches it.
 func TestIdlePageStartsAnew(t *testing.T) {
+	t.Parallel()
 	s := mock(t, nil)
 	s.wishes = "?idle=1"
 	p := open(t, s, 1200, 800)

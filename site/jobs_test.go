@@ -65,6 +65,7 @@ func (p *page) raters(photograph string) {
 // The page's Cancel ends the page's job and never a script's, whether it runs or waits. A script
 // ends its own.
 func TestCancelEndsOnlyThePagesJob(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	photograph := readBuilt(t, "sample.jpg")
@@ -92,6 +93,7 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 
 // A job that takes over from another keeps its region, its photograph and its raters' weights.
 func TestChangesWhileComputing(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("slow.jpg")
 
@@ -135,6 +137,7 @@ func TestChangesWhileComputing(t *testing.T) {
 
 // Another model takes over neither the region nor the raters' weights of the one before.
 func TestModelThatFindsNothing(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.asking()
@@ -159,6 +162,7 @@ func TestModelThatFindsNothing(t *testing.T) {
 
 // A slider that moves while a result arrives stays where it is, and is obeyed.
 func TestSliderMovedWhileAResultArrives(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("slow.jpg")
 	p.slide(firstWeight, 50)
@@ -178,6 +182,7 @@ func TestSliderMovedWhileAResultArrives(t *testing.T) {
 
 // A message and the bar to place the square by hand can both be used by mouse, whatever the screen.
 func TestMessageAndPlacingBar(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -204,6 +209,7 @@ func TestMessageAndPlacingBar(t *testing.T) {
 // The worker keeps its last four results. The page segments again as before if it needs an older
 // one or if the worker died.
 func TestResultThatIsGone(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("photo.jpg")
 	p.saving()
@@ -242,6 +248,7 @@ func TestResultThatIsGone(t *testing.T) {
 // model: nobody may find another patient's mask under a name. Otherwise it says that the mask was
 // not saved, and the message stays.
 func TestSaveOfAResultThatIsGone(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("slow-photo.jpg")
 	p.saving()
@@ -298,6 +305,7 @@ func TestSaveOfAResultThatIsGone(t *testing.T) {
 
 // A job that ends takes away a message about its own picture, and no other.
 func TestMessageAboutSomethingElse(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.drop("slow.jpg", readBuilt(t, "sample.jpg"))
@@ -317,6 +325,7 @@ func TestMessageAboutSomethingElse(t *testing.T) {
 
 // What is chosen to be shown stays with the next photograph, while the model is the same.
 func TestChoicesStayWithTheModel(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.asking()
@@ -348,6 +357,7 @@ func TestChoicesStayWithTheModel(t *testing.T) {
 
 // Arrow keys step through the models: the one where they rest is used, and no entry opens a dialog.
 func TestModelsByArrowKeys(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -379,6 +389,7 @@ func TestModelsByArrowKeys(t *testing.T) {
 
 // The note that the processor computes meanwhile goes when the GPU is back.
 func TestGPUThatIsBack(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.drop("gpulost.jpg", readBuilt(t, "sample.jpg"))

@@ -44,6 +44,7 @@ func openMarks(t *testing.T, s *server, width, height int, extra ...chromedp.Exe
 // are loaded, listed and drawn, and passes settle around them. One that cannot be read is refused
 // and leaves the result. Removed, they are gone.
 func TestMarksInThePage(t *testing.T) {
+	t.Parallel()
 	p := openMarks(t, mock(t, nil), 1200, 800)
 	list := func() string { return p.text("mark-list") }
 	legend := func() string { return p.text("legend") }
@@ -97,6 +98,7 @@ func TestMarksInThePage(t *testing.T) {
 // A script gives marks, as bytes or as a PNG, and recalibrates around others. The page computes what
 // the programs compute.
 func TestEvidenceOfScripts(t *testing.T) {
+	t.Parallel()
 	about := segmenttest.Raters()
 	about.Configuration = "tiny-evidence"
 	file, err := segmenttest.Untrained(about)

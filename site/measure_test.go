@@ -15,6 +15,7 @@ import (
 
 // The figures of corrected masks are those that Go computes of the same pixels.
 func TestFiguresAreThoseOfGo(t *testing.T) {
+	t.Parallel()
 	const w, h = 90, 70
 	draw := func(inside func(x, y float64) bool) []uint8 {
 		mask := make([]uint8, w*h)
@@ -54,6 +55,7 @@ func TestFiguresAreThoseOfGo(t *testing.T) {
 // Diameters and the rim unfold below the figures. A known length makes millimetres of pixels, in the
 // table and in what is saved, until it is forgotten.
 func TestMeasuringWithTheRuler(t *testing.T) {
+	t.Parallel()
 	p := correcting(t, "levels", 1440, 900)
 	p.press("Escape", false)
 	p.until(`document.getElementById("correct-tools").hidden`)
@@ -102,6 +104,7 @@ func TestMeasuringWithTheRuler(t *testing.T) {
 
 // A file that says how large its pixels are needs no ruler.
 func TestMillimetresOfTheFile(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1024, 768)
 	p.ready()
 	p.dropped("spaced.dcm")
@@ -113,6 +116,7 @@ func TestMillimetresOfTheFile(t *testing.T) {
 
 // Brightness, contrast and red-free change the stage alone.
 func TestLookOfThePhotograph(t *testing.T) {
+	t.Parallel()
 	p := correcting(t, "levels", 1440, 900)
 	p.press("Escape", false)
 	p.do(`(() => { const image = mrprismViewer.image; mrprismViewer.image = (...of) => { globalThis.drawn = of[6]; image(...of); }; })()`)

@@ -25,6 +25,7 @@ import (
 // TestOfflineAfterARestart visits the site once, ends the browser and the server, and works on with
 // the files that the browser kept.
 func TestOfflineAfterARestart(t *testing.T) {
+	t.Parallel()
 	profile := chromedp.UserDataDir(t.TempDir())
 	s := serve(t, built(t, nil), shippedFiles(t))
 	p := open(t, s, 900, 700, profile)
@@ -87,6 +88,7 @@ func shippedFiles(t *testing.T) map[string][]byte {
 // TestModelsAreKept visits the site, restarts the browser without a network, and so on. The model
 // that was used works, another says what to do; once the user wants all of them kept, all work.
 func TestModelsAreKept(t *testing.T) {
+	t.Parallel()
 	const firstDownload = 11_000_000 // bytes, as in site/bundle
 	profile := chromedp.UserDataDir(t.TempDir())
 	visit := func(s *server) *page {
@@ -159,6 +161,7 @@ func TestModelsAreKept(t *testing.T) {
 // A new version has the models that the one before kept: those that did not change are not
 // downloaded again, and those that are used while it waits come along.
 func TestModelsOfANewVersion(t *testing.T) {
+	t.Parallel()
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
 	text, err := os.ReadFile("sw.js")
@@ -218,6 +221,7 @@ func TestModelsOfANewVersion(t *testing.T) {
 // TestOfflineWithoutAReload visits the site once and goes on without the server: page and worker
 // get the files that the browser kept.
 func TestOfflineWithoutAReload(t *testing.T) {
+	t.Parallel()
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
 	const told = `postMessage({ type: "crashed", message: "as asked" })`
@@ -257,6 +261,7 @@ func TestOfflineWithoutAReload(t *testing.T) {
 // that is alone does, also if it is alone only later, and also if it stays open and empty until
 // there is a newer version. A page in which a script has worked does not.
 func TestNewVersionWaits(t *testing.T) {
+	t.Parallel()
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
 	keeper, err := os.ReadFile("sw.js")
@@ -330,6 +335,7 @@ func TestNewVersionWaits(t *testing.T) {
 // TestNothingIsSent drops an image, segments it and saves all files that the page offers. The
 // server was asked only for files of the site, by GET, and no address has anything of the image.
 func TestNothingIsSent(t *testing.T) {
+	t.Parallel()
 	s := real(t, map[string][]byte{"w.safetensors": tinyWeights(t, weights.LabelsRaters, nil)})
 	p := open(t, s, 900, 700)
 	p.ready()

@@ -55,6 +55,7 @@ func (p *page) choose(model string) {
 }
 
 func TestSampleInThePage(t *testing.T) {
+	t.Parallel()
 	s := mock(t, nil)
 	p := open(t, s, 1200, 800)
 	p.ready()
@@ -105,6 +106,7 @@ func TestSampleInThePage(t *testing.T) {
 
 // Weights of named raters that have not learned to follow one of them have contours and no sliders.
 func TestRatersWithoutWeights(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, func(text string) string { return strings.Replace(text, "steered: true", "steered: false", 1) }), 1200, 800)
 	p.ready()
 	p.choose("raters")
@@ -115,6 +117,7 @@ func TestRatersWithoutWeights(t *testing.T) {
 }
 
 func TestUnchangedPageDrawsNothing(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1000, 700)
 	p.ready()
 	p.sample()
@@ -128,6 +131,7 @@ func TestUnchangedPageDrawsNothing(t *testing.T) {
 }
 
 func TestKeyboardReachesEverything(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -172,6 +176,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 }
 
 func TestPlacingTheRegion(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -208,6 +213,7 @@ func TestPlacingTheRegion(t *testing.T) {
 // The corner stays where it is while a side is typed digit by digit, and while the side is already
 // the smallest or the largest.
 func TestPlacedSquareStays(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -255,6 +261,7 @@ func (p *page) saving() {
 }
 
 func TestSavedFiles(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -291,6 +298,7 @@ func TestSavedFiles(t *testing.T) {
 
 // A cup that was not found is said to be missing, and has no ratio of 0.
 func TestCupThatWasNotFound(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.drop("nocup.jpg", readBuilt(t, "sample.jpg"))
@@ -306,6 +314,7 @@ func TestCupThatWasNotFound(t *testing.T) {
 }
 
 func TestErrorsLeaveThePageUsable(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -358,6 +367,7 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 // A photograph that is being opened goes on with the model that was chosen last. A job that is
 // cancelled before it began never begins.
 func TestPhotographThatWaits(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.drop("queued.jpg", readBuilt(t, "sample.jpg"))
@@ -374,6 +384,7 @@ func TestPhotographThatWaits(t *testing.T) {
 }
 
 func TestWithoutWebGPU(t *testing.T) {
+	t.Parallel()
 	s := mock(t, func(text string) string { return strings.Replace(text, "const gpu = true", "const gpu = false", 1) })
 	p := open(t, s, 1200, 800)
 	p.ready()

@@ -136,6 +136,7 @@ func (p *page) compare(expression string, want []float32) {
 }
 
 func TestPageComputesWhatProgramsCompute(t *testing.T) {
+	t.Parallel()
 	picture := photo(t, 240, 180)
 	levels := tinyWeights(t, weights.LabelsAgreementLevels, nil)
 	raters := tinyWeights(t, weights.LabelsRaters, nil)
@@ -174,6 +175,7 @@ func TestPageComputesWhatProgramsCompute(t *testing.T) {
 
 // Where nothing is found the page has a result all the same, which says so, and whose maps are 0.
 func TestNothingFoundByTheWorker(t *testing.T) {
+	t.Parallel()
 	data := tinyWeights(t, weights.LabelsAgreementLevels, func(f *weights.File) {
 		bias := f.Tensor("conp.head.bias")
 		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
@@ -191,6 +193,7 @@ func TestNothingFoundByTheWorker(t *testing.T) {
 }
 
 func TestBadFilesInThePage(t *testing.T) {
+	t.Parallel()
 	good := tinyWeights(t, weights.LabelsRaters, nil)
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)-1000] ^= 4
@@ -257,6 +260,7 @@ func kinds(t *testing.T, width, height int) map[string][]byte {
 }
 
 func TestKindsOfImagesInThePage(t *testing.T) {
+	t.Parallel()
 	data, files := tinyWeights(t, weights.LabelsRaters, nil), kinds(t, 120, 90)
 	s := emulated(real(t, mapsWith(files, "w.safetensors", data)))
 	p := open(t, s, 900, 700)
@@ -279,9 +283,10 @@ func mapsWith(m map[string][]byte, name string, data []byte) map[string][]byte {
 }
 
 func TestGPULossIsRecoveredFrom(t *testing.T) {
+	t.Parallel()
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
 	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
-	p := open(t, s, 900, 700)
+	p := open(t, s, 900, 700, alone)
 	p.ready()
 	options := `recurrences: 1, roi: "60,20,130"`
 	want := natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
@@ -295,9 +300,10 @@ func TestGPULossIsRecoveredFrom(t *testing.T) {
 }
 
 func TestGPULossWhileSegmenting(t *testing.T) {
+	t.Parallel()
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
 	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
-	p := open(t, s, 900, 700)
+	p := open(t, s, 900, 700, alone)
 	p.ready()
 	p.do(`(async () => {
 		const blob = async (name) => new File([await (await fetch("weights/" + name)).arrayBuffer()], name);
@@ -320,6 +326,7 @@ var withoutWebGPU = []chromedp.ExecAllocatorOption{
 }
 
 func TestWithoutAdapterTheProcessorComputes(t *testing.T) {
+	t.Parallel()
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
 	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
 	p := open(t, s, 900, 700, withoutWebGPU...)

@@ -61,6 +61,7 @@ var papers = map[string][2]float64{"a4": {8.27, 11.69}, "letter": {8.5, 11}}
 // The report of a result says everything that one has to know of it, on one page, and nothing that
 // identifies a person unless the user wants it.
 func TestReport(t *testing.T) {
+	t.Parallel()
 	p := open(t, reporting(t), 1440, 900)
 	p.ready()
 	empty := p.printed("nothing", 8.27, 11.69)
@@ -109,6 +110,7 @@ func TestReport(t *testing.T) {
 
 // A doubt stands first. Without a structure there are no figures.
 func TestReportOfDoubts(t *testing.T) {
+	t.Parallel()
 	p := open(t, reporting(t), 1440, 900)
 	p.ready()
 	p.dropped("odd.jpg")
@@ -132,6 +134,7 @@ func TestReportOfDoubts(t *testing.T) {
 
 // What was corrected by hand and which marks were given is said.
 func TestReportOfCorrections(t *testing.T) {
+	t.Parallel()
 	p := correcting(t, "marks", 1440, 900)
 	x, y, k := p.middle()
 	p.drag([2]float64{x, y}, [2]float64{x + 1.4*0.25*369*k, y})

@@ -13,6 +13,7 @@ import (
 
 // TestScreenshots writes what people see, for eyes, to the folder that MRPRISM_SCREENSHOTS names.
 func TestScreenshots(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv("MRPRISM_SCREENSHOTS")
 	if folder == "" {
 		t.Skip("MRPRISM_SCREENSHOTS names no folder")
@@ -81,6 +82,7 @@ func TestScreenshots(t *testing.T) {
 // TestScreenshotsOfAPhotograph drops the photograph that MRPRISM_PHOTOGRAPH names on the site with
 // shipped weights, of MRPRISM_MODEL or fundus, and shows the contours of all raters.
 func TestScreenshotsOfAPhotograph(t *testing.T) {
+	t.Parallel()
 	folder, file := os.Getenv("MRPRISM_SCREENSHOTS"), os.Getenv("MRPRISM_PHOTOGRAPH")
 	if folder == "" || file == "" {
 		t.Skip("MRPRISM_SCREENSHOTS names no folder, or MRPRISM_PHOTOGRAPH no file")

@@ -9,6 +9,7 @@ import (
 
 // A volume opens at its middle slice. The slider opens another one, and what is saved says which.
 func TestSlicesOfAVolume(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.asking()

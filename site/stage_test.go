@@ -10,6 +10,7 @@ import (
 )
 
 func TestStageWithoutWebGL(t *testing.T) {
+	t.Parallel()
 	s := mock(t, nil)
 	p := open(t, s, 1200, 800, chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-software-rasterizer", true), chromedp.Flag("enable-unsafe-swiftshader", false),
 		chromedp.Flag("use-webgpu-adapter", false), chromedp.Flag("enable-unsafe-webgpu", false), chromedp.Flag("disable-3d-apis", true))
@@ -31,6 +32,7 @@ const colours = `(() => { const c = document.querySelector("#stage > canvas"), d
 	for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()`
 
 func TestStageSurvivesLosingWebGL(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
@@ -48,7 +50,8 @@ func TestStageSurvivesLosingWebGL(t *testing.T) {
 }
 
 func TestGPUProcessKilled(t *testing.T) {
-	p := open(t, mock(t, nil), 1200, 800)
+	t.Parallel()
+	p := open(t, mock(t, nil), 1200, 800, alone)
 	p.ready()
 	p.sample()
 	p.viewed()

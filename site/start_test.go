@@ -16,6 +16,7 @@ import (
 // Before the page is ready it asks for what it starts with, and for nothing that a photograph or the
 // use without a network needs.
 func TestStartAsksForLittle(t *testing.T) {
+	t.Parallel()
 	const most, mostBytes = 52, 2_000_000 // requests; bytes, compressed
 	s := serve(t, built(t, nil), shippedFiles(t))
 	s.wishes = "?device=processor"
@@ -43,6 +44,7 @@ func TestStartAsksForLittle(t *testing.T) {
 // viewer.wasm keeps the page's thread busy while it starts: it comes with the first photograph, which
 // the page has painted by then.
 func TestViewerComesWithAPhotograph(t *testing.T) {
+	t.Parallel()
 	s := mock(t, nil)
 	var asked atomic.Bool
 	held := make(chan struct{})

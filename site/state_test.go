@@ -13,6 +13,7 @@ import (
 // TestState runs the tests in JavaScript of testdata in a page, as the browser has the engine for
 // them.
 func TestState(t *testing.T) {
+	t.Parallel()
 	files := map[string][]byte{"page.js": nil}
 	paths, err := filepath.Glob("testdata/*_test.js")
 	require.NoError(t, err)

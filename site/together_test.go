@@ -10,6 +10,7 @@ import (
 // While the maps of a new result are on their way, the page shows table, legend, contours and
 // region of the old one.
 func TestOneResultAtATime(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.drop("large.jpg", readBuilt(t, "sample.jpg"))
@@ -42,6 +43,7 @@ func TestOneResultAtATime(t *testing.T) {
 // If the worker dies before a result is shown, the page asks once more. If it dies again, the
 // result before stays, with its measurements and contours.
 func TestResultThatCannotBeShown(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("photo.jpg")
 	p.drawing()
@@ -69,6 +71,7 @@ func TestResultThatCannotBeShown(t *testing.T) {
 // The sample or weights that arrive after a later choice are not used in its place, and a result
 // that finds nothing leaves the square that is being placed.
 func TestWhatArrivesLate(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.do(`(() => {

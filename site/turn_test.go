@@ -17,6 +17,7 @@ import (
 // The photograph is turned by a button and by T. Region and weights stay, the figures are of what is
 // shown, and saved masks lie as the file does.
 func TestTurningThePhotograph(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.asking()
@@ -72,6 +73,7 @@ func TestTurningThePhotograph(t *testing.T) {
 
 // A script's picture is turned before the network sees it. A mark in a file lies as the file does.
 func TestTurnOfScripts(t *testing.T) {
+	t.Parallel()
 	data, picture := tinyWeights(t, weights.LabelsRaters, nil), photo(t, 120, 90)
 	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
 	p := open(t, s, 900, 700)

@@ -45,6 +45,7 @@ func (f *folder) add(name string) {
 
 // What comes into the watched folder is opened.
 func TestWatchedFolder(t *testing.T) {
+	t.Parallel()
 	s, f := mock(t, nil), &folder{data: readBuilt(t, "sample.jpg")}
 	Mount(s.inner, "/watch/token/", f)
 	s.wishes = "?watch=token"

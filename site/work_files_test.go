@@ -54,6 +54,7 @@ func (p *page) savedAs(ending string) []byte {
 
 // The table has the columns of the program segment, and the ZIP has each image's masks.
 func TestFilesOfTheList(t *testing.T) {
+	t.Parallel()
 	p := listing(t)
 	folder, paths := folderOf(t, "a.png", "notes.txt", "b.png", "cut.png")
 	other := filepath.Join(folder, "more", "a.png")

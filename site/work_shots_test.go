@@ -14,6 +14,7 @@ import (
 // TestScreenshotsOfTheList writes what people see of a list, as TestScreenshots does. If MRPRISM_AXE
 // names the script of axe, it looks for what keeps people from using it.
 func TestScreenshotsOfTheList(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv("MRPRISM_SCREENSHOTS")
 	if folder == "" {
 		t.Skip("MRPRISM_SCREENSHOTS names no folder")

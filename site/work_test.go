@@ -89,6 +89,7 @@ func (p *page) onStage(name string) {
 
 // Several files become a list. It is computed in the background, and wrong files are lines with errors.
 func TestSeveralFiles(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	_, paths := folderOf(t, "one.png", "notes.txt", "odd.png", "cut.png", "nodisc.png", "two.png")
@@ -157,6 +158,7 @@ func TestSeveralFiles(t *testing.T) {
 
 // The list waits while a person wants it to, and goes on.
 func TestPausedList(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1024, 768)
 	p.ready()
 	p.asking()
@@ -179,6 +181,7 @@ func TestPausedList(t *testing.T) {
 
 // What a person drew is kept with the image, and is there again. Another drawing needs another look.
 func TestCorrectionsStayWithTheirLine(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	p.saving()
@@ -224,6 +227,7 @@ func TestCorrectionsStayWithTheirLine(t *testing.T) {
 
 // A folder is chosen or dropped, with the folders in it. Hidden files are no lines.
 func TestFolders(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	folder, _ := folderOf(t, "eye10.png", "eye2.png", ".hidden.png", "left/eye1.png", ".git/x.png")
@@ -251,6 +255,7 @@ func TestFolders(t *testing.T) {
 
 // What the watched folder brings becomes a list behind the image that is looked at.
 func TestWatchedFolderFillsTheList(t *testing.T) {
+	t.Parallel()
 	s, f := mock(t, nil), &folder{data: photo(t, 320, 240)}
 	Mount(s.inner, "/watch/token/", f)
 	s.wishes = "?watch=token"
