@@ -54,6 +54,7 @@ func (p *page) german(state string) {
 }
 
 func TestEveryTextHasItsGerman(t *testing.T) {
+	t.Parallel()
 	p := open(t, marked(t), 1200, 800)
 	p.ready()
 	p.german("welcome")
@@ -131,10 +132,11 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 		p.german(name)
 		p.click("banner-close")
 	}
-	p.drop("slow.jpg", photo)
+	p.drop("stepwise.jpg", photo)
 	for _, stage := range []string{"Modell", "Ausschnitt", "Segment"} {
 		p.until(`document.getElementById("progress-text").textContent.includes("` + stage + `")`)
 		p.german("progress: " + stage)
+		p.do(`new BroadcastChannel("go on").postMessage("")`)
 	}
 	p.click("close")
 	p.until(`document.getElementById("welcome")?.checkVisibility()`)
@@ -163,6 +165,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 // The page speaks the browser's language, that of the address, or the one that the user chose last,
 // and changes it without losing anything.
 func TestLanguages(t *testing.T) {
+	t.Parallel()
 	s := mock(t, nil)
 	p := open(t, s, 1200, 800)
 	p.ready()
@@ -209,6 +212,7 @@ func TestLanguages(t *testing.T) {
 
 // Nothing is painted before the texts are in the user's language.
 func TestNoFlashOfEnglish(t *testing.T) {
+	t.Parallel()
 	s := mock(t, nil)
 	s.wishes = "?lang=de"
 	handler := s.http.Handler

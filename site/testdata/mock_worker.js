@@ -12,6 +12,7 @@ const gpu = true; // tests replace this line to play a browser without WebGPU
 let current = null;
 const results = new Map(), cancelled = new Set(); // by number of request
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const told = () => new Promise((resolve) => { new BroadcastChannel("go on").onmessage = resolve; }); // by a test
 
 // busy computes for a time, ms. Until then the worker hears nothing.
 function busy(ms) {
@@ -59,9 +60,8 @@ async function work(data) {
     }
     if (data.name.includes("queued")) await wait(1000);
     if (data.name.includes("hangs")) busy(Infinity);
-    if (data.name.includes("naps")) busy(6000);
     for (let i = 0; i < 3 && data.name.includes("beats"); i++) { // as Go says in the middle of a computation
-      busy(2500);
+      busy(300);
       postMessage({ type: "alive" });
     }
     if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
@@ -89,7 +89,7 @@ async function work(data) {
     const slow = data.name.includes("slow") ? 400 : 15;
     for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {
       answer({ type: "progress", stage, done: stage === "download" ? i * 1.6e6 : i, total: stage === "download" ? 6.2e6 : steps });
-      await wait(stage === "download" ? slow / 4 : slow);
+      await (data.name.includes("stepwise") && i === 0 ? told() : wait(stage === "download" ? slow / 4 : slow));
       if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     }
     if (data.name.includes("unready") && data.model === "raters") return answer({ type: "error", code: "weights", message: "The model could not be downloaded.", next: "Try again." });
