@@ -37,6 +37,9 @@ func shippedModel(t *testing.T, name string) (*weights.Model, map[string][]byte)
 	return m, map[string][]byte{entry.File: data}
 }
 
+// compiling is how long a test leaves the cores to the GPU's compiler before it asks once more.
+const compiling = time.Second
+
 // TestSampleWithShippedWeights does what everybody does first: the page finds and segments the
 // sample. The mask is that of a native program with the same weights and region.
 func TestSampleWithShippedWeights(t *testing.T) {
@@ -65,17 +68,20 @@ func TestSampleWithShippedWeights(t *testing.T) {
 		return get[[]int](p, "[r.roi.x, r.roi.y, r.roi.side]")
 	}
 	byGPU := func() bool { return strings.Contains(get[string](p, "r.adapter"), "[browser") }
-	for range 3 {
-		segmented("again", 0)
-		segmented("again", 3)
-	}
-	for _, recurrences := range []int{0, 3} {
-		p.run(chromedp.Reload())
-		p.ready()
-		segmented("in a page just loaded, its files cached", recurrences)
+	if testing.Verbose() { // for FIGURES.md
+		for range 3 {
+			segmented("again", 0)
+			segmented("again", 3)
+		}
+		for _, recurrences := range []int{0, 3} {
+			p.run(chromedp.Reload())
+			p.ready()
+			segmented("in a page just loaded, its files cached", recurrences)
+		}
 	}
 	region := segmented("once more", 3)
 	for !byGPU() { // until the page's time is over
+		time.Sleep(compiling)
 		region = segmented("once more", 3)
 	}
 
@@ -123,9 +129,9 @@ func heldPage(t *testing.T) *page {
 	files["misfit.safetensors"] = tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Tensors = f.Tensors[1:] })
 	data, err := os.ReadFile("gpu.js")
 	require.NoError(t, err)
-	const compiling = "const pipeline = await this.device.createComputePipelineAsync("
-	require.Contains(t, string(data), compiling)
-	script := strings.ReplaceAll(string(data), compiling, "await released; "+compiling)
+	const pipeline = "const pipeline = await this.device.createComputePipelineAsync("
+	require.Contains(t, string(data), pipeline)
+	script := strings.ReplaceAll(string(data), pipeline, "await released; "+pipeline)
 	script = `const released = new Promise((go) => { new BroadcastChannel("compile").onmessage = go; });` + "\n" + script
 	changed := map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(script)}
 	p := open(t, emulated(serve(t, built(t, changed), files)), 900, 700)
@@ -169,6 +175,7 @@ func TestWhileTheGPUCompiles(t *testing.T) {
 	p.do("go()")
 	for adapter := ask("fundus"); !strings.Contains(adapter, "[browser"); adapter = ask("fundus") { // until the page's time is over
 		require.Contains(t, adapter, "[processor")
+		time.Sleep(compiling)
 	}
 	worst := get[float64](p, `r.probability(0).then((map) => map.reduce((worst, v, i) => Math.max(worst, Math.abs(v - first[i])), 0))`)
 	assert.Less(t, worst, 2e-3)

@@ -41,7 +41,8 @@ func TestThreadsOfThePage(t *testing.T) {
 				handler := s.http.Handler
 				s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(notIsolated{w}, r) })
 			}
-			p := open(t, s, 900, 700, withoutWebGPU...)
+			s.wishes = "?device=processor"
+			p := open(t, s, 900, 700)
 			p.ready()
 			got := get[string](p, `(async () => {
 				const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");

@@ -44,6 +44,7 @@ func (p *page) atSlider(n int, value float64) [2]float64 {
 // Shares add up to 100 % whatever a person does: by pointer, by touch and by keys. All-zero is not
 // possible, and "Equal weights" gives the same to all. One movement is one step of the history.
 func TestRatersShares(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.asking()
@@ -109,7 +110,8 @@ func TestMaskFollowsASlider(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			m, files := shippedModel(t, model)
 			s := emulated(real(t, files))
-			if os.Getenv("MRPRISM_PROCESSOR") != "" {
+			// Compiling takes minutes: without -v one model of the GPU's is enough.
+			if os.Getenv("MRPRISM_PROCESSOR") != "" || model != "newborn-brain" && !testing.Verbose() {
 				s.wishes = "?device=processor"
 			}
 			photograph := photo(t, 256, 256)
