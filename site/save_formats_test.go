@@ -115,6 +115,7 @@ func enclosed(lines [][][2]float64) (area float64) {
 // Every format that the page saves is what cmd/segment writes of the same maps, to the byte, and other
 // programs read it.
 func TestSavedFormats(t *testing.T) {
+	t.Parallel()
 	needed(t, "tiffinfo")
 	model := tinyWeights(t, weights.LabelsRaters, nil)
 	photograph, volume := photo(t, 240, 180), scan(t, 120, 90)
@@ -240,6 +241,7 @@ func vector(t *testing.T, name string) []byte {
 // A DICOM SEG of a DICOM source is what cmd/segment writes. Other programs find no error in it and
 // read the same pixels. It names the patient only if the user wants it.
 func TestSavedSegmentations(t *testing.T) {
+	t.Parallel()
 	needed(t, "dciodvfy", "dcmdump")
 	source := vector(t, "CT_small.dcm")
 	model := tinyWeights(t, weights.LabelsRaters, nil)
@@ -301,6 +303,7 @@ func checkSegmentation(t *testing.T, data []byte, fractional bool, structures []
 // What a person corrected is what every format has. Names and files say so, and another pass, which
 // nobody corrected, is as the model made it.
 func TestSavedCorrections(t *testing.T) {
+	t.Parallel()
 	source := vector(t, "CT_small.dcm")
 	model := tinyWeights(t, weights.LabelsRaters, nil)
 	s := real(t, map[string][]byte{"w.safetensors": model, "CT_small.dcm.png": source})

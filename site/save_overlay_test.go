@@ -19,6 +19,7 @@ import (
 // The overlay is as large as the photograph. It has its pixels where nothing lies over them, the lines
 // that the stage shows, and the map if it is shown; the legend covers no line.
 func TestSavedOverlay(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.saving()
@@ -86,6 +87,7 @@ func TestSavedOverlay(t *testing.T) {
 // TestScreenshotsOfSaving writes the Save section and overlays for eyes to the folder that
 // MRPRISM_SCREENSHOTS names.
 func TestScreenshotsOfSaving(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv("MRPRISM_SCREENSHOTS")
 	if folder == "" {
 		t.Skip("MRPRISM_SCREENSHOTS names no folder")
@@ -111,6 +113,7 @@ func TestScreenshotsOfSaving(t *testing.T) {
 
 // TestOverlayOfAPhotograph saves the overlay of the photograph that MRPRISM_PHOTOGRAPH names, for eyes.
 func TestOverlayOfAPhotograph(t *testing.T) {
+	t.Parallel()
 	folder, file := os.Getenv("MRPRISM_SCREENSHOTS"), os.Getenv("MRPRISM_PHOTOGRAPH")
 	if folder == "" || file == "" {
 		t.Skip("MRPRISM_SCREENSHOTS names no folder, or MRPRISM_PHOTOGRAPH no file")

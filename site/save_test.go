@@ -36,6 +36,7 @@ func (p *page) save(button, file string) []byte {
 
 // The page knows the formats of package export, and names files as it does.
 func TestSaveFormatsOfThePage(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 600, 500)
 	known := get[map[string]string](p, `import("./exports.js").then(({ FORMATS }) => Object.fromEntries(FORMATS.flatMap(({ files }) => Object.values(files)).map(([made, kind, ending]) => [made, kind + ending])))`)
 	assert.Equal(t, "_overlay.png", known[""])
@@ -50,6 +51,7 @@ func TestSaveFormatsOfThePage(t *testing.T) {
 // The choice of a format is made by keys, is remembered, and offers what the photograph allows. Who the
 // patient is goes into a file only where the user wants it of this photograph.
 func TestSaveChoices(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.saving()
@@ -126,6 +128,7 @@ func TestSaveChoices(t *testing.T) {
 
 // Fingers hit what is in the Save section.
 func TestSaveByTouch(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 390, 844, chromedp.Flag("touch-events", "enabled"))
 	p.run(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}))
 	p.ready()
