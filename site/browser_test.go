@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -65,8 +66,9 @@ func built(t *testing.T, replaced map[string][]byte) fs.FS {
 // server is the site at an address of its own, for one test.
 type server struct {
 	URL      string
-	wishes   string // that open asks the page for, after URL
-	before   string // a script that open has the page run before its own
+	wishes   string        // that open asks the page for, after URL
+	before   string        // a script that open has the page run before its own
+	patience time.Duration // how long a test may use the page; 0: deadline
 	http     *http.Server
 	inner    http.Handler // of Handler
 	mu       sync.Mutex
@@ -203,7 +205,7 @@ func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllo
 	}
 	ctx, cancel := start(t)
 	t.Cleanup(cancel)
-	ctx, expire := context.WithTimeout(ctx, deadline)
+	ctx, expire := context.WithTimeout(ctx, cmp.Or(s.patience, deadline))
 	t.Cleanup(expire)
 	p := &page{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, func(event any) { p.heard(s, event) }))

@@ -135,27 +135,23 @@ func TestFilesOfTheList(t *testing.T) {
 // MRPRISM_LIST is how many images of a megapixel are segmented by the fundus weights, to measure it.
 func TestMemoryOfTheList(t *testing.T) {
 	n, width, height := 24, 320, 240
-	var p *page
-	if text := os.Getenv("MRPRISM_LIST"); text != "" {
+	text := os.Getenv("MRPRISM_LIST")
+	if text != "" {
 		var err error
 		n, err = strconv.Atoi(text)
 		require.NoError(t, err)
 		width, height = 1152, 868
+	}
+	paths := photographs(t, n, width, height)
+	var p *page
+	if text != "" {
 		_, files := shippedModel(t, "fundus")
 		s := real(t, files)
-		s.wishes = "?device=processor"
+		s.wishes, s.patience = "?device=processor", deadline+time.Duration(n)*10*time.Second
 		p = open(t, s, 1200, 800, eagerly)
 		p.ready()
 	} else {
 		p = listing(t, eagerly)
-	}
-	folder := t.TempDir()
-	var paths []string
-	for i := range n {
-		var file bytes.Buffer
-		require.NoError(t, jpeg.Encode(&file, synthetic.Photograph(uint64(i), width, height), nil))
-		paths = append(paths, filepath.Join(folder, fmt.Sprintf("%03d.jpg", i)))
-		require.NoError(t, os.WriteFile(paths[i], file.Bytes(), 0o644))
 	}
 	used := func(after int) float64 {
 		p.until(fmt.Sprintf(`document.getElementById("work-meter").value >= %d`, after))
@@ -177,6 +173,19 @@ func TestMemoryOfTheList(t *testing.T) {
 	t.Logf("%.2f s an image; grown by %.2f %% from the tenth to the last", time.Since(start).Seconds()/float64(n-10), 100*grown)
 	assert.Less(t, grown, 0.01)
 	p.clean()
+}
+
+// photographs writes n JPEG files by the generator, each another photograph, and returns their paths.
+func photographs(t *testing.T, n, width, height int) (paths []string) {
+	t.Helper()
+	folder := t.TempDir()
+	for i := range n {
+		var file bytes.Buffer
+		require.NoError(t, jpeg.Encode(&file, synthetic.Photograph(uint64(i), width, height), nil))
+		paths = append(paths, filepath.Join(folder, fmt.Sprintf("%03d.jpg", i)))
+		require.NoError(t, os.WriteFile(paths[i], file.Bytes(), 0o644))
+	}
+	return paths
 }
 
 // eagerly has Chromium measure memory at once, and not when it likes.
