@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"syscall/js"
 
 	"mrprism/internal/app/host"
@@ -20,6 +21,10 @@ const longestShown = 4096
 
 // longestThumb bounds the sides of the small picture for the page's list.
 const longestThumb = 96
+
+// mostGarbage is how much garbage may lie in memory while a list is computed, in percent of what is
+// in use. Collecting takes little: there are few pointers in weights and maps.
+const mostGarbage = 20
 
 // post sends a message to the page. The buffers of the typed arrays in transfer go with it and are
 // not copied.
@@ -131,7 +136,8 @@ func segmentImage(h *host.Host, m message) error {
 		}
 	}
 	if job.Passing {
-		// A wasm memory never shrinks: without this it grows by what earlier images left behind.
+		// A wasm memory never shrinks: it would grow by what earlier images left behind.
+		debug.SetGCPercent(mostGarbage)
 		runtime.GC()
 	}
 	r, err := h.Segment(job)
