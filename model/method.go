@@ -45,7 +45,7 @@ func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 // Methods lists all, in the order of the paper's tables.
 var Methods = []*Method{
 	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &mrNet, &randomRater, &hypotheses, &pionono, &padl, &tab,
-	&agNet,
+	&agNet, &beal, &pOSAL,
 }
 
 // FindMethod is the method of a name. The error names all.

@@ -60,6 +60,14 @@ var parts = map[string]struct {
 		y := n.refine(in["x"], pointwise.Sigmoid(in["coarse"]), pointwise.Sigmoid(in["raters"]))
 		return map[string]*tensor.Tensor{"heeded": n.heed("mrnet", in["bridge"], in["v"]), "y": y}
 	}},
+	"adversary": {1, 2, map[string][]int{"x": {1, 32, 32, 2}, "label": {1, 32, 32, 2}, "present": {1, 1, 2}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+		n.Stem = 1
+		s := &Step{Graph: n.Graph, Present: in["present"]}
+		return map[string]*tensor.Tensor{
+			"judged": n.discriminate("judge", pointwise.Scale(in["x"], 0.02)), "rough": s.roughness(in["x"], in["label"]),
+			"band": boundary(in["label"]), "entropy": uncertainty(in["x"]),
+		}
+	}},
 }
 
 // Parts of methods compute what a second writing in PyTorch computes, and so do all their gradients.

@@ -19,6 +19,7 @@ type Builder struct {
 	Graph    *tensor.Graph
 	Set      *tensor.Set
 	Training bool // batch norm uses and follows the batch's statistics
+	Detached bool // parameters get no gradient from what is built
 
 	positions []*tensor.Tensor // the tables so far, each (1, H, W, C)
 }
@@ -32,7 +33,11 @@ const (
 func (b *Builder) parameter(name string, initial tensor.Initialiser, shape ...int) *tensor.Tensor {
 	v := b.Set.Variable(tensor.Parameter, name, shape...)
 	v.Initial = initial
-	return b.Graph.Variable(v)
+	x := b.Graph.Variable(v)
+	if b.Detached {
+		return x.Detach()
+	}
+	return x
 }
 
 // Parameter is a parameter whose elements start at initial(i).

@@ -163,6 +163,33 @@ def mrnet(M=3, K=1, B=2, C=4, D=3):
     return v.golden({"heeded": last(heeded), "y": last(y)})
 
 
+def adversary(K=2, S=32, low=1e-3):
+    """The discriminator of BEAL and pOSAL, pOSAL's smoothness pixel by pixel, BEAL's band of boundaries and its entropy."""
+    v = Case()
+    x, label, present = v("x", 1, S, S, K), v("label", 1, S, S, K), wave("present", 1, 1, K)
+    y = 0.02 * x.permute(0, 3, 1, 2)
+    for i, out in enumerate((2, 4, 8, 16, 1)):
+        y = F.conv2d(y, v(f"judge.{i}.weight", 4, 4, y.shape[1], out).permute(3, 2, 0, 1).contiguous(), stride=2, padding=1)
+        if i < 4:
+            y = F.leaky_relu(y, 0.2)
+
+    rough = 0
+    for axis in (1, 2):
+        for step in (1, -1):
+            kept = torch.ones(S, dtype=x.dtype)
+            kept[0 if step == 1 else -1] = 0  # the pixels at an edge have no neighbour there
+            kept = kept.reshape([1, -1, 1, 1] if axis == 1 else [1, 1, -1, 1])
+            rough = rough + kept * label * label.roll(step, axis) * (x - x.roll(step, axis)).abs()
+    rough = (rough.sum((0, 1, 2)) * present[0, 0]).sum().reshape(1)
+
+    planes = label.permute(0, 3, 1, 2)
+    band = F.max_pool2d(planes, 3, 1, 1) - (1 - F.max_pool2d(1 - planes, 3, 1, 1))
+    window = torch.exp(-torch.arange(-2, 3, dtype=x.dtype) ** 2 / (2 * 0.6**2))
+    window = torch.outer(window, window) / window.sum() ** 2
+    band = F.conv2d(band, window.repeat(K, 1, 1, 1), padding=2, groups=K).permute(0, 2, 3, 1)
+    return v.golden({"judged": torch.sigmoid(y), "rough": rough, "band": band, "entropy": -x * torch.log(x.clamp(low, 1))})
+
+
 if __name__ == "__main__":
-    goldens = {part.__name__: part() for part in (pionono, padl, tab, mrnet)}
+    goldens = {part.__name__: part() for part in (pionono, padl, tab, mrnet, adversary)}
     (HERE.parent / "methods.json").write_text(json.dumps(goldens, separators=(",", ":")) + "\n")

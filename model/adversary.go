@@ -1,0 +1,76 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
+)
+
+// contest is what a discriminator sees: real maps and made ones, (B, S/2, S/2, C) each.
+type contest struct {
+	name       string
+	real, made *tensor.Tensor
+}
+
+// adversaryWeight is λ of the network's loss, in BEAL and pOSAL alike.
+const adversaryWeight = 0.01
+
+// play is one step of both players (Goodfellow et al. 2014). With the discriminator D and BCE over its
+// patches, it appends
+//
+//	discriminator  BCE(D(real), 1) + BCE(D(made), 0), by D alone: maps pass no gradient
+//	adversary      λ BCE(D(made), 1), by the network alone: the parameters of this D get none
+func (s *Step) play(n *Network, contests ...contest) []Term {
+	var own, fooled *tensor.Tensor
+	add := func(sum, x *tensor.Tensor) *tensor.Tensor {
+		if sum == nil {
+			return x
+		}
+		return pointwise.Add(sum, x)
+	}
+	for _, c := range contests {
+		still := *n.Builder
+		still.Detached = true
+		frozen := &Network{Config: n.Config, Builder: &still}
+		own = add(own, s.verdict(n.discriminate(c.name, c.real.Detach()), 1))
+		own = add(own, s.verdict(n.discriminate(c.name, c.made.Detach()), 0))
+		fooled = add(fooled, s.verdict(frozen.discriminate(c.name, c.made), 1))
+	}
+	return []Term{{"discriminator", own}, {"adversary", pointwise.Scale(fooled, adversaryWeight)}}
+}
+
+// discriminate says of each patch of maps x how probably it is real: five convolutions 4×4 of stride
+// 2, with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels if the
+// encoder starts with 32.
+func (n *Network) discriminate(name string, x *tensor.Tensor) *tensor.Tensor {
+	for i := range 4 {
+		x = n.ConvIn(fmt.Sprintf("%s.%d", name, i), x, 4, n.Stem<<(i+1), conv.Same(4, 2), false, false)
+		x = pointwise.Add(pointwise.Scale(x, 0.2), pointwise.Scale(pointwise.ReLU(x), 0.8))
+	}
+	return pointwise.Sigmoid(n.ConvIn(name+".4", x, 4, 1, conv.Same(4, 2), false, false))
+}
+
+// verdict is the mean cross-entropy of probabilities against one label.
+func (s *Step) verdict(p *tensor.Tensor, label float32) *tensor.Tensor {
+	labels := s.Graph.Constant("label of patches", slices.Repeat([]float32{label}, p.Elements()), p.Shape()...)
+	return pointwise.Scale(pointwise.Sum(loss.CrossEntropy(p, labels, lowest)), 1/float32(p.Elements()))
+}
+
+// labelled is maps x (B, h, w, K) with zeros where nobody labelled the structure.
+func (s *Step) labelled(x *tensor.Tensor) *tensor.Tensor {
+	b, h, w, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
+	known := raters.Weigh(x.Reshape(b, h, w, 1, k), s.Present).Reshape(b, h, w, k)
+	return pointwise.Scale(known, float32(s.X.Elements()/3)) // Present is the share of a pixel
+}
+
+// majority is 1 where more than half of the raters mark, (B, S, S, K).
+func majority(vote *tensor.Tensor) *tensor.Tensor { return pointwise.Threshold(vote, 0.5).Detach() }
+
+// halfSize is x at half the side.
+func halfSize(x *tensor.Tensor) *tensor.Tensor { return pool.Average(x, 2, 2, conv.Square(2, 0)) }

@@ -1,0 +1,65 @@
+package model
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"mrprism/internal/compute/nn"
+	"mrprism/internal/compute/tensor"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// One step trains both players, and each by its own loss: the discriminators learn from theirs alone,
+// and the network from all the others. Inference has no discriminator.
+func TestPlayersLearnApart(t *testing.T) {
+	for _, m := range []*Method{&beal, &pOSAL} {
+		c := methodConfig(t, m, 3, 2)
+		judges := func(v *tensor.Variable) bool { return strings.Contains(v.Name, ".of_") }
+		for i, term := range NewStep(tensor.NewSet(), c, recipe(t, MaskAlone), 2, 64).Terms[0].Method {
+			set := tensor.NewSet()
+			s := NewStep(set, c, recipe(t, MaskAlone), 2, 64)
+			s.Backward(s.Terms[0].Method[i].Value)
+			found := 0
+			for _, v := range set.Variables(tensor.Parameter) {
+				if s.Graph.Variable(v).HasGradient() {
+					found++
+					assert.Equal(t, term.Name == "discriminator", judges(v), "%s: %s learns from %s", m.Name, v.Name, term.Name)
+				}
+			}
+			require.Positive(t, found)
+		}
+		for _, v := range Variables(c).Variables(tensor.Parameter) {
+			assert.False(t, judges(v), v.Name)
+		}
+	}
+}
+
+// A discriminator that sees the same maps as real and as made ones cannot tell them apart: its loss is
+// at least 2 log 2. Structures that nobody labelled are zeros in both.
+func TestNothingToTell(t *testing.T) {
+	c, set := methodConfig(t, &pOSAL, 3, 2), tensor.NewSet()
+	s := NewStep(set, c, recipe(t, MaskAlone), 2, 64)
+	n := &Network{Config: c, Builder: &nn.Builder{Graph: s.Graph, Set: set, Training: true}}
+	maps := s.labelled(halfSize(s.meanVote()))
+	own := s.play(n, contest{"same", maps, maps})[0].Value.Keep()
+	maps.Keep()
+	plan := s.running(t, set)
+	b := discs(s, 3)
+	for i := range b.Valid {
+		b.Valid[i] = float32(1 - i%2) // nobody labelled structure 1
+	}
+	b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 2)))
+	require.NoError(t, s.Write(plan, b, 1))
+	require.NoError(t, plan.Run(t.Context()))
+	assert.GreaterOrEqual(t, read(t, plan, own)[0][0], float32(1.3862))
+	for i, v := range read(t, plan, maps)[0] {
+		if i%2 == 1 {
+			require.Zero(t, v)
+		}
+	}
+	assert.InDelta(t, 1, slices.Max(read(t, plan, maps)[0]), 1e-6)
+}
