@@ -56,7 +56,7 @@ func (n *Network) preferences(x *tensor.Tensor) (p preferences) {
 		reduced = pointwise.ReLU(n.BatchNorm("padl."+name+".bn", reduced))
 		reduced = pointwise.Add(reduced, pointwise.Multiply(doubt, reduced))
 		b, h, w := x.Dim(0), x.Dim(1), x.Dim(2)
-		beside := func(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(b, h, w, people, n.Classes) }
+		beside := func(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(b, h, w*people, n.Classes) }
 		both := pointwise.Concat(beside(reduced), beside(logits)).Reshape(b, h, w, people*2*n.Classes)
 		return n.GroupedLinear("padl."+name+".output", both, people, n.Classes)
 	}

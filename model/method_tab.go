@@ -32,9 +32,10 @@ var tab = Method{
 	Name: "tab", Title: "TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		p := n.tabHeads(n.tabFeatures(m), n.preferenceMaps(m.E[4]))
-		mean, _, _ := n.gaussian(p)
-		meta, own := pointwise.Sigmoid(pointwise.Slice(mean, 0, 1)), pointwise.Sigmoid(pointwise.Slice(mean, 1, n.Raters+1))
-		return meta.Reshape(p.Dim(0), p.Dim(1), p.Dim(2), n.Classes), own
+		b, h, w, people := p.Dim(0), p.Dim(1), p.Dim(2), n.Raters+1
+		mean, _, _ := n.gaussian(p.Reshape(b, h, w*people, p.Dim(4)))
+		meta, own := pointwise.Split(mean.Reshape(b, h, w, people*n.Classes), n.Classes)
+		return pointwise.Sigmoid(meta), n.byRater(pointwise.Sigmoid(own))
 	},
 	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		p := n.tabHeads(n.tabFeatures(m), n.preferenceMaps(m.E[4]))

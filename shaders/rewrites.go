@@ -35,7 +35,7 @@ const (
 // rules are tried.
 func (q Int8) table() []rule {
 	return []rule{
-		{norms, "BatchNorm(Conv2D(x)) → Conv2D(x) by scaled parameters", normOfConvolution},
+		{norms, "BatchNorm(Conv2D | ConvTranspose2x2 | Linear) → the latter by scaled parameters", normOfConvolution},
 		{scores, "Attention(q) → Attention(Scale(q)) by the factor 1", attentionOfScale},
 
 		{rounding, "Attention → AttentionInt8", q.attention},

@@ -268,10 +268,15 @@ func readBy(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) bool {
 	return slices.ContainsFunc(r.Readers(x), func(op *tensor.Op) bool { return op.Kind == k })
 }
 
-// normOfConvolution multiplies the weight of a convolution, output channel by output channel, and
-// adds the shift to its bias.
+// normOfConvolution multiplies the weight of a convolution, a transposed one or a linear map, output
+// channel by output channel, and adds the shift to its bias.
 func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	first := after(r, conv.Conv2DKind, op, norm.BatchNormKind)
+	for _, k := range []*tensor.Kind{conv.ConvTranspose2x2Kind, conv.LinearKind} {
+		if first == nil {
+			first = after(r, k, op, norm.BatchNormKind)
+		}
+	}
 	if first == nil {
 		return false
 	}
@@ -295,6 +300,12 @@ func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
 		}
 		shift := scaled(bias.Reshape(1, channels), by).Reshape(channels)
 		scale := pointwise.Concat(pointwise.Slice(by, 0, 1), zeros).Reshape(2, channels)
+		switch first.Kind {
+		case conv.ConvTranspose2x2Kind:
+			return conv.ConvTranspose2x2(first.Inputs[0], scaled(weight, scale), shift)
+		case conv.LinearKind:
+			return conv.Linear(first.Inputs[0], scaled(weight, scale), shift).Reshape(op.Output().Shape()...)
+		}
 		return conv.Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(conv.Window))
 	})
 }

@@ -123,11 +123,21 @@ var examples = map[string][]struct {
 	before string   // the kinds of the operators, before the rule and after it
 	after  string
 }{
-	"BatchNorm(Conv2D(x)) → Conv2D(x) by scaled parameters": {{
+	"BatchNorm(Conv2D | ConvTranspose2x2 | Linear) → the latter by scaled parameters": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {
 			return []*tensor.Tensor{g.normalised("n", conv.Conv2D(g.in(1, 4, 4, 3), g.param("w", 3, 3, 3, 8), g.param("b", 8), conv.Square(1, 1)))}
 		},
 		before: "Conv2D RunningStatistics BatchNorm", after: "RunningStatistics ScaleAndShift ScaleShift Slice Concat ScaleShift Conv2D",
+	}, {
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			return []*tensor.Tensor{g.normalised("n", conv.ConvTranspose2x2(g.in(1, 4, 4, 3), g.param("w", 2, 2, 3, 8), g.param("b", 8)))}
+		},
+		before: "ConvTranspose2x2 RunningStatistics BatchNorm", after: "RunningStatistics ScaleAndShift ScaleShift Slice Concat ScaleShift ConvTranspose2x2",
+	}, {
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			return []*tensor.Tensor{g.normalised("n", conv.Linear(g.in(1, 4, 4, 3), g.param("w", 3, 8), nil))}
+		},
+		before: "Linear RunningStatistics BatchNorm", after: "RunningStatistics ScaleAndShift ScaleShift Slice Concat ScaleShift Linear",
 	}},
 	"Attention(q) → Attention(Scale(q)) by the factor 1": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {

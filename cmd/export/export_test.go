@@ -158,6 +158,10 @@ func TestExportIsTheNetwork(t *testing.T) {
 		{"tiny-steered", "all", 3, 2, 64, 4, false},
 		{"tiny-evidence", "all", 3, 2, 64, 1, false},
 		{"tiny-agnet", "all", 3, 2, 64, 1, false},
+		{"tiny-pionono", "all", 3, 2, 64, 1, false},
+		{"tiny-padl", "all", 3, 2, 64, 1, false},
+		{"tiny-tab", "all", 3, 2, 64, 1, false},
+		{"tiny-mrnet", "all", 3, 2, 64, 1, false},
 		{"tiny", "all", 1, 1, 64, 2, false},
 		{"tiny", "all", 2, 3, 128, 2, false},
 		{"tiny", "all", 2, 1, 320, 1, false}, // where windows of average pooling do not divide the map

@@ -154,6 +154,11 @@ func printSplit(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 	return p.Concat(1, p.Split(p.value(op.Inputs[0], plane), 1)[op.Outputs[0].Dim(-1):]...)
 }
 
+// printFirst writes the first part of a Split.
+func printFirst(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	return p.Concat(1, p.Split(p.value(op.Inputs[0], plane), 1)[:op.Outputs[0].Dim(-1)]...)
+}
+
 // printClampLog leaves out the upper limit, which a sigmoid keeps.
 func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
 	a, from, x := op.Attributes.(*pointwise.ClampParams), p.makers[op.Inputs[0].Storage()], p.value(op.Inputs[0], f)

@@ -29,13 +29,22 @@ type printer struct {
 	ownAttention bool // attention is ONNX Runtime's own operator
 
 	kinds     map[string]kind
-	makers    map[any]*tensor.Op           // by storage
-	fixed     map[any]bool                 // by storage: what operators make of parameters and constants alone
-	computed  map[any][]float32            // by storage: the values of fixed tensors that other operators read
-	values    map[any]*[either]*onnx.Value // by storage: the layouts that are written; nil: not yet
+	makers    map[any]*tensor.Op            // by storage
+	fixed     map[any]bool                  // by storage: what operators make of parameters and constants alone
+	computed  map[any][]float32             // by storage: the values of fixed tensors that other operators read
+	values    map[view]*[either]*onnx.Value // the layouts that are written; nil: not yet
 	constants map[arrangement]*onnx.Value
 	names     map[string]int // of constants: how often each was wanted
 }
+
+// view is a storage as a tensor sees it that has this number of channels. Channels are last: the pixels
+// of a view with fewer channels are more.
+type view struct {
+	storage  any
+	channels int
+}
+
+func viewOf(x *tensor.Tensor) view { return view{x.Storage(), channels(x)} }
 
 // arrangement is a fixed tensor as a constant with these extents, its axes in this order.
 type arrangement struct {
@@ -47,7 +56,7 @@ func newPrinter(g *onnx.Graph, ownAttention bool) *printer {
 	return &printer{
 		Graph: g, ownAttention: ownAttention, kinds: kinds(),
 		makers: map[any]*tensor.Op{}, fixed: map[any]bool{}, computed: map[any][]float32{},
-		values: map[any]*[either]*onnx.Value{}, constants: map[arrangement]*onnx.Value{}, names: map[string]int{},
+		values: map[view]*[either]*onnx.Value{}, constants: map[arrangement]*onnx.Value{}, names: map[string]int{},
 	}
 }
 
@@ -66,9 +75,9 @@ func (p *printer) print(ctx context.Context, device gpu.Device, set *tensor.Set,
 			err = refused
 		}
 	}()
-	p.values[u.X.Storage()] = &[either]*onnx.Value{plane: p.Input("x", planeShape(u.X)...)}
+	p.values[viewOf(u.X)] = &[either]*onnx.Value{plane: p.Input("x", planeShape(u.X)...)}
 	if w := u.Start; w != nil {
-		p.values[w.Storage()] = &[either]*onnx.Value{plane: p.Constant("start confidence", func() []float64 {
+		p.values[viewOf(w)] = &[either]*onnx.Value{plane: p.Constant("start confidence", func() []float64 {
 			return slices.Repeat([]float64{model.StartConfidence}, w.Elements())
 		}, planeShape(w)...)}
 	}
@@ -172,10 +181,10 @@ func (p *printer) value(x *tensor.Tensor, f layout) *onnx.Value {
 	case p.isFixed(x):
 		return p.constant(x.String(), x, []int{1, x.Dim(1), x.Dim(2), channels(x)}, []int{0, 3, 1, 2})
 	}
-	layouts := p.values[x.Storage()]
+	layouts := p.values[viewOf(x)]
 	if layouts == nil {
 		layouts = p.written(x, f)
-		p.values[x.Storage()] = layouts
+		p.values[viewOf(x)] = layouts
 	}
 	if layouts[f] == nil {
 		if f == tokens {
@@ -188,18 +197,33 @@ func (p *printer) value(x *tensor.Tensor, f layout) *onnx.Value {
 	return layouts[f]
 }
 
+// made is x as its operator makes it; nil: no operator does.
+func (p *printer) made(x *tensor.Tensor) *tensor.Tensor {
+	if op := p.makers[x.Storage()]; op != nil {
+		for _, y := range op.Outputs {
+			if y.Storage() == x.Storage() {
+				return y
+			}
+		}
+	}
+	return nil
+}
+
 // written is a tensor in the layout in which its operator writes it, if possible in the wanted one.
 func (p *printer) written(x *tensor.Tensor, wanted layout) *[either]*onnx.Value {
 	op := p.makers[x.Storage()]
+	if made := p.made(x); made != nil && channels(made) != channels(x) {
+		return &[either]*onnx.Value{tokens: p.Reshape(p.value(made, tokens), 1, x.Elements()/channels(x), channels(x))}
+	}
 	if op == nil {
 		panic(unprintable{fmt.Errorf("ONNX: no operator makes %v", x)})
 	}
 	k := p.kindOf(op)
-	printed := op.Output()
-	if op.Kind == pointwise.SplitKind {
-		printed = op.Outputs[1]
+	first := op.Output().Storage() == x.Storage()
+	if op.Kind == pointwise.SplitKind && first {
+		k.print = printFirst
 	}
-	if k.print == nil || printed.Storage() != x.Storage() {
+	if k.print == nil || !first && op.Kind != pointwise.SplitKind {
 		refuse(op, "export cannot write it")
 	}
 	f := k.layout
@@ -230,12 +254,15 @@ func (p *printer) kindOf(op *tensor.Op) kind {
 // has says whether x is written in a layout, or will be. An operator that works on both layouts
 // takes the one that an input has.
 func (p *printer) has(x *tensor.Tensor, f layout) bool {
-	if layouts := p.values[x.Storage()]; layouts != nil {
+	if layouts := p.values[viewOf(x)]; layouts != nil {
 		return layouts[f] != nil
 	}
-	op := p.makers[x.Storage()]
+	op, made := p.makers[x.Storage()], p.made(x)
 	if op == nil {
 		return false
+	}
+	if channels(made) != channels(x) {
+		return f == tokens
 	}
 	if k := p.kindOf(op); k.layout != either {
 		return k.layout == f
