@@ -1,12 +1,18 @@
-// The second photograph beside the first, such as another visit or the other eye. Its part of the
-// state is compared, or null where nothing is compared; these functions change it. The model and the
-// raters' weights are those of the first photograph's result: figures of two models tell nothing.
+// The second photograph beside the one on the stage, such as another visit or the other eye. Its part
+// of the state is compared, or null where nothing is compared; these functions change it. Its model and
+// raters' weights are those of the result on the stage: figures of two models tell nothing.
+import { noHistory } from "./history.js";
 import { fitted, layers, viewsOf } from "./layers.js";
+import { editedOf } from "./masks.js";
 import { sameWeights } from "./shares.js";
 
-// compared is { picture, mirrored, image, job, result, views, error }: what is shown as in state.js,
-// job { picture, model, weights } while it is computed, and error { message, next } where that failed.
-const begun = (picture, mirrored) => ({ picture, mirrored, image: null, job: null, result: null, views: {}, error: null });
+const FRESH = { model: "", roi: "auto", evidence: [] }, NONE = [];
+
+// compared is { picture, mirrored, first, image, job, asked, result, views, corrections, known, error }:
+// what is shown as in state.js; first: it was opened before the one on the stage; job { picture, model,
+// weights, roi, evidence } while it is computed; asked { model, roi, evidence } as it was computed last;
+// and error { message, next } where that failed.
+const begun = (picture, mirrored) => ({ picture, mirrored, first: false, image: null, job: null, asked: FRESH, result: null, views: {}, corrections: NONE, known: null, error: null });
 const changed = (s, changes) => ({ ...s, compared: { ...s.compared, ...changes } });
 const running = (s, job) => Boolean(s.compared) && s.compared.job === job;
 
@@ -15,25 +21,40 @@ export const comparing = {
   uncompare: (s) => ({ ...s, compared: null, status: "The comparison has ended." }),
   mirror: (s, { mirrored }) => (s.compared ? changed(s, { mirrored }) : s),
   pairDecoded: (s, { job, image }) => (running(s, job) ? changed(s, { image }) : s),
-  paired: (s, { job, result }) => (running(s, job) ? changed(s, { job: null, result: { ...result, asked: { ...job, evidence: [], roi: "auto" } }, views: {} }) : s),
+  paired: (s, { job, result }) => (running(s, job) ? changed(s, { job: null, asked: job, result: { ...result, asked: job }, views: {} }) : s),
   pairFailed: (s, { job, error }) => (running(s, job) ? changed(s, { job: null, error }) : s),
+  // swap makes the second photograph the one that is worked on. Each keeps its result, its corrections
+  // and its scale. The history of steps ends.
+  swap(s) {
+    if (!canSwap(s)) return s;
+    const { picture, image, result, views, corrections, known } = s, { mirrored, first, job, error, asked, ...other } = s.compared;
+    const now = { ...other, editing: null, history: noHistory, placing: null, measuring: false, ruler: null, identity: false, left: null, choices: { ...s.choices, edited: [] } };
+    const compared = { picture, mirrored, first: !first, image, job: null, asked: { ...result.asked, model: result.model }, result, views, corrections, known, error: null };
+    return { ...s, ...now, compared, status: first ? "You work on the first photograph." : "You work on the second photograph." };
+  },
 };
 
+// canSwap says that both photographs have a result, and nothing changes them.
+export const canSwap = ({ compared, job, result, picture, drafting }) =>
+  Boolean(compared?.result) && !compared.job && !job && !drafting && result?.asked.picture === picture;
+
 // pairing begins to compute the second photograph where its result is not of the first one's model
-// and weights. The first photograph comes first, and a slider has come to rest.
+// and weights. The one on the stage comes first, and a slider has come to rest. Region, marks and
+// corrections stay as long as the model does.
 export function pairing(s) {
   const { compared, result } = s;
   if (compared?.job && s.job) return changed(s, { job: null });
   if (!compared || compared.job || compared.error || !result || s.job || s.sliders.moving) return s;
-  const { weights } = result.asked, made = compared.result;
-  if (made && made.model === result.model && sameWeights(made.asked.weights, weights)) return s;
-  return changed(s, { job: { picture: compared.picture, model: result.model, weights } });
+  const { weights } = result.asked, made = compared.result, { model } = result, stays = compared.asked.model === model;
+  if (made && made.model === model && sameWeights(made.asked.weights, weights)) return s;
+  const { roi, evidence } = stays ? compared.asked : FRESH;
+  return changed(s, { job: { picture: compared.picture, model, weights, roi, evidence }, corrections: stays ? compared.corrections : NONE });
 }
 
 // wantedViews are the views of the second photograph that the controls ask for, by key.
 export const wantedViews = (s) => viewsOf(pairLayers(s));
-export function pairLayers({ compared: { result }, choices }) {
-  return layers(result, { ...fitted(choices, result), edited: [] });
+export function pairLayers({ compared: { result, corrections }, choices }) {
+  return layers(result, { ...fitted(choices, result), edited: editedOf(result, corrections, null) });
 }
 
 // pairViewed takes a view of the second photograph; pairGone a result that the worker has forgotten.

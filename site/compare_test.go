@@ -43,7 +43,7 @@ func TestComparison(t *testing.T) {
 	p.second("nocup-later.jpg", photo)
 	p.until(compareDone)
 	assert.Equal(t, "Second: nocup-later.jpg", p.text("second-caption"))
-	assert.Equal(t, "First: sample.jpg", p.text("first-caption"))
+	assert.Equal(t, "First: sample.jpg · you work on it", p.text("stage-caption"))
 	assert.Equal(t, "Cup/disc, vertical|0.52|–|–", p.line("Cup/disc, vertical"))
 	assert.Regexp(t, `^Disc, area, px\|26\D735\|26\D735\|0 0 %$`, p.line("Disc, area"))
 	assert.Regexp(t, `^Cup, area, px\|7\D2\d\d\|0\|−7\D2\d\d −100 %$`, p.line("Cup, area"))
@@ -111,7 +111,7 @@ func TestNothingCoversThePhotograph(t *testing.T) {
 	p.until(compareDone)
 	p.drop("notes.png", []byte("this is text"))
 	p.until(`!document.getElementById("banner").hidden && document.getElementById("progress").hidden`)
-	covered := `["legend", "tools", "progress", "left", "banner", "placing", "ruler", "first-caption", "second-caption"].filter((id) => {
+	covered := `["legend", "tools", "progress", "left", "banner", "placing", "ruler", "stage-caption", "second-caption"].filter((id) => {
 		const box = document.getElementById(id).getBoundingClientRect();
 		return box.width && ["stage", "second"].some((of) => { const s = document.getElementById(of).getBoundingClientRect();
 			return s.width && box.left < s.right - 1 && box.right > s.left + 1 && box.top < s.bottom - 1 && box.bottom > s.top + 1; });

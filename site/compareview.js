@@ -1,9 +1,11 @@
 // Draws the second photograph and the table of differences. It sends no events.
-import { differences, mirroredLines, mirroredPicture, pairLayers, wantedViews } from "./compare.js";
+import { canSwap, differences, mirroredLines, mirroredPicture, pairLayers, wantedViews } from "./compare.js";
 import { paint } from "./colours.js";
 import { $, element } from "./dom.js";
 import { looked } from "./look.js";
+import { figuresOf } from "./masks.js";
 import { title, whyDoubted } from "./measurements.js";
+import { outlined } from "./outlines.js";
 import { rounded, scaleOf } from "./scale.js";
 import { number, t } from "./words.js";
 
@@ -12,15 +14,20 @@ let drawn = null; // the image on the second stage
 // drawComparison brings the second stage and its section to a state. stage() gives the second stage.
 export function drawComparison(s, before, stage) {
   const { compared } = s, was = before.compared;
-  if (s.language === before.language && ["compared", "choices", "measured", "known", "opacity", "look", "picture"].every((key) => s[key] === before[key])) return;
+  if (s.language === before.language && ["compared", "choices", "measured", "known", "opacity", "look", "picture", "job", "drafting"].every((key) => s[key] === before[key])) return;
   $("compare-open").hidden = !s.result?.found;
-  for (const id of ["comparison", "second-pane", "first-caption"]) $(id).hidden = !compared;
+  for (const id of ["comparison", "second-pane", "stage-caption"]) $(id).hidden = !compared;
   if (!compared) {
+    $("panes").classList.remove("swapped");
     if (drawn) stage().set("image", drawn = null);
     return;
   }
-  $("first-caption").textContent = t("First: {name}", { name: s.picture.name });
-  $("second-caption").textContent = t("Second: {name}", { name: compared.picture.name }) + (compared.mirrored ? `, ${t("mirrored")}` : "");
+  const [here, there] = compared.first ? ["Second: {name}", "First: {name}"] : ["First: {name}", "Second: {name}"];
+  $("panes").classList.toggle("swapped", compared.first);
+  $("stage-caption").textContent = `${t(here, { name: s.picture.name })} · ${t("you work on it")}`;
+  $("second-caption").textContent = t(there, { name: compared.picture.name }) + (compared.mirrored ? `, ${t("mirrored")}` : "");
+  $("comparison-swap").textContent = t(compared.first ? "Work on the first" : "Work on the second");
+  $("comparison-swap").ariaDisabled = canSwap(s) ? null : "true";
   $("second").setAttribute("aria-label", t("Photograph to compare with, {name}", { name: compared.picture.name }));
   $("comparison-mirror").checked = compared.mirrored;
   if (compared.image) drawPair(s, before, stage());
@@ -36,10 +43,7 @@ function drawPair(s, before, stage) {
   stage.set("opacity", opacity / 100);
   if (!result || picture !== result.asked.picture) return;
   if (Object.keys(wantedViews(s)).some((key) => !(key in views))) return;
-  const { lines, map } = pairLayers(s), outlines = lines.filter(({ view }) => view.kind !== "mark").map(({ view, ...line }) => {
-    const { points, starts } = views[view.key];
-    return { ...line, points, starts };
-  });
+  const { lines, map } = pairLayers(s), outlines = outlined(s.compared, lines);
   const { x, y, side, whole } = result.roi;
   stage.set("region", whole ? null : { x: mirrored ? image.width - x - side : x, y, side });
   stage.set("contours", mirrored ? mirroredLines(outlines, image.width) : outlines);
@@ -48,24 +52,27 @@ function drawPair(s, before, stage) {
 }
 
 function drawTable(s) {
-  const { compared: { result, job, error }, measured, known } = s, ready = Boolean(result?.found && measured);
+  const { compared, measured, known } = s, { result, job, error, first } = compared, ready = Boolean(result?.found && measured?.found);
   $("comparison-line").textContent = error ? `${t(error.message)} ${t(error.next ?? "")}` : !result || job ? t("The second photograph is being segmented…") : whyDoubted(result)?.title ?? "";
   $("comparison-line").hidden = !$("comparison-line").textContent;
   $("comparison-table").hidden = $("comparison-note").hidden = !ready;
   if (!ready) return;
-  const scales = [scaleOf(measured.measurements, known), scaleOf(result.measurements)], mm = scales.every(Boolean);
+  const both = [[measured, known], [figuresOf(compared), compared.known]];
+  if (first) both.reverse(); // the second less the first, whichever is worked on
+  const results = both.map(([one]) => one), scales = both.map(([one, known]) => scaleOf(one.measurements, known)), mm = scales.every(Boolean);
   const cell = (tag, text, fields = {}) => element(tag, fields, text), row = (...cells) => element("tr", {}, ...cells);
   const heads = ["Figure", "First", "Second", "Difference"].map((text) => cell("th", t(text), { scope: "col" }));
   $("comparison-head").replaceChildren(row(...heads));
-  $("comparison-body").replaceChildren(...differences(measured, result, scales).map(({ name, of, unit, values }) => {
-    const [a, b] = values, text = formatOf(unit, mm), both = a !== null && b !== null;
-    const share = both && unit === "area" && a > 0 ? [element("small", {}, signed(100 * (b - a) / a, (v) => `${number(v)} %`))] : [];
+  $("comparison-body").replaceChildren(...differences(...results, scales).map(({ name, of, unit, values }) => {
+    const [a, b] = values, text = formatOf(unit, mm), there = a !== null && b !== null;
+    const share = there && unit === "area" && a > 0 ? [element("small", {}, signed(100 * (b - a) / a, (v) => `${number(v)} %`))] : [];
     return row(cell("th", nameOf(name, of, unit, mm), { scope: "row" }), ...values.map((v) => cell("td", v === null ? "–" : text(v))),
-      element("td", {}, both ? signed(b - a, text) : "–", ...share));
+      element("td", {}, there ? signed(b - a, text) : "–", ...share));
   }));
   const notes = [t("The difference is the second less the first.")];
   if (!mm) notes.push(t("Areas and lengths are in pixels: they compare only where both photographs have one scale."));
-  if (measured.corrected) notes.push(t("The first is corrected by hand."));
+  if (results[0].corrected) notes.push(t("The first is corrected by hand."));
+  if (results[1].corrected) notes.push(t("The second is corrected by hand."));
   $("comparison-note").textContent = notes.join(" ");
 }
 

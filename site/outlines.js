@@ -3,7 +3,7 @@
 import { paint } from "./colours.js";
 import { outlineOf, sameMask } from "./correct.js";
 import { layers, viewsOf } from "./layers.js";
-import { maskOf } from "./state.js";
+import { maskOf } from "./masks.js";
 
 // standing is what a state shows of its result, { wanted, contours, overlay }: what layers.js has,
 // the lines, and the picture of the map, if any. It is null until all views of it are there.

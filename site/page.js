@@ -33,7 +33,12 @@ publish(segmenter);
 
 // The second stage is made when something is compared.
 let other = null;
-const second = () => (other ??= new Stage($("second"), { viewer: false })), stages = () => (state.compared && other ? [stage, other] : [stage]);
+function second() {
+  if (other) return other;
+  other = new Stage($("second"), { viewer: false });
+  [stage.twin, other.twin] = [other, stage];
+  return other;
+}
 
 const work = new Work(() => state, (event) => send(event), segmenter, told);
 const pen = new Pen(() => state, (event) => send(event), stage), ruler = new Ruler(() => state, (event) => send(event), stage);
@@ -135,8 +140,8 @@ async function segment(job, signal) {
 
 // computePair segments the photograph to compare with.
 function computePair(job) {
-  const ending = new AbortController(), { signal } = ending, { picture, model, weights } = job;
-  segmenter.segment(picture, { model, roi: "auto", raterWeights: weights, evidence: [] }, { signal, image: (image) => send({ type: "pairDecoded", job, image }) }).then(
+  const ending = new AbortController(), { signal } = ending, { picture, model, weights, roi, evidence } = job;
+  segmenter.segment(picture, { model, roi, raterWeights: weights, evidence: evidence.map(withMask) }, { signal, image: (image) => send({ type: "pairDecoded", job, image }) }).then(
     (result) => send({ type: "paired", job, result }),
     (error) => { if (!signal.aborted) send({ type: "pairFailed", job, error: told(error) }); });
   return () => ending.abort();
@@ -193,6 +198,8 @@ const incomplete = ({ what, result }) => what === "overlay" && result === state.
 
 for (const type of ["ready", "adapter"]) segmenter.addEventListener(type, ({ detail }) => send({ ...detail, type }));
 segmenter.addEventListener("failed", ({ detail }) => send({ type: "stopped", error: detail }));
+
+const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisabled) act(); };
 
 // ---- photographs and weights ----
 
@@ -255,6 +262,12 @@ $("compare-file").onchange = () => {
   if (file) send({ type: "compare", picture: segmenter.picture(file, file.name) });
 };
 $("comparison-mirror").onchange = () => send({ type: "mirror", mirrored: $("comparison-mirror").checked });
+// Each photograph stays where it is, and as large: the stages exchange their views.
+$("comparison-swap").onclick = enabled(() => {
+  const [here, there] = [stage.view, second().view], { compared } = state;
+  send({ type: "swap" });
+  if (state.compared !== compared && !compared.mirrored) [stage.view, second().view] = [there, here];
+});
 $("comparison-end").onclick = () => { send({ type: "uncompare" }); $("compare-open").focus(); };
 
 $("model").onchange = () => {
@@ -316,7 +329,6 @@ stage.addEventListener("view", () => send({ type: "set", scale: stage.scale }));
 
 // ---- corrections ----
 
-const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisabled) act(); };
 $("correct-start").onclick = () => {
   send({ type: "edit" });
   $("correct").scrollIntoView({ block: "start" });
@@ -380,12 +392,7 @@ $("stage").addEventListener("keydown", (event) => {
 
 $("look").addEventListener("input", () => send({ type: "look", look: { brightness: $("brightness").valueAsNumber, contrast: $("contrast").valueAsNumber, redFree: $("red-free").checked } }), true);
 $("look-reset").onclick = () => send({ type: "look", look: asTaken });
-const onStages = (id, act) => { $(id).onclick = () => stages().forEach(act); };
-onStages("zoom-in", (one) => one.zoom(1.25));
-onStages("zoom-out", (one) => one.zoom(0.8));
-onStages("zoom-fit", (one) => one.fit());
-onStages("zoom-one", (one) => one.zoom(1 / one.scale));
-onStages("zoom-region", (one) => { if (one.shown.region) one.frame(one.shown.region); });
+for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-fit", "0"], ["zoom-one", "1"], ["zoom-region", "r"]]) $(id).onclick = () => stage.look(key);
 
 $("theme").onclick = () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--panel").trim() !== "#ffffff", theme = dark ? "light" : "dark";

@@ -2,7 +2,7 @@
 // pixels; it sends drafts and strokes, and shows its cursor on the stage.
 import { Stroke, at, blank, borderNear, pieceAt, sameMask } from "./correct.js";
 import { baseView } from "./layers.js";
-import { maskOf } from "./state.js";
+import { maskOf } from "./masks.js";
 
 export class Pen {
   #state; #send; #stage; #stroke = null; #last = null; #value = 0; #radius = 0; #cursor = null; #points = []; #due = false; #held = false;

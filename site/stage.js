@@ -16,6 +16,7 @@ export class Stage extends EventTarget {
     super();
     Object.assign(this, { element, viewer });
     this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null, ruler: null, cursor: null };
+    this.twin = null; // the stage that moves as this one does, where it shows a photograph
     this.pen = null; // draws where it is set, and then takes presses of one pointer, and keys
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
     Object.assign(this, { scale: 1, x: 0, y: 0 });
@@ -95,16 +96,39 @@ export class Stage extends EventTarget {
     this.#draw("view");
   }
   #bounded(scale) { return Math.min(64, Math.max(this.fitScale / 2, scale)); }
-  // zoom scales by a factor about a point of the stage, CSS pixels from its corner, or its centre.
+  get #both() { return this.twin?.shown.image ? [this, this.twin] : [this]; }
+  // zoom scales by a factor about a point of the stage, CSS pixels from its corner, or its centre. A
+  // twin scales as far, and no stage farther than both can.
   zoom(factor, px = this.size[0] / 2, py = this.size[1] / 2) {
-    const scale = this.#bounded(this.scale * factor), k = scale / this.scale;
+    const far = this.#both.map((one) => one.#bounded(one.scale * factor) / one.scale), k = factor > 1 ? Math.min(...far) : Math.max(...far);
+    for (const one of this.#both) one.#scaleTo(one.scale * k, px, py);
+  }
+  #scaleTo(scale, px = this.size[0] / 2, py = this.size[1] / 2) {
+    const k = scale / this.scale;
     this.fitted = false;
     this.x = px - (px - this.x) * k;
     this.y = py - (py - this.y) * k;
     this.scale = scale;
     this.#clamp();
   }
-  pan(dx, dy) { this.fitted = false; this.x += dx; this.y += dy; this.#clamp(); }
+  pan(dx, dy) { for (const one of this.#both) { one.fitted = false; one.x += dx; one.y += dy; one.#clamp(); } }
+  // look moves the view as a key does, or returns false.
+  look(key) {
+    const acts = {
+      "+": () => this.zoom(1.25), "-": () => this.zoom(0.8), 0: (one) => one.fit(), 1: (one) => one.#scaleTo(one.#bounded(1)),
+      r: (one) => { if (one.shown.region) one.frame(one.shown.region); },
+    };
+    const name = { "=": "+", _: "-" }[key] ?? key.toLowerCase(), act = acts[name];
+    if (!act) return false;
+    for (const one of "+-".includes(name) ? [this] : this.#both) act(one);
+    return true;
+  }
+  // view is where the photograph lies, as another stage of this size can take it over.
+  get view() { return { scale: this.scale, x: this.x, y: this.y, fitted: this.fitted }; }
+  set view(view) {
+    Object.assign(this, view);
+    this.fitted ? this.fit() : this.#clamp();
+  }
   #clamp() { // some of the photograph always stays in view
     const { image } = this.shown, [w, h] = this.size, margin = 48;
     if (image) {
@@ -137,8 +161,7 @@ export class Stage extends EventTarget {
       if (this.pointers.size === 2) {
         const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
         const distance = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
-        this.x += (now[0] - before[0]) / 2;
-        this.y += (now[1] - before[1]) / 2;
+        this.pan((now[0] - before[0]) / 2, (now[1] - before[1]) / 2);
         this.zoom(distance(now) / Math.max(1, distance(before)), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
       } else if (this.inking) {
         const all = event.getCoalescedEvents?.() ?? [];
@@ -199,12 +222,7 @@ export class Stage extends EventTarget {
     } else if (p && (event.key === "Enter" || event.key === "Escape")) {
       this.#tell(event.key === "Enter" ? "apply" : "leave");
     } else if (arrow) this.pan(arrow[0] * 40 * step, arrow[1] * 40 * step);
-    else if (event.key === "+" || event.key === "=") this.zoom(1.25);
-    else if (event.key === "-" || event.key === "_") this.zoom(0.8);
-    else if (event.key === "0") this.fit();
-    else if (event.key === "1") this.zoom(1 / this.scale);
-    else if (event.key.toLowerCase() === "r" && this.shown.region) this.frame(this.shown.region);
-    else return;
+    else if (!this.look(event.key)) return;
     event.preventDefault();
   }
 

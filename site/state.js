@@ -3,12 +3,12 @@
 // what a state needs, and sends what happens as events. Nobody writes to a part of a state: a part
 // that changed is another object. By that view.js and page.js see what they have to do.
 import { whyProcessor } from "./adapter.js";
-import { blank, corrected, evidenceOf, sameMask } from "./correct.js";
-import { measuredBy } from "./figures.js";
+import { evidenceOf, sameMask } from "./correct.js";
 import { back, forth, noHistory, remember, same, trimmed } from "./history.js";
 import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { fileOf, formatOf, readersOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
+import { editedOf, figuresOf } from "./masks.js";
 import { sentence } from "./measurements.js";
 import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare.js";
 import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
@@ -92,12 +92,13 @@ export const initial = {
 export function next(s, { type, ...event }) {
   if (s.sliders.moving && SETTLED.includes(type)) s = next(s, { type: "weigh" });
   const now = pairing(shown(targeted(handlers[type](s, event))));
-  return followed(s, measured(returned(s, remembered(s, kept(s, now), type), type)), type, event);
+  return followed(s, measured(returned(s, remembered(s, kept(s, now, type), type), type)), type, event);
 }
 
 const handlers = {
   ...comparing,
   paired: (s, event) => ask(comparing.paired(s, event)),
+  swap: (s) => ask(comparing.swap(s)),
   // ---- the worker ----
   ready(s, { models, ...device }) {
     const all = [...models, ...s.models.filter(({ own }) => own)];
@@ -535,54 +536,28 @@ function returned(before, s, type) {
 }
 
 // kept is the state without corrections and history where another photograph or model is shown. A
-// line of the worklist gets its own corrections back.
-function kept(before, s) {
+// line of the worklist gets its own corrections back, and so does a photograph of a comparison.
+function kept(before, s, type) {
+  if (type === "swap") return s;
   const other = s.picture !== before.picture || (s.result && before.result && s.result.model !== before.result.model);
   if (!other) return s;
   const line = s.worklist && s.picture !== before.picture && lineBy(s.worklist, s.picture);
   return { ...s, corrections: line?.corrections ?? NONE, drafting: null, editing: null, history: noHistory, choices: { ...s.choices, edited: [] } };
 }
 
-// targeted asks for the maps below the masks that are corrected or about to be, and for both that a
-// corrected rim lies between.
+// targeted asks for the maps below the masks that are corrected or about to be.
 function targeted(s) {
   if (!s.result) return s;
-  const list = s.corrections.map(({ rater, class: c }) => ({ rater, class: c, drawn: true }));
-  const { inner, outer } = s.result.measurements.verticalRatio ?? {}, editing = s.editing ? [s.editing] : [];
-  const rim = [...editing, ...list].some(({ rater, class: c }) => rater === YOU && (c === inner || c === outer));
-  const others = [...editing, ...(rim ? [{ rater: YOU, class: inner }, { rater: YOU, class: outer }] : [])];
-  for (const one of others) if (!list.some((other) => sameMask(one, other))) list.push({ rater: one.rater, class: one.class, drawn: false });
-  const { edited } = s.choices, is = list.length === edited.length && list.every((one, i) => sameMask(one, edited[i]) && one.drawn === edited[i].drawn);
+  const list = editedOf(s.result, s.corrections, s.editing), { edited } = s.choices;
+  const is = list.length === edited.length && list.every((one, i) => sameMask(one, edited[i]) && one.drawn === edited[i].drawn);
   return is ? s : ask({ ...s, choices: { ...s.choices, edited: list } });
 }
 
-// maskOf is the corrected mask of a correction, or null where the map below it is not here yet. The
-// last mask of a base is where the next one goes on.
-const masks = new WeakMap(), latest = new WeakMap();
-export function maskOf({ result, views }, correction) {
-  const base = result && views[baseView(result, correction).key], known = masks.get(correction);
-  if (!base || known?.base === base) return known?.base === base ? known?.mask ?? null : null;
-  const mask = corrected(base, correction, latest.get(base));
-  masks.set(correction, { base, mask });
-  latest.set(base, mask);
-  return mask;
-}
-// plainMask is a correction of a mask in which nothing is drawn, the same one each time.
-const plain = new WeakMap();
-function plainMask(result, c) {
-  if (!plain.has(result)) plain.set(result, new Map(result.classes.map((name) => [name, blank(YOU, name, result)])));
-  return plain.get(result).get(c);
-}
-const figures = new WeakMap(); // of results, the last: { corrections, views, measured }
 // measured has the figures follow each stroke, once it has ended: of a large mask they take long.
 function measured(s) {
   if (!s.result) return s.measured ? { ...s, measured: null } : s;
-  if (s.drafting) return s;
-  const known = figures.get(s.result);
-  if (known?.corrections === s.corrections && known.views === s.views) return s.measured === known.measured ? s : { ...s, measured: known.measured };
-  const made = measuredBy(s.result, s.corrections, (correction) => maskOf(s, correction), (c) => maskOf(s, plainMask(s.result, c)), YOU);
-  figures.set(s.result, { corrections: s.corrections, views: s.views, measured: made });
-  return { ...s, measured: made };
+  const made = s.drafting ? s.measured : figuresOf(s);
+  return made === s.measured ? s : { ...s, measured: made };
 }
 
 // whoMarks are those whose masks can be corrected.

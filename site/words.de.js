@@ -94,7 +94,13 @@ export const german = {
   "Photograph to compare with, {name}": "Bild zum Vergleichen, {name}",
   "Comparison": "Vergleich",
   "Figures of both photographs and their differences": "Werte beider Bilder und ihre Unterschiede",
-  "Mirror the second, for two eyes": "Das zweite spiegeln, für zwei Augen",
+  "Mirror the other one, for two eyes": "Das andere spiegeln, für zwei Augen",
+  "Work on the first": "Erstes bearbeiten",
+  "Work on the second": "Zweites bearbeiten",
+  "Correct, measure, save and report the other photograph": "Das andere Bild korrigieren, messen, speichern und berichten",
+  "you work on it": "wird bearbeitet",
+  "You work on the first photograph.": "Sie bearbeiten das erste Bild.",
+  "You work on the second photograph.": "Sie bearbeiten das zweite Bild.",
   "End the comparison": "Vergleich beenden",
   "Comparing with another photograph.": "Vergleich mit einem anderen Bild.",
   "The comparison has ended.": "Der Vergleich ist beendet.",
@@ -112,6 +118,7 @@ export const german = {
   "Areas and lengths are in pixels: they compare only where both photographs have one scale.":
     "Flächen und Längen sind in Pixeln: Sie lassen sich nur vergleichen, wo beide Bilder denselben Maßstab haben.",
   "The first is corrected by hand.": "Das erste ist von Hand korrigiert.",
+  "The second is corrected by hand.": "Das zweite ist von Hand korrigiert.",
   "Arrow keys move the photograph, plus and minus zoom, 0 fits it into view, 1 shows it at its own size, R shows the region.":
     "Pfeiltasten verschieben das Bild, Plus und Minus zoomen, 0 zeigt es ganz, 1 in Originalgröße, R zeigt den Ausschnitt.",
   "Equal weights": "Gleich gewichten",

@@ -6,36 +6,36 @@ import { initial, moved, next, subject } from "./state.js";
 
 const models = [{ name: "levels", title: "Levels", bytes: 1 }, { name: "raters", title: "Raters", bytes: 1 }];
 const ready = { type: "ready", models, adapter: "GPU", gpu: true, software: false, reason: "", why: "" };
-const picture = (name) => ({ name, blob: null, key: name });
-const image = { width: 400, height: 300 };
+export const picture = (name) => ({ name, blob: null, key: name });
+export const image = { width: 400, height: 300 };
 const gone = { code: "gone", message: "gone", next: "" }, crashed = { code: "crashed", message: "crashed", next: "" };
 
 const frozen = (value) => {
   if (value && typeof value === "object" && !ArrayBuffer.isView(value) && !Object.isFrozen(value)) Object.values(Object.freeze(value)).forEach(frozen);
   return value;
 };
-const after = (s, ...events) => events.reduce((s, event) => frozen(next(s, frozen(event))), frozen(s));
-const equal = (is, wanted, what) => {
+export const after = (s, ...events) => events.reduce((s, event) => frozen(next(s, frozen(event))), frozen(s));
+export const equal = (is, wanted, what) => {
   if (JSON.stringify(is) !== JSON.stringify(wanted)) throw new Error(`${what}: ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`);
 };
 
 let id = 0;
 // resultOf is what the worker answers to the job of a state.
-const resultOf = (s, fields) => {
+export const resultOf = (s, fields) => {
   const raters = ["one", "two", "three", "four"], labels = s.model === "raters" ? "raters" : "agreement-levels";
   return { id: ++id, model: s.model, classes: ["disc", "cup"], raters, labels, steered: labels === "raters", formats: ["png", "png-mask"], found: true, doubts: [], doubt: null, recurrences: 3,
     roi: { x: 100, y: 90, side: 120, whole: false }, timings: { total: 1000 }, width: 400, height: 300, measurements: { structures: [] }, ...fields };
 };
 const segmented = (s, fields) => after(s, { type: "segmented", job: s.job, result: resultOf(s, fields) });
 // answered answers every question for a view.
-const answered = (s) => s.questions.reduce((s, question) => after(s, { type: "viewed", question, view: { of: question.key } }), s);
-const done = (s, fields) => answered(segmented(s, fields));
-const opened = (s, name) => {
+export const answered = (s) => s.questions.reduce((s, question) => after(s, { type: "viewed", question, view: { of: question.key } }), s);
+export const done = (s, fields) => answered(segmented(s, fields));
+export const opened = (s, name) => {
   const begun = after(s, { type: "open", picture: picture(name) });
   return after(begun, { type: "decoded", job: begun.job, image });
 };
-const start = after(initial, ready);
-const shown = () => done(opened(start, "one.png"));
+export const start = after(initial, ready);
+export const shown = () => done(opened(start, "one.png"));
 // saving has asked for masks of both classes, which the worker has forgotten.
 const saving = (s) => {
   const asked = after(s, { type: "save", what: "mask", class: 0 }, { type: "save", what: "mask", class: 1 });

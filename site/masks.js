@@ -1,0 +1,45 @@
+// The corrected masks of a result, and its figures. What is given has { result, views, corrections }: a
+// state (state.js), or its second photograph (compare.js).
+import { blank, corrected, sameMask } from "./correct.js";
+import { measuredBy } from "./figures.js";
+import { YOU, baseView } from "./layers.js";
+
+// maskOf is the corrected mask of a correction, or null where the map below it is not here yet. The
+// last mask of a base is where the next one goes on.
+const masks = new WeakMap(), latest = new WeakMap();
+export function maskOf({ result, views }, correction) {
+  const base = result && views[baseView(result, correction).key], known = masks.get(correction);
+  if (!base || known?.base === base) return known?.base === base ? known?.mask ?? null : null;
+  const mask = corrected(base, correction, latest.get(base));
+  masks.set(correction, { base, mask });
+  latest.set(base, mask);
+  return mask;
+}
+// plainMask is a correction of a mask in which nothing is drawn, the same one each time.
+const plain = new WeakMap();
+function plainMask(result, c) {
+  if (!plain.has(result)) plain.set(result, new Map(result.classes.map((name) => [name, blank(YOU, name, result)])));
+  return plain.get(result).get(c);
+}
+
+// figuresOf is a result with the figures of what was corrected, the same one each time.
+const figures = new WeakMap(); // of results, the last: { corrections, views, measured }
+export function figuresOf({ result, views, corrections }) {
+  const known = figures.get(result), of = { result, views };
+  if (known?.corrections === corrections && known.views === views) return known.measured;
+  const measured = measuredBy(result, corrections, (correction) => maskOf(of, correction), (c) => maskOf(of, plainMask(result, c)), YOU);
+  figures.set(result, { corrections, views, measured });
+  return measured;
+}
+
+// editedOf are the masks whose maps are needed, { rater, class, drawn }: those that are corrected or
+// about to be, and both that a corrected rim lies between.
+export function editedOf(result, corrections, editing) {
+  const list = corrections.map(({ rater, class: c }) => ({ rater, class: c, drawn: true }));
+  const { inner, outer } = result.measurements.verticalRatio ?? {}, now = editing ? [editing] : [];
+  const rim = [...now, ...list].some(({ rater, class: c }) => rater === YOU && (c === inner || c === outer));
+  for (const one of [...now, ...(rim ? [{ rater: YOU, class: inner }, { rater: YOU, class: outer }] : [])]) {
+    if (!list.some((other) => sameMask(one, other))) list.push({ rater: one.rater, class: one.class, drawn: false });
+  }
+  return list;
+}
