@@ -1,7 +1,7 @@
-// Colours of structures, raters and maps. They show on a fundus (orange), on grey images, and to
-// people who confuse red and green.
-export const STRUCTURES = [[63, 208, 255], [190, 245, 92], [255, 138, 216], [255, 214, 92], [170, 160, 255], [120, 240, 200]];
-export const RATERS = [[230, 159, 0], [0, 190, 140], [240, 228, 66], [224, 130, 180], [240, 110, 50], [150, 150, 255], [238, 238, 238]];
+// Colours of structures, raters and maps. They show on a fundus (orange) and on grey images, and people
+// who lack a kind of cone tell them apart (testdata/colours_test.js). They came from a search.
+export const STRUCTURES = [[63, 208, 255], [190, 245, 92], [245, 125, 183], [171, 154, 124], [106, 121, 255], [241, 218, 186]];
+export const RATERS = [[236, 143, 0], [89, 139, 168], [185, 178, 128], [230, 175, 186], [154, 130, 104], [135, 112, 255], [251, 229, 191]];
 export const you = [255, 255, 255];
 export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 export const structure = (i) => STRUCTURES[i % STRUCTURES.length];

@@ -78,7 +78,7 @@ func TestSavedOverlay(t *testing.T) {
 	p.choose("raters")
 	p.until(`document.querySelectorAll("#rater-list li").length === 7 && ` + sampleDone)
 	p.do(`document.querySelectorAll("input[name=rater]")[1].click()`)
-	assert.Greater(t, lines(overlay("brain"), color.NRGBA{0, 190, 140, 255}), 300)
+	assert.Greater(t, lines(overlay("brain"), color.NRGBA{89, 139, 168, 255}), 300)
 	p.slide("#recurrence", 1)
 	p.save("Overlay PNG of brain", "sample_overlay_rec1.png")
 	p.clean()

@@ -24,7 +24,7 @@ const (
 // grey images, and to people who confuse red and green.
 var (
 	structures = []color.RGBA{
-		{63, 208, 255, 255}, {190, 245, 92, 255}, {255, 138, 216, 255}, {255, 214, 92, 255}, {170, 160, 255, 255}, {120, 240, 200, 255},
+		{63, 208, 255, 255}, {190, 245, 92, 255}, {245, 125, 183, 255}, {171, 154, 124, 255}, {106, 121, 255, 255}, {241, 218, 186, 255},
 	}
 	white  = color.RGBA{255, 255, 255, 255}
 	shadow = color.RGBA{0, 0, 0, 120} // the picture shows through

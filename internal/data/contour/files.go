@@ -16,7 +16,7 @@ type Figure struct {
 }
 
 // colours are those of the page's structures (site/colours.js).
-var colours = []string{"#3fd0ff", "#bef55c", "#ff8ad8", "#ffd65c", "#aaa0ff", "#78f0c8"}
+var colours = []string{"#3fd0ff", "#bef55c", "#f57db7", "#ab9a7c", "#6a79ff", "#f1daba"}
 
 // plain replaces what XML does not take as it is.
 var plain = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
