@@ -1,7 +1,10 @@
 package site
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
+	"image/jpeg"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/data/synthetic"
 )
 
 // TestScreenshots writes what people see, for eyes, to the folder that MRPRISM_SCREENSHOTS names.
@@ -109,5 +114,36 @@ func TestScreenshotsOfAPhotograph(t *testing.T) {
 			p.shot(filepath.Join(folder, "photograph-"+size.name+"-"+view+".png"))
 		}
 	}
+	p.clean()
+}
+
+// TestPictureOfTheReadme writes page.png, the picture in README.md, to the folder that
+// MRPRISM_SCREENSHOTS names: the sample in a list of photographs by the generator.
+func TestPictureOfTheReadme(t *testing.T) {
+	folder := os.Getenv("MRPRISM_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("MRPRISM_SCREENSHOTS names no folder")
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	_, files := shippedModel(t, "fundus")
+	p := open(t, real(t, files), 1200, 760)
+	p.ready()
+	paths := []string{filepath.Join(t.TempDir(), "sample.jpg")}
+	require.NoError(t, os.WriteFile(paths[0], readBuilt(t, "sample.jpg"), 0o644))
+	for seed := uint64(1); seed <= 4; seed++ {
+		var file bytes.Buffer
+		require.NoError(t, jpeg.Encode(&file, synthetic.Photograph(seed, 1024, 768), nil))
+		paths = append(paths, filepath.Join(filepath.Dir(paths[0]), fmt.Sprintf("drawn-%d.jpg", seed)))
+		require.NoError(t, os.WriteFile(paths[seed], file.Bytes(), 0o644))
+	}
+	p.upload("file", paths...)
+	p.allComputed()
+	p.onStage("sample.jpg")
+	p.do(`document.querySelector("input[value=disagreement]").click(), document.getElementById("level-all").click()`)
+	p.until(`document.getElementById("legend").innerText.includes("pale")`)
+	p.click("zoom-region")
+	p.do(`document.getElementById("panel").scrollTop = document.getElementById("measurements").offsetTop - 8, document.activeElement.blur()`)
+	time.Sleep(2 * time.Second) // frames to settle
+	p.shot(filepath.Join(folder, "page.png"))
 	p.clean()
 }
