@@ -41,6 +41,7 @@ func (p *page) centre(id string) [2]float64 {
 
 // Both photographs move and scale together, whichever of them the pointer is on.
 func TestComparedPhotographsMoveTogether(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	p.sample()
@@ -85,6 +86,7 @@ func TestComparedPhotographsMoveTogether(t *testing.T) {
 // The second photograph is worked on, corrected, saved and reported like the first. Each keeps its
 // result and corrections, and the differences are the second less the first whichever that is.
 func TestWorkOnTheSecondPhotograph(t *testing.T) {
+	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	p.saving()
