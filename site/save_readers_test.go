@@ -63,7 +63,6 @@ func (p *page) readers(d export.Drawing) (all []export.Drawing) {
 // writes of the same maps, to the byte, and say by whom they are.
 func TestSavedReaders(t *testing.T) {
 	t.Parallel()
-	t.Parallel()
 	for labels, by := range map[string]string{weights.LabelsRaters: "guess of two", weights.LabelsAgreementLevels: "at least 2 of 4 experts"} {
 		model, photograph := tinyWeights(t, labels, nil), photo(t, 240, 180)
 		s := real(t, map[string][]byte{"w.safetensors": model, "photo.png.png": photograph})
@@ -104,7 +103,6 @@ func TestSavedReaders(t *testing.T) {
 
 // A rater's mask that a person corrected is saved so, and no other.
 func TestSavedReadersOfCorrections(t *testing.T) {
-	t.Parallel()
 	t.Parallel()
 	p := correcting(t, "raters", 1200, 800)
 	x, y, _ := p.middle()
