@@ -16,6 +16,7 @@ type Batch struct {
 	Prior       []float32       // log ψ, of Steered recipes
 	Shuffles    [][]Reweighting // [recurrence][reweighting]
 	Revealed    *Revealed       // of recipes that settle; otherwise nil
+	Diagnosis   []float32       // (B), 0 or 1, for methods that are Diagnosed
 	Progress    float64         // share of the run that is done, 0..1
 	fed         [][]float32     // of the step's feeds
 }

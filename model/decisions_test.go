@@ -36,7 +36,8 @@ func recipe(t *testing.T, name string) Recipe {
 // m and shrinks with the class.
 func discs(s *Step, seed uint64) Batch {
 	r := rand.New(rand.NewPCG(seed, 1))
-	b := Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements())}
+	b := Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements()), Diagnosis: make([]float32, s.X.Dim(0))}
+	b.Diagnosis[0] = 1
 	for i := range b.X {
 		b.X[i] = float32(r.NormFloat64())
 	}

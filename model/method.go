@@ -21,7 +21,9 @@ type Method struct {
 	Name   string // of -method, and at the end of an architecture's name
 	Title  string // authors, year and idea, in one line
 	Raters bool   // it also predicts every rater's mask
-	Crowd  bool   // it predicts no rater's mask, and yet learns who marked what
+	// Diagnosed: it needs a diagnosis of every image, Batch.Diagnosis.
+	Diagnosed bool
+	Crowd     bool // it predicts no rater's mask, and yet learns who marked what
 
 	// Decode appends the decoder: its four stages, from S/32 to S/4, of the image (B, S, S, 3), the
 	// encoder's maps and log confidences w; nil: the common one.
@@ -44,7 +46,7 @@ func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 
 // Methods lists all, in the order of the paper's tables.
 var Methods = []*Method{
-	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &mrNet, &randomRater, &hypotheses, &pionono, &padl, &tab,
+	&wdNet, &crowdLayer, &aggNet, &confusion, &pixelConfusion, &maxMIG, &diagnosisFirst, &mrNet, &randomRater, &hypotheses, &pionono, &padl, &tab,
 	&agNet, &beal, &pOSAL,
 }
 

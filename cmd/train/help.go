@@ -30,9 +30,10 @@ A data set is a folder of
   dataset.json                  such as {"name": "hearts", "classes": ["heart", "ventricle"], "raters": ["ann", "bob", "eve"]}
   images/NAME.png or .jpg       of any size; train continues the edge of an image that is not square
   raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing file is a missing label
-Names have letters, digits, hyphens and underscores. With "labels": "agreement-levels" in dataset.json, the j-th rater
-stands for what at least j experts marked. If nearly all marks of a class lie inside the class before it, as cups lie
-inside discs, the model keeps its masks inside too; train says if it does not.
+  diagnosis.csv                 only for -method diag: lines of NAME,0 or NAME,1
+Names have letters, digits, hyphens and underscores. With "labels": "agreement-levels" in dataset.json, the j-th rater stands for
+what at least j experts marked. If nearly all marks of a class lie inside the class before it, as cups lie inside discs, the
+model keeps its masks inside too; train says if it does not.
 
 train holds out every fifth image in sorted order for "evaluate" and never trains on it. Put all images into the folder
 before the first run, because a new image changes which ones are held out. To choose yourself, write split.json into the

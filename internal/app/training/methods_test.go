@@ -3,6 +3,7 @@ package training
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mrprism/internal/app/segment"
@@ -79,4 +80,24 @@ func requireRatersApart(t *testing.T, o Options) {
 	t.Logf("soft Dice of the consensus %.3f; Dice of raters with their own labels %.3f, with the other's %.3f", consensus, own, others)
 	assert.Greater(t, consensus, 0.85)
 	assert.Greater(t, own, others+0.08)
+}
+
+// A method that learns from what the data does not say is refused.
+func TestMethodsThatTheDataCannotTeach(t *testing.T) {
+	data := writeData(t, 5)
+	require.NoError(t, os.Remove(filepath.Join(data, dataset.DiagnosisFile)))
+	refused := func(config, want string) {
+		o := options(t, data)
+		recipe, err := model.NewRecipe(model.MaskAlone)
+		require.NoError(t, err)
+		o.Config, o.Recipe = config, recipe
+		_, err = New(t.Context(), processor(t), o, nil)
+		require.ErrorContains(t, err, want)
+	}
+	refused("tiny-diag", "add a line such as")
+	description, err := os.ReadFile(filepath.Join(data, "dataset.json"))
+	require.NoError(t, err)
+	levels := strings.Replace(string(description), `"labels": "raters"`, `"labels": "agreement-levels"`, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(data, "dataset.json"), []byte(levels), 0o644))
+	refused("tiny-cl", "use data of named raters")
 }

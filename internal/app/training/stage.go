@@ -196,7 +196,7 @@ func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 // report.
 func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i int, now *Report) error {
 	r, batches := p.recipe, t.Options.accumulate()
-	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid, Own: data.Own, Progress: float64(t.step) / float64(max(1, t.Steps()))}
+	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid, Own: data.Own, Diagnosis: data.Diagnosis, Progress: float64(t.step) / float64(max(1, t.Steps()))}
 	t.Options.normalise(b)
 	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step*batches+i))))
 	if err := p.step.Write(p.plan, b, r.FadeWeight*optim.Fade(t.step, t.Steps(), r.FadeFloor)); err != nil {

@@ -150,9 +150,8 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
-	if m := c.Method; data.Levels && m != nil && m.NeedsRaters() {
-		return nil, fmt.Errorf("method %s learns from who marked what, and %s has agreement levels, which do not say it: use data of named raters, or a method "+
-			"without raters such as uecnn", m.Name, data.Name)
+	if err := teaches(data, learn, c.Method); err != nil {
+		return nil, err
 	}
 	c.Recompute, c.Precision = o.Recompute, o.Precision
 	c.AreaPrior = areas(cases, len(data.Classes))
@@ -181,6 +180,23 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		}
 	}
 	return t, nil
+}
+
+// teaches returns an error if the data lacks what the method, if there is one, learns from.
+func teaches(data *dataset.Dataset, learn []dataset.Case, m *model.Method) error {
+	if m == nil {
+		return nil
+	}
+	if data.Levels && m.NeedsRaters() {
+		return fmt.Errorf("method %s learns from who marked what, and %s has agreement levels, which do not say it: use data of named raters, or a method "+
+			"without raters such as uecnn", m.Name, data.Name)
+	}
+	without := slices.IndexFunc(learn, func(c dataset.Case) bool { return c.Diagnosis == dataset.Undiagnosed })
+	if m.Diagnosed && without >= 0 {
+		return fmt.Errorf("method %s learns from a diagnosis of each image, and %s has none: add a line such as %s,1 to %s in its folder (1: positive, 0: negative)",
+			m.Name, learn[without].Name, learn[without].Name, dataset.DiagnosisFile)
+	}
+	return nil
 }
 
 // build makes the graph of a step and the graph of its update. They are one graph unless gradients

@@ -7,6 +7,7 @@
 //	images/NAME.png|jpg               the images
 //	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
 //	truth/CLASS/NAME.png              the true or arbitrated masks, if there are any: evaluate scores by them
+//	diagnosis.csv                     name and label, 0 or 1, of images, for methods that learn from a diagnosis
 //	split.json                        which images are for training, validation and test, see Split
 //
 // A missing mask file is a missing label. Every other deviation is an error: a mask of another
@@ -61,6 +62,8 @@ type Case struct {
 	Part   Part       // what it is for
 	Levels bool       // the raters are agreement levels
 	Others bool       // marked by other people than the data set's raters: see Add
+
+	Diagnosis Diagnosis // of diagnosis.csv
 
 	soft    bool     // its masks are probabilities, see Taught
 	faults  Problems // of its files
@@ -181,6 +184,7 @@ func open(dir string, problems *Problems) *Dataset {
 		Name: cmp.Or(desc.Name, filepath.Base(dir)), Classes: desc.Classes, Raters: desc.Raters, Levels: desc.Labels == LabelsLevels,
 	}
 	d.listImages(dir, problems)
+	d.diagnose(dir, problems)
 	d.listMasks(dir, problems)
 	truth := filepath.Join(dir, "truth")
 	if exists(truth) {

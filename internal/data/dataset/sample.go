@@ -18,6 +18,7 @@ const samplePixel = 3 + 2
 // patterns are few.
 type Sample struct {
 	Folder, Name string
+	Diagnosis    Diagnosis
 
 	image    *imageio.Image
 	grey     bool
@@ -93,7 +94,7 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 	if cap(image.Pix) > len(image.Pix) {
 		image.Pix = slices.Clone(image.Pix) // decoders leave room of four bytes a pixel
 	}
-	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: image.Grey(), others: l.Others, soft: l.soft}
+	it := &Sample{Folder: l.Folder, Name: l.Name, Diagnosis: l.Diagnosis, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: image.Grey(), others: l.Others, soft: l.soft}
 	if anchor >= 0 {
 		it.findAnchor(l, anchor)
 	}

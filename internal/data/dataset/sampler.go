@@ -23,6 +23,8 @@ type Batch struct {
 	Valid  []float32 // (B, M, K), 1 if the rater has marked the class
 	Own    []float32 // (B, M, K), as Valid, but 0 in cases that other people have marked
 	Names  []string  // FOLDER/NAME, for messages
+
+	Diagnosis []float32 // (B), 1 where it is positive, otherwise 0
 }
 
 // Sampler draws training batches. A batch depends on the data, the options and its step alone, not
@@ -62,6 +64,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	out := &Batch{
 		Images: make([]float32, b*values), Labels: make([]float32, b*marks),
 		Valid: make([]float32, b*labels), Own: make([]float32, b*labels), Names: make([]string, b),
+		Diagnosis: make([]float32, b),
 	}
 	var wait sync.WaitGroup
 	for i := range b {
@@ -79,6 +82,9 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			copy(out.Valid[i*labels:], it.valid)
 			if !it.others {
 				copy(out.Own[i*labels:], it.valid)
+			}
+			if it.Diagnosis == Positive {
+				out.Diagnosis[i] = 1
 			}
 			out.Names[i] = it.Folder + "/" + it.Name
 		})

@@ -15,12 +15,14 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 )
 
 // WriteDataset writes n cases of a scenario as a data set folder: dataset.json, images/NAME.png and
 // raters/RATER/CLASS/NAME.png (0 or 255). Only a generator also knows truth/CLASS/NAME.png (0 or
 // 255) and calibrated/CLASS/NAME.png, the closed-form mean of all raters' probabilities in 16 bits.
-// A rater who is not in an image's panel has no files there.
+// A rater who is not in an image's panel has no files there. diagnosis.csv calls an image positive if
+// its true vertical cup/disc ratio is above suspectRatio.
 // The folder must not exist or be empty. WriteDataset writes dataset.json last: an interrupted
 // folder is not mistaken for a smaller data set.
 func WriteDataset(ctx context.Context, folder string, sc Scenario, n, side int, seed uint64) error {
@@ -31,11 +33,42 @@ func WriteDataset(ctx context.Context, folder string, sc Scenario, n, side int, 
 	for _, r := range sc.Raters {
 		d.Raters = append(d.Raters, r.Name)
 	}
-	return writeSet(ctx, folder, d, func(i int) error { return writeCase(folder, &sc, i, side, seed) })
+	diagnoses := "name,label\n"
+	return writeSet(ctx, folder, d, func(i int) error {
+		scene, err := writeCase(folder, &sc, i, side, seed)
+		if err == nil {
+			diagnoses += fmt.Sprintf("%s,%d\n", caseName(i), diagnosis(scene, side))
+		}
+		return err
+	}, func() error {
+		return dataset.WriteFile(filepath.Join(folder, dataset.DiagnosisFile), []byte(diagnoses))
+	})
 }
 
-// writeSet writes the cases and then the description.
-func writeSet(ctx context.Context, folder string, d dataset.Description, write func(i int) error) error {
+// suspectRatio is the vertical cup/disc ratio above which clinics suspect glaucoma.
+const suspectRatio = 0.6
+
+// diagnosis is 1 if the true cup is suspiciously large, otherwise 0.
+func diagnosis(scene *Scene, side int) int {
+	mask := func(class int) []uint8 {
+		pixels := make([]uint8, side*side)
+		for i, inside := range scene.Truth(class) {
+			if inside {
+				pixels[i] = 1
+			}
+		}
+		return pixels
+	}
+	if metric.VerticalRatio(mask(Disc), mask(Cup), side, side) > suspectRatio {
+		return 1
+	}
+	return 0
+}
+
+func caseName(index int) string { return fmt.Sprintf("case%04d", index) }
+
+// writeSet writes the cases, what comes after them, if anything, and then the description.
+func writeSet(ctx context.Context, folder string, d dataset.Description, write func(i int) error, after func() error) error {
 	if existing, err := os.ReadDir(folder); err == nil && len(existing) > 0 {
 		return fmt.Errorf("synthetic: %s is not empty; name a new folder", folder)
 	}
@@ -47,11 +80,16 @@ func writeSet(ctx context.Context, folder string, d dataset.Description, write f
 			return fmt.Errorf("synthetic: %w", err)
 		}
 	}
+	if after != nil {
+		if err := after(); err != nil {
+			return fmt.Errorf("synthetic: %w", err)
+		}
+	}
 	d.Licence = "MIT"
 	return d.Write(folder)
 }
 
-func writeCase(folder string, sc *Scenario, index, side int, seed uint64) error {
+func writeCase(folder string, sc *Scenario, index, side int, seed uint64) (*Scene, error) {
 	c := sc.Case(seed, index, side)
 	picture := c.Scene.Image
 	if sc.NoImage {
@@ -69,11 +107,11 @@ func writeCase(folder string, sc *Scenario, index, side int, seed uint64) error 
 		files[filepath.Join("calibrated", class)] = probabilityImage(c.Scene.Calibrated(sc.Raters, k), side)
 	}
 	for sub, m := range files {
-		if err := writePNG(m, folder, sub, fmt.Sprintf("case%04d", index)); err != nil {
-			return err
+		if err := writePNG(m, folder, sub, caseName(index)); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return c.Scene, nil
 }
 
 // writePNG writes FOLDER/SUB/NAME.png.
@@ -123,7 +161,7 @@ func WriteForeign(ctx context.Context, folder string, s ForeignSet) error {
 	return writeSet(ctx, folder, dataset.Description{
 		Name: "synthetic-foreign", Classes: s.Classes, Raters: []string{Nobody}, Images: s.Images, Note: "pictures in which there is nothing to mark",
 		Source: fmt.Sprintf("MrPrism's generator, foreign kinds %s, seed %d", strings.Join(names, ", "), s.Seed),
-	}, func(i int) error { return s.write(folder, i) })
+	}, func(i int) error { return s.write(folder, i) }, nil)
 }
 
 // write draws picture i. Its shape and file format vary. They and the picture depend only on the

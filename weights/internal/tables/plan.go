@@ -88,10 +88,9 @@ var dataSets = []data{
 
 // suits says whether a row can be trained on the data.
 func (d data) suits(e entry) bool {
-	if !d.levels {
-		return true
+	m, err := model.FindMethod(e.name)
+	if err == nil && (m.Diagnosed && !d.truth || d.levels && m.NeedsRaters()) { // generated data has a diagnosis
+		return false
 	}
-	c, err := model.NewConfig("tiny-"+e.name, 1, 1)
-	named := err == nil && c.Method != nil && c.Method.NeedsRaters()
-	return !named && e.fused == "" && !slices.Contains(e.args, "-shuffle")
+	return !d.levels || e.fused == "" && !slices.Contains(e.args, "-shuffle")
 }

@@ -1,0 +1,62 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
+)
+
+// diagnosisFirst is Wu et al. (2022), "Calibrate the inter-observer segmentation uncertainty via
+// diagnosis-first principle": raters are fused under the pixel-wise weights by which a diagnosis
+// network D is surest of the truth, and the mask learns the fused labels. With c the confidences of
+// a network R on the decoder's last map, d the diagnosis and z̄ the mean vote
+//
+//	t = Σ_m softmax_m(c) z^m
+//	L = CE(D(x, t), d) by R alone + ½ [CE(D(x, t), d) + CE(D(x, z̄), d)] by D alone + CE(y, t)
+//
+// The paper first trains D, then optimises c image by image, and then trains the mask. Here all
+// three learn in each step, and R gives c, so that no optimisation runs inside another.
+var diagnosisFirst = Method{
+	Name: "diag", Title: "diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest", Crowd: true, Diagnosed: true,
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
+	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+		y := n.mask(m)
+		fused, terms := s.fuseForDiagnosis(n, m.last().Detach())
+		return y, append(terms, s.maskTerm(n, "mask", y, fused))
+	},
+}
+
+// fuseForDiagnosis is t (B, S, S, K) with the losses of R and D. R sees the map last (B, S/4, S/4, C).
+func (s *Step) fuseForDiagnosis(n *Network, last *tensor.Tensor) (fused *tensor.Tensor, terms []Term) {
+	images := s.X.Dim(0)
+	known := s.feed("diagnosis", func(b *Batch, _ *rand.Rand) []float32 { return b.Diagnosis }, images, 1)
+	confidence := n.byRater(n.Conv("diag.trust.2", pointwise.ReLU(n.Conv("diag.trust.1", last, 3, 16, 1, 1, true, false)), 1, n.Raters*n.Classes, 1, 0, true, false))
+	fused = raters.Fuse(resizeRaters(confidence, s.Z.Dim(1)), s.Z, s.Valid)
+
+	still := *n.Builder
+	still.Detached = true
+	frozen := &Network{Config: n.Config, Builder: &still}
+	cost := func(by *Network, mask *tensor.Tensor, weight float64) *tensor.Tensor {
+		return pointwise.Scale(pointwise.Sum(loss.CrossEntropy(by.diagnosis(s.X, mask), known, lowest)), float32(weight/float64(images)))
+	}
+	own := pointwise.Add(cost(n, fused.Detach(), 0.5), cost(n, s.meanVote(), 0.5))
+	return fused, []Term{{"diagnosis", own}, {"trust", cost(frozen, fused, 1)}}
+}
+
+// diagnosis is D: the probability (B, 1) of a positive diagnosis of images x (B, S, S, 3) with masks
+// (B, S, S, K). Four convolutions of stride 2 precede the mean over pixels.
+func (n *Network) diagnosis(x, mask *tensor.Tensor) *tensor.Tensor {
+	half := func(x *tensor.Tensor) *tensor.Tensor { return pool.Average(x, 2, 2, conv.Square(2, 0)) }
+	seen := pointwise.Concat(half(x), half(mask))
+	for i, width := range []int{16, 32, 48, 64} {
+		seen = pointwise.ReLU(n.Conv(fmt.Sprintf("diag.classifier.%d", i), seen, 3, width, 2, 1, true, false))
+	}
+	mean := pool.Average(seen, seen.Dim(1), seen.Dim(2), conv.Square(1, 0))
+	return pointwise.Sigmoid(n.Linear("diag.classifier.output", mean.Reshape(x.Dim(0), mean.Dim(-1)), 1, true))
+}
