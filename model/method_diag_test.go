@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu/processor"
+	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
@@ -19,7 +19,7 @@ import (
 // first gets nearly all weight.
 func TestDiagnosisTrustsTheTellingRater(t *testing.T) {
 	c := methodConfig(t, &diagnosisFirst, 2, 1)
-	const side, images, steps = 64, 4, 400
+	const side, images, steps = 64, 4, 150
 	set := tensor.NewSet()
 	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
 	s := newInputs(n.Graph, c, recipe(t, MaskAlone), images, side)
@@ -30,7 +30,7 @@ func TestDiagnosisTrustsTheTellingRater(t *testing.T) {
 	s.Backward(s.Loss())
 	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 	update := s.Update(set, o, 0)
-	plan, err := shaders.Compile(t.Context(), processor.Open(), set, s.Graph)
+	plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)
 	require.NoError(t, err)
 	require.NoError(t, set.Initialise(1))
 	random := rand.New(rand.NewPCG(3, 7))
@@ -51,7 +51,7 @@ func TestDiagnosisTrustsTheTellingRater(t *testing.T) {
 		}
 		b.Draw(s, recipe(t, MaskAlone), random)
 		require.NoError(t, s.Write(plan, b, 1))
-		require.NoError(t, update.Write(plan, adam.Schedule(o, step+1, 0.01, 1, 0), nil))
+		require.NoError(t, update.Write(plan, adam.Schedule(o, step+1, 0.02, 1, 0), nil))
 		require.NoError(t, plan.Run(t.Context()))
 	}
 	// where the raters differ, the fused label is the first one's weight or the rest

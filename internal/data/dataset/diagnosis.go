@@ -12,7 +12,8 @@ import (
 )
 
 // DiagnosisFile is the file of a data set's folder that says what was diagnosed in its images: a CSV
-// with the columns name (without extension) and label, 0 or 1. Images may be missing.
+// with the columns name (without extension) and label, 0 or 1. Images may be missing, and it may have
+// those of other folders.
 const DiagnosisFile = "diagnosis.csv"
 
 // Diagnosis is what diagnosis.csv says of an image.
@@ -57,7 +58,6 @@ func (d *Dataset) diagnose(dir string, problems *Problems) {
 		i, found := index[name]
 		switch {
 		case !found:
-			problems.add("%s, line %d: there is no image %q", path, n, name)
 		case d.Cases[i].Diagnosis != Undiagnosed:
 			problems.add("%s, line %d: a second label of %s", path, n, name)
 		case label == "0":
