@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,8 @@ type handler struct {
 
 // Handler serves exactly the files of site under / and those of weights, by name, under /weights/,
 // to requests whose Host is one of hosts. Files NAME.br and NAME.gz are the compressed forms of
-// NAME. It lists nothing, and reads nothing from disk later.
+// NAME. Programs and weights also have addresses that name their content, see hashed. It lists
+// nothing, and reads nothing from disk later.
 func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handler, error) {
 	h := &handler{files: map[string]*file{}, hosts: map[string]bool{}, mounted: map[string]http.Handler{}}
 	for _, host := range hosts {
@@ -115,6 +117,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cross-Origin-Embedder-Policy", "require-corp")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), usb=(), payment=()")
+	// Errors stay in no cache: behind one, the next request may reach a server of another version.
+	header.Set("Cache-Control", "no-store")
 	if !h.hosts[strings.ToLower(r.Host)] {
 		// Another name that resolves here (DNS rebinding) must not reach the site.
 		http.Error(w, "This address is not served here.", http.StatusMisdirectedRequest)
@@ -131,7 +135,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	f := h.files[r.URL.Path]
+	f, caching := h.find(r.URL.Path)
 	if f == nil || f.encodings["identity"] == nil {
 		http.Error(w, "Not found.", http.StatusNotFound)
 		return
@@ -142,13 +146,35 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", f.mime)
 	header.Set("Vary", "Accept-Encoding")
 	header.Set("ETag", tag)
-	// Browsers keep a file and ask about it each time: the page is always of one version.
-	header.Set("Cache-Control", "no-cache")
+	header.Set("Cache-Control", caching)
 	if encoding != "identity" {
 		header.Set("Content-Encoding", encoding)
 		header.Set("Content-Length", strconv.Itoa(len(content))) // ServeContent sets that of the others
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// Browsers and CDNs keep a file and ask about it each time, so that the page is always of one
+// version. They keep what is asked for by its content, and do not ask again.
+const (
+	asking    = "no-cache"
+	immutable = "public, max-age=31536000, immutable"
+)
+
+// hashed is an address that names its content, of the heavy files alone: the first 24 hexadecimal
+// digits of its SHA-256, and the file's name. addresses.js makes such addresses.
+var hashed = regexp.MustCompile(`^/v/([0-9a-f]{24})(/.+\.(?:wasm|safetensors))$`)
+
+// find is the file at an address, nil for none, and what caches may do with it.
+func (h *handler) find(address string) (f *file, caching string) {
+	parts := hashed.FindStringSubmatch(address)
+	if parts == nil {
+		return h.files[address], asking
+	}
+	if f = h.files[parts[2]]; f == nil || f.tag != parts[1] {
+		return nil, ""
+	}
+	return f, immutable
 }
 
 // chooseEncoding takes brotli before gzip where the client accepts it (no q=0) and it was built.

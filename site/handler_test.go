@@ -3,6 +3,8 @@ package site
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -56,7 +58,9 @@ func TestFilesAndTypes(t *testing.T) {
 		assert.Equal(t, mime, r.Header.Get("Content-Type"), path)
 	}
 	for _, path := range []string{"/nothing", "/weights/", "/weights", "/a.wasm.br", "/.keep", "/../go.mod", "/b.js/", "//b.js"} {
-		assert.Equal(t, 404, ask(h, "GET", path, nil).StatusCode, path)
+		r := ask(h, "GET", path, nil)
+		assert.Equal(t, 404, r.StatusCode, path)
+		assert.Equal(t, "no-store", r.Header.Get("Cache-Control"), "a CDN keeps no error")
 	}
 	assert.Equal(t, 405, ask(h, "POST", "/", nil).StatusCode)
 	assert.Zero(t, len(body(t, ask(h, "HEAD", "/b.js", nil))))
@@ -133,6 +137,72 @@ func TestCompressionAndCaching(t *testing.T) {
 	}
 	plain, brotlied := ask(h, "GET", "/a.wasm", nil), ask(h, "GET", "/a.wasm", map[string]string{"Accept-Encoding": "br"})
 	assert.NotEqual(t, plain.Header.Get("ETag"), brotlied.Header.Get("ETag"), "two representations, two tags")
+}
+
+// Programs and weights have addresses that name their content, which caches keep. Another version's
+// address is not found, and what the page is read from has no such address.
+func TestHashedAddresses(t *testing.T) {
+	h := testHandler(t)
+	of := func(name, content string) string {
+		return fmt.Sprintf("/v/%x%s", sha256.Sum256([]byte(content)), name)[:len("/v/")+24] + name
+	}
+	for name, content := range map[string]string{"/a.wasm": "program", "/weights/m.safetensors": "\x01\x02\x03"} {
+		plain, hashed := ask(h, "GET", name, nil), ask(h, "GET", of(name, content), nil)
+		assert.Equal(t, "no-cache", plain.Header.Get("Cache-Control"), name)
+		assert.Equal(t, "public, max-age=31536000, immutable", hashed.Header.Get("Cache-Control"), name)
+		assert.Equal(t, content, string(body(t, hashed)), name)
+		assert.Equal(t, plain.Header.Get("ETag"), hashed.Header.Get("ETag"), name)
+		assert.Equal(t, plain.Header.Get("Content-Type"), hashed.Header.Get("Content-Type"), name)
+	}
+	packed := ask(h, "GET", of("/a.wasm", "program"), map[string]string{"Accept-Encoding": "br"})
+	assert.Equal(t, "br", packed.Header.Get("Content-Encoding"))
+	assert.Equal(t, "Accept-Encoding", packed.Header.Get("Vary"))
+	for _, path := range []string{
+		of("/a.wasm", "other"), of("/a.wasm", "program") + ".br", of("/b.js", "1"), of("/index.html", "<!doctype html>"), of("/", "<!doctype html>"),
+		of("/a.wasm", "program")[:20] + "/a.wasm", "/v/" + of("/a.wasm", "program"),
+	} {
+		r := ask(h, "GET", path, nil)
+		assert.Equal(t, 404, r.StatusCode, path)
+		assert.Equal(t, "no-store", r.Header.Get("Cache-Control"), path)
+	}
+}
+
+// A download goes on where it broke off, of each representation and at each address, through a real
+// server, which checks the length.
+func TestRanges(t *testing.T) {
+	h := testHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "127.0.0.1:8080"
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	get := func(path string, header map[string]string) (*http.Response, []byte) {
+		r, err := http.NewRequest("GET", server.URL+path, nil)
+		require.NoError(t, err)
+		for key, value := range header {
+			r.Header.Set(key, value)
+		}
+		answer, err := server.Client().Do(r)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		return answer, body(t, answer)
+	}
+	hashed := fmt.Sprintf("/v/%.12x/a.wasm", sha256.Sum256([]byte("program")))
+	for _, path := range []string{"/a.wasm", hashed} {
+		for _, coding := range []string{"identity", "gzip", "br"} {
+			whole, content := get(path, map[string]string{"Accept-Encoding": coding})
+			assert.Equal(t, "bytes", whole.Header.Get("Accept-Ranges"))
+			part, rest := get(path, map[string]string{"Accept-Encoding": coding, "Range": "bytes=2-5", "If-Range": whole.Header.Get("ETag")})
+			assert.Equal(t, http.StatusPartialContent, part.StatusCode, path+" "+coding)
+			assert.Equal(t, content[2:6], rest, path+" "+coding)
+			assert.EqualValues(t, 4, part.ContentLength)
+			changed, all := get(path, map[string]string{"Accept-Encoding": coding, "Range": "bytes=2-5", "If-Range": `"other"`})
+			assert.Equal(t, 200, changed.StatusCode, "another version: from the start")
+			assert.Equal(t, content, all)
+			beyond, _ := get(path, map[string]string{"Accept-Encoding": coding, "Range": "bytes=1000-"})
+			assert.Equal(t, http.StatusRequestedRangeNotSatisfiable, beyond.StatusCode)
+		}
+	}
 }
 
 func TestUnknownKindsAreRefused(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -128,7 +129,11 @@ func TestModelsAreKept(t *testing.T) {
 	assert.Less(t, s.sent, firstDownload, "before the first result and the use without a network")
 	assert.Greater(t, s.sent, firstDownload/2)
 	for _, other := range []string{"cells", "newborn-brain"} {
-		assert.NotContains(t, s.requests, "GET /weights/"+other+".safetensors")
+		assert.NotContains(t, strings.Join(s.requests, " "), other+".safetensors")
+	}
+	for _, name := range []string{"segmenter.wasm", "viewer.wasm", "weights/fundus.safetensors"} {
+		assert.Contains(t, s.requests, "GET "+hashedAddress(t, name))
+		assert.NotContains(t, s.requests, "GET /"+name, "its address names its content, for the page and for what is kept")
 	}
 	s.mu.Unlock()
 	leave(s, p)
@@ -172,7 +177,7 @@ func TestModelsOfANewVersion(t *testing.T) {
 	var requests []string
 	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		requests = append(requests, strings.TrimPrefix(r.URL.Path, "/weights/"))
+		requests = append(requests, path.Base(r.URL.Path))
 		mu.Unlock()
 		(*now.Load()).ServeHTTP(w, r)
 	}))

@@ -231,9 +231,9 @@ export class Stage extends EventTarget {
   async #start() {
     if (!document.createElement("canvas").getContext("webgl2")) return this.#fallBack("this browser gives no WebGL2");
     try {
-      await import("./wasm_exec.js");
+      const [{ get }] = await Promise.all([import("./addresses.js"), import("./wasm_exec.js")]);
       const go = new Go();
-      const { instance } = await WebAssembly.instantiateStreaming(fetch("viewer.wasm"), go.importObject);
+      const { instance } = await WebAssembly.instantiateStreaming(get("viewer.wasm"), go.importObject);
       const started = new Promise((resolve) => addEventListener("mrprismviewer", resolve, { once: true }));
       // Ebitengine fits its canvas to the body, and should fill the stage.
       const { element } = this;

@@ -21,10 +21,11 @@ func TestStartAsksForLittle(t *testing.T) {
 	s := serve(t, built(t, nil), shippedFiles(t))
 	s.wishes = "?device=processor"
 	handler := s.http.Handler
-	s.http.Handler = delayed(handler, "/segmenter.wasm", 2*time.Second) // what else the page wants comes before
+	segmenter := hashedAddress(t, "segmenter.wasm")
+	s.http.Handler = delayed(handler, segmenter, 2*time.Second) // what else the page wants comes before
 	p := open(t, s, 900, 700)
 	p.ready()
-	asked := s.upTo("/segmenter.wasm")
+	asked := s.upTo(segmenter)
 	sent := 0
 	for _, name := range asked {
 		sent += sizeOf(t, name)
@@ -32,12 +33,12 @@ func TestStartAsksForLittle(t *testing.T) {
 	t.Logf("%d requests and %d bytes before the page is ready", len(asked), sent)
 	assert.LessOrEqual(t, len(asked), most)
 	assert.LessOrEqual(t, sent, mostBytes)
-	for _, later := range []string{"/viewer.wasm", "/sw.js", "/sample.jpg"} {
+	for _, later := range []string{hashedAddress(t, "viewer.wasm"), "/viewer.wasm", "/sw.js", "/sample.jpg"} {
 		assert.NotContains(t, asked, later)
 	}
 	named := get[[]string](p, `[...document.querySelectorAll("link[rel=modulepreload]")].map(({ href }) => "/" + href.split("/").pop())`)
 	scripts := slices.DeleteFunc(asked, func(name string) bool { return path.Ext(name) != ".js" })
-	assert.ElementsMatch(t, append(named, "/worker.js", "/wasm_exec.js", "/vectors.js", "/gpu.js"), scripts, "index.html names all modules that the page starts with")
+	assert.ElementsMatch(t, append(named, "/worker.js", "/wasm_exec.js", "/vectors.js", "/gpu.js", "/addresses.js"), scripts, "index.html names all modules that the page starts with")
 	p.clean()
 }
 
@@ -48,9 +49,9 @@ func TestViewerComesWithAPhotograph(t *testing.T) {
 	s := mock(t, nil)
 	var asked atomic.Bool
 	held := make(chan struct{})
-	handler := s.http.Handler
+	handler, viewer := s.http.Handler, hashedAddress(t, "viewer.wasm")
 	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/viewer.wasm" {
+		if r.URL.Path == viewer {
 			asked.Store(true)
 			<-held
 		}

@@ -11,6 +11,13 @@ const ALL = { ...FILES, ...MODELS };
 const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
 
 const address = (name) => new URL(name, registration.scope).href;
+const HASHED = /^v\/([0-9a-f]{24})\/(.*)$/; // addresses.js makes such addresses
+// sources are the requests that may bring a file: of heavy ones first that of the page, which the
+// browser may have already.
+const sources = (name) => [
+  ...(/\.(wasm|safetensors)$/.test(name) ? [new Request(address(`v/${ALL[name].slice(0, 24)}/${name}`))] : []),
+  new Request(address(name), { cache: "no-cache" }),
+];
 
 async function sum(response) {
   const digest = await crypto.subtle.digest("SHA-256", await response.clone().arrayBuffer());
@@ -33,11 +40,14 @@ async function adopt(name) {
 
 async function keep(name) {
   if (await adopt(name)) return;
-  const url = address(name), response = await fetch(url, { cache: "no-cache" });
-  if (!response.ok || (await sum(response)) !== ALL[name]) throw new Error(`${name} is not of this version`);
-  const cache = await caches.open(PREFIX + VERSION);
-  // Browsers open no page from a response that was redirected.
-  await cache.put(url, response.redirected ? new Response(response.body, { headers: response.headers }) : response);
+  for (const source of sources(name)) {
+    const response = await fetch(source);
+    if (!response.ok || (await sum(response)) !== ALL[name]) continue;
+    const cache = await caches.open(PREFIX + VERSION);
+    // Browsers open no page from a response that was redirected.
+    return cache.put(address(name), response.redirected ? new Response(response.body, { headers: response.headers }) : response);
+  }
+  throw new Error(`${name} is not of this version`);
 }
 
 async function fill() {
@@ -84,8 +94,9 @@ addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
   url.hash = url.search = "";
   if (event.request.method !== "GET" || !url.href.startsWith(registration.scope)) return;
-  const name = url.href.slice(registration.scope.length) || "index.html";
-  if (name in ALL) event.respondWith((async () => {
+  const path = url.href.slice(registration.scope.length) || "index.html", [, is = "", name = path] = HASHED.exec(path) ?? [];
+  // Another version's file is not here.
+  if (Object.hasOwn(ALL, name) && ALL[name].startsWith(is)) event.respondWith((async () => {
     const cache = await caches.open(PREFIX + VERSION), kept = await cache.match(address(name));
     if (kept) return kept;
     // A model is used for the first time. Or a copy was damaged, and mrprismForget dropped it.

@@ -28,7 +28,7 @@ func TestThreadsOfThePage(t *testing.T) {
 		{name: "threads that fail at once", old: "for (Atomics.add(n, READY, 1); ;) {", new: "Atomics.add(n, READY, 1); board.take(); for (;;) { throw new Error();", threads: true},
 		{name: "threads that never end a piece", old: "board.compute(slot, instances", new: "Atomics.wait(n, READY, Atomics.load(n, READY)); board.compute(slot, instances", threads: true},
 		{name: "not isolated", alone: true},
-		{name: "an engine that shares nothing", old: "instantiateStreaming(fetch(address)", new: "instantiateStreaming(0"},
+		{name: "an engine that shares nothing", old: "instantiateStreaming(get(address)", new: "instantiateStreaming(0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			script := string(data)

@@ -116,13 +116,13 @@ const unshared = (program) => {
 if (globalThis.Go) globalThis.Go = class extends Go {
   #memory;
 
-  // load compiles a program and resolves to its instance. The memory is shared where the program
-  // asks for that and the engine can.
-  async load(address) {
+  // load compiles a program, which get fetches, and resolves to its instance. The memory is shared
+  // where the program asks for that and the engine can.
+  async load(address, get = fetch) {
     try {
-      return (await WebAssembly.instantiateStreaming(fetch(address), this.importObject)).instance;
+      return (await WebAssembly.instantiateStreaming(get(address), this.importObject)).instance;
     } catch { /* any other failure comes again below */ }
-    const response = await fetch(address);
+    const response = await get(address);
     if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
     return (await WebAssembly.instantiate(unshared(new Uint8Array(await response.arrayBuffer())), this.importObject)).instance;
   }

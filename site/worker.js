@@ -3,6 +3,7 @@
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
+import { get } from "./addresses.js";
 
 // What the page's address asks for (?precision=f16, ?measure=off), or "".
 globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
@@ -27,7 +28,7 @@ async function inMemory(mode, act) {
 // mrprismDownload resolves to the bytes of an address. It tells how many have come, and ends when
 // tell returns false.
 globalThis.mrprismDownload = async (address, tell) => {
-  const response = await fetch(address).catch(() => { throw new Error("the site does not answer, and this browser has not kept the model"); });
+  const response = await get(address).catch(() => { throw new Error("the site does not answer, and this browser has not kept the model"); });
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
   const parts = [];
   let received = 0;
@@ -52,7 +53,7 @@ globalThis.mrprismForget = async (address) => {
 
 try {
   const go = new Go();
-  await go.run(await go.load("segmenter.wasm"));
+  await go.run(await go.load("segmenter.wasm", get));
   postMessage({ type: "crashed", message: "it ended" });
 } catch (error) {
   postMessage({ type: "crashed", message: String(error?.message ?? error) });

@@ -1,7 +1,7 @@
 // Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
 // It copies the files, draws the sample photograph, writes the policy and the list of modules into
-// index.html, the version and the models' limits into build.js, fills in the service worker's list
-// and version, and compresses.
+// index.html, the version and the models' limits into build.js and sums into addresses.js, fills in
+// the service worker's list and version, and compresses.
 // With -size it prints what a first visit downloads, and fails above the limits. site.mk runs it in
 // the repository root.
 package main
@@ -50,6 +50,9 @@ const (
 	sampleQuality             = 90
 )
 
+// programFiles are the WebAssembly programs, which stand in site/dist already.
+var programFiles = []string{"viewer.wasm", "segmenter.wasm"}
+
 // sources are the kinds of the page's own files in site/.
 var sources = []string{".html", ".css", ".js", ".webmanifest", ".svg"}
 
@@ -88,7 +91,7 @@ func bundle(from, to, commit string, quality int) error {
 	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
 	page := strings.NewReplacer("{{policy}}", policy, "{{modules}}", preloads(files))
 	files["index.html"] = []byte(page.Replace(string(files["index.html"])))
-	for _, name := range []string{"viewer.wasm", "segmenter.wasm"} {
+	for _, name := range programFiles {
 		if files[name], err = os.ReadFile(filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("%w: run `make site`", err)
 		}
@@ -108,6 +111,9 @@ func bundle(from, to, commit string, quality int) error {
 	}
 	about := strings.NewReplacer("/*LIMITS*/{}", cards, "/*VERSION*/", version(commit, files))
 	files["build.js"] = []byte(about.Replace(string(files["build.js"])))
+	if files["addresses.js"], err = addresses(files); err != nil {
+		return err
+	}
 	if files["sw.js"], err = serviceWorker(files); err != nil {
 		return err
 	}
@@ -119,7 +125,20 @@ func bundle(from, to, commit string, quality int) error {
 	return removeOthers(to, files)
 }
 
-// version is the commit, and a hash over all files as they are before build.js and sw.js are filled in.
+// addresses fills in the SHA-256 of the heavy files: programs, and the models that ship.
+func addresses(files map[string][]byte) ([]byte, error) {
+	sums := map[string]string{}
+	for _, name := range programFiles {
+		sums[name] = sha(files[name])
+	}
+	for _, entry := range weights.Shipped().Models {
+		sums["weights/"+entry.File] = entry.SHA256
+	}
+	list, err := json.MarshalIndent(sums, "", "  ")
+	return bytes.Replace(files["addresses.js"], []byte("/*SUMS*/{}"), list, 1), err
+}
+
+// version is the commit, and a hash over all files as they are before some are filled in.
 func version(commit string, files map[string][]byte) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
