@@ -28,12 +28,15 @@ import (
 
 const usage = `serve - the MrPrism site on this machine
 
-usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk] [-watch DIR]
+usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
+       serve -check URL
 
 serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program, which
 contacts no other machine. It reads nothing else from disk but certificates, and images in the folder of -watch. Images
 stay in the page, which does not send them to serve.
   serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
+
+Ctrl-C and SIGTERM stop serve. It takes no new requests, ends what it is sending within 8 s, and exits with 0.
 
 -kiosk also opens Chrome at the page, full-screen, and starts it again when it ends. Each start has a fresh profile. When
 nobody has touched the page for -idle, it closes the photograph and starts anew. Any browser does that at an address that
@@ -45,6 +48,10 @@ itself, once they are complete, and no links. Only who has the address that serv
 -tls-self serves other machines over TLS. serve makes a certificate for the names and addresses of this machine and keeps
 it. It prints the file: install that on the other machines as an authority that they trust.
 
+/healthz answers "ok" while serve serves, whatever the Host header. -check asks for an address, such as that one, and
+exits with 1 where the answer is not 200. -metrics has figures for Prometheus at /metrics of another address: requests by
+status, their time, bytes and number at once, memory and the version. They say nothing of images, addresses or people.
+
 flags:
 `
 
@@ -55,16 +62,20 @@ examples:
   serve -watch exports          images that come into the folder exports are opened in the page
   serve -addr :8443 -tls-self   for the machines of a local network
   serve -host clinic.example    behind a TLS proxy of that name, for other machines
+  serve -addr :8080 -host clinic.example -metrics 127.0.0.1:9090    behind a CDN, with figures for Prometheus
+  serve -check http://127.0.0.1:8080/healthz    whether it is up
 
-KIOSK.md, beside the source of serve, has a systemd unit and what else a kiosk needs.
+KIOSK.md, beside the source of serve, has a systemd unit and what else a kiosk needs. CDN.md there says what a CDN keeps,
+how much serve carries, and how it runs in a container.
 Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) or over TLS.
 
-exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage
+exit codes: 0 stopped by Ctrl-C or SIGTERM, or -check found it well; 1 failed, 2 wrong usage
 `
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends serve at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -78,6 +89,8 @@ type options struct {
 	idle              time.Duration
 	browserFlags      string
 	watch             string // a folder; empty: none
+	metrics           string // where the figures are served; empty: nowhere
+	checked           string // an address to ask, in place of serving
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -92,6 +105,8 @@ func (o *options) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.kiosk, "kiosk", false, "open Chrome full-screen at the page, and keep it open")
 	flags.DurationVar(&o.idle, "idle", 5*time.Minute, "with -kiosk: `TIME` without a touch after which the page starts anew, such as 90s; 0 for never")
 	flags.StringVar(&o.watch, "watch", "", "open the images in the page that come into this `DIR`")
+	flags.StringVar(&o.metrics, "metrics", "", "`HOST:PORT` of the figures for Prometheus, at /metrics; not for everyone to reach")
+	flags.StringVar(&o.checked, "check", "", "ask for this `URL` once, and serve nothing")
 	flags.StringVar(&o.browserFlags, "browser-flags", "", "with -kiosk: more `FLAGS` for Chrome, separated by spaces, such as --ozone-platform=wayland")
 }
 
@@ -143,7 +158,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "serve: %v; see serve -h\n", err)
 		return 2
 	}
-	if err := serve(ctx, o, stdout); err != nil {
+	act := func() error { return serve(ctx, o, stdout) }
+	if o.checked != "" {
+		act = func() error { return check(ctx, o.checked) }
+	}
+	if err := act(); err != nil {
 		fmt.Fprintln(stderr, "serve:", err)
 		return 1
 	}
@@ -159,11 +178,9 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 		}
 		screen = &kiosk{browser: browser, flags: strings.Fields(o.browserFlags), log: stdout, wait: sleep}
 	}
-	listener, err := net.Listen("tcp", o.addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use: stop the other program, or choose another port with -addr 127.0.0.1:8081", o.addr)
-	} else if err != nil {
-		return fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with -addr, such as 127.0.0.1:8081", o.addr, err)
+	listener, err := listen("-addr", o.addr, "127.0.0.1:8081")
+	if err != nil {
+		return err
 	}
 	server, scheme, err := o.server(listener.Addr(), stdout)
 	if err != nil {
@@ -189,6 +206,17 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 		wishes.Set("watch", folder.token)
 		go folder.run(ctx.Done())
 	}
+	if o.metrics != "" {
+		figures := newMetrics()
+		server.Handler = figures.around(server.Handler)
+		close, err := figures.serve(o.metrics, stdout)
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		defer close()
+	}
+	server.Handler = patient(health(server.Handler), stall)
 	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", asked(address, wishes))
 	done, closed := make(chan error, 1), make(chan struct{})
 	go func() { done <- server.Serve(listener) }()
@@ -210,13 +238,19 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 	case <-ctx.Done():
 		fmt.Fprintln(stdout, "stopping")
 		<-closed
-		limited, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-		defer cancel()
-		if err := server.Shutdown(limited); err != nil {
-			return server.Close()
-		}
-		return nil
+		return finish(server, stdout)
 	}
+}
+
+// listen takes an address, which a flag names. other is one that the message of an error proposes.
+func listen(flag, address, other string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use: stop the other program, or choose another port with %s %s", address, flag, other)
+	} else if err != nil {
+		return nil, fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with %s, such as %s", address, err, flag, other)
+	}
+	return listener, nil
 }
 
 // asked is an address with what it asks of the page.
@@ -267,10 +301,9 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 	if err != nil {
 		return nil, "", err
 	}
-	return &http.Server{
-		Handler: handler, TLSConfig: config,
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}, scheme, nil
+	server := limited(handler)
+	server.TLSConfig = config
+	return server, scheme, nil
 }
 
 // reachable is the address to open on this machine. For a listener at all addresses it is the

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// What clients may take of serve.
+const (
+	asking      = 10 * time.Second // for a request, of which serve reads no content
+	stall       = 30 * time.Second // for each part of an answer, at most 32 KiB
+	waiting     = 2 * time.Minute  // between two requests of a connection
+	headerBytes = 16 << 10         // of a request's headers, beside 4 KiB that net/http adds
+	ending      = 8 * time.Second  // for what is being sent when serve stops; `docker stop` kills after 10
+)
+
+// limited is a server that waits for no client longer than the limits above.
+func limited(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadTimeout: asking, WriteTimeout: stall, IdleTimeout: waiting, MaxHeaderBytes: headerBytes}
+}
+
+// patient lets an answer take long as a whole, on a slow connection, as long as each part of it is
+// taken within d. Without it the server's WriteTimeout would be for the whole.
+func patient(h http.Handler, d time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(&patientWriter{w, http.NewResponseController(w), d}, r)
+	})
+}
+
+type patientWriter struct {
+	http.ResponseWriter
+	connection *http.ResponseController
+	limit      time.Duration
+}
+
+func (w *patientWriter) Write(part []byte) (int, error) {
+	if err := w.connection.SetWriteDeadline(time.Now().Add(w.limit)); err != nil {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(part)
+}
+
+// finish stops a server once it has sent what it is sending, or when the time for that is over.
+func finish(server *http.Server, stdout io.Writer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), ending)
+	defer cancel()
+	if server.Shutdown(ctx) == nil {
+		return nil
+	}
+	fmt.Fprintf(stdout, "cut off what was still being sent after %v\n", ending)
+	return server.Close()
+}
