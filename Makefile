@@ -44,6 +44,13 @@ build: site ## every program, in build/
 site: ## the page, in site/dist
 size: ## the page's download sizes; fails above 4 MB of programs (brotli), 7 MB a model or 11 MB before the first result
 
+.PHONY: image
+image: site ## a container image of serve alone, by docker or podman; cmd/serve/CDN.md says how to run it
+	@mkdir -p build/image
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags="-s -w" -o build/image/serve ./cmd/serve
+	cp cmd/serve/Dockerfile build/image/
+	@cmd/serve/image.sh build/image mrprism/serve:$(COMMIT)
+
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/
 	internal/compute/gpu/dawn/fetch.sh

@@ -117,7 +117,7 @@ func fetch(client *http.Client, address string) (int64, error) {
 // needs no more memory after many requests than after the first ones. MRPRISM_LOAD=10000/500 sets
 // how many requests, and how many at once.
 func TestLoad(t *testing.T) {
-	n, at := 2000, 100
+	n, at := 2000, 100 // as CONTRIBUTING.md says
 	if wish := os.Getenv("MRPRISM_LOAD"); wish != "" {
 		_, err := fmt.Sscanf(wish, "%d/%d", &n, &at)
 		require.NoError(t, err, "MRPRISM_LOAD=REQUESTS/ATONCE")
