@@ -17,19 +17,19 @@ const (
 	ending      = 8 * time.Second  // for what is being sent when serve stops; `docker stop` kills after 10
 )
 
-// limited is a server that waits for no client longer than the limits above.
-func limited(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadTimeout: asking, WriteTimeout: stall, IdleTimeout: waiting, MaxHeaderBytes: headerBytes}
-}
-
-// patient lets an answer take long as a whole, on a slow connection, as long as each part of it is
-// taken within d. Without it the server's WriteTimeout would be for the whole.
-func patient(h http.Handler, d time.Duration) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(&patientWriter{w, http.NewResponseController(w), d}, r)
+// limited has a server wait for no client longer than the limits above. An answer may take long as a
+// whole, on a slow connection, as long as each part of it is taken within d: WriteTimeout alone would
+// be for the whole.
+func limited(server *http.Server, d time.Duration) *http.Server {
+	server.ReadTimeout, server.WriteTimeout, server.IdleTimeout, server.MaxHeaderBytes = asking, d, waiting, headerBytes
+	inner := server.Handler
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		inner.ServeHTTP(&patientWriter{w, http.NewResponseController(w), d}, r)
 	})
+	return server
 }
 
+// patientWriter gives each part of an answer its own time.
 type patientWriter struct {
 	http.ResponseWriter
 	connection *http.ResponseController

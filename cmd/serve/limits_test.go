@@ -79,11 +79,10 @@ func TestSlowClients(t *testing.T) {
 	const limit = 400 * time.Millisecond
 	left := make(chan struct{}, 2)
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = limited(patient(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server.Config = limited(&http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		slowly(w, r)
 		left <- struct{}{}
-	}), limit))
-	server.Config.WriteTimeout = limit
+	})}, limit)
 	server.Start()
 	defer server.Close()
 	ask := func() net.Conn {
@@ -119,8 +118,9 @@ func TestSlowClients(t *testing.T) {
 // A client that does not end its request loses its connection; so does one with endless headers.
 func TestRequestsHaveLimits(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = limited(http.NotFoundHandler())
-	assert.Equal(t, 10*time.Second, server.Config.ReadTimeout)
+	server.Config = limited(&http.Server{Handler: http.NotFoundHandler()}, stall)
+	assert.Equal(t, []time.Duration{10 * time.Second, 30 * time.Second, 2 * time.Minute},
+		[]time.Duration{server.Config.ReadTimeout, server.Config.WriteTimeout, server.Config.IdleTimeout})
 	server.Config.ReadTimeout = 300 * time.Millisecond
 	server.Start()
 	defer server.Close()
@@ -132,8 +132,9 @@ func TestRequestsHaveLimits(t *testing.T) {
 	_, err = io.ReadAll(c)
 	assert.NoError(t, err, "closed by the server, not by the deadline")
 
-	for size, want := range map[int]int{8 << 10: 404, 64 << 10: http.StatusRequestHeaderFieldsTooLarge} {
-		r, err := http.NewRequest("GET", server.URL, nil)
+	s := start(t)
+	for size, want := range map[int]int{8 << 10: 200, 64 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		r, err := http.NewRequest("GET", s.address, nil)
 		require.NoError(t, err)
 		r.Header.Set("X-Long", strings.Repeat("x", size))
 		answer, err := server.Client().Do(r)

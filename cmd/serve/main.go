@@ -216,7 +216,8 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 		}
 		defer close()
 	}
-	server.Handler = patient(health(server.Handler), stall)
+	server.Handler = health(server.Handler)
+	limited(server, stall)
 	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", asked(address, wishes))
 	done, closed := make(chan error, 1), make(chan struct{})
 	go func() { done <- server.Serve(listener) }()
@@ -301,9 +302,7 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 	if err != nil {
 		return nil, "", err
 	}
-	server := limited(handler)
-	server.TLSConfig = config
-	return server, scheme, nil
+	return &http.Server{Handler: handler, TLSConfig: config}, scheme, nil
 }
 
 // reachable is the address to open on this machine. For a listener at all addresses it is the

@@ -71,7 +71,7 @@ func (m *metrics) serve(address string, stdout io.Writer) (close func() error, e
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	server := limited(mux)
+	server := limited(&http.Server{Handler: mux}, stall)
 	go server.Serve(listener)
 	fmt.Fprintf(stdout, "figures for Prometheus are at http://%s/metrics\n", reachable(listener.Addr()))
 	return server.Close, nil
