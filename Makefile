@@ -4,7 +4,7 @@ COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 ADDRESS ?= 127.0.0.1:8080
 # Vectors for what is computed on the processor, where that has AVX2. Without it the same is computed in plain Go.
 export GOEXPERIMENT = simd
-PROGRAMS := $(notdir $(wildcard cmd/*))
+PROGRAMS := $(filter-out batch,$(notdir $(wildcard cmd/*))) # cmd/batch is a module of its own, with Apache Beam
 
 # One package at a time: its tests share the two or more cores with a software GPU. No package may take longer than TIMEOUT.
 TIMEOUT ?= 30m
@@ -34,6 +34,7 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
 	@go run ./cmd/bench -devices
 	go test $(TESTFLAGS) ./...
+	cd cmd/batch && go vet ./... && go test -timeout $(TIMEOUT) ./...
 
 .PHONY: build
 build: site ## every program, in build/
@@ -50,6 +51,11 @@ image: site ## a container image of serve alone, by docker or podman; cmd/serve/
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags="-s -w" -o build/image/serve ./cmd/serve
 	cp cmd/serve/Dockerfile build/image/
 	@cmd/serve/image.sh build/image mrprism/serve:$(COMMIT)
+
+.PHONY: batch
+batch: ## the pipeline for very many images, build/batch; downloads Apache Beam
+	@mkdir -p build
+	cd cmd/batch && go build -ldflags "-X mrprism/internal/app/choose.commit=$(COMMIT)" -o ../../build/ .
 
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/

@@ -158,10 +158,12 @@ func flags(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	_, root := tracked(t)
 	folder := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", folder+string(filepath.Separator), "./cmd/...")
-	build.Dir = root
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", output)
+	for module, programs := range map[string]string{".": "./cmd/...", "cmd/batch": "."} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", folder+string(filepath.Separator), programs)
+		build.Dir = path.Join(root, module)
+		output, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+	}
 	programs, err := filepath.Glob(filepath.Join(folder, "*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, programs)

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/png"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/data/disk"
+	"mrprism/internal/data/synthetic"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Variables by which a test tells a process of this program what goes wrong in it.
+const (
+	asProgram = "BATCH_AS_PROGRAM"
+	poison    = "BATCH_POISON" // the images with this in their names kill the process
+	slow      = "BATCH_SLOW"   // each image takes this long, such as 20ms
+	full      = "BATCH_FULL"   // the disk has no room for masks
+)
+
+// TestMain makes the test's binary the program, if a test calls it so: a killed process is no test.
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) == "" {
+		os.Exit(m.Run())
+	}
+	Fault = func(path string) {
+		if name := os.Getenv(poison); name != "" && strings.Contains(filepath.Base(path), name) {
+			self, _ := os.FindProcess(os.Getpid())
+			_ = self.Kill()
+			select {}
+		}
+		d, _ := time.ParseDuration(os.Getenv(slow))
+		time.Sleep(d)
+	}
+	if os.Getenv(full) != "" {
+		disk.Fault = func(operation, path string) error {
+			if operation == disk.Write && strings.Contains(filepath.ToSlash(path), "/"+masksName+"/") {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+	}
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// ended is the exit code and the output of a run; −1 if it was killed.
+type ended struct {
+	code           int
+	stdout, stderr string
+}
+
+// process is a call that has not started.
+func process(faults []string, args ...string) (c *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	c = exec.Command(os.Args[0], args...)
+	c.Env = append(append(os.Environ(), asProgram+"=1"), faults...)
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	c.Stdout, c.Stderr = stdout, stderr
+	return c, stdout, stderr
+}
+
+func call(t *testing.T, faults []string, args ...string) ended {
+	t.Helper()
+	c, stdout, stderr := process(faults, args...)
+	err := c.Run()
+	if _, exit := errors.AsType[*exec.ExitError](err); err != nil && !exit {
+		t.Fatal(err)
+	}
+	return ended{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// untrained writes weights whose masks mean nothing, but are not empty.
+func untrained(t *testing.T, seed uint64) string {
+	t.Helper()
+	about := segmenttest.Raters()
+	about.Seed = seed
+	f, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	data, err := segmenttest.Encode(f)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), about.Name+".safetensors")
+	require.NoError(t, os.WriteFile(path, data, 0o644))
+	return path
+}
+
+// photographs writes n generated photographs, p00.png and so on.
+func photographs(t *testing.T, n int) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	for i := range n {
+		var b bytes.Buffer
+		require.NoError(t, png.Encode(&b, synthetic.Photograph(uint64(i+1), 60, 48)))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("p%02d.png", i)), b.Bytes(), 0o644))
+	}
+	return folder
+}
+
+// written is what a folder holds: content and time of each file, by its name. Files with temporary
+// names, which a killed process leaves, do not count.
+func written(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			return err
+		}
+		info, err := entry.Info()
+		require.NoError(t, err)
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(folder, path)
+		all[filepath.ToSlash(name)] = info.ModTime().String() + " " + string(data)
+		return err
+	}))
+	return all
+}
+
+// masks are the contents of the masks in a folder, by name.
+func masks(t *testing.T, out string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for name, what := range written(t, filepath.Join(out, masksName)) {
+		_, all[name], _ = strings.Cut(what, "\x89PNG")
+	}
+	return all
+}
+
+// table reads a table: a map from columns to texts for each line.
+func table(t *testing.T, path string) (lines []map[string]string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	all, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff")))).ReadAll()
+	require.NoError(t, err)
+	for _, line := range all[1:] {
+		one := map[string]string{}
+		for i, column := range all[0] {
+			one[column] = line[i]
+		}
+		lines = append(lines, one)
+	}
+	return lines
+}
+
+// Two workers segment thirty photographs beside a copy of one and a bad file. The masks are those of
+// the program segment, to the byte. A rerun writes nothing.
+func TestMasksTablesAndRerun(t *testing.T) {
+	w, in := untrained(t, 1), photographs(t, 30)
+	work := t.TempDir()
+	out, single, program := filepath.Join(work, "out"), filepath.Join(work, "single"), filepath.Join(work, "segment.exe")
+	built, err := exec.Command("go", "build", "-o", program, "mrprism/cmd/segment").CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	by, err := exec.Command(program, "-weights", w, "-device", "processor", "-out", single, in).CombinedOutput()
+	require.NoError(t, err, "%s", by)
+	first, err := os.ReadFile(filepath.Join(in, "p00.png"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(in, "copy.png"), first, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(in, "text.png"), []byte("this is no picture"), 0o644))
+
+	args := []string{"-weights", w, "-out", out, filepath.Join(in, "*.png")}
+	got := call(t, nil, args...)
+	require.Equal(t, 1, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "1 of 32 files failed")
+	assert.Contains(t, got.stdout, "32 files: 31 segmented")
+	lines := table(t, filepath.Join(out, "results.csv"))
+	require.Len(t, lines, 32)
+	for _, line := range lines {
+		stem := strings.TrimSuffix(filepath.Base(line["image"]), ".png")
+		if stem == "text" {
+			assert.Contains(t, line["error"], "text.png: this is a text file")
+			continue
+		} else if stem == "copy" {
+			stem = "p00"
+		}
+		want, err := os.ReadFile(filepath.Join(single, stem+"_brain.png"))
+		require.NoError(t, err)
+		mask, err := os.ReadFile(filepath.Join(out, masksName, line["sha256"][:2], line["sha256"]+"_brain.png"))
+		require.NoError(t, err)
+		assert.Equal(t, want, mask, "the mask of %s", line["image"])
+		assert.NotEmpty(t, line["brain_area_px"])
+	}
+	assert.Len(t, masks(t, out), 30, "a copy has no mask of its own")
+	dead := table(t, filepath.Join(out, "dead-letters.csv"))
+	require.Len(t, dead, 1)
+	assert.Equal(t, "decode", dead[0]["step"])
+	var s Summary
+	data, err := os.ReadFile(filepath.Join(out, summaryName))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &s))
+	assert.Equal(t, [3]int{32, 31, 1}, [3]int{s.Files, s.Segmented, s.Failed})
+
+	before := written(t, out)
+	got = call(t, nil, args...)
+	require.Equal(t, 1, got.code, got.stderr)
+	assert.Equal(t, before, written(t, out), "a rerun writes nothing twice")
+
+	got = call(t, nil, append([]string{"-shards", "3", "-workers", "1"}, args...)...)
+	require.Equal(t, 1, got.code, got.stderr)
+	assert.NoFileExists(t, filepath.Join(out, "results.csv"))
+	total := 0
+	for i := range 3 {
+		total += len(table(t, filepath.Join(out, fmt.Sprintf("results-%05d-of-00003.csv", i))))
+	}
+	assert.Equal(t, 32, total)
+}
+
+// What is wrong is said before any work, and nothing is made.
+func TestFaultsBeforeWork(t *testing.T) {
+	w, in, work := untrained(t, 1), photographs(t, 2), t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(work, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	out, all := filepath.Join(work, "out"), filepath.Join(in, "*.png")
+	missing := write("missing.txt", filepath.Join(in, "p00.png")+"\n"+filepath.Join(in, "gone.png")+"\n")
+	file := write("file", "no folder")
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "where to? give -out DIR", []string{"-weights", w, all}},
+		{2, "give a pattern such as", []string{"-weights", w, "-out", out}},
+		{2, "-workers 0: choose 1 to 64", []string{"-weights", w, "-out", out, "-workers", "0", all}},
+		{2, "-device none: choose one of", []string{"-weights", w, "-out", out, "-device", "none", all}},
+		{1, "nonesuch: there is no such file", []string{"-weights", "nonesuch", "-out", out, all}},
+		{1, "*.jpg matches no file; give another pattern", []string{"-weights", w, "-out", out, filepath.Join(in, "*.jpg")}},
+		{1, "line 2: " + filepath.Join(in, "gone.png") + ": no such file or directory; take the line out", []string{"-weights", w, "-out", out, "-list", missing}},
+		{1, "is empty; write an image's name a line", []string{"-weights", w, "-out", out, "-list", write("empty.txt", "\n")}},
+		{1, "the folder cannot be made", []string{"-weights", w, "-out", filepath.Join(file, "out"), all}},
+		{1, "lies in the folder of the results", []string{"-weights", w, "-out", in, all}},
+	} {
+		got := call(t, nil, c.args...)
+		assert.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)
+		assert.Contains(t, got.stderr, c.want)
+		assert.Empty(t, got.stdout)
+		assert.NoDirExists(t, out)
+	}
+	require.Zero(t, call(t, nil, "-weights", w, "-out", out, all).code)
+	before := written(t, out)
+	other := call(t, nil, "-weights", untrained(t, 2), "-out", out, all)
+	assert.Equal(t, 1, other.code)
+	assert.Contains(t, other.stderr, "has results of other weights")
+	assert.Equal(t, before, written(t, out))
+}
+
+// A full disk ends the pipeline. Nothing half-written has a final name, and with room a rerun does all.
+func TestFullDisk(t *testing.T) {
+	w, all, out := untrained(t, 1), filepath.Join(photographs(t, 3), "*.png"), filepath.Join(t.TempDir(), "out")
+	got := call(t, []string{full + "=1"}, "-weights", w, "-out", out, all)
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, "no space left on device")
+	assert.Contains(t, got.stderr, "what is done stays: run the command again")
+	assert.Empty(t, masks(t, out))
+	assert.NoFileExists(t, filepath.Join(out, "results.csv"))
+	got = call(t, nil, "-weights", w, "-out", out, all)
+	require.Zero(t, got.code, got.stderr)
+	assert.Len(t, masks(t, out), 3)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/data/disk"
+	"mrprism/internal/data/imageio"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+)
+
+// largest is the size in bytes of the largest file that is read into memory. Decoding limits the
+// number of pixels.
+const largest = 1 << 30
+
+// images lists the files of patterns or of a list, sorted and each once. An error says which pattern
+// matches nothing, or which file of the list is missing.
+func images(ctx context.Context, patterns []string, list, out string) (paths []string, err error) {
+	if list != "" {
+		paths, err = listed(ctx, list)
+	} else {
+		paths, err = matched(ctx, patterns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	inside := out + string(filepath.Separator)
+	if i := slices.IndexFunc(paths, func(p string) bool { return strings.HasPrefix(p, inside) }); i >= 0 {
+		return nil, fmt.Errorf("%s lies in the folder of the results, %s; name other images, or another -out", paths[i], out)
+	}
+	return paths, nil
+}
+
+func matched(ctx context.Context, patterns []string) (all []string, err error) {
+	for _, pattern := range patterns {
+		pattern = absolute(pattern)
+		files, err := filesystem.New(ctx, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", pattern, err)
+		}
+		found, err := files.List(ctx, pattern)
+		files.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; give another pattern", pattern, err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s matches no file; give another pattern", pattern)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func listed(ctx context.Context, list string) (all []string, err error) {
+	f, err := os.Open(list)
+	if err != nil {
+		return nil, fmt.Errorf("-list %s: %w; name a text file with an image's name a line", list, disk.Cause(err))
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for number := 1; lines.Scan(); number++ {
+		path := strings.TrimSpace(lines.Text())
+		if path == "" {
+			continue
+		}
+		path = absolute(path)
+		if _, err := size(ctx, path); err != nil {
+			return nil, fmt.Errorf("-list %s, line %d: %s: %w; take the line out, or bring the file back", list, number, path, err)
+		}
+		all = append(all, path)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("-list %s: %w", list, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("-list %s is empty; write an image's name a line", list)
+	}
+	return all, nil
+}
+
+// absolute is a local path from the root, since workers may run in other folders. Names with a
+// scheme stay.
+func absolute(path string) string {
+	if strings.Contains(path, "://") {
+		return path
+	}
+	if a, err := filepath.Abs(path); err == nil {
+		return a
+	}
+	return path
+}
+
+// size is a file's size in bytes.
+func size(ctx context.Context, path string) (int64, error) {
+	if !strings.Contains(path, "://") { // Beam's own local file system leaves the file open
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return 0, disk.Cause(err)
+		case !info.Mode().IsRegular():
+			return 0, errors.New("it is no ordinary file")
+		}
+		return info.Size(), nil
+	}
+	files, err := filesystem.New(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	defer files.Close()
+	return files.Size(ctx, path)
+}
+
+// read reads a whole file from any of Beam's file systems. Errors name it.
+func read(ctx context.Context, path string) ([]byte, error) {
+	n, err := size(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; name an image file", path, err)
+	}
+	if n > largest {
+		return nil, fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, n>>20, imageio.MaxPixels/1_000_000)
+	}
+	files, err := filesystem.New(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer files.Close()
+	f, err := files.OpenRead(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; let it be read", path, disk.Cause(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; let it be read", path, disk.Cause(err))
+	}
+	return data, nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/sheet"
+	"mrprism/internal/data/disk"
+
+	"github.com/gofrs/flock"
+)
+
+// Names within the folder of the results.
+const (
+	summaryName   = "summary.json"
+	masksName     = "masks"
+	originName    = "journal/origin.json"
+	inputsName    = "journal/inputs.jsonl"
+	startedFolder = "journal/started" // KEY: an image in work
+	doneFolder    = "journal/done"    // AB/KEY.json: its masks are complete
+	killedFolder  = "journal/killed"  // KEY.json: it killed a process in which it was alone
+)
+
+// started is the content of a file in startedFolder.
+type started struct {
+	Path string `json:"path"`
+}
+
+// Task is what all workers need to know.
+type Task struct {
+	Weights string // name or file
+	SHA256  string // of the weights
+	Device  string
+	Out     string // a folder, from the root
+	Workers int    // in a process
+}
+
+// origin is what the masks in a folder share.
+type origin struct {
+	SHA256 string `json:"weights_sha256"`
+	Device string `json:"device"`
+}
+
+func (t *Task) path(name string) string { return filepath.Join(t.Out, filepath.FromSlash(name)) }
+
+// done is the file that says that a key's masks are complete. A folder holds a 256th of the keys.
+func (t *Task) done(key string) string {
+	return t.path(doneFolder + "/" + key[:2] + "/" + key + ".json")
+}
+
+func (t *Task) started(key string) string { return t.path(startedFolder + "/" + key) }
+func (t *Task) killed(key string) string  { return t.path(killedFolder + "/" + key + ".json") }
+
+// claim makes the folder of the results, tries to write to it and locks it. It refuses results of
+// other weights or of another device: masks in a folder must all be comparable.
+func claim(t Task) (io.Closer, error) {
+	for _, name := range []string{startedFolder, killedFolder, doneFolder, masksName} {
+		if err := os.MkdirAll(t.path(name), 0o777); err != nil {
+			return nil, fmt.Errorf("-out %s: the folder cannot be made: %w; name another one", t.Out, err)
+		}
+	}
+	lock := flock.New(t.path("journal/lock"))
+	switch ok, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("-out %s cannot be written to: %w; name another folder", t.Out, disk.Cause(err))
+	case !ok:
+		return nil, fmt.Errorf("-out %s: another batch works in this folder; wait for it, or name another one", t.Out)
+	}
+	if err := t.match(); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// match compares the task with that of an earlier run, or records it.
+func (t *Task) match() error {
+	data, err := os.ReadFile(t.path(originName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := writeJSON(t.path(originName), origin{t.SHA256, t.Device}); err != nil {
+			return fmt.Errorf("-out %s cannot be written to: %w; name another folder", t.Out, err)
+		}
+		return nil
+	}
+	var before origin
+	if err == nil {
+		err = json.Unmarshal(data, &before)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w; name another -out", t.path(originName), disk.Cause(err))
+	case before.SHA256 != t.SHA256:
+		return fmt.Errorf("-out %s has results of other weights (SHA-256 %.12s…, these are %.12s…); name another folder", t.Out, before.SHA256, t.SHA256)
+	case before.Device != t.Device:
+		return fmt.Errorf("-out %s has results of device %s; give -device %s, or name another folder", t.Out, before.Device, before.Device)
+	}
+	return nil
+}
+
+// recall returns the record of a key that an earlier run has done or named, and nil for a new one.
+func (t *Task) recall(key string) (*sheet.Record, error) {
+	for _, path := range []string{t.done(key), t.killed(key)} {
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		r := new(sheet.Record)
+		if err == nil {
+			err = json.Unmarshal(data, r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; delete it, and the image is segmented anew", path, disk.Cause(err))
+		}
+		return r, nil
+	}
+	return nil, nil
+}
+
+// writeJSON writes a whole file, or leaves what was there.
+func writeJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeNew(path, append(data, '\n'))
+}
+
+// writeNew writes a whole file, unless it has this content already.
+func writeNew(path string, data []byte) error {
+	if before, err := os.ReadFile(path); err == nil && string(before) == string(data) {
+		return nil
+	}
+	return command.WriteFile(path, data)
+}

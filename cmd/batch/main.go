@@ -1,0 +1,186 @@
+// Command batch segments very many images as an Apache Beam pipeline: masks, a table and a summary out.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu/device"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+)
+
+const program = "batch"
+
+var intro = `batch - calibrated masks of very many images, as an Apache Beam pipeline
+
+usage: batch -weights NAME|FILE -out DIR [flags] PATTERN...
+       batch -weights NAME|FILE -out DIR -list FILE [flags]
+
+A PATTERN is a glob such as 'photos/*.jpg', or gs://bucket/photos/*.jpg: quote it, so that the shell leaves it alone. A list
+has one file a line. batch writes into DIR
+  masks/AB/KEY_CLASS.png   probability of a structure, the same bytes as STEM_CLASS.png of segment on the same device
+  results.csv              a line a file: its KEY (sha256), the columns of segment -csv, doubts and errors
+  dead-letters.csv         the files that failed, where and why
+  summary.json             counts, weights and device
+  journal/                 what is done, by KEY, by which a rerun knows it
+KEY is the SHA-256 of a file's content: a copy under another name is segmented once. A file that fails stops no other one.
+Run the same command again after a crash or with more files: what is done stays as it is. Files that were in work when a
+process died are tried alone first, each in a process of its own. One that kills this too is named, and left out from then
+on, until you delete its file in journal/killed.
+
+Shipped weights:
+`
+
+const examples = `
+examples:
+  batch -weights fundus -out run 'photos/*.jpg'                two workers in this process, on Beam's own runner, Prism
+  batch -weights fundus -out run -list all.txt -workers 8      eight
+  batch -weights fundus -out /shared/run -list all.txt --runner=flink --endpoint=host:8099 --environment_type=LOOPBACK
+
+exit codes: 0 all images segmented; 1 an image failed, see dead-letters.csv, or the pipeline did; 2 wrong usage;
+130 stopped by Ctrl-C (written files are complete)
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the next signal has its default effect
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// batch is one call of the program.
+type batch struct {
+	task           Task
+	list, alone    string
+	shards         int
+	args           []string // of the call, for children
+	stdout, stderr io.Writer
+}
+
+// run is the program; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	b := &batch{args: args, stdout: stdout, stderr: stderr}
+	flags := command.NewGroups()
+	flags.Add("task", func(f *flag.FlagSet) {
+		f.StringVar(&b.task.Weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE (required)")
+		f.StringVar(&b.task.Out, "out", "", "`DIR` for the results, which is made if missing; all workers must see it under this name (required)")
+		f.StringVar(&b.list, "list", "", "read the names of the images from `FILE`, one a line")
+		f.IntVar(&b.shards, "shards", 1, "split the tables into `N` files, each of which is held in memory once")
+		f.StringVar(&b.alone, "alone", "", "segment this `FILE` without a pipeline, as batch does itself after a crash")
+	})
+	flags.Add("computing", func(f *flag.FlagSet) {
+		f.IntVar(&b.task.Workers, "workers", 2, "work on `N` images at once in a process, each with a network of its own (1 to 64)")
+		f.StringVar(&b.task.Device, "device", device.Processor, "`DEVICE` that computes: "+strings.Join(device.Names(), ", "))
+	})
+	flags.Add("Apache Beam", func(f *flag.FlagSet) {
+		flag.CommandLine.VisitAll(func(one *flag.Flag) {
+			if !strings.HasPrefix(one.Name, "test.") && !strings.HasSuffix(one.Name, "async") { // report waits
+				f.Var(one.Value, one.Name, one.Usage)
+			}
+		})
+	})
+	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, flags, args, func(patterns []string) error {
+		beam.Init() // does not return in a worker that a runner has started
+		if err := b.check(patterns); err != nil {
+			return err
+		}
+		return b.body(ctx, patterns)
+	})
+}
+
+// check refuses wrong usage.
+func (b *batch) check(patterns []string) error {
+	switch {
+	case b.task.Weights == "":
+		return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+	case b.task.Out == "":
+		return command.Wrong("where to? give -out DIR")
+	case b.alone == "" && b.list == "" && len(patterns) == 0:
+		return command.Wrong("no images: give a pattern such as 'photos/*.jpg', or -list FILE")
+	case b.list != "" && len(patterns) > 0:
+		return command.Wrong("give patterns or -list, not both")
+	case b.task.Workers < 1 || b.task.Workers > 64:
+		return command.Wrong("-workers %d: choose 1 to 64", b.task.Workers)
+	case b.shards < 1 || b.shards > 100_000:
+		return command.Wrong("-shards %d: choose 1 to 100000", b.shards)
+	case !slices.Contains(device.Names(), b.task.Device):
+		return command.Wrong("-device %s: choose one of %s", b.task.Device, strings.Join(device.Names(), ", "))
+	}
+	return nil
+}
+
+// body checks everything that can be checked, and then works.
+func (b *batch) body(ctx context.Context, patterns []string) (err error) {
+	if b.task.Out, err = filepath.Abs(b.task.Out); err != nil {
+		return err
+	}
+	model, err := command.Weights(b.task.Weights)
+	if err == nil {
+		err = segment.CheckHeads("-weights "+b.task.Weights, &model.Metadata)
+	}
+	if err != nil {
+		return err
+	}
+	b.task.SHA256 = model.SHA256
+	if b.alone != "" {
+		return b.segmentAlone(ctx)
+	}
+	paths, err := images(ctx, patterns, b.list, b.task.Out)
+	if err != nil {
+		return err
+	}
+	held, err := claim(b.task)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	begun := time.Now()
+	if err := b.isolate(ctx); err != nil {
+		return err
+	}
+	if err := b.pipeline(ctx, paths); err != nil {
+		return err
+	}
+	return b.report(time.Since(begun))
+}
+
+// segmentAlone is the work of a child that isolate starts.
+func (b *batch) segmentAlone(ctx context.Context) error {
+	b.task.Workers = 1
+	w := &Worker{Task: b.task}
+	if err := w.Setup(ctx); err != nil {
+		return err
+	}
+	_, err := w.ProcessElement(ctx, Input{Path: b.alone})
+	return err
+}
+
+// report says in a line what the summary says.
+func (b *batch) report(took time.Duration) error {
+	data, err := os.ReadFile(filepath.Join(b.task.Out, summaryName))
+	var s Summary
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return fmt.Errorf("the summary cannot be read back: %w; run the command again", err)
+	}
+	fmt.Fprintf(b.stdout, "%d files: %d segmented, %d doubted, %d failed; %.1f s; %s\n", s.Files, s.Segmented, s.Doubted, s.Failed, took.Seconds(), b.task.Out)
+	if s.Failed > 0 {
+		return fmt.Errorf("%d of %d files failed; %s says why", s.Failed, s.Files, filepath.Join(b.task.Out, "dead-letters*.csv"))
+	}
+	return nil
+}

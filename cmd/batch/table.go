@@ -1,0 +1,140 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"mrprism/internal/app/sheet"
+)
+
+// Names of tables, without their ending.
+const (
+	resultsName = "results"
+	deadName    = "dead-letters"
+)
+
+// ours are the names that tableName makes.
+var ours = regexp.MustCompile(`^(?:results|dead-letters)(?:-\d{5,}-of-\d{5,})?\.csv$`)
+
+// shard gives an outcome the number of its table, by its name.
+type shard struct{ Shards int }
+
+func (s *shard) ProcessElement(o Outcome) (int, Outcome) { return s.of(o.Path), o }
+
+func (s *shard) of(path string) int {
+	h := fnv.New32a()
+	h.Write([]byte(path))
+	return int(h.Sum32() % uint32(s.Shards))
+}
+
+// tables writes the table and the dead letters of a shard, in the order of the files' names.
+type tables struct {
+	Out    string
+	Shards int
+}
+
+func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcome) bool) (Summary, error) {
+	var all []Outcome
+	for o := (Outcome{}); next(&o); o = (Outcome{}) {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b Outcome) int { return cmp.Compare(a.Path, b.Path) })
+	results, dead := sheet.Table{}, sheet.Table{Columns: []string{"image", "sha256", "step", "error"}}
+	var sum Summary
+	for _, o := range all {
+		var r sheet.Record
+		if err := json.Unmarshal(o.Record, &r); err != nil {
+			return sum, fmt.Errorf("%s: %w", o.Path, err)
+		}
+		results.Add(r)
+		sum = plus(sum, count(r))
+		if o.Failed != "" {
+			line, at := results.Lines[len(results.Lines)-1], func(c string) int { return slices.Index(results.Columns, c) }
+			dead.Lines = append(dead.Lines, []string{line[at("image")], o.Key, o.Failed, line[at("error")]})
+		}
+	}
+	for i, o := range all {
+		results.Lines[i] = slices.Insert(results.Lines[i], 1, o.Key)
+	}
+	results.Columns = slices.Insert(results.Columns, 1, "sha256")
+	return sum, cmp.Or(t.write(resultsName, number, &results), t.write(deadName, number, &dead))
+}
+
+// write writes a table, unless the file is the same already.
+func (t *tables) write(name string, number int, table *sheet.Table) error {
+	data, err := table.Bytes()
+	if err != nil {
+		return err
+	}
+	return writeNew(filepath.Join(t.Out, tableName(name, number, t.Shards)), data)
+}
+
+func tableName(name string, number, shards int) string {
+	if shards > 1 {
+		name += fmt.Sprintf("-%05d-of-%05d", number, shards)
+	}
+	return name + ".csv"
+}
+
+// tidy removes the tables of earlier runs with other files or another -shards.
+func (b *batch) tidy(paths []string) error {
+	by, keep := shard{b.shards}, map[string]bool{}
+	for _, p := range paths {
+		keep[tableName(resultsName, by.of(p), b.shards)] = true
+		keep[tableName(deadName, by.of(p), b.shards)] = true
+	}
+	entries, err := os.ReadDir(b.task.Out)
+	for _, e := range entries {
+		if ours.MatchString(e.Name()) && !keep[e.Name()] {
+			err = cmp.Or(err, os.Remove(b.task.path(e.Name())))
+		}
+	}
+	return err
+}
+
+// Summary counts files. A copy of a file under another name counts as well.
+type Summary struct {
+	Files     int `json:"files"`
+	Segmented int `json:"segmented"`
+	NotFound  int `json:"not_found"` // of these: nothing was found
+	Doubted   int `json:"doubted"`   // of these: there are doubts
+	Failed    int `json:"failed"`
+}
+
+// count is the summary of one file.
+func count(r sheet.Record) Summary {
+	if r.Error != "" || r.Result == nil {
+		return Summary{Files: 1, Failed: 1}
+	}
+	s := Summary{Files: 1, Segmented: 1}
+	if !r.Result.Found {
+		s.NotFound = 1
+	}
+	if len(r.Result.Doubts) > 0 {
+		s.Doubted = 1
+	}
+	return s
+}
+
+func plus(a, b Summary) Summary {
+	return Summary{a.Files + b.Files, a.Segmented + b.Segmented, a.NotFound + b.NotFound, a.Doubted + b.Doubted, a.Failed + b.Failed}
+}
+
+// summarise writes summary.json.
+type summarise struct{ Task Task }
+
+func (s *summarise) ProcessElement(sum Summary) error {
+	return writeJSON(s.Task.path(summaryName), struct {
+		Summary
+		Weights string `json:"weights"`
+		SHA256  string `json:"weights_sha256"`
+		Device  string `json:"device"`
+	}{sum, s.Task.Weights, s.Task.SHA256, s.Task.Device})
+}
