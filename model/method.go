@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -38,7 +39,18 @@ type Method struct {
 	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
 
 	// Learn appends the losses of a step. It returns them with the consensus y (B, S/2, S/2, K).
-	Learn func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term)
+	Learn lesson
+}
+
+// lesson is Method.Learn.
+type lesson func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term)
+
+// trains is a method's Learn, but nil in the page: its program trains nothing, and is smaller without.
+func trains(learn lesson) lesson {
+	if runtime.GOOS == "js" {
+		return nil
+	}
+	return learn
 }
 
 // NeedsRaters says that the method must know who marked what. Agreement levels do not say it.

@@ -23,7 +23,7 @@ var aggNet = Method{
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), nil
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)
 		trust := s.feed("trust in the estimate", func(b *Batch, _ *rand.Rand) []float32 {
 			trusted := make([]float32, s.Present.Elements())
@@ -40,7 +40,7 @@ var aggNet = Method{
 		b, side, k := vote.Dim(0), vote.Dim(1), vote.Dim(3)
 		trusted := raters.Weigh(change.Reshape(b, side, side, 1, k), trust).Reshape(vote.Shape()...)
 		return y, []Term{s.maskTerm(n, "mask", y, pointwise.Add(vote, trusted))}
-	},
+	}),
 }
 
 const (

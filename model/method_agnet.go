@@ -31,7 +31,7 @@ var agNet = Method{
 		y, _ = n.sideOutputs(m)
 		return y, nil
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, sides := n.sideOutputs(m)
 		vote := s.meanVote()
 		terms := []Term{s.maskTerm(n, "mask", y, vote)}
@@ -39,7 +39,7 @@ var agNet = Method{
 			terms = append(terms, s.maskTerm(n, fmt.Sprintf("side%d", i+1), pointwise.Sigmoid(side), vote))
 		}
 		return y, terms
-	},
+	}),
 }
 
 const (

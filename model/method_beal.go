@@ -23,7 +23,7 @@ var beal = Method{
 		y, _ = n.boundaryBranch(m)
 		return y, nil
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, edge := n.boundaryBranch(m)
 		vote := s.meanVote()
 		band := boundary(majority(vote))
@@ -33,7 +33,7 @@ var beal = Method{
 			contest{"beal.of_boundary", s.labelled(halfSize(band)), s.labelled(edge)},
 			contest{"beal.of_entropy", s.labelled(uncertainty(halfSize(vote))), s.labelled(uncertainty(y))},
 		)...)
-	},
+	}),
 }
 
 // boundaryBranch gives the mask and the boundary map, probabilities (B, S/2, S/2, K). One convolution

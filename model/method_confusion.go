@@ -23,11 +23,11 @@ var confusion = Method{
 		rated, _ = n.confuse(y)
 		return y, rated
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y := n.mask(m)
 		rated, traces := n.confuse(y)
 		return y, []Term{s.ratersTerm(n, "raters", rated), s.traceTerm(traces, traceWeight/float64(n.Raters))}
-	},
+	}),
 }
 
 // pixelConfusion estimates a confusion matrix of each rater at each pixel (Zhang et al. 2020,
@@ -38,11 +38,11 @@ var pixelConfusion = Method{
 		y, rated, _ = n.confusePixels(m)
 		return y, rated
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, rated, traces := n.confusePixels(m)
 		pixels := y.Dim(0) * y.Dim(1) * y.Dim(2)
 		return y, []Term{s.ratersTerm(n, "raters", rated), s.traceTerm(traces, traceWeight/float64(n.Raters*pixels))}
-	},
+	}),
 }
 
 const (

@@ -18,10 +18,10 @@ var crowdLayer = Method{
 		y = n.mask(m)
 		return y, n.crowdLayer(y)
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, rated := n.Method.Predict(n, m)
 		return y, []Term{s.ratersTerm(n, "raters", rated)}
-	},
+	}),
 }
 
 // crowdLayer is every rater's mask σ(a_m y + b_m), (B, h, w, M, K).

@@ -25,11 +25,11 @@ import (
 var diagnosisFirst = Method{
 	Name: "diag", Title: "diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest", Crowd: true, Diagnosed: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y := n.mask(m)
 		fused, terms := s.fuseForDiagnosis(n, m.last().Detach())
 		return y, append(terms, s.maskTerm(n, "mask", y, fused))
-	},
+	}),
 }
 
 // fuseForDiagnosis is t (B, S, S, K) with the losses of R and D. R sees the map last (B, S/4, S/4, C).

@@ -20,10 +20,10 @@ var hypotheses = Method{
 		heads := n.ratersHead("luw.heads", m.last())
 		return n.meanHead(heads), nil
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		heads := n.ratersHead("luw.heads", m.last())
 		return n.meanHead(heads), []Term{{"best", n.part(func() *tensor.Tensor { return s.bestOf(n, resizeRaters(heads, s.Z.Dim(1))) })}}
-	},
+	}),
 }
 
 const luwShare = 0.05 // ε

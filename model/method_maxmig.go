@@ -23,10 +23,10 @@ var maxMIG = Method{
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), nil
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)
 		return y, []Term{{"information", n.part(func() *tensor.Tensor { return s.lessInformation(n, enlarge(y), s.crowd(n)) })}}
-	},
+	}),
 }
 
 // crowd is g (B, S, S, K). A mark starts as evidence of 9 to 1.

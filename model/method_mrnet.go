@@ -44,14 +44,14 @@ var mrNet = Method{
 		rated = n.reconstruct(m.X, coarse, m.Given)
 		return n.refine(n.refinedFeatures(m.last()), coarse, rated), rated
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		coarse := n.mask(m)
 		rated := n.reconstruct(m.X, coarse.Detach(), m.Given)
 		y := n.refine(n.refinedFeatures(m.last().Detach()), coarse.Detach(), rated.Detach())
 		own := raters.Weigh(s.Z, m.Given)
 		target := n.allRaters(own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
 		return y, []Term{s.maskTerm(n, "coarse", coarse, target), s.ratersTerm(n, "raters", rated), s.maskTerm(n, "mask", y, target)}
-	},
+	}),
 }
 
 // drawExpertness draws V (B, M, K) among those who labelled each structure by valid (B, M, K): of six

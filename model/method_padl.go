@@ -26,7 +26,7 @@ var padl = Method{
 		p := n.preferences(n.padlFeatures(m))
 		return pointwise.Sigmoid(p.meta), n.byRater(pointwise.Sigmoid(p.own))
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		p := n.preferences(n.padlFeatures(m))
 		drawn := func(name string, logits, error *tensor.Tensor) *tensor.Tensor {
 			return n.byRater(pointwise.Sigmoid(pointwise.Add(logits, pointwise.Multiply(error, s.normal(name, logits.Shape()...)))))
@@ -35,7 +35,7 @@ var padl = Method{
 			s.ratersTerm(n, "meta", drawn("errors of the meta mask", n.eachRater(p.meta), n.eachRater(p.metaError))),
 			s.ratersTerm(n, "raters", drawn("errors of the raters", p.own, p.ownError)),
 		}
-	},
+	}),
 }
 
 // padlFeatures is x (B, S/2, S/2, ·), as wide as the decoder's last map.

@@ -29,12 +29,12 @@ var pionono = Method{
 		rated = n.latentHead(f, pointwise.AddBroadcast(none, mean.Reshape(mean.Elements())))
 		return n.meanHead(rated), rated
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		mean, lower := n.latentMean(), n.latentLower()
 		z := conv.GroupedLinear(s.normal("latent draws", s.X.Dim(0), mean.Elements()), lower, mean)
 		rated := n.latentHead(n.latentFeatures(m), z)
 		return n.meanHead(rated), []Term{s.ratersTerm(n, "raters", rated), {"kl", n.latentKL(mean, lower)}}
-	},
+	}),
 }
 
 const (

@@ -18,14 +18,14 @@ import (
 var pOSAL = Method{
 	Name: "posal", Title: "pOSAL (Wang 2019): Dice, smoothness and a discriminator of the masks' patches",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, vote := n.mask(m), s.meanVote()
 		terms := []Term{
 			{"dice", n.part(func() *tensor.Tensor { return s.meanDice(enlarge(y), vote.Detach()) })},
 			{"smoothness", n.part(func() *tensor.Tensor { return s.roughness(enlarge(y), majority(vote)) })},
 		}
 		return y, append(terms, s.play(n, contest{"posal.of_mask", s.labelled(halfSize(vote)), s.labelled(y)})...)
-	},
+	}),
 }
 
 // roughness sums |p_x − p_i| over pixels x and their neighbours i where both are inside, p and label

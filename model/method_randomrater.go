@@ -15,10 +15,10 @@ var randomRater = Method{
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), nil
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)
 		return y, []Term{s.maskTerm(n, "mask", y, s.drawnLabel(n))}
-	},
+	}),
 }
 
 // drawnLabel is the label of a rater, drawn evenly among those who labelled the structure: (B, S, S,

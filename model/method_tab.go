@@ -37,7 +37,7 @@ var tab = Method{
 		meta, own := pointwise.Split(mean.Reshape(b, h, w, people*n.Classes), n.Classes)
 		return pointwise.Sigmoid(meta), n.byRater(pointwise.Sigmoid(own))
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		p := n.tabHeads(n.tabFeatures(m), n.preferenceMaps(m.E[4]))
 		meta := pointwise.Slice(p, 0, 1).Reshape(p.Dim(0), p.Dim(1), p.Dim(2), p.Dim(4))
 		each := n.eachRater(meta).Reshape(p.Dim(0), p.Dim(1), p.Dim(2), n.Raters, p.Dim(4))
@@ -45,7 +45,7 @@ var tab = Method{
 		own.Value = pointwise.Scale(own.Value, tabRaters)
 		y, _ := pointwise.Split(meta, n.Classes)
 		return pointwise.Sigmoid(y), []Term{s.ratersTerm(n, "meta", s.drawnMasks(n, each)), own}
-	},
+	}),
 }
 
 const (

@@ -19,11 +19,11 @@ var wdNet = Method{
 		rated = n.ratersHead("wdnet.heads", m.last())
 		return n.weighHeads(rated), rated
 	},
-	Learn: func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		rated := n.ratersHead("wdnet.heads", m.last())
 		y := n.weighHeads(rated.Detach())
 		return y, []Term{s.ratersTerm(n, "heads", rated), s.maskTerm(n, "weights", y, s.meanVote())}
-	},
+	}),
 }
 
 // weighHeads is Σ_m w_m p_m of all heads (B, h, w, M, K): (B, h, w, K).
