@@ -21,8 +21,8 @@ type contest struct {
 // adversaryWeight is λ of the network's loss, in BEAL and pOSAL alike.
 const adversaryWeight = 0.01
 
-// play is one step of both players (Goodfellow et al. 2014). With the discriminator D and BCE over its
-// patches, it appends
+// play is one step of both players (Goodfellow et al. 2014). With the discriminator D and BCE over
+// its patches, it appends
 //
 //	discriminator  BCE(D(real), 1) + BCE(D(made), 0), by D alone: maps pass no gradient
 //	adversary      λ BCE(D(made), 1), by the network alone: the parameters of this D get none
@@ -45,9 +45,9 @@ func (s *Step) play(n *Network, contests ...contest) []Term {
 	return []Term{{"discriminator", own}, {"adversary", pointwise.Scale(fooled, adversaryWeight)}}
 }
 
-// discriminate says of each patch of maps x how probably it is real: five convolutions 4×4 of stride
-// 2, with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels if the
-// encoder starts with 32.
+// discriminate says of each patch of maps x how probably it is real: five convolutions 4×4 of
+// stride 2, with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels
+// if the encoder starts with 32.
 func (n *Network) discriminate(name string, x *tensor.Tensor) *tensor.Tensor {
 	for i := range 4 {
 		x = n.ConvIn(fmt.Sprintf("%s.%d", name, i), x, 4, n.Stem<<(i+1), conv.Same(4, 2), false, false)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One step trains both players, and each by its own loss: the discriminators learn from theirs alone,
-// and the network from all the others. Inference has no discriminator.
+// One step trains both players, and each by its own loss: the discriminators learn from theirs
+// alone, and the network from all the others. Inference has no discriminator.
 func TestPlayersLearnApart(t *testing.T) {
 	for _, m := range []*Method{&beal, &pOSAL} {
 		c := methodConfig(t, m, 3, 2)
@@ -38,8 +38,8 @@ func TestPlayersLearnApart(t *testing.T) {
 	}
 }
 
-// A discriminator that sees the same maps as real and as made ones cannot tell them apart: its loss is
-// at least 2 log 2. Structures that nobody labelled are zeros in both.
+// A discriminator that sees the same maps as real and as made ones cannot tell them apart: its loss
+// is at least 2 log 2. Structures that nobody labelled are zeros in both.
 func TestNothingToTell(t *testing.T) {
 	c, set := methodConfig(t, &pOSAL, 3, 2), tensor.NewSet()
 	s := NewStep(set, c, recipe(t, MaskAlone), 2, 64)

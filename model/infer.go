@@ -16,10 +16,10 @@ import (
 
 // Inference is the network on one image of S×S pixels, as plans. The first plan has an early part,
 // the encoder, that runs once for an image. The rest of it runs once for a recurrence: it reads the
-// features and every rater's likely label z̃, takes the logarithm of z̃ as the confidence, and writes
-// the z̃ that the next recurrence reads. Another plan enlarges z̃ to the raters' labels. A network
-// with Evidence makes one recurrence; a plan of its own settles what that made. A network of another
-// Method makes one pass.
+// features and every rater's likely label z̃, takes the logarithm of z̃ as the confidence, and
+// writes the z̃ that the next recurrence reads. Another plan enlarges z̃ to the raters' labels. A
+// network with Evidence makes one recurrence; a plan of its own settles what that made. A network
+// of another Method makes one pass.
 type Inference struct {
 	Config
 	Side int

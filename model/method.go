@@ -30,12 +30,12 @@ type Method struct {
 	// encoder's maps and log confidences w; nil: the common one.
 	Decode func(n *Network, image *tensor.Tensor, f Features, w *tensor.Tensor) [4]*tensor.Tensor
 
-	// Condition changes the encoder's maps before the decoder reads them. It hands on Maps.Given, which
-	// is drawn for a step s and fixed at inference, where s is nil. nil: no change.
+	// Condition changes the encoder's maps before the decoder reads them. It hands on Maps.Given,
+	// which is drawn for a step s and fixed at inference, where s is nil. nil: no change.
 	Condition func(n *Network, s *Step, f Features) (changed Features, given *tensor.Tensor)
 
-	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of methods
-	// with Raters, every rater's mask (B, h, h, M, K), probabilities.
+	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of
+	// methods with Raters, every rater's mask (B, h, h, M, K), probabilities.
 	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
 
 	// Learn appends the losses of a step. It returns them with the consensus y (B, S/2, S/2, K).
@@ -45,7 +45,8 @@ type Method struct {
 // lesson is Method.Learn.
 type lesson func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term)
 
-// trains is a method's Learn, but nil in the page: its program trains nothing, and is smaller without.
+// trains is a method's Learn, but nil in the page: its program trains nothing, and is smaller
+// without.
 func trains(learn lesson) lesson {
 	if runtime.GOOS == "js" {
 		return nil
@@ -98,8 +99,8 @@ type Maps struct {
 	Given   *tensor.Tensor // of a method with Condition
 }
 
-// maps runs the decoder of a step, or at inference (s is nil), at log confidence w, of which methods
-// make no use.
+// maps runs the decoder of a step, or at inference (s is nil), at log confidence w, of which
+// methods make no use.
 func (n *Network) maps(s *Step, x *tensor.Tensor, f Features, w *tensor.Tensor) Maps {
 	m := Maps{X: x, Features: f}
 	if n.Method.Condition != nil {
@@ -174,7 +175,8 @@ func (s *Step) ratersTerm(n *Network, name string, rated *tensor.Tensor) Term {
 	})}
 }
 
-// ratersHead gives every rater a mask of his own, (B, S/2, S/2, M, K), from the decoder's last map x.
+// ratersHead gives every rater a mask of his own, (B, S/2, S/2, M, K), from the decoder's last map
+// x.
 func (n *Network) ratersHead(name string, x *tensor.Tensor) *tensor.Tensor {
 	logits := n.Up(name, x, n.Raters*n.Classes, func(i int) float64 { return n.areaLogit(i % n.Classes) })
 	return pointwise.Sigmoid(logits).Reshape(x.Dim(0), 2*x.Dim(1), 2*x.Dim(2), n.Raters, n.Classes)
@@ -203,20 +205,23 @@ func (n *Network) allRaters(x *tensor.Tensor) *tensor.Tensor {
 	return conv.Linear(x, x.Graph().Constant("all raters", sum, mk, k), nil)
 }
 
-// affine multiplies each channel of x (B, h, w, C) by its own factor (C), and adds its own shift (C).
+// affine multiplies each channel of x (B, h, w, C) by its own factor (C), and adds its own shift
+// (C).
 func affine(x, factor, shift *tensor.Tensor) *tensor.Tensor {
 	c := x.Dim(-1)
 	return conv.DepthwiseConv2D(x, factor.Reshape(1, 1, c), shift, conv.Square(1, 0))
 }
 
-// everywhere gives every pixel of maps of the shape of x (B, h, w, M, K) the values of table (M, K).
+// everywhere gives every pixel of maps of the shape of x (B, h, w, M, K) the values of table (M,
+// K).
 func everywhere(x, table *tensor.Tensor) *tensor.Tensor {
 	none := pointwise.Scale(x.Detach(), 0)
 	pixels := x.Elements() / table.Elements()
 	return pointwise.AddBroadcast(none.Reshape(pixels, table.Elements()), table).Reshape(x.Shape()...)
 }
 
-// spread gives every pixel of maps (B, h, w, C) the values of its image in x, which has B·C elements.
+// spread gives every pixel of maps (B, h, w, C) the values of its image in x, which has B·C
+// elements.
 func spread(x *tensor.Tensor, b, h, w int) *tensor.Tensor {
 	return pool.Resize(x.Reshape(b, 1, 1, x.Elements()/b), h, w)
 }

@@ -11,19 +11,21 @@ import (
 )
 
 // agNet is AG-Net (Zhang et al. 2019), "Attention guided network for retinal image segmentation",
-// sections 2.1 to 2.3. On the way from encoder to decoder a guided filter stands: from the decoder's
-// map O and the encoder's map I of twice its side it makes Ô = a I + b, which has the edges of I.
-// I↓ is I at O's side. In each window w_k of 5×5 pixels of it, a and b minimise
+// sections 2.1 to 2.3. On the way from encoder to decoder a guided filter stands: from the
+// decoder's map O and the encoder's map I of twice its side it makes Ô = a I + b, which has the
+// edges of I. I↓ is I at O's side. In each window w_k of 5×5 pixels of it, a and b minimise
 //
 //	Σ_{i∈w_k} T_i² (a I↓_i + b − O_i)² + λ a²   (equation 1)
 //
-// and each pixel has their mean over its windows. T = σ(ψ ReLU(θ I↓ + φ O)) is the attention (section
-// 2.2). Each of the decoder's four stages has a side output p_s. The mask is the mean of all, and
+// and each pixel has their mean over its windows. T = σ(ψ ReLU(θ I↓ + φ O)) is the attention
+// (section 2.2). Each of the decoder's four stages has a side output p_s. The mask is the mean of
+// all, and
 //
 //	L = CE(p, z) + Σ_s CE(p_s, z),  z the mean vote.
 //
-// The paper's encoder takes the image at four scales, and its decoder has Ô alone. The common encoder
-// takes one scale: here the others join I. The common stage merges Ô with its own enlarged O.
+// The paper's encoder takes the image at four scales, and its decoder has Ô alone. The common
+// encoder takes one scale: here the others join I. The common stage merges Ô with its own enlarged
+// O.
 var agNet = Method{
 	Name: "agnet", Title: "AG-Net (Zhang 2019): guided filters with attention, four scales, a loss for each stage",
 	Decode: (*Network).guidedDecoder,
@@ -60,8 +62,8 @@ func (n *Network) guidedDecoder(image *tensor.Tensor, f Features, w *tensor.Tens
 	return stages
 }
 
-// scaled adds the image, at the side of the encoder's map e, to e. Beside the encoder's own there are
-// three scales: a fourth, the smallest, shows nothing more.
+// scaled adds the image, at the side of the encoder's map e, to e. Beside the encoder's own there
+// are three scales: a fourth, the smallest, shows nothing more.
 func (n *Network) scaled(name string, image, e *tensor.Tensor) *tensor.Tensor {
 	r := image.Dim(1) / e.Dim(1)
 	if r > 16 {
@@ -83,9 +85,9 @@ func (n *Network) guide(name string, x, guide *tensor.Tensor) *tensor.Tensor {
 	return guidedFilter(own, small, guide, pointwise.Sigmoid(conv.Linear(psi, all, nil)))
 }
 
-// guidedFilter filters o (B, h, w, C) by the guide (B, 2h, 2w, C), which small is at o's side, under
-// the attention t (B, h, w, C). The weights are q = T² + ε. With S, X, Y, XY and XX, the means over
-// the window of q, qI↓, qO, qI↓O and qI↓²,
+// guidedFilter filters o (B, h, w, C) by the guide (B, 2h, 2w, C), which small is at o's side,
+// under the attention t (B, h, w, C). The weights are q = T² + ε. With S, X, Y, XY and XX, the
+// means over the window of q, qI↓, qO, qI↓O and qI↓²,
 //
 //	a = (S·XY − X·Y) / (S·XX − X² + λS),  b = (Y − aX) / S.
 func guidedFilter(o, small, guide, t *tensor.Tensor) *tensor.Tensor {
@@ -105,8 +107,8 @@ func guidedFilter(o, small, guide, t *tensor.Tensor) *tensor.Tensor {
 	return pointwise.Add(times(enlarge(box(a)), guide), enlarge(box(b)))
 }
 
-// sideOutputs are the logits (B, S/2, S/2, K) of the four stages, the last by the common head, and the
-// mask that is the mean of them.
+// sideOutputs are the logits (B, S/2, S/2, K) of the four stages, the last by the common head, and
+// the mask that is the mean of them.
 func (n *Network) sideOutputs(m Maps) (y *tensor.Tensor, sides []*tensor.Tensor) {
 	half := m.X.Dim(1) / 2
 	for i, x := range m.Decoder[:3] {

@@ -8,15 +8,16 @@ import (
 )
 
 // beal is BEAL (Wang et al., MICCAI 2019), "Boundary and entropy-driven adversarial learning for
-// fundus image segmentation", equations 1 to 6. A boundary branch predicts p_b, and the mask's branch
-// reads it beside the decoder's map. Two discriminators see boundaries, and entropies −p log p:
+// fundus image segmentation", equations 1 to 6. A boundary branch predicts p_b, and the mask's
+// branch reads it beside the decoder's map. Two discriminators see boundaries, and entropies −p log
+// p:
 //
 //	L = CE(p, y) + mean (p_b − y_b)² + λ Σ BCE(D(made), 1),  L_D = Σ BCE(D(real), 1) + BCE(D(made), 0)
 //
-// y is the mean vote, and y_b the blurred band around the majority's outline. In the paper "real" are
-// predictions on images of a labelled domain, and "made" those of another. Here there is one domain:
-// "real" are the maps of the labels, y_b and −y log y. Every structure has a boundary map of its own.
-// Both players share one optimiser, Adam.
+// y is the mean vote, and y_b the blurred band around the majority's outline. In the paper "real"
+// are predictions on images of a labelled domain, and "made" those of another. Here there is one
+// domain: "real" are the maps of the labels, y_b and −y log y. Every structure has a boundary map
+// of its own. Both players share one optimiser, Adam.
 var beal = Method{
 	Name: "beal", Title: "BEAL (Wang 2019): discriminators of boundary maps and of entropy maps",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -36,8 +37,8 @@ var beal = Method{
 	}),
 }
 
-// boundaryBranch gives the mask and the boundary map, probabilities (B, S/2, S/2, K). One convolution
-// of the joined maps is the sum of one of each.
+// boundaryBranch gives the mask and the boundary map, probabilities (B, S/2, S/2, K). One
+// convolution of the joined maps is the sum of one of each.
 func (n *Network) boundaryBranch(m Maps) (y, edge *tensor.Tensor) {
 	x := m.last()
 	inner := n.Conv("beal.boundary.conv", x, 3, x.Dim(-1), 1, 1, false, false)
@@ -46,8 +47,8 @@ func (n *Network) boundaryBranch(m Maps) (y, edge *tensor.Tensor) {
 	return pointwise.Sigmoid(mask), pointwise.Sigmoid(edge)
 }
 
-// boundary is the band of pixels near the outline of masks (B, S, S, K), 0 or 1, blurred by a Gaussian.
-// In images of 512 pixels the band reaches 5 pixels to either side, and σ is 3.
+// boundary is the band of pixels near the outline of masks (B, S, S, K), 0 or 1, blurred by a
+// Gaussian. In images of 512 pixels the band reaches 5 pixels to either side, and σ is 3.
 func boundary(mask *tensor.Tensor) *tensor.Tensor {
 	width := max(1, mask.Dim(1)*5/512)
 	largest := func(x *tensor.Tensor) *tensor.Tensor { return pool.Max(x, 2*width+1, 2*width+1, conv.Square(1, width)) }

@@ -59,8 +59,8 @@ func (n *Network) confuse(y *tensor.Tensor) (rated, traces *tensor.Tensor) {
 	return n.byRater(affine(n.eachRater(y), traces, outside)), traces
 }
 
-// confusePixels is the consensus and confuse, with rates that a head gives for each pixel; traces are (B, S/2, S/2,
-// M·K).
+// confusePixels is the consensus and confuse, with rates that a head gives for each pixel; traces
+// are (B, S/2, S/2, M·K).
 func (n *Network) confusePixels(m Maps) (y, rated, traces *tensor.Tensor) {
 	y = n.mask(m)
 	mk := n.Raters * n.Classes

@@ -32,7 +32,8 @@ var diagnosisFirst = Method{
 	}),
 }
 
-// fuseForDiagnosis is t (B, S, S, K) with the losses of R and D. R sees the map last (B, S/4, S/4, C).
+// fuseForDiagnosis is t (B, S, S, K) with the losses of R and D. R sees the map last (B, S/4, S/4,
+// C).
 func (s *Step) fuseForDiagnosis(n *Network, last *tensor.Tensor) (fused *tensor.Tensor, terms []Term) {
 	images := s.X.Dim(0)
 	known := s.feed("diagnosis", func(b *Batch, _ *rand.Rand) []float32 { return b.Diagnosis }, images, 1)
@@ -49,8 +50,8 @@ func (s *Step) fuseForDiagnosis(n *Network, last *tensor.Tensor) (fused *tensor.
 	return fused, []Term{{"diagnosis", own}, {"trust", cost(frozen, fused, 1)}}
 }
 
-// diagnosis is D: the probability (B, 1) of a positive diagnosis of images x (B, S, S, 3) with masks
-// (B, S, S, K). Four convolutions of stride 2 precede the mean over pixels.
+// diagnosis is D: the probability (B, 1) of a positive diagnosis of images x (B, S, S, 3) with
+// masks (B, S, S, K). Four convolutions of stride 2 precede the mean over pixels.
 func (n *Network) diagnosis(x, mask *tensor.Tensor) *tensor.Tensor {
 	half := func(x *tensor.Tensor) *tensor.Tensor { return pool.Average(x, 2, 2, conv.Square(2, 0)) }
 	seen := pointwise.Concat(half(x), half(mask))

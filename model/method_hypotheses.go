@@ -10,8 +10,8 @@ import (
 )
 
 // hypotheses has as many heads as there are raters, and shows each image's drawn label to the head
-// that fits it best (Rupprecht et al. 2017, "Learning in an uncertain world", equation 7, the LUW of
-// the paper): the best head has the weight 1 − ε, the others share ε. The best is chosen by a
+// that fits it best (Rupprecht et al. 2017, "Learning in an uncertain world", equation 7, the LUW
+// of the paper): the best head has the weight 1 − ε, the others share ε. The best is chosen by a
 // softmax of the heads' log-likelihoods of the whole mask, which is a choice but for ties. The
 // consensus is the mean of all heads.
 var hypotheses = Method{

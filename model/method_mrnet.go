@@ -14,20 +14,20 @@ import (
 )
 
 // mrNet is Ji et al. (2021), "Learning calibrated medical image segmentation via multi-rater
-// agreement modeling", sections 3.1 to 3.3. The expertness V, Σ_m V_m = 1, is the state of a step of
-// a ConvLSTM on the bridge's map. The decoder then makes the coarse mask c. From image and c a branch
-// of its own makes every rater's mask r_m, and a last part refines c. The last part sees the
+// agreement modeling", sections 3.1 to 3.3. The expertness V, Σ_m V_m = 1, is the state of a step
+// of a ConvLSTM on the bridge's map. The decoder then makes the coarse mask c. From image and c a
+// branch of its own makes every rater's mask r_m, and a last part refines c. The last part sees the
 // decoder's features x under soft attention to c and to the raters' deviation u = std_m r_m:
 //
 //	y = σ(conv [x (1 + soft(a))] of all a in c, u),  soft(a) = max(a, minmax(a ∗ G))
 //	L = CE(c, t) + mean_m CE(r_m, z^m) + CE(y, t),  t = Σ_m V_m z^m
 //
 // G is learned and starts as a Gaussian of 31×31 pixels. No gradient passes from a part to the one
-// before. The paper takes three V a step, random, of one rater and uniform, with weights 2, 1 and 3.
-// Here each image draws one of the three kinds with these odds, which has the same mean. V is given
-// for each structure, since a rater may have left one out; inference takes the uniform V. The branch
-// is a VGG-16 in the paper, and a small U-Net here. The paper's consistency loss is left out: in the
-// authors' code it passes no gradient.
+// before. The paper takes three V a step, random, of one rater and uniform, with weights 2, 1 and
+// 3. Here each image draws one of the three kinds with these odds, which has the same mean. V is
+// given for each structure, since a rater may have left one out; inference takes the uniform V. The
+// branch is a VGG-16 in the paper, and a small U-Net here. The paper's consistency loss is left
+// out: in the authors' code it passes no gradient.
 var mrNet = Method{
 	Name: "mrnet", Title: "MRNet (Ji 2021): expertness into a ConvLSTM, raters' masks, and attention to their deviation", Raters: true,
 	Condition: func(n *Network, s *Step, f Features) (Features, *tensor.Tensor) {
@@ -54,8 +54,8 @@ var mrNet = Method{
 	}),
 }
 
-// drawExpertness draws V (B, M, K) among those who labelled each structure by valid (B, M, K): of six
-// images two have weights of 1 to 10, one has one rater, and three all alike.
+// drawExpertness draws V (B, M, K) among those who labelled each structure by valid (B, M, K): of
+// six images two have weights of 1 to 10, one has one rater, and three all alike.
 func drawExpertness(valid []float32, people, classes int, random *rand.Rand) []float32 {
 	drawn := make([]float32, len(valid))
 	for image := 0; image < len(valid); image += people * classes {
@@ -79,15 +79,15 @@ func drawExpertness(valid []float32, people, classes int, random *rand.Rand) []f
 	return drawn
 }
 
-// heed is x (B, h, w, C) after a step of a ConvLSTM whose hidden and cell states are convolutions of
-// V (B, M, K).
+// heed is x (B, h, w, C) after a step of a ConvLSTM whose hidden and cell states are convolutions
+// of V (B, M, K).
 func (n *Network) heed(name string, x, v *tensor.Tensor) *tensor.Tensor {
 	state := n.Conv(name+".state", spread(v, x.Dim(0), x.Dim(1), x.Dim(2)), 3, x.Dim(-1), 1, 1, true, false)
 	return n.lstmStep(name+".lstm", x, state, state)
 }
 
-// reconstruct is every rater's mask (B, S/2, S/2, M, K) from the image (B, S, S, 3), the coarse mask
-// (B, S/2, S/2, K) and V: a U-Net.
+// reconstruct is every rater's mask (B, S/2, S/2, M, K) from the image (B, S, S, 3), the coarse
+// mask (B, S/2, S/2, K) and V: a U-Net.
 func (n *Network) reconstruct(image, coarse, v *tensor.Tensor) *tensor.Tensor {
 	x, skips := pointwise.Concat(pool.Average(image, 2, 2, conv.Square(2, 0)), coarse), []*tensor.Tensor(nil)
 	for i, width := range []int{16, 24, 32, 48} { // at S/2 to S/16
@@ -108,8 +108,8 @@ func (n *Network) refinedFeatures(last *tensor.Tensor) *tensor.Tensor {
 	return n.block("mrnet.refine.2", n.block("mrnet.refine.1", x, c, 1), c, 1)
 }
 
-// refine is y (B, h, w, K) from features x (B, h, w, C), the coarse mask (B, h, w, K) and the raters'
-// masks (B, h, w, M, K).
+// refine is y (B, h, w, K) from features x (B, h, w, C), the coarse mask (B, h, w, K) and the
+// raters' masks (B, h, w, M, K).
 func (n *Network) refine(x, coarse, rated *tensor.Tensor) *tensor.Tensor {
 	k, c := n.Classes, x.Dim(-1)
 	all := pointwise.Concat(coarse, n.deviation(rated))

@@ -7,9 +7,9 @@ import (
 	"mrprism/shaders/pointwise"
 )
 
-// padl is Liao, Hu, Xie & Xia (2024), "Modeling annotator preference and stochastic annotation error
-// for medical image segmentation". The meta mask has the logit μ₀. Rater m prefers μ_m = μ₀ + r_m,
-// and both are drawn with an error of their own at each pixel:
+// padl is Liao, Hu, Xie & Xia (2024), "Modeling annotator preference and stochastic annotation
+// error for medical image segmentation". The meta mask has the logit μ₀. Rater m prefers μ_m = μ₀ +
+// r_m, and both are drawn with an error of their own at each pixel:
 //
 //	L = mean_m CE(σ(μ₀ + s₀ ε), z^m) + mean_m CE(σ(μ_m + s_m ε), z^m),  ε ~ N(0, 1)
 //
@@ -18,8 +18,9 @@ import (
 //
 //	r_m = B[(1 + E) ReLU(BN(A x)) ‖ μ₀],  s_m = |B[(1 + E) ReLU(BN(A x)) ‖ μ_m]|,  s₀ likewise with μ₀
 //
-// The consensus is σ(μ₀) and rater m's mask σ(μ_m), without errors. The authors draw ε for every pixel
-// of the image. Here ε is drawn for every pixel of the maps of half the side, on which all heads are.
+// The consensus is σ(μ₀) and rater m's mask σ(μ_m), without errors. The authors draw ε for every
+// pixel of the image. Here ε is drawn for every pixel of the maps of half the side, on which all
+// heads are.
 var padl = Method{
 	Name: "padl", Title: "PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -43,14 +44,15 @@ func (n *Network) padlFeatures(m Maps) *tensor.Tensor {
 	return pointwise.ReLU(n.BatchNorm("padl.features.bn", n.Up("padl.features.up", m.last(), m.last().Dim(-1), nil)))
 }
 
-// preferences are logits and the deviations of their errors: μ₀ and s₀ (B, h, w, K), every rater's μ_m
-// and s_m (B, h, w, M·K).
+// preferences are logits and the deviations of their errors: μ₀ and s₀ (B, h, w, K), every rater's
+// μ_m and s_m (B, h, w, M·K).
 type preferences struct{ meta, metaError, own, ownError *tensor.Tensor }
 
 func (n *Network) preferences(x *tensor.Tensor) (p preferences) {
 	p.meta = n.Conv("padl.meta", x, 1, n.Classes, 1, 0, true, false)
 	doubt := entropy(pointwise.Sigmoid(p.meta.Detach()))
-	// head is B[(1 + E) ReLU(BN(A x)) ‖ logits] of a number of people, each with A and B of his own.
+	// head is B[(1 + E) ReLU(BN(A x)) ‖ logits] of a number of people, each with A and B of his
+	// own.
 	head := func(name string, people int, doubt, logits *tensor.Tensor) *tensor.Tensor {
 		reduced := n.Conv("padl."+name+".reduction", x, 1, people*n.Classes, 1, 0, false, false)
 		reduced = pointwise.ReLU(n.BatchNorm("padl."+name+".bn", reduced))

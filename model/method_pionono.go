@@ -17,10 +17,10 @@ import (
 //	p_m = head([f ‖ z]),  z = μ_m + L_m ε
 //	L = mean_m CE(p_m, z^m) + κ mean_m KL(q(z|m) ‖ N(0, σ² I))
 //
-// Constants are the authors': σ = 2, κ = 5e-4, μ_m starts at N(0, 8²) and L_m at σ I. A rater's mask
-// is that of the mean latent, and the consensus is the mean of these masks. The authors average five
-// draws of z for one rater an image. Here each image has one draw for every rater. Their penalty of
-// 1e-5 on the head's weights is left out.
+// Constants are the authors': σ = 2, κ = 5e-4, μ_m starts at N(0, 8²) and L_m at σ I. A rater's
+// mask is that of the mean latent, and the consensus is the mean of these masks. The authors
+// average five draws of z for one rater an image. Here each image has one draw for every rater.
+// Their penalty of 1e-5 on the head's weights is left out.
 var pionono = Method{
 	Name: "pionono", Title: "Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {

@@ -5,16 +5,17 @@ import (
 	"mrprism/shaders/pointwise"
 )
 
-// pOSAL is pOSAL (Wang et al., IEEE TMI 2019), "Patch-based output space adversarial learning for joint
-// optic disc and cup segmentation", section III. The morphology-aware loss is Dice and smoothness:
+// pOSAL is pOSAL (Wang et al., IEEE TMI 2019), "Patch-based output space adversarial learning for
+// joint optic disc and cup segmentation", section III. The morphology-aware loss is Dice and
+// smoothness:
 //
 //	L = Dice(p, y) + mean_x Σ_{i∈N4(x)} B(x, i) y_x |p_x − p_i| + λ BCE(D(p), 1)
 //
-// B is 1 where both pixels have one label, so that y_x B(x, i) = y_x y_i. The discriminator D judges
-// patches of the masks, L_D = BCE(D(y), 1) + BCE(D(p), 0). In the paper it tells predictions on a
-// labelled domain from those on another; here there is one domain, and it tells the mean vote y from
-// the prediction p. The labels of the smoothness are the majority's, Dice is loss.Dice, and both players
-// share one optimiser.
+// B is 1 where both pixels have one label, so that y_x B(x, i) = y_x y_i. The discriminator D
+// judges patches of the masks, L_D = BCE(D(y), 1) + BCE(D(p), 0). In the paper it tells predictions
+// on a labelled domain from those on another; here there is one domain, and it tells the mean vote
+// y from the prediction p. The labels of the smoothness are the majority's, Dice is loss.Dice, and
+// both players share one optimiser.
 var pOSAL = Method{
 	Name: "posal", Title: "pOSAL (Wang 2019): Dice, smoothness and a discriminator of the masks' patches",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
@@ -28,8 +29,8 @@ var pOSAL = Method{
 	}),
 }
 
-// roughness sums |p_x − p_i| over pixels x and their neighbours i where both are inside, p and label
-// (B, S, S, K). Each pair counts twice, once for either pixel.
+// roughness sums |p_x − p_i| over pixels x and their neighbours i where both are inside, p and
+// label (B, S, S, K). Each pair counts twice, once for either pixel.
 func (s *Step) roughness(p, label *tensor.Tensor) *tensor.Tensor {
 	b, side, k := p.Dim(0), p.Dim(1), p.Dim(3)
 	across := []int{b, side, side, k}   // neighbours in a row

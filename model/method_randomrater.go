@@ -21,8 +21,8 @@ var randomRater = Method{
 	}),
 }
 
-// drawnLabel is the label of a rater, drawn evenly among those who labelled the structure: (B, S, S,
-// K). It is 0 where nobody did.
+// drawnLabel is the label of a rater, drawn evenly among those who labelled the structure: (B, S,
+// S, K). It is 0 where nobody did.
 func (s *Step) drawnLabel(n *Network) *tensor.Tensor {
 	drawn := s.feed("drawn raters", func(b *Batch, random *rand.Rand) []float32 {
 		return drawRaters(b.Valid, n.Raters, n.Classes, random)
@@ -31,7 +31,8 @@ func (s *Step) drawnLabel(n *Network) *tensor.Tensor {
 	return n.allRaters(own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
 }
 
-// drawRaters draws one rater for each image and structure: 1 for him in (B, M, K), 0 for the others.
+// drawRaters draws one rater for each image and structure: 1 for him in (B, M, K), 0 for the
+// others.
 func drawRaters(valid []float32, raters, classes int, random *rand.Rand) []float32 {
 	drawn := make([]float32, len(valid))
 	for image := 0; image < len(valid); image += raters * classes {

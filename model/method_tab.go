@@ -24,10 +24,10 @@ import (
 //	L = mean_m CE(σ(logits_0), z^m) + 1.25 mean_m CE(σ(logits_m), z^m)
 //
 // Consensus and raters' masks are σ(μ_q). Four things differ. The authors run the whole decoder for
-// every query. Here it runs once, and A_q, enlarged, joins its result. Their maps are a softmax over
-// pixels, whose values shrink as images grow; σ does not. In a single decoder layer the queries'
-// attention to each other only adds a constant, and is left out. A query is added to what it attends
-// to: without it, queries of an image of few tokens stay alike.
+// every query. Here it runs once, and A_q, enlarged, joins its result. Their maps are a softmax
+// over pixels, whose values shrink as images grow; σ does not. In a single decoder layer the
+// queries' attention to each other only adds a constant, and is left out. A query is added to what
+// it attends to: without it, queries of an image of few tokens stay alike.
 var tab = Method{
 	Name: "tab", Title: "TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -82,8 +82,8 @@ func (n *Network) preferenceMaps(e *tensor.Tensor) *tensor.Tensor {
 	return pointwise.Sigmoid(pointwise.Scale(conv.GroupedLinear(both, sum, nil), float32(1/math.Sqrt(float64(d)))))
 }
 
-// tabHeads is the mask head: (B, H, W, M + 1, K (2 + 8)) from features x (B, H, W, 32) and maps A_q.
-// The first convolution of [x ‖ A_q] is a sum of two, so that x's share is computed once.
+// tabHeads is the mask head: (B, H, W, M + 1, K (2 + 8)) from features x (B, H, W, 32) and maps
+// A_q. The first convolution of [x ‖ A_q] is a sum of two, so that x's share is computed once.
 func (n *Network) tabHeads(x, maps *tensor.Tensor) *tensor.Tensor {
 	b, h, w, people, width := x.Dim(0), x.Dim(1), x.Dim(2), n.Raters+1, x.Dim(3)
 	each := n.Linear("tab.head.0.maps", maps.Reshape(b, maps.Dim(1), maps.Dim(2)*people, maps.Dim(3)/people), width, false)

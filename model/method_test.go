@@ -29,13 +29,13 @@ func methodConfig(t *testing.T, m *Method, raters, classes int) Config {
 	return c
 }
 
-// unsloped are parameters of which finite differences say nothing: a term of PADL depends on them beside
-// its gradient, through a map that passes none, and the scale between least and most makes a step of
-// MRNet's window bend the loss. The twin checks their gradients.
+// unsloped are parameters of which finite differences say nothing: a term of PADL depends on them
+// beside its gradient, through a map that passes none, and the scale between least and most makes a
+// step of MRNet's window bend the loss. The twin checks their gradients.
 var unsloped = map[string][]string{"padl": {"padl.features.", "padl.meta."}, "mrnet": {"mrnet.refine.gaussian"}}
 
-// The gradient of every term of every method's loss agrees with the term, by the parameters after the
-// decoder that are not unsloped.
+// The gradient of every term of every method's loss agrees with the term, by the parameters after
+// the decoder that are not unsloped.
 func TestMethodsAgainstFiniteDifferences(t *testing.T) {
 	for _, m := range Methods {
 		terms := len(NewStep(tensor.NewSet(), methodConfig(t, m, 3, 2), recipe(t, MaskAlone), 2, 64).Terms[0].Method)
@@ -308,8 +308,8 @@ func TestDrawnRaters(t *testing.T) {
 	assert.Equal(t, make([]float32, 2), drawRaters(make([]float32, 2), 2, 1, random), "nobody labelled it")
 }
 
-// MRNet draws weights of 1 to 10, one rater and equal weights with the odds 2, 1 and 3, among those who
-// labelled the structure.
+// MRNet draws weights of 1 to 10, one rater and equal weights with the odds 2, 1 and 3, among those
+// who labelled the structure.
 func TestDrawnExpertness(t *testing.T) {
 	random, ones, evens := rand.New(rand.NewPCG(1, 1)), 0.0, 0.0
 	const draws = 3000

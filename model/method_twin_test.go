@@ -70,7 +70,8 @@ var parts = map[string]struct {
 	}},
 }
 
-// Parts of methods compute what a second writing in PyTorch computes, and so do all their gradients.
+// Parts of methods compute what a second writing in PyTorch computes, and so do all their
+// gradients.
 func TestMethodsAgainstTheTwin(t *testing.T) {
 	text, err := os.ReadFile("testdata/methods.json")
 	require.NoError(t, err)

@@ -165,8 +165,8 @@ func (n *Network) maskHead(x *tensor.Tensor) *tensor.Tensor {
 // enlarge makes maps (B, h, w, ·) twice as large, bilinearly.
 func enlarge(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1), 2*x.Dim(2)) }
 
-// stage is one stage of ConP. It enlarges x, takes the embedded confidences in, and merges the result
-// with the encoder's map e.
+// stage is one stage of ConP. It enlarges x, takes the embedded confidences in, and merges the
+// result with the encoder's map e.
 func (n *Network) stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
 	name, width := fmt.Sprintf("conp.stage%d", i+1), n.ConP[i]
 	u := n.Up(name+".up", x, width, nil)

@@ -268,8 +268,8 @@ func readBy(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) bool {
 	return slices.ContainsFunc(r.Readers(x), func(op *tensor.Op) bool { return op.Kind == k })
 }
 
-// normOfConvolution multiplies the weight of a convolution, a transposed one or a linear map, output
-// channel by output channel, and adds the shift to its bias.
+// normOfConvolution multiplies the weight of a convolution, a transposed one or a linear map,
+// output channel by output channel, and adds the shift to its bias.
 func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	first := after(r, conv.Conv2DKind, op, norm.BatchNormKind)
 	for _, k := range []*tensor.Kind{conv.ConvTranspose2x2Kind, conv.LinearKind} {

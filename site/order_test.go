@@ -48,8 +48,8 @@ func TestSliderBeforeARegion(t *testing.T) {
 	p.clean()
 }
 
-// The second photograph of a comparison is computed by the first one's model and raters' weights, when
-// it is opened and whenever they change.
+// The second photograph of a comparison is computed by the first one's model and raters' weights,
+// when it is opened and whenever they change.
 func TestSecondFollowsTheFirst(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)

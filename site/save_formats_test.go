@@ -52,8 +52,8 @@ func (p *page) own(name string) {
 	p.until(`document.getElementById("model").selectedOptions[0].text.includes("Random weights")`)
 }
 
-// wholeImage drops a file, which the site has as NAME.png, and segments all of it. It returns what a
-// program writes of the same maps.
+// wholeImage drops a file, which the site has as NAME.png, and segments all of it. It returns what
+// a program writes of the same maps.
 func (p *page) wholeImage(name string, content, model []byte) export.Drawing {
 	p.t.Helper()
 	p.drop(name, content)
@@ -112,8 +112,8 @@ func enclosed(lines [][][2]float64) (area float64) {
 	return math.Abs(area)
 }
 
-// Every format that the page saves is what cmd/segment writes of the same maps, to the byte, and other
-// programs read it.
+// Every format that the page saves is what cmd/segment writes of the same maps, to the byte, and
+// other programs read it.
 func TestSavedFormats(t *testing.T) {
 	t.Parallel()
 	needed(t, "tiffinfo")
@@ -339,7 +339,8 @@ func TestSavedCorrections(t *testing.T) {
 	}
 	assert.Equal(t, wanted, inside, "the PNG has the pixels that were measured")
 	assert.Greater(t, changed, 50)
-	// Only zeros were drawn: the probabilities have them where the mask lost pixels, or there were few.
+	// Only zeros were drawn: the probabilities have them where the mask lost pixels, or there were
+	// few.
 	data = p.save("Probability PNG of disc", "CT_small_disc_corrected.png")
 	read, err = png.Decode(bytes.NewReader(data))
 	require.NoError(t, err)

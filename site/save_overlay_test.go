@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The overlay is as large as the photograph. It has its pixels where nothing lies over them, the lines
-// that the stage shows, and the map if it is shown; the legend covers no line.
+// The overlay is as large as the photograph. It has its pixels where nothing lies over them, the
+// lines that the stage shows, and the map if it is shown; the legend covers no line.
 func TestSavedOverlay(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
@@ -111,7 +111,8 @@ func TestScreenshotsOfSaving(t *testing.T) {
 	}
 }
 
-// TestOverlayOfAPhotograph saves the overlay of the photograph that MRPRISM_PHOTOGRAPH names, for eyes.
+// TestOverlayOfAPhotograph saves the overlay of the photograph that MRPRISM_PHOTOGRAPH names, for
+// eyes.
 func TestOverlayOfAPhotograph(t *testing.T) {
 	t.Parallel()
 	folder, file := os.Getenv("MRPRISM_SCREENSHOTS"), os.Getenv("MRPRISM_PHOTOGRAPH")

@@ -59,8 +59,8 @@ func (p *page) readers(d export.Drawing) (all []export.Drawing) {
 	return all
 }
 
-// With the consensus the page saves each rater's or level's files in a ZIP. They are what cmd/segment
-// writes of the same maps, to the byte, and say by whom they are.
+// With the consensus the page saves each rater's or level's files in a ZIP. They are what
+// cmd/segment writes of the same maps, to the byte, and say by whom they are.
 func TestSavedReaders(t *testing.T) {
 	t.Parallel()
 	for labels, by := range map[string]string{weights.LabelsRaters: "guess of two", weights.LabelsAgreementLevels: "at least 2 of 4 experts"} {

@@ -48,8 +48,8 @@ func TestSaveFormatsOfThePage(t *testing.T) {
 	assert.Empty(t, known)
 }
 
-// The choice of a format is made by keys, is remembered, and offers what the photograph allows. Who the
-// patient is goes into a file only where the user wants it of this photograph.
+// The choice of a format is made by keys, is remembered, and offers what the photograph allows. Who
+// the patient is goes into a file only where the user wants it of this photograph.
 func TestSaveChoices(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)

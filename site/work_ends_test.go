@@ -72,8 +72,8 @@ const clockOfIdle = `(() => {
 	globalThis.setTimeout = (act, ms, ...all) => ms === 3600_000 ? (globalThis.idle = act, 0) : plain(act, ms, ...all);
 })()`
 
-// A kiosk's page that nobody touches forgets the list: its lines, images and decisions, and also the
-// way back to them.
+// A kiosk's page that nobody touches forgets the list: its lines, images and decisions, and also
+// the way back to them.
 func TestIdlePageForgetsTheList(t *testing.T) {
 	t.Parallel()
 	s := mock(t, nil)

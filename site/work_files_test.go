@@ -177,7 +177,8 @@ func TestMemoryOfTheList(t *testing.T) {
 	p.clean()
 }
 
-// photographs writes n JPEG files by the generator, each another photograph, and returns their paths.
+// photographs writes n JPEG files by the generator, each another photograph, and returns their
+// paths.
 func photographs(t *testing.T, n, width, height int) (paths []string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -190,8 +191,8 @@ func photographs(t *testing.T, n, width, height int) (paths []string) {
 	return paths
 }
 
-// withoutThreads is real with one thread. Chromium would wait a minute for threads that sleep before
-// it says how much memory the others take.
+// withoutThreads is real with one thread. Chromium would wait a minute for threads that sleep
+// before it says how much memory the others take.
 func withoutThreads(t *testing.T) *server {
 	t.Helper()
 	script := string(readBuilt(t, "vectors.js"))

@@ -50,8 +50,8 @@ func (p *page) swipe(id string, x, y, up float64) {
 	})`, id))
 }
 
-// On a phone the list stands below the photograph, is scrolled by a finger without a line being opened,
-// opens a line by a tap, and everything in it is large enough to be hit.
+// On a phone the list stands below the photograph, is scrolled by a finger without a line being
+// opened, opens a line by a tap, and everything in it is large enough to be hit.
 func TestTouchingTheList(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 390, 844)

@@ -14,8 +14,8 @@ import (
 	"mrprism/internal/data/disk"
 )
 
-// isolate tries the images that were in work when an earlier run died: each alone, in a process of its
-// own. One that kills this process too is recorded as such, and no later run tries it.
+// isolate tries the images that were in work when an earlier run died: each alone, in a process of
+// its own. One that kills this process too is recorded as such, and no later run tries it.
 func (b *batch) isolate(ctx context.Context) error {
 	left, err := os.ReadDir(b.task.path(startedFolder))
 	if err != nil {
@@ -43,8 +43,8 @@ func (b *batch) isolate(ctx context.Context) error {
 	return nil
 }
 
-// tryAlone runs a child for one image. The child removes the image's file in startedFolder unless it
-// is killed.
+// tryAlone runs a child for one image. The child removes the image's file in startedFolder unless
+// it is killed.
 func (b *batch) tryAlone(ctx context.Context, key, path string) error {
 	self, err := os.Executable()
 	if err != nil {

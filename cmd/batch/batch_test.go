@@ -155,8 +155,8 @@ func table(t *testing.T, path string) (lines []map[string]string) {
 	return lines
 }
 
-// Two workers segment thirty photographs beside a copy of one and a bad file. The masks are those of
-// the program segment, to the byte. A rerun writes nothing.
+// Two workers segment thirty photographs beside a copy of one and a bad file. The masks are those
+// of the program segment, to the byte. A rerun writes nothing.
 func TestMasksTablesAndRerun(t *testing.T) {
 	w, in := untrained(t, 1), photographs(t, 30)
 	work := t.TempDir()
@@ -258,7 +258,8 @@ func TestFaultsBeforeWork(t *testing.T) {
 	assert.Equal(t, before, written(t, out))
 }
 
-// A full disk ends the pipeline. Nothing half-written has a final name, and with room a rerun does all.
+// A full disk ends the pipeline. Nothing half-written has a final name, and with room a rerun does
+// all.
 func TestFullDisk(t *testing.T) {
 	w, all, out := untrained(t, 1), filepath.Join(photographs(t, 3), "*.png"), filepath.Join(t.TempDir(), "out")
 	got := call(t, []string{full + "=1"}, "-weights", w, "-out", out, all)

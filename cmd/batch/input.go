@@ -21,8 +21,8 @@ import (
 // number of pixels.
 const largest = 1 << 30
 
-// images lists the files of patterns or of a list, sorted and each once. An error says which pattern
-// matches nothing, or which file of the list is missing.
+// images lists the files of patterns or of a list, sorted and each once. An error says which
+// pattern matches nothing, or which file of the list is missing.
 func images(ctx context.Context, patterns []string, list, out string) (paths []string, err error) {
 	if list != "" {
 		paths, err = listed(ctx, list)

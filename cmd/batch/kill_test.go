@@ -44,8 +44,8 @@ func TestPoisonedImage(t *testing.T) {
 	assert.Len(t, masks(t, out), 10)
 }
 
-// A run that is killed from outside goes on where it was: what was done stays, and in the end all is
-// as if nobody had killed it. No image is blamed.
+// A run that is killed from outside goes on where it was: what was done stays, and in the end all
+// is as if nobody had killed it. No image is blamed.
 func TestResumeAfterKill(t *testing.T) {
 	w, all, work := untrained(t, 1), filepath.Join(photographs(t, 30), "*.png"), t.TempDir()
 	out, whole := filepath.Join(work, "out"), filepath.Join(work, "whole")

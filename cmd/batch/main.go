@@ -1,4 +1,5 @@
-// Command batch segments very many images as an Apache Beam pipeline: masks, a table and a summary out.
+// Command batch segments very many images as an Apache Beam pipeline: masks, a table and a summary
+// out.
 package main
 
 import (

@@ -27,8 +27,8 @@ func init() {
 	register.Iter1[Outcome]()
 }
 
-// pipeline builds the pipeline and runs it. Prism, Beam's own runner, has one bundle of a step in work
-// at a time: there each worker is a step of its own.
+// pipeline builds the pipeline and runs it. Prism, Beam's own runner, has one bundle of a step in
+// work at a time: there each worker is a step of its own.
 func (b *batch) pipeline(ctx context.Context, paths []string) error {
 	if err := writeInputs(b.task.path(inputsName), paths); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (b *batch) pipeline(ctx context.Context, paths []string) error {
 	return b.tidy(paths)
 }
 
-// writeInputs writes the names of the files, a JSON string a line: a pipeline's own description would
-// become too large with a million of them.
+// writeInputs writes the names of the files, a JSON string a line: a pipeline's own description
+// would become too large with a million of them.
 func writeInputs(path string, paths []string) error {
 	var lines bytes.Buffer
 	e := json.NewEncoder(&lines)

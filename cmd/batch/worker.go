@@ -104,8 +104,8 @@ func (w *Worker) open(ctx context.Context, note func(string)) (gpu.Device, error
 	return device.Open(ctx, w.Task.Device, device.Options{DawnLibrary: os.Getenv("MRPRISM_DAWN_LIB"), Note: note})
 }
 
-// ProcessElement segments a file. An error is one of the place where results go, or of ctx, and ends
-// the pipeline; what is wrong with the file stands in the outcome.
+// ProcessElement segments a file. An error is one of the place where results go, or of ctx, and
+// ends the pipeline; what is wrong with the file stands in the outcome.
 func (w *Worker) ProcessElement(ctx context.Context, in Input) (Outcome, error) {
 	data, err := read(ctx, in.Path)
 	if err != nil {

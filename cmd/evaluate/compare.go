@@ -105,8 +105,8 @@ func (r *compareRequest) check(flags *command.Groups, rest []string) error {
 	return nil
 }
 
-// compare scores all methods and delivers the report. Bad predictions make it fail in the end, after
-// the report has been written without them.
+// compare scores all methods and delivers the report. Bad predictions make it fail in the end,
+// after the report has been written without them.
 func (r *compareRequest) compare(ctx context.Context, stdout, stderr io.Writer) error {
 	if r.out != "" {
 		if err := vacant(r.out); err != nil {
@@ -204,8 +204,8 @@ func (c *comparer) openMethod(one namedMethod, region string) (m *method, err er
 	return m, nil
 }
 
-// deliver writes the files of -out, if it is given, and prints the table. It tries each of them even
-// if another fails.
+// deliver writes the files of -out, if it is given, and prints the table. It tries each of them
+// even if another fails.
 func (r *comparison) deliver(dir string, stdout io.Writer) error {
 	var failed []error
 	if dir != "" {

@@ -14,7 +14,8 @@ const galleryImages = 3
 // galleries are the images that the report shows.
 type galleries struct{ lowest, highest, gains, losses gallery }
 
-// gallery keeps the images of the largest ranks. Its memory does not grow with the number of images.
+// gallery keeps the images of the largest ranks. Its memory does not grow with the number of
+// images.
 type gallery struct{ exhibits []*exhibit }
 
 // exhibit is an image with the outlines of every method.

@@ -177,8 +177,8 @@ func (c *classComparison) testsTable(shown []figure) htmlTable {
 	return t
 }
 
-// testCell is a difference with its interval and p. An arrow marks those that are better or worse at
-// an adjusted p below .05.
+// testCell is a difference with its interval and p. An arrow marks those that are better or worse
+// at an adjusted p below .05.
 func testCell(t *pairedTest, f figure) htmlCell {
 	if t == nil {
 		return htmlCell{Value: "–"}

@@ -140,8 +140,8 @@ func readPNG(data []byte, w, h int) ([]float32, error) {
 	return p, readColours(p, m)
 }
 
-// readBytes fills p with shares of 255. Bytes of 0 and 1 alone are a mask that another program meant
-// otherwise.
+// readBytes fills p with shares of 255. Bytes of 0 and 1 alone are a mask that another program
+// meant otherwise.
 func readBytes(p []float32, levels []byte) error {
 	for i, level := range levels {
 		p[i] = float32(level) / math.MaxUint8

@@ -28,8 +28,8 @@ const (
 	dotSize  = 2.6
 )
 
-// methodInks are the methods' colours: those of Okabe and Ito (2008) but yellow. Most eyes can tell them
-// apart. Methods beyond the last have the colours again, dashed.
+// methodInks are the methods' colours: those of Okabe and Ito (2008) but yellow. Most eyes can tell
+// them apart. Methods beyond the last have the colours again, dashed.
 var methodInks = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}, {68, 68, 68, 255},
 }
@@ -170,8 +170,8 @@ func (s series) DataRange() (left, right, low, high float64) {
 	return left, right, low, high
 }
 
-// passesPlot shows soft Dice over the passes. If no method has more than one, the methods stand side
-// by side.
+// passesPlot shows soft Dice over the passes. If no method has more than one, the methods stand
+// side by side.
 func (c *classComparison) passesPlot() template.HTML {
 	most := 0
 	for _, m := range c.Methods {
@@ -231,8 +231,8 @@ func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: axisInk, Width: .8, Dashes: []vg.Length{3, 3}}, x(0), y(0), x(1), y(1))
 }
 
-// ratersPlot shows the Dice with each rater's marks: of the rater's head, or of the mask for methods
-// without heads.
+// ratersPlot shows the Dice with each rater's marks: of the rater's head, or of the mask for
+// methods without heads.
 func (c *classComparison) ratersPlot(raters []string) template.HTML {
 	p := newPlot("", "Dice ×100")
 	const group = .8 // of the place of a rater

@@ -191,8 +191,8 @@ func (c *comparer) summarise(b *batch, i, k int) methodSummary {
 	return out
 }
 
-// testAll tests every method and figure against the first method. Images in which one of the two has
-// no figure are not in the test.
+// testAll tests every method and figure against the first method. Images in which one of the two
+// has no figure are not in the test.
 func testAll(b *batch, methods []methodSummary, paired []*caseRecord, k int) (tests []pairedTest) {
 	for _, m := range methods[1:] {
 		for f, about := range comparedFigures {
@@ -255,7 +255,8 @@ func (c *comparer) riskOf(i int) *riskCurve {
 	return out
 }
 
-// meanOver are the mean soft Dice and stated Dice over the classes that a method has; NaN without any.
+// meanOver are the mean soft Dice and stated Dice over the classes that a method has; NaN without
+// any.
 func meanOver(classes []*record) (dice, stated float64) {
 	has := filter(classes, func(r *record) bool { return r != nil })
 	dice = metric.Mean(figures(has, func(r *record) float64 { return r.last()[softDice] }))

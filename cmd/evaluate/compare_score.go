@@ -142,7 +142,8 @@ type turns struct {
 	failed error
 }
 
-// take waits for the numbers before i and calls deliver, unless err or an error of theirs is not nil.
+// take waits for the numbers before i and calls deliver, unless err or an error of theirs is not
+// nil.
 func (t *turns) take(i int, err error, deliver func()) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -340,8 +341,8 @@ func dicesOf(mask metric.Bits, ref *target) []float64 {
 	})
 }
 
-// scoreHeads compares the heads with their raters and, of named raters, both as sets. Heads without a
-// mark do not count. The error is the first *trouble; there are no figures of heads then.
+// scoreHeads compares the heads with their raters and, of named raters, both as sets. Heads without
+// a mark do not count. The error is the first *trouble; there are no figures of heads then.
 func (c *comparer) scoreHeads(r *record, ref *target, p prediction, k int) error {
 	var predicted, given []metric.Bits
 	own := make([]float64, len(ref.marks))
@@ -373,8 +374,8 @@ func (c *comparer) scoreHeads(r *record, ref *target, p prediction, k int) error
 	return nil
 }
 
-// compareRatios adds the error of the vertical cup-to-disc ratio to the cup's figures. A disc or cup
-// that a method did not find counts as a ratio of 0.
+// compareRatios adds the error of the vertical cup-to-disc ratio to the cup's figures. A disc or
+// cup that a method did not find counts as a ratio of 0.
 func (c *comparer) compareRatios(r *caseRecord) {
 	disc, cup := segment.DiscAndCup(c.data.Classes)
 	if disc < 0 || cup < 0 || r.classes[disc] == nil || r.classes[cup] == nil || r.classes[disc].diameter == 0 {

@@ -141,7 +141,8 @@ func TestComparedFiguresByHand(t *testing.T) {
 	ref := &target{votes: votes, majority: votes.Majority(), union: votes.Union(), marks: marks, packed: []metric.Bits{metric.Pack(marks[0]), metric.Pack(marks[1])}}
 	union := metric.NewCalibration(reliabilityBins)
 	f := figuresOf([]float32{1, .75, .75, 0, 0, 0}, ref, union, 6, 1)
-	// Votes are 1 and ½. Above .1 and .3: 3 pixels against 2; above .5 and .7: 3 against 1; above .9: equal.
+	// Votes are 1 and ½. Above .1 and .3: 3 pixels against 2; above .5 and .7: 3 against 1; above
+	// .9: equal.
 	require.InDelta(t, (2*(4./5)+2*(2./4)+1)/5, f[softDice], 1e-4)
 	require.InDelta(t, 2./4, f[diceHalf], 1e-12)
 	require.InDelta(t, (.0625+.5625)/6, f[brierWhole], 1e-12)

@@ -37,8 +37,8 @@ type printer struct {
 	names     map[string]int // of constants: how often each was wanted
 }
 
-// view is a storage as a tensor sees it that has this number of channels. Channels are last: the pixels
-// of a view with fewer channels are more.
+// view is a storage as a tensor sees it that has this number of channels. Channels are last: the
+// pixels of a view with fewer channels are more.
 type view struct {
 	storage  any
 	channels int

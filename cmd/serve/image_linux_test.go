@@ -29,8 +29,8 @@ func ordered(t *testing.T, text, command, port string) []string {
 	return words
 }
 
-// TestNeedsNothingElse runs what the Dockerfile says where there is nothing but the program: its root
-// is a folder with that file alone, and its user owns nothing.
+// TestNeedsNothingElse runs what the Dockerfile says where there is nothing but the program: its
+// root is a folder with that file alone, and its user owns nothing.
 func TestNeedsNothingElse(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may change a program's root")

@@ -17,9 +17,9 @@ const (
 	ending      = 8 * time.Second  // for what is being sent when serve stops; `docker stop` kills after 10
 )
 
-// limited has a server wait for no client longer than the limits above. An answer may take long as a
-// whole, on a slow connection, as long as each part of it is taken within d: WriteTimeout alone would
-// be for the whole.
+// limited has a server wait for no client longer than the limits above. An answer may take long as
+// a whole, on a slow connection, as long as each part of it is taken within d: WriteTimeout alone
+// would be for the whole.
 func limited(server *http.Server, d time.Duration) *http.Server {
 	server.ReadTimeout, server.WriteTimeout, server.IdleTimeout, server.MaxHeaderBytes = asking, d, waiting, headerBytes
 	inner := server.Handler

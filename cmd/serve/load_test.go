@@ -55,8 +55,8 @@ func visit(t *testing.T) []string {
 	return slices.Concat(list, list, list, list, list, heavy)
 }
 
-// load asks n times, at most `at` at once, each over a connection of its client's own. It returns the
-// bytes that came and how long the slowest answer took.
+// load asks n times, at most `at` at once, each over a connection of its client's own. It returns
+// the bytes that came and how long the slowest answer took.
 func load(t *testing.T, address string, n, at int) (received int64, slowest time.Duration) {
 	t.Helper()
 	list := visit(t)

@@ -124,8 +124,8 @@ func Structures(w, h int, names []string, maps [][]float32) ([]Structure, error)
 	return all, nil
 }
 
-// Correct puts what a person drew on the structure: a level for each pixel, and unsaid where nothing
-// was drawn.
+// Correct puts what a person drew on the structure: a level for each pixel, and unsaid where
+// nothing was drawn.
 func (s *Structure) Correct(drawn []uint8, unsaid uint8) error {
 	if len(drawn) != len(s.Levels) {
 		return fmt.Errorf("the correction of %s has %d pixels, and its map %d", s.Name, len(drawn), len(s.Levels))

@@ -19,8 +19,8 @@ type File struct {
 	Identity bool      // a DICOM SEG keeps what its source says of patient and study
 }
 
-// Drawing is what a person drew on the reader's mask of a class: (Height, Width), 255 inside, 0 outside and
-// segment.Unsaid where the mask stays.
+// Drawing is what a person drew on the reader's mask of a class: (Height, Width), 255 inside, 0
+// outside and segment.Unsaid where the mask stays.
 type Drawing struct {
 	Class int
 	Mask  []uint8

@@ -13,8 +13,8 @@ import (
 )
 
 // Ensemble is several models as one: each of its maps is the mean of theirs. The first one searches
-// photographs. Doubts, intervals and maps of probabilities are those of one model, so an ensemble has
-// none. The error names two models that do not make the same maps.
+// photographs. Doubts, intervals and maps of probabilities are those of one model, so an ensemble
+// has none. The error names two models that do not make the same maps.
 func Ensemble(members []*weights.Model) (*weights.Model, error) {
 	whole := *members[0]
 	if len(members) == 1 {
@@ -61,8 +61,8 @@ type member struct {
 	proof string
 }
 
-// withOthers replaces each map of r by its mean with the maps of the ensemble's other members, which
-// see the same square.
+// withOthers replaces each map of r by its mean with the maps of the ensemble's other members,
+// which see the same square.
 func (e *Engine) withOthers(ctx context.Context, o Options, r *Result) error {
 	v := e.view
 	for _, m := range e.others {

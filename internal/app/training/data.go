@@ -38,8 +38,8 @@ func (o Options) open() (*dataset.Dataset, error) {
 	return d, nil
 }
 
-// divide gives the images to learn from and those to score by: as -validate or -fold says, else those
-// of the split's validation list.
+// divide gives the images to learn from and those to score by: as -validate or -fold says, else
+// those of the split's validation list.
 func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err error) {
 	listed := d.Validation()
 	if o.validates() {

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A network of each of these methods learns in a few seconds how two raters differ, of whom one draws
-// wide: the loss falls, and on images that it has not seen the consensus fits the mean vote, and each
-// rater's mask fits the rater's own label better than the other's.
+// A network of each of these methods learns in a few seconds how two raters differ, of whom one
+// draws wide: the loss falls, and on images that it has not seen the consensus fits the mean vote,
+// and each rater's mask fits the rater's own label better than the other's.
 func TestMethodsLearnHowRatersDiffer(t *testing.T) {
 	data := writeData(t, 30)
 	for name, epochs := range map[string]int{"pionono": 25, "padl": 40, "tab": 60, "mrnet": 25} {

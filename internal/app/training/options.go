@@ -40,8 +40,9 @@ type Options struct {
 	// from them, and trains the mask alone.
 	Also  []string
 	Split string // file of the split of Data (dataset.Split); empty: those of the folders
-	// Labels is a folder of fused labels that the images of Data teach in place of their raters' masks
-	// (dataset.Taught); empty: the raters teach. The recipe is one in which the mask alone learns.
+	// Labels is a folder of fused labels that the images of Data teach in place of their raters'
+	// masks (dataset.Taught); empty: the raters teach. The recipe is one in which the mask alone
+	// learns.
 	Labels string
 	Config string       // compact, mobile, paper, tiny
 	Recipe model.Recipe // losses and optimiser

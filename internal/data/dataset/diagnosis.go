@@ -11,9 +11,9 @@ import (
 	"mrprism/internal/data/disk"
 )
 
-// DiagnosisFile is the file of a data set's folder that says what was diagnosed in its images: a CSV
-// with the columns name (without extension) and label, 0 or 1. Images may be missing, and it may have
-// those of other folders.
+// DiagnosisFile is the file of a data set's folder that says what was diagnosed in its images: a
+// CSV with the columns name (without extension) and label, 0 or 1. Images may be missing, and it
+// may have those of other folders.
 const DiagnosisFile = "diagnosis.csv"
 
 // Diagnosis is what diagnosis.csv says of an image.

@@ -15,8 +15,8 @@ import (
 	"mrprism/internal/data/disk"
 )
 
-// SplitFile is the file of a data set's folder that says which images are for what. Without it every
-// fifth image is held out.
+// SplitFile is the file of a data set's folder that says which images are for what. Without it
+// every fifth image is held out.
 const SplitFile = "split.json"
 
 // Part says what an image is for.
@@ -184,8 +184,8 @@ func (d *Dataset) settle() {
 	}
 }
 
-// restrict notes a part of an image's name. An image that a split does not list restricts nothing in
-// other folders.
+// restrict notes a part of an image's name. An image that a split does not list restricts nothing
+// in other folders.
 func (d *Dataset) restrict(name string, part Part) {
 	if part != Unlisted {
 		d.strictest[name] = max(d.strictest[name], part)
@@ -207,8 +207,8 @@ func (d *Dataset) Training() []Case {
 	return d.of(func(c Case) bool { return c.Part == ForTraining && d.strictest[c.Name] == ForTraining })
 }
 
-// Validation lists the cases that a split sets aside for scores during training. It leaves out those
-// that another folder holds out.
+// Validation lists the cases that a split sets aside for scores during training. It leaves out
+// those that another folder holds out.
 func (d *Dataset) Validation() []Case {
 	return d.of(func(c Case) bool { return c.Part == ForValidation && d.strictest[c.Name] == ForValidation })
 }

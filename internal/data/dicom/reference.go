@@ -112,7 +112,8 @@ func (h *Header) square() bool {
 	return ok
 }
 
-// Check returns an error if no segmentation can refer to the file. It names all that the file lacks.
+// Check returns an error if no segmentation can refer to the file. It names all that the file
+// lacks.
 func (h *Header) Check() error {
 	var lacks []string
 	for _, needed := range []struct{ uid, name string }{

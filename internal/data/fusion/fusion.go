@@ -1,7 +1,7 @@
 // Package fusion makes one probability map of the marks of several raters: the mean vote, the
-// majority, STAPLE, Dawid–Skene and Likely, which see one image, and Contours and MaxMIG, which learn
-// the raters over a data set. It also estimates each rater's sensitivity and specificity. It computes on the CPU in float64, for
-// one structure at a time.
+// majority, STAPLE, Dawid–Skene and Likely, which see one image, and Contours and MaxMIG, which
+// learn the raters over a data set. It also estimates each rater's sensitivity and specificity. It
+// computes on the CPU in float64, for one structure at a time.
 //
 // Marks are a mask (H·W) of 0 and 1 for each rater, nil for a rater who did not mark the structure.
 // Such a rater is left out, and has rates of NaN. Masks of different sizes, and no mask at all,

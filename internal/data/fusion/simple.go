@@ -14,9 +14,10 @@ func Majority(marks [][]uint8) *Fit {
 	return &Fit{Map: most, Raters: rates(marks, most), Converged: true}
 }
 
-// Likely is MrPrism's fusion: at each pixel the raters' marks, weighed by the probability of the mark
-// under a network's estimate of what that rater draws (H·W, by rater). It is the softmax of the
-// log-probabilities (PAPER.md §3.3). A probability counts as 1e-3 at least and as 1 − 1e-3 at most.
+// Likely is MrPrism's fusion: at each pixel the raters' marks, weighed by the probability of the
+// mark under a network's estimate of what that rater draws (H·W, by rater). It is the softmax of
+// the log-probabilities (PAPER.md §3.3). A probability counts as 1e-3 at least and as 1 − 1e-3 at
+// most.
 func Likely(marks [][]uint8, estimates [][]float32) *Fit {
 	if len(marks) != len(estimates) {
 		panic(fmt.Sprintf("fusion: Likely: marks of %d raters, estimates of %d", len(marks), len(estimates)))

@@ -203,8 +203,8 @@ func listREFUGE(o *Options) (*listing, error) {
 	return l, nil
 }
 
-// partNamed is the part that a path names: a folder that begins with training, validation or test, or
-// has one of these after a hyphen. Without such a folder it is training.
+// partNamed is the part that a path names: a folder that begins with training, validation or test,
+// or has one of these after a hyphen. Without such a folder it is training.
 func partNamed(path string) dataset.Part {
 	for part := range strings.SplitSeq(filepath.ToSlash(strings.ToLower(filepath.Dir(path))), "/") {
 		for word := range strings.SplitSeq(part, "-") {

@@ -11,8 +11,8 @@ import (
 	"mrprism/internal/data/imageio"
 )
 
-// refugeRaters is REFUGE with the masks of its seven ophthalmologists, as the authors of MrPrism and
-// others after them pass it on.
+// refugeRaters is REFUGE with the masks of its seven ophthalmologists, as the authors of MrPrism
+// and others after them pass it on.
 var refugeRaters = Layout{
 	Name: "refuge-raters",
 	Description: `REFUGE with the masks of its seven ophthalmologists (rater1 to rater7), as sets for MrPrism and Medical-SAM-Adapter have it

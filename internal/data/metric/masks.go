@@ -37,8 +37,8 @@ func Dice[A, B Pixel](a []A, b []B) float64 {
 	return share(both, sum, 0)
 }
 
-// share is (2·both + ε)/(sum + ε), the Dice of masks that share a number of pixels and have a sum of
-// pixels; 1 if both are empty.
+// share is (2·both + ε)/(sum + ε), the Dice of masks that share a number of pixels and have a sum
+// of pixels; 1 if both are empty.
 func share(both, sum int, epsilon float64) float64 {
 	if sum == 0 {
 		return 1
@@ -118,8 +118,8 @@ func outline[T Pixel](mask []T, w, h int) (points []point) {
 	return points
 }
 
-// reach is the 95th percentile of the distances from each point to the nearest of others. Both are in
-// the order of their rows.
+// reach is the 95th percentile of the distances from each point to the nearest of others. Both are
+// in the order of their rows.
 func reach(points, others []point) float64 {
 	rows := byRow(others)
 	distances := make([]float64, len(points))
@@ -145,8 +145,8 @@ func byRow(points []point) lines {
 	return rows
 }
 
-// nearest is the least squared distance from p to a point. The search begins in p's row and ends with
-// the rows that are farther away than the best point.
+// nearest is the least squared distance from p to a point. The search begins in p's row and ends
+// with the rows that are farther away than the best point.
 func (l lines) nearest(p point) (least int) {
 	least = math.MaxInt
 	for dy := 0; dy*dy < least && (p.y-dy >= 0 || p.y+dy < len(l)); dy++ {

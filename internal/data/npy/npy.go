@@ -42,8 +42,8 @@ var fields = map[string]*regexp.Regexp{
 	"shape":         regexp.MustCompile(`['"]shape['"]\s*:\s*\(([\d\s,]*)\)`),
 }
 
-// Read reads an array of float32, float64, uint8 or bool, in C or Fortran order. most is the largest
-// number of values.
+// Read reads an array of float32, float64, uint8 or bool, in C or Fortran order. most is the
+// largest number of values.
 func Read(data []byte, most int) (*Array, error) {
 	text, values, err := split(data)
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 // WriteDataset writes n cases of a scenario as a data set folder: dataset.json, images/NAME.png and
 // raters/RATER/CLASS/NAME.png (0 or 255). Only a generator also knows truth/CLASS/NAME.png (0 or
 // 255) and calibrated/CLASS/NAME.png, the closed-form mean of all raters' probabilities in 16 bits.
-// A rater who is not in an image's panel has no files there. diagnosis.csv calls an image positive if
-// its true vertical cup/disc ratio is above suspectRatio.
-// The folder must not exist or be empty. WriteDataset writes dataset.json last: an interrupted
-// folder is not mistaken for a smaller data set.
+// A rater who is not in an image's panel has no files there. diagnosis.csv calls an image positive
+// if its true vertical cup/disc ratio is above suspectRatio. The folder must not exist or be empty.
+// WriteDataset writes dataset.json last: an interrupted folder is not mistaken for a smaller data
+// set.
 func WriteDataset(ctx context.Context, folder string, sc Scenario, n, side int, seed uint64) error {
 	d := dataset.Description{
 		Name: "synthetic-" + sc.Name, Classes: Classes, Images: n, Note: sc.Description,

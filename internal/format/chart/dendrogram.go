@@ -10,8 +10,8 @@ import (
 	"mrprism/internal/data/metric"
 )
 
-// Dendrogram is a tree of clusters. Its leaves stand at the left, one below the other, and a merge is
-// a bracket at its height.
+// Dendrogram is a tree of clusters. Its leaves stand at the left, one below the other, and a merge
+// is a bracket at its height.
 type Dendrogram struct {
 	Title, Subtitle string
 	Axis            string // what a height is

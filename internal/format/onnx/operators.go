@@ -74,8 +74,8 @@ func (g *Graph) MaxPool(x *Value, k, stride, pad int) *Value {
 	return g.pool("MaxPool", x, shape, k, stride, [4]int{pad, pad, pad, pad})
 }
 
-// AveragePool is the mean of each k×k window of x (N, C, H, W). Of a window that reaches beyond x it is
-// the mean of the part in x. pads are in ONNX's order: top, left, bottom, right.
+// AveragePool is the mean of each k×k window of x (N, C, H, W). Of a window that reaches beyond x
+// it is the mean of the part in x. pads are in ONNX's order: top, left, bottom, right.
 func (g *Graph) AveragePool(x *Value, k, stride int, pads [4]int) *Value {
 	requireRank("AveragePool", x, 4)
 	rows, columns := window("AveragePool", x.Dim(2), k, stride, pads[0], pads[2]), window("AveragePool", x.Dim(3), k, stride, pads[1], pads[3])
