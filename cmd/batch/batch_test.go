@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 	}
 	Fault = func(path string) {
 		if name := os.Getenv(poison); name != "" && strings.Contains(filepath.Base(path), name) {
+			fmt.Fprintln(os.Stderr, "poisoned")
 			self, _ := os.FindProcess(os.Getpid())
 			_ = self.Kill()
 			select {}

@@ -18,19 +18,14 @@ import (
 
 // Names within the folder of the results.
 const (
-	summaryName   = "summary.json"
-	masksName     = "masks"
-	originName    = "journal/origin.json"
-	inputsName    = "journal/inputs.jsonl"
-	startedFolder = "journal/started" // KEY: an image in work
-	doneFolder    = "journal/done"    // AB/KEY.json: its masks are complete
-	killedFolder  = "journal/killed"  // KEY.json: it killed a process in which it was alone
+	summaryName  = "summary.json"
+	masksName    = "masks"
+	originName   = "journal/origin.json"
+	inputsName   = "journal/inputs.jsonl"
+	busyFolder   = "journal/busy"   // ABC: locked while an image whose key begins so is in work
+	doneFolder   = "journal/done"   // AB/KEY.json: its masks are complete
+	killedFolder = "journal/killed" // KEY.json: it killed two processes in which it was alone
 )
-
-// started is the content of a file in startedFolder.
-type started struct {
-	Path string `json:"path"`
-}
 
 // Task is what all workers need to know.
 type Task struct {
@@ -54,13 +49,17 @@ func (t *Task) done(key string) string {
 	return t.path(doneFolder + "/" + key[:2] + "/" + key + ".json")
 }
 
-func (t *Task) started(key string) string { return t.path(startedFolder + "/" + key) }
-func (t *Task) killed(key string) string  { return t.path(killedFolder + "/" + key + ".json") }
+func (t *Task) mask(key, name string) string {
+	return t.path(masksName + "/" + key[:2] + "/" + key + "_" + name)
+}
+
+func (t *Task) busy(key string) string   { return t.path(busyFolder + "/" + key[:3]) }
+func (t *Task) killed(key string) string { return t.path(killedFolder + "/" + key + ".json") }
 
 // claim makes the folder of the results, tries to write to it and locks it. It refuses results of
 // other weights or of another device: masks in a folder must all be comparable.
 func claim(t Task) (io.Closer, error) {
-	for _, name := range []string{startedFolder, killedFolder, doneFolder, masksName} {
+	for _, name := range []string{busyFolder, killedFolder, doneFolder, masksName} {
 		if err := os.MkdirAll(t.path(name), 0o777); err != nil {
 			return nil, fmt.Errorf("-out %s: the folder cannot be made: %w; name another one", t.Out, err)
 		}

@@ -38,16 +38,16 @@ has one file a line. batch writes into DIR
   summary.json             counts, weights and device
   journal/                 what is done, by KEY, by which a rerun knows it
 KEY is the SHA-256 of a file's content: a copy under another name is segmented once. A file that fails stops no other one.
-Run the same command again after a crash or with more files: what is done stays as it is. Files that were in work when a
-process died are tried alone first, each in a process of its own. One that kills this too is named, and left out from then
-on, until you delete its file in journal/killed.
+Run the same command again after a crash or with more files: what is done stays as it is. Each worker is a process. If a
+file kills one, a new one tries the file again. A file that kills this too is named, and left out from then on, until you
+delete its file in journal/killed.
 
 Shipped weights:
 `
 
 const examples = `
 examples:
-  batch -weights fundus -out run 'photos/*.jpg'                two workers in this process, on Beam's own runner, Prism
+  batch -weights fundus -out run 'photos/*.jpg'                two workers, on Beam's own runner, Prism
   batch -weights fundus -out run -list all.txt -workers 8      eight
   batch -weights fundus -out /shared/run -list all.txt --runner=flink --endpoint=host:8099 --environment_type=LOOPBACK
 
@@ -63,26 +63,38 @@ func main() {
 
 // batch is one call of the program.
 type batch struct {
-	task           Task
-	list, alone    string
-	shards         int
-	args           []string // of the call, for children
-	stdout, stderr io.Writer
+	task   Task
+	list   string
+	shards int
+	stdout io.Writer
 }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	b := &batch{args: args, stdout: stdout, stderr: stderr}
+	if slices.Equal(args, []string{childArgument}) {
+		return serve(ctx, os.Stdin, stdout)
+	}
+	b := &batch{stdout: stdout}
+	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, b.flags(), args, func(patterns []string) error {
+		beam.Init() // does not return in a worker that a runner has started
+		if err := b.check(patterns); err != nil {
+			return err
+		}
+		return b.body(ctx, patterns)
+	})
+}
+
+func (b *batch) flags() *command.Groups {
 	flags := command.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
 		f.StringVar(&b.task.Weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE (required)")
 		f.StringVar(&b.task.Out, "out", "", "`DIR` for the results, which is made if missing; all workers must see it under this name (required)")
 		f.StringVar(&b.list, "list", "", "read the names of the images from `FILE`, one a line")
 		f.IntVar(&b.shards, "shards", 1, "split the tables into `N` files, each of which is held in memory once")
-		f.StringVar(&b.alone, "alone", "", "segment this `FILE` without a pipeline, as batch does itself after a crash")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) {
-		f.IntVar(&b.task.Workers, "workers", 2, "work on `N` images at once in a process, each with a network of its own (1 to 64)")
+		f.IntVar(&b.task.Workers, "workers", 2, "work on `N` images at once, each in a process of its own (1 to 64)")
 		f.StringVar(&b.task.Device, "device", device.Processor, "`DEVICE` that computes: "+strings.Join(device.Names(), ", "))
 	})
 	flags.Add("Apache Beam", func(f *flag.FlagSet) {
@@ -92,14 +104,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			}
 		})
 	})
-	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
-	return p.Run(ctx, flags, args, func(patterns []string) error {
-		beam.Init() // does not return in a worker that a runner has started
-		if err := b.check(patterns); err != nil {
-			return err
-		}
-		return b.body(ctx, patterns)
-	})
+	return flags
 }
 
 // check refuses wrong usage.
@@ -109,7 +114,7 @@ func (b *batch) check(patterns []string) error {
 		return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 	case b.task.Out == "":
 		return command.Wrong("where to? give -out DIR")
-	case b.alone == "" && b.list == "" && len(patterns) == 0:
+	case b.list == "" && len(patterns) == 0:
 		return command.Wrong("no images: give a pattern such as 'photos/*.jpg', or -list FILE")
 	case b.list != "" && len(patterns) > 0:
 		return command.Wrong("give patterns or -list, not both")
@@ -124,20 +129,9 @@ func (b *batch) check(patterns []string) error {
 }
 
 // body checks everything that can be checked, and then works.
-func (b *batch) body(ctx context.Context, patterns []string) (err error) {
-	if b.task.Out, err = filepath.Abs(b.task.Out); err != nil {
+func (b *batch) body(ctx context.Context, patterns []string) error {
+	if err := b.load(); err != nil {
 		return err
-	}
-	model, err := command.Weights(b.task.Weights)
-	if err == nil {
-		err = segment.CheckHeads("-weights "+b.task.Weights, &model.Metadata)
-	}
-	if err != nil {
-		return err
-	}
-	b.task.SHA256 = model.SHA256
-	if b.alone != "" {
-		return b.segmentAlone(ctx)
 	}
 	paths, err := images(ctx, patterns, b.list, b.task.Out)
 	if err != nil {
@@ -149,24 +143,24 @@ func (b *batch) body(ctx context.Context, patterns []string) (err error) {
 	}
 	defer held.Close()
 	begun := time.Now()
-	if err := b.isolate(ctx); err != nil {
-		return err
-	}
 	if err := b.pipeline(ctx, paths); err != nil {
 		return err
 	}
 	return b.report(time.Since(begun))
 }
 
-// segmentAlone is the work of a child that isolate starts.
-func (b *batch) segmentAlone(ctx context.Context) error {
-	b.task.Workers = 1
-	w := &Worker{Task: b.task}
-	if err := w.Setup(ctx); err != nil {
+// load reads the weights and completes the task.
+func (b *batch) load() error {
+	out, err := filepath.Abs(b.task.Out)
+	if err != nil {
 		return err
 	}
-	_, err := w.ProcessElement(ctx, Input{Path: b.alone})
-	return err
+	model, err := command.Weights(b.task.Weights)
+	if err != nil {
+		return err
+	}
+	b.task.Out, b.task.SHA256 = out, model.SHA256
+	return segment.CheckHeads("-weights "+b.task.Weights, &model.Metadata)
 }
 
 // report says in a line what the summary says.

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mrprism/internal/app/choose"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/export"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/sheet"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/data/imageio"
+	"mrprism/model"
+	"mrprism/weights"
+
+	"github.com/gofrs/flock"
+)
+
+// segmenter turns files into masks, one after the other.
+type segmenter struct {
+	task    Task
+	model   *weights.Model
+	session *command.Session
+}
+
+// Fault is nil outside of tests. It is called with the name of each image before it is decoded, and
+// may kill the process.
+var Fault func(path string)
+
+// segmenter loads the weights and compiles the network.
+func (t Task) segmenter(ctx context.Context) (*segmenter, error) {
+	m, err := command.Weights(t.Weights)
+	if err != nil {
+		return nil, fmt.Errorf("a worker cannot read the weights: %w", err)
+	}
+	if m.SHA256 != t.SHA256 {
+		return nil, fmt.Errorf("a worker has other weights under the name %s; give all workers the same program and files", t.Weights)
+	}
+	s := &segmenter{task: t, model: m}
+	s.session = &command.Session{Model: m, Precision: model.F32, Open: s.open, Note: note}
+	if err := s.session.Ready(ctx); err != nil {
+		return nil, fmt.Errorf("-weights %s: %w", t.Weights, err)
+	}
+	return s, nil
+}
+
+func (s *segmenter) open(ctx context.Context, note func(string)) (gpu.Device, error) {
+	return device.Open(ctx, s.task.Device, device.Options{DawnLibrary: os.Getenv("MRPRISM_DAWN_LIB"), Note: note})
+}
+
+func note(text string) { fmt.Fprintf(os.Stderr, "%s: %s\n", program, text) }
+
+// keyOf is the SHA-256 of a file's content.
+func keyOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// file segments a file, unless its content is done. Of two files of one content, also in two
+// processes, the second one waits for the first one's result.
+func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
+	data, err := read(ctx, path)
+	if err != nil {
+		return s.failed(path, "", "read", err)
+	}
+	key := keyOf(data)
+	lock := flock.New(s.task.busy(key))
+	if err := lock.Lock(); err != nil {
+		return Outcome{}, err
+	}
+	defer lock.Close() // a killed process gives it up too
+	if r, err := s.task.recall(key); err != nil {
+		return Outcome{}, err
+	} else if r != nil {
+		return s.outcome(path, key, *r)
+	}
+	return s.fresh(ctx, path, key, data)
+}
+
+// fresh segments a file that the journal does not know.
+func (s *segmenter) fresh(ctx context.Context, path, key string, data []byte) (Outcome, error) {
+	if Fault != nil {
+		Fault(path)
+	}
+	img, err := imageio.Decode(path, data)
+	if err != nil {
+		return s.failed(path, key, "decode", err)
+	}
+	result, err := s.segment(ctx, img)
+	if err != nil {
+		return s.failed(path, key, "segment", fmt.Errorf("%s: %w", path, err))
+	}
+	if err := s.write(key, result); err != nil {
+		return Outcome{}, err
+	}
+	r := s.record(path, result)
+	r.Date = time.Now().UTC().Format(time.RFC3339)
+	if err := writeIn(s.task.done(key), func(name string) error { return writeJSON(name, r) }); err != nil {
+		return Outcome{}, err
+	}
+	return s.outcome(path, key, r)
+}
+
+func (s *segmenter) segment(ctx context.Context, img *imageio.Image) (result *segment.Result, err error) {
+	err = s.session.Do(ctx, func(e *segment.Engine) error {
+		result, err = e.Segment(ctx, img, segment.Options{Recurrences: segment.Trained, ROI: "auto"})
+		return err
+	})
+	return result, err
+}
+
+// write writes the masks as the program segment does.
+func (s *segmenter) write(key string, r *segment.Result) error {
+	var maps [][]float32
+	for c := range r.Classes {
+		maps = append(maps, r.Probability(c))
+	}
+	structures, err := export.Structures(r.Width, r.Height, r.Classes, maps)
+	if err != nil {
+		return err
+	}
+	for _, one := range structures {
+		d := export.Drawing{Picture: &r.Picture, By: export.Consensus, Structures: []export.Structure{one}, Model: s.model}
+		data, err := export.Formats[0].Write(&d)
+		if err != nil {
+			return err
+		}
+		path := s.task.mask(key, one.Name+export.Formats[0].Ending)
+		if err := writeIn(path, func(path string) error { return writeNew(path, data) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeIn makes the folder of a file and writes the file.
+func writeIn(path string, write func(path string) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return write(path)
+}
+
+// record is the line of a table for a result, or with nil for a file that has none.
+func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
+	r := sheet.Record{
+		Image: path, Program: program + " " + choose.Version(), Options: "roi=auto precision=f32 slice=0",
+		Classes: s.model.Metadata.Classes, Raters: s.model.Metadata.Raters,
+	}
+	if v == nil {
+		return r
+	}
+	by := "found"
+	if v.ROI == imageio.Letterbox(v.Width, v.Height) {
+		by = "whole image"
+	}
+	r.Result = &sheet.Result{
+		Width: v.Width, Height: v.Height, Model: s.model.Name(), SHA256: s.task.SHA256, Recurrences: v.Recurrences, Region: v.ROI, RegionBy: by,
+		Device: v.Adapter, Precision: string(v.Precision), Found: v.Found, Doubt: v.Doubt, Doubts: v.Doubts, Measurements: v.Measurements,
+	}
+	return r
+}
+
+// failed is the outcome of a file that is bad. It has no date, so that a rerun writes the same table.
+func (s *segmenter) failed(path, key, step string, err error) (Outcome, error) {
+	r := s.record(path, nil)
+	r.Error = err.Error()
+	data, err := json.Marshal(r)
+	return Outcome{path, key, step, data}, err
+}
+
+// outcome is that of a record in the journal, perhaps of a file with another name.
+func (s *segmenter) outcome(path, key string, r sheet.Record) (Outcome, error) {
+	o := Outcome{Path: path, Key: key}
+	if r.Error != "" {
+		o.Failed, r.Error = "alone", strings.ReplaceAll(r.Error, r.Image, path)
+	}
+	r.Image = path
+	data, err := json.Marshal(r)
+	o.Record = data
+	return o, err
+}
