@@ -15,6 +15,7 @@ import (
 	"mrprism/internal/data/imageio"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3" // gs:// and local files come with beamx
 )
 
 // largest is the size in bytes of the largest file that is read into memory. Decoding limits the
