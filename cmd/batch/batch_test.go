@@ -188,7 +188,7 @@ func TestMasksTablesAndRerun(t *testing.T) {
 		}
 		want, err := os.ReadFile(filepath.Join(single, stem+"_brain.png"))
 		require.NoError(t, err)
-		mask, err := os.ReadFile(filepath.Join(out, masksName, line["sha256"][:2], line["sha256"]+"_brain.png"))
+		mask, err := os.ReadFile(filepath.Join(out, masksName, line["sha256"][:3], line["sha256"]+"_brain.png"))
 		require.NoError(t, err)
 		assert.Equal(t, want, mask, "the mask of %s", line["image"])
 		assert.NotEmpty(t, line["brain_area_px"])

@@ -51,24 +51,10 @@ func (d death) Error() string {
 // start starts a child and waits until it has loaded the weights. The child ends when this process
 // does.
 func (t Task) start(ctx context.Context) (*child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := &child{process: exec.Command(self, childArgument)}
-	c.process.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.GOMAXPROCS(0)/t.Workers)))
-	c.process.Stderr = io.MultiWriter(os.Stderr, &c.said)
-	out, err := c.process.StdoutPipe()
-	if err == nil {
-		c.in, err = c.process.StdinPipe()
-	}
-	if err == nil {
-		err = c.process.Start()
-	}
+	c, err := launch(max(1, runtime.GOMAXPROCS(0)/t.Workers))
 	if err != nil {
 		return nil, fmt.Errorf("a worker's process does not start: %w", err)
 	}
-	c.replies = json.NewDecoder(out)
 	_, err = c.ask(ctx, t)
 	if died := (death{}); errors.As(err, &died) {
 		err = death{died.how, true}
@@ -78,6 +64,26 @@ func (t Task) start(ctx context.Context) (*child, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// launch starts the process of a child that uses a number of cores.
+func launch(cores int) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{process: exec.Command(self, childArgument)}
+	c.process.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", cores))
+	c.process.Stderr = io.MultiWriter(os.Stderr, &c.said)
+	out, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if c.in, err = c.process.StdinPipe(); err != nil {
+		return nil, err
+	}
+	c.replies = json.NewDecoder(out)
+	return c, c.process.Start()
 }
 
 // ask sends the child its task or the name of a file, and waits for the reply. The error is a death

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -45,12 +44,7 @@ func images(ctx context.Context, patterns []string, list, out string) (paths []s
 func matched(ctx context.Context, patterns []string) (all []string, err error) {
 	for _, pattern := range patterns {
 		pattern = absolute(pattern)
-		files, err := filesystem.New(ctx, pattern)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", pattern, err)
-		}
-		found, err := files.List(ctx, pattern)
-		files.Close()
+		found, err := match(ctx, pattern)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w; give another pattern", pattern, err)
 		}
@@ -62,26 +56,30 @@ func matched(ctx context.Context, patterns []string) (all []string, err error) {
 	return all, nil
 }
 
+func match(ctx context.Context, pattern string) ([]string, error) {
+	files, err := filesystem.New(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	return files.List(ctx, pattern)
+}
+
 func listed(ctx context.Context, list string) (all []string, err error) {
-	f, err := os.Open(list)
+	data, err := os.ReadFile(list)
 	if err != nil {
 		return nil, fmt.Errorf("-list %s: %w; name a text file with an image's name a line", list, disk.Cause(err))
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for number := 1; lines.Scan(); number++ {
-		path := strings.TrimSpace(lines.Text())
+	for i, line := range strings.Split(string(data), "\n") {
+		path := strings.TrimSpace(line)
 		if path == "" {
 			continue
 		}
 		path = absolute(path)
 		if _, err := size(ctx, path); err != nil {
-			return nil, fmt.Errorf("-list %s, line %d: %s: %w; take the line out, or bring the file back", list, number, path, err)
+			return nil, fmt.Errorf("-list %s, line %d: %s: %w; take the line out, or bring the file back", list, i+1, path, err)
 		}
 		all = append(all, path)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("-list %s: %w", list, err)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("-list %s is empty; write an image's name a line", list)
@@ -130,19 +128,23 @@ func read(ctx context.Context, path string) ([]byte, error) {
 	if n > largest {
 		return nil, fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, n>>20, imageio.MaxPixels/1_000_000)
 	}
-	files, err := filesystem.New(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	defer files.Close()
-	f, err := files.OpenRead(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; let it be read", path, disk.Cause(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
+	data, err := content(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; let it be read", path, disk.Cause(err))
 	}
 	return data, nil
+}
+
+func content(ctx context.Context, path string) ([]byte, error) {
+	files, err := filesystem.New(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	f, err := files.OpenRead(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }

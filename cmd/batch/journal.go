@@ -23,7 +23,7 @@ const (
 	originName   = "journal/origin.json"
 	inputsName   = "journal/inputs.jsonl"
 	busyFolder   = "journal/busy"   // ABC: locked while an image whose key begins so is in work
-	doneFolder   = "journal/done"   // AB/KEY.json: its masks are complete
+	doneFolder   = "journal/done"   // ABC/KEY.json: its masks are complete
 	killedFolder = "journal/killed" // KEY.json: it killed two processes in which it was alone
 )
 
@@ -44,13 +44,14 @@ type origin struct {
 
 func (t *Task) path(name string) string { return filepath.Join(t.Out, filepath.FromSlash(name)) }
 
-// done is the file that says that a key's masks are complete. A folder holds a 256th of the keys.
+// done is the file that says that a key's masks are complete. A folder has a 4096th of the keys:
+// each write reads its whole folder.
 func (t *Task) done(key string) string {
-	return t.path(doneFolder + "/" + key[:2] + "/" + key + ".json")
+	return t.path(doneFolder + "/" + key[:3] + "/" + key + ".json")
 }
 
 func (t *Task) mask(key, name string) string {
-	return t.path(masksName + "/" + key[:2] + "/" + key + "_" + name)
+	return t.path(masksName + "/" + key[:3] + "/" + key + "_" + name)
 }
 
 func (t *Task) busy(key string) string   { return t.path(busyFolder + "/" + key[:3]) }
@@ -130,10 +131,13 @@ func writeJSON(path string, value any) error {
 	return writeNew(path, append(data, '\n'))
 }
 
-// writeNew writes a whole file, unless it has this content already.
+// writeNew writes a whole file and makes its folder, unless the file has this content already.
 func writeNew(path string, data []byte) error {
 	if before, err := os.ReadFile(path); err == nil && string(before) == string(data) {
 		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
 	}
 	return command.WriteFile(path, data)
 }

@@ -87,7 +87,7 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 		t.Fatal("it did not wait")
 	case <-time.After(2 * time.Second):
 	}
-	require.NoError(t, writeIn(b.task.done(key), func(name string) error { return writeJSON(name, sheet.Record{Program: "the other"}) }))
+	require.NoError(t, writeJSON(b.task.done(key), sheet.Record{Program: "the other"}))
 	require.NoError(t, other.Close())
 	var r sheet.Record
 	require.NoError(t, json.Unmarshal((<-got).Record, &r))

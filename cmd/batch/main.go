@@ -32,7 +32,7 @@ usage: batch -weights NAME|FILE -out DIR [flags] PATTERN...
 
 A PATTERN is a glob such as 'photos/*.jpg', or gs://bucket/photos/*.jpg: quote it, so that the shell leaves it alone. A list
 has one file a line. batch writes into DIR
-  masks/AB/KEY_CLASS.png   probability of a structure, the same bytes as STEM_CLASS.png of segment on the same device
+  masks/ABC/KEY_CLASS.png  probability of a structure, the same bytes as STEM_CLASS.png of segment on the same device
   results.csv              a line a file: its KEY (sha256), the columns of segment -csv, doubts and errors
   dead-letters.csv         the files that failed, where and why
   summary.json             counts, weights and device

@@ -27,21 +27,13 @@ func init() {
 	register.Iter1[Outcome]()
 }
 
-// pipeline builds the pipeline and runs it. Prism, Beam's own runner, has one bundle of a step in
-// work at a time: there each worker is a step of its own.
+// pipeline builds the pipeline and runs it.
 func (b *batch) pipeline(ctx context.Context, paths []string) error {
 	if err := writeInputs(b.task.path(inputsName), paths); err != nil {
 		return err
 	}
 	p, root := beam.NewPipelineWithRoot()
-	files := beam.ParDo(root, &inputs{b.task.path(inputsName)}, beam.Impulse(root))
-	var outcomes []beam.PCollection
-	for i := range b.task.Workers {
-		s := root.Scope(fmt.Sprintf("worker %d", i+1))
-		mine := beam.Reshuffle(s, beam.ParDo(s, &share{i, b.task.Workers}, files))
-		outcomes = append(outcomes, beam.ParDo(s, &Worker{Task: b.task}, mine))
-	}
-	sharded := beam.GroupByKey(root, beam.ParDo(root, &shard{b.shards}, beam.Flatten(root, outcomes...)))
+	sharded := beam.GroupByKey(root, beam.ParDo(root, &shard{b.shards}, b.outcomes(root)))
 	parts := beam.ParDo(root, &tables{b.task.Out, b.shards}, sharded)
 	beam.ParDo0(root, &summarise{b.task}, beam.Combine(root, plus, parts))
 	err := beamx.Run(ctx, p)
@@ -52,6 +44,19 @@ func (b *batch) pipeline(ctx context.Context, paths []string) error {
 		return fmt.Errorf("the pipeline failed: %w; what is done stays: run the command again", err)
 	}
 	return b.tidy(paths)
+}
+
+// outcomes segments all files. Prism, Beam's own runner, has one bundle of a step in work at a time:
+// there each worker is a step of its own.
+func (b *batch) outcomes(root beam.Scope) beam.PCollection {
+	files := beam.ParDo(root, &inputs{b.task.path(inputsName)}, beam.Impulse(root))
+	var all []beam.PCollection
+	for i := range b.task.Workers {
+		s := root.Scope(fmt.Sprintf("worker %d", i+1))
+		mine := beam.Reshuffle(s, beam.ParDo(s, &share{i, b.task.Workers}, files))
+		all = append(all, beam.ParDo(s, &Worker{Task: b.task}, mine))
+	}
+	return beam.Flatten(root, all...)
 }
 
 // writeInputs writes the names of the files, a JSON string a line: a pipeline's own description

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -99,12 +98,9 @@ func (s *segmenter) fresh(ctx context.Context, path, key string, data []byte) (O
 	if err != nil {
 		return s.failed(path, key, "segment", fmt.Errorf("%s: %w", path, err))
 	}
-	if err := s.write(key, result); err != nil {
-		return Outcome{}, err
-	}
 	r := s.record(path, result)
 	r.Date = time.Now().UTC().Format(time.RFC3339)
-	if err := writeIn(s.task.done(key), func(name string) error { return writeJSON(name, r) }); err != nil {
+	if err := s.write(key, result, r); err != nil {
 		return Outcome{}, err
 	}
 	return s.outcome(path, key, r)
@@ -118,36 +114,27 @@ func (s *segmenter) segment(ctx context.Context, img *imageio.Image) (result *se
 	return result, err
 }
 
-// write writes the masks as the program segment does.
-func (s *segmenter) write(key string, r *segment.Result) error {
+// write writes the masks as the program segment does, and then the journal.
+func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 	var maps [][]float32
-	for c := range r.Classes {
-		maps = append(maps, r.Probability(c))
+	for c := range v.Classes {
+		maps = append(maps, v.Probability(c))
 	}
-	structures, err := export.Structures(r.Width, r.Height, r.Classes, maps)
+	structures, err := export.Structures(v.Width, v.Height, v.Classes, maps)
 	if err != nil {
 		return err
 	}
 	for _, one := range structures {
-		d := export.Drawing{Picture: &r.Picture, By: export.Consensus, Structures: []export.Structure{one}, Model: s.model}
+		d := export.Drawing{Picture: &v.Picture, By: export.Consensus, Structures: []export.Structure{one}, Model: s.model}
 		data, err := export.Formats[0].Write(&d)
+		if err == nil {
+			err = writeNew(s.task.mask(key, one.Name+export.Formats[0].Ending), data)
+		}
 		if err != nil {
 			return err
 		}
-		path := s.task.mask(key, one.Name+export.Formats[0].Ending)
-		if err := writeIn(path, func(path string) error { return writeNew(path, data) }); err != nil {
-			return err
-		}
 	}
-	return nil
-}
-
-// writeIn makes the folder of a file and writes the file.
-func writeIn(path string, write func(path string) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return write(path)
+	return writeJSON(s.task.done(key), r)
 }
 
 // record is the line of a table for a result, or with nil for a file that has none.

@@ -40,31 +40,39 @@ type tables struct {
 	Shards int
 }
 
-func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcome) bool) (Summary, error) {
+func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcome) bool) (sum Summary, err error) {
 	var all []Outcome
 	for o := (Outcome{}); next(&o); o = (Outcome{}) {
 		all = append(all, o)
 	}
 	slices.SortFunc(all, func(a, b Outcome) int { return cmp.Compare(a.Path, b.Path) })
 	results, dead := sheet.Table{}, sheet.Table{Columns: []string{"image", "sha256", "step", "error"}}
-	var sum Summary
 	for _, o := range all {
 		var r sheet.Record
 		if err := json.Unmarshal(o.Record, &r); err != nil {
 			return sum, fmt.Errorf("%s: %w", o.Path, err)
 		}
-		results.Add(r)
 		sum = plus(sum, count(r))
+		results.Add(r)
 		if o.Failed != "" {
-			line, at := results.Lines[len(results.Lines)-1], func(c string) int { return slices.Index(results.Columns, c) }
-			dead.Lines = append(dead.Lines, []string{line[at("image")], o.Key, o.Failed, line[at("error")]})
+			dead.Lines = append(dead.Lines, []string{last(&results, "image"), o.Key, o.Failed, last(&results, "error")})
 		}
 	}
-	for i, o := range all {
-		results.Lines[i] = slices.Insert(results.Lines[i], 1, o.Key)
-	}
-	results.Columns = slices.Insert(results.Columns, 1, "sha256")
+	insertKeys(&results, all)
 	return sum, cmp.Or(t.write(resultsName, number, &results), t.write(deadName, number, &dead))
+}
+
+// last is a text of the table's last line.
+func last(t *sheet.Table, column string) string {
+	return t.Lines[len(t.Lines)-1][slices.Index(t.Columns, column)]
+}
+
+// insertKeys makes the outcomes' keys the second column.
+func insertKeys(t *sheet.Table, outcomes []Outcome) {
+	t.Columns = slices.Insert(t.Columns, 1, "sha256")
+	for i, o := range outcomes {
+		t.Lines[i] = slices.Insert(t.Lines[i], 1, o.Key)
+	}
 }
 
 // write writes a table, unless the file is the same already.
