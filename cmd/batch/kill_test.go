@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"image/jpeg"
 	"math/rand/v2"
@@ -76,11 +75,10 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	t.Setenv(asProgram, "1")
 	w := Worker{Task: b.task}
 	w.Setup()
-	got := make(chan Outcome, 1)
+	got := make(chan error, 1)
 	go func() {
-		o, err := w.ProcessElement(context.Background(), Input{Path: path})
-		assert.NoError(t, err)
-		got <- o
+		_, err := w.ProcessElement(context.Background(), Input{Path: path})
+		got <- err
 	}()
 	select {
 	case <-got:
@@ -89,9 +87,11 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	}
 	require.NoError(t, writeJSON(b.task.done(key), sheet.Record{Program: "the other"}))
 	require.NoError(t, other.Close())
-	var r sheet.Record
-	require.NoError(t, json.Unmarshal((<-got).Record, &r))
+	require.NoError(t, <-got)
+	r, err := b.task.recall(key)
+	require.NoError(t, err)
 	assert.Equal(t, "the other", r.Program)
+	assert.Empty(t, masks(t, b.task.Out))
 }
 
 // Workers are killed at random while they segment, and then everything is. Killed workers stop

@@ -34,7 +34,7 @@ func (b *batch) pipeline(ctx context.Context, paths []string) error {
 	}
 	p, root := beam.NewPipelineWithRoot()
 	sharded := beam.GroupByKey(root, beam.ParDo(root, &shard{b.shards}, b.outcomes(root)))
-	parts := beam.ParDo(root, &tables{b.task.Out, b.shards}, sharded)
+	parts := beam.ParDo(root, &tables{b.task, b.shards}, sharded)
 	beam.ParDo0(root, &summarise{b.task}, beam.Combine(root, plus, parts))
 	err := beamx.Run(ctx, p)
 	switch {

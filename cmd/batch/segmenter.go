@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -69,7 +68,7 @@ func keyOf(data []byte) string {
 func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	data, err := read(ctx, path)
 	if err != nil {
-		return s.failed(path, "", "read", err)
+		return Outcome{path, "", "read", err.Error()}, nil
 	}
 	key := keyOf(data)
 	lock := flock.New(s.task.busy(key))
@@ -80,7 +79,7 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	if r, err := s.task.recall(key); err != nil {
 		return Outcome{}, err
 	} else if r != nil {
-		return s.outcome(path, key, *r)
+		return outcome(path, key, *r), nil
 	}
 	return s.fresh(ctx, path, key, data)
 }
@@ -92,18 +91,18 @@ func (s *segmenter) fresh(ctx context.Context, path, key string, data []byte) (O
 	}
 	img, err := imageio.Decode(path, data)
 	if err != nil {
-		return s.failed(path, key, "decode", err)
+		return Outcome{path, key, "decode", err.Error()}, nil
 	}
 	result, err := s.segment(ctx, img)
 	if err != nil {
-		return s.failed(path, key, "segment", fmt.Errorf("%s: %w", path, err))
+		return Outcome{path, key, "segment", path + ": " + err.Error()}, nil
 	}
 	r := s.record(path, result)
 	r.Date = time.Now().UTC().Format(time.RFC3339)
 	if err := s.write(key, result, r); err != nil {
 		return Outcome{}, err
 	}
-	return s.outcome(path, key, r)
+	return outcome(path, key, r), nil
 }
 
 func (s *segmenter) segment(ctx context.Context, img *imageio.Image) (result *segment.Result, err error) {
@@ -137,7 +136,8 @@ func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 	return writeJSON(s.task.done(key), r)
 }
 
-// record is the line of a table for a result, or with nil for a file that has none.
+// record is the line of a table for a result, or with nil for a file that has none. It has no date:
+// without one, a rerun writes the same line for a bad file.
 func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
 	r := sheet.Record{
 		Image: path, Program: program + " " + choose.Version(), Options: "roi=auto precision=f32 slice=0",
@@ -157,22 +157,10 @@ func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
 	return r
 }
 
-// failed is the outcome of a file that is bad. It has no date, so that a rerun writes the same table.
-func (s *segmenter) failed(path, key, step string, err error) (Outcome, error) {
-	r := s.record(path, nil)
-	r.Error = err.Error()
-	data, err := json.Marshal(r)
-	return Outcome{path, key, step, data}, err
-}
-
 // outcome is that of a record in the journal, perhaps of a file with another name.
-func (s *segmenter) outcome(path, key string, r sheet.Record) (Outcome, error) {
-	o := Outcome{Path: path, Key: key}
-	if r.Error != "" {
-		o.Failed, r.Error = "alone", strings.ReplaceAll(r.Error, r.Image, path)
+func outcome(path, key string, r sheet.Record) Outcome {
+	if r.Error == "" {
+		return Outcome{Path: path, Key: key}
 	}
-	r.Image = path
-	data, err := json.Marshal(r)
-	o.Record = data
-	return o, err
+	return Outcome{path, key, "alone", strings.ReplaceAll(r.Error, r.Image, path)}
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 
+	"mrprism/internal/app/command"
 	"mrprism/internal/app/sheet"
 )
 
@@ -36,21 +35,22 @@ func (s *shard) of(path string) int {
 
 // tables writes the table and the dead letters of a shard, in the order of the files' names.
 type tables struct {
-	Out    string
+	Task   Task
 	Shards int
 }
 
 func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcome) bool) (sum Summary, err error) {
-	var all []Outcome
-	for o := (Outcome{}); next(&o); o = (Outcome{}) {
-		all = append(all, o)
+	m, err := command.Weights(t.Task.Weights)
+	if err != nil {
+		return sum, err
 	}
-	slices.SortFunc(all, func(a, b Outcome) int { return cmp.Compare(a.Path, b.Path) })
+	s := segmenter{task: t.Task, model: m}
+	all := sorted(next)
 	results, dead := sheet.Table{}, sheet.Table{Columns: []string{"image", "sha256", "step", "error"}}
 	for _, o := range all {
-		var r sheet.Record
-		if err := json.Unmarshal(o.Record, &r); err != nil {
-			return sum, fmt.Errorf("%s: %w", o.Path, err)
+		r, err := s.recordOf(o)
+		if err != nil {
+			return sum, err
 		}
 		sum = plus(sum, count(r))
 		results.Add(r)
@@ -60,6 +60,33 @@ func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcom
 	}
 	insertKeys(&results, all)
 	return sum, cmp.Or(t.write(resultsName, number, &results), t.write(deadName, number, &dead))
+}
+
+// sorted are the outcomes by their files' names.
+func sorted(next func(*Outcome) bool) (all []Outcome) {
+	for o := (Outcome{}); next(&o); o = (Outcome{}) {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b Outcome) int { return cmp.Compare(a.Path, b.Path) })
+	return all
+}
+
+// recordOf takes the record of an outcome from the journal, or makes that of a failure.
+func (s *segmenter) recordOf(o Outcome) (sheet.Record, error) {
+	if o.Failed != "" {
+		r := s.record(o.Path, nil)
+		r.Error = o.Error
+		return r, nil
+	}
+	r, err := s.task.recall(o.Key)
+	if err != nil {
+		return sheet.Record{}, err
+	}
+	if r == nil {
+		return sheet.Record{}, fmt.Errorf("%s is gone; all workers must see the folder of -out", s.task.done(o.Key))
+	}
+	r.Image = o.Path
+	return *r, nil
 }
 
 // last is a text of the table's last line.
@@ -81,7 +108,7 @@ func (t *tables) write(name string, number int, table *sheet.Table) error {
 	if err != nil {
 		return err
 	}
-	return writeNew(filepath.Join(t.Out, tableName(name, number, t.Shards)), data)
+	return writeNew(t.Task.path(tableName(name, number, t.Shards)), data)
 }
 
 func tableName(name string, number, shards int) string {

@@ -15,12 +15,13 @@ type Input struct {
 	Number int
 }
 
-// Outcome is what became of a file.
+// Outcome is what became of a file. A runner may hold all of them at once, so the measurements stay
+// in the journal.
 type Outcome struct {
 	Path   string
 	Key    string // SHA-256 of its content, empty if it could not be read
 	Failed string // the step that failed: read, decode, segment or alone; empty if none did
-	Record []byte // JSON of a sheet.Record, whose Image is Path
+	Error  string // why
 }
 
 // Worker is the DoFn that turns files into masks. Runners may make several in a process; together
@@ -109,12 +110,12 @@ func (w *Worker) name(ctx context.Context, path string, died death) (Outcome, er
 	s := &segmenter{task: w.Task, model: m}
 	data, err := read(ctx, path)
 	if err != nil {
-		return s.failed(path, "", "read", err)
+		return Outcome{path, "", "read", err.Error()}, nil
 	}
 	key, r := keyOf(data), s.record(path, nil)
 	r.Error = fmt.Sprintf("%s kills the process, also alone: %v; delete %s to try it again", path, died, w.Task.killed(key))
 	if err := writeJSON(w.Task.killed(key), r); err != nil {
 		return Outcome{}, err
 	}
-	return s.outcome(path, key, r)
+	return outcome(path, key, r), nil
 }
