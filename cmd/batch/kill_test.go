@@ -101,7 +101,7 @@ func TestKilledWorkers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux's /proc says which processes are the workers")
 	}
-	n, w, pattern := 40, untrained(t, 1), filepath.Join(photographs(t, 40), "*.png")
+	n, w, pattern := 80, untrained(t, 1), filepath.Join(photographs(t, 80), "*.png")
 	if text := os.Getenv(many); text != "" {
 		var err error
 		n, err = strconv.Atoi(text)
@@ -125,11 +125,12 @@ func TestKilledWorkers(t *testing.T) {
 		workers := children(c.Process.Pid)
 		switch {
 		case done < next || len(workers) == 0:
-		case kills < 4:
+		case kills < 3:
 			victim := workers[rand.IntN(len(workers))]
 			t.Logf("%4d done, worker %d of %v is killed", done, victim, workers)
 			kill(victim)
-			next, kills = done+3+rand.IntN(n/8), kills+1 // by then the file was tried again: two kills would name it
+			kills++
+			next = finished(out) + 8 + rand.IntN(n/8) // until then the file is tried again: a second kill would name it
 		default:
 			t.Logf("%4d done, everything is killed", done)
 			kill(c.Process.Pid)
@@ -138,7 +139,7 @@ func TestKilledWorkers(t *testing.T) {
 		}
 	}))
 	require.Contains(t, c.ProcessState.String(), "killed", "%s", stderr)
-	require.Equal(t, 4, kills)
+	require.Equal(t, 3, kills)
 
 	got := call(t, nil, "-weights", w, "-out", out, pattern)
 	require.Zero(t, got.code, got.stderr)
@@ -180,10 +181,15 @@ func watch(t *testing.T, c *exec.Cmd, out string, at func(done int)) error {
 		case err := <-ended:
 			return err
 		case <-time.After(20 * time.Millisecond):
-			names, _ := filepath.Glob(filepath.Join(out, doneFolder, "*", "*.json"))
-			at(len(names))
+			at(finished(out))
 		}
 	}
+}
+
+// finished is how many images are done.
+func finished(out string) int {
+	names, _ := filepath.Glob(filepath.Join(out, doneFolder, "*", "*.json"))
+	return len(names)
 }
 
 // children are the processes that a process has started.
