@@ -18,6 +18,7 @@ type Batch struct {
 	Revealed    *Revealed       // of recipes that settle; otherwise nil
 	Diagnosis   []float32       // (B), 0 or 1, for methods that are Diagnosed
 	Progress    float64         // share of the run that is done, 0..1
+	First       int             // the place of its first image in the step, for Draw
 	fed         [][]float32     // of the step's feeds
 }
 
@@ -32,8 +33,12 @@ type Reweighting struct {
 // draws the reweightings of L_sff (§3.8) and, in Steered recipes, the prior of the raters who have
 // marked the image. In Steered recipes ψ is one half, since the prior says how raters differ. Draw
 // reveals marks in recipes that settle.
+//
+// All batches of a step, and all ranks, are to give equal generators: what is drawn once holds for
+// the whole step, and what is drawn for an image depends on the image's place in the step alone.
 func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	raters, classes := s.W0.Dim(3), s.W0.Dim(4)
+	images := newDraws(random, b.First, s.W0.Dim(0))
 	psi := make([]float64, raters)
 	for m := range psi {
 		if r.Steered {
@@ -48,17 +53,17 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 			b.W0[i] = float32(math.Log(startEstimate))
 			continue
 		}
-		v := psi[i/classes%raters] + 0.2*random.NormFloat64()
+		v := psi[i/classes%raters] + 0.2*images.of(i, len(b.W0)).NormFloat64()
 		b.W0[i] = float32(math.Log(min(max(v, lowest), 1)))
 	}
 	if s.Prior != nil {
-		b.Prior = priors(s.Prior.Shape(), b.own(), random)
+		b.Prior = priors(s.Prior.Shape(), b.own(), images)
 	}
 	if r.Settles > 0 {
-		b.Revealed = b.reveal(s, !r.Unspoilt, random)
+		b.Revealed = b.reveal(s, !r.Unspoilt, images)
 	}
 	for _, f := range s.feeds {
-		b.fed = append(b.fed, f.fill(b, random))
+		b.fed = append(b.fed, f.fill(b, images))
 	}
 	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
 	for i := range b.Shuffles {
@@ -71,16 +76,32 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	}
 }
 
+// draws has a generator for each image of a batch.
+type draws []*rand.Rand
+
+// newDraws makes generators for images from place first of the step on.
+func newDraws(random *rand.Rand, first, images int) draws {
+	high, low := random.Uint64(), random.Uint64()
+	d := make(draws, images)
+	for i := range d {
+		d[i] = rand.New(rand.NewPCG(high, low^uint64(first+i+1)*0x9e3779b97f4a7c15))
+	}
+	return d
+}
+
+// of is the generator for element i of n that all images share equally, one image after the other.
+func (d draws) of(i, n int) *rand.Rand { return d[i/(n/len(d))] }
+
 // priors draws log ψ (B, h, w, M, K) for each image, equal over pixels and structures, as
 // SetRaterWeights sets it at inference. In 40 % of the images all ψ are 1. In 30 % one rater's ψ
 // is 1 and the others' is 1e-3; that rater has marked the image by valid (B, M, K), and structures
 // that the rater has not marked keep all ψ at 1. In 30 % each rater's ψ is drawn evenly in its
 // logarithm.
-func priors(shape []int, valid []float32, random *rand.Rand) []float32 {
-	images, pixels, raters, classes := shape[0], shape[1]*shape[2], shape[3], shape[4]
+func priors(shape []int, valid []float32, draws draws) []float32 {
+	pixels, raters, classes := shape[1]*shape[2], shape[3], shape[4]
 	least := math.Log(lowest)
-	prior := make([]float32, 0, images*pixels*raters*classes)
-	for image := range images {
+	prior := make([]float32, 0, len(draws)*pixels*raters*classes)
+	for image, random := range draws {
 		marked := valid[image*raters*classes:][:raters*classes]
 		var present []int // raters who have marked anything
 		for m := range raters {

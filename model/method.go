@@ -143,11 +143,11 @@ func (s *Step) learn(n *Network, r Recipe) {
 // feed is an input that a method fills for each batch.
 type feed struct {
 	to   *tensor.Tensor
-	fill func(b *Batch, random *rand.Rand) []float32
+	fill func(b *Batch, draws draws) []float32
 }
 
 // feed makes an input that is filled for each batch.
-func (s *Step) feed(name string, fill func(b *Batch, random *rand.Rand) []float32, shape ...int) *tensor.Tensor {
+func (s *Step) feed(name string, fill func(b *Batch, draws draws) []float32, shape ...int) *tensor.Tensor {
 	to := s.Graph.Input(name, shape...)
 	s.feeds = append(s.feeds, feed{to, fill})
 	return to
@@ -232,10 +232,10 @@ func (s *Step) normal(name string, shape ...int) *tensor.Tensor {
 	for _, extent := range shape {
 		elements *= extent
 	}
-	return s.feed(name, func(_ *Batch, random *rand.Rand) []float32 {
+	return s.feed(name, func(_ *Batch, draws draws) []float32 {
 		drawn := make([]float32, elements)
 		for i := range drawn {
-			drawn[i] = float32(random.NormFloat64())
+			drawn[i] = float32(draws.of(i, elements).NormFloat64())
 		}
 		return drawn
 	}, shape...)

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"math/rand/v2"
-
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/raters"
@@ -25,7 +23,7 @@ var aggNet = Method{
 	},
 	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)
-		trust := s.feed("trust in the estimate", func(b *Batch, _ *rand.Rand) []float32 {
+		trust := s.feed("trust in the estimate", func(b *Batch, _ draws) []float32 {
 			trusted := make([]float32, s.Present.Elements())
 			for i := range trusted {
 				if b.Progress >= aggNetWarmUp {

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"math/rand/v2"
-
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
 )
@@ -77,7 +75,7 @@ func (n *Network) confusePixels(m Maps) (y, rated, traces *tensor.Tensor) {
 
 // traceTerm is weight × Σ (traces), with the other sign in the warm-up.
 func (s *Step) traceTerm(traces *tensor.Tensor, weight float64) Term {
-	sign := s.feed("sign of the trace", func(b *Batch, _ *rand.Rand) []float32 {
+	sign := s.feed("sign of the trace", func(b *Batch, _ draws) []float32 {
 		if b.Progress < traceWarmUp {
 			return []float32{-1}
 		}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
@@ -36,7 +35,7 @@ var diagnosisFirst = Method{
 // C).
 func (s *Step) fuseForDiagnosis(n *Network, last *tensor.Tensor) (fused *tensor.Tensor, terms []Term) {
 	images := s.X.Dim(0)
-	known := s.feed("diagnosis", func(b *Batch, _ *rand.Rand) []float32 { return b.Diagnosis }, images, 1)
+	known := s.feed("diagnosis", func(b *Batch, _ draws) []float32 { return b.Diagnosis }, images, 1)
 	confidence := n.byRater(n.Conv("diag.trust.2", pointwise.ReLU(n.Conv("diag.trust.1", last, 3, 16, 1, 1, true, false)), 1, n.Raters*n.Classes, 1, 0, true, false))
 	fused = raters.Fuse(resizeRaters(confidence, s.Z.Dim(1)), s.Z, s.Valid)
 

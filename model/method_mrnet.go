@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"mrprism/internal/compute/tensor"
@@ -33,7 +32,7 @@ var mrNet = Method{
 	Condition: func(n *Network, s *Step, f Features) (Features, *tensor.Tensor) {
 		v := pointwise.Scale(n.allKnown(f.F.Dim(0)), 1/float32(n.Raters)) // V (B, M, K), uniform
 		if s != nil {
-			draw := func(b *Batch, r *rand.Rand) []float32 { return drawExpertness(b.Valid, n.Raters, n.Classes, r) }
+			draw := func(b *Batch, d draws) []float32 { return drawExpertness(b.Valid, n.Raters, n.Classes, d) }
 			v = s.feed("expertness", draw, s.Valid.Shape()...)
 		}
 		f.F = n.heed("mrnet", f.F, v)
@@ -56,9 +55,10 @@ var mrNet = Method{
 
 // drawExpertness draws V (B, M, K) among those who labelled each structure by valid (B, M, K): of
 // six images two have weights of 1 to 10, one has one rater, and three all alike.
-func drawExpertness(valid []float32, people, classes int, random *rand.Rand) []float32 {
+func drawExpertness(valid []float32, people, classes int, draws draws) []float32 {
 	drawn := make([]float32, len(valid))
-	for image := 0; image < len(valid); image += people * classes {
+	for i, random := range draws {
+		image := i * people * classes
 		kind, order := random.IntN(6), random.Perm(people)
 		for k := range classes {
 			sum := float32(0)

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"math/rand/v2"
-
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/raters"
 )
@@ -24,8 +22,8 @@ var randomRater = Method{
 // drawnLabel is the label of a rater, drawn evenly among those who labelled the structure: (B, S,
 // S, K). It is 0 where nobody did.
 func (s *Step) drawnLabel(n *Network) *tensor.Tensor {
-	drawn := s.feed("drawn raters", func(b *Batch, random *rand.Rand) []float32 {
-		return drawRaters(b.Valid, n.Raters, n.Classes, random)
+	drawn := s.feed("drawn raters", func(b *Batch, draws draws) []float32 {
+		return drawRaters(b.Valid, n.Raters, n.Classes, draws)
 	}, s.Valid.Shape()...)
 	own := raters.Weigh(s.Z, drawn)
 	return n.allRaters(own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
@@ -33,9 +31,10 @@ func (s *Step) drawnLabel(n *Network) *tensor.Tensor {
 
 // drawRaters draws one rater for each image and structure: 1 for him in (B, M, K), 0 for the
 // others.
-func drawRaters(valid []float32, raters, classes int, random *rand.Rand) []float32 {
+func drawRaters(valid []float32, raters, classes int, draws draws) []float32 {
 	drawn := make([]float32, len(valid))
-	for image := 0; image < len(valid); image += raters * classes {
+	for i, random := range draws {
+		image := i * raters * classes
 		for k := range classes {
 			chosen, seen := -1, 0
 			for m := range raters {

@@ -105,12 +105,13 @@ func (n *Network) gaussian(p *tensor.Tensor) (mean, deviation, factors *tensor.T
 func (s *Step) drawnMasks(n *Network, p *tensor.Tensor) *tensor.Tensor {
 	mean, deviation, factors := n.gaussian(p)
 	k, columns := n.Classes, n.Classes*tabRank
-	draws := s.feed("draws of masks", func(_ *Batch, random *rand.Rand) []float32 {
+	draws := s.feed("draws of masks", func(_ *Batch, draws draws) []float32 {
 		var all []float32
-		for range p.Dim(0) * n.Raters {
+		for i := range p.Dim(0) * n.Raters {
+			random := draws[i/n.Raters]
 			drawn := make([]float32, tabRank)
-			for i := range drawn {
-				drawn[i] = float32(random.NormFloat64())
+			for j := range drawn {
+				drawn[j] = float32(random.NormFloat64())
 			}
 			all = append(all, slices.Repeat(drawn, k)...) // the structures of a mask share it
 		}

@@ -96,7 +96,7 @@ func requireSlope(t *testing.T, s *Step, set *tensor.Set, r Recipe, loss *tensor
 	length = math.Sqrt(length)
 	values, err := set.Read(t.Context(), parameters...)
 	require.NoError(t, err)
-	const step = 2e-3
+	const step = 5e-4
 	moved := func(by float64) float64 {
 		for i, v := range parameters {
 			x := slices.Clone(values[i])
@@ -295,39 +295,39 @@ func TestHypotheses(t *testing.T) {
 // Label sampling draws evenly among those who labelled the structure.
 func TestDrawnRaters(t *testing.T) {
 	random, count := rand.New(rand.NewPCG(1, 1)), make([]float64, 6)
-	const draws = 3000
-	for range draws {
-		drawn := drawRaters([]float32{1, 1, 0, 1, 1, 0}, 3, 2, random) // structure 0: raters 0 and 2; structure 1: raters 0 and 1
+	const rounds = 3000
+	for range rounds {
+		drawn := drawRaters([]float32{1, 1, 0, 1, 1, 0}, 3, 2, draws{random}) // structure 0: raters 0 and 2; structure 1: raters 0 and 1
 		for i, v := range drawn {
-			count[i] += float64(v) / draws
+			count[i] += float64(v) / rounds
 		}
 	}
 	for i, want := range []float64{0.5, 0.5, 0, 0.5, 0.5, 0} {
 		assert.InDelta(t, want, count[i], 0.04)
 	}
-	assert.Equal(t, make([]float32, 2), drawRaters(make([]float32, 2), 2, 1, random), "nobody labelled it")
+	assert.Equal(t, make([]float32, 2), drawRaters(make([]float32, 2), 2, 1, draws{random}), "nobody labelled it")
 }
 
 // MRNet draws weights of 1 to 10, one rater and equal weights with the odds 2, 1 and 3, among those
 // who labelled the structure.
 func TestDrawnExpertness(t *testing.T) {
 	random, ones, evens := rand.New(rand.NewPCG(1, 1)), 0.0, 0.0
-	const draws = 3000
-	for range draws {
-		v := drawExpertness([]float32{1, 1, 1, 0, 1, 1}, 3, 2, random) // structure 0: all; structure 1: raters 0 and 2
+	const rounds = 3000
+	for range rounds {
+		v := drawExpertness([]float32{1, 1, 1, 0, 1, 1}, 3, 2, draws{random}) // structure 0: all; structure 1: raters 0 and 2
 		require.InDelta(t, 1, v[0]+v[2]+v[4], 1e-6)
 		require.InDelta(t, 1, v[1]+v[5], 1e-6)
 		require.Zero(t, v[3])
 		if v[0] == 1 || v[2] == 1 || v[4] == 1 {
-			ones += 1. / draws
+			ones += 1. / rounds
 		}
 		if v[0] == v[2] && v[0] == v[4] {
-			evens += 1. / draws
+			evens += 1. / rounds
 		}
 	}
 	assert.InDelta(t, 1./6, ones, 0.03)
 	assert.InDelta(t, 3./6+2./6/100, evens, 0.03) // three draws of 1 to 10 are equal once in 100
-	assert.Equal(t, make([]float32, 2), drawExpertness(make([]float32, 2), 2, 1, random), "nobody labelled it")
+	assert.Equal(t, make([]float32, 2), drawExpertness(make([]float32, 2), 2, 1, draws{random}), "nobody labelled it")
 }
 
 // WDNet weighs the head of the rater whose labels the mean vote needs.

@@ -19,19 +19,19 @@ type Revealed struct {
 // others the marks of 1 to M − 1 raters: whole, or in a disc or a half-plane alone. A rater may be
 // given as somebody who is not one of the raters; with Levels all are. Marks that are not given are
 // asked for.
-func (b *Batch) reveal(s *Step, spoilt bool, random *rand.Rand) *Revealed {
+func (b *Batch) reveal(s *Step, spoilt bool, draws draws) *Revealed {
 	half, c := s.Target.Dim(1), s.labels()
 	labels := c.Raters * c.Classes
 	gifts := make([][]gift, s.Target.Dim(0))
 	for i := range gifts {
-		gifts[i] = drawGifts(c, b.own()[i*labels:][:labels], half, random)
+		gifts[i] = drawGifts(c, b.own()[i*labels:][:labels], half, draws[i])
 	}
 	r := b.given(s, gifts)
 	share := 0.
 	if spoilt {
 		share = 0.5
 	}
-	r.spoil(len(gifts), half, c, share, random)
+	r.spoil(half, c, share, draws)
 	return r
 }
 
@@ -170,11 +170,11 @@ func weighed(n, inside float32) (prior, in, out float32) {
 // spoil draws how the logits of a share of the images of which something is given are spoilt: they are
 // flattened, and a smooth field and a constant are added. The mask and all raters share them, and
 // each rater has a weaker field of his own.
-func (r *Revealed) spoil(images, half int, c *Config, share float64, random *rand.Rand) {
-	m, k, coarse := c.Raters, c.Classes, half/4
+func (r *Revealed) spoil(half int, c *Config, share float64, draws draws) {
+	images, m, k, coarse := len(draws), c.Raters, c.Classes, half/4
 	r.Keep, r.KeepRaters = make([]float32, images*k), make([]float32, images*m*k)
 	r.SpoilMask, r.SpoilRaters = make([]float32, images*half*half*k), make([]float32, images*coarse*coarse*m*k)
-	for i := range images {
+	for i, random := range draws {
 		spoilt, flat, amount := random.Float64() < share && r.Any[i*k] != 0, math.Exp(-random.Float64()), 1.5*random.Float64()
 		for class := range k {
 			common, shift := newField(random), amount*random.NormFloat64()/2
