@@ -16,6 +16,10 @@ type Execution struct {
 
 	Precision Precision
 
+	// Group: in training batch normalisation takes its statistics over the images of all its ranks;
+	// nil: over those of this process.
+	Group tensor.Group
+
 	// Ranges has, for Int8, the largest |x| among the inputs of each layer, by the layer's name.
 	Ranges map[string]float32
 }

@@ -37,15 +37,25 @@ func (s *Step) Update(set *tensor.Set, o adam.Options, clip float64) *Update {
 
 // Accumulate appends to the step that the gradients are added to variables of the set. It returns,
 // in a graph of its own, the update by these sums, which then zeroes them. The schedule's factor
-// makes a mean of a sum. Set and clip are as for Update.
-func (s *Step) Accumulate(set *tensor.Set, o adam.Options, clip float64) *Update {
+// makes a mean of a sum. Set and clip are as for Update. If there is a group, sums become their means
+// over its ranks, each while the gradients of earlier layers are computed, and so do statistics;
+// Plan.RunApart leaves both as this rank has them.
+func (s *Step) Accumulate(set *tensor.Set, o adam.Options, clip float64, group tensor.Group) *Update {
 	blocks, g := s.blocks(set), tensor.NewGraph()
 	var sums []*tensor.Tensor
 	for i := range blocks {
-		sum := set.Variable(tensor.Shared, "gradient sum of "+blocks[i].x.Name, blocks[i].x.Elements())
-		pointwise.Accumulate(s.Graph.Variable(sum), s.Graph.Gradients(blocks[i].x))
+		sum, gradient := set.Variable(tensor.Shared, "gradient sum of "+blocks[i].x.Name, blocks[i].x.Elements()), s.Graph.Gradients(blocks[i].x)
+		s.Graph.Soon(func() { pointwise.Accumulate(s.Graph.Variable(sum), gradient) })
+		if group != nil {
+			s.Graph.Meet(s.Graph.Variable(sum), group)
+		}
 		blocks[i].gradient = g.Variable(sum)
 		sums = append(sums, blocks[i].gradient)
+	}
+	if group != nil && s.Graph.Group() == nil { // each rank has statistics of its own
+		for _, block := range s.statistics(set) {
+			s.Graph.Meet(s.Graph.Variable(block), group)
+		}
 	}
 	u := update(g, blocks, o, clip, s.Scale != nil)
 	for _, sum := range sums {
@@ -69,10 +79,7 @@ func (s *Step) blocks(set *tensor.Set) []block {
 		if !s.Graph.Variable(v).HasGradient() {
 			continue
 		}
-		later, still := 1, 0
-		if strings.HasPrefix(v.Name, "encoder.") || strings.HasPrefix(v.Name, "conp.") {
-			later = 0
-		}
+		later, still := partOf(v), 0
 		if len(v.Shape) < 2 || strings.HasSuffix(v.Name, ".bias") { // a grouped linear map's bias is (M, K)
 			still = 1
 		}
@@ -85,6 +92,26 @@ func (s *Step) blocks(set *tensor.Set) []block {
 		}
 	}
 	return all
+}
+
+// statistics joins the statistics that the step moves: those of encoder and ConP, and the others,
+// which may move in a later phase alone.
+func (s *Step) statistics(set *tensor.Set) []*tensor.Variable {
+	var groups [2][]*tensor.Variable
+	for _, v := range set.Variables(tensor.Statistic) {
+		if s.Graph.Writes(v) {
+			groups[partOf(v)] = append(groups[partOf(v)], v)
+		}
+	}
+	return append(set.Join(groups[0]), set.Join(groups[1])...)
+}
+
+// partOf is 0 for variables of encoder and ConP, and 1 for others.
+func partOf(v *tensor.Variable) int {
+	if strings.HasPrefix(v.Name, "encoder.") || strings.HasPrefix(v.Name, "conp.") {
+		return 0
+	}
+	return 1
 }
 
 // joined lists parameters that one update takes together, with Adam's moments and averages of them.

@@ -29,7 +29,7 @@ func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64)
 	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
 	var u *Update
 	if accumulate > 1 {
-		u = s.Accumulate(set, o, clip)
+		u = s.Accumulate(set, o, clip, nil)
 	} else {
 		u = s.Update(set, o, clip)
 	}

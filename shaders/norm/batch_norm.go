@@ -19,6 +19,7 @@ var batchNormFile string
 type BatchNormParams struct {
 	Rows, Channels, Chunks, Relu, Training uint32
 	Eps, Momentum                          float32
+	Ranks                                  uint32 // over whose rows the statistics are taken; 1: this one alone
 }
 
 func batchNormStripes(p *BatchNormParams) uint32  { return p.Chunks * p.Channels }
@@ -32,6 +33,10 @@ var (
 		kernels.Columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
 	batchNormStatistics = kernels.InPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
 		kernels.Columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+	batchNormOwnPower = kernels.InPieces(batchNormChannels, batchNormOwnPowerPart[float64], batchNormOwnPowerPart[float32],
+		kernels.Columnwise("batch_norm_own_power", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil))
+	batchNormAllStatistics = kernels.InPieces(batchNormChannels, batchNormAllStatisticsPart[float64], batchNormAllStatisticsPart[float32],
+		kernels.Columnwise("batch_norm_all_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
 	batchNormRunning = kernels.Wide(kernels.InPieces(batchNormChannels, batchNormRunningPart[float64], batchNormRunningPart[float32],
 		kernels.Columnwise("batch_norm_running", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
 	batchNormScaleShift = kernels.Wide(kernels.InPieces(batchNormChannels, batchNormScaleShiftPart[float64], batchNormScaleShiftPart[float32],
@@ -80,21 +85,52 @@ func (p *BatchNormParams) rowsOf(chunk int) int {
 	return (int(p.Rows) - chunk + int(p.Chunks) - 1) / int(p.Chunks)
 }
 
+// allChunks are the mean of channel c over all rows and Σ (x - mean)², from the moments of the chunks.
+func allChunks[F gpu.Float](p *BatchNormParams, moments []F, c int) (mean, squares F) {
+	channels, chunks := int(p.Channels), int(p.Chunks)
+	for chunk := range chunks {
+		mean += F(p.rowsOf(chunk)) / F(p.Rows) * moments[chunk*channels+c]
+	}
+	for chunk := range chunks {
+		d := moments[chunk*channels+c] - mean
+		squares += moments[(chunks+chunk)*channels+c] + F(p.rowsOf(chunk))*d*d
+	}
+	return mean, squares
+}
+
 func batchNormStatisticsPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	moments, saved, movingMean, movingVariance := a[0].F, a[1].F, a[2].F, a[3].F
-	n, channels, chunks := F(p.Rows), int(p.Channels), int(p.Chunks)
+	n, channels := F(p.Rows), int(p.Channels)
 	for c := from; c < to; c++ {
-		var mean, squares F
-		for chunk := range chunks {
-			mean += F(p.rowsOf(chunk)) / n * moments[chunk*channels+c]
-		}
-		for chunk := range chunks {
-			d := moments[chunk*channels+c] - mean
-			squares += moments[(chunks+chunk)*channels+c] + F(p.rowsOf(chunk))*d*d
-		}
+		mean, squares := allChunks(p, moments, c)
 		saved[c], saved[channels+c] = mean, inverseRoot(squares/n+F(p.Eps))
 		movingMean[c] += F(p.Momentum) * (mean - movingMean[c])
 		movingVariance[c] += F(p.Momentum) * (squares/(n-1) - movingVariance[c])
+	}
+}
+
+// batchNormOwnPowerPart computes the means of d = x - running mean and of d² over the rows of a rank.
+// The running mean is the same on all ranks and near the mean: little is lost when the variance is
+// the difference of both.
+func batchNormOwnPowerPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	moments, power, movingMean := a[0].F, a[1].F, a[2].F
+	for c := from; c < to; c++ {
+		mean, squares := allChunks(p, moments, c)
+		d := mean - movingMean[c]
+		power[c], power[int(p.Channels)+c] = d, squares/F(p.Rows)+d*d
+	}
+}
+
+// batchNormAllStatisticsPart is batchNormStatisticsPart from the means of d and d² over all ranks.
+func batchNormAllStatisticsPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	power, saved, movingMean, movingVariance := a[0].F, a[1].F, a[2].F, a[3].F
+	n, channels := F(p.Rows*p.Ranks), int(p.Channels)
+	for c := from; c < to; c++ {
+		d := power[c]
+		variance := max(0, power[channels+c]-d*d)
+		saved[c], saved[channels+c] = movingMean[c]+d, inverseRoot(variance+F(p.Eps))
+		movingMean[c] += F(p.Momentum) * d
+		movingVariance[c] += F(p.Momentum) * (variance*n/(n-1) - movingVariance[c])
 	}
 }
 
@@ -232,7 +268,14 @@ var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Comp
 	p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
 	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
 	op.Dispatch(batchNormPartial, &p, op.Inputs[0], moments)
-	op.Dispatch(batchNormStatistics, &p, moments, op.Outputs[0], op.Outputs[1], op.Outputs[2])
+	if p.Ranks == 1 {
+		op.Dispatch(batchNormStatistics, &p, moments, op.Outputs[0], op.Outputs[1], op.Outputs[2])
+		return
+	}
+	power := op.Graph().NewOf(gpu.F32, "batch norm power", []int{2, int(p.Channels)})
+	op.Dispatch(batchNormOwnPower, &p, moments, power, op.Outputs[1])
+	op.Graph().Meet(power, op.Graph().Group())
+	op.Dispatch(batchNormAllStatistics, &p, power, op.Outputs[0], op.Outputs[1], op.Outputs[2])
 }}
 
 // runningStatisticsKind makes the same of running means and variances.
@@ -266,6 +309,9 @@ func batchNormGradient(op *tensor.Op) {
 	op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
 	op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
 	if x.NeedsGradient() {
+		if p.Ranks > 1 {
+			g.Meet(total, g.Group()) // a mean of sums over rows, and so each rank divides by its own rows
+		}
 		op.Dispatch(batchNormBackwardX, p.each(), x, statistics, scale, bias, dy, total, x.Gradient())
 	}
 }
@@ -291,15 +337,18 @@ var (
 
 // BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training
 // it uses the mean and variance of the batch, and moves the running ones towards them by momentum
-// (the variance unbiased), as PyTorch does. In inference it uses the running ones. It panics if a
-// channel has a single value in training.
+// (the variance unbiased), as PyTorch does, and as its SyncBatchNorm where the graph has a group. In
+// inference it uses the running ones. It panics if a channel has a single value in training.
 func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {
 		kernels.RequireShape("BatchNorm", what, t, channels)
 	}
 	g, rows := x.Graph(), x.Elements()/channels
-	p := BatchNormParams{Rows: uint32(rows), Channels: uint32(channels), Eps: eps, Momentum: momentum}
+	p := BatchNormParams{Rows: uint32(rows), Channels: uint32(channels), Eps: eps, Momentum: momentum, Ranks: 1}
+	if group := g.Group(); group != nil && training {
+		p.Ranks = uint32(group.Size())
+	}
 	statistics := g.NewOf(gpu.F32, "batch norm statistics", []int{2, channels})
 	if training {
 		if rows < 2 {

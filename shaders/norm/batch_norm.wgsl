@@ -6,6 +6,9 @@
 //   inference:  μ, σ² are the running ones
 //   r = 1 / sqrt(σ² + eps)     x̂ = (x - μ) r     y = x̂ scale + bias, or max(0, that)
 //
+//   over several ranks: each computes the means of d = x - running mean and of d². The mean m of the
+//     former over the ranks and s of the latter give μ = running mean + m, σ² = s - m²
+//
 //   dbias += Σ dy     dscale += Σ dy x̂     (dy counted where y > 0, if there is a ReLU)
 //   dx += scale r (dy - Σ dy / rows - x̂ Σ dy x̂ / rows) in training,  scale r dy in inference
 //
@@ -28,6 +31,7 @@ struct Params {
   training: u32, // 1: statistics of the batch
   eps: f32,
   momentum: f32,
+  ranks: u32, // over whose rows the statistics are taken
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -39,6 +43,11 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> saved: array<floats>; // (2, C): μ, r
 @group(0) @binding(3) var<storage, read_write> moving_mean: array<floats>; // (C)
 @group(0) @binding(4) var<storage, read_write> moving_variance: array<floats>;
+// statistics of the batches of several ranks; bindings 2 to 4 as above
+// (2, C): means of d = x - moving_mean and of d²
+@group(0) @binding(2) var<storage, read_write> own_power: array<floats>;
+@group(0) @binding(1) var<storage, read> all_power: array<floats>; // the same over all ranks
+@group(0) @binding(3) var<storage, read> near_mean: array<floats>; // moving_mean
 // running statistics
 @group(0) @binding(1) var<storage, read> running_mean: array<stored>;
 @group(0) @binding(3) var<storage, read> running_variance: array<stored>;
@@ -94,22 +103,59 @@ fn chunk_rows(p: u32) -> f32 {
   return f32((params.rows - p + params.chunks - 1u) / params.chunks);
 }
 
+// all_mean is the mean of channel c over all rows.
+fn all_mean(c: u32) -> floats {
+  let channels = params.channels / WIDTH;
+  let k = chunk_moments[c];
+  var sum = floats();
+  for (var p = 0u; p < params.chunks; p++) { sum += chunk_rows(p) * (chunk_moments[p * channels + c] - k); }
+  return k + sum / f32(params.rows);
+}
+
+// all_squares is Σ (x - mean)² of channel c over all rows.
+fn all_squares(c: u32, mean: floats) -> floats {
+  let channels = params.channels / WIDTH;
+  var squares = floats();
+  for (var p = 0u; p < params.chunks; p++) {
+    let d = chunk_moments[p * channels + c] - mean;
+    squares += chunk_moments[(params.chunks + p) * channels + c] + chunk_rows(p) * d * d;
+  }
+  return squares;
+}
+
+@compute @workgroup_size(SIZE)
+fn batch_norm_own_power(id: Invocation) {
+  let c = number(id, SIZE);
+  let channels = params.channels / WIDTH;
+  if (c >= channels) { return; }
+  let mean = all_mean(c);
+  let d = mean - near_mean[c];
+  own_power[c] = d;
+  own_power[channels + c] = all_squares(c, mean) / f32(params.rows) + d * d;
+}
+
+@compute @workgroup_size(SIZE)
+fn batch_norm_all_statistics(id: Invocation) {
+  let c = number(id, SIZE);
+  let channels = params.channels / WIDTH;
+  if (c >= channels) { return; }
+  let n = f32(params.rows * params.ranks);
+  let d = all_power[c];
+  let variance = max(floats(), all_power[channels + c] - d * d);
+  saved[c] = moving_mean[c] + d;
+  saved[channels + c] = inverseSqrt(variance + params.eps);
+  moving_mean[c] += params.momentum * d;
+  moving_variance[c] += params.momentum * (variance * (n / (n - 1.0)) - moving_variance[c]);
+}
+
 @compute @workgroup_size(SIZE)
 fn batch_norm_statistics(id: Invocation) {
   let c = number(id, SIZE);
   let channels = params.channels / WIDTH;
   if (c >= channels) { return; }
   let n = f32(params.rows);
-  let k = chunk_moments[c];
-  var sum = floats();
-  let chunks = params.chunks;
-  for (var p = 0u; p < chunks; p++) { sum += chunk_rows(p) * (chunk_moments[p * channels + c] - k); }
-  let mean = k + sum / n;
-  var squares = floats();
-  for (var p = 0u; p < chunks; p++) {
-    let d = chunk_moments[p * channels + c] - mean;
-    squares += chunk_moments[(chunks + p) * channels + c] + chunk_rows(p) * d * d;
-  }
+  let mean = all_mean(c);
+  let squares = all_squares(c, mean);
   saved[c] = mean;
   saved[channels + c] = inverseSqrt(squares / n + params.eps);
   moving_mean[c] += params.momentum * (mean - moving_mean[c]);

@@ -76,7 +76,7 @@ func (g *Graph) Gradients(block *Variable) *Tensor {
 			parts[d] = true
 		}
 	}
-	zeroes := func(op *Op) bool { return op.clears() && parts[op.node.clear] }
+	zeroes := func(op *Op) bool { return op.clears() && parts[op.node.target] }
 	first := max(0, slices.IndexFunc(g.ops, zeroes))
 	rest := slices.DeleteFunc(slices.Clone(g.ops[first:]), zeroes)
 	g.ops = g.ops[:first]

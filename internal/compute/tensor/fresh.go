@@ -22,13 +22,13 @@ func fresh(nodes []node) []node {
 		}
 		from, to := n.arguments[0], n.arguments[len(n.arguments)-1]
 		at := slices.Index(users[to], i)
-		if at < 1 || nodes[users[to][at-1]].kernel != nil || to.variable != nil { // the block uses its members
+		if at < 1 || !nodes[users[to][at-1]].clears() || to.variable != nil { // the block uses its members
 			continue
 		}
 		gone[users[to][at-1]] = true
 		n.kernel = n.kernel.Fresh
 		later, own := users[to][at+1:], users[from]
-		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil }) // zeroed again
+		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil }) // zeroed again, or replaced by a mean
 		if !n.kernel.Copies || at > 1 || cleared || to.kept || from.kept || from.variable != nil || len(own) == 0 || own[len(own)-1] != i {
 			continue
 		}

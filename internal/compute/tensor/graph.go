@@ -21,14 +21,18 @@ type Graph struct {
 	layer     string       // that appends operators
 	trains    bool         // Backward was called
 	aliases   bool         // Rewrite is at work
+	group     Group        // over which batch normalisation takes its statistics; nil: there is none
 }
 
-// node is one dispatch, or the zeroing of a storage where kernel is nil.
+// node is one dispatch. Where kernel is nil, it zeroes a storage or, if it has a group, replaces it
+// by its mean over the group's ranks.
 type node struct {
 	kernel    *Kernel
 	params    any
 	arguments []*storage
-	clear     *storage
+	target    *storage
+	group     Group
+	soon      bool // runs as soon as what it touches is there: see hurried
 }
 
 // storage is memory that tensors name; several tensors may see one storage in different shapes.
@@ -196,6 +200,12 @@ func (g *Graph) Variable(v *Variable) *Tensor {
 		t.storage.whole = whole.storage
 	}
 	return t
+}
+
+// Writes says whether an operator so far changes the variable.
+func (g *Graph) Writes(v *Variable) bool {
+	t := g.variables[v]
+	return t != nil && slices.ContainsFunc(g.ops, func(op *Op) bool { return op.writes(t.storage) })
 }
 
 // Reshape sees the same elements, and the same gradient, in another shape.

@@ -9,7 +9,7 @@ import (
 // touched lists the storages whose memory a node reads or writes. A block stands for its members.
 func (n *node) touched() []*storage {
 	if n.kernel == nil {
-		return []*storage{n.clear.root()}
+		return []*storage{n.target.root()}
 	}
 	if !slices.ContainsFunc(n.arguments, func(a *storage) bool { return a.whole != nil }) {
 		return n.arguments
@@ -21,10 +21,13 @@ func (n *node) touched() []*storage {
 	return roots
 }
 
+// clears says whether a node zeroes its target.
+func (n *node) clears() bool { return n.kernel == nil && n.group == nil }
+
 // writes says whether a node changes a storage.
 func (n *node) writes(s *storage) bool {
 	if n.kernel == nil {
-		return n.clear.root() == s.root()
+		return n.target.root() == s.root()
 	}
 	for j, a := range n.arguments {
 		if a.root() == s.root() && n.kernel.Arguments[j] == gpu.ReadWrite {

@@ -58,8 +58,11 @@ func (op *Op) String() string {
 	if op.node != nil && op.node.kernel != nil {
 		return fmt.Sprintf("%s%v", op.node.kernel.Name, op.Inputs)
 	}
-	if op.Kind == nil {
+	if op.clears() {
 		return fmt.Sprintf("zero %v", op.Outputs)
+	}
+	if op.Kind == nil {
+		return fmt.Sprintf("mean over ranks %v", op.Outputs)
 	}
 	return fmt.Sprintf("%s%v → %v", op.Kind.Name, op.Inputs, op.Outputs)
 }
@@ -142,11 +145,11 @@ func (g *Graph) Dispatch(k *Kernel, params any, arguments ...*Tensor) {
 
 // Zero appends the zeroing of a tensor.
 func (g *Graph) Zero(t *Tensor) {
-	g.append(&Op{node: &node{clear: t.storage}, Outputs: []*Tensor{t}})
+	g.append(&Op{node: &node{target: t.storage}, Outputs: []*Tensor{t}})
 }
 
 // clears says whether the operator zeroes its output.
-func (op *Op) clears() bool { return op.node != nil && op.node.kernel == nil }
+func (op *Op) clears() bool { return op.node != nil && op.node.clears() }
 
 // writes says whether the operator changes a storage.
 func (op *Op) writes(s *storage) bool {
@@ -172,7 +175,7 @@ func live(ops []*Op) []*Op {
 			continue
 		}
 		if op.clears() {
-			delete(needed, op.node.clear) // what was there before is overwritten
+			delete(needed, op.node.target) // what was there before is overwritten
 			continue
 		}
 		for _, x := range op.Inputs {

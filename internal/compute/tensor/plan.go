@@ -24,7 +24,8 @@ type Plan struct {
 // part is what a plan runs equally often.
 type part struct {
 	nodes      []node
-	recording  gpu.Recording // nil: there is nothing to run
+	legs       []*leg
+	results    []*storage // means that no command needs
 	dispatches int
 }
 
@@ -37,7 +38,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases 
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	parts, held := fold(elide(fresh(g.lower(g.rewritten(device.Info(), phases)))))
+	parts, held := fold(hurried(elide(fresh(g.lower(g.rewritten(device.Info(), phases))))))
 	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(parts[each]), folded: -1}
 	if err := p.record(ctx, parts, held); err != nil {
 		p.Release()
@@ -52,23 +53,44 @@ func (p *Plan) record(ctx context.Context, parts [each + 1][]node, held map[*sto
 		return err
 	}
 	var programs []*gpu.Program
-	var commands [each + 1][]gpu.Command
 	for at, nodes := range parts {
 		p.parts[at].nodes = nodes
-		commands[at], programs = p.commands(nodes, programs)
+		for _, l := range cut(nodes) {
+			l.commands, programs = p.commands(l.nodes, programs)
+			p.parts[at].add(l)
+		}
 	}
-	err := p.device.Prepare(ctx, programs)
-	for at := range p.parts {
-		for _, c := range commands[at] {
-			if c.Program != nil {
-				p.parts[at].dispatches++
+	if err := p.device.Prepare(ctx, programs); err != nil {
+		return err
+	}
+	for _, part := range p.parts {
+		for _, l := range part.legs {
+			if len(l.commands) == 0 {
+				continue
 			}
-		}
-		if err == nil && len(commands[at]) > 0 {
-			p.parts[at].recording, err = p.device.Record(commands[at])
+			var err error
+			if l.recording, err = p.device.Record(l.commands); err != nil {
+				return err
+			}
+			l.commands = nil
 		}
 	}
-	return err
+	return nil
+}
+
+// add appends a leg.
+func (at *part) add(l *leg) {
+	at.legs = append(at.legs, l)
+	for _, c := range l.commands {
+		if c.Program != nil {
+			at.dispatches++
+		}
+	}
+	l.awaits = l.needs(at.results)
+	at.results = slices.DeleteFunc(at.results, func(s *storage) bool { return slices.Contains(l.awaits, s) })
+	for _, n := range l.meets {
+		at.results = append(at.results, n.target.root())
+	}
 }
 
 // rewritten are copies of the operators that matter, after the rewrites.
@@ -98,7 +120,7 @@ func (p *Plan) commands(nodes []node, programs []*gpu.Program) ([]gpu.Command, [
 	commands := make([]gpu.Command, 0, len(nodes))
 	for _, n := range nodes {
 		if n.kernel == nil {
-			commands = append(commands, gpu.Command{Clear: p.buffer(n.clear)})
+			commands = append(commands, gpu.Command{Clear: p.buffer(n.target)})
 			continue
 		}
 		program, groups := p.program(&n)
@@ -174,28 +196,50 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 
 // Run replays the commands that depend on more than parameters and early inputs. Read waits for the
 // results.
-func (p *Plan) Run(ctx context.Context) error { return p.run(ctx, each) }
+func (p *Plan) Run(ctx context.Context) error { return p.run(ctx, each, false) }
+
+// RunApart is Run, but the means over ranks that no command needs stay what this rank has.
+func (p *Plan) RunApart(ctx context.Context) error { return p.run(ctx, each, true) }
 
 // RunEarly replays the commands that depend on early inputs and parameters alone. Call it after
 // writing early inputs or parameters, before Run.
-func (p *Plan) RunEarly(ctx context.Context) error { return p.run(ctx, early) }
+func (p *Plan) RunEarly(ctx context.Context) error { return p.run(ctx, early, false) }
 
 // run replays a part, after what depends on parameters alone where one has been written since.
-func (p *Plan) run(ctx context.Context, at stage) error {
-	var recordings []gpu.Recording
-	for _, part := range []stage{constant, at} {
-		if r := p.parts[part].recording; r != nil && (part != constant || p.folded != p.set.version) {
-			recordings = append(recordings, r)
-		}
+func (p *Plan) run(ctx context.Context, at stage, apart bool) error {
+	legs := p.parts[at].legs
+	if p.folded != p.set.version {
+		legs = slices.Concat(p.parts[constant].legs, legs)
 	}
 	if p.trains { // even where it fails half way
 		p.set.version++
+	}
+	var begun meetings
+	var recordings []gpu.Recording
+	for _, l := range legs {
+		if err := begun.end(p, l.awaits); err != nil { // nothing that was recorded since touches them
+			return err
+		}
+		if l.recording != nil {
+			recordings = append(recordings, l.recording)
+		}
+		meets := slices.DeleteFunc(slices.Clone(l.meets), func(n node) bool { return apart && slices.Contains(p.parts[at].results, n.target.root()) })
+		if len(meets) == 0 {
+			continue
+		}
+		if err := p.device.Run(ctx, recordings...); err != nil {
+			return err
+		}
+		recordings = nil
+		if err := begun.begin(ctx, p, meets); err != nil {
+			return err
+		}
 	}
 	if err := p.device.Run(ctx, recordings...); err != nil {
 		return err
 	}
 	p.folded = p.set.version
-	return nil
+	return begun.end(p, p.parts[at].results)
 }
 
 // Write fills an input with floats. An input that no live node reads is ignored.
@@ -280,7 +324,7 @@ func (p *Plan) list(nodes []node) (list Commands) {
 		seen, total := map[*storage]bool{}, int64(0)
 		arguments := nodes[i].arguments
 		if nodes[i].kernel == nil {
-			arguments = []*storage{nodes[i].clear}
+			arguments = []*storage{nodes[i].target}
 		}
 		for _, s := range arguments {
 			if !seen[s] {
@@ -299,8 +343,10 @@ func (p *Plan) Bytes() int64 { return p.bytes }
 // Release returns the plan's memory and recordings.
 func (p *Plan) Release() {
 	for at := range p.parts {
-		if r := p.parts[at].recording; r != nil {
-			r.Release()
+		for _, l := range p.parts[at].legs {
+			if l.recording != nil {
+				l.recording.Release()
+			}
 		}
 		p.parts[at] = part{}
 	}

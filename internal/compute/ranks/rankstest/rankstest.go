@@ -1,0 +1,99 @@
+// Package rankstest has ranks that are goroutines of one process.
+package rankstest
+
+import (
+	"sync"
+	"testing"
+)
+
+// Rank is one of several goroutines that train together. It implements ranks.Ranks.
+type Rank struct {
+	rank   int
+	shared *shared
+	turn   int // calls so far
+}
+
+type shared struct {
+	sync.Mutex
+	size  int
+	calls map[int]*call
+}
+
+// call is what all ranks gave in the same turn.
+type call struct {
+	given [][]byte
+	sums  []float32
+	count int
+	whole chan struct{}
+}
+
+// New makes ranks.
+func New(size int) []*Rank {
+	s, list := &shared{size: size, calls: map[int]*call{}}, make([]*Rank, size)
+	for i := range list {
+		list[i] = &Rank{rank: i, shared: s}
+	}
+	return list
+}
+
+// Each calls f for each of size ranks at the same time.
+func Each(t *testing.T, size int, f func(r *Rank)) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, r := range New(size) {
+		all.Go(func() { f(r) })
+	}
+	all.Wait()
+}
+
+func (r *Rank) Rank() int { return r.rank }
+
+func (r *Rank) Size() int { return r.shared.size }
+
+// join adds what this rank gives to its next call.
+func (r *Rank) join(add func(c *call)) *call {
+	s := r.shared
+	s.Lock()
+	defer s.Unlock()
+	c := s.calls[r.turn]
+	if c == nil {
+		c = &call{given: make([][]byte, s.size), whole: make(chan struct{})}
+		s.calls[r.turn] = c
+	}
+	r.turn++
+	add(c)
+	if c.count++; c.count == s.size {
+		close(c.whole)
+	}
+	return c
+}
+
+// Mean sums in the order in which the ranks come: enough for two, of which a sum does not depend on
+// the order.
+func (r *Rank) Mean(values []float32) (wait func() error) {
+	c := r.join(func(c *call) {
+		if c.sums == nil {
+			c.sums = make([]float32, len(values))
+		}
+		if len(c.sums) != len(values) {
+			panic("rankstest: ranks meet with different values")
+		}
+		for i, v := range values {
+			c.sums[i] += v
+		}
+	})
+	return func() error {
+		<-c.whole
+		for i, v := range c.sums {
+			values[i] = v / float32(r.shared.size)
+		}
+		return nil
+	}
+}
+
+// Gather implements ranks.Ranks.
+func (r *Rank) Gather(own []byte) ([][]byte, error) {
+	c := r.join(func(c *call) { c.given[r.rank] = own })
+	<-c.whole
+	return c.given, nil
+}
