@@ -32,8 +32,13 @@ const (
 const ofPrefix = "of."
 
 // save writes the state of the run as the checkpoint, keeps the last checkpoint as the previous
-// one, and exports the weights. It refuses a state that is not finite: the saved files then stay.
+// one, and exports the weights. It refuses a state that is not finite: the saved files then stay. Of
+// several ranks one writes.
 func (t *Trainer) save(ctx context.Context) error {
+	if t.Options.follows() {
+		t.saved = time.Now()
+		return nil
+	}
 	if err := t.wear(0); err != nil {
 		return fmt.Errorf("reading the state of the run for the checkpoint: %w", err)
 	}

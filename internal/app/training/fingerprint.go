@@ -28,7 +28,8 @@ func (o Options) fingerprint() string {
 		value any
 	}{
 		{o.Warmup != 0, "warmup", o.Warmup},
-		{o.accumulate() > 1, "accumulate", o.Accumulate},
+		{o.accumulate() > 1, "accumulate", o.accumulate()},
+		{o.SyncNorm, "sync-norm", true},
 		{o.Clip != 0, "clip", o.Clip},
 		{o.Standardise, "standardise", true},
 		{o.SinglePieces, "pieces", "single"},

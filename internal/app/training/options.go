@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 
+	"mrprism/internal/compute/ranks"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 )
@@ -49,9 +50,11 @@ type Options struct {
 	Phases []Phase      // in order
 	Batch  int
 	// Accumulate is the number of batches whose gradients make one step, with the memory of one batch;
-	// 0: 1. Batch norm sees one batch at a time.
+	// 0 and 1: one for each rank. Ranks share them evenly. Batch norm sees one batch at a time.
 	Accumulate int
-	Clip       float64 // largest norm of the gradient of all parameters; 0: any
+	// SyncNorm: batch norm takes its statistics over the batches that all ranks have at a time.
+	SyncNorm bool
+	Clip     float64 // largest norm of the gradient of all parameters; 0: any
 	// Precision of the network's maps and their gradients: F32, or F16 with scaling of the loss;
 	// empty: F32.
 	Precision model.Precision
@@ -96,6 +99,8 @@ type Options struct {
 	Pictures          int     // to report over the run
 	Recompute         bool    // less memory, more time, the same bits: model.Config.Recompute
 
+	Ranks ranks.Ranks // the processes that train together; nil: this one alone
+
 	Note func(string) // gets what the user should know; may be nil
 }
 
@@ -112,8 +117,35 @@ func (o Options) augmentation() dataset.Augmentation {
 	return a
 }
 
-// accumulate is the number of batches in a step.
-func (o Options) accumulate() int { return max(1, o.Accumulate) }
+// accumulate is the number of batches in a step, of all ranks.
+func (o Options) accumulate() int {
+	if o.Accumulate > 1 {
+		return o.Accumulate
+	}
+	return o.size()
+}
+
+// batches is the number of batches of a rank in a step.
+func (o Options) batches() int { return o.accumulate() / o.size() }
+
+// size is the number of ranks.
+func (o Options) size() int {
+	if o.Ranks == nil {
+		return 1
+	}
+	return o.Ranks.Size()
+}
+
+// rank is the number of this rank.
+func (o Options) rank() int {
+	if o.Ranks == nil {
+		return 0
+	}
+	return o.Ranks.Rank()
+}
+
+// follows says that this is not the rank that writes files and scores.
+func (o Options) follows() bool { return o.rank() > 0 }
 
 // images is the number of images in a step.
 func (o Options) images() int { return o.Batch * o.accumulate() }
@@ -141,6 +173,9 @@ func (o Options) Check() error {
 		return errors.New("-upright neither turns nor mirrors, and -any-orientation and -turns do: give one of them")
 	case o.Validate > 0 && o.Fold.Of > 0:
 		return errors.New("-validate and -fold each set images aside: give one of them, not both")
+	case o.accumulate()%o.size() != 0:
+		return fmt.Errorf("a step has %d batches, and %d ranks cannot share them evenly: start a number of ranks that divides %d, or, for a new run, "+
+			"give -accumulate a multiple of %d", o.accumulate(), o.size(), o.accumulate(), o.size())
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
 	}

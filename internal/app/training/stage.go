@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -69,11 +70,31 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 	}
 	loading, cancel := context.WithCancel(ctx)
 	p.cancel = cancel
-	for i, s := range samplers { // of n batches, sampler i has made those whose number is i modulo the samplers
-		n, turns := t.step*t.Options.accumulate(), len(samplers)
-		p.data = append(p.data, s.Prefetch(loading, uint64((n+turns-1-i)/turns)))
+	for i, s := range samplers {
+		p.data = append(p.data, s.Prefetch(loading, t.numbers(i, len(samplers))))
 	}
 	return p, nil
+}
+
+// numbers are those of this rank's batches, from the next step on, that sampler i of n makes: of all
+// batches it makes those whose number is i modulo n, and counts these from 0 on.
+func (t *Trainer) numbers(i, n int) iter.Seq[uint64] {
+	step := t.step
+	return func(yield func(uint64) bool) {
+		for ; ; step++ {
+			first := t.firstBatch(step)
+			for number := first; number < first+t.Options.batches(); number++ {
+				if number%n == i && !yield(uint64(number/n)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// firstBatch is the number of this rank's first batch of a step, among all batches of the run.
+func (t *Trainer) firstBatch(step int) int {
+	return step*t.Options.accumulate() + t.Options.rank()*t.Options.batches()
 }
 
 func (p *stage) release() {
@@ -106,13 +127,13 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 		return nil, fmt.Errorf("step %d: %w", t.step+1, err)
 	}
 	t.step++
-	now.Seconds = time.Since(began).Seconds()
+	now.Seconds, now.RanksSeconds = time.Since(began).Seconds(), t.group.waited()
 	return now, nil
 }
 
 // compute takes the batches of a step and updates the parameters.
 func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
-	batches := t.Options.accumulate()
+	batches, first := t.Options.batches(), t.firstBatch(t.step)
 	updates, factor := t.step-t.scaled.Skipped, 1/(float64(batches)*t.scaled.Scale)
 	average := optim.Averaging(updates, t.Options.Recipe.Average)
 	schedule := adam.Schedule(t.adam, updates+1, now.Rate, factor, average)
@@ -122,7 +143,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	}
 	for i := range batches {
 		asked := time.Now()
-		turn := (t.step*batches + i) % len(p.data)
+		turn := (first + i) % len(p.data)
 		if err := t.wear(min(turn+1, len(t.Options.Folds))); err != nil {
 			return err
 		}
@@ -134,7 +155,12 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 		if err := t.learn(ctx, p, data, i, now); err != nil {
 			return err
 		}
-		if !finite(now.Loss) {
+		if i == batches-1 {
+			if err := t.group.average(p.names, now); err != nil {
+				return err
+			}
+		}
+		if !finite(now.Loss) && (t.group == nil || i == batches-1) { // ranks stop together
 			return fmt.Errorf("%w on %s (%v); %s", ErrDiverged, strings.Join(data.Names, ", "), now.Terms, t.lastGood())
 		}
 		if i == 0 && t.pictured() {
@@ -195,10 +221,13 @@ func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 // learn runs the plan on a step's i-th batch and adds the batch's share of loss and terms to the
 // report.
 func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i int, now *Report) error {
-	r, batches := p.recipe, t.Options.accumulate()
-	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid, Own: data.Own, Diagnosis: data.Diagnosis, Progress: float64(t.step) / float64(max(1, t.Steps()))}
+	r, batches := p.recipe, t.Options.batches()
+	b := model.Batch{
+		X: data.Images, Z: data.Labels, Valid: data.Valid, Own: data.Own, Diagnosis: data.Diagnosis, Progress: float64(t.step) / float64(max(1, t.Steps())),
+		First: (t.Options.rank()*batches + i) * t.Options.Batch,
+	}
 	t.Options.normalise(b)
-	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step*batches+i))))
+	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step))))
 	if err := p.step.Write(p.plan, b, r.FadeWeight*optim.Fade(t.step, t.Steps(), r.FadeFloor)); err != nil {
 		return err
 	}
@@ -207,8 +236,11 @@ func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i in
 			return err
 		}
 	}
-	began := time.Now()
-	if err := p.plan.Run(ctx); err != nil {
+	began, run := time.Now(), p.plan.RunApart
+	if i == batches-1 {
+		run = p.plan.Run
+	}
+	if err := run(ctx); err != nil {
 		return err
 	}
 	read, err := p.plan.Read(ctx, append([]*tensor.Tensor{p.loss}, p.terms...)...)

@@ -43,6 +43,8 @@ type Report struct {
 	DataSeconds float64 `json:"data_seconds"`
 	// DeviceSeconds of Seconds passed from submitting commands to reading losses.
 	DeviceSeconds float64 `json:"device_seconds"`
+	// RanksSeconds of Seconds were spent waiting for means over the ranks.
+	RanksSeconds float64 `json:"ranks_seconds,omitempty"`
 
 	Steps, Epochs int           `json:"-"` // of the run
 	Best          float64       `json:"-"` // highest SoftDice of the run
@@ -67,6 +69,8 @@ type Trainer struct {
 	folds  *folds            // nil without Options.Folds
 	of     *weights.Metadata // of Options.Init, if its network learns nothing; otherwise nil
 	adam   adam.Options
+	group  *group // of the ranks; nil: this process trains alone
+	ended  bool   // the run stops before its last step
 
 	held         io.Closer // the lock of the run's folder; nil: a dry run
 	saved        time.Time // when the state was last saved
@@ -83,7 +87,10 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if err := o.Precision.Runs(device.Info()); err != nil {
 		return nil, err
 	}
-	if !o.DryRun {
+	if err := o.introduce(device.Info()); err != nil {
+		return nil, err
+	}
+	if !o.DryRun && !o.follows() {
 		if err := o.vacant(); err != nil {
 			return nil, err
 		}
@@ -105,7 +112,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
 		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
 	}
-	if o.DryRun {
+	if o.DryRun || o.follows() {
 		return load(ctx, device, o, data, begin, progress)
 	}
 	held, err := o.claim()
@@ -154,6 +161,10 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		return nil, err
 	}
 	c.Recompute, c.Precision = o.Recompute, o.Precision
+	ranks := newGroup(o.Ranks)
+	if o.SyncNorm && ranks != nil {
+		c.Group = ranks
+	}
 	c.AreaPrior = areas(cases, len(data.Classes))
 	c.Independent, c.Levels = o.independent(data, cases), data.Levels
 	if data.Levels {
@@ -164,6 +175,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
 		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
 	}
+	t.group = ranks
 	t.build(o.Phases[0].Side, o.Batch, o.Recipe) // declares every variable
 	model.Declare(t.set, c)                      // the export has parts that the recipe does not train
 	if err := t.set.Allocate(ctx, device); err != nil {
@@ -178,6 +190,10 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 			t.Close()
 			return nil, err
 		}
+	}
+	if err := t.agree(ctx); err != nil {
+		t.Close()
+		return nil, err
 	}
 	return t, nil
 }
@@ -200,13 +216,16 @@ func teaches(data *dataset.Dataset, learn []dataset.Case, m *model.Method) error
 }
 
 // build makes the graph of a step and the graph of its update. They are one graph unless gradients
-// are accumulated.
+// are summed over several batches or ranks.
 func (t *Trainer) build(side, batch int, recipe model.Recipe) (s *model.Step, loss *tensor.Tensor, u *model.Update) {
 	s = model.NewStep(t.set, t.Config, recipe, batch, side)
 	loss = s.Loss()
 	s.Backward(loss)
-	if t.Options.accumulate() > 1 {
-		return s, loss, s.Accumulate(t.set, t.adam, t.Options.Clip)
+	switch {
+	case t.group != nil:
+		return s, loss, s.Accumulate(t.set, t.adam, t.Options.Clip, t.group)
+	case t.Options.accumulate() > 1:
+		return s, loss, s.Accumulate(t.set, t.adam, t.Options.Clip, nil)
 	}
 	return s, loss, s.Update(t.set, t.adam, t.Options.Clip)
 }
@@ -325,7 +344,13 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	for _, phase := range t.Options.Phases {
 		last += phase.Epochs * t.epochSteps()
 		for _, until := range []int{min(last, t.maskFirst()), last} {
-			if t.step < until && ctx.Err() == nil && !t.outOfPatience() {
+			if t.step >= until {
+				continue
+			}
+			if err := t.decide(ctx); err != nil {
+				return err
+			}
+			if !t.ended {
 				if err := t.phase(ctx, phase, until, report); err != nil {
 					return err
 				}
@@ -397,7 +422,7 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 	}
 	defer p.release()
 	var pace pace
-	for t.step < last && ctx.Err() == nil && !t.outOfPatience() {
+	for t.step < last && !t.ended {
 		now, err := t.next(working, p)
 		if err != nil {
 			return err
@@ -408,13 +433,16 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 		now.Best = t.best.Score
 		now.Left = pace.left(now.Seconds, phase.Side, t.remaining(t.step))
 		report(*now)
+		if err := t.decide(ctx); err != nil {
+			return err
+		}
 		if time.Since(t.saved).Seconds() >= t.Options.CheckpointSeconds {
 			if err := t.save(working); err != nil {
 				return err
 			}
 		}
 	}
-	if t.step < t.Steps() && ctx.Err() == nil && !t.outOfPatience() {
+	if t.step < t.Steps() && !t.ended {
 		return t.save(working) // the next phase may need more memory than there is
 	}
 	return nil

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"hash/crc64"
 	"math"
 	"slices"
 
@@ -51,6 +52,20 @@ func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, p
 
 // Others reports whether other people than the data set's raters marked the sample.
 func (it *Sample) Others() bool { return it.others }
+
+// Sum adds colours and marks to a checksum.
+func (it *Sample) Sum(sum uint64) uint64 {
+	sum = crc64.Update(sum, sumTable, it.image.Pix)
+	for _, n := range it.index {
+		sum = crc64.Update(sum, sumTable, []byte{byte(n), byte(n >> 8)})
+	}
+	for _, pattern := range it.patterns {
+		sum = crc64.Update(sum, sumTable, fmt.Append(nil, pattern))
+	}
+	return sum
+}
+
+var sumTable = crc64.MakeTable(crc64.ECMA)
 
 // marks calls visit with every pattern, the number of its pixels, and the index of each valid label
 // of class k in the pattern.

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"sync"
 )
@@ -93,16 +94,19 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	return out
 }
 
-// Prefetch makes the batches from a step on, in order, two ahead of their use. It closes the
-// channel when the context ends.
-func (s *Sampler) Prefetch(ctx context.Context, from uint64) <-chan *Batch {
+// Prefetch makes the batches of steps, in order, two ahead of their use. It closes the channel when
+// the context ends.
+func (s *Sampler) Prefetch(ctx context.Context, steps iter.Seq[uint64]) <-chan *Batch {
 	batches := make(chan *Batch, 1)
 	go func() {
 		defer close(batches)
-		for step := from; ctx.Err() == nil; step++ {
+		for step := range steps {
 			select {
 			case batches <- s.Batch(step):
 			case <-ctx.Done():
+			}
+			if ctx.Err() != nil {
+				return
 			}
 		}
 	}()

@@ -39,7 +39,10 @@ func TestBatchDependsOnSeedAndStepAlone(t *testing.T) {
 	again, _ := sampler(t, "disc", o, dir)
 	assert.Equal(t, batches[3], again.Batch(3), "resumed at step 3")
 	ctx, cancel := context.WithCancel(context.Background())
-	ahead := again.Prefetch(ctx, 1)
+	ahead := again.Prefetch(ctx, func(yield func(uint64) bool) {
+		for step := uint64(1); yield(step); step++ {
+		}
+	})
 	for i := 1; i < 5; i++ {
 		assert.Equal(t, batches[i], <-ahead)
 	}

@@ -2,6 +2,7 @@
 package rankstest
 
 import (
+	"errors"
 	"sync"
 	"testing"
 )
@@ -17,6 +18,8 @@ type shared struct {
 	sync.Mutex
 	size  int
 	calls map[int]*call
+	gone  chan struct{} // closed when a rank has failed
+	once  sync.Once
 }
 
 // call is what all ranks gave in the same turn.
@@ -29,7 +32,7 @@ type call struct {
 
 // New makes ranks.
 func New(size int) []*Rank {
-	s, list := &shared{size: size, calls: map[int]*call{}}, make([]*Rank, size)
+	s, list := &shared{size: size, calls: map[int]*call{}, gone: make(chan struct{})}, make([]*Rank, size)
 	for i := range list {
 		list[i] = &Rank{rank: i, shared: s}
 	}
@@ -44,6 +47,22 @@ func Each(t *testing.T, size int, f func(r *Rank)) {
 		all.Go(func() { f(r) })
 	}
 	all.Wait()
+}
+
+// Fail ends what other ranks wait for: as mpirun kills them if one exits.
+func (r *Rank) Fail() { r.shared.once.Do(func() { close(r.shared.gone) }) }
+
+// ErrGone is what the others get.
+var ErrGone = errors.New("another rank has failed")
+
+// wait waits for all ranks.
+func (r *Rank) wait(c *call) error {
+	select {
+	case <-c.whole:
+		return nil
+	case <-r.shared.gone:
+		return ErrGone
+	}
 }
 
 func (r *Rank) Rank() int { return r.rank }
@@ -83,7 +102,9 @@ func (r *Rank) Mean(values []float32) (wait func() error) {
 		}
 	})
 	return func() error {
-		<-c.whole
+		if err := r.wait(c); err != nil {
+			return err
+		}
 		for i, v := range c.sums {
 			values[i] = v / float32(r.shared.size)
 		}
@@ -94,6 +115,8 @@ func (r *Rank) Mean(values []float32) (wait func() error) {
 // Gather implements ranks.Ranks.
 func (r *Rank) Gather(own []byte) ([][]byte, error) {
 	c := r.join(func(c *call) { c.given[r.rank] = own })
-	<-c.whole
-	return c.given, nil
+	return c.given, r.wait(c)
 }
+
+// Leave implements ranks.Ranks.
+func (r *Rank) Leave() error { return nil }
