@@ -57,6 +57,11 @@ batch: ## the pipeline for very many images, build/batch; downloads Apache Beam
 	@mkdir -p build
 	cd cmd/batch && go build -ldflags "-X mrprism/internal/app/choose.commit=$(COMMIT)" -o ../../build/ .
 
+.PHONY: mpi
+mpi: ## build/train-mpi, which trains over several GPUs or machines; needs Open MPI's headers (cmd/train/CLUSTER.md)
+	@mkdir -p build
+	go build -tags mpi -ldflags "-X main.commit=$(COMMIT) -X mrprism/internal/app/choose.commit=$(COMMIT)" -o build/train-mpi ./cmd/train
+
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/
 	internal/compute/gpu/dawn/fetch.sh

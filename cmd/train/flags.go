@@ -72,7 +72,9 @@ func (r *runner) declare() *declared {
 		d.side = f.Int("side", 128, "side of the images in `PIXELS`, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… in place of -side and -epochs, such as 64:60,128:40,256:5. Small images first make a run faster")
 		f.IntVar(&o.Batch, "batch", 4, "`IMAGES` in a batch. A step is one batch, or several with -accumulate")
-		f.IntVar(&o.Accumulate, "accumulate", 1, "`BATCHES` in a step: the gradient of a larger batch in the memory of one. Batch norm sees one batch at a time")
+		f.IntVar(&o.Accumulate, "accumulate", 1, "`BATCHES` in a step: the gradient of a larger batch in the memory of one. Batch norm sees one batch at a time. "+
+			"Under mpirun the processes share them evenly, and 1 is one for each")
+		f.BoolVar(&o.SyncNorm, "sync-norm", false, "under mpirun: batch norm takes its statistics over the batches that all processes have at a time, and not over its own. For small batches")
 		f.Float64Var(&o.Clip, "clip", 0, "largest `NORM` of the gradient of all parameters. A longer gradient is shortened (0: no limit)")
 		d.rate = f.Float64("rate", 0, "highest learning `RATE` (0: the recipe's)")
 		d.schedule = f.String("schedule", "", "`CURVE` of the learning rate after the warm-up: cosine (to a hundredth) or constant (default the recipe's)")
@@ -137,6 +139,7 @@ func (r *runner) settle(d *declared, rest []string) error {
 	if err := d.resolve(&r.options); err != nil {
 		return err
 	}
+	r.options.Share()
 	if err := r.options.Check(); err != nil {
 		return err
 	}

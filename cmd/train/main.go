@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
+	"mrprism/internal/compute/ranks"
 	"mrprism/internal/data/dataset"
 )
 
@@ -34,10 +38,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return runCheck(ctx, args[1:], stdout, stderr)
 		}
 	}
-	r := newRunner(stderr)
+	joined, err := ranks.Join()
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", program, err)
+		return command.Failed
+	}
+	speaks := stderr
+	if joined != nil && joined.Rank() > 0 {
+		speaks, stdout = io.Discard, io.Discard
+	}
+	r := newRunner(speaks)
+	r.options.Ranks = joined
 	d := r.declare()
 	p := command.Program{Name: program, Intro: introduction(), Examples: examples, Stdout: stdout, Stderr: stderr}
-	return p.Run(ctx, d.Groups, args, func(rest []string) error {
+	return p.Run(ctx, d.Groups, args, func(rest []string) (err error) {
+		defer func() { err = r.leave(err) }()
 		if len(args) > 0 && len(rest) > 0 && rest[0] == args[0] {
 			return command.Wrong("there is no train %q: choose import, check or synthetic, or begin with a flag", args[0])
 		}
@@ -49,11 +64,29 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		defer context.AfterFunc(ctx, func() {
 			if r.started.Load() {
-				fmt.Fprintln(stderr, "\nfinishing the step and saving; Ctrl-C again exits at once")
+				fmt.Fprintln(speaks, "\nfinishing the step and saving; Ctrl-C again exits at once")
 			}
 		})()
 		return r.conclude(ctx, r.train(ctx))
 	})
+}
+
+// leave leaves the ranks, if the process is one of several. What all of them found wrong, the first
+// one says.
+func (r *runner) leave(err error) error {
+	o := r.options
+	switch {
+	case o.Ranks == nil:
+		return err
+	case err == nil || errors.Is(err, command.Exit(command.Interrupted)):
+		return cmp.Or(o.Ranks.Leave(), err)
+	case o.Follows() && (errors.Is(err, training.ErrDiffer) || errors.Is(err, training.ErrDiverged)):
+		time.Sleep(time.Second) // mpirun ends the others when one exits
+		return command.Exit(command.Failed)
+	case o.Follows():
+		return fmt.Errorf("rank %d: %w", o.Ranks.Rank(), err)
+	}
+	return err
 }
 
 // conclude says how a run ended and what to do next.

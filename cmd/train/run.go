@@ -54,7 +54,7 @@ func (r *runner) train(ctx context.Context) error {
 	saved := training.Saved(r.options.Out)
 	for {
 		err := r.attempt(ctx, began)
-		if !errors.Is(err, gpu.ErrLost) || ctx.Err() != nil {
+		if !errors.Is(err, gpu.ErrLost) || ctx.Err() != nil || r.options.Ranks != nil { // other ranks wait
 			return err
 		}
 		before := saved
@@ -91,6 +91,10 @@ func (r *runner) prepare(ctx context.Context, work func(t *training.Trainer) err
 // attempt trains on one device, to the end or until the device is lost.
 func (r *runner) attempt(ctx context.Context, began time.Time) error {
 	return r.prepare(ctx, func(t *training.Trainer) error {
+		if r.options.Follows() {
+			r.started.Store(true)
+			return t.Run(ctx, func(training.Report) {})
+		}
 		if err := r.keepConfiguration(t.Split()); err != nil {
 			return noBeginning(err)
 		}

@@ -35,7 +35,7 @@ const ofPrefix = "of."
 // one, and exports the weights. It refuses a state that is not finite: the saved files then stay. Of
 // several ranks one writes.
 func (t *Trainer) save(ctx context.Context) error {
-	if t.Options.follows() {
+	if t.Options.Follows() {
 		t.saved = time.Now()
 		return nil
 	}
@@ -277,7 +277,7 @@ func (t *Trainer) loadFile(path string) error {
 	}
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
 		return fmt.Errorf("%s: %w:\n%s\nResume with its options (run.yaml in the same folder has every flag, see -with), or start a new run in another -out, "+
-			"from its weights with -init", path, errOptions, differences(had, t.Options.fingerprint()))
+			"from its weights with -init", path, errOptions, differences(had, t.Options.fingerprint(), "then", "now"))
 	}
 	if had, now := file.Metadata["split"], t.Split(); had != now {
 		return fmt.Errorf("%s: %w: its images were divided otherwise (then %s, now %s): put the split back, or start a new run in another -out, from its weights "+

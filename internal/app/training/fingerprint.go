@@ -55,15 +55,16 @@ func (o Options) fingerprint() string {
 	return text
 }
 
-// differences lists the differences of two fingerprints, one in each line.
-func differences(then, now string) string {
-	had, has := choices(then), choices(now)
+// differences lists the differences of two fingerprints, one in each line, with words for the first
+// and the second.
+func differences(one, other, first, second string) string {
+	had, has := choices(one), choices(other)
 	all := maps.Clone(had)
 	maps.Copy(all, has)
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if had[name] != has[name] {
-			lines = append(lines, fmt.Sprintf("  %s: then %q, now %q", cmp.Or(spoken[name], name), had[name], has[name]))
+			lines = append(lines, fmt.Sprintf("  %s: %s %q, %s %q", cmp.Or(spoken[name], name), first, had[name], second, has[name]))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc64"
 	"maps"
@@ -94,11 +95,17 @@ type stranger struct {
 	Same  map[string]string
 }
 
+// ErrDiffer means that ranks were not started alike.
+var ErrDiffer = errors.New("cannot train together")
+
 // mostApart is how far clocks may differ. Checkpoints, logs and -hours go by the clock of one rank.
 const mostApart = 5 * time.Second
 
 // introduce returns an error if ranks were started with other programs, options, devices or clocks.
 func (o Options) introduce(info gpu.Info) error {
+	if o.Ranks != nil {
+		o.tell(fmt.Sprintf("%d ranks, with %d of the %d batches of a step each", o.size(), o.batches(), o.accumulate()))
+	}
 	return o.meet(map[string]string{"version": o.Commit, "options": o.fingerprint(), "device": computedOn(info)})
 }
 
@@ -169,17 +176,17 @@ func differ(all []stranger) error {
 			switch {
 			case had == has:
 			case what == "options":
-				lines = append(lines, differences(had, has))
+				lines = append(lines, differences(had, has, "here", "there"))
 			default:
-				lines = append(lines, fmt.Sprintf("  %s: %q, there %q", what, had, has))
+				lines = append(lines, fmt.Sprintf("  %s: here %q, there %q", what, had, has))
 			}
 		}
 		if apart := s.Clock.Sub(first.Clock).Abs(); apart > mostApart {
 			lines = append(lines, fmt.Sprintf("  clock: there it is %v off", apart.Round(time.Second)))
 		}
 		if len(lines) > 0 {
-			return fmt.Errorf("rank %d on %s cannot train together with rank 0 on %s:\n%s\nStart the same program with the same flags on all, with the same data in view and clocks that are set",
-				i+1, s.Host, first.Host, strings.Join(lines, "\n"))
+			return fmt.Errorf("rank 0 on %s and rank %d on %s %w:\n%s\nStart the same program with the same flags on all, with the same data in view and clocks that are set",
+				first.Host, i+1, s.Host, ErrDiffer, strings.Join(lines, "\n"))
 		}
 	}
 	return nil

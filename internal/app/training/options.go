@@ -144,8 +144,12 @@ func (o Options) rank() int {
 	return o.Ranks.Rank()
 }
 
-// follows says that this is not the rank that writes files and scores.
-func (o Options) follows() bool { return o.rank() > 0 }
+// Follows says that another rank writes the run's files, scores and speaks.
+func (o Options) Follows() bool { return o.rank() > 0 }
+
+// Share makes Accumulate say the number of batches in a step where it was left to the ranks: a
+// resumed run may have other ranks.
+func (o *Options) Share() { o.Accumulate = o.accumulate() }
 
 // images is the number of images in a step.
 func (o Options) images() int { return o.Batch * o.accumulate() }

@@ -145,9 +145,9 @@ func TestRanksThatDiffer(t *testing.T) {
 	data, split := writeData(t, 5), filepath.Join(t.TempDir(), "split.json")
 	require.NoError(t, os.WriteFile(split, []byte(`{"train": ["case0000", "case0001"], "test": ["case0002", "case0003", "case0004"]}`), 0o644))
 	for want, change := range map[string]func(o *Options){
-		`version: "test", there "older"`: func(o *Options) { o.Commit = "older" },
-		`seed: then "1", now "2"`:        func(o *Options) { o.Seed = 2 },
-		`images: "4 images`:              func(o *Options) { o.Split = split },
+		`version: here "test", there "older"`: func(o *Options) { o.Commit = "older" },
+		`seed: here "1", there "2"`:        func(o *Options) { o.Seed = 2 },
+		`images: here "4 images`:              func(o *Options) { o.Split = split },
 	} {
 		o := options(t, data)
 		failed := together(t, 2, onProcessor, func(rank int) Options {
@@ -169,7 +169,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	now := time.Now()
 	all := []stranger{{"a", now, nil}, {"b", now.Add(time.Second), nil}, {"c", now.Add(-time.Hour), nil}}
 	require.NoError(t, differ(all[:2]))
-	require.ErrorContains(t, differ(all), "rank 2 on c cannot train together with rank 0 on a:\n  clock: there it is 1h0m0s off")
+	require.ErrorContains(t, differ(all), "rank 0 on a and rank 2 on c cannot train together:\n  clock: there it is 1h0m0s off")
 }
 
 // A loss that is not finite on one rank ends all.

@@ -90,7 +90,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if err := o.introduce(device.Info()); err != nil {
 		return nil, err
 	}
-	if !o.DryRun && !o.follows() {
+	if !o.DryRun && !o.Follows() {
 		if err := o.vacant(); err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
 		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
 	}
-	if o.DryRun || o.follows() {
+	if o.DryRun || o.Follows() {
 		return load(ctx, device, o, data, begin, progress)
 	}
 	held, err := o.claim()

@@ -80,7 +80,7 @@ func (t *Trainer) scoresNow() bool {
 // score measures the averaged weights on the images set aside if scoresNow, and exports them if
 // they are the best.
 func (t *Trainer) score(ctx context.Context) (*float64, error) {
-	if len(t.aside) == 0 || !t.scoresNow() || t.Options.follows() {
+	if len(t.aside) == 0 || !t.scoresNow() || t.Options.Follows() {
 		return nil, nil
 	}
 	file, err := t.averaged(ctx)
