@@ -59,9 +59,12 @@ type task struct {
 	done  chan error
 }
 
-// between is the time between two looks at what is under way. MPI moves data only while it is
-// called. Looking without a pause would take a core from the training.
-const between = 50 * time.Microsecond
+// MPI moves data only while it is called. Short messages come within a few looks at what is under
+// way; looking without a pause for longer would take a core from the training.
+const (
+	looks   = 200
+	between = 50 * time.Microsecond // two looks, after that many
+)
 
 // serve starts tasks in the order in which they are asked for, and ends when asked is closed.
 func (w *world) serve(joined chan<- error) {
@@ -71,8 +74,9 @@ func (w *world) serve(joined chan<- error) {
 	w.rank, w.size = int(rank), int(size)
 	joined <- err
 	var under []task
-	for {
+	for looked := 0; ; looked++ {
 		if len(under) == 0 {
+			looked = 0
 			t, more := <-w.asked
 			if !more {
 				return
@@ -84,7 +88,11 @@ func (w *world) serve(joined chan<- error) {
 		case t := <-w.asked:
 			under = w.start(under, t)
 		default:
-			time.Sleep(between)
+			if looked < looks {
+				runtime.Gosched()
+			} else {
+				time.Sleep(between)
+			}
 		}
 		under = look(under)
 	}

@@ -28,7 +28,7 @@ func (r recorded) Mean(values []float32) func() error {
 // A mean that a command needs is there before the command; one that none needs is there after the
 // run.
 func TestMeetInARun(t *testing.T) {
-	rankstest.Each(t, 2, func(r *rankstest.Rank) {
+	rankstest.Each(2, func(r *rankstest.Rank) {
 		set, g := NewSet(), NewGraph()
 		x := g.Input("x", 2)
 		inner := add(x, x) // 2x
@@ -56,7 +56,7 @@ func TestMeetInARun(t *testing.T) {
 
 // RunApart meets only for what later commands need.
 func TestRunApart(t *testing.T) {
-	rankstest.Each(t, 2, func(r *rankstest.Rank) {
+	rankstest.Each(2, func(r *rankstest.Rank) {
 		set, g := NewSet(), NewGraph()
 		x := g.Input("x", 1)
 		inner := add(x, x)

@@ -4,7 +4,6 @@ package rankstest
 import (
 	"errors"
 	"sync"
-	"testing"
 )
 
 // Rank is one of several goroutines that train together. It implements ranks.Ranks.
@@ -40,8 +39,7 @@ func New(size int) []*Rank {
 }
 
 // Each calls f for each of size ranks at the same time.
-func Each(t *testing.T, size int, f func(r *Rank)) {
-	t.Helper()
+func Each(size int, f func(r *Rank)) {
 	var all sync.WaitGroup
 	for _, r := range New(size) {
 		all.Go(func() { f(r) })
