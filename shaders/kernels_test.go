@@ -14,6 +14,7 @@ import (
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/ranks/rankstest"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/shaders/adam"
@@ -40,6 +41,10 @@ var noGoldens = map[string]struct {
 	"attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor { return attention.Attention(x[0], x[1], 1) }},
 	"batch norm relu": {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return shadertest.BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1)
+	}},
+	"batch norm of two ranks": {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		x[0].Graph().Normalise(rankstest.New(2)[0])
+		return norm.BatchNorm(x[0], x[1], x[2], x[3], x[4], true, 1, 1)
 	}},
 	"cast": {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		h := pointwise.Halve(x[0])
