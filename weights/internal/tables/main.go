@@ -29,6 +29,7 @@ func main() {
 	nice := flag.String("under", "nice -n 19", "`COMMAND` under which train runs, such as \"taskset -c 1 nice -n 19\"")
 	match := flag.String("match", "", "train only what matches the `REGEXP`, of names such as bubil-cells/wdnet-seed1")
 	pages := flag.String("pages", "weights/shipped/tables", "`FOLDER` of the pages")
+	flag.StringVar(&r.scores, "scores", "weights/internal/tables/scores", "`FOLDER` of the scores of each image, which stay; what is there is not trained again")
 	only := flag.Bool("write", false, "train and score nothing: write the pages of what there is")
 	flag.Parse()
 	r.nice = strings.Fields(*nice)
@@ -71,8 +72,12 @@ func (r *runner) all(ctx context.Context, chosen *regexp.Regexp) error {
 	for seed := 1; seed <= r.seeds; seed++ {
 		for _, d := range dataSets {
 			runs := r.runs(d, seed)
+			done, err := r.done(d)
+			if err != nil {
+				return err
+			}
 			for _, x := range runs {
-				if chosen.MatchString(filepath.Join(d.name, x.name())) {
+				if !done[x.name()] && chosen.MatchString(filepath.Join(d.name, x.name())) {
 					if err := r.train(ctx, x); ctx.Err() != nil {
 						return ctx.Err()
 					} else if err != nil {
@@ -82,6 +87,9 @@ func (r *runner) all(ctx context.Context, chosen *regexp.Regexp) error {
 				}
 			}
 			if err := r.compare(ctx, d, seed, runs); err != nil {
+				return err
+			}
+			if err := r.collect(d); err != nil {
 				return err
 			}
 		}

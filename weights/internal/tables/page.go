@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -17,94 +16,8 @@ import (
 	"mrprism/weights"
 )
 
-// scores are a figure of each image, by class, method and image: the mean over the seeds.
-type scores map[key]map[string]float64
-
-type key struct{ class, method, figure string }
-
-// figures of cases.csv that the pages show. The first is tested.
-var figures = []struct {
-	name, title string
-	factor      float64
-}{{"soft_dice", "soft Dice ×100", 100}, {"ece", "ECE ×100", 100}, {"brier", "Brier ×100", 100}}
-
-// read reads the comparisons of a data set. seeds is how many there are of each method.
-func (r *runner) read(d data) (all scores, classes []string, seeds map[string]int, err error) {
-	all, seeds = scores{}, map[string]int{}
-	counts := map[key]map[string]int{}
-	for seed := 1; seed <= r.seeds; seed++ {
-		rows, err := records(filepath.Join(r.compared(d, seed), "cases.csv"))
-		if os.IsNotExist(err) {
-			continue
-		}
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		seen := map[string]bool{}
-		for _, row := range last(rows) {
-			if !slices.Contains(classes, row["class"]) {
-				classes = append(classes, row["class"])
-			}
-			if !seen[row["method"]] {
-				seen[row["method"]] = true
-				seeds[row["method"]]++
-			}
-			for _, f := range figures {
-				v, err := strconv.ParseFloat(row[f.name], 64)
-				if err != nil {
-					continue // the figure is undefined in this image
-				}
-				k := key{row["class"], row["method"], f.name}
-				if all[k] == nil {
-					all[k], counts[k] = map[string]float64{}, map[string]int{}
-				}
-				n := float64(counts[k][row["image"]])
-				all[k][row["image"]] = (all[k][row["image"]]*n + v) / (n + 1)
-				counts[k][row["image"]]++
-			}
-		}
-	}
-	return all, classes, seeds, nil
-}
-
-// records reads a table with a header.
-func records(path string) (rows []map[string]string, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	lines, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, name := range lines[0] {
-			row[name] = line[i]
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// last keeps each image's last pass.
-func last(rows []map[string]string) (kept []map[string]string) {
-	at := map[[3]string]int{}
-	for _, row := range rows {
-		k := [3]string{row["class"], row["method"], row["image"]}
-		if i, found := at[k]; found {
-			kept[i] = row // passes stand in their order
-			continue
-		}
-		at[k] = len(kept)
-		kept = append(kept, row)
-	}
-	return kept
-}
-
 // values are a figure of the images that two methods share, in one order.
-func (s scores) values(class, figure, a, b string) (x, y []float64) {
+func (s means) values(class, figure, a, b string) (x, y []float64) {
 	first, second := s[key{class, a, figure}], s[key{class, b, figure}]
 	var names []string
 	for name := range first {
@@ -123,6 +36,11 @@ func (s scores) values(class, figure, a, b string) (x, y []float64) {
 func (r *runner) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
+	}
+	for _, d := range dataSets {
+		if err := r.collect(d); err != nil {
+			return err
+		}
 	}
 	for _, t := range tables() {
 		text, found, err := r.page(t)
@@ -154,7 +72,7 @@ they are generated. Scored on the held-out fifth, on which nothing was chosen. A
 over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
 "%s". p is of Wilcoxon's signed-rank test over images, with Holm's correction over the rows.
 `, t.title, r.steps, images, r.side, base.title)
-	fmt.Fprintf(&page, "\n`make tables` trains what is missing and writes this page.\n")
+	fmt.Fprintf(&page, "\n`make tables` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).\n")
 	for _, d := range dataSets {
 		all, classes, seeds, err := r.read(d)
 		if err != nil {
@@ -181,7 +99,7 @@ over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is t
 }
 
 // lines are the rows of a structure. A page needs two.
-func (r *runner) lines(t table, class string, all scores, seeds map[string]int) (lines []string) {
+func (r *runner) lines(t table, class string, all means, seeds map[string]int) (lines []string) {
 	type row struct {
 		entry
 		method string
@@ -204,7 +122,8 @@ func (r *runner) lines(t table, class string, all scores, seeds map[string]int) 
 	}
 	holm := metric.Holm(p[1:])
 	for i, x := range rows {
-		cells := []string{x.title, strconv.Itoa(seeds[x.method])}
+		title, _, _ := strings.Cut(x.title, ": ")
+		cells := []string{title, strconv.Itoa(seeds[x.method])}
 		if strings.HasSuffix(x.method, "-time") {
 			cells[0] += ", equal time"
 		}

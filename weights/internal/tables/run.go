@@ -25,6 +25,7 @@ const images = 4
 // earlier one stopped: a run that has ended has a file named ended in its folder.
 type runner struct {
 	out, shared, programs, device string
+	scores                        string // folder of kept scores
 	side, steps, seeds            int
 	equalTime                     bool
 	nice                          []string // what stands before train
@@ -63,21 +64,35 @@ func (r *runner) source(ctx context.Context, d data) (string, error) {
 	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-n", "150", "-side", "64", "-seed", "11")
 }
 
-// fused is the folder of fused labels. The default recipe has trained the network that some fusions
-// need on the same images, with the first seed.
+// fused is the folder of fused labels. Some fusions need a network: that of the default recipe and
+// the first seed, which learned from the same images.
 func (r *runner) fused(ctx context.Context, d data, source, fusion string) (string, error) {
-	folder := filepath.Join(r.out, d.name, "fused")
+	folder, network := filepath.Join(r.out, d.name, "fused"), run{d, ours, 1, false}
 	if _, err := os.Stat(filepath.Join(folder, fusion)); err == nil {
 		return filepath.Join(folder, fusion), nil
 	}
-	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", "fuse", "-data", source, "-weights", r.weights(run{d, ours, 1, false}), "-device", r.device, "-out", folder)
+	if err := r.train(ctx, network); err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", "fuse", "-data", source, "-weights", r.weights(network), "-device", r.device, "-out", folder)
 }
 
-// train trains a run, or goes on with it.
+// noticeable is how much longer than the mean vote's a step has to take for a run of equal time to
+// differ from that of equal steps.
+const noticeable = 1.1
+
+// train trains a run, or goes on with it. A run of equal time that would be that of equal steps it
+// leaves out.
 func (r *runner) train(ctx context.Context, x run) error {
 	folder := r.folder(x)
 	if _, err := os.Stat(filepath.Join(folder, ended)); err == nil {
 		return nil
+	}
+	if x.time {
+		slowness, err := r.slowness(x)
+		if err != nil || slowness < noticeable {
+			return err
+		}
 	}
 	args := []string{"-with", folder, "-resume"}
 	if _, err := os.Stat(filepath.Join(folder, "checkpoint.safetensors")); err != nil {
@@ -145,16 +160,24 @@ func (r *runner) slowness(x run) (float64, error) {
 	return own / base, err
 }
 
-// logged is a line of a run's log.
-type logged struct {
-	Step    int     `json:"step"`
-	Seconds float64 `json:"seconds"`
+// seconds is the time of a step of a run that has ended, or whose scores are kept.
+func (r *runner) seconds(x run) (float64, error) {
+	kept, err := r.kept(x.data)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range kept {
+		if s.method == x.entry.name && s.seed == x.seed {
+			return s.seconds, nil
+		}
+	}
+	return r.logged(filepath.Join(r.folder(x), "log.jsonl"))
 }
 
-// seconds is the median time of a step over a run. Recipes have steps of two kinds: the mean of
-// the medians of the first and the last part counts each kind by its share.
-func (r *runner) seconds(x run) (float64, error) {
-	file, err := os.Open(filepath.Join(r.folder(x), "log.jsonl"))
+// logged is the median time of a step over a log. Recipes have steps of two kinds: the mean of
+// the medians of the parts counts each kind by its share.
+func (r *runner) logged(path string) (float64, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
@@ -163,7 +186,9 @@ func (r *runner) seconds(x run) (float64, error) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var l logged
+		var l struct {
+			Seconds float64 `json:"seconds"`
+		}
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			return 0, fmt.Errorf("%s: %w", file.Name(), err)
 		}

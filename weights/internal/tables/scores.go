@@ -1,0 +1,241 @@
+//go:build !js
+
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"mrprism/weights"
+)
+
+// score is a figure of one run on the held-out images of a structure. Scores are kept in the
+// repository, a file for each data set: trainings take hours, and their folders do not stay.
+type score struct {
+	class, method, figure string
+	seed                  int
+	seconds               float64            // of a step, as the run's log has it
+	of                    map[string]float64 // by image; an image lacks it where the figure is undefined
+}
+
+// figures of cases.csv that are kept and shown. The first is tested.
+var figures = []struct {
+	name, title string
+	factor      float64
+}{{"soft_dice", "soft Dice ×100", 100}, {"ece", "ECE ×100", 100}, {"brier", "Brier ×100", 100}}
+
+// known are the columns of a file of scores before those of the images.
+var known = []string{"class", "method", "seed", "step_seconds", "figure"}
+
+func (r *runner) scoresFile(d data) string { return filepath.Join(r.scores, d.name+".csv") }
+
+// kept reads the scores of a data set; nil if there are none.
+func (r *runner) kept(d data) (all []score, err error) {
+	rows, err := records(r.scoresFile(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		s := score{class: row["class"], method: row["method"], figure: row["figure"], of: map[string]float64{}}
+		var failed [2]error
+		s.seed, failed[0] = strconv.Atoi(row["seed"])
+		s.seconds, failed[1] = strconv.ParseFloat(row["step_seconds"], 64)
+		if err := errors.Join(failed[:]...); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.scoresFile(d), err)
+		}
+		for name, text := range row {
+			if slices.Contains(known, name) || text == "" {
+				continue
+			}
+			if s.of[name], err = strconv.ParseFloat(text, 64); err != nil {
+				return nil, fmt.Errorf("%s: %w", r.scoresFile(d), err)
+			}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// collect adds what the comparisons in the folder of trainings say to the scores of a data set.
+func (r *runner) collect(d data) error {
+	all, err := r.kept(d)
+	if err != nil {
+		return err
+	}
+	found := false
+	for seed := 1; seed <= r.seeds; seed++ {
+		rows, err := records(filepath.Join(r.compared(d, seed), "cases.csv"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		added, err := r.scored(d, seed, last(rows))
+		if err != nil {
+			return err
+		}
+		all = slices.DeleteFunc(all, func(old score) bool { return slices.ContainsFunc(added, old.is) })
+		all, found = append(all, added...), true
+	}
+	if !found {
+		return nil
+	}
+	return r.keep(d, all)
+}
+
+// is says whether both are the same figure of the same run.
+func (s score) is(other score) bool {
+	return s.class == other.class && s.method == other.method && s.figure == other.figure && s.seed == other.seed
+}
+
+// scored are the scores in rows of a comparison.
+func (r *runner) scored(d data, seed int, rows []map[string]string) (added []score, err error) {
+	seconds := map[string]float64{}
+	at := map[[3]string]int{}
+	for _, row := range rows {
+		method := row["method"]
+		if seconds[method] == 0 {
+			if seconds[method], err = r.logged(filepath.Join(r.out, d.name, fmt.Sprintf("%s-seed%d", method, seed), "log.jsonl")); err != nil {
+				return nil, err
+			}
+		}
+		for _, f := range figures {
+			k := [3]string{row["class"], method, f.name}
+			i, there := at[k]
+			if !there {
+				i = len(added)
+				at[k], added = i, append(added, score{row["class"], method, f.name, seed, seconds[method], map[string]float64{}})
+			}
+			if v, err := strconv.ParseFloat(row[f.name], 64); err == nil { // otherwise it is undefined in this image
+				added[i].of[row["image"]] = v
+			}
+		}
+	}
+	return added, nil
+}
+
+// keep writes the scores of a data set, in an order that does not depend on when they came.
+func (r *runner) keep(d data, all []score) error {
+	slices.SortFunc(all, func(a, b score) int {
+		return slices.Compare([]string{a.class, a.method, strconv.Itoa(a.seed), a.figure}, []string{b.class, b.method, strconv.Itoa(b.seed), b.figure})
+	})
+	images := map[string]bool{}
+	for _, s := range all {
+		for name := range s.of {
+			images[name] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(images))
+	lines := [][]string{append(slices.Clone(known), names...)}
+	for _, s := range all {
+		line := []string{s.class, s.method, strconv.Itoa(s.seed), fmt.Sprintf("%.3f", s.seconds), s.figure}
+		for _, name := range names {
+			text := ""
+			if v, there := s.of[name]; there {
+				text = fmt.Sprintf("%.4f", v)
+			}
+			line = append(line, text)
+		}
+		lines = append(lines, line)
+	}
+	if err := os.MkdirAll(r.scores, 0o755); err != nil {
+		return err
+	}
+	return weights.WriteAtomic(r.scoresFile(d), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(lines) })
+}
+
+// done are the runs of a data set whose scores are kept, by name.
+func (r *runner) done(d data) (map[string]bool, error) {
+	all, err := r.kept(d)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, s := range all {
+		names[fmt.Sprintf("%s-seed%d", s.method, s.seed)] = true
+	}
+	return names, nil
+}
+
+// means are a figure of each image, by class, method and image: the mean over the seeds.
+type means map[key]map[string]float64
+
+type key struct{ class, method, figure string }
+
+// read reads the scores of a data set. seeds is how many there are of each method.
+func (r *runner) read(d data) (all means, classes []string, seeds map[string]int, err error) {
+	kept, err := r.kept(d)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	all, seeds = means{}, map[string]int{}
+	counts := map[key]map[string]float64{}
+	for _, s := range kept {
+		if !slices.Contains(classes, s.class) {
+			classes = append(classes, s.class)
+		}
+		if s.class == classes[0] && s.figure == figures[0].name {
+			seeds[s.method]++
+		}
+		k := key{s.class, s.method, s.figure}
+		if all[k] == nil {
+			all[k], counts[k] = map[string]float64{}, map[string]float64{}
+		}
+		for name, v := range s.of {
+			counts[k][name]++
+			all[k][name] += (v - all[k][name]) / counts[k][name]
+		}
+	}
+	return all, classes, seeds, nil
+}
+
+// records reads a table with a header.
+func records(path string) (rows []map[string]string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	lines, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s: the table has no header", path)
+	}
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, name := range lines[0] {
+			row[name] = line[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// last keeps each image's last pass.
+func last(rows []map[string]string) (kept []map[string]string) {
+	at := map[[3]string]int{}
+	for _, row := range rows {
+		k := [3]string{row["class"], row["method"], row["image"]}
+		if i, found := at[k]; found {
+			kept[i] = row // passes stand in their order
+			continue
+		}
+		at[k] = len(kept)
+		kept = append(kept, row)
+	}
+	return kept
+}
