@@ -171,9 +171,13 @@ func TestMemoryOfTheList(t *testing.T) {
 	start := time.Now()
 	computed(n)
 	t.Logf("%.2f s an image", time.Since(start).Seconds()/float64(n-10))
-	grown := used(n)/begun - 1
-	t.Logf("grown by %.2f %% from the tenth to the last", 100*grown)
-	assert.Less(t, grown, 0.01)
+	grown := used(n) - begun
+	t.Logf("grown by %.2f %% from the tenth to the last", 100*grown/begun)
+	most := 0.01 * begun
+	if text != "" {
+		most += 5e6 // Go's memory grows in steps of 4 MiB, and once or not at all in 500 images
+	}
+	assert.Less(t, grown, most)
 	p.clean()
 }
 
