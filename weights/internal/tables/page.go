@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/format/chart"
 	"mrprism/weights"
 )
 
@@ -32,7 +33,7 @@ func (s means) values(class, figure, a, b string) (x, y []float64) {
 	return x, y
 }
 
-// write writes a page for each table.
+// write writes a page and a picture for each table.
 func (r *runner) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -43,7 +44,7 @@ func (r *runner) write(folder string) error {
 		}
 	}
 	for _, t := range tables() {
-		text, found, err := r.page(t)
+		text, picture, found, err := r.page(t)
 		if err != nil {
 			return err
 		}
@@ -54,6 +55,9 @@ func (r *runner) write(folder string) error {
 			_, err := io.WriteString(w, text)
 			return err
 		})
+		if err == nil {
+			err = weights.WriteAtomic(filepath.Join(folder, t.name+".svg"), picture.Write)
+		}
 		if err != nil {
 			return err
 		}
@@ -61,8 +65,8 @@ func (r *runner) write(folder string) error {
 	return nil
 }
 
-// page is a table's page. It is not found if nothing has been compared.
-func (r *runner) page(t table) (text string, found bool, err error) {
+// page is a table's page, and its picture. It is not found if nothing has been compared.
+func (r *runner) page(t table) (text string, picture chart.Forest, found bool, err error) {
 	var page strings.Builder
 	base := t.rows[0]
 	fmt.Fprintf(&page, `# %s
@@ -71,78 +75,117 @@ Every row trains the same encoder and decoder (compact) from random weights: %d 
 they are generated. Scored on the held-out fifth, on which nothing was chosen. A figure is the mean over images of the mean
 over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
 "%s". p is of Wilcoxon's signed-rank test over images, with Holm's correction over the rows.
-`, t.title, r.steps, images, r.side, base.title)
-	fmt.Fprintf(&page, "\n`make tables` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).\n")
+
+`+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).
+
+![Differences of soft Dice to the first row](%s.svg)
+`, t.title, r.steps, images, r.side, base.title, t.name)
+	picture = chart.Forest{
+		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval over images; hollow: the interval covers 0",
+		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
+	}
 	for _, d := range dataSets {
 		all, classes, seeds, err := r.read(d)
 		if err != nil {
-			return "", false, err
+			return "", picture, false, err
 		}
 		for _, class := range classes {
-			lines := r.lines(t, class, all, seeds)
-			if len(lines) == 0 {
+			rows := compared(t, class, all)
+			if len(rows) < 2 { // a page needs two
 				continue
 			}
 			found = true
+			picture.Groups = append(picture.Groups, chart.Group{Name: d.name + " — " + class, Rows: effects(rows)})
 			reference := "the mean vote"
 			if d.truth {
 				reference = "the truth"
 			}
 			fmt.Fprintf(&page, "\n## %s, %s, against %s\n\n", d.name, class, reference)
 			fmt.Fprintln(&page, "| method | seeds | soft Dice ×100 | Δ | p | ECE ×100 | Brier ×100 |\n|---|---|---|---|---|---|---|")
-			for _, line := range lines {
-				fmt.Fprintln(&page, line)
+			for i, x := range rows {
+				fmt.Fprintln(&page, x.line(class, all, seeds[x.method], i == 0))
 			}
 		}
 	}
-	return page.String(), found, nil
+	return page.String(), picture, found, nil
 }
 
-// lines are the rows of a structure. A page needs two.
-func (r *runner) lines(t table, class string, all means, seeds map[string]int) (lines []string) {
-	type row struct {
-		entry
-		method string
-	}
-	var rows []row
+// row is a method on a data set and structure, beside the table's first row.
+type row struct {
+	entry
+	method string
+	delta  []float64 // of soft Dice, by image
+	p      float64   // after Holm's correction; of the first row nothing
+}
+
+// compared are the rows of a structure that have scores.
+func compared(t table, class string, all means) (rows []row) {
 	for _, e := range t.rows {
 		for _, ending := range []string{"", "-time"} {
 			if all[key{class, e.name + ending, figures[0].name}] != nil {
-				rows = append(rows, row{e, e.name + ending})
+				rows = append(rows, row{entry: e, method: e.name + ending})
 			}
 		}
 	}
-	if len(rows) < 2 {
-		return nil
+	var p []float64
+	for i := range rows {
+		own, base := all.values(class, figures[0].name, rows[i].method, rows[0].method)
+		rows[i].delta = differences(own, base)
+		p = append(p, metric.Wilcoxon(rows[i].delta))
 	}
-	p := make([]float64, len(rows))
-	for i, x := range rows {
-		own, base := all.values(class, figures[0].name, x.method, rows[0].method)
-		p[i] = metric.Wilcoxon(differences(own, base))
-	}
-	holm := metric.Holm(p[1:])
-	for i, x := range rows {
-		title, _, _ := strings.Cut(x.title, ": ")
-		cells := []string{title, strconv.Itoa(seeds[x.method])}
-		if strings.HasSuffix(x.method, "-time") {
-			cells[0] += ", equal time"
+	if len(rows) > 1 {
+		for i, corrected := range metric.Holm(p[1:]) {
+			rows[i+1].p = corrected
 		}
-		for f, about := range figures {
-			own, base := all.values(class, about.name, x.method, rows[0].method)
-			cells = append(cells, interval(own, about.factor, f == 0))
-			if f > 0 {
-				continue
-			}
-			if i == 0 {
-				cells = append(cells, "", "")
-				continue
-			}
-			cells = append(cells, signed(differences(own, base), about.factor), probability(holm[i-1]))
-		}
-		lines = append(lines, "| "+strings.Join(cells, " | ")+" |")
 	}
-	return lines
+	return rows
 }
+
+// line is a row of the page.
+func (x row) line(class string, all means, seeds int, first bool) string {
+	title, _, _ := strings.Cut(x.title, ": ")
+	cells := []string{title, strconv.Itoa(seeds)}
+	if strings.HasSuffix(x.method, "-time") {
+		cells[0] += ", equal time"
+	}
+	for f, about := range figures {
+		own, _ := all.values(class, about.name, x.method, x.method)
+		cells = append(cells, interval(own, about.factor, f == 0))
+		switch {
+		case f > 0:
+		case first:
+			cells = append(cells, "", "")
+		default:
+			cells = append(cells, signed(x.delta, about.factor), probability(x.p))
+		}
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// effects are the rows of the picture.
+func effects(rows []row) (list []chart.Row) {
+	for _, x := range rows[1:] {
+		i := metric.Bootstrap(x.delta, resamples, 1)
+		e := chart.Effect{Estimate: 100 * i.Mean, Low: math.NaN(), High: math.NaN()}
+		if i.Low != nil {
+			e.Low, e.High = 100**i.Low, 100**i.High
+			e.Open = e.Low <= 0 && e.High >= 0
+		}
+		list = append(list, chart.Row{Name: short(x.method), Effects: []chart.Effect{e}})
+	}
+	return list
+}
+
+// short is a method's name where there is little room.
+func short(method string) string {
+	for _, beginning := range []string{"on-", "paper-"} {
+		method = strings.TrimPrefix(method, beginning)
+	}
+	return method
+}
+
+// plainly is a title without Markdown.
+func plainly(title string) string { return strings.ReplaceAll(title, "**", "") }
 
 func differences(a, b []float64) (d []float64) {
 	for i := range a {
