@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && (amd64 || arm64)
+//go:build ((linux || darwin) && (amd64 || arm64)) || (windows && amd64)
 
 package dawn
 
@@ -281,6 +281,7 @@ func TestMissingLibrary(t *testing.T) {
 	inside := filepath.Join(root, "cmd", "train")
 	require.NoError(t, os.MkdirAll(inside, 0o755))
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(root, "cache"))
+	t.Setenv("LocalAppData", filepath.Join(root, "cache"))
 	t.Chdir(inside)
 	all := candidates("")
 	system := all[len(all)-1]

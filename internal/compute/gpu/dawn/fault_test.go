@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && (amd64 || arm64)
+//go:build ((linux || darwin) && (amd64 || arm64)) || (windows && amd64)
 
 package dawn
 
@@ -22,10 +22,12 @@ import (
 // lose makes Dawn lose the device, like a crash of the driver.
 func lose(t *testing.T, d *device, message string) {
 	t.Helper()
-	lib, err := purego.Dlopen(d.l.path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	lib, err := load(d.l.path)
+	require.NoError(t, err)
+	symbol, err := symbolOf(lib, "wgpuDeviceForceLoss")
 	require.NoError(t, err)
 	var force func(device handle, reason uint32, message stringView)
-	purego.RegisterLibFunc(&force, lib, "wgpuDeviceForceLoss")
+	purego.RegisterFunc(&force, symbol)
 	force(d.handle, 1, view(message))
 }
 

@@ -1,13 +1,14 @@
 #!/bin/sh
+# fetch.sh [SYSTEM FOLDER]
 # Fetches the pinned Dawn library (Chrome's WebGPU, Apache-2.0) from the npm package bun-webgpu,
-# checks its hash, and puts it into .dawn at the root of the project. If it is there already, nothing
-# happens. Needs npm, tar and openssl.
+# checks its hash, and puts it into .dawn at the root of the project, or for another system into a
+# folder. If it is there already, nothing happens. Needs npm, tar and openssl.
 set -eu
 
 root=$(cd "$(dirname "$0")/../../../.." && pwd)
-folder=$root/.dawn
+folder=${2:-$root/.dawn}
 
-case "$(uname -s)-$(uname -m)" in
+case "${1:-$(uname -s)-$(uname -m)}" in
 Linux-x86_64)
 	package=bun-webgpu-linux-x64@0.1.7 library=libwebgpu_wrapper.so
 	integrity=UEP7UZdEhx9otvkZczjsszL8ZVlrODANQvgl+C88/bNVmxDoFi7w1fWzGi1sZyakiETjmtFDq2/xCLhbSZxjqw==
@@ -19,6 +20,10 @@ Darwin-arm64)
 Darwin-x86_64)
 	package=bun-webgpu-darwin-x64@0.1.5 library=libwebgpu_wrapper.dylib
 	integrity=oVoIsme27pcXB68YxnQSAgdNGCa4A3PGWYIBUewOh9VnJaoik4JenGb5Yy+svGE+ETFhQXV9nhHqgMPsDRrO6A==
+	;;
+Windows-x86_64 | MINGW*-x86_64 | MSYS*-x86_64)
+	package=bun-webgpu-win32-x64@0.1.5 library=webgpu_wrapper.dll
+	integrity=zvnUl4EAsQbKsmZVu+lEJcH8axQ7MiCfqg2OmnHd6uw1THABmHaX0GbpKiHshdgadNN2Nf+4zDyTJB5YMcAdrA==
 	;;
 *)
 	echo "dawn: no prebuilt library for $(uname -s) on $(uname -m): name your own with -dawn-lib or MRPRISM_DAWN_LIB," \

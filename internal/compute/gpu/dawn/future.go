@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && (amd64 || arm64)
+//go:build ((linux || darwin) && (amd64 || arm64)) || (windows && amd64)
 
 package dawn
 
@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/ebitengine/purego"
 
 	"mrprism/internal/compute/gpu"
 )
@@ -40,22 +38,16 @@ func handleCallback(user uintptr, status uint32, value uintptr, message string) 
 	}
 }
 
-// callbacks are the three shapes of C callback. A WGPUStringView arrives as two words.
-var callbacks = sync.OnceValue(func() (c struct{ value, plain, done uintptr }) {
+// shapes are the three of C callbacks.
+type shapes struct {
 	// (status, handle or number, message, user data): adapter, device, pipeline, error scope;
 	// (device, reason or type, message, user data): lost device, uncaptured error.
-	c.value = purego.NewCallback(func(status, value uintptr, text *byte, length, user, _ uintptr) {
-		handleCallback(user, uint32(status), value, stringView{text, length}.String())
-	})
-	// (status, message, user data): map.
-	c.plain = purego.NewCallback(func(status uintptr, text *byte, length, user, _ uintptr) {
-		handleCallback(user, uint32(status), 0, stringView{text, length}.String())
-	})
+	value uintptr
+	plain uintptr // (status, message, user data): map
 	// Work done: only the completion of the future counts. This fits headers with and without a
 	// message.
-	c.done = purego.NewCallback(func() {})
-	return c
-})
+	done uintptr
+}
 
 // outcome has the arguments of an awaited callback.
 type outcome struct {

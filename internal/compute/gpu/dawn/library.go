@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && (amd64 || arm64)
+//go:build ((linux || darwin) && (amd64 || arm64)) || (windows && amd64)
 
 package dawn
 
@@ -112,10 +112,10 @@ func loadLibrary(named string) (*library, error) {
 
 // candidates are the files to try, in order. If the user named a library, it is the only one.
 func candidates(named string) []string {
-	names := []string{"libwebgpu_dawn.so", "libwebgpu_wrapper.so"}
-	if runtime.GOOS == "darwin" {
-		names = []string{"libwebgpu_dawn.dylib", "libwebgpu_wrapper.dylib"}
-	}
+	names := map[string][]string{
+		"linux": {"libwebgpu_dawn.so", "libwebgpu_wrapper.so"}, "darwin": {"libwebgpu_dawn.dylib", "libwebgpu_wrapper.dylib"},
+		"windows": {"webgpu_dawn.dll", "webgpu_wrapper.dll"},
+	}[runtime.GOOS]
 	if named == "" {
 		named = os.Getenv(LibraryVariable)
 	}
@@ -173,7 +173,7 @@ func openLibrary(path string) (*library, error) {
 			return nil, errors.Unwrap(err) // "no such file or directory", without repeating the path
 		}
 	}
-	lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	lib, err := load(path)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func openLibrary(path string) (*library, error) {
 		if !fields.Type().Field(i).IsExported() {
 			continue
 		}
-		symbol, err := purego.Dlsym(lib, "wgpu"+name)
+		symbol, err := symbolOf(lib, "wgpu"+name)
 		if err != nil {
 			return nil, fmt.Errorf("not a Dawn library: %w", err)
 		}
@@ -194,7 +194,7 @@ func openLibrary(path string) (*library, error) {
 			fields.Field(i).SetUint(uint64(symbol))
 		}
 	}
-	_, err = purego.Dlsym(lib, "wgpuGetInstanceCapabilities")
+	_, err = symbolOf(lib, "wgpuGetInstanceCapabilities")
 	l.capabilities = err == nil
 	return l, nil
 }

@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && (amd64 || arm64)
+//go:build ((linux || darwin) && (amd64 || arm64)) || (windows && amd64)
 
 package dawn
 
@@ -116,7 +116,8 @@ func (d *device) open(ctx context.Context) error {
 
 // adapterHint says what Dawn needs, if it found no adapter.
 var adapterHint = map[string]string{
-	"linux": " (Dawn computes with Vulkan: it needs libvulkan1 and the GPU's driver or, without a GPU, mesa-vulkan-drivers 25 or newer)",
+	"linux":   " (Dawn computes with Vulkan: it needs libvulkan1 and the GPU's driver or, without a GPU, mesa-vulkan-drivers 25 or newer)",
+	"windows": " (Dawn computes with Vulkan, which comes with the GPU's driver)",
 }[runtime.GOOS]
 
 // createInstance makes an instance that supports waits with a time limit.
