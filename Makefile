@@ -1,6 +1,9 @@
 # MrPrism: `make run` and `make test` are the two that matter.
 
-COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+COMMIT := $(shell git rev-parse --short=7 HEAD 2>/dev/null || echo unknown)
+# The tag v1.2.3 is version 1.2.3. Other commits have the version 0.0.DATE.
+VERSION := $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null || TZ=UTC0 git log -1 --date=format-local:%Y%m%d --format=0.0.%cd 2>/dev/null || echo unknown))
+STAMP := -X mrprism/internal/app/version.built=$(VERSION)+$(COMMIT)
 ADDRESS ?= 127.0.0.1:8080
 # Vectors for what is computed on the processor, where that has AVX2. Without it the same is computed in plain Go.
 export GOEXPERIMENT = simd
@@ -20,7 +23,7 @@ help: ## this list
 .PHONY: run
 run: site ## build the programs of the page and the site, and serve it at http://127.0.0.1:8080/
 	@mkdir -p build
-	CGO_ENABLED=0 go build -o build/serve ./cmd/serve
+	CGO_ENABLED=0 go build -ldflags "$(STAMP)" -o build/serve ./cmd/serve
 	@exec build/serve -addr $(ADDRESS)
 
 .PHONY: test
@@ -39,8 +42,8 @@ test: setup ## all tests; as root on Debian, installs what they need first
 .PHONY: build
 build: site ## every program, in build/
 	@mkdir -p build
-	CGO_ENABLED=0 go build -o build/serve ./cmd/serve
-	go build -ldflags "-X main.commit=$(COMMIT) -X mrprism/internal/app/choose.commit=$(COMMIT)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
+	CGO_ENABLED=0 go build -ldflags "$(STAMP)" -o build/serve ./cmd/serve
+	go build -ldflags "$(STAMP)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
 
 site: ## the page, in site/dist
 size: ## the page's download sizes; fails above 4 MB of programs (brotli), 7 MB a model or 11 MB before the first result
@@ -48,19 +51,19 @@ size: ## the page's download sizes; fails above 4 MB of programs (brotli), 7 MB 
 .PHONY: image
 image: site ## a container image of serve alone, by docker or podman; cmd/serve/CDN.md says how to run it
 	@mkdir -p build/image
-	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags="-s -w" -o build/image/serve ./cmd/serve
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags="-s -w $(STAMP)" -o build/image/serve ./cmd/serve
 	cp cmd/serve/Dockerfile build/image/
 	@cmd/serve/image.sh build/image mrprism/serve:$(COMMIT)
 
 .PHONY: batch
 batch: ## the pipeline for very many images, build/batch; downloads Apache Beam
 	@mkdir -p build
-	cd cmd/batch && go build -ldflags "-X mrprism/internal/app/choose.commit=$(COMMIT)" -o ../../build/ .
+	cd cmd/batch && go build -ldflags "$(STAMP)" -o ../../build/ .
 
 .PHONY: mpi
 mpi: ## build/train-mpi, which trains over several GPUs or machines; needs Open MPI's headers (cmd/train/CLUSTER.md)
 	@mkdir -p build
-	go build -tags mpi -ldflags "-X main.commit=$(COMMIT) -X mrprism/internal/app/choose.commit=$(COMMIT)" -o build/train-mpi ./cmd/train
+	go build -tags mpi -ldflags "$(STAMP)" -o build/train-mpi ./cmd/train
 
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/

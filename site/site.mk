@@ -1,7 +1,7 @@
 # The page: WebAssembly programs, sample, bundle. Included by the Makefile at the top.
 BROTLI ?= 10
 WASM_FLAGS := -trimpath -ldflags="-s -w"
-SEGMENTER_FLAGS := -trimpath -ldflags="-s -w -X mrprism/internal/app/choose.commit=$(COMMIT)" -tags simd128
+SEGMENTER_FLAGS := -trimpath -ldflags="-s -w $(STAMP)" -tags simd128
 
 .PHONY: site size
 site: site/programs

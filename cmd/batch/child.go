@@ -14,7 +14,7 @@ import (
 	"sync"
 	"syscall"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 )
 
 // childArgument as the only argument makes the program a child.
@@ -118,7 +118,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) int {
 	requests, replies := json.NewDecoder(in), json.NewEncoder(out)
 	var t Task
 	if requests.Decode(&t) != nil {
-		return command.Failed
+		return cli.Failed
 	}
 	s, err := t.segmenter(ctx)
 	for o, path := (Outcome{}), ""; ; o, err = s.file(ctx, path) {
@@ -127,7 +127,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) int {
 			r.Error = err.Error()
 		}
 		if replies.Encode(r) != nil || requests.Decode(&path) != nil {
-			return command.Done // the parent is gone
+			return cli.Done // the parent is gone
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/compute/gpu/device"
@@ -75,7 +76,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return serve(ctx, os.Stdin, stdout)
 	}
 	b := &batch{stdout: stdout}
-	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, b.flags(), args, func(patterns []string) error {
 		beam.Init() // does not return in a worker that a runner has started
 		if err := b.check(patterns); err != nil {
@@ -85,8 +86,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-func (b *batch) flags() *command.Groups {
-	flags := command.NewGroups()
+func (b *batch) flags() *cli.Groups {
+	flags := cli.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
 		f.StringVar(&b.task.Weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE (required)")
 		f.StringVar(&b.task.Out, "out", "", "`DIR` for the results, which is made if missing; all workers must see it under this name (required)")
@@ -111,19 +112,19 @@ func (b *batch) flags() *command.Groups {
 func (b *batch) check(patterns []string) error {
 	switch {
 	case b.task.Weights == "":
-		return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 	case b.task.Out == "":
-		return command.Wrong("where to? give -out DIR")
+		return cli.Wrong("where to? give -out DIR")
 	case b.list == "" && len(patterns) == 0:
-		return command.Wrong("no images: give a pattern such as 'photos/*.jpg', or -list FILE")
+		return cli.Wrong("no images: give a pattern such as 'photos/*.jpg', or -list FILE")
 	case b.list != "" && len(patterns) > 0:
-		return command.Wrong("give patterns or -list, not both")
+		return cli.Wrong("give patterns or -list, not both")
 	case b.task.Workers < 1 || b.task.Workers > 64:
-		return command.Wrong("-workers %d: choose 1 to 64", b.task.Workers)
+		return cli.Wrong("-workers %d: choose 1 to 64", b.task.Workers)
 	case b.shards < 1 || b.shards > 100_000:
-		return command.Wrong("-shards %d: choose 1 to 100000", b.shards)
+		return cli.Wrong("-shards %d: choose 1 to 100000", b.shards)
 	case !slices.Contains(device.Names(), b.task.Device):
-		return command.Wrong("-device %s: choose one of %s", b.task.Device, strings.Join(device.Names(), ", "))
+		return cli.Wrong("-device %s: choose one of %s", b.task.Device, strings.Join(device.Names(), ", "))
 	}
 	return nil
 }

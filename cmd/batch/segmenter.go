@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/choose"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/sheet"
+	"mrprism/internal/app/version"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/device"
 	"mrprism/internal/data/imageio"
@@ -140,7 +140,7 @@ func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 // without one, a rerun writes the same line for a bad file.
 func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
 	r := sheet.Record{
-		Image: path, Program: program + " " + choose.Version(), Options: "roi=auto precision=f32 slice=0",
+		Image: path, Program: program + " " + version.Source(), Options: "roi=auto precision=f32 slice=0",
 		Classes: s.model.Metadata.Classes, Raters: s.model.Metadata.Raters,
 	}
 	if v == nil {

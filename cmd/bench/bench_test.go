@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/compute/gpu/chromium"
 	"mrprism/internal/compute/gpu/device"
 	"mrprism/model"
@@ -30,7 +30,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.json")
 	code, table, stderr := call(t, "-device", "reference", "-train", "-batch", "2", "-json", file)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	for _, row := range []string{"computed by  Go float64", "tiny, 4 raters, 2 classes, 64×64", "encoder ", "one recurrence ", "four passes, warm", "batch 2, recipe recurrent", "MiB", "GFLOP/s"} {
 		assert.Contains(t, table, row)
 	}
@@ -49,7 +49,7 @@ func TestReport(t *testing.T) {
 func TestPrecision(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.json")
 	code, table, stderr := call(t, "-device", "processor", "-precision", "int8", "-json", file)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, table, "of f32")
 	r, err := readReport(file)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestPrecision(t *testing.T) {
 func TestPassesAroundMarks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.json")
 	code, table, stderr := call(t, "-device", "reference", "-config", "tiny-evidence", "-json", file)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, table, "one pass around marks")
 	r, err := readReport(file)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestKernels(t *testing.T) {
 	folder := t.TempDir()
 	base, again := filepath.Join(folder, "base.json"), filepath.Join(folder, "again.json")
 	code, table, stderr := call(t, "-device", "reference", "-kernels", "-json", base)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, table, "encoder by programs")
 	assert.Contains(t, table, "one recurrence by shapes")
 	r, err := readReport(base)
@@ -126,11 +126,11 @@ func TestKernels(t *testing.T) {
 	assert.Equal(t, map[string]int{"encoder": r.Inference.EncoderDispatches, "one recurrence": r.Inference.RecurrenceDispatches, "rater labels": 1}, dispatches)
 
 	code, table, stderr = call(t, "-device", "reference", "-raters", "3", "-compare", base, "-json", again)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, table, "NOT THE SAME network: base tiny, 4 raters, 2 classes, 64×64 pixels, random weights, now tiny, 3 raters")
 	assert.NotContains(t, table, "NOT THE SAME device")
 	code, _, stderr = call(t, "-device", "reference", "-compare", filepath.Join(folder, "none.json"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "none.json")
 }
 
@@ -166,7 +166,7 @@ func needsChromium(t *testing.T) {
 func TestInBrowser(t *testing.T) {
 	needsChromium(t)
 	code, text, stderr := call(t, "-browser", "-json", "-")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	var r report
 	require.NoError(t, json.Unmarshal([]byte(text), &r))
 	check(t, &r, "browser")
@@ -177,10 +177,10 @@ func TestMisuse(t *testing.T) {
 		{"-browser", "-peers", "x", "-device", "wgpu"}, {"-peers", "x", "-train", "-browser"}, {"-train", "-precision", "int8"}, {"-config", "huge"}, {"-side", "65"}, {"-side", "0"}, {"-raters", "0"},
 		{"-recompute"}, {"-batch", "2"}, {"-recipe", "paper"}, {"-peers", "x", "-kernels"}, {"-peers", "x", "-compare", "base.json"}} {
 		code, _, stderr := call(t, args...)
-		assert.Equal(t, command.Usage, code, args)
+		assert.Equal(t, cli.Usage, code, args)
 		assert.Contains(t, stderr, "see bench -h")
 	}
 	code, _, stderr := call(t, "-device", "reference", "-train", "-batch", "1")
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "no variance")
 }

@@ -14,7 +14,9 @@ import (
 	"slices"
 	"time"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
+	"mrprism/internal/app/version"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/chromium"
 	"mrprism/internal/compute/gpu/device"
@@ -22,10 +24,7 @@ import (
 	"mrprism/weights"
 )
 
-// commit is set by the Makefile: -ldflags "-X main.commit=…".
-var commit = "unknown"
-
-func main() { command.Main(run) }
+func main() { cli.Main(run) }
 
 // request holds the flags.
 type request struct {
@@ -39,10 +38,10 @@ type request struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	r := request{options: options{Commit: commit}}
+	r := request{options: options{Commit: version.Commit()}}
 	var list bool
 	var precision *model.Precision
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("network", func(f *flag.FlagSet) {
 		f.StringVar(&r.Weights, "weights", "", "`NAME` of a shipped model, or a .safetensors file; it decides configuration, raters, classes and side")
 		f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, mobile, paper or tiny; NAME-steered adds the raters' weights to the maps, NAME-evidence the passes around marks")
@@ -68,15 +67,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another program)")
 		precision, r.wish = command.PrecisionFlag(f), command.DeviceFlags(f)
 	})
-	p := command.Program{Name: "bench", Intro: intro, Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: "bench", Intro: intro, Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		given := flags.Given()
 		r.device, r.Precision, r.sideGiven = flags.Lookup("device").Value.String(), *precision, given["side"]
 		if len(rest) > 0 {
-			return command.Wrong("unexpected argument %q", rest[0])
+			return cli.Wrong("unexpected argument %q", rest[0])
 		}
 		if err := r.check(given); err != nil {
-			return command.Wrong("%w", err)
+			return cli.Wrong("%w", err)
 		}
 		if list {
 			devices(ctx, stdout, flags.Lookup("dawn-lib").Value.String())

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/compute/gpu/device"
 )
 
@@ -33,7 +33,7 @@ func TestStepBesideTorch(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "steps.json")
 		var out, problems bytes.Buffer
 		arguments := append(c.arguments, "-config", "tiny", "-n", "2", "-peers", t.TempDir(), "-train", "-device", device.Processor, "-json", file)
-		require.Equal(t, command.Done, run(t.Context(), arguments, &out, &problems), problems.String())
+		require.Equal(t, cli.Done, run(t.Context(), arguments, &out, &problems), problems.String())
 		assert.NotContains(t, out.String(), "(!)", "within a thousandth")
 		var found peersReport
 		content, err := os.ReadFile(file)
@@ -53,12 +53,12 @@ func TestWhereThereIsNoTorch(t *testing.T) {
 	defer func(before string) { python = before }(python)
 	python = filepath.Join(t.TempDir(), "python3")
 	code, _, stderr := call(t, "-peers", t.TempDir(), "-train", "-device", device.Processor)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "apt-get install python3-torch")
 	code, _, stderr = call(t, "-peers", t.TempDir(), "-train", "-device", device.Reference, "-browser")
-	assert.Equal(t, command.Usage, code, stderr)
+	assert.Equal(t, cli.Usage, code, stderr)
 	code, _, stderr = call(t, "-peers", t.TempDir(), "-train", "-recipe", "paper")
-	assert.Equal(t, command.Usage, code)
+	assert.Equal(t, cli.Usage, code)
 	assert.Contains(t, stderr, "recurrent or unsteered")
 }
 

@@ -156,8 +156,8 @@ func exported(ctx context.Context, o options, tell func(string)) (map[string][]b
 	return files, nil
 }
 
-// version is the name and the version of an installed npm package.
-func version(modules, name string) (string, error) {
+// installed is the name and the version of an installed npm package.
+func installed(modules, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(modules, "node_modules", name, "package.json"))
 	if err != nil {
 		return "", fmt.Errorf("%s is not installed (make peers does it): %w", name, err)
@@ -171,7 +171,7 @@ func version(modules, name string) (string, error) {
 // adapter as our Dawn.
 func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model, files map[string][]byte, modules string, theirs runtimeOf,
 	tell func(string)) ([]match, error) {
-	name, err := version(modules, "onnxruntime-node")
+	name, err := installed(modules, "onnxruntime-node")
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model,
 // matchInPage runs our program on a device of the page against a provider of onnxruntime-web, each
 // in its own worker.
 func matchInPage(ctx context.Context, o options, files map[string][]byte, modules string, theirs runtimeOf, tell func(string)) ([]match, error) {
-	name, err := version(modules, "onnxruntime-web")
+	name, err := installed(modules, "onnxruntime-web")
 	if err != nil {
 		return nil, err
 	}

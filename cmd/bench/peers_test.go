@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/compute/gpu/device"
 )
 
@@ -98,12 +98,12 @@ func TestPeers(t *testing.T) {
 				needsChromium(t)
 			}
 			code, text, stderr := call(t, append(where, "-peers", modules)...)
-			require.Equal(t, command.Done, code, stderr)
+			require.Equal(t, cli.Done, code, stderr)
 			assert.Contains(t, text, "onnxruntime-")
 			assert.Equal(t, 0, strings.Count(text, "(!)"), "within 1e-4:\n%s", text)
 		})
 	}
 	code, _, stderr := call(t, "-device", device.Processor, "-peers", filepath.Join(modules, "none"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "make peers")
 }

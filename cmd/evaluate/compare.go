@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
@@ -36,7 +37,7 @@ type namedMethod struct {
 func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r compareRequest
 	flags := r.flags()
-	p := command.Program{Name: program + " compare", Intro: compareIntro + "  " + command.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + command.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if err := cmp.Or(r.check(flags, rest), r.device.Check()); err != nil {
 			return err
@@ -45,8 +46,8 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	})
 }
 
-func (r *compareRequest) flags() *command.Groups {
-	flags := command.NewGroups()
+func (r *compareRequest) flags() *cli.Groups {
+	flags := cli.NewGroups()
 	list := func(predictions bool) func(text string) error {
 		return func(text string) error {
 			for one := range strings.SplitSeq(text, ",") {
@@ -78,29 +79,29 @@ func (r *compareRequest) flags() *command.Groups {
 }
 
 // check returns an error if the flags are wrong.
-func (r *compareRequest) check(flags *command.Groups, rest []string) error {
+func (r *compareRequest) check(flags *cli.Groups, rest []string) error {
 	ofWeights := filter(r.named, func(n namedMethod) bool { return !n.predictions })
 	for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
 		if flags.Given()[name] && len(ofWeights) == 0 {
-			return command.Wrong("-%s needs -weights", name)
+			return cli.Wrong("-%s needs -weights", name)
 		}
 	}
 	unnamed := slices.IndexFunc(r.named, func(n namedMethod) bool { return n.predictions && n.name == "" })
 	switch {
 	case len(rest) > 0:
-		return command.Wrong("unexpected argument %q; give methods as -weights and -predictions", rest[0])
+		return cli.Wrong("unexpected argument %q; give methods as -weights and -predictions", rest[0])
 	case r.data == "":
-		return command.Wrong("which data? give -data DIR")
+		return cli.Wrong("which data? give -data DIR")
 	case len(r.named) == 0:
-		return command.Wrong("which methods? give -weights NAME,FILE or -predictions NAME=DIR (shipped: %s)", command.Shipped())
+		return cli.Wrong("which methods? give -weights NAME,FILE or -predictions NAME=DIR (shipped: %s)", command.Shipped())
 	case unnamed >= 0:
-		return command.Wrong("-predictions %s: name the method, as in -predictions ours=%s", r.named[unnamed].given, r.named[unnamed].given)
+		return cli.Wrong("-predictions %s: name the method, as in -predictions ours=%s", r.named[unnamed].given, r.named[unnamed].given)
 	case !slices.Contains([]string{"test", "validation", "train", "all"}, r.on):
-		return command.Wrong("-on %s: choose test, validation, train or all", r.on)
+		return cli.Wrong("-on %s: choose test, validation, train or all", r.on)
 	case r.region != "none" && r.region != "auto":
-		return command.Wrong("-roi %s: choose none or auto", r.region)
+		return cli.Wrong("-roi %s: choose none or auto", r.region)
 	case r.reference != "mean" && r.reference != "truth" && !strings.HasPrefix(r.reference, "rater:"):
-		return command.Wrong("-reference %s: choose mean, truth or rater:NAME", r.reference)
+		return cli.Wrong("-reference %s: choose mean, truth or rater:NAME", r.reference)
 	}
 	return nil
 }

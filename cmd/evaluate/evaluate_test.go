@@ -15,6 +15,7 @@ import (
 	"slices"
 	"testing"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/segment/segmenttest"
@@ -397,7 +398,7 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	writeMask(t, truth, 7, 7, func(x, y int) bool { return true })
 	args := []string{"-weights", weightsFile(t, about, nil), "-data", dir, "-precision", "f16", "-device", "processor"}
 	code, stdout, stderr := call(t, append(args, "-on", "all")...)
-	require.Equal(t, command.Failed, code)
+	require.Equal(t, cli.Failed, code)
 	require.Empty(t, stdout)
 	for _, want := range []string{"2 problems", mask + ": holds the value 1,1,1", truth + ": the mask is 7×7 pixels"} {
 		require.Contains(t, stderr, want)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
@@ -47,7 +48,7 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var named *string
 	var precision *model.Precision
 	var device command.Device
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
 		set.StringVar(&dir, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it")
 		set.StringVar(&f.out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
@@ -59,24 +60,24 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Add("computing, with -weights", func(set *flag.FlagSet) {
 		precision, device = command.PrecisionFlag(set), command.DeviceFlags(set)
 	})
-	p := command.Program{Name: program + " fuse", Intro: fuseIntro + "  " + command.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + command.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		given := flags.Given()
 		switch {
 		case len(rest) > 0:
-			return command.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
+			return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
 		case dir == "":
-			return command.Wrong("which data? give -data DIR")
+			return cli.Wrong("which data? give -data DIR")
 		case strings.Contains(dir, ","):
-			return command.Wrong("-data %s: fuse one data set at a time", dir)
+			return cli.Wrong("-data %s: fuse one data set at a time", dir)
 		case f.out == "":
-			return command.Wrong("where to? give -out DIR")
+			return cli.Wrong("where to? give -out DIR")
 		case f.region != "none" && f.region != "auto":
-			return command.Wrong("-roi %s: choose none or auto", f.region)
+			return cli.Wrong("-roi %s: choose none or auto", f.region)
 		}
 		for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
 			if given[name] && *named == "" {
-				return command.Wrong("-%s needs -weights", name)
+				return cli.Wrong("-%s needs -weights", name)
 			}
 		}
 		if err := device.Check(); err != nil {

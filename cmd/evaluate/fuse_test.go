@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/segment/segmenttest"
@@ -217,7 +218,7 @@ func TestFuseWithoutTruth(t *testing.T) {
 	require.FileExists(t, filepath.Join(out, "staple", "cup", "case0002.png"))
 
 	code, _, stderr = fuse(t, "-data", dir, "-out", out)
-	require.Equal(t, command.Failed, code)
+	require.Equal(t, cli.Failed, code)
 	require.Contains(t, stderr, out+" is not empty; name a new folder as -out")
 }
 
@@ -277,7 +278,7 @@ func TestFuseOnAFullDisk(t *testing.T) {
 	}
 	defer func() { disk.Fault = nil }()
 	code, _, stderr := fuse(t, "-data", dir, "-out", out)
-	require.Equal(t, command.Failed, code)
+	require.Equal(t, cli.Failed, code)
 	require.Contains(t, stderr, filepath.Join(out, "staple", "cup", "case0000.png"))
 	require.Contains(t, stderr, "no space left on device")
 	left, err := os.ReadDir(filepath.Join(out, "staple", "cup"))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/model"
@@ -20,7 +21,7 @@ import (
 
 const program = "evaluate"
 
-func main() { command.Main(run) }
+func main() { cli.Main(run) }
 
 // request holds the flags.
 type request struct {
@@ -52,9 +53,7 @@ func (o outputs) files() []string {
 }
 
 // programs are those that the first argument can name.
-var programs = map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) int{
-	"compare": runCompare, "evidence": runEvidence, "fuse": runFuse, "raters": runRaters,
-}
+var programs = cli.Subprograms{"compare": runCompare, "evidence": runEvidence, "fuse": runFuse, "raters": runRaters}
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -65,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var weights *string
 	var precision *model.Precision
 	var device command.Device
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		weights = command.EnsembleFlag(f)
 		f.StringVar(&r.against, "against", "", "`NAME` or FILE of weights trained without recurrence (recipe baseline, one-pass or bce): with -data, their Rec0 is compared")
@@ -88,7 +87,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.StringVar(&r.worst, "worst", "", "draw a contact sheet of the ten worst results of -data and of -centres to `FILE.jpg`")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
-	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.weights, r.precision = *weights, *precision
 		if err := cmp.Or(r.check(flags, rest), device.Check()); err != nil {
@@ -99,40 +98,40 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // check returns an error if the flags contradict each other.
-func (r *request) check(flags *command.Groups, rest []string) error {
+func (r *request) check(flags *cli.Groups, rest []string) error {
 	given := flags.Given()
 	ends := func(path string, extensions ...string) bool {
 		return path == "" || slices.Contains(extensions, strings.ToLower(filepath.Ext(path)))
 	}
 	switch {
 	case len(rest) > 0:
-		return command.Wrong("unexpected argument %q; give data sets as -data DIR,DIR", rest[0])
+		return cli.Wrong("unexpected argument %q; give data sets as -data DIR,DIR", rest[0])
 	case r.weights == "":
-		return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 	case r.data == "" && r.centres == "" && r.foreign == "":
-		return command.Wrong("which data? give -data DIR, -centres FILE or -foreign DIR")
+		return cli.Wrong("which data? give -data DIR, -centres FILE or -foreign DIR")
 	case !slices.Contains([]string{"test", "validation", "train", "all"}, r.on):
-		return command.Wrong("-on %s: choose test, validation, train or all", r.on)
+		return cli.Wrong("-on %s: choose test, validation, train or all", r.on)
 	case slices.Contains([]string{"heldout", "train", "all"}, r.split):
-		return command.Wrong("-split %s: -split names a file; choose the images by -on test, validation, train or all", r.split)
+		return cli.Wrong("-split %s: -split names a file; choose the images by -on test, validation, train or all", r.split)
 	case r.region != "none" && r.region != "auto":
-		return command.Wrong("-roi %s: choose none or auto", r.region)
+		return cli.Wrong("-roi %s: choose none or auto", r.region)
 	case r.csv == "-":
-		return command.Wrong("-csv -: name a file; standard output shows the table, or the JSON with -json -")
+		return cli.Wrong("-csv -: name a file; standard output shows the table, or the JSON with -json -")
 	case !ends(r.risk, ".svg"):
-		return command.Wrong("-risk %s: the curve is an SVG picture; name a file that ends in .svg", r.risk)
+		return cli.Wrong("-risk %s: the curve is an SVG picture; name a file that ends in .svg", r.risk)
 	case given["worst"] && r.data == "" && r.centres == "":
-		return command.Wrong("-worst needs -data or -centres")
+		return cli.Wrong("-worst needs -data or -centres")
 	case !ends(r.worst, ".jpg", ".jpeg"):
-		return command.Wrong("-worst %s: the sheet is a JPEG picture; name a file that ends in .jpg or .jpeg", r.worst)
+		return cli.Wrong("-worst %s: the sheet is a JPEG picture; name a file that ends in .jpg or .jpeg", r.worst)
 	case r.recurrences < -1 || r.recurrences > segment.MaxRecurrences:
-		return command.Wrong("-recurrences %d: choose 0 to %d", r.recurrences, segment.MaxRecurrences)
+		return cli.Wrong("-recurrences %d: choose 0 to %d", r.recurrences, segment.MaxRecurrences)
 	}
 	for _, name := range [][2]string{
 		{"against", "data"}, {"split", "data"}, {"on", "data"}, {"roi", "data"}, {"changed", "data"}, {"csv", "data"}, {"risk", "data"}, {"turned", "centres"},
 	} {
 		if given[name[0]] && flags.Lookup(name[1]).Value.String() == "" {
-			return command.Wrong("-%s needs -%s", name[0], name[1])
+			return cli.Wrong("-%s needs -%s", name[0], name[1])
 		}
 	}
 	return nil

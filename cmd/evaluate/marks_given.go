@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
@@ -41,7 +42,7 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 	var named *string
 	var precision *model.Precision
 	var device command.Device
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
 		named = command.WeightsFlag(set)
 		set.StringVar(&g.data, "data", "", "`DIR`: a data set of the model's raters, as \"train -h\" describes it. Every fifth image is scored")
@@ -49,18 +50,18 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 		set.StringVar(&g.csv, "csv", "", "write a line for each image, structure, number of marks and figure to `FILE`")
 	})
 	flags.Add("computing", func(set *flag.FlagSet) { precision, device = command.PrecisionFlag(set), command.DeviceFlags(set) })
-	p := command.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + command.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + command.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		g.weights, g.precision = *named, *precision
 		switch {
 		case len(rest) > 0:
-			return command.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
+			return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
 		case g.weights == "":
-			return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+			return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 		case g.data == "":
-			return command.Wrong("which data? give -data DIR")
+			return cli.Wrong("which data? give -data DIR")
 		case g.most < 1:
-			return command.Wrong("-given %d: give the marks of at least one rater", g.most)
+			return cli.Wrong("-given %d: give the marks of at least one rater", g.most)
 		}
 		if err := errors.Join(device.Check(), command.CheckOutputs(g.csv)); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/segment/segmenttest"
@@ -26,7 +27,7 @@ func TestEvidenceFigures(t *testing.T) {
 	file := weightsFile(t, about, nil)
 	path := filepath.Join(t.TempDir(), "given.csv")
 	code, stdout, stderr := call(t, "evidence", "-weights", file, "-data", dir, "-given", "1", "-device", "reference", "-csv", path)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	for _, part := range []string{"marks given: 1", "another image's marks", "fixed blend for cup, 1 marks, against all", "a corrected patch", "heads without"} {
 		assert.Contains(t, stdout, part)
 	}
@@ -84,7 +85,7 @@ func TestEvidenceFigures(t *testing.T) {
 			args[1] = weightsFile(t, segmenttest.Raters(), nil)
 		}
 		code, _, stderr := call(t, append([]string{"evidence", "-device", "reference"}, args...)...)
-		assert.NotEqual(t, command.Done, code)
+		assert.NotEqual(t, cli.Done, code)
 		assert.Contains(t, stderr, wanted)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
@@ -66,14 +67,14 @@ type disagreement struct {
 // runRaters is the program as "evaluate raters"; it returns the exit code.
 func runRaters(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var g gathering
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
 		set.StringVar(&g.out, "out", "", "new or empty folder `DIR` for the CSVs, the JSON, the Markdown and the page")
 	})
-	p := command.Program{Name: program + " raters", Intro: ratersIntro, Examples: ratersExamples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program + " raters", Intro: ratersIntro, Examples: ratersExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if len(rest) != 1 {
-			return command.Wrong("give one data set: evaluate raters DIR")
+			return cli.Wrong("give one data set: evaluate raters DIR")
 		}
 		if err := g.open(rest[0]); err != nil {
 			return err

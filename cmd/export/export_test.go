@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/reference"
@@ -268,7 +269,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestShippedWeights(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fundus.onnx")
 	code, stdout, stderr := call(t, "-weights", "fundus", "-part", "encoder", "-onnx", file)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, file)
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -314,12 +315,12 @@ func TestUsage(t *testing.T) {
 		"flag provided but not defined":                          {"-wieghts", "fundus"},
 	} {
 		code, _, stderr := call(t, args...)
-		assert.Equal(t, command.Usage, code, message)
+		assert.Equal(t, cli.Usage, code, message)
 		assert.Contains(t, stderr, message)
 		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	}
 	code, stdout, _ := call(t, "-h")
-	assert.Equal(t, command.Done, code)
+	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "opset 17")
 	assert.NoFileExists(t, out)
 }
@@ -328,7 +329,7 @@ func TestUsage(t *testing.T) {
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	code, _, stderr := call(t, "-weights", "no-such-model", "-onnx", filepath.Join(dir, "m.onnx"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "no-such-model")
 
 	other := filepath.Join(dir, "other.safetensors")
@@ -336,18 +337,18 @@ func TestFailures(t *testing.T) {
 	kept := filepath.Join(dir, "kept.onnx")
 	require.NoError(t, os.WriteFile(kept, []byte("before"), 0o644))
 	code, _, stderr = call(t, "-weights", other, "-onnx", kept)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, other)
 	content, err := os.ReadFile(kept)
 	require.NoError(t, err)
 	assert.Equal(t, "before", string(content))
 
 	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", filepath.Join(dir, "missing", "m.onnx"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "there is no folder "+filepath.Join(dir, "missing"))
 
 	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", kept)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	content, err = os.ReadFile(kept)
 	require.NoError(t, err)
 	_, err = onnx.ParseModel(content)
@@ -365,6 +366,6 @@ func TestMismatch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cut.safetensors")
 	require.NoError(t, os.WriteFile(file, data, 0o644))
 	code, _, stderr := call(t, "-weights", file, "-onnx", filepath.Join(t.TempDir(), "m.onnx"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "weights do not fit this model")
 }

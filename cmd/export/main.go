@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/format/onnx"
@@ -32,7 +33,7 @@ const attentionPlain, attentionORT = "plain", "ort"
 // Limits of random weights, as in weights files.
 const maxRaters, maxClasses = 64, 16
 
-func main() { command.Main(run) }
+func main() { cli.Main(run) }
 
 // request holds the flags.
 type request struct {
@@ -74,8 +75,8 @@ type labels struct {
 }
 
 // declare declares the program's flags.
-func (r *request) declare() (flags *command.Groups, device command.Device) {
-	flags = command.NewGroups()
+func (r *request) declare() (flags *cli.Groups, device command.Device) {
+	flags = cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		f.StringVar(&r.weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE")
 		f.StringVar(&r.config, "config", "", "instead of -weights: configuration `NAME` with random weights: compact, mobile, paper or tiny; NAME-steered adds the raters' weights to the maps")
@@ -116,14 +117,14 @@ func (r *request) declare() (flags *command.Groups, device command.Device) {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r request
 	flags, device := r.declare()
-	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) (err error) {
 		r.given = flags.Given()
 		if len(rest) > 0 {
-			return command.Wrong("unexpected argument %q", rest[0])
+			return cli.Wrong("unexpected argument %q", rest[0])
 		}
 		if err := r.check(); err != nil {
-			return command.Wrong("%w", err)
+			return cli.Wrong("%w", err)
 		}
 		if err := device.Check(); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment/segmenttest"
 	"mrprism/internal/data/synthetic"
@@ -31,7 +32,7 @@ func TestRanges(t *testing.T) {
 	require.NoError(t, os.WriteFile(before, encoded, 0o644))
 
 	code, stdout, stderr := call(t, "-weights", before, "-data", data, "-ranges", after, "-mirror", "-device", "processor")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from 4 training images, and nothing to doubt by")
 	was, err := command.Weights(before)
 	require.NoError(t, err)
@@ -49,7 +50,7 @@ func TestRanges(t *testing.T) {
 	assert.Equal(t, was.Metadata, is.Metadata)
 
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "data", "..", "before.safetensors"))
-	assert.Equal(t, command.Usage, code)
+	assert.Equal(t, cli.Usage, code)
 	assert.Contains(t, stderr, "over the weights")
 
 	about.Classes, about.Anchor = []string{"cell", "core"}, ""
@@ -60,11 +61,11 @@ func TestRanges(t *testing.T) {
 	cells := filepath.Join(folder, "cells.safetensors")
 	require.NoError(t, os.WriteFile(cells, encoded, 0o644))
 	code, _, stderr = call(t, "-weights", cells, "-data", data, "-ranges", after)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "segments cell, core, and synthetic-unbiased is about disc, cup")
 
 	code, _, stderr = call(t, "-weights", before, "-data", filepath.Join(folder, "none"), "-ranges", after)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "none")
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment/segmenttest"
 	"mrprism/internal/data/synthetic"
@@ -40,7 +41,7 @@ func TestStore(t *testing.T) {
 	floats(t, at("source"), func(*weights.File) {})
 
 	code, stdout, stderr := call(t, "-weights", at("source"), "-f16", at("half"), "-int8", at("small"), "-data", data, "-device", "processor")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Regexp(t, `4 training images
 structure +stored as +mean +difference +worst image
 disc +f32 +[\d.]+
@@ -70,7 +71,7 @@ cup `, stdout)
 	}
 
 	code, _, stderr = call(t, "-weights", at("source"), "-int8", at("mirrored"), "-mirror")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	mirrored, err := command.Weights(at("mirrored"))
 	require.NoError(t, err)
 	small, err := command.Weights(at("small"))
@@ -81,14 +82,14 @@ cup `, stdout)
 	assert.Equal(t, small.Metadata, mirrored.Metadata)
 
 	code, _, stderr = call(t, "-weights", at("source"), "-int8", at("named"), "-title", "Two discs", "-task", "drawing")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	named, err := command.Weights(at("named"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Two discs", "drawing"}, []string{named.Metadata.Title, named.Metadata.Task})
 
 	floats(t, at("both"), func(f *weights.File) { f.Metadata["mirrored"] = "averaged" })
 	code, _, stderr = call(t, "-weights", at("both"), "-f16", at("one way"), "-mirror=false")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	back, err := command.Weights(at("one way"))
 	require.NoError(t, err)
 	assert.False(t, back.Metadata.Mirrored)
@@ -100,7 +101,7 @@ cup `, stdout)
 		filepath.Join(data, "raters", "dataset.json"): {"-weights", at("source"), "-f16", at("again"), "-data", filepath.Join(data, "raters")},
 	} {
 		code, _, stderr := call(t, args...)
-		assert.Equal(t, command.Failed, code, want)
+		assert.Equal(t, cli.Failed, code, want)
 		assert.Contains(t, stderr, want)
 	}
 	for want, args := range map[string][]string{
@@ -117,7 +118,7 @@ cup `, stdout)
 		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {
 		code, _, stderr := call(t, args...)
-		assert.Equal(t, command.Usage, code, want)
+		assert.Equal(t, cli.Usage, code, want)
 		assert.Contains(t, stderr, want)
 	}
 	floats(t, at("source"), func(f *weights.File) {
@@ -127,7 +128,7 @@ cup `, stdout)
 		*v = weights.NewF32(v.Name, v.Shape, values)
 	})
 	code, stdout, stderr = call(t, "-weights", at("source"), "-f16", at("again"))
-	assert.Equal(t, command.Failed, code, stdout)
+	assert.Equal(t, cli.Failed, code, stdout)
 	assert.Contains(t, stderr, "encoder.layer2.0.conv1.weight: element 7 is 70000")
 	assert.NoFileExists(t, at("again"))
 }
@@ -147,7 +148,7 @@ func TestMean(t *testing.T) {
 		})
 	}
 	code, stdout, stderr := call(t, "-weights", at("a"), "-mean", at("b"), "-f32", at("mean"), "-int8", at("small"))
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, at("mean")+": untrained-fundus as f32, ")
 	small, err := command.Weights(at("small"))
 	require.NoError(t, err)
@@ -160,7 +161,7 @@ func TestMean(t *testing.T) {
 
 	// What ships is int8: it is averaged as what it stands for.
 	code, _, stderr = call(t, "-weights", at("small"), "-mean", at("a"), "-f32", at("again"))
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	m, err = command.Weights(at("again"))
 	require.NoError(t, err)
 	assert.Empty(t, m.Metadata.Quantization)
@@ -170,7 +171,7 @@ func TestMean(t *testing.T) {
 	assert.InDelta(t, 1.25, values[7], 0.01, "1.5 is 127 of its scale")
 
 	code, _, stderr = call(t, "-weights", at("small"), "-f16", at("none"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "small.safetensors has its weights as I8 already")
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/segment/segmenttest"
@@ -84,7 +85,7 @@ func TestTrustIsLearned(t *testing.T) {
 	args := []string{"-weights", before, "-data", data, "-ranges", after, "-device", "processor"}
 
 	code, stdout, stderr := call(t, args...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "the signs of doubt of 12 training images")
 	is, err := command.Weights(after)
 	require.NoError(t, err)
@@ -111,7 +112,7 @@ func TestTrustIsLearned(t *testing.T) {
 	elsewhere := written("elsewhere", about)
 
 	code, stdout, stderr = call(t, append(args, "-folds", before+","+second)...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from runs that had set them aside")
 	is, err = command.Weights(after)
 	require.NoError(t, err)
@@ -125,7 +126,7 @@ func TestTrustIsLearned(t *testing.T) {
 	again := slices.Clone(args)
 	again[slices.Index(again, before)] = after
 	code, _, stderr = call(t, again...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	kept, err := command.Weights(after)
 	require.NoError(t, err)
 	assert.Equal(t, known.Maps, kept.Metadata.Trust.Maps, "what folds taught stays")
@@ -140,11 +141,11 @@ func TestTrustIsLearned(t *testing.T) {
 		"no such file":     {"-also", filepath.Join(folder, "none")},
 	} {
 		code, _, stderr = call(t, append(args[:len(args):len(args)], more...)...)
-		assert.Equal(t, command.Failed, code)
+		assert.Equal(t, cli.Failed, code)
 		assert.Contains(t, stderr, want)
 	}
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
-	assert.Equal(t, command.Usage, code)
+	assert.Equal(t, cli.Usage, code)
 	assert.Contains(t, stderr, "-also, -folds and -turns need -ranges")
 }
 

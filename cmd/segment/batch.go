@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
@@ -59,7 +60,7 @@ func (b *batch) run(ctx context.Context, items []item) (err error) {
 	case len(items) > 1:
 		return fmt.Errorf("%d of %d images failed", failed, len(items))
 	}
-	return command.Exit(command.Failed)
+	return cli.Exit(cli.Failed)
 }
 
 // one segments one image and writes its files. Errors name the image.

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/choose"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/sheet"
+	"mrprism/internal/app/version"
 	"mrprism/internal/data/disk"
 	"mrprism/internal/data/imageio"
 )
@@ -33,7 +34,7 @@ type journal struct {
 func (b *batch) open(path, out string, resume bool) (*journal, error) {
 	if filepath.Clean(filepath.Dir(path)) != filepath.Clean(out) {
 		if err := command.CheckOutputs(path); err != nil {
-			return nil, command.Wrong("-csv %w", err)
+			return nil, cli.Wrong("-csv %w", err)
 		}
 	}
 	columns := sheet.New(b.record(item{})).Columns
@@ -44,7 +45,7 @@ func (b *batch) open(path, out string, resume bool) (*journal, error) {
 	case err != nil:
 		return nil, fmt.Errorf("-csv %s: %w; name another file", path, disk.Cause(err))
 	case !resume:
-		return nil, command.Wrong("-csv %s exists; give -resume to go on with it, or name another file", path)
+		return nil, cli.Wrong("-csv %s exists; give -resume to go on with it, or name another file", path)
 	}
 	table, err := sheet.Read(data)
 	if err != nil {
@@ -88,7 +89,7 @@ func (b *batch) note(it item, v *segment.Result, failed error) error {
 		return nil
 	}
 	r := b.record(it)
-	r.Program, r.Date = program+" "+choose.Version(), time.Now().UTC().Format(time.RFC3339)
+	r.Program, r.Date = program+" "+version.Source(), time.Now().UTC().Format(time.RFC3339)
 	if failed != nil {
 		r.Error = failed.Error()
 	} else {

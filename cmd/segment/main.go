@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
@@ -87,7 +88,7 @@ exit codes: 0 all images segmented, even if nothing was found; 1 an image failed
 130 stopped by Ctrl-C (written files are complete)
 `
 
-func main() { command.Main(run) }
+func main() { cli.Main(run) }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -100,7 +101,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var resume, identity bool
 	var marks []mark
 	formats := export.Formats[:1]
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
 		weightsName = command.EnsembleFlag(f)
 		f.StringVar(&out, "out", "", "`DIR` for the results, which is made if missing (required)")
@@ -122,33 +123,33 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		})
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
-	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(named []string) error {
 		switch {
 		case *weightsName == "":
-			return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+			return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 		case out == "":
-			return command.Wrong("where to? give -out DIR")
+			return cli.Wrong("where to? give -out DIR")
 		case len(named) == 0:
-			return command.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
+			return cli.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
 		case table != "" && filepath.Ext(table) != ".csv":
-			return command.Wrong("-csv %s: name a file that ends in .csv", table)
+			return cli.Wrong("-csv %s: name a file that ends in .csv", table)
 		case resume && table == "":
-			return command.Wrong("-resume goes on with a table: name it with -csv")
+			return cli.Wrong("-resume goes on with a table: name it with -csv")
 		case slice < 0 || flags.Given()["slice"] && slice == 0:
-			return command.Wrong("-slice %d: slices count from 1", slice)
+			return cli.Wrong("-slice %d: slices count from 1", slice)
 		case options.Recurrences < 0 || options.Recurrences > segment.MaxRecurrences:
-			return command.Wrong("-recurrences %d: choose 0 to %d", options.Recurrences, segment.MaxRecurrences)
+			return cli.Wrong("-recurrences %d: choose 0 to %d", options.Recurrences, segment.MaxRecurrences)
 		}
 		if _, err := roi.Parse(options.ROI); err != nil {
-			return command.Wrong("-roi: %w", err)
+			return cli.Wrong("-roi: %w", err)
 		}
 		if err := device.Check(); err != nil {
 			return err
 		}
 		images, others, err := imagesOf(named, out)
 		if err != nil {
-			return command.Wrong("%w", err)
+			return cli.Wrong("%w", err)
 		}
 		model, err := command.Ensemble(*weightsName)
 		if err == nil {
@@ -158,14 +159,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return err
 		}
 		if marks, err = resolve(marks, &model.Metadata, len(images)); err != nil {
-			return command.Wrong("%w", err)
+			return cli.Wrong("%w", err)
 		}
 		if !flags.Given()["recurrences"] {
 			options.Recurrences = segment.Trained
 		}
 		plan, err := plan(out, images, marks, model.Metadata, formats)
 		if err != nil {
-			return command.Wrong("%w", err)
+			return cli.Wrong("%w", err)
 		}
 		b := &batch{
 			session: command.Session{Model: model, Precision: *precision, Open: device.Open}, weightsName: *weightsName, options: options,

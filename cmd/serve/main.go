@@ -13,20 +13,20 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/compute/gpu/chromium"
 	"mrprism/site"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 )
 
-const usage = `serve - the MrPrism site on this machine
+const intro = `serve - the MrPrism site on this machine
 
 usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
        serve -check URL
@@ -51,8 +51,6 @@ it. It prints the file: install that on the other machines as an authority that 
 /healthz answers "ok" while serve serves, whatever the Host header. -check asks for an address, such as that one, and
 exits with 1 where the answer is not 200. -metrics has figures for Prometheus at /metrics of another address: requests by
 status, their time, bytes and number at once, memory and the version. They say nothing of images, addresses or people.
-
-flags:
 `
 
 const examples = `
@@ -72,12 +70,7 @@ Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) 
 exit codes: 0 stopped by Ctrl-C or SIGTERM, or -check found it well; 1 failed, 2 wrong usage
 `
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends serve at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { cli.Main(run) }
 
 // options are the flags.
 type options struct {
@@ -136,37 +129,22 @@ func loopback(address string) bool {
 
 // run serves until ctx ends. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	var o options
-	o.register(flags)
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		fmt.Fprint(stdout, examples)
-		return 0
-	}
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if err == nil {
-		err = o.check()
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "serve: %v; see serve -h\n", err)
-		return 2
-	}
-	act := func() error { return serve(ctx, o, stdout) }
-	if o.checked != "" {
-		act = func() error { return check(ctx, o.checked) }
-	}
-	if err := act(); err != nil {
-		fmt.Fprintln(stderr, "serve:", err)
-		return 1
-	}
-	return 0
+	flags := cli.NewGroups()
+	flags.Add("flags", o.register)
+	p := cli.Program{Name: "serve", Intro: intro, Examples: examples, Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, flags, args, func(rest []string) error {
+		if len(rest) > 0 {
+			return cli.Wrong("unexpected argument %q", rest[0])
+		}
+		if err := o.check(); err != nil {
+			return cli.Wrong("%w", err)
+		}
+		if o.checked != "" {
+			return check(ctx, o.checked)
+		}
+		return serve(ctx, o, stdout)
+	})
 }
 
 func serve(ctx context.Context, o options, stdout io.Writer) error {

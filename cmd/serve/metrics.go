@@ -5,11 +5,12 @@ import (
 	"io"
 	"net/http"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"mrprism/internal/app/version"
 )
 
 // metrics are the figures of a server. No label has an address: that of -watch is secret.
@@ -40,17 +41,9 @@ func newMetrics() *metrics {
 	return m
 }
 
-// buildInfo is 1, with the commit that serve was built of.
+// buildInfo is 1, with the version and the commit that serve was built of.
 func buildInfo() prometheus.Collector {
-	revision := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
-	labels := prometheus.Labels{"revision": revision, "go": runtime.Version()}
+	labels := prometheus.Labels{"version": version.Number(), "revision": version.Commit(), "go": runtime.Version()}
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mrprism_build_info", Help: "1; what serve was built of.", ConstLabels: labels},
 		func() float64 { return 1 })
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/data/dataset"
 )
@@ -41,17 +42,17 @@ exit codes: 0 training can begin (there may be warnings), 1 it would fail, 2 wro
 
 // runCheck is the program as "train check"; it returns the exit code.
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	var asJSON bool
 	var most int
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.BoolVar(&asJSON, "json", false, "print everything as JSON")
 		f.IntVar(&most, "most", 10, "print at most this `NUMBER` of errors, and of each kind of warning (0: all)")
 	})
-	p := command.Program{Name: program + " check", Intro: checkIntro, Examples: checkExamples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program + " check", Intro: checkIntro, Examples: checkExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if len(rest) != 1 {
-			return command.Wrong("give one DIR, or several that commas separate")
+			return cli.Wrong("give one DIR, or several that commas separate")
 		}
 		bar := newProgress(stderr)
 		report := dataset.Check(ctx, strings.Split(rest[0], ","), bar.reading)
@@ -66,7 +67,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		if err := show(); err != nil || !report.Failed() {
 			return err
 		}
-		return command.Exit(command.Failed)
+		return cli.Exit(cli.Failed)
 	})
 }
 

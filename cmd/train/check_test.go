@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/data/dataset"
 )
 
@@ -17,25 +17,25 @@ import (
 func TestCheck(t *testing.T) {
 	data := writeData(t, 6)
 	code, stdout, stderr := invoke(t.Context(), "check", data)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	for _, want := range []string{"synthetic-pair: 6 images, 5 to train on, 1 held out; 2 raters, 2 classes", "class  rater", "disc   ann    6"} {
 		assert.Contains(t, stdout, want)
 	}
 	missing := filepath.Join(data, "raters", "bob", "cup", "case0001.png")
 	require.NoError(t, os.Remove(missing))
 	code, stdout, _ = invoke(t.Context(), "check", data)
-	assert.Equal(t, command.Done, code)
+	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "rater bob has not marked the cup in 1 of 6 images")
 	assert.Contains(t, stdout, "errors: 0, warnings: 1")
 
 	image := filepath.Join(data, "images", "case0002.png")
 	require.NoError(t, os.WriteFile(image, []byte("a text"), 0o644))
 	code, stdout, _ = invoke(t.Context(), "check", data)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stdout, "errors: training or evaluate would fail (1)")
 	assert.Contains(t, stdout, image)
 	code, stdout, _ = invoke(t.Context(), "check", "-json", data)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	var report dataset.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
 	assert.True(t, report.Failed())
@@ -53,13 +53,13 @@ func TestCheck(t *testing.T) {
 
 	for _, args := range [][]string{{"check"}, {"check", "a", "b"}, {"check", "a", "-nonsense"}} {
 		code, _, stderr := invoke(t.Context(), args...)
-		assert.Equal(t, command.Usage, code, args)
+		assert.Equal(t, cli.Usage, code, args)
 		assert.Contains(t, stderr, "train check -h")
 	}
 	code, _, stderr = invoke(t.Context(), "chekc", data)
-	assert.Equal(t, command.Usage, code)
+	assert.Equal(t, cli.Usage, code)
 	assert.Contains(t, stderr, `no train "chekc": choose import, check or synthetic`)
 	code, stdout, _ = invoke(t.Context(), "check", "-h")
-	assert.Equal(t, command.Done, code)
+	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "least")
 }

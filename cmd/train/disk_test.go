@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/training"
 	"mrprism/internal/data/disk"
 	"mrprism/weights"
@@ -68,7 +68,7 @@ func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 	straight := filepath.Join(folder, "straight")
 	asked, _ := failing(t, math.MaxInt, nil, nil)
 	code, stderr := train(straight)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	all := *asked
 	require.Greater(t, len(all), 40)
 
@@ -91,20 +91,20 @@ func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 			require.Contains(t, stderr, fault.err.Error(), about)
 			require.Contains(t, stderr, first.file(), about)
 			if first.file() == curvesName { // all else is written by then
-				require.Equal(t, command.Done, code, about)
+				require.Equal(t, cli.Done, code, about)
 			} else {
-				require.Equal(t, command.Failed, code, about)
+				require.Equal(t, cli.Failed, code, about)
 				require.Contains(t, stderr, "make room there, or let it be written to, and ", about)
 			}
 			require.NoFileExists(t, filepath.Join(out, training.PreviousCheckpoint+".new"), about)
 			requireWhole(t, out, about)
 			resumed := []string{}
 			if lastStep(t, out) > 0 {
-				require.True(t, code == command.Done || strings.Contains(stderr, "-resume"), about)
+				require.True(t, code == cli.Done || strings.Contains(stderr, "-resume"), about)
 				resumed = append(resumed, "-resume")
 			}
 			code, stderr = train(out, resumed...)
-			require.Equal(t, command.Done, code, about+stderr)
+			require.Equal(t, cli.Done, code, about+stderr)
 			for _, name := range []string{training.Checkpoint, "eyes.safetensors", "eyes.f32.safetensors"} {
 				require.True(t, slices.Equal(readFile(t, straight, name), readFile(t, out, name)), "%s differs: %s", name, about)
 			}
@@ -144,7 +144,7 @@ func TestADiskThatIsFullForAWhile(t *testing.T) {
 	}
 	defer func() { disk.Fault = nil }()
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "2", "-recipe", "baseline")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	require.Contains(t, stderr, "step 1 could not be recorded: write "+filepath.Join(out, logName)+": no space left on device; training goes on")
 	require.Equal(t, []int{2, 3, 4}, steps(t, out))
 }
@@ -165,7 +165,7 @@ func TestInterruptedOnAFullDisk(t *testing.T) {
 	defer func() { disk.Fault = nil }()
 	var said bytes.Buffer
 	code := run(ctx, arguments(data, out, "2", "-save", "3600"), io.Discard, &said)
-	require.Equal(t, command.Failed, code)
+	require.Equal(t, cli.Failed, code)
 	require.Contains(t, said.String(), training.Checkpoint+", what was there is unchanged: ")
 	require.Contains(t, said.String(), "nothing of the run was saved yet: make room there")
 }

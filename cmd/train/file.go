@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"mrprism/internal/app/version"
 )
 
 // configurationName is the file in the run's folder with the flags of the run.
@@ -19,7 +21,7 @@ const configurationName = "run.yaml"
 const dividedKey = "divided"
 
 // neverKept are the flags that a file of flags cannot have.
-var neverKept = []string{"with", "resume", "dry-run"}
+var neverKept = []string{"with", "resume", "dry-run", "version"}
 
 // removed are flags of earlier versions that files may have. No result depended on them.
 var removed = []string{"untuned"}
@@ -66,7 +68,7 @@ func (d *declared) readFile(path string, note func(string)) error {
 		case !ok:
 			return fail("%s: a value or a list of values is needed", key.Value)
 		case key.Value == "commit":
-			if text != commit {
+			if commit := version.Commit(); text != commit {
 				note(fmt.Sprintf("version %[2]s of this program wrote %[1]s, and this is version %[3]s: results may differ in their last bits", path, text, commit))
 			}
 		case key.Value == dividedKey:
@@ -141,7 +143,7 @@ func changes(a, b string) int {
 // file is a file for -with that has the values of all flags.
 func (d *declared) file() []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# The flags of this run. Repeat it: train -with THIS FILE -out ANOTHER; continue it: train -with THIS FILE -resume\ncommit: %s\n", quoted(commit))
+	fmt.Fprintf(&out, "# The flags of this run. Repeat it: train -with THIS FILE -out ANOTHER; continue it: train -with THIS FILE -resume\ncommit: %s\n", quoted(version.Commit()))
 	last := ""
 	d.Each(func(group string, f *flag.Flag) {
 		if slices.Contains(neverKept, f.Name) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/training"
 
 	"github.com/stretchr/testify/assert"
@@ -82,7 +82,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 			path += ".missing"
 		}
 		code, _, stderr := invoke(t.Context(), "-data", "a", "-out", "b", "-with", path)
-		assert.Equal(t, command.Usage, code, want)
+		assert.Equal(t, cli.Usage, code, want)
 		assert.Contains(t, stderr, want)
 	}
 }
@@ -98,22 +98,22 @@ func TestARunIsRepeated(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	first, second, third := filepath.Join(folder, "first"), filepath.Join(folder, "second"), filepath.Join(folder, "third")
 	code, _, stderr := invoke(t.Context(), arguments(data, first, "2", "-seed", "5", "-rate", "0.001", "-warmup", "2", "-schedule", "constant")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	told := filepath.Join(first, configurationName)
 	for _, line := range []string{"commit: unknown", "seed: 5", "rate: 0.001", "ema: 0.98", "schedule: constant", "epochs: 2", `phases: ""`, "data: " + data} {
 		assert.Contains(t, string(readFile(t, told)), "\n"+line+"\n")
 	}
 	code, _, stderr = invoke(t.Context(), "-with", told, "-out", second)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	requireSame(t, first, second)
 	assert.Equal(t, strings.Replace(string(readFile(t, told)), "out: "+first, "out: "+second, 1), string(readFile(t, second, configurationName)))
 
 	code, _, stderr = invoke(t.Context(), "-with", told, "-out", third, "-seed", "6")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.NotEqual(t, string(readFile(t, first, "eyes.safetensors")), string(readFile(t, third, "eyes.safetensors")))
 
 	code, _, stderr = invoke(t.Context(), "-with", told, "-resume", "-rate", "0.5", "-warmup", "0")
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, `rate: then "0.001", now "0.5"`)
 	assert.Contains(t, stderr, `warmup: then "2", now ""`)
 	assert.NotContains(t, stderr, "seed")
@@ -125,10 +125,10 @@ func TestStoppedBeforeTheEnd(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")
 	code, _, stderr := invoke(t.Context(), arguments(data, straight, "2")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 
 	code, _, stderr = invoke(t.Context(), arguments(data, stopped, "2", "-hours", "1e-9")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "stopped before the end after 1e-09 hours: saved in "+stopped+"; go on: train -with "+filepath.Join(stopped, configurationName)+" -resume\n")
 	assert.Equal(t, []int{1}, steps(t, stopped))
 
@@ -136,7 +136,7 @@ func TestStoppedBeforeTheEnd(t *testing.T) {
 	told := []string{"-with", stopped, "-resume", "-hours", "0"} // the folder stands for its run.yaml
 	require.NoError(t, os.WriteFile(stop, nil, 0o644))
 	code, _, stderr = invoke(t.Context(), told...)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, stop+" is there already")
 	require.NoError(t, os.Remove(stop))
 
@@ -147,13 +147,13 @@ func TestStoppedBeforeTheEnd(t *testing.T) {
 		_ = os.WriteFile(stop, nil, 0o644)
 	}()
 	code, _, stderr = invoke(t.Context(), told...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "stopped before the end by the file "+stop)
 	assert.Less(t, len(steps(t, stopped)), 4)
 	require.NoError(t, os.Remove(stop))
 
 	code, _, stderr = invoke(t.Context(), told...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	requireSame(t, straight, stopped)
 }
 

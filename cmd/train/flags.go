@@ -9,15 +9,17 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/training"
+	"mrprism/internal/app/version"
 	"mrprism/internal/compute/gpu"
 	"mrprism/model"
 )
 
 // declared are the program's flags, and the values that resolve turns into options.
 type declared struct {
-	*command.Groups
+	*cli.Groups
 	config, data, also, fold, folds, phases, recipe, method, integration, schedule, precision, with *string
 	side, epochs, recurrences                                                                       *int
 	rate, decay, dice, average, multiHead, shuffle                                                  *float64
@@ -28,7 +30,7 @@ type declared struct {
 
 // declare declares the flags. Most of them are options of the runner.
 func (r *runner) declare() *declared {
-	d, o := &declared{Groups: command.NewGroups()}, &r.options
+	d, o := &declared{Groups: cli.NewGroups()}, &r.options
 	d.Add("data", func(f *flag.FlagSet) {
 		d.data = f.String("data", "", "`FOLDER`s of data, separated by commas, with the same classes and raters (required)")
 		d.also = f.String("also", "", "`FOLDER`s of data that other people have marked, separated by commas, with all or some of the classes. "+
@@ -231,7 +233,7 @@ func list(text string) []string {
 
 // resolve works out the options, and writes the values of defaults into the flags for run.yaml.
 func (d *declared) resolve(o *training.Options) (err error) {
-	o.Commit, o.Pictures = commit, 50
+	o.Commit, o.Pictures = version.Commit(), 50
 	o.Data, o.Also, o.Folds = list(*d.data), list(*d.also), list(*d.folds)
 	o.Phases = []training.Phase{{Side: *d.side, Epochs: *d.epochs}}
 	if *d.phases != "" {

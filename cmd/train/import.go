@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/importer"
@@ -40,32 +41,32 @@ exit codes: 0 written, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C 
 // runImport is the program as "train import"; it returns the exit code.
 func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o importer.Options
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.BoolVar(&o.Force, "force", false, "replace the data set in DST")
 		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change). Training keeps images in memory")
 	})
 	flags.Add("only with qubiq", func(f *flag.FlagSet) {
-		command.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", names(className))
-		command.Parsed(f, &o.Channels, "channels", "`NUMBERS` of modalities: one becomes grey; three, separated by commas, become red, green and blue (default 1)", channels)
-		command.Parsed(f, &o.Window, "window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)", window)
+		cli.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", names(className))
+		cli.Parsed(f, &o.Channels, "channels", "`NUMBERS` of modalities: one becomes grey; three, separated by commas, become red, green and blue (default 1)", channels)
+		cli.Parsed(f, &o.Window, "window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)", window)
 		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, and not only the slice with the most marks. The held-out fifth then shows people of the training images too")
 	})
 	intro := importIntro
 	for _, l := range importer.Layouts {
 		intro += fmt.Sprintf("  %-13s %s\n", l.Name, l.Description)
 	}
-	p := command.Program{Name: program + " import", Intro: intro, Examples: importExamples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program + " import", Intro: intro, Examples: importExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if len(rest) != 3 {
-			return command.Wrong("give a LAYOUT, SRC and DST")
+			return cli.Wrong("give a LAYOUT, SRC and DST")
 		}
 		layout, err := importer.FindLayout(rest[0])
 		if err != nil {
-			return command.Wrong("%w", err)
+			return cli.Wrong("%w", err)
 		}
 		if o.Longest < 0 {
-			return command.Wrong("-longest %d: give a number of pixels, or 0 for no change", o.Longest)
+			return cli.Wrong("-longest %d: give a number of pixels, or 0 for no change", o.Longest)
 		}
 		o.Source, o.Destination = rest[1], rest[2]
 		bar := newProgress(stderr)

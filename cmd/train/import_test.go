@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/bmp"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 )
 
 // writeREFUGE makes photographs and references in the layout of REFUGE, of 80×64 pixels.
@@ -57,23 +57,23 @@ func TestImport(t *testing.T) {
 	stray := filepath.Join(source, "readme.txt")
 	require.NoError(t, os.WriteFile(stray, nil, 0o644))
 	code, stdout, stderr := invoke(t.Context(), "import", "refuge", source, data, "-longest", "64")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	for _, want := range []string{"not taken (1)", stray + ": neither", "refuge, 5 images", "masks  disc  cup", "panel     5    5", "The publishers' terms",
 		"train check " + data} {
 		assert.Contains(t, stdout, want)
 	}
 	code, stdout, _ = invoke(t.Context(), "check", data)
-	assert.Equal(t, command.Done, code, stdout)
+	assert.Equal(t, cli.Done, code, stdout)
 	code, _, stderr = invoke(t.Context(), arguments(data, filepath.Join(t.TempDir(), "run"), "1", "-anchor", "disc")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "4 images to train on, 1 held out; 1 rater, 2 classes")
 	assert.Contains(t, stderr, " -data "+data+" -roi auto\n", "with an anchor images are searched")
 
 	code, _, stderr = invoke(t.Context(), "import", "refuge", source, data)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "is not empty")
 	code, _, stderr = invoke(t.Context(), "import", "refuge", source, data, "-force")
-	assert.Equal(t, command.Done, code, stderr)
+	assert.Equal(t, cli.Done, code, stderr)
 }
 
 func TestImportUsage(t *testing.T) {
@@ -87,15 +87,15 @@ func TestImportUsage(t *testing.T) {
 		"LOW must be lower":     {"qubiq", "a", "b", "-window", "3,-3"},
 	} {
 		code, _, stderr := invoke(t.Context(), append([]string{"import"}, args...)...)
-		assert.Equal(t, command.Usage, code, args)
+		assert.Equal(t, cli.Usage, code, args)
 		assert.Contains(t, stderr, want)
 	}
 	code, stdout, _ := invoke(t.Context(), "import", "-h")
-	assert.Equal(t, command.Done, code)
+	assert.Equal(t, cli.Done, code)
 	for _, want := range []string{"image1prime.tif", "Disc_Cup_Masks", "task01_seg01.nii.gz", "-all-slices", "examples:"} {
 		assert.Contains(t, stdout, want)
 	}
 	code, _, stderr := invoke(t.Context(), "import", "riga", filepath.Join(t.TempDir(), "nowhere"), filepath.Join(t.TempDir(), "x"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "nowhere")
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/training"
 	"mrprism/weights"
 
@@ -45,7 +45,7 @@ func TestKill(t *testing.T) {
 	straight, killed := filepath.Join(folder, "straight"), filepath.Join(folder, "killed")
 	began := time.Now()
 	code, _, stderr := invoke(t.Context(), arguments(data, straight, epochs, "-recipe", "baseline")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 
 	step := time.Since(began) / time.Duration(2*kills)
 	farthest, torn := 0, 0
@@ -85,7 +85,7 @@ func TestKill(t *testing.T) {
 	}
 	t.Logf("%d kills, %d of them with a file half-written; at step %d of %d; %v", kills, torn, farthest, 2*kills, time.Since(began).Round(time.Second))
 	code, _, stderr = invoke(t.Context(), arguments(data, killed, epochs, "-recipe", "baseline", "-resume")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	requireSame(t, straight, killed)
 	entries, err := os.ReadDir(killed)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/data/dataset"
 	"mrprism/weights"
 
@@ -19,7 +19,7 @@ func TestLabels(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	truth := filepath.Join(data, "truth")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-labels", truth, "-recipe", "bce", "-fold", "2/4")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "3 images to train on, 1 set aside to score by (synthetic-pair/case0001), 1 held out; 1 rater, 2 classes")
 	text, err := weights.ReadFile(filepath.Join(out, "eyes.safetensors"))
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestLabels(t *testing.T) {
 	assert.Contains(t, string(readFile(t, out, configurationName)), "\nlabels: "+truth+"\n")
 
 	code, _, stderr = invoke(t.Context(), "-with", out, "-resume", "-labels", filepath.Join(data, "calibrated"))
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "labels: then")
 	require.NoError(t, os.Remove(filepath.Join(truth, "cup", "case0002.png")))
 	for want, more := range map[string][]string{
@@ -42,7 +42,7 @@ func TestLabels(t *testing.T) {
 		"-recipe recurrent also learns from each rater: add -recipe bce or -recipe baseline": {"-labels", truth, "-recipe", "recurrent"},
 	} {
 		code, _, stderr := invoke(t.Context(), arguments(data, filepath.Join(t.TempDir(), "new"), "1", more...)...)
-		assert.NotEqual(t, command.Done, code)
+		assert.NotEqual(t, cli.Done, code)
 		assert.Contains(t, stderr, want)
 	}
 }

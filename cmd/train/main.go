@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/training"
 	"mrprism/internal/compute/ranks"
 	"mrprism/internal/data/dataset"
@@ -21,27 +21,20 @@ import (
 
 const program = "train"
 
-// commit is set by the Makefile: -ldflags "-X main.commit=…".
-var commit = "unknown"
+func main() { cli.Main(run) }
 
-func main() { command.Main(run) }
+// programs are those that the first argument can name.
+var programs = cli.Subprograms{"check": runCheck, "import": runImport, "synthetic": runSynthetic}
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case "synthetic":
-			return runSynthetic(ctx, args[1:], stdout, stderr)
-		case "import":
-			return runImport(ctx, args[1:], stdout, stderr)
-		case "check":
-			return runCheck(ctx, args[1:], stdout, stderr)
-		}
+	if len(args) > 0 && programs[args[0]] != nil {
+		return programs[args[0]](ctx, args[1:], stdout, stderr)
 	}
 	joined, err := ranks.Join()
 	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", program, err)
-		return command.Failed
+		return cli.Failed
 	}
 	speaks := stderr
 	if joined != nil && joined.Rank() > 0 {
@@ -50,14 +43,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	r := newRunner(speaks)
 	r.options.Ranks = joined
 	d := r.declare()
-	p := command.Program{Name: program, Intro: introduction(), Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Subprograms: programs, Intro: introduction(), Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, d.Groups, args, func(rest []string) (err error) {
 		defer func() { err = r.leave(err) }()
 		if len(args) > 0 && len(rest) > 0 && rest[0] == args[0] {
-			return command.Wrong("there is no train %q: choose import, check or synthetic, or begin with a flag", args[0])
+			return cli.Wrong("there is no train %q: choose import, check or synthetic, or begin with a flag", args[0])
 		}
 		if err := r.settle(d, rest); err != nil {
-			return command.Wrong("%w", err)
+			return cli.Wrong("%w", err)
 		}
 		if r.options.DryRun {
 			return r.try(ctx, stdout)
@@ -78,11 +71,11 @@ func (r *runner) leave(err error) error {
 	switch {
 	case o.Ranks == nil:
 		return err
-	case err == nil || errors.Is(err, command.Exit(command.Interrupted)):
+	case err == nil || errors.Is(err, cli.Exit(cli.Interrupted)):
 		return cmp.Or(o.Ranks.Leave(), err)
 	case o.Follows() && (errors.Is(err, training.ErrDiffer) || errors.Is(err, training.ErrDiverged)):
 		time.Sleep(time.Second) // mpirun ends the others when one exits
-		return command.Exit(command.Failed)
+		return cli.Exit(cli.Failed)
 	case o.Follows():
 		return fmt.Errorf("rank %d: %w", o.Ranks.Rank(), err)
 	}
@@ -111,7 +104,7 @@ func (r *runner) conclude(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(err, context.Canceled) && r.started.Load():
 		fmt.Fprintln(r.stderr, r.goOn())
-		return command.Exit(command.Interrupted)
+		return cli.Exit(cli.Interrupted)
 	}
 	noSet := func(folder string) bool {
 		_, err := os.Stat(filepath.Join(folder, "dataset.json"))
@@ -123,7 +116,7 @@ func (r *runner) conclude(ctx context.Context, err error) error {
 	// the run could not be saved after Ctrl-C
 	if ctx.Err() != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(r.stderr, "%s: %v\n", program, err)
-		return command.Exit(command.Failed)
+		return cli.Exit(cli.Failed)
 	}
 	return err
 }

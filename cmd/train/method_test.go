@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/segment"
 	"mrprism/weights"
 
@@ -22,13 +22,13 @@ func TestMethodRuns(t *testing.T) {
 	folder := t.TempDir()
 	data, out := writeData(t, 5), filepath.Join(folder, "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "2", "-method", "aggnet")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	settings := string(readFile(t, filepath.Join(out, configurationName)))
 	assert.Contains(t, settings, "config: tiny\n")
 	assert.Contains(t, settings, "method: aggnet\n")
 	assert.Contains(t, settings, "recipe: bce\n")
 	code, _, stderr = invoke(t.Context(), "-with", filepath.Join(out, configurationName), "-resume")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 
 	file, err := weights.Decode(readFile(t, out, "eyes.f32.safetensors"))
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestMethodRuns(t *testing.T) {
 		assert.NotContains(t, v.Name, "aggnet")
 	}
 	code, _, stderr = invoke(t.Context(), "-with", filepath.Join(out, configurationName), "-resume", "-method", "cl")
-	assert.NotEqual(t, command.Done, code)
+	assert.NotEqual(t, cli.Done, code)
 	assert.Contains(t, stderr, `config: then "tiny-aggnet", now "tiny-cl"`)
 }
 
@@ -59,7 +59,7 @@ func TestMethodFlags(t *testing.T) {
 		{[]string{"-recipe", "paper", "-multi-head", "-3"}, "numbers from 0 on"},
 	} {
 		code, _, stderr := invoke(t.Context(), append([]string{"-data", "a", "-out", "b"}, test.args...)...)
-		assert.Equal(t, command.Usage, code, test.args)
+		assert.Equal(t, cli.Usage, code, test.args)
 		assert.Contains(t, stderr, test.want)
 	}
 }
@@ -78,7 +78,7 @@ func TestAblations(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "run")
 		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", test.args...)...)
-		require.Equal(t, command.Done, code, stderr)
+		require.Equal(t, cli.Done, code, stderr)
 		assert.Equal(t, test.terms, slices.Sorted(maps.Keys(firstTerms(t, out))), test.args)
 	}
 }

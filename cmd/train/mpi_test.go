@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/training"
 	"mrprism/weights"
 
@@ -84,7 +84,7 @@ func TestMPI(t *testing.T) {
 	says, err = ranked(t, "2", arguments(data, out("again"), "4", "-device", "processor")...)
 	require.NoError(t, err, says)
 	code, _, stderr := invoke(t.Context(), arguments(data, out("one"), "4", "-device", "processor", "-accumulate", "2")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	for name, values := range learned(t, out("one")) {
 		assert.True(t, string(values) == string(learned(t, out("two"))[name]), name)
 	}
@@ -117,7 +117,7 @@ func TestMPIKilled(t *testing.T) {
 	saved := training.Saved(out)
 	require.GreaterOrEqual(t, saved, 2)
 	code, _, stderr := invoke(t.Context(), "-with", out, "-resume", "-hours", "0.0001")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Greater(t, training.Saved(out), saved)
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -31,16 +31,16 @@ func TestNames(t *testing.T) {
 	resnet, out := filepath.Join(folder, "resnet.safetensors"), filepath.Join(folder, "run")
 	require.NoError(t, os.WriteFile(resnet, encoded, 0o644))
 	code, _, stderr := invoke(t.Context(), arguments(writeData(t, 5), out, "1", "-init", resnet, "-names", "resnet", "-recipe", "baseline")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "from "+resnet+": 60 of ")
 	assert.Contains(t, stderr, "at random start encoder.bridge.*, conp.*, divp.*")
 	settings := filepath.Join(out, configurationName)
 	assert.Contains(t, string(readFile(t, settings)), "names: resnet\n")
 	require.NoError(t, os.Remove(resnet))
 	code, _, stderr = invoke(t.Context(), "-with", settings, "-resume")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 
 	code, _, stderr = invoke(t.Context(), "-data", "a", "-out", "b", "-names", "resnet")
-	assert.Equal(t, command.Usage, code)
+	assert.Equal(t, cli.Usage, code)
 	assert.Contains(t, stderr, "-names resnet translates the names in a file of PyTorch: name that file by -init")
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/training"
 
 	"github.com/stretchr/testify/assert"
@@ -35,9 +35,9 @@ func TestTheBarFits(t *testing.T) {
 func TestWhatARunShows(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-hours", "1e-9")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	code, _, stderr = invoke(t.Context(), arguments(data, out, "1", "-resume")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Regexp(t, `steps +2 of 2, 1 of them now \(epoch 1 of 1, 64²\)`, stderr)
 	assert.Regexp(t, `time +\d+s; a step [\d.]+ s, [\d.]+ images/s`, stderr)
 	assert.Regexp(t, `not on the device +[\d.]+ % of a step, [\d.]+ % waiting for data`, stderr)
@@ -92,7 +92,7 @@ func TestNoCurves(t *testing.T) {
 func TestAScoredRun(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-fold", "2/4", "-patience", "3", "-clip", "1", "-accumulate", "2")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "3 images to train on, 1 set aside to score by (synthetic-pair/case0001), 1 held out")
 	assert.Regexp(t, `step 1/1 .* soft Dice 0\.\d{4} \(best 0\.\d{4}\) `, stderr)
 	assert.Regexp(t, `soft Dice, set aside +0\.\d{4}, best 0\.\d{4}`, stderr)

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/data/synthetic"
 	"mrprism/weights"
 )
@@ -44,7 +44,7 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	var images, side int
 	var seed uint64
 	kinds, classes := synthetic.ForeignKinds, []string{"disc"}
-	flags := command.NewGroups()
+	flags := cli.NewGroups()
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.IntVar(&images, "images", 100, "`NUMBER` of images; every fifth is held out")
 		f.IntVar(&images, "n", 100, "`NUMBER`: the same as -images")
@@ -52,8 +52,8 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		f.Uint64Var(&seed, "seed", 1, "`NUMBER` that decides every picture and every mark")
 	})
 	flags.Add("only with foreign", func(f *flag.FlagSet) {
-		command.Parsed(f, &kinds, "kinds", "`KINDS` to draw, separated by commas (default all)", names(synthetic.FindForeign))
-		command.Parsed(f, &classes, "classes", "`CLASSES` that no picture shows, separated by commas (default disc)", names(className))
+		cli.Parsed(f, &kinds, "kinds", "`KINDS` to draw, separated by commas (default all)", names(synthetic.FindForeign))
+		cli.Parsed(f, &classes, "classes", "`CLASSES` that no picture shows, separated by commas (default disc)", names(className))
 	})
 	intro := syntheticIntro
 	for _, s := range synthetic.Scenarios {
@@ -63,10 +63,10 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	for _, k := range synthetic.ForeignKinds {
 		intro += fmt.Sprintf("  %-16s %s\n", k.Name, k.Description)
 	}
-	p := command.Program{Name: program + " synthetic", Intro: intro, Examples: syntheticExamples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program + " synthetic", Intro: intro, Examples: syntheticExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if len(rest) != 2 {
-			return command.Wrong("give a SCENARIO, or foreign, and a DIR")
+			return cli.Wrong("give a SCENARIO, or foreign, and a DIR")
 		}
 		name, folder, given := rest[0], rest[1], flags.Given()
 		foreign := name == "foreign"
@@ -75,9 +75,9 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		}
 		switch {
 		case images < 1:
-			return command.Wrong("-images %d: give at least 1", images)
+			return cli.Wrong("-images %d: give at least 1", images)
 		case side < 16 || side > 4096:
-			return command.Wrong("-side %d: give 16 to 4096 pixels", side)
+			return cli.Wrong("-side %d: give 16 to 4096 pixels", side)
 		case foreign:
 			set := synthetic.ForeignSet{Kinds: kinds, Classes: classes, Images: images, Side: side, Seed: seed}
 			if err := synthetic.WriteForeign(ctx, folder, set); err != nil {
@@ -86,11 +86,11 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 			fmt.Fprintf(stderr, "%s: %d images of %d kinds, without %s\n", folder, images, len(kinds), strings.Join(classes, " and "))
 			return nil
 		case given["kinds"] || given["classes"]:
-			return command.Wrong("-kinds and -classes are only for foreign")
+			return cli.Wrong("-kinds and -classes are only for foreign")
 		}
 		scenario, err := synthetic.FindScenario(name)
 		if err != nil {
-			return command.Wrong("%w, and foreign", err)
+			return cli.Wrong("%w, and foreign", err)
 		}
 		if err := synthetic.WriteDataset(ctx, folder, scenario, images, side, seed); err != nil {
 			return err

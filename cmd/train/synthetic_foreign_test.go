@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/data/dataset"
 )
 
 func TestSyntheticForeign(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "foreign")
 	code, _, stderr := invoke(t.Context(), "synthetic", "foreign", folder, "-n", "6", "-side", "64", "-seed", "3", "-kinds", "lesions, scan", "-classes", "disc,cup")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "6 images of 2 kinds, without disc and cup")
 	d, err := dataset.Open(folder)
 	require.NoError(t, err)
@@ -24,11 +24,11 @@ func TestSyntheticForeign(t *testing.T) {
 	assert.Equal(t, "lesions_0001", d.Cases[0].Name)
 	assert.Equal(t, "scan_0003", d.Cases[5].Name)
 	code, stdout, stderr := invoke(t.Context(), "check", folder)
-	assert.Equal(t, command.Done, code, stderr)
+	assert.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "errors: 0")
 	after := filepath.Join(t.TempDir(), "after")
 	code, _, stderr = invoke(t.Context(), "synthetic", "-images", "1", "foreign", after)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "1 images of 9 kinds, without disc")
 	first, err := dataset.Open(after)
 	require.NoError(t, err)
@@ -38,10 +38,10 @@ func TestSyntheticForeign(t *testing.T) {
 	stop()
 	part := filepath.Join(t.TempDir(), "part")
 	code, _, _ = invoke(stopped, "synthetic", "foreign", part)
-	assert.Equal(t, command.Interrupted, code)
+	assert.Equal(t, cli.Interrupted, code)
 	assert.NoFileExists(t, filepath.Join(part, "dataset.json"))
 	code, _, stderr = invoke(t.Context(), "synthetic", "foreign", folder)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, folder+" is not empty")
 }
 
@@ -57,10 +57,10 @@ func TestSyntheticForeignMisused(t *testing.T) {
 		"only for foreign":    {"one-expert", "x", "-kinds", "veil"},
 	} {
 		code, _, stderr := invoke(t.Context(), append([]string{"synthetic"}, args...)...)
-		assert.Equal(t, command.Usage, code, args)
+		assert.Equal(t, cli.Usage, code, args)
 		assert.Contains(t, stderr, want)
 	}
 	code, stdout, _ := invoke(t.Context(), "synthetic", "foreign", "-h")
-	assert.Equal(t, command.Done, code)
+	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "cataract")
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/training"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/reference"
@@ -95,7 +95,7 @@ func steps(t *testing.T, folder string) (numbers []int) {
 
 func TestHelpAndUsage(t *testing.T) {
 	code, stdout, stderr := invoke(t.Context(), "-h")
-	assert.Equal(t, command.Done, code)
+	assert.Equal(t, cli.Done, code)
 	assert.Empty(t, stderr)
 	for _, word := range []string{"usage: train", "-resume", "dataset.json", "examples:", "exit codes: 0"} {
 		assert.Contains(t, stdout, word)
@@ -117,7 +117,7 @@ func TestHelpAndUsage(t *testing.T) {
 		"not both":         {"-data", "a", "-out", out, "-resume", "-init", "x"},
 	} {
 		code, stdout, stderr := invoke(t.Context(), args...)
-		assert.Equal(t, command.Usage, code, args)
+		assert.Equal(t, cli.Usage, code, args)
 		assert.Empty(t, stdout)
 		assert.Contains(t, stderr, want)
 		assert.Contains(t, stderr, "train -h")
@@ -142,7 +142,7 @@ func TestFailures(t *testing.T) {
 		filepath.Join(data, "libdawn.so.123"):      arguments(data, out, "1", "-device", "dawn", "-dawn-lib", filepath.Join(data, "libdawn.so.123")),
 	} {
 		code, _, stderr := invoke(t.Context(), args...)
-		assert.Equal(t, command.Failed, code, args)
+		assert.Equal(t, cli.Failed, code, args)
 		assert.Contains(t, stderr, want)
 	}
 }
@@ -154,7 +154,7 @@ func TestARun(t *testing.T) {
 	missing := filepath.Join(data, "raters", "bob", "cup", "case0001.png")
 	require.NoError(t, os.Remove(missing))
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	for _, want := range []string{"computing on Go float64", "4 images to train on, 1 held out; 2 raters, 2 classes; 2 steps, 0 done",
 		"1 mask is missing, such as " + missing, "step 2/2", "done: " + filepath.Join(out, "eyes.safetensors")} {
 		assert.Contains(t, stderr, want)
@@ -164,7 +164,7 @@ func TestARun(t *testing.T) {
 	require.NoError(t, err)
 
 	code, _, stderr = invoke(t.Context(), arguments(data, out, "1")...)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "-resume", "a run is not written over")
 }
 
@@ -174,7 +174,7 @@ func TestInterrupt(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")
 	code, _, stderr := invoke(t.Context(), arguments(data, straight, "3")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 
 	c := process(arguments(data, stopped, "3", "-save", "3600")...)
 	var said bytes.Buffer
@@ -187,21 +187,21 @@ func TestInterrupt(t *testing.T) {
 	require.NoError(t, c.Process.Signal(os.Interrupt))
 	var exit *exec.ExitError
 	require.ErrorAs(t, c.Wait(), &exit)
-	require.Equal(t, command.Interrupted, exit.ExitCode(), said.String())
+	require.Equal(t, cli.Interrupted, exit.ExitCode(), said.String())
 	assert.Contains(t, said.String(), "finishing the step and saving")
 	assert.Contains(t, said.String(), "-resume")
 	require.FileExists(t, filepath.Join(stopped, training.Checkpoint))
 	require.Less(t, len(steps(t, stopped)), 6)
 
 	code, _, stderr = invoke(t.Context(), arguments(data, stopped, "3", "-resume")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	requireSame(t, straight, stopped)
 
 	// before there is anything to save
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	code, _, stderr = invoke(ctx, arguments(data, filepath.Join(folder, "never"), "3")...)
-	assert.Equal(t, command.Interrupted, code)
+	assert.Equal(t, cli.Interrupted, code)
 	assert.NotContains(t, stderr, "saved in")
 }
 
@@ -220,7 +220,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	whole := readFile(t, out, training.Checkpoint)
 	previous := readFile(t, out, training.PreviousCheckpoint)
 
@@ -230,7 +230,7 @@ func TestFullDisk(t *testing.T) {
 	said, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
-	assert.Equal(t, command.Failed, exit.ExitCode(), string(said))
+	assert.Equal(t, cli.Failed, exit.ExitCode(), string(said))
 	assert.Contains(t, string(said), training.Checkpoint)
 	assert.Contains(t, string(said), syscall.EFBIG.Error())
 	entries, err := os.ReadDir(filepath.Join(filepath.Dir(out), "full"))
@@ -247,10 +247,10 @@ func TestFullDisk(t *testing.T) {
 	c.Env = append(os.Environ(), asProgram+"=1")
 	said, err = c.CombinedOutput()
 	require.ErrorAs(t, err, &exit)
-	assert.Equal(t, command.Failed, exit.ExitCode(), string(said))
+	assert.Equal(t, cli.Failed, exit.ExitCode(), string(said))
 	assert.True(t, bytes.Equal(previous, readFile(t, out, training.Checkpoint)))
 	code, _, stderr = invoke(t.Context(), arguments(data, out, "1", "-resume")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	assert.True(t, bytes.Equal(whole, readFile(t, out, training.Checkpoint)))
 }
 
@@ -283,7 +283,7 @@ func TestALostDevice(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, lost := filepath.Join(folder, "straight"), filepath.Join(folder, "lost")
 	code, _, stderr := invoke(t.Context(), arguments(data, straight, "2")...)
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 
 	type try struct {
 		runs int     // after which the device is lost
@@ -347,7 +347,7 @@ func TestLogIsCut(t *testing.T) {
 func TestSynthetic(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "eyes")
 	code, _, stderr := invoke(t.Context(), "synthetic", "one-expert", folder, "-images", "5", "-side", "64", "-seed", "3")
-	require.Equal(t, command.Done, code, stderr)
+	require.Equal(t, cli.Done, code, stderr)
 	for _, file := range []string{"dataset.json", "images/case0004.png", "raters/rater6/cup/case0000.png", "truth/disc/case0000.png"} {
 		assert.FileExists(t, filepath.Join(folder, file))
 	}
@@ -355,20 +355,20 @@ func TestSynthetic(t *testing.T) {
 	stop()
 	part := filepath.Join(t.TempDir(), "part")
 	code, _, _ = invoke(stopped, "synthetic", "one-expert", part)
-	assert.Equal(t, command.Interrupted, code)
+	assert.Equal(t, cli.Interrupted, code)
 	assert.NoFileExists(t, filepath.Join(part, "dataset.json"))
 	code, _, stderr = invoke(t.Context(), "synthetic", "one-expert", folder)
-	assert.Equal(t, command.Failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, folder+" is not empty")
 	_, _, stderr = invoke(t.Context(), "synthetic", "nobody", folder)
 	assert.Contains(t, stderr, `no scenario "nobody"; there are `)
 	assert.Contains(t, stderr, ", changing-panels, and foreign; ")
 	for _, wrong := range [][]string{{"nobody", folder}, {"one-expert"}, {"one-expert", folder, "-images", "0"}, {"one-expert", folder, "-side", "8"}} {
 		code, _, stderr = invoke(t.Context(), append([]string{"synthetic"}, wrong...)...)
-		assert.Equal(t, command.Usage, code, wrong)
+		assert.Equal(t, cli.Usage, code, wrong)
 		assert.Contains(t, stderr, "train synthetic -h")
 	}
 	code, stdout, _ := invoke(t.Context(), "synthetic", "-h")
-	assert.Equal(t, command.Done, code)
+	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "changing-panels  eight raters")
 }

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"runtime"
-	"runtime/debug"
-	"strings"
 
+	"mrprism/internal/app/version"
 	"mrprism/internal/compute/gpu"
 )
 
@@ -82,8 +81,11 @@ func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device
 	}
 }
 
+// source is a variable for the tests.
+var source = version.Source()
+
 func pairOf(adapter, processor gpu.Info) pair {
-	return pair{adapter.Backend, adapter.Adapter, adapter.Driver, processor.Adapter, runtime.GOMAXPROCS(0), Version()}
+	return pair{adapter.Backend, adapter.Adapter, adapter.Driver, processor.Adapter, runtime.GOMAXPROCS(0), source}
 }
 
 // key names the pair in a memory, without the program's version: the next version replaces the
@@ -93,20 +95,4 @@ func (p pair) key() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%+v", p)
 	return fmt.Sprintf("faster-%016x", h.Sum64())
-}
-
-// commit is set by the Makefile: -ldflags "-X mrprism/internal/app/choose.commit=…".
-var commit string
-
-// Version is the program's commit, if the build knows it, and Go's version.
-func Version() string {
-	revision := commit
-	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
-	return strings.TrimSpace(revision + " " + runtime.Version())
 }

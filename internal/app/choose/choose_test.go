@@ -117,8 +117,9 @@ func TestNotMeasuredTwice(t *testing.T) {
 		assert.Len(t, known, count+1, what)
 	}
 	runs, count := adapter.runs, len(known)
-	commit = "of tomorrow"
-	defer func() { commit = "" }()
+	today := source
+	source = "of tomorrow"
+	defer func() { source = today }()
 	_, err = With(known)(t.Context(), adapter, processor)
 	require.NoError(t, err)
 	assert.Greater(t, adapter.runs, runs, "another version of MrPrism")

@@ -1,5 +1,5 @@
-// Package command holds what the programs share: help, flags, exit codes, Ctrl-C, weights, devices,
-// tables and a progress line.
+// Package command holds what the programs that compute share: weights, devices, tables and a
+// progress line. Flags and exit codes are in package cli.
 package command
 
 import (
@@ -8,15 +8,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"mrprism/internal/app/choose"
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/device"
@@ -24,22 +22,6 @@ import (
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 )
-
-// Exit codes.
-const (
-	Done        = 0
-	Failed      = 1
-	Usage       = 2
-	Interrupted = 130 // 128 + SIGINT, as in shells
-)
-
-// Main runs a program and ends the process with its exit code. The first Ctrl-C ends ctx, the
-// second Ctrl-C ends the process.
-func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the next signal has its default effect
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
 
 // Weights opens a shipped model by name, or a file.
 func Weights(nameOrFile string) (*weights.Model, error) {
@@ -99,7 +81,7 @@ func WeightsFlag(flags *flag.FlagSet) *string {
 // PrecisionFlag declares -precision.
 func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
 	p := model.F32
-	Parsed(flags, &p, "precision", "`NUMBERS` to compute in: f32; f16, with half the memory, if the GPU supports it; int8, if the weights have ranges (\"export -h\" says how they get them) (default f32)", model.ParsePrecision)
+	cli.Parsed(flags, &p, "precision", "`NUMBERS` to compute in: f32; f16, with half the memory, if the GPU supports it; int8, if the weights have ranges (\"export -h\" says how they get them) (default f32)", model.ParsePrecision)
 	return &p
 }
 
@@ -125,7 +107,7 @@ func (d Device) Check() error {
 		from = device.Variable + "="
 	}
 	if name := d.wished(); name != "" && !slices.Contains(device.Names(), name) {
-		return Wrong("%s%s: choose one of %s", from, name, strings.Join(device.Names(), ", "))
+		return cli.Wrong("%s%s: choose one of %s", from, name, strings.Join(device.Names(), ", "))
 	}
 	return nil
 }

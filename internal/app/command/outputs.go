@@ -1,9 +1,13 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+
+	"mrprism/weights"
 )
 
 // CheckOutputs checks files before they are written. It returns an error if a file has no folder,
@@ -31,4 +35,19 @@ func CheckOutputs(paths ...string) error {
 		seen[filepath.Clean(path)] = true
 	}
 	return nil
+}
+
+// WriteJSON writes a value with an indent of two spaces.
+func WriteJSON(w io.Writer, value any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
+}
+
+// WriteFile writes a whole file. If it fails, a file of that name from before stays unchanged.
+func WriteFile(path string, data []byte) error {
+	return weights.WriteAtomic(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }

@@ -1,4 +1,6 @@
-package command
+// Package cli has what every program has: flags, help, version, exit codes and Ctrl-C. It imports
+// nothing that computes.
+package cli
 
 import (
 	"context"
@@ -7,16 +9,40 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
 
-	"mrprism/weights"
+	"mrprism/internal/app/version"
 )
+
+// Exit codes.
+const (
+	Done        = 0
+	Failed      = 1
+	Usage       = 2
+	Interrupted = 130 // 128 + SIGINT, as in shells
+)
+
+// Main runs a program and ends the process with its exit code. The first Ctrl-C ends ctx, the
+// second Ctrl-C ends the process.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the next signal has its default effect
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // Program is what one call of a program needs to parse its flags, to run and to end.
 type Program struct {
 	Name            string // as messages begin
+	Subprograms     Subprograms
 	Intro, Examples string // of -h, before and after the flags
 	Stdout, Stderr  io.Writer
 }
+
+// Subprograms are those that the first argument can name, with what runs them.
+type Subprograms map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 
 // usageError is a wrong usage.
 type usageError struct{ error }
@@ -31,10 +57,21 @@ type Exit int
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Run parses args, calls body with the arguments that are not flags and returns the exit code. With
-// -h it prints help instead.
+// -h or -version it prints that instead.
 func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
+	var asked bool
+	flags.Add("this program", func(f *flag.FlagSet) {
+		f.BoolVar(&asked, "version", false, "print version, commit and licence, and end")
+	})
+	if slices.Equal(args, []string{Describe}) {
+		args, body = nil, func([]string) error { return json.NewEncoder(p.Stdout).Encode(p.description(flags)) }
+	}
 	rest, err := flags.Parse(args)
-	if err == nil {
+	switch {
+	case err != nil:
+	case asked:
+		_, err = io.WriteString(p.Stdout, version.About(p.Name))
+	default:
 		err = body(rest)
 	}
 	var wrong usageError
@@ -58,19 +95,4 @@ func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body fu
 	}
 	fmt.Fprintf(p.Stderr, "%s: %v\n", p.Name, err)
 	return Failed
-}
-
-// WriteJSON writes a value with an indent of two spaces.
-func WriteJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
-}
-
-// WriteFile writes a whole file. If it fails, a file of that name from before stays unchanged.
-func WriteFile(path string, data []byte) error {
-	return weights.WriteAtomic(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
 }
