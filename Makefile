@@ -65,6 +65,14 @@ mpi: ## build/train-mpi, which trains over several GPUs or machines; needs Open 
 	@mkdir -p build
 	go build -tags mpi -ldflags "$(STAMP)" -o build/train-mpi ./cmd/train
 
+.PHONY: release
+release: ## a release of this commit for all systems, in build/release; internal/app/release/RELEASE.md
+	@internal/app/release/release.sh $(VERSION) $(COMMIT) $(CURDIR)/build/release
+
+.PHONY: release-check
+release-check: ## make release in two clones, and compare every byte: half an hour
+	@internal/app/release/check.sh
+
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/
 	internal/compute/gpu/dawn/fetch.sh

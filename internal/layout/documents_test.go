@@ -150,11 +150,11 @@ func TestCitationsOfThePaper(t *testing.T) {
 // subcommands are the calls, by program, that print a subcommand's help.
 var subcommands = map[string][][]string{
 	"train":    {{"import", "-h"}, {"check", "-h"}, {"synthetic", "-h"}, {"synthetic", "foreign", "-h"}},
-	"evaluate": {{"compare", "-h"}, {"fuse", "-h"}, {"raters", "-h"}},
+	"evaluate": {{"compare", "-h"}, {"evidence", "-h"}, {"fuse", "-h"}, {"raters", "-h"}},
 }
 
-// flags are those that each program's -h lists, subcommands' included.
-func flags(t *testing.T) map[string]map[string]bool {
+// programs builds all programs and lists them.
+func programs(t *testing.T) []string {
 	t.Helper()
 	_, root := tracked(t)
 	folder := t.TempDir()
@@ -167,6 +167,12 @@ func flags(t *testing.T) map[string]map[string]bool {
 	programs, err := filepath.Glob(filepath.Join(folder, "*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, programs)
+	return programs
+}
+
+// flags are those that each program's -h lists, subcommands' included.
+func flags(t *testing.T, programs []string) map[string]map[string]bool {
+	t.Helper()
 	all := map[string]map[string]bool{}
 	for _, program := range programs {
 		name := strings.TrimSuffix(filepath.Base(program), ".exe")
@@ -231,10 +237,47 @@ func TestNamedFlags(t *testing.T) {
 	assert.Equal(t, []string{"    a -b  c\n", "train -x"}, commands("```sh\na -b \\\n  c\n```\nSee `train -x`.\n"))
 }
 
+func TestFlags(t *testing.T) {
+	built := programs(t)
+	programs := flags(t, built)
+	t.Run("in documents", func(t *testing.T) { inDocuments(t, programs) })
+	t.Run("in manuals and completions", func(t *testing.T) { inManuals(t, built, programs) })
+}
+
+// Every flag that -h lists is in the manual pages of the program, and in the completions of each
+// shell. No release has batch.
+func inManuals(t *testing.T, built []string, programs map[string]map[string]bool) {
+	built = slices.DeleteFunc(built, func(path string) bool { return strings.HasPrefix(filepath.Base(path), "batch") })
+	_, root := tracked(t)
+	out := t.TempDir()
+	c := exec.CommandContext(t.Context(), "go", append([]string{"run", "./internal/app/release", "1.2.3", "2026-11-24", out}, built...)...)
+	c.Dir = root
+	output, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	for _, format := range []struct{ files, flag string }{
+		{"man/mrprism-%s*.1", `\fB\-%s\fR`}, {"completions/bash/mrprism-%s", " -%s "}, {"completions/zsh/_mrprism-%s", " -%s["}, {"completions/fish/mrprism-%s.fish", " -o %s "},
+	} {
+		for _, program := range built {
+			name := strings.TrimSuffix(filepath.Base(program), ".exe")
+			files, err := filepath.Glob(filepath.Join(out, fmt.Sprintf(format.files, name)))
+			require.NoError(t, err)
+			text := ""
+			for _, file := range files {
+				content, err := os.ReadFile(file)
+				require.NoError(t, err)
+				text += strings.NewReplacer("'", " ", `\-`, "-", `\fB\-`, `\fB\-`).Replace(string(content))
+			}
+			for flag := range programs[name] {
+				assert.True(t, flag == "h" || strings.Contains(text, fmt.Sprintf(format.flag, flag)), "%s of %s lacks -%s", format.files, name, flag)
+			}
+		}
+	}
+}
+
 // In code, a flag that a document names with a program is in that program's -h. A flag named alone
 // is in some program's -h, or is one of the go command's.
-func TestFlagsInDocumentsExist(t *testing.T) {
-	programs, checked := flags(t), 0
+func inDocuments(t *testing.T, programs map[string]map[string]bool) {
+	checked := 0
 	of := map[string]map[string]bool{"": {"tags": true, "skip": true, "run": true}}
 	for name, flags := range programs {
 		of[name] = flags
