@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/ranks/rankstest"
+	"mrprism/internal/data/dataset"
 	"mrprism/model"
 
 	"github.com/stretchr/testify/require"
@@ -138,6 +139,17 @@ func TestRanksResumeAsOne(t *testing.T) {
 	parts.Ranks = rankstest.New(3)[0]
 	_, err := New(t.Context(), processor(t), parts, nil)
 	require.ErrorContains(t, err, "a step has 2 batches, and 3 ranks cannot share them evenly")
+}
+
+// A resumed run has patience as long as the rank that scores: the others know the checkpoint's best score
+// and no later one.
+func TestPatienceOfRanks(t *testing.T) {
+	for i, r := range rankstest.New(2) {
+		o := options(t, "")
+		o.Ranks, o.Validate, o.Patience = r, 0.5, 2
+		trainer := Trainer{Options: o, cases: []*dataset.Sample{{}}, best: best{0.5, 1}, step: 3}
+		require.Equal(t, i == 0, trainer.outOfPatience())
+	}
 }
 
 // Ranks that do not belong together say so before the first step, all of them, and write nothing.
