@@ -152,13 +152,32 @@ func TestPatienceOfRanks(t *testing.T) {
 	}
 }
 
+// A rank may have no batch of a fold: with two folds and two ranks, each rank always has the same fold.
+func TestFoldsOfRanks(t *testing.T) {
+	first := func(o Options, i, n int) (list []uint64) {
+		trainer := Trainer{Options: o, step: 5}
+		trainer.numbers(i, n)(func(number uint64) bool {
+			list = append(list, number)
+			return len(list) < 3
+		})
+		return list
+	}
+	for i, r := range rankstest.New(2) {
+		o := options(t, "")
+		o.Ranks = r
+		require.Equal(t, []uint64{5, 6, 7}, first(o, i, 2))
+		require.Empty(t, first(o, 1-i, 2))
+		require.Len(t, first(o, i, 3), 3)
+	}
+}
+
 // Ranks that do not belong together say so before the first step, all of them, and write nothing.
 func TestRanksThatDiffer(t *testing.T) {
 	data, split := writeData(t, 5), filepath.Join(t.TempDir(), "split.json")
 	require.NoError(t, os.WriteFile(split, []byte(`{"train": ["case0000", "case0001"], "test": ["case0002", "case0003", "case0004"]}`), 0o644))
 	for want, change := range map[string]func(o *Options){
 		`version: here "test", there "older"`: func(o *Options) { o.Commit = "older" },
-		`seed: here "1", there "2"`:        func(o *Options) { o.Seed = 2 },
+		`seed: here "1", there "2"`:           func(o *Options) { o.Seed = 2 },
 		`images: here "4 images`:              func(o *Options) { o.Split = split },
 	} {
 		o := options(t, data)

@@ -77,17 +77,23 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 }
 
 // numbers are those of this rank's batches, from the next step on, that sampler i of n makes: of all
-// batches it makes those whose number is i modulo n, and counts these from 0 on.
+// batches it makes those whose number is i modulo n, and counts these from 0 on. They end at once if
+// it makes none: a rank may always have the same folds.
 func (t *Trainer) numbers(i, n int) iter.Seq[uint64] {
 	step := t.step
 	return func(yield func(uint64) bool) {
-		for ; ; step++ {
+		for without := 0; without < n; without++ { // numbers modulo n repeat after n steps
 			first := t.firstBatch(step)
 			for number := first; number < first+t.Options.batches(); number++ {
-				if number%n == i && !yield(uint64(number/n)) {
+				if number%n != i {
+					continue
+				}
+				without = -1
+				if !yield(uint64(number / n)) {
 					return
 				}
 			}
+			step++
 		}
 	}
 }
