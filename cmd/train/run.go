@@ -117,7 +117,7 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 		if why := context.Cause(ctx); errors.Is(err, context.Canceled) && errors.Is(why, errEnough) {
 			err = why
 		}
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) { // also where another rank was told to end
 			r.finish(record)
 		}
 		return err

@@ -78,7 +78,7 @@ func (t *Trainer) decide(ctx context.Context) error {
 		if ends {
 			wish[0] = 1
 		}
-		if err := t.group.Mean(wish)(); err != nil {
+		if err := t.group.Ranks.Mean(wish)(); err != nil { // not counted: it is part of no step
 			return err
 		}
 		ends = wish[0] > 0

@@ -337,7 +337,8 @@ func (t *Trainer) Aside() (names []string) {
 func (t *Trainer) Done() int { return t.step }
 
 // Run trains to the end, or until patience is out. If the context is cancelled, Run finishes the
-// step, saves and returns the context's error.
+// step, saves and returns the context's error. If that of another rank is cancelled, the rank that
+// speaks returns context.Canceled, and a rank that follows no error.
 func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	t.saved = time.Now()
 	last := 0
@@ -365,10 +366,13 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 			t.Options.Patience, filepath.Join(t.Options.Out, t.Options.Name+BestSuffix+smallSuffix)))
 		return nil
 	}
-	if t.step < last {
-		return ctx.Err()
+	switch {
+	case t.step >= last:
+		return nil
+	case ctx.Err() == nil && !t.Options.Follows():
+		return fmt.Errorf("another rank was told to end: %w", context.Canceled)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // maskFirst is the number of steps at the beginning of the run in which the mask alone learns. A run
