@@ -23,6 +23,9 @@ func (r *runner) try(ctx context.Context, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
+		if r.options.Follows() {
+			return nil
+		}
 		table.Break()
 		table.Line("the run: %d MiB of GPU memory at most, %s, checkpoints not counted", most>>20, total.Round(time.Second))
 		return table.Print(stdout)

@@ -141,10 +141,10 @@ func (r *runner) settle(d *declared, rest []string) error {
 	if err := d.resolve(&r.options); err != nil {
 		return err
 	}
-	r.options.Share()
 	if err := r.options.Check(); err != nil {
 		return err
 	}
+	r.options.Share()
 	if !(r.hours >= 0) {
 		return fmt.Errorf("-hours %v: give a number from 0 on", r.hours)
 	}

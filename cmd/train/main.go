@@ -31,20 +31,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && programs[args[0]] != nil {
 		return programs[args[0]](ctx, args[1:], stdout, stderr)
 	}
-	joined, err := ranks.Join()
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", program, err)
-		return cli.Failed
-	}
-	speaks := stderr
-	if joined != nil && joined.Rank() > 0 {
-		speaks, stdout = io.Discard, io.Discard
-	}
-	r := newRunner(speaks)
-	r.options.Ranks = joined
+	r := newRunner(stderr)
 	d := r.declare()
 	p := cli.Program{Name: program, Subprograms: programs, Intro: introduction(), Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, d.Groups, args, func(rest []string) (err error) {
+		if err := r.join(); err != nil {
+			return err
+		}
 		defer func() { err = r.leave(err) }()
 		if len(args) > 0 && len(rest) > 0 && rest[0] == args[0] {
 			return cli.Wrong("there is no train %q: choose import, check or synthetic, or begin with a flag", args[0])
@@ -57,11 +50,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		defer context.AfterFunc(ctx, func() {
 			if r.started.Load() {
-				fmt.Fprintln(speaks, "\nfinishing the step and saving; Ctrl-C again exits at once")
+				fmt.Fprintln(r.stderr, "\nfinishing the step and saving; Ctrl-C again exits at once")
 			}
 		})()
 		return r.conclude(ctx, r.train(ctx))
 	})
+}
+
+// join joins the ranks, if the process is one of several. The first one speaks, and the others are
+// silent.
+func (r *runner) join() (err error) {
+	r.options.Ranks, err = ranks.Join()
+	if r.options.Follows() {
+		r.stderr, r.bar = io.Discard, newProgress(io.Discard)
+	}
+	return err
 }
 
 // leave leaves the ranks, if the process is one of several. What all of them found wrong, the first

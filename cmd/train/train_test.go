@@ -102,19 +102,20 @@ func TestHelpAndUsage(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	for want, args := range map[string][]string{
-		"no data":          {},
-		"no folder for":    {"-data", "a"},
-		"-nonsense":        {"-data", "a", "-out", out, "-nonsense"},
-		`"extra"`:          {"-data", "a", "-out", out, "extra"},
-		`"huge"`:           {"-data", "a", "-out", out, "-config", "huge"},
-		`"letter"`:         {"-data", "a", "-out", out, "-recipe", "letter"},
-		"-batch 0: give":   {"-data", "a", "-out", out, "-batch", "0"},
-		"side 100":         {"-data", "a", "-out", out, "-side", "100"},
-		`phase "64"`:       {"-data", "a", "-out", out, "-phases", "64"},
-		"-rate -0.1: give": {"-data", "a", "-out", out, "-rate", "-0.1"},
-		"-device cuda":     {"-data", "a", "-out", out, "-device", "cuda"},
-		`name "a b"`:       {"-data", "a", "-out", out, "-name", "a b"},
-		"not both":         {"-data", "a", "-out", out, "-resume", "-init", "x"},
+		"no data":              {},
+		"no folder for":        {"-data", "a"},
+		"-nonsense":            {"-data", "a", "-out", out, "-nonsense"},
+		`"extra"`:              {"-data", "a", "-out", out, "extra"},
+		`"huge"`:               {"-data", "a", "-out", out, "-config", "huge"},
+		`"letter"`:             {"-data", "a", "-out", out, "-recipe", "letter"},
+		"-batch 0: give":       {"-data", "a", "-out", out, "-batch", "0"},
+		"-accumulate -1: give": {"-data", "a", "-out", out, "-accumulate", "-1"},
+		"side 100":             {"-data", "a", "-out", out, "-side", "100"},
+		`phase "64"`:           {"-data", "a", "-out", out, "-phases", "64"},
+		"-rate -0.1: give":     {"-data", "a", "-out", out, "-rate", "-0.1"},
+		"-device cuda":         {"-data", "a", "-out", out, "-device", "cuda"},
+		`name "a b"`:           {"-data", "a", "-out", out, "-name", "a b"},
+		"not both":             {"-data", "a", "-out", out, "-resume", "-init", "x"},
 	} {
 		code, stdout, stderr := invoke(t.Context(), args...)
 		assert.Equal(t, cli.Usage, code, args)
