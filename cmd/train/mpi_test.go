@@ -134,7 +134,17 @@ func TestMPIRefuses(t *testing.T) {
 	assert.Contains(t, string(says), `here "64:1", there "64:2"`)
 	assert.NoFileExists(t, filepath.Join(out, training.Checkpoint))
 
-	c := process(arguments(data, out, "1")...)
+	help, err := ranked(t, "2", "-h")
+	assert.NoError(t, err, help)
+
+	c := exec.Command(program, arguments(data, out, "1")...)
+	c.Env = append(os.Environ(), "SLURM_STEP_NUM_TASKS=2")
+	alone, err := c.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(alone), "MPI shows each of them none of the others")
+	assert.NoFileExists(t, filepath.Join(out, training.Checkpoint))
+
+	c = process(arguments(data, out, "1")...)
 	c.Env = append(c.Env, "OMPI_COMM_WORLD_SIZE=2")
 	said, err := c.CombinedOutput()
 	require.Error(t, err)

@@ -9,7 +9,7 @@ import "fmt"
 func Join() (Ranks, error) {
 	if n := launched(); n > 1 {
 		return nil, fmt.Errorf("%d processes were started to train together, and this program was built without MPI: build it with \"make mpi\", "+
-			"or start it without mpirun", n)
+			"or start it without mpirun and srun", n)
 	}
 	return nil, nil
 }

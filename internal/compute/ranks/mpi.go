@@ -31,9 +31,10 @@ import (
 	"unsafe"
 )
 
-// Join returns the ranks that a launcher started, or nil if this process trains alone.
+// Join returns the ranks that a launcher started, or nil if this process trains alone. Call it once.
 func Join() (Ranks, error) {
-	if launched() == 1 {
+	n := launched()
+	if n == 1 {
 		return nil, nil
 	}
 	w := &world{asked: make(chan task)}
@@ -41,6 +42,9 @@ func Join() (Ranks, error) {
 	go w.serve(joined)
 	if err := <-joined; err != nil {
 		return nil, err
+	}
+	if w.size == 1 {
+		return nil, fmt.Errorf("%d processes were started, and MPI shows each of them none of the others: start them by Open MPI's mpirun, or by srun --mpi=pmix", n)
 	}
 	return w, nil
 }
@@ -139,22 +143,31 @@ func (w *world) Mean(values []float32) (wait func() error) {
 	own := append([]float32(nil), values...)
 	request := (*C.MPI_Request)(C.malloc(C.size_t(unsafe.Sizeof(C.MPI_Request(nil)))))
 	var pinned runtime.Pinner
-	pinned.Pin(&own[0])
-	pinned.Pin(&values[0])
+	free := func() { // also where nobody waits: a failed run does not
+		pinned.Unpin()
+		C.free(unsafe.Pointer(request))
+	}
 	done := w.ask(task{
 		begin: func() error {
-			return failure("MPI_Iallreduce", C.mrprism_sum(unsafe.Pointer(&own[0]), unsafe.Pointer(&values[0]), C.int(len(values)), request))
+			pinned.Pin(&own[0])
+			pinned.Pin(&values[0])
+			err := failure("MPI_Iallreduce", C.mrprism_sum(unsafe.Pointer(&own[0]), unsafe.Pointer(&values[0]), C.int(len(values)), request))
+			if err != nil {
+				free()
+			}
+			return err
 		},
 		ended: func() (bool, error) {
 			var ended C.int
 			err := failure("MPI_Test", C.mrprism_test(request, &ended))
+			if ended != 0 || err != nil {
+				free()
+			}
 			return ended != 0, err
 		},
 	})
 	return func() error {
 		err := <-done
-		pinned.Unpin()
-		C.free(unsafe.Pointer(request))
 		for i := range values {
 			values[i] /= float32(w.size)
 		}
