@@ -176,6 +176,15 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 			}
 		}
 	}
+	if err := t.change(ctx, p, factor, now); err != nil {
+		return err
+	}
+	return t.settle(ctx)
+}
+
+// change updates the parameters by the gradients, unless the plan of the gradients has done it, and
+// reports their norm.
+func (t *Trainer) change(ctx context.Context, p *stage, factor float64, now *Report) error {
 	began := time.Now()
 	if p.updating != p.plan {
 		if err := p.updating.Run(ctx); err != nil {
@@ -192,7 +201,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 		}
 	}
 	now.DeviceSeconds += time.Since(began).Seconds()
-	return t.settle(ctx)
+	return nil
 }
 
 // normalise normalises each image of a batch as the engine does at inference.
