@@ -87,8 +87,8 @@ func (t *Trainer) decide(ctx context.Context) error {
 	return nil
 }
 
-// stranger is what a rank tells the others of itself before they work together: where it runs, and
-// what has to be the same on all.
+// stranger is what a rank tells the others before they work together: where it runs, what its clock
+// says, and what has to be the same on all.
 type stranger struct {
 	Host  string
 	Clock time.Time

@@ -64,7 +64,7 @@ type task struct {
 }
 
 // MPI moves data only while it is called. Short messages come within a few looks at what is under
-// way; looking without a pause for longer would take a core from the training.
+// way. Looking on without a pause would take a core from the training.
 const (
 	looks   = 200
 	between = 50 * time.Microsecond // two looks, after that many

@@ -32,7 +32,7 @@ type node struct {
 	arguments []*storage
 	target    *storage
 	group     Group
-	soon      bool // runs as soon as what it touches is there: see hurried
+	soon      bool // see hurried
 }
 
 // storage is memory that tensors name; several tensors may see one storage in different shapes.

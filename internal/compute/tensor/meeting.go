@@ -24,9 +24,9 @@ func (g *Graph) Normalise(group Group) { g.group = group }
 // the graph alone.
 func (g *Graph) Group() Group { return g.group }
 
-// Meet replaces t, of floats F32, by its mean over the ranks. A plan begins it once t has its last value
-// before it, and runs on until a command needs the mean. What no command needs has to be a variable
-// or kept: see Plan.RunApart.
+// Meet replaces t, of floats F32, by its mean over the ranks. A plan begins the mean behind the last
+// command before Meet that touches t, and runs on until a later command touches t. If none does, t
+// has to be a variable or kept, and the mean is there after Plan.Run.
 func (g *Graph) Meet(t *Tensor, group Group) {
 	n := node{target: t.storage, group: group, soon: true}
 	if g.lowered != nil {
@@ -36,8 +36,8 @@ func (g *Graph) Meet(t *Tensor, group Group) {
 	g.append(&Op{node: &n, Inputs: []*Tensor{t}, Outputs: []*Tensor{t}})
 }
 
-// Soon runs the dispatches that build appends as soon as what they touch has its last value before
-// them.
+// Soon lets a plan run each dispatch that build appends right behind the last command before it that
+// touches what it touches.
 func (g *Graph) Soon(build func()) {
 	first := len(g.ops)
 	build()
@@ -115,8 +115,8 @@ type meeting struct {
 // meetings are those of a run that have begun and not ended.
 type meetings []meeting
 
-// begin reads what the ranks are to take the mean of, which waits for the commands before it, and
-// begins.
+// begin reads what the ranks take means of, and begins the means. Reading waits for the commands
+// before it.
 func (m *meetings) begin(ctx context.Context, p *Plan, nodes []node) error {
 	ranges := make([]gpu.Range, len(nodes))
 	for i, n := range nodes {

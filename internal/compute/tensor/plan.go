@@ -198,7 +198,8 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 // results.
 func (p *Plan) Run(ctx context.Context) error { return p.run(ctx, each, false) }
 
-// RunApart is Run, but the means over ranks that no command needs stay what this rank has.
+// RunApart is Run without the means over ranks that no command needs: those tensors keep what this
+// rank has.
 func (p *Plan) RunApart(ctx context.Context) error { return p.run(ctx, each, true) }
 
 // RunEarly replays the commands that depend on early inputs and parameters alone. Call it after
