@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// killsVariable names how often TestKill kills a run: 20 times unless it is set, 200 times before a
+// killsVariable names how often TestKill kills a run: 10 times unless it is set, 200 times before a
 // release.
 const killsVariable = "MRPRISM_KILLS"
 
@@ -33,7 +33,7 @@ func kills(t *testing.T) int {
 	if testing.Short() {
 		return 4
 	}
-	return 20
+	return 10
 }
 
 // A run is killed at any moment, also while it starts or writes a checkpoint. It loses at most the

@@ -75,6 +75,7 @@ Every row trains the same encoder and decoder (compact) from random weights: %d 
 they are generated. Scored on the held-out fifth, on which nothing was chosen. A figure is the mean over images of the mean
 over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
 "%s". p is of Wilcoxon's signed-rank test over images, with Holm's correction over the rows.
+Where there are fewer than three seeds, take a row for a beginning.
 
 `+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).
 
