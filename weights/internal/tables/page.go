@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,22 +15,6 @@ import (
 	"mrprism/internal/format/chart"
 	"mrprism/weights"
 )
-
-// values are a figure of the images that two methods share, in one order.
-func (s means) values(class, figure, a, b string) (x, y []float64) {
-	first, second := s[key{class, a, figure}], s[key{class, b, figure}]
-	var names []string
-	for name := range first {
-		if _, both := second[name]; both {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		x, y = append(x, first[name]), append(y, second[name])
-	}
-	return x, y
-}
 
 // write writes a page and a picture for each table.
 func (r *runner) write(folder string) error {
@@ -74,7 +57,7 @@ func (r *runner) page(t table) (text string, picture chart.Forest, found bool, e
 Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images of %d², or of 64² where
 they are generated. Scored on the held-out fifth, on which nothing was chosen. A figure is the mean over images of the mean
 over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
-"%s". p is of Wilcoxon's signed-rank test over images, with Holm's correction over the rows.
+"%s", over the seeds that both have. p is of Wilcoxon's signed-rank test over images, with Holm's correction over the rows.
 Where there are fewer than three seeds, take a row for a beginning.
 
 `+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).
@@ -86,7 +69,7 @@ Where there are fewer than three seeds, take a row for a beginning.
 		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
 	}
 	for _, d := range dataSets {
-		all, classes, seeds, err := r.read(d)
+		all, classes, err := r.read(d)
 		if err != nil {
 			return "", picture, false, err
 		}
@@ -104,7 +87,7 @@ Where there are fewer than three seeds, take a row for a beginning.
 			fmt.Fprintf(&page, "\n## %s, %s, against %s\n\n", d.name, class, reference)
 			fmt.Fprintln(&page, "| method | seeds | soft Dice ×100 | Δ | p | ECE ×100 | Brier ×100 |\n|---|---|---|---|---|---|---|")
 			for i, x := range rows {
-				fmt.Fprintln(&page, x.line(class, all, seeds[x.method], i == 0))
+				fmt.Fprintln(&page, x.line(class, all, i == 0))
 			}
 		}
 	}
@@ -120,7 +103,7 @@ type row struct {
 }
 
 // compared are the rows of a structure that have scores.
-func compared(t table, class string, all means) (rows []row) {
+func compared(t table, class string, all results) (rows []row) {
 	for _, e := range t.rows {
 		for _, ending := range []string{"", "-time"} {
 			if all[key{class, e.name + ending, figures[0].name}] != nil {
@@ -130,8 +113,7 @@ func compared(t table, class string, all means) (rows []row) {
 	}
 	var p []float64
 	for i := range rows {
-		own, base := all.values(class, figures[0].name, rows[i].method, rows[0].method)
-		rows[i].delta = differences(own, base)
+		rows[i].delta = all.differences(key{class, rows[i].method, figures[0].name}, key{class, rows[0].method, figures[0].name})
 		p = append(p, metric.Wilcoxon(rows[i].delta))
 	}
 	if len(rows) > 1 {
@@ -143,15 +125,14 @@ func compared(t table, class string, all means) (rows []row) {
 }
 
 // line is a row of the page.
-func (x row) line(class string, all means, seeds int, first bool) string {
+func (x row) line(class string, all results, first bool) string {
 	title, _, _ := strings.Cut(x.title, ": ")
-	cells := []string{title, strconv.Itoa(seeds)}
+	cells := []string{title, strconv.Itoa(len(all[key{class, x.method, figures[0].name}]))}
 	if strings.HasSuffix(x.method, "-time") {
 		cells[0] += ", equal time"
 	}
 	for f, about := range figures {
-		own, _ := all.values(class, about.name, x.method, x.method)
-		cells = append(cells, interval(own, about.factor, f == 0))
+		cells = append(cells, interval(all.values(key{class, x.method, about.name}), about.factor, f == 0))
 		switch {
 		case f > 0:
 		case first:
@@ -187,13 +168,6 @@ func short(method string) string {
 
 // plainly is a title without Markdown.
 func plainly(title string) string { return strings.ReplaceAll(title, "**", "") }
-
-func differences(a, b []float64) (d []float64) {
-	for i := range a {
-		d = append(d, a[i]-b[i])
-	}
-	return d
-}
 
 const resamples = 2000
 

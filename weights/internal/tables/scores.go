@@ -169,36 +169,70 @@ func (r *runner) done(d data) (map[string]bool, error) {
 	return names, nil
 }
 
-// means are a figure of each image, by class, method and image: the mean over the seeds.
-type means map[key]map[string]float64
+// results are a figure of each image, by class, method and figure, then by seed.
+type results map[key]map[int]map[string]float64
 
 type key struct{ class, method, figure string }
 
-// read reads the scores of a data set. seeds is how many there are of each method.
-func (r *runner) read(d data) (all means, classes []string, seeds map[string]int, err error) {
+// read reads the scores of a data set.
+func (r *runner) read(d data) (all results, classes []string, err error) {
 	kept, err := r.kept(d)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	all, seeds = means{}, map[string]int{}
-	counts := map[key]map[string]float64{}
+	all = results{}
 	for _, s := range kept {
 		if !slices.Contains(classes, s.class) {
 			classes = append(classes, s.class)
 		}
-		if s.class == classes[0] && s.figure == figures[0].name {
-			seeds[s.method]++
-		}
 		k := key{s.class, s.method, s.figure}
 		if all[k] == nil {
-			all[k], counts[k] = map[string]float64{}, map[string]float64{}
+			all[k] = map[int]map[string]float64{}
 		}
-		for name, v := range s.of {
-			counts[k][name]++
-			all[k][name] += (v - all[k][name]) / counts[k][name]
+		all[k][s.seed] = s.of
+	}
+	return all, classes, nil
+}
+
+// values are a figure of each image, the mean over the seeds, in the order of the images' names.
+func (all results) values(k key) []float64 {
+	return imageMeans(slices.Collect(maps.Values(all[k])))
+}
+
+// differences are those of a figure between a and b in each image, the mean over the seeds that both
+// have.
+func (all results) differences(a, b key) []float64 {
+	var seeds []map[string]float64
+	for seed, of := range all[a] {
+		other, both := all[b][seed]
+		if !both {
+			continue
+		}
+		d := map[string]float64{}
+		for image, v := range of {
+			if base, both := other[image]; both {
+				d[image] = v - base
+			}
+		}
+		seeds = append(seeds, d)
+	}
+	return imageMeans(seeds)
+}
+
+// imageMeans are the means of each image over the seeds that have it, in the order of the images'
+// names.
+func imageMeans(seeds []map[string]float64) (means []float64) {
+	sum, count := map[string]float64{}, map[string]float64{}
+	for _, of := range seeds {
+		for image, v := range of {
+			sum[image] += v
+			count[image]++
 		}
 	}
-	return all, classes, seeds, nil
+	for _, image := range slices.Sorted(maps.Keys(sum)) {
+		means = append(means, sum[image]/count[image])
+	}
+	return means
 }
 
 // records reads a table with a header.
