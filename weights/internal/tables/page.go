@@ -68,6 +68,7 @@ Where there are fewer than three seeds, take a row for a beginning.
 		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval over images; hollow: the interval covers 0",
 		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
 	}
+	var far []string
 	for _, d := range dataSets {
 		all, classes, err := r.read(d)
 		if err != nil {
@@ -79,7 +80,15 @@ Where there are fewer than three seeds, take a row for a beginning.
 				continue
 			}
 			found = true
-			picture.Groups = append(picture.Groups, chart.Group{Name: d.name + " — " + class, Rows: effects(rows)})
+			group := chart.Group{Name: d.name + " — " + class}
+			for _, row := range effects(rows) {
+				if e := row.Effects[0].Estimate; math.Abs(e) > widest {
+					far = append(far, fmt.Sprintf("%s on %s %s %+.1f", row.Name, d.name, class, e))
+				} else {
+					group.Rows = append(group.Rows, row)
+				}
+			}
+			picture.Groups = append(picture.Groups, group)
 			reference := "the mean vote"
 			if d.truth {
 				reference = "the truth"
@@ -91,8 +100,15 @@ Where there are fewer than three seeds, take a row for a beginning.
 			}
 		}
 	}
+	if len(far) > 0 {
+		picture.Axis += ". Beyond the picture: " + strings.Join(far, ", ")
+	}
 	return page.String(), picture, found, nil
 }
+
+// widest is the largest difference that the picture draws: a run that failed would leave no room for
+// the others.
+const widest = 22
 
 // row is a method on a data set and structure, beside the table's first row.
 type row struct {
