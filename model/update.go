@@ -37,9 +37,9 @@ func (s *Step) Update(set *tensor.Set, o adam.Options, clip float64) *Update {
 
 // Accumulate appends to the step that the gradients are added to variables of the set. It returns,
 // in a graph of its own, the update by these sums, which then zeroes them. The schedule's factor
-// makes a mean of a sum. Set and clip are as for Update. If there is a group, sums become their means
-// over its ranks, each while the gradients of earlier layers are computed, and so do statistics;
-// Plan.RunApart leaves both as this rank has them.
+// makes a mean of a sum. Set and clip are as for Update. If there is a group, sums become their
+// means over its ranks, each while the gradients of earlier layers are computed, and so do
+// statistics; Plan.RunApart leaves both as this rank has them.
 func (s *Step) Accumulate(set *tensor.Set, o adam.Options, clip float64, group tensor.Group) *Update {
 	blocks, g := s.blocks(set), tensor.NewGraph()
 	var sums []*tensor.Tensor

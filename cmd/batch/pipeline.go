@@ -46,8 +46,8 @@ func (b *batch) pipeline(ctx context.Context, paths []string) error {
 	return b.tidy(paths)
 }
 
-// outcomes segments all files. Prism, Beam's own runner, has one bundle of a step in work at a time:
-// there each worker is a step of its own.
+// outcomes segments all files. Prism, Beam's own runner, has one bundle of a step in work at a
+// time: there each worker is a step of its own.
 func (b *batch) outcomes(root beam.Scope) beam.PCollection {
 	files := beam.ParDo(root, &inputs{b.task.path(inputsName)}, beam.Impulse(root))
 	var all []beam.PCollection

@@ -95,8 +95,8 @@ func TestMPI(t *testing.T) {
 	assert.True(t, string(first) == string(second))
 }
 
-// When one process is killed, mpirun ends the other within ten seconds. The checkpoint is whole, and one process
-// goes on from it.
+// When one process is killed, mpirun ends the other within ten seconds. The checkpoint is whole,
+// and one process goes on from it.
 func TestMPIKilled(t *testing.T) {
 	program, err := withMPI()
 	require.NoError(t, err)

@@ -85,7 +85,8 @@ func (p *BatchNormParams) rowsOf(chunk int) int {
 	return (int(p.Rows) - chunk + int(p.Chunks) - 1) / int(p.Chunks)
 }
 
-// allChunks are the mean of channel c over all rows and Σ (x - mean)², from the moments of the chunks.
+// allChunks are the mean of channel c over all rows and Σ (x - mean)², from the moments of the
+// chunks.
 func allChunks[F gpu.Float](p *BatchNormParams, moments []F, c int) (mean, squares F) {
 	channels, chunks := int(p.Channels), int(p.Chunks)
 	for chunk := range chunks {
@@ -109,9 +110,9 @@ func batchNormStatisticsPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]
 	}
 }
 
-// batchNormOwnPowerPart computes the means of d = x - running mean and of d² over the rows of a rank.
-// The running mean is the same on all ranks and near the mean: little is lost when the variance is
-// the difference of both.
+// batchNormOwnPowerPart computes the means of d = x - running mean and of d² over the rows of a
+// rank. The running mean is the same on all ranks and near the mean: little is lost when the
+// variance is the difference of both.
 func batchNormOwnPowerPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	moments, power, movingMean := a[0].F, a[1].F, a[2].F
 	for c := from; c < to; c++ {
@@ -335,10 +336,11 @@ var (
 	}}
 )
 
-// BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training
-// it uses the mean and variance of the batch, and moves the running ones towards them by momentum
-// (the variance unbiased), as PyTorch does, and as its SyncBatchNorm where the graph has a group. In
-// inference it uses the running ones. It panics if a channel has a single value in training.
+// BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In
+// training it uses the mean and variance of the batch, and moves the running ones towards them by
+// momentum (the variance unbiased), as PyTorch does, and as its SyncBatchNorm where the graph has
+// a group. In inference it uses the running ones. It panics if a channel has a single value in
+// training.
 func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {

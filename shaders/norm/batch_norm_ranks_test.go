@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// normalised is what a training step of batch norm makes of images (b, 5, 7, C) and the gradient of its
-// result: y, the gradients of x, scale and bias, and the running statistics.
+// normalised is what a training step of batch norm makes of images (b, 5, 7, C) and the gradient
+// of its result: y, the gradients of x, scale and bias, and the running statistics.
 func normalised(t *testing.T, d gpu.Device, group tensor.Group, x, dy []float32, channels int) (results [][]float32) {
 	g, set := tensor.NewGraph(), tensor.NewSet()
 	defer set.Release()
@@ -54,8 +54,8 @@ func normalised(t *testing.T, d gpu.Device, group tensor.Group, x, dy []float32,
 	return append(results, moved...)
 }
 
-// Two ranks with one batch each normalise as one does with both, and so do the gradients. The other rank
-// computes on the reference.
+// Two ranks with one batch each normalise as one does with both, and so do the gradients. The
+// other rank computes on the reference.
 func TestBatchNormOverRanks(t *testing.T) {
 	for _, channels := range []int{3, 8} {
 		const images = 2 // of a rank

@@ -32,8 +32,8 @@ const (
 const ofPrefix = "of."
 
 // save writes the state of the run as the checkpoint, keeps the last checkpoint as the previous
-// one, and exports the weights. It refuses a state that is not finite: the saved files then stay. Of
-// several ranks one writes.
+// one, and exports the weights. It refuses a state that is not finite: the saved files then stay.
+// Of several ranks one writes.
 func (t *Trainer) save(ctx context.Context) error {
 	if t.Options.Follows() {
 		t.saved = time.Now()

@@ -91,8 +91,9 @@ func ofTwenty(t *testing.T, data, recipe string) Options {
 	return o
 }
 
-// Two ranks train like one process that sums the gradients of their batches: to the bit, but for the
-// statistics, which move once a step and not twice. A second run gives the same bits in these too.
+// Two ranks train like one process that sums the gradients of their batches: to the bit, but for
+// the statistics, which move once a step and not twice. A second run gives the same bits in these
+// too.
 func TestRanksTrainLikeOne(t *testing.T) {
 	data := writeData(t, 10)
 	for _, recipe := range []string{"default", "paper"} {
@@ -107,8 +108,8 @@ func TestRanksTrainLikeOne(t *testing.T) {
 	}
 }
 
-// Two ranks with batches of two train like one process with batches of four, if batch norm takes its
-// statistics over the images of both. On a device in float32 roundings grow from step to step.
+// Two ranks with batches of two train like one process with batches of four, if batch norm takes
+// its statistics over the images of both. On a device in float32 roundings grow from step to step.
 func TestSynchronisedRanksTrainLikeOneBatch(t *testing.T) {
 	data := writeData(t, 10)
 	one, two := ofTwenty(t, data, "default"), ofTwenty(t, data, "default")
@@ -120,8 +121,8 @@ func TestSynchronisedRanksTrainLikeOneBatch(t *testing.T) {
 	require.Less(t, most, 1e-5, where)
 }
 
-// A run of two ranks, of which the second was told to end, goes on in one process, and ends with the
-// parameters of a run that was not interrupted.
+// A run of two ranks, of which the second was told to end, goes on in one process, and ends with
+// the parameters of a run that was not interrupted.
 func TestRanksResumeAsOne(t *testing.T) {
 	data := writeData(t, 10)
 	whole, parts := ofTwenty(t, data, "bce"), ofTwenty(t, data, "bce")
@@ -141,8 +142,8 @@ func TestRanksResumeAsOne(t *testing.T) {
 	require.ErrorContains(t, err, "a step has 2 batches, and 3 ranks cannot share them evenly")
 }
 
-// A resumed run has patience as long as the rank that scores: the others know the checkpoint's best score
-// and no later one.
+// A resumed run has patience as long as the rank that scores: the others know the checkpoint's
+// best score and no later one.
 func TestPatienceOfRanks(t *testing.T) {
 	for i, r := range rankstest.New(2) {
 		o := options(t, "")
@@ -152,7 +153,8 @@ func TestPatienceOfRanks(t *testing.T) {
 	}
 }
 
-// A rank may have no batch of a fold: with two folds and two ranks, each rank always has the same fold.
+// A rank may have no batch of a fold: with two folds and two ranks, each rank always has the same
+// fold.
 func TestFoldsOfRanks(t *testing.T) {
 	first := func(o Options, i, n int) (list []uint64) {
 		trainer := Trainer{Options: o, step: 5}

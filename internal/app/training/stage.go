@@ -76,9 +76,9 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 	return p, nil
 }
 
-// numbers are those of this rank's batches, from the next step on, that sampler i of n makes: of all
-// batches it makes those whose number is i modulo n, and counts these from 0 on. They end at once if
-// it makes none: a rank may always have the same folds.
+// numbers are those of this rank's batches, from the next step on, that sampler i of n makes: of
+// all batches it makes those whose number is i modulo n, and counts these from 0 on. They end at
+// once if it makes none: a rank may always have the same folds.
 func (t *Trainer) numbers(i, n int) iter.Seq[uint64] {
 	step := t.step
 	return func(yield func(uint64) bool) {

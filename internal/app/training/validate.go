@@ -142,8 +142,8 @@ func (t *Trainer) load(ctx context.Context, file *weights.File) (err error) {
 	return nil
 }
 
-// outOfPatience says whether the best score is Patience epochs old, on the rank that scores. The others
-// know no score since the checkpoint.
+// outOfPatience says whether the best score is Patience epochs old, on the rank that scores. The
+// others know no score since the checkpoint.
 func (t *Trainer) outOfPatience() bool {
 	return !t.Options.Follows() && t.Options.Patience > 0 && t.best.Epoch > 0 && t.step/t.epochSteps()-t.best.Epoch >= t.Options.Patience
 }

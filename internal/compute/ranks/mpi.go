@@ -20,7 +20,9 @@ package ranks
 // static int mrprism_gather(const void *from, void *to, int n) {
 //   return MPI_Allgather(from, n, MPI_BYTE, to, n, MPI_BYTE, MPI_COMM_WORLD);
 // }
-// static int mrprism_test(MPI_Request *request, int *done) { return MPI_Test(request, done, MPI_STATUS_IGNORE); }
+// static int mrprism_test(MPI_Request *request, int *done) {
+//   return MPI_Test(request, done, MPI_STATUS_IGNORE);
+// }
 import "C"
 
 import (

@@ -9,8 +9,8 @@ import (
 	"mrprism/internal/compute/tensor"
 )
 
-// Ranks are the processes of a training run, of which this is one. All call the same functions in the
-// same order, from one goroutine.
+// Ranks are the processes of a training run, of which this is one. All call the same functions in
+// the same order, from one goroutine.
 type Ranks interface {
 	tensor.Group
 

@@ -12,8 +12,8 @@ import (
 type Group interface {
 	// Size is the number of ranks.
 	Size() int
-	// Mean begins to replace the values by their means over the ranks, and wait ends it. All ranks call
-	// Mean for values of equal length, in the same order. Each gets the same bits.
+	// Mean begins to replace the values by their means over the ranks, and wait ends it. All ranks
+	// call Mean for values of equal length, in the same order. Each gets the same bits.
 	Mean(values []float32) (wait func() error)
 }
 
@@ -24,9 +24,9 @@ func (g *Graph) Normalise(group Group) { g.group = group }
 // the graph alone.
 func (g *Graph) Group() Group { return g.group }
 
-// Meet replaces t, of floats F32, by its mean over the ranks. A plan begins the mean behind the last
-// command before Meet that touches t, and runs on until a later command touches t. If none does, t
-// has to be a variable or kept, and the mean is there after Plan.Run.
+// Meet replaces t, of floats F32, by its mean over the ranks. A plan begins the mean behind the
+// last command before Meet that touches t, and runs on until a later command touches t. If none
+// does, t has to be a variable or kept, and the mean is there after Plan.Run.
 func (g *Graph) Meet(t *Tensor, group Group) {
 	n := node{target: t.storage, group: group, soon: true}
 	if g.lowered != nil {
@@ -36,8 +36,8 @@ func (g *Graph) Meet(t *Tensor, group Group) {
 	g.append(&Op{node: &n, Inputs: []*Tensor{t}, Outputs: []*Tensor{t}})
 }
 
-// Soon lets a plan run each dispatch that build appends right behind the last command before it that
-// touches what it touches.
+// Soon lets a plan run each dispatch that build appends right behind the last command before it
+// that touches what it touches.
 func (g *Graph) Soon(build func()) {
 	first := len(g.ops)
 	build()

@@ -106,8 +106,8 @@ Where there are fewer than three seeds, take a row for a beginning.
 	return page.String(), picture, found, nil
 }
 
-// widest is the largest difference that the picture draws: a run that failed would leave no room for
-// the others.
+// widest is the largest difference that the picture draws: a run that failed would leave no room
+// for the others.
 const widest = 22
 
 // row is a method on a data set and structure, beside the table's first row.

@@ -196,20 +196,24 @@ func (r *runner) read(d data) (all results, classes []string, err error) {
 
 // values are a figure of each image, the mean over the seeds, in the order of the images' names.
 func (all results) values(k key) []float64 {
-	return imageMeans(slices.Collect(maps.Values(all[k])))
+	var seeds []map[string]float64
+	for _, seed := range slices.Sorted(maps.Keys(all[k])) {
+		seeds = append(seeds, all[k][seed])
+	}
+	return imageMeans(seeds)
 }
 
-// differences are those of a figure between a and b in each image, the mean over the seeds that both
-// have.
+// differences are those of a figure between a and b in each image, the mean over the seeds that
+// both have.
 func (all results) differences(a, b key) []float64 {
 	var seeds []map[string]float64
-	for seed, of := range all[a] {
+	for _, seed := range slices.Sorted(maps.Keys(all[a])) { // in one order: sums then have the same bits
 		other, both := all[b][seed]
 		if !both {
 			continue
 		}
 		d := map[string]float64{}
-		for image, v := range of {
+		for image, v := range all[a][seed] {
 			if base, both := other[image]; both {
 				d[image] = v - base
 			}
