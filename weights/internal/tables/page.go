@@ -55,8 +55,8 @@ func (r *runner) page(t table) (text string, picture chart.Forest, found bool, e
 	fmt.Fprintf(&page, `# %s
 
 Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images of %d², or of 64² where
-they are generated. Scored on the held-out fifth, on which nothing was chosen. A figure is the mean over images of the mean
-over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
+they are generated. Scored on the held-out fifth, on which nothing was chosen: of real images another fifth with each seed.
+A figure is the mean over images, of the mean over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
 "%s", over the seeds that both have. p is of Wilcoxon's signed-rank test over images, with Holm's correction over the rows.
 Where there are fewer than three seeds, take a row for a beginning.
 

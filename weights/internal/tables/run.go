@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mrprism/internal/data/dataset"
 )
 
 // images is the number of images in a batch.
@@ -52,6 +54,42 @@ func (r run) name() string {
 func (r *runner) folder(x run) string  { return filepath.Join(r.out, x.data.name, x.name()) }
 func (r *runner) weights(x run) string { return filepath.Join(r.folder(x), "model.f32.safetensors") }
 
+// fold is which fifth of the images a seed holds out: of real images, which are few, another one
+// with each seed; of generated ones always the same.
+func (d data) fold(seed int) int {
+	if d.folder == "" {
+		return 1
+	}
+	return (seed-1)%dataset.HoldOut + 1
+}
+
+// split is the flag of train and evaluate for the fifth that a seed holds out. Without the flag
+// they hold out the first.
+func (r *runner) split(d data, seed int, source string) ([]string, error) {
+	fold := d.fold(seed)
+	if fold == 1 {
+		return nil, nil
+	}
+	files, err := os.ReadDir(filepath.Join(source, "images"))
+	if err != nil {
+		return nil, err
+	}
+	var s dataset.Split
+	for i, file := range files {
+		name := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name()))
+		if (i+fold)%dataset.HoldOut == 0 {
+			s.Test = append(s.Test, name)
+		} else {
+			s.Train = append(s.Train, name)
+		}
+	}
+	folder := filepath.Join(r.out, d.name, fmt.Sprintf("fold%d", fold))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	return []string{"-split", filepath.Join(folder, dataset.SplitFile)}, s.Write(folder)
+}
+
 // source is the data set's folder. A generated one is drawn first.
 func (r *runner) source(ctx context.Context, d data) (string, error) {
 	if d.folder != "" {
@@ -65,9 +103,10 @@ func (r *runner) source(ctx context.Context, d data) (string, error) {
 }
 
 // fused is the folder of fused labels. Some fusions need a network: that of the default recipe and
-// the first seed, which learned from the same images.
-func (r *runner) fused(ctx context.Context, d data, source, fusion string) (string, error) {
-	folder, network := filepath.Join(r.out, d.name, "fused"), run{d, ours, 1, false}
+// the first seed that learned from the same images.
+func (r *runner) fused(ctx context.Context, d data, seed int, source, fusion string) (string, error) {
+	fold := d.fold(seed)
+	folder, network := filepath.Join(r.out, d.name, fmt.Sprintf("fused%d", fold)), run{d, ours, fold, false}
 	if _, err := os.Stat(filepath.Join(folder, fusion)); err == nil {
 		return filepath.Join(folder, fusion), nil
 	}
@@ -122,7 +161,7 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 	if x.truth {
 		side = 64
 	}
-	learned := len(all) - (len(all)+4)/5
+	learned := len(all) - len(all)/dataset.HoldOut
 	steps := float64(r.steps)
 	if x.time {
 		slowness, err := r.slowness(x)
@@ -136,9 +175,13 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 		"-data", source, "-config", "compact", "-phases", fmt.Sprintf("%d:%d", side, epochs), "-batch", strconv.Itoa(images), "-seed", strconv.Itoa(x.seed),
 		"-device", r.device, "-out", r.folder(x),
 	}
-	args = append(append(args, x.training...), x.args...)
+	split, err := r.split(x.data, x.seed, source)
+	if err != nil {
+		return nil, err
+	}
+	args = slices.Concat(args, split, x.training, x.args)
 	if x.entry.fused != "" {
-		labels, err := r.fused(ctx, x.data, source, x.entry.fused)
+		labels, err := r.fused(ctx, x.data, x.seed, source, x.entry.fused)
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +276,12 @@ func (r *runner) compare(ctx context.Context, d data, seed int, runs []run) erro
 	if d.truth {
 		reference = "truth"
 	}
-	return r.call(ctx, nil, "evaluate", "compare", "-data", source, "-weights", strings.Join(weights, ","), "-reference", reference, "-device", r.device, "-out", out)
+	split, err := r.split(d, seed, source)
+	if err != nil {
+		return err
+	}
+	args := []string{"compare", "-data", source, "-weights", strings.Join(weights, ","), "-reference", reference, "-device", r.device, "-out", out}
+	return r.call(ctx, nil, "evaluate", append(args, split...)...)
 }
 
 func (r *runner) compared(d data, seed int) string {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/data/dataset"
 )
 
 // writeComparison writes a comparison of two images, and the logs of the runs that it scores.
@@ -65,4 +68,34 @@ func TestScoresStay(t *testing.T) {
 	require.NoError(t, os.WriteFile(r.scoresFile(d), []byte("class,method,seed,step_seconds,figure,a\ndisc,paper,one,0.1,ece,0.1\n"), 0o644))
 	_, err = r.kept(d)
 	assert.ErrorContains(t, err, "hearts.csv")
+}
+
+// Of real images each seed holds out another fifth, the first one that of a data set without a
+// split. Generated images are many: their seeds hold out the same.
+func TestFolds(t *testing.T) {
+	source := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(source, "images"), 0o755))
+	for i := range 11 {
+		require.NoError(t, os.WriteFile(filepath.Join(source, "images", fmt.Sprintf("%02d.png", i)), nil, 0o644))
+	}
+	r, held := &runner{out: t.TempDir()}, map[string]int{}
+	for seed := 2; seed <= 5; seed++ {
+		args, err := r.split(data{name: "hearts", folder: "hearts"}, seed, source)
+		require.NoError(t, err)
+		require.Len(t, args, 2)
+		text, err := os.ReadFile(args[1])
+		require.NoError(t, err)
+		var s dataset.Split
+		require.NoError(t, json.Unmarshal(text, &s))
+		assert.Len(t, append(s.Train, s.Test...), 11)
+		for _, name := range s.Test {
+			held[name]++
+		}
+	}
+	assert.Equal(t, map[string]int{"00": 1, "01": 1, "02": 1, "03": 1, "05": 1, "06": 1, "07": 1, "08": 1, "10": 1}, held, "all but 04 and 09, every fifth")
+	for _, x := range []run{{data: data{name: "hearts", folder: "hearts"}, seed: 1}, {data: data{name: "drawn"}, seed: 3}} {
+		args, err := r.split(x.data, x.seed, source)
+		require.NoError(t, err)
+		assert.Empty(t, args, x.data.name)
+	}
 }
