@@ -176,7 +176,7 @@ func effects(rows []row) (list []chart.Row) {
 
 // short is a method's name where there is little room.
 func short(method string) string {
-	for _, beginning := range []string{"on-", "paper-"} {
+	for _, beginning := range []string{"on-", "prism-"} {
 		method = strings.TrimPrefix(method, beginning)
 	}
 	return method
