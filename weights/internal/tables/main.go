@@ -54,8 +54,8 @@ func (r *runner) runs(d data, seed int) (list []run) {
 	for _, equal := range []bool{false, true} {
 		for _, t := range tables() {
 			for _, e := range t.rows {
-				x := run{d, e, seed, equal}
-				if !seen[x.name()] && d.suits(e) && !(equal && (!r.equalTime || e.name == meanVote.name)) {
+				x := run{data: d, entry: e, seed: seed, time: equal}
+				if !seen[x.name()] && d.suits(e) && !(equal && (!r.equalTime || e.name == meanVote.name || e.networks > 0)) {
 					seen[x.name()] = true
 					list = append(list, x)
 				}

@@ -10,15 +10,17 @@ import (
 
 // entry is a row of the tables: a way to train the same encoder and decoder.
 type entry struct {
-	name  string
-	title string
-	args  []string // of train
-	fused string   // the label fusion of "evaluate fuse" that teaches it; empty: the raters' own marks
+	name     string
+	title    string
+	args     []string // of train
+	networks int      // of an ensemble, which shows the mean of their maps; 0: none
+	fused    string   // the label fusion of "evaluate fuse" that teaches it; empty: the raters' own marks
 }
 
 // Rows of several tables.
 var (
 	meanVote = entry{name: "mean-vote", title: "mean vote, cross-entropy", args: []string{"-recipe", "bce"}}
+	ensemble = entry{name: "ensemble", title: "five networks on the mean vote", args: meanVote.args, networks: 5}
 	ours     = entry{name: "default", title: "**MrPrism, default recipe**"}
 	paper    = entry{name: "paper", title: "**MrPrism, the paper's recipe**", args: []string{"-recipe", "paper"}}
 	prism    = entry{name: "prism", title: "**MrPrism, its mask by cross-entropy**", args: byEntropy}
@@ -65,8 +67,8 @@ func tables() []table {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
 	return []table{
-		{"table1", "Table 1: learning from several raters", append(multi, paper, prism, ours)},
-		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, ours)},
+		{"table1", "Table 1: learning from several raters", append(multi, ensemble, paper, prism, ours)},
+		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, ensemble, ours)},
 		{"table3", "Table 3: the same network on fused labels", append(fusions, ours)},
 		{"table4", "Table 4: parts of MrPrism", ablation},
 	}

@@ -39,8 +39,9 @@ const ended = "ended"
 type run struct {
 	data
 	entry
-	seed int
-	time bool // as long as the mean vote trains, and not as many steps
+	seed   int
+	time   bool // as long as the mean vote trains, and not as many steps
+	member int  // which network of an ensemble, from 1 on; 0: the whole, or no ensemble
 }
 
 func (r run) name() string {
@@ -51,8 +52,37 @@ func (r run) name() string {
 	return fmt.Sprintf("%s-seed%d", name, r.seed)
 }
 
-func (r *runner) folder(x run) string  { return filepath.Join(r.out, x.data.name, x.name()) }
-func (r *runner) weights(x run) string { return filepath.Join(r.folder(x), "model.f32.safetensors") }
+// folder holds a training; of an ensemble, the folders of its members.
+func (r *runner) folder(x run) string {
+	folder := filepath.Join(r.out, x.data.name, x.name())
+	if x.member > 0 {
+		folder = filepath.Join(folder, strconv.Itoa(x.member))
+	}
+	return folder
+}
+
+// members are the networks of an ensemble. They learn from the same images, with seeds of their own.
+func (x run) members() (list []run) {
+	for i := range x.networks {
+		member := x
+		member.networks, member.member = 0, i+1
+		member.args = append(slices.Clone(x.args), "-seed", strconv.Itoa(100*x.seed+i))
+		list = append(list, member)
+	}
+	return list
+}
+
+// weights are the weights of a run as "evaluate compare" takes them.
+func (r *runner) weights(x run) string {
+	if x.networks == 0 {
+		return filepath.Join(r.folder(x), "model.f32.safetensors")
+	}
+	var all []string
+	for _, member := range x.members() {
+		all = append(all, r.weights(member))
+	}
+	return strings.Join(all, "+")
+}
 
 // fold is which fifth of the images a seed holds out: of real images, which are few, another one
 // with each seed; of generated ones always the same.
@@ -106,7 +136,7 @@ func (r *runner) source(ctx context.Context, d data) (string, error) {
 // the first seed that learned from the same images.
 func (r *runner) fused(ctx context.Context, d data, seed int, source, fusion string) (string, error) {
 	fold := d.fold(seed)
-	folder, network := filepath.Join(r.out, d.name, fmt.Sprintf("fused%d", fold)), run{d, ours, fold, false}
+	folder, network := filepath.Join(r.out, d.name, fmt.Sprintf("fused%d", fold)), run{data: d, entry: ours, seed: fold}
 	if _, err := os.Stat(filepath.Join(folder, fusion)); err == nil {
 		return filepath.Join(folder, fusion), nil
 	}
@@ -132,6 +162,14 @@ func (r *runner) train(ctx context.Context, x run) error {
 		if err != nil || slowness < noticeable {
 			return err
 		}
+	}
+	if x.networks > 0 {
+		for _, member := range x.members() {
+			if err := r.train(ctx, member); err != nil {
+				return err
+			}
+		}
+		return os.WriteFile(filepath.Join(folder, ended), nil, 0o644)
 	}
 	args := []string{"-with", folder, "-resume"}
 	if _, err := os.Stat(filepath.Join(folder, "checkpoint.safetensors")); err != nil {
@@ -214,13 +252,29 @@ func (r *runner) seconds(x run) (float64, error) {
 			return s.seconds, nil
 		}
 	}
-	return r.logged(filepath.Join(r.folder(x), "log.jsonl"))
+	return took(r.folder(x))
+}
+
+// took is the time of a step of the network in a folder, or of all networks of an ensemble.
+func took(folder string) (sum float64, err error) {
+	members, err := filepath.Glob(filepath.Join(folder, "[0-9]", "log.jsonl"))
+	if err != nil || len(members) == 0 {
+		return logged(filepath.Join(folder, "log.jsonl"))
+	}
+	for _, path := range members {
+		seconds, err := logged(path)
+		if err != nil {
+			return 0, err
+		}
+		sum += seconds
+	}
+	return sum, nil
 }
 
 // logged is the time of a step over a log, as an idle machine takes: in each part of the log the
 // quickest tenth counts. Recipes have steps of two kinds: the mean over the parts counts each kind
 // by its share.
-func (r *runner) logged(path string) (float64, error) {
+func logged(path string) (float64, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, err

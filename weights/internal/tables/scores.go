@@ -107,7 +107,7 @@ func (r *runner) scored(d data, seed int, rows []map[string]string) (added []sco
 	for _, row := range rows {
 		method := row["method"]
 		if seconds[method] == 0 {
-			if seconds[method], err = r.logged(filepath.Join(r.out, d.name, fmt.Sprintf("%s-seed%d", method, seed), "log.jsonl")); err != nil {
+			if seconds[method], err = took(filepath.Join(r.out, d.name, fmt.Sprintf("%s-seed%d", method, seed))); err != nil {
 				return nil, err
 			}
 		}

@@ -61,7 +61,7 @@ func TestScoresStay(t *testing.T) {
 	done, err := r.done(d)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]bool{"mean-vote-seed1": true, "mean-vote-seed2": true, "paper-seed1": true}, done)
-	seconds, err := r.seconds(run{d, paper, 1, false})
+	seconds, err := r.seconds(run{data: d, entry: paper, seed: 1})
 	require.NoError(t, err)
 	assert.Equal(t, 0.25, seconds)
 
@@ -98,4 +98,24 @@ func TestFolds(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, args, x.data.name)
 	}
+}
+
+// An ensemble is the mean of its networks, which have seeds of their own; a step of it takes as long
+// as one of each.
+func TestEnsemble(t *testing.T) {
+	r := &runner{out: t.TempDir(), programs: t.TempDir()}
+	x := run{data: data{name: "hearts"}, entry: ensemble, seed: 2}
+	seeds := map[string]bool{}
+	for i, member := range x.members() {
+		folder := filepath.Join(r.out, "hearts", "ensemble-seed2", fmt.Sprint(i+1))
+		assert.Equal(t, folder, r.folder(member))
+		assert.Contains(t, strings.Split(r.weights(x), "+"), filepath.Join(folder, "model.f32.safetensors"))
+		seeds[member.args[len(member.args)-1]] = true
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "log.jsonl"), []byte(strings.Repeat("{\"seconds\": 0.25}\n", 20)), 0o644))
+	}
+	assert.Len(t, seeds, 5)
+	seconds, err := r.seconds(x)
+	require.NoError(t, err)
+	assert.Equal(t, 1.25, seconds)
 }
