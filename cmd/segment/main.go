@@ -3,20 +3,12 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
-	"time"
 
 	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/export"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/data/roi"
-	"mrprism/model"
 )
 
 const program = "segment"
@@ -92,117 +84,23 @@ func main() { cli.Main(run) }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var weightsName *string
-	var precision *model.Precision
-	var device command.Device
-	var options segment.Options
-	var out, table string
-	var slice int
-	var resume, identity bool
-	var marks []mark
-	formats := export.Formats[:1]
-	flags := cli.NewGroups()
-	flags.Add("task", func(f *flag.FlagSet) {
-		weightsName = command.EnsembleFlag(f)
-		f.StringVar(&out, "out", "", "`DIR` for the results, which is made if missing (required)")
-		f.StringVar(&table, "csv", "", "also write a table, `FILE`.csv, with a line an image")
-		f.BoolVar(&resume, "resume", false, "go on with the table of -csv: leave out images that it has, with the same weights and options")
-		f.StringVar(&options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
-		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
-			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
-		f.IntVar(&slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
-		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+export.Formats[0].Name+"): "+export.Names(), func(text string) (err error) {
-			formats, err = export.Parse(text)
-			return err
-		})
-		f.BoolVar(&identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study")
-		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
-			m, err := parseMark(text)
-			marks = append(marks, m)
-			return err
-		})
-	})
-	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
+	r := &request{formats: export.Formats[:1]}
+	flags := r.flags()
 	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(named []string) error {
-		switch {
-		case *weightsName == "":
-			return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
-		case out == "":
-			return cli.Wrong("where to? give -out DIR")
-		case len(named) == 0:
-			return cli.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
-		case table != "" && filepath.Ext(table) != ".csv":
-			return cli.Wrong("-csv %s: name a file that ends in .csv", table)
-		case resume && table == "":
-			return cli.Wrong("-resume goes on with a table: name it with -csv")
-		case slice < 0 || flags.Given()["slice"] && slice == 0:
-			return cli.Wrong("-slice %d: slices count from 1", slice)
-		case options.Recurrences < 0 || options.Recurrences > segment.MaxRecurrences:
-			return cli.Wrong("-recurrences %d: choose 0 to %d", options.Recurrences, segment.MaxRecurrences)
-		}
-		if _, err := roi.Parse(options.ROI); err != nil {
-			return cli.Wrong("-roi: %w", err)
-		}
-		if err := device.Check(); err != nil {
+		r.named, r.given = named, flags.Given()
+		if err := r.check(); err != nil {
 			return err
 		}
-		images, others, err := imagesOf(named, out)
-		if err != nil {
-			return cli.Wrong("%w", err)
-		}
-		model, err := command.Ensemble(*weightsName)
-		if err == nil {
-			err = segment.CheckHeads("-weights "+*weightsName, &model.Metadata)
-		}
-		if err != nil {
+		b, items, err := r.batch(stdout, stderr)
+		if err != nil || len(items) == 0 {
 			return err
-		}
-		if marks, err = resolve(marks, &model.Metadata, len(images)); err != nil {
-			return cli.Wrong("%w", err)
-		}
-		if !flags.Given()["recurrences"] {
-			options.Recurrences = segment.Trained
-		}
-		plan, err := plan(out, images, marks, model.Metadata, formats)
-		if err != nil {
-			return cli.Wrong("%w", err)
-		}
-		b := &batch{
-			session: command.Session{Model: model, Precision: *precision, Open: device.Open}, weightsName: *weightsName, options: options,
-			formats: formats, identity: identity, day: time.Now(),
-			slice: slice, stdout: stdout,
-		}
-		all := len(plan)
-		if table != "" {
-			if b.journal, err = b.open(table, out, resume); err != nil {
-				return err
-			}
-			plan = slices.DeleteFunc(plan, b.done)
-		}
-		b.progress = command.NewProgress(stderr, len(plan))
-		note := func(text string) { b.progress.Note(program, text) }
-		b.session.Note = note
-		if others > 0 {
-			note(fmt.Sprintf("%d files of the folders are no images and were left out", others))
-		}
-		if done := all - len(plan); done > 0 {
-			note(fmt.Sprintf("%d of %d images are in %s already", done, all, table))
-		}
-		if len(plan) == 0 {
-			return nil
 		}
 		defer b.session.Close()
-		b.progress.Show("preparing the network")
-		err = b.session.Ready(ctx)
-		b.progress.Clear()
-		if err != nil {
-			return fmt.Errorf("-weights %s: %w", *weightsName, err)
+		if err := r.prepare(ctx, b); err != nil {
+			return err
 		}
-		if err := os.MkdirAll(out, 0o777); err != nil {
-			return fmt.Errorf("the folder of -out cannot be made: %w; name another one", err)
-		}
-		return b.run(ctx, plan)
+		return b.run(ctx, items)
 	})
 }
 

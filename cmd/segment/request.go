@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mrprism/internal/app/cli"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/export"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/roi"
+	"mrprism/model"
+)
+
+// request is what the command line asks for.
+type request struct {
+	weightsName      *string // of one model or several
+	precision        *model.Precision
+	device           command.Device
+	options          segment.Options
+	out, table       string // the folder of results; the file of -csv, empty without
+	slice            int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
+	resume, identity bool
+	formats          []export.Format
+	marks            []mark
+	named            []string        // images and folders
+	given            map[string]bool // the flags that the user gave
+}
+
+// flags are the flags, which set the request.
+func (r *request) flags() *cli.Groups {
+	flags := cli.NewGroups()
+	flags.Add("task", func(f *flag.FlagSet) {
+		r.weightsName = command.EnsembleFlag(f)
+		f.StringVar(&r.out, "out", "", "`DIR` for the results, which is made if missing (required)")
+		f.StringVar(&r.table, "csv", "", "also write a table, `FILE`.csv, with a line an image")
+		f.BoolVar(&r.resume, "resume", false, "go on with the table of -csv: leave out images that it has, with the same weights and options")
+		f.StringVar(&r.options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
+		f.IntVar(&r.options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
+			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
+		f.IntVar(&r.slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
+		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+export.Formats[0].Name+"): "+export.Names(), func(text string) (err error) {
+			r.formats, err = export.Parse(text)
+			return err
+		})
+		f.BoolVar(&r.identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study")
+		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
+			m, err := parseMark(text)
+			r.marks = append(r.marks, m)
+			return err
+		})
+	})
+	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = command.PrecisionFlag(f), command.DeviceFlags(f) })
+	return flags
+}
+
+// check returns an error of usage.
+func (r *request) check() error {
+	switch {
+	case *r.weightsName == "":
+		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+	case r.out == "":
+		return cli.Wrong("where to? give -out DIR")
+	case len(r.named) == 0:
+		return cli.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
+	case r.table != "" && filepath.Ext(r.table) != ".csv":
+		return cli.Wrong("-csv %s: name a file that ends in .csv", r.table)
+	case r.resume && r.table == "":
+		return cli.Wrong("-resume goes on with a table: name it with -csv")
+	case r.slice < 0 || r.given["slice"] && r.slice == 0:
+		return cli.Wrong("-slice %d: slices count from 1", r.slice)
+	case r.options.Recurrences < 0 || r.options.Recurrences > segment.MaxRecurrences:
+		return cli.Wrong("-recurrences %d: choose 0 to %d", r.options.Recurrences, segment.MaxRecurrences)
+	}
+	if _, err := roi.Parse(r.options.ROI); err != nil {
+		return cli.Wrong("-roi: %w", err)
+	}
+	return r.device.Check()
+}
+
+// batch reads the weights and plans the images. It leaves out those that the table of -resume has;
+// if none is left, there is nothing to do.
+func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
+	images, others, err := imagesOf(r.named, r.out)
+	if err != nil {
+		return nil, nil, cli.Wrong("%w", err)
+	}
+	m, err := command.Ensemble(*r.weightsName)
+	if err == nil {
+		err = segment.CheckHeads("-weights "+*r.weightsName, &m.Metadata)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	marks, err := resolve(r.marks, &m.Metadata, len(images))
+	if err != nil {
+		return nil, nil, cli.Wrong("%w", err)
+	}
+	items, err := plan(r.out, images, marks, m.Metadata, r.formats)
+	if err != nil {
+		return nil, nil, cli.Wrong("%w", err)
+	}
+	if !r.given["recurrences"] {
+		r.options.Recurrences = segment.Trained
+	}
+	b := &batch{
+		session: command.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, weightsName: *r.weightsName,
+		options: r.options, formats: r.formats, identity: r.identity, slice: r.slice, day: time.Now(), stdout: stdout,
+	}
+	all := len(items)
+	if r.table != "" {
+		if b.journal, err = b.open(r.table, r.out, r.resume); err != nil {
+			return nil, nil, err
+		}
+		items = slices.DeleteFunc(items, b.done)
+	}
+	b.progress = command.NewProgress(stderr, len(items))
+	b.session.Note = func(text string) { b.progress.Note(program, text) }
+	if others > 0 {
+		b.session.Note(fmt.Sprintf("%d files of the folders are no images and were left out", others))
+	}
+	if done := all - len(items); done > 0 {
+		b.session.Note(fmt.Sprintf("%d of %d images are in %s already", done, all, r.table))
+	}
+	return b, items, nil
+}
+
+// prepare opens the device, loads the network and makes the folder of results.
+func (r *request) prepare(ctx context.Context, b *batch) error {
+	b.progress.Show("preparing the network")
+	err := b.session.Ready(ctx)
+	b.progress.Clear()
+	if err != nil {
+		return fmt.Errorf("-weights %s: %w", *r.weightsName, err)
+	}
+	if err := os.MkdirAll(r.out, 0o777); err != nil {
+		return fmt.Errorf("the folder of -out cannot be made: %w; name another one", err)
+	}
+	return nil
+}
