@@ -64,7 +64,7 @@ func (r *runner) declare() *declared {
 	d.Add("recipe", func(f *flag.FlagSet) {
 		d.recipe = f.String("recipe", "default", "`RECIPE` of losses and optimiser: default (the mean vote under cross-entropy, a head for each rater, and passes that settle around given marks); "+
 			"evidence (those passes alone, on the weights of -init, which stay as they are); recurrent (the paper's alternation, with raters' weights); unsteered (recurrent, and the network "+
-			"does not see the raters' weights); paper (exactly as in the paper); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
+			"does not see the raters' weights); paper (exactly as in the paper; small structures often stay empty, unless you add -cross-entropy -rate 0.002 -schedule cosine -ema 0.98); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
 			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
 		d.method = f.String("method", "", "`METHOD` of the list above in place of MrPrism, with the optimiser of recipe bce")
 		d.integration = f.String("integration", "attention", "how the decoder takes the raters' confidences in: `WAY` is attention, concat or convlstm (the paper's Table 4)")

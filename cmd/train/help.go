@@ -88,7 +88,7 @@ examples:
   for i in 1 2 3 4 5; do train -with runs/mine -validate 0 -fold $i/5 -out runs/mine-fold$i; done
   train -data my-hospital -out runs/mine-cm -method cm                     a rival of MrPrism on the same network
   for i in 1 2 3 4 5; do train -data my-hospital -recipe bce -seed $i -out runs/vote-$i -name vote-$i; done       an ensemble
-  train -data my-hospital -out runs/mine-paper -recipe paper -multi-head 1 -integration convlstm      the paper's Table 4
+  train -data my-hospital -out runs/mine-paper -recipe paper -cross-entropy -multi-head 1 -integration convlstm      the paper's Table 4
   train -data my-hospital -labels fused/staple -recipe bce -out runs/staple the same network on fused labels
   train -data my-hospital -init fundus -out runs/mine -rate 2e-4           from a shipped model; other raters are possible
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine
