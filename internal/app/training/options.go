@@ -183,12 +183,18 @@ func (o Options) Check() error {
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
 	}
-	if err := cmp.Or(o.checkFolds(), o.checkLabels()); err != nil {
+	_, err := model.NewConfig(o.Config, 1, 1)
+	if err := cmp.Or(o.checkFolds(), o.checkLabels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
 		return err
 	}
-	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
-		return err
-	}
+	// checks the options alone: New checks again with the data set
+	like := &dataset.Dataset{Name: "data", Classes: []string{cmp.Or(o.Anchor, "structure")}, Raters: []string{"rater"}}
+	_, err = o.metadata(like, 1, 0).Map()
+	return err
+}
+
+// checkNumbers refuses numbers out of their ranges.
+func (o Options) checkNumbers() error {
 	const most, fromZero = math.MaxFloat64, "a number from 0 on"
 	below1 := math.Nextafter(1, 0)
 	for _, c := range []struct {
@@ -218,6 +224,11 @@ func (o Options) Check() error {
 			return fmt.Errorf("%s %v: give %s", c.flag, c.value, c.wanted)
 		}
 	}
+	return nil
+}
+
+// checkPhases refuses sides and batches that no device can train.
+func (o Options) checkPhases() error {
 	epochs := 0
 	for _, p := range o.Phases {
 		switch fit := mostPixels / max(1, p.Side*p.Side); {
@@ -235,8 +246,5 @@ func (o Options) Check() error {
 	if epochs == 0 {
 		return errors.New("no epochs to train: give at least one by -epochs or -phases")
 	}
-	// checks the options alone: New checks again with the data set
-	like := &dataset.Dataset{Name: "data", Classes: []string{cmp.Or(o.Anchor, "structure")}, Raters: []string{"rater"}}
-	_, err := o.metadata(like, 1, 0).Map()
-	return err
+	return nil
 }

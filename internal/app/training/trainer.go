@@ -138,64 +138,77 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if data, learn, err = o.teach(data, learn); err != nil {
 		return nil, err
 	}
-	cases, left, err := dataset.LoadSamples(ctx, data, learn, o.Anchor, progress)
-	if cases, err = sound(o, cases, left, err); err != nil {
-		return nil, err
-	}
-	var aside []*dataset.Loaded
-	if len(apart) > 0 {
-		aside, left, err = dataset.LoadSound(ctx, apart, progress)
-		if aside, err = sound(o, aside, left, err); err != nil {
-			return nil, err
-		}
-		if !scorable(aside, len(data.Classes)) {
-			return nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of an agreement level, and votes cannot be counted without them: add the masks, "+
-				"or train without -validate, -fold and validation list", len(aside))
-		}
-	}
-	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
+	cases, aside, err := o.read(ctx, data, learn, apart, progress)
 	if err != nil {
 		return nil, err
 	}
-	if err := teaches(data, learn, c.Method); err != nil {
-		return nil, err
-	}
-	c.Recompute, c.Precision = o.Recompute, o.Precision
-	ranks := newGroup(o.Ranks)
-	if o.SyncNorm && ranks != nil {
-		c.Group = ranks
-	}
-	c.AreaPrior = areas(cases, len(data.Classes))
-	c.Independent, c.Levels = o.independent(data, cases), data.Levels
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
 	}
-	c.Extend(o.Recipe.Steered, o.Recipe.Settles > 0)
+	c, err := o.network(data, learn, cases)
+	if err != nil {
+		return nil, err
+	}
 	t := &Trainer{
 		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
-		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
+		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)}, group: newGroup(o.Ranks),
 	}
-	t.group = ranks
-	t.build(o.Phases[0].Side, o.Batch, o.Recipe) // declares every variable
-	model.Declare(t.set, c)                      // the export has parts that the recipe does not train
-	if err := t.set.Allocate(ctx, device); err != nil {
-		return nil, err
+	if o.SyncNorm && t.group != nil {
+		t.Config.Group = t.group
 	}
-	if err := t.start(ctx, begin); err != nil {
-		t.Close()
-		return nil, err
-	}
-	if len(begin.folds) > 0 {
-		if err := t.fold(ctx, begin.folds, data.Training()); err != nil {
-			t.Close()
-			return nil, err
-		}
-	}
-	if err := t.agree(ctx); err != nil {
+	if err := t.declare(ctx, begin); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// read reads the images to learn from, and those set aside to score by.
+func (o Options) read(ctx context.Context, data *dataset.Dataset, learn, apart []dataset.Case, progress func(done, total int)) (cases []*dataset.Sample, aside []*dataset.Loaded, err error) {
+	cases, left, err := dataset.LoadSamples(ctx, data, learn, o.Anchor, progress)
+	if cases, err = sound(o, cases, left, err); err != nil || len(apart) == 0 {
+		return cases, nil, err
+	}
+	aside, left, err = dataset.LoadSound(ctx, apart, progress)
+	if aside, err = sound(o, aside, left, err); err != nil {
+		return nil, nil, err
+	}
+	if !scorable(aside, len(data.Classes)) {
+		return nil, nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of an agreement level, and votes cannot be counted without them: add the masks, "+
+			"or train without -validate, -fold and validation list", len(aside))
+	}
+	return cases, aside, nil
+}
+
+// network is the architecture for the data and the recipe.
+func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*dataset.Sample) (model.Config, error) {
+	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
+	if err != nil {
+		return c, err
+	}
+	c.Recompute, c.Precision = o.Recompute, o.Precision
+	c.AreaPrior = areas(cases, len(data.Classes))
+	c.Independent, c.Levels = o.independent(data, cases), data.Levels
+	c.Extend(o.Recipe.Steered, o.Recipe.Settles > 0)
+	return c, teaches(data, learn, c.Method)
+}
+
+// declare declares every variable, allocates them and gives them their first values.
+func (t *Trainer) declare(ctx context.Context, begin initial) error {
+	t.build(t.Options.Phases[0].Side, t.Options.Batch, t.Options.Recipe)
+	model.Declare(t.set, t.Config) // the export has parts that the recipe does not train
+	if err := t.set.Allocate(ctx, t.device); err != nil {
+		return err
+	}
+	if err := t.start(ctx, begin); err != nil {
+		return err
+	}
+	if len(begin.folds) > 0 {
+		if err := t.fold(ctx, begin.folds, t.Dataset.Training()); err != nil {
+			return err
+		}
+	}
+	return t.agree(ctx)
 }
 
 // teaches returns an error if the data lacks what the method, if there is one, learns from.
