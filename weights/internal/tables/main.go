@@ -22,7 +22,6 @@ func main() {
 	flag.StringVar(&r.shared, "data", "../shared/data", "`FOLDER` of the data sets")
 	flag.StringVar(&r.programs, "programs", "build", "`FOLDER` of train and evaluate")
 	flag.StringVar(&r.device, "device", "processor", "`DEVICE` that trains and scores")
-	flag.IntVar(&r.side, "side", 128, "side of the images in `PIXELS`; generated ones have 64")
 	flag.IntVar(&r.steps, "steps", 600, "`STEPS` of each training")
 	flag.IntVar(&r.seeds, "seeds", 3, "`NUMBER` of seeds")
 	flag.BoolVar(&r.equalTime, "time", false, "also train each method for as long as the mean vote trains")

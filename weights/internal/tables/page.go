@@ -54,16 +54,15 @@ func (r *runner) page(t table) (text string, picture chart.Forest, found bool, e
 	base := t.rows[0]
 	fmt.Fprintf(&page, `# %s
 
-Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images of %d², or of 64² where
-they are generated. Scored on the held-out fifth, on which nothing was chosen: of real images another fifth with each seed.
-A figure is the mean over images, of the mean over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
+Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images. Scored on the held-out
+fifth, on which nothing was chosen: of real images another fifth with each seed. A figure is the mean over images, of the mean over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
 "%s", over the seeds that both have. p is of Wilcoxon's signed-rank test over images, with Holm's correction over the rows.
 Where there are fewer than three seeds, take a row for a beginning.
 
 `+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).
 
 ![Differences of soft Dice to the first row](%s.svg)
-`, t.title, r.steps, images, r.side, base.title, t.name)
+`, t.title, r.steps, images, base.title, t.name)
 	picture = chart.Forest{
 		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval over images; hollow: the interval covers 0",
 		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
@@ -80,10 +79,10 @@ Where there are fewer than three seeds, take a row for a beginning.
 				continue
 			}
 			found = true
-			group := chart.Group{Name: d.name + " — " + class}
+			group := chart.Group{Name: fmt.Sprintf("%s, %d² — %s", d.title(), d.side, class)}
 			for _, row := range effects(rows) {
 				if e := row.Effects[0].Estimate; math.Abs(e) > widest {
-					far = append(far, fmt.Sprintf("%s on %s %s %+.1f", row.Name, d.name, class, e))
+					far = append(far, fmt.Sprintf("%s on %s, %d², %s %+.1f", row.Name, d.title(), d.side, class, e))
 				} else {
 					group.Rows = append(group.Rows, row)
 				}
@@ -93,7 +92,7 @@ Where there are fewer than three seeds, take a row for a beginning.
 			if d.truth {
 				reference = "the truth"
 			}
-			fmt.Fprintf(&page, "\n## %s, %s, against %s\n\n", d.name, class, reference)
+			fmt.Fprintf(&page, "\n## %s, %d², %s, against %s\n\n", d.title(), d.side, class, reference)
 			fmt.Fprintln(&page, "| method | seeds | soft Dice ×100 | Δ | p | ECE ×100 | Brier ×100 |\n|---|---|---|---|---|---|---|")
 			for i, x := range rows {
 				fmt.Fprintln(&page, x.line(class, all, i == 0))

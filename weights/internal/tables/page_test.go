@@ -14,7 +14,7 @@ import (
 
 // A page has the rows that have scores, each beside the first, and a picture of the differences.
 func TestPage(t *testing.T) {
-	r := &runner{out: t.TempDir(), scores: t.TempDir(), seeds: 3, steps: 600, side: 128}
+	r := &runner{out: t.TempDir(), scores: t.TempDir(), seeds: 3, steps: 600}
 	require.NoError(t, os.WriteFile(filepath.Join(r.scores, "bubil-cells.csv"), []byte(`class,method,seed,step_seconds,figure,a,b,c
 cell,mean-vote,1,0.1,soft_dice,0.80,0.70,0.60
 cell,mean-vote,1,0.1,ece,0.10,0.10,0.10
@@ -28,7 +28,7 @@ cell,wdnet,1,0.1,brier,0.20,,0.10
 	require.NoError(t, r.write(pages))
 	text, err := os.ReadFile(filepath.Join(pages, "table1.md"))
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "## bubil-cells, cell, against the mean vote")
+	assert.Contains(t, string(text), "## bubil-cells, 128², cell, against the mean vote")
 	assert.Contains(t, string(text), "| mean vote, cross-entropy | 1 | 70.0 [60.0, 80.0] |  |  | 10.0 | 20.0 |")
 	assert.Contains(t, string(text), "| Weighted Doctor Net (Guan 2018) | 2 | 73.3 [64.0, 82.0] | +4.7 [+4.0, +6.0] |")
 	assert.Contains(t, string(text), "| 5.0 | 15.0 |", "the mean of the images where the figure is defined")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 
 	"mrprism/model"
@@ -78,21 +79,26 @@ func tables() []table {
 type data struct {
 	name     string
 	folder   string // of the data set; empty: drawn by "train synthetic NAME"
+	side     int    // of the images in pixels
 	truth    bool   // scored against the truth, and not against the mean vote
 	levels   bool   // agreement levels: nothing is known of single raters
 	training []string
 }
 
+// title is the data set's name, without the side.
+func (d data) title() string { return cmp.Or(d.folder, d.name) }
+
 // dataSets are those that the pages report.
 var dataSets = []data{
-	{name: "qubiq-brain-growth", folder: "qubiq-brain-growth"},
-	{name: "drishti-gs1-crop", folder: "drishti-gs1-crop", levels: true},
-	{name: "bubil-cells", folder: "bubil-cells", training: []string{"-standardise", "-any-orientation"}},
-	{name: "bubil-cells-2b", folder: "bubil-cells-2b", training: []string{"-standardise", "-any-orientation"}},
-	{name: "one-expert", truth: true},
-	{name: "sectoral", truth: true, training: []string{"-upright"}},
-	{name: "random-errors", truth: true},
-	{name: "changing-panels", truth: true},
+	{name: "qubiq-brain-growth", folder: "qubiq-brain-growth", side: 128},
+	{name: "qubiq-brain-growth-256", folder: "qubiq-brain-growth", side: 256},
+	{name: "drishti-gs1-crop", folder: "drishti-gs1-crop", side: 128, levels: true},
+	{name: "bubil-cells", folder: "bubil-cells", side: 128, training: []string{"-standardise", "-any-orientation"}},
+	{name: "bubil-cells-2b", folder: "bubil-cells-2b", side: 128, training: []string{"-standardise", "-any-orientation"}},
+	{name: "one-expert", side: 64, truth: true},
+	{name: "sectoral", side: 64, truth: true, training: []string{"-upright"}},
+	{name: "random-errors", side: 64, truth: true},
+	{name: "changing-panels", side: 64, truth: true},
 }
 
 // suits says whether a row can be trained on the data.

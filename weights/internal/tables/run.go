@@ -28,7 +28,7 @@ const images = 4
 type runner struct {
 	out, shared, programs, device string
 	scores                        string // folder of kept scores
-	side, steps, seeds            int
+	steps, seeds                  int
 	equalTime                     bool
 	nice                          []string // what stands before train
 }
@@ -129,7 +129,7 @@ func (r *runner) source(ctx context.Context, d data) (string, error) {
 	if _, err := os.Stat(filepath.Join(folder, "dataset.json")); err == nil {
 		return folder, nil
 	}
-	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-n", "150", "-side", "64", "-seed", "11")
+	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-n", "150", "-side", strconv.Itoa(d.side), "-seed", "11")
 }
 
 // fused is the folder of fused labels. Some fusions need a network: that of the default recipe and
@@ -195,10 +195,6 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	side := r.side
-	if x.truth {
-		side = 64
-	}
 	learned := len(all) - len(all)/dataset.HoldOut
 	steps := float64(r.steps)
 	if x.time {
@@ -210,7 +206,7 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 	}
 	epochs := max(1, int(math.Round(steps/math.Ceil(float64(learned)/images))))
 	args := []string{
-		"-data", source, "-config", "compact", "-phases", fmt.Sprintf("%d:%d", side, epochs), "-batch", strconv.Itoa(images), "-seed", strconv.Itoa(x.seed),
+		"-data", source, "-config", "compact", "-phases", fmt.Sprintf("%d:%d", x.side, epochs), "-batch", strconv.Itoa(images), "-seed", strconv.Itoa(x.seed),
 		"-device", r.device, "-out", r.folder(x),
 	}
 	split, err := r.split(x.data, x.seed, source)
