@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"time"
+
+	"mrprism/internal/compute/gpu/chromium"
 )
 
 // kiosk keeps a browser open at an address, full-screen.
@@ -17,6 +21,41 @@ type kiosk struct {
 	flags            []string // of the user
 	log              io.Writer
 	wait             func(ctx context.Context, d time.Duration) // until a new start
+}
+
+// screen is the kiosk of the options; nil without -kiosk.
+func (o *options) screen(log io.Writer) (*kiosk, error) {
+	if !o.kiosk {
+		return nil, nil
+	}
+	browser, err := chromium.Find()
+	if err != nil {
+		return nil, fmt.Errorf("-kiosk: %w; %s=PROGRAM names another browser of its kind", err, chromium.Variable)
+	}
+	return &kiosk{browser: browser, flags: strings.Fields(o.browserFlags), log: log, wait: sleep}, nil
+}
+
+// trust makes the browser take a certificate that no authority signed.
+func (k *kiosk) trust(pair tls.Certificate) {
+	if k != nil {
+		k.flags = append(k.flags, "--ignore-certificate-errors-spki-list="+keyHash(pair))
+	}
+}
+
+// show runs the browser at an address until ctx ends. The channel closes when the browser has ended;
+// at once without a kiosk.
+func (k *kiosk) show(ctx context.Context, address string) (closed chan struct{}) {
+	closed = make(chan struct{})
+	if k == nil {
+		close(closed)
+		return closed
+	}
+	k.address = address
+	go func() {
+		defer close(closed)
+		k.run(ctx)
+	}()
+	return closed
 }
 
 const (

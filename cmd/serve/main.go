@@ -10,20 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"mrprism/internal/app/cli"
-	"mrprism/internal/compute/gpu/chromium"
 	"mrprism/site"
-	"mrprism/weights"
-	"mrprism/weights/shipped"
 )
 
 const intro = `serve - the MrPrism site on this machine
@@ -147,37 +139,31 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 }
 
+// serve serves the site until ctx ends.
 func serve(ctx context.Context, o options, stdout io.Writer) error {
-	var screen *kiosk
-	if o.kiosk {
-		browser, err := chromium.Find()
-		if err != nil {
-			return fmt.Errorf("-kiosk: %w; %s=PROGRAM names another browser of its kind", err, chromium.Variable)
-		}
-		screen = &kiosk{browser: browser, flags: strings.Fields(o.browserFlags), log: stdout, wait: sleep}
+	screen, err := o.screen(stdout)
+	if err != nil {
+		return err
 	}
 	listener, err := listen("-addr", o.addr, "127.0.0.1:8081")
 	if err != nil {
 		return err
 	}
+	defer listener.Close()
 	server, scheme, err := o.server(listener.Addr(), stdout)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	if server.TLSConfig != nil {
 		listener = tls.NewListener(listener, server.TLSConfig)
-		if screen != nil {
-			screen.flags = append(screen.flags, "--ignore-certificate-errors-spki-list="+keyHash(server.TLSConfig.Certificates[0]))
-		}
+		screen.trust(server.TLSConfig.Certificates[0])
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	address, wishes := scheme+"://"+reachable(listener.Addr())+"/", url.Values{}
+	wishes := url.Values{}
 	if o.watch != "" {
 		folder, err := watch(o.watch, stdout)
 		if err != nil {
-			listener.Close()
 			return err
 		}
 		site.Mount(server.Handler, folder.prefix(), folder)
@@ -189,28 +175,22 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 		server.Handler = figures.around(server.Handler)
 		close, err := figures.serve(o.metrics, stdout)
 		if err != nil {
-			listener.Close()
 			return err
 		}
 		defer close()
 	}
 	server.Handler = health(server.Handler)
 	limited(server, stall)
+	address := scheme + "://" + reachable(listener.Addr()) + "/"
 	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", asked(address, wishes))
-	done, closed := make(chan error, 1), make(chan struct{})
-	go func() { done <- server.Serve(listener) }()
-	go func() {
-		defer close(closed)
-		if screen != nil {
-			if o.idle > 0 {
-				wishes.Set("idle", strconv.Itoa(max(1, int(o.idle.Seconds()))))
-			}
-			screen.address = asked(address, wishes)
-			screen.run(ctx)
-		}
-	}()
+	if o.kiosk && o.idle > 0 {
+		wishes.Set("idle", strconv.Itoa(max(1, int(o.idle.Seconds()))))
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	closed := screen.show(ctx, asked(address, wishes))
 	select {
-	case err := <-done:
+	case err := <-failed:
 		stop()
 		<-closed
 		return err
@@ -219,90 +199,4 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 		<-closed
 		return finish(server, stdout)
 	}
-}
-
-// listen takes an address, which a flag names. other is one that the message of an error proposes.
-func listen(flag, address, other string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use: stop the other program, or choose another port with %s %s", address, flag, other)
-	} else if err != nil {
-		return nil, fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with %s, such as %s", address, err, flag, other)
-	}
-	return listener, nil
-}
-
-// asked is an address with what it asks of the page.
-func asked(address string, wishes url.Values) string {
-	if len(wishes) > 0 {
-		address += "?" + wishes.Encode()
-	}
-	return address
-}
-
-// server answers requests for the site at an address, over TLS if the options ask for that.
-func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, scheme string, err error) {
-	built, err := site.Built()
-	if err != nil {
-		return nil, "", err
-	}
-	models, err := models()
-	if err != nil {
-		return nil, "", err
-	}
-	scheme, hosts := "http", append(site.Hosts(address), o.hosts...)
-	var config *tls.Config
-	switch {
-	case o.certFile != "":
-		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
-		if err != nil {
-			return nil, "", fmt.Errorf("cannot use -tls-cert %s with -tls-key %s: %w", o.certFile, o.keyFile, err)
-		}
-		config = &tls.Config{Certificates: []tls.Certificate{pair}}
-	case o.selfMade:
-		folder, err := os.UserConfigDir()
-		if err != nil {
-			return nil, "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls-cert and -tls-key", err)
-		}
-		folder = filepath.Join(folder, "mrprism")
-		pair, err := selfMade(folder, ownNames(address, o.hosts), time.Now())
-		if err != nil {
-			return nil, "", err
-		}
-		config = &tls.Config{Certificates: []tls.Certificate{pair}}
-		fmt.Fprintf(stdout, "install this certificate on the machines that use the page: %s\nits SHA-256: %s\n", filepath.Join(folder, certificateFile), fingerprint(pair))
-	}
-	if config != nil {
-		config.MinVersion = tls.VersionTLS12
-		scheme, hosts = "https", append(hosts, site.Hosts(address, ownNames(address, o.hosts)...)...)
-	}
-	handler, err := site.Handler(built, models, hosts)
-	if err != nil {
-		return nil, "", err
-	}
-	return &http.Server{Handler: handler, TLSConfig: config}, scheme, nil
-}
-
-// reachable is the address to open on this machine. For a listener at all addresses it is the
-// loopback address, which browsers trust without https.
-func reachable(address net.Addr) string {
-	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
-	}
-	return address.String()
-}
-
-// models returns the files of the shipped models and their cards by name.
-func models() (map[string][]byte, error) {
-	files := map[string][]byte{}
-	for _, entry := range weights.Shipped().Models {
-		for _, name := range []string{entry.File, entry.Card} {
-			content, err := shipped.File(name)
-			if err != nil {
-				return nil, err
-			}
-			files[name] = content
-		}
-	}
-	return files, nil
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"mrprism/site"
+	"mrprism/weights"
+	"mrprism/weights/shipped"
+)
+
+// listen takes an address, which a flag names. other is one that the message of an error proposes.
+func listen(flag, address, other string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use: stop the other program, or choose another port with %s %s", address, flag, other)
+	} else if err != nil {
+		return nil, fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with %s, such as %s", address, err, flag, other)
+	}
+	return listener, nil
+}
+
+// asked is an address with what it asks of the page.
+func asked(address string, wishes url.Values) string {
+	if len(wishes) > 0 {
+		address += "?" + wishes.Encode()
+	}
+	return address
+}
+
+// server answers requests for the site at an address, over TLS if the options ask for that.
+func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, scheme string, err error) {
+	built, err := site.Built()
+	if err != nil {
+		return nil, "", err
+	}
+	models, err := models()
+	if err != nil {
+		return nil, "", err
+	}
+	scheme, hosts := "http", append(site.Hosts(address), o.hosts...)
+	var config *tls.Config
+	switch {
+	case o.certFile != "":
+		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+		if err != nil {
+			return nil, "", fmt.Errorf("cannot use -tls-cert %s with -tls-key %s: %w", o.certFile, o.keyFile, err)
+		}
+		config = &tls.Config{Certificates: []tls.Certificate{pair}}
+	case o.selfMade:
+		folder, err := os.UserConfigDir()
+		if err != nil {
+			return nil, "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls-cert and -tls-key", err)
+		}
+		folder = filepath.Join(folder, "mrprism")
+		pair, err := selfMade(folder, ownNames(address, o.hosts), time.Now())
+		if err != nil {
+			return nil, "", err
+		}
+		config = &tls.Config{Certificates: []tls.Certificate{pair}}
+		fmt.Fprintf(stdout, "install this certificate on the machines that use the page: %s\nits SHA-256: %s\n", filepath.Join(folder, certificateFile), fingerprint(pair))
+	}
+	if config != nil {
+		config.MinVersion = tls.VersionTLS12
+		scheme, hosts = "https", append(hosts, site.Hosts(address, ownNames(address, o.hosts)...)...)
+	}
+	handler, err := site.Handler(built, models, hosts)
+	if err != nil {
+		return nil, "", err
+	}
+	return &http.Server{Handler: handler, TLSConfig: config}, scheme, nil
+}
+
+// reachable is the address to open on this machine. For a listener at all addresses it is the
+// loopback address, which browsers trust without https.
+func reachable(address net.Addr) string {
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return address.String()
+}
+
+// models returns the files of the shipped models and their cards by name.
+func models() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, entry := range weights.Shipped().Models {
+		for _, name := range []string{entry.File, entry.Card} {
+			content, err := shipped.File(name)
+			if err != nil {
+				return nil, err
+			}
+			files[name] = content
+		}
+	}
+	return files, nil
+}
