@@ -117,63 +117,83 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var staged []*weights.Staged
-	defer func() {
-		for _, s := range staged {
-			s.Discard()
-		}
-	}()
-	stage := func(path string, data []byte, err error) error {
+	var files staged
+	defer files.discard()
+	for i, reader := range export.Readers(b.session.Model.Metadata, len(it.marks) > 0) {
+		structures, err := export.Structures(r.Width, r.Height, r.Classes, maps(r, i))
 		if err != nil {
 			return err
 		}
-		s, err := weights.Stage(path, func(w io.Writer) error { _, err := w.Write(data); return err })
-		if err == nil {
-			staged = append(staged, s)
-		}
-		return err
-	}
-	for i, by := range export.Readers(b.session.Model.Metadata, len(it.marks) > 0) {
-		var maps [][]float32
-		for c := range r.Classes {
-			switch {
-			case i == 0:
-				maps = append(maps, r.Probability(c))
-			case i <= len(r.Raters):
-				maps = append(maps, r.Rater(i-1, c))
-			default:
-				maps = append(maps, r.Others(c))
-			}
-		}
-		structures, err := export.Structures(r.Width, r.Height, r.Classes, maps)
-		if err != nil {
-			return err
-		}
+		drawing := export.Drawing{Picture: &r.Picture, By: reader.By, Model: b.session.Model, Day: b.day, Identity: b.identity}
 		for _, f := range it.files {
 			if f.reader != i {
 				continue
 			}
-			d := export.Drawing{Picture: &r.Picture, By: by.By, Structures: structures, Model: b.session.Model, Day: b.day, Identity: b.identity}
+			d := drawing
+			d.Structures = structures
 			if f.class >= 0 {
 				d.Structures = structures[f.class:][:1]
 			}
-			data, err := f.format.Write(&d)
-			if err := stage(f.path, data, err); err != nil {
+			if err := files.add(f.path, func() ([]byte, error) { return f.format.Write(&d) }); err != nil {
 				return err
 			}
 		}
 	}
-	text, err := json.MarshalIndent(b.summary(it, r), "", "  ")
-	if err := stage(it.summary, append(text, '\n'), err); err != nil {
+	err := files.add(it.summary, func() ([]byte, error) {
+		text, err := json.MarshalIndent(b.summary(it, r), "", "  ")
+		return append(text, '\n'), err
+	})
+	if err != nil {
 		return err
 	}
 	if err := os.Remove(it.summary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, s := range staged {
-		if err := s.Commit(); err != nil {
+	return files.commit()
+}
+
+// maps are the maps of a reader, one for each class, in the order of export.Readers.
+func maps(r *segment.Result, reader int) (all [][]float32) {
+	for c := range r.Classes {
+		switch {
+		case reader == 0:
+			all = append(all, r.Probability(c))
+		case reader <= len(r.Raters):
+			all = append(all, r.Rater(reader-1, c))
+		default:
+			all = append(all, r.Others(c))
+		}
+	}
+	return all
+}
+
+// staged are files that get their names together.
+type staged []*weights.Staged
+
+func (s *staged) add(path string, content func() ([]byte, error)) error {
+	data, err := content()
+	if err != nil {
+		return err
+	}
+	file, err := weights.Stage(path, func(w io.Writer) error { _, err := w.Write(data); return err })
+	if err == nil {
+		*s = append(*s, file)
+	}
+	return err
+}
+
+func (s *staged) commit() error {
+	for _, file := range *s {
+		if err := file.Commit(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// discard removes the files that have not been committed.
+func (s *staged) discard() {
+	for _, file := range *s {
+		file.Discard()
+	}
 }
