@@ -2,11 +2,9 @@ package model
 
 import (
 	"fmt"
-	"slices"
 
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
-	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
@@ -45,21 +43,24 @@ func (s *Step) play(n *Network, contests ...contest) []Term {
 	return []Term{{"discriminator", own}, {"adversary", pointwise.Scale(fooled, adversaryWeight)}}
 }
 
-// discriminate says of each patch of maps x how probably it is real: five convolutions 4×4 of
-// stride 2, with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels
-// if the encoder starts with 32.
+// discriminate gives the logit that a patch of maps x is real: five convolutions 4×4 of stride 2,
+// with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels if the
+// encoder starts with 32.
 func (n *Network) discriminate(name string, x *tensor.Tensor) *tensor.Tensor {
 	for i := range 4 {
 		x = n.ConvIn(fmt.Sprintf("%s.%d", name, i), x, 4, n.Stem<<(i+1), conv.Same(4, 2), false, false)
 		x = pointwise.Add(pointwise.Scale(x, 0.2), pointwise.Scale(pointwise.ReLU(x), 0.8))
 	}
-	return pointwise.Sigmoid(n.ConvIn(name+".4", x, 4, 1, conv.Same(4, 2), false, false))
+	return n.ConvIn(name+".4", x, 4, 1, conv.Same(4, 2), false, false)
 }
 
-// verdict is the mean cross-entropy of probabilities against one label.
-func (s *Step) verdict(p *tensor.Tensor, label float32) *tensor.Tensor {
-	labels := s.Graph.Constant("label of patches", slices.Repeat([]float32{label}, p.Elements()), p.Shape()...)
-	return pointwise.Scale(pointwise.Sum(loss.CrossEntropy(p, labels, lowest)), 1/float32(p.Elements()))
+// verdict is the mean cross-entropy of logits x against one label, 0 or 1: of log(1 + exp(z)) with
+// z = x or −x, as ReLU(z) − log σ(|x|). A clamped probability would pass no gradient to a
+// discriminator that is sure and wrong, and so would end the play.
+func (s *Step) verdict(x *tensor.Tensor, label float32) *tensor.Tensor {
+	wrong := pointwise.ReLU(pointwise.Scale(x, 1-2*label))
+	doubt := pointwise.ClampLog(pointwise.Sigmoid(magnitude(x)), 0.5, 1)
+	return pointwise.Scale(pointwise.Sum(less(wrong, doubt)), 1/float32(x.Elements()))
 }
 
 // labelled is maps x (B, h, w, K) with zeros where nobody labelled the structure.

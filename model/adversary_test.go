@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/pointwise"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,4 +64,28 @@ func TestNothingToTell(t *testing.T) {
 		}
 	}
 	assert.InDelta(t, 1, slices.Max(read(t, plan, maps)[0]), 1e-6)
+}
+
+// The verdict and its gradient are the cross-entropy of logits, also where a discriminator is sure
+// and wrong.
+func TestVerdict(t *testing.T) {
+	logits := []float32{-30, -7, -0.5, 0.5, 7, 30}
+	for _, label := range []float32{0, 1} {
+		set, g := tensor.NewSet(), tensor.NewGraph()
+		s := &Step{Graph: g}
+		x := g.Input("x", 1, 1, len(logits), 1).Track()
+		verdict := s.verdict(x, label).Keep()
+		g.Backward(verdict, g.Constant("one", []float32{1}, 1))
+		slope := x.Gradient().Keep()
+		plan := s.running(t, set)
+		require.NoError(t, plan.Write(x, logits))
+		require.NoError(t, plan.Run(t.Context()))
+		want, slopes := 0.0, read(t, plan, slope)[0]
+		for i, v := range logits {
+			p := pointwise.Logistic(float64(v))
+			want += math.Log1p(math.Exp(float64((1-2*label)*v))) / float64(len(logits))
+			assert.InDelta(t, (p-float64(label))/float64(len(logits)), slopes[i], 1e-6, "logit %v, label %v", v, label)
+		}
+		assert.InDelta(t, want, read(t, plan, verdict)[0][0], 1e-5)
+	}
 }
