@@ -19,6 +19,13 @@ type contest struct {
 // adversaryWeight is λ of the network's loss, in BEAL and pOSAL alike.
 const adversaryWeight = 0.01
 
+// A discriminator's weights start as draws of N(0, judgeStart²). Their learning rate is the share
+// judgeRate of the network's, as 2.5e-5 beside 1e-3 in BEAL's code. pOSAL's code has 1e-5.
+const (
+	judgeStart = 0.02
+	judgeRate  = 1. / 40
+)
+
 // play is one step of both players (Goodfellow et al. 2014). With the discriminator D and BCE over
 // its patches, it appends
 //
@@ -36,22 +43,27 @@ func (s *Step) play(n *Network, contests ...contest) []Term {
 		still := *n.Builder
 		still.Detached = true
 		frozen := &Network{Config: n.Config, Builder: &still}
-		own = add(own, s.verdict(n.discriminate(c.name, c.real.Detach()), 1))
-		own = add(own, s.verdict(n.discriminate(c.name, c.made.Detach()), 0))
-		fooled = add(fooled, s.verdict(frozen.discriminate(c.name, c.made), 1))
+		own = add(own, s.verdict(n.discriminate(c.name, c.real.Detach(), judgeRate), 1))
+		own = add(own, s.verdict(n.discriminate(c.name, c.made.Detach(), judgeRate), 0))
+		fooled = add(fooled, s.verdict(frozen.discriminate(c.name, c.made, judgeRate), 1))
 	}
 	return []Term{{"discriminator", own}, {"adversary", pointwise.Scale(fooled, adversaryWeight)}}
 }
 
 // discriminate gives the logit that a patch of maps x is real: five convolutions 4×4 of stride 2,
 // with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels if the
-// encoder starts with 32.
-func (n *Network) discriminate(name string, x *tensor.Tensor) *tensor.Tensor {
+// encoder starts with 32. A weight is rate times its parameter: Adam moves all parameters alike,
+// and so moves this weight by rate times as much.
+func (n *Network) discriminate(name string, x *tensor.Tensor, rate float64) *tensor.Tensor {
+	judge := func(i, out int) *tensor.Tensor {
+		w := n.weight(fmt.Sprintf("%s.%d", name, i), judgeStart/rate, 4, 4, x.Dim(-1), out)
+		return conv.Conv2D(x, pointwise.Scale(w, float32(rate)), nil, conv.Same(4, 2))
+	}
 	for i := range 4 {
-		x = n.ConvIn(fmt.Sprintf("%s.%d", name, i), x, 4, n.Stem<<(i+1), conv.Same(4, 2), false, false)
+		x = judge(i, n.Stem<<(i+1))
 		x = pointwise.Add(pointwise.Scale(x, 0.2), pointwise.Scale(pointwise.ReLU(x), 0.8))
 	}
-	return n.ConvIn(name+".4", x, 4, 1, conv.Same(4, 2), false, false)
+	return judge(4, 1)
 }
 
 // verdict is the mean cross-entropy of logits x against one label, 0 or 1: of log(1 + exp(z)) with

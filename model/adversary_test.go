@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/adam"
 	"mrprism/shaders/pointwise"
 
 	"github.com/stretchr/testify/assert"
@@ -87,5 +88,39 @@ func TestVerdict(t *testing.T) {
 			assert.InDelta(t, (p-float64(label))/float64(len(logits)), slopes[i], 1e-6, "logit %v, label %v", v, label)
 		}
 		assert.InDelta(t, want, read(t, plan, verdict)[0][0], 1e-5)
+	}
+}
+
+// A discriminator's weights start small, and a step of Adam moves them by a fortieth of what it
+// moves the network's.
+func TestJudgesLearnSlowly(t *testing.T) {
+	for _, m := range []*Method{&beal, &pOSAL} {
+		set := tensor.NewSet()
+		s := NewStep(set, methodConfig(t, m, 3, 2), recipe(t, MaskAlone), 2, 64)
+		s.Backward(s.Loss())
+		o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}
+		update := s.Update(set, o, 0)
+		plan := s.running(t, set)
+		judges := set.Variables(tensor.Parameter)
+		judges = slices.DeleteFunc(judges, func(v *tensor.Variable) bool { return !strings.Contains(v.Name, ".of_") })
+		before, err := set.Read(t.Context(), judges...)
+		require.NoError(t, err)
+		require.NotEmpty(t, before)
+		b := discs(s, 3)
+		b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 2)))
+		require.NoError(t, s.Write(plan, b, 1))
+		require.NoError(t, update.Write(plan, adam.Schedule(o, 1, 0.002, 1, 0), nil))
+		require.NoError(t, plan.Run(t.Context()))
+		after, err := set.Read(t.Context(), judges...)
+		require.NoError(t, err)
+		start, moved, n := 0., 0., 0.
+		for i := range before {
+			for j, v := range before[i] {
+				start, n = start+float64(v*judgeRate)*float64(v*judgeRate), n+1
+				moved = max(moved, math.Abs(float64(after[i][j]-v))*judgeRate)
+			}
+		}
+		assert.InDelta(t, 0.02, math.Sqrt(start/n), 0.001, m.Name)
+		assert.InDelta(t, 0.002/40, moved, 1e-6, m.Name)
 	}
 }

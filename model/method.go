@@ -262,6 +262,16 @@ func (n *Network) running(name string, start float64, channels int) *tensor.Tens
 	return n.Graph.Variable(v)
 }
 
+// weight is a parameter that starts as draws of N(0, deviation²).
+func (n *Network) weight(name string, deviation float64, shape ...int) *tensor.Tensor {
+	v := n.Set.Variable(tensor.Parameter, name+".weight", shape...)
+	v.Initial = func(_ int, random *rand.Rand) float64 { return deviation * random.NormFloat64() }
+	if w := n.Graph.Variable(v); !n.Detached {
+		return w
+	}
+	return n.Graph.Variable(v).Detach()
+}
+
 func zero(int) float64 { return 0 }
 
 func always(v float64) func(int) float64 { return func(int) float64 { return v } }
