@@ -124,3 +124,15 @@ func TestJudgesLearnSlowly(t *testing.T) {
 		assert.InDelta(t, 0.002/40, moved, 1e-6, m.Name)
 	}
 }
+
+// BEAL's mask begins to read the boundary as one of many maps, and not as the only one: by He's
+// rule over all of them.
+func TestMaskReadsTheBoundary(t *testing.T) {
+	c := methodConfig(t, &beal, 3, 1)
+	v, random, drawn := Variables(c).Lookup("beal.mask.weight"), rand.New(rand.NewPCG(1, 2)), make([]float64, 1000)
+	for i := range drawn {
+		drawn[i] = v.Initial(0, random)
+	}
+	_, sigma := deviation(drawn)
+	assert.InDelta(t, math.Sqrt(2/float64(c.ConP[3]+1)), sigma, 0.03)
+}

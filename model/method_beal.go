@@ -1,6 +1,8 @@
 package model
 
 import (
+	"math"
+
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
@@ -37,13 +39,15 @@ var beal = Method{
 	}),
 }
 
-// boundaryBranch gives the mask and the boundary map, probabilities (B, S/2, S/2, K). One
-// convolution of the joined maps is the sum of one of each.
+// boundaryBranch gives the mask and the boundary map, probabilities (B, S/2, S/2, K). The mask
+// reads the boundary's logits after batch norm and ReLU, as in the authors' decoder. One
+// convolution of the joined maps is the sum of one of each, and starts as one.
 func (n *Network) boundaryBranch(m Maps) (y, edge *tensor.Tensor) {
 	x := m.last()
 	inner := n.Conv("beal.boundary.conv", x, 3, x.Dim(-1), 1, 1, false, false)
 	edge = n.Up("beal.boundary.head", pointwise.ReLU(n.BatchNorm("beal.boundary.bn", inner)), n.Classes, n.areaLogit)
-	mask := pointwise.Add(n.maskHead(x), n.Conv("beal.mask", edge, 1, n.Classes, 1, 0, false, false))
+	read := n.weight("beal.mask", math.Sqrt(2/float64(x.Dim(-1)+n.Classes)), n.Classes, n.Classes)
+	mask := pointwise.Add(n.maskHead(x), conv.Linear(pointwise.ReLU(n.BatchNorm("beal.mask.bn", edge)), read, nil))
 	return pointwise.Sigmoid(mask), pointwise.Sigmoid(edge)
 }
 
