@@ -136,3 +136,31 @@ func TestMaskReadsTheBoundary(t *testing.T) {
 	_, sigma := deviation(drawn)
 	assert.InDelta(t, math.Sqrt(2/float64(c.ConP[3]+1)), sigma, 0.03)
 }
+
+// pOSAL's Dice has squares below: it is least where the prediction equals a soft label.
+func TestSquaredDice(t *testing.T) {
+	const side = 16
+	set, g := tensor.NewSet(), tensor.NewGraph()
+	p, y, present := g.Input("p", 1, side, side, 2).Track(), g.Input("y", 1, side, side, 2), g.Input("present", 1, 1, 2)
+	s := &Step{Graph: g, Present: present}
+	dice := s.squaredDice(p, y).Keep()
+	g.Backward(dice, g.Constant("one", []float32{1}, 1))
+	slope := p.Gradient().Keep()
+	plan := s.running(t, set)
+	made, label := make([]float32, p.Elements()), make([]float32, p.Elements())
+	for i := range label {
+		made[i], label[i] = 0.2, 0.6
+	}
+	require.NoError(t, plan.Write(y, label))
+	labelled := []float32{1. / (side * side), 0} // structure 0
+	require.NoError(t, plan.Write(present, labelled))
+	for _, want := range []float64{1 - 2*0.2*0.6/(0.2*0.2+0.6*0.6), 0} {
+		require.NoError(t, plan.Write(p, made))
+		require.NoError(t, plan.Run(t.Context()))
+		assert.InDelta(t, want, read(t, plan, dice)[0][0], 0.01) // a pixel more below
+		made = label
+	}
+	for _, v := range read(t, plan, slope)[0] {
+		require.Zero(t, v)
+	}
+}

@@ -249,6 +249,13 @@ func pixelMean(x *tensor.Tensor) *tensor.Tensor {
 	return pool.Average(x.Reshape(1, rows, columns, x.Dim(-1)), rows, columns, conv.Square(1, 0))
 }
 
+// imageMean is the mean of each channel of x (B, S, S, C) over the pixels of an image: (B, 1, 1,
+// C). S is a multiple of 16.
+func imageMean(x *tensor.Tensor) *tensor.Tensor {
+	x = pool.Average(x, 16, 16, conv.Square(16, 0))
+	return pool.Average(x, x.Dim(1), x.Dim(2), conv.Square(1, 0))
+}
+
 // allKnown says of every rater that his labels count: (B, M, K) of ones.
 func (n *Network) allKnown(batch int) *tensor.Tensor {
 	ones := slices.Repeat([]float32{1}, batch*n.Raters*n.Classes)

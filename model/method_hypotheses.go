@@ -2,10 +2,8 @@ package model
 
 import (
 	"mrprism/internal/compute/tensor"
-	"mrprism/shaders/conv"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
-	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
 )
 
@@ -38,9 +36,7 @@ func (n *Network) meanHead(heads *tensor.Tensor) *tensor.Tensor {
 func (s *Step) bestOf(n *Network, heads *tensor.Tensor) *tensor.Tensor {
 	b, side := s.Z.Dim(0), s.Z.Dim(1)
 	all := loss.CrossEntropy(heads, n.byRater(n.eachRater(s.drawnLabel(n))), lowest).Reshape(b, side, side, n.Raters*n.Classes)
-	wide := conv.Square(16, 0)
-	each := pool.Average(all, 16, 16, wide)
-	each = pool.Average(each, side/16, side/16, conv.Square(1, 0)).Reshape(b, 1, 1, n.Raters, n.Classes)
+	each := imageMean(all).Reshape(b, 1, 1, n.Raters, n.Classes)
 
 	known := n.allKnown(b)
 	best := raters.Fuse(pointwise.Scale(each.Detach(), -float32(side*side)), each, known)

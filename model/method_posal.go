@@ -9,24 +9,35 @@ import (
 // joint optic disc and cup segmentation", section III. The morphology-aware loss is Dice and
 // smoothness:
 //
-//	L = Dice(p, y) + mean_x Σ_{i∈N4(x)} B(x, i) y_x |p_x − p_i| + λ BCE(D(p), 1)
+//	L = Σ(p − y)²/(Σp² + Σy²) + mean_x Σ_{i∈N4(x)} B(x, i) y_x |p_x − p_i| + λ BCE(D(p), 1)
 //
-// B is 1 where both pixels have one label, so that y_x B(x, i) = y_x y_i. The discriminator D
-// judges patches of the masks, L_D = BCE(D(y), 1) + BCE(D(p), 0). In the paper it tells predictions
-// on a labelled domain from those on another; here there is one domain, and it tells the mean vote
-// y from the prediction p. The labels of the smoothness are the majority's, Dice is loss.Dice, and
-// both players share one optimiser.
+// The first term is 1 − 2Σpy/(Σp² + Σy²), the Dice loss of the authors' code. B is 1 where both
+// pixels have one label, so that y_x B(x, i) = y_x y_i; the labels of this term are the majority's.
+// The discriminator D judges patches of the masks, L_D = BCE(D(y), 1) + BCE(D(p), 0). In the paper
+// it tells predictions on a labelled domain from those on another; here there is one domain, and it
+// tells the mean vote y from the prediction p. Both players share one optimiser.
 var pOSAL = Method{
 	Name: "posal", Title: "pOSAL (Wang 2019): Dice, smoothness and a discriminator of the masks' patches",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
 	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, vote := n.mask(m), s.meanVote()
 		terms := []Term{
-			{"dice", n.part(func() *tensor.Tensor { return s.meanDice(enlarge(y), vote.Detach()) })},
+			{"dice", n.part(func() *tensor.Tensor { return s.squaredDice(enlarge(y), vote.Detach()) })},
 			{"smoothness", n.part(func() *tensor.Tensor { return s.roughness(enlarge(y), majority(vote)) })},
 		}
 		return y, append(terms, s.play(n, contest{"posal.of_mask", s.labelled(halfSize(vote)), s.labelled(y)})...)
 	}),
+}
+
+// squaredDice sums Σ(p − y)²/(Σp² + Σy²) over the structures that a rater labelled in an image, and
+// takes the mean over the images. p and y are (B, S, S, K), and sums are over an image. Of a soft y
+// the best p is y.
+func (s *Step) squaredDice(p, y *tensor.Tensor) *tensor.Tensor {
+	square := func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Multiply(x, x) }
+	pixels := float32(p.Dim(1) * p.Dim(2)) // Present is the share of one
+	both := imageMean(pointwise.Add(square(p), square(y)))
+	losses := pointwise.Multiply(imageMean(square(less(p, y))), inverse(both, 1/pixels))
+	return pointwise.Scale(s.mean(losses, s.Present), pixels)
 }
 
 // roughness sums |p_x − p_i| over pixels x and their neighbours i where both are inside, p and
