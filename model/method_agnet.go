@@ -18,27 +18,26 @@ import (
 //	Σ_{i∈w_k} T_i² (a I↓_i + b − O_i)² + λ a²   (equation 1)
 //
 // and each pixel has their mean over its windows. T = σ(ψ ReLU(θ I↓ + φ O)) is the attention
-// (section 2.2). Each of the decoder's four stages has a side output p_s. The mask is the mean of
-// all, and
+// (section 2.2). Each of the decoder's four stages has a side output p_s. With p, the mean of all,
 //
 //	L = CE(p, z) + Σ_s CE(p_s, z),  z the mean vote.
+//
+// The mask is the last side output, as in the authors' evaluation.
 //
 // The paper's encoder takes the image at four scales, and its decoder has Ô alone. The common
 // encoder takes one scale: here the others join I. The common stage merges Ô with its own enlarged
 // O.
 var agNet = Method{
 	Name: "agnet", Title: "AG-Net (Zhang 2019): guided filters with attention, four scales, a loss for each stage",
-	Decode: (*Network).guidedDecoder,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		y, _ = n.sideOutputs(m)
-		return y, nil
-	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		y, sides := n.sideOutputs(m)
+	Decode:  (*Network).guidedDecoder,
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
+	Learn: trains(func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term) {
+		mean, sides := n.sideOutputs(m)
 		vote := s.meanVote()
-		terms := []Term{s.maskTerm(n, "mask", y, vote)}
+		terms = append(terms, s.maskTerm(n, "mean", pointwise.Sigmoid(mean), vote))
 		for i, side := range sides {
-			terms = append(terms, s.maskTerm(n, fmt.Sprintf("side%d", i+1), pointwise.Sigmoid(side), vote))
+			y = pointwise.Sigmoid(side)
+			terms = append(terms, s.maskTerm(n, fmt.Sprintf("side%d", i+1), y, vote))
 		}
 		return y, terms
 	}),
@@ -108,8 +107,8 @@ func guidedFilter(o, small, guide, t *tensor.Tensor) *tensor.Tensor {
 }
 
 // sideOutputs are the logits (B, S/2, S/2, K) of the four stages, the last by the common head, and
-// the mask that is the mean of them.
-func (n *Network) sideOutputs(m Maps) (y *tensor.Tensor, sides []*tensor.Tensor) {
+// their mean.
+func (n *Network) sideOutputs(m Maps) (mean *tensor.Tensor, sides []*tensor.Tensor) {
 	half := m.X.Dim(1) / 2
 	for i, x := range m.Decoder[:3] {
 		side := n.Up(fmt.Sprintf("agnet.side%d", i+1), x, n.Classes, n.areaLogit)
@@ -120,5 +119,5 @@ func (n *Network) sideOutputs(m Maps) (y *tensor.Tensor, sides []*tensor.Tensor)
 	for _, side := range sides[1:] {
 		sum = pointwise.Add(sum, side)
 	}
-	return pointwise.Sigmoid(pointwise.Scale(sum, 0.25)), sides
+	return pointwise.Scale(sum, 0.25), sides
 }

@@ -2,8 +2,11 @@ package model
 
 import (
 	"encoding/json"
+	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"mrprism/internal/compute/gpu"
@@ -55,4 +58,32 @@ func TestGuidedFilterAgainstPyTorch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// AG-Net's mask is its last side output. The other three only help in training.
+func TestAGNetShowsItsLastSide(t *testing.T) {
+	c, set := methodConfig(t, &agNet, 3, 2), tensor.NewSet()
+	for _, v := range Variables(c).Variables() {
+		assert.False(t, strings.Contains(v.Name, ".side"), v.Name)
+	}
+	s := NewStep(set, c, recipe(t, MaskAlone), 2, 64)
+	terms := s.Terms[0].Method
+	last, y := terms[len(terms)-1], s.Recurrence[0].Y.Keep()
+	require.Equal(t, "side4", last.Name)
+	last.Value.Keep()
+	plan := s.running(t, set)
+	b := discs(s, 3)
+	b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 2)))
+	require.NoError(t, s.Write(plan, b, 1))
+	require.NoError(t, plan.Run(t.Context()))
+	loss := 0.
+	for i, p := range read(t, plan, y)[0] { // against the mean vote, a mean over pixels and images
+		inside := min(max(float64(p), lowest), 1-lowest)
+		vote, pixel, k := 0., i/2, i%2
+		for m := range 3 {
+			vote += float64(b.Z[(pixel*3+m)*2+k]) / 3
+		}
+		loss -= (vote*math.Log(inside) + (1-vote)*math.Log(1-inside)) / (2 * 64 * 64)
+	}
+	assert.InDelta(t, loss, read(t, plan, last.Value)[0][0], 1e-4)
 }
