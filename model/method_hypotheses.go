@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
@@ -10,8 +12,9 @@ import (
 // hypotheses has as many heads as there are raters, and shows each image's drawn label to the head
 // that fits it best (Rupprecht et al. 2017, "Learning in an uncertain world", equation 7, the LUW
 // of the paper): the best head has the weight 1 − ε, the others share ε. The best is chosen by a
-// softmax of the heads' log-likelihoods of the whole mask, which is a choice but for ties. The
-// consensus is the mean of all heads.
+// softmax of the heads' log-likelihoods of the whole mask, which is a choice but for ties. In each
+// step and image a head is left out with probability 1 % (section 3.3), so that the weaker ones are
+// the best at times. The consensus is the mean of all heads.
 var hypotheses = Method{
 	Name: "luw", Title: "multiple hypotheses (Rupprecht 2017): the head that fits a drawn label best learns it",
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -24,7 +27,10 @@ var hypotheses = Method{
 	}),
 }
 
-const luwShare = 0.05 // ε
+const (
+	luwShare = 0.05 // ε
+	luwDrop  = 0.01 // probability that a head is left out
+)
 
 // meanHead is the mean of all heads (B, h, w, M, K).
 func (n *Network) meanHead(heads *tensor.Tensor) *tensor.Tensor {
@@ -38,7 +44,9 @@ func (s *Step) bestOf(n *Network, heads *tensor.Tensor) *tensor.Tensor {
 	all := loss.CrossEntropy(heads, n.byRater(n.eachRater(s.drawnLabel(n))), lowest).Reshape(b, side, side, n.Raters*n.Classes)
 	each := imageMean(all).Reshape(b, 1, 1, n.Raters, n.Classes)
 
-	known := n.allKnown(b)
+	known := s.feed("heads that are shown", func(_ *Batch, draws draws) []float32 {
+		return drawHeads(n.Raters, n.Classes, draws)
+	}, s.Valid.Shape()...)
 	best := raters.Fuse(pointwise.Scale(each.Detach(), -float32(side*side)), each, known)
 	mean := raters.Fuse(pointwise.Scale(each.Detach(), 0), each, known)
 	spread := float32(luwShare)
@@ -47,4 +55,19 @@ func (s *Step) bestOf(n *Network, heads *tensor.Tensor) *tensor.Tensor {
 	}
 	mixed := pointwise.Add(pointwise.Scale(best, 1-spread), pointwise.Scale(mean, spread))
 	return pointwise.Scale(s.mean(mixed, s.Present), float32(side*side))
+}
+
+// drawHeads draws the heads that are shown a label, for each image: 1 for them in (B, M, K), 0 for
+// the others. A single head always is.
+func drawHeads(heads, classes int, draws draws) (shown []float32) {
+	for _, random := range draws {
+		for range heads {
+			one := float32(1)
+			if heads > 1 && random.Float64() < luwDrop {
+				one = 0
+			}
+			shown = append(shown, slices.Repeat([]float32{one}, classes)...)
+		}
+	}
+	return shown
 }

@@ -298,6 +298,18 @@ func TestHypotheses(t *testing.T) {
 	assert.InDelta(t, -(1-luwShare)*math.Log(0.9)-luwShare*math.Log(0.5), read(t, plan, l)[0][0], 1e-4)
 }
 
+// A head is left out of 1 % of the images, with all its structures. A single head never is.
+func TestHeadsAreLeftOut(t *testing.T) {
+	const images, heads = 5000, 4
+	left := 0.
+	for i, shown := range slices.Collect(slices.Chunk(drawHeads(heads, 2, newDraws(rand.New(rand.NewPCG(1, 2)), 0, images)), 2)) {
+		require.Equal(t, shown[0], shown[1], i)
+		left += 1 - float64(shown[0])
+	}
+	assert.InDelta(t, 0.01, left/(images*heads), 0.003)
+	assert.NotContains(t, drawHeads(1, 2, newDraws(rand.New(rand.NewPCG(1, 2)), 0, images)), float32(0))
+}
+
 // Label sampling draws evenly among those who labelled the structure.
 func TestDrawnRaters(t *testing.T) {
 	random, count := rand.New(rand.NewPCG(1, 1)), make([]float64, 6)
