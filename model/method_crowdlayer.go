@@ -11,7 +11,8 @@ import (
 //	u_m = W_m p,  L = mean_m CE(softmax(u_m), z^m),  W_m starts as the identity.
 //
 // With two classes the softmax of W_m (p, 1 − p) is σ(a_m p + b_m), where a_m and b_m are sums of
-// the four elements: the identity is a = 2, b = −1.
+// the four elements. The elements are the parameters, as in the authors' code: Adam moves each as
+// far in a step, and so a four times as far and b twice.
 var crowdLayer = Method{
 	Name: "cl", Title: "crowd layer (Rodrigues & Pereira 2018): a linear map from the consensus to each rater", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -26,6 +27,16 @@ var crowdLayer = Method{
 
 // crowdLayer is every rater's mask σ(a_m y + b_m), (B, h, w, M, K).
 func (n *Network) crowdLayer(y *tensor.Tensor) *tensor.Tensor {
-	a, b := n.Parameter("cl.factor", always(2), n.Raters*n.Classes), n.Parameter("cl.shift", always(-1), n.Raters*n.Classes)
-	return n.byRater(pointwise.Sigmoid(affine(n.eachRater(y), a, b)))
+	factor, shift := n.crowdWeights()
+	return n.byRater(pointwise.Sigmoid(affine(n.eachRater(y), factor, shift)))
+}
+
+// crowdWeights are all a_m and b_m, (M·K).
+func (n *Network) crowdWeights() (factor, shift *tensor.Tensor) {
+	element := func(name string, start float64) *tensor.Tensor {
+		return n.Parameter("cl.weight."+name, always(start), n.Raters*n.Classes)
+	}
+	inside := less(element("marked_inside", 1), element("unmarked_inside", 0))
+	shift = less(element("marked_outside", 0), element("unmarked_outside", 1))
+	return less(inside, shift), shift
 }
