@@ -196,13 +196,16 @@ func repeated(x *tensor.Tensor, times int) *tensor.Tensor {
 }
 
 // allRaters sums maps (B, h, w, M·K) over the raters: (B, h, w, K).
-func (n *Network) allRaters(x *tensor.Tensor) *tensor.Tensor {
-	k, mk := n.Classes, n.Raters*n.Classes
-	sum := make([]float32, k*mk)
-	for i := range mk {
-		sum[i*k+i%k] = 1
+func (n *Network) allRaters(x *tensor.Tensor) *tensor.Tensor { return folded(x, n.Classes) }
+
+// folded sums maps (B, h, w, times·C) over the times: (B, h, w, C).
+func folded(x *tensor.Tensor, c int) *tensor.Tensor {
+	all := x.Dim(-1)
+	sum := make([]float32, c*all)
+	for i := range all {
+		sum[i*c+i%c] = 1
 	}
-	return conv.Linear(x, x.Graph().Constant("all raters", sum, mk, k), nil)
+	return conv.Linear(x, x.Graph().Constant("folded", sum, all, c), nil)
 }
 
 // affine multiplies each channel of x (B, h, w, C) by its own factor (C), and adds its own shift

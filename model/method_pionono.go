@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
@@ -14,25 +15,26 @@ import (
 // q(z|m) = N(μ_m, L_m L_mᵀ). A head of three 1×1 convolutions sees it beside the decoder's features
 // f at every pixel:
 //
-//	p_m = head([f ‖ z]),  z = μ_m + L_m ε
+//	p_m = σ(mean_j head([f ‖ z_j])),  z_j = μ_m + L_m ε_j
 //	L = mean_m CE(p_m, z^m) + κ mean_m KL(q(z|m) ‖ N(0, σ² I))
 //
-// Constants are the authors': σ = 2, κ = 5e-4, μ_m starts at N(0, 8²) and L_m at σ I. A rater's
-// mask is that of the mean latent, and the consensus is the mean of these masks. The authors
-// average five draws of z for one rater an image. Here each image has one draw for every rater.
+// Constants are the authors': σ = 2, κ = 5e-4, μ_m starts at N(0, 8²) and L_m at σ I, both learn at
+// the rate 0.02, and five draws j are averaged. At the network's rate the latents would stay about
+// where they start. A rater's mask is that of the mean latent, and the consensus is the mean of
+// these masks. The authors draw for one rater an image, and here every rater has draws of his own.
 // Their penalty of 1e-5 on the head's weights is left out.
 var pionono = Method{
 	Name: "pionono", Title: "Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		f, mean := n.latentFeatures(m), n.latentMean()
 		none := n.Graph.Constant("no draw", make([]float32, f.Dim(0)*mean.Elements()), f.Dim(0), mean.Elements())
-		rated = n.latentHead(f, pointwise.AddBroadcast(none, mean.Reshape(mean.Elements())))
+		rated = pointwise.Sigmoid(n.latentHead(f, pointwise.AddBroadcast(none, mean.Reshape(mean.Elements()))))
 		return n.meanHead(rated), rated
 	},
 	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		mean, lower := n.latentMean(), n.latentLower()
-		z := conv.GroupedLinear(s.normal("latent draws", s.X.Dim(0), mean.Elements()), lower, mean)
-		rated := n.latentHead(n.latentFeatures(m), z)
+		z := conv.GroupedLinear(s.normal("latent draws", s.X.Dim(0), piononoDraws, mean.Elements()), lower, mean)
+		rated := pointwise.Sigmoid(n.meanDraw(n.latentHead(n.latentFeatures(m), z)))
 		return n.meanHead(rated), []Term{s.ratersTerm(n, "raters", rated), {"kl", n.latentKL(mean, lower)}}
 	}),
 }
@@ -43,6 +45,8 @@ const (
 	piononoPrior  = 2.0 // σ
 	piononoStart  = 8   // deviation of the first μ
 	piononoKL     = 5e-4
+	piononoDraws  = 5
+	piononoRate   = 10 // of the latents' learning rate to the peak of recipes, 2e-3
 )
 
 // latentFeatures is f (B, S/2, S/2, 16).
@@ -53,7 +57,7 @@ func (n *Network) latentFeatures(m Maps) *tensor.Tensor {
 // latentMean is μ (M, d).
 func (n *Network) latentMean() *tensor.Tensor {
 	v := n.Set.Variable(tensor.Parameter, "pionono.mean", n.Raters, piononoLatent)
-	v.Initial = func(_ int, r *rand.Rand) float64 { return piononoStart * r.NormFloat64() }
+	v.Initial, v.Rate = func(_ int, r *rand.Rand) float64 { return piononoStart * r.NormFloat64() }, piononoRate
 	return n.Graph.Variable(v)
 }
 
@@ -70,19 +74,32 @@ func (n *Network) latentLower() *tensor.Tensor {
 			triangle[i] = 1
 		}
 	}
-	all := n.Parameter("pionono.deviation", func(i int) float64 { return start[i] }, n.Raters, d, d)
-	return pointwise.Multiply(all, n.Graph.Constant("triangle", triangle, n.Raters, d, d))
+	v := n.Set.Variable(tensor.Parameter, "pionono.deviation", n.Raters, d, d)
+	v.Initial, v.Rate = func(i int, _ *rand.Rand) float64 { return start[i] }, piononoRate
+	return pointwise.Multiply(n.Graph.Variable(v), n.Graph.Constant("triangle", triangle, n.Raters, d, d))
 }
 
-// latentHead is every rater's mask (B, h, w, M, K) from f (B, h, w, C) and latents z (B, M·d). The
-// first convolution of [f ‖ z] is a sum of two, so that f's share is computed once for all raters.
+// latentHead is the logits (B, h, w, P, K) of P people from f (B, h, w, C) and latents z, which has
+// B·P·d elements. The first convolution of [f ‖ z] is a sum of two, so that f's share is computed
+// once for all. It starts as one convolution would.
 func (n *Network) latentHead(f, z *tensor.Tensor) *tensor.Tensor {
 	b, h, w, c := f.Dim(0), f.Dim(1), f.Dim(2), f.Dim(3)
-	latent := n.Linear("pionono.head.0.latent", z.Reshape(b, n.Raters, piononoLatent), c, false)
-	x := n.eachRater(n.Linear("pionono.head.0.features", f, c, true))
-	x = pointwise.ReLU(pointwise.Add(x, spread(latent, b, h, w))).Reshape(b, h, w*n.Raters, c)
+	people := z.Elements() / (b * piononoLatent)
+	latent := n.Linear("pionono.head.0.latent", z.Reshape(b, people, piononoLatent), c, false)
+	x := repeated(n.Linear("pionono.head.0.features", f, c, true), people)
+	for _, part := range []string{"latent", "features"} {
+		n.Set.Lookup("pionono.head.0." + part + ".weight").Initial = nn.Xavier(c+piononoLatent, c)
+	}
+	x = pointwise.ReLU(pointwise.Add(x, spread(latent, b, h, w))).Reshape(b, h, w*people, c)
 	x = pointwise.ReLU(n.Linear("pionono.head.1", x, c, true))
-	return pointwise.Sigmoid(n.Linear("pionono.head.2", x, n.Classes, true)).Reshape(b, h, w, n.Raters, n.Classes)
+	return n.Linear("pionono.head.2", x, n.Classes, true).Reshape(b, h, w, people, n.Classes)
+}
+
+// meanDraw is the mean (B, h, w, M, K) of the draws' logits (B, h, w, 5·M, K).
+func (n *Network) meanDraw(logits *tensor.Tensor) *tensor.Tensor {
+	b, h, w, all := logits.Dim(0), logits.Dim(1), logits.Dim(2), logits.Dim(3)*n.Classes
+	sum := folded(logits.Reshape(b, h, w, all), all/piononoDraws)
+	return n.byRater(pointwise.Scale(sum, 1./piononoDraws))
 }
 
 // latentKL is κ mean_m of

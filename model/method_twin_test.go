@@ -44,7 +44,7 @@ var parts = map[string]struct {
 	"pionono": {3, 2, map[string][]int{"f": {2, 3, 4, 16}, "draws": {2, 24}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 		mean, lower := n.latentMean(), n.latentLower()
 		z := conv.GroupedLinear(in["draws"], lower, mean)
-		return map[string]*tensor.Tensor{"rated": n.latentHead(in["f"], z), "kl": n.latentKL(mean, lower)}
+		return map[string]*tensor.Tensor{"rated": pointwise.Sigmoid(n.latentHead(in["f"], z)), "kl": n.latentKL(mean, lower)}
 	}},
 	"padl": {3, 2, map[string][]int{"x": {2, 3, 4, 6}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 		p := n.preferences(in["x"])

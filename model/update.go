@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"mrprism/internal/compute/tensor"
@@ -70,26 +71,27 @@ type block struct {
 	gradient         *tensor.Tensor
 	decays           bool // false for biases and norms
 	later            bool // false for encoder and ConP
+	rate             float64
 }
 
 // blocks joins the parameters.
 func (s *Step) blocks(set *tensor.Set) []block {
-	var groups [2][2]joined // mask or others, decaying or not
+	groups := []*joined{{decays: true}, {}, {decays: true, later: true}, {later: true}}
 	for _, v := range set.Variables(tensor.Parameter) {
 		if !s.Graph.Variable(v).HasGradient() {
 			continue
 		}
-		later, still := partOf(v), 0
-		if len(v.Shape) < 2 || strings.HasSuffix(v.Name, ".bias") { // a grouped linear map's bias is (M, K)
-			still = 1
+		decays := len(v.Shape) > 1 && !strings.HasSuffix(v.Name, ".bias") // a grouped linear map's bias is (M, K)
+		later := partOf(v) == 1
+		at := slices.IndexFunc(groups, func(j *joined) bool { return j.decays == decays && j.later == later && j.rate == v.Rate })
+		if at < 0 {
+			at, groups = len(groups), append(groups, &joined{decays: decays, later: later, rate: v.Rate})
 		}
-		groups[later][still].add(set, v)
+		groups[at].add(set, v)
 	}
 	var all []block
-	for later, group := range groups {
-		for still := range group {
-			all = append(all, group[still].blocks(set, still == 0, later == 1)...)
-		}
+	for _, group := range groups {
+		all = append(all, group.blocks(set)...)
 	}
 	return all
 }
@@ -115,17 +117,21 @@ func partOf(v *tensor.Variable) int {
 }
 
 // joined lists parameters that one update takes together, with Adam's moments and averages of them.
-type joined struct{ x, m, v, average []*tensor.Variable }
+type joined struct {
+	x, m, v, average []*tensor.Variable
+	decays, later    bool
+	rate             float64
+}
 
 func (j *joined) add(set *tensor.Set, x *tensor.Variable) {
 	state := func(prefix string) *tensor.Variable { return set.Variable(tensor.Moment, prefix+x.Name, x.Shape...) }
 	j.x, j.m, j.v, j.average = append(j.x, x), append(j.m, state("adam.m.")), append(j.v, state("adam.v.")), append(j.average, state(AveragePrefix))
 }
 
-func (j *joined) blocks(set *tensor.Set, decays, later bool) (blocks []block) {
+func (j *joined) blocks(set *tensor.Set) (blocks []block) {
 	x, m, v, average := set.Join(j.x), set.Join(j.m), set.Join(j.v), set.Join(j.average)
 	for i := range x {
-		blocks = append(blocks, block{x: x[i], m: m[i], v: v[i], average: average[i], decays: decays, later: later})
+		blocks = append(blocks, block{x: x[i], m: m[i], v: v[i], average: average[i], decays: j.decays, later: j.later, rate: j.rate})
 	}
 	return blocks
 }
@@ -183,6 +189,9 @@ func update(g *tensor.Graph, blocks []block, o adam.Options, clip float64, guard
 		of := schedule
 		if b.later {
 			of = later
+		}
+		if b.rate != 0 {
+			of = pointwise.Multiply(of, g.Constant("rate", []float32{float32(b.rate), 1, 1, 1, 1}, 5))
 		}
 		adam.Step(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), of, options)
 	}

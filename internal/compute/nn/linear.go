@@ -10,7 +10,7 @@ import (
 // Linear maps the last extent of x to out, Xavier-initialised.
 func (b *Builder) Linear(name string, x *tensor.Tensor, out int, bias bool) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
-	w := b.parameter(name+".weight", xavier(x.Dim(-1), out), x.Dim(-1), out)
+	w := b.parameter(name+".weight", Xavier(x.Dim(-1), out), x.Dim(-1), out)
 	return conv.Linear(x, w, b.bias(name, out, bias))
 }
 

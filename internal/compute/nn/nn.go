@@ -108,7 +108,7 @@ func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel i
 func (b *Builder) GroupedLinear(name string, x *tensor.Tensor, groups, out int) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	in := x.Dim(-1) / groups
-	w := b.parameter(name+".weight", xavier(in, out), groups, in, out)
+	w := b.parameter(name+".weight", Xavier(in, out), groups, in, out)
 	return conv.GroupedLinear(x, w, b.parameter(name+".bias", constant(0), groups, out))
 }
 
@@ -143,7 +143,8 @@ func he(fan int) tensor.Initialiser {
 	return func(_ int, r *rand.Rand) float64 { return std * r.NormFloat64() }
 }
 
-func xavier(in, out int) tensor.Initialiser {
+// Xavier is the uniform rule of Glorot & Bengio (2010).
+func Xavier(in, out int) tensor.Initialiser {
 	a := math.Sqrt(6 / float64(in+out))
 	return func(_ int, r *rand.Rand) float64 { return a * (2*r.Float64() - 1) }
 }

@@ -33,6 +33,7 @@ type Variable struct {
 	Role  Role
 
 	Initial Initialiser // draws one element's first value; nil: zero
+	Rate    float64     // multiplies a parameter's learning rate; 0: as 1
 
 	block   *Variable // the one in which it lies, from element first on; nil: it lies alone
 	first   int
