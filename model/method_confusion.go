@@ -1,6 +1,9 @@
 package model
 
 import (
+	"fmt"
+	"math/rand/v2"
+
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
 )
@@ -29,7 +32,13 @@ var confusion = Method{
 }
 
 // pixelConfusion estimates a confusion matrix of each rater at each pixel (Zhang et al. 2020,
-// "Disentangling human error from the ground truth in segmentation of medical images", equation 5).
+// "Disentangling human error from the ground truth in segmentation of medical images", equation 5):
+//
+//	L = mean_m CE(A_m p, z^m) + λ mean_m tr(A_m)
+//
+// Four 3×3 convolutions on the decoder's last map, bilinearly enlarged, give the rates α and β, each
+// σ of a map. The authors have four of them for each rater, and here the raters share them. A_m
+// starts near the identity. In the first tenth of the run λ has the other sign and keeps A_m there.
 var pixelConfusion = Method{
 	Name: "cm-pixel", Title: "confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -46,7 +55,7 @@ var pixelConfusion = Method{
 const (
 	traceWeight    = 0.01 // λ, as in Tanno's experiments
 	traceWarmUp    = 0.1  // share of the run in which a large trace is a gain
-	startConfusion = 3    // logits of the rates: α starts at 0.95, β at 0.05
+	startConfusion = 3    // logits of the rates: α starts at 0.95, β at 0.05; of pixels, near these
 )
 
 // confuse gives every rater's mask A_m p, and the traces less 1, (M·K), for the consensus y.
@@ -57,17 +66,22 @@ func (n *Network) confuse(y *tensor.Tensor) (rated, traces *tensor.Tensor) {
 	return n.byRater(affine(n.eachRater(y), traces, outside)), traces
 }
 
-// confusePixels is the consensus and confuse, with rates that a head gives for each pixel; traces
-// are (B, S/2, S/2, M·K).
+// confusePixels is the consensus and confuse, with rates of each pixel; traces are (B, S/2, S/2,
+// M·K). The rates are smooth: if each of the four pixels that an Up makes of one had weights of its
+// own, the trace would turn A_m and with it the mask around at some of them, in a checkerboard.
 func (n *Network) confusePixels(m Maps) (y, rated, traces *tensor.Tensor) {
 	y = n.mask(m)
-	mk := n.Raters * n.Classes
-	rates := pointwise.Sigmoid(n.Up("cm.rates", m.last(), 2*mk, func(i int) float64 {
+	x, mk := enlarge(m.last()), n.Raters*n.Classes
+	for i := range 4 {
+		x = n.block(fmt.Sprintf("cm.raters.%d", i+1), x, x.Dim(-1), 1)
+	}
+	rates := pointwise.Sigmoid(n.Linear("cm.rates", x, 2*mk, true))
+	n.Set.Lookup("cm.rates.bias").Initial = func(i int, _ *rand.Rand) float64 {
 		if i < mk {
 			return startConfusion
 		}
 		return -startConfusion
-	}))
+	}
 	inside, outside := pointwise.Split(rates, mk)
 	traces = less(inside, outside)
 	return y, n.byRater(pointwise.Add(outside, pointwise.Multiply(traces, n.eachRater(y)))), traces
