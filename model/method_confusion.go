@@ -10,13 +10,14 @@ import (
 
 // confusion estimates a confusion matrix A_m of each rater and structure, the same for all pixels
 // (Tanno et al. 2019, "Learning from noisy labels by regularized estimation of annotator
-// confusion", equation 4):
+// confusion", equation 4, with the constants of its listing):
 //
-//	L = mean_m CE(A_m p, z^m) + λ mean_m tr(A_m)
+//	L = Σ_m CE(A_m p, z^m) + λ mean_m tr(A_m)
 //
-// With two classes A_m has the rates α (marks what is inside) and β (marks what is outside):
-// A_m p = β + (α − β) p and tr = α + 1 − β. Both are σ of a parameter; A_m starts near the
-// identity. In the first tenth of the run λ has the other sign and keeps A_m there.
+// A column of A_m is the softplus of two parameters over their sum. They start at 1 on the diagonal
+// and at −5 beside it, so that A_m starts near the identity. Here L is divided by the number of
+// raters M. With two classes A_m has the rates α (marks what is inside) and β (marks what is
+// outside): A_m p = β + (α − β) p and tr = α + 1 − β.
 var confusion = Method{
 	Name: "cm", Title: "confusion matrices (Tanno 2019): one of each rater, of least trace", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -27,7 +28,8 @@ var confusion = Method{
 	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y := n.mask(m)
 		rated, traces := n.confuse(y)
-		return y, []Term{s.ratersTerm(n, "raters", rated), s.traceTerm(traces, traceWeight/float64(n.Raters))}
+		trace := pointwise.Scale(pointwise.Sum(traces), float32(traceWeight/float64(n.Raters*n.Raters)))
+		return y, []Term{s.ratersTerm(n, "raters", rated), {"trace", trace}}
 	}),
 }
 
@@ -55,15 +57,24 @@ var pixelConfusion = Method{
 const (
 	traceWeight    = 0.01 // λ, as in Tanno's experiments
 	traceWarmUp    = 0.1  // share of the run in which a large trace is a gain
-	startConfusion = 3    // logits of the rates: α starts at 0.95, β at 0.05; of pixels, near these
+	startConfusion = 3    // logits of the pixels' rates: α starts near 0.95, β near 0.05
 )
 
 // confuse gives every rater's mask A_m p, and the traces less 1, (M·K), for the consensus y.
 func (n *Network) confuse(y *tensor.Tensor) (rated, traces *tensor.Tensor) {
-	inside := pointwise.Sigmoid(n.Parameter("cm.inside", always(startConfusion), n.Raters*n.Classes))
-	outside := pointwise.Sigmoid(n.Parameter("cm.outside", always(-startConfusion), n.Raters*n.Classes))
+	inside, outside := n.rate("inside", 1, -5), n.rate("outside", -5, 1)
 	traces = less(inside, outside)
 	return n.byRater(affine(n.eachRater(y), traces, outside)), traces
+}
+
+// rate is a column of all A_m, (M·K): the share of marks among the softplus of two parameters.
+func (n *Network) rate(of string, marked, unmarked float64) *tensor.Tensor {
+	log := func(name string, start float64) *tensor.Tensor {
+		x := n.Parameter("cm.weight."+name+of, always(start), n.Raters*n.Classes)
+		softplus := pointwise.Scale(pointwise.ClampLog(pointwise.Sigmoid(pointwise.Scale(x, -1)), 1e-30, 1), -1)
+		return pointwise.ClampLog(softplus, 1e-6, 100)
+	}
+	return pointwise.Sigmoid(less(log("marked_", marked), log("unmarked_", unmarked)))
 }
 
 // confusePixels is the consensus and confuse, with rates of each pixel; traces are (B, S/2, S/2,

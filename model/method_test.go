@@ -227,16 +227,31 @@ func valuesOf(t *testing.T, set *tensor.Set, name string) []float32 {
 	return values[0]
 }
 
-// CM recovers the confusion matrix of every rater.
+// CM starts near the identity, at softplus(1) to softplus(−5), and recovers the confusion matrix of
+// every rater.
 func TestConfusionIsRecovered(t *testing.T) {
-	set := fit(t, "cm", 200, func(n *Network, s *Step, y *tensor.Tensor) Term {
-		rated, _ := n.confuse(y)
-		return s.ratersTerm(n, "raters", rated)
-	})
-	inside, outside := valuesOf(t, set, "cm.inside"), valuesOf(t, set, "cm.outside")
-	for m, rates := range crowd {
-		assert.InDelta(t, rates[0], pointwise.Logistic(float64(inside[m])), 0.03)
-		assert.InDelta(t, rates[1], pointwise.Logistic(float64(outside[m])), 0.03)
+	softplus := func(x float32) float64 { return math.Log1p(math.Exp(float64(x))) }
+	rates := func(steps int) (inside, outside []float64) {
+		set := fit(t, "cm", steps, func(n *Network, s *Step, y *tensor.Tensor) Term {
+			rated, _ := n.confuse(y)
+			return s.ratersTerm(n, "raters", rated)
+		})
+		of := func(column string) (rates []float64) {
+			unmarked := valuesOf(t, set, "cm.weight.unmarked_"+column)
+			for m, x := range valuesOf(t, set, "cm.weight.marked_"+column) {
+				rates = append(rates, softplus(x)/(softplus(x)+softplus(unmarked[m])))
+			}
+			return rates
+		}
+		return of("inside"), of("outside")
+	}
+	inside, outside := rates(0)
+	assert.InDeltaSlice(t, []float64{0.9949, 0.9949, 0.9949}, inside, 1e-4)
+	assert.InDeltaSlice(t, []float64{0.0051, 0.0051, 0.0051}, outside, 1e-4)
+	inside, outside = rates(200)
+	for m, want := range crowd {
+		assert.InDelta(t, want[0], inside[m], 0.03)
+		assert.InDelta(t, want[1], outside[m], 0.03)
 	}
 }
 
