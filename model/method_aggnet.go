@@ -43,38 +43,59 @@ var aggNet = Method{
 
 const (
 	aggNetWarmUp = 0.1
-	aggNetMemory = 0.95 // of the running means, a batch
+	seenMemory   = 0.95 // of the running means, a batch
 )
 
 // expectation is μ (B, S, S, K) from the consensus p. It also takes the M step.
 func (s *Step) expectation(n *Network, p *tensor.Tensor) *tensor.Tensor {
-	marks := s.Z.Reshape(s.Z.Dim(0), s.Z.Dim(1), s.Z.Dim(2), n.Raters*n.Classes)
-	known := func(x *tensor.Tensor) *tensor.Tensor {
-		return raters.Weigh(n.byRater(x), s.Valid).Reshape(marks.Shape()...)
-	}
-	running := func(name string, start float64) *tensor.Tensor {
-		return n.running("aggnet."+name, start, n.Raters*n.Classes)
-	}
-	in, markedIn := running("inside", 0.1), running("marked_inside", 0.09)
-	out, markedOut := running("outside", 0.9), running("marked_outside", 0.09)
-
-	// log P(z | inside) − log P(z | outside) for z = 1 and for z = 0
-	ratio := func(markedIn, markedOut *tensor.Tensor) *tensor.Tensor {
-		log := func(x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, 1e-6, 1) }
-		return pointwise.Add(less(log(markedIn), log(in)), less(log(out), log(markedOut)))
-	}
-	marked, unmarked := ratio(markedIn, markedOut), ratio(less(in, markedIn), less(out, markedOut))
-	evidence := n.allRaters(known(affine(marks, less(marked, unmarked), unmarked)))
+	seen := n.seenMarks("aggnet")
+	marked, unmarked := seen.evidence()
+	evidence := n.allRaters(s.known(n, affine(s.marks(n), less(marked, unmarked), unmarked)))
 	logit := less(pointwise.ClampLog(p, lowest, 1), pointwise.ClampLog(complement(p), lowest, 1))
 	estimate := pointwise.Sigmoid(pointwise.Add(logit, evidence))
+	s.see(n, seen, estimate)
+	return estimate
+}
 
-	inside := known(n.eachRater(estimate))
-	outside := known(complement(n.eachRater(estimate)))
+// seenMarks are running means over batches, (M·K): shares of pixels that are inside, inside and
+// marked, outside, outside and marked.
+type seenMarks struct{ in, markedIn, out, markedOut *tensor.Tensor }
+
+// seenMarks makes the means of a method. They start at rates of 0.9 and 0.1.
+func (n *Network) seenMarks(method string) seenMarks {
+	running := func(name string, start float64) *tensor.Tensor {
+		return n.running(method+"."+name, start, n.Raters*n.Classes)
+	}
+	return seenMarks{running("inside", 0.1), running("marked_inside", 0.09), running("outside", 0.9), running("marked_outside", 0.09)}
+}
+
+// evidence is log P(z | inside) − log P(z | outside), (M·K), for z = 1 and for z = 0.
+func (r seenMarks) evidence() (marked, unmarked *tensor.Tensor) {
+	ratio := func(markedIn, markedOut *tensor.Tensor) *tensor.Tensor {
+		log := func(x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, 1e-6, 1) }
+		return pointwise.Add(less(log(markedIn), log(r.in)), less(log(r.out), log(markedOut)))
+	}
+	return ratio(r.markedIn, r.markedOut), ratio(less(r.in, r.markedIn), less(r.out, r.markedOut))
+}
+
+// see adds the batch to the means. The estimate (B, S, S, K) says what is inside.
+func (s *Step) see(n *Network, r seenMarks, estimate *tensor.Tensor) {
+	marks := s.marks(n)
+	inside, outside := s.known(n, n.eachRater(estimate)), s.known(n, complement(n.eachRater(estimate)))
 	for _, mean := range []struct{ of, now *tensor.Tensor }{
-		{in, inside}, {markedIn, pointwise.Multiply(inside, marks)}, {out, outside}, {markedOut, pointwise.Multiply(outside, marks)},
+		{r.in, inside}, {r.markedIn, pointwise.Multiply(inside, marks)}, {r.out, outside}, {r.markedOut, pointwise.Multiply(outside, marks)},
 	} {
 		now := pixelMean(mean.now).Reshape(mean.of.Shape()...)
-		pointwise.Assign(mean.of, pointwise.Add(pointwise.Scale(mean.of, aggNetMemory), pointwise.Scale(now, 1-aggNetMemory)))
+		pointwise.Assign(mean.of, pointwise.Add(pointwise.Scale(mean.of, seenMemory), pointwise.Scale(now, 1-seenMemory)))
 	}
-	return estimate
+}
+
+// marks are all labels, (B, S, S, M·K).
+func (s *Step) marks(n *Network) *tensor.Tensor {
+	return s.Z.Reshape(s.Z.Dim(0), s.Z.Dim(1), s.Z.Dim(2), n.Raters*n.Classes)
+}
+
+// known is 0 where a label is missing and x (B, S, S, M·K) elsewhere.
+func (s *Step) known(n *Network, x *tensor.Tensor) *tensor.Tensor {
+	return raters.Weigh(n.byRater(x), s.Valid).Reshape(x.Shape()...)
 }

@@ -1,12 +1,10 @@
 package model
 
 import (
-	"math"
 	"slices"
 
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
-	"mrprism/shaders/raters"
 )
 
 // maxMIG is Max-MIG (Cao et al. 2019), "Max-MIG: an information theoretic approach for joint
@@ -17,7 +15,9 @@ import (
 // learn to tell what they say of the same pixel from what they say of two pixels. With
 // K_ij = Σ_c h_i,c g_j,c / π_c the gain is mean_i log K_ii − mean_ij K_ij + 1, a bound of their
 // mutual information. The mean over all pairs is a product of two means. π is the structures'
-// share of pixels.
+// share of pixels. In the authors' code W_m starts at log P(z^m | votes), with the mean votes of the
+// data set for the truth. Here running means of the batches stand for these, and what is learned
+// is added.
 var maxMIG = Method{
 	Name: "maxmig", Title: "Max-MIG (Cao 2019): network and crowd tell each other most about a pixel", Crowd: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
@@ -25,22 +25,34 @@ var maxMIG = Method{
 	},
 	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, _ := n.Method.Predict(n, m)
-		return y, []Term{{"information", n.part(func() *tensor.Tensor { return s.lessInformation(n, enlarge(y), s.crowd(n)) })}}
+		g := s.crowd(n) // not in the part, which may run twice: this moves the means
+		return y, []Term{{"information", n.part(func() *tensor.Tensor { return s.lessInformation(n, enlarge(y), g) })}}
 	}),
 }
 
-// crowd is g (B, S, S, K). A mark starts as evidence of 9 to 1.
+// crowd is g (B, S, S, K).
 func (s *Step) crowd(n *Network) *tensor.Tensor {
-	mk, start := n.Raters*n.Classes, math.Log(9)
-	marks := s.Z.Reshape(s.Z.Dim(0), s.Z.Dim(1), s.Z.Dim(2), mk)
-	marked, unmarked := n.Parameter("maxmig.marked", always(start), mk), n.Parameter("maxmig.unmarked", always(-start), mk)
-	votes := raters.Weigh(n.byRater(affine(marks, less(marked, unmarked), unmarked)), s.Valid)
+	marked, unmarked := n.crowdEvidence()
+	s.see(n, n.seenMarks("maxmig"), s.meanVote())
+	votes := n.allRaters(s.known(n, affine(s.marks(n), less(marked, unmarked), unmarked)))
 	prior := make([]float32, n.Classes)
 	for k := range prior {
 		prior[k] = float32(n.areaLogit(k))
 	}
 	one := s.Graph.Constant("one", slices.Repeat([]float32{1}, n.Classes), n.Classes)
-	return pointwise.Sigmoid(affine(n.allRaters(votes.Reshape(marks.Shape()...)), one, s.Graph.Constant("log prior", prior, n.Classes)))
+	return pointwise.Sigmoid(affine(votes, one, s.Graph.Constant("log prior", prior, n.Classes)))
+}
+
+// crowdEvidence is what a mark and its absence say for the inside, (M·K). Each is a difference of
+// two elements of W_m, which Adam moves apart at twice the rate of one.
+func (n *Network) crowdEvidence() (marked, unmarked *tensor.Tensor) {
+	marked, unmarked = n.seenMarks("maxmig").evidence()
+	learned := func(name string) *tensor.Tensor {
+		x := n.Parameter("maxmig.learned."+name, zero, n.Raters*n.Classes)
+		n.Set.Lookup("maxmig.learned." + name).Rate = 2
+		return x
+	}
+	return pointwise.Add(marked, learned("marked")), pointwise.Add(unmarked, learned("unmarked"))
 }
 
 // lessInformation is mean K_ij − mean log K_ii − 1, summed over the structures.

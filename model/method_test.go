@@ -89,7 +89,13 @@ func requireSlope(t *testing.T, s *Step, set *tensor.Set, r Recipe, loss *tensor
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 2)))
 	require.NoError(t, s.Write(plan, b, 1))
 
+	running := set.Variables(tensor.Statistic) // each run moves them
+	start, err := set.Read(t.Context(), running...)
+	require.NoError(t, err)
 	at := func() float64 {
+		for i, v := range running {
+			require.NoError(t, set.Write(v, start[i]))
+		}
 		require.NoError(t, plan.Run(t.Context()))
 		return float64(read(t, plan, loss)[0][0])
 	}
@@ -279,15 +285,33 @@ func TestAggNetRecoversTheRates(t *testing.T) {
 	}
 }
 
-// Max-MIG trusts the expert's marks most, and one who marks everything least.
+// Max-MIG starts from how often a rater marks what the votes call inside, and then trusts the
+// expert's marks most.
 func TestMaxMIGFindsTheExpert(t *testing.T) {
 	set := fit(t, "maxmig", 200, func(n *Network, s *Step, y *tensor.Tensor) Term {
 		return Term{"information", s.lessInformation(n, enlarge(y), s.crowd(n))}
 	})
-	marked, unmarked := valuesOf(t, set, "maxmig.marked"), valuesOf(t, set, "maxmig.unmarked")
-	for m := range crowd[1:] {
-		assert.Greater(t, marked[0]-unmarked[0], marked[m+1]-unmarked[m+1]+1, "what the marks of the expert and of rater %d say", m+1)
+	value := func(name string, m int) float64 { return float64(valuesOf(t, set, "maxmig."+name)[m]) }
+	const share = 24. / 64 // of the inside, as in fit
+	var says []float64
+	for m, rates := range crowd {
+		both, votes := 0.0, 0.0 // marks of rater m and votes; votes
+		for column, of := range []float64{share, 1 - share} {
+			others := 0.0
+			for i, rates := range crowd {
+				votes += of * rates[column] / float64(len(crowd))
+				if i != m {
+					others += rates[column]
+				}
+			}
+			both += of * rates[column] * (1 + others) / float64(len(crowd))
+		}
+		assert.InDelta(t, both/votes, value("marked_inside", m)/value("inside", m), 0.03)
+		marked := math.Log(value("marked_inside", m) / value("inside", m) * value("outside", m) / value("marked_outside", m))
+		says = append(says, marked+value("learned.marked", m)-value("learned.unmarked", m))
 	}
+	assert.Greater(t, says[0], says[1]+1)
+	assert.Greater(t, says[0], says[2]+1)
 }
 
 // Of two heads, the one that fits a label has nearly all of its loss.
