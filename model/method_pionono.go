@@ -51,7 +51,7 @@ const (
 
 // latentFeatures is f (B, S/2, S/2, 16).
 func (n *Network) latentFeatures(m Maps) *tensor.Tensor {
-	return pointwise.ReLU(n.Up("pionono.features", m.last(), piononoWidth, nil))
+	return pointwise.ReLU(n.BatchNorm("pionono.features.bn", n.Up("pionono.features", m.last(), piononoWidth, nil)))
 }
 
 // latentMean is μ (M, d).

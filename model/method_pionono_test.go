@@ -62,3 +62,24 @@ func TestPiononoMeanDraw(t *testing.T) {
 	require.NoError(t, plan.Run(t.Context()))
 	assert.InDeltaSlice(t, want, read(t, plan, mean)[0], 1e-3)
 }
+
+// The features are normalised, so that a decoder's maps of any size balance the latents.
+func TestPiononoFeatures(t *testing.T) {
+	c, set, g := methodConfig(t, &pionono, 3, 1), tensor.NewSet(), tensor.NewGraph()
+	n := &Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+	last := g.Input("last", 1, 4, 4, 16)
+	f := n.latentFeatures(Maps{Decoder: [4]*tensor.Tensor{3: last}}).Keep()
+	plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
+	require.NoError(t, err)
+	require.NoError(t, set.Initialise(1))
+	features := func(size float32) []float32 {
+		values := wave("last", last.Elements())
+		for i := range values {
+			values[i] *= size
+		}
+		require.NoError(t, plan.Write(last, values))
+		require.NoError(t, plan.Run(t.Context()))
+		return read(t, plan, f)[0]
+	}
+	assert.InDeltaSlice(t, features(1), features(10), 1e-3)
+}
