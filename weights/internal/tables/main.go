@@ -54,7 +54,7 @@ func (r *runner) runs(d data, seed int) (list []run) {
 		for _, t := range tables() {
 			for _, e := range t.rows {
 				x := run{data: d, entry: e, seed: seed, time: equal}
-				if !seen[x.name()] && d.suits(e) && !(equal && (!r.equalTime || e.name == meanVote.name || e.networks > 0)) {
+				if !seen[x.name()] && d.suits(e) && !(equal && !(r.equalTime && e.slower())) {
 					seen[x.name()] = true
 					list = append(list, x)
 				}

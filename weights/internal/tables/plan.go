@@ -18,6 +18,10 @@ type entry struct {
 	fused    string   // the label fusion of "evaluate fuse" that teaches it; empty: the raters' own marks
 }
 
+// slower says whether a step of one network may take longer than one of the mean vote: not where
+// only the labels are others.
+func (e entry) slower() bool { return e.name != meanVote.name && e.fused == "" && e.networks == 0 }
+
 // Rows of several tables.
 var (
 	meanVote = entry{name: "mean-vote", title: "mean vote, cross-entropy", args: []string{"-recipe", "bce"}}
