@@ -32,8 +32,9 @@ var fusionMethods = []fusionMethod{
 	{meanVote, marksAlone, func(p panel) *fusion.Fit { return fusion.MeanVote(p.marks) }},
 	{"majority", marksAlone, func(p panel) *fusion.Fit { return fusion.Majority(p.marks) }},
 	{"staple", marksAlone, func(p panel) *fusion.Fit { return fusion.STAPLE(p.marks, nil) }},
-	{"dawid-skene", marksAlone, func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, p.prior) }},
+	{"dawid-skene", marksAlone, func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, nil) }},
 	{"contours", marksAlone, func(p panel) *fusion.Fit { return p.learned.Fuse(p.marks, p.width) }},
+	{"dawid-skene-prior", aNetwork, func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, p.prior) }},
 	{"max-mig", aNetwork, func(p panel) *fusion.Fit { return p.crowd.Fuse(p.marks, p.prior) }},
 	{"mrprism", itsRaters, func(p panel) *fusion.Fit {
 		if p.heads == nil {
@@ -141,7 +142,7 @@ func (f *fuser) fuseAll(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.Image, err)
 		}
 		if seen == nil && f.session != nil {
-			f.session.Note(l.Name + ": the network found nothing; Dawid–Skene estimates the prior from the marks")
+			f.session.Note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
 		}
 		f.progress.Show("%s: fusing", c.Name)
 		if err := f.fuse(l, seen); err != nil {

@@ -181,7 +181,7 @@ func (f *fuser) print(dir string, stdout io.Writer) error {
 		t.Line("stopped before all %d images were fused", len(f.data.Cases))
 	}
 	if f.session != nil {
-		t.Line("prior of Dawid–Skene, and network of max-mig: %s", f.session.Model.Metadata.Name)
+		t.Line("prior of dawid-skene-prior, and network of max-mig: %s", f.session.Model.Metadata.Name)
 	}
 	for _, class := range f.data.Classes {
 		votes := f.scored(meanVote, class)

@@ -89,7 +89,7 @@ func TestFuse(t *testing.T) {
 	code, stdout, stderr := fuse(t, "-data", dir, "-weights", file, "-device", "reference", "-out", out)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "disc, 5 images: beside the truth")
-	require.Contains(t, stdout, "prior of Dawid–Skene, and network of max-mig: "+about.Name)
+	require.Contains(t, stdout, "prior of dawid-skene-prior, and network of max-mig: "+about.Name)
 
 	m, err := command.Weights(file)
 	require.NoError(t, err)
@@ -139,7 +139,8 @@ func TestFuse(t *testing.T) {
 			marks := each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
 			prior := r.Probability(slices.Index(about.Classes, class))
 			for method, fit := range map[string]*fusion.Fit{
-				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil), "dawid-skene": fusion.DawidSkene(marks, prior),
+				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil),
+				"dawid-skene": fusion.DawidSkene(marks, nil), "dawid-skene-prior": fusion.DawidSkene(marks, prior),
 				"contours": learned[k].Fuse(marks, c.W), "majority": fusion.Majority(marks), "max-mig": crowds[k].Fuse(marks, prior),
 				"mrprism": fusion.Likely(marks, each(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, class)) })),
 			} {
@@ -183,7 +184,7 @@ func TestFuse(t *testing.T) {
 		require.GreaterOrEqual(t, parsed(t, all["brier_less_mean_vote_high"]), gain-1e-6)
 		require.Empty(t, find(scores, "mean-vote", "all", class)["brier_less_mean_vote"])
 	}
-	require.Len(t, scores, 2*7*(5+1))
+	require.Len(t, scores, 2*8*(5+1))
 }
 
 // Pixels of all images count together. Rates that no pixel defines stay empty.
@@ -222,8 +223,8 @@ func TestFuseWithoutTruth(t *testing.T) {
 	require.Contains(t, stderr, out+" is not empty; name a new folder as -out")
 }
 
-// Where the network finds nothing, Dawid–Skene estimates its prior from the marks, and says so. The
-// other methods are as without a network.
+// Where the network finds nothing, dawid-skene-prior estimates its prior from the marks, and says
+// so. The methods that need no network are as without one.
 func TestFuseWhereTheNetworkFindsNothing(t *testing.T) {
 	dir, _ := synthesise(t)
 	with, without := filepath.Join(t.TempDir(), "with"), filepath.Join(t.TempDir(), "without")
@@ -232,7 +233,7 @@ func TestFuseWhereTheNetworkFindsNothing(t *testing.T) {
 	code, _, _ = fuse(t, "-data", dir, "-out", without)
 	require.Zero(t, code)
 	for _, name := range []string{"case0000", "case0004"} {
-		require.Contains(t, stderr, name+": the network found nothing; Dawid–Skene estimates the prior from the marks")
+		require.Contains(t, stderr, name+": the network found nothing; dawid-skene-prior estimates the prior from the marks")
 		for _, method := range fusionMethods {
 			if method.needs != marksAlone {
 				continue
@@ -241,7 +242,9 @@ func TestFuseWhereTheNetworkFindsNothing(t *testing.T) {
 			require.Equal(t, readMap(t, filepath.Join(without, path)), readMap(t, filepath.Join(with, path)), path)
 		}
 	}
-	own := filter(records(t, filepath.Join(with, "scores.csv")), func(row map[string]string) bool { return row["method"] != "max-mig" })
+	own := filter(records(t, filepath.Join(with, "scores.csv")), func(row map[string]string) bool {
+		return row["method"] != "max-mig" && row["method"] != "dawid-skene-prior"
+	})
 	require.Equal(t, records(t, filepath.Join(without, "scores.csv")), own)
 }
 
@@ -340,7 +343,7 @@ func TestFuseMisused(t *testing.T) {
 func TestFuseHelp(t *testing.T) {
 	code, stdout, stderr := fuse(t, "-h")
 	require.Zero(t, code, stderr)
-	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "majority", "staple", "dawid-skene", "contours", "max-mig", "mrprism", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
+	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "majority", "staple", "dawid-skene", "dawid-skene-prior", "contours", "max-mig", "mrprism", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
 		require.Contains(t, stdout, word)
 	}
 	for line := range strings.Lines(stdout) {

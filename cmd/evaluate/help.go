@@ -98,20 +98,22 @@ PNGs of 16 bits (0: outside, 65535: inside), for these methods:
   majority      1 if more than half of the raters marked it
   staple        STAPLE (Warfield et al. 2004) as in SimpleITK: it estimates each rater's sensitivity and
                 specificity, and weights the marks by them. The prior is one number, the mean of all marks
-  dawid-skene   the model of Dawid and Skene (1979). With -weights, the network's mask is the prior of each
-                pixel, between 0.001 and 0.999; without, one number that is estimated. Each rater begins
-                with 9 right and 1 wrong pixels, inside and outside alike
+  dawid-skene   the model of Dawid and Skene (1979). The prior is one number that is estimated. Each rater
+                begins with 9 right and 1 wrong pixels, inside and outside alike
   contours      the mean outline, weighted. From all images it learns how much each rater's outline strays,
                 in each direction from the middle, and how much he marks too much or too little. A steady
                 hand counts more, biases are removed, and single marks far from a rater's usual ones hardly
                 count. It needs a dozen images or more, and raters who stay the same from image to image.
                 An object that only a minority marked is left out
+  dawid-skene-prior
+                only with -weights: dawid-skene with the network's mask as the prior of each pixel, between
+                0.001 and 0.999
   max-mig       only with -weights: Max-MIG's fusion (Cao et al. 2019). From all images it learns how much each
                 rater's mark and missing mark say about the network's mask, and adds this evidence to the mask.
                 The network stays as it is, and sees every image twice
   mrprism       only with -weights whose raters are those of the data: each mark is weighed, at each pixel, by
                 how likely it is under the network's estimate of that rater
-mean-vote to dawid-skene, and mrprism, fuse every image on its own. A rater who did not mark a structure is left out there.
+All but contours and max-mig fuse every image on its own. A rater who did not mark a structure is left out there.
 
 OUT/raters.csv    method, image, structure, rater, sensitivity, specificity, bias: the natural logarithm of
                   the marked area over the fused area, above 0 if the rater marks too much. The image "all"
