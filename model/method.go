@@ -25,6 +25,9 @@ type Method struct {
 	// Diagnosed: it needs a diagnosis of every image, Batch.Diagnosis.
 	Diagnosed bool
 	Crowd     bool // it predicts no rater's mask, and yet learns who marked what
+	// Trusts: its maps of raters are not their masks. They say how far each is trusted, by the odds:
+	// a rater's weight is p / (1 − p).
+	Trusts bool
 
 	// Decode appends the decoder: its four stages, from S/32 to S/4, of the image (B, S, S, 3), the
 	// encoder's maps and log confidences w; nil: the common one.
@@ -35,7 +38,7 @@ type Method struct {
 	Condition func(n *Network, s *Step, f Features) (changed Features, given *tensor.Tensor)
 
 	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of
-	// methods with Raters, every rater's mask (B, h, h, M, K), probabilities.
+	// methods with Raters or Trusts, every rater's map (B, h, h, M, K), probabilities.
 	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
 
 	// Learn appends the losses of a step. It returns them with the consensus y (B, S/2, S/2, K).

@@ -22,8 +22,10 @@ import (
 // The paper first trains D, then optimises c image by image, and then trains the mask. Here all
 // three learn in each step, and R gives c, so that no optimisation runs inside another.
 var diagnosisFirst = Method{
-	Name: "diag", Title: "diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest", Crowd: true, Diagnosed: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
+	Name: "diag", Title: "diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest", Crowd: true, Diagnosed: true, Trusts: true,
+	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
+		return n.mask(m), pointwise.Sigmoid(n.trust(m.last()))
+	},
 	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y := n.mask(m)
 		fused, terms := s.fuseForDiagnosis(n, m.last().Detach())
@@ -36,8 +38,7 @@ var diagnosisFirst = Method{
 func (s *Step) fuseForDiagnosis(n *Network, last *tensor.Tensor) (fused *tensor.Tensor, terms []Term) {
 	images := s.X.Dim(0)
 	known := s.feed("diagnosis", func(b *Batch, _ draws) []float32 { return b.Diagnosis }, images, 1)
-	confidence := n.byRater(n.Conv("diag.trust.2", pointwise.ReLU(n.Conv("diag.trust.1", last, 3, 16, 1, 1, true, false)), 1, n.Raters*n.Classes, 1, 0, true, false))
-	fused = raters.Fuse(resizeRaters(confidence, s.Z.Dim(1)), s.Z, s.Valid)
+	fused = raters.Fuse(resizeRaters(n.trust(last), s.Z.Dim(1)), s.Z, s.Valid)
 
 	still := *n.Builder
 	still.Detached = true
@@ -47,6 +48,12 @@ func (s *Step) fuseForDiagnosis(n *Network, last *tensor.Tensor) (fused *tensor.
 	}
 	own := pointwise.Add(cost(n, fused.Detach(), 0.5), cost(n, s.meanVote(), 0.5))
 	return fused, []Term{{"diagnosis", own}, {"trust", cost(frozen, fused, 1)}}
+}
+
+// trust is R: the confidences c (B, S/4, S/4, M, K), of the map last (B, S/4, S/4, C).
+func (n *Network) trust(last *tensor.Tensor) *tensor.Tensor {
+	seen := pointwise.ReLU(n.Conv("diag.trust.1", last, 3, 16, 1, 1, true, false))
+	return n.byRater(n.Conv("diag.trust.2", seen, 1, n.Raters*n.Classes, 1, 0, true, false))
 }
 
 // diagnosis is D: the probability (B, 1) of a positive diagnosis of images x (B, S, S, 3) with

@@ -96,8 +96,8 @@ func (r *compareRequest) check(flags *cli.Groups, rest []string) error {
 		return cli.Wrong("which methods? give -weights NAME,FILE or -predictions NAME=DIR (shipped: %s)", command.Shipped())
 	case unnamed >= 0:
 		return cli.Wrong("-predictions %s: name the method, as in -predictions ours=%s", r.named[unnamed].given, r.named[unnamed].given)
-	case !slices.Contains([]string{"test", "validation", "train", "all"}, r.on):
-		return cli.Wrong("-on %s: choose test, validation, train or all", r.on)
+	case !slices.Contains(parts, r.on):
+		return cli.Wrong("-on %s: choose %s", r.on, partNames)
 	case r.region != "none" && r.region != "auto":
 		return cli.Wrong("-roi %s: choose none or auto", r.region)
 	case r.reference != "mean" && r.reference != "truth" && !strings.HasPrefix(r.reference, "rater:"):
@@ -157,14 +157,9 @@ func (r *compareRequest) failure(c *comparer) error {
 
 // open opens the data set and the methods.
 func (r *compareRequest) open() (*comparer, error) {
-	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	data, err := openDivided(r.split, strings.Split(r.data, ",")...)
 	if err != nil {
 		return nil, err
-	}
-	if r.split != "" {
-		if err := data.Divide(r.split); err != nil {
-			return nil, err
-		}
 	}
 	c := &comparer{data: data, reference: r.reference, rater: -1}
 	if c.cases, err = partOf(data, r.on); err != nil {

@@ -27,14 +27,19 @@ import (
 
 // fuser fuses the marks of a data set and keeps figures of raters and methods.
 type fuser struct {
-	out, region string
-	data        *dataset.Dataset
-	session     *command.Session   // nil without -weights
-	column      []int              // by class: the model's
-	heads       bool               // the network has a head for each of these raters
-	learned     []*fusion.Contours // by class
-	crowds      []*fusion.MaxMIG   // by class; nil without a network
-	progress    *command.Progress
+	dir, out, region string
+	on, split        string  // which images
+	named            *string // of -weights; empty without
+
+	data     *dataset.Dataset
+	cases    []dataset.Case
+	session  *command.Session   // nil without -weights
+	column   []int              // by class: the model's
+	heads    bool               // the network has a map of each of these raters
+	trusts   bool               // they say how far it trusts him, and not what he marks
+	learned  []*fusion.Contours // by class
+	crowds   []*fusion.MaxMIG   // by class; nil without a network
+	progress *command.Progress
 
 	raters []raterRow
 	scores []scoreRow
@@ -44,17 +49,17 @@ type fuser struct {
 // runFuse is the program as "evaluate fuse"; it returns the exit code.
 func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var f fuser
-	var dir string
-	var named *string
 	var precision *model.Precision
 	var device command.Device
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		set.StringVar(&dir, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it")
+		set.StringVar(&f.dir, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it")
+		set.StringVar(&f.on, "on", "all", "`PART` of -data to fuse, and to learn the raters from: all, train, validation or test")
+		set.StringVar(&f.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out")
 		set.StringVar(&f.out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
 	})
 	flags.Add("with a network", func(set *flag.FlagSet) {
-		named = command.WeightsFlag(set)
+		f.named = command.WeightsFlag(set)
 		set.StringVar(&f.region, "roi", "none", "`REGION` of the images that the network sees: none (the whole image) or auto (search the image first)")
 	})
 	flags.Add("computing, with -weights", func(set *flag.FlagSet) {
@@ -62,35 +67,20 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + command.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		given := flags.Given()
-		switch {
-		case len(rest) > 0:
-			return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
-		case dir == "":
-			return cli.Wrong("which data? give -data DIR")
-		case strings.Contains(dir, ","):
-			return cli.Wrong("-data %s: fuse one data set at a time", dir)
-		case f.out == "":
-			return cli.Wrong("where to? give -out DIR")
-		case f.region != "none" && f.region != "auto":
-			return cli.Wrong("-roi %s: choose none or auto", f.region)
-		}
-		for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
-			if given[name] && *named == "" {
-				return cli.Wrong("-%s needs -weights", name)
-			}
+		if err := f.check(rest, flags.Given()); err != nil {
+			return err
 		}
 		if err := device.Check(); err != nil {
 			return err
 		}
-		if err := f.open(dir, *named); err != nil {
+		if err := f.open(); err != nil {
 			return err
 		}
-		in := &input{data: f.data, cases: f.data.Cases}
+		in := &input{data: f.data, cases: f.cases}
 		if err := in.check(ctx, f.data.Classes, stderr); err != nil {
 			return err
 		}
-		f.progress = command.NewProgress(stderr, len(f.data.Cases))
+		f.progress = command.NewProgress(stderr, len(f.cases))
 		if f.session != nil {
 			f.session.Precision, f.session.Open = *precision, device.Open
 			f.session.Note = func(text string) { f.progress.Note(p.Name, text) }
@@ -104,25 +94,52 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if f.images == 0 {
 			return stopped
 		}
-		return errors.Join(stopped, f.deliver(dir, stdout))
+		return errors.Join(stopped, f.deliver(f.dir, stdout))
 	})
 }
 
+// check returns an error of usage.
+func (f *fuser) check(rest []string, given map[string]bool) error {
+	switch {
+	case len(rest) > 0:
+		return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
+	case f.dir == "":
+		return cli.Wrong("which data? give -data DIR")
+	case strings.Contains(f.dir, ","):
+		return cli.Wrong("-data %s: fuse one data set at a time", f.dir)
+	case f.out == "":
+		return cli.Wrong("where to? give -out DIR")
+	case !slices.Contains(parts, f.on):
+		return cli.Wrong("-on %s: choose %s", f.on, partNames)
+	case f.region != "none" && f.region != "auto":
+		return cli.Wrong("-roi %s: choose none or auto", f.region)
+	}
+	for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
+		if given[name] && *f.named == "" {
+			return cli.Wrong("-%s needs -weights", name)
+		}
+	}
+	return nil
+}
+
 // open opens the data set and the weights, and checks that the maps can be written.
-func (f *fuser) open(dir, named string) (err error) {
+func (f *fuser) open() (err error) {
 	if err := vacant(f.out); err != nil {
 		return err
 	}
-	if f.data, err = dataset.Open(dir); err != nil {
+	if f.data, err = openDivided(f.split, f.dir); err != nil {
+		return err
+	}
+	if f.cases, err = partOf(f.data, f.on); err != nil {
 		return err
 	}
 	if f.data.Levels {
-		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", dir)
+		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.dir)
 	}
-	if named == "" {
+	if *f.named == "" {
 		return nil
 	}
-	m, err := command.Weights(named)
+	m, err := command.Weights(*f.named)
 	if err != nil {
 		return err
 	}
@@ -133,11 +150,12 @@ func (f *fuser) open(dir, named string) (err error) {
 	for _, class := range f.data.Classes {
 		k := slices.Index(about.Classes, class)
 		if k < 0 {
-			return fmt.Errorf("%s: %s does not segment the %s, but %s: leave -weights out, or give weights of all classes of the data", dir, about.Name, class, strings.Join(about.Classes, ", "))
+			return fmt.Errorf("%s: %s does not segment the %s, but %s: leave -weights out, or give weights of all classes of the data", f.dir, about.Name, class, strings.Join(about.Classes, ", "))
 		}
 		f.column = append(f.column, k)
 	}
-	f.heads = segment.HasHeads(about) && about.Labels != weights.LabelsAgreementLevels && slices.Equal(about.Raters, f.data.Raters)
+	f.trusts = segment.Trusts(about)
+	f.heads = (segment.HasHeads(about) || f.trusts) && about.Labels != weights.LabelsAgreementLevels && slices.Equal(about.Raters, f.data.Raters)
 	f.session = &command.Session{Model: m}
 	return nil
 }

@@ -26,6 +26,7 @@ const (
 	marksAlone need = iota
 	aNetwork
 	itsRaters // a network with a head for each rater of the data
+	itsTrust  // a network that says how far it trusts each of them
 )
 
 var fusionMethods = []fusionMethod{
@@ -42,18 +43,18 @@ var fusionMethods = []fusionMethod{
 		}
 		return fusion.Likely(p.marks, p.heads)
 	}},
+	{"diag", itsTrust, func(p panel) *fusion.Fit {
+		if p.heads == nil {
+			return fusion.MeanVote(p.marks)
+		}
+		return fusion.Trusted(p.marks, p.heads)
+	}},
 }
 
 // methods are those that the network, if there is one, allows.
 func (f *fuser) methods() []fusionMethod {
-	has := marksAlone
-	switch {
-	case f.heads:
-		has = itsRaters
-	case f.session != nil:
-		has = aNetwork
-	}
-	return filter(fusionMethods, func(m fusionMethod) bool { return m.needs <= has })
+	has := map[need]bool{marksAlone: true, aNetwork: f.session != nil, itsRaters: f.heads && !f.trusts, itsTrust: f.heads && f.trusts}
+	return filter(fusionMethods, func(m fusionMethod) bool { return has[m.needs] })
 }
 
 // panel is what a method may know of a structure in an image.
@@ -61,7 +62,7 @@ type panel struct {
 	marks   [][]uint8 // by rater; nil for a missing mark
 	width   int
 	prior   []float32        // the network's mask, or nil
-	heads   [][]float32      // the network's estimate of what each rater marks, or nil
+	heads   [][]float32      // the network's map of each rater, or nil: what he marks, or how far it trusts him
 	learned *fusion.Contours // from all images
 	crowd   *fusion.MaxMIG   // from all images; nil without a network
 }
@@ -95,7 +96,7 @@ func (f *fuser) learn(ctx context.Context) error {
 			f.crowds = append(f.crowds, fusion.NewMaxMIG(len(f.data.Raters)))
 		}
 	}
-	for _, c := range f.data.Cases {
+	for _, c := range f.cases {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (f *fuser) learn(ctx context.Context) error {
 
 // fuseAll fuses the images until one fails. The error names that image.
 func (f *fuser) fuseAll(ctx context.Context) error {
-	for _, c := range f.data.Cases {
+	for _, c := range f.cases {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

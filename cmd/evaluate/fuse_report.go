@@ -177,8 +177,8 @@ func written(v float64) string { return digits(defined(v)) }
 func (f *fuser) print(dir string, stdout io.Writer) error {
 	t := table{command.NewTable(2, 0)}
 	t.Line("%s: %d images, maps in %s", dir, f.images, f.out)
-	if f.images < len(f.data.Cases) {
-		t.Line("stopped before all %d images were fused", len(f.data.Cases))
+	if f.images < len(f.cases) {
+		t.Line("stopped before all %d images were fused", len(f.cases))
 	}
 	if f.session != nil {
 		t.Line("prior of dawid-skene-prior, and network of max-mig: %s", f.session.Model.Metadata.Name)

@@ -293,8 +293,8 @@ func TestFuseOnAFullDisk(t *testing.T) {
 // A stopped program has the CSVs of the images that it fused, and says that they are a part.
 func TestFuseStopped(t *testing.T) {
 	dir, _ := synthesise(t)
-	f := &fuser{out: t.TempDir(), progress: command.NewProgress(new(strings.Builder), 5)}
-	require.NoError(t, f.open(dir, ""))
+	f := &fuser{dir: dir, out: t.TempDir(), on: "all", named: new(string), progress: command.NewProgress(new(strings.Builder), 5)}
+	require.NoError(t, f.open())
 	require.NoError(t, f.learn(t.Context()))
 	require.NoError(t, os.Remove(f.data.Cases[2].Image))
 	require.ErrorContains(t, f.fuseAll(t.Context()), f.data.Cases[2].Image)
@@ -349,4 +349,39 @@ func TestFuseHelp(t *testing.T) {
 	for line := range strings.Lines(stdout) {
 		require.LessOrEqual(t, len([]rune(line)), 170, line)
 	}
+}
+
+// A network of the method diag fuses the marks as it trusts the raters, and none as their masks.
+// -on train fuses the training images alone.
+func TestFuseByDiagnosis(t *testing.T) {
+	dir, about := synthesise(t)
+	about.Configuration, about.Recipe = "tiny-diag", model.MaskAlone
+	file, out := weightsFile(t, about, nil), filepath.Join(t.TempDir(), "fused")
+	code, _, stderr := fuse(t, "-data", dir, "-weights", file, "-device", "reference", "-on", "train", "-out", out)
+	require.Zero(t, code, stderr)
+	require.NoDirExists(t, filepath.Join(out, "mrprism"))
+	data, err := dataset.Open(dir)
+	require.NoError(t, err)
+	require.NoFileExists(t, filepath.Join(out, "diag", "disc", data.HeldOut()[0].Name+".png"))
+
+	m, err := command.Weights(file)
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
+	require.NoError(t, err)
+	defer e.Close()
+	l, err := dataset.Load(data.Training()[0])
+	require.NoError(t, err)
+	r, err := e.Segment(t.Context(), l.Image, segment.Options{ROI: "none"})
+	require.NoError(t, err)
+	k := slices.Index(data.Classes, "disc")
+	marks := each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+	want := fusion.Trusted(marks, each(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, "disc")) })).Map
+	got, differ := readMap(t, filepath.Join(out, "diag", "disc", l.Name+".png")), 0
+	for i, vote := range fusion.MeanVote(marks).Map {
+		require.InDelta(t, want[i], got[i], 1e-4)
+		if math.Abs(vote-want[i]) > 1e-3 {
+			differ++
+		}
+	}
+	require.NotZero(t, differ, "all raters are trusted alike")
 }

@@ -113,6 +113,8 @@ PNGs of 16 bits (0: outside, 65535: inside), for these methods:
                 The network stays as it is, and sees every image twice
   mrprism       only with -weights whose raters are those of the data: each mark is weighed, at each pixel, by
                 how likely it is under the network's estimate of that rater
+  diag          only with -weights of "train -method diag" whose raters are those of the data (Wu et al. 2022): each
+                mark is weighed as the network trusts that rater there, so that a diagnosis is surest
 All but contours and max-mig fuse every image on its own. A rater who did not mark a structure is left out there.
 
 OUT/raters.csv    method, image, structure, rater, sensitivity, specificity, bias: the natural logarithm of

@@ -29,16 +29,11 @@ type input struct {
 func (r *request) open(m *weights.Model) (in *input, err error) {
 	in = &input{}
 	if r.data != "" {
-		if in.data, err = dataset.Open(strings.Split(r.data, ",")...); err != nil {
+		if in.data, err = openDivided(r.split, strings.Split(r.data, ",")...); err != nil {
 			return nil, err
 		}
 		if err = in.data.As(m.Metadata.Classes); err != nil {
 			return nil, fmt.Errorf("%w: give data of classes that %s segments", err, m.Metadata.Name)
-		}
-		if r.split != "" {
-			if err := in.data.Divide(r.split); err != nil {
-				return nil, err
-			}
 		}
 		if in.cases, err = partOf(in.data, r.on); err != nil {
 			return nil, err
@@ -49,6 +44,23 @@ func (r *request) open(m *weights.Model) (in *input, err error) {
 	}
 	in.foreign, err = readEach(r.foreign, readForeign)
 	return in, err
+}
+
+// parts are the values of -on.
+var parts = []string{"test", "validation", "train", "all"}
+
+const partNames = "test, validation, train or all"
+
+// openDivided opens data sets, divided as a split's file says; an empty file: as their folders say.
+func openDivided(split string, folders ...string) (*dataset.Dataset, error) {
+	data, err := dataset.Open(folders...)
+	if err == nil && split != "" {
+		err = data.Divide(split)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
 // partOf is a part of a data set's images. An empty part is an error.

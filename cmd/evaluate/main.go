@@ -110,8 +110,8 @@ func (r *request) check(flags *cli.Groups, rest []string) error {
 		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 	case r.data == "" && r.centres == "" && r.foreign == "":
 		return cli.Wrong("which data? give -data DIR, -centres FILE or -foreign DIR")
-	case !slices.Contains([]string{"test", "validation", "train", "all"}, r.on):
-		return cli.Wrong("-on %s: choose test, validation, train or all", r.on)
+	case !slices.Contains(parts, r.on):
+		return cli.Wrong("-on %s: choose %s", r.on, partNames)
 	case slices.Contains([]string{"heldout", "train", "all"}, r.split):
 		return cli.Wrong("-split %s: -split names a file; choose the images by -on test, validation, train or all", r.split)
 	case r.region != "none" && r.region != "auto":

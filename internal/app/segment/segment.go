@@ -40,6 +40,13 @@ func HasHeads(about *weights.Metadata) bool {
 	return Feedbacks(about) > 0
 }
 
+// Trusts says whether the model's rater maps say how far it trusts each rater, as fusion.Trusted
+// takes them.
+func Trusts(about *weights.Metadata) bool {
+	m := model.MethodOf(about.Configuration)
+	return m != nil && m.Trusts
+}
+
 // CheckHeads returns an error that names the file if the model's rater maps mean nothing.
 func CheckHeads(name string, about *weights.Metadata) error {
 	if HasHeads(about) {

@@ -105,6 +105,16 @@ func TestLikely(t *testing.T) {
 	}
 }
 
+// A mark counts as much as its rater is trusted: 0.9 is nine times as much as 0.5.
+func TestTrusted(t *testing.T) {
+	marks := [][]uint8{{1, 0, 1}, {0, 1, 1}, nil}
+	fit := Trusted(marks, [][]float32{{.9, .9, .9}, {.5, .5, 0}, {1, 1, 1}})
+	for i, want := range []float64{.9, .1, 1} {
+		assert.InDelta(t, want, fit.Map[i], 1e-6)
+	}
+	assert.PanicsWithValue(t, "fusion: marks of 3 raters, maps of 1", func() { Trusted(marks, [][]float32{{1, 1, 1}}) })
+}
+
 func TestMajority(t *testing.T) {
 	assert.Equal(t, []float64{1, 0, 0, 0}, Majority([][]uint8{{1, 1, 0, 0}, {1, 0, 1, 0}, nil}).Map, "a tie is outside")
 }
