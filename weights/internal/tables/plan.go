@@ -35,6 +35,19 @@ var (
 // by cross-entropy: 1 − SSIM alone first empties a small structure, and then often leaves it empty.
 var byEntropy = []string{"-recipe", "paper", "-cross-entropy", "-rate", "0.002", "-schedule", "cosine", "-ema", "0.98"}
 
+// rival is the row of a method.
+func rival(m *model.Method) entry {
+	return entry{name: m.Name, title: m.Title, args: []string{"-method", m.Name}}
+}
+
+// fuser is the row whose network a label fusion takes, if it takes one.
+func fuser(fusion string) entry {
+	if m, err := model.FindMethod(fusion); err == nil {
+		return rival(m)
+	}
+	return ours
+}
+
 // table is one of the paper's tables. Its first row is what the others are tested against.
 type table struct {
 	name, title string
@@ -48,16 +61,19 @@ var plain = []string{"uecnn", "luw", "agnet", "posal", "beal"}
 func tables() []table {
 	multi, calibrated := []entry{meanVote}, []entry{meanVote}
 	for _, m := range model.Methods {
-		row := entry{name: m.Name, title: m.Title, args: []string{"-method", m.Name}}
+		row := rival(m)
 		if slices.Contains(plain, m.Name) {
 			calibrated = append(calibrated, row)
 		} else {
 			multi = append(multi, row)
 		}
 	}
-	fusions := []entry{meanVote} // the last three have the network of the row "default" beside the marks
-	for _, name := range []string{"majority", "staple", "dawid-skene", "max-mig", "mrprism"} {
-		fusions = append(fusions, entry{name: "on-" + name, title: "trained on " + name, args: []string{"-recipe", "bce"}, fused: name})
+	fusions := []entry{meanVote}
+	for _, f := range []struct{ name, title string }{
+		{"majority", "majority vote"}, {"staple", "STAPLE (Warfield 2004)"}, {"dawid-skene", "Dawid & Skene (1979)"}, {"max-mig", "Max-MIG's fusion"},
+		{"diag", "Diag's fusion"}, {"mrprism", "**MrPrism's fusion**, by likelihood"},
+	} {
+		fusions = append(fusions, entry{name: "on-" + f.name, title: f.title, args: meanVote.args, fused: f.name})
 	}
 	ablation := []entry{prism}
 	ablation[0].title = "attention, L_sff"
@@ -107,7 +123,7 @@ var dataSets = []data{
 
 // suits says whether a row can be trained on the data.
 func (d data) suits(e entry) bool {
-	m, err := model.FindMethod(e.name)
+	m, err := model.FindMethod(cmp.Or(e.fused, e.name))
 	if err == nil && (m.Diagnosed && !d.truth || d.levels && m.NeedsRaters()) { // generated data has a diagnosis
 		return false
 	}

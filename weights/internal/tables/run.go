@@ -132,18 +132,23 @@ func (r *runner) source(ctx context.Context, d data) (string, error) {
 	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-n", "150", "-side", strconv.Itoa(d.side), "-seed", "11")
 }
 
-// fused is the folder of fused labels. Some fusions need a network: that of the default recipe and
-// the first seed that learned from the same images.
+// fused is the folder of fused labels. The network that some fusions need is that of the first seed
+// that learned from the same images.
 func (r *runner) fused(ctx context.Context, d data, seed int, source, fusion string) (string, error) {
-	fold := d.fold(seed)
-	folder, network := filepath.Join(r.out, d.name, fmt.Sprintf("fused%d", fold)), run{data: d, entry: ours, seed: fold}
+	network := run{data: d, entry: fuser(fusion), seed: d.fold(seed)}
+	folder := filepath.Join(r.out, d.name, fmt.Sprintf("fused%d-%s", network.seed, network.entry.name))
 	if _, err := os.Stat(filepath.Join(folder, fusion)); err == nil {
 		return filepath.Join(folder, fusion), nil
 	}
 	if err := r.train(ctx, network); err != nil {
 		return "", err
 	}
-	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", "fuse", "-data", source, "-weights", r.weights(network), "-device", r.device, "-out", folder)
+	split, err := r.split(d, seed, source)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"fuse", "-data", source, "-on", "train", "-weights", r.weights(network), "-device", r.device, "-out", folder}
+	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", append(args, split...)...)
 }
 
 // noticeable is how much longer than the mean vote's a step has to take for a run of equal time to
