@@ -20,12 +20,12 @@ import (
 // declared are the program's flags, and the values that resolve turns into options.
 type declared struct {
 	*cli.Groups
-	config, data, also, fold, folds, phases, recipe, method, integration, schedule, precision, with *string
-	side, epochs, recurrences                                                                       *int
-	rate, decay, dice, average, multiHead, shuffle                                                  *float64
-	crossEntropy                                                                                    *bool
-	device                                                                                          command.Device
-	divided                                                                                         string // the split of the run whose file -with names
+	config, data, also, fold, folds, phases, recipe, method, integration, rule, schedule, precision, with *string
+	side, epochs, recurrences                                                                             *int
+	rate, decay, dice, average, multiHead, shuffle                                                        *float64
+	crossEntropy                                                                                          *bool
+	device                                                                                                command.Device
+	divided                                                                                               string // the split of the run whose file -with names
 }
 
 // declare declares the flags. Most of them are options of the runner.
@@ -68,6 +68,8 @@ func (r *runner) declare() *declared {
 			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
 		d.method = f.String("method", "", "`METHOD` of the list above in place of MrPrism, with the optimiser of recipe bce")
 		d.integration = f.String("integration", "attention", "how the decoder takes the raters' confidences in: `WAY` is attention, concat or convlstm (the paper's Table 4)")
+		d.rule = f.String("rule", "", "how confidences weigh the raters' marks in the fused label, with recipe recurrent, unsteered or paper: `RULE` is code (by how likely "+
+			"the rater marks the pixel, as the released code), likelihood (by the probability of the mark), agreement (with the mask) or mean (all alike); empty: the recipe's")
 		d.recurrences = f.Int("recurrences", 0, "`NUMBER` of passes of ConP and DivP in a step, with recipe recurrent, unsteered or paper (0: the recipe's)")
 		d.multiHead = f.Float64("multi-head", -1, "`WEIGHT` of L_MH, the cross-entropy of each rater's mask, with recipe recurrent, unsteered or paper (-1: the recipe's)")
 		d.shuffle = f.Float64("shuffle", -1, "`WEIGHT` of L_sff, the shuffle loss, with recipe recurrent, unsteered or paper (-1: the recipe's; 0: none)")
@@ -199,13 +201,14 @@ func (d *declared) chooseArchitecture(o *training.Options) error {
 	return nil
 }
 
-// ablate changes the recipe as the flags of the paper's Table 4 say.
+// ablate changes the recipe as the flags of the paper's Table 4, and -rule, say.
 func (d *declared) ablate(r *model.Recipe) error {
-	if *d.recurrences == 0 && *d.multiHead == -1 && *d.shuffle == -1 {
+	const flags = "-recurrences, -multi-head, -shuffle and -rule"
+	if *d.recurrences == 0 && *d.multiHead == -1 && *d.shuffle == -1 && *d.rule == "" {
 		return nil
 	}
 	if !r.FuseLoss {
-		return fmt.Errorf("-recurrences, -multi-head and -shuffle change the paper's alternation, which recipe %s has not: use them with -recipe recurrent, unsteered or paper", r.Name)
+		return fmt.Errorf("%s change the paper's alternation, which recipe %s has not: use them with -recipe recurrent, unsteered or paper", flags, r.Name)
 	}
 	if *d.recurrences < 0 || !(*d.multiHead >= 0 || *d.multiHead == -1) || !(*d.shuffle >= 0 || *d.shuffle == -1) {
 		return errors.New("-recurrences, -multi-head and -shuffle are numbers from 0 on")
@@ -219,6 +222,15 @@ func (d *declared) ablate(r *model.Recipe) error {
 	}
 	if r.ShuffleWeight == 0 {
 		r.Permutations, r.Draws = 0, 0
+	}
+	switch rule := model.Rule(*d.rule); rule {
+	case "":
+	case model.RuleMean:
+		r.Rule, r.FuseLoss = rule, false // the mean vote does not depend on DivP
+	case model.RuleCode, model.RuleLikelihood, model.RuleAgreement:
+		r.Rule = rule
+	default:
+		return fmt.Errorf("-rule %s: choose code, likelihood, agreement or mean", rule)
 	}
 	return nil
 }

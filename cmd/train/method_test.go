@@ -57,6 +57,7 @@ func TestMethodFlags(t *testing.T) {
 		{[]string{"-integration", "sum"}, "use attention, concat or convlstm"},
 		{[]string{"-shuffle", "0"}, "which recipe default has not"},
 		{[]string{"-recipe", "paper", "-multi-head", "-3"}, "numbers from 0 on"},
+		{[]string{"-recipe", "paper", "-rule", "best"}, "choose code, likelihood, agreement or mean"},
 	} {
 		code, _, stderr := invoke(t.Context(), append([]string{"-data", "a", "-out", "b"}, test.args...)...)
 		assert.Equal(t, cli.Usage, code, test.args)
@@ -66,8 +67,8 @@ func TestMethodFlags(t *testing.T) {
 
 // The flags of Table 4 change the losses as they say.
 func TestAblations(t *testing.T) {
-	data := writeData(t, 5)
-	for _, test := range []struct {
+	data, losses := writeData(t, 5), map[float64]bool{}
+	tests := []struct {
 		args  []string
 		terms []string
 	}{
@@ -75,12 +76,22 @@ func TestAblations(t *testing.T) {
 		{[]string{"-recipe", "paper", "-shuffle", "0", "-multi-head", "1"}, []string{"fusion", "heads", "mask"}},
 		{[]string{"-recipe", "paper", "-multi-head", "1"}, []string{"fusion", "heads", "mask", "shuffle"}},
 		{[]string{"-recipe", "paper", "-shuffle", "0", "-integration", "concat", "-recurrences", "1"}, []string{"fusion", "mask"}},
-	} {
+		{[]string{"-recipe", "paper", "-rule", "likelihood"}, []string{"fusion", "mask", "shuffle"}},
+		{[]string{"-recipe", "paper", "-rule", "agreement"}, []string{"fusion", "mask", "shuffle"}},
+		{[]string{"-recipe", "paper", "-rule", "mean"}, []string{"mask", "shuffle"}},
+	}
+	for _, test := range tests {
 		out := filepath.Join(t.TempDir(), "run")
 		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", test.args...)...)
 		require.Equal(t, cli.Done, code, stderr)
-		assert.Equal(t, test.terms, slices.Sorted(maps.Keys(firstTerms(t, out))), test.args)
+		terms, sum := firstTerms(t, out), 0.0
+		assert.Equal(t, test.terms, slices.Sorted(maps.Keys(terms)), test.args)
+		for _, term := range terms {
+			sum += term
+		}
+		losses[sum] = true
 	}
+	assert.Len(t, losses, len(tests), "two of them are the same")
 }
 
 // firstTerms are the losses of a run's first step.

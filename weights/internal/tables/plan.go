@@ -84,6 +84,8 @@ func tables() []table {
 		{name: "both", title: "attention, L_MH and L_sff", args: []string{"-multi-head", "1"}},
 		{name: "neither", title: "attention, neither", args: []string{"-shuffle", "0"}},
 		{name: "once", title: "attention, L_sff, one pass", args: []string{"-recurrences", "1"}},
+		{name: "likelihood", title: "attention, L_sff, marks weighed by their likelihood", args: []string{"-rule", "likelihood"}},
+		{name: "mean", title: "attention, L_sff, marks weighed alike", args: []string{"-rule", "mean"}},
 	} {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
@@ -127,5 +129,8 @@ func (d data) suits(e entry) bool {
 	if err == nil && (m.Diagnosed && !d.truth || d.levels && m.NeedsRaters()) { // generated data has a diagnosis
 		return false
 	}
-	return !d.levels || e.fused == "" && !slices.Contains(e.args, "-shuffle") && !slices.Contains(e.args, "-multi-head")
+	return !d.levels || e.fused == "" && !slices.ContainsFunc(e.args, func(arg string) bool { return slices.Contains(ofRaters, arg) })
 }
+
+// ofRaters are flags that change nothing where only levels of agreement are known.
+var ofRaters = []string{"-shuffle", "-multi-head", "-rule"}
