@@ -323,6 +323,9 @@ func (r *runner) compare(ctx context.Context, d data, seed int, runs []run) erro
 	if info, err := os.Stat(filepath.Join(out, "cases.csv")); len(weights) == 0 || err == nil && info.ModTime().After(newest) {
 		return nil
 	}
+	if err := os.RemoveAll(out); err != nil { // compare takes a new folder
+		return err
+	}
 	source, err := r.source(ctx, d)
 	if err != nil {
 		return err
