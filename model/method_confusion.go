@@ -41,6 +41,8 @@ var confusion = Method{
 // Four 3×3 convolutions on the decoder's last map, bilinearly enlarged, give the rates α and β, each
 // σ of a map. The authors have four of them for each rater, and here the raters share them. A_m
 // starts near the identity. In the first tenth of the run λ has the other sign and keeps A_m there.
+// Later nothing keeps it: the trace is least where A_m is turned around, and p may leave a structure
+// empty that all raters mark (brains of QUBIQ, also with a tenth of λ).
 var pixelConfusion = Method{
 	Name: "cm-pixel", Title: "confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace", Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
