@@ -43,21 +43,22 @@ func (s *Step) play(n *Network, contests ...contest) []Term {
 		still := *n.Builder
 		still.Detached = true
 		frozen := &Network{Config: n.Config, Builder: &still}
-		own = add(own, s.verdict(n.discriminate(c.name, c.real.Detach(), judgeRate), 1))
-		own = add(own, s.verdict(n.discriminate(c.name, c.made.Detach(), judgeRate), 0))
-		fooled = add(fooled, s.verdict(frozen.discriminate(c.name, c.made, judgeRate), 1))
+		own = add(own, s.verdict(n.discriminate(c.name, c.real.Detach()), 1))
+		own = add(own, s.verdict(n.discriminate(c.name, c.made.Detach()), 0))
+		fooled = add(fooled, s.verdict(frozen.discriminate(c.name, c.made), 1))
 	}
 	return []Term{{"discriminator", own}, {"adversary", pointwise.Scale(fooled, adversaryWeight)}}
 }
 
 // discriminate gives the logit that a patch of maps x is real: five convolutions 4×4 of stride 2,
 // with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels if the
-// encoder starts with 32. A weight is rate times its parameter: Adam moves all parameters alike,
-// and so moves this weight by rate times as much.
-func (n *Network) discriminate(name string, x *tensor.Tensor, rate float64) *tensor.Tensor {
+// encoder starts with 32.
+func (n *Network) discriminate(name string, x *tensor.Tensor) *tensor.Tensor {
 	judge := func(i, out int) *tensor.Tensor {
-		w := n.weight(fmt.Sprintf("%s.%d", name, i), judgeStart/rate, 4, 4, x.Dim(-1), out)
-		return conv.Conv2D(x, pointwise.Scale(w, float32(rate)), nil, conv.Same(4, 2))
+		layer := fmt.Sprintf("%s.%d", name, i)
+		w := n.weight(layer, judgeStart, 4, 4, x.Dim(-1), out)
+		n.Set.Lookup(layer + ".weight").Rate = judgeRate
+		return conv.Conv2D(x, w, nil, conv.Same(4, 2))
 	}
 	for i := range 4 {
 		x = judge(i, n.Stem<<(i+1))

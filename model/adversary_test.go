@@ -116,8 +116,8 @@ func TestJudgesLearnSlowly(t *testing.T) {
 		start, moved, n := 0., 0., 0.
 		for i := range before {
 			for j, v := range before[i] {
-				start, n = start+float64(v*judgeRate)*float64(v*judgeRate), n+1
-				moved = max(moved, math.Abs(float64(after[i][j]-v))*judgeRate)
+				start, n = start+float64(v)*float64(v), n+1
+				moved = max(moved, math.Abs(float64(after[i][j]-v)))
 			}
 		}
 		assert.InDelta(t, 0.02, math.Sqrt(start/n), 0.001, m.Name)

@@ -64,7 +64,7 @@ var parts = map[string]struct {
 		n.Stem = 1
 		s := &Step{Graph: n.Graph, Present: in["present"]}
 		return map[string]*tensor.Tensor{
-			"judged": pointwise.Sigmoid(n.discriminate("judge", pointwise.Scale(in["x"], 0.02), 1)), "rough": s.roughness(in["x"], in["label"]),
+			"judged": pointwise.Sigmoid(n.discriminate("judge", pointwise.Scale(in["x"], 0.02))), "rough": s.roughness(in["x"], in["label"]),
 			"band": boundary(in["label"]), "entropy": uncertainty(in["x"]),
 		}
 	}},
