@@ -254,14 +254,19 @@ func wrap(s string, size float64) (lines []string) {
 }
 
 // signed writes a number with its sign, a true minus; with as many digits as it needs where digits
-// is negative.
+// is negative. What is rounded to 0 has no sign.
 func signed(v float64, digits int, plus bool) string {
-	s := number(v)
+	s := number(math.Abs(v))
 	if digits >= 0 {
-		s = fmt.Sprintf("%.*f", digits, v)
+		s = fmt.Sprintf("%.*f", digits, math.Abs(v))
 	}
-	if plus && v > 0 {
+	switch {
+	case strings.Trim(s, "0.") == "":
+		return s
+	case v < 0:
+		return "−" + s
+	case plus:
 		return "+" + s
 	}
-	return strings.Replace(s, "-", "−", 1)
+	return s
 }

@@ -74,4 +74,5 @@ func TestSigned(t *testing.T) {
 	assert.Equal(t, "−3", signed(-3, -1, true))
 	assert.Equal(t, "0", signed(0, -1, true))
 	assert.Equal(t, "5", signed(5, -1, false))
+	assert.Equal(t, "0.0", signed(-0.04, 1, true), "no −0")
 }

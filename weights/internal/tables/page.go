@@ -82,7 +82,7 @@ Where there are fewer than three seeds, take a row for a beginning.
 			group := chart.Group{Name: fmt.Sprintf("%s, %d² — %s", d.title(), d.side, class)}
 			for _, row := range effects(rows) {
 				if e := row.Effects[0].Estimate; math.Abs(e) > widest {
-					far = append(far, fmt.Sprintf("%s on %s, %d², %s %+.1f", row.Name, d.title(), d.side, class, e))
+					far = append(far, fmt.Sprintf("%s on %s, %d², %s %s", row.Name, d.title(), d.side, class, strings.Replace(fmt.Sprintf("%+.1f", e), "-", "−", 1)))
 				} else {
 					group.Rows = append(group.Rows, row)
 				}
@@ -107,7 +107,7 @@ Where there are fewer than three seeds, take a row for a beginning.
 
 // widest is the largest difference that the picture draws: a run that failed would leave no room
 // for the others.
-const widest = 22
+const widest = 12
 
 // row is a method on a data set and structure, beside the table's first row.
 type row struct {
@@ -120,7 +120,7 @@ type row struct {
 // compared are the rows of a structure that have scores.
 func compared(t table, class string, all results) (rows []row) {
 	for _, e := range t.rows {
-		for _, ending := range []string{"", "-time"} {
+		for _, ending := range []string{"", equalTime} {
 			if all[key{class, e.name + ending, figures[0].name}] != nil {
 				rows = append(rows, row{entry: e, method: e.name + ending})
 			}
@@ -143,7 +143,7 @@ func compared(t table, class string, all results) (rows []row) {
 func (x row) line(class string, all results, first bool) string {
 	title, _, _ := strings.Cut(x.title, ": ")
 	cells := []string{title, strconv.Itoa(len(all[key{class, x.method, figures[0].name}]))}
-	if strings.HasSuffix(x.method, "-time") {
+	if strings.HasSuffix(x.method, equalTime) {
 		cells[0] += ", equal time"
 	}
 	for f, about := range figures {
@@ -159,9 +159,12 @@ func (x row) line(class string, all results, first bool) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// effects are the rows of the picture.
+// effects are the rows of the picture: those of equal steps.
 func effects(rows []row) (list []chart.Row) {
 	for _, x := range rows[1:] {
+		if strings.HasSuffix(x.method, equalTime) {
+			continue
+		}
 		i := metric.Bootstrap(x.delta, resamples, 1)
 		e := chart.Effect{Estimate: 100 * i.Mean, Low: math.NaN(), High: math.NaN()}
 		if i.Low != nil {

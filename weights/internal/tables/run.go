@@ -35,6 +35,9 @@ type runner struct {
 
 const ended = "ended"
 
+// equalTime ends the name of a row that trains as long as the mean vote.
+const equalTime = "-time"
+
 // run is a training: a row, on data, with a seed.
 type run struct {
 	data
@@ -47,7 +50,7 @@ type run struct {
 func (r run) name() string {
 	name := r.entry.name
 	if r.time {
-		name += "-time"
+		name += equalTime
 	}
 	return fmt.Sprintf("%s-seed%d", name, r.seed)
 }
