@@ -71,7 +71,7 @@ func tables() []table {
 	fusions := []entry{meanVote}
 	for _, f := range []struct{ name, title string }{
 		{"majority", "majority vote"}, {"staple", "STAPLE (Warfield 2004)"}, {"dawid-skene", "Dawid & Skene (1979)"}, {"max-mig", "Max-MIG's fusion"},
-		{"diag", "Diag's fusion"}, {"mrprism", "**MrPrism's fusion**, by likelihood"},
+		{"diag", "Diag's fusion"}, {"contours", "mean outline less biases (ours)"}, {"mrprism", "**MrPrism's fusion**, by likelihood"},
 	} {
 		fusions = append(fusions, entry{name: "on-" + f.name, title: f.title, args: meanVote.args, fused: f.name})
 	}
