@@ -92,14 +92,16 @@ func (f Forest) Write(w io.Writer) error {
 		y += 19
 		text(&body, forestMargin, y-6, "#555", "", line)
 	}
-	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" `+
-		`font-family="%s" font-size="14" fill="#222">`+"\n", forestWidth, y+10, forestWidth, y+10, fonts)
-	fmt.Fprintf(&out, "<title>%s</title>\n", html.EscapeString(f.Title))
-	fmt.Fprintf(&out, `<rect x="0.5" y="0.5" width="%d" height="%d" rx="8" fill="#fff" stroke="#d5d9dd"/>`+"\n", forestWidth-1, y+9)
-	out.WriteString(body.String())
-	out.WriteString("</svg>\n")
-	_, err := io.WriteString(w, out.String())
+	return framed(w, forestWidth, y+10, f.Title, body.String())
+}
+
+// framed writes a picture with a frame around its body.
+func framed(w io.Writer, width, height int, title, body string) error {
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" font-family="%s" font-size="14" fill="#222">
+<title>%s</title>
+<rect x="0.5" y="0.5" width="%d" height="%d" rx="8" fill="#fff" stroke="#d5d9dd"/>
+%s</svg>
+`, width, height, width, height, fonts, html.EscapeString(title), width-1, height-1, body)
 	return err
 }
 

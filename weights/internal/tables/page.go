@@ -27,6 +27,13 @@ func (r *runner) write(folder string) error {
 			return err
 		}
 	}
+	grid, err := r.overview()
+	if err == nil && len(grid.Columns) > 0 {
+		err = weights.WriteAtomic(filepath.Join(folder, "overview.svg"), grid.Write)
+	}
+	if err != nil {
+		return err
+	}
 	for _, t := range tables() {
 		text, picture, found, err := r.page(t)
 		if err != nil {
@@ -47,6 +54,55 @@ func (r *runner) write(folder string) error {
 		}
 	}
 	return nil
+}
+
+// overview is the picture of all methods on all data.
+func (r *runner) overview() (chart.Grid, error) {
+	grid := chart.Grid{
+		Title: "Soft Dice ×100 less that of a network on the mean vote", Limit: widest,
+		Caption: "Generated data (64²) are scored against the truth, real images against the raters' mean vote. Bold: the 95 % interval over images leaves out 0.",
+	}
+	for i, name := range []string{"Methods for several raters", "Without a model of raters", "The same network on fused labels"} {
+		grid.Groups = append(grid.Groups, chart.GridGroup{Name: name})
+		for _, e := range tables()[i].rows[1:] {
+			if i == 0 || e.name != ours.name && e.name != ensemble.name { // they stand among the first
+				grid.Groups[i].Rows = append(grid.Groups[i].Rows, chart.GridRow{Name: short(e.name)})
+			}
+		}
+	}
+	for _, d := range dataSets {
+		all, classes, err := r.read(d)
+		if err != nil {
+			return grid, err
+		}
+		for _, class := range classes {
+			grid.Columns = append(grid.Columns, d.name+" "+class)
+			for i := range grid.Groups {
+				cells := cellsOf(tables()[i], class, all)
+				for j, row := range grid.Groups[i].Rows {
+					cell, there := cells[row.Name]
+					if !there {
+						cell.Value = math.NaN()
+					}
+					grid.Groups[i].Rows[j].Cells = append(row.Cells, cell)
+				}
+			}
+		}
+	}
+	return grid, nil
+}
+
+// cellsOf are the differences of a table's rows of equal steps, by short name.
+func cellsOf(t table, class string, all results) map[string]chart.GridCell {
+	cells := map[string]chart.GridCell{}
+	rows := compared(t, class, all)
+	if len(rows) == 0 {
+		return cells
+	}
+	for _, row := range effects(rows) {
+		cells[row.Name] = chart.GridCell{Value: row.Effects[0].Estimate, Bold: row.Effects[0].Low > 0 || row.Effects[0].High < 0}
+	}
+	return cells
 }
 
 // page is a table's page, and its picture. It is not found if nothing has been compared.

@@ -38,4 +38,10 @@ cell,wdnet,1,0.1,brier,0.20,,0.10
 	assert.Contains(t, string(picture), ">wdnet<")
 	assert.Contains(t, string(picture), "+4.7")
 	assert.NoFileExists(t, filepath.Join(pages, "table2.md"), "one row is no table")
+
+	overview, err := os.ReadFile(filepath.Join(pages, "overview.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(overview), ">bubil-cells cell<")
+	assert.Contains(t, string(overview), `font-weight="700">+4.7<`)
+	assert.Equal(t, 1, strings.Count(string(overview), "text-anchor=\"middle\""), "one row has a score")
 }
