@@ -57,6 +57,14 @@ func trains(learn lesson) lesson {
 	return learn
 }
 
+// titled is Method.Title, which the page does not show and does without as well.
+func titled(title string) string {
+	if runtime.GOOS == "js" {
+		return ""
+	}
+	return title
+}
+
 // NeedsRaters says that the method must know who marked what. Agreement levels do not say it.
 func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }
 

@@ -17,7 +17,7 @@ import (
 // The paper takes the M step's sums over the data set once an epoch. Here running means of the
 // batches stand for them. In the first tenth of the run μ is the mean vote.
 var aggNet = Method{
-	Name: "aggnet", Title: "AggNet (Albarqouni 2016): expectation–maximisation with the network as the prior", Crowd: true,
+	Name: "aggnet", Title: titled("AggNet (Albarqouni 2016): expectation–maximisation with the network as the prior"), Crowd: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), nil
 	},

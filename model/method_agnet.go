@@ -28,7 +28,7 @@ import (
 // encoder takes one scale: here the others join I. The common stage merges Ô with its own enlarged
 // O.
 var agNet = Method{
-	Name: "agnet", Title: "AG-Net (Zhang 2019): guided filters with attention, four scales, a loss for each stage",
+	Name: "agnet", Title: titled("AG-Net (Zhang 2019): guided filters with attention, four scales, a loss for each stage"),
 	Decode:  (*Network).guidedDecoder,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
 	Learn: trains(func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term) {

@@ -21,7 +21,7 @@ import (
 // domain: "real" are the maps of the labels, y_b and −y log y. Every structure has a boundary map
 // of its own. Both players share one optimiser, Adam.
 var beal = Method{
-	Name: "beal", Title: "BEAL (Wang 2019): discriminators of boundary maps and of entropy maps",
+	Name: "beal", Title: titled("BEAL (Wang 2019): discriminators of boundary maps and of entropy maps"),
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		y, _ = n.boundaryBranch(m)
 		return y, nil

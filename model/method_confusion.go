@@ -19,7 +19,7 @@ import (
 // raters M. With two classes A_m has the rates α (marks what is inside) and β (marks what is
 // outside): A_m p = β + (α − β) p and tr = α + 1 − β.
 var confusion = Method{
-	Name: "cm", Title: "confusion matrices (Tanno 2019): one of each rater, of least trace", Raters: true,
+	Name: "cm", Title: titled("confusion matrices (Tanno 2019): one of each rater, of least trace"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		y = n.mask(m)
 		rated, _ = n.confuse(y)
@@ -44,7 +44,7 @@ var confusion = Method{
 // Later nothing keeps it: the trace is least where A_m is turned around, and p may leave a structure
 // empty that all raters mark (brains of QUBIQ, also with a tenth of λ).
 var pixelConfusion = Method{
-	Name: "cm-pixel", Title: "confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace", Raters: true,
+	Name: "cm-pixel", Title: titled("confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		y, rated, _ = n.confusePixels(m)
 		return y, rated

@@ -14,7 +14,7 @@ import (
 // the four elements. The elements are the parameters, as in the authors' code: Adam moves each as
 // far in a step, and so a four times as far and b twice.
 var crowdLayer = Method{
-	Name: "cl", Title: "crowd layer (Rodrigues & Pereira 2018): a linear map from the consensus to each rater", Raters: true,
+	Name: "cl", Title: titled("crowd layer (Rodrigues & Pereira 2018): a linear map from the consensus to each rater"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		y = n.mask(m)
 		return y, n.crowdLayer(y)

@@ -22,7 +22,7 @@ import (
 // The paper first trains D, then optimises c image by image, and then trains the mask. Here all
 // three learn in each step, and R gives c, so that no optimisation runs inside another.
 var diagnosisFirst = Method{
-	Name: "diag", Title: "diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest", Crowd: true, Diagnosed: true, Trusts: true,
+	Name: "diag", Title: titled("diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest"), Crowd: true, Diagnosed: true, Trusts: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), pointwise.Sigmoid(n.trust(m.last()))
 	},

@@ -16,7 +16,7 @@ import (
 // step and image a head is left out with probability 1 % (section 3.3), so that the weaker ones are
 // the best at times. The consensus is the mean of all heads.
 var hypotheses = Method{
-	Name: "luw", Title: "multiple hypotheses (Rupprecht 2017): the head that fits a drawn label best learns it",
+	Name: "luw", Title: titled("multiple hypotheses (Rupprecht 2017): the head that fits a drawn label best learns it"),
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		heads := n.ratersHead("luw.heads", m.last())
 		return n.meanHead(heads), nil

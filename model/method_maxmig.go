@@ -19,7 +19,7 @@ import (
 // data set for the truth. Here running means of the batches stand for these, and what is learned
 // is added.
 var maxMIG = Method{
-	Name: "maxmig", Title: "Max-MIG (Cao 2019): network and crowd tell each other most about a pixel", Crowd: true,
+	Name: "maxmig", Title: titled("Max-MIG (Cao 2019): network and crowd tell each other most about a pixel"), Crowd: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), nil
 	},

@@ -28,7 +28,7 @@ import (
 // branch is a VGG-16 in the paper, and a small U-Net here. The paper's consistency loss is left
 // out: in the authors' code it passes no gradient.
 var mrNet = Method{
-	Name: "mrnet", Title: "MRNet (Ji 2021): expertness into a ConvLSTM, raters' masks, and attention to their deviation", Raters: true,
+	Name: "mrnet", Title: titled("MRNet (Ji 2021): expertness into a ConvLSTM, raters' masks, and attention to their deviation"), Raters: true,
 	Condition: func(n *Network, s *Step, f Features) (Features, *tensor.Tensor) {
 		v := pointwise.Scale(n.allKnown(f.F.Dim(0)), 1/float32(n.Raters)) // V (B, M, K), uniform
 		if s != nil {

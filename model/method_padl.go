@@ -22,7 +22,7 @@ import (
 // pixel of the image. Here ε is drawn for every pixel of the maps of half the side, on which all
 // heads are.
 var padl = Method{
-	Name: "padl", Title: "PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size", Raters: true,
+	Name: "padl", Title: titled("PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		p := n.preferences(n.padlFeatures(m))
 		return pointwise.Sigmoid(p.meta), n.byRater(pointwise.Sigmoid(p.own))

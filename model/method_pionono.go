@@ -24,7 +24,7 @@ import (
 // these masks. The authors draw for one rater an image, and here every rater has draws of his own.
 // Their penalty of 1e-5 on the head's weights is left out.
 var pionono = Method{
-	Name: "pionono", Title: "Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features", Raters: true,
+	Name: "pionono", Title: titled("Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		f, mean := n.latentFeatures(m), n.latentMean()
 		none := n.Graph.Constant("no draw", make([]float32, f.Dim(0)*mean.Elements()), f.Dim(0), mean.Elements())

@@ -17,7 +17,7 @@ import (
 // it tells predictions on a labelled domain from those on another; here there is one domain, and it
 // tells the mean vote y from the prediction p. Both players share one optimiser.
 var pOSAL = Method{
-	Name: "posal", Title: "pOSAL (Wang 2019): Dice, smoothness and a discriminator of the masks' patches",
+	Name: "posal", Title: titled("pOSAL (Wang 2019): Dice, smoothness and a discriminator of the masks' patches"),
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
 	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
 		y, vote := n.mask(m), s.meanVote()

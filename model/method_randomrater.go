@@ -9,7 +9,7 @@ import (
 // (Jensen et al. 2019, "Improving uncertainty estimation in convolutional neural networks using
 // inter-rater agreement"). The paper calls it UECNN.
 var randomRater = Method{
-	Name: "uecnn", Title: "label sampling (Jensen 2019): the mask of one rater, drawn in each step",
+	Name: "uecnn", Title: titled("label sampling (Jensen 2019): the mask of one rater, drawn in each step"),
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		return n.mask(m), nil
 	},

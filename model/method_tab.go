@@ -29,7 +29,7 @@ import (
 // queries' attention to each other only adds a constant, and is left out. A query is added to what
 // it attends to: without it, queries of an image of few tokens stay alike.
 var tab = Method{
-	Name: "tab", Title: "TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits", Raters: true,
+	Name: "tab", Title: titled("TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		p := n.tabHeads(n.tabFeatures(m), n.preferenceMaps(m.E[4]))
 		b, h, w, people := p.Dim(0), p.Dim(1), p.Dim(2), n.Raters+1

@@ -14,7 +14,7 @@ import (
 // The paper learns a on heads that have learned. Here both learn at once. The second loss teaches a
 // alone, so the heads learn as in the paper.
 var wdNet = Method{
-	Name: "wdnet", Title: "Weighted Doctor Net (Guan 2018): a head for each rater, and learned weights of the heads", Raters: true,
+	Name: "wdnet", Title: titled("Weighted Doctor Net (Guan 2018): a head for each rater, and learned weights of the heads"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
 		rated = n.ratersHead("wdnet.heads", m.last())
 		return n.weighHeads(rated), rated
