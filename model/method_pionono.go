@@ -18,11 +18,11 @@ import (
 //	p_m = σ(mean_j head([f ‖ z_j])),  z_j = μ_m + L_m ε_j
 //	L = mean_m CE(p_m, z^m) + κ mean_m KL(q(z|m) ‖ N(0, σ² I))
 //
-// Constants are the authors': σ = 2, κ = 5e-4, μ_m starts at N(0, 8²) and L_m at σ I, both learn at
-// the rate 0.02, and five draws j are averaged. At the network's rate the latents would stay about
-// where they start. A rater's mask is that of the mean latent, and the consensus is the mean of
-// these masks. The authors draw for one rater an image, and here every rater has draws of his own.
-// Their penalty of 1e-5 on the head's weights is left out.
+// The constants are the authors': σ = 2, κ = 5e-4, five draws j. μ_m starts at N(0, 8²) and L_m
+// at σ I. Both learn at the rate 0.02: at the network's they would stay about where they start.
+// A rater's mask is that of the mean latent, and the consensus is the mean of these masks. The
+// authors draw for one rater an image; here every rater has draws of his own. Their penalty of 1e-5
+// on the head's weights is left out.
 var pionono = Method{
 	Name: "pionono", Title: titled("Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features"), Raters: true,
 	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {

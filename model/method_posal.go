@@ -29,9 +29,9 @@ var pOSAL = Method{
 	}),
 }
 
-// squaredDice sums Σ(p − y)²/(Σp² + Σy²) over the structures that a rater labelled in an image, and
-// takes the mean over the images. p and y are (B, S, S, K), and sums are over an image. Of a soft y
-// the best p is y.
+// squaredDice is Σ(p − y)²/(Σp² + Σy²) of an image and structure. It is summed over the
+// structures that a rater labelled, and averaged over the images. p and y are (B, S, S, K). If y is soft, the best p
+// is y.
 func (s *Step) squaredDice(p, y *tensor.Tensor) *tensor.Tensor {
 	square := func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Multiply(x, x) }
 	pixels := float32(p.Dim(1) * p.Dim(2)) // Present is the share of one
