@@ -70,12 +70,13 @@ func (d *device) write(to handle, at int, src []byte) {
 // stagingMost is the largest copy of a read, bytes.
 const stagingMost = 32 << 20
 
-// Download waits for all submitted work and copies pieces through the staging buffer.
+// Download waits for all submitted work and copies pieces through the staging buffer. The device
+// gets the copy before the wait: it copies as soon as it has computed.
 func (d *device) Download(ctx context.Context, pieces []gpu.Piece[handle], total int) error {
-	if err := d.drain(ctx, 0); err != nil {
-		return err
-	}
 	if total == 0 {
+		if err := d.drain(ctx, 0); err != nil {
+			return err
+		}
 		return d.Alive()
 	}
 	l, size := d.l, uint64(total)
@@ -103,8 +104,11 @@ func (d *device) Download(ctx context.Context, pieces []gpu.Piece[handle], total
 	mapping := l.begin(d.instance, callbacks().plain, func(info callbackInfo) uint64 {
 		return l.BufferMapAsync(d.staging, mapRead, 0, uintptr(total), info)
 	})
-	got, err := mapping.wait(ctx)
 	defer l.BufferUnmap(d.staging)
+	var got outcome
+	if err = d.drain(ctx, 0); err == nil {
+		got, err = mapping.wait(ctx)
+	}
 	if err != nil {
 		l.BufferUnmap(d.staging) // cancels the mapping
 		_, _ = mapping.wait(context.Background())

@@ -251,16 +251,17 @@ func TestPortions(t *testing.T) {
 	for i := range steps {
 		steps[i] = &step{}
 	}
-	n := d.portion(steps)
+	n := d.portion(steps, 0)
 	assert.Equal(t, int(submissionTime/d.guess), n, "steps that never ran")
 	d.learn(steps[:n], time.Second)
-	assert.Equal(t, 2, d.portion(steps), "20 steps took a second, so 2 take a tenth of one")
-	assert.Equal(t, 2, d.portion(steps[n:]), "others are thought to be alike")
+	assert.Equal(t, 2, d.portion(steps, 0), "20 steps took a second, so 2 take a tenth of one")
+	assert.Equal(t, 2, d.portion(steps[n:], 0), "others are thought to be alike")
 	for _, s := range steps {
 		s.cost = time.Millisecond
 	}
 	steps[3].cost = time.Minute
-	assert.Equal(t, 3, d.portion(steps), "a long step is not joined to short ones")
-	assert.Equal(t, 1, d.portion(steps[3:]), "nor refused")
-	assert.Equal(t, 96, d.portion(steps[4:]))
+	assert.Equal(t, 3, d.portion(steps, 0), "a long step is not joined to short ones")
+	assert.Equal(t, 1, d.portion(steps[3:], 0), "nor refused")
+	assert.Equal(t, 96, d.portion(steps[4:], 0))
+	assert.Equal(t, 32, d.portion(steps[4:], mostSteps(gpu.KindDiscrete)), "a card starts early")
 }

@@ -98,11 +98,11 @@ func (d *device) Submit(ctx context.Context, recordings []*recording) error {
 			all = append(all, r.steps...)
 		}
 	}
-	for steps := all; len(steps) > 0; {
+	for steps, most := all, mostSteps(d.About.Kind); len(steps) > 0; most *= 2 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := d.portion(steps)
+		n := d.portion(steps, most)
 		if err := d.scoped(func() { d.encode(steps[:n]) }); err != nil {
 			return err
 		}

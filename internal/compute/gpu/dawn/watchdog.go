@@ -19,6 +19,18 @@ const (
 	mostInFlight   = 2 // submissions: one computes while the next is encoded
 )
 
+// A card starts when it gets its first submission. On one, the first portion of a run is therefore
+// short, and each further one may be twice as long: the card computes while the next is encoded.
+const firstPortion = 32 // steps
+
+// mostSteps is the largest first portion of a run, 0 for any.
+func mostSteps(kind gpu.Kind) int {
+	if kind == gpu.KindDiscrete {
+		return firstPortion
+	}
+	return 0
+}
+
 // firstGuess is the cost of a step on an adapter that has not run any.
 func firstGuess(kind gpu.Kind) time.Duration {
 	switch kind {
@@ -38,11 +50,12 @@ func (d *device) expected(s *step) time.Duration {
 	return s.cost
 }
 
-// portion is the number of steps in the next submission, at least one.
-func (d *device) portion(steps []*step) int {
+// portion is the number of steps in the next submission, at least one, and at most most
+// unless that is 0.
+func (d *device) portion(steps []*step, most int) int {
 	var total time.Duration
 	for i, s := range steps {
-		if total += d.expected(s); total > submissionTime && i > 0 {
+		if total += d.expected(s); (total > submissionTime || i == most) && i > 0 {
 			return i
 		}
 	}
