@@ -118,17 +118,17 @@ type meetings []meeting
 // begin reads what the ranks take means of, and begins the means. Reading waits for the commands
 // before it.
 func (m *meetings) begin(ctx context.Context, p *Plan, nodes []node) error {
-	ranges := make([]gpu.Range, len(nodes))
+	buffers := make([]gpu.Buffer, len(nodes))
+	lengths := make([]int, len(nodes))
 	for i, n := range nodes {
-		b := p.buffer(n.target)
-		ranges[i] = gpu.Range{Buffer: b, Dst: make([]byte, gpu.F32.Size()*n.target.elements)}
+		buffers[i], lengths[i] = p.buffer(n.target), n.target.elements
 	}
-	values, err := readFloats(ctx, p.device, ranges)
+	values, err := readFloats(ctx, p.device, buffers, lengths)
 	if err != nil {
 		return err
 	}
 	for i, n := range nodes {
-		*m = append(*m, meeting{n.target.root(), ranges[i].Buffer, values[i], n.group.Mean(values[i])})
+		*m = append(*m, meeting{n.target.root(), buffers[i], values[i], n.group.Mean(values[i])})
 	}
 	return nil
 }

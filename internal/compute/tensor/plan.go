@@ -273,25 +273,37 @@ func (p *Plan) write(t *Tensor, n int, b []byte) error {
 
 // Read waits and returns kept tensors.
 func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error) {
-	ranges := make([]gpu.Range, len(tensors))
+	buffers := make([]gpu.Buffer, len(tensors))
+	lengths := make([]int, len(tensors))
 	for i, t := range tensors {
 		b := p.buffer(t.storage)
 		if b == nil || !t.Kept() {
 			return nil, fmt.Errorf("tensor: %v was not kept, or nothing computes it", t)
 		}
-		ranges[i] = gpu.Range{Buffer: b, Dst: make([]byte, t.Type().Size()*t.Elements())}
+		buffers[i], lengths[i] = b, t.Elements()
 	}
-	return readFloats(ctx, p.device, ranges)
+	return readFloats(ctx, p.device, buffers, lengths)
 }
 
-// readFloats waits and reads ranges of buffers of floats.
-func readFloats(ctx context.Context, device gpu.Device, ranges []gpu.Range) ([][]float32, error) {
+// readFloats waits and reads the first floats of buffers, as many as lengths says.
+func readFloats(ctx context.Context, device gpu.Device, buffers []gpu.Buffer, lengths []int) ([][]float32, error) {
+	values, ranges := make([][]float32, len(buffers)), make([]gpu.Range, len(buffers))
+	for i, b := range buffers {
+		ranges[i].Buffer = b
+		if t := b.Spec().Type; t == gpu.F32 {
+			values[i] = make([]float32, lengths[i])
+			ranges[i].Dst = gpu.InMemory(values[i])
+		} else {
+			ranges[i].Dst = make([]byte, t.Size()*lengths[i])
+		}
+	}
 	if err := device.Read(ctx, ranges...); err != nil {
 		return nil, err
 	}
-	values := make([][]float32, len(ranges))
 	for i, r := range ranges {
-		values[i] = r.Buffer.Spec().Type.Decode(r.Dst)
+		if values[i] == nil {
+			values[i] = r.Buffer.Spec().Type.Decode(r.Dst)
+		}
 	}
 	return values, nil
 }

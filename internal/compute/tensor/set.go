@@ -201,11 +201,12 @@ func (s *Set) Write(v *Variable, values []float32) error {
 
 // Read returns the values of float variables from the device.
 func (s *Set) Read(ctx context.Context, variables ...*Variable) ([][]float32, error) {
-	ranges := make([]gpu.Range, len(variables))
+	buffers := make([]gpu.Buffer, len(variables))
+	lengths := make([]int, len(variables))
 	for i, v := range variables {
-		ranges[i] = gpu.Range{Buffer: s.buffers[v], Dst: make([]byte, v.Type.Size()*v.Elements())}
+		buffers[i], lengths[i] = s.buffers[v], v.Elements()
 	}
-	return readFloats(ctx, s.device, ranges)
+	return readFloats(ctx, s.device, buffers, lengths)
 }
 
 // Bytes is the memory of all variables on a device.
