@@ -297,7 +297,11 @@ func convolveX(p Params, dy, weight, dx *tensor.Tensor) {
 // convolveWeight appends dw += x * dy for each of the forward geometries. Together these use every
 // tap of the weight once.
 func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries ...Params) {
-	splits := split(geometries[0].pixels(), dw.Elements(), 512, 1<<18) // 64 tiles of 64 × 64
+	pixels, results := geometries[0].pixels(), dw.Elements()
+	splits := split(pixels, results, 512, 1<<18) // 64 tiles of 64 × 64
+	if splits > 1 {
+		splits = max(splits, split(pixels, results, 64, 1<<14)) // of few weights, 256 workgroups
+	}
 	to := dw
 	if splits > 1 {
 		to = dw.Graph().NewOf(gpu.F32, "parts of "+dw.String(), append([]int{splits}, dw.Shape()...))

@@ -6,7 +6,7 @@
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s,
 //     input)
 //   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the
-//     pixels of one part; no slices
+//     pixels of one part
 //
 // If there are few results of long sums, slices of a workgroup share one tile ("split-K" inside a
 // workgroup). Slice i adds up DEPTH of every STEP terms, from term i DEPTH on.
@@ -45,6 +45,11 @@ fn whole(local: u32, row: u32, own: vec4<f32>, has: vec4<f32>) -> vec4<f32> {
   }
   workgroupBarrier();
   return sum;
+}
+
+// whole_tile adds up the 4 × 4 results over all slices. Invocations of slices 0 to 3 get a row each.
+fn whole_tile(local: u32, s0: vec4<f32>, s1: vec4<f32>, s2: vec4<f32>, s3: vec4<f32>) -> vec4<f32> {
+  return whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, vec4<f32>()))));
 }
 
 // position_after is the n-th position after p.
@@ -176,7 +181,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   }
   let last = min(row + 4, positions(g));
   if (SLICES > 1u) {
-    let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, vec4<f32>()))));
+    let sum = whole_tile(local, s0, s1, s2, s3);
     if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), column, sum); }
     return;
   }
@@ -195,6 +200,11 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   let first_row = i32(group.x * ROWS * 4u);
   let first = i32(group.z * params.chunk);
   let last = min(positions(g), first + i32(params.chunk));
+  let row_quad = local % TILE / COLUMNS;
+  let column_quad = local % COLUMNS;
+  let row = first_row + i32(row_quad) * 4;
+  let column = i32((group.y * COLUMNS + column_quad) * 4u);
+  let slice = local / TILE;
   // As in forward, invocations load four rows of a pixel of x for every step, and four columns of a
   // pixel of dy.
   let x_row = first_row + i32(local % ROWS) * 4;
@@ -215,23 +225,24 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
-  let steps = (last - first + i32(DEPTH) - 1) / i32(DEPTH);
+  let steps = (last - first + i32(STEP) - 1) / i32(STEP);
   for (var step = 0; step < steps; step++) {
     if (loads_x) { left[local] = x_next; }
     if (loads_dy) { right[dy_own] = dy_next; }
     workgroupBarrier();
-    let further = (step + 1) * i32(DEPTH);
+    let further = (step + 1) * i32(STEP);
     if (loads_x) {
-      x_position = position_after(g, x_position, i32(DEPTH));
+      x_position = position_after(g, x_position, i32(STEP));
       x_next = load_x(g, x_position, x_term, (x_row < length) & (x_pixel + further < last));
     }
     if (loads_dy) {
-      dy_position = position_after(g, dy_position, i32(DEPTH));
+      dy_position = position_after(g, dy_position, i32(STEP));
       dy_next = dy[column_at(destination(g, dy_position, vec2<i32>()), dy_pixel + further < last, dy_column)];
     }
     for (var d = 0u; d < DEPTH; d++) {
-      let a = vec4<f32>(left[d * ROWS + local / COLUMNS]);
-      let b = vec4<f32>(right[d * COLUMNS + local % COLUMNS]);
+      let pixel = slice * DEPTH + d;
+      let a = vec4<f32>(left[pixel * ROWS + row_quad]);
+      let b = vec4<f32>(right[pixel * COLUMNS + column_quad]);
       s0 += a.x * b;
       s1 += a.y * b;
       s2 += a.z * b;
@@ -239,11 +250,15 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     }
     workgroupBarrier();
   }
-  let row = first_row + i32(local / COLUMNS) * 4;
-  let column = i32((group.y * COLUMNS + local % COLUMNS) * 4u);
   let part = i32(group.z) * g.rows.w_size * g.cols.w_size * i32(params.inputs);
-  var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
   let end = min(row + 4, length);
+  if (SLICES > 1u) {
+    let i = row + i32(slice);
+    let sum = whole_tile(local, s0, s1, s2, s3);
+    if ((i < end) & (column < i32(params.outputs))) { add_weights(part + row_of(g, term(g, i / 4), i % 4, vec2<i32>()), column / 4, sum); }
+    return;
+  }
+  var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
   if (column >= i32(params.outputs)) { return; }
   for (var i = row; i < end; i++) {
     add_weights(part + row_of(g, term(g, i / 4), i % 4, vec2<i32>()), column / 4, sums[i - row]);

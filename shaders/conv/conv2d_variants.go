@@ -128,7 +128,9 @@ var conv2dWeightGroups = conv2dGroups{
 		return [3]int{kernels.Ceil(int(p.Cols.Taps)*int(p.Inputs), 32), kernels.Ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
 	},
 	tiles: func(p *Params) (conv2dTile, [3]int) {
-		return largeTile, [3]int{kernels.Ceil(p.taps()*int(p.Inputs), largeTile.rows), kernels.Ceil(int(p.Outputs), largeTile.columns), int(p.Parts)}
+		rows := p.taps() * int(p.Inputs)
+		tile := tileFor(rows*int(p.Outputs*p.Parts), int(p.Chunk))
+		return tile, [3]int{kernels.Ceil(rows, tile.rows), kernels.Ceil(int(p.Outputs), tile.columns), int(p.Parts)}
 	},
 	registers: func(p *Params) [3]int {
 		return registerGroups(p, kernels.Ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
@@ -159,14 +161,18 @@ var (
 	slicedTile = conv2dTile{16, 16, 16, 4}
 )
 
-// forwardTile is sliced where large tiles are fewer than 64, and where sums have terms (or words)
-// for two steps of every slice.
-func forwardTile(p *Params, terms int) conv2dTile {
-	results := p.pixels() * int(p.Outputs*p.Parts*p.Parts)
+// tileFor is sliced where large tiles are fewer than 64, and where sums have terms (or words) for
+// two steps of every slice.
+func tileFor(results, terms int) conv2dTile {
 	if results < 64*largeTile.rows*largeTile.columns && terms >= 2*slicedTile.slices*slicedTile.depth {
 		return slicedTile
 	}
 	return largeTile
+}
+
+// forwardTile is the tile of a convolution forwards.
+func forwardTile(p *Params, terms int) conv2dTile {
+	return tileFor(p.pixels()*int(p.Outputs*p.Parts*p.Parts), terms)
 }
 
 // groups are the workgroups that compute forwards.

@@ -8,16 +8,16 @@ import (
 )
 
 // InWidths is the header of a kernel in two widths. It declares what an invocation loads (stored),
-// what it computes with (floats), and how many elements these hold (WIDTH): four side by side, or
-// one.
+// what it computes with (floats), their sum (added), and how many elements these hold (WIDTH): four
+// side by side, or one.
 func InWidths(width int) string {
 	if width == 4 {
-		return fmt.Sprintf(widths, "real4", "vec4<f32>", 4)
+		return fmt.Sprintf(widths, "real4", "vec4<f32>", 4, "v.x + v.y + v.z + v.w")
 	}
-	return fmt.Sprintf(widths, "real", "f32", 1)
+	return fmt.Sprintf(widths, "real", "f32", 1, "v")
 }
 
-const widths = "alias stored = %s;\nalias floats = %s;\nconst WIDTH: u32 = %du;\n"
+const widths = "alias stored = %s;\nalias floats = %s;\nconst WIDTH: u32 = %du;\nfn added(v: floats) -> f32 { return %s; }\n"
 
 // Flat is PerElement for a file in two widths. If the number of elements is a multiple of four, an
 // invocation has four. On an emulated GPU a load of four costs about as much as a load of one.

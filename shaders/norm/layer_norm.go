@@ -17,21 +17,30 @@ type LayerNormParams struct {
 	Eps                    float32
 }
 
-func layerNormRows(p *LayerNormParams) uint32     { return p.Rows }
-func layerNormStripes(p *LayerNormParams) uint32  { return p.Chunks * p.Channels }
-func layerNormChunks(p *LayerNormParams) uint32   { return p.Chunks }
-func layerNormChannels(p *LayerNormParams) uint32 { return p.Channels }
+func layerNormRows(p *LayerNormParams) uint32           { return p.Rows }
+func layerNormEach(p *LayerNormParams, _ int) int       { return int(p.Rows) }
+func layerNormPlaces(p *LayerNormParams, width int) int { return int(p.Chunks*p.Channels) / width }
+func layerNormChunks(p *LayerNormParams) uint32         { return p.Chunks }
+func layerNormChannels(p *LayerNormParams) uint32       { return p.Channels }
 
 var (
 	LayerNormForward = kernels.Wide(kernels.InRows(layerNormRows, layerNormForwardPart[float64], layerNormForwardPart[float32],
-		kernels.PerElement("layer_norm_forward", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormRows, nil)), 4)
+		layerNormInPlaces("layer_norm_forward", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite)), 4)
 	layerNormBackwardX = kernels.Wide(kernels.InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
-		kernels.PerElement("layer_norm_backward_x", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormRows, nil)), 2)
+		layerNormInPlaces("layer_norm_backward_x", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2)
 	layerNormBackwardPartial = kernels.Wide(kernels.InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
-		kernels.PerElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormStripes, nil)), 2, 3)
+		layerNormInPlaces("layer_norm_backward_partial", layerNormPlaces, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2, 3)
 	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
-		kernels.PerElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
+		kernels.WithHeader(kernels.InWidths(1), "layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
 )
+
+// layerNormInPlaces is a kernel with an invocation for each of count results. It takes channels in
+// quads if a row consists of these.
+func layerNormInPlaces(name string, count func(p *LayerNormParams, width int) int, arguments ...gpu.Access) *tensor.Kernel {
+	return &tensor.Kernel{Name: name, Arguments: arguments, Variants: []tensor.Variant{kernels.TwoWidths(layerNormSource,
+		func(p *LayerNormParams) bool { return p.Channels%4 == 0 },
+		func(p *LayerNormParams, width int) [3]int { return tensor.Linear(count(p, width), kernels.Workgroup) })}}
+}
 
 func layerNormForwardPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, rows := int(p.Channels), int(p.Rows)

@@ -4,11 +4,11 @@
 //   dx += r (g - mean_c g - x̂ mean_c (g x̂)),  g = dy scale
 //   dscale += Σ_rows dy x̂     dbias += Σ_rows dy
 //
-// In the row kernels an invocation has a row. The sums over rows are taken in chunks of interleaved
-// rows (reduce.wgsl).
+// In the row kernels an invocation has a row, in places of WIDTH channels. The sums over rows are
+// taken in chunks of interleaved rows (reduce.wgsl).
 //
-// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
-// f32; f16 in plans of halves).
+// Header: Invocation (number(id, SIZE) is the index of its element), stored, floats and WIDTH (what a
+// place holds in storage and in sums: 4 or 1 channels) and added (the sum of a place).
 
 const SIZE: u32 = 64u;
 
@@ -21,18 +21,18 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 // forward
-@group(0) @binding(1) var<storage, read> x: array<real>;
-@group(0) @binding(2) var<storage, read> scale: array<real>;
-@group(0) @binding(3) var<storage, read> bias: array<real>;
-@group(0) @binding(4) var<storage, read_write> y: array<real>;
+@group(0) @binding(1) var<storage, read> x: array<stored>;
+@group(0) @binding(2) var<storage, read> scale: array<stored>;
+@group(0) @binding(3) var<storage, read> bias: array<stored>;
+@group(0) @binding(4) var<storage, read_write> y: array<stored>;
 @group(0) @binding(5) var<storage, read_write> saved: array<f32>; // (2, rows): μ, r
 // backward; binding 1 is x
-@group(0) @binding(2) var<storage, read> dy: array<real>;
+@group(0) @binding(2) var<storage, read> dy: array<stored>;
 @group(0) @binding(3) var<storage, read> statistics: array<f32>; // (2, rows)
-@group(0) @binding(4) var<storage, read> gain: array<real>; // scale
-@group(0) @binding(5) var<storage, read_write> dx: array<real>;
+@group(0) @binding(4) var<storage, read> gain: array<stored>; // scale
+@group(0) @binding(5) var<storage, read_write> dx: array<stored>;
 // (2, chunks, C): of dy x̂, of dy
-@group(0) @binding(4) var<storage, read_write> partials: array<f32>;
+@group(0) @binding(4) var<storage, read_write> partials: array<floats>;
 @group(0) @binding(1) var<storage, read> sums: array<f32>; // the same
 @group(0) @binding(2) var<storage, read_write> dscale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dbias: array<f32>;
@@ -41,19 +41,19 @@ struct Params {
 fn layer_norm_forward(id: Invocation) {
   let row = number(id, SIZE);
   if (row >= params.rows) { return; }
-  let channels = params.channels;
-  let first = row * channels;
-  let n = f32(channels);
-  var sum = 0.0;
-  for (var c = 0u; c < channels; c++) { sum += f32(x[first + c]); }
-  let mean = sum / n;
-  var squares = 0.0;
-  for (var c = 0u; c < channels; c++) {
-    let d = f32(x[first + c]) - mean;
+  let places = params.channels / WIDTH;
+  let first = row * places;
+  let n = f32(params.channels);
+  var sum = floats();
+  for (var c = 0u; c < places; c++) { sum += floats(x[first + c]); }
+  let mean = added(sum) / n;
+  var squares = floats();
+  for (var c = 0u; c < places; c++) {
+    let d = floats(x[first + c]) - mean;
     squares += d * d;
   }
-  let r = inverseSqrt(squares / n + params.eps);
-  for (var c = 0u; c < channels; c++) { y[first + c] = real((f32(x[first + c]) - mean) * r * f32(scale[c]) + f32(bias[c])); }
+  let r = inverseSqrt(added(squares) / n + params.eps);
+  for (var c = 0u; c < places; c++) { y[first + c] = stored((floats(x[first + c]) - mean) * r * floats(scale[c]) + floats(bias[c])); }
   saved[row] = mean;
   saved[params.rows + row] = r;
 }
@@ -62,40 +62,41 @@ fn layer_norm_forward(id: Invocation) {
 fn layer_norm_backward_x(id: Invocation) {
   let row = number(id, SIZE);
   if (row >= params.rows) { return; }
-  let channels = params.channels;
-  let first = row * channels;
-  let n = f32(channels);
+  let places = params.channels / WIDTH;
+  let first = row * places;
+  let n = f32(params.channels);
   let mean = statistics[row];
   let r = statistics[params.rows + row];
-  var a = 0.0;
-  var b = 0.0;
-  for (var c = 0u; c < channels; c++) {
-    let g = f32(dy[first + c]) * f32(gain[c]);
-    a += g;
-    b += g * (f32(x[first + c]) - mean);
+  var sum = floats();
+  var products = floats();
+  for (var c = 0u; c < places; c++) {
+    let g = floats(dy[first + c]) * floats(gain[c]);
+    sum += g;
+    products += g * (floats(x[first + c]) - mean);
   }
-  a = a / n;
-  b = b * r * r / n;
-  for (var c = 0u; c < channels; c++) {
-    dx[first + c] = real(f32(dx[first + c]) + r * (f32(dy[first + c]) * f32(gain[c]) - a - (f32(x[first + c]) - mean) * b));
+  let a = added(sum) / n;
+  let b = added(products) * r * r / n;
+  for (var c = 0u; c < places; c++) {
+    dx[first + c] = stored(floats(dx[first + c]) + r * (floats(dy[first + c]) * floats(gain[c]) - a - (floats(x[first + c]) - mean) * b));
   }
 }
 
 @compute @workgroup_size(SIZE)
 fn layer_norm_backward_partial(id: Invocation) {
   let i = number(id, SIZE);
-  let step = params.chunks * params.channels;
+  let places = params.channels / WIDTH;
+  let step = params.chunks * places;
   if (i >= step) { return; }
-  var a = 0.0;
-  var b = 0.0;
-  let chunk = i / params.channels;
+  var a = floats();
+  var b = floats();
+  let chunk = i / places;
   let chunks = params.chunks;
   let turns = (params.rows - chunk + chunks - 1u) / chunks;
   for (var turn = 0u; turn < turns; turn++) {
     let row = chunk + turn * chunks;
     let at = i + turn * step;
-    let g = f32(dy[at]);
-    a += g * (f32(x[at]) - statistics[row]) * statistics[params.rows + row];
+    let g = floats(dy[at]);
+    a += g * (floats(x[at]) - statistics[row]) * statistics[params.rows + row];
     b += g;
   }
   partials[i] = a;
