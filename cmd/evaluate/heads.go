@@ -168,12 +168,13 @@ func agree(last []float32, votes metric.Votes, w, h int) agreement {
 	}
 }
 
-// set compares the heads of the raters who have marked with their marks; nil for fewer than two.
-func set(heads [][]float32, marks [][]uint8) *setScore {
+// set compares the heads' masks of the raters who have marked with their marks; nil for fewer than
+// two.
+func set(heads []metric.Bits, marks [][]uint8) *setScore {
 	var predicted, given []metric.Bits
 	for m, mark := range marks {
 		if mark != nil {
-			predicted, given = append(predicted, metric.Pack(heads[m])), append(given, metric.Pack(mark))
+			predicted, given = append(predicted, heads[m]), append(given, metric.Pack(mark))
 		}
 	}
 	if len(given) < 2 {

@@ -18,12 +18,12 @@ import (
 // mark does not count.
 func TestSet(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0}, nil, {0, 1, 1, 0}}
-	swapped := [][]float32{{0, .9, .8, .1}, {1, 1, 1, 1}, {.7, .6, .5, 0}}
+	swapped := []metric.Bits{metric.Pack([]float32{0, .9, .8, .1}), metric.Pack([]float32{1, 1, 1, 1}), metric.Pack([]float32{.7, .6, .5, 0})}
 	s := set(swapped, marks)
 	require.InDelta(t, 0, s.Energy, 1e-12)
 	require.InDelta(t, 1, s.Max, 1e-12)
 	require.InDelta(t, 1, *s.Match, 1e-12)
-	same := set([][]float32{swapped[0], swapped[1], swapped[0]}, marks)
+	same := set([]metric.Bits{swapped[0], swapped[1], swapped[0]}, marks)
 	require.InDelta(t, .75, same.Max, 1e-12)
 	require.InDelta(t, .75, *same.Match, 1e-12)
 	require.Positive(t, same.Energy)

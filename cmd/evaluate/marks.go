@@ -26,44 +26,55 @@ const (
 	lowestProbability = 1e-3 // clamp of the heads before the logarithm (PAPER.md §3.4)
 )
 
-// marked scores the marks (H, W) of the raters, nil for a missing one, by their heads (H, W). It is
-// nil for too few marks, or without disputed pixels.
-func marked(heads [][]float32, marks [][]uint8, truth []uint8) []*markScore {
+// disputed are the pixels on which the marks (H, W) of the raters, nil for a missing one, differ;
+// nil without such pixels, or for too few marks.
+func disputed(marks [][]uint8) (places []int) {
 	given := filter(marks, func(m []uint8) bool { return m != nil })
 	if len(given) < fewestRaters {
 		return nil
 	}
-	var disputed []int
-	for i, v := range metric.Count(given...).Mean() {
-		if v != 0 && v != 1 {
-			disputed = append(disputed, i)
+	for i := range given[0] {
+		if slices.ContainsFunc(given[1:], func(m []uint8) bool { return (m[i] == 0) != (given[0][i] == 0) }) {
+			places = append(places, i)
 		}
 	}
-	if disputed == nil {
-		return nil
+	return places
+}
+
+// likelihood is the geometric mean of the probabilities that a head p (H, W) gives to a mark in
+// these places; 0 without a mark.
+func likelihood(p []float32, mark []uint8, places []int) float64 {
+	if mark == nil || len(places) == 0 {
+		return 0
 	}
-	out, sum := make([]*markScore, len(marks)), 0.
+	logarithm := 0.
+	for _, i := range places {
+		p := min(max(float64(p[i]), lowestProbability), 1-lowestProbability)
+		if mark[i] == 0 {
+			p = 1 - p
+		}
+		logarithm += math.Log(p)
+	}
+	return math.Exp(logarithm / float64(len(places)))
+}
+
+// marked scores the marks (H, W) of the raters, nil for a missing one, by their likelihoods.
+func marked(likelihoods []float64, marks [][]uint8, truth []uint8) []*markScore {
+	out, sum, given := make([]*markScore, len(marks)), 0., 0.
 	for m, mark := range marks {
 		if mark == nil {
 			continue
 		}
-		logarithm := 0.
-		for _, i := range disputed {
-			p := min(max(float64(heads[m][i]), lowestProbability), 1-lowestProbability)
-			if mark[i] == 0 {
-				p = 1 - p
-			}
-			logarithm += math.Log(p)
-		}
-		out[m] = &markScore{Weight: math.Exp(logarithm / float64(len(disputed))), Dice: metric.Dice(mark, majority(marks, m))}
-		sum += out[m].Weight
+		out[m] = &markScore{Weight: likelihoods[m], Dice: metric.Dice(mark, majority(marks, m))}
+		sum += likelihoods[m]
+		given++
 		if truth != nil {
 			out[m].Truth = new(metric.Dice(mark, truth))
 		}
 	}
 	for _, mark := range out {
 		if mark != nil {
-			mark.Weight = mark.Weight / sum * float64(len(given))
+			mark.Weight = mark.Weight / sum * given
 		}
 	}
 	return out

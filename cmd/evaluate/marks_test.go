@@ -15,9 +15,11 @@ import (
 func TestMarked(t *testing.T) {
 	head := []float32{0.9, 0.1, 0.8, 0.2}
 	usual, inverted := []uint8{1, 0, 1, 0}, []uint8{1, 0, 0, 1}
-	heads := [][]float32{head, head, head, head}
+	judged := func(head []float32, marks [][]uint8, truth []uint8) []*markScore {
+		return marked(each(len(marks), func(i int) float64 { return likelihood(head, marks[i], disputed(marks)) }), marks, truth)
+	}
 
-	scores := marked(heads, [][]uint8{usual, usual, nil, inverted}, nil)
+	scores := judged(head, [][]uint8{usual, usual, nil, inverted}, nil)
 	require.Len(t, scores, 4)
 	assert.Nil(t, scores[2])
 	// mean log-probabilities log .8, log .8 and log .2: shares .8, .8 and .2 of 1.8, times three
@@ -29,17 +31,17 @@ func TestMarked(t *testing.T) {
 	assert.InDelta(t, 2./4, scores[3].Dice, 1e-3)
 
 	assert.Nil(t, scores[0].Truth)
-	scores = marked(heads, [][]uint8{usual, usual, nil, inverted}, usual)
+	scores = judged(head, [][]uint8{usual, usual, nil, inverted}, usual)
 	assert.InDelta(t, 2./3, scores[0].Dice, 1e-3)
 	assert.InDelta(t, 1, *scores[0].Truth, 1e-9)
 	assert.InDelta(t, 2./4, *scores[3].Truth, 1e-3)
 
 	certain := []float32{1, 0, 1, 0} // a head is never believed beyond 1e-3
-	scores = marked([][]float32{certain, certain, certain}, [][]uint8{usual, usual, inverted}, nil)
+	scores = judged(certain, [][]uint8{usual, usual, inverted}, nil)
 	assert.InDelta(t, 3*1e-3/(2*(1-1e-3)+1e-3), scores[2].Weight, 1e-6)
 
-	assert.Nil(t, marked(heads, [][]uint8{usual, nil, nil, inverted}, nil), "two raters have no majority")
-	assert.Nil(t, marked(heads, [][]uint8{usual, usual, usual, usual}, nil), "nothing is in dispute")
+	assert.Nil(t, disputed([][]uint8{usual, nil, nil, inverted}), "two raters have no majority")
+	assert.Nil(t, disputed([][]uint8{usual, usual, usual, usual}), "nothing is in dispute")
 }
 
 func TestMarksReport(t *testing.T) {

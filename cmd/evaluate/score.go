@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -83,8 +84,13 @@ type maps struct {
 // last is the map of the last recurrence.
 func (m *maps) last(class int) []float32 { return m.recurrence(m.recurrences, class) }
 
+// garbage is the memory that may lie idle before it is collected, in percent of what is in use.
+// Maps of a large image come and go, each of tens of megabytes.
+const garbage = 40
+
 // scoreAll scores the cases until one fails. The error names that case.
 func (s *scorer) scoreAll(ctx context.Context, cases []dataset.Case) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	for _, c := range cases {
 		s.progress.Begin()
 		if err := s.score(ctx, c); err != nil {
@@ -230,7 +236,7 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 	out.Interval = promised(m.measured.Structures[k].Interval, float64(metric.Area(votes.Mean())))
 	marks := each(len(l.Masks), func(i int) []uint8 { return l.Masks[i][k] })
 	if m.head != nil {
-		s.classHeads(out, each(len(marks), func(i int) []float32 { return m.head(i, k) }), marks, truth, m.alone != nil)
+		s.classHeads(out, func(i int) []float32 { return m.head(i, k) }, marks, truth, m.alone != nil)
 	}
 	for i, alone := range m.alone {
 		out.Response = append(out.Response, respond(last, alone(k), marks[i], votes))
@@ -238,20 +244,24 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 	return out
 }
 
-// classHeads compares the heads of a structure with the marks.
-func (s *scorer) classHeads(out *classScore, heads [][]float32, marks [][]uint8, truth []uint8, weighed bool) {
-	for i, head := range heads {
-		out.Heads = append(out.Heads, dices(head, marks))
+// classHeads compares the heads of a structure with the marks. It makes one head's map at a time.
+func (s *scorer) classHeads(out *classScore, head func(i int) []float32, marks [][]uint8, truth []uint8, weighed bool) {
+	masks, likelihoods := make([]metric.Bits, len(marks)), make([]float64, len(marks))
+	places := disputed(marks)
+	for i, mark := range marks {
+		p := head(i)
+		masks[i], likelihoods[i] = metric.Pack(p), likelihood(p, mark, places)
+		out.Heads = append(out.Heads, dices(p, marks))
 		among := make([]*float64, len(marks))
-		if marks[i] != nil {
-			among = dices(marks[i], marks)
+		if mark != nil {
+			among = dices(mark, marks)
 		}
 		out.Raters = append(out.Raters, among)
 	}
 	if !s.data.Levels {
-		out.Set = set(heads, marks)
-		if weighed {
-			out.Marks = marked(heads, marks, truth)
+		out.Set = set(masks, marks)
+		if weighed && places != nil {
+			out.Marks = marked(likelihoods, marks, truth)
 		}
 	}
 }
