@@ -4,12 +4,11 @@
 // plain, in run lengths, in JPEG of 8 bits or in lossless JPEG. Other transfer syntaxes are refused
 // by their names. Grey values are shown as the file's window says; without one, 8-bit values stay,
 // and others are spread from the frame's least to its largest. Where there is no window, the VOI
-// lookup table counts. Overlays and shutters are ignored. Source: DICOM PS3.3 C.7.6 and C.11, and
-// PS3.5 A and G.
+// lookup table counts. Padding is black. Overlays and shutters are ignored. Source: DICOM PS3.3
+// C.7.5, C.7.6, C.7.9 and C.11, and PS3.5 A and G.
 package dicom
 
 import (
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -42,7 +41,7 @@ type frame struct {
 	photometric             string
 	frames, index           int
 	slope, intercept        float64
-	centre, width           float64 // of the window; width 0: none
+	window                  *window // nil: none
 	modality, voi           *table  // nil: none
 	jpeg                    raster.JPEG
 }
@@ -73,9 +72,7 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 	if v := p.numbers(0x00281052); len(v) > 0 {
 		f.intercept = v[0]
 	}
-	if c, w := p.numbers(0x00281050), p.numbers(0x00281051); len(c) > 0 && len(w) > 0 && w[0] >= 1 {
-		f.centre, f.width = c[0], w[0]
-	}
+	f.window = p.window()
 	if err := f.tables(); err != nil {
 		return nil, err
 	}
@@ -184,74 +181,4 @@ func (f *frame) decode() (image.Image, error) {
 		}
 	}
 	return m, nil
-}
-
-// grey applies slope, intercept and window.
-func (f *frame) grey(values []float32) image.Image {
-	if f.modality != nil {
-		f.modality.apply(values)
-	} else {
-		for i, v := range values {
-			values[i] = float32(f.slope*float64(v) + f.intercept)
-		}
-	}
-	low, high := 0., 255.
-	switch {
-	case f.voi != nil:
-		f.voi.apply(values)
-		high = float64(int(1)<<f.voi.bits - 1)
-	case f.width > 1:
-		low, high = f.centre-0.5-(f.width-1)/2, f.centre-0.5+(f.width-1)/2
-	case f.width == 1:
-		low, high = f.centre-0.5, f.centre-0.5+1e-9
-	case f.stored != 8 || f.signed || f.modality != nil || f.slope != 1 || f.intercept != 0:
-		low, high = raster.Range(values)
-	}
-	return raster.Grey(values, f.w, f.h, low, high, f.photometric == "MONOCHROME1")
-}
-
-// lookUp writes the palette's colours of values to RGBA pixels.
-func (f *frame) lookUp(values []float32, pix []uint8) error {
-	for c := range 3 {
-		about, table := f.found[0x00281101+uint32(c)], f.found[0x00281201+uint32(c)]
-		if len(about) < 6 {
-			return errors.New("its palette is missing")
-		}
-		entries, first, wide := int(f.order.Uint16(about)), int(f.order.Uint16(about[2:])), f.order.Uint16(about[4:]) > 8
-		if entries == 0 {
-			entries = 1 << 16
-		}
-		if f.signed {
-			first = int(int16(first))
-		}
-		if len(table) >= 2*entries {
-			wide = true // some programs write 8 bits in 16
-		}
-		size := 1
-		if wide {
-			size = 2
-		}
-		if len(table) < entries*size {
-			return errors.New("its palette is cut short")
-		}
-		most := uint16(0)
-		for i := range entries {
-			if wide {
-				most = max(most, f.order.Uint16(table[2*i:]))
-			}
-		}
-		for i, v := range values {
-			k := min(max(int(v)-first, 0), entries-1)
-			switch {
-			case !wide:
-				pix[4*i+c] = table[k]
-			case most > 255:
-				pix[4*i+c] = uint8(f.order.Uint16(table[2*k:]) >> 8)
-			default:
-				pix[4*i+c] = uint8(f.order.Uint16(table[2*k:]))
-			}
-			pix[4*i+3] = 255
-		}
-	}
-	return nil
 }

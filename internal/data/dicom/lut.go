@@ -61,9 +61,12 @@ func (f *frame) lookupTable(sequence uint32, signed bool) (*table, error) {
 	return t, nil
 }
 
-// apply looks values up in place.
+// apply looks values up in place. NaN stays.
 func (t *table) apply(values []float32) {
 	for i, v := range values {
+		if v != v {
+			continue
+		}
 		values[i] = float32(t.entries[min(max(int(v)-t.first, 0), len(t.entries)-1)])
 	}
 }
@@ -74,7 +77,7 @@ func (f *frame) tables() (err error) {
 	if f.samples != 1 || f.photometric == "PALETTE COLOR" {
 		return nil
 	}
-	if f.modality, err = f.lookupTable(modalityLUT, f.signed); err != nil || f.width > 0 {
+	if f.modality, err = f.lookupTable(modalityLUT, f.signed); err != nil || f.window != nil {
 		return err
 	}
 	f.voi, err = f.lookupTable(windowLUT, f.modality == nil && (f.signed || f.intercept < 0))

@@ -63,12 +63,12 @@ func Level(v, low, high float64) uint8 {
 	return uint8(255*((v-low)/(high-low)) + 0.5)
 }
 
-// Grey makes a picture of values (h, w) by Level. If inverted, low becomes white.
+// Grey makes a picture of values (h, w) by Level. If inverted, low becomes white; NaN stays black.
 func Grey(values []float32, w, h int, low, high float64, inverted bool) image.Image {
 	m := image.NewGray(image.Rect(0, 0, w, h))
 	for i, v := range values {
 		m.Pix[i] = Level(float64(v), low, high)
-		if inverted {
+		if inverted && v == v {
 			m.Pix[i] = 255 - m.Pix[i]
 		}
 	}
