@@ -151,7 +151,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Content-Encoding", encoding)
 		header.Set("Content-Length", strconv.Itoa(len(content))) // ServeContent sets that of the others
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(errorsUnkept{w}, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// errorsUnkept says no-store of errors. ServeContent takes Cache-Control away before it sends one.
+type errorsUnkept struct{ http.ResponseWriter }
+
+func (w errorsUnkept) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		w.Header().Set("Cache-Control", "no-store")
+	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Browsers and CDNs keep a file and ask about it each time, so that the page is always of one

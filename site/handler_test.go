@@ -77,7 +77,7 @@ func TestEveryAnswerCarriesThePolicy(t *testing.T) {
 	// The exact policy of the design; anything looser must be a decision, not an accident.
 	const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; img-src 'self' blob: data:; style-src 'self'; " +
 		"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
-		"require-trusted-types-for 'script'; trusted-types mrprism"
+		"require-trusted-types-for 'script'; trusted-types mrprism; webrtc 'block'"
 	for _, r := range []*http.Response{
 		ask(h, "GET", "/", nil), ask(h, "GET", "/b.js", nil), ask(h, "GET", "/nothing", nil), ask(h, "PUT", "/", nil),
 		ask(h, "GET", "/", map[string]string{"Host": "evil.example"}),
@@ -201,6 +201,7 @@ func TestRanges(t *testing.T) {
 			assert.Equal(t, content, all)
 			beyond, _ := get(path, map[string]string{"Accept-Encoding": coding, "Range": "bytes=1000-"})
 			assert.Equal(t, http.StatusRequestedRangeNotSatisfiable, beyond.StatusCode)
+			assert.Equal(t, "no-store", beyond.Header.Get("Cache-Control"), path+" "+coding)
 		}
 	}
 }
