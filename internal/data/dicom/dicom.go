@@ -76,16 +76,8 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 	if err := f.tables(); err != nil {
 		return nil, err
 	}
-	pixels := int64(f.w) * int64(f.h)
-	memory := pixels*int64(4*f.samples+8) + 1<<20
-	if f.packed != nil {
-		memory += int64(len(f.data)) + pixels*int64(f.samples*f.allocated)/8
-	}
-	if f.baseline() {
-		memory += 27 * pixels
-	}
 	return &raster.Frame{
-		W: f.w, H: f.h, Orientation: 1, Spacing: f.spacing(), Slice: f.index + 1, Slices: f.frames, Memory: memory, Decode: f.decode,
+		W: f.w, H: f.h, Orientation: 1, Spacing: f.spacing(), Slice: f.index + 1, Slices: f.frames, Memory: f.memory(), Decode: f.decode,
 		Header: f.reference(),
 	}, nil
 }
@@ -134,6 +126,26 @@ func (f *frame) readable() error {
 		return raster.Unsupported("the photometric interpretation " + f.photometric)
 	}
 	return fmt.Errorf("it declares %d samples a pixel for %s", f.samples, f.photometric)
+}
+
+// memory is the peak of decode. Stored bytes become numbers, 4 bytes a sample, and those become a
+// picture; the stored bytes are gone by then.
+func (f *frame) memory() int64 {
+	pixels, samples := int64(f.w)*int64(f.h), int64(f.samples)
+	numbers, picture, stored := 4*samples*pixels, 4*pixels, int64(0)
+	switch data, err := f.compressed(); {
+	case f.baseline() && err == nil:
+		stored = f.jpeg.Memory(f.asJPEG(data), f.w, f.h) + 2*int64(len(data))
+		if samples == 3 {
+			numbers, picture = 0, stored+3*pixels
+		}
+	case err == nil: // runs, or what a codec gives
+		stored = int64(len(data)) + max(samples*int64(f.allocated)/8, 2*samples)*pixels
+	case f.packed != nil:
+		stored = samples * int64(f.allocated) / 8 * pixels
+		numbers += int64(cap(f.data)) // what stands before the pixels
+	}
+	return numbers + max(stored, picture) + 1<<20
 }
 
 func (f *frame) baseline() bool {

@@ -131,6 +131,8 @@ func (f *frame) compressed() ([]byte, error) {
 	}
 	table, pieces := f.pieces[0], f.pieces[1:]
 	switch {
+	case len(pieces) == 1 && f.frames == 1:
+		return pieces[0], nil
 	case f.frames == 1:
 		return bytes.Join(pieces, nil), nil
 	case len(pieces) == f.frames:
@@ -213,6 +215,14 @@ func precision(data []byte) int {
 	return 0
 }
 
+// asJPEG says in a JPEG of RGB that its components are that.
+func (f *frame) asJPEG(data []byte) []byte {
+	if head := data[:min(len(data), 64)]; f.photometric == "RGB" && len(data) > 2 && !bytes.Contains(head, []byte("\x00\x0eAdobe")) {
+		return append([]byte("\xff\xd8\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"), data[2:]...)
+	}
+	return data
+}
+
 // decodeJPEG reads a JPEG of 8 bits.
 func (f *frame) decodeJPEG() (image.Image, error) {
 	data, err := f.compressed()
@@ -222,10 +232,7 @@ func (f *frame) decodeJPEG() (image.Image, error) {
 	if bits := precision(data); bits > 8 {
 		return nil, raster.Unsupported(fmt.Sprintf("JPEG of %d bits", bits))
 	}
-	if head := data[:min(len(data), 64)]; f.photometric == "RGB" && len(data) > 2 && !bytes.Contains(head, []byte("\x00\x0eAdobe")) {
-		data = append([]byte("\xff\xd8\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"), data[2:]...)
-	}
-	m, err := f.jpeg(data, f.w, f.h)
+	m, err := f.jpeg.Decode(f.asJPEG(data), f.w, f.h)
 	if err != nil || f.samples == 3 {
 		return m, err
 	}

@@ -39,7 +39,7 @@ func framedHeader(name string, r reader, data []byte, slice int) (info *Info, er
 			info, err = nil, damaged(name, r.format, "%v", fault)
 		}
 	}()
-	f, failed := r.open(data, slice, innerJPEG)
+	f, failed := r.open(data, slice, innerJPEG{})
 	if failed != nil {
 		if missing, ok := errors.AsType[raster.NoSlice](failed); ok {
 			return nil, noSlice(name, slice, int(missing))
@@ -53,7 +53,17 @@ func framedHeader(name string, r reader, data []byte, slice int) (info *Info, er
 }
 
 // innerJPEG decodes a JPEG within a file of another format, with the guards of a JPEG file.
-func innerJPEG(data []byte, w, h int) (image.Image, error) {
+type innerJPEG struct{}
+
+func (innerJPEG) Memory(data []byte, w, h int) int64 {
+	info, err := jpegHeader("", data)
+	if err != nil || info.storedW != w || info.storedH != h {
+		return 0
+	}
+	return info.memory - 3*int64(w)*int64(h) // the file around it counts what its picture becomes
+}
+
+func (innerJPEG) Decode(data []byte, w, h int) (image.Image, error) {
 	info, failed := jpegHeader("", data)
 	if failed == nil {
 		failed, _ = errors.AsType[*Error](info.check("", int64(len(data))))

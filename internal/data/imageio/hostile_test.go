@@ -65,11 +65,13 @@ func lzwZeros(count int) []byte {
 	return out
 }
 
-// strip is a TIFF of one strip of grey: w×h pixels of a number of bits, in a compression.
-func strip(w, h, bits, compression uint32, data []byte) []byte {
+// strip is a TIFF of one strip of grey: w×h pixels of a number of bits, in a compression. more are
+// entries beside or instead of those that this needs.
+func strip(w, h, bits, compression uint32, data []byte, more ...[2]uint32) []byte {
 	file := binary.LittleEndian.AppendUint32([]byte("II*\x00"), uint32(8+len(data)))
 	file = append(file, data...)
 	entries := [][2]uint32{{256, w}, {257, h}, {258, bits}, {259, compression}, {262, 1}, {273, 8}, {277, 1}, {278, h}, {279, uint32(len(data))}}
+	entries = append(entries, more...)
 	file = binary.LittleEndian.AppendUint16(file, uint16(len(entries)))
 	for _, e := range entries {
 		file = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(file, uint16(e[0])), 4)

@@ -23,9 +23,13 @@ type Frame struct {
 	Decode func() (image.Image, error)
 }
 
-// JPEG decodes a JPEG within a file, whose size must be w×h. It refuses hostile ones before it
-// allocates.
-type JPEG func(data []byte, w, h int) (image.Image, error)
+// JPEG decodes a JPEG within a file, whose size must be w×h.
+type JPEG interface {
+	// Memory is the peak of Decode in bytes, from the header; 0 if Decode refuses the header.
+	Memory(data []byte, w, h int) int64
+	// Decode refuses hostile pictures before it allocates.
+	Decode(data []byte, w, h int) (image.Image, error)
+}
 
 // Unsupported is the error of a sound file that MrPrism does not read. It says of what kind the
 // file is, for example "compression ZSTD".

@@ -3,7 +3,7 @@ package tiff
 import (
 	"bytes"
 	"compress/zlib"
-	"fmt"
+	"errors"
 	"image"
 	"image/color"
 	"io"
@@ -240,12 +240,10 @@ func (p *page) joined(line []byte) []byte {
 	return out
 }
 
-// picture decodes a strip or tile that is a JPEG.
-func (p *page) picture(c *canvas, data []byte, column, row, plane int) error {
-	x, y := column*p.tileW, row*p.tileH
-	w, h := min(p.tileW, p.w-x), min(p.tileH, p.h-y)
+// whole is a strip or tile as a JPEG of its own, with the page's tables.
+func (p *page) whole(data []byte) ([]byte, error) {
 	if len(data) < 4 || data[0] != 0xff || data[1] != 0xd8 {
-		return fmt.Errorf("a strip or tile is no JPEG")
+		return nil, errors.New("a strip or tile is no JPEG")
 	}
 	whole := []byte{0xff, 0xd8}
 	if p.photometric == rgb {
@@ -254,10 +252,38 @@ func (p *page) picture(c *canvas, data []byte, column, row, plane int) error {
 	if t := p.tables.bytes; len(t) > 4 {
 		whole = append(whole, t[2:len(t)-2]...)
 	}
-	whole = append(whole, data[2:]...)
-	m, err := p.jpeg(whole, p.tileW, p.tileH)
+	return append(whole, data[2:]...), nil
+}
+
+// largestJPEG is the memory of the strip or tile that takes most of it. Decode says what is wrong with
+// those that it refuses.
+func (p *page) largestJPEG() (most int64) {
+	for i := range p.across * p.down * p.planes() {
+		data, err := p.chunk(i)
+		if err == nil {
+			data, err = p.whole(data)
+		}
+		if err != nil {
+			continue
+		}
+		for _, h := range []int{p.tileH, p.h - (p.down-1)*p.tileH} {
+			most = max(most, p.jpeg.Memory(data, p.tileW, h)+int64(len(data)))
+		}
+	}
+	return most
+}
+
+// picture decodes a strip or tile that is a JPEG.
+func (p *page) picture(c *canvas, data []byte, column, row, plane int) error {
+	x, y := column*p.tileW, row*p.tileH
+	w, h := min(p.tileW, p.w-x), min(p.tileH, p.h-y)
+	whole, err := p.whole(data)
+	if err != nil {
+		return err
+	}
+	m, err := p.jpeg.Decode(whole, p.tileW, p.tileH)
 	if err != nil && h < p.tileH { // a last strip is as high as the rest of the page
-		m, err = p.jpeg(whole, p.tileW, h)
+		m, err = p.jpeg.Decode(whole, p.tileW, h)
 	}
 	if err != nil {
 		return err

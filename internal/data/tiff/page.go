@@ -219,7 +219,7 @@ func (p *page) chunk(i int) ([]byte, error) {
 // wide reports whether samples are kept as floats until their range is known.
 func (p *page) wide() bool { return p.format != 1 || p.bits > 16 }
 
-// memory is the peak of decode: the picture, a row, and a JPEG tile.
+// memory is the peak of decode: the picture, a row, and a JPEG tile or what the picture becomes.
 func (p *page) memory() int64 {
 	pixels := int64(p.w) * int64(p.h)
 	each := int64(1)
@@ -232,14 +232,14 @@ func (p *page) memory() int64 {
 	case p.bits > 8:
 		each *= 2
 	}
+	beside := int64(0) // the picture
 	if each == 1 || p.orientation != 1 || p.colours == 1 {
-		each += 3 // Image's pixels, beside the picture
+		beside = 3 * pixels // Image's pixels
 	}
-	total := pixels*each + int64(p.tileW)*int64(p.together())*16
 	if p.compression == 7 {
-		total += int64(p.tileW) * int64(p.tileH) * 27
+		beside = max(beside, p.largestJPEG())
 	}
-	return total + 1<<20
+	return pixels*each + beside + int64(p.tileW)*int64(p.together())*16 + 1<<20
 }
 
 // least is what the strips must hold at the compression's largest ratio.
