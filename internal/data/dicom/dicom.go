@@ -22,9 +22,6 @@ var syntaxes = map[string]string{
 	"1.2.840.10008.1.2.4.80": "JPEG-LS lossless", "1.2.840.10008.1.2.4.81": "JPEG-LS near-lossless",
 	"1.2.840.10008.1.2.4.90": "JPEG 2000 lossless", "1.2.840.10008.1.2.4.91": "JPEG 2000",
 	"1.2.840.10008.1.2.4.92": "JPEG 2000 multi-component lossless", "1.2.840.10008.1.2.4.93": "JPEG 2000 multi-component",
-	"1.2.840.10008.1.2.4.94": "JPIP referenced", "1.2.840.10008.1.2.4.95": "JPIP referenced, deflated",
-	"1.2.840.10008.1.2.4.100": "MPEG-2", "1.2.840.10008.1.2.4.101": "MPEG-2 high level", "1.2.840.10008.1.2.4.102": "MPEG-4 AVC",
-	"1.2.840.10008.1.2.4.103": "MPEG-4 AVC, BD-compatible", "1.2.840.10008.1.2.4.107": "HEVC", "1.2.840.10008.1.2.4.108": "HEVC of 10 bits",
 	"1.2.840.10008.1.2.4.201": "HTJ2K lossless", "1.2.840.10008.1.2.4.202": "HTJ2K lossless RPCL", "1.2.840.10008.1.2.4.203": "HTJ2K",
 	"1.2.840.10008.1.2.4.110": "JPEG XL lossless", "1.2.840.10008.1.2.4.112": "JPEG XL",
 }
@@ -84,6 +81,9 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 
 // readable refuses what decode does not read.
 func (f *frame) readable() error {
+	if other := f.other(); other != nil {
+		return *other
+	}
 	if name := syntaxes[f.syntax]; name != "" {
 		return raster.Unsupported("the transfer syntax " + name)
 	}
@@ -100,8 +100,6 @@ func (f *frame) readable() error {
 		return fmt.Errorf("it declares %d frames", f.frames)
 	case floats || doubles:
 		return raster.Unsupported("pixels as floats")
-	case f.pieces == nil:
-		return raster.Unsupported("a file without pixels, such as a report or a plan")
 	case f.w == 0 || f.h == 0:
 		return fmt.Errorf("it declares a size of %d×%d pixels", f.w, f.h)
 	case f.samples != 1 && f.samples != 3:

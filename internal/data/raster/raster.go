@@ -37,6 +37,12 @@ type Unsupported string
 
 func (u Unsupported) Error() string { return string(u) }
 
+// Other is the error of a sound file that holds something else than a picture, such as "a DICOM
+// report". It says what to do.
+type Other struct{ What, Advice string }
+
+func (o Other) Error() string { return o.What }
+
 // NoSlice is the error of a picture that the file does not have. It is the number of those it has.
 type NoSlice int
 
