@@ -48,9 +48,9 @@ export function readersOf({ raters, asked: { evidence } }, each) {
 // json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale.
 export function json(result, image, { slice, slices }, known) {
   const { width, height, model, title, sha256, shipped, classes, raters, labels, roi, recurrences, measurements,
-    adapter, why, precision, found, doubts, doubt, timings, asked } = result;
+    adapter, why, noRaters, precision, found, doubts, doubt, timings, asked } = result;
   const record = {
-    image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
+    image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, no_raters: noRaters || undefined, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
   if (asked.picture.turn) record.turned = 90 * asked.picture.turn; // degrees clockwise; saved masks are not

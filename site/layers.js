@@ -9,7 +9,7 @@ export const YOU = "you"; // the rater of marks that the user drew; segment.Some
 // Dashes of a doubted result's lines and of one agreement level, CSS pixels.
 const DOUBTED = 9, LEVEL = 6;
 
-export const byLevels = ({ labels }) => labels === "agreement-levels";
+export const byLevels = ({ labels, raters }) => labels === "agreement-levels" && raters.length > 0;
 // agreement is level j of n experts in words.
 export const agreement = (j, n) => (j === n ? t("all {n} of {n} experts", { n }) : t("at least {j} of {n} experts", { j, n }));
 // fade mixes a colour with white: level 0 is pale, level 1 is the full colour.
@@ -20,7 +20,8 @@ const mostDisagreement = (n) => (n < 2 ? 1 : Math.floor(n / 2) * Math.ceil(n / 2
 
 // fitted are the choices that fit a result: another model has other structures and raters.
 export function fitted(choices, { model, raters }) {
-  return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], edited: [], level: Math.min(choices.level, raters.length) };
+  const n = raters.length, map = n < 2 && choices.map === "disagreement" ? "heat" : choices.map;
+  return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], edited: [], level: Math.max(1, Math.min(choices.level, n)), map };
 }
 
 // shownRecurrence is the recurrence of a result that is shown.

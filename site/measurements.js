@@ -2,7 +2,8 @@
 // (internal/app/segment). measurements has the area of each structure, and the vertical ratio if
 // there are a disc and a cup. low and high are the range over the mask and the raters or agreement
 // levels. interval holds the experts' majority in a share of images, its coverage; weights may lack
-// it. A ratio without an inner structure has value null.
+// it. A ratio without an inner structure has value null, and weights without heads have low and high
+// null.
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
 import { clock, narrowest, rimPlot } from "./rim.js";
@@ -19,9 +20,10 @@ const byHand = () => `, ${t("corrected by hand")}`;
 
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
-// ranges are those of a figure, each [name, meaning, range in the figure's format].
+// ranges are those that a figure has, each [name, meaning, range in the figure's format].
 export function ranges(result, { low, high, interval }, format) {
-  const range = (a, b) => `${format(a)} – ${format(b)}`, list = [[t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), range(low, high)]];
+  const range = (a, b) => `${format(a)} – ${format(b)}`, list = [], known = (v) => v !== undefined && v !== null;
+  if (known(low)) list.push([t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), range(low, high)]);
   if (interval) {
     const hundredth = Math.round(100 * interval.coverage);
     const meaning = t("it is made to hold the experts' majority in {n} of 100 images like those that it was learned from", { n: hundredth });
@@ -92,10 +94,10 @@ function fillTable(result, doubted, scale) {
 function fillMore(result, scale) {
   const { structures, horizontalRatio, rim } = result.measurements, body = [];
   if (horizontalRatio && horizontalRatio.value !== null) {
-    const { inner, outer, value, low, high, corrected } = horizontalRatio, wide = { scope: "row", colSpan: 2 };
+    const { inner, outer, value, corrected } = horizontalRatio, wide = { scope: "row", colSpan: 2 };
     const name = t("{inner}/{outer}, horizontal", { inner: title(inner), outer: t(outer) });
     body.push(row([cell("th", name + (corrected ? byHand() : ""), wide), cell("td", ratio(value), { colSpan: 2 })]));
-    body.push(row([cell("th", t("experts' range"), wide), cell("td", `${ratio(low)} – ${ratio(high)}`, { colSpan: 2 })], "range"));
+    for (const [name, , range] of ranges(result, horizontalRatio, ratio)) body.push(row([cell("th", name, wide), cell("td", range, { colSpan: 2 })], "range"));
   }
   const size = (dx, dy) => (scale ? rounded(Math.hypot(dx * scale.mm[0], dy * scale.mm[1])) : whole(Math.hypot(dx, dy)));
   for (const s of structures) body.push(row([cell("th", title(s.class), { scope: "row" }), cell("td", size(0, s.height)), cell("td", size(s.width, 0)), cell("td", whole(s.pieces))]));

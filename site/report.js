@@ -29,6 +29,7 @@ export function reportOf(s, { now, file, reference }) {
   if (why && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
   if (measured.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."));
   if (result.found && result.doubt === null) notes.push(t("These weights cannot tell whether a picture is of their kind."));
+  if (!result.raters.length) notes.push(t("These weights were trained without heads: they guess no rater's mask, and know no disagreement."));
   if (scale) notes.push(t({ file: "Millimetres are by the pixel size in the file.", hand: "Millimetres are by the length that you gave." }[scale.by]));
   const of = (rater, c) => (rater === YOU && classes.length > 1 ? title(c) : rater === YOU ? t("Consensus") : `${title(rater)}, ${t(c)}`);
   const areaBefore = (c) => measured.byModel.structures.find((one) => one.class === c).area;

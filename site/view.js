@@ -193,7 +193,7 @@ function drawFiles(s) {
   $("save-format").value = format.name;
   show(result.found, "save-as");
   show(result.found && format.name === "dicom-seg", "save-identified");
-  show(result.found && format.name !== "overlay", "save-readers");
+  show(result.found && format.name !== "overlay" && result.raters.length, "save-readers");
   write("save-each-text", t(byLevels(result) ? "Each level of agreement too, as a ZIP" : "Each rater's too, as a ZIP"));
   show(result.found && result.lacks, "save-lacks");
   write("save-lacks", result.lacks ? t("There is no DICOM SEG: {why}.", { why: t(result.lacks) }) : "");
@@ -229,7 +229,9 @@ function buildControls(result) {
     element("label", {}, element("input", { type: "radio", name: "structure", value: c }), element("span", {}, title(name)))));
   show(classes.length > 1, "structure-set");
   show(levels, "levels");
-  show(!levels, "raters");
+  show(!levels && raters.length, "raters");
+  show(!raters.length, "raters-none");
+  document.querySelector("input[name=map][value=disagreement]").parentElement.hidden = raters.length < 2;
   show(levels && !takesMarks, "recurrence-levels");
   show(!levels && !takesMarks, "recurrence-raters");
   show(!takesMarks, "recurrence-later");

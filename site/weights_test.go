@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,4 +150,26 @@ func TestMaskFollowsASlider(t *testing.T) {
 			p.clean()
 		})
 	}
+}
+
+// Of weights without heads the page shows masks and figures, and says that there are no raters, no
+// ranges and no disagreement.
+func TestWeightsWithoutHeads(t *testing.T) {
+	t.Parallel()
+	p := open(t, mock(t, func(worker string) string {
+		return strings.Replace(worker, `raters: ["ann", "bob", "eve"], labels: "raters", steered: true, takesMarks: true`, `raters: [], labels: "agreement-levels", steered: false`, 1)
+	}), 1200, 800)
+	p.ready()
+	p.sample()
+	p.do(`document.querySelector("input[value=disagreement]").click()`)
+	p.choose("marks")
+	p.until(`!document.getElementById("raters-none").hidden && ` + sampleDone)
+	shown := `["raters", "levels", "marks", "save-readers"].filter((id) => !document.getElementById(id).hidden).join()`
+	assert.Empty(t, get[string](p, shown))
+	assert.Equal(t, "none,heat", get[string](p, `[...document.querySelectorAll("input[name=map]")].filter((one) => one.checkVisibility() || one.parentElement.checkVisibility()).map(({ value }) => value).join()`))
+	assert.True(t, get[bool](p, `document.querySelector("input[value=heat]").checked`))
+	assert.NotContains(t, get[string](p, `document.getElementById("measure-table").innerText`), "–")
+	p.choose("levels")
+	p.until(`!document.getElementById("levels").hidden && ` + sampleDone)
+	p.clean()
 }

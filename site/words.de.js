@@ -126,6 +126,8 @@ export const german = {
     "Die Anteile ergeben zusammen 100 %. Je mehr ein Auswerter hat, desto näher kommt die Maske seinem Umriss.",
   "A rater's contour is the model's guess of where they would draw. The guesses differ less than the raters do.":
     "Der Umriss eines Auswerters ist die Vermutung des Modells, wo dieser zeichnen würde. Die Vermutungen unterscheiden sich weniger als die Auswerter.",
+  "These weights were trained without heads: they guess no rater's mask, and know no disagreement.":
+    "Diese Gewichte wurden ohne Köpfe trainiert: Sie schätzen keine Maske eines Experten und kennen keine Uneinigkeit.",
   "These weights have not learned to follow one rater more than another: there is nothing to set.":
     "Diese Gewichte haben nicht gelernt, einem Auswerter mehr zu folgen als einem anderen: Es gibt nichts einzustellen.",
   "Known marks": "Bekannte Markierungen",

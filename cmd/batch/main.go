@@ -161,7 +161,10 @@ func (b *batch) load() error {
 		return err
 	}
 	b.task.Out, b.task.SHA256 = out, model.SHA256
-	return segment.CheckHeads("-weights "+b.task.Weights, &model.Metadata)
+	if without := segment.Headless(&model.Metadata); without != "" {
+		note(without)
+	}
+	return nil
 }
 
 // report says in a line what the summary says.

@@ -141,7 +141,7 @@ func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
 	r := sheet.Record{
 		Image: path, Program: program + " " + version.Source(), Options: "roi=auto precision=f32 slice=0",
-		Classes: s.model.Metadata.Classes, Raters: s.model.Metadata.Raters,
+		Classes: s.model.Metadata.Classes, Raters: segment.Heads(&s.model.Metadata),
 	}
 	if v == nil {
 		return r

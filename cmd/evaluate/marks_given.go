@@ -100,9 +100,6 @@ func (g *giver) open() error {
 	if !segment.SettlesAround(about) {
 		return fmt.Errorf("%s does not take marks as evidence: train it with the recipe default or evidence", about.Name)
 	}
-	if err := segment.CheckHeads(about.Name, about); err != nil {
-		return err
-	}
 	if g.set, err = dataset.Open(g.data); err != nil {
 		return err
 	}

@@ -233,7 +233,8 @@ func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
 		t.pixels[k] = append(t.pixels[k], pixels)
 		if majority, s := metric.Area(mean), r.Measurements.Structures[k]; majority > 0 && s.Area > 0 {
 			m := math.Log(float64(majority))
-			t.areas[k] = append(t.areas[k], max(math.Log(float64(s.Low))-m, m-math.Log(float64(s.High))))
+			low, high := s.Experts()
+			t.areas[k] = append(t.areas[k], max(math.Log(float64(low))-m, m-math.Log(float64(high))))
 		}
 	}
 	disc, cup := segment.DiscAndCup(r.Classes)
@@ -242,7 +243,8 @@ func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
 		inner, second := l.Votes(cup)
 		if first && second {
 			majority := metric.VerticalRatio(outer.Mean(), inner.Mean(), l.Image.W, l.Image.H)
-			t.ratios = append(t.ratios, max(*ratio.Low-majority, majority-*ratio.High))
+			low, high := ratio.Experts()
+			t.ratios = append(t.ratios, max(low-majority, majority-high))
 		}
 	}
 }

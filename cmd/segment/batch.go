@@ -51,7 +51,7 @@ func (b *batch) run(ctx context.Context, items []item) (err error) {
 			failed++
 			b.progress.Note(program, err.Error())
 		default:
-			fmt.Fprintln(b.stdout, describe(it, result))
+			fmt.Fprintln(b.stdout, b.describe(it, result))
 		}
 	}
 	switch {
@@ -119,7 +119,7 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 	}
 	var files staged
 	defer files.discard()
-	for i, reader := range export.Readers(b.session.Model.Metadata, len(it.marks) > 0) {
+	for i, reader := range export.Readers(r.Raters, r.Labels, len(it.marks) > 0) {
 		structures, err := export.Structures(r.Width, r.Height, r.Classes, maps(r, i))
 		if err != nil {
 			return err

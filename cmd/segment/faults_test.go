@@ -95,15 +95,13 @@ func TestFailures(t *testing.T) {
 	flipped[len(flipped)-5] ^= 1
 	lacking := segmenttest.Raters()
 	lacking.Name = "lacking"
-	baseline := segmenttest.Raters()
-	baseline.Name = "baseline"
 	base := []string{"-device", "reference", "-recurrences", "0"}
 	for want, args := range map[string][]string{
 		"damaged": {"-weights", write(t, filepath.Join(dir, "flipped.safetensors"), flipped), photo},
 		"1 missing: divp.project.bias": {"-weights", weightsFile(t, dir, lacking, func(f *weights.File) {
 			f.Tensors = slices.DeleteFunc(f.Tensors, func(t weights.Tensor) bool { return t.Name == "divp.project.bias" })
 		}), photo},
-		"was trained without heads (recipe baseline)":       {"-weights", weightsFile(t, dir, baseline, func(f *weights.File) { f.Metadata["recipe"] = "baseline" }), photo},
+
 		"nonesuch: there is no such file":                   {"-weights", "nonesuch", photo},
 		"none.safetensors: no such file":                    {"-weights", filepath.Join(dir, "none.safetensors"), photo},
 		photo + ": region 500,0,10 does not fit this image": {"-weights", w, "-roi", "500,0,10", photo},

@@ -70,7 +70,7 @@ func (b *batch) record(it item) sheet.Record {
 	for _, m := range it.marks {
 		asked = append(asked, fmt.Sprintf("evidence=%s/%s=%s", m.Rater, m.Class, m.File))
 	}
-	return sheet.Record{Image: it.image, Options: strings.Join(asked, " "), Classes: about.Classes, Raters: about.Raters}
+	return sheet.Record{Image: it.image, Options: strings.Join(asked, " "), Classes: about.Classes, Raters: segment.Heads(&about)}
 }
 
 // done reports whether the table has an image, by the same weights and options, and its files exist.

@@ -44,6 +44,8 @@ segment prints a line for each image. For each structure it has these figures, w
   90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
                  images. It need not hold for a doubted result. Some weights have none
   disagreement   pixels about which two raters are expected to disagree (JSON only)
+Weights of every recipe and method make a mask. Those without heads predict no rater's: then "raters" is empty, "no_raters" and
+the line say why, and experts and disagreement are null.
 For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup. Without
 a disc there is no "verticalRatio". The JSON also has "horizontalRatio", and "rim": how wide the rim between cup and disc
 is, in pixels, at the twelve hours of a clock face, from twelve o'clock on. "spacing" is the size of a pixel in mm, across

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mrprism/internal/app/export"
+	"mrprism/internal/app/segment"
 	"mrprism/weights"
 )
 
@@ -52,7 +53,7 @@ func plan(dir string, images []string, marks []mark, about weights.Metadata, for
 		}
 		path := func(rest string) string { return filepath.Join(dir, stem+rest) }
 		it := item{image: image, marks: marks, summary: path(".json")}
-		for i, r := range export.Readers(about, len(marks) > 0) {
+		for i, r := range export.Readers(segment.Heads(&about), about.Labels, len(marks) > 0) {
 			for _, f := range formats {
 				if f.Whole {
 					it.files = append(it.files, file{path(r.Suffix + f.Ending), f, i, -1})

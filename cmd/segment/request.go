@@ -92,11 +92,11 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 		return nil, nil, cli.Wrong("%w", err)
 	}
 	m, err := command.Ensemble(*r.weightsName)
-	if err == nil {
-		err = segment.CheckHeads("-weights "+*r.weightsName, &m.Metadata)
-	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := segment.CheckRecurrences(&m.Metadata, r.options.Recurrences); err != nil && r.given["recurrences"] {
+		return nil, nil, cli.Wrong("-recurrences: %w", err)
 	}
 	marks, err := resolve(r.marks, &m.Metadata, len(images))
 	if err != nil {

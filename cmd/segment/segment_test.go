@@ -290,23 +290,52 @@ func TestDoubtsInTheSummary(t *testing.T) {
 // doubted.
 func TestDescribe(t *testing.T) {
 	r := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}, Found: true}
-	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: 40, High: 60}, {Class: "cup", High: 7}}
+	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: new(40), High: new(60)}, {Class: "cup", Low: new(0), High: new(7)}}
 	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc"}
+	b := &batch{session: command.Session{Model: &weights.Model{}}}
 	eye := item{image: "a.png", summary: "out/a.json"}
-	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); 1.5 s on a GPU; out/a.json", describe(eye, r))
+	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 
 	r.Measurements.Structures[0].Interval = &segment.Interval{Low: 37.6, High: 66.3, Coverage: 0.9}
-	r.Measurements.Structures[1] = segment.Structure{Class: "cup", Area: 6, Low: 5, High: 7}
+	r.Measurements.Structures[1] = segment.Structure{Class: "cup", Area: 6, Low: new(5), High: new(7)}
 	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.52), Low: new(0.48), High: new(0.61),
 		Interval: &segment.Interval{Low: 0.416, High: 0.66, Coverage: 0.9}}
 	r.Doubts = []segment.Doubt{{Code: "unfamiliar", Text: "Never seen."}, {Code: "blurred", Text: "The border cannot be made out."}}
 	require.Equal(t, "a.png: disc 50 px (experts 40–60, 90 % 38–66), cup 6 px (experts 5–7), vertical cup/disc 0.52 (experts 0.48–0.61, 90 % 0.42–0.66); "+
-		"DOUBTED: Never seen; DOUBTED: The border cannot be made out; 1.5 s on a GPU; out/a.json", describe(eye, r))
+		"DOUBTED: Never seen; DOUBTED: The border cannot be made out; 1.5 s on a GPU; out/a.json", b.describe(eye, r))
+
+	b.session.Model.Metadata.Recipe = "bce"
+	r.Doubts, r.Measurements = nil, segment.Measurements{Structures: []segment.Structure{{Class: "cup", Area: 6}}}
+	require.Equal(t, "a.png: cup 6 px; no raters and no disagreement: the weights were trained without heads (recipe bce); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
+	b.session.Model.Metadata.Recipe = ""
 
 	none := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}}
 	none.Measurements.Structures = []segment.Structure{{Class: "disc"}, {Class: "cup"}}
 	none.Doubts = []segment.Doubt{{Code: "not-found", Text: "No disc was found in this picture."}, {Code: "unfamiliar", Text: "Never seen."}}
-	require.Equal(t, "a.png: no disc found, no cup found; DOUBTED: Never seen; 1.5 s on a GPU; out/a.json", describe(eye, none))
+	require.Equal(t, "a.png: no disc found, no cup found; DOUBTED: Never seen; 1.5 s on a GPU; out/a.json", b.describe(eye, none))
+}
+
+// Of weights without heads there is the mask alone. Line and JSON say why, and no further pass is
+// made of what was never trained.
+func TestWithoutHeads(t *testing.T) {
+	dir := t.TempDir()
+	w := weightsFile(t, dir, segmenttest.Raters(), func(f *weights.File) { f.Metadata["recipe"] = "bce" })
+	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
+	args := []string{"-weights", w, "-device", "reference", "-out", filepath.Join(dir, "out"), photo}
+	got := call(t, args...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "no raters and no disagreement: the weights were trained without heads (recipe bce)")
+	require.NotContains(t, got.stdout, "experts")
+	entries, err := os.ReadDir(filepath.Join(dir, "out"))
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	text := string(must(os.ReadFile(filepath.Join(dir, "out", "a.json"))))
+	for _, want := range []string{`"raters": []`, `"no_raters": "no raters and no disagreement: `, `"low": null`, `"disagreement": null`} {
+		require.Contains(t, text, want)
+	}
+	got = call(t, append([]string{"-recurrences", "1"}, args...)...)
+	require.Equal(t, 2, got.code)
+	require.Contains(t, got.stderr, "trained for one pass (recipe bce)")
 }
 
 // marked describes an untrained model that takes marks.

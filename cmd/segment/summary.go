@@ -21,7 +21,8 @@ type summary struct {
 	Model        string               `json:"model"`
 	Weights      origin               `json:"weights"`
 	Classes      []string             `json:"classes"`
-	Raters       []string             `json:"raters"`
+	Raters       []string             `json:"raters"`              // empty, not null, without heads
+	NoRaters     string               `json:"no_raters,omitempty"` // why
 	Labels       string               `json:"labels"`
 	Region       imageio.Square       `json:"region"`
 	Requested    string               `json:"requested_region"`
@@ -65,7 +66,7 @@ type saved struct {
 
 func (b *batch) summary(it item, r *segment.Result) summary {
 	f := files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}}
-	by := export.Readers(b.session.Model.Metadata, len(it.marks) > 0)
+	by := export.Readers(r.Raters, r.Labels, len(it.marks) > 0)
 	for _, out := range it.files {
 		name := filepath.Base(out.path)
 		one := saved{File: name, Format: out.format.Name, By: by[out.reader].By}
@@ -86,30 +87,33 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 	return summary{
 		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Name(),
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
-		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences, Evidence: it.marks,
+		Classes: r.Classes, Raters: r.Raters, NoRaters: segment.Headless(&b.session.Model.Metadata), Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences, Evidence: it.marks,
 		Measurements: r.Measurements, Device: r.Adapter, Why: r.Why, Precision: r.Precision,
 		Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Times: r.Timings, Files: f,
 	}
 }
 
 // describe describes the result in a line.
-func describe(it item, r *segment.Result) string {
+func (b *batch) describe(it item, r *segment.Result) string {
 	var parts []string
 	for _, s := range r.Measurements.Structures {
-		experts := fmt.Sprintf("experts %d–%d", s.Low, s.High)
+		low, high := s.Experts()
 		switch {
-		case s.High == 0:
+		case high == 0:
 			parts = append(parts, fmt.Sprintf("no %s found", s.Class))
 		case s.Area == 0:
-			parts = append(parts, fmt.Sprintf("no %s found (%s px)", s.Class, experts))
+			parts = append(parts, fmt.Sprintf("no %s found (experts %d–%d px)", s.Class, low, high))
 		default:
-			parts = append(parts, fmt.Sprintf("%s %d px (%s%s)", s.Class, s.Area, experts, interval(s.Interval, 0)))
+			parts = append(parts, fmt.Sprintf("%s %d px%s", s.Class, s.Area, ranges(s.Low, s.High, s.Interval, 0)))
 		}
 	}
 	if v := r.Measurements.VerticalRatio; v != nil && v.Value != nil {
-		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (experts %.2f–%.2f%s)", v.Inner, v.Outer, *v.Value, *v.Low, *v.High, interval(v.Interval, 2)))
+		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f%s", v.Inner, v.Outer, *v.Value, ranges(v.Low, v.High, v.Interval, 2)))
 	}
 	line := []string{strings.Join(parts, ", ")}
+	if without := segment.Headless(&b.session.Model.Metadata); without != "" {
+		line = append(line, without)
+	}
 	if len(it.marks) > 0 {
 		var who []string
 		for _, m := range it.marks {
@@ -127,10 +131,17 @@ func describe(it item, r *segment.Result) string {
 	return it.image + ": " + strings.Join(line, "; ")
 }
 
-// interval is an interval after a comma, with a number of decimals; nothing for nil.
-func interval(i *segment.Interval, decimals int) string {
-	if i == nil {
+// ranges are the experts' range and the interval in brackets, those that are there.
+func ranges[N int | float64](low, high *N, i *segment.Interval, decimals int) string {
+	var parts []string
+	if low != nil {
+		parts = append(parts, fmt.Sprintf("experts %.*f–%.*f", decimals, float64(*low), decimals, float64(*high)))
+	}
+	if i != nil {
+		parts = append(parts, fmt.Sprintf("%.0f %% %.*f–%.*f", 100*i.Coverage, decimals, i.Low, decimals, i.High))
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %.0f %% %.*f–%.*f", 100*i.Coverage, decimals, i.Low, decimals, i.High)
+	return " (" + strings.Join(parts, ", ") + ")"
 }

@@ -12,14 +12,14 @@ type Reader struct {
 	By     string // in files
 }
 
-// Readers are those of whom there is a map: first the consensus, then the model's raters or levels
-// of agreement and, with marks, those who have not marked.
-func Readers(about weights.Metadata, marks bool) []Reader {
+// Readers are those of whom there is a map: first the consensus, then the raters or levels of
+// agreement that the model predicts and, with marks, those who have not marked.
+func Readers(raters []string, labels string, marks bool) []Reader {
 	all := []Reader{{"", Consensus}}
-	for m, name := range about.Raters {
+	for m, name := range raters {
 		by := "guess of " + name
-		if about.Labels == weights.LabelsAgreementLevels {
-			by = fmt.Sprintf("at least %d of %d experts", m+1, len(about.Raters))
+		if labels == weights.LabelsAgreementLevels {
+			by = fmt.Sprintf("at least %d of %d experts", m+1, len(raters))
 		}
 		all = append(all, Reader{fmt.Sprintf("_rater%d", m+1), by})
 	}

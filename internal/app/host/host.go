@@ -176,6 +176,9 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	if err := h.useModel(ctx, job.Model, tell); err != nil {
 		return nil, err
 	}
+	if err := segment.CheckRecurrences(&h.engines.model.Metadata, job.Options.Recurrences); err != nil {
+		return nil, &segment.OptionError{Err: err}
+	}
 	r, err := h.run(ctx, img, job.Options)
 	// At most two runs follow: of the GPU opened again, then of the processor.
 	for again := false; err != nil && h.recover(ctx, err, again); again = true {

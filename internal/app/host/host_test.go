@@ -171,11 +171,15 @@ func TestOwnWeights(t *testing.T) {
 	baseline.Metadata["recipe"] = "baseline"
 	headless, err := segmenttest.Encode(baseline)
 	require.NoError(t, err)
-	for want, data := range map[string][]byte{"w.safetensors was trained without heads": headless, "damaged": slices.Concat(data[:len(data)-9], bytes.Repeat([]byte{1}, 9))} {
-		_, err := open(data)
-		require.Equal(t, "weights", FaultOf(err).Code)
-		require.Contains(t, FaultOf(err).Message, want)
-	}
+	m, err = open(headless)
+	require.NoError(t, err)
+	job := w.job(9, m.Name())
+	job.Options.Recurrences = 1
+	_, err = w.Segment(job)
+	require.ErrorContains(t, err, "trained for one pass (recipe baseline)")
+	_, err = open(slices.Concat(data[:len(data)-9], bytes.Repeat([]byte{1}, 9)))
+	require.Equal(t, "weights", FaultOf(err).Code)
+	require.Contains(t, FaultOf(err).Message, "damaged")
 	_, err = w.OpenWeights("w.safetensors", 1e12, nil)
 	require.Contains(t, FaultOf(err).Message, "w.safetensors has 1000000 MB")
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 
 	"mrprism/internal/app/segment"
@@ -22,6 +23,9 @@ func (m Map) Values(r *segment.Result) ([]float32, error) {
 	case "probability":
 		return r.Probability(m.Class), nil
 	case "disagreement":
+		if len(r.Raters) < 2 {
+			return nil, errors.New("there is no disagreement without two raters, and these weights guess the masks of fewer")
+		}
 		return r.Disagreement(m.Class), nil
 	case "others":
 		return r.Others(m.Class), nil

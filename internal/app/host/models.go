@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/internal/app/segment"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -24,9 +23,6 @@ func (h *Host) OpenWeights(name string, size float64, read func() []byte) (*weig
 	}
 	if _, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
 		return nil, Fault{"weights", sentence(name+": "+err.Error()) + ".", "Was it trained by a newer MrPrism? Then update this site."}
-	}
-	if err := segment.CheckHeads(name, &m.Metadata); err != nil {
-		return nil, wrong(err)
 	}
 	if h.find(m.Name()) == nil {
 		h.own = append(h.own, m)

@@ -60,7 +60,7 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 		return nil, err
 	}
 	before := r.Picture.Before()
-	readers := export.Readers(r.Model.Metadata, len(r.Marks()) > 0)
+	readers := export.Readers(r.Raters, r.Labels, len(r.Marks()) > 0)
 	if err := within("reader", file.Reader, len(readers)); err != nil {
 		return nil, err
 	}

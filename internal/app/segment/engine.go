@@ -21,6 +21,7 @@ type Engine struct {
 	device    gpu.Device
 	about     weights.Metadata
 	steered   bool // the mask follows raters' weights
+	settles   bool // it takes marks as evidence
 	precision model.Precision
 	network   *model.Inference
 	set       *tensor.Set
@@ -99,7 +100,8 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	if err := m.File.Match(Specs(model.Variables(config).Variables(tensor.Parameter, tensor.Statistic))); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
-	e := &Engine{device: device, about: about, steered: config.Steered || config.Evidence && !config.Levels, precision: config.Precision, set: tensor.NewSet()}
+	settles := SettlesAround(&about)
+	e := &Engine{device: device, about: about, steered: config.Steered || settles && !config.Levels, settles: settles, precision: config.Precision, set: tensor.NewSet()}
 	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()
 		return nil, err

@@ -64,7 +64,7 @@ func (e *Engine) figures(r *Result) {
 	v, f := e.view, r.Figures
 	k, anchor := len(r.Classes), e.anchor()
 	whole := r.masks[len(r.masks)-1]
-	if e.network.Evidence {
+	if e.settles {
 		whole = r.masks[0] // what the image says, and no mark
 	}
 	last := channel(whole, anchor, k)
@@ -178,12 +178,14 @@ func (e *Engine) intervals(r *Result, own *Measurements) {
 		s, before := &r.Measurements.Structures[i], &own.Structures[i]
 		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && before.Area > 0 {
 			within := func(area int, by float64) float64 { return min(whole, float64(area)*math.Exp(min(by, far))) }
-			s.Interval = &Interval{Low: within(before.Low, spread.Low), High: within(before.High, spread.High), Coverage: spread.Coverage}
+			low, high := before.Experts()
+			s.Interval = &Interval{Low: within(low, spread.Low), High: within(high, spread.High), Coverage: spread.Coverage}
 		}
 	}
 	ratio, before, spread := r.Measurements.VerticalRatio, own.VerticalRatio, known.Ratio
 	if spread != nil && ratio != nil && ratio.Value != nil && before != nil && before.Value != nil {
-		ratio.Interval = &Interval{Low: max(0, *before.Low+spread.Low), High: min(1, *before.High+spread.High), Coverage: spread.Coverage}
+		low, high := before.Experts()
+		ratio.Interval = &Interval{Low: max(0, low+spread.Low), High: min(1, high+spread.High), Coverage: spread.Coverage}
 	}
 }
 

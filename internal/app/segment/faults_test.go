@@ -59,7 +59,7 @@ func TestNothingFound(t *testing.T) {
 	require.Equal(t, []Doubt{{trust.NotFound, "No disc was found in this picture."}}, r.Doubts)
 	require.Zero(t, slices.Max(r.Recurrence(1, 0)))
 	require.Zero(t, slices.Max(r.Rater(3, 1)))
-	require.Zero(t, r.Measurements.Structures[1].High)
+	require.Zero(t, *r.Measurements.Structures[1].High)
 	searched := d.runs
 	for _, again := range []func() (*Result, error){
 		func() (*Result, error) { return e.Segment(t.Context(), img, Options{Recurrences: 3}) },

@@ -26,10 +26,11 @@ type Evidence struct {
 // Unsaid is the value of pixels about which a mark says nothing.
 const Unsaid = 128
 
-// SettlesAround says whether a model takes marks as evidence.
+// SettlesAround says whether a model takes marks as evidence. Weights that a run
+// of the recipe default exports early, while the mask learns alone, take none: they lack heads.
 func SettlesAround(about *weights.Metadata) bool {
 	c, err := Configuration(about)
-	return err == nil && c.Evidence
+	return err == nil && c.Evidence && HasHeads(about)
 }
 
 // Markers are those whose marks a model takes: Somebody, and its raters if they have names.
@@ -42,7 +43,7 @@ func Markers(about *weights.Metadata) []string {
 
 // checkEvidence returns an error if a mark does not fit the model or the image.
 func (e *Engine) checkEvidence(img *imageio.Image, all []Evidence) error {
-	if len(all) > 0 && !e.network.Evidence {
+	if len(all) > 0 && !e.settles {
 		return fmt.Errorf("model %s does not take marks as evidence: it was trained without", e.about.Name)
 	}
 	known := Markers(&e.about)

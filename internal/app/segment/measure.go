@@ -11,7 +11,7 @@ import (
 
 // Measurements are those of the masks p > 0.5 at the image's size. A range, Low to High, holds the
 // figures of the calibrated mask and of the raters or levels. The maps of raters are coarser than
-// the mask, and all their figures may be larger, or smaller.
+// the mask, and all their figures may be larger, or smaller. Without heads there is no range.
 type Measurements struct {
 	Structures      []Structure `json:"structures"`                // in the order of the classes
 	VerticalRatio   *Ratio      `json:"verticalRatio,omitempty"`   // nil without a disc
@@ -25,15 +25,17 @@ type Measurements struct {
 
 // Structure is the calibrated mask of one class.
 type Structure struct {
-	Class        string  `json:"class"`
-	Area         int     `json:"area"`         // pixels
-	Low          int     `json:"low"`          // smallest area of the mask and the raters or levels
-	High         int     `json:"high"`         // largest
-	Share        float64 `json:"share"`        // of the image's area, 0..1
-	Height       int     `json:"height"`       // largest number of pixels in any one column
-	Width        int     `json:"width"`        // largest number of pixels in any one row
-	Pieces       int     `json:"pieces"`       // parts that do not touch, not even at a corner
-	Disagreement float64 `json:"disagreement"` // pixels about which two raters are expected to disagree
+	Class  string  `json:"class"`
+	Area   int     `json:"area"`   // pixels
+	Low    *int    `json:"low"`    // smallest area of the mask and the raters or levels; nil: the model has no heads
+	High   *int    `json:"high"`   // largest
+	Share  float64 `json:"share"`  // of the image's area, 0..1
+	Height int     `json:"height"` // largest number of pixels in any one column
+	Width  int     `json:"width"`  // largest number of pixels in any one row
+	Pieces int     `json:"pieces"` // parts that do not touch, not even at a corner
+	// Disagreement is the number of pixels about which two raters are expected to disagree; nil: the
+	// model has no heads.
+	Disagreement *float64 `json:"disagreement"`
 	// Interval is the interval of the area, pixels; nil: the weights do not know it.
 	Interval *Interval `json:"interval,omitempty"`
 }
@@ -84,14 +86,19 @@ func (r *Result) measure() Measurements {
 	var out Measurements
 	for c, class := range r.Classes {
 		s := Structure{
-			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Width: calibrated[c].width, Low: calibrated[c].area, High: calibrated[c].area,
+			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Width: calibrated[c].width,
 			Share: float64(calibrated[c].area) / (float64(r.Width) * float64(r.Height)),
 		}
-		for i := range raters {
-			s.Low, s.High = min(s.Low, raters[i][c].area), max(s.High, raters[i][c].area)
+		if len(raters) > 0 {
+			s.Low, s.High, s.Disagreement = new(s.Area), new(s.Area), new(float64)
 		}
-		for _, p := range within.Disagreement(c) {
-			s.Disagreement += float64(p)
+		for i := range raters {
+			*s.Low, *s.High = min(*s.Low, raters[i][c].area), max(*s.High, raters[i][c].area)
+		}
+		if s.Disagreement != nil {
+			for _, p := range within.Disagreement(c) {
+				*s.Disagreement += float64(p)
+			}
 		}
 		pulse.Beat()
 		s.Pieces = len(roi.Connected(len(masks[c]), within.Width, true, func(i int) bool { return masks[c][i] > 0.5 }))
@@ -118,8 +125,25 @@ func DiscAndCup(classes []string) (disc, cup int) {
 	return find("disc"), find("cup")
 }
 
+// Experts is the range, or without heads the figure of the mask itself.
+func (s Structure) Experts() (low, high int) {
+	if s.Low == nil {
+		return s.Area, s.Area
+	}
+	return *s.Low, *s.High
+}
+
+// Experts is the range of a ratio with a value, or without heads the value itself.
+func (r Ratio) Experts() (low, high float64) {
+	if r.Low == nil {
+		return *r.Value, *r.Value
+	}
+	return *r.Low, *r.High
+}
+
 // ratio is the cup-to-disc ratio of heights or widths. It is nil without a disc. It is also nil if no
-// rater or level has the structures of the mask: the ratio would have no range.
+// rater or level of those that the model predicts has the structures of the mask: the ratio would
+// have no range.
 func (r *Result) ratio(calibrated []extent, raters [][]extent, size func(extent) int) *Ratio {
 	outer, inner := DiscAndCup(r.Classes)
 	if outer < 0 || inner < 0 || calibrated[outer].area == 0 {
@@ -133,12 +157,15 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent, size func(extent)
 			over = append(over, of(e))
 		}
 	}
-	if len(over) == 1 {
+	if len(over) == 1 && len(raters) > 0 {
 		return nil
 	}
 	out := &Ratio{Inner: r.Classes[inner], Outer: r.Classes[outer]}
 	if found {
-		out.Value, out.Low, out.High = new(over[0]), new(slices.Min(over)), new(slices.Max(over))
+		out.Value = new(over[0])
+	}
+	if found && len(raters) > 0 {
+		out.Low, out.High = new(slices.Min(over)), new(slices.Max(over))
 	}
 	return out
 }

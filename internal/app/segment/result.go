@@ -13,7 +13,7 @@ type Result struct {
 	Width, Height int           // pixels of the image as displayed
 	Picture       imageio.Image // the image without its pixels
 	Classes       []string      // K structures; each lies inside the one before
-	Raters        []string      // M raters, or levels: "at least j of M experts"
+	Raters        []string      // M raters, or levels: "at least j of M experts"; none without heads
 	Labels        string        // weights.LabelsRaters or weights.LabelsAgreementLevels
 	Steered       bool          // the model follows raters' weights; otherwise they hardly move its mask
 	TakesMarks    bool          // the model takes marks as evidence
@@ -35,7 +35,7 @@ type Result struct {
 
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)
-	raters []float32   // of the last recurrence, (S, S, M, K)
+	raters []float32   // of the last recurrence, (S, S, M, K); nil without heads
 	others []float32   // (S, S, K), see Others; nil without evidence
 	given  given
 }
@@ -95,10 +95,13 @@ func (r *Result) Mark(i int) []float32 {
 	return out
 }
 
+// heads is the number of maps of raters, as of Engine.heads.
+func (r *Result) heads() int { return len(r.raters) / (r.side * r.side * len(r.Classes)) }
+
 // Rater is the map that rater m would draw, or that at least m + 1 experts would mark.
 func (r *Result) Rater(m, class int) []float32 {
 	k := len(r.Classes)
-	return restore(r.raters, r.side, len(r.Raters)*k, m*k+class, r.ROI, r.Width, r.Height)
+	return restore(r.raters, r.side, r.heads()*k, m*k+class, r.ROI, r.Width, r.Height)
 }
 
 // Disagreement is the probability that two different raters, drawn at random, disagree about a

@@ -19,14 +19,14 @@ import (
 // DefaultRecurrences is the number of feedbacks that the paper reports: Rec0 to Rec3.
 const DefaultRecurrences = 3
 
-// Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for a
-// baseline without DivP, whose rater maps mean nothing. Of a model that takes evidence it is the
-// number of passes that settle around marks; without marks there are none.
+// Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for
+// another method and for a baseline without DivP. Of a model that takes evidence it is the number of
+// passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
-	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // an unknown recipe is from a later version
+	switch {
+	case model.MethodOf(about.Configuration) != nil || !HasHeads(about):
 		return 0
-	}
-	if SettlesAround(about) {
+	case SettlesAround(about):
 		return model.Settles
 	}
 	return DefaultRecurrences
@@ -37,7 +37,8 @@ func HasHeads(about *weights.Metadata) bool {
 	if m := model.MethodOf(about.Configuration); m != nil {
 		return m.Raters
 	}
-	return Feedbacks(about) > 0
+	r, err := model.NewRecipe(about.Recipe)
+	return err != nil || r.Recurrent() // an unknown recipe is from a later version
 }
 
 // Trusts says whether the model's rater maps say how far it trusts each rater, as fusion.Trusted
@@ -47,13 +48,34 @@ func Trusts(about *weights.Metadata) bool {
 	return m != nil && m.Trusts
 }
 
-// CheckHeads returns an error that names the file if the model's rater maps mean nothing.
-func CheckHeads(name string, about *weights.Metadata) error {
+// Heads are the raters, or levels, whose masks the model predicts. Without heads there is none: the
+// model makes the calibrated mask alone, and knows no disagreement.
+func Heads(about *weights.Metadata) []string {
 	if HasHeads(about) {
-		return nil
+		return slices.Clone(about.Raters)
 	}
-	return fmt.Errorf("%s was trained without heads (recipe %s): it has no raters and no disagreement. Only evaluate can use it, for comparison",
-		name, about.Recipe)
+	return []string{}
+}
+
+// Headless says what a model without heads leaves out; empty: it has heads.
+func Headless(about *weights.Metadata) string {
+	if HasHeads(about) {
+		return ""
+	}
+	how := "recipe " + about.Recipe
+	if m := model.MethodOf(about.Configuration); m != nil {
+		how = "method " + m.Name
+	}
+	return fmt.Sprintf("no raters and no disagreement: the weights were trained without heads (%s)", how)
+}
+
+// CheckRecurrences returns an error if a model was trained for one pass, and more are asked for:
+// the further ones would read what was never trained.
+func CheckRecurrences(about *weights.Metadata, recurrences int) error {
+	if recurrences > 0 && Feedbacks(about) == 0 {
+		return fmt.Errorf("model %s was trained for one pass (recipe %s), and Rec%d is asked for: ask for no recurrences", about.Name, about.Recipe, recurrences)
+	}
+	return nil
 }
 
 // MaxRecurrences is the largest number of feedbacks, far above any useful one.
@@ -103,7 +125,7 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	if err != nil {
 		return nil, &OptionError{err}
 	}
-	if e.network.Evidence && len(o.Evidence) == 0 {
+	if e.settles && len(o.Evidence) == 0 {
 		o.Recurrences = 0
 	}
 	if o.Progress == nil {
@@ -235,7 +257,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.network.Evidence {
+	if e.settles {
 		e.agree(r, o)
 	}
 	r.Recurrences = len(r.masks) - 1
@@ -261,11 +283,11 @@ func (e *Engine) settledBy(ctx context.Context, o Options, r *Result) (own *Meas
 		return nil, err
 	}
 	e.figures(r)
-	if e.knowsErrors() && len(o.Evidence) == 0 && (e.network.Evidence || equal(o.RaterWeights)) {
+	if e.knowsErrors() && len(o.Evidence) == 0 && (e.settles || equal(o.RaterWeights)) {
 		own = new(r.measure())
 	}
 	e.calibrate(r)
-	if e.network.Evidence {
+	if e.settles {
 		e.view.settled = r.settledAs(o, own)
 	}
 	return own, nil
@@ -287,7 +309,7 @@ func (e *Engine) run(ctx context.Context, o Options, r *Result) (err error) {
 		for _, maps := range r.masks {
 			onePiece(maps, r.side, len(r.Classes), e.network.Inside)
 		}
-		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
+		onePiece(r.raters, r.side, r.heads()*len(r.Classes), e.network.Inside)
 	}
 	if len(e.others) > 0 {
 		r.Timings["others"], err = timed(func() error { return e.withOthers(ctx, o, r) })
@@ -301,7 +323,7 @@ func (e *Engine) result(v *view, o Options) *Result {
 	picture.Pix = nil
 	return &Result{
 		Picture: picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
-		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.network.Evidence,
+		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.settles,
 		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
 		given: given{marks: o.Evidence, width: v.image.W},
 	}
@@ -314,17 +336,26 @@ func (e *Engine) nothing(o Options) *Result {
 	for range o.Recurrences + 1 {
 		r.masks = append(r.masks, make([]float32, pixels*k))
 	}
-	r.raters = make([]float32, pixels*len(r.Raters)*k)
+	r.raters = make([]float32, pixels*e.heads()*k)
 	r.Measurements = r.measure()
 	e.judge(r)
 	r.Timings["search"], r.Timings["total"] = e.view.took["search"], e.view.took["search"]
 	return r
 }
 
-// passes returns the masks of Rec0 … RecN and the rater maps of RecN for the encoder's last
-// input. took gets the ms of each recurrence.
+// heads is the number of maps of raters that the network makes: their masks, or how far it Trusts
+// them.
+func (e *Engine) heads() int {
+	if HasHeads(&e.about) || Trusts(&e.about) {
+		return len(e.about.Raters)
+	}
+	return 0
+}
+
+// passes returns the masks of Rec0 … RecN and, with heads, the rater maps of RecN for the encoder's
+// last input. took gets the ms of each recurrence.
 func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
-	if e.network.Evidence {
+	if e.settles {
 		return e.settle(ctx, o, stage, took)
 	}
 	if err := errors.Join(e.network.SetRaterWeights(o.RaterWeights), e.network.Restart()); err != nil {
@@ -335,7 +366,7 @@ func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[s
 		took[fmt.Sprintf("rec%d", i)], err = timed(func() error {
 			y, err := e.checked(ctx, e.network.Recur)
 			masks = append(masks, y)
-			if err == nil && i == o.Recurrences {
+			if err == nil && i == o.Recurrences && e.heads() > 0 {
 				raters, err = e.checked(ctx, e.network.RaterLabels)
 			}
 			return err

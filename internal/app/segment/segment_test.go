@@ -165,13 +165,13 @@ func TestMeasurements(t *testing.T) {
 				low, high = min(low, n), max(high, n)
 			}
 			require.Equal(t, r.Classes[c], s.Class)
-			require.Equal(t, []int{above(r.Probability(c)), low, high}, []int{s.Area, s.Low, s.High}, region)
+			require.Equal(t, []int{above(r.Probability(c)), low, high}, []int{s.Area, *s.Low, *s.High}, region)
 			require.InDelta(t, float64(s.Area)/(120*90), s.Share, 1e-9)
 			sum := 0.0
 			for _, p := range r.Disagreement(c) {
 				sum += float64(p)
 			}
-			require.InDelta(t, sum, s.Disagreement, 1e-6*(1+sum))
+			require.InDelta(t, sum, *s.Disagreement, 1e-6*(1+sum))
 		}
 		_, err = json.Marshal(r.Measurements)
 		require.NoError(t, err)
@@ -218,8 +218,8 @@ func TestVerticalRatio(t *testing.T) {
 	column(r.masks[0], k, 1, 3, 3)
 	measured := r.measure()
 	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(.5), Low: new(.2), High: new(.75)}, measured.VerticalRatio)
-	require.Equal(t, 4, measured.Structures[0].Low)
-	require.Equal(t, 8, measured.Structures[0].High)
+	require.Equal(t, 4, *measured.Structures[0].Low)
+	require.Equal(t, 8, *measured.Structures[0].High)
 	require.Equal(t, 6, measured.Structures[0].Height)
 	require.Equal(t, 1, measured.Structures[0].Width)
 	require.Equal(t, 1, measured.Structures[0].Pieces)

@@ -135,7 +135,7 @@ func structureCells(class string, c int, m segment.Measurements) []cell {
 	values, interval := make([]any, len(names)), (*segment.Interval)(nil)
 	if c < len(m.Structures) {
 		s := m.Structures[c]
-		values, interval = []any{s.Area, s.Low, s.High, s.Share, s.Height, s.Disagreement}, s.Interval
+		values, interval = []any{s.Area, number(s.Low), number(s.High), s.Share, s.Height, number(s.Disagreement)}, s.Interval
 	}
 	var out []cell
 	for i, name := range names {
@@ -151,7 +151,7 @@ func intervalCells(name string, i *segment.Interval) []cell {
 	return []cell{{name + "_interval_low", i.Low}, {name + "_interval_high", i.High}, {name + "_coverage", i.Coverage}}
 }
 
-func number(v *float64) any {
+func number[N int | float64](v *N) any {
 	if v == nil {
 		return nil
 	}

@@ -19,8 +19,8 @@ func fundus(image string) Record {
 			Width: 100, Height: 80, Model: "fundus", SHA256: "ab12", Recurrences: 3, Region: imageio.Square{X: -5, Y: 6, Side: 50}, RegionBy: "found",
 			RaterWeights: []float64{0.2, 1}, Device: "a GPU", Precision: "f32", Found: true, Doubt: new(1.5), Doubts: []segment.Doubt{{Code: "unfamiliar"}, {Code: "blurred"}},
 			Measurements: segment.Measurements{
-				Structures: []segment.Structure{{Class: "disc", Area: 500, Low: 400, High: 600, Share: 0.0625, Height: 30, Disagreement: 12.5,
-					Interval: &segment.Interval{Low: 380.5, High: 610, Coverage: 0.9}}, {Class: "cup", Area: 100, Low: 90, High: 120, Share: 0.0125, Height: 15}},
+				Structures: []segment.Structure{{Class: "disc", Area: 500, Low: new(400), High: new(600), Share: 0.0625, Height: 30, Disagreement: new(12.5),
+					Interval: &segment.Interval{Low: 380.5, High: 610, Coverage: 0.9}}, {Class: "cup", Area: 100, Low: new(90), High: new(120), Share: 0.0125, Height: 15}},
 				VerticalRatio: &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.5), Low: new(0.45), High: new(0.6)},
 			},
 			Corrected: []Mask{{"you", "disc", 500}, {"ann", "cup", 77}}, CorrectedBy: "EM",

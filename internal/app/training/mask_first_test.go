@@ -40,12 +40,13 @@ func TestMaskFirst(t *testing.T) {
 			require.Equal(t, start.Tensor(v.Name).Data, half.Tensor(v.Name).Data, "%s waits", v.Name)
 		}
 	}
-	// What a run exports before its heads have learnt says so, and no program shows its raters.
+	// What a run exports before its heads have learnt says so, no program shows its raters, and it takes
+	// no marks.
 	for name, file := range map[string]*weights.File{"bce": half, "default": whole} {
 		about, err := weights.ParseMetadata(file.Metadata)
 		require.NoError(t, err)
 		assert.Equal(t, name, about.Recipe)
-		assert.Equal(t, name == "default", segment.CheckHeads("it", &about) == nil)
+		assert.Equal(t, name == "default", segment.HasHeads(&about))
 	}
 	o := options(t, data)
 	o.Recipe, o.Validate = ours, 0.5

@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
 	"mrprism/model"
 	"mrprism/weights"
@@ -41,8 +42,44 @@ func TestMethodsLearnTheMask(t *testing.T) {
 	}
 }
 
-// heldOutDice is the mean soft Dice of the disc on the images held out, by the weights of a run.
-func heldOutDice(t *testing.T, o Options) (dice float64) {
+// Weights of every recipe and method segment. Those without heads have masks and areas, and neither
+// raters nor ranges nor disagreement.
+func TestEveryNetworkSegments(t *testing.T) {
+	data := writeData(t, 5)
+	names := []string{"default", "evidence", "recurrent", "unsteered", "paper", "baseline", "one-pass", model.MaskAlone}
+	for _, m := range model.Methods {
+		names = append(names, m.Name)
+	}
+	for i, name := range names {
+		o, method := options(t, data), model.MethodOf("-"+name)
+		o.Phases = []Phase{{64, 1}}
+		var err error
+		if method != nil {
+			o.Config += "-" + name
+			name = model.MaskAlone
+		}
+		o.Recipe, err = model.NewRecipe(name)
+		require.NoError(t, err)
+		train(t, processor(t), o, 2)
+		engine := opened(t, o)
+		r, err := engine.Segment(t.Context(), &imageio.Image{W: 3, H: 2, Pix: make([]uint8, 3*3*2)}, segment.Options{Recurrences: segment.Trained})
+		require.NoError(t, err, names[i])
+		require.Len(t, r.Probability(0), 3*2)
+		heads := name != "baseline" && name != "one-pass" && name != model.MaskAlone || method != nil && method.Raters
+		about, s := engine.Metadata(), r.Measurements.Structures[0]
+		assert.Equal(t, heads, segment.Headless(&about) == "", names[i])
+		assert.Equal(t, heads, len(r.Raters) == 2 && s.Low != nil && s.High != nil && s.Disagreement != nil, names[i])
+		assert.Equal(t, !heads, len(r.Raters) == 0 && s.Low == nil && s.High == nil && s.Disagreement == nil, names[i])
+		if v := r.Measurements.VerticalRatio; v != nil && v.Value != nil {
+			assert.Equal(t, heads, v.Low != nil, names[i])
+		}
+		assert.Equal(t, method != nil || !heads, segment.CheckRecurrences(&about, 1) != nil, names[i])
+		engine.Close()
+	}
+}
+
+// opened is the engine of the weights that a run left.
+func opened(t *testing.T, o Options) *segment.Engine {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(o.Out, o.Name+".f32.safetensors"))
 	require.NoError(t, err)
@@ -50,6 +87,13 @@ func heldOutDice(t *testing.T, o Options) (dice float64) {
 	require.NoError(t, err)
 	engine, err := segment.New(t.Context(), processor(t), m, model.F32)
 	require.NoError(t, err)
+	return engine
+}
+
+// heldOutDice is the mean soft Dice of the disc on the images held out, by the weights of a run.
+func heldOutDice(t *testing.T, o Options) (dice float64) {
+	t.Helper()
+	engine := opened(t, o)
 	defer engine.Close()
 	set, err := dataset.Open(o.Data...)
 	require.NoError(t, err)

@@ -12,7 +12,6 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/model"
-	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,12 +52,7 @@ func processor(t *testing.T) gpu.Device {
 // requireRatersApart segments the images held out by the weights that a run left.
 func requireRatersApart(t *testing.T, o Options) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(o.Out, "eyes.f32.safetensors"))
-	require.NoError(t, err)
-	m, err := weights.Shipped().Open("eyes", content)
-	require.NoError(t, err)
-	engine, err := segment.New(t.Context(), processor(t), m, model.F32)
-	require.NoError(t, err)
+	engine := opened(t, o)
 	defer engine.Close()
 	set, err := dataset.Open(o.Data[0])
 	require.NoError(t, err)
