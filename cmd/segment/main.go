@@ -42,7 +42,7 @@ segment prints a line for each image. For each structure it has these figures, w
   experts        "low" to "high": the smallest and the largest area among the mask and the raters' or levels' masks. This
                  is no confidence interval: the raters' maps are coarser than the mask, and all may be larger, or smaller
   90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
-                 images. It need not hold for a doubted result. Some weights have none
+                 images, and always the area itself. It need not hold for a doubted result. Some weights have none
   disagreement   pixels about which two raters are expected to disagree (JSON only)
 Weights of every recipe and method make a mask. Those without heads predict no rater's: then "raters" is empty, "no_raters" and
 the line say why, and experts and disagreement are null.

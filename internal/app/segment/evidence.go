@@ -170,7 +170,8 @@ func apart(a, b []float32) float64 {
 const far = 100
 
 // intervals adds to the measurements the intervals that the weights know. An interval is a range of
-// own, widened. own are the measurements before calibrate, with equal rater weights.
+// own, widened. own are the measurements before calibrate, with equal rater weights. The figure that
+// is shown comes after calibrate and may lie outside: its interval then reaches to it.
 func (e *Engine) intervals(r *Result, own *Measurements) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)
@@ -179,14 +180,20 @@ func (e *Engine) intervals(r *Result, own *Measurements) {
 		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && before.Area > 0 {
 			within := func(area int, by float64) float64 { return min(whole, float64(area)*math.Exp(min(by, far))) }
 			low, high := before.Experts()
-			s.Interval = &Interval{Low: within(low, spread.Low), High: within(high, spread.High), Coverage: spread.Coverage}
+			s.Interval = around(float64(s.Area), within(low, spread.Low), within(high, spread.High), spread.Coverage)
 		}
 	}
 	ratio, before, spread := r.Measurements.VerticalRatio, own.VerticalRatio, known.Ratio
 	if spread != nil && ratio != nil && ratio.Value != nil && before != nil && before.Value != nil {
 		low, high := before.Experts()
-		ratio.Interval = &Interval{Low: max(0, low+spread.Low), High: min(1, high+spread.High), Coverage: spread.Coverage}
+		ratio.Interval = around(*ratio.Value, max(0, low+spread.Low), min(1, high+spread.High), spread.Coverage)
 	}
+}
+
+// around is an interval that holds the value too. It holds what it was learned to hold at least as
+// often as without.
+func around(value, low, high, coverage float64) *Interval {
+	return &Interval{Low: min(value, low), High: max(value, high), Coverage: coverage}
 }
 
 // knowsErrors says whether the weights have intervals of measurements.

@@ -131,9 +131,9 @@ func TestCalibrationAndIntervals(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		want      Interval
-	}{{.5, .6, Interval{.4, .65, .9}}, {.05, .2, Interval{0, .25, .9}}, {.9, .98, Interval{.8, 1, .9}}} {
+	}{{.5, .6, Interval{.4, .65, .9}}, {.05, .2, Interval{0, .6, .9}}, {.9, .98, Interval{.6, 1, .9}}} {
 		want := c.want
-		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.7)}
+		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.6)} // in the first case alone it is inside
 		before := &Measurements{Structures: make([]Structure, 2), VerticalRatio: &Ratio{Value: new(c.low), Low: new(c.low), High: new(c.high)}}
 		trusting(t, segmenttest.Fundus(), k).intervals(mapped, before)
 		got := mapped.Measurements.VerticalRatio.Interval

@@ -54,7 +54,8 @@ type Ratio struct {
 }
 
 // Interval holds the majority's figure in a share, Coverage, of images like those that it was
-// learned from (conformalized quantile regression, Romano, Patterson and Candès 2019).
+// learned from (conformalized quantile regression, Romano, Patterson and Candès 2019). It always
+// holds the figure that it belongs to: where the learned interval does not, it is widened to it.
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
