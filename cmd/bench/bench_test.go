@@ -184,3 +184,14 @@ func TestMisuse(t *testing.T) {
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "no variance")
 }
+
+// No code of the working directory runs: a stranger's archive may have brought a module of this name.
+func TestSourcesAreItsOwn(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module mrprism\n"), 0o600))
+	t.Chdir(folder)
+	found, err := goTool(t.Context(), nil, "list", "-m", "-f", "{{.Dir}}", "mrprism")
+	require.NoError(t, err)
+	assert.NotEqual(t, folder, found)
+	assert.FileExists(t, filepath.Join(found, "cmd", "bench", "bench_test.go"))
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"mrprism/internal/compute/gpu/chromium"
@@ -117,9 +118,9 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 		}
 	}
 	wasm := []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
-	root, err := goTool(ctx, nil, "list", "-m", "-f", "{{.Dir}}", "mrprism")
+	root, err := sources()
 	if err != nil {
-		return nil, fmt.Errorf("-browser compiles this program and needs a folder of MrPrism's sources: %w", err)
+		return nil, fmt.Errorf("-browser compiles this program: %w", err)
 	}
 	goroot, err := goTool(ctx, nil, "env", "GOROOT")
 	if err != nil {
@@ -146,9 +147,25 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 	return files, err
 }
 
-// goTool runs the go command with additional environment variables and returns its output.
+// sources is the folder of MrPrism's sources that this program was built from. Those in the working
+// directory may be a stranger's.
+func sources() (string, error) {
+	_, file, _, _ := runtime.Caller(0)
+	if _, err := os.Stat(file); err != nil || !filepath.IsAbs(file) {
+		return "", errors.New("this program is not beside the sources it was built from: run `make build` in them, and build/bench")
+	}
+	return filepath.Join(filepath.Dir(file), "..", ".."), nil
+}
+
+// goTool runs the go command in the sources, with additional environment variables, and returns its
+// output.
 func goTool(ctx context.Context, environment []string, arguments ...string) (string, error) {
+	root, err := sources()
+	if err != nil {
+		return "", err
+	}
 	c := exec.CommandContext(ctx, "go", arguments...)
+	c.Dir = root
 	c.Env = append(os.Environ(), environment...)
 	var complaints strings.Builder
 	c.Stderr = &complaints

@@ -30,7 +30,7 @@ both reports allow.
 -precision f16 or int8 measures f32 in turn with it and also prints ratios to f32.
 -train also measures whole training steps (Algorithm 1: forward, backward, Adam).
 -browser measures in a worker of headless Chromium, on its software adapter or with -device processor. It compiles this
-program to WebAssembly, which needs Go and a folder inside MrPrism's sources.
+program to WebAssembly, which needs Go and the sources that this program was built from.
 
 -peers runs ONNX Runtime in turn with our program, with the same network, weights and image:
   on a GPU             in node, with WebGPU on the same adapter
@@ -38,8 +38,8 @@ program to WebAssembly, which needs Go and a folder inside MrPrism's sources.
   -browser             in the same Chromium: its WebGPU beside ours, its WebAssembly beside our processor, with one thread
                        and with two
 bench first compares the results. Times are from the image to all results in memory. Ratios are of the medians; "from" and
-"to" are the smallest and the largest ratio of neighbouring runs. This needs node, Go, and a folder inside MrPrism's
-sources; "make bench-peers" installs the rest.
+"to" are the smallest and the largest ratio of neighbouring runs. This needs node, Go, and the sources that
+this program was built from; "make bench-peers" installs the rest.
 
 -peers -train runs PyTorch's training step (cmd/bench/peers/pytorch.py, Debian's python3-torch) in turn with our step, both
 on the CPU with as many threads, from the same weights, images, labels and draws. Without -side it takes 128² and 256².

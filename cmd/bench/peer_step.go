@@ -21,7 +21,8 @@ import (
 	"mrprism/model"
 )
 
-// python is Debian's Python, which finds python3-torch.
+// python is Debian's Python, which finds python3-torch. With -I it imports nothing from the working
+// directory.
 var python = "/usr/bin/python3"
 
 // stepSides are the sides of compared steps without -side.
@@ -36,7 +37,7 @@ var errNoTorch = errors.New("PyTorch is missing (on Debian: apt-get install pyth
 
 // findTorch returns an error if PyTorch cannot be imported.
 func findTorch(ctx context.Context) error {
-	output, err := exec.CommandContext(ctx, python, "-c", "import torch").CombinedOutput()
+	output, err := exec.CommandContext(ctx, python, "-I", "-c", "import torch").CombinedOutput()
 	if err != nil && ctx.Err() == nil {
 		lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 		return fmt.Errorf("%w: %s: %v: %s", errNoTorch, python, err, lines[len(lines)-1])
@@ -63,11 +64,11 @@ type torchAnswer struct {
 
 // newTorchStep starts the process with the step that a folder has.
 func newTorchStep(ctx context.Context, folder string) (*torchStep, error) {
-	root, err := goTool(ctx, nil, "list", "-m", "-f", "{{.Dir}}")
+	root, err := sources()
 	if err != nil {
-		return nil, fmt.Errorf("-peers -train runs cmd/bench/peers/pytorch.py, in a folder of MrPrism's sources: %w", err)
+		return nil, fmt.Errorf("-peers -train runs cmd/bench/peers/pytorch.py: %w", err)
 	}
-	p := &torchStep{process: exec.CommandContext(ctx, python, "-B", filepath.Join(root, "cmd/bench/peers/pytorch.py"), "--serve", folder)}
+	p := &torchStep{process: exec.CommandContext(ctx, python, "-I", "-B", filepath.Join(root, "cmd/bench/peers/pytorch.py"), "--serve", folder)}
 	p.process.Stderr = &p.errors
 	p.process.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", runtime.GOMAXPROCS(0)))
 	if p.ask, err = p.process.StdinPipe(); err != nil {

@@ -139,7 +139,13 @@ func exported(ctx context.Context, o options, tell func(string)) (map[string][]b
 		file := filepath.Join(folder, part+".onnx")
 		arguments := []string{"run", "mrprism/cmd/export", "-part", part, "-side", fmt.Sprint(o.Side), "-onnx", file}
 		if o.Weights != "" {
-			arguments = append(arguments, "-weights", o.Weights)
+			named := o.Weights
+			if strings.HasSuffix(named, ".safetensors") { // a file; export runs in another folder
+				if named, err = filepath.Abs(named); err != nil {
+					return nil, err
+				}
+			}
+			arguments = append(arguments, "-weights", named)
 		} else {
 			arguments = append(arguments, "-config", o.Config, "-raters", fmt.Sprint(o.Raters), "-classes", fmt.Sprint(o.Classes))
 		}
@@ -147,7 +153,7 @@ func exported(ctx context.Context, o options, tell func(string)) (map[string][]b
 			arguments = append(arguments, "-passes", fmt.Sprint(passes))
 		}
 		if _, err := goTool(ctx, nil, arguments...); err != nil {
-			return nil, fmt.Errorf("-peers runs cmd/export and needs a folder of MrPrism's sources: %w", err)
+			return nil, fmt.Errorf("-peers runs cmd/export: %w", err)
 		}
 		if files["/model/"+part], err = os.ReadFile(file); err != nil {
 			return nil, err
