@@ -74,7 +74,7 @@ release-check: ## make release in two clones, and compare every byte: half an ho
 	@internal/app/release/check.sh
 
 .PHONY: dawn
-dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/
+dawn: ## fetch the pinned Dawn library, the default of train and segment, into the user's cache folder
 	internal/compute/gpu/dawn/fetch.sh
 
 .PHONY: setup
@@ -109,6 +109,6 @@ build/peers/node_modules: cmd/bench/peers/package-lock.json
 	@touch $@
 
 .PHONY: clean
-clean: ## delete what was built (not .dawn, not runs)
+clean: ## delete what was built (not runs)
 	rm -rf build
 	find site/dist -type f ! -name .keep -delete

@@ -52,7 +52,7 @@ func (t Task) segmenter(ctx context.Context) (*segmenter, error) {
 }
 
 func (s *segmenter) open(ctx context.Context, note func(string)) (gpu.Device, error) {
-	return device.Open(ctx, s.task.Device, device.Options{DawnLibrary: os.Getenv("MRPRISM_DAWN_LIB"), Note: note})
+	return device.Open(ctx, s.task.Device, device.Options{Note: note})
 }
 
 func note(text string) { fmt.Fprintf(os.Stderr, "%s: %s\n", program, text) }

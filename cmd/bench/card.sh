@@ -13,7 +13,6 @@ bin=$(cd "${1:?usage: card.sh BIN OUT [python3]}" && pwd) && mkdir -p "${2:?usag
 python=${3:-python3} device=${DEVICE:-dawn}
 here=$(cd "$(dirname "$0")" && pwd)
 rm -f "$out/failed"
-[ -e "$bin/libwebgpu_wrapper.so" ] && export MRPRISM_DAWN_LIB="${MRPRISM_DAWN_LIB:-$bin/libwebgpu_wrapper.so}"
 
 step() { # step NAME PROGRAM ARGUMENTS
 	name=$1; program=$2; shift 2

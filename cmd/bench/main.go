@@ -230,7 +230,9 @@ func devices(ctx context.Context, stdout io.Writer, dawnLibrary string) {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, time.Minute)
-		d, err := device.Open(limited, name, device.Options{DawnLibrary: dawnLibrary})
+		d, err := device.Open(limited, name, device.Options{DawnLibrary: dawnLibrary, Note: func(text string) {
+			fmt.Fprintf(stdout, "%-10s %s\n", name, text)
+		}})
 		cancel()
 		if err != nil {
 			fmt.Fprintf(stdout, "%-10s missing: %v\n", name, err)

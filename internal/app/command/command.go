@@ -96,7 +96,7 @@ func DeviceFlags(flags *flag.FlagSet) Device {
 		flags.String("device", "", "`DEVICE` that computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
 			"auto is the GPU. If the CPU only emulates one, auto is the faster of that and processor: the program measures both once, for a second at most, "+
 			"and keeps the times in the user's cache folder. "+choose.Variable+"=off takes processor without measuring"),
-		flags.String("dawn-lib", "", "`FILE` with the Dawn library (default MRPRISM_DAWN_LIB, else what \"make dawn\" fetched)"),
+		flags.String("dawn-lib", "", "`FILE` with a Dawn library of your own, loaded unchecked (default MRPRISM_DAWN_LIB, else the one that \"make dawn\" or a release has put beside the program or into your cache folder, if its SHA-512 is right)"),
 	}
 }
 

@@ -34,13 +34,8 @@ build() {
 
 # dawn OS ARCH FOLDER puts the Dawn library beside the programs, where there is a prebuilt one.
 dawn() {
-	case $1/$2 in
-	linux/amd64) internal/compute/gpu/dawn/fetch.sh Linux-x86_64 "$work/dawn" ;;
-	darwin/amd64) internal/compute/gpu/dawn/fetch.sh Darwin-x86_64 "$work/dawn" ;;
-	darwin/arm64) internal/compute/gpu/dawn/fetch.sh Darwin-arm64 "$work/dawn" ;;
-	windows/amd64) internal/compute/gpu/dawn/fetch.sh Windows-x86_64 "$work/dawn" ;;
-	*) return 0 ;;
-	esac
+	grep -q "^$1/$2 " internal/compute/gpu/dawn/libraries.txt || return 0
+	internal/compute/gpu/dawn/fetch.sh "$1/$2" "$work/dawn"
 	cp "$work"/dawn/*webgpu_wrapper.* "$3"
 	cp "$work/dawn/LICENSE" "$work/DAWN-LICENSE"
 	rm -r "$work/dawn"
@@ -79,7 +74,7 @@ licences() {
 bill() {
 	go run -trimpath "$sbom" mod -json -std -noserial -notimestamp -short-purls -output "$work/sbom" . 2>/dev/null
 	cut -d' ' -f1 "$work/packages" | sort -u | jq -R . | jq -s '. + ["std"]' >"$work/linked"
-	jq --arg version "$version" --slurpfile linked "$work/linked" --arg dawn "$(grep -o 'bun-webgpu-linux-x64@[0-9.]*' internal/compute/gpu/dawn/fetch.sh)" '
+	jq --arg version "$version" --slurpfile linked "$work/linked" --arg dawn "$(grep -o 'bun-webgpu-linux-x64@[0-9.]*' internal/compute/gpu/dawn/libraries.txt)" '
 		del(.metadata.tools[].hashes)
 		| .metadata.component.version = $version
 		| [.components[] | select(IN(.name; $linked[0][]) | not)["bom-ref"]] as $left

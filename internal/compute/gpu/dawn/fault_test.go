@@ -220,7 +220,7 @@ func TestNoLeak(t *testing.T) {
 	})
 	// A device on lavapipe takes about 15 MiB.
 	grow("devices", 64<<20, 32, func() {
-		d, err := Open(t.Context(), "")
+		d, err := Open(t.Context(), "", func(string) {})
 		require.NoError(t, err)
 		require.NoError(t, d.Close())
 	})

@@ -3,8 +3,12 @@
 package dawn
 
 import (
+	"crypto/sha512"
+	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -90,90 +94,138 @@ var (
 	loaded  = map[string]*library{} // by path; never unloaded, because Dawn leaves threads behind
 )
 
+// libraries has a line for each prebuilt library: Go's name of the system, package, SHA-512 of its
+// archive, name of the file, SHA-512 of the file.
+//
+//go:embed libraries.txt
+var libraries string
+
+// prebuilt gives name and SHA-512 of the library for this system; empty if there is none.
+func prebuilt() (name, sum string) {
+	for line := range strings.Lines(libraries) {
+		if word := strings.Fields(line); word[0] == runtime.GOOS+"/"+runtime.GOARCH {
+			return word[3], word[4]
+		}
+	}
+	return "", ""
+}
+
 // loadLibrary finds and loads Dawn; see Open.
-func loadLibrary(named string) (*library, error) {
+func loadLibrary(named string, note func(string)) (*library, error) {
 	loading.Lock()
 	defer loading.Unlock()
+	paths, err := candidates(named)
 	var tried strings.Builder
-	for _, path := range candidates(named) {
-		if l := loaded[path]; l != nil {
+	for _, c := range paths {
+		if l := loaded[c.path]; l != nil {
 			return l, nil
 		}
-		l, err := openLibrary(path)
+		l, err := c.open(note)
 		if err == nil {
-			loaded[path] = l
+			loaded[c.path] = l
 			return l, nil
 		}
-		fmt.Fprintf(&tried, "\n  %s: %v", path, err)
+		fmt.Fprintf(&tried, "\n  %q: %v", c.path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", gpu.ErrNoAdapter, err)
 	}
 	return nil, fmt.Errorf("%w: no Dawn library could be loaded; `make dawn` fetches one, -dawn-lib or %s names yours. Tried:%s",
 		gpu.ErrNoAdapter, LibraryVariable, &tried)
 }
 
-// candidates are the files to try, in order. If the user named a library, it is the only one.
-func candidates(named string) []string {
-	names := map[string][]string{
-		"linux": {"libwebgpu_dawn.so", "libwebgpu_wrapper.so"}, "darwin": {"libwebgpu_dawn.dylib", "libwebgpu_wrapper.dylib"},
-		"windows": {"webgpu_dawn.dll", "webgpu_wrapper.dll"},
-	}[runtime.GOOS]
-	if named == "" {
-		named = os.Getenv(LibraryVariable)
-	}
-	var paths []string
-	in := func(folder string) {
-		for _, name := range names {
-			paths = append(paths, filepath.Join(folder, name))
+// candidate is a file that may be Dawn. Its path is absolute: the system would search for a bare
+// name, perhaps in the working directory, where a stranger's archive may have put a library.
+type candidate struct {
+	path  string
+	named bool // by the user: loaded whatever it has
+}
+
+// candidates are the files to try, in order. If the user named a file or folder, there are no others.
+func candidates(named string) ([]candidate, error) {
+	if variable := os.Getenv(LibraryVariable); named == "" && variable != "" {
+		if !filepath.IsAbs(variable) { // it would mean another file in each working directory
+			return nil, fmt.Errorf("%s is %q: name the Dawn library there by an absolute path", LibraryVariable, variable)
 		}
+		named = variable
 	}
 	if named != "" {
-		if info, err := os.Stat(named); err == nil && info.IsDir() {
-			in(named)
-			return paths
+		path, err := filepath.Abs(named)
+		if err != nil {
+			return nil, err
 		}
-		return []string{named}
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			return []candidate{{path, true}}, nil
+		}
+		var files []candidate
+		for _, name := range map[string][]string{
+			"linux": {"libwebgpu_dawn.so", "libwebgpu_wrapper.so"}, "darwin": {"libwebgpu_dawn.dylib", "libwebgpu_wrapper.dylib"},
+			"windows": {"webgpu_dawn.dll", "webgpu_wrapper.dll"},
+		}[runtime.GOOS] {
+			files = append(files, candidate{filepath.Join(path, name), true})
+		}
+		return files, nil
 	}
-	if executable, err := os.Executable(); err == nil {
-		in(filepath.Dir(executable))
+	name, _ := prebuilt()
+	if name == "" {
+		return nil, fmt.Errorf("no prebuilt Dawn library for %s/%s: -dawn-lib or %s names yours", runtime.GOOS, runtime.GOARCH, LibraryVariable)
 	}
-	if root := moduleRoot(); root != "" {
-		in(filepath.Join(root, ".dawn"))
+	var files []candidate
+	if executable, err := os.Executable(); err == nil && filepath.IsAbs(executable) {
+		files = append(files, candidate{filepath.Join(filepath.Dir(executable), name), false})
 	}
-	if cache, err := os.UserCacheDir(); err == nil {
-		in(filepath.Join(cache, "mrprism", "dawn"))
+	if cache, err := os.UserCacheDir(); err == nil && filepath.IsAbs(cache) { // relative if HOME is
+		files = append(files, candidate{filepath.Join(cache, "mrprism", "dawn", name), false})
 	}
-	return append(paths, names[0]) // without a folder: the system searches
+	return files, nil
 }
 
-// moduleRoot is the root of this project's source if the working directory is within it, else "".
-// Other working directories are not searched: anyone may have put a library there.
-func moduleRoot() string {
-	folder, err := os.Getwd()
+// open loads the prebuilt library, or what the user named. Of a file that is the user's own, note
+// hears before it is loaded.
+func (c candidate) open(note func(string)) (*library, error) {
+	_, sum := prebuilt()
+	if !c.named {
+		return bind(c.path, func() (uintptr, error) { return loadChecked(c.path, sum) })
+	}
+	err := check(c.path, sum, io.Discard)
+	if errors.Is(err, errForeign) {
+		note(fmt.Sprintf("the Dawn library %q is loaded unchecked, because you named it: it is none that `make dawn` fetches", c.path))
+	} else if err != nil {
+		return nil, err
+	}
+	return bind(c.path, func() (uintptr, error) { return load(c.path) })
+}
+
+// errForeign is the error of a file that is not the prebuilt library.
+var errForeign = errors.New("not loaded: its SHA-512 is not that of the library that `make dawn` fetches")
+
+// check copies a file to w, and returns errForeign if its SHA-512 is not sum.
+func check(path, sum string, w io.Writer) error {
+	info, err := os.Stat(path)
 	if err != nil {
-		return ""
+		return errors.Unwrap(err) // "no such file or directory", without repeating the path
 	}
-	for {
-		raw, err := os.ReadFile(filepath.Join(folder, "go.mod"))
-		if err == nil {
-			if strings.HasPrefix(string(raw), "module mrprism\n") {
-				return folder
-			}
-			return ""
-		}
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			return ""
-		}
-		folder = parent
+	if !info.Mode().IsRegular() {
+		return errors.New("not a file")
 	}
+	file, err := os.Open(path)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	defer file.Close()
+	hash := sha512.New()
+	if _, err := io.Copy(io.MultiWriter(w, hash), file); err != nil {
+		return err
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != sum {
+		return errForeign
+	}
+	return nil
 }
 
-func openLibrary(path string) (*library, error) {
-	if filepath.Base(path) != path {
-		if _, err := os.Stat(path); err != nil {
-			return nil, errors.Unwrap(err) // "no such file or directory", without repeating the path
-		}
-	}
-	lib, err := load(path)
+// bind loads a library and finds its functions.
+func bind(path string, load func() (uintptr, error)) (*library, error) {
+	lib, err := load()
 	if err != nil {
 		return nil, err
 	}

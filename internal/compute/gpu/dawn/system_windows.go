@@ -3,18 +3,16 @@
 package dawn
 
 import (
-	"path/filepath"
 	"sync"
 
 	"golang.org/x/sys/windows"
 )
 
-// load does not search the working directory: anyone may have put a library there.
+// load loads the library of an absolute path. From then on the system does not search the working
+// directory, where Dawn looks for vulkan-1.dll at the end: anyone may have put a library there.
 func load(path string) (library uintptr, err error) {
-	if filepath.Base(path) != path {
-		if path, err = filepath.Abs(path); err != nil {
-			return 0, err
-		}
+	if err := windows.SetDllDirectory(""); err != nil {
+		return 0, err
 	}
 	handle, err := windows.LoadLibraryEx(path, 0, windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
 	return uintptr(handle), err

@@ -11,6 +11,6 @@ import (
 )
 
 // Open returns an error: there is no Dawn on this platform, and programs use wgpu-native.
-func Open(context.Context, string) (gpu.Device, error) {
+func Open(context.Context, string, func(string)) (gpu.Device, error) {
 	return nil, fmt.Errorf("%w: no Dawn backend on %s/%s", gpu.ErrNoAdapter, runtime.GOOS, runtime.GOARCH)
 }
