@@ -18,7 +18,8 @@ var intro = `segment - calibrated masks of photographs and scans
 usage: segment -weights NAME|FILE -out DIR [flags] IMAGE|FOLDER...
 
 segment computes, for each image, how probable each structure is at each pixel. It reads PNG, JPEG, TIFF,
-BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). It writes
+BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). DICOM in JPEG 2000 or HTJ2K wants OpenJPEG's opj_decompress (2.5 or later)
+in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM_CLASS.png          probability of a structure, 8 bits, as large as the displayed image; 128 and more is the mask
   DIR/STEM_CLASS_raterM.png   probability that rater M would mark the pixel; with models of agreement levels: that at least
                               M experts would

@@ -1,8 +1,8 @@
 // Package dicom reads a frame of a DICOM file.
 //
 // It reads implicit and explicit values, both byte orders, deflated files, and pixels that are
-// plain, in run lengths, in JPEG of 8 bits or in lossless JPEG. Other transfer syntaxes are refused
-// by their names. Grey values are shown as the file's window says; without one, 8-bit values stay,
+// plain, in run lengths, in JPEG of 8 bits, in lossless JPEG, or in what package codec has decoded.
+// Other transfer syntaxes are refused by their names. Grey values are shown as the file's window says; without one, 8-bit values stay,
 // and others are spread from the frame's least to its largest. Where there is no window, the VOI
 // lookup table counts. Padding is black. Overlays and shutters are ignored. Source: DICOM PS3.3
 // C.7.5, C.7.6, C.7.9 and C.11, and PS3.5 A and G.
@@ -14,16 +14,22 @@ import (
 	"image/color"
 	"math"
 
+	"mrprism/internal/data/codec"
 	"mrprism/internal/data/raster"
 )
 
 // syntaxes are the names of transfer syntaxes whose pixels are not read.
 var syntaxes = map[string]string{
-	"1.2.840.10008.1.2.4.80": "JPEG-LS lossless", "1.2.840.10008.1.2.4.81": "JPEG-LS near-lossless",
-	"1.2.840.10008.1.2.4.90": "JPEG 2000 lossless", "1.2.840.10008.1.2.4.91": "JPEG 2000",
 	"1.2.840.10008.1.2.4.92": "JPEG 2000 multi-component lossless", "1.2.840.10008.1.2.4.93": "JPEG 2000 multi-component",
-	"1.2.840.10008.1.2.4.201": "HTJ2K lossless", "1.2.840.10008.1.2.4.202": "HTJ2K lossless RPCL", "1.2.840.10008.1.2.4.203": "HTJ2K",
+	"1.2.840.10008.1.2.4.204": "JPIP HTJ2K referenced", "1.2.840.10008.1.2.4.205": "JPIP HTJ2K referenced, deflated",
 	"1.2.840.10008.1.2.4.110": "JPEG XL lossless", "1.2.840.10008.1.2.4.112": "JPEG XL",
+}
+
+// codecs are the transfer syntaxes whose pictures package codec has decoded.
+var codecs = map[string]codec.Kind{
+	"1.2.840.10008.1.2.4.80": codec.JPEGLS, "1.2.840.10008.1.2.4.81": codec.JPEGLS,
+	"1.2.840.10008.1.2.4.90": codec.JPEG2000, "1.2.840.10008.1.2.4.91": codec.JPEG2000,
+	"1.2.840.10008.1.2.4.201": codec.HTJ2K, "1.2.840.10008.1.2.4.202": codec.HTJ2K, "1.2.840.10008.1.2.4.203": codec.HTJ2K,
 }
 
 const maxFrames = 1 << 24 // of a file
@@ -87,11 +93,18 @@ func (f *frame) readable() error {
 	if name := syntaxes[f.syntax]; name != "" {
 		return raster.Unsupported("the transfer syntax " + name)
 	}
-	switch f.syntax {
+	switch _, coded := codecs[f.syntax]; f.syntax {
 	case "", "1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2", "1.2.840.10008.1.2.1.99", "1.2.840.10008.1.2.5",
 		"1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.51", "1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70":
 	default:
-		return raster.Unsupported("the transfer syntax " + f.syntax)
+		if !coded {
+			return raster.Unsupported("the transfer syntax " + f.syntax)
+		}
+	}
+	if kind, ok := codecs[f.syntax]; ok {
+		if err := codec.Missing(kind); err != nil {
+			return err
+		}
 	}
 	_, floats := f.found[0x7fe00008]
 	_, doubles := f.found[0x7fe00009]
@@ -116,7 +129,7 @@ func (f *frame) readable() error {
 		if f.samples == 1 {
 			return nil
 		}
-	case "RGB", "YBR_FULL", "YBR_FULL_422":
+	case "RGB", "YBR_FULL", "YBR_FULL_422", "YBR_RCT", "YBR_ICT":
 		if f.samples == 3 {
 			return nil
 		}
@@ -181,12 +194,13 @@ func (f *frame) decode() (image.Image, error) {
 		least = -math.Ldexp(1, f.stored-1)
 	}
 	scale := math.Ldexp(1, 8-f.stored)
+	yCbCr := f.photometric == "YBR_FULL" || f.photometric == "YBR_FULL_422" // codecs make RGB of the others
 	for i := range f.w * f.h {
 		p := m.Pix[4*i:]
 		for c := range 3 {
 			p[c] = uint8(min((float64(values[3*i+c])-least)*scale, 255))
 		}
-		if p[3] = 255; f.photometric != "RGB" {
+		if p[3] = 255; yCbCr {
 			p[0], p[1], p[2] = color.YCbCrToRGB(p[0], p[1], p[2])
 		}
 	}

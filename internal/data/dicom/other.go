@@ -38,14 +38,14 @@ var videos = []struct{ syntax, name string }{
 }
 
 // other says what the file is if it holds no picture; nil if it does.
-func (f *frame) other() *raster.Other {
+func (f *frame) other() *raster.Refused {
 	for _, video := range videos {
 		if f.syntax == video.syntax || strings.HasPrefix(f.syntax, strings.TrimSuffix(video.syntax, ".")+".") {
-			return &raster.Other{What: "a video in a DICOM file (" + video.name + ")", Advice: "save single pictures of it as PNG"}
+			return &raster.Refused{Problem: "this is a video in a DICOM file (" + video.name + "), which MrPrism does not read", Advice: "save single pictures of it as PNG"}
 		}
 	}
 	if f.syntax == "1.2.840.10008.1.2.4.94" || f.syntax == "1.2.840.10008.1.2.4.95" {
-		return &raster.Other{What: "a DICOM file whose pixels are on a server (JPIP)", Advice: "export it with its pixels"}
+		return &raster.Refused{Problem: "this is a DICOM file whose pixels are on a server (JPIP), which MrPrism does not read", Advice: "export it with its pixels"}
 	}
 	_, floats := f.found[0x7fe00008]
 	_, doubles := f.found[0x7fe00009]
@@ -58,7 +58,7 @@ func (f *frame) other() *raster.Other {
 	}
 	for _, object := range objects {
 		if strings.HasPrefix(class, object.class) {
-			return &raster.Other{What: object.what, Advice: object.advice}
+			return &raster.Refused{Problem: "this is " + object.what + ", which MrPrism does not read", Advice: object.advice}
 		}
 	}
 	return nil

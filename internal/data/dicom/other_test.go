@@ -24,6 +24,6 @@ func TestOtherObjects(t *testing.T) {
 		e.text(0x00020010, "UI", c.syntax)
 		e.text(0x00080016, "UI", c.class)
 		_, err := Open(append(append(make([]byte, 128), "DICM"...), e...), 0, nil)
-		assert.Equal(t, raster.Other{What: c.what, Advice: c.advice}, err)
+		assert.Equal(t, raster.Refused{Problem: "this is " + c.what + ", which MrPrism does not read", Advice: c.advice}, err)
 	}
 }

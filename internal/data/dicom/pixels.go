@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 
+	"mrprism/internal/data/codec"
 	"mrprism/internal/data/raster"
 )
 
@@ -39,7 +40,38 @@ func (f *frame) samplesOf() ([]float32, error) {
 		}
 		return values, nil
 	}
+	if kind, ok := codecs[f.syntax]; ok {
+		return f.decoded(kind)
+	}
 	return f.plain(count)
+}
+
+// decoded are the numbers of a picture that a codec decodes. A codestream may have fewer bits than the
+// file says, or the unused ones too. Some programs write its sign wrongly: the file's counts.
+func (f *frame) decoded(kind codec.Kind) ([]float32, error) {
+	data, err := f.compressed()
+	if err != nil {
+		return nil, err
+	}
+	form, err := kind.Read(data)
+	switch {
+	case err != nil:
+		return nil, err
+	case form.W != f.w || form.H != f.h || form.Components != f.samples || form.Bits > f.allocated:
+		return nil, fmt.Errorf("its %s has %v", kind, form)
+	}
+	stored, err := codec.Decode(kind, data, form)
+	if err != nil {
+		return nil, err
+	}
+	if form.Bits <= f.stored {
+		f.stored, f.high = form.Bits, form.Bits-1
+	}
+	values := make([]float32, len(stored))
+	for i, v := range stored {
+		values[i] = f.number(uint32(v))
+	}
+	return values, nil
 }
 
 // plain reads pixels that are not compressed.

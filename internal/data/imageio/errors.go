@@ -57,8 +57,8 @@ func decodeError(name, format string, err error) *Error {
 			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported,
 		}
 	}
-	if of, ok := errors.AsType[raster.Other](err); ok {
-		return &Error{Name: name, Problem: "this is " + of.What + ", which MrPrism does not read", Advice: of.Advice, Kind: ErrUnsupported}
+	if of, ok := errors.AsType[raster.Refused](err); ok {
+		return &Error{Name: name, Problem: of.Problem, Advice: of.Advice, Kind: ErrUnsupported}
 	}
 	_, ofPNG := errors.AsType[png.UnsupportedError](err)
 	_, ofJPEG := errors.AsType[jpeg.UnsupportedError](err)

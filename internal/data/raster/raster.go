@@ -37,11 +37,10 @@ type Unsupported string
 
 func (u Unsupported) Error() string { return string(u) }
 
-// Other is the error of a sound file that holds something else than a picture, such as "a DICOM
-// report". It says what to do.
-type Other struct{ What, Advice string }
+// Refused is the error of a sound file that MrPrism does not read, with what to do.
+type Refused struct{ Problem, Advice string }
 
-func (o Other) Error() string { return o.What }
+func (r Refused) Error() string { return r.Problem }
 
 // NoSlice is the error of a picture that the file does not have. It is the number of those it has.
 type NoSlice int
