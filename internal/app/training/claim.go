@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"mrprism/internal/data/disk"
 )
 
 // claim makes the run's folder and locks it. It writes a file for trial: hours of training must not
@@ -27,7 +29,7 @@ func (o Options) claim() (io.Closer, error) {
 	if err := os.Remove(trial); err != nil && !errors.Is(err, os.ErrNotExist) { // another process may have
 		return nil, err
 	}
-	held, err := lock(o.Out)
+	held, err := disk.Lock(o.Out)
 	if err != nil {
 		return nil, fmt.Errorf("%s: another process is training in this folder: wait for it, stop it, or name another -out", o.Out)
 	}

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package training
+package disk
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// lock locks a folder for this process. It fails only if another process has the lock: on a file
+// Lock locks a folder for this process. It fails only if another process has the lock: on a file
 // system without locks it does nothing.
-func lock(folder string) (io.Closer, error) {
+func Lock(folder string) (io.Closer, error) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return io.NopCloser(nil), nil

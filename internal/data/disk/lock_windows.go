@@ -1,4 +1,4 @@
-package training
+package disk
 
 import (
 	"io"
@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// lock locks a folder for this process: it keeps a file in it open that no other process can open.
-func lock(folder string) (io.Closer, error) {
-	path := filepath.Join(folder, ".training")
+// Lock locks a folder for this process: it keeps a file in it open that no other process can open.
+func Lock(folder string) (io.Closer, error) {
+	path := filepath.Join(folder, ".lock")
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
