@@ -234,7 +234,7 @@ async function openSample() {
 }
 takePhotographs(open, send);
 // An image that came into the watched folder is shown if nobody looks at another one.
-watchFolder((file) => open([file], { along: true, show: !state.worklist && !subject(state).picture }));
+watchFolder((file) => open([file], { along: true, show: !state.worklist && !subject(state).picture }), (error) => send({ type: "failed", error }));
 $("slice").oninput = () => { $("slice-number").textContent = t("{slice} of {slices}", { slice: $("slice").value, slices: $("slice").max }); };
 $("slice").onchange = () => {
   const { blob, name, turn } = state.picture;

@@ -1,16 +1,22 @@
-// Images that come into the folder that `serve -watch` watches. The page's address has the token that
-// serve made: ?watch=TOKEN. Without it nothing is asked.
+// Images that come into the folder that `serve -watch` watches, for a page whose address has ?watch.
+// serve gives them to one browser, which has its cookie. ?watch=N: the first N images are not for this page.
+import { clockIdle } from "./idle.js";
+
 const EVERY = 2000, AFTER_FAILURE = 10000; // ms
 
 // watchFolder calls take({ blob, name }) for each image that comes after the page was loaded. blob reads
-// the file when it is needed: the page keeps no image of a long day in memory.
-export function watchFolder(take) {
-  const token = new URLSearchParams(location.search).get("watch");
-  if (!token) return;
-  let after = ""; // how many files were taken; empty before the first answer
+// the file when it is needed: the page keeps no image of a long day in memory. refused(error) is called
+// once if serve gives this browser nothing.
+export function watchFolder(take, refused) {
+  const wishes = new URLSearchParams(location.search);
+  if (!wishes.has("watch")) return;
+  let after = wishes.get("watch"); // how many files were taken; empty before the first answer
+  // A page that is loaded anew begins with what comes then.
+  wishes.set("watch", "");
+  history.replaceState(null, "", `?${wishes}`);
   const ask = async (what, method = "GET") => {
-    const response = await fetch(`watch/${token}/${what}`, { cache: "no-store", method });
-    if (!response.ok) throw new Error(`the server answered ${response.status}`);
+    const response = await fetch(`private/${what}`, { cache: "no-store", method });
+    if (!response.ok) throw response;
     return response;
   };
   const look = async () => {
@@ -20,10 +26,20 @@ export function watchFolder(take) {
     for (const { number, name } of files) {
       // A file that has gone, or was changed, is passed over: a changed one comes again.
       const there = await ask(number, "HEAD").then(() => true, () => false);
-      if (there) take({ blob: { size: 0, arrayBuffer: () => ask(number).then((response) => response.arrayBuffer()) }, name });
+      if (there) {
+        take({ blob: { size: 0, arrayBuffer: () => ask(number).then((response) => response.arrayBuffer()) }, name });
+        clockIdle();
+      }
       after = number + 1;
     }
   };
-  const turn = () => look().then(() => EVERY, () => AFTER_FAILURE).then((ms) => setTimeout(turn, ms));
+  const failed = ({ status }) => {
+    if (status === 403) {
+      refused?.({ message: "The watched folder's images are for another browser.", next: "Open the file that the program `serve` names, in this browser." });
+      refused = null;
+    }
+    return AFTER_FAILURE;
+  };
+  const turn = () => look().then(() => EVERY, failed).then((ms) => setTimeout(turn, ms));
   turn();
 }

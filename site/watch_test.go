@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,14 +17,23 @@ type folder struct {
 	mu    sync.Mutex
 	names []string
 	data  []byte
-	asked int // for the list
+	asked int  // for the list
+	left  int  // how often the page said that it was idle
+	other bool // the browser is not the one that may ask
 }
 
 func (f *folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	what := strings.TrimPrefix(r.URL.Path, "/watch/token/")
-	if what != "files" {
+	what := strings.TrimPrefix(r.URL.Path, "/private/")
+	switch {
+	case f.other:
+		w.WriteHeader(http.StatusForbidden)
+		return
+	case what == "idle":
+		f.left++
+		return
+	case what != "files":
 		_, _ = w.Write(f.data)
 		return
 	}
@@ -43,16 +53,30 @@ func (f *folder) add(name string) {
 	f.names = append(f.names, name)
 }
 
-// What comes into the watched folder is opened.
+// What comes into the watched folder is opened. On a kiosk's screen that nobody touches it does not
+// stay longer than what a person opened.
 func TestWatchedFolder(t *testing.T) {
 	t.Parallel()
 	s, f := mock(t, nil), &folder{data: readBuilt(t, "sample.jpg")}
-	Mount(s.inner, "/watch/token/", f)
-	s.wishes = "?watch=token"
+	Mount(s.inner, "/private/", f)
+	s.wishes, s.before = "?watch=0&idle=3600&kiosk", clockOfIdle
+	f.add("while-chrome-started.jpg")
 	p := open(t, s, 1200, 800)
+	p.until(`document.getElementById("file-line").textContent.includes("while-chrome-started.jpg") && ` + sampleDone)
+	p.do(`globalThis.untouched = true, idle()`)
+	p.until(`globalThis.untouched === undefined && document.readyState === "complete"`)
 	p.ready()
-	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.asked > 0 }, deadline, 50*time.Millisecond)
+	asked := func() (list, left int) { f.mu.Lock(); defer f.mu.Unlock(); return f.asked, f.left }
+	before, left := asked()
+	assert.Equal(t, 1, left, "serve starts the browser anew")
+	require.Eventually(t, func() bool { now, _ := asked(); return now > before+1 }, deadline, 50*time.Millisecond)
+	assert.True(t, p.visible("welcome"), "what the last person saw does not come again")
+	assert.True(t, get[bool](p, `globalThis.idle === undefined`))
 	f.add("camera.jpg")
-	p.until(`document.getElementById("file-line").textContent.includes("camera.jpg") && ` + sampleDone)
+	p.until(`document.getElementById("file-line").textContent.includes("camera.jpg") && globalThis.idle !== undefined`)
 	p.clean()
+	f.mu.Lock()
+	f.other = true
+	f.mu.Unlock()
+	p.until(`document.getElementById("banner").textContent.includes("another browser")`)
 }

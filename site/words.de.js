@@ -383,6 +383,8 @@ export const german = {
   "Choose a file of your own under Model, or serve a site built with weights.": "Wählen Sie unter „Modell“ eine eigene Datei, oder liefern Sie eine Seite mit Gewichten aus.",
   "{file} is too large: {n} MB, of at most {most} MB.": "{file} ist zu groß: {n} MB, höchstens {most} MB sind möglich.",
   "Save it as a JPEG or in a smaller size.": "Speichern Sie es als JPEG oder kleiner.",
+  "The watched folder's images are for another browser.": "Die Bilder des überwachten Ordners sind für einen anderen Browser.",
+  "Open the file that the program `serve` names, in this browser.": "Öffnen Sie in diesem Browser die Datei, die das Programm `serve` nennt.",
   "The sample could not be loaded.": "Das Beispiel ließ sich nicht laden.",
   "Is the program `serve` still running? Reload the page.": "Läuft das Programm `serve` noch? Laden Sie die Seite neu.",
   // ---- the list ----

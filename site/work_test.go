@@ -257,8 +257,8 @@ func TestFolders(t *testing.T) {
 func TestWatchedFolderFillsTheList(t *testing.T) {
 	t.Parallel()
 	s, f := mock(t, nil), &folder{data: photo(t, 320, 240)}
-	Mount(s.inner, "/watch/token/", f)
-	s.wishes = "?watch=token"
+	Mount(s.inner, "/private/", f)
+	s.wishes = "?watch"
 	p := open(t, s, 1200, 800)
 	p.ready()
 	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.asked > 0 }, deadline, 50_000_000)

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"mrprism/internal/app/cli"
@@ -21,6 +23,7 @@ import (
 const intro = `serve - the MrPrism site on this machine
 
 usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
+       serve -kiosk-policy [-addr HOST:PORT] [-tls-self]
        serve -check URL
 
 serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program, which
@@ -31,11 +34,13 @@ stay in the page, which does not send them to serve.
 Ctrl-C and SIGTERM stop serve. It takes no new requests, ends what it is sending within 8 s, and exits with 0.
 
 -kiosk also opens Chrome at the page, full-screen, and starts it again when it ends. Each start has a fresh profile. When
-nobody has touched the page for -idle, it closes the photograph and starts anew. Any browser does that at an address that
-ends in ?idle=SECONDS.
+for -idle nobody has touched the page and no image has come, Chrome starts anew, and what people saved is deleted. Chrome
+ends when serve does, however that ends. Any browser loads the page anew at an address that ends in ?idle=SECONDS.
+-kiosk-policy prints policies for Chrome; without them people at the kiosk can reach files and other sites.
 
 -watch gives the page the images that come into a folder while serve runs, such as a camera's exports: those in the folder
-itself, once they are complete, and no links. Only who has the address that serve prints gets them.
+itself, once they are complete, and no links. They are for the kiosk's browser alone, or for one that opens the file that
+serve names, which other users of this machine cannot read.
 
 -tls-self serves other machines over TLS. serve makes a certificate for the names and addresses of this machine and keeps
 it. It prints the file: install that on the other machines as an authority that they trust.
@@ -73,6 +78,7 @@ type options struct {
 	kiosk             bool
 	idle              time.Duration
 	browserFlags      string
+	policy            bool   // print the kiosk's policies, in place of serving
 	watch             string // a folder; empty: none
 	metrics           string // where the figures are served; empty: nowhere
 	checked           string // an address to ask, in place of serving
@@ -88,6 +94,7 @@ func (o *options) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.keyFile, "tls-key", "", "`FILE` with the key of -tls-cert (PEM)")
 	flags.BoolVar(&o.selfMade, "tls-self", false, "serve over TLS with a certificate that serve makes")
 	flags.BoolVar(&o.kiosk, "kiosk", false, "open Chrome full-screen at the page, and keep it open")
+	flags.BoolVar(&o.policy, "kiosk-policy", false, "print the policies that keep Chrome at the page of -addr, and serve nothing")
 	flags.DurationVar(&o.idle, "idle", 5*time.Minute, "with -kiosk: `TIME` without a touch after which the page starts anew, such as 90s; 0 for never")
 	flags.StringVar(&o.watch, "watch", "", "open the images in the page that come into this `DIR`")
 	flags.StringVar(&o.metrics, "metrics", "", "`HOST:PORT` of the figures for Prometheus, at /metrics; not for everyone to reach")
@@ -108,6 +115,14 @@ func (o *options) check() error {
 		return fmt.Errorf("-watch at %s would send images without encryption: add -tls-self, or listen at 127.0.0.1", o.addr)
 	case o.browserFlags != "" && !o.kiosk:
 		return errors.New("-browser-flags needs -kiosk")
+	}
+	for flag := range strings.FieldsSeq(o.browserFlags) {
+		switch {
+		case !strings.HasPrefix(flag, "--"):
+			return fmt.Errorf("-browser-flags: %q does not begin with --", flag)
+		case strings.HasPrefix(flag, "--remote-debugging"), strings.HasPrefix(flag, "--user-data-dir"):
+			return fmt.Errorf("-browser-flags: leave %q out: images would be within the reach of others, or stay", flag)
+		}
 	}
 	return nil
 }
@@ -132,15 +147,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := o.check(); err != nil {
 			return cli.Wrong("%w", err)
 		}
-		if o.checked != "" {
+		switch {
+		case o.checked != "":
 			return check(ctx, o.checked)
+		case o.policy:
+			return o.managed(stdout)
 		}
 		return serve(ctx, o, stdout)
 	})
 }
 
 // serve serves the site until ctx ends.
-func serve(ctx context.Context, o options, stdout io.Writer) error {
+func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	screen, err := o.screen(stdout)
 	if err != nil {
 		return err
@@ -160,15 +178,17 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	wishes := url.Values{}
-	if o.watch != "" {
-		folder, err := watch(o.watch, stdout)
+	address := scheme + "://" + reachable(listener.Addr()) + "/"
+	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", address)
+	if o.kiosk || o.watch != "" {
+		own, err := claim(listener.Addr().String())
 		if err != nil {
 			return err
 		}
-		site.Mount(server.Handler, folder.prefix(), folder)
-		wishes.Set("watch", folder.token)
-		go folder.run(ctx.Done())
+		defer func() { err = errors.Join(err, own.release()) }()
+		if err := o.forOne(ctx, screen, server.Handler, address, own.path, stdout); err != nil {
+			return err
+		}
 	}
 	if o.metrics != "" {
 		figures := newMetrics()
@@ -181,14 +201,9 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	server.Handler = health(server.Handler)
 	limited(server, stall)
-	address := scheme + "://" + reachable(listener.Addr()) + "/"
-	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", asked(address, wishes))
-	if o.kiosk && o.idle > 0 {
-		wishes.Set("idle", strconv.Itoa(max(1, int(o.idle.Seconds()))))
-	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	closed := screen.show(ctx, asked(address, wishes))
+	closed := screen.show(ctx)
 	select {
 	case err := <-failed:
 		stop()
@@ -199,4 +214,45 @@ func serve(ctx context.Context, o options, stdout io.Writer) error {
 		<-closed
 		return finish(server, stdout)
 	}
+}
+
+// forOne adds to the site at an address what is for one browser: that of the kiosk, or the user's own.
+// place is a folder that only the user reads.
+func (o *options) forOne(ctx context.Context, screen *kiosk, handler http.Handler, address, place string, stdout io.Writer) error {
+	at, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	own := newPrivate(at.Port(), at.Scheme == "https", stdout)
+	site.Mount(handler, privately, own)
+	var folder *watched
+	if o.watch != "" {
+		if folder, err = watch(o.watch, stdout); err != nil {
+			return err
+		}
+		own.Handle(privately, folder)
+		go folder.run(ctx.Done())
+	}
+	if screen == nil {
+		file, err := own.offer(place, address)
+		if err == nil {
+			fmt.Fprintf(stdout, "to see the images that come into %q, open this file, which only you can read: %s\n", o.watch, file)
+		}
+		return err
+	}
+	own.Handle(privately+"idle", screen)
+	screen.cookie, screen.folder = own.cookie, place
+	screen.address = func() string {
+		wishes := url.Values{}
+		if folder != nil { // what comes while Chrome starts is for the next page
+			wishes.Set("watch", strconv.Itoa(folder.count()))
+		}
+		if o.idle > 0 {
+			wishes.Set("idle", strconv.Itoa(max(1, int(o.idle.Seconds()))))
+			wishes.Set("kiosk", "")
+		}
+		return address + "?" + wishes.Encode()
+	}
+	fmt.Fprint(stdout, warning(screen.browser, policyFolder(screen.browser), address))
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,14 +27,6 @@ func listen(flag, address, other string) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with %s, such as %s", address, err, flag, other)
 	}
 	return listener, nil
-}
-
-// asked is an address with what it asks of the page.
-func asked(address string, wishes url.Values) string {
-	if len(wishes) > 0 {
-		address += "?" + wishes.Encode()
-	}
-	return address
 }
 
 // server answers requests for the site at an address, over TLS if the options ask for that.
@@ -84,7 +75,7 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 // reachable is the address to open on this machine. For a listener at all addresses it is the
 // loopback address, which browsers trust without https.
 func reachable(address net.Addr) string {
-	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+	if tcp, ok := address.(*net.TCPAddr); ok && (tcp.IP == nil || tcp.IP.IsUnspecified()) {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 	}
 	return address.String()

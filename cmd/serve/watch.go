@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,11 +23,10 @@ const (
 )
 
 // watched is a folder into which a camera exports. It offers the images that come into it while serve
-// runs to pages that know the token. Files are found through an os.Root, which no link leaves.
+// runs to the page, as a part of private. Files are found through an os.Root, which no link leaves.
 type watched struct {
-	root  *os.Root
-	token string
-	log   io.Writer
+	root *os.Root
+	log  io.Writer
 
 	mu      sync.Mutex
 	seen    map[string]stamp // what the last look saw
@@ -52,18 +50,15 @@ type offer struct {
 func watch(folder string, log io.Writer) (*watched, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, fmt.Errorf("cannot watch %s: %w; name a folder that exists with -watch", folder, err)
+		return nil, fmt.Errorf("cannot watch %q: %w; name a folder that exists with -watch", folder, err)
 	}
-	w := &watched{root: root, token: rand.Text(), log: log}
+	w := &watched{root: root, log: log}
 	if w.known, err = w.list(); err != nil {
-		return nil, fmt.Errorf("cannot read the folder %s: %w", folder, err)
+		return nil, fmt.Errorf("cannot read the folder %q: %w", folder, err)
 	}
 	w.seen = w.known
 	return w, nil
 }
-
-// prefix is the path below which the folder is served.
-func (w *watched) prefix() string { return "/watch/" + w.token + "/" }
 
 // list is the regular files of the folder, without hidden ones.
 func (w *watched) list() (map[string]stamp, error) {
@@ -100,7 +95,7 @@ func (w *watched) look() error {
 		} else if ok && is.size <= largestFile {
 			w.offered = append(w.offered, offer{name, is})
 		} else {
-			fmt.Fprintf(w.log, "not an image of at most %d MB: %s\n", largestFile>>20, name)
+			fmt.Fprintf(w.log, "not an image of at most %d MB: %q\n", largestFile>>20, name)
 		}
 		w.known[name] = is
 	}
@@ -149,15 +144,10 @@ func (w *watched) run(stop <-chan struct{}) {
 	}
 }
 
-// ServeHTTP answers below prefix: "files?after=N" lists the files after the first N that were offered,
+// ServeHTTP answers below privately: "files?after=N" lists the files after the first N that were offered,
 // and says how many these are; without N it lists none. A number is the bytes of that file.
 func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		http.Error(out, "Only the page itself may ask for this.", http.StatusForbidden)
-		return
-	}
-	out.Header().Set("Cache-Control", "no-store")
-	switch what := strings.TrimPrefix(r.URL.Path, w.prefix()); what {
+	switch what := strings.TrimPrefix(r.URL.Path, privately); what {
 	case "files":
 		w.serveList(out, r.URL.Query().Get("after"))
 	default:
@@ -166,6 +156,13 @@ func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 			http.Error(out, "That file is not there any more.", http.StatusNotFound)
 		}
 	}
+}
+
+// count is how many files were offered.
+func (w *watched) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.forgot + len(w.offered)
 }
 
 func (w *watched) serveList(out http.ResponseWriter, after string) {

@@ -53,7 +53,7 @@ func TestWatchedFolder(t *testing.T) {
 	// empty, a folder or a link.
 	data := picture(t, 40)
 	put("eye.png", data[:30])
-	put("notes.txt", []byte("nothing to see"))
+	put("notes\nMrPrism is at evil.example", []byte("nothing to see"))
 	put(".part.png", data)
 	put("empty.png", nil)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "folder.png"), 0o700))
@@ -67,15 +67,12 @@ func TestWatchedFolder(t *testing.T) {
 	look()
 	look()
 	assert.Equal(t, []string{"eye.png"}, w.names(), "once")
-	assert.Contains(t, log.String(), "notes.txt")
+	assert.Equal(t, "not an image of at most 256 MB: \"notes\\nMrPrism is at evil.example\"\n", log.String(), "a name writes no line of its own")
 
-	ask := func(path string, header ...string) *http.Response {
+	ask := func(path string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil)
 		require.NoError(t, err)
-		for i := 0; i < len(header); i += 2 {
-			r.Header.Set(header[i], header[i+1])
-		}
 		out := httptest.NewRecorder()
 		w.ServeHTTP(out, r)
 		return out.Result()
@@ -95,7 +92,7 @@ func TestWatchedFolder(t *testing.T) {
 	}
 	listed := func(after string) (l list) {
 		t.Helper()
-		require.NoError(t, json.Unmarshal(read(ask(w.prefix()+"files?after="+after)), &l))
+		require.NoError(t, json.Unmarshal(read(ask(privately+"files?after="+after)), &l))
 		return l
 	}
 	assert.Equal(t, list{Count: 1, Files: []struct {
@@ -104,15 +101,11 @@ func TestWatchedFolder(t *testing.T) {
 	}{}}, listed(""), "a page that begins gets no old ones")
 	require.Len(t, listed("0").Files, 1)
 	assert.Empty(t, listed("1").Files)
-	r := ask(w.prefix() + "0")
+	r := ask(privately + "0")
 	assert.Equal(t, data, read(r))
-	assert.Equal(t, []string{"application/octet-stream", "no-store"}, []string{r.Header.Get("Content-Type"), r.Header.Get("Cache-Control")})
-
-	// Another site's page gets nothing, and neither does anybody anything else.
-	assert.Equal(t, http.StatusForbidden, ask(w.prefix()+"0", "Sec-Fetch-Site", "cross-site").StatusCode)
-	assert.Equal(t, http.StatusOK, ask(w.prefix()+"0", "Sec-Fetch-Site", "same-origin").StatusCode)
+	assert.Equal(t, "application/octet-stream", r.Header.Get("Content-Type"))
 	for _, path := range []string{"1", "-1", "", "eye.png", "../0", "before.png"} {
-		assert.Equal(t, http.StatusNotFound, ask(w.prefix()+path).StatusCode, path)
+		assert.Equal(t, http.StatusNotFound, ask(privately+path).StatusCode, path)
 	}
 
 	// A file that changed is another one. A link in its place gives nothing.
@@ -120,47 +113,79 @@ func TestWatchedFolder(t *testing.T) {
 	look()
 	look()
 	assert.Equal(t, []string{"eye.png", "eye.png"}, w.names())
-	assert.Equal(t, http.StatusNotFound, ask(w.prefix()+"0").StatusCode)
-	assert.Equal(t, picture(t, 50), read(ask(w.prefix()+"1")))
+	assert.Equal(t, http.StatusNotFound, ask(privately+"0").StatusCode)
+	assert.Equal(t, picture(t, 50), read(ask(privately+"1")))
 	require.NoError(t, os.Remove(filepath.Join(folder, "eye.png")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(folder, "eye.png")))
-	assert.Equal(t, http.StatusNotFound, ask(w.prefix()+"1").StatusCode)
+	assert.Equal(t, http.StatusNotFound, ask(privately+"1").StatusCode)
 
 	_, err = watch(filepath.Join(folder, "none"), io.Discard)
 	assert.ErrorContains(t, err, "name a folder that exists with -watch")
 }
 
-// The address that serve prints has the token, and nobody without it gets anything.
+// What serve prints opens nothing. The file that it names has an address that works once, gives a
+// cookie, and is followed by another one.
 func TestServeWatches(t *testing.T) {
 	needSite(t)
 	folder := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	ctx, stop := context.WithCancel(context.Background())
 	var out, errs output
 	done := make(chan int, 1)
 	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-watch", folder}, &out, &errs) }()
 	t.Cleanup(func() { stop(); <-done })
-	var found []string
+	var file []string
 	require.Eventually(t, func() bool {
-		found = regexp.MustCompile(`(http://127\.0\.0\.1:\d+/)\?watch=(\w{20,})`).FindStringSubmatch(out.String())
-		return found != nil
+		file = regexp.MustCompile(`only you can read: (.*)\n`).FindStringSubmatch(out.String())
+		return file != nil
 	}, 10*time.Second, 10*time.Millisecond)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "eye.png"), picture(t, 20), 0o600))
-	status := func(path string) int {
-		r, err := http.Get(found[1] + path)
+	info, err := os.Stat(file[1])
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	address := func() []string {
+		text, err := os.ReadFile(file[1])
 		require.NoError(t, err)
-		r.Body.Close()
-		return r.StatusCode
+		found := regexp.MustCompile(`url=((http://127\.0\.0\.1:\d+/)private/open\?(\w{20,}))'`).FindStringSubmatch(string(text))
+		require.NotNil(t, found, string(text))
+		return found
 	}
-	require.Eventually(t, func() bool { return status("watch/"+found[2]+"/0") == http.StatusOK }, 20*time.Second, 100*time.Millisecond)
-	assert.Equal(t, http.StatusNotFound, status("watch/guess/0"))
-	assert.Equal(t, http.StatusNotFound, status("watch/"))
-	r, err := http.NewRequest(http.MethodGet, found[1]+"watch/"+found[2]+"/0", nil)
-	require.NoError(t, err)
-	r.Host = "evil.example"
-	answer, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	answer.Body.Close()
-	assert.Equal(t, http.StatusMisdirectedRequest, answer.StatusCode, "DNS rebinding")
+	first := address()
+	get := func(address string, cookies []*http.Cookie, header ...string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodGet, address, nil)
+		require.NoError(t, err)
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+			r.Host = r.Header.Get("Host")
+		}
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		require.NoError(t, err)
+		answer.Body.Close()
+		return answer
+	}
+	opened := get(first[1], nil)
+	assert.Equal(t, []any{http.StatusSeeOther, "/?watch", "no-store"}, []any{opened.StatusCode, opened.Header.Get("Location"), opened.Header.Get("Cache-Control")})
+	cookies := opened.Cookies()
+	require.Len(t, cookies, 1)
+	assert.Regexp(t, `^mrprism-\d+=\w{20,}; Path=/private/; HttpOnly; SameSite=Strict$`, cookies[0].String())
+	assert.Equal(t, http.StatusForbidden, get(first[1], nil).StatusCode, "it works once")
+	assert.NotEqual(t, first[3], address()[3], "for another browser")
+	assert.NotContains(t, out.String()+errs.String(), first[3])
+
+	list, image := first[2]+"private/files", first[2]+"private/0"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "eye.png"), picture(t, 20), 0o600))
+	require.Eventually(t, func() bool { return get(image, cookies).StatusCode == http.StatusOK }, 20*time.Second, 100*time.Millisecond)
+	wrong := []*http.Cookie{{Name: cookies[0].Name, Value: "guess"}}
+	for _, address := range []string{list, image, first[2] + "private/", first[2] + "private/open", first[2] + "private/open?"} {
+		assert.Equal(t, http.StatusForbidden, get(address, nil).StatusCode, address)
+		assert.Equal(t, http.StatusForbidden, get(address, wrong).StatusCode, address)
+	}
+	assert.Equal(t, http.StatusOK, get(image, cookies, "Sec-Fetch-Site", "same-origin").StatusCode)
+	assert.Equal(t, http.StatusForbidden, get(image, cookies, "Sec-Fetch-Site", "same-site").StatusCode, "a page at another port")
+	assert.Equal(t, http.StatusMisdirectedRequest, get(image, cookies, "Host", "evil.example").StatusCode, "DNS rebinding")
 
 	var usage output
 	assert.Equal(t, 2, run(ctx, []string{"-addr", ":0", "-watch", folder}, &out, &usage))
