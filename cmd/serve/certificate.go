@@ -12,8 +12,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,31 +21,87 @@ import (
 )
 
 const (
-	certificateFile, keyFile = "serve-cert.pem", "serve-key.pem"
+	authorityFile, certificateFile, keyFile = "serve-authority.pem", "serve-cert.pem", "serve-key.pem"
 
-	lifetime  = 825 * 24 * time.Hour // browsers accept no longer one from an authority that a user installed
-	remaining = 30 * 24 * time.Hour  // a certificate that ends sooner is made anew
+	years     = 5                    // the authority's
+	validity  = 397 * 24 * time.Hour // browsers accept no certificate for more than 398 days
+	renewal   = 365 * 24 * time.Hour // after which the next certificate begins
+	remaining = 30 * 24 * time.Hour  // one that ends sooner gives way to the next
 )
 
-// selfMade is the certificate in folder for the names and addresses of this machine. If the folder
-// has none, or one that lacks a name or is about to end, selfMade makes one, which signs itself.
-func selfMade(folder string, names []string, now time.Time) (tls.Certificate, error) {
-	cert, key := filepath.Join(folder, certificateFile), filepath.Join(folder, keyFile)
-	kept, err := tls.LoadX509KeyPair(cert, key)
-	if err == nil && serves(kept.Leaf, names, now) {
-		return kept, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return tls.Certificate{}, fmt.Errorf("cannot read %s and %s: %w; remove both, and serve makes new ones", cert, key, err)
-	}
-	if err := makeCertificate(cert, key, names, now); err != nil {
-		return tls.Certificate{}, fmt.Errorf("cannot make a certificate: %w; give your own with -tls-cert and -tls-key", err)
-	}
-	return tls.LoadX509KeyPair(cert, key)
+// selfMade are the certificates that serve makes for the names and addresses of this machine: one
+// after the other, with one key, all signed by an authority that other machines trust. The
+// authority's key is gone once it has signed them, and its constraints allow no other name. When a
+// name is added or the last certificate is about to end, all are made anew.
+type selfMade struct {
+	authority []byte            // DER
+	leaves    []tls.Certificate // by date
 }
 
-// serves says whether a certificate holds for all names and some weeks to come.
-func serves(leaf *x509.Certificate, names []string, now time.Time) bool {
+// keptOrMade are the certificates in a folder, or new ones there. say hears of an authority of an
+// earlier version, which had no limits and whose key lay in the folder.
+func keptOrMade(folder string, names []string, now time.Time, say io.Writer) (s selfMade, err error) {
+	cert, key := filepath.Join(folder, certificateFile), filepath.Join(folder, keyFile)
+	kept, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, fmt.Errorf("cannot read %s and %s: %w; remove both, and serve makes new ones", cert, key, err)
+	}
+	if err == nil && !kept.Leaf.IsCA {
+		if s, err = read(folder, kept); err == nil && s.serves(names, now) {
+			return s, nil
+		}
+	}
+	if s, err = makeCertificates(folder, names, now); err != nil {
+		return s, fmt.Errorf("cannot make a certificate: %w; give your own with -tls-cert and -tls-key", err)
+	}
+	if kept.Leaf != nil && kept.Leaf.IsCA {
+		fmt.Fprintf(say, "an earlier version made an authority without limits. Its key is removed; remove the authority from the machines that trust it.\n"+
+			"its SHA-256: %s\n", fingerprint(kept.Certificate[0]))
+	}
+	return s, nil
+}
+
+// read completes the certificates that were kept.
+func read(folder string, kept tls.Certificate) (s selfMade, err error) {
+	text, err := os.ReadFile(filepath.Join(folder, authorityFile))
+	if err != nil {
+		return s, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return s, fmt.Errorf("no certificate in %s", authorityFile)
+	}
+	authority, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return s, err
+	}
+	s.authority = block.Bytes
+	for _, der := range kept.Certificate {
+		leaf, err := x509.ParseCertificate(der)
+		if err == nil {
+			err = leaf.CheckSignatureFrom(authority)
+		}
+		if err != nil {
+			return s, err
+		}
+		s.leaves = append(s.leaves, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: kept.PrivateKey, Leaf: leaf})
+	}
+	return s, nil
+}
+
+// at is the certificate to show at a time.
+func (s selfMade) at(now time.Time) *tls.Certificate {
+	for i := range s.leaves {
+		if now.Add(remaining).Before(s.leaves[i].Leaf.NotAfter) {
+			return &s.leaves[i]
+		}
+	}
+	return &s.leaves[len(s.leaves)-1]
+}
+
+// serves says whether the certificates hold for all names and some weeks to come.
+func (s selfMade) serves(names []string, now time.Time) bool {
+	leaf := s.at(now).Leaf
 	for _, name := range names {
 		if leaf.VerifyHostname(name) != nil {
 			return false
@@ -54,49 +110,100 @@ func serves(leaf *x509.Certificate, names []string, now time.Time) bool {
 	return now.After(leaf.NotBefore) && now.Add(remaining).Before(leaf.NotAfter)
 }
 
-func makeCertificate(cert, key string, names []string, now time.Time) error {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// newAuthority is an authority that can sign for the names and addresses alone.
+func newAuthority(names []string, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	c := &x509.Certificate{
+		Subject:   pkix.Name{CommonName: "MrPrism serve, authority of " + now.UTC().Format(time.DateOnly)},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add((years-1)*renewal + validity),
+		KeyUsage: x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, PermittedDNSDomainsCritical: true,
+	}
+	hosts, addresses := split(names)
+	c.PermittedDNSDomains = hosts
+	if len(hosts) == 0 {
+		c.PermittedDNSDomains = []string{"invalid"} // no constraint would allow all; nothing is called so
+	}
+	for _, ip := range addresses {
+		c.PermittedIPRanges = append(c.PermittedIPRanges, &net.IPNet{IP: ip, Mask: net.CIDRMask(8*len(ip), 8*len(ip))})
+	}
+	if len(addresses) == 0 {
+		c.ExcludedIPRanges = []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, {IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return err
-	}
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "MrPrism serve"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(lifetime),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
-	}
+	c, err = sign(c, c, &key.PublicKey, key)
+	return c, key, err
+}
+
+// split sorts names from addresses. IPv4 addresses have four bytes.
+func split(names []string) (hosts []string, addresses []net.IP) {
 	for _, name := range names {
-		if ip := net.ParseIP(name); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
+		if ip := net.ParseIP(name); ip == nil {
+			hosts = append(hosts, name)
+		} else if four := ip.To4(); four != nil {
+			addresses = append(addresses, four)
 		} else {
-			template.DNSNames = append(template.DNSNames, name)
+			addresses = append(addresses, ip)
 		}
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	return hosts, addresses
+}
+
+func sign(template, by *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, template, by, public, key) // draws the serial number
 	if err != nil {
-		return err
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
+
+func makeCertificates(folder string, names []string, now time.Time) (s selfMade, err error) {
+	authority, signing, err := newAuthority(names, now)
+	if err != nil {
+		return s, err
+	}
+	s.authority = authority.Raw
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return s, err
+	}
+	var chain []byte
+	hosts, addresses := split(names)
+	for year := range years {
+		from := authority.NotBefore.Add(time.Duration(year) * renewal)
+		leaf, err := sign(&x509.Certificate{
+			Subject: pkix.Name{CommonName: "MrPrism serve"}, DNSNames: hosts, IPAddresses: addresses, NotBefore: from, NotAfter: from.Add(validity),
+			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+		}, authority, &private.PublicKey, signing)
+		if err != nil {
+			return s, err
+		}
+		s.leaves = append(s.leaves, tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: private, Leaf: leaf})
+		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})...)
 	}
 	secret, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
-		return err
+		return s, err
 	}
-	if err := os.MkdirAll(filepath.Dir(key), 0o700); err != nil {
-		return err
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return s, err
 	}
-	// The key comes first: a certificate is never there without its key.
-	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600); err != nil {
-		return err
+	// The key comes first, over that of an earlier authority: a certificate is never there without its key.
+	err = os.WriteFile(filepath.Join(folder, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, authorityFile), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority}), 0o644)
 	}
-	return os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), 0o644)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, certificateFile), chain, 0o644)
+	}
+	return s, err
 }
 
-// fingerprint is the SHA-256 of a certificate, as browsers show it.
-func fingerprint(c tls.Certificate) string {
-	sum := sha256.Sum256(c.Certificate[0])
+// fingerprint is the SHA-256 of a certificate (DER), as browsers show it.
+func fingerprint(certificate []byte) string {
+	sum := sha256.Sum256(certificate)
 	text := ""
 	for i, b := range sum {
 		if i > 0 {
@@ -109,7 +216,7 @@ func fingerprint(c tls.Certificate) string {
 
 // keyHash is the hash of a certificate's key by which Chrome knows it: the kiosk's browser opens
 // 127.0.0.1, for which the clinic's certificate need not be.
-func keyHash(c tls.Certificate) string {
+func keyHash(c *tls.Certificate) string {
 	sum := sha256.Sum256(c.Leaf.RawSubjectPublicKeyInfo)
 	return base64.StdEncoding.EncodeToString(sum[:])
 }

@@ -61,7 +61,7 @@ func flagOf(text string) chromedp.ExecAllocatorOption {
 }
 
 // trust makes the browser take a certificate that no authority signed.
-func (k *kiosk) trust(pair tls.Certificate) {
+func (k *kiosk) trust(pair *tls.Certificate) {
 	if k != nil {
 		k.flags = append(k.flags, chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(pair)))
 	}

@@ -111,31 +111,6 @@ func TestServeWithItsOwnCertificate(t *testing.T) {
 	assert.Equal(t, 0, <-done)
 }
 
-func TestSelfMadeCertificates(t *testing.T) {
-	folder, now := filepath.Join(t.TempDir(), "new"), time.Now()
-	first, err := selfMade(folder, []string{"clinic.example", "192.168.1.5"}, now)
-	require.NoError(t, err)
-	assert.NoError(t, first.Leaf.VerifyHostname("192.168.1.5"))
-	assert.Regexp(t, `^([0-9A-F]{2}:){31}[0-9A-F]{2}$`, fingerprint(first))
-	key, err := os.Stat(filepath.Join(folder, keyFile))
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o600), key.Mode().Perm(), "nobody else reads the key")
-
-	again, err := selfMade(folder, []string{"192.168.1.5"}, now.Add(time.Hour))
-	require.NoError(t, err)
-	assert.Equal(t, first.Certificate, again.Certificate, "it is kept: machines trust it")
-	other, err := selfMade(folder, []string{"other.example"}, now)
-	require.NoError(t, err)
-	assert.NotEqual(t, first.Certificate, other.Certificate, "another name")
-	late, err := selfMade(folder, []string{"other.example"}, now.Add(lifetime-remaining))
-	require.NoError(t, err)
-	assert.NotEqual(t, other.Certificate, late.Certificate, "it would end soon")
-
-	require.NoError(t, os.WriteFile(filepath.Join(folder, certificateFile), []byte("damaged"), 0o644))
-	_, err = selfMade(folder, nil, now)
-	assert.ErrorContains(t, err, "remove both")
-}
-
 func TestUsageOfTLSAndKiosk(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"-tls-cert a.pem", "belong together"}, {"-tls-key a.pem", "belong together"},

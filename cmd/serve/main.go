@@ -42,8 +42,9 @@ ends when serve does, however that ends. Any browser loads the page anew at an a
 itself, once they are complete, and no links. They are for the kiosk's browser alone, or for one that opens the file that
 serve names, which other users of this machine cannot read.
 
--tls-self serves other machines over TLS. serve makes a certificate for the names and addresses of this machine and keeps
-it. It prints the file: install that on the other machines as an authority that they trust.
+-tls-self serves other machines over TLS. serve makes certificates for the names and addresses of this machine, for five
+years, and an authority for nothing but these, whose key it does not keep. It prints the authority's file: install that on
+the other machines as an authority that they trust.
 
 /healthz answers "ok" while serve serves, whatever the Host header. -check asks for an address, such as that one, and
 exits with 1 where the answer is not 200. -metrics has figures for Prometheus at /metrics of another address: requests by
@@ -174,7 +175,8 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	if server.TLSConfig != nil {
 		listener = tls.NewListener(listener, server.TLSConfig)
-		screen.trust(server.TLSConfig.Certificates[0])
+		shown, _ := server.TLSConfig.GetCertificate(nil) // all have one key
+		screen.trust(shown)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

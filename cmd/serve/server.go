@@ -47,19 +47,20 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 		if err != nil {
 			return nil, "", fmt.Errorf("cannot use -tls-cert %s with -tls-key %s: %w", o.certFile, o.keyFile, err)
 		}
-		config = &tls.Config{Certificates: []tls.Certificate{pair}}
+		config = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }}
 	case o.selfMade:
 		folder, err := os.UserConfigDir()
 		if err != nil {
 			return nil, "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls-cert and -tls-key", err)
 		}
 		folder = filepath.Join(folder, "mrprism")
-		pair, err := selfMade(folder, ownNames(address, o.hosts), time.Now())
+		own, err := keptOrMade(folder, ownNames(address, o.hosts), time.Now(), stdout)
 		if err != nil {
 			return nil, "", err
 		}
-		config = &tls.Config{Certificates: []tls.Certificate{pair}}
-		fmt.Fprintf(stdout, "install this certificate on the machines that use the page: %s\nits SHA-256: %s\n", filepath.Join(folder, certificateFile), fingerprint(pair))
+		config = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own.at(time.Now()), nil }}
+		fmt.Fprintf(stdout, "install this certificate on the machines that use the page: %s\nits SHA-256: %s, valid until %s\n",
+			filepath.Join(folder, authorityFile), fingerprint(own.authority), own.leaves[len(own.leaves)-1].Leaf.NotAfter.Format(time.DateOnly))
 	}
 	if config != nil {
 		config.MinVersion = tls.VersionTLS12
