@@ -24,7 +24,10 @@ export const offered = ({ formats }) => FORMATS.filter(({ files }) => Object.val
 // formatOf is the format that the user chose, where the result can be saved so.
 export const formatOf = ({ format, result }) => offered(result).find(({ name }) => name === format) ?? FORMATS[0];
 
-export const stem = (name) => name.replace(/\.nii\.gz$/i, "").replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_") || "image";
+// stem begins the names of files that are saved of an image, as imageio.OutputStem does: without an
+// extension of the formats, and without what a system refuses in names. CON is a device on Windows.
+export const stem = (name) => name.replace(/(?<=[^/])\.(nii\.gz|nii|hdr|img|png|jpe?g|tiff?|bmp|webp|dcm|dicom)$/i, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_")
+  .replace(/\.+$/, "").replace(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)/i, "$1_") || "image";
 
 // stemOf begins the names of what is saved of a picture. It tells the slice of a volume.
 export const stemOf = ({ name }, { slice, slices }) => stem(name) + (slices > 1 ? `_slice${slice}` : "");

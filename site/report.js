@@ -11,7 +11,7 @@ import { scaleOf } from "./scale.js";
 import { inWhole, sharesOf } from "./shares.js";
 import { subject } from "./state.js";
 import { summary } from "./summary.js";
-import { language, t } from "./words.js";
+import { isolated, language, t } from "./words.js";
 
 const TALLEST = 250 / 25.4 * 96; // CSS pixels that fit on a page of Letter, within its margins
 const WIDTH = 184, GAP = 4, HEIGHTS = [110, 96, 84, 76, 68, 60, 52]; // mm; those of the pictures, the first that fits
@@ -49,7 +49,7 @@ export function reportOf(s, { now, file, reference }) {
   ];
   const card = result.shipped ? limits[result.model] : null;
   return {
-    when: when(now), identity: [...(file ? [["File", name]] : []), ...(reference ? [["Reference", reference]] : [])],
+    when: when(now), identity: [...(file ? [["File", isolated(name)]] : []), ...(reference ? [["Reference", reference]] : [])],
     doubt: why && { ...why, hint: result.found ? t("Its outline and figures may be wrong.") : t("There are no figures.") }, figures, notes, facts, card: card ?? [],
     cardNote: card ? t("From the model's card, {card}, which says more.", { card: `weights/${result.model}.md` }) : t("These weights have no card: nobody has said here how good they are."),
   };

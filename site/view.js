@@ -10,7 +10,7 @@ import { agreement, byLevels, shownRecurrence } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
 import { standing } from "./outlines.js";
 import { lengths, scaleOf } from "./scale.js";
-import { number, speak, t } from "./words.js";
+import { isolated, number, speak, t } from "./words.js";
 import { inWhole } from "./shares.js";
 import { drawWorklist } from "./workview.js";
 import { YOU, canRecalibrate, canRedo, canUndo, stageText, steers, subject, whoMarks } from "./state.js";
@@ -157,7 +157,7 @@ function drawPhotograph({ picture, image }, before, stage) {
   show(image.slices > 1, "slices");
   Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
   write("slice-number", t("{slice} of {slices}", image));
-  for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}${picture.turn ? ` · ${t("turned by {degrees}°", { degrees: 90 * picture.turn })}` : ""}`;
+  for (const line of all(".file")) line.title = line.textContent = `${isolated(picture.name)} · ${image.width} × ${image.height}${picture.turn ? ` · ${t("turned by {degrees}°", { degrees: 90 * picture.turn })}` : ""}`;
   $("stage").setAttribute("aria-label", t("Photograph {name}, {width} by {height} pixels", { name: picture.name, width: image.width, height: image.height }));
 }
 
@@ -286,7 +286,7 @@ function drawMarks(s) {
     const whose = title(mark.rater) + (classes.length > 1 ? `, ${t(mark.class)}` : "");
     const remove = element("button", { type: "button", className: "plain", textContent: t("Remove"), ariaLabel: t("Remove the mark of {rater}, {file}", { rater: whose, file: t(mark.name) }) });
     remove.dataset.mark = i;
-    return element("li", {}, swatch, element("span", { className: "name", title: mark.name }, whose, element("small", {}, t(mark.name))), remove);
+    return element("li", {}, swatch, element("span", { className: "name", title: isolated(mark.name) }, whose, element("small", {}, isolated(t(mark.name)))), remove);
   }));
   if (removed) $("mark-open").focus();
 }

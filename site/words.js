@@ -12,13 +12,20 @@ export let language = "en";
 // as that language writes it. A text that counts is { one, other }, and its values have the number
 // as n. A text that the language lacks stays English.
 export function t(text, values = {}) {
+  text = upright(text);
   const english = text.other ?? text, entry = TEXTS[language][english] ?? (language === "en" ? text : null);
   if (entry === null) return known(filled(chosen(text, values), values));
   return filled(chosen(entry, values), values);
 }
+// upright is a message in which a file's name is filled in already, without what turns the order.
+const upright = (text) => (typeof text === "string" ? text.replace(/[\u202a-\u202e\u2066\u2067]/g, "\ufffd") : text);
 const chosen = (entry, { n }) => (typeof entry === "string" ? entry : entry[new Intl.PluralRules(language).select(n)] ?? entry.other);
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => (name in values ? written(values[name]) : place));
-const written = (value) => (typeof value === "number" ? number(value, { maximumFractionDigits: 20 }) : value);
+const written = (value) => (typeof value === "number" ? number(value, { maximumFractionDigits: 20 }) : isolated(value));
+
+// isolated is a name from outside, such as a file's, whose order of writing must not reach what stands
+// beside it: right-to-left letters, and the characters that turn the order.
+export const isolated = (name) => (/[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/.test(name) ? `\u2068${name.replace(/[\u2066-\u2069]/g, "\ufffd")}\u2069` : name);
 
 // number is a number in the language of the display. digits are those after the point, or options of
 // Intl.NumberFormat. A thin space parts thousands in every language.

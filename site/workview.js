@@ -1,7 +1,7 @@
 // drawWorklist brings the list of images in the document to a state.
 import { $, element } from "./dom.js";
 import { summary } from "./summary.js";
-import { number, t } from "./words.js";
+import { isolated, number, t } from "./words.js";
 import { counts, lineAt, neighbour, shownLines, stateOf, toReview } from "./worklist.js";
 
 export function drawWorklist(s, before) {
@@ -25,7 +25,7 @@ function drawBar(s) {
   $("work-open").ariaExpanded = String(open);
   $("work-body").hidden = !open;
   $("work-at").textContent = t("{at} of {all}", { at: i + 1, all: lines.length });
-  $("work-name").textContent = $("work-name").title = line.picture.name;
+  $("work-name").textContent = $("work-name").title = isolated(line.picture.name);
   const can = { back: neighbour(list, -1) !== line, on: neighbour(list, 1) !== line, accepted: seen, rejected: seen || line.state === "failed" };
   for (const [id, is] of Object.entries(can)) $(`work-${id}`).ariaDisabled = is ? null : "true";
   for (const what of ["accepted", "rejected"]) $(`work-${what}`).ariaPressed = String(line.review === what);
@@ -76,8 +76,8 @@ function drawLine(line, state) {
   if (corrections.length) fact("", t("corrected"));
   fact("why", error && t(error.message).replace(`${name}: `, ""));
   const small = thumb ? element("img", { src: thumb, alt: "", loading: "lazy", decoding: "async" }) : element("i");
-  const node = element("div", { id: `work-${key}`, className: `line${toReview(line) ? " review" : ""}`, title: error ? `${t(error.message)} ${t(error.next)}` : name },
-    small, element("span", { className: "name" }, name), element("span", { className: "facts" }, ...facts));
+  const node = element("div", { id: `work-${key}`, className: `line${toReview(line) ? " review" : ""}`, title: error ? `${t(error.message)} ${t(error.next)}` : isolated(name) },
+    small, element("span", { className: "name" }, isolated(name)), element("span", { className: "facts" }, ...facts));
   node.role = "option";
   node.dataset.key = key;
   return node;

@@ -28,9 +28,10 @@ func asProblems(t *testing.T, err error) dataset.Problems {
 // The pictures are those of the folder, or of its subfolder images. Other files do not count.
 func TestReadForeign(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"b.png", "a.JPG", "c.jpeg", ".hidden.png", "notes.txt"} {
+	for _, name := range []string{"b.png", "a.JPG", "c.jpeg", ".hidden.png"} {
 		writePicture(t, filepath.Join(dir, name), 4, 4)
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("a text"), 0o644))
 	set, err := readForeign(dir)
 	require.NoError(t, err)
 	require.Equal(t, []photograph{

@@ -121,7 +121,7 @@ func imagesByName(dir string) (map[string][]string, error) {
 	images := map[string][]string{}
 	paths, err := pictures(dir)
 	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		name := imageio.Stem(path)
 		images[name] = append(images[name], path)
 	}
 	return images, err

@@ -28,8 +28,8 @@ var readers = []struct {
 // predictionName is a file's name without the extension of a known format.
 func predictionName(file string) (name string, known bool) {
 	for _, r := range readers {
-		if name, known = strings.CutSuffix(file, r.extension); known {
-			return name, true
+		if at := len(file) - len(r.extension); at >= 0 && strings.EqualFold(file[at:], r.extension) {
+			return file[:at], true
 		}
 	}
 	return file, false
@@ -43,7 +43,7 @@ func readPrediction(path string, w, h int) ([]float32, error) {
 	}
 	var p []float32
 	for _, r := range readers {
-		if strings.HasSuffix(path, r.extension) {
+		if strings.HasSuffix(strings.ToLower(path), r.extension) {
 			p, err = r.read(data, w, h)
 		}
 	}

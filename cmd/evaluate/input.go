@@ -132,8 +132,8 @@ func distinct(text string) (paths []string, err error) {
 func pictures(dir string) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if command.IsImage(e.Name()) && !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			paths = append(paths, filepath.Join(dir, e.Name()))
+		if path := filepath.Join(dir, e.Name()); command.HoldsImage(path) {
+			paths = append(paths, path)
 		}
 	}
 	return paths, err

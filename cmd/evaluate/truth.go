@@ -91,7 +91,7 @@ func (t *table) truth(r *report, c classReport) {
 // readTruth reads truth/CLASS/NAME.png beside the images' folder, (H, W) of 0 and 1; nil if there
 // is no such file.
 func readTruth(c dataset.Case, class string) ([]uint8, error) {
-	path := filepath.Join(filepath.Dir(filepath.Dir(c.Image)), "truth", class, c.Name+".png")
+	path := dataset.MaskFile(filepath.Join(filepath.Dir(filepath.Dir(c.Image)), "truth", class), c.Name)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

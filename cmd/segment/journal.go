@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,10 +75,15 @@ func (b *batch) record(it item) sheet.Record {
 }
 
 // done reports whether the table has an image, by the same weights and options, and its files exist.
+// The summary must be of that image: with other images beside it, it may have had another number.
 func (b *batch) done(it item) bool {
 	r := b.record(it)
 	r.Result = &sheet.Result{SHA256: b.session.Model.SHA256}
 	if b.journal.table.Find(r, "image", "options", "weights_sha256", "error") < 0 {
+		return false
+	}
+	var of struct{ Image string }
+	if data, err := os.ReadFile(it.summary); err != nil || json.Unmarshal(data, &of) != nil || of.Image != it.image {
 		return false
 	}
 	return !slices.ContainsFunc(it.outputs(), func(path string) bool { _, err := os.Stat(path); return err != nil })

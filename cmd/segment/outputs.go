@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
+	"mrprism/internal/data/imageio"
 	"mrprism/weights"
 )
 
@@ -37,66 +37,66 @@ func (i item) outputs() []string {
 	return all
 }
 
-// plan names all output files. It returns an error if two images have the same output file, or if
-// an output file is one of the images or marks.
+// plan names all output files. Images of one name, from several folders or of several formats, get
+// numbers after the first: x.json, then x_2.json. Upper and lower case do not part names, since macOS
+// and Windows ignore it. plan returns an error if an output file is one of the images or marks.
 func plan(dir string, images []string, marks []mark, about weights.Metadata, formats []export.Format) ([]item, error) {
-	var items []item
-	by := map[string]string{} // image by folded output
-	for _, image := range images {
-		base := filepath.Base(image)
-		stem := strings.TrimSuffix(base, filepath.Ext(base))
-		if strings.HasSuffix(strings.ToLower(base), ".nii.gz") {
-			stem = base[:len(base)-len(".nii.gz")]
-		}
-		if stem == "" {
-			stem = base
-		}
-		path := func(rest string) string { return filepath.Join(dir, stem+rest) }
-		it := item{image: image, marks: marks, summary: path(".json")}
-		for i, r := range export.Readers(segment.Heads(&about), about.Labels, len(marks) > 0) {
-			for _, f := range formats {
-				if f.Whole {
-					it.files = append(it.files, file{path(r.Suffix + f.Ending), f, i, -1})
-					continue
-				}
-				for c, class := range about.Classes {
-					it.files = append(it.files, file{path("_" + class + r.Suffix + f.Ending), f, i, c})
-				}
-			}
+	items, by := make([]item, len(images)), map[string]string{} // image by folded output
+	take := func(i int, stem string) bool {
+		it := itemOf(filepath.Join(dir, stem), images[i], marks, about, formats)
+		if slices.ContainsFunc(it.outputs(), func(output string) bool { return by[folded(output)] != "" }) {
+			return false
 		}
 		for _, output := range it.outputs() {
-			other, named := by[folded(output)]
-			if named && filepath.Clean(other) == filepath.Clean(image) {
-				return nil, fmt.Errorf("%s is given twice", image)
-			} else if named {
-				return nil, fmt.Errorf("%s and %s would both be written to %s; give them different -out folders", other, image, output)
-			}
-			by[folded(output)] = image
+			by[folded(output)] = images[i]
 		}
-		items = append(items, it)
+		items[i] = it
+		return true
+	}
+	var again []int // after all others: no number takes another image's own name
+	for i, image := range images {
+		if !take(i, imageio.OutputStem(image)) {
+			again = append(again, i)
+		}
+	}
+	for _, i := range again {
+		for n := 2; !take(i, fmt.Sprintf("%s_%d", imageio.OutputStem(images[i]), n)); n++ {
+		}
 	}
 	inputs := slices.Clone(images)
 	for _, m := range marks {
 		inputs = append(inputs, m.File)
 	}
-	return items, spares(inputs, by)
+	return items, spares(inputs, items)
 }
 
-// folded is a path in lower case on macOS and Windows, whose file systems ignore the case.
-func folded(path string) string {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		return strings.ToLower(path)
+// itemOf is an image whose output files begin with a path.
+func itemOf(stem, image string, marks []mark, about weights.Metadata, formats []export.Format) item {
+	it := item{image: image, marks: marks, summary: stem + ".json"}
+	for i, r := range export.Readers(segment.Heads(&about), about.Labels, len(marks) > 0) {
+		for _, f := range formats {
+			if f.Whole {
+				it.files = append(it.files, file{stem + r.Suffix + f.Ending, f, i, -1})
+				continue
+			}
+			for c, class := range about.Classes {
+				it.files = append(it.files, file{stem + "_" + class + r.Suffix + f.Ending, f, i, c})
+			}
+		}
 	}
-	return path
+	return it
 }
 
-// spares returns an error if one of the outputs (image by output) is one of the inputs, as in the
-// folder of an earlier run.
-func spares(inputs []string, by map[string]string) error {
-	there := map[string]os.FileInfo{}
-	for output := range by {
-		if info, err := os.Stat(output); err == nil {
-			there[output] = info
+func folded(path string) string { return strings.ToLower(path) }
+
+// spares returns an error if an output is one of the inputs, as in the folder of an earlier run.
+func spares(inputs []string, items []item) error {
+	there, by := map[string]os.FileInfo{}, map[string]string{} // image by output
+	for _, it := range items {
+		for _, output := range it.outputs() {
+			if info, err := os.Stat(output); err == nil {
+				there[output], by[output] = info, it.image
+			}
 		}
 	}
 	for _, name := range inputs {

@@ -91,6 +91,8 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 	if err != nil {
 		return nil, nil, cli.Wrong("%w", err)
 	}
+	given := len(images)
+	images = distinct(images)
 	m, err := command.Ensemble(*r.weightsName)
 	if err != nil {
 		return nil, nil, err
@@ -122,6 +124,9 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 	}
 	b.progress = command.NewProgress(stderr, len(items))
 	b.session.Note = func(text string) { b.progress.Note(program, text) }
+	if again := given - len(images); again > 0 {
+		b.session.Note(fmt.Sprintf("%d images are named twice and are segmented once", again))
+	}
 	if others > 0 {
 		b.session.Note(fmt.Sprintf("%d files of the folders are no images and were left out", others))
 	}
@@ -129,6 +134,18 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 		b.session.Note(fmt.Sprintf("%d of %d images are in %s already", done, all, r.table))
 	}
 	return b, items, nil
+}
+
+// distinct leaves out paths that are named again.
+func distinct(paths []string) (out []string) {
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if clean := filepath.Clean(path); !seen[clean] {
+			seen[clean] = true
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 // prepare opens the device, loads the network and makes the folder of results.

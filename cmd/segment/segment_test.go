@@ -209,7 +209,6 @@ func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	w := weightsFile(t, dir, segmenttest.Raters(), nil)
 	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
-	other := write(t, filepath.Join(dir, "a.jpg"), encodeJPEG(t, synthetic.Photograph(1, 40, 40)))
 	mask := write(t, filepath.Join(dir, "a_brain.png"), encodePNG(t, image.NewGray(image.Rect(0, 0, 40, 40))))
 	help := call(t, "-h")
 	require.Zero(t, help.code)
@@ -227,8 +226,6 @@ func TestUsage(t *testing.T) {
 		"-roi: region":                 {"-weights", w, "-out", dir, "-roi", "here", photo},
 		"-device abacus: choose":       {"-weights", w, "-out", dir, "-device", "abacus", photo},
 		"not defined: -colour":         {"-weights", w, "-out", dir, "-colour", photo},
-		"would both be written":        {"-weights", w, "-out", dir, photo, other},
-		"a.png is given twice":         {"-weights", w, "-out", dir, photo, photo},
 		"a_brain.png would be overwri": {"-weights", w, "-out", dir, mask, photo},
 	} {
 		got := call(t, args...)
@@ -238,6 +235,39 @@ func TestUsage(t *testing.T) {
 		require.Empty(t, got.stdout)
 	}
 	require.Equal(t, must(os.ReadFile(mask)), encodePNG(t, image.NewGray(image.Rect(0, 0, 40, 40))))
+}
+
+// Images of one name are numbered in the order in which they are named, upper and lower case being
+// one. Names of the formats' extensions alone are cut, and no name is a device's.
+func TestNamesOfOutputs(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	w := weightsFile(t, dir, segmenttest.Raters(), nil)
+	photo, in := encodePNG(t, synthetic.Photograph(1, 40, 40)), filepath.Join(dir, "in")
+	for _, name := range []string{"a/x.png", "a/x_2.png", "b/X.PNG", "in/CT.1.2.840.3", "in/CT.1.2.840.4", "in/IMG.ima", "in/con.png", "in/note.txt", "in/x.jpg"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
+		write(t, filepath.Join(dir, name), map[bool][]byte{true: []byte("a text"), false: photo}[name == "in/note.txt"])
+	}
+	table := filepath.Join(out, "all.csv")
+	args := []string{"-weights", w, "-device", "reference", "-recurrences", "0", "-out", out, "-csv", table}
+	all := []string{filepath.Join(dir, "a/x.png"), filepath.Join(dir, "b/X.PNG"), filepath.Join(dir, "a/x_2.png"), in, filepath.Join(in, "con.png")}
+	got := call(t, append(args, all...)...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "1 images are named twice")
+	var summaries []string
+	for _, name := range listed(t, out) {
+		if filepath.Ext(name) == ".json" {
+			summaries = append(summaries, name)
+		}
+	}
+	require.Equal(t, []string{"CT.1.2.840.3.json", "CT.1.2.840.4.json", "IMG.ima.json", "X_3.json", "con_.json", "x.json", "x_2.json", "x_4.json"}, summaries)
+	require.Contains(t, string(must(os.ReadFile(filepath.Join(out, "X_3.json")))), "b/X.PNG")
+
+	got = call(t, append(append(args, "-resume"), all...)...)
+	require.Zero(t, got.code, got.stderr)
+	require.Empty(t, got.stdout, "all are done")
+	got = call(t, append(args, "-resume", filepath.Join(in, "x.jpg"))...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "x.json", "until now that was of another image")
 }
 
 // An image in which nothing is found gets its files too: its masks are empty, and line and summary

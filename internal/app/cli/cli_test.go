@@ -87,6 +87,7 @@ func TestExitCodes(t *testing.T) {
 		stderr string
 	}{
 		{t.Context(), errors.New("no disk"), Failed, "prog: no disk\n"},
+		{t.Context(), errors.New("a\u202egnp\x1b[2J\xff.é: no"), Failed, "prog: a\\u202egnp\\u001b[2J\\xff.é: no\n"},
 		{t.Context(), Wrong("n %d", 3), Usage, "prog: n 3; see prog -h\n"},
 		{t.Context(), Exit(7), 7, ""},
 		{canceled, canceled.Err(), Interrupted, "prog: interrupted\n"},

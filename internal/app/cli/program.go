@@ -12,7 +12,10 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"mrprism/internal/app/version"
 )
@@ -56,6 +59,23 @@ type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
+// Printable is a text of one line or several as a terminal can show it: a character that moves the
+// cursor or turns the order of writing, in a file's name, is written as its code.
+func Printable(text string) string {
+	var out strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
+			fmt.Fprintf(&out, `\x%02x`, text[i])
+		case r == '\n' || r == '\t' || unicode.IsGraphic(r):
+			out.WriteRune(r)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
+}
+
 // Run parses args, calls body with the arguments that are not flags and returns the exit code. With
 // -h or -version it prints that instead.
 func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
@@ -87,12 +107,12 @@ func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body fu
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(err, &wrong):
-		fmt.Fprintf(p.Stderr, "%s: %v; see %s -h\n", p.Name, err, p.Name)
+		fmt.Fprintf(p.Stderr, "%s: %s; see %s -h\n", p.Name, Printable(err.Error()), p.Name)
 		return Usage
 	case ctx.Err() != nil:
 		fmt.Fprintf(p.Stderr, "%s: interrupted\n", p.Name)
 		return Interrupted
 	}
-	fmt.Fprintf(p.Stderr, "%s: %v\n", p.Name, err)
+	fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name, Printable(err.Error()))
 	return Failed
 }

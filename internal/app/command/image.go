@@ -1,13 +1,13 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/data/dicom"
 	"mrprism/internal/data/disk"
 	"mrprism/internal/data/imageio"
 )
@@ -45,24 +45,47 @@ func imagesIn(folder string) string {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
 		if IsImage(e.Name()) {
-			return "e.g. " + filepath.Join(folder, "*"+filepath.Ext(e.Name()))
+			return "e.g. " + filepath.Join(folder, "*"+imageio.Extension(e.Name()))
 		}
 	}
 	return "but there are none (.png, .jpg, .tif, .bmp, .webp, .dcm, .nii)"
 }
 
-// IsImage reports whether a file name has the extension of an image.
+// IsImage reports whether a file name has the extension of an image that is one file.
 func IsImage(name string) bool {
-	name = strings.TrimSuffix(strings.ToLower(name), ".gz") // of NIfTI alone
-	switch filepath.Ext(name) {
-	case ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".dcm", ".nii":
+	switch strings.ToLower(imageio.Extension(name)) {
+	case "", ".hdr", ".img": // the content decides
+		return false
+	}
+	return true
+}
+
+// HoldsImage reports whether a file is an image, by its name or, without an extension of the formats,
+// by its content. Hidden files and the index of a DICOM disc are none.
+func HoldsImage(path string) bool {
+	name := filepath.Base(path)
+	if strings.HasPrefix(name, ".") || strings.EqualFold(name, "DICOMDIR") {
+		return false
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return false
+	}
+	if IsImage(name) {
 		return true
 	}
-	return false
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, imageio.HeadSize)
+	n, _ := io.ReadFull(f, head)
+	zipped := bytes.HasPrefix(head, []byte("\x1f\x8b")) // it may hold anything
+	return !zipped && imageio.Recognised(head[:n])
 }
 
 // ImagesIn lists the images that lie in a folder itself, in the order of their names, and counts the
-// other files. Images are known by their extension, and DICOM files without one by their content.
+// other files.
 func ImagesIn(folder string) (images []string, others int, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -73,8 +96,7 @@ func ImagesIn(folder string) (images []string, others int, err error) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			continue
 		}
-		hidden := strings.HasPrefix(e.Name(), ".")
-		if !hidden && (IsImage(e.Name()) || filepath.Ext(e.Name()) == "" && isDICOM(path)) {
+		if HoldsImage(path) {
 			images = append(images, path)
 		} else {
 			others++
@@ -84,16 +106,4 @@ func ImagesIn(folder string) (images []string, others int, err error) {
 		err = fmt.Errorf("%s is a folder without images (.png, .jpg, .tif, .bmp, .webp, .dcm, .nii); name another one", folder)
 	}
 	return images, others, err
-}
-
-// isDICOM reports whether a file begins as DICOM files do.
-func isDICOM(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 132)
-	_, err = io.ReadFull(f, head)
-	return err == nil && dicom.Is(head)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"mrprism/internal/app/cli"
+
 	"golang.org/x/term"
 )
 
@@ -34,7 +36,7 @@ func (p *Progress) Show(format string, args ...any) {
 	}
 	p.shown = true
 	text := fmt.Sprintf("[%d/%d] %s%s", p.begun, p.total, fmt.Sprintf(format, args...), p.left())
-	fmt.Fprint(p.out, Rewrite, Cut(text, width-1))
+	fmt.Fprint(p.out, Rewrite, Cut(cli.Printable(text), width-1))
 }
 
 // left is the time that the remaining items take at the mean pace until now.
@@ -50,7 +52,7 @@ func (p *Progress) left() string {
 // Note prints a message of a program on a line of its own.
 func (p *Progress) Note(program, text string) {
 	p.Clear()
-	fmt.Fprintf(p.out, "%s: %s\n", program, text)
+	fmt.Fprintf(p.out, "%s: %s\n", program, cli.Printable(text))
 }
 
 // Clear removes the line. Call it before other output.

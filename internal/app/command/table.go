@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"mrprism/internal/app/cli"
 )
 
 // Table is text for people. Tabs separate the cells of a line, and cells stand in columns.
@@ -37,6 +39,6 @@ func (t *Table) Title(format string, args ...any) {
 // Print writes the table.
 func (t *Table) Print(w io.Writer) error {
 	t.Break()
-	_, err := io.WriteString(w, t.text.String())
+	_, err := io.WriteString(w, cli.Printable(t.text.String()))
 	return err
 }

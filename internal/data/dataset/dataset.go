@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/disk"
+	"mrprism/internal/data/imageio"
 )
 
 // The kinds of labels, as dataset.json names them.
@@ -216,9 +217,10 @@ func (d *Dataset) listImages(dir string, problems *Problems) {
 	images := filepath.Join(dir, "images")
 	byName := map[string]string{}
 	for _, e := range entries(images, "images belong there", problems) {
-		path, extension := filepath.Join(images, e.Name()), filepath.Ext(e.Name())
-		name := strings.TrimSuffix(e.Name(), extension)
-		if !slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(extension)) {
+		path, name := filepath.Join(images, e.Name()), imageio.Stem(e.Name())
+		info, err := header(path)
+		known := slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(imageio.Extension(path)))
+		if nameless := name == e.Name() && err == nil && (info.Format == "png" || info.Format == "jpeg"); !known && !nameless {
 			problems.add("%s: not a .png or .jpg; convert or remove it", path)
 			continue
 		}
@@ -231,7 +233,7 @@ func (d *Dataset) listImages(dir string, problems *Problems) {
 		for m := range c.Masks {
 			c.Masks[m] = make([]string, len(d.Classes))
 		}
-		if info, err := header(path); err != nil {
+		if err != nil {
 			c.faults.add("%v", err) // listMasks still lists the masks, but does not compare their sizes
 		} else {
 			c.W, c.H = info.W, info.H
@@ -268,12 +270,14 @@ func (d *Dataset) listMasks(dir string, problems *Problems) {
 			for _, e := range entries(folder, "masks belong there", problems) {
 				count++
 				path := filepath.Join(folder, e.Name())
-				i, found := index[strings.TrimSuffix(e.Name(), ".png")]
+				i, found := index[imageio.Stem(e.Name())]
 				switch {
-				case !strings.HasSuffix(e.Name(), ".png"):
+				case !strings.EqualFold(imageio.Extension(e.Name()), ".png"):
 					problems.add("%s: masks are .png files; convert or remove it", path)
 				case !found:
 					problems.add("%s: there is no image of this name; add it or remove the mask", path)
+				case d.Cases[i].Masks[m][k] != "":
+					problems.add("%s: there is also %s; one image has one mask, remove the other", path, filepath.Base(d.Cases[i].Masks[m][k]))
 				default:
 					d.Cases[i].Masks[m][k] = path
 					d.Cases[i].checkSize(path)

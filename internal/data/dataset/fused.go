@@ -24,7 +24,7 @@ func (d *Dataset) Taught(folder string, cases []Case) (taught *Dataset, relabell
 		if !c.Others {
 			paths := make([]string, len(d.Classes))
 			for k, class := range d.Classes {
-				paths[k] = filepath.Join(folder, class, c.Name+".png")
+				paths[k] = MaskFile(filepath.Join(folder, class), c.Name)
 				if !exists(paths[k]) {
 					problems.add("%s: does not exist; fuse the data set again, into a new folder, or name another folder of fused labels", paths[k])
 				}
@@ -39,6 +39,15 @@ func (d *Dataset) Taught(folder string, cases []Case) (taught *Dataset, relabell
 	copied := *d
 	copied.Raters, copied.Levels, copied.Missing = []string{FusedRater}, false, nil
 	return &copied, relabelled, nil
+}
+
+// MaskFile is FOLDER/NAME.png. If there is NAME.PNG instead, it is that.
+func MaskFile(folder, name string) string {
+	path := filepath.Join(folder, name+".png")
+	if upper := filepath.Join(folder, name+".PNG"); !exists(path) && exists(upper) {
+		return upper
+	}
+	return path
 }
 
 // probabilities reads a grey PNG of 8 or 16 bits, as large as the image, as probabilities (H·W) in

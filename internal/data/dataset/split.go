@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/disk"
+	"mrprism/internal/data/imageio"
 )
 
 // SplitFile is the file of a data set's folder that says which images are for what. Without it
@@ -125,7 +126,7 @@ func (s *Split) assign(path string, images map[string]bool) (parts map[string]Pa
 	parts, in := map[string]Part{}, map[string]string{}
 	for _, l := range s.lists() {
 		for _, name := range l.names {
-			bare := strings.TrimSuffix(name, filepath.Ext(name))
+			bare := imageio.Stem(name)
 			switch first, twice := in[name]; {
 			case twice && first == l.name:
 				problems.add("%s: %s names %q twice; name it once", path, l.name, name)

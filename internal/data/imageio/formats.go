@@ -165,10 +165,13 @@ const HeadSize = 352
 // Recognised reports whether a file that begins so may hold a picture of a format that Decode reads.
 // gzip may hold anything.
 func Recognised(head []byte) bool {
-	for _, begin := range []string{signature, "\xff\xd8\xff", "BM"} {
+	for _, begin := range []string{signature, "\xff\xd8\xff"} {
 		if bytes.HasPrefix(head, []byte(begin)) {
 			return true
 		}
+	}
+	if len(head) >= 18 && string(head[:2]) == "BM" { // so may a text begin
+		return binary.LittleEndian.Uint32(head[14:]) <= 124 // the size of the second header
 	}
 	webp := len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
 	return webp || slices.ContainsFunc(framed, func(r reader) bool { return r.is(head) })

@@ -286,7 +286,7 @@ func TestRecognised(t *testing.T) {
 	} {
 		assert.True(t, Recognised(data[:min(len(data), HeadSize)]), format)
 	}
-	for _, other := range []string{"", "text", "%PDF-1.7", "GIF89a", "PK\x03\x04"} {
+	for _, other := range []string{"", "text", "%PDF-1.7", "GIF89a", "PK\x03\x04", "BMI of patients,12.5"} {
 		assert.False(t, Recognised([]byte(other)), other)
 	}
 }

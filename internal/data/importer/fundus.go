@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
 )
 
 // riga is the RIGA set. Six ophthalmologists drew disc and cup into copies of each photograph.
@@ -177,9 +178,8 @@ func listREFUGE(o *Options) (*listing, error) {
 		split: "the challenge's: Training400, Validation400 and Test400"}
 	cases := map[string]*refugeCase{}
 	for _, path := range paths {
-		extension := filepath.Ext(path)
-		name := strings.TrimSuffix(filepath.Base(path), extension)
-		switch extension = strings.ToLower(extension); {
+		name := imageio.Stem(path)
+		switch extension := strings.ToLower(imageio.Extension(path)); {
 		case extension == ".bmp":
 			l.claim(&at(cases, name).mask, path)
 		case extension != ".jpg" && extension != ".jpeg":

@@ -43,13 +43,13 @@ func listREFUGERaters(o *Options) (*listing, error) {
 	raters := 0
 	for _, path := range paths {
 		folder, base := filepath.Dir(path), filepath.Base(path)
-		name := strings.TrimSuffix(base, filepath.Ext(base))
+		name := imageio.Stem(base)
 		switch found := refugeMark.FindStringSubmatch(base); {
 		case found != nil:
 			class, rater := slices.Index(refugeClasses, strings.ToLower(found[2])), int(found[3][0]-'1')
 			raters = max(raters, rater+1)
 			l.claim(&at(cases, filepath.Join(folder, found[1])).masks[class][rater], path)
-		case slices.Contains([]string{".jpg", ".jpeg", ".png", ".bmp"}, strings.ToLower(filepath.Ext(base))) && name == filepath.Base(folder):
+		case slices.Contains([]string{".jpg", ".jpeg", ".png", ".bmp"}, strings.ToLower(imageio.Extension(base))) && name == filepath.Base(folder):
 			l.claim(&at(cases, filepath.Join(folder, name)).photograph, path)
 		default:
 			l.skip(path, "neither NAME/NAME.jpg nor NAME/NAME_seg_disc_N.png or NAME_seg_cup_N.png")

@@ -1,0 +1,60 @@
+package imageio
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// extensions are those of the formats. No other end of a name is one: CT.1.2.840.3 has none.
+var extensions = []string{".nii.gz", ".nii", ".hdr", ".img", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".dcm", ".dicom"}
+
+// Extension is the end of a file's name that tells its format, as it is written; empty if none does.
+func Extension(name string) string {
+	base := filepath.Base(name)
+	for _, e := range extensions {
+		if at := len(base) - len(e); at > 0 && strings.EqualFold(base[at:], e) {
+			return base[at:]
+		}
+	}
+	return ""
+}
+
+// Stem is a file's name without folder and Extension.
+func Stem(name string) string {
+	base := filepath.Base(name)
+	return base[:len(base)-len(Extension(base))]
+}
+
+// isDevice reports whether a name is that of a device on Windows.
+func isDevice(name string) bool {
+	name = strings.ToLower(name)
+	number, port := strings.CutPrefix(name, "com")
+	if !port {
+		number, port = strings.CutPrefix(name, "lpt")
+	}
+	if port {
+		return len([]rune(number)) == 1 && strings.Contains("0123456789¹²³", number)
+	}
+	return slices.Contains([]string{"con", "prn", "aux", "nul", "conin$", "conout$"}, name)
+}
+
+// OutputStem begins the names of files that are written of an image. It is Stem without what a system
+// refuses in names, or shows in another order than it is written.
+func OutputStem(name string) string {
+	stem := strings.Map(func(r rune) rune {
+		turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' // the order of writing
+		if turns || unicode.IsControl(r) || strings.ContainsRune(`<>:"/\|?*`, r) {
+			return '_'
+		}
+		return r
+	}, Stem(name))
+	stem = cmp.Or(strings.TrimRight(stem, ". "), "image")
+	first, _, _ := strings.Cut(stem, ".") // a device it is whatever comes after a point
+	if first = strings.TrimRight(first, " "); isDevice(first) {
+		stem = first + "_" + stem[len(first):]
+	}
+	return stem
+}

@@ -1,0 +1,18 @@
+// Tests of the names of files: what is saved of them, and how they are shown.
+import { stem } from "./exports.js";
+import { equal } from "./state_test.js";
+import { isolated, t } from "./words.js";
+
+export const tests = {
+  "a name loses an extension of the formats and nothing else"() {
+    const names = { "CT.1.2.840.3": "CT.1.2.840.3", "IMG.ima": "IMG.ima", "day/x.PNG": "day_x", "v.nii.gz": "v", "1.2.dcm": "1.2", "con.png": "con_", "AUX.1.png": "AUX_.1", "...": "image", "a\u202egnp.jpg": "a_gnp" };
+    for (const [name, wanted] of Object.entries(names)) equal(stem(name), wanted, name);
+  },
+  "what turns the order of writing stays in the name"() {
+    equal(isolated("a.png"), "a.png", "plain");
+    equal(isolated("a\u202egnp.exe"), "\u2068a\u202egnp.exe\u2069", "turned");
+    equal(isolated("a\u2069\u202eb"), "\u2068a\ufffd\u202eb\u2069", "it cannot end its own isolation");
+    equal(t("{name} is not segmented.", { name: "a\u202eb" }), "\u2068a\u202eb\u2069 is not segmented.", "a value");
+    equal(t("a\u202eb: this is a text file"), "a\ufffdb: this is a text file", "a message of the worker");
+  },
+};
