@@ -154,8 +154,24 @@ func (c *comparer) compareClass(r *comparison, class string, k int) classCompari
 		r.Notes = append(r.Notes, fmt.Sprintf("%s: %d of %d images lack a prediction of some method; paired comparisons leave them out",
 			class, out.Images-out.Paired, out.Images))
 	}
+	r.Notes = append(r.Notes, c.emptyNotes(class, k)...)
 	out.Tests = testAll(&r.bootstrap, out.Methods, paired, k)
 	return out
+}
+
+// emptyNotes say how often a class is in no reference and in no mark, for each method that then
+// predicts nothing: its soft Dice and Dice are 1 there.
+func (c *comparer) emptyNotes(class string, k int) (notes []string) {
+	for i, m := range c.methods {
+		records := known(c.records, func(one *caseRecord) *record { return one.methods[i][k] })
+		empty := filter(records, func(r *record) bool { return r.empty })
+		both := filter(empty, func(r *record) bool { return r.last()[softDice] == 1 })
+		if len(empty) > 0 {
+			notes = append(notes, fmt.Sprintf("%s: every mark is empty in %d of %d images; %s predicts nothing in %d of these, and Dice and soft Dice count 100 there",
+				class, len(empty), len(records), m.Name, len(both)))
+		}
+	}
+	return notes
 }
 
 // summarise gathers a method's figures of a class.

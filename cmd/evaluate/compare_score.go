@@ -62,6 +62,7 @@ type record struct {
 	passes      [][figureCount]float64
 	mask, heads []float64 // Dice of the last pass, and of a rater's own head, with the rater's mark
 	stated      float64   // the Dice that the last map expects of itself
+	empty       bool      // reference and marks are
 
 	// For keep, which drops them.
 	diameters []int // vertical, by pass
@@ -283,7 +284,7 @@ func (s *target) free() { *s = target{diameter: s.diameter, outline: s.outline} 
 
 // scoreClass scores the maps of a method; nil if it has none. The error is a *trouble.
 func (c *comparer) scoreClass(s *subject, ref *target, p prediction, passes, k int) (*record, error) {
-	r := &record{}
+	r := &record{empty: metric.Area(ref.union) == 0}
 	for i := range passes {
 		values, err := p.pass(i, k)
 		if values == nil {

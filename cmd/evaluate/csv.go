@@ -58,6 +58,15 @@ func csvColumns(recurrences int) []column {
 	add("dice_max", func(r row) *float64 { return defined(set(r).Max) })
 	add("dice_match", func(r row) *float64 { return set(r).Match })
 	add("own_dice", func(r row) *float64 { own, _ := means(r.Heads); return defined(own) })
+	all = append(all, column{"empty", func(r row) string {
+		switch {
+		case r.BothEmpty:
+			return "both"
+		case r.Unmarked:
+			return "marks"
+		}
+		return ""
+	}})
 	all = append(all, column{"doubted", func(r row) string { return strconv.FormatBool(r.image.Doubted) }})
 	add("doubt", func(r row) *float64 { return r.image.Doubt })
 	return append(all, column{"doubts", func(r row) string { return strings.Join(r.image.codes(), ";") }})

@@ -166,9 +166,14 @@ type riskPoint struct {
 // ranked is an image with its oddness.
 type ranked struct{ score, dice float64 }
 
-// softDice is the mean of the last recurrence over the marked structures; NaN without any.
+// softDice is the mean of the last recurrence over the marked structures; NaN without any. A
+// structure whose every mark is empty counts only where all of them are: an empty mask of it would
+// raise the mean by 100 that no outline has earned.
 func (c *caseScore) softDice() float64 {
 	marked := filter(c.Classes, func(class *classScore) bool { return class != nil })
+	if shown := filter(marked, func(class *classScore) bool { return !class.Unmarked }); len(shown) > 0 {
+		marked = shown
+	}
 	return metric.Mean(figures(marked, func(class *classScore) float64 { return class.SoftDice[len(class.SoftDice)-1] }))
 }
 

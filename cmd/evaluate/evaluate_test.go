@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"mrprism/internal/app/cli"
@@ -391,7 +392,7 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	dir, about := synthesise(t)
 	mask, truth := filepath.Join(dir, "raters", about.Raters[0], "disc", "case0001.png"), filepath.Join(dir, "truth", "cup", "case0004.png")
 	grey := image.NewGray(image.Rect(0, 0, 48, 48))
-	grey.Pix[7] = 1
+	grey.Pix[7] = 77
 	var b bytes.Buffer
 	require.NoError(t, png.Encode(&b, grey))
 	require.NoError(t, os.WriteFile(mask, b.Bytes(), 0o644))
@@ -400,7 +401,7 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	code, stdout, stderr := call(t, append(args, "-on", "all")...)
 	require.Equal(t, cli.Failed, code)
 	require.Empty(t, stdout)
-	for _, want := range []string{"2 problems", mask + ": holds the value 1,1,1", truth + ": the mask is 7×7 pixels"} {
+	for _, want := range []string{"2 problems", mask + ": holds 0, 77 (77 at x 7, y 0)", truth + ": the mask is 7×7 pixels"} {
 		require.Contains(t, stderr, want)
 	}
 	_, _, stderr = call(t, args...)
@@ -415,4 +416,42 @@ func must(data []byte, err error) []byte {
 		panic(err)
 	}
 	return data
+}
+
+// Where every mark is empty, an empty mask counts 100. The report counts these images and has the
+// figure without them; a class without any mark does not lift the mean over structures.
+func TestEmptyAgainstEmpty(t *testing.T) {
+	dir, about := synthesise(t)
+	empty := func(x, y int) bool { return false }
+	for i := range 5 {
+		for _, rater := range about.Raters {
+			writeMask(t, filepath.Join(dir, "raters", rater, "cup", fmt.Sprintf("case%04d.png", i)), 48, 48, empty)
+			if i == 3 {
+				writeMask(t, filepath.Join(dir, "raters", rater, "disc", "case0003.png"), 48, 48, empty)
+			}
+		}
+	}
+	file := weightsFile(t, about, func(f *weights.File) {
+		bias := f.Tensor("conp.head.bias")
+		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{0, -30})
+	})
+	table := filepath.Join(t.TempDir(), "cases.csv")
+	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "processor", "-recurrences", "0", "-on", "all", "-csv", table, "-json", "-")
+	require.Equal(t, cli.Done, code, stderr)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	disc, cup := r.Classes[0], r.Classes[1]
+	require.Equal(t, []int{5, 1, 0, 5, 5}, []int{disc.Images, disc.Unmarked, disc.BothEmpty, cup.Unmarked, cup.BothEmpty})
+	require.Equal(t, 1., cup.SoftDice[0].Mean)
+	require.Nil(t, cup.Marked)
+	require.InDelta(t, (5*disc.SoftDice[0].Mean-r.Cases[3].Classes[0].SoftDice[0])/4, disc.Marked.Mean, 1e-9)
+	require.InDelta(t, disc.SoftDice[0].Mean, r.Risk.All.Mean, 0.11, "the empty cups are left out where there is a disc")
+	lines, err := os.ReadFile(table)
+	require.NoError(t, err)
+	require.Equal(t, 5, strings.Count(string(lines), ",both,"))
+	require.Equal(t, 1, strings.Count(string(lines), ",marks,"))
+	var text bytes.Buffer
+	require.NoError(t, r.table(&text))
+	require.Contains(t, text.String(), "every mark is empty in all images: these figures say how often the mask is empty too (5)")
+	require.Contains(t, text.String(), "in the other 1 every mark is empty: an empty mask counts 100 there, as in 0 of them")
 }

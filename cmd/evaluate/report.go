@@ -55,6 +55,9 @@ type classReport struct {
 	Class       string             `json:"class"`
 	Images      int                `json:"images"`
 	SoftDice    []*metric.Interval `json:"softDice"`              // Rec0 … RecN
+	Unmarked    int                `json:"unmarked"`              // of Images, those in which every mark is empty
+	BothEmpty   int                `json:"bothEmpty"`             // of these, those whose RecN is empty: soft Dice is 1
+	Marked      *metric.Interval   `json:"softDiceMarked"`        // RecN in the others; null without any
 	Gain        *metric.Interval   `json:"gain,omitempty"`        // RecN less Rec0
 	GainP       *float64           `json:"gainP,omitempty"`       // of Wilcoxon's signed-rank test
 	Against     *metric.Interval   `json:"against,omitempty"`     // the other weights' Rec0
@@ -134,6 +137,9 @@ func (s *scorer) classReport(k int) classReport {
 	out.SoftDice = each(n+1, func(i int) *metric.Interval {
 		return over(scores, func(c *classScore) float64 { return c.SoftDice[i] })
 	})
+	shown := filter(scores, func(c *classScore) bool { return !c.Unmarked })
+	out.Unmarked, out.BothEmpty = len(scores)-len(shown), len(filter(scores, func(c *classScore) bool { return c.BothEmpty }))
+	out.Marked = over(shown, func(c *classScore) float64 { return c.SoftDice[n] })
 	if n > 0 {
 		out.Gain, out.GainP = tested(scores, func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
 	}

@@ -51,6 +51,9 @@ type caseScore struct {
 // classScore is one structure in one image.
 type classScore struct {
 	SoftDice []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
+	// Unmarked: every mark is empty. BothEmpty: so is RecN, and its soft Dice of 1 is no overlap
+	Unmarked  bool `json:"unmarked,omitempty"`
+	BothEmpty bool `json:"bothEmpty,omitempty"`
 	// Truth: of Rec0 … RecN against truth/CLASS/NAME.png, if that exists
 	Truth   []truthScore `json:"truth,omitempty"`
 	Against *float64     `json:"against,omitempty"` // soft Dice of the other weights' Rec0
@@ -225,6 +228,8 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 			out.Truth = append(out.Truth, newTruth(truth, votes).score(last))
 		}
 	}
+	out.Unmarked = metric.Area(votes.Union()) == 0
+	out.BothEmpty = out.Unmarked && out.SoftDice[m.recurrences] == 1
 	if other != nil {
 		out.Against = new(metric.SoftDice(other[k], votes))
 		if truth != nil {

@@ -43,6 +43,8 @@ const (
 	KindDuplicate = "duplicate image" // the same pixels under two names
 	KindInverted  = "inverted mask"
 	KindEmpty     = "empty mask"
+	KindValues    = "mask values" // 0 and 1
+	KindNoMarks   = "empty class" // in every image
 	KindRater     = "outlier rater"
 	KindSame      = "same marks" // of two raters
 	KindMask      = "outlier mask"
@@ -57,7 +59,7 @@ const (
 )
 
 // kinds is the order of the findings in a report.
-var kinds = []string{KindFault, KindSplit, KindDuplicate, KindInverted, KindEmpty, KindRater, KindSame, KindMask, KindNesting, KindMissing,
+var kinds = []string{KindFault, KindSplit, KindDuplicate, KindInverted, KindNoMarks, KindEmpty, KindValues, KindRater, KindSame, KindMask, KindNesting, KindMissing,
 	KindBlank, KindTurned, KindSize, KindColour, KindScale, KindSmall}
 
 func warn(to *[]Finding, kind, file, format string, args ...any) {
@@ -243,6 +245,14 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 			}
 		}
 		r.Figures = append(r.Figures, figures...)
+		masks, empty := 0, 0
+		for _, f := range figures {
+			masks, empty = masks+f.Masks, empty+f.Empty
+		}
+		if masks > 0 && empty == masks {
+			warn(&r.Findings, KindNoMarks, "", "all %d masks of the %s are empty: nothing can be learned of it, and scores say only whether a mask is empty; "+
+				"take it out of dataset.json and move its folders away, or bring the marks", masks, class)
+		}
 		if !d.Levels {
 			r.outliers(figures)
 			r.copies(d, cases, k)

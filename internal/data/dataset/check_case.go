@@ -57,6 +57,9 @@ func (d *Dataset) look(c Case) *caseFigures {
 	}
 	f.read = true
 	f.picture(l.Image)
+	for _, path := range l.ones {
+		warn(&f.findings, KindValues, path, "holds 0 and 1, and is read as 0 and 255; write 255 for 1, so that other programs and people see it")
+	}
 	for k := range d.Classes {
 		f.class(d, l, k)
 	}

@@ -78,7 +78,7 @@ func TestCheckGoesOnAfterFaults(t *testing.T) {
 	assert.True(t, r.Failed())
 	faults := of(t, r, dir, KindFault)
 	require.Len(t, faults, 4)
-	for i, want := range []string{"zoe: dataset.json names no such rater", filepath.Join("cup", "eye02.png"), "8×9", "1,1,1 at x 7"} {
+	for i, want := range []string{"zoe: dataset.json names no such rater", filepath.Join("cup", "eye02.png"), "8×9", "(1 at x 7"} {
 		assert.Contains(t, faults[i], want)
 	}
 	for _, f := range r.Findings[:4] {
@@ -179,4 +179,107 @@ func TestCheckOfImages(t *testing.T) {
 	small := of(t, r, few, KindSmall)
 	require.Len(t, small, 1)
 	assert.Contains(t, small[0], "the cup covers 0.052 % of an image, 8.5 pixels at 128²")
+}
+
+// Masks of other values are read where their meaning is plain, and refused with what to do where it
+// is not. A class that nobody marked is told.
+func TestCheckOfMaskValues(t *testing.T) {
+	masks := map[string]struct {
+		of    image.Image
+		found string // error or warning
+		bad   bool
+	}{
+		"of 1":         {grey8(1), "holds 0 and 1, and is read as 0 and 255", false},
+		"16 bits of 1": {grey16(1), "holds 0 and 1, and is read as 0 and 255", false},
+		"16 bits":      {grey16(65535), "", false},
+		"255 in 16":    {grey16(255), "", false},
+		"labels":       {grey8(1, 2, 3), "holds 0, 1, 2, 3 (1 at x 12, y 12); a mask is 0 outside and 255 inside: these are labels; write a mask for each class", true},
+		"deep labels":  {grey16(1, 2), "these are labels", true},
+		"soft":         {grey8(255, 128), "set it to 0 below 128", true},
+		"colours":      {coloured(), "is coloured (200,0,0 at x 12, y 12); a mask is grey", true},
+	}
+	for name, c := range masks {
+		dir := write(t, 6)
+		put(t, maskPath(dir, "b", "cup", 1), pngOf(t, c.of))
+		r := check(t, dir)
+		assert.Equal(t, c.bad, r.Failed(), name)
+		if kind := map[bool]string{true: KindFault, false: KindValues}[c.bad]; c.found == "" {
+			assert.Empty(t, of(t, r, dir, kind), name)
+		} else if found := of(t, r, dir, kind); assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0], c.found, name)
+		}
+		if !c.bad {
+			d, err := Open(dir)
+			require.NoError(t, err)
+			l, err := Load(d.Cases[1])
+			require.NoError(t, err)
+			marked := 0
+			for _, v := range l.Masks[1][1] {
+				marked += int(v)
+			}
+			assert.Equal(t, 9, marked, name)
+		}
+	}
+	dir := write(t, 6)
+	for i := range 6 {
+		for _, rater := range []string{"a", "b", "c"} {
+			put(t, maskPath(dir, rater, "cup", i), pngOf(t, image.NewGray(image.Rect(0, 0, sampleW, sampleH))))
+		}
+	}
+	r := check(t, dir)
+	assert.False(t, r.Failed())
+	require.Len(t, of(t, r, dir, KindNoMarks), 1)
+	assert.Contains(t, of(t, r, dir, KindNoMarks)[0], "all 18 masks of the cup are empty")
+}
+
+// grey8 is a picture of 0 with a square of 3×3 pixels that have the given values in turn.
+func grey8(values ...uint8) image.Image {
+	m := image.NewGray(image.Rect(0, 0, sampleW, sampleH))
+	for i := range 9 {
+		m.SetGray(12+i%3, 12+i/3, color.Gray{values[i%len(values)]})
+	}
+	return m
+}
+
+func grey16(values ...uint16) image.Image {
+	m := image.NewGray16(image.Rect(0, 0, sampleW, sampleH))
+	for i := range 9 {
+		m.SetGray16(12+i%3, 12+i/3, color.Gray16{values[i%len(values)]})
+	}
+	return m
+}
+
+func coloured() image.Image {
+	m := image.NewRGBA(image.Rect(0, 0, sampleW, sampleH))
+	for i := range sampleW * sampleH {
+		m.Set(i%sampleW, i/sampleW, color.Black)
+	}
+	m.Set(12, 12, color.RGBA{R: 200, A: 255})
+	return m
+}
+
+// A mask may be .PNG, an image may have no extension and points in its name, and two masks of one
+// image are an error.
+func TestNames(t *testing.T) {
+	dir := write(t, 5)
+	rename := func(from, to string) {
+		require.NoError(t, os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)))
+	}
+	rename("raters/a/disc/eye00.png", "raters/a/disc/eye00.PNG")
+	rename("images/eye01.png", "images/CT.1.2.840.3")
+	for _, rater := range []string{"a", "b", "c"} {
+		for _, class := range []string{"disc", "cup"} {
+			rename("raters/"+rater+"/"+class+"/eye01.png", "raters/"+rater+"/"+class+"/CT.1.2.840.3.png")
+		}
+	}
+	d, err := Open(dir)
+	require.NoError(t, err)
+	assert.Equal(t, "CT.1.2.840.3", d.Cases[0].Name)
+	assert.Empty(t, d.Missing)
+	assert.Equal(t, "eye00.PNG", filepath.Base(MaskFile(filepath.Join(dir, "raters", "a", "disc"), "eye00")))
+	put(t, filepath.Join(dir, "raters", "a", "disc", "eye00.png"), pngOf(t, grey8(255)))
+	if _, err = Open(dir); err == nil {
+		t.Skip("this file system ignores the case of names")
+	}
+	assert.ErrorContains(t, err, "eye00.png: there is also eye00.PNG; one image has one mask")
 }

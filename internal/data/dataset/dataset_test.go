@@ -271,7 +271,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestLoadSoundNamesEveryFault(t *testing.T) {
 	dir := write(t, 3)
 	grey := image.NewGray(image.Rect(0, 0, sampleW, sampleH))
-	grey.Pix[5] = 1
+	grey.Pix[5], grey.Pix[6] = 1, 2
 	put(t, maskPath(dir, "a", "disc", 0), pngOf(t, grey))
 	sound, err := os.ReadFile(maskPath(dir, "b", "cup", 2))
 	require.NoError(t, err)
@@ -286,7 +286,7 @@ func TestLoadSoundNamesEveryFault(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, left)
 	for _, want := range []string{
-		filepath.Join("a", "disc", "eye00.png") + ": holds the value 1,1,1 at x 5, y 0",
+		filepath.Join("a", "disc", "eye00.png") + ": holds 0, 1, 2 (1 at x 5, y 0)",
 		filepath.Join("b", "cup", "eye02.png") + ": this PNG is damaged",
 		filepath.Join("images", "eye01.jpg") + ": this JPEG is damaged",
 	} {

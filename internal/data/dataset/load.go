@@ -20,6 +20,8 @@ type Loaded struct {
 	// Masks are (M, K) masks (H, W) of 0 and 1; nil if the label is missing. Fused labels are
 	// probabilities in steps of 1/255.
 	Masks [][][]uint8
+
+	ones []string // masks that hold 1 where others hold 255
 }
 
 // Given lists the masks of class k of those raters who marked it.
@@ -63,11 +65,17 @@ func (l *Loaded) shared(raters int) *Loaded {
 // case.
 func Load(c Case) (*Loaded, error) {
 	var problems Problems
-	mask := c.Mask
+	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
+	mask := func(path string) ([]uint8, error) {
+		m, inside, err := c.mask(path)
+		if inside == 1 {
+			l.ones = append(l.ones, path)
+		}
+		return m, err
+	}
 	if c.soft {
 		mask = c.probabilities
 	}
-	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
 	var err error
 	if l.Image, err = read(c.Image, imageio.Decode); err != nil {
 		problems.add("%v", err)
@@ -160,25 +168,3 @@ func read[T any](path string, by func(name string, data []byte) (T, error)) (T, 
 }
 
 func header(path string) (*imageio.Info, error) { return read(path, imageio.Header) }
-
-// Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. It refuses
-// other values: a mask of 0 and 1 would read as empty, and a probability map as marks that nobody
-// made.
-func (c *Case) Mask(path string) ([]uint8, error) {
-	image, err := read(path, imageio.Decode)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.fits(path, image.W, image.H); err != nil {
-		return nil, err
-	}
-	mask := make([]uint8, image.W*image.H)
-	for i := range mask {
-		r, g, b := image.Pix[3*i], image.Pix[3*i+1], image.Pix[3*i+2]
-		if (r != 0 && r != 255) || r != g || r != b {
-			return nil, fmt.Errorf("%s: holds the value %d,%d,%d at x %d, y %d; a mask is 0 and 255 (multiply a mask of 0 and 1 by 255)", path, r, g, b, i%image.W, i/image.W)
-		}
-		mask[i] = r & 1
-	}
-	return mask, nil
-}
