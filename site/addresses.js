@@ -2,12 +2,29 @@
 // year, and a page gets the files of its own version alone.
 const SUMS = /*SUMS*/{}; // SHA-256 by name, filled in by site/bundle
 
-const integrity = (sum) => `sha256-${btoa(String.fromCharCode(...sum.match(/../g).map((digits) => parseInt(digits, 16))))}`;
+// published fetches a file, and resolves to an answer that has the bytes of that SHA-256. A cache or
+// a proxy may keep damaged ones, an error or another page: each address is then asked past the caches.
+export async function published(name, sum, addresses = [name]) {
+  const integrity = `sha256-${btoa(String.fromCharCode(...sum.match(/../g).map((digits) => parseInt(digits, 16))))}`;
+  for (const address of addresses) {
+    for (const cache of ["default", "reload"]) {
+      const response = await fetch(address, { cache, integrity }).catch(() => null);
+      if (response?.ok) return response;
+    }
+  }
+  throw Object.assign(new Error(`${name} did not come as it was published`), { changed: name });
+}
 
-// get fetches a file by name. Some hosts have files by name alone, or have another version by now:
-// a program then comes only if it is of this version. The segmenter itself checks weights.
-export async function get(name) {
-  const sum = SUMS[name], response = sum && await fetch(`v/${sum.slice(0, 24)}/${name}`);
-  if (response && response.status !== 404) return response;
-  return fetch(name, sum && name.endsWith(".wasm") ? { integrity: integrity(sum) } : {});
+// Some hosts have files by name alone.
+const addressesOf = (name) => [`v/${SUMS[name].slice(0, 24)}/${name}`, name];
+
+// get fetches a file of this version, by name. It is the way to all that a program loads when it is
+// wanted: name the file in site/bundle, which then knows its sum, and get it.
+export const get = (name) => published(name, SUMS[name], addressesOf(name));
+
+// stream fetches such a file in pieces as they come. The caller has to check them: weights are long,
+// and the segmenter verifies them.
+export async function stream(name) {
+  const [hashed, plain] = addressesOf(name), response = await fetch(hashed);
+  return response.ok ? response : fetch(plain);
 }

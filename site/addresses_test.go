@@ -61,7 +61,8 @@ func TestOldPageTakesNoNewViewer(t *testing.T) {
 	now.Store(&newer)
 	p.do(`globalThis.said = [], console.info = (...words) => { said.push(words.join(" ")); }`)
 	p.sample()
-	p.until(`said.some((line) => line.startsWith("the photograph is drawn without WebGL: TypeError"))`)
+	p.until(`said.some((line) => line.startsWith("the photograph is drawn without WebGL: "))`)
+	p.until(`document.getElementById("banner").innerText.includes("viewer.wasm did not come as it was published")`)
 	p.until(colours + ` > 1000`)
 	assert.False(t, get[bool](p, `"mrprismViewer" in globalThis`))
 }

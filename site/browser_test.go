@@ -1,14 +1,18 @@
 package site
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,26 +43,44 @@ func missing(t *testing.T, what string) {
 	t.Skip(what)
 }
 
-// built returns the site as `make site` made it, with some files replaced.
+// noKeeper replaces sw.js where a test does not need it. The page waits until it answers.
+var noKeeper = []byte(`addEventListener("activate", (event) => event.waitUntil(clients.claim()));`)
+
+// built returns the site as `make site` made it, with some files replaced, and their sums with them.
 func built(t *testing.T, replaced map[string][]byte) fs.FS {
 	t.Helper()
 	tree, err := Built()
 	if err != nil {
 		missing(t, "the site is not built: "+err.Error())
 	}
-	copied := fstest.MapFS{}
+	copied, before := fstest.MapFS{}, map[string][]byte{}
 	require.NoError(t, fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		content, err := fs.ReadFile(tree, name)
-		if _, ok := replaced[strings.TrimSuffix(strings.TrimSuffix(name, ".br"), ".gz")]; !ok {
-			copied[name] = &fstest.MapFile{Data: content}
-		}
+		before[name] = content
+		copied[name] = &fstest.MapFile{Data: content}
 		return err
 	}))
 	for name, content := range replaced {
 		copied[name] = &fstest.MapFile{Data: content}
+	}
+	holders := []string{"addresses.js", "build.js", "index.html", "sw.js"} // of sums, each of those before too
+	others := slices.DeleteFunc(slices.Collect(maps.Keys(replaced)), func(name string) bool { return slices.Contains(holders, name) })
+	for _, name := range append(others, holders...) {
+		is := copied[name].Data
+		if bytes.Equal(is, before[name]) {
+			continue
+		}
+		delete(copied, name+".br")
+		delete(copied, name+".gz")
+		old, sum := sha256.Sum256(before[name]), sha256.Sum256(is)
+		for _, holder := range holders {
+			text := bytes.ReplaceAll(copied[holder].Data, fmt.Appendf(nil, "%x", old), fmt.Appendf(nil, "%x", sum))
+			text = bytes.ReplaceAll(text, base64.StdEncoding.AppendEncode(nil, old[:]), base64.StdEncoding.AppendEncode(nil, sum[:]))
+			copied[holder] = &fstest.MapFile{Data: text}
+		}
 	}
 	return copied
 }
@@ -121,7 +143,7 @@ func mock(t *testing.T, change func(string) string) *server {
 	if change != nil {
 		text = []byte(change(string(text)))
 	}
-	return serve(t, built(t, map[string][]byte{"worker.js": text, "sw.js": []byte("// none in this test")}), nil)
+	return serve(t, built(t, map[string][]byte{"worker.js": text, "sw.js": noKeeper}), nil)
 }
 
 // page is one tab with a profile of its own, and everything it complained about or asked for.

@@ -29,7 +29,7 @@ func TestThePageTakesTheFaster(t *testing.T) {
 	const compiling = "const pipeline = await this.device.createComputePipelineAsync("
 	require.Contains(t, string(script), compiling)
 	failing := strings.ReplaceAll(string(script), compiling, `if (globalThis.name.includes("fail")) throw new Error("injected");`+"\n"+compiling)
-	s := serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(failing)}),
+	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper, "gpu.js": []byte(failing)}),
 		map[string][]byte{"w.safetensors": tinyWeights(t, weights.LabelsRaters, nil), "photo.png": photo(t, 96, 80)})
 	p := open(t, s, 900, 700)
 	visit := func(query string) (title string) {

@@ -31,7 +31,7 @@ func TestOfflineAfterARestart(t *testing.T) {
 	s := serve(t, built(t, nil), shippedFiles(t))
 	p := open(t, s, 900, 700, profile)
 	p.ready()
-	p.do(`navigator.serviceWorker.ready`)
+	p.do(keptWhole)
 
 	// A model that the browser keeps and that is damaged is fetched, and kept, anew.
 	p.do(`import("./versions.js").then(({ keepModels }) => keepModels(["newborn-brain"]))`)
@@ -118,6 +118,7 @@ func TestModelsAreKept(t *testing.T) {
 	p := visit(s)
 	p.sample()
 	p.until(`document.getElementById("kept").innerText.startsWith("Kept: Optic disc and cup in fundus photos. ")`)
+	p.do(keptWhole)
 	var others float64
 	for _, entry := range weights.Shipped().Models {
 		if entry.Name != "fundus" {
@@ -367,3 +368,9 @@ func TestNothingIsSent(t *testing.T) {
 	}
 	p.clean()
 }
+
+// keptWhole waits until the browser has kept the page, all of it, for use without a network.
+const keptWhole = `(async () => {
+	const files = Object.keys(JSON.parse(/FILES = (\{[^}]*\})/.exec(await (await fetch("sw.js")).text())[1]));
+	while (!(await Promise.all(files.map((file) => caches.match(file)))).every(Boolean)) await new Promise((resolve) => setTimeout(resolve, 50));
+})()`

@@ -1,5 +1,6 @@
 // The page: what the user does and what the worker answers become events, state.js makes the next
 // state of them, view.js draws it, and the effects below do what it asks of the worker.
+import "./intact.js";
 import { baseOf, withMask } from "./correct.js";
 import { $, all } from "./dom.js";
 import { csv, download, json, stemOf } from "./exports.js";
@@ -11,7 +12,7 @@ import { Pen } from "./pen.js";
 import { resultFirst } from "./phone.js";
 import { printReports } from "./report.js";
 import { Ruler } from "./ruler.js";
-import { Segmenter, SegmentError, publish } from "./segmenter.js";
+import { Segmenter, SegmentError, changed, publish } from "./segmenter.js";
 import { keepLanguage, language, t } from "./words.js";
 import { Stage } from "./stage.js";
 import { asTaken } from "./look.js";
@@ -197,6 +198,7 @@ async function* eachOf(save) {
 const incomplete = ({ what, result }) => what === "overlay" && result === state.result && !standing(state);
 
 for (const type of ["ready", "adapter"]) segmenter.addEventListener(type, ({ detail }) => send({ ...detail, type }));
+stage.addEventListener("changed", ({ detail }) => send({ type: "failed", error: changed(detail) }));
 segmenter.addEventListener("failed", ({ detail }) => send({ type: "stopped", error: detail }));
 
 const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisabled) act(); };

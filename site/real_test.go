@@ -75,7 +75,7 @@ func photo(t *testing.T, width, height int) []byte {
 // real is the site with its own worker. Test files ride along under /weights/.
 func real(t *testing.T, files map[string][]byte) *server {
 	t.Helper()
-	return serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test")}), files)
+	return serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), files)
 }
 
 // emulated asks a site's page for the browser's GPU, which auto leaves where the processor emulates

@@ -26,7 +26,7 @@ func reporting(t *testing.T) *server {
 	t.Helper()
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
-	return serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": []byte("// none in this test"), "build.js": []byte(cardOfLevels)}), nil)
+	return serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": noKeeper, "build.js": []byte(cardOfLevels)}), nil)
 }
 
 // printed is what the browser prints of the page on paper of a size in inches: a PDF, and its text.

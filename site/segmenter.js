@@ -1,15 +1,6 @@
 // The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
 import { wholeMask } from "./correct.js";
-
-// Only these two addresses may become scripts: the content security policy admits no other source
-// of worker URLs.
-const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
-  createScriptURL(url) {
-    if (url === "worker.js" || url === "sw.js") return url;
-    throw new TypeError(`not a script of this page: ${url}`);
-  },
-});
-export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name);
+import { check, guarded, scriptURL } from "./scripts.js";
 
 // SegmentError is what went wrong and what the user can do next. code: image, weights, memory,
 // lost, cancelled, crashed, …
@@ -31,6 +22,12 @@ const AGAIN = 2; // times: what a worker may take that was silent and spoke agai
 const crashed = (detail, again) => new SegmentError({
   code: "crashed", message: `The program that computes stopped unexpectedly. (${detail})`,
   next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly.",
+});
+
+// changed is the error for a file that did not come as it was published.
+export const changed = (name) => new SegmentError({
+  code: "changed", message: `${name} did not come as it was published, and was not used.`,
+  next: "Reload the page. If that does not help, tell who serves it.",
 });
 
 const cancelled = () => new SegmentError({ code: "cancelled", message: "Cancelled." });
@@ -77,25 +74,33 @@ export class Segmenter extends EventTarget {
     this.#silent = 0;
   }
 
-  #start() {
+  async #start() {
     this.#info = null;
     this.#imageSent = 0;
     this.#ownSent.clear();
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
     this.ready.catch(() => {}); // callers that await it hear of a failure
+    try { await guarded(); } catch (error) { return this.#end(changed(error.changed)); }
     const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search });
     // A worker that died may go on to send: each message that waited in it fails.
     worker.onmessage = ({ data }) => { if (worker === this.#worker) { this.#heard(); this.#receive(data); } };
     worker.onerror = (event) => {
       event.preventDefault();
-      if (worker === this.#worker) this.#died(event.message || "worker.js could not be loaded");
+      if (worker !== this.#worker) return;
+      if (event.message) return this.#died(event.message);
+      // A script of it did not come. That has no message.
+      check().then(() => this.#died("worker.js could not be loaded"), (error) => this.#end(changed(error.changed)));
     };
     this.#worker = worker;
   }
 
   #died(detail) {
-    this.#worker.terminate();
-    const again = this.#info !== null || this.#restarts++ < 1, error = crashed(detail, again);
+    const again = this.#info !== null || this.#restarts++ < 1;
+    this.#end(crashed(detail, again), again);
+  }
+  // end ends the worker and all that it was asked.
+  #end(error, again = false) {
+    this.#worker?.terminate();
     this.#settle.reject(error);
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
@@ -115,7 +120,7 @@ export class Segmenter extends EventTarget {
         Object.assign(this.#info, data); // ready resolves to it
         return tell();
       case "alive": return;
-      case "crashed": return this.#died(data.message);
+      case "crashed": return data.changed ? this.#end(changed(data.changed)) : this.#died(data.message);
       case "progress": case "image": case "thumb": return waiting?.[data.type]?.(data);
       case "error": waiting?.reject(new SegmentError(data)); break;
       default: waiting?.resolve(data);

@@ -133,7 +133,7 @@ func heldPage(t *testing.T) *page {
 	require.Contains(t, string(data), pipeline)
 	script := strings.ReplaceAll(string(data), pipeline, "await released; "+pipeline)
 	script = `const released = new Promise((go) => { new BroadcastChannel("compile").onmessage = go; });` + "\n" + script
-	changed := map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(script)}
+	changed := map[string][]byte{"sw.js": noKeeper, "gpu.js": []byte(script)}
 	p := open(t, emulated(serve(t, built(t, changed), files)), 900, 700)
 	p.ready()
 	p.do(`(async () => {

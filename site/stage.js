@@ -4,7 +4,7 @@
 // and view. The program starts once there is a photograph. Lines draws contours and region on a
 // canvas above. The stage keeps everything that it shows, and can change who draws the pictures at
 // any time.
-// Events: "view" when the photograph was moved or scaled. While the region is placed by hand,
+// Events: "changed" when viewer.wasm (detail) did not come as it was published. "view" when the photograph was moved or scaled. While the region is placed by hand,
 // "move" has the change { x, y, side } that is asked for, "apply" and "leave" end it.
 import { Lines, Pictures } from "./canvas2d.js";
 import { sideWithin } from "./state.js";
@@ -267,6 +267,7 @@ export class Stage extends EventTarget {
   get #plain() { return this.pictures instanceof Pictures; }
   #fallBack(reason) {
     console.info("the photograph is drawn without WebGL:", reason);
+    if (reason.changed) this.#tell("changed", reason.changed);
     if (this.#plain) return;
     this.pictures = new Pictures(this.element, "prepend");
     this.#drawAll();

@@ -17,7 +17,7 @@ import (
 // use without a network needs.
 func TestStartAsksForLittle(t *testing.T) {
 	t.Parallel()
-	const most, mostBytes = 52, 2_040_000 // requests; bytes, compressed
+	const most, mostBytes = 57, 2_040_000 // requests; bytes, compressed
 	s := serve(t, built(t, nil), shippedFiles(t))
 	s.wishes = "?device=processor"
 	handler := s.http.Handler
@@ -33,12 +33,12 @@ func TestStartAsksForLittle(t *testing.T) {
 	t.Logf("%d requests and %d bytes before the page is ready", len(asked), sent)
 	assert.LessOrEqual(t, len(asked), most)
 	assert.LessOrEqual(t, sent, mostBytes)
-	for _, later := range []string{hashedAddress(t, "viewer.wasm"), "/viewer.wasm", "/sw.js", "/sample.jpg"} {
+	for _, later := range []string{hashedAddress(t, "viewer.wasm"), "/viewer.wasm", "/sample.jpg"} {
 		assert.NotContains(t, asked, later)
 	}
 	named := get[[]string](p, `[...document.querySelectorAll("link[rel=modulepreload]")].map(({ href }) => "/" + href.split("/").pop())`)
 	scripts := slices.DeleteFunc(asked, func(name string) bool { return path.Ext(name) != ".js" })
-	assert.ElementsMatch(t, append(named, "/worker.js", "/wasm_exec.js", "/vectors.js", "/gpu.js", "/addresses.js"), scripts, "index.html names all modules that the page starts with")
+	assert.ElementsMatch(t, append(named, "/intact.js", "/worker.js", "/vectors.js", "/gpu.js", "/sw.js"), scripts, "each once, but intact.js, which has two addresses; index.html names all modules that the page starts with")
 	p.clean()
 }
 

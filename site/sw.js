@@ -1,8 +1,10 @@
-// The service worker keeps the page for use without a network. Each version has a cache, which is
-// filled with FILES and checked by hash before it is used; the cache of the version before stays. A
-// model is kept once it is used, or once a page asks for it. A new version has the models that the
-// one before kept. It takes over when no page of the old one is open, or when a page without an
-// image asks for it and no other page is open, which may have an image.
+// The service worker answers with files as they were published, and with no others: worker scripts
+// take no integrity. It keeps the page for use without a network. Each version has a cache. The first
+// one is filled while it is used, and as a whole once a page asks for that; a later version is
+// filled before it is used, and the cache of the version before stays. A model is kept once it is
+// used, or once a page asks for it. A new version has the models that the one before kept. It takes
+// over when no page of the old one is open, or when a page without an image asks for it and no other
+// page is open, which may have an image.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
 const MODELS = /*MODELS*/{};
@@ -12,43 +14,43 @@ const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
 
 const address = (name) => new URL(name, registration.scope).href;
 const HASHED = /^v\/([0-9a-f]{24})\/(.*)$/; // addresses.js makes such addresses
-// sources are the requests that may bring a file: of heavy ones first that of the page, which the
-// browser may have already.
-const sources = (name) => [
-  ...(/\.(wasm|safetensors)$/.test(name) ? [new Request(address(`v/${ALL[name].slice(0, 24)}/${name}`))] : []),
-  new Request(address(name), { cache: "no-cache" }),
-];
+const HEAVY = /\.(wasm|safetensors)$/;
+// sources are the requests that may bring a file, of heavy ones first that of the page. What the
+// browser has already may be damaged: it is then asked past its cache.
+const sources = (name) => (HEAVY.test(name) ? [`v/${ALL[name].slice(0, 24)}/${name}`, name] : [name])
+  .flatMap((at) => ["force-cache", "reload"].map((cache) => new Request(address(at), { cache })));
 
-async function sum(response) {
+// right reports whether an answer has the bytes of a file of this version.
+async function right(name, response) {
   const digest = await crypto.subtle.digest("SHA-256", await response.clone().arrayBuffer());
-  return [...new Uint8Array(digest)].map((b) => b.toString(16).padStart(2, "0")).join("");
+  return [...new Uint8Array(digest)].map((b) => b.toString(16).padStart(2, "0")).join("") === ALL[name];
 }
 
-// adopt puts a file into this version's cache if another cache has it as it is in this version. It
-// reports whether it is there.
-async function adopt(name) {
-  const cache = await caches.open(PREFIX + VERSION), url = address(name);
-  if (await cache.match(url)) return true;
-  for (const other of await caches.keys()) {
-    const kept = await (await caches.open(other)).match(url);
-    if (!kept || (await sum(kept)) !== ALL[name]) continue;
-    await cache.put(url, kept);
-    return true;
+const put = async (name, response) => (await caches.open(PREFIX + VERSION)).put(address(name), response);
+
+// kept resolves to the copy of a file, or to undefined. This version's cache has it from then on. A
+// damaged copy is none.
+async function kept(name) {
+  for (const place of new Set([PREFIX + VERSION, ...await caches.keys()])) {
+    const copy = await (await caches.open(place)).match(address(name));
+    if (!copy || !await right(name, copy)) continue;
+    if (place !== PREFIX + VERSION) await put(name, copy.clone());
+    return copy;
   }
-  return false;
 }
 
-async function keep(name) {
-  if (await adopt(name)) return;
+// bring fetches a file.
+async function bring(name) {
   for (const source of sources(name)) {
-    const response = await fetch(source);
-    if (!response.ok || (await sum(response)) !== ALL[name]) continue;
-    const cache = await caches.open(PREFIX + VERSION);
+    const response = await fetch(source).catch(() => null);
+    if (!response?.ok || !await right(name, response)) continue;
     // Browsers open no page from a response that was redirected.
-    return cache.put(address(name), response.redirected ? new Response(response.body, { headers: response.headers }) : response);
+    return response.redirected ? new Response(response.body, { headers: response.headers }) : response;
   }
   throw new Error(`${name} is not of this version`);
 }
+
+async function keep(name) { if (!await kept(name)) await put(name, await bring(name)); }
 
 async function fill() {
   for (const name in FILES) await keep(name);
@@ -56,10 +58,13 @@ async function fill() {
   for (const name in MODELS) if (await caches.match(address(name))) await keep(name);
 }
 
-addEventListener("install", (event) => event.waitUntil(fill()));
+// begin keeps what a first page has already, which waits for it.
+const begin = () => Promise.allSettled(Object.keys(FILES).filter((name) => /\.(html|js|css)$/.test(name)).map(keep));
+
+addEventListener("install", (event) => event.waitUntil(registration.active ? fill() : begin()));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
-  for (const name in MODELS) await adopt(name); // used since this version was filled
+  for (const name in MODELS) await kept(name); // used since this version was filled
   const names = await caches.keys(), ours = names.filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
   // The first versions named no scope.
   const old = names.filter((name) => /^mrprism-[^/]*$/.test(name));
@@ -68,7 +73,8 @@ addEventListener("activate", (event) => event.waitUntil((async () => {
   await clients.claim(); // the page of the first visit too
 })()));
 
-addEventListener("message", (event) => event.waitUntil(event.data === "activate" ? takeOver() : keepModels(event.data.keep, event.ports[0])));
+const asked = { activate: takeOver, fill };
+addEventListener("message", (event) => event.waitUntil(asked[event.data]?.() ?? keepModels(event.data.keep, event.ports[0])));
 
 async function takeOver() {
   // A worker that waits controls no page.
@@ -80,14 +86,14 @@ const coming = new Map(); // files that a page is answered with and that will th
 
 // keepModels keeps models and answers with the names of all that are kept. error says why one is not.
 async function keepModels(names, port) {
-  const cache = await caches.open(PREFIX + VERSION), kept = [];
+  const cache = await caches.open(PREFIX + VERSION), there = [];
   let error = "";
   for (const name of names.filter((name) => name in MODELS)) {
     await coming.get(name);
     await keep(name).catch(({ message }) => { error = message; });
   }
-  for (const name in MODELS) if (await cache.match(address(name))) kept.push(name);
-  port.postMessage({ kept, error });
+  for (const name in MODELS) if (await cache.match(address(name))) there.push(name);
+  port.postMessage({ kept: there, error });
 }
 
 addEventListener("fetch", (event) => {
@@ -96,14 +102,19 @@ addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || !url.href.startsWith(registration.scope)) return;
   const path = url.href.slice(registration.scope.length) || "index.html", [, is = "", name = path] = HASHED.exec(path) ?? [];
   // Another version's file is not here.
-  if (Object.hasOwn(ALL, name) && ALL[name].startsWith(is)) event.respondWith((async () => {
-    const cache = await caches.open(PREFIX + VERSION), kept = await cache.match(address(name));
-    if (kept) return kept;
-    // A model is used for the first time. Or a copy was damaged, and mrprismForget dropped it.
-    const response = await fetch(event.request), copy = response.clone();
-    const put = sum(copy).then((is) => (is === ALL[name] ? cache.put(address(name), copy) : undefined)).catch(() => {});
-    coming.set(name, put);
-    event.waitUntil(put.finally(() => coming.delete(name)));
-    return response;
-  })());
+  if (Object.hasOwn(ALL, name) && ALL[name].startsWith(is)) event.respondWith(answer(event, name));
 });
+
+async function answer(event, name) {
+  const { request } = event, copy = request.cache !== "reload" && await kept(name);
+  if (copy) return copy;
+  const response = await (name in MODELS ? fetch(request) : bring(name).catch((error) => {
+    // The browser checks it. Or it may be a new version's page, and nothing else is as new.
+    if (request.integrity || name === "index.html") return fetch(request);
+    throw error;
+  }));
+  const same = response.clone(), done = right(name, same).then((is) => is && put(name, same)).catch(() => {});
+  if (name in MODELS) coming.set(name, done); // a model is used for the first time: its pieces pass on as they come
+  event.waitUntil(done.finally(() => coming.delete(name)));
+  return response;
+}

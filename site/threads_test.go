@@ -36,7 +36,7 @@ func TestThreadsOfThePage(t *testing.T) {
 				require.Contains(t, script, c.old)
 				script = strings.ReplaceAll(script, c.old, c.new)
 			}
-			s := serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "vectors.js": []byte(script)}), files)
+			s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper, "vectors.js": []byte(script)}), files)
 			if c.alone {
 				handler := s.http.Handler
 				s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(notIsolated{w}, r) })

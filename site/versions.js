@@ -1,22 +1,23 @@
 // Use without a network. sw.js keeps the page from the first visit, and models that it is asked to
 // keep. A newer version takes over only while no page has anything open: sw.js looks for other pages.
-import { scriptURL } from "./segmenter.js";
+import { scriptURL } from "./scripts.js";
 
 const AGAIN = 5e3; // ms until a page asks again: another may be closing, or have work to end
 const DAY = 864e5; // ms
 
-// keepOffline registers sw.js, unless the browser is to save data. While empty() says that this
+// keepOffline has sw.js keep the whole page, unless the browser is to save data. While empty() says that this
 // page has nothing open, the page asks for a version that waits, and loads itself anew with it. It
 // looks for a newer version every day: a kiosk's page may stay open for weeks.
 export async function keepOffline(empty) {
   const { serviceWorker, connection, storage } = navigator;
   if (!serviceWorker || connection?.saveData) return;
-  // On the first visit no worker controls the page, which has that worker's version already.
+  // A page that was loaded past the worker has a version already.
   let controlled = Boolean(serviceWorker.controller);
   serviceWorker.addEventListener("controllerchange", () => { if (controlled && empty()) location.reload(); controlled = true; });
   try {
     const registration = await serviceWorker.register(scriptURL("sw.js"));
     storage?.persist?.().catch(() => {}); // the browser may say no
+    registration.active?.postMessage("fill");
     const ask = () => {
       if (!empty() || !registration.waiting || !serviceWorker.controller) return;
       registration.waiting.postMessage("activate");

@@ -446,6 +446,8 @@ export const german = {
   "The program that computes stopped unexpectedly. ({detail})": "Das rechnende Programm ist unerwartet stehen geblieben. ({detail})",
   "It has been started again; your image is still here. Try once more.": "Es wurde neu gestartet; Ihr Bild ist noch da. Versuchen Sie es noch einmal.",
   "Reload the page. It needs a current browser with WebAssembly.": "Laden Sie die Seite neu. Sie braucht einen aktuellen Browser mit WebAssembly.",
+  "{file} did not come as it was published, and was not used.": "{file} kam nicht so an, wie es veröffentlicht wurde, und wurde nicht benutzt.",
+  "Reload the page. If that does not help, tell who serves it.": "Laden Sie die Seite neu. Hilft das nicht, sagen Sie es dem, der sie betreibt.",
   "{file} could not be read.": "{file} ließ sich nicht lesen.",
   "Folders cannot be opened. Open a file again if it was moved or deleted.": "Ordner lassen sich nicht öffnen. Öffnen Sie eine Datei noch einmal, wenn sie verschoben oder gelöscht wurde.",
 

@@ -86,7 +86,7 @@ function remember(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
   for (let node = root; node; node = walker.nextNode()) {
     if (node.nodeType === Node.TEXT_NODE) {
-      if (node.data.trim() && node.parentElement.tagName !== "NOSCRIPT") texts.push([node, node.data]);
+      if (node.data.trim() && !node.parentElement.closest("noscript, #changed")) texts.push([node, node.data]);
     } else for (const name of ATTRIBUTES) if (node.hasAttribute(name)) texts.push([node, node.getAttribute(name), name]);
   }
 }
@@ -106,3 +106,6 @@ export function speak(code) {
 remember(document.body);
 speak(wanted());
 document.documentElement.dataset.spoken = "";
+
+// intact.js says which file is missing. This script says it of intact.js.
+addEventListener("load", () => { if (!document.documentElement.dataset.intact) document.getElementById("changed").hidden = false; });

@@ -25,7 +25,7 @@ for (const [key, entry] of Object.entries(german)) {
 }`
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
-	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": []byte("// none in this test"), "words.de.js": append(german, marks...)}), nil)
+	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": noKeeper, "words.de.js": append(german, marks...)}), nil)
 	s.wishes = "?lang=de"
 	return s
 }
@@ -41,7 +41,7 @@ const untranslated = `(() => {
 	const missing = new Set(), look = (text) => { if (/\p{L}/u.test(rest(text))) missing.add(text.trim().replace(/\s+/g, " ")); };
 	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
 	for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-		if (node.nodeType === Node.TEXT_NODE) { if (node.parentElement.tagName !== "NOSCRIPT") look(node.data); continue; }
+		if (node.nodeType === Node.TEXT_NODE) { if (!node.parentElement.closest("noscript, #changed")) look(node.data); continue; }
 		for (const name of ["aria-label", "title", "placeholder", "aria-valuetext", "aria-roledescription"]) look(node.getAttribute(name) ?? "");
 	}
 	return [...missing];

@@ -202,7 +202,7 @@ func withoutThreads(t *testing.T) *server {
 	script := string(readBuilt(t, "vectors.js"))
 	require.Contains(t, script, "MOST = 7")
 	script = strings.Replace(script, "MOST = 7", "MOST = 0", 1)
-	return serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "vectors.js": []byte(script)}), nil)
+	return serve(t, built(t, map[string][]byte{"sw.js": noKeeper, "vectors.js": []byte(script)}), nil)
 }
 
 // eagerly has Chromium measure memory at once, and not when it likes.

@@ -3,7 +3,7 @@
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
-import { get } from "./addresses.js";
+import { get, stream } from "./addresses.js";
 
 // What the page's address asks for (?precision=f16, ?measure=off), or "".
 globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
@@ -25,11 +25,11 @@ async function inMemory(mode, act) {
   try { return await settled(act(database.transaction("memory", mode).objectStore("memory"))); } finally { database.close(); }
 }
 
-// mrprismDownload resolves to the bytes of an address. It tells how many have come, and ends when
-// tell returns false.
-globalThis.mrprismDownload = async (address, tell) => {
-  const response = await get(address).catch(() => { throw new Error("the site does not answer, and this browser has not kept the model"); });
-  if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
+// mrprismDownload resolves to the bytes of a file. It tells how many have come, and ends when tell
+// returns false. With anew they are those that were published, whatever caches keep.
+globalThis.mrprismDownload = async (name, anew, tell) => {
+  const response = await (anew ? get : stream)(name).catch(() => { throw new Error("the site does not answer, and this browser has not kept the model"); });
+  if (!response.ok) throw new Error(`${name}: the server answered ${response.status}`);
   const parts = [];
   let received = 0;
   for (const reader = response.body.getReader(); ;) {
@@ -43,18 +43,10 @@ globalThis.mrprismDownload = async (address, tell) => {
   }
 };
 
-// mrprismForget drops the copies of an address that the page keeps for use without a network. It
-// resolves to whether there were any.
-globalThis.mrprismForget = async (address) => {
-  const { href } = new URL(address, location.href);
-  const drop = async (name) => (await caches.open(name)).delete(href);
-  return (await Promise.all((await globalThis.caches?.keys() ?? []).map(drop))).includes(true);
-};
-
 try {
   const go = new Go();
   await go.run(await go.load("segmenter.wasm", get));
   postMessage({ type: "crashed", message: "it ended" });
 } catch (error) {
-  postMessage({ type: "crashed", message: String(error?.message ?? error) });
+  postMessage({ type: "crashed", message: String(error?.message ?? error), changed: error?.changed });
 }

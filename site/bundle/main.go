@@ -1,7 +1,8 @@
 // Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
-// It copies the files, draws the sample photograph, writes the policy and the list of modules into
-// index.html, the version and the models' limits into build.js and sums into addresses.js, fills in
-// the service worker's list and version, and compresses.
+// It copies the files, draws the sample photograph, and compresses. It fills in addresses.js (sums of
+// programs and models), build.js (version, limits of the models, sums of the worker's scripts),
+// index.html (policy, modules, and the sum of each script and style as its integrity) and sw.js (all
+// sums and their version), in this order: no two files have each other's sum.
 // With -size it prints what a first visit downloads, and fails above the limits. site.mk runs it in
 // the repository root.
 package main
@@ -87,10 +88,6 @@ func bundle(from, to, commit string, quality int) error {
 	if files["wasm_exec.js"], err = os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js")); err != nil {
 		return fmt.Errorf("Go's wasm_exec.js: %w", err)
 	}
-	// frame-ancestors has no meaning in a meta element; the handler sends it.
-	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
-	page := strings.NewReplacer("{{policy}}", policy, "{{modules}}", preloads(files))
-	files["index.html"] = []byte(page.Replace(string(files["index.html"])))
 	for _, name := range programFiles {
 		if files[name], err = os.ReadFile(filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("%w: run `make site`", err)
@@ -109,9 +106,20 @@ func bundle(from, to, commit string, quality int) error {
 	if err != nil {
 		return err
 	}
-	about := strings.NewReplacer("/*LIMITS*/{}", cards, "/*VERSION*/", version(commit, files))
-	files["build.js"] = []byte(about.Replace(string(files["build.js"])))
+	is := version(commit, files)
 	if files["addresses.js"], err = addresses(files); err != nil {
+		return err
+	}
+	scripts, err := sumsOf(files, modules(files, "worker.js"))
+	if err != nil {
+		return err
+	}
+	about := strings.NewReplacer("/*LIMITS*/{}", cards, "/*VERSION*/", is, "/*SCRIPTS*/{}", scripts)
+	files["build.js"] = []byte(about.Replace(string(files["build.js"])))
+	// frame-ancestors has no meaning in a meta element; the handler sends it.
+	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
+	page := strings.NewReplacer("{{policy}}", policy, "{{modules}}", preloads(files)).Replace(string(files["index.html"]))
+	if files["index.html"], err = withIntegrity(page, files); err != nil {
 		return err
 	}
 	if files["sw.js"], err = serviceWorker(files); err != nil {

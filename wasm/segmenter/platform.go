@@ -17,7 +17,7 @@ import (
 func platform(waiting func() bool) host.Platform {
 	p := host.Platform{
 		Device: wish("device"), Precision: model.Precision(wish("precision")), Returns: js.Global().Get("navigator").Get("gpu").Truthy(),
-		Models: weights.Shipped(), Fetch: download, Forget: forget, Waiting: waiting,
+		Models: weights.Shipped(), Fetch: download, Waiting: waiting,
 		Changed: func(d host.Device, note string) {
 			post(described(d, map[string]any{"type": "adapter", "note": note, "next": "Closing other pages that use the graphics processor may help."}))
 		},
@@ -37,14 +37,8 @@ func described(d host.Device, message map[string]any) map[string]any {
 	return message
 }
 
-// forget implements host.Platform.Forget.
-func forget(ctx context.Context, file string) bool {
-	dropped, err := await(ctx, js.Global().Call("mrprismForget", "weights/"+file))
-	return err == nil && dropped.Bool()
-}
-
 // download implements host.Platform.Fetch through worker.js.
-func download(ctx context.Context, file string, tell func(done int)) ([]byte, error) {
+func download(ctx context.Context, file string, anew bool, tell func(done int)) ([]byte, error) {
 	var progress js.Func
 	progress = js.FuncOf(func(_ js.Value, args []js.Value) any {
 		if ctx.Err() != nil {
@@ -54,7 +48,7 @@ func download(ctx context.Context, file string, tell func(done int)) ([]byte, er
 		tell(args[0].Int())
 		return true
 	})
-	data, err := await(ctx, js.Global().Call("mrprismDownload", "weights/"+file, progress))
+	data, err := await(ctx, js.Global().Call("mrprismDownload", "weights/"+file, anew, progress))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -31,11 +31,9 @@ type Platform struct {
 	Returns   bool              // a GPU that is refused now may be offered later
 	Models    *weights.Manifest // the models that Fetch can download
 
-	// Fetch downloads the weights of a shipped model and tells the bytes received.
-	Fetch func(ctx context.Context, file string, tell func(done int)) ([]byte, error)
-	// Forget drops the copy of a file that is kept for use without a network. It reports whether
-	// there was one.
-	Forget func(ctx context.Context, file string) bool
+	// Fetch downloads the weights of a shipped model and tells the bytes received. With anew it
+	// passes by every copy that is damaged.
+	Fetch func(ctx context.Context, file string, anew bool, tell func(done int)) ([]byte, error)
 	// Waiting reports whether another message waits. It may be called by any goroutine.
 	Waiting func() bool
 	// Changed is told that another device computes, and what the user should know about it.

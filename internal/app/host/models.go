@@ -65,11 +65,18 @@ func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, in
 	}
 	received := func(done int) { tell("download", done, entry.Bytes) }
 	received(0)
-	var data []byte
+	var m *weights.Model
 	arrived := make(chan struct{})
 	go func() {
 		defer close(arrived)
-		data, err = h.Fetch(ctx, entry.File, received)
+		m, err = h.download(ctx, entry, false, received)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		// What a cache or a proxy keeps may be damaged, and would come each time.
+		if again, failed := h.download(ctx, entry, true, received); failed == nil {
+			m, err = again, nil
+		}
 	}()
 	// Not while another model's buffers are on the GPU: most of its kernels serve this model too.
 	if h.computer.onGPU() && h.engines.ready == nil && h.engines.making == nil {
@@ -79,19 +86,16 @@ func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, in
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	return m, err
+}
+
+// download fetches a model once, and verifies it.
+func (h *Host) download(ctx context.Context, entry weights.Entry, anew bool, received func(done int)) (*weights.Model, error) {
+	data, err := h.Fetch(ctx, entry.File, anew, received)
 	if err != nil {
 		return nil, Fault{"weights", "The model could not be downloaded: " + err.Error() + ".", "Check the network and that the site is served, then choose the model again. Models that About lists as kept work without a network."}
 	}
-	m, err := h.Models.OpenShipped(name, data)
-	// The browser's copy for use without a network may be damaged.
-	if err != nil && h.Forget(ctx, entry.File) {
-		if data, err = h.Fetch(ctx, entry.File, received); err == nil {
-			m, err = h.Models.OpenShipped(name, data)
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
+	m, err := h.Models.OpenShipped(entry.Name, data)
 	if err != nil {
 		return nil, Fault{"weights", "The model was refused: " + err.Error() + ".", "Was the site updated meanwhile? Then reload the page; otherwise tell who serves it."}
 	}

@@ -43,7 +43,7 @@ type world struct {
 	waiting  atomic.Bool
 	misfit   atomic.Bool       // the processor refuses weights
 	files    map[string][]byte // what Fetch has
-	kept     map[string][]byte // the files of which the browser has a copy
+	kept     map[string][]byte // the files of which the browser has a copy, which may be damaged
 	told     []Device          // by Changed
 	notes    []string
 	stages   []string // of progress
@@ -63,9 +63,9 @@ func here(t *testing.T, offers ...any) *world {
 	w := &world{t: t, offers: offers, time: time.Unix(1e9, 0), files: map[string][]byte{}, kept: map[string][]byte{}}
 	w.platform = Platform{
 		Returns: true, Models: shipped(t, w.files), Waiting: w.waiting.Load,
-		Fetch: func(ctx context.Context, file string, tell func(done int)) ([]byte, error) {
+		Fetch: func(ctx context.Context, file string, anew bool, tell func(done int)) ([]byte, error) {
 			data := w.kept[file]
-			if data == nil {
+			if data == nil || anew {
 				data = w.files[file]
 			}
 			if data == nil {
@@ -73,11 +73,6 @@ func here(t *testing.T, offers ...any) *world {
 			}
 			tell(len(data) / 2)
 			return data, ctx.Err()
-		},
-		Forget: func(_ context.Context, file string) bool {
-			there := w.kept[file] != nil
-			delete(w.kept, file)
-			return there
 		},
 		Changed: func(d Device, note string) { w.told, w.notes = append(w.told, d), append(w.notes, note) },
 	}
