@@ -9,10 +9,6 @@ import (
 	"image/jpeg"
 	"slices"
 
-	"golang.org/x/image/bmp"
-	"golang.org/x/image/webp"
-
-	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/dicom"
 	"mrprism/internal/data/nifti"
 	"mrprism/internal/data/raster"
@@ -75,88 +71,6 @@ func (innerJPEG) Decode(data []byte, w, h int) (image.Image, error) {
 		return nil, fmt.Errorf("a JPEG in it has %d×%d pixels, not %d×%d", info.storedW, info.storedH, w, h)
 	}
 	return jpeg.Decode(bytes.NewReader(data))
-}
-
-// bmpHeader reads a BMP's size and resolution.
-func bmpHeader(name string, data []byte) (*Info, *Error) {
-	if len(data) < 54 {
-		return nil, damaged(name, "bmp", "the file is cut short")
-	}
-	config, err := bmp.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
-		return nil, bmpError(name, data, err)
-	}
-	info := &Info{Format: "bmp", Orientation: 1, storedW: config.Width, storedH: config.Height}
-	if config.Width > MaxSide || config.Height > MaxSide {
-		return info, nil // check refuses it
-	}
-	for i := range info.Spacing { // pixels a metre
-		if density := int32(binary.LittleEndian.Uint32(data[38+4*i:])); density > 0 {
-			info.Spacing[i] = 1000 / float64(density)
-		}
-	}
-	bits := int64(binary.LittleEndian.Uint16(data[28:]))
-	info.memory = 4*int64(config.Width)*int64(config.Height) + slack
-	info.least = (int64(config.Width)*bits + 31) / 32 * 4 * int64(config.Height)
-	info.decode = func() (image.Image, error) {
-		m, err := bmp.Decode(pulse.Reader(bytes.NewReader(data)))
-		if err == bmp.ErrUnsupported {
-			err = bmpError(name, data, err)
-		}
-		return m, err
-	}
-	return info, nil
-}
-
-// bmpError names the kind of a BMP that is not read.
-func bmpError(name string, data []byte, err error) *Error {
-	if err != bmp.ErrUnsupported {
-		return decodeError(name, "bmp", err)
-	}
-	kind := fmt.Sprintf("%d bits", binary.LittleEndian.Uint16(data[28:]))
-	if c := binary.LittleEndian.Uint32(data[30:]); c > 0 {
-		names := map[uint32]string{1: "run lengths", 2: "run lengths", 3: "bit masks", 4: "JPEG", 5: "PNG", 6: "bit masks"}
-		kind += " with " + names[c]
-	}
-	return decodeError(name, "bmp", raster.Unsupported(kind))
-}
-
-// webpTables is the most memory of the code trees of a lossless WebP, or of lossless alpha. Every
-// tile of 4 × 4 pixels may have its own group of trees, but x/image/webp refuses more than 2600
-// groups. A group has five trees: 536 bytes each, and 6272 nodes of 8 bytes in all.
-func webpTables(w, h int) int64 {
-	const group = 5*536 + 6272*8
-	return min(2600, int64((w+3)/4)*int64((h+3)/4)) * group
-}
-
-// webpHeader reads a WebP's size and its EXIF orientation.
-func webpHeader(name string, data []byte) (*Info, *Error) {
-	if len(data) > 21 && string(data[12:16]) == "VP8X" && data[20]&2 != 0 {
-		return nil, decodeError(name, "webp", raster.Unsupported("an animation"))
-	}
-	config, err := webp.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
-		return nil, decodeError(name, "webp", err)
-	}
-	info := &Info{Format: "webp", Orientation: 1, storedW: config.Width, storedH: config.Height}
-	// A lossy picture with alpha has planes of 2.5 bytes a pixel beside the RGB that it becomes. A
-	// lossless one has 4 bytes, as often as twice.
-	info.memory = 9*int64(config.Width)*int64(config.Height) + slack
-	info.decode = func() (image.Image, error) { return webp.Decode(pulse.Reader(bytes.NewReader(data))) }
-	for at := 12; at+8 <= len(data); {
-		size := int64(binary.LittleEndian.Uint32(data[at+4:]))
-		if size > int64(len(data)-at-8) {
-			return nil, damaged(name, "webp", "the file is cut short")
-		}
-		switch string(data[at : at+4]) {
-		case "EXIF":
-			info.Orientation = exifOrientation(bytes.TrimPrefix(data[at+8:][:size], []byte("Exif\x00\x00")))
-		case "VP8L", "ALPH":
-			info.memory += webpTables(config.Width, config.Height)
-		}
-		at += 8 + int(size+size%2)
-	}
-	return info, nil
 }
 
 // HeadSize is how many bytes of a file Recognised needs.

@@ -195,6 +195,15 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 				dst[3*x], dst[3*x+1], dst[3*x+2] = color.YCbCrToRGB(m.Y[y*m.YStride+x], m.Cb[c], m.Cr[c])
 			}
 		}, nil
+	case *lossy:
+		return m.row, nil
+	case *image.CMYK:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+4*x:]
+				dst[3*x], dst[3*x+1], dst[3*x+2] = color.CMYKToRGB(p[0], p[1], p[2], p[3])
+			}
+		}, m.Pix
 	case *image.RGBA: // premultiplied: already over black
 		return func(y int, dst []uint8) {
 			for x := range w {
@@ -227,7 +236,7 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 				}
 			}
 		}, m.Pix
-	default: // CMYK
+	default:
 		return func(y int, dst []uint8) {
 			for x := range w {
 				rgb := overBlack(src.At(b.Min.X+x, b.Min.Y+y))

@@ -11,22 +11,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReportsOfDICOM compares DICOM files, each made after a report of an error in another program,
-// with the pixels that are right.
-func TestReportsOfDICOM(t *testing.T) {
-	expected, err := filepath.Glob(filepath.Join(vectors(t, "reports"), "expected", "*.dcm.png"))
-	require.NoError(t, err)
-	require.NotEmpty(t, expected)
-	for _, path := range expected {
-		content, err := os.ReadFile(path)
+// reports are files that a report of an error in another program was about, whose pixels are known.
+var reports = []string{
+	"bmp_32_v4_rgb_alpha0.bmp", "bmp_os2.bmp",
+	"dcm_padding.dcm", "dcm_pal_segmented.dcm", "dcm_voi_sigmoid.dcm", "dcm_ww_half.dcm",
+	"webp_lossy.webp",
+}
+
+func TestReports(t *testing.T) {
+	root := vectors(t, "reports")
+	for _, name := range reports {
+		content, err := os.ReadFile(filepath.Join(root, "expected", name+".png"))
 		require.NoError(t, err)
 		want, err := png.Decode(bytes.NewReader(content))
 		require.NoError(t, err)
-		name := filepath.Base(path[:len(path)-len(".png")])
-		data, err := os.ReadFile(filepath.Join(path, "..", "..", name))
+		data, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
 		m, err := Decode(name, data)
-		require.NoError(t, err)
-		assert.Equal(t, Convert(want).Pix, m.Pix, name)
+		if assert.NoError(t, err) {
+			assert.True(t, bytes.Equal(Convert(want).Pix, m.Pix), name)
+		}
 	}
 }
