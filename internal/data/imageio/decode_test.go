@@ -286,19 +286,29 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 // A JPEG cut anywhere is an error, even with an end marker put back. It is never a picture with a
-// grey rest.
+// grey rest. Only the end marker itself may be missing, in whole or in half.
 func TestDecodeRefusesEveryTruncation(t *testing.T) {
 	m := image.NewRGBA(image.Rect(0, 0, 40, 40))
 	fill(m)
 	data := encodeJPEG(t, m)
-	for n := 1; n < len(data); n++ {
+	whole, err := Decode("whole.jpg", data)
+	require.NoError(t, err)
+	for n := 1; n < len(data)-4; n++ { // the last bytes before the end marker may be padding
 		_, err := Decode("cut.jpg", data[:n])
 		require.ErrorIs(t, err, kindOf(n), "cut to %d bytes of %d", n, len(data))
+		if n > 3 {
+			require.ErrorContains(t, err, "cut short")
+		}
 	}
 	scan := bytes.Index(data, []byte{0xff, 0xda}) + 14
-	for n := scan; n < len(data)-4; n++ { // the last bytes before the end marker may be padding
+	for n := scan; n < len(data)-4; n++ {
 		_, err := Decode("cut.jpg", append(bytes.Clone(data[:n]), 0xff, 0xd9))
 		require.ErrorIs(t, err, ErrDamaged, "ended after %d bytes of %d", n, len(data))
+	}
+	for _, file := range [][]byte{data[:len(data)-2], data[:len(data)-1], append(data[:len(data)-2:len(data)-2], 0, 0, 0)} {
+		got, err := Decode("endless.jpg", file)
+		require.NoError(t, err)
+		assert.Equal(t, whole.Pix, got.Pix)
 	}
 	pngData := encodePNG(t, m)
 	for n := 9; n < len(pngData); n++ {
@@ -380,7 +390,7 @@ func TestVectorsJPEG(t *testing.T) {
 		if got.Format != "jpeg" || got.Orientation != 1 {
 			return
 		}
-		want, err := jpeg.Decode(bytes.NewReader(data))
+		want, err := jpeg.Decode(bytes.NewReader(append(data, 0xff, 0xd9))) // some lack their end
 		require.NoError(t, err, path)
 		assertPixels(t, want, got)
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/jpeg"
 	"slices"
 
 	"mrprism/internal/data/dicom"
@@ -70,7 +69,7 @@ func (innerJPEG) Decode(data []byte, w, h int) (image.Image, error) {
 	case info.storedW != w || info.storedH != h:
 		return nil, fmt.Errorf("a JPEG in it has %d×%d pixels, not %d×%d", info.storedW, info.storedH, w, h)
 	}
-	return jpeg.Decode(bytes.NewReader(data))
+	return info.decode()
 }
 
 // HeadSize is how many bytes of a file Recognised needs.

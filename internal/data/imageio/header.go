@@ -3,10 +3,13 @@ package imageio
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"image"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"slices"
+	"strings"
 
 	"mrprism/internal/compute/pulse"
 )
@@ -38,10 +41,10 @@ type Info struct {
 
 	decode           func() (image.Image, error)
 	storedW, storedH int
-	memory           int64 // bytes, peak of decoding and converting
-	least            int64 // bytes, the smallest file that can hold this picture
-	full             bool  // 16-bit samples use all bits
-	unscanned        bool  // a JPEG's colour component has no data
+	memory           int64  // bytes, peak of decoding and converting
+	least            int64  // bytes, the smallest file that can hold this picture
+	full             bool   // 16-bit samples use all bits
+	missing          string // what a JPEG has no data of
 }
 
 // Header is HeaderSlice of the picture that the format prefers.
@@ -73,18 +76,14 @@ func HeaderSlice(name string, data []byte, slice int) (*Info, error) {
 
 // header chooses the reader by the file's first bytes.
 func header(name string, data []byte, slice int) (info *Info, err *Error) {
-	read := pulse.Reader(bytes.NewReader(data))
 	switch {
 	case bytes.HasPrefix(data, []byte(signature)):
 		if info, err = pngHeader(name, data); err == nil {
-			info.decode = func() (image.Image, error) { return png.Decode(read) }
+			info.decode = func() (image.Image, error) { return png.Decode(pulse.Reader(bytes.NewReader(data))) }
 		}
 		return info, err
 	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
-		if info, err = jpegHeader(name, data); err == nil {
-			info.decode = func() (image.Image, error) { return jpeg.Decode(read) }
-		}
-		return info, err
+		return jpegHeader(name, data)
 	case bytes.HasPrefix(data, []byte("BM")):
 		return bmpHeader(name, data)
 	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
@@ -109,8 +108,8 @@ func (i *Info) check(name string, size int64) error {
 		return tooLarge(name, "this image of %d×%d pixels is too large: it takes %d MB to decode, and at most %d MB are allowed", w, h, i.memory>>20, MaxMemory>>20)
 	case size < i.least:
 		return damaged(name, i.Format, "%d bytes cannot hold its %d×%d pixels, the file is cut short", size, w, h)
-	case i.unscanned:
-		return damaged(name, i.Format, "the file is cut short, a colour component has no data")
+	case i.missing != "":
+		return damaged(name, i.Format, "the file is cut short, %s", i.missing)
 	}
 	return nil
 }
@@ -178,10 +177,11 @@ func pngOrientation(data []byte) int {
 func jpegHeader(name string, data []byte) (*Info, *Error) {
 	info := &Info{Format: "jpeg", Orientation: 1}
 	var f frame
-	var exif, jfif, adobeRGB bool
+	var exif, jfif, adobeRGB, ended bool
 	for at := 2; at < len(data); {
 		marker, body, next := segment(data, at)
 		if next == 0 {
+			ended = marker == 0xd9
 			break
 		}
 		at = next
@@ -214,16 +214,37 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 		info.memory += 4 * pixels // image/jpeg makes an interleaved copy of CMYK and RGB
 	}
 	info.least = pixels / 64 / 8 // the mean of a block of 8×8 takes at least one bit
-	info.unscanned = slices.ContainsFunc(f.components, func(c byte) bool { return !slices.Contains(f.scanned, c) })
+	switch {
+	case slices.ContainsFunc(f.components, func(c byte) bool { return !slices.Contains(f.scanned, c) }):
+		info.missing = "a colour component has no data"
+	case f.progressive && !ended && f.coarse():
+		info.missing = "scans that refine the picture are not there"
+	}
+	info.decode = func() (image.Image, error) { return decodeJPEG(data, ended) }
 	return info, nil
+}
+
+// decodeJPEG decodes a JPEG. All of its picture may be there without the end marker, and then it is
+// read, as browsers do. Those also show a picture that is cut off, with a grey or empty rest; this
+// refuses it.
+func decodeJPEG(data []byte, ended bool) (image.Image, error) {
+	if ended {
+		return jpeg.Decode(pulse.Reader(bytes.NewReader(data)))
+	}
+	m, err := jpeg.Decode(pulse.Reader(io.MultiReader(bytes.NewReader(data), strings.NewReader("\xff\xd9"))))
+	if _, sound := errors.AsType[jpeg.UnsupportedError](err); err != nil && !sound {
+		err = errors.New("the file is cut short, it has no end marker and lacks data of the picture")
+	}
+	return m, err
 }
 
 // frame is the content of a JPEG's frame header and scan headers.
 type frame struct {
 	w, h        int
 	progressive bool
-	components  []byte // identifiers
-	scanned     []byte // identifiers of those with at least one scan
+	components  []byte          // identifiers
+	scanned     []byte          // identifiers of those with at least one scan
+	finest      map[byte]uint64 // by identifier: the coefficients whose last bit a progressive scan holds
 	scans       int
 	memory      int64 // bytes of the decoder's planes and coefficients
 }
@@ -232,7 +253,7 @@ type frame struct {
 // a progressive picture keeps all coefficients, 4 bytes each, until the end.
 func (f *frame) read(marker byte, body []byte) {
 	f.h, f.w = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
-	f.progressive = marker == 0xc2
+	f.progressive, f.finest = marker == 0xc2, map[byte]uint64{}
 	maxH, maxV, samples := 1, 1, int64(0)
 	for c := body[6:]; len(c) > 0; c = c[3:] {
 		h, v := int(c[1]>>4), int(c[1]&15)
@@ -254,16 +275,27 @@ func (f *frame) scan(body []byte) {
 	if len(body) == 0 || len(body) != 4+2*int(body[0]) {
 		return
 	}
-	if n := int(body[0]); !f.progressive || body[1+2*n] == 0 {
-		for c := range n {
-			f.scanned = append(f.scanned, body[1+2*c])
+	n := int(body[0])
+	first, last, bit := body[1+2*n], body[2+2*n], body[3+2*n]&15
+	for c := range n {
+		id := body[1+2*c]
+		if !f.progressive || first == 0 {
+			f.scanned = append(f.scanned, id)
+		}
+		if f.progressive && bit == 0 && first <= last && last < 64 {
+			f.finest[id] |= ^uint64(0) << first & (^uint64(0) >> (63 - last))
 		}
 	}
 }
 
+// coarse reports whether a progressive picture's later scans are missing.
+func (f *frame) coarse() bool {
+	return slices.ContainsFunc(f.components, func(c byte) bool { return f.finest[c] != ^uint64(0) })
+}
+
 // segment returns the marker at or after data[at], its body, and where to go on; next is 0 at the
-// end of the picture or file. It passes over bytes that are no marker (a scan's data, padding), as
-// libjpeg does.
+// end of the picture (marker 0xd9) or of the file. It passes over bytes that are no marker (a scan's
+// data, padding), as libjpeg does.
 func segment(data []byte, at int) (marker byte, body []byte, next int) {
 	for at < len(data) {
 		i := bytes.IndexByte(data[at:], 0xff)
@@ -280,7 +312,7 @@ func segment(data []byte, at int) (marker byte, body []byte, next int) {
 			at++
 			continue
 		case marker == 0xd9:
-			return 0, nil, 0
+			return marker, nil, 0
 		}
 		if at+3 > len(data) {
 			return 0, nil, 0
