@@ -82,6 +82,7 @@ func TestPromisedSizeInEveryFile(t *testing.T) {
 		files[fmt.Sprintf("DICOM, JPEG %x, RGB", marker)] = dicomOf(baseline, "RGB ", 3, 8, colours)
 		files[fmt.Sprintf("TIFF, JPEG %x, grey", marker)] = strip(safeSide, safeSide, 8, 7, grey, [2]uint32{274, 6})
 		files[fmt.Sprintf("TIFF, JPEG %x, RGB", marker)] = strip(safeSide, safeSide, 8, 7, colours, [2]uint32{262, 2}, [2]uint32{277, 3}, [2]uint32{274, 6})
+		files[fmt.Sprintf("TIFF, JPEG %x, CMYK", marker)] = strip(safeSide, safeSide, 8, 7, append(jpegHead(marker, 4), packed...), [2]uint32{262, 5}, [2]uint32{277, 4}, [2]uint32{274, 6})
 	}
 	for name, data := range files {
 		info, err := Header(name, data)

@@ -15,6 +15,7 @@ import (
 var reports = []string{
 	"bmp_32_v4_rgb_alpha0.bmp", "bmp_os2.bmp",
 	"dcm_padding.dcm", "dcm_pal_segmented.dcm", "dcm_voi_sigmoid.dcm", "dcm_ww_half.dcm",
+	"tif_sbc0.tif", "tif_thumb_first.tif",
 	"webp_lossy.webp",
 }
 
@@ -32,4 +33,9 @@ func TestReports(t *testing.T) {
 			assert.True(t, bytes.Equal(Convert(want).Pix, m.Pix), name)
 		}
 	}
+	data, err := os.ReadFile(filepath.Join(root, "tif_imagej_trunc.tif"))
+	require.NoError(t, err)
+	m, err := DecodeSlice("tif_imagej_trunc.tif", data, 5)
+	require.NoError(t, err)
+	assert.Equal(t, 5, m.Slices)
 }

@@ -246,8 +246,8 @@ func (p *page) whole(data []byte) ([]byte, error) {
 		return nil, errors.New("a strip or tile is no JPEG")
 	}
 	whole := []byte{0xff, 0xd8}
-	if p.photometric == rgb {
-		whole = append(whole, "\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"...) // the components are RGB
+	if p.photometric == rgb || p.photometric == cmyk {
+		whole = append(whole, "\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"...) // the components are no YCbCr
 	}
 	if t := p.tables.bytes; len(t) > 4 {
 		whole = append(whole, t[2:len(t)-2]...)
@@ -288,8 +288,20 @@ func (p *page) picture(c *canvas, data []byte, column, row, plane int) error {
 	if err != nil {
 		return err
 	}
+	four, is := m.(*image.CMYK)
+	if is != (p.together() == 4) || is && p.photometric != cmyk && p.photometric != rgb {
+		return errors.New("a JPEG in it has other colours than it declares")
+	}
 	for j := range h {
 		for i := range w {
+			if is { // image/jpeg inverts, as Adobe does in JPEG files; a TIFF holds the samples as they are
+				for k, v := range four.Pix[four.PixOffset(i, j):][:4] {
+					if channel := p.channel(k); channel >= 0 {
+						c.set(x+i, y+j, channel, uint64(255-v))
+					}
+				}
+				continue
+			}
 			if p.colours == 1 || p.separate {
 				c.set(x+i, y+j, plane, uint64(color.GrayModel.Convert(m.At(i, j)).(color.Gray).Y))
 				continue

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"mrprism/internal/data/raster"
 )
 
 // Tags of a directory, by their names in the specification.
 const (
+	tagNewSubfile, tagSubfile, tagDescription                    = 254, 255, 270
 	tagWidth, tagHeight, tagBits, tagCompression, tagPhotometric = 256, 257, 258, 259, 262
 	tagFillOrder, tagStripOffsets, tagOrientation, tagSamples    = 266, 273, 274, 277
 	tagStripRows, tagStripCounts, tagXResolution, tagYResolution = 278, 279, 282, 283
@@ -47,6 +50,7 @@ type page struct {
 	faxOptions                     uint64
 	tileW, tileH, across, down     int
 	offsets, counts, map16, tables entry
+	shift                          uint64 // bytes from the first slice of a stack to this one
 	jpeg                           raster.JPEG
 	bare                           bool // a size that nobody decodes
 }
@@ -157,9 +161,6 @@ func (p *page) readable(d map[uint16]entry) error {
 	if p.photometric == palette && (p.bits > 8 || p.format != 1) {
 		return raster.Unsupported(fmt.Sprintf("a palette for %d bits", p.bits))
 	}
-	if jpeg && p.photometric == cmyk {
-		return raster.Unsupported("JPEG in CMYK")
-	}
 	return nil
 }
 
@@ -207,13 +208,56 @@ func (p *page) planes() int {
 // together is how many samples stand side by side in a plane.
 func (p *page) together() int { return p.samples / p.planes() }
 
-// chunk is strip or tile i in the file.
+// chunk is strip or tile i in the file. Some programs leave a length at 0: what is not compressed, or
+// is all there is, runs as far as it needs.
 func (p *page) chunk(i int) ([]byte, error) {
-	at, size := p.uint(p.offsets, i, 0), p.uint(p.counts, i, uint64(len(p.data)))
-	if at > uint64(len(p.data)) {
+	at, size := p.uint(p.offsets, i, 0), p.uint(p.counts, i, 0)
+	if size == 0 && at > 0 && (p.compression == 1 || p.across*p.down*p.planes() == 1) {
+		size = uint64(len(p.data))
+	}
+	if at > uint64(len(p.data)) || p.shift > uint64(len(p.data))-at {
 		return nil, errShort
 	}
+	at += p.shift
 	return p.data[at:][:min(size, uint64(len(p.data))-at)], nil
+}
+
+// stack is the number of slices that the only directory stands for, and turns to one of them. ImageJ
+// describes so a stack that is too large for a directory a slice: "images=N", and the slices lie one
+// after another. Those count that the file holds whole, before anything else that the directory names.
+func (p *page) stack(d map[uint16]entry, at uint64, slice int) int {
+	text, found := strings.CutPrefix(string(d[tagDescription].bytes), "ImageJ=")
+	_, text, named := strings.Cut(text, "\nimages=")
+	text, _, _ = strings.Cut(text, "\n")
+	images, err := strconv.ParseUint(text, 10, 32)
+	if !found || !named || err != nil || p.bare || p.compression != 1 || p.tileW != p.w {
+		return 1
+	}
+	first := p.uint(p.offsets, 0, 0)
+	row := uint64(p.w*p.together()*p.bits+7) / 8
+	for i := range p.down * p.planes() { // the strips lie in a piece
+		if p.uint(p.offsets, i, 0) != first+row*(uint64(i/p.down*p.h)+uint64(i%p.down*p.tileH)) {
+			return 1
+		}
+	}
+	end := uint64(len(p.data))
+	for _, e := range d {
+		if e.at > first {
+			end = min(end, e.at)
+		}
+	}
+	if at > first {
+		end = min(end, at)
+	}
+	size := row * uint64(p.h*p.planes())
+	if first > end || images < 2 {
+		return 1
+	}
+	slices := int(max(1, min(images, (end-first)/size)))
+	if slice <= slices {
+		p.shift = uint64(slice-1) * size
+	}
+	return slices
 }
 
 // wide reports whether samples are kept as floats until their range is known.

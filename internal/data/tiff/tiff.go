@@ -36,6 +36,7 @@ type file struct {
 type entry struct {
 	kind  uint16
 	count uint64
+	at    uint64 // where the values are; 0: in the entry
 	bytes []byte
 }
 
@@ -54,7 +55,7 @@ func Is(data []byte) bool {
 	return false
 }
 
-// Open reads the header of a page, from 1; 0 is the first. Errors are plain, or raster.Unsupported.
+// Open reads the header of a page, from 1; 0 is the first. Slices of a stack count as pages. Errors are plain, or raster.Unsupported.
 func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 	f := &file{data: data, order: binary.LittleEndian}
 	if !Is(data) {
@@ -64,20 +65,31 @@ func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 		f.order = binary.BigEndian
 	}
 	f.big = data[2] == '+' || data[3] == '+'
-	directory, pages, err := f.directory(max(page, 1))
+	pages, err := f.pages()
 	if err != nil {
 		return nil, err
 	}
-	p, err := f.page(directory)
+	page, slices := max(page, 1), len(pages)
+	if page > slices && slices > 1 {
+		return nil, raster.NoSlice(slices)
+	}
+	at := pages[min(page, slices)-1]
+	d := f.entries(at.table)
+	p, err := f.page(d)
 	if err != nil {
 		return nil, err
+	}
+	if slices == 1 {
+		if slices = p.stack(d, at.at, page); page > slices {
+			return nil, raster.NoSlice(slices)
+		}
 	}
 	if p.bare {
-		return &raster.Frame{W: p.w, H: p.h, Orientation: 1, Slice: max(page, 1), Slices: pages}, nil
+		return &raster.Frame{W: p.w, H: p.h, Orientation: 1, Slice: page, Slices: slices}, nil
 	}
 	p.jpeg = jpeg
 	return &raster.Frame{
-		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Slice: max(page, 1), Slices: pages,
+		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Slice: page, Slices: slices,
 		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Decode: p.decode,
 	}, nil
 }
@@ -97,23 +109,26 @@ func (f *file) number(at uint64) (uint64, bool) {
 	return uint64(f.order.Uint32(f.data[at:])), true
 }
 
-// directory returns the entries of a page, and the number of pages. A chain that leads back, or out
-// of the file, ends the count.
-func (f *file) directory(page int) (found map[uint16]entry, pages int, err error) {
-	first := uint64(4)
+// ifd is a page's directory as it is in the file.
+type ifd struct {
+	at    uint64
+	table []byte // entries
+}
+
+// pages finds the directories. A chain that leads back, or out of the file, ends them. Pages that
+// show another one in small, or are its mask, do not count, unless there are no others.
+func (f *file) pages() ([]ifd, error) {
+	first, head, size := uint64(4), uint64(2), uint64(12)
 	if f.big {
-		first = 8
+		first, head, size = 8, 8, 20
 	}
 	at, ok := f.number(first)
 	if !ok {
-		return nil, 0, errShort
+		return nil, errShort
 	}
-	for seen := map[uint64]bool{}; at != 0 && !seen[at] && pages < maxPages; {
+	var whole, reduced []ifd
+	for seen := map[uint64]bool{}; ok && at != 0 && !seen[at] && len(seen) < maxPages; {
 		seen[at] = true
-		size, wide, head := uint64(12), uint64(4), uint64(2)
-		if f.big {
-			size, wide, head = 20, 8, 8
-		}
 		if at > uint64(len(f.data)) || uint64(len(f.data))-at < head {
 			break
 		}
@@ -126,26 +141,52 @@ func (f *file) directory(page int) (found map[uint16]entry, pages int, err error
 		if count == 0 || count > maxEntries || count*size > uint64(len(f.data))-at-head {
 			break
 		}
-		if pages++; pages == page {
-			found = f.entries(f.data[at+head:][:count*size], int(size), wide)
+		d := ifd{at, f.data[at+head:][:count*size]}
+		if f.reduced(d) {
+			reduced = append(reduced, d)
+		} else {
+			whole = append(whole, d)
 		}
-		next, ok := f.number(at + head + count*size)
-		if !ok {
-			break
-		}
-		at = next
+		at, ok = f.number(at + head + count*size)
 	}
 	switch {
-	case found == nil && pages == 0:
-		return nil, 0, errors.New("it has no directory of a page, or the file is cut short")
-	case found == nil:
-		return nil, 0, raster.NoSlice(pages)
+	case len(whole) > 0:
+		return whole, nil
+	case len(reduced) > 0:
+		return reduced, nil
 	}
-	return found, pages, nil
+	return nil, errors.New("it has no directory of a page, or the file is cut short")
+}
+
+// reduced reports whether a page is another one in small, or its mask.
+func (f *file) reduced(d ifd) bool {
+	size, value := 12, 8
+	if f.big {
+		size, value = 20, 12
+	}
+	for table := d.table; len(table) > 0; table = table[size:] {
+		kind := uint32(f.order.Uint16(table[value:]))
+		if f.order.Uint16(table[2:]) == 4 {
+			kind = f.order.Uint32(table[value:])
+		}
+		switch f.order.Uint16(table) {
+		case tagNewSubfile:
+			return kind&5 != 0
+		case tagSubfile:
+			return kind == 2
+		case tagWidth: // entries are in order
+			return false
+		}
+	}
+	return false
 }
 
 // entries reads a directory's entries, and leaves out those that point out of the file.
-func (f *file) entries(table []byte, size int, wide uint64) map[uint16]entry {
+func (f *file) entries(table []byte) map[uint16]entry {
+	size, wide := 12, uint64(4)
+	if f.big {
+		size, wide = 20, 8
+	}
 	all := map[uint16]entry{}
 	for ; len(table) > 0; table = table[size:] {
 		e := entry{kind: f.order.Uint16(table[2:])}
@@ -169,7 +210,7 @@ func (f *file) entries(table []byte, size int, wide uint64) map[uint16]entry {
 			if at > uint64(len(f.data)) || uint64(len(f.data))-at < total {
 				continue
 			}
-			e.bytes = f.data[at:][:total]
+			e.at, e.bytes = at, f.data[at:][:total]
 		}
 		all[f.order.Uint16(table)] = e
 	}
