@@ -105,8 +105,8 @@ pack() {
 
 # deb ARCH FOLDER makes the Debian package of the programs in a folder: the archive of deb(5).
 deb() {
-	local root=$work/deb-$1 kilobytes
-	mkdir -p "$root"/usr/{bin,lib/mrprism,lib/systemd/user,share/doc/mrprism,share/man/man1,share/lintian/overrides,share/bash-completion/completions,share/zsh/vendor-completions,share/fish/vendor_completions.d} "$work/control"
+	local root=$work/deb-$1
+	mkdir -p "$root"/usr/{bin,lib/mrprism,share/doc/mrprism,share/man/man1,share/lintian/overrides,share/bash-completion/completions,share/zsh/vendor-completions,share/fish/vendor_completions.d}
 	for program in "${programs[@]}"; do
 		install -m755 "$2/mrprism-$program" "$root/usr/lib/mrprism/"
 		ln -s "../lib/mrprism/mrprism-$program" "$root/usr/bin/"
@@ -116,20 +116,42 @@ deb() {
 	cp "$work/share/completions/bash/"* "$root/usr/share/bash-completion/completions/"
 	cp "$work/share/completions/zsh/"* "$root/usr/share/zsh/vendor-completions/"
 	cp "$work/share/completions/fish/"* "$root/usr/share/fish/vendor_completions.d/"
-	sed 's|%h/mrprism/serve|/usr/bin/mrprism-serve|' cmd/serve/kiosk.service >"$root/usr/lib/systemd/user/mrprism-kiosk.service"
 	cp "$work/share/LICENSES.txt" "$root/usr/share/doc/mrprism/copyright"
-	cp cmd/serve/KIOSK.md "$root/usr/share/doc/mrprism/"
-	printf 'mrprism (%s) stable; urgency=medium\n\n  * CHANGELOG.md of the source lists the changes.\n\n -- The MrPrism authors <mrprism@localhost>  %s\n' \
-		"$version" "$(date -R -d "@$SOURCE_DATE_EPOCH")" >"$root/usr/share/doc/mrprism/changelog"
-	gzip -9n "$root"/usr/share/man/man1/* "$root/usr/share/doc/mrprism/changelog"
+	gzip -9n "$root"/usr/share/man/man1/*
 	cp "$here/lintian" "$root/usr/share/lintian/overrides/mrprism"
+	package mrprism "$1" "$root" control
+}
+
+# kiosk makes the Debian package of a machine that is a kiosk and nothing else: its policies hold for
+# every use of Chromium and Chrome there. FOLDER has the programs for this machine.
+kiosk() {
+	local root=$work/deb-kiosk folder
+	mkdir -p "$root"/usr/{lib/systemd/user,share/doc/mrprism-kiosk,share/lintian/overrides}
+	for folder in chromium opt/chrome; do
+		mkdir -p "$root/etc/$folder/policies/managed"
+		"$1/mrprism-serve" -kiosk-policy >"$root/etc/$folder/policies/managed/mrprism-kiosk.json"
+	done
+	sed 's|%h/mrprism/serve|/usr/bin/mrprism-serve|' cmd/serve/kiosk.service >"$root/usr/lib/systemd/user/mrprism-kiosk.service"
+	cp LICENSE "$root/usr/share/doc/mrprism-kiosk/copyright"
+	cp cmd/serve/KIOSK.md "$root/usr/share/doc/mrprism-kiosk/"
+	sed -n 's/^mrprism: bogus/mrprism-kiosk: bogus/p' "$here/lintian" >"$root/usr/share/lintian/overrides/mrprism-kiosk"
+	package mrprism-kiosk all "$root" control-kiosk
+}
+
+# package NAME ARCH ROOT CONTROL makes the archive of deb(5) of what a folder has, and removes the folder.
+package() {
+	local root=$3 kilobytes
+	mkdir "$work/control"
+	printf '%s (%s) stable; urgency=medium\n\n  * CHANGELOG.md of the source lists the changes.\n\n -- The MrPrism authors <mrprism@localhost>  %s\n' \
+		"$1" "$version" "$(date -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$root/usr/share/doc/$1/changelog.gz"
 	kilobytes=$(find "$root" -type f -printf '%s\n' | awk '{sum += $1} END {print int(sum / 1024)}')
-	sed "s/VERSION/$version/; s/ARCH/$1/; s/SIZE/$kilobytes/" "$here/control" >"$work/control/control"
+	sed "s/VERSION/$version/; s/ARCH/$2/; s/SIZE/$kilobytes/" "$here/$4" >"$work/control/control"
 	(cd "$root" && find usr -type f | sort | xargs md5sum >"$work/control/md5sums")
+	[ ! -e "$root/etc" ] || (cd "$root" && find etc -type f -printf '/%p\n' | sort >"$work/control/conffiles")
 	echo 2.0 >"$work/debian-binary"
 	tarball "$work/control" . >"$work/control.tar.xz"
 	tarball "$root" . >"$work/data.tar.xz"
-	(cd "$work" && ar rcD "$out/mrprism_${version}_$1.deb" debian-binary control.tar.xz data.tar.xz && rm -r "$root" data.tar.xz)
+	(cd "$work" && ar rcD "$out/$1_${version}_$2.deb" debian-binary control.tar.xz data.tar.xz && rm -r "$root" control data.tar.xz)
 }
 
 make --no-print-directory site
@@ -144,6 +166,7 @@ done
 host=$work/mrprism-$version-$(go env GOHOSTOS)-$(go env GOHOSTARCH)
 [ -d "$host" ] || build "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$host"
 go run "./$here" "$version" "$date" "$work/share" "$host"/mrprism-*
+kiosk "$host"
 packages | grep -v '^ ' | sort -u >"$work/packages"
 licences >"$work/share/LICENSES.txt"
 cp CHANGELOG.md cmd/serve/KIOSK.md cmd/serve/kiosk.service "$here/README.txt" "$work/share/"
