@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
@@ -55,7 +56,7 @@ func (s *segmenter) open(ctx context.Context, note func(string)) (gpu.Device, er
 	return device.Open(ctx, s.task.Device, device.Options{Note: note})
 }
 
-func note(text string) { fmt.Fprintf(os.Stderr, "%s: %s\n", program, text) }
+func note(text string) { fmt.Fprintf(os.Stderr, "%s: %s\n", program, cli.Message(text)) }
 
 // keyOf is the SHA-256 of a file's content.
 func keyOf(data []byte) string {

@@ -51,7 +51,7 @@ func (b *batch) run(ctx context.Context, items []item) (err error) {
 			failed++
 			b.progress.Note(program, err.Error())
 		default:
-			fmt.Fprintln(b.stdout, cli.Printable(b.describe(it, result)))
+			fmt.Fprintln(b.stdout, cli.Message(b.describe(it, result)))
 		}
 	}
 	switch {

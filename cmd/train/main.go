@@ -118,7 +118,7 @@ func (r *runner) conclude(ctx context.Context, err error) error {
 	}
 	// the run could not be saved after Ctrl-C
 	if ctx.Err() != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(r.stderr, "%s: %v\n", program, err)
+		fmt.Fprintf(r.stderr, "%s: %s\n", program, cli.Message(err.Error()))
 		return cli.Exit(cli.Failed)
 	}
 	return err

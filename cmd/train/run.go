@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/training"
 	"mrprism/internal/compute/gpu"
@@ -37,7 +38,7 @@ func newRunner(stderr io.Writer) *runner { return &runner{stderr: stderr, bar: n
 // note prints a message between the lines of the progress.
 func (r *runner) note(text string) {
 	r.bar.end()
-	fmt.Fprintln(r.stderr, text)
+	fmt.Fprintln(r.stderr, cli.Message(text))
 }
 
 // patience is the number of lost devices in a row, without a saved step, after which a run ends.

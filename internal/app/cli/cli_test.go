@@ -97,3 +97,11 @@ func TestExitCodes(t *testing.T) {
 		require.Equal(t, c.stderr, stderr)
 	}
 }
+
+// A file's name begins no message of its own in a log.
+func TestMessage(t *testing.T) {
+	_, _, _, _, stderr := prog(t.Context(), errors.New("open a\nprog: all is well\x1b[A: no such file"))
+	require.Equal(t, "prog: open a\n  prog: all is well\\u001b[A: no such file\n", stderr)
+	list := "2 problems:\n  Auge, 眼睛, 45\u202f823\n    as displayed"
+	require.Equal(t, list, Message(list))
+}

@@ -76,6 +76,12 @@ func Printable(text string) string {
 	return out.String()
 }
 
+// Message is a printable text of one message: lines after the first are indented, so that a name with
+// a newline in it does not begin a message of its own in a log.
+func Message(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(Printable(text), "\n", "\n  "), "\n    ", "\n  ")
+}
+
 // Run parses args, calls body with the arguments that are not flags and returns the exit code. With
 // -h or -version it prints that instead.
 func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
@@ -107,12 +113,12 @@ func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body fu
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(err, &wrong):
-		fmt.Fprintf(p.Stderr, "%s: %s; see %s -h\n", p.Name, Printable(err.Error()), p.Name)
+		fmt.Fprintf(p.Stderr, "%s: %s; see %s -h\n", p.Name, Message(err.Error()), p.Name)
 		return Usage
 	case ctx.Err() != nil:
 		fmt.Fprintf(p.Stderr, "%s: interrupted\n", p.Name)
 		return Interrupted
 	}
-	fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name, Printable(err.Error()))
+	fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name, Message(err.Error()))
 	return Failed
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"mrprism/internal/app/cli"
@@ -36,7 +37,7 @@ func (p *Progress) Show(format string, args ...any) {
 	}
 	p.shown = true
 	text := fmt.Sprintf("[%d/%d] %s%s", p.begun, p.total, fmt.Sprintf(format, args...), p.left())
-	fmt.Fprint(p.out, Rewrite, Cut(cli.Printable(text), width-1))
+	fmt.Fprint(p.out, Rewrite, Cut(cli.Printable(strings.ReplaceAll(text, "\n", `\n`)), width-1))
 }
 
 // left is the time that the remaining items take at the mean pace until now.
@@ -52,7 +53,7 @@ func (p *Progress) left() string {
 // Note prints a message of a program on a line of its own.
 func (p *Progress) Note(program, text string) {
 	p.Clear()
-	fmt.Fprintf(p.out, "%s: %s\n", program, cli.Printable(text))
+	fmt.Fprintf(p.out, "%s: %s\n", program, cli.Message(text))
 }
 
 // Clear removes the line. Call it before other output.
