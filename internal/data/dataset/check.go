@@ -250,8 +250,8 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 			masks, empty = masks+f.Masks, empty+f.Empty
 		}
 		if masks > 0 && empty == masks {
-			warn(&r.Findings, KindNoMarks, "", "all %d masks of the %s are empty: nothing can be learned of it, and scores say only whether a mask is empty; "+
-				"take it out of dataset.json and move its folders away, or bring the marks", masks, class)
+			warn(&r.Findings, KindNoMarks, "", "all %d masks of the %s are empty: a network learns to mark nothing, and scores say only whether it does; "+
+				"unless that is meant, as with train -also, bring the marks, or take the class out of dataset.json and move its folders away", masks, class)
 		}
 		if !d.Levels {
 			r.outliers(figures)
