@@ -159,15 +159,15 @@ func (c *comparer) compareClass(r *comparison, class string, k int) classCompari
 	return out
 }
 
-// emptyNotes say how often a class is in no reference and in no mark, for each method that then
-// predicts nothing: its soft Dice and Dice are 1 there.
+// emptyNotes say how often a class is in no reference and in no mark, and how often each method then
+// predicts no pixel above one half: its Dice is 1 there.
 func (c *comparer) emptyNotes(class string, k int) (notes []string) {
 	for i, m := range c.methods {
 		records := known(c.records, func(one *caseRecord) *record { return one.methods[i][k] })
 		empty := filter(records, func(r *record) bool { return r.empty })
-		both := filter(empty, func(r *record) bool { return r.last()[softDice] == 1 })
+		both := filter(empty, func(r *record) bool { return r.last()[diceHalf] == 1 })
 		if len(empty) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: every mark is empty in %d of %d images; %s predicts nothing in %d of these, and Dice and soft Dice count 100 there",
+			notes = append(notes, fmt.Sprintf("%s: every mark is empty in %d of %d images; %s predicts none in %d of these: their Dice is 100",
 				class, len(empty), len(records), m.Name, len(both)))
 		}
 	}

@@ -452,6 +452,9 @@ func TestEmptyAgainstEmpty(t *testing.T) {
 	require.Equal(t, 1, strings.Count(string(lines), ",marks,"))
 	var text bytes.Buffer
 	require.NoError(t, r.table(&text))
-	require.Contains(t, text.String(), "every mark is empty in all images: these figures say how often the mask is empty too (5)")
-	require.Contains(t, text.String(), "in the other 1 every mark is empty: an empty mask counts 100 there, as in 0 of them")
+	require.Contains(t, text.String(), "every mark is empty in all images: the figures say how far the mask is empty too (above one half in 5)")
+	require.Contains(t, text.String(), "in the other 1 every mark is empty: a threshold that the mask does not reach counts 100; above one half it is empty in ")
+	code, stdout, stderr = call(t, "compare", "-weights", file, "-data", dir, "-device", "processor", "-on", "all")
+	require.Equal(t, cli.Done, code, stderr)
+	require.Contains(t, stdout, "cup: every mark is empty in 5 of 5 images")
 }

@@ -19,9 +19,10 @@ those of the test list of split.json, or every fifth in sorted order: training h
 scores others. The table has
   soft Dice      of the calibrated masks of Rec0 to RecN against the raters' mean vote, in percent:
                  the mean over the thresholds .1 .3 .5 .7 .9, at the size of the image. Where every mark is
-                 empty, an empty mask counts 100 and any other less: the table counts such images, and has
-                 soft Dice without them too. -csv has "both" or "marks" in the column "empty", -json
-                 "unmarked", "bothEmpty" and "softDiceMarked"
+                 empty, a threshold that the mask does not reach counts 100, and others 0: the table counts
+                 such images, and has soft Dice without them too. In -csv the column "empty" is "both" if
+                 the mask has no pixel above one half either, else "marks"; -json has "unmarked",
+                 "bothEmpty" and "softDiceMarked"
   truth          Dice of the pixels above one half, and Brier score, if the data set has
                  truth/CLASS/NAME.png
   calibration    expected calibration error and Brier score inside the union of all marks

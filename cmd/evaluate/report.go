@@ -56,7 +56,7 @@ type classReport struct {
 	Images      int                `json:"images"`
 	SoftDice    []*metric.Interval `json:"softDice"`              // Rec0 … RecN
 	Unmarked    int                `json:"unmarked"`              // of Images, those in which every mark is empty
-	BothEmpty   int                `json:"bothEmpty"`             // of these, those whose RecN is empty: soft Dice is 1
+	BothEmpty   int                `json:"bothEmpty"`             // of these, those whose RecN has no pixel above one half
 	Marked      *metric.Interval   `json:"softDiceMarked"`        // RecN in the others; null without any
 	Gain        *metric.Interval   `json:"gain,omitempty"`        // RecN less Rec0
 	GainP       *float64           `json:"gainP,omitempty"`       // of Wilcoxon's signed-rank test

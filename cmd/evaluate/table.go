@@ -76,10 +76,10 @@ func (t *table) class(r *report, c classReport) {
 	}
 	switch {
 	case c.Unmarked == c.Images:
-		t.Line("every mark is empty in all images: these figures say how often the mask is empty too (%d), and not how good it is", c.BothEmpty)
+		t.Line("every mark is empty in all images: the figures say how far the mask is empty too (above one half in %d), and not how good it is", c.BothEmpty)
 	case c.Unmarked > 0:
 		t.Line("Rec%d, the %d images with marks\t%s", r.Recurrences, c.Images-c.Unmarked, plain(c.Marked, 100, 2))
-		t.Line("in the other %d every mark is empty: an empty mask counts 100 there, as in %d of them", c.Unmarked, c.BothEmpty)
+		t.Line("in the other %d every mark is empty: a threshold that the mask does not reach counts 100; above one half it is empty in %d", c.Unmarked, c.BothEmpty)
 	}
 	if c.Gain != nil {
 		t.Line("Rec%d − Rec0\t%s\tWilcoxon p = %.2g", r.Recurrences, signed(c.Gain, 100, 2), *c.GainP)
