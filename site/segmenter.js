@@ -3,7 +3,7 @@ import { wholeMask } from "./correct.js";
 import { check, guarded, scriptURL } from "./scripts.js";
 
 // SegmentError is what went wrong and what the user can do next. code: image, weights, memory,
-// lost, cancelled, crashed, …
+// lost, cancelled, crashed, silent, …
 export class SegmentError extends Error {
   constructor({ code, message, next }) {
     super(message);
@@ -16,11 +16,11 @@ export class SegmentError extends Error {
 // A worker that has something to do and says nothing for this long, ms, is replaced. It says that it
 // lives when it is asked, and while it computes.
 const PATIENCE = 4000, TURN = 500;
-const LONGER = 4; // times: what the next worker may take
+const LONGER = 4; // times: what the next worker may take, and each before its first result: it compiles
 const AGAIN = 2; // times: what a worker may take that was silent and spoke again
 
-const crashed = (detail, again) => new SegmentError({
-  code: "crashed", message: `The program that computes stopped unexpectedly. (${detail})`,
+const crashed = (detail, again, code) => new SegmentError({
+  code, message: `The program that computes stopped unexpectedly. (${detail})`,
   next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly.",
 });
 
@@ -46,6 +46,7 @@ export class Segmenter extends EventTarget {
   #worker = null; #info = null; #settle = null; #pending = new Map(); #next = 1; #restarts = 0;
   #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set(); #zipped = Promise.resolve();
   #silent = 0; #patience = PATIENCE; #turned = 0; // ms: silence so far, what is allowed, the last turn
+  #compiled = false; // the worker has given a result
   used = false; // the page or a script gave pictures or weights, which would be lost with the page
 
   constructor() {
@@ -65,9 +66,9 @@ export class Segmenter extends EventTarget {
     this.#turned = now;
     if (!this.#pending.size || document.hidden) return void (this.#silent = 0);
     this.#silent += passed;
-    if (this.#silent <= this.#patience) return this.#worker.postMessage({ type: "ping" });
+    if (this.#silent <= this.#patience * (this.#compiled ? 1 : LONGER)) return this.#worker.postMessage({ type: "ping" });
     this.#patience *= LONGER; // a machine this slow gets more time
-    this.#died(`it has been silent for ${Math.round(this.#silent / 1000)} seconds`);
+    this.#died(`it has been silent for ${Math.round(this.#silent / 1000)} seconds`, "silent");
   }
   #heard() {
     this.#patience = Math.max(this.#patience, AGAIN * this.#silent);
@@ -76,6 +77,7 @@ export class Segmenter extends EventTarget {
 
   async #start() {
     this.#info = null;
+    this.#compiled = false;
     this.#imageSent = 0;
     this.#ownSent.clear();
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
@@ -94,9 +96,9 @@ export class Segmenter extends EventTarget {
     this.#worker = worker;
   }
 
-  #died(detail) {
+  #died(detail, code = "crashed") {
     const again = this.#info !== null || this.#restarts++ < 1;
-    this.#end(crashed(detail, again), again);
+    this.#end(crashed(detail, again, code), again);
   }
   // end ends the worker and all that it was asked.
   #end(error, again = false) {
@@ -123,6 +125,7 @@ export class Segmenter extends EventTarget {
       case "crashed": return data.changed ? this.#end(changed(data.changed)) : this.#died(data.message);
       case "progress": case "image": case "thumb": return waiting?.[data.type]?.(data);
       case "error": waiting?.reject(new SegmentError(data)); break;
+      case "result": this.#compiled = true; // falls through
       default: waiting?.resolve(data);
     }
     this.#pending.delete(data.request);
@@ -169,8 +172,12 @@ export class Segmenter extends EventTarget {
   // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice, slices,
   // rgba }), thumb (as image, but small), signal (an AbortSignal, which ends this request and no other).
   // For the list: known is the id of an earlier result of the same question; passing says that nobody
-  // will look at the result.
-  async segment(picture, options, hooks = {}) {
+  // will look at the result. Where the worker fell silent, another one tries once more.
+  segment(picture, options, hooks) {
+    const attempt = () => this.#segment(picture, options, hooks);
+    return attempt().catch((error) => { if (error.code !== "silent") throw error; return attempt(); });
+  }
+  async #segment(picture, options, hooks = {}) {
     await this.ready;
     const own = this.#own.get(options.model); // a new worker does not have it
     if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name);

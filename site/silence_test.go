@@ -12,9 +12,10 @@ import (
 const banner = `(document.getElementById("banner").hidden ? "" : document.getElementById("banner").innerText)`
 
 // clockOfWatch takes over the timer of segmenter.js that looks every 500 ms whether the worker is
-// silent. clock.pass lets that many looks go by; clock counts workers, and what they say.
+// silent. clock.pass lets that many looks go by; clock counts workers, what they say, and the images that
+// they are asked about.
 const clockOfWatch = `(() => {
-	const every = setInterval, now = performance.now, clock = globalThis.clock = { looks: [], ms: 0, workers: 0, heard: 0 };
+	const every = setInterval, now = performance.now, clock = globalThis.clock = { looks: [], ms: 0, workers: 0, heard: 0, asked: 0 };
 	globalThis.setInterval = (act, ms, ...all) => ms === 500 ? clock.looks.push(act) : every(act, ms, ...all);
 	clock.pass = (looks) => {
 		performance.now = () => clock.ms;
@@ -22,6 +23,10 @@ const clockOfWatch = `(() => {
 		performance.now = now;
 	};
 	globalThis.Worker = class extends Worker {
+		postMessage(message, ...all) {
+			super.postMessage(message, ...all);
+			if (message.type === "segment") clock.asked++;
+		}
 		constructor(...all) {
 			super(...all);
 			clock.workers++;
@@ -30,8 +35,9 @@ const clockOfWatch = `(() => {
 	};
 })()`
 
-// A worker that falls silent is replaced, and what it was asked can begin again. A worker that says
-// that it computes is not, and neither is one that is silent while the page is hidden.
+// A worker that falls silent is replaced, and another one tries once more; then what it was asked can begin
+// again. A worker that says that it computes is not, and neither is one that is silent while the page is
+// hidden, or not for long before its first result: it compiles.
 func TestSilentWorker(t *testing.T) {
 	t.Parallel()
 	s := mock(t, nil)
@@ -60,9 +66,15 @@ func TestSilentWorker(t *testing.T) {
 	assert.Equal(t, 1, get[int](p, `clock.workers`), "none was replaced")
 	assert.Empty(t, get[string](p, banner))
 	pass(0.5)
+	p.until(`clock.workers === 2 && ` + computing)
+	assert.Empty(t, get[string](p, banner), "another worker tries once more")
+	p.until(`clock.asked === 3`)
+	pass(4 * 4 * 7) // four times as long as the worker before, and four times that before its first result
+	assert.Equal(t, 2, get[int](p, `clock.workers`))
+	pass(0.5)
 	p.until(banner + `.includes("it has been silent for")`)
 	assert.Contains(t, get[string](p, banner), "It has been started again")
-	assert.Equal(t, 2, get[int](p, `clock.workers`))
+	assert.Equal(t, 3, get[int](p, `clock.workers`))
 	assert.Contains(t, get[string](p, `document.getElementById("left").innerText`), "hangs.jpg is not segmented.")
 
 	p.drop("fine.jpg", photo)
