@@ -132,6 +132,22 @@ export function corrected(base, correction, near = base.plain) {
   return { ...box, mask, of: correction };
 }
 
+// changes says whether a correction differs in any pixel of its mask from the one before it. Where the base
+// has not come yet, it may.
+export function changes(base, before, after) {
+  if (!base) return true;
+  const inside = (tile, k, i) => (!tile || tile[k] === UNSAID ? base.bytes[i] >> 7 : tile[k] & 1);
+  for (const [n, tile] of after.tiles) {
+    const old = before?.tiles.get(n), left = n % across(after.width) * TILE, top = Math.floor(n / across(after.width)) * TILE;
+    if (tile === old) continue;
+    for (let y = top; y < Math.min(top + TILE, after.height); y++) for (let x = left; x < Math.min(left + TILE, after.width); x++) {
+      const k = y % TILE * TILE + x % TILE, i = y * after.width + x;
+      if (inside(tile, k, i) !== inside(old, k, i)) return true;
+    }
+  }
+  return false;
+}
+
 // at says whether a pixel of a window is inside; beyond the window nothing is.
 export const at = ({ x: left, y: top, width, height, mask }, x, y) =>
   x >= left && y >= top && x < left + width && y < top + height && mask[(y - top) * width + x - left] === 1;

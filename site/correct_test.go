@@ -86,11 +86,13 @@ func TestCorrectingByMouse(t *testing.T) {
 	x, y, k := p.middle()
 	radius := 0.25 * 369 * k // of the mock's disc
 	first := get[int](p, area)
-	// The mock's figure is not of its map: a dab in the middle makes it so, and changes no pixel.
-	p.drag([2]float64{x, y})
+	// The mock's figure is not of its map: a dab on the border makes it so.
+	p.drag([2]float64{x + 0.72*radius, y + 0.72*radius})
 	p.until(area + fmt.Sprintf(" !== %d", first))
 	now := get[int](p, area)
 	plain := now
+	p.drag([2]float64{x, y}) // a stroke that changes no pixel is none, and no step to undo
+	p.until(`document.getElementById("status").textContent === "That changes nothing."`)
 	step := func(what string, more bool, act func()) {
 		t.Helper()
 		before := now
@@ -215,15 +217,15 @@ func TestCorrectingByTouch(t *testing.T) {
 	p := correcting(t, "levels", 390, 844, chromedp.Flag("touch-events", "enabled"))
 	p.run(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}))
 	x, y, k := p.middle()
+	radius := 0.25 * 369 * k
 	first := get[int](p, area)
-	p.drag([2]float64{x, y})
+	p.drag([2]float64{x + 0.72*radius, y + 0.72*radius})
 	p.until(area + fmt.Sprintf(" !== %d", first)) // the figure is of the map now
 	first = get[int](p, area)
 	touch := func(kind input.DispatchTouchEventType, points ...*input.TouchPoint) {
 		p.run(command(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: append([]*input.TouchPoint{}, points...)}))
 	}
 	at := func(id, x, y float64) *input.TouchPoint { return &input.TouchPoint{X: x, Y: y, ID: &id} }
-	radius := 0.25 * 369 * k
 	touch(input.DispatchTouchEventTypeTouchStart, at(1, x+radius, y))
 	touch(input.DispatchTouchEventTypeTouchMove, at(1, x+1.5*radius, y))
 	touch(input.DispatchTouchEventTypeTouchEnd)

@@ -20,6 +20,15 @@ export function trimmed(history, now) {
   if (!undone && !redone) return history;
   return trimmed({ past: undone ? past.slice(0, -1) : past, future: redone ? future.slice(1) : future }, now);
 }
+// left is a list of histories, { picture, model, history }, the one left last at its end. The first ones
+// are dropped where all together keep too much.
+export function left(list, one) {
+  const all = [...list.filter(({ picture }) => picture !== one.picture), ...(one.history === noHistory ? [] : [one])];
+  const bytes = ({ history: { past, future } }) => [...past, ...future].reduce((sum, step) => sum + step.bytes, 0);
+  let sum = all.reduce((sum, one) => sum + bytes(one), 0);
+  while (sum > BYTES) sum -= bytes(all.shift());
+  return all;
+}
 // back and forth step through the history: { history, moment }.
 export const back = ({ past, future }, now) =>
   ({ moment: past.at(-1), history: { past: past.slice(0, -1), future: [{ ...now, bytes: past.at(-1).bytes }, ...future] } });

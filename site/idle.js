@@ -1,5 +1,7 @@
 // A kiosk's page closes the photograph of the last person. The address says after how many seconds:
 // ?idle=300. With ?kiosk serve starts the browser anew, too.
+import { leave } from "./unsaved.js";
+
 const wishes = new URLSearchParams(location.search), ms = 1000 * Number(wishes.get("idle"));
 let timer, began;
 
@@ -15,7 +17,7 @@ export function clockIdle({ touched = false } = {}) {
 function clear() {
   if (wishes.has("kiosk")) fetch("private/idle", { cache: "no-store", keepalive: true }).catch(() => {});
   // replace leaves nothing behind that "back" could bring up.
-  location.replace(location.pathname + location.search);
+  leave(() => location.replace(location.pathname + location.search));
 }
 
 // clearWhenIdle starts the clock with each touch. A page that nobody has touched since it was loaded,

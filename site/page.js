@@ -17,12 +17,13 @@ import { keepLanguage, language, t } from "./words.js";
 import { Stage } from "./stage.js";
 import { asTaken } from "./look.js";
 import { initial, next, subject, toKeep } from "./state.js";
+import { askBeforeLeaving, leave, mayLose, unsaved, unsavedHere, unsavedPair } from "./unsaved.js";
 import { keepModels, keepOffline } from "./versions.js";
 import { draw } from "./view.js";
 import { watchFolder } from "./watch.js";
 import { Work, narrow } from "./work.js";
-import { decisions } from "./worklist.js";
 
+const TEXT = "textarea, input:not([type=range], [type=checkbox], [type=radio])"; // what keys write into
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
 const WEIGHT_DELAY = 250; // ms without a movement of a rater's slider
 const QUIET = 1000; // ms without a question to the worker, before the page is kept for use without a network
@@ -68,6 +69,11 @@ const effects = [
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
   [(s) => (s.editing ? pen : s.measuring ? ruler : null), (tool) => { stage.pen = tool; return () => { stage.pen = null; tool.leave(); }; }],
   [(s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`, () => { pen.forget(); return () => {}; }],
+  [(s) => s.editing !== null, () => {
+    $("correct").scrollIntoView({ block: "start" });
+    $("stage").focus();
+    return () => {};
+  }],
   [(s) => s.sliders.moving && s.sliders, () => later(WEIGHT_DELAY, { type: "weigh" })],
   ...work.effects,
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
@@ -205,12 +211,13 @@ const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisable
 
 // ---- photographs and weights ----
 
-// open shows an image. Several become the worklist, and so does one more, where there is a list or,
-// with along, an image. show: the first of them is shown.
+// open shows an image. Several become the worklist, and so does one more, where there is a list, or an
+// image that would be lost with what a person drew, or with along any image. show: the first is shown.
 function open(files, { along = false, show = true } = {}) {
   if (!files.length) return;
   send({ type: "opening" });
   const pictures = files.map(({ blob, name }) => ({ ...segmenter.picture(blob, name), refused: tooLarge(blob, name) })), [picture] = pictures, { worklist, image } = state;
+  along ||= unsaved(state).length > 0;
   const beside = worklist || (along && subject(state).picture);
   if (!beside && pictures.length === 1) return send(picture.refused ? { type: "failed", error: picture.refused } : { type: "open", picture });
   send({ type: "add", pictures, along, show, open: !narrow() });
@@ -239,6 +246,10 @@ takePhotographs(open, send);
 watchFolder((file) => open([file], { along: true, show: !state.worklist && !subject(state).picture }), (error) => send({ type: "failed", error }));
 $("slice").oninput = () => { $("slice-number").textContent = t("{slice} of {slices}", { slice: $("slice").value, slices: $("slice").max }); };
 $("slice").onchange = () => {
+  if (!mayLose(unsavedHere(state))) {
+    $("slice").value = state.image.slice;
+    return $("slice").oninput();
+  }
   const { blob, name, turn } = state.picture;
   send({ type: "opening" });
   send({ type: "leaf", picture: segmenter.picture(blob, name, $("slice").valueAsNumber, turn) });
@@ -250,18 +261,16 @@ function turn(quarters) {
   send({ type: "turn", quarters, picture: segmenter.picture(picture.blob, picture.name, picture.slice, (picture.turn + quarters) % 4) });
 }
 $("turn").onclick = () => turn(1);
-$("stage").addEventListener("keydown", (event) => {
-  if (event.key.toLowerCase() === "t" && !event.ctrlKey && !event.metaKey && !event.altKey) turn(event.shiftKey ? 3 : 1);
-});
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
-// Loading anew clears the photograph from page and worker, and lets a version that waits take over.
-$("close").onclick = () => location.reload();
+// Loading anew clears photographs and lists from page and worker, and lets a version that waits take over.
+$("close").onclick = $("work-close").onclick = () => { if (mayLose(unsaved(state))) leave(); };
+askBeforeLeaving(() => state);
 
 $("compare-open").onclick = () => $("compare-file").click();
 $("compare-file").onchange = () => {
   const [file] = $("compare-file").files;
   $("compare-file").value = "";
-  if (file) send({ type: "compare", picture: segmenter.picture(file, file.name) });
+  if (file && mayLose(unsavedPair(state))) send({ type: "compare", picture: segmenter.picture(file, file.name) });
 };
 $("comparison-mirror").onchange = () => send({ type: "mirror", mirrored: $("comparison-mirror").checked });
 // Each photograph stays where it is, and as large: the stages exchange their views.
@@ -270,18 +279,13 @@ $("comparison-swap").onclick = enabled(() => {
   send({ type: "swap" });
   if (state.compared !== compared && !compared.mirrored) [stage.view, second().view] = [there, here];
 });
-$("comparison-end").onclick = () => { send({ type: "uncompare" }); $("compare-open").focus(); };
+$("comparison-end").onclick = () => { if (mayLose(unsavedPair(state))) { send({ type: "uncompare" }); $("compare-open").focus(); } };
 
 $("model").onchange = () => {
-  if (mayForget()) send({ type: "list", name: $("model").value });
+  if (mayLose(unsaved(state))) send({ type: "list", name: $("model").value });
   else $("model").value = state.listed;
 };
-// mayForget asks before another model ends what a person did in the worklist.
-function mayForget() {
-  const n = decisions(state.worklist);
-  return !n || confirm(t({ one: "Another model computes the list anew and forgets a decision or correction. Go on?", other: "Another model computes the list anew and forgets {n} decisions and corrections. Go on?" }, { n }));
-}
-$("own").onclick = () => { if (mayForget()) $("weights").click(); };
+$("own").onclick = () => { if (mayLose(unsaved(state))) $("weights").click(); };
 $("weights").onchange = async () => {
   const [file] = $("weights").files;
   $("weights").value = "";
@@ -331,11 +335,7 @@ stage.addEventListener("view", () => send({ type: "set", scale: stage.scale }));
 
 // ---- corrections ----
 
-$("correct-start").onclick = () => {
-  send({ type: "edit" });
-  $("correct").scrollIntoView({ block: "start" });
-  $("stage").focus();
-};
+$("correct-start").onclick = () => send({ type: "edit" });
 $("correct-end").onclick = () => { send({ type: "unedit" }); $("correct-start").focus(); };
 $("correct-clear").onclick = () => { send({ type: "uncorrect" }); $("stage").focus(); };
 $("correct-close").onclick = () => pen.close();
@@ -386,9 +386,6 @@ $("ruler-end").onclick = () => measure(false);
 $("ruler-use").onclick = () => send({ type: "scale", mm: $("ruler-known").valueAsNumber });
 $("ruler-known").onkeydown = ({ key }) => { if (key === "Enter") $("ruler-use").click(); };
 $("ruler-forget").onclick = () => send({ type: "scale", mm: null });
-$("stage").addEventListener("keydown", (event) => {
-  if (event.key.toLowerCase() === "m" && !event.ctrlKey && !event.metaKey && !event.altKey) measure(!state.measuring);
-});
 
 // ---- the view ----
 
@@ -413,6 +410,22 @@ $("language").onclick = () => {
   send({ type: "set", language: lang });
   keepLanguage(lang);
 };
+
+// ---- keys ----
+
+// keys act wherever the focus is, but in a field for text. N and P go on while they are held.
+const keys = {
+  ...work.keys,
+  r: () => (state.editing ? send({ type: "recalibrate" }) : stage.look("r")), f: () => stage.look("0"),
+  c: () => send(state.editing ? { type: "unedit" } : { type: "press", act: { type: "edit" } }),
+  m: () => measure(!state.measuring), t: ({ shiftKey }) => turn(shiftKey ? 3 : 1),
+};
+addEventListener("keydown", (event) => {
+  const { ctrlKey, metaKey, altKey, target, defaultPrevented, repeat } = event, key = event.key.toLowerCase(), act = keys[key];
+  if (!act || defaultPrevented || ctrlKey || metaKey || altKey || (repeat && !"np".includes(key)) || target.matches(TEXT)) return;
+  event.preventDefault();
+  act(event);
+});
 
 // ---- start ----
 

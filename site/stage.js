@@ -20,14 +20,16 @@ export class Stage extends EventTarget {
     this.pen = null; // draws where it is set, and then takes presses of one pointer, and keys
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
     Object.assign(this, { scale: 1, x: 0, y: 0 });
-    this.fitted = true; // follow the stage's size until the user zooms or pans
+    // What was chosen to be seen, until the user zooms or pans: "whole", "region" or nothing. Another
+    // photograph comes so too, with its region once that is known.
+    this.follows = "whole";
     this.pointers = new Map();
     this.pictures = new Pictures(element, "prepend");
     this.lines = new Lines(element, "append");
     new ResizeObserver(() => {
       if (!this.#plain) dispatchEvent(new Event("resize")); // Ebitengine listens to it
       if (!this.shown.image) return;
-      this.fitted ? this.fit() : this.#clamp();
+      this.follows === "whole" ? this.fit() : this.#clamp();
     }).observe(element);
     this.#listen();
   }
@@ -42,14 +44,17 @@ export class Stage extends EventTarget {
   // ruler: the line that is measured, or null; cursor: the pen, as Lines draws it, or null
   // look: the image in other colours
   set(name, value) {
+    const { region } = this.shown;
     this.shown[name === "look" ? "image" : name] = value;
     if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null, ruler: null, cursor: null });
     this.element.classList.toggle("placing", this.shown.placing !== null);
     if (name === "image") {
       this.#drawAll();
-      this.fit();
+      this.follows ||= "whole";
+      this.#follow();
       if (this.viewer) this.started ??= painted().then(() => this.#start());
     } else this.#draw({ placing: "region", look: "image" }[name] ?? name);
+    if (name === "region" && this.follows === "region" && JSON.stringify(value) !== JSON.stringify(region)) this.#follow();
   }
 
   #draw(what) {
@@ -76,9 +81,14 @@ export class Stage extends EventTarget {
     return image ? Math.max(1e-3, Math.min((w - 24) / image.width, (h - 24) / image.height)) : 1;
   }
 
-  fit() {
+  fit() { this.follows = "whole"; this.#follow(); }
+  #follow() {
+    const { region } = this.shown;
+    if (this.follows === "region" && region) this.#frame(region);
+    else this.follows ? this.#whole() : this.#clamp();
+  }
+  #whole() {
     const { image } = this.shown, [w, h] = this.size;
-    this.fitted = true;
     if (image) {
       this.scale = this.fitScale;
       this.x = (w - image.width * this.scale) / 2;
@@ -87,9 +97,8 @@ export class Stage extends EventTarget {
     this.#draw("view");
   }
   // frame brings a square of the photograph into view, with a margin.
-  frame({ x, y, side }) {
+  #frame({ x, y, side }) {
     const [w, h] = this.size;
-    this.fitted = false;
     this.scale = this.#bounded(Math.min(w, h) / (side * 1.12));
     this.x = w / 2 - (x + side / 2) * this.scale;
     this.y = h / 2 - (y + side / 2) * this.scale;
@@ -105,18 +114,18 @@ export class Stage extends EventTarget {
   }
   #scaleTo(scale, px = this.size[0] / 2, py = this.size[1] / 2) {
     const k = scale / this.scale;
-    this.fitted = false;
+    this.follows = "";
     this.x = px - (px - this.x) * k;
     this.y = py - (py - this.y) * k;
     this.scale = scale;
     this.#clamp();
   }
-  pan(dx, dy) { for (const one of this.#both) { one.fitted = false; one.x += dx; one.y += dy; one.#clamp(); } }
+  pan(dx, dy) { for (const one of this.#both) { one.follows = ""; one.x += dx; one.y += dy; one.#clamp(); } }
   // look moves the view as a key does, or returns false.
   look(key) {
     const acts = {
       "+": () => this.zoom(1.25), "-": () => this.zoom(0.8), 0: (one) => one.fit(), 1: (one) => one.#scaleTo(one.#bounded(1)),
-      r: (one) => { if (one.shown.region) one.frame(one.shown.region); },
+      r: (one) => { one.follows = "region"; one.#follow(); },
     };
     const name = { "=": "+", _: "-" }[key] ?? key.toLowerCase(), act = acts[name];
     if (!act) return false;
@@ -124,10 +133,10 @@ export class Stage extends EventTarget {
     return true;
   }
   // view is where the photograph lies, as another stage of this size can take it over.
-  get view() { return { scale: this.scale, x: this.x, y: this.y, fitted: this.fitted }; }
+  get view() { return { scale: this.scale, x: this.x, y: this.y, follows: this.follows }; }
   set view(view) {
     Object.assign(this, view);
-    this.fitted ? this.fit() : this.#clamp();
+    this.#follow();
   }
   #clamp() { // some of the photograph always stays in view
     const { image } = this.shown, [w, h] = this.size, margin = 48;

@@ -3,8 +3,8 @@
 // what a state needs, and sends what happens as events. Nobody writes to a part of a state: a part
 // that changed is another object. By that view.js and page.js see what they have to do.
 import { whyProcessor } from "./adapter.js";
-import { evidenceOf, sameMask } from "./correct.js";
-import { back, forth, noHistory, remember, same, trimmed } from "./history.js";
+import { changes, evidenceOf, sameMask } from "./correct.js";
+import { back, forth, left, noHistory, remember, same, trimmed } from "./history.js";
 import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { fileOf, formatOf, readersOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
@@ -14,7 +14,9 @@ import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare
 import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
 import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
-import { added, changed, decided, done, failed, followed, lineAt, lineBy, neighbour, pictured } from "./worklist.js";
+import { inFile, inList, safe } from "./unsaved.js";
+import { due, pressed } from "./waiting.js";
+import { added, changed, decided, done, failed, followed, lineAt, lineBy, neighbour, pictured, retried, sees } from "./worklist.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
@@ -22,6 +24,7 @@ export { YOU };
 const LARGEST_PEN = 400; // photograph pixels
 const LAST = Infinity; // as the recurrence of choices: the last one of any result
 const NONE = []; // no marks
+const UNDECIDED = "undecided"; // what a message is about: keys for an image that nobody will see
 
 export const initial = {
   device: null, // what computes: { adapter, gpu, software, reason, why } as the worker says it
@@ -38,6 +41,8 @@ export const initial = {
   unkept: "", // why one of them could not be kept
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   worklist: null, // several images, a line each, as worklist.js has them
+  safe: NONE, // what a person did and a file has, as unsaved.js has it
+  waiting: NONE, // what keys asked for before their image is seen, as waiting.js has it
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
   // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
@@ -69,6 +74,7 @@ export const initial = {
   corrections: NONE, // of the result on the stage, as correct.js makes them
   drafting: null, // the corrections before the stroke that is being drawn
   history: noHistory, // of corrections, region, weights and marks
+  histories: NONE, // of the worklist's images that were left, as history.js has them
   // what to go back to where the job of the last steps ends without a result, { history,
   // corrections, to }: the history before them, and the one after, or null
   stepping: null,
@@ -92,7 +98,8 @@ export const initial = {
 export function next(s, { type, ...event }) {
   if (s.sliders.moving && SETTLED.includes(type)) s = next(s, { type: "weigh" });
   const now = pairing(shown(targeted(handlers[type](s, event))));
-  return followed(s, measured(returned(s, remembered(s, kept(s, now, type), type), type)), type, event);
+  const then = followed(s, measured(returned(s, remembered(s, kept(s, now, type), type), type)), type, event), act = due(then);
+  return act ? next({ ...then, waiting: then.waiting.filter((one) => one !== act) }, act) : then;
 }
 
 const handlers = {
@@ -129,21 +136,33 @@ const handlers = {
     const { picture } = subject(s), first = along && picture && !s.worklist ? [picture] : [];
     const list = added(s.worklist, [...first, ...pictures], open), now = { ...s, worklist: list };
     if (first.length) now.worklist = { ...list, at: picture.key, asked: picture.key };
-    return show ? handlers.pick(now, { key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key }) : now;
+    return show ? handlers.press(now, { act: { type: "pick", key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key } }) : now;
   },
+  // press asks for an act (decide, step, pick, edit) by a key or a button. The act follows at once or,
+  // where its image is not seen yet, once it is.
+  press: (s, { act }) => pressed(s.waiting.length ? s : mended(s, UNDECIDED), act),
   // pick shows a line's image, step goes to a line whose image shows once nobody steps on.
   pick(s, { key, open = s.worklist.open }) {
     const now = { ...s, worklist: { ...s.worklist, at: key, asked: key, open } }, line = lineAt(now.worklist);
     if (line.picture.refused) return told(now, line.error);
     if (line.picture === subject(s).picture && (s.job || s.result)) return now;
     const { roi, weights, evidence } = line.result?.asked ?? UNASKED, known = line.result?.model === s.listed ? line.result.id : undefined;
-    return begin({ ...now, banner: null, placing: null }, { picture: line.picture, roi, weights, evidence, known });
+    return begin({ ...now, banner: s.banner?.of === UNDECIDED ? s.banner : null, placing: null }, { picture: line.picture, roi, weights, evidence, known });
   },
-  step: (s, { by }) => ({ ...s, worklist: { ...s.worklist, at: neighbour(s.worklist, by).key } }),
-  decide(s, { what }) {
-    const list = decided(s.worklist, what, !s.job && s.result?.asked.picture === lineAt(s.worklist).picture);
-    const { picture: { name }, review } = lineAt(list), said = { accepted: "{name} is accepted.", rejected: "{name} is rejected.", "": "{name} is not decided." };
-    return list === s.worklist ? s : { ...s, worklist: list, status: t(said[review], { name }) };
+  step(s, { by }) {
+    const { key } = neighbour(s.worklist, by);
+    return key === s.worklist.at ? { ...s, status: by > 0 ? "This is the last image." : "This is the first image." } : { ...s, worklist: { ...s.worklist, at: key } };
+  },
+  decide(s, { what, waited }) {
+    const list = decided(s.worklist, what, sees(s), waited), { picture: { name }, review } = lineAt(list ?? s.worklist);
+    if (!list) return undecided(s, name);
+    const said = { accepted: "{name} is accepted.", rejected: "{name} is rejected.", "": "{name} is not decided." };
+    return { ...s, worklist: list, status: t(said[review], { name }) };
+  },
+  // again computes what failed once more, the chosen line first.
+  again(s) {
+    const now = { ...s, worklist: { ...retried(s.worklist), paused: false } };
+    return lineAt(now.worklist).state === "waiting" ? handlers.pick(now, { key: now.worklist.at }) : now;
   },
   work: (s, values) => ({ ...s, worklist: { ...s.worklist, ...values } }), // open, paused, toReview, by, saving, saved
   thumb(s, { picture, thumb, slice, slices }) {
@@ -156,7 +175,7 @@ const handlers = {
     if (error.code === "weights") return told({ ...s, worklist: { ...s.worklist, paused: true } }, error, "weights");
     return { ...s, worklist: failed(s.worklist, task, error) };
   },
-  written: (s) => mended({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, "worklist"),
+  written: (s, { list, what }) => mended(safe({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, inList(list, what)), "worklist"),
   unwritten: (s, { error }) => told({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, error, "worklist"),
   masks(s, { result, files }) {
     const line = s.worklist && lineBy(s.worklist, result.asked.picture);
@@ -207,7 +226,10 @@ const handlers = {
     return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;
   },
   failed: (s, { job, error, of }) => (job && job !== s.job ? s : told(job ? ended(s, !REFUSED.includes(error.code)) : s, error, of)),
-  cancel: (s) => ({ ...ended(refuseSaves(s, () => false), true), preparing: "", status: "Cancelled." }),
+  cancel(s) {
+    const now = { ...ended(refuseSaves(s, () => false), true), preparing: "", status: "Cancelled.", waiting: NONE };
+    return s.waiting.length ? { ...now, banner: { message: "Keys that waited for the image were dropped.", next: "Press them again once an image is shown.", kind: "note" } } : now;
+  },
   segment: (s) => (s.left ? begin(s, { ...s.left, again: false }) : s),
 
   // ---- views and files of a result ----
@@ -222,13 +244,13 @@ const handlers = {
     s = { ...s, questions: without(s.questions, question) };
     const { result, key } = question;
     if (result === s.coming?.result) { // once more, where the worker forgot the result or died
-      if (s.job.again || !["gone", "crashed"].includes(error.code)) return told(ended(s, true), error, s.job.picture);
+      if (s.job.again || ![...FORGOTTEN, "crashed"].includes(error.code)) return told(ended(s, true), error, s.job.picture);
       return { ...s, job: { ...s.job, again: true }, coming: null };
     }
-    if (result === s.compared?.result) return error.code === "gone" ? pairGone(s) : s;
+    if (result === s.compared?.result) return FORGOTTEN.includes(error.code) ? pairGone(s) : s;
     // Nobody waits for the view any more if the page shows another result or the choices changed.
     if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
-    return error.code === "gone" ? renew(s, result) : told(s, error, s.picture);
+    return FORGOTTEN.includes(error.code) ? renew(s, result) : told(s, error, s.picture);
   },
   // save saves a file of the chosen format; class is left out where it has all structures.
   save(s, { what, class: c }) {
@@ -244,10 +266,10 @@ const handlers = {
       : [fileOf({ ...save, corrected: files.some(({ corrected }) => corrected) }, format, stem, "_raters.zip"), "application/zip"];
     return { ...s, saves: [...s.saves, { ...save, files, file, type }] };
   },
-  saved: (s, { save }) => mended({ ...s, saves: without(s.saves, save) }, "save"),
+  saved: (s, { save }) => mended(safe({ ...s, saves: without(s.saves, save) }, inFile(save)), "save"),
   unsaved(s, { save, error }) {
     const others = { ...s, saves: without(s.saves, save) };
-    if (error.code !== "gone" || save.again) return told(others, error, "save");
+    if (!FORGOTTEN.includes(error.code) || save.again) return told(others, error, "save");
     const renewed = !s.job && s.result !== save.result; // for another question
     const again = { ...save, again: true, waits: !renewed, result: renewed ? s.result : save.result };
     if (!isAbout(s, save.result)) return notSaved(others, save);
@@ -305,8 +327,8 @@ const handlers = {
 
   // ---- corrections ----
   // edit begins to correct a mask, or changes with what. The mask is then shown.
-  edit(s, changes) {
-    if (!s.result?.found || !s.image) return s;
+  edit(s, { waited, ...changes }) {
+    if (!s.result?.found || !s.image) return { ...s, banner: { message: "There is nothing to correct.", next: "Open an image, or place the region by hand.", kind: "note" } };
     const { classes, raters } = s.result, { choices } = s, first = { tool: "brush", size: Math.max(4, Math.round(s.result.roi.side / 16)), rater: YOU, class: classes[choices.structure], cut: false };
     const editing = { ...first, ...s.editing, ...changes }, m = raters.indexOf(editing.rater);
     editing.size = Math.min(LARGEST_PEN, Math.max(1, editing.size));
@@ -315,7 +337,12 @@ const handlers = {
   },
   unedit: (s) => handlers.undraft({ ...s, editing: null, status: "Correcting has ended." }),
   draft: (s, { correction }) => ({ ...s, drafting: s.drafting ?? s.corrections, corrections: replaced(s.corrections, correction) }),
-  stroke: (s, { correction }) => ({ ...s, drafting: null, corrections: replaced(s.corrections, correction) }),
+  // stroke ends a stroke. One that changes no pixel leaves no trace.
+  stroke(s, { correction }) {
+    const list = s.drafting ?? s.corrections, before = list.find((other) => sameMask(other, correction));
+    if (!changes(s.views[baseView(s.result, correction).key], before, correction)) return { ...handlers.undraft(s), status: "That changes nothing." };
+    return { ...s, drafting: null, corrections: replaced(s.corrections, correction) };
+  },
   undraft: (s) => (s.drafting ? { ...s, corrections: s.drafting, drafting: null } : s),
   uncorrect: (s) => ({ ...s, corrections: s.corrections.length ? NONE : s.corrections }),
   // recalibrate gives what was drawn as marks, and settles the others around it.
@@ -350,6 +377,12 @@ const handlers = {
 // toKeep are the models that the user wants kept and that are not.
 export const toKeep = ({ keepAll, kept, models }) => (keepAll && kept ? models.filter(({ own, name }) => !own && !kept.includes(name)) : []);
 
+// undecided tells of images about which keys decided, and of which there is no result to look at.
+function undecided(s, name) {
+  const names = [...new Set([...(s.banner?.of === UNDECIDED ? s.banner.names : []), name])];
+  return { ...s, banner: { message: `Not decided, as there is no result to look at: ${names.join(", ")}.`, next: "Compute it again, or reject it.", kind: "note", of: UNDECIDED, names } };
+}
+
 const without = (list, item) => list.filter((other) => other !== item);
 const computedBy = (s, { adapter, gpu, software, reason, why }) =>
   ({ ...s, device: { adapter, gpu, software, reason, why }, hadGPU: s.hadGPU || gpu });
@@ -382,6 +415,7 @@ function begin(s, changes) {
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
 
+const FORGOTTEN = ["gone", "silent"]; // codes of errors where the worker, or the one in its place, has no result any more
 const REFUSED = ["image", "options", "evidence"]; // codes of errors that trying again does not mend
 // ended is the state without its job. The list and the sliders show again with which model and
 // weights the result on the stage was computed. If again is true and nothing of the job's photograph
@@ -536,13 +570,15 @@ function returned(before, s, type) {
 }
 
 // kept is the state without corrections and history where another photograph or model is shown. A
-// line of the worklist gets its own corrections back, and so does a photograph of a comparison.
+// line of the worklist gets its own back, and a photograph of a comparison its corrections.
 function kept(before, s, type) {
   if (type === "swap") return s;
   const other = s.picture !== before.picture || (s.result && before.result && s.result.model !== before.result.model);
   if (!other) return s;
-  const line = s.worklist && s.picture !== before.picture && lineBy(s.worklist, s.picture);
-  return { ...s, corrections: line?.corrections ?? NONE, drafting: null, editing: null, history: noHistory, choices: { ...s.choices, edited: [] } };
+  const line = s.worklist && s.picture !== before.picture && lineBy(s.worklist, s.picture), model = before.result?.model;
+  const histories = s.worklist ? left(s.histories, { picture: before.picture, model, history: before.history }) : s.histories;
+  const { history } = (line && histories.find((one) => one.picture === s.picture && one.model === s.model)) || { history: noHistory };
+  return { ...s, corrections: line?.corrections ?? NONE, drafting: null, editing: null, history, histories, choices: { ...s.choices, edited: [] } };
 }
 
 // targeted asks for the maps below the masks that are corrected or about to be.

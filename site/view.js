@@ -32,7 +32,7 @@ const parts = [
   [drawTheme, "theme"],
   [drawDevice, "device", "stopped"],
   [drawModels, "models", "listed", "visited"],
-  [drawWorklist, "worklist", "job", "result"],
+  [drawWorklist, "worklist", "job", "result", "waiting"],
   [drawPhotograph, "image"],
   [drawResult, "result"],
   [drawLook, "look", "image"],

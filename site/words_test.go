@@ -107,6 +107,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("not turned")
 	p.click("banner-close")
 	p.click("correct-end")
+	p.answering(true, true, true)
 	p.choose("marks")
 	p.until(`document.getElementById("advanced").hidden && ` + sampleDone)
 	p.load("bob", "bob.png", []byte("bob"))

@@ -79,44 +79,41 @@ export class Work {
     try {
       if (what === "csv") download(`${name}.csv`, "text/csv", await table());
       else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, { masksOf: (line) => this.#masksOf(line), correct: (...of) => this.#segmenter.correct(...of), table, tell })));
-      this.#send({ type: "written" });
+      this.#send({ type: "written", list: worklist, what });
     } catch (error) { this.#send({ type: "unwritten", error: this.#told(error) }); }
   }
 
-  // listen has the controls and keys of the list send events.
+  // keys are those of the list, each with what it does.
+  get keys() {
+    const press = (act) => () => { if (this.#state().worklist) this.#send({ type: "press", act }); };
+    return { n: press({ type: "step", by: 1 }), p: press({ type: "step", by: -1 }), a: press({ type: "decide", what: "accepted" }), x: press({ type: "decide", what: "rejected" }) };
+  }
+
+  // listen has the controls of the list send events.
   listen() {
     $("work-files").open = !narrow();
-    const send = this.#send, work = (values) => () => send({ type: "work", ...values(this.#state().worklist) });
-    const decide = (what) => () => { if (!$(`work-${what}`).ariaDisabled) send({ type: "decide", what }); };
-    const keys = { n: () => send({ type: "step", by: 1 }), p: () => send({ type: "step", by: -1 }), a: decide("accepted"), x: decide("rejected") };
+    const send = this.#send, { keys } = this, work = (values) => () => send({ type: "work", ...values(this.#state().worklist) });
     $("work-on").onclick = keys.n;
     $("work-back").onclick = keys.p;
     $("work-accepted").onclick = keys.a;
     $("work-rejected").onclick = keys.x;
     $("work-open").onclick = work(({ open }) => ({ open: !open }));
     $("work-pause").onclick = work(({ paused }) => ({ paused: !paused }));
+    $("work-again").onclick = () => send({ type: "again" });
     $("work-filter").onchange = work(() => ({ toReview: $("work-filter").checked }));
     $("work-by").oninput = work(() => ({ by: $("work-by").value }));
     for (const what of ["csv", "zip"]) $(`work-${what}`).onclick = work(({ saving }) => ({ saving: saving || what }));
-    // Loading anew forgets everything, as it does for one image.
-    $("work-close").onclick = () => location.reload();
     $("work-lines").onclick = ({ target }) => {
       const line = target.closest("[role=option]");
-      if (line) send({ type: "pick", key: Number(line.dataset.key), open: this.#state().worklist.open && !narrow() });
+      if (line) send({ type: "press", act: { type: "pick", key: Number(line.dataset.key), open: this.#state().worklist.open && !narrow() } });
     };
     $("work-lines").onkeydown = (event) => this.#key(event);
-    addEventListener("keydown", (event) => {
-      const { key, ctrlKey, metaKey, altKey, target } = event, act = keys[key.toLowerCase()];
-      if (!act || !this.#state().worklist || ctrlKey || metaKey || altKey || target.matches("input:is([type=text], [type=number]), select")) return;
-      event.preventDefault();
-      act();
-    });
   }
   #key(event) {
     const { worklist } = this.#state(), steps = { ArrowDown: 1, ArrowUp: -1, PageDown: PAGE, PageUp: -PAGE, Home: -Infinity, End: Infinity }, by = steps[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (by) this.#send({ type: "step", by });
-    else if (event.key === "Enter" || event.key === " ") this.#send({ type: "pick", key: lineAt(worklist).key });
+    if (by) this.#send({ type: "press", act: { type: "step", by } });
+    else if (event.key === "Enter" || event.key === " ") this.#send({ type: "press", act: { type: "pick", key: lineAt(worklist).key } });
     else return;
     event.preventDefault();
   }

@@ -24,13 +24,15 @@ func (p *page) answering(answers ...bool) (asked <-chan string) {
 	return questions
 }
 
-// Another model computes the list anew. The page asks first if that ends what a person did.
-func TestAnotherModelForTheList(t *testing.T) {
+// The page asks before it loses what a person did and has not saved: by another model, "Close list", or as
+// the page is loaded anew or closed.
+func TestQuestionsBeforeALoss(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
 	p.asking()
-	asked := p.answering(false, true)
+	p.saving()
+	asked := p.answering(false, true, false, false)
 	_, paths := folderOf(t, "a.png", "b.png", "c.png")
 	p.upload("file", paths...)
 	p.allComputed()
@@ -52,7 +54,7 @@ func TestAnotherModelForTheList(t *testing.T) {
 	before := p.lines()
 
 	another()
-	assert.Equal(t, "Another model computes the list anew and forgets a decision or correction. Go on?", <-asked)
+	assert.Equal(t, "A decision, drawing or mark is not saved and would be lost. Go on?", <-asked)
 	p.until(`document.getElementById("model").value === "marks"`)
 	assert.Equal(t, before, p.lines(), "as it was")
 	assert.Zero(t, get[int](p, `asked.filter(({ model }) => model === "raters").length`))
@@ -63,6 +65,18 @@ func TestAnotherModelForTheList(t *testing.T) {
 	for _, line := range p.lines() {
 		assert.Contains(t, line, ", done, Brain, area, ", "of the new model, and undecided")
 	}
+	p.do(`document.getElementById("model").focus()`)
+	p.press("x", false) // keys act wherever the focus is
+	p.said("a.png", "rejected")
+	p.click("work-close")
+	assert.NotEmpty(t, <-asked)
+	p.do(`setTimeout(() => location.reload())`)
+	<-asked
+	assert.Contains(t, p.lines()[0], "rejected", "it is still there")
+	p.click("work-csv")
+	p.until(`Object.keys(saved).length === 1`)
+	p.click("work-close")
+	p.until(`document.getElementById("welcome")?.checkVisibility()`) // a table has it
 	p.clean()
 }
 

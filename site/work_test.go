@@ -123,6 +123,18 @@ func TestSeveralFiles(t *testing.T) {
 	p.onStage("odd.png")
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
 
+	// The view of the region stays with the next image.
+	p.press("r", false)
+	zoom := func() float64 { return get[float64](p, `parseFloat(document.getElementById("zoom").textContent)`) }
+	region := zoom()
+	p.pick("one.png")
+	p.onStage("one.png")
+	assert.InEpsilon(t, region, zoom(), 0.1)
+	p.press("f", false)
+	assert.Less(t, zoom(), region/2)
+	p.pick("odd.png")
+	p.onStage("odd.png")
+
 	// The filter shows what a person should look at, and the line that was chosen.
 	p.click("work-filter")
 	assert.Len(t, p.lines(), 4)

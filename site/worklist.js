@@ -18,7 +18,7 @@ const lineOf = (picture) =>
 export function added(list, pictures, open) {
   const lines = pictures.map(lineOf);
   if (list) return { ...list, lines: [...list.lines, ...lines] };
-  return { lines, at: lines[0].key, asked: 0, open, paused: false, toReview: false, by: "", task: null, saving: "", saved: 0 };
+  return { lines, at: lines[0].key, asked: 0, sure: 0, open, paused: false, toReview: false, by: "", task: null, saving: "", saved: 0 };
 }
 
 export const lineAt = ({ lines, at }) => lines.find(({ key }) => key === at);
@@ -46,16 +46,18 @@ export const counts = ({ lines }) => ({
   all: lines.length, waiting: lines.filter(({ state }) => state === "waiting").length, toReview: lines.filter(toReview).length,
 });
 
-// decisions is in how many lines a person decided or corrected something.
-export const decisions = (list) => (list?.lines ?? []).filter(({ review, corrections }) => review || corrections.length).length;
-
-// decided is the list with a decision about the line that was chosen. The same decision once more
-// takes it back. onStage: a person sees its result. What has failed can only be rejected.
-export function decided(list, what, onStage) {
-  const line = lineAt(list);
-  if (!onStage && (line.state !== "failed" || what === "accepted")) return list;
-  return changed(list, line, { review: line.review === what ? "" : what });
+// decided is the list with a decision about the line that was chosen, or null without a result that a
+// person sees: what has failed can only be rejected. The same decision once more takes it back, but not if
+// it waited for the image: a person who saw no effect yet may have pressed twice.
+export function decided(list, what, seen, waited) {
+  const line = lineAt(list), { key, review } = line;
+  if (!seen && (line.state !== "failed" || what === "accepted")) return null;
+  const stays = waited || list.sure === key;
+  return { ...changed(list, line, { review: review === what && !stays ? "" : what }), sure: waited ? key : 0 };
 }
+
+// sees says whether a person sees the result of the line that was chosen.
+export const sees = ({ worklist, job, result }) => !job && result?.asked.picture === lineAt(worklist).picture;
 
 // done and failed are the list after a task, { key, picture }.
 export function done(list, { key, picture }, result, masks) {
@@ -66,6 +68,11 @@ export function failed(list, { key, picture }, error) {
   const line = list.lines.find((one) => one.key === key && one.picture === picture);
   return line && !line.result ? changed(list, line, { state: "failed", error }) : list;
 }
+
+// canRetry says that a line may be computed after all: nothing is wrong with its file. retried has all of
+// these wait.
+export const canRetry = ({ state, error }) => state === "failed" && error.code !== "image";
+export const retried = (list) => ({ ...list, lines: list.lines.map((line) => (canRetry(line) ? { ...line, state: "waiting", error: null } : line)) });
 
 // withoutOthers has the lines wait whose results are of another model. The list is of one model, and
 // corrections end with the model.

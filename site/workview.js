@@ -2,7 +2,7 @@
 import { $, element } from "./dom.js";
 import { summary } from "./summary.js";
 import { isolated, number, t } from "./words.js";
-import { counts, lineAt, neighbour, shownLines, stateOf, toReview } from "./worklist.js";
+import { canRetry, counts, lineAt, neighbour, sees, shownLines, stateOf, toReview } from "./worklist.js";
 
 export function drawWorklist(s, before) {
   const list = s.worklist;
@@ -21,14 +21,20 @@ export function drawWorklist(s, before) {
 const mainFigure = (result) => (result?.found ? summary(result, null)[0] : undefined);
 
 function drawBar(s) {
-  const list = s.worklist, line = lineAt(list), { open, lines } = list, i = lines.indexOf(line), seen = !s.job && s.result?.asked.picture === line.picture;
+  const list = s.worklist, line = lineAt(list), { open, lines } = list, i = lines.indexOf(line);
   $("work-open").ariaExpanded = String(open);
   $("work-body").hidden = !open;
   $("work-at").textContent = t("{at} of {all}", { at: i + 1, all: lines.length });
   $("work-name").textContent = $("work-name").title = isolated(line.picture.name);
-  const can = { back: neighbour(list, -1) !== line, on: neighbour(list, 1) !== line, accepted: seen, rejected: seen || line.state === "failed" };
+  const can = { back: neighbour(list, -1) !== line, on: neighbour(list, 1) !== line, accepted: sees(s) || line.state !== "failed" };
   for (const [id, is] of Object.entries(can)) $(`work-${id}`).ariaDisabled = is ? null : "true";
-  for (const what of ["accepted", "rejected"]) $(`work-${what}`).ariaPressed = String(line.review === what);
+  const { waiting: { length: n, 0: first } } = s;
+  for (const what of ["accepted", "rejected"]) {
+    $(`work-${what}`).ariaPressed = String(line.review === what);
+    $(`work-${what}`).classList.toggle("waits", first?.what === what);
+  }
+  $("work-waiting").hidden = !n;
+  $("work-waiting").textContent = t({ one: "{n} key waits for the image.", other: "{n} keys wait for the image." }, { n });
 }
 
 function drawProgress({ worklist: list }) {
@@ -36,6 +42,9 @@ function drawProgress({ worklist: list }) {
   $("work-computed").textContent = t("{done} of {all} computed", { done: all - waiting, all });
   Object.assign($("work-meter"), { max: all, value: all - waiting });
   $("work-pause").hidden = $("work-meter").hidden = !waiting;
+  const failed = list.lines.filter(canRetry).length;
+  $("work-again").hidden = !failed;
+  $("work-again").textContent = t("Compute again what failed ({n})", { n: failed });
   $("work-pause").textContent = t(list.paused ? "Go on" : "Pause");
   $("work-filter").checked = list.toReview;
   $("work-filter-text").textContent = t("To review ({n})", { n });

@@ -1,8 +1,10 @@
 // Tests of state.js, which TestState runs in a page. Every state is frozen: next may change none.
+import { Stroke, baseOf, blank } from "./correct.js";
 import { shownRecurrence } from "./layers.js";
 import { inWhole, shared, sharesOf, weightsOf } from "./shares.js";
 import { turnedSquare } from "./turn.js";
-import { initial, moved, next, subject } from "./state.js";
+import { canUndo, initial, moved, next, subject } from "./state.js";
+import { unsaved } from "./unsaved.js";
 
 const models = [{ name: "levels", title: "Levels", bytes: 1 }, { name: "raters", title: "Raters", bytes: 1 }];
 const ready = { type: "ready", models, adapter: "GPU", gpu: true, software: false, reason: "", why: "" };
@@ -27,8 +29,9 @@ export const resultOf = (s, fields) => {
     roi: { x: 100, y: 90, side: 120, whole: false }, timings: { total: 1000 }, width: 400, height: 300, measurements: { structures: [] }, ...fields };
 };
 const segmented = (s, fields) => after(s, { type: "segmented", job: s.job, result: resultOf(s, fields) });
-// answered answers every question for a view.
-export const answered = (s) => s.questions.reduce((s, question) => after(s, { type: "viewed", question, view: { of: question.key } }), s);
+// answered answers every question for a view. Masks that can be corrected have a disc of 40 pixels at 200, 150.
+const base = baseOf(Float32Array.from({ length: 400 * 300 }, (_, i) => (Math.hypot(i % 400 - 200, Math.floor(i / 400) - 150) < 40 ? 0.9 : 0.1)), 400, 300);
+export const answered = (s) => s.questions.reduce((s, question) => after(s, { type: "viewed", question, view: question.whole ? base : { of: question.key } }), s);
 export const done = (s, fields) => answered(segmented(s, fields));
 export const opened = (s, name) => {
   const begun = after(s, { type: "open", picture: picture(name) });
@@ -132,7 +135,7 @@ export const tests = {
   "a message ends with what it was about"() {
     const s = after(shown(), { type: "failed", error: { message: "no" }, of: "save" });
     equal(done(after(s, { type: "region", roi: "none" })).banner.message, "no", "another job");
-    equal(after(s, { type: "saved", save: {} }).banner, null, "a file");
+    equal(after(s, { type: "saved", save: { made: "" } }).banner, null, "a file");
     equal(done(opened(s, "two.png")).banner, null, "another photograph");
   },
   "choices stay with the model"() {
@@ -229,5 +232,59 @@ export const tests = {
     equal([s.placing.x, s.placing.side], [50, 16], "settled");
     const early = after(s, { type: "open", picture: picture("two.png") }, { type: "place" });
     equal(early.placing, null, "while another photograph is opened");
+  },
+  "no key is lost: what is pressed before an image is seen waits for it, in order"() {
+    const names = Array.from({ length: 60 }, (_, i) => `${i}.png`), press = (s, ...acts) => acts.reduce((s, act) => after(s, { type: "press", act }), s);
+    const on = { type: "step", by: 1 }, accept = { type: "decide", what: "accepted" }, reject = { type: "decide", what: "rejected" };
+    let s = after(start, { type: "add", pictures: names.map(picture), show: true, open: true }), pressed = 0, seen = 0;
+    const reviews = () => s.worklist.lines.map(({ review }) => review[0] ?? "-").join("");
+    for (let turn = 0; seen < 60; turn++) { // keys come in bursts, images one by one; image 7 fails
+      for (let burst = turn * 7 % 5; burst && pressed < 60; burst--) s = press(s, ...(pressed % 9 === 4 ? [reject, accept, accept] : [accept]), ...(pressed++ < 59 ? [on] : []));
+      if (!s.job) continue;
+      equal(s.job.picture.name, names[seen], "one image after the other");
+      s = seen++ === 7 ? after(s, { type: "failed", job: s.job, error: { code: "crashed", message: "no", next: "" } }) : done(after(s, { type: "decoded", job: s.job, image }));
+    }
+    equal([reviews(), s.waiting.length, s.banner.message], ["a".repeat(7) + "-" + "a".repeat(52), 0, "Not decided, as there is no result to look at: 7.png."], "all but the one that failed");
+    const again = press(s, accept);
+    equal([again.worklist.lines[59].review, press(again, accept).worklist.lines[59].review], ["accepted", ""], "a second press before its effect was seen takes nothing back");
+    const back = press(s, { type: "step", by: -1 }, { type: "edit" }), shown = done(after(back, { type: "decoded", job: back.job, image }));
+    equal([back.editing, back.worklist.at, shown.editing.tool], [null, "58.png", "brush"], "a correction waits too");
+    const dropped = after(press(back, accept, on), { type: "cancel" });
+    equal([dropped.waiting, dropped.banner.message], [[], "Keys that waited for the image were dropped."], "Cancel says so");
+  },
+  "a stroke that changes nothing is none, and the others are undone after another image too"() {
+    const listed = after(start, { type: "add", pictures: [picture("one.png"), picture("two.png")], show: true, open: true });
+    const see = (s) => done(after(s, { type: "decoded", job: s.job, image }));
+    const draw = (s, x, y) => {
+      const stroke = new Stroke(s.corrections[0] ?? blank("you", "disc", image));
+      stroke.polygon([[x, y], [x + 9, y], [x, y + 9]], 255);
+      return after(s, { type: "draft", correction: stroke.correction }, { type: "stroke", correction: stroke.correction });
+    };
+    const s = answered(after(see(listed), { type: "edit" })), inside = draw(s, 200, 150), drawn = draw(inside, 300, 20), twice = draw(drawn, 300, 20);
+    equal([inside.corrections, canUndo(inside), drawn.history.past.length, twice.history.past.length], [[], false, 1, 1], "steps");
+    const by = (s, by) => answered(see(after(s, { type: "press", act: { type: "step", by } }, { type: "pick", key: s.worklist.lines[by > 0 ? 1 : 0].key })));
+    const back = by(by(drawn, 1), -1), undone = after(back, { type: "undo" });
+    equal([by(drawn, 1).corrections.length, back.corrections.length, canUndo(back), undone.corrections, canUndo(undone)], [0, 1, true, [], false], "back");
+    equal([unsaved(drawn).length, unsaved(by(drawn, 1)).length, unsaved(undone).length], [1, 1, 0], "what would be lost");
+    const save = { ...after(drawn, { type: "save", what: "mask", class: 0 }).saves[0] }, saved = after(drawn, { type: "saved", save });
+    equal([unsaved(saved).length, unsaved(draw(saved, 50, 50)).length], [0, 1], "a file has it, and not the next stroke");
+  },
+  "decisions are unsaved until a table or ZIP has them, drawings until a ZIP has them"() {
+    const listed = after(start, { type: "add", pictures: [picture("one.png")], show: true, open: true }), mark = { rater: "you", class: "disc", name: "m.png", mask: null };
+    const seen = done(after(listed, { type: "decoded", job: listed.job, image })), s = after(seen, { type: "press", act: { type: "decide", what: "accepted" } });
+    const written = (s, what) => unsaved(after(s, { type: "written", list: s.worklist, what })).length;
+    equal([unsaved(seen).length, unsaved(s).length, written(s, "csv"), written(s, "zip")], [0, 1, 0, 0], "decisions");
+    equal(unsaved(after(s, { type: "written", list: s.worklist, what: "zip" }, { type: "press", act: { type: "decide", what: "rejected" } })).length, 1, "another decision");
+    const takes = { takesMarks: true, recurrences: 0 }, plain = done(after(listed, { type: "decoded", job: listed.job, image }), takes);
+    const marked = after(done(after(plain, { type: "mark", mark }), takes), { type: "press", act: { type: "decide", what: "accepted" } });
+    equal([unsaved(marked).length, written(marked, "csv"), written(marked, "zip")], [2, 1, 0], "marks");
+  },
+  "what failed is computed again and decided"() {
+    const listed = after(start, { type: "add", pictures: [picture("one.png"), picture("two.png"), { ...picture("three.png"), refused: { code: "image", message: "no", next: "" } }], show: true, open: true });
+    const failed = after(listed, { type: "failed", job: listed.job, error: { code: "silent", message: "it was silent", next: "" } });
+    const states = (s) => s.worklist.lines.map(({ state }) => state).join(" "), again = after(failed, { type: "again" });
+    equal([states(failed), states(again), again.job.picture.name], ["failed waiting failed", "waiting waiting failed", "one.png"], "again");
+    const s = after(done(after(again, { type: "decoded", job: again.job, image })), { type: "press", act: { type: "decide", what: "accepted" } });
+    equal(s.worklist.lines[0].review, "accepted", "decided");
   },
 };
