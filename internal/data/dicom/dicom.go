@@ -156,7 +156,7 @@ func (f *frame) memory() int64 {
 		stored = samples * int64(f.allocated) / 8 * pixels
 		numbers += int64(cap(f.data)) // what stands before the pixels
 	}
-	return numbers + max(stored, picture) + 1<<20
+	return numbers + max(stored, picture) + raster.RangeMemory + 1<<20
 }
 
 func (f *frame) baseline() bool {

@@ -84,7 +84,7 @@ func (f *frame) grey(values []float32) image.Image {
 	case f.window != nil:
 		low, high = f.window.limits()
 	case f.stored != 8 || f.signed || f.modality != nil || f.slope != 1 || f.intercept != 0:
-		low, high = raster.Range(values)
+		low, high = raster.HistogramOf(values).Range(raster.Span{}, raster.Span{})
 	}
 	return raster.Grey(values, f.w, f.h, low, high, f.photometric == "MONOCHROME1")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mrprism/internal/compute/pulse"
+	"mrprism/internal/data/raster"
 )
 
 // Limits on what Decode takes, judged from the header.
@@ -44,6 +45,7 @@ type Info struct {
 	memory           int64  // bytes, peak of decoding and converting
 	least            int64  // bytes, the smallest file that can hold this picture
 	full             bool   // 16-bit samples use all bits
+	inverted         bool   // low 16-bit samples are white
 	missing          string // what a JPEG has no data of
 }
 
@@ -142,6 +144,7 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	}
 	if depth == 16 {
 		decoded *= 2
+		info.memory = raster.RangeMemory
 	}
 	if interlaced {
 		decoded *= 2 // image/png allocates a picture for each of the seven passes
@@ -150,7 +153,7 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 		converted = 3 // beside what was decoded
 	}
 	raw := pixels * channels * depth / 8
-	info.memory = pixels*(decoded+converted) + 4*int64(w)*channels + slack
+	info.memory += pixels*(decoded+converted) + 4*int64(w)*channels + slack
 	info.least = raw / 1032 // deflate's largest ratio
 	return info, nil
 }

@@ -8,8 +8,9 @@
 // half-grey picture.
 //
 // A file becomes 8-bit RGB at the size and orientation in which viewers display it. Grey becomes
-// three equal channels. Of 16-bit samples the eight highest of the bits that the picture uses are
-// kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is composited over black,
+// three equal channels. raster.Range decides what is black and white of grey that is not of 8 bits,
+// from the file and the values. Of colours of 16 bits the eight highest of the bits that the picture
+// uses are kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is composited over black,
 // as the surround of a fundus photograph and of a scan is black. CMYK is converted. Colour profiles
 // and gamma chunks are ignored.
 package imageio
@@ -23,7 +24,6 @@ import (
 	"image/color"
 	"image/png"
 	"math"
-	"math/bits"
 	"slices"
 
 	"mrprism/internal/compute/pulse"
@@ -96,15 +96,12 @@ func Convert(src image.Image) *Image {
 // and more in place and allocates nothing for them.
 func displayed(src image.Image, header *Info) *Image {
 	w, h := header.storedW, header.storedH
-	used := depth(src) // before the pixels are overwritten
-	if used > 0 && header.full {
-		used = 16
-	}
+	used, tones := tonesOf(src, header) // before the pixels are overwritten
 	m := &Image{
 		W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format,
 		Spacing: header.Spacing, Slice: header.Slice, Slices: header.Slices, Header: header.Header,
 	}
-	row, wide := rows(src, used)
+	row, wide := rows(src, tones)
 	if header.Orientation == 1 && wide != nil {
 		m.Pix = wide[:3*w*h]
 	} else {
@@ -158,12 +155,12 @@ func (m *Image) Stored(levels []uint8) []uint8 {
 	return out
 }
 
-// rows returns a function that writes row y as RGB; of 16-bit samples it keeps the highest 8 of the
-// used bits. If a pixel takes at least four bytes, wide is the picture's own memory: a caller that
-// writes rows in order into it never overwrites what is still to be read.
-func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8) {
+// rows returns a function that writes row y as RGB; tones are those of 16-bit samples. If a pixel
+// takes at least four bytes, wide is the picture's own memory: a caller that writes rows in order
+// into it never overwrites what is still to be read.
+func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []uint8) {
 	b := src.Bounds()
-	w, lower := b.Dx(), used-8
+	w := b.Dx()
 	switch m := src.(type) {
 	case *image.Gray:
 		return func(y int, dst []uint8) {
@@ -174,7 +171,7 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 	case *image.Gray16:
 		return func(y int, dst []uint8) {
 			for x := range w {
-				v := uint8(sample(m.Pix[y*m.Stride+2*x:]) >> lower)
+				v := uint8(tones[sample(m.Pix[y*m.Stride+2*x:])] >> 8)
 				dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
 			}
 		}, nil
@@ -223,7 +220,9 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 		return func(y int, dst []uint8) {
 			for x := range w {
 				p := m.Pix[y*m.Stride+8*x:]
-				dst[3*x], dst[3*x+1], dst[3*x+2] = uint8(sample(p)>>lower), uint8(sample(p[2:])>>lower), uint8(sample(p[4:])>>lower)
+				for c := range 3 {
+					dst[3*x+c] = uint8(tones[sample(p[2*c:])] >> 8)
+				}
 			}
 		}, m.Pix
 	case *image.NRGBA64:
@@ -232,7 +231,7 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 				p := m.Pix[y*m.Stride+8*x:]
 				a := sample(p[6:])
 				for c := range 3 {
-					dst[3*x+c] = uint8(sample(p[2*c:]) * a / 0xffff >> lower)
+					dst[3*x+c] = uint8(uint32(tones[sample(p[2*c:])]) * a / 0xffff >> 8)
 				}
 			}
 		}, m.Pix
@@ -244,42 +243,6 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 			}
 		}, nil
 	}
-}
-
-// samples are the memory of a picture of 16-bit samples; channels is 0 for pictures of others.
-func samples(src image.Image) (pix []uint8, stride, channels int) {
-	switch m := src.(type) {
-	case *image.Gray16:
-		return m.Pix, m.Stride, 1
-	case *image.RGBA64:
-		return m.Pix, m.Stride, 4
-	case *image.NRGBA64:
-		return m.Pix, m.Stride, 4
-	}
-	return nil, 0, 0
-}
-
-// sample is a 16-bit sample.
-func sample(p []uint8) uint32 { return uint32(p[0])<<8 | uint32(p[1]) }
-
-// depth is how many bits a picture of 16-bit samples uses, and 0 for other pictures. Microscopes
-// and scanners write 10, 12 or 14 bits without saying so; their highest byte alone would be nearly
-// black. Alpha does not count.
-func depth(src image.Image) int {
-	pix, stride, channels := samples(src)
-	if channels == 0 {
-		return 0
-	}
-	all := uint32(0)
-	for y := range src.Bounds().Dy() {
-		row := pix[y*stride:][:2*channels*src.Bounds().Dx()]
-		for ; len(row) > 0; row = row[2*channels:] {
-			for c := range min(3, channels) {
-				all |= sample(row[2*c:])
-			}
-		}
-	}
-	return max(8, bits.Len32(all)+bits.Len32(all)%2)
 }
 
 // scale is one channel of alpha 0..255 over black, rounded as color.NRGBA rounds it.

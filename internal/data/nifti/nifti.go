@@ -95,7 +95,7 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	h.geometry.slice = int(v.at)
 	return &raster.Frame{
 		Header: h.geometry, W: int(h.axes[0]), H: int(h.axes[1]), Orientation: 1, Spacing: h.spacing, Slice: slice, Slices: int(slices),
-		Memory: pixels*12 + piece + 1<<20, Decode: v.decode,
+		Memory: pixels*12 + piece + raster.RangeMemory + 1<<20, Decode: v.decode,
 	}, nil
 }
 
@@ -243,7 +243,7 @@ func (v *volume) decode() (image.Image, error) {
 	}
 	w, h := int(v.axes[0]), int(v.axes[1])
 	slice := make([]float32, w*h)
-	low, high := math.Inf(1), math.Inf(-1)
+	counter := counter{volume: v, histogram: raster.NewHistogram(), narrow: make([]uint32, 1<<16)}
 	buffer := make([]byte, piece)
 	for z := range v.axes[2] {
 		for done := int64(0); done < v.plane; {
@@ -252,20 +252,9 @@ func (v *volume) decode() (image.Image, error) {
 			if _, err := io.ReadFull(r, part); err != nil {
 				return nil, short(err)
 			}
-			if v.size == 1 && z != v.at {
-				least, most := v.bytesRange(part)
-				low, high = min(low, least, most), max(high, least, most)
-				done += int64(len(part))
-				continue
-			}
-			for i := int64(0); i < int64(len(part)); i += v.size {
-				value := v.slope*v.number(part[i:]) + v.intercept
-				if z == v.at {
-					slice[(done+i)/v.size] = float32(value)
-				}
-				if math.Abs(value) <= math.MaxFloat32 {
-					low, high = min(low, value), max(high, value)
-				}
+			counter.count(part)
+			for i := int64(0); z == v.at && i < int64(len(part)); i += v.size {
+				slice[(done+i)/v.size] = v.value(part[i:])
 			}
 			done += int64(len(part))
 		}
@@ -273,24 +262,45 @@ func (v *volume) decode() (image.Image, error) {
 	if err := v.rest(r, v.slices-v.first-v.axes[2]); err != nil {
 		return nil, err
 	}
-	if v.low < v.high {
-		low, high = v.low, v.high
-	}
+	low, high := counter.all().Range(raster.Span{Low: v.low, High: v.high}, raster.Span{})
 	return raster.Grey(slice, w, h, low, high, false), nil
 }
 
-// bytesRange are the values of the smallest and the largest of stored bytes, in either order.
-func (v *volume) bytesRange(part []byte) (least, most float64) {
-	sign := byte(0)
-	if v.datatype == 256 {
-		sign = 0x80
+// value is a value as the header scales it.
+func (v *volume) value(stored []byte) float32 { return float32(v.slope*v.number(stored) + v.intercept) }
+
+// counter counts values. It counts stored ones of one and two bytes as they are, which is faster.
+type counter struct {
+	*volume
+	histogram *raster.Histogram
+	narrow    []uint32
+}
+
+func (c *counter) count(part []byte) {
+	switch c.size {
+	case 1:
+		for _, b := range part {
+			c.narrow[b]++
+		}
+	case 2:
+		for ; len(part) > 0; part = part[2:] {
+			c.narrow[binary.LittleEndian.Uint16(part)]++
+		}
+	default:
+		for ; len(part) > 0; part = part[c.size:] {
+			c.histogram.Add(c.value(part), 1)
+		}
 	}
-	low, high := byte(255), byte(0)
-	for _, b := range part {
-		low, high = min(low, b^sign), max(high, b^sign)
+}
+
+// all is the histogram of everything that was counted.
+func (c *counter) all() *raster.Histogram {
+	for stored, n := range c.narrow {
+		if n > 0 {
+			c.histogram.Add(c.value([]byte{byte(stored), byte(stored >> 8)}), n)
+		}
 	}
-	value := func(b byte) float64 { return v.slope*v.number([]byte{b ^ sign}) + v.intercept }
-	return value(low), value(high)
+	return c.histogram
 }
 
 // rest reads a compressed file to its end, where its checksum stands. Behind the slices that were

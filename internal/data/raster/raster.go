@@ -4,7 +4,6 @@ package raster
 import (
 	"fmt"
 	"image"
-	"math"
 )
 
 // Frame is a picture in a file: what the header says of it, and how to decode it.
@@ -16,6 +15,7 @@ type Frame struct {
 	Slices      int        // pictures in the file
 	Memory      int64      // bytes, the peak of Decode, the file not counted
 	Full        bool       // 16-bit samples use all bits: nobody has to look how many
+	Inverted    bool       // low 16-bit samples are white
 	Least       int64      // bytes, the smallest file that can hold the picture
 	Header      any        // what the format's writer wants of the header; nil: nothing
 
@@ -46,20 +46,6 @@ func (r Refused) Error() string { return r.Problem }
 type NoSlice int
 
 func (n NoSlice) Error() string { return fmt.Sprintf("the file has %d pictures", int(n)) }
-
-// Range is the smallest and the largest finite value, (0, 1) if there is none.
-func Range(values []float32) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		if f := float64(v); !math.IsNaN(f) && !math.IsInf(f, 0) {
-			low, high = min(low, f), max(high, f)
-		}
-	}
-	if low > high {
-		return 0, 1
-	}
-	return low, high
-}
 
 // Level is a value as one of 256 levels: low and less becomes 0, high and more 255, NaN 0.
 func Level(v, low, high float64) uint8 {

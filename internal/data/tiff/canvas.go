@@ -76,7 +76,7 @@ func (c *canvas) set(x, y, channel int, v uint64) {
 		c.floats[at*c.channels+channel] = c.float(v)
 		return
 	}
-	if c.photometric == whiteIsZero && channel == 0 {
+	if c.photometric == whiteIsZero && channel == 0 && c.bits <= 8 {
 		v = c.most - v
 	}
 	grey := c.colours == 1 && c.alpha >= 0 // grey with alpha becomes RGB
@@ -163,12 +163,21 @@ func (c *canvas) finish() image.Image {
 	return &image.NRGBA{Pix: c.pix, Stride: 4 * c.w, Rect: bounds}
 }
 
-// level maps floats to 256 levels. Floats within 0 to 1 keep that range, others are spread from the
-// least to the largest. Alpha has the whole range of its type.
+// level maps floats to 256 levels.
 func (c *canvas) level() {
-	low, high := raster.Range(c.floats)
-	if c.format == 3 && low >= 0 && high <= 1 {
-		low, high = 0, 1
+	h := raster.NewHistogram()
+	for i, v := range c.floats {
+		if i%c.channels < c.colours {
+			h.Add(v, 1)
+		}
+	}
+	bits := raster.Span{}
+	if c.format == 3 && h.Ends.Low >= 0 && h.Ends.High <= 1 {
+		bits.High = 1
+	}
+	low, high := h.Range(raster.Span{}, bits)
+	if c.colours > 1 && c.format == 3 && low >= 0 && high <= 1 {
+		low, high = 0, 1 // colours keep their proportions
 	}
 	c.pix = make([]uint8, c.w*c.h*c.stride)
 	for i := range c.w * c.h {

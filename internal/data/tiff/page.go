@@ -283,7 +283,11 @@ func (p *page) memory() int64 {
 	if p.compression == 7 {
 		beside = max(beside, p.largestJPEG())
 	}
-	return pixels*each + beside + int64(p.tileW)*int64(p.together())*16 + 1<<20
+	total := pixels*each + beside + int64(p.tileW)*int64(p.together())*16 + 1<<20
+	if p.bits > 8 || p.wide() {
+		total += raster.RangeMemory
+	}
+	return total
 }
 
 // least is what the strips must hold at the compression's largest ratio.

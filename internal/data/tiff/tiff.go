@@ -90,7 +90,7 @@ func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 	p.jpeg = jpeg
 	return &raster.Frame{
 		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Slice: page, Slices: slices,
-		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Decode: p.decode,
+		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Inverted: p.photometric == whiteIsZero, Decode: p.decode,
 	}, nil
 }
 
