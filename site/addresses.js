@@ -22,6 +22,11 @@ const addressesOf = (name) => [`v/${SUMS[name].slice(0, 24)}/${name}`, name];
 // wanted: name the file in site/bundle, which then knows its sum, and get it.
 export const get = (name) => published(name, SUMS[name], addressesOf(name));
 
+// has says whether this version was built with a file, and check throws where that does not come as it
+// was published.
+export const has = (name) => name in SUMS;
+export const check = (name) => published(name, SUMS[name]);
+
 // stream fetches such a file in pieces as they come. The caller has to check them: weights are long,
 // and the segmenter verifies them.
 export async function stream(name) {

@@ -3,15 +3,25 @@ BROTLI ?= 10
 WASM_FLAGS := -trimpath -ldflags="-s -w"
 SEGMENTER_FLAGS := -trimpath -ldflags="-s -w $(STAMP)" -tags simd128
 
-.PHONY: site size
-site: site/programs
-	go run ./site/bundle -quality $(BROTLI) -commit $(COMMIT)
+CODECS := build/codecs/node_modules/@cornerstonejs
 
-size: site/programs
-	go run ./site/bundle -quality $(BROTLI) -commit $(COMMIT) -size
+.PHONY: site size
+site: site/programs site/decoders
+	go run ./site/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT)
+
+size: site/programs site/decoders
+	go run ./site/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT) -size
 
 .PHONY: site/programs
 site/programs:
 	@mkdir -p site/dist
 	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/viewer.wasm ./wasm/viewer
 	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/segmenter.wasm ./wasm/segmenter
+
+# Decoders of JPEG 2000, HTJ2K and JPEG-LS. Without npm, or without a network, the page is built without them.
+.PHONY: site/decoders
+site/decoders:
+	@mkdir -p build/codecs
+	@cmp -s site/codecs/package-lock.json build/codecs/package-lock.json && [ -d $(CODECS) ] || { \
+		cp site/codecs/package.json build/codecs && rm -rf build/codecs/node_modules && cp site/codecs/package-lock.json build/codecs/ && \
+		cd build/codecs && npm ci --ignore-scripts --no-audit --no-fund || { rm -rf node_modules; echo "make site: npm did not install the decoders of JPEG 2000, HTJ2K and JPEG-LS"; }; }

@@ -2,12 +2,12 @@
 // take no integrity. It keeps the page for use without a network. Each version has a cache. The first
 // one is filled while it is used, and as a whole once a page asks for that; a later version is
 // filled before it is used, and the cache of the version before stays. A model is kept once it is
-// used, or once a page asks for it. A new version has the models that the one before kept. It takes
-// over when no page of the old one is open, or when a page without an image asks for it and no other
+// used, or once a page asks for it, and a decoder once it is used. A new version has those that the
+// one before kept. It takes over when no page of the old one is open, or when a page without an image asks for it and no other
 // page is open, which may have an image.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
-const MODELS = /*MODELS*/{};
+const MODELS = /*MODELS*/{}; // and decoders
 const ALL = { ...FILES, ...MODELS };
 // Caches belong to the origin, which may have other deployments.
 const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
@@ -108,13 +108,13 @@ addEventListener("fetch", (event) => {
 async function answer(event, name) {
   const { request } = event, copy = request.cache !== "reload" && await kept(name);
   if (copy) return copy;
-  const response = await (name in MODELS ? fetch(request) : bring(name).catch((error) => {
+  const response = await (name.startsWith("weights/") && name in MODELS ? fetch(request) : bring(name).catch((error) => {
     // The browser checks it. Or it may be a new version's page, and nothing else is as new.
     if (request.integrity || name === "index.html") return fetch(request);
     throw error;
   }));
   const same = response.clone(), done = right(name, same).then((is) => is && put(name, same)).catch(() => {});
-  if (name in MODELS) coming.set(name, done); // a model is used for the first time: its pieces pass on as they come
+  if (name in MODELS) coming.set(name, done); // used for the first time: a model's pieces pass on as they come
   event.waitUntil(done.finally(() => coming.delete(name)));
   return response;
 }

@@ -95,6 +95,18 @@ if (globalThis.Go) {
   };
 }
 
+// mrprismScript is the address of a worker's script, by the one policy that a worker may make.
+let policy;
+globalThis.mrprismScript = (name) => {
+  policy ??= globalThis.trustedTypes?.createPolicy("mrprism", {
+    createScriptURL(url) {
+      if (url === "vectors.js" || url === "codec.js") return url;
+      throw new TypeError(`not a worker of this program: ${url}`);
+    },
+  });
+  return policy?.createScriptURL(name) ?? name;
+};
+
 // unshared clears the flag in a program's fifth section by which its memory is shared.
 const unshared = (program) => {
   let at = 8;
@@ -161,7 +173,7 @@ if (globalThis.Go) globalThis.Go = class extends Go {
         board = new Board(this.#memory, at);
         Atomics.store(board.numbers, CHOSEN, number);
         try {
-          const url = globalThis.trustedTypes?.createPolicy("mrprism", { createScriptURL: () => "vectors.js" }).createScriptURL("") ?? "vectors.js";
+          const url = globalThis.mrprismScript("vectors.js");
           for (let i = Math.min((globalThis.mostThreads ?? navigator.hardwareConcurrency) - 1, MOST); i > 0; i--) {
             const worker = new Worker(url, { type: "module" });
             worker.onerror = (event) => event.preventDefault();

@@ -41,7 +41,8 @@ export function keepModels(names) {
     const answer = new Promise((resolve) => { port1.onmessage = ({ data }) => resolve(data); });
     active.postMessage({ keep: names.map((name) => `weights/${name}.safetensors`) }, [port2]);
     const { kept, error } = await answer;
-    return { kept: kept.map((file) => file.slice("weights/".length, -".safetensors".length)), error };
+    const models = kept.filter((file) => file.startsWith("weights/"));
+    return { kept: models.map((file) => file.slice("weights/".length, -".safetensors".length)), error };
   });
   return asked;
 }

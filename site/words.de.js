@@ -521,6 +521,11 @@ export const german = {
   "a DICOM file without a picture": "eine DICOM-Datei ohne Bild",
   "a video in a DICOM file ({codec})": "ein Video in einer DICOM-Datei ({codec})",
   "a DICOM file whose pixels are on a server (JPIP)": "eine DICOM-Datei, deren Bildpunkte auf einem Server liegen (JPIP)",
+  "{file}: the picture in it is {kind}, and this page was built without its decoder.": "{file}: Das Bild darin ist {kind}, und diese Seite wurde ohne dessen Decoder gebaut.",
+  "Export it without compression, or tell who serves the page to build it with npm.":
+    "Exportieren Sie es unkomprimiert, oder sagen Sie denen, die die Seite ausliefern, dass sie sie mit npm bauen sollen.",
+  "{file}: the decoder of {kind} could not be loaded: {error}.": "{file}: Der Decoder für {kind} ließ sich nicht laden: {error}.",
+  "Check the network and that the site is served, then open the file again.": "Prüfen Sie das Netzwerk und ob die Seite ausgeliefert wird, und öffnen Sie die Datei dann noch einmal.",
   "Open an image of the same study.": "Öffnen Sie ein Bild derselben Untersuchung.",
   "A viewer of PDFs shows it; open an image of the same study.": "Ein PDF-Betrachter zeigt es; öffnen Sie ein Bild derselben Untersuchung.",
   "Open the image itself.": "Öffnen Sie das Bild selbst.",

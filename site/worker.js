@@ -3,6 +3,7 @@
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
+import "./decoding.js";
 import { get, stream } from "./addresses.js";
 
 // What the page's address asks for (?precision=f16, ?measure=off), or "".

@@ -36,6 +36,7 @@ import (
 // Limits on what a first visit downloads, bytes after brotli; weights do not compress.
 const (
 	programLimit = 4_000_000
+	decoderLimit = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
 	weightsLimit = 7_000_000  // each model
 	firstLimit   = 11_000_000 // all files of the page, and one model
 )
@@ -60,9 +61,10 @@ var sources = []string{".html", ".css", ".js", ".webmanifest", ".svg"}
 func main() {
 	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
 	quality := flag.Int("quality", 10, "brotli `quality`, 0 to 11: 9 is 10 % larger and takes seconds, 11 is 3 % smaller and takes a minute")
+	codecs := flag.String("codecs", "", "the `folder` of the packages @cornerstonejs/codec-*, as npm installs them")
 	commit := flag.String("commit", "", "the `version` that reports name, beside a hash over the files")
 	flag.Parse()
-	err := bundle("site", filepath.Join("site", "dist"), *commit, *quality)
+	err := bundle("site", filepath.Join("site", "dist"), *codecs, *commit, *quality)
 	if err == nil && *size {
 		err = checkSize(filepath.Join("site", "dist"), os.Stdout)
 	}
@@ -72,7 +74,7 @@ func main() {
 	}
 }
 
-func bundle(from, to, commit string, quality int) error {
+func bundle(from, to, codecs, commit string, quality int) error {
 	files := map[string][]byte{}
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -94,6 +96,9 @@ func bundle(from, to, commit string, quality int) error {
 		}
 	}
 	if files["segmenter.wasm"], err = sharing.Share(files["segmenter.wasm"]); err != nil {
+		return err
+	}
+	if err := addCodecs(files, codecs); err != nil {
 		return err
 	}
 	var sample bytes.Buffer
@@ -133,11 +138,13 @@ func bundle(from, to, commit string, quality int) error {
 	return removeOthers(to, files)
 }
 
-// addresses fills in the SHA-256 of the heavy files: programs, and the models that ship.
+// addresses fills in the SHA-256 of the heavy files: programs, decoders, and the models that ship.
 func addresses(files map[string][]byte) ([]byte, error) {
 	sums := map[string]string{}
-	for _, name := range programFiles {
-		sums[name] = sha(files[name])
+	for name, content := range files {
+		if filepath.Ext(name) == ".wasm" || isCodec(name) || name == "codec.js" {
+			sums[name] = sha(content)
+		}
 	}
 	for _, entry := range weights.Shipped().Models {
 		sums["weights/"+entry.File] = entry.SHA256
@@ -155,12 +162,14 @@ func version(commit string, files map[string][]byte) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %x", commit, sum.Sum(nil)[:4]))
 }
 
-// serviceWorker fills in the files that the worker keeps from the first visit, the models that it
-// keeps once they are used, all with their SHA-256, and the version, a hash over these.
+// serviceWorker fills in the files that the worker keeps from the first visit, the models and decoders
+// that it keeps once they are used, all with their SHA-256, and the version, a hash over these.
 func serviceWorker(files map[string][]byte) ([]byte, error) {
 	sums, models := map[string]string{}, map[string]string{}
 	for name, content := range files {
-		if name != "sw.js" {
+		if isCodec(name) {
+			models[name] = sha(content)
+		} else if name != "sw.js" {
 			sums[name] = sha(content)
 		}
 	}
@@ -256,7 +265,7 @@ func removeOthers(folder string, files map[string][]byte) error {
 
 // checkSize prints sizes as downloaded.
 func checkSize(folder string, out io.Writer) error {
-	total, programs := 0, 0
+	total, programs, decoders := 0, 0, 0
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
@@ -274,15 +283,23 @@ func checkSize(folder string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
+		fmt.Fprintf(out, "%10d  %s\n", info.Size(), name)
+		if isCodec(name) {
+			decoders += int(info.Size())
+			continue
+		}
 		total += int(info.Size())
 		if strings.HasSuffix(name, ".wasm") {
 			programs += int(info.Size())
 		}
-		fmt.Fprintf(out, "%10d  %s\n", info.Size(), name)
 	}
 	fmt.Fprintf(out, "%10d  in all; programs %d of at most %d\n", total, programs, programLimit)
 	if programs > programLimit {
 		return fmt.Errorf("viewer and segmenter are %d bytes after brotli, at most %d are allowed", programs, programLimit)
+	}
+	fmt.Fprintf(out, "%10d  decoders, each when it is wanted, of at most %d in all\n", decoders, decoderLimit)
+	if decoders > decoderLimit {
+		return fmt.Errorf("the decoders are %d bytes after brotli, at most %d are allowed", decoders, decoderLimit)
 	}
 	largest := 0
 	for _, entry := range weights.Shipped().Models {

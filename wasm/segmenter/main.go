@@ -44,6 +44,7 @@ import (
 
 	"mrprism/internal/app/host"
 	"mrprism/internal/compute/pulse"
+	"mrprism/internal/data/codec"
 	"mrprism/weights"
 )
 
@@ -59,6 +60,7 @@ func alive() { post(map[string]any{"type": "alive"}) }
 
 func main() {
 	pulse.Listen(alive, beatEvery)
+	codec.Use(decoders{})
 	messages := make(chan message, inbox)
 	h := host.New(context.Background(), platform(func() bool { return len(messages) > 0 }))
 	receive := js.FuncOf(func(_ js.Value, args []js.Value) any {

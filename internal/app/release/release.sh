@@ -61,6 +61,7 @@ licences() {
 	printf '\nThe programs contain, or have beside them, what follows.\n'
 	licence "Go, its standard library and wasm_exec.js" "$(go env GOROOT)/LICENSE"
 	[ ! -e "$work/DAWN-LICENSE" ] || licence "Dawn, in the file webgpu_wrapper, from the npm packages bun-webgpu" "$work/DAWN-LICENSE"
+	licence "The page's decoders of JPEG 2000, HTJ2K and JPEG-LS, from npm" site/codecs/LICENSES.txt
 	licence "MobileNetV2's weights, from which some shipped weights began" weights/shipped/LICENSE-mobilenet_v2.txt
 	cut -d' ' -f1-3 "$work/packages" | sort -u | while read -r path number folder; do
 		mapfile -t files < <(grep -F "$path $number " "$work/packages" | cut -d' ' -f4 | cat - <(echo "$folder") | sort -u |
@@ -70,17 +71,19 @@ licences() {
 	done
 }
 
-# bill writes the SBOM: of the modules that go.mod needs, those that are linked, and Dawn.
+# bill writes the SBOM: of the modules that go.mod needs, those that are linked, Dawn, and the page's decoders.
 bill() {
 	go run -trimpath "$sbom" mod -json -std -noserial -notimestamp -short-purls -output "$work/sbom" . 2>/dev/null
 	cut -d' ' -f1 "$work/packages" | sort -u | jq -R . | jq -s '. + ["std"]' >"$work/linked"
-	jq --arg version "$version" --slurpfile linked "$work/linked" --arg dawn "$(grep -o 'bun-webgpu-linux-x64@[0-9.]*' internal/compute/gpu/dawn/libraries.txt)" '
+	jq --arg version "$version" --slurpfile linked "$work/linked" --slurpfile codecs site/codecs/package-lock.json --arg dawn "$(grep -o 'bun-webgpu-linux-x64@[0-9.]*' internal/compute/gpu/dawn/libraries.txt)" '
 		del(.metadata.tools[].hashes)
 		| .metadata.component.version = $version
 		| [.components[] | select(IN(.name; $linked[0][]) | not)["bom-ref"]] as $left
 		| .components |= map(select(IN(.["bom-ref"]; $left[]) | not))
 		| .dependencies |= map(select(IN(.ref; $left[]) | not) | if .dependsOn then .dependsOn -= $left else . end)
 		| .components += [{type: "library", name: "dawn", version: ($dawn | split("@")[1]), description: "webgpu_wrapper of \($dawn) and its siblings for other systems", licenses: [{license: {id: "Apache-2.0"}}], purl: "pkg:npm/\($dawn)"}]
+		| .components += [$codecs[0].packages | to_entries[] | select(.key != "") | (.key | ltrimstr("node_modules/")) as $name
+			| {type: "library", name: $name, version: .value.version, description: "a decoder of the page", licenses: [{license: {id: "MIT"}}], purl: "pkg:npm/\($name | sub("@"; "%40"))@\(.value.version)"}]
 	' "$work/sbom" >"$out/mrprism-$version.cdx.json"
 }
 

@@ -66,6 +66,9 @@ func Decode(k Kind, data []byte, form Form) ([]uint16, error) {
 	if form.W*form.H > mostPixels {
 		return nil, fmt.Errorf("its %s has %v", k, form)
 	}
+	if k != JPEGLS {
+		data = stream(data)
+	}
 	got, planar, err := platform.Decode(k, data, form)
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (programs) Decode(k Kind, data []byte, form Form) ([]byte, bool, error) {
 		return nil, false, err
 	}
 	defer os.RemoveAll(folder)
-	in, out, file := "in.j2k", "out.rawl", stream(data)
+	in, out, file := "in.j2k", "out.rawl", data
 	arguments := []string{"-i", in, "-o", out}
 	if k == JPEGLS {
 		in, out, file = "in.dcm", "out.dcm", wrapped(data, form)
