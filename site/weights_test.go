@@ -171,5 +171,7 @@ func TestWeightsWithoutHeads(t *testing.T) {
 	assert.NotContains(t, get[string](p, `document.getElementById("measure-table").innerText`), "–")
 	p.choose("levels")
 	p.until(`!document.getElementById("levels").hidden && ` + sampleDone)
+	p.drop("a\u202egnp.jpg", readBuilt(t, "sample.jpg"))
+	p.until(`document.getElementById("file-line").textContent.startsWith("\u2068a\u202egnp.jpg\u2069 · ") && ` + sampleDone)
 	p.clean()
 }
