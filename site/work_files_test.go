@@ -73,7 +73,7 @@ func TestFilesOfTheList(t *testing.T) {
 
 	p.click("work-csv")
 	data := p.savedAs(".csv")
-	table, err := sheet.Read(data)
+	table, _, err := sheet.Read(data)
 	require.NoError(t, err)
 	empty := sheet.New(sheet.Record{Classes: []string{"disc", "cup"}, Raters: []string{"one", "two", "three", "four"}})
 	assert.Equal(t, empty.Columns, table.Columns, "the columns of segment -csv")

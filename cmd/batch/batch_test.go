@@ -218,6 +218,74 @@ func TestMasksTablesAndRerun(t *testing.T) {
 	assert.Equal(t, 32, total)
 }
 
+// Masks that were deleted, emptied, cut or flipped are named and made again, to the byte, and so are
+// those of entries that are cut or of an earlier version. The rest stays.
+func TestDamagedResults(t *testing.T) {
+	w, in, out := untrained(t, 1), photographs(t, 14), filepath.Join(t.TempDir(), "out")
+	args := []string{"-weights", w, "-out", out, filepath.Join(in, "*.png")}
+	got := call(t, nil, args...)
+	require.Zero(t, got.code, got.stderr)
+	before := written(t, out)
+	change := func(path string, change func([]byte) []byte) {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, change(data), 0o644))
+	}
+	flip := func(data []byte) []byte { data[len(data)/2] ^= 1; return data }
+	half := func(data []byte) []byte { return data[:len(data)/2] }
+	empty := func([]byte) []byte { return nil }
+	files, err := filepath.Glob(filepath.Join(out, masksName, "*", "*.png"))
+	require.NoError(t, err)
+	require.Len(t, files, 14)
+	entry := func(i int) string {
+		key, _, _ := strings.Cut(filepath.Base(files[i]), "_")
+		return filepath.Join(out, doneFolder, key[:3], key+".json")
+	}
+	require.NoError(t, os.Remove(files[0]))
+	change(files[1], empty)
+	change(files[2], half)
+	change(files[3], flip)
+	change(files[4], func(data []byte) []byte { return append(data, 0) })
+	change(entry(5), half)
+	change(entry(6), empty)
+	for _, i := range []int{7, 8} {
+		change(entry(i), func(data []byte) []byte {
+			return append(data[:bytes.Index(data, []byte(`,
+  "origin"`))], '}')
+		})
+	}
+	change(entry(9), func(data []byte) []byte {
+		return bytes.Replace(data, []byte(`"weights_sha256": "`), []byte(`"weights_sha256": "0`), 1)
+	})
+	change(filepath.Join(out, originName), half)
+
+	got = call(t, nil, args...)
+	require.Zero(t, got.code, got.stderr)
+	assert.Equal(t, 8, strings.Count(got.stderr, "is segmented again"), got.stderr)
+	assert.Contains(t, got.stderr, "an earlier version kept no sums")
+	assert.Contains(t, got.stderr, "origin.json")
+	for i, path := range files[:5] {
+		assert.Contains(t, got.stderr, filepath.Base(path), i)
+	}
+	after := written(t, out)
+	for name, what := range before {
+		if strings.HasPrefix(name, masksName) {
+			_, want, _ := strings.Cut(what, "\x89PNG")
+			_, found, _ := strings.Cut(after[name], "\x89PNG")
+			assert.Equal(t, want, found, name)
+		}
+	}
+	for _, i := range []int{10, 11, 12, 13} {
+		name, err := filepath.Rel(out, files[i])
+		require.NoError(t, err)
+		assert.Equal(t, before[filepath.ToSlash(name)], after[filepath.ToSlash(name)], "it stays")
+	}
+	got = call(t, nil, args...)
+	require.Zero(t, got.code, got.stderr)
+	assert.Equal(t, after, written(t, out))
+	assert.NotContains(t, got.stderr, "again")
+}
+
 // What is wrong is said before any work, and nothing is made.
 func TestFaultsBeforeWork(t *testing.T) {
 	w, in, work := untrained(t, 1), photographs(t, 2), t.TempDir()

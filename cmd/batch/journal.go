@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/sheet"
@@ -89,10 +91,11 @@ func (t *Task) match() error {
 		return nil
 	}
 	var before origin
-	if err == nil {
-		err = json.Unmarshal(data, &before)
-	}
+	syntax := err == nil && json.Unmarshal(data, &before) != nil
 	switch {
+	case syntax:
+		note(fmt.Sprintf("%q is cut or damaged, and written anew: each image says what made its masks", t.path(originName)))
+		return writeJSON(t.path(originName), origin{t.SHA256, t.Device})
 	case err != nil:
 		return fmt.Errorf("%s: %w; name another -out", t.path(originName), disk.Cause(err))
 	case before.SHA256 != t.SHA256:
@@ -103,23 +106,68 @@ func (t *Task) match() error {
 	return nil
 }
 
+// entry is a file of the journal: the record of a key, what its masks were made by, and their sums by
+// their files' names.
+type entry struct {
+	sheet.Record
+	Origin origin                 `json:"origin"`
+	Masks  map[string]command.Sum `json:"masks"`
+}
+
+// errCut is the error of a file of the journal that is not whole.
+var errCut = errors.New("cut or damaged")
+
+// entry reads a file of the journal; nil if there is none.
+func (t *Task) entry(path string) (*entry, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	e := new(entry)
+	if err := json.Unmarshal(data, e); err != nil {
+		return nil, fmt.Errorf("%q is %w: %w", path, errCut, err)
+	}
+	return e, nil
+}
+
 // recall returns the record of a key that an earlier run has done or named, and nil for a new one.
-func (t *Task) recall(key string) (*sheet.Record, error) {
+// The masks of a key that is done are as they were written. Of an entry that is not believed, say
+// hears why.
+func (t *Task) recall(key string, say func(error)) (*sheet.Record, error) {
 	for _, path := range []string{t.done(key), t.killed(key)} {
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		e, err := t.entry(path)
+		if e != nil && path == t.done(key) {
+			err = t.verify(key, e)
 		}
-		r := new(sheet.Record)
-		if err == nil {
-			err = json.Unmarshal(data, r)
+		if _, failed := errors.AsType[*fs.PathError](err); failed && e == nil {
+			return nil, err // of the journal itself
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; delete it, and the image is segmented anew", path, disk.Cause(err))
+			say(err)
+		} else if e != nil {
+			return &e.Record, nil
 		}
-		return r, nil
 	}
 	return nil, nil
+}
+
+// verify returns an error unless the entry has all masks of the key by this task, and they are as
+// they were written.
+func (t *Task) verify(key string, e *entry) error {
+	if len(e.Masks) == 0 || len(e.Masks) != len(e.Classes) {
+		return command.ErrNoSum
+	}
+	if e.Origin != (origin{t.SHA256, t.Device}) {
+		return fmt.Errorf("%q is of other weights or another device", t.done(key))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Masks)) {
+		if err := e.Masks[name].Check(t.mask(key, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeJSON writes a whole file, or leaves what was there.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"mrprism/internal/app/command"
 	"mrprism/internal/app/sheet"
 	"mrprism/internal/data/synthetic"
 
@@ -85,13 +86,16 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 		t.Fatal("it did not wait")
 	case <-time.After(2 * time.Second):
 	}
-	require.NoError(t, writeJSON(b.task.done(key), sheet.Record{Program: "the other"}))
+	mask := []byte("of the other")
+	require.NoError(t, writeNew(b.task.mask(key, "brain.png"), mask))
+	require.NoError(t, writeJSON(b.task.done(key), entry{Record: sheet.Record{Program: "the other", Classes: []string{"brain"}},
+		Origin: origin{b.task.SHA256, b.task.Device}, Masks: map[string]command.Sum{"brain.png": command.SumOf(mask)}}))
 	require.NoError(t, other.Close())
 	require.NoError(t, <-got)
-	r, err := b.task.recall(key)
+	r, err := b.task.recall(key, func(err error) { t.Error(err) })
 	require.NoError(t, err)
 	assert.Equal(t, "the other", r.Program)
-	assert.Empty(t, masks(t, b.task.Out))
+	assert.Len(t, masks(t, b.task.Out), 1)
 }
 
 // Workers are killed at random while they segment, and then everything is. Killed workers stop

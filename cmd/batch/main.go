@@ -37,11 +37,11 @@ has one file a line. batch writes into DIR
   results.csv              a line a file: its KEY (sha256), the columns of segment -csv, doubts and errors
   dead-letters.csv         the files that failed, where and why
   summary.json             counts, weights and device
-  journal/                 what is done, by KEY, by which a rerun knows it
+  journal/                 what is done, by KEY, with the sums of the masks, by which a rerun knows it
 KEY is the SHA-256 of a file's content: a copy under another name is segmented once. A file that fails stops no other one.
-Run the same command again after a crash or with more files: what is done stays as it is. Each worker is a process. If a
-file kills one, a new one tries the file again. A file that kills this too is named, and left out from then on, until you
-delete its file in journal/killed.
+Run the same command again after a crash or with more files: what is done stays as it is, and masks that are no longer as they
+were written are named and made again. Each worker is a process. If a file kills one, a new one tries the file again. A file
+that kills this too is named, and left out from then on, until you delete its file in journal/killed.
 
 Shipped weights:
 `

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -29,6 +30,7 @@ type segmenter struct {
 	task    Task
 	model   *weights.Model
 	session *command.Session
+	unsure  bool // it has said that results have no sums
 }
 
 // Fault is nil outside of tests. It is called with the name of each image before it is decoded, and
@@ -77,12 +79,26 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer lock.Close() // a killed process gives it up too
-	if r, err := s.task.recall(key); err != nil {
+	if r, err := s.task.recall(key, s.doubt(path)); err != nil {
 		return Outcome{}, err
 	} else if r != nil {
 		return outcome(path, key, *r), nil
 	}
 	return s.fresh(ctx, path, key, data)
+}
+
+// doubt says why the journal is not believed about a file. Of results without sums there may be very
+// many: it says so once.
+func (s *segmenter) doubt(path string) func(error) {
+	return func(err error) {
+		switch {
+		case !errors.Is(err, command.ErrNoSum):
+			note(fmt.Sprintf("%v: %q is segmented again", err, path))
+		case !s.unsure:
+			s.unsure = true
+			note("an earlier version kept no sums of its masks: their images are segmented again")
+		}
+	}
 }
 
 // fresh segments a file that the journal does not know.
@@ -124,17 +140,20 @@ func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 	if err != nil {
 		return err
 	}
+	done := entry{Record: r, Origin: origin{s.task.SHA256, s.task.Device}, Masks: map[string]command.Sum{}}
 	for _, one := range structures {
 		d := export.Drawing{Picture: &v.Picture, By: export.Consensus, Structures: []export.Structure{one}, Model: s.model}
 		data, err := export.Formats[0].Write(&d)
 		if err == nil {
-			err = writeNew(s.task.mask(key, one.Name+export.Formats[0].Ending), data)
+			name := one.Name + export.Formats[0].Ending
+			done.Masks[name] = command.SumOf(data)
+			err = writeNew(s.task.mask(key, name), data)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return writeJSON(s.task.done(key), r)
+	return writeJSON(s.task.done(key), done)
 }
 
 // record is the line of a table for a result, or with nil for a file that has none. It has no date:

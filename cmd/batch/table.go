@@ -78,15 +78,15 @@ func (s *segmenter) recordOf(o Outcome) (sheet.Record, error) {
 		r.Error = o.Error
 		return r, nil
 	}
-	r, err := s.task.recall(o.Key)
+	e, err := s.task.entry(s.task.done(o.Key))
 	if err != nil {
 		return sheet.Record{}, err
 	}
-	if r == nil {
+	if e == nil {
 		return sheet.Record{}, fmt.Errorf("%s is gone; all workers must see the folder of -out", s.task.done(o.Key))
 	}
-	r.Image = o.Path
-	return *r, nil
+	e.Image = o.Path
+	return e.Record, nil
 }
 
 // last is a text of the table's last line.

@@ -118,6 +118,7 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 		return err
 	}
 	var files staged
+	sums := map[string]command.Sum{}
 	defer files.discard()
 	for i, reader := range export.Readers(r.Raters, r.Labels, len(it.marks) > 0) {
 		structures, err := export.Structures(r.Width, r.Height, r.Classes, maps(r, i))
@@ -134,15 +135,20 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 			if f.class >= 0 {
 				d.Structures = structures[f.class:][:1]
 			}
-			if err := files.add(f.path, func() ([]byte, error) { return f.format.Write(&d) }); err != nil {
+			content, err := f.format.Write(&d)
+			if err == nil {
+				sums[f.path] = command.SumOf(content)
+				err = files.add(f.path, content)
+			}
+			if err != nil {
 				return err
 			}
 		}
 	}
-	err := files.add(it.summary, func() ([]byte, error) {
-		text, err := json.MarshalIndent(b.summary(it, r), "", "  ")
-		return append(text, '\n'), err
-	})
+	text, err := json.MarshalIndent(b.summary(it, r, sums), "", "  ")
+	if err == nil {
+		err = files.add(it.summary, append(text, '\n'))
+	}
 	if err != nil {
 		return err
 	}
@@ -170,11 +176,7 @@ func maps(r *segment.Result, reader int) (all [][]float32) {
 // staged are files that get their names together.
 type staged []*weights.Staged
 
-func (s *staged) add(path string, content func() ([]byte, error)) error {
-	data, err := content()
-	if err != nil {
-		return err
-	}
+func (s *staged) add(path string, data []byte) error {
 	file, err := weights.Stage(path, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err == nil {
 		*s = append(*s, file)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,14 +49,21 @@ func (b *batch) open(path, out string, resume bool) (*journal, error) {
 	case !resume:
 		return nil, cli.Wrong("-csv %s exists; give -resume to go on with it, or name another file", path)
 	}
-	table, err := sheet.Read(data)
+	if whole, err := (&sheet.Table{Columns: columns}).Bytes(); err == nil && bytes.HasPrefix(whole, data) && len(data) < len(whole) {
+		b.session.Note(fmt.Sprintf("-csv %s has no whole line: it is begun anew", path))
+		return &journal{path: path, table: &sheet.Table{Columns: columns}}, nil
+	}
+	table, cut, err := sheet.Read(data)
 	if err != nil {
 		return nil, fmt.Errorf("-csv %s is no table of this program: %w; name another file", path, err)
 	}
 	if !slices.Equal(table.Columns, columns) {
 		return nil, fmt.Errorf("-csv %s has other columns than these weights need; name another file", path)
 	}
-	return &journal{path: path, table: table}, nil
+	if cut {
+		b.session.Note(fmt.Sprintf("the last line of -csv %s is cut, and left out: its image is segmented again", path))
+	}
+	return &journal{path: path, table: table, dirty: cut}, nil
 }
 
 // record is the line of an image that has no result yet.
@@ -74,19 +82,68 @@ func (b *batch) record(it item) sheet.Record {
 	return sheet.Record{Image: it.image, Options: strings.Join(asked, " "), Classes: about.Classes, Raters: segment.Heads(&about)}
 }
 
-// done reports whether the table has an image, by the same weights and options, and its files exist.
-// The summary must be of that image: with other images beside it, it may have had another number.
-func (b *batch) done(it item) bool {
+// done reports whether the table has an image, by the same weights and options, and its files are as
+// they were written. If they are not, say hears why.
+func (b *batch) done(it item, say func(error)) bool {
 	r := b.record(it)
 	r.Result = &sheet.Result{SHA256: b.session.Model.SHA256}
 	if b.journal.table.Find(r, "image", "options", "weights_sha256", "error") < 0 {
 		return false
 	}
-	var of struct{ Image string }
-	if data, err := os.ReadFile(it.summary); err != nil || json.Unmarshal(data, &of) != nil || of.Image != it.image {
-		return false
+	err := b.verify(it)
+	if err != nil {
+		say(err)
 	}
-	return !slices.ContainsFunc(it.outputs(), func(path string) bool { _, err := os.Stat(path); return err != nil })
+	return err == nil
+}
+
+// verify returns an error unless an image's summary is there and has the sums of its files. With other
+// images beside it, the image may have had another number, and the summary is of another one.
+func (b *batch) verify(it item) error {
+	data, err := os.ReadFile(it.summary)
+	var s summary
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q: %w", it.summary, disk.Cause(err))
+	case json.Unmarshal(data, &s) != nil:
+		return fmt.Errorf("%q is cut or damaged", it.summary)
+	case s.Image != it.image || s.Weights.SHA256 != b.session.Model.SHA256:
+		return fmt.Errorf("%q is of another image or of other weights", it.summary)
+	}
+	for _, f := range it.files {
+		var sum command.Sum // none
+		for _, one := range s.Files.All {
+			if one.File == filepath.Base(f.path) {
+				sum = one.Sum
+			}
+		}
+		if err := sum.Check(f.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remaining leaves out the images that are done, and says how many, and why others with a line are
+// segmented again.
+func (b *batch) remaining(items []item, table string) []item {
+	all, unsure := len(items), 0
+	items = slices.DeleteFunc(items, func(it item) bool {
+		return b.done(it, func(err error) {
+			if errors.Is(err, command.ErrNoSum) {
+				unsure++
+			} else {
+				b.session.Note(fmt.Sprintf("%v: %q is segmented again", err, it.image))
+			}
+		})
+	})
+	if unsure > 0 {
+		b.session.Note(fmt.Sprintf("an earlier version kept no sums of the files of %d images: they are segmented again", unsure))
+	}
+	if done := all - len(items); done > 0 {
+		b.session.Note(fmt.Sprintf("%d of %d images are in %s already", done, all, table))
+	}
+	return items
 }
 
 // note puts an image into the table, if there is one: its result, or why it failed.

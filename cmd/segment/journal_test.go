@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +103,57 @@ func TestTable(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	require.Equal(t, "whole image", tableOf(t, table)[image("a.png")]["region_by"])
 	require.Len(t, tableOf(t, table), 5)
+}
+
+// Files that were deleted, emptied or flipped since, and a line or a summary that is cut, are named,
+// and their images are segmented again.
+func TestResumeChecksFiles(t *testing.T) {
+	dir := t.TempDir()
+	photos, out := filepath.Join(dir, "photos"), filepath.Join(dir, "masks")
+	require.NoError(t, os.Mkdir(photos, 0o755))
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		write(t, filepath.Join(photos, name+".png"), encodePNG(t, synthetic.Photograph(1, 60, 40)))
+	}
+	table := filepath.Join(out, "all.csv")
+	args := []string{"-weights", weightsFile(t, dir, segmenttest.Fundus(), nil), "-device", "reference", "-recurrences", "0", "-out", out, "-csv", table, photos}
+	got := call(t, args...)
+	require.Zero(t, got.code, got.stderr)
+	file := func(name string) string { return filepath.Join(out, name) }
+	mask := must(os.ReadFile(file("b_disc.png")))
+	flipped := slices.Clone(mask)
+	flipped[len(flipped)/2] ^= 1
+	require.NoError(t, os.Remove(file("a_disc.png")))
+	write(t, file("b_disc.png"), flipped)
+	write(t, file("c_disc.png"), nil)
+	write(t, file("d.json"), must(os.ReadFile(file("d.json")))[:100])
+	write(t, file("e.json"), regexp.MustCompile(`"sha256": "[0-9a-f]+"`).ReplaceAll(must(os.ReadFile(file("e.json"))), []byte(`"sha256": ""`)))
+	lines := must(os.ReadFile(table))
+	write(t, table, lines[:len(lines)-5])
+
+	got = call(t, append([]string{"-resume"}, args...)...)
+	require.Zero(t, got.code, got.stderr)
+	for _, said := range []string{"a_disc.png\": no such file", "b_disc.png\" has changed", "c_disc.png\" has 0 bytes", "d.json\" is cut", "e.json\" is of",
+		"the last line", "1 of 7 images are in"} {
+		require.Contains(t, got.stderr, said)
+	}
+	require.Equal(t, 6, strings.Count(got.stdout, "\n"), got.stdout)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		require.Equal(t, mask, must(os.ReadFile(file(name+"_disc.png"))), name)
+	}
+	require.Len(t, tableOf(t, table), 7)
+	got = call(t, append([]string{"-resume"}, args...)...)
+	require.Contains(t, got.stderr, "7 of 7 images are in")
+
+	// an earlier version kept no sums
+	write(t, file("a.json"), regexp.MustCompile(`,\s+"bytes": \d+,\s+"sha256": "[0-9a-f]+"`).ReplaceAll(must(os.ReadFile(file("a.json"))), nil))
+	got = call(t, append([]string{"-resume"}, args...)...)
+	require.Contains(t, got.stderr, "no sums of the files of 1 images")
+	require.Equal(t, 1, strings.Count(got.stdout, "\n"), got.stdout)
+	write(t, table, nil)
+	got = call(t, append([]string{"-resume"}, args...)...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "no whole line")
+	require.Len(t, tableOf(t, table), 7)
 }
 
 func TestTableUsage(t *testing.T) {

@@ -27,15 +27,16 @@ in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
 STEM is the file name of the image without its extension, which is one of these formats' or nothing: CT.1.2.840.3 is whole.
 Images of one name get numbers: x, x_2. -format writes other files in place of the PNGs, or beside them:
-` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format. A DICOM SEG refers to its source by
-UIDs, and names neither patient nor study unless -identity is given.
+` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format, with its size
+and SHA-256. A DICOM SEG refers to its source by UIDs, and names neither patient nor study unless -identity is given.
   segment -weights fundus -out masks photo.jpg             one photograph
 A folder stands for the images in it, by the extension of their names or by their content; folders inside it are left alone.
 
 With -csv segment also writes a table for spreadsheets: a line an image, with the figures below and the date, the
 program's version, the weights' SHA-256, the doubts and, for an image that failed, the error. The file is whole at any
 time. After Ctrl-C, or to add images, -resume goes on: images stay as they are whose line has the same weights and
-options, and whose files exist.
+options, and whose files have the sizes and SHA-256 that STEM.json has of them. segment says which are not so, and
+segments their images again.
   segment -weights fundus -out masks -csv all.csv photos/              then again, with -resume
 
 segment prints a line for each image. For each structure it has these figures, which "measurements" in the JSON has too:

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"mrprism/internal/app/cli"
@@ -115,23 +114,20 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 		session: command.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, weightsName: *r.weightsName,
 		options: r.options, formats: r.formats, identity: r.identity, slice: r.slice, day: time.Now(), stdout: stdout,
 	}
-	all := len(items)
+	b.progress = command.NewProgress(stderr, len(items))
+	b.session.Note = func(text string) { b.progress.Note(program, text) }
 	if r.table != "" {
 		if b.journal, err = b.open(r.table, r.out, r.resume); err != nil {
 			return nil, nil, err
 		}
-		items = slices.DeleteFunc(items, b.done)
+		items = b.remaining(items, r.table)
+		b.progress = command.NewProgress(stderr, len(items))
 	}
-	b.progress = command.NewProgress(stderr, len(items))
-	b.session.Note = func(text string) { b.progress.Note(program, text) }
 	if again := given - len(images); again > 0 {
 		b.session.Note(fmt.Sprintf("%d images are named twice and are segmented once", again))
 	}
 	if others > 0 {
 		b.session.Note(fmt.Sprintf("%d files of the folders are no images and were left out", others))
-	}
-	if done := all - len(items); done > 0 {
-		b.session.Note(fmt.Sprintf("%d of %d images are in %s already", done, all, r.table))
 	}
 	return b, items, nil
 }

@@ -308,7 +308,7 @@ func TestDoubtsInTheSummary(t *testing.T) {
 	of := func() string {
 		t.Helper()
 		var fields map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal(must(json.Marshal(b.summary(item{}, r))), &fields))
+		require.NoError(t, json.Unmarshal(must(json.Marshal(b.summary(item{}, r, nil))), &fields))
 		return fmt.Sprintf("%s %s %s", fields["found"], fields["doubts"], fields["doubt"])
 	}
 	require.Equal(t, "true [] null", of())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/command"
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/trust"
@@ -62,14 +63,15 @@ type saved struct {
 	Format    string `json:"format"`
 	By        string `json:"by"`
 	Structure string `json:"structure,omitempty"` // of all, if left out
+	command.Sum
 }
 
-func (b *batch) summary(it item, r *segment.Result) summary {
+func (b *batch) summary(it item, r *segment.Result, sums map[string]command.Sum) summary {
 	f := files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}}
 	by := export.Readers(r.Raters, r.Labels, len(it.marks) > 0)
 	for _, out := range it.files {
 		name := filepath.Base(out.path)
-		one := saved{File: name, Format: out.format.Name, By: by[out.reader].By}
+		one := saved{File: name, Format: out.format.Name, By: by[out.reader].By, Sum: sums[out.path]}
 		if out.class >= 0 {
 			one.Structure = r.Classes[out.class]
 		}

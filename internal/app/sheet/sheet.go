@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,14 +255,23 @@ func (t *Table) Bytes() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Read reads what Bytes wrote.
-func Read(data []byte) (*Table, error) {
-	lines, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte(mark)))).ReadAll()
-	if err == nil && len(lines) == 0 {
-		err = errors.New("it is empty")
+// Read reads what Bytes wrote. A last line that is cut is left out.
+func Read(data []byte) (t *Table, cut bool, err error) {
+	data = bytes.TrimPrefix(data, []byte(mark))
+	r, lines := csv.NewReader(bytes.NewReader(data)), [][]string(nil)
+	for {
+		line, err := r.Read()
+		switch {
+		case err == io.EOF && len(lines) == 0:
+			return nil, cut, errors.New("it is empty")
+		case err == io.EOF:
+			return &Table{lines[0], lines[1:]}, cut, nil
+		case r.InputOffset() == int64(len(data)) && (!bytes.HasSuffix(data, []byte("\n")) || errors.Is(err, csv.ErrQuote)):
+			cut = true
+		case err != nil:
+			return nil, false, err
+		default:
+			lines = append(lines, line)
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &Table{lines[0], lines[1:]}, nil
 }

@@ -74,9 +74,20 @@ func TestTable(t *testing.T) {
 	}
 	require.Equal(t, []string{"9", "", "true"}, []string{lines[2]["brain_area_px"], lines[2]["disc_area_px"], lines[2]["found"]})
 
-	read, err := Read(data)
+	read, cut, err := Read(data)
 	require.NoError(t, err)
+	require.False(t, cut)
 	require.Equal(t, table, read)
+	table.Lines = table.Lines[:1]
+	head, err := table.Bytes()
+	require.NoError(t, err)
+	for n := len(head) + 1; n < len(data)-2; n++ { // wherever a line is cut, those before it are whole
+		read, cut, err := Read(data[:n])
+		require.NoError(t, err)
+		require.Equal(t, table.Lines[0], read.Lines[0])
+		require.LessOrEqual(t, len(read.Lines), 2)
+		require.True(t, cut || data[n-1] == '\n')
+	}
 	require.Equal(t, New(fundus("a")).Columns[:2], []string{"image", "slice"})
 }
 
@@ -111,7 +122,7 @@ func TestPutAndWiden(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for _, text := range []string{"", "a,b\nc\n", "a,\"b\n"} {
-		_, err := Read([]byte(text))
+		_, _, err := Read([]byte(text))
 		require.Error(t, err, "%q", text)
 	}
 }
