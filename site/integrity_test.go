@@ -1,7 +1,6 @@
 package site
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -103,10 +102,12 @@ func flipped(content []byte) []byte {
 // the one, and computes nothing.
 func TestChangedFilesAreNamed(t *testing.T) {
 	t.Parallel()
-	for name, says := range map[string]string{
-		"intact.js": "", "words.js": "", "colours.js": "", "style.css": "",
-		"worker.js": "banner", "gpu.js": "banner", "segmenter.wasm": "banner",
+	const onPlainHTTP = `Object.defineProperty(navigator, "serviceWorker", { value: undefined });`
+	for _, c := range []struct{ name, says, before string }{
+		{"intact.js", "changed", ""}, {"words.js", "changed", ""}, {"colours.js", "changed", ""}, {"style.css", "changed", ""},
+		{"worker.js", "banner", ""}, {"gpu.js", "banner", ""}, {"gpu.js", "banner", onPlainHTTP}, {"segmenter.wasm", "banner", ""},
 	} {
+		name, says := c.name, c.says
 		t.Run(name, func(t *testing.T) {
 			s := damaging(t, func(is string, content []byte) ([]byte, int) {
 				if is != name {
@@ -114,8 +115,8 @@ func TestChangedFilesAreNamed(t *testing.T) {
 				}
 				return flipped(content), http.StatusOK
 			})
+			s.before = c.before
 			p := open(t, s, 900, 700)
-			says := cmp.Or(says, "changed")
 			p.until(fmt.Sprintf(`!document.getElementById(%[1]q).hidden && document.getElementById(%[1]q).innerText.includes("%[2]s did not come as it was published, and was not used.")`, says, name))
 			if says == "changed" {
 				assert.Contains(t, p.text(says), name+" kam nicht so an, wie es veröffentlicht wurde")
