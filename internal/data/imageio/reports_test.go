@@ -15,7 +15,7 @@ import (
 var reports = []string{
 	"bmp_32_v4_rgb_alpha0.bmp", "bmp_os2.bmp",
 	"dcm_padding.dcm", "dcm_pal_segmented.dcm", "dcm_voi_sigmoid.dcm", "dcm_ww_half.dcm",
-	"tif_sbc0.tif", "tif_thumb_first.tif", "tif_wiz12in16.tif",
+	"nii_gz_trailzero.nii.gz", "tif_sbc0.tif", "tif_thumb_first.tif", "tif_wiz12in16.tif",
 	"webp_lossy.webp",
 }
 

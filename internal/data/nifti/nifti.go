@@ -2,13 +2,12 @@
 //
 // A slice lies across the third axis. It is shown as it is stored: the first axis runs to the right,
 // the second down. The directions of the axes in the body are ignored, as package importer ignores
-// them for training. Slices are numbered through all volumes of a series: those of the second
-// follow those of the first. Source: nifti1.h and nifti2.h, https://nifti.nimh.nih.gov.
+// them for training. Of a series, such as one in time, the first volume is read. If a volume is one
+// slice, the slices of the series are its pictures. Source: nifti1.h and nifti2.h, https://nifti.nimh.nih.gov.
 package nifti
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -77,6 +76,10 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	for _, n := range h.axes[2:] {
 		slices *= n
 	}
+	pictures := depth
+	if depth == 1 {
+		pictures = slices
+	}
 	size := datatypes[h.datatype]
 	plane := h.axes[0] * h.axes[1] * size
 	packed := data[0] == 0x1f
@@ -85,8 +88,8 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 		return nil, raster.Unsupported(fmt.Sprintf("a compressed file of more than %d MiB of values; unpack it with gunzip first", limit>>20))
 	case !packed && h.offset+plane*slices > int64(len(data)):
 		return nil, errShort
-	case slice < 0 || int64(slice) > slices:
-		return nil, raster.NoSlice(slices)
+	case slice < 0 || int64(slice) > pictures:
+		return nil, raster.NoSlice(pictures)
 	case slice == 0:
 		slice = int(depth/2) + 1
 	}
@@ -94,7 +97,7 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	pixels := h.axes[0] * h.axes[1]
 	h.geometry.slice = int(v.at)
 	return &raster.Frame{
-		Header: h.geometry, W: int(h.axes[0]), H: int(h.axes[1]), Orientation: 1, Spacing: h.spacing, Slice: slice, Slices: int(slices),
+		Header: h.geometry, W: int(h.axes[0]), H: int(h.axes[1]), Orientation: 1, Spacing: h.spacing, Slice: slice, Slices: int(pictures),
 		Memory: pixels*12 + piece + raster.RangeMemory + 1<<20, Decode: v.decode,
 	}, nil
 }
@@ -104,7 +107,7 @@ func unpacked(data []byte) (io.Reader, error) {
 	if !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
 		return bytes.NewReader(data), nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
+	z, err := unzip(data)
 	if err != nil {
 		return nil, short(err)
 	}
@@ -188,7 +191,7 @@ func (h *header) check(r io.Reader, read, count int64) error {
 	}
 	values := int64(1)
 	for i := range h.axes {
-		if int64(i) >= count {
+		if int64(i) >= count || i >= 2 && h.axes[i] == 0 {
 			h.axes[i] = 1
 		}
 		if n := h.axes[i]; n < 1 || n > maxAxis && i < 2 || n > math.MaxInt32 {
@@ -306,7 +309,7 @@ func (c *counter) all() *raster.Histogram {
 // rest reads a compressed file to its end, where its checksum stands. Behind the slices that were
 // read there are left others.
 func (v *volume) rest(r io.Reader, left int64) error {
-	if _, packed := r.(*gzip.Reader); !packed {
+	if _, packed := r.(*members); !packed {
 		return nil
 	}
 	switch _, err := io.CopyN(io.Discard, r, left*v.plane+maxExtra); {
@@ -335,7 +338,20 @@ func (v *volume) colours(r io.Reader) (image.Image, error) {
 			copy(p[:v.size], line[int64(x)*v.size:])
 		}
 	}
+	opaque(m.Pix)
 	return m, v.rest(r, v.slices-v.first-v.at-1)
+}
+
+// opaque makes pixels opaque if all are transparent: their alpha says nothing.
+func opaque(pix []uint8) {
+	for i := 3; i < len(pix); i += 4 {
+		if pix[i] != 0 {
+			return
+		}
+	}
+	for i := 3; i < len(pix); i += 4 {
+		pix[i] = 255
+	}
 }
 
 // number is a stored value.
