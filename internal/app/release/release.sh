@@ -137,7 +137,7 @@ kiosk() {
 	sed 's|%h/mrprism/serve|/usr/bin/mrprism-serve|' cmd/serve/kiosk.service >"$root/usr/lib/systemd/user/mrprism-kiosk.service"
 	cp LICENSE "$root/usr/share/doc/mrprism-kiosk/copyright"
 	cp cmd/serve/KIOSK.md "$root/usr/share/doc/mrprism-kiosk/"
-	sed -n 's/^mrprism: bogus/mrprism-kiosk: bogus/p' "$here/lintian" >"$root/usr/share/lintian/overrides/mrprism-kiosk"
+	cp "$here/lintian-kiosk" "$root/usr/share/lintian/overrides/mrprism-kiosk"
 	package mrprism-kiosk all "$root" control-kiosk
 }
 
