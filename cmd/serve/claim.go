@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,9 +67,19 @@ func sweep(all string) error {
 	return err
 }
 
-// remove removes a file or folder. A killed browser's processes may still write there for a moment.
+// remove removes a folder. A killed browser's processes may still write there, or make it anew, for a
+// moment.
 func remove(path string) error {
-	_, err := patiently(func() (io.Closer, error) { return nil, os.RemoveAll(path) })
+	_, err := patiently(func() (io.Closer, error) {
+		if err := os.RemoveAll(path); err != nil {
+			return nil, err
+		}
+		sleep(context.Background(), 100*time.Millisecond)
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("another program makes it anew")
+		}
+		return nil, nil
+	})
 	if err != nil {
 		return fmt.Errorf("what a person left cannot be removed: %w; remove %q", err, path)
 	}

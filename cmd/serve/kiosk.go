@@ -200,13 +200,13 @@ func (k *kiosk) open(ctx context.Context, chrome cdp.Session, address, saved str
 	}
 }
 
-// options are the browser's flags. Chrome asks nobody anything, reports nothing, and computes on
-// Linux on the graphics card.
+// options are the browser's flags. Chrome asks nobody anything, reports nothing, keeps no memory of a
+// crash, which has images in it, and computes on Linux on the graphics card.
 func (k *kiosk) options(profile string) []chromedp.ExecAllocatorOption {
 	all := []chromedp.ExecAllocatorOption{chromedp.ExecPath(k.browser)}
 	for text := range strings.FieldsSeq("--kiosk --no-first-run --no-default-browser-check --noerrdialogs " +
 		"--disable-session-crashed-bubble --disable-features=Translate --overscroll-history-navigation=0 " +
-		"--disable-background-networking --disable-component-update --disable-sync --password-store=basic") {
+		"--disable-breakpad --disable-crash-reporter --disable-background-networking --disable-component-update --disable-sync --password-store=basic") {
 		all = append(all, flagOf(text))
 	}
 	if runtime.GOOS == "linux" {
