@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/data/codec"
 )
 
 // safeSide is the side of a square picture that is promised to be read.
@@ -66,6 +68,11 @@ func TestPromisedSizeInEveryFile(t *testing.T) {
 			name := fmt.Sprintf("DICOM, %s%d bits", photometric, bits)
 			files[name] = dicomOf(uncompressed, photometric, samples, bits, nil)
 			files[name+", runs"] = dicomOf(runs, photometric, samples, bits, packed)
+			for syntax, kind := range map[string]codec.Kind{"1.2.840.10008.1.2.4.90": codec.JPEG2000, "1.2.840.10008.1.2.4.80": codec.JPEGLS} {
+				if codec.Missing(kind) == nil {
+					files[name+", "+string(kind)] = dicomOf(syntax, photometric, samples, min(bits, 16), packed)
+				}
+			}
 			files[name+", lossless"] = dicomOf(lossless, photometric, samples, min(bits, 16), packed)
 		}
 	}
@@ -81,6 +88,8 @@ func TestPromisedSizeInEveryFile(t *testing.T) {
 		files[fmt.Sprintf("DICOM, JPEG %x, YBR", marker)] = dicomOf(baseline, "YBR_FULL", 3, 8, colours)
 		files[fmt.Sprintf("DICOM, JPEG %x, RGB", marker)] = dicomOf(baseline, "RGB ", 3, 8, colours)
 		files[fmt.Sprintf("TIFF, JPEG %x, grey", marker)] = strip(safeSide, safeSide, 8, 7, grey, [2]uint32{274, 6})
+		inks := append(jpegHead(marker, 4), packed...)
+		files[fmt.Sprintf("TIFF, JPEG %x, CMYK", marker)] = strip(safeSide, safeSide, 8, 7, inks, [2]uint32{262, 5}, [2]uint32{277, 4}, [2]uint32{274, 6})
 		files[fmt.Sprintf("TIFF, JPEG %x, RGB", marker)] = strip(safeSide, safeSide, 8, 7, colours, [2]uint32{262, 2}, [2]uint32{277, 3}, [2]uint32{274, 6})
 		files[fmt.Sprintf("TIFF, JPEG %x, CMYK", marker)] = strip(safeSide, safeSide, 8, 7, append(jpegHead(marker, 4), packed...), [2]uint32{262, 5}, [2]uint32{277, 4}, [2]uint32{274, 6})
 	}
