@@ -61,6 +61,7 @@ export function json(result, image, { slice, slices }, known) {
   if (result.corrected) {
     record.corrected_by_hand = result.corrected;
     record.measurements_of_model = result.byModel;
+    if (result.beyond?.pixels) record.beyond = result.beyond; // a corrected cup outside of the disc
   }
   if (asked.weights) record.rater_weights = Array.from(asked.weights, (w) => Number(w.toFixed(2)));
   if (asked.evidence.length) record.evidence = asked.evidence.map(({ rater, class: c, name, tiles }) => ({ rater, class: c, ...(tiles ? { corrected_by_hand: true } : { file: name }) }));

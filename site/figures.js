@@ -64,8 +64,13 @@ export function rimOf(disc, cup) {
   });
 }
 
-// measuredBy is a result with the figures of its corrected masks. Ranges and intervals stay the
-// model's. maskOf gives the corrected mask of a correction, or null where its base is not here yet;
+// beyondOf counts the pixels of a mask that lie outside another.
+function beyondOf({ x, y, width, mask }, outer) {
+  return mask.reduce((sum, v, i) => sum + (v && !at(outer, x + i % width, y + Math.floor(i / width)) ? 1 : 0), 0);
+}
+
+// measuredBy is a result with the figures of its corrected masks, and beyond, how far a cup lies outside
+// its disc. Ranges and intervals stay the model's. maskOf gives the corrected mask of a correction, or null where its base is not here yet;
 // plain gives the mask of a class that nobody has corrected, or null likewise.
 export function measuredBy(result, corrections, maskOf, plain, you) {
   const structures = [...result.measurements.structures], hand = [], masks = new Map();
@@ -79,6 +84,7 @@ export function measuredBy(result, corrections, maskOf, plain, you) {
     structures[c] = { ...structures[c], ...extent, share: extent.area / result.width / result.height, corrected: true };
   }
   if (!hand.length) return result;
+  let beyond;
   const measurements = { ...result.measurements, structures }, of = (name) => structures.find((s) => s.class === name);
   for (const [key, size] of [["verticalRatio", "height"], ["horizontalRatio", "width"]]) {
     const ratio = measurements[key], inner = ratio && of(ratio.inner), outer = ratio && of(ratio.outer);
@@ -87,6 +93,7 @@ export function measuredBy(result, corrections, maskOf, plain, you) {
     measurements[key] = { ...ratio, value, corrected: true };
     const disc = masks.get(ratio.outer) ?? plain(ratio.outer), cup = masks.get(ratio.inner) ?? plain(ratio.inner);
     measurements.rim = (disc && cup && rimOf(disc, cup)) ?? undefined;
+    if (disc && cup) beyond = { inner: ratio.inner, outer: ratio.outer, pixels: beyondOf(cup, disc) };
   }
-  return { ...result, corrected: hand, byModel: result.measurements, measurements };
+  return { ...result, corrected: hand, byModel: result.measurements, measurements, beyond };
 }

@@ -20,9 +20,11 @@ const byHand = () => `, ${t("corrected by hand")}`;
 
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
-// ranges are those that a figure has, each [name, meaning, range in the figure's format].
-export function ranges(result, { low, high, interval }, format) {
-  const range = (a, b) => `${format(a)} – ${format(b)}`, list = [], known = (v) => v !== undefined && v !== null;
+// ranges are those that a figure has, each [name, meaning, range in the figure's format]. One that does not
+// hold what a person corrected says so.
+export function ranges(result, { low, high, interval, corrected, ...figure }, format) {
+  const value = figure.value ?? figure.area, outside = ` (${t("the corrected value is outside")})`, list = [], known = (v) => v !== undefined && v !== null;
+  const range = (a, b) => `${format(a)} – ${format(b)}${corrected && (value < a || value > b) ? outside : ""}`;
   if (known(low)) list.push([t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), range(low, high)]);
   if (interval) {
     const hundredth = Math.round(100 * interval.coverage);
@@ -31,6 +33,10 @@ export function ranges(result, { low, high, interval }, format) {
   }
   return list;
 }
+
+// remarks are what a person who corrected should look at once more.
+export const remarks = ({ beyond }) => (beyond?.pixels
+  ? [t("The {inner} as corrected reaches beyond the {outer}, by {n} pixels.", { inner: t(beyond.inner), outer: t(beyond.outer), n: whole(beyond.pixels) })] : []);
 
 // whyDoubted is why a user should not rely on a result, { title, reasons }, or null.
 export function whyDoubted({ found, doubts, classes }) {
@@ -85,7 +91,7 @@ function fillTable(result, doubted, scale) {
   const empty = structures.filter((s) => s.area === 0).map((s) => t(s.class)), notes = [t("Consensus, Rec{n}.", { n: result.recurrences })];
   for (const [name, meaning] of meanings) notes.push(`${title(name)}: ${meaning}.`);
   if (doubted && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
-  if (result.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."));
+  if (result.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(result));
   if (empty.length) notes.push(t("Nothing was found of: {structures}.", { structures: empty.join(", ") }));
   $("measure-note").textContent = notes.join(" ");
 }

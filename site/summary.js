@@ -11,7 +11,7 @@ export function summary(result, scale) {
   if (!result.found) return list;
   const add = (key, name, unit, format, { value, inner, corrected, ...figure }) => list.push({
     key, name, unit, value, format, corrected: Boolean(corrected), text: value === null ? t("no {structure} found", { structure: t(inner) }) : format(value) + (unit && ` ${unit}`),
-    ranges: value !== null ? ranges(result, figure, format) : [],
+    ranges: value !== null ? ranges(result, { ...figure, value, corrected }, format) : [],
   });
   for (const [key, figure] of Object.entries(result.measurements)) {
     if (figure?.inner) add(key, `${title(figure.inner)}/${t(figure.outer)}, ${t(key.replace("Ratio", ""))}`, "", ratio, figure);

@@ -7,7 +7,7 @@ import { drawComparison } from "./compareview.js";
 import { formatOf, offered } from "./exports.js";
 import { asTaken, looked } from "./look.js";
 import { agreement, byLevels, shownRecurrence } from "./layers.js";
-import { regionBy, showMeasurements, title } from "./measurements.js";
+import { regionBy, remarks, showMeasurements, title } from "./measurements.js";
 import { standing } from "./outlines.js";
 import { lengths, scaleOf } from "./scale.js";
 import { isolated, number, speak, t } from "./words.js";
@@ -42,7 +42,7 @@ const parts = [
   [drawMarks, "job", "result"],
   [drawLayers, "result", "views", "choices", "corrections"],
   [drawRested, "sliders"],
-  [drawCorrecting, "editing", "corrections", "history", "job", "result", "listed", "drafting", "views"],
+  [drawCorrecting, "editing", "corrections", "measured", "history", "job", "result", "listed", "drafting", "views"],
   [drawOpacity, "opacity"],
   [drawFiles, "result", "format"],
   [(s) => { $("save-identity").checked = s.identity; $("save-each").checked = s.each; }, "identity", "each"],
@@ -324,7 +324,7 @@ function drawCorrecting(s, before) {
   show(editing, "correct-tools");
   show(!editing, "correct-start");
   show(corrections.length, "correct-clear");
-  write("correct-line", corrections.length ? t("Corrected by hand: {masks}.", { masks: corrections.map(({ rater, class: c }) => (rater === YOU ? t(c) : `${title(rater)}, ${t(c)}`)).join("; ") }) : "");
+  write("correct-line", !corrections.length ? "" : [t("Corrected by hand: {masks}.", { masks: corrections.map(({ rater, class: c }) => (rater === YOU ? t(c) : `${title(rater)}, ${t(c)}`)).join("; ") }), ...remarks(s.measured ?? {})].join(" "));
   show(corrections.length, "correct-line");
   if (!editing || !result) return;
   if (!before.editing || result !== before.result) {

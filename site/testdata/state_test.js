@@ -4,6 +4,8 @@ import { shownRecurrence } from "./layers.js";
 import { inWhole, shared, sharesOf, weightsOf } from "./shares.js";
 import { turnedSquare } from "./turn.js";
 import { canUndo, initial, moved, next, subject } from "./state.js";
+import { remarks } from "./measurements.js";
+import { summary } from "./summary.js";
 import { unsaved } from "./unsaved.js";
 
 const models = [{ name: "levels", title: "Levels", bytes: 1 }, { name: "raters", title: "Raters", bytes: 1 }];
@@ -286,5 +288,19 @@ export const tests = {
     equal([states(failed), states(again), again.job.picture.name], ["failed waiting failed", "waiting waiting failed", "one.png"], "again");
     const s = after(done(after(again, { type: "decoded", job: again.job, image })), { type: "press", act: { type: "decide", what: "accepted" } });
     equal(s.worklist.lines[0].review, "accepted", "decided");
+  },
+  "a corrected value outside its range is remarked on, and a cup outside the disc"() {
+    const structure = (name) => ({ class: name, area: 5024, low: 4900, high: 5100, share: 0.04, height: 80, width: 80, pieces: 1 });
+    const measurements = { structures: [structure("disc"), structure("cup")], verticalRatio: { inner: "cup", outer: "disc", value: 1, low: 0.9, high: 1.1 } };
+    const editing = answered(after(done(opened(start, "one.png"), { measurements }), { type: "edit", class: "cup" }));
+    const ranged = ({ measured }) => summary(measured, null).filter(({ corrected, ranges }) => corrected && ranges.length).map(({ ranges: [[, , range]] }) => range.includes("outside"));
+    const drawn = (x, y, size) => {
+      const stroke = new Stroke(blank("you", "cup", image));
+      stroke.polygon([[x, y], [x + size, y], [x + size, y + size], [x, y + size]], 255);
+      return answered(after(editing, { type: "stroke", correction: stroke.correction }));
+    };
+    const few = drawn(240, 150, 2), many = drawn(300, 100, 60);
+    equal([ranged(few), ranged(many), remarks(few.measured).length], [[false, false], [false, true], 1], "ranges");
+    equal(remarks(many.measured), ["The cup as corrected reaches beyond the disc, by 3\u202f600 pixels."], "beyond");
   },
 };
