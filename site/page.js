@@ -198,7 +198,9 @@ function save(save) {
 // saved resolves to what a file holds: what the worker makes of one reader, or a ZIP of all.
 const saved = (save) => (save.files.length > 1 ? segmenter.zip(eachOf(save)) : segmenter.save({ ...save, ...save.files[0] }));
 async function* eachOf(save) {
-  for (const one of save.files) yield { name: one.file, bytes: (await segmenter.save({ ...save, ...one })).buffer };
+  // Once a person has drawn, their masks and the model's lie apart.
+  const drawn = save.files.some(({ corrected }) => corrected), folder = ({ corrected }) => (!drawn ? "" : corrected ? "drawn/" : "guessed/");
+  for (const one of save.files) yield { name: folder(one) + one.file, bytes: (await segmenter.save({ ...save, ...one })).buffer };
 }
 // incomplete says that an overlay has to wait for views of its result.
 const incomplete = ({ what, result }) => what === "overlay" && result === state.result && !standing(state);
@@ -213,7 +215,11 @@ const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisable
 
 // open shows an image. Several become the worklist, and so does one more, where there is a list, or an
 // image that would be lost with what a person drew, or with along any image. show: the first is shown.
+// Weights become a model.
 function open(files, { along = false, show = true } = {}) {
+  const weights = files.filter(({ name }) => /\.safetensors$/i.test(name));
+  if (weights.length && mayLose(unsaved(state))) for (const { blob } of weights) openWeights(blob);
+  files = files.filter((file) => !weights.includes(file));
   if (!files.length) return;
   send({ type: "opening" });
   const pictures = files.map(({ blob, name }) => ({ ...segmenter.picture(blob, name), refused: tooLarge(blob, name) })), [picture] = pictures, { worklist, image } = state;
@@ -286,16 +292,18 @@ $("model").onchange = () => {
   else $("model").value = state.listed;
 };
 $("own").onclick = () => { if (mayLose(unsaved(state))) $("weights").click(); };
-$("weights").onchange = async () => {
+$("weights").onchange = () => {
   const [file] = $("weights").files;
   $("weights").value = "";
-  if (!file) return;
+  if (file) openWeights(file);
+};
+async function openWeights(file) {
   send({ type: "choosing" });
   const { choice } = state;
   try {
     send({ type: "weights", model: await segmenter.weights(file), choice });
   } catch (error) { send({ type: "failed", error: told(error), of: "weights" }); }
-};
+}
 
 // ---- what is shown, region, files ----
 

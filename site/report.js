@@ -5,7 +5,7 @@ import { limits, version } from "./build.js";
 import { picture, pathOf } from "./canvas2d.js";
 import { $, element } from "./dom.js";
 import { YOU, layers, measuredLines } from "./layers.js";
-import { regionBy, title, whole, whyDoubted } from "./measurements.js";
+import { regionBy, remarks, title, whole, whyDoubted } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { scaleOf } from "./scale.js";
 import { inWhole, sharesOf } from "./shares.js";
@@ -14,7 +14,7 @@ import { summary } from "./summary.js";
 import { isolated, language, t } from "./words.js";
 
 const TALLEST = 250 / 25.4 * 96; // CSS pixels that fit on a page of Letter, within its margins
-const WIDTH = 184, GAP = 4, HEIGHTS = [110, 96, 84, 76, 68, 60, 52]; // mm; those of the pictures, the first that fits
+const WIDTH = 184, GAP = 4, HEIGHTS = [110, 96, 84, 76, 68, 60, 52, 44, 36, 28]; // mm; those of the pictures, the first that fits
 const DOTS = 300 / 25.4; // of the pictures, a mm
 // Dashes tell the structures apart where colours do not, mm.
 const DASHES = [[], [2, 1.2], [0.6, 0.9], [3, 0.9, 0.6, 0.9]];
@@ -27,7 +27,7 @@ export function reportOf(s, { now, file, reference }) {
   const figures = summary(measured, scale), meanings = new Map(figures.flatMap(({ ranges }) => ranges.map(([name, meaning]) => [name, meaning])));
   const notes = [...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`);
   if (why && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
-  if (measured.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."));
+  if (measured.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(measured));
   if (result.found && result.doubt === null) notes.push(t("These weights cannot tell whether a picture is of their kind."));
   if (!result.raters.length) notes.push(t("These weights were trained without heads: they guess no rater's mask, and know no disagreement."));
   if (scale) notes.push(t({ file: "Millimetres are by the pixel size in the file.", hand: "Millimetres are by the length that you gave." }[scale.by]));
@@ -67,7 +67,7 @@ export function reportPage(s, options) {
     element("tbody", {}, ...figures.map(({ name, text, ranges, corrected }) => element("tr", {}, ...cells("th", [name + (corrected ? `, ${t("corrected by hand")}` : "")]),
       ...cells("td", [text, ...names.map((name) => ranges.find(([of]) => of === name)?.[2] ?? "")])))));
   const terms = (list) => element("dl", {}, ...list.flatMap(([term, text]) => [element("dt", {}, t(term)), element("dd", {}, text)]));
-  const bullets = element("ul", { lang: "en" }, ...card.map((text) => element("li", {}, text)));
+  const bullets = element("ul", {}, ...card.map((text) => element("li", {}, t(text))));
   const page = element("article", { id: "report" },
     element("header", {}, element("h1", {}, t("MrPrism: report of a segmentation")), element("p", {}, when)),
     element("p", { className: "research" }, t("For research use only. Not a medical device; not for diagnosis or treatment decisions.")),
@@ -90,7 +90,7 @@ export function reportPage(s, options) {
     }
     if (page.offsetHeight <= TALLEST) break;
   }
-  while (page.offsetHeight > TALLEST && bullets.lastChild) bullets.lastChild.remove();
+  if (page.offsetHeight > TALLEST) page.style.zoom = TALLEST / page.offsetHeight; // nothing is left out
   for (const one of pictures) paint(one, s.image, lines);
 }
 

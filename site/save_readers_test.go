@@ -114,8 +114,8 @@ func TestSavedReadersOfCorrections(t *testing.T) {
 	listed := string(p.save("Mask PNG of brain", "sample_brain_mask_corrected_raters.zip")) // the mock lists them
 	require.Equal(t, 8, strings.Count(listed, "\n"))
 	for m := 1; m <= 7; m++ {
-		assert.Contains(t, listed, fmt.Sprintf("sample_brain_rater%d_mask%s.png ", m, map[bool]string{true: "_corrected"}[m == 2]))
+		assert.Contains(t, listed, fmt.Sprintf("%s_brain_rater%d_mask%s.png ", map[bool]string{true: "drawn/sample", false: "guessed/sample"}[m == 2], m, map[bool]string{true: "_corrected"}[m == 2]))
 	}
-	assert.Contains(t, listed, "sample_brain_mask.png ")
+	assert.Contains(t, listed, "guessed/sample_brain_mask.png ")
 	p.clean()
 }

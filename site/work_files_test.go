@@ -36,7 +36,7 @@ func listing(t *testing.T, s *server, extra ...chromedp.ExecAllocatorOption) *pa
 	p.saving()
 	file := filepath.Join(t.TempDir(), "tiny.safetensors")
 	require.NoError(t, os.WriteFile(file, tinyWeights(t, weights.LabelsRaters, nil), 0o644))
-	p.upload("weights", file)
+	p.dragIn(file) // weights that are dropped are a model
 	p.until(`document.getElementById("model").selectedOptions[0].textContent.startsWith("Random weights")`)
 	return p
 }
@@ -124,8 +124,8 @@ func TestFilesOfTheList(t *testing.T) {
 	}
 	assert.Equal(t, map[string][2]int{
 		"table.csv": {}, "measurements/a_corrected.json": {}, "measurements/b.json": {}, "measurements/a_2.json": {},
-		"masks/a_disc_mask_corrected.png": {320, 240}, "masks/a_cup_mask.png": {320, 240}, "masks/b_disc_mask.png": {320, 240}, "masks/b_cup_mask.png": {320, 240},
-		"masks/a_2_disc_mask.png": {200, 150}, "masks/a_2_cup_mask.png": {200, 150},
+		"masks/drawn/a_disc_mask_corrected.png": {320, 240}, "masks/guessed/a_cup_mask.png": {320, 240}, "masks/guessed/b_disc_mask.png": {320, 240}, "masks/guessed/b_cup_mask.png": {320, 240},
+		"masks/guessed/a_2_disc_mask.png": {200, 150}, "masks/guessed/a_2_cup_mask.png": {200, 150},
 	}, sizes)
 	p.clean()
 }

@@ -44,7 +44,7 @@ export async function* filesOf(list, { masksOf, correct, table, tell }) {
     for (const [c, file] of (await masksOf(line)).entries()) {
       const correction = corrections.find((one) => one.rater === YOU && one.class === result.classes[c]);
       const bytes = correction ? await correct(file, correction, picture.turn) : await file.arrayBuffer();
-      yield { name: `masks/${stem}_${result.classes[c]}_mask${correction ? "_corrected" : ""}.png`, bytes };
+      yield { name: `masks/${correction ? "drawn" : "guessed"}/${stem}_${result.classes[c]}_mask${correction ? "_corrected" : ""}.png`, bytes };
     }
   }
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,5 +23,14 @@ func TestCardsHaveLimits(t *testing.T) {
 	assert.Contains(t, text, `"Small cups are guessed too large`)
 	assert.Contains(t, text, "A small cup may be shown as a suspicious one.")
 	assert.Less(t, len(text), 3000)
+	german, err := os.ReadFile(filepath.Join("..", "words.de.js"))
+	require.NoError(t, err)
+	var all map[string][]string
+	require.NoError(t, json.Unmarshal([]byte(text), &all))
+	for name, list := range all {
+		for _, limit := range list {
+			assert.Contains(t, string(german), "  \""+limit+"\":", "the limits of %s in German", name)
+		}
+	}
 	assert.NotContains(t, strings.ReplaceAll(text, "\\u003c", ""), "**")
 }
