@@ -2,13 +2,13 @@
 import { $, all } from "./dom.js";
 
 // takePhotographs calls open(files) with each list of { blob, name }. along is true where the images
-// that are open already should stay.
+// that are open already should stay, folder where there may be files that are no images.
 export function takePhotographs(open, send) {
   for (const [id, along] of [["file", false], ["folder", false], ["camera", true]]) {
     $(id).onchange = () => {
       const files = [...$(id).files].map((file) => ({ blob: file, name: inFolder(file.webkitRelativePath || file.name) }));
       $(id).value = "";
-      open(id === "folder" ? ordered(files) : files, { along });
+      open(id === "folder" ? ordered(files) : files, { along, folder: id === "folder" });
     };
     for (const button of all(`[data-action=${id}]`)) button.onclick = () => $(id).click();
   }
@@ -26,7 +26,7 @@ export function takePhotographs(open, send) {
     const { items, files } = event.dataTransfer;
     // Entries have to be asked for before the event ends.
     const entries = [...items].map((item) => item.webkitGetAsEntry?.()), folder = entries.some((entry) => entry?.isDirectory);
-    if (folder) Promise.all(entries.filter(Boolean).map((entry) => walked(entry, ""))).then((lists) => open(ordered(lists.flat())));
+    if (folder) Promise.all(entries.filter(Boolean).map((entry) => walked(entry, ""))).then((lists) => open(ordered(lists.flat()), { folder: true }));
     else open([...files].map((file) => ({ blob: file, name: file.name })));
   });
   addEventListener("paste", (event) => {

@@ -216,7 +216,8 @@ const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisable
 // open shows an image. Several become the worklist, and so does one more, where there is a list, or an
 // image that would be lost with what a person drew, or with along any image. show: the first is shown.
 // Weights become a model.
-function open(files, { along = false, show = true } = {}) {
+function open(files, { along = false, show = true, folder = false } = {}) {
+  if (folder) return void openFolder(files);
   const weights = files.filter(({ name }) => /\.safetensors$/i.test(name));
   if (weights.length && mayLose(unsaved(state))) for (const { blob } of weights) openWeights(blob);
   files = files.filter((file) => !weights.includes(file));
@@ -228,6 +229,12 @@ function open(files, { along = false, show = true } = {}) {
   if (!beside && pictures.length === 1) return send(picture.refused ? { type: "failed", error: picture.refused } : { type: "open", picture });
   send({ type: "add", pictures, along, show, open: !narrow() });
   if (!worklist && beside && image) work.shrink(state.picture, image);
+}
+// openFolder passes over what is no image, and says so once.
+async function openFolder(files) {
+  const images = await segmenter.images(files).catch(() => files), n = files.length - images.length;
+  open(images);
+  if (n) send({ type: "note", message: t({ one: "{n} file is no image that MrPrism reads, and was passed over.", other: "{n} files are no images that MrPrism reads, and were passed over." }, { n }) });
 }
 function tooLarge({ size }, name) {
   if (size <= LARGEST_FILE) return null;

@@ -17,6 +17,7 @@ export class SegmentError extends Error {
 // lives when it is asked, and while it computes.
 const PATIENCE = 4000, TURN = 500;
 const LONGER = 4; // times: what the next worker may take, and each before its first result: it compiles
+const HEAD = 352; // bytes, imageio.HeadSize
 const AGAIN = 2; // times: what a worker may take that was silent and spoke again
 
 const crashed = (detail, again, code) => new SegmentError({
@@ -208,6 +209,13 @@ export class Segmenter extends EventTarget {
 
   // table resolves to a CSV of records, as internal/app/sheet has them: { bytes }.
   table(records) { return this.#ask({ type: "table", records: JSON.stringify(records) }); }
+
+  // images resolves to those of files, each { blob, name }, that may be images by their first bytes.
+  async images(files) {
+    const heads = await Promise.all(files.map(({ blob }) => blob.slice(0, HEAD).arrayBuffer().catch(() => null))); // which opening it says
+    const { are } = await this.#ask({ type: "recognise", heads: heads.filter(Boolean) });
+    return files.filter((_, i) => !heads[i] || are.shift());
+  }
 
   // zip resolves to the Blob of a ZIP. files gives { name, bytes } one after the other: no more than
   // one of them is in memory. The worker writes one ZIP at a time.

@@ -453,6 +453,9 @@ export const german = {
     one: "Eine Entscheidung, Zeichnung oder Markierung ist nicht gesichert und ginge verloren. Weiter?",
     other: "{n} Entscheidungen, Zeichnungen und Markierungen sind nicht gesichert und gingen verloren. Weiter?",
   },
+  "{n} files are no images that MrPrism reads, and were passed over.": {
+    one: "{n} Datei ist kein Bild, das MrPrism liest, und wurde übergangen.", other: "{n} Dateien sind keine Bilder, die MrPrism liest, und wurden übergangen.",
+  },
   "There is nothing to remove at that point.": "An dieser Stelle gibt es nichts zu entfernen.",
   "That area is not closed.": "Diese Fläche ist nicht geschlossen.",
   "Choose a point inside the outline.": "Wählen Sie einen Punkt innerhalb des Umrisses.",

@@ -21,7 +21,7 @@ func folderOf(t *testing.T, names ...string) (folder string, paths []string) {
 	whole := photo(t, 320, 240)
 	for _, name := range names {
 		data := whole
-		switch name {
+		switch filepath.Base(name) {
 		case "notes.txt":
 			data = []byte("this is text")
 		case "cut.png":
@@ -242,7 +242,7 @@ func TestFolders(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
-	folder, _ := folderOf(t, "eye10.png", "eye2.png", ".hidden.png", "left/eye1.png", ".git/x.png")
+	folder, _ := folderOf(t, "eye10.png", "eye2.png", ".hidden.png", "left/eye1.png", ".git/x.png", "left/notes.txt", "notes.txt")
 	want := []string{"eye2.png", "eye10.png", "left/eye1.png"}
 	names := func() []string {
 		return get[[]string](p, `[...document.querySelectorAll("#work-lines .name")].map(({ textContent }) => textContent)`)
@@ -250,6 +250,7 @@ func TestFolders(t *testing.T) {
 	p.upload("folder", folder)
 	p.allComputed()
 	assert.Equal(t, want, names())
+	assert.Equal(t, "2 files are no images that MrPrism reads, and were passed over.", p.text("banner-message"))
 
 	p.click("work-close")
 	p.until(`document.getElementById("welcome")?.checkVisibility() && document.getElementById("worklist")?.hidden`)

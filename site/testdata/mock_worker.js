@@ -51,6 +51,7 @@ async function work(data) {
   if (data.type === "table") return answer({ type: "table", bytes: new TextEncoder().encode(data.records) });
   if (data.type === "zip") return answer({ type: "zip", bytes: new TextEncoder().encode(data.step === "add" ? `${data.name} ${data.blob.byteLength}\n` : "") }); // a list of the files
   if (data.type === "correct") return answer({ type: "correct", bytes: new Uint8Array(data.blob) });
+  if (data.type === "recognise") return answer({ type: "recognise", are: data.heads.map((head) => new Uint8Array(head)[0] === 0x89) });
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
   if (data.type === "segment") {

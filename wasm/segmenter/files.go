@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"syscall/js"
 	"time"
 
 	"mrprism/internal/app/archive"
 	"mrprism/internal/app/host"
 	"mrprism/internal/app/sheet"
+	"mrprism/internal/data/imageio"
 )
 
 // writeTable answers "table".
@@ -56,6 +58,15 @@ func writeZIP(m message) error {
 		m.replyBytes("zip", part)
 	}
 	return err
+}
+
+// recognised says of each file, by its first bytes, whether it may be an image.
+func recognised(heads js.Value) []any {
+	are := make([]any, heads.Length())
+	for i := range are {
+		are[i] = imageio.Recognised(bytesOf(js.Global().Get("Uint8Array").New(heads.Index(i))))
+	}
+	return are
 }
 
 // correctMask answers "correct".

@@ -92,6 +92,8 @@ func answer(h *host.Host, m message) {
 		err = writeZIP(m)
 	case "correct":
 		err = correctMask(m)
+	case "recognise":
+		m.reply(kind, map[string]any{"are": recognised(m.Get("heads"))})
 	case "save":
 		err = saveFile(h, m)
 	default:
