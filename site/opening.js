@@ -35,6 +35,19 @@ export function takePhotographs(open, send) {
   });
 }
 
+// paired are files in which the NAME.hdr and NAME.img of a NIfTI volume are one: the header, of which
+// 348 bytes count, and the values behind it.
+export function paired(files) {
+  const named = new Map(files.map((file) => [file.name, file])), taken = new Set();
+  const joined = files.map((file) => {
+    const values = /\.hdr$/i.test(file.name) && named.get(file.name.replace(/hdr$/, "img").replace(/HDR$/, "IMG"));
+    if (!values || values === file) return file;
+    taken.add(values);
+    return { ...file, blob: new Blob([file.blob.slice(0, 348), values.blob]) };
+  });
+  return joined.filter((_, i) => !taken.has(files[i]));
+}
+
 // inFolder is a path without the folder that was chosen.
 const inFolder = (path) => path.replace(/^[^/]*\//, "");
 

@@ -5,7 +5,7 @@ import { baseOf, withMask } from "./correct.js";
 import { $, all } from "./dom.js";
 import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
-import { takePhotographs } from "./opening.js";
+import { paired, takePhotographs } from "./opening.js";
 import { standing } from "./outlines.js";
 import { overlayPNG } from "./overlay.js";
 import { Pen } from "./pen.js";
@@ -220,7 +220,7 @@ function open(files, { along = false, show = true, folder = false } = {}) {
   if (folder) return void openFolder(files);
   const weights = files.filter(({ name }) => /\.safetensors$/i.test(name));
   if (weights.length && mayLose(unsaved(state))) for (const { blob } of weights) openWeights(blob);
-  files = files.filter((file) => !weights.includes(file));
+  files = paired(files.filter((file) => !weights.includes(file)));
   if (!files.length) return;
   send({ type: "opening" });
   const pictures = files.map(({ blob, name }) => ({ ...segmenter.picture(blob, name), refused: tooLarge(blob, name) })), [picture] = pictures, { worklist, image } = state;

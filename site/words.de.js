@@ -541,6 +541,11 @@ export const german = {
   "{file}: the file is empty.": "{file}: Die Datei ist leer.",
   "{file}: this is a text file, not an image, whatever its name says.": "{file}: Das ist eine Textdatei und kein Bild, was auch immer ihr Name sagt.",
   "{file}: this is not a {kinds} image.": "{file}: Das ist kein Bild als {kinds}.",
+  "{file}: this is not a {kinds} image by itself.": "{file}: Für sich allein ist das kein Bild als {kinds}.",
+  "If it holds the values of a NIfTI volume, give it together with {other}.": "Wenn sie die Werte eines NIfTI-Volumens enthält, geben Sie sie zusammen mit {other} an.",
+  "{file}: this is the header of a NIfTI volume (.hdr); its values are in a file of the same name that ends in .img.":
+    "{file}: Das ist der Kopf eines NIfTI-Volumens (.hdr); seine Werte stehen in einer Datei gleichen Namens, die auf .img endet.",
+  "Give both files together, in one folder.": "Geben Sie beide Dateien zusammen an, in einem Ordner.",
   "{file}: this image of {width}×{height} pixels is too large: at most {millions} megapixels are read, and {side} pixels a side.":
     "{file}: Dieses Bild von {width}×{height} Bildpunkten ist zu groß: höchstens {millions} Megapixel werden gelesen, und {side} Bildpunkte je Seite.",
   "{file}: this image of {width}×{height} pixels is too large: it takes {n} MB to decode, and at most {most} MB are allowed.":

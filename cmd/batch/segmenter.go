@@ -73,6 +73,7 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	if err != nil {
 		return Outcome{path, "", "read", err.Error()}, nil
 	}
+	data = imageio.Whole(path, data, func(path string) ([]byte, error) { return read(ctx, path) })
 	key := keyOf(data)
 	lock := flock.New(s.task.busy(key))
 	if err := lock.Lock(); err != nil {

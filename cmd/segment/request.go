@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mrprism/internal/app/cli"
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/export"
 	"mrprism/internal/app/segment"
+	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/roi"
 	"mrprism/model"
 )
@@ -132,11 +134,15 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 	return b, items, nil
 }
 
-// distinct leaves out paths that are named again.
+// distinct leaves out paths that are named again, and the values of a NIfTI header that is named.
 func distinct(paths []string) (out []string) {
 	seen := map[string]bool{}
 	for _, path := range paths {
-		if clean := filepath.Clean(path); !seen[clean] {
+		clean := filepath.Clean(path)
+		if head := imageio.HeaderOf(clean); slices.ContainsFunc(paths, func(path string) bool { return filepath.Clean(path) == head }) {
+			clean = head // of a pair that is named whole
+		}
+		if !seen[clean] {
 			seen[clean] = true
 			out = append(out, path)
 		}

@@ -1,5 +1,6 @@
-// Tests of the names of files: what is saved of them, and how they are shown.
+// Tests of the names of files: what is saved of them, how they are shown, and which belong together.
 import { stem } from "./exports.js";
+import { paired } from "./opening.js";
 import { equal } from "./state_test.js";
 import { isolated, t } from "./words.js";
 
@@ -7,6 +8,12 @@ export const tests = {
   "a name loses an extension of the formats and nothing else"() {
     const names = { "CT.1.2.840.3": "CT.1.2.840.3", "IMG.ima": "IMG.ima", "day/x.PNG": "day_x", "v.nii.gz": "v", "1.2.dcm": "1.2", "con.png": "con_", "AUX.1.png": "AUX_.1", "...": "image", "a\u202egnp.jpg": "a_gnp" };
     for (const [name, wanted] of Object.entries(names)) equal(stem(name), wanted, name);
+  },
+  "a NIfTI header and its values are one file"() {
+    const file = (name, ...parts) => ({ name, blob: new Blob(parts) }), head = new Uint8Array(352).fill(1);
+    const joined = paired([file("x/a.hdr", head), file("b.img", "b"), file("x/a.img", "values"), file("c.hdr", head)]);
+    equal(joined.map(({ name }) => name).join(" "), "x/a.hdr b.img c.hdr", "files");
+    equal(joined.map(({ blob }) => blob.size).join(" "), "354 1 352", "bytes: 348 of a header, and its values");
   },
   "what turns the order of writing stays in the name"() {
     equal(isolated("a.png"), "a.png", "plain");

@@ -7,6 +7,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -102,7 +103,7 @@ var foreign = []struct {
 	name   string
 }{
 	{0, "GIF8", "a GIF"}, {4, "ftyp", "a HEIC, AVIF or video"}, {0, "\x00\x00\x00\x0cjP  ", "a JPEG 2000"},
-	{344, "ni1\x00", "the header of a NIfTI volume without its values"}, {0, "PK\x03\x04", "a zip archive"}, {0, "%PDF", "a PDF"},
+	{0, "PK\x03\x04", "a zip archive"}, {0, "%PDF", "a PDF"},
 }
 
 // kinds are the formats that are read, for messages.
@@ -123,6 +124,9 @@ func notImage(name string, data []byte) *Error {
 		e.Problem = "the file is empty"
 	case isText(data[:min(len(data), 512)]):
 		e.Problem = "this is a text file, not an image, whatever its name says"
+	case HeaderOf(name) != name:
+		e.Problem = "this is not a " + kinds + " image by itself"
+		e.Advice = "if it holds the values of a NIfTI volume, give it together with " + filepath.Base(HeaderOf(name))
 	default:
 		e.Problem = "this is not a " + kinds + " image"
 	}

@@ -67,3 +67,37 @@ func TestTransparentNIfTI(t *testing.T) {
 		assert.Equal(t, want, m.Pix)
 	}
 }
+
+// A pair of .hdr and .img is read as the one file that it could be, given by either name. One alone
+// is refused with the name of the other.
+func TestPairOfNIfTI(t *testing.T) {
+	one := niftiVolume(binary.LittleEndian)
+	head := append(slices.Clone(one[:344]), "ni1\x00"...)
+	binary.LittleEndian.PutUint32(head[108:], 0) // the values begin their file
+	want, err := Decode("a.nii", one)
+	require.NoError(t, err)
+	for _, extended := range []bool{false, true} {
+		if extended {
+			head = append(head, 1, 0, 0, 0, 16, 0, 0, 0)
+		}
+		files := map[string][]byte{"a/b.hdr": head, "a/b.img": one[352:]}
+		read := func(path string) ([]byte, error) {
+			if data, ok := files[path]; ok {
+				return data, nil
+			}
+			return nil, errors.New("there is no " + path)
+		}
+		for path, data := range files {
+			got, err := Decode(path, Whole(path, data, read))
+			require.NoError(t, err)
+			assert.Equal(t, want.Pix, got.Pix)
+			assert.Equal(t, want.Header, got.Header)
+		}
+	}
+	none := func(string) ([]byte, error) { return nil, errors.New("none") }
+	_, err = Decode("b.hdr", Whole("b.hdr", head[:348], none))
+	assert.ErrorIs(t, err, ErrUnsupported)
+	assert.ErrorContains(t, err, "its values are in a file of the same name that ends in .img; give both files together")
+	_, err = Decode("b.img", Whole("b.img", one[352:], none))
+	assert.ErrorContains(t, err, "give it together with b.hdr")
+}

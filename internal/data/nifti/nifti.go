@@ -53,7 +53,7 @@ func Is(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
 		return true
 	}
-	return magic(data)
+	return magic(data) || IsHeader(data)
 }
 
 // magic reports whether data begins with a header of a file that has its values too.
@@ -86,6 +86,8 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	switch limit := int64(maxUnpacked); {
 	case packed && h.offset+plane*slices > limit:
 		return nil, raster.Unsupported(fmt.Sprintf("a compressed file of more than %d MiB of values; unpack it with gunzip first", limit>>20))
+	case IsHeader(data) && h.offset+plane*slices > int64(len(data)) && len(data) <= int(h.offset)+4:
+		return nil, errPair
 	case !packed && h.offset+plane*slices > int64(len(data)):
 		return nil, errShort
 	case slice < 0 || int64(slice) > pictures:
@@ -131,14 +133,12 @@ func readHeader(r io.Reader) (*header, error) {
 		}
 		return nil, errors.New("it holds no NIfTI volume, or the file is cut short")
 	}
-	if !magic(b) {
-		if string(b[344:348]) == "ni1\x00" {
-			return nil, raster.Unsupported("header and values in two files; save them as one .nii")
-		}
+	pair := IsHeader(b)
+	if !magic(b) && !pair {
 		return nil, raster.Unsupported("a gzip archive without a NIfTI volume")
 	}
 	h := &header{order: binary.LittleEndian}
-	two := string(b[4:7]) == "n+2"
+	two := string(b[4:7]) == "n+2" || string(b[4:7]) == "ni2"
 	if size := h.order.Uint32(b); size != sizeOne && size != sizeTwo {
 		h.order = binary.BigEndian
 	}
@@ -173,6 +173,9 @@ func readHeader(r io.Reader) (*header, error) {
 		if offset := float(108); offset >= 0 && offset <= maxOffset {
 			h.offset = int64(offset)
 		}
+	}
+	if pair {
+		h.offset += int64(len(b)) // it counts in the file of the values
 	}
 	h.geometry = geometry(b, h.order, two)
 	scale := map[byte]float64{0: 1, 1: 1000, 2: 1, 3: 1e-3}[units&7]

@@ -19,7 +19,7 @@ type Volume struct {
 // of values. Errors are plain or raster.Unsupported.
 func Read(data []byte, most int64) (*Volume, error) {
 	packed := len(data) > 1 && data[0] == 0x1f && data[1] == 0x8b
-	if !packed && len(data) >= sizeOne && !magic(data) && string(data[344:348]) != "ni1\x00" {
+	if !packed && len(data) >= sizeOne && !magic(data) && !IsHeader(data) {
 		return nil, errors.New("this is no NIfTI file")
 	}
 	r, err := unpacked(data)
