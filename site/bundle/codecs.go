@@ -35,13 +35,13 @@ func addCodecs(files map[string][]byte, folder string) error {
 	return nil
 }
 
-// isCodec reports whether a file is the script or the program of a decoder, which are kept once they are
-// used.
+// isCodec reports whether a file is the script or the program of a decoder, or the worker that runs it,
+// which are kept once they are used.
 func isCodec(name string) bool {
 	for _, c := range codecs {
 		if name == c.name+".wasm" || name == c.name+".js" {
 			return true
 		}
 	}
-	return false
+	return name == "codec.js"
 }

@@ -142,7 +142,7 @@ func bundle(from, to, codecs, commit string, quality int) error {
 func addresses(files map[string][]byte) ([]byte, error) {
 	sums := map[string]string{}
 	for name, content := range files {
-		if filepath.Ext(name) == ".wasm" || isCodec(name) || name == "codec.js" {
+		if filepath.Ext(name) == ".wasm" || isCodec(name) {
 			sums[name] = sha(content)
 		}
 	}
