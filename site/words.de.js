@@ -335,6 +335,8 @@ export const german = {
   "What was found has an unusual shape for a {what}.": "Das Gefundene hat eine ungewöhnliche Form: {what}.",
   "The parts of the {what} have unusual proportions.": "Die Teile haben ungewöhnliche Verhältnisse: {what}.",
   "The picture has unusually little or much detail.": "Das Bild hat ungewöhnlich wenige oder viele Einzelheiten.",
+  "The file shows only its values from {low} to {high}; with a wider range the picture may look otherwise.":
+    "Die Datei zeigt nur ihre Werte von {low} bis {high}; mit einem weiteren Bereich kann das Bild anders aussehen.",
   "No {what} was found in this picture.": "In diesem Bild nicht gefunden: {what}.",
 
   // ---- why the processor computes: adapter.js ----

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -49,6 +50,14 @@ func (e *Engine) judge(r *Result) {
 	r.Doubt = &score
 	for _, code := range codes {
 		r.Doubts = append(r.Doubts, Doubt{code, trust.Sentence(code, what)})
+	}
+}
+
+// nameRange says of a doubted result that the file shows a part of its values, if it does.
+func (r *Result) nameRange() {
+	if cut := r.Picture.Cut; len(r.Doubts) > 0 && cut.Low < cut.High {
+		text := fmt.Sprintf("The file shows only its values from %.4g to %.4g; with a wider range the picture may look otherwise.", cut.Low, cut.High)
+		r.Doubts = append(r.Doubts, Doubt{trust.Range, text})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/app/trust"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/raster"
 	"mrprism/internal/data/roi"
 	"mrprism/weights"
 
@@ -90,6 +91,11 @@ func TestDoubts(t *testing.T) {
 	for _, d := range odd.Doubts {
 		assert.Equal(t, trust.Sentence(d.Code, "disc"), d.Text)
 	}
+	img.Cut = raster.Span{Low: -40, High: 80}
+	assert.Empty(t, segment(known()).Doubts, "the file's range is no reason alone")
+	doubts := segment(known(trust.Shape)).Doubts
+	assert.Equal(t, Doubt{trust.Range, "The file shows only its values from -40 to 80; with a wider range the picture may look otherwise."}, doubts[len(doubts)-1])
+	img.Cut = raster.Span{}
 	far := known()
 	far.Looks = map[string]weights.Features{"close": {Mean: make([]float32, 3), Scale: []float32{1, 1, 1}, Rest: 1}}
 	far.Evidence[trust.Strange] = weights.Evidence{Middle: 1, Far: 1, Weight: 1}

@@ -263,6 +263,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	r.Recurrences = len(r.masks) - 1
 	r.Measurements = r.measure()
 	e.judge(r)
+	r.nameRange()
 	if own != nil && equal(o.RaterWeights) {
 		e.intervals(r, own)
 	}

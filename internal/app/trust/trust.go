@@ -24,6 +24,7 @@ const (
 	Shape      = "shape"             // the structure is not an ellipse, or is long
 	Inner      = "inner"             // size and place of the structure inside of it
 	Quality    = "quality"           // the amount of detail in the picture
+	Range      = "range"             // the file shows a part of its values; no reason alone
 )
 
 // kind describes a code.

@@ -47,6 +47,7 @@ type frame struct {
 	window                  *window // nil: none
 	modality, voi           *table  // nil: none
 	jpeg                    raster.JPEG
+	cut                     raster.Span // what decode shows of the values, if the file leaves out much
 }
 
 // Open reads the header; slice counts frames from 1, and 0 is the middle one. Errors are plain,
@@ -81,7 +82,7 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 	}
 	return &raster.Frame{
 		W: f.w, H: f.h, Orientation: 1, Spacing: f.spacing(), Slice: f.index + 1, Slices: f.frames, Memory: f.memory(), Decode: f.decode,
-		Header: f.reference(),
+		Header: f.reference(), Cut: &f.cut,
 	}, nil
 }
 

@@ -83,6 +83,9 @@ func (f *frame) grey(values []float32) image.Image {
 		high = 1
 	case f.window != nil:
 		low, high = f.window.limits()
+		values := raster.HistogramOf(values)
+		values.Range(raster.Span{}, raster.Span{})
+		f.cut = values.Cut(raster.Span{Low: low, High: high})
 	case f.stored != 8 || f.signed || f.modality != nil || f.slope != 1 || f.intercept != 0:
 		low, high = raster.HistogramOf(values).Range(raster.Span{}, raster.Span{})
 	}

@@ -42,10 +42,11 @@ type Info struct {
 
 	decode           func() (image.Image, error)
 	storedW, storedH int
-	memory           int64  // bytes, peak of decoding and converting
-	least            int64  // bytes, the smallest file that can hold this picture
-	full             bool   // 16-bit samples use all bits
-	inverted         bool   // low 16-bit samples are white
+	memory           int64 // bytes, peak of decoding and converting
+	least            int64 // bytes, the smallest file that can hold this picture
+	full             bool  // 16-bit samples use all bits
+	inverted         bool  // low 16-bit samples are white
+	cut              *raster.Span
 	missing          string // what a JPEG has no data of
 }
 

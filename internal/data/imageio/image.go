@@ -27,6 +27,7 @@ import (
 	"slices"
 
 	"mrprism/internal/compute/pulse"
+	"mrprism/internal/data/raster"
 )
 
 // Image is a decoded picture, 8-bit RGB.
@@ -40,6 +41,9 @@ type Image struct {
 	Spacing [2]float64 // mm a pixel, across and down as displayed, as the file says; 0 if unknown
 	Slice   int        // which picture of the file this is, from 1
 	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
+
+	// Cut is the range of values that the file asks to be shown, if that leaves out much of the others.
+	Cut raster.Span
 
 	// Turn counts the quarter turns clockwise that Turned has made, 0 to 3.
 	Turn int
@@ -100,6 +104,9 @@ func displayed(src image.Image, header *Info) *Image {
 	m := &Image{
 		W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format,
 		Spacing: header.Spacing, Slice: header.Slice, Slices: header.Slices, Header: header.Header,
+	}
+	if header.cut != nil {
+		m.Cut = *header.cut
 	}
 	row, wide := rows(src, tones)
 	if header.Orientation == 1 && wide != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/data/raster"
 )
 
 // greys make a file of w×h values, 0 to 4095, in each format whose values are brought to 8 bits.
@@ -163,12 +165,20 @@ func TestRangeOfTheFile(t *testing.T) {
 		return data
 	}
 	plain := greyOf(t, "a.nii", niftiOf(t, values, 96, 72))
-	for _, bogus := range [][2]float32{{0, 1e6}, {-1e6, 1e6}, {-500, -100}, {5000, 6000}, {float32(math.NaN()), 100}} {
+	for _, bogus := range [][2]float32{{0, 1e6}, {-1e6, 1e6}, {-500, -100}, {5000, 6000}, {0, 100}, {float32(math.NaN()), 100}} {
 		assert.Equal(t, plain, greyOf(t, "a.nii", file(bogus[0], bogus[1])), "%v", bogus)
 	}
-	got := greyOf(t, "a.nii", file(100, 300))
+	for _, c := range []struct {
+		low, high float32
+		cut       raster.Span
+	}{{0, 1e6, raster.Span{}}, {100, 500, raster.Span{Low: 100, High: 500}}} {
+		m, err := Decode("a.nii", file(c.low, c.high))
+		require.NoError(t, err)
+		assert.Equal(t, c.cut, m.Cut, "the range that the file cuts out")
+	}
+	got := greyOf(t, "a.nii", file(100, 500))
 	for i, v := range values {
-		require.InDelta(t, min(max((float64(v)-100)/200*255, 0), 255), got[i], 0.51)
+		require.InDelta(t, min(max((float64(v)-100)/400*255, 0), 255), got[i], 0.51)
 	}
 }
 

@@ -100,7 +100,7 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	h.geometry.slice = int(v.at)
 	return &raster.Frame{
 		Header: h.geometry, W: int(h.axes[0]), H: int(h.axes[1]), Orientation: 1, Spacing: h.spacing, Slice: slice, Slices: int(pictures),
-		Memory: pixels*12 + piece + raster.RangeMemory + 1<<20, Decode: v.decode,
+		Memory: pixels*12 + piece + raster.RangeMemory + 1<<20, Decode: v.decode, Cut: &v.cut,
 	}, nil
 }
 
@@ -232,6 +232,7 @@ type volume struct {
 	size, plane int64 // bytes of a value and of a slice
 	first, at   int64 // the first slice of the volume among all; the slice within the volume
 	slices      int64 // of all volumes
+	cut         raster.Span
 }
 
 // decode reads the volume piece by piece. It keeps the slice, and finds the range of the whole
@@ -268,7 +269,9 @@ func (v *volume) decode() (image.Image, error) {
 	if err := v.rest(r, v.slices-v.first-v.axes[2]); err != nil {
 		return nil, err
 	}
-	low, high := counter.all().Range(raster.Span{Low: v.low, High: v.high}, raster.Span{})
+	all := counter.all()
+	low, high := all.Range(raster.Span{Low: v.low, High: v.high}, raster.Span{})
+	v.cut = all.Cut(raster.Span{Low: low, High: high})
 	return raster.Grey(slice, w, h, low, high, false), nil
 }
 

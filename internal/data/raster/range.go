@@ -15,6 +15,7 @@ type Histogram struct {
 	total      float64
 	Ends       Span // the least and the largest value
 	background int  // the fullest bin; spread sets it
+	own        Span // what Range has decided without the file
 }
 
 // binBits are the bits of a value that choose its bin: sign, exponent and 11 of the fraction. Whole
@@ -92,7 +93,7 @@ const (
 // empty background, no more pixels count than three times all others.
 //
 // file is the range that the file asks for. Each of its ends counts where it lies within that of the
-// values. A small or a flat picture has the range bits, that of its type, or that of its values if
+// values. A range in which less than half of the pixels lie, the background aside, is a mistake. A small or a flat picture has the range bits, that of its type, or that of its values if
 // bits says nothing. Nothing can be counted afterwards.
 func (h *Histogram) Range(file, bits Span) (low, high float64) {
 	if h.total == 0 {
@@ -104,10 +105,31 @@ func (h *Histogram) Range(file, bits Span) (low, high float64) {
 			own = bits
 		}
 	}
-	if file.Low < file.High && file.Low < own.High && file.High > own.Low {
+	h.own = own
+	if file.Low < file.High && file.Low < own.High && file.High > own.Low && h.holds(file) {
 		return max(own.Low, file.Low), min(own.High, file.High)
 	}
 	return own.Low, own.High
+}
+
+// holds reports whether at least half of the values beside the background lie in a range.
+func (h *Histogram) holds(s Span) bool {
+	within := 0.
+	for bin := binOf(max(s.Low, h.Ends.Low)); bin <= binOf(min(s.High, h.Ends.High)); bin++ {
+		if bin != h.background {
+			within += float64(h.counts[bin])
+		}
+	}
+	return within >= (h.total-float64(h.counts[h.background]))/2
+}
+
+// Cut is the range that is shown, if it leaves out more than a tenth of the one that Range has found
+// in the values; else it says nothing.
+func (h *Histogram) Cut(shown Span) Span {
+	if slack := (h.own.High - h.own.Low) / 10; slack > 0 && (shown.Low > h.own.Low+slack || shown.High < h.own.High-slack) {
+		return shown
+	}
+	return Span{}
 }
 
 // spread is the range that the values alone have; false for a small or flat picture.

@@ -16,6 +16,7 @@ type Frame struct {
 	Memory      int64      // bytes, the peak of Decode, the file not counted
 	Full        bool       // 16-bit samples use all bits: nobody has to look how many
 	Inverted    bool       // low 16-bit samples are white
+	Cut         *Span      // Decode sets it: the file's own range, if it leaves out much; nil for formats without one
 	Least       int64      // bytes, the smallest file that can hold the picture
 	Header      any        // what the format's writer wants of the header; nil: nothing
 
