@@ -7,6 +7,7 @@ import (
 	"image"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mrprism/internal/app/segment/segmenttest"
@@ -57,7 +58,9 @@ func TestFormats(t *testing.T) {
 	for _, f := range s.Files.All {
 		require.FileExists(t, filepath.Join(out, f.File))
 	}
-	require.Equal(t, saved{File: "scan_brain.png", Format: "png", By: "consensus", Structure: "brain"}, s.Files.All[0])
+	first := s.Files.All[0]
+	require.NotEmpty(t, first.SHA256)
+	require.Equal(t, saved{File: "scan_brain.png", Format: "png", By: "consensus", Structure: "brain", Sum: first.Sum}, first)
 	require.Equal(t, "guess of "+s.Raters[2], s.Files.All[31].By)
 	require.Equal(t, "scan_rater3.geojson", s.Files.All[31].File)
 
@@ -67,8 +70,16 @@ func TestFormats(t *testing.T) {
 		for ending, want := range map[string]*image.Gray{".tif": levels, "_mask.tif": mask, ".nii.gz": levels, "_mask.nii.gz": mask} {
 			m := decoded(t, filepath.Join(out, who+ending), 0)
 			require.InDeltaSlice(t, []float64{0.5, 0.5}, m.Spacing[:], 1e-6, ending)
+			pixel := func(k int) uint8 { return m.Pix[3*k] }
+			if strings.HasSuffix(ending, ".nii.gz") {
+				data, err := os.ReadFile(filepath.Join(out, who+ending))
+				require.NoError(t, err)
+				volume, err := nifti.Read(data, 60*40)
+				require.NoError(t, err)
+				pixel = func(k int) uint8 { return uint8(255*volume.Values[k] + .5) }
+			}
 			for i, v := range want.Pix {
-				require.Equal(t, v, m.Pix[3*i], "%s%s, pixel %d", who, ending, i)
+				require.Equal(t, v, pixel(i), "%s%s, pixel %d", who, ending, i)
 			}
 		}
 	}

@@ -29,17 +29,16 @@ func TestMetrics(t *testing.T) {
 	page := get(s.address)
 	get(s.address + "patient-1234.png")
 	get(s.address + "healthz")
-	token := s.said(t, `\?watch=(\w+)`)
-	get(s.address + "watch/" + token + "/files")
+	get(s.address + privately[1:] + "files")
 	text := get(figures)
 	for _, line := range []string{
-		`mrprism_requests_total{code="200"} 2`, `mrprism_requests_total{code="404"} 1`, "mrprism_request_seconds_count 3",
+		`mrprism_requests_total{code="200"} 1`, `mrprism_requests_total{code="403"} 1`, `mrprism_requests_total{code="404"} 1`, "mrprism_request_seconds_count 3",
 		"mrprism_response_bytes_count 3", "mrprism_requests_in_flight 0", `mrprism_build_info{go="go1.`, "process_resident_memory_bytes", "go_goroutines",
 	} {
 		assert.Contains(t, text, "\n"+line)
 	}
 	assert.Greater(t, valueOf(t, text, "mrprism_response_bytes_sum"), float64(len(page)))
-	for _, secret := range []string{token, "patient", folder, "watch", "healthz"} {
+	for _, secret := range []string{"patient", folder, "watch", "private", "healthz"} {
 		assert.NotContains(t, text, secret)
 	}
 	answer, _ := answered(t, "GET", s.address+"metrics", strings.Trim(strings.TrimPrefix(s.address, "http://"), "/"))

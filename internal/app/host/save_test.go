@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dicom/dicomtest"
 	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/nifti"
 
 	"github.com/stretchr/testify/require"
 )
@@ -57,11 +58,17 @@ func TestSave(t *testing.T) {
 				}
 				read, err := imageio.Decode("a", data)
 				require.NoError(t, err)
+				pixel := func(k int) uint8 { return read.Pix[3*k] }
+				if name == "nifti" {
+					volume, err := nifti.Read(data, int64(len(drawn)))
+					require.NoError(t, err)
+					pixel = func(k int) uint8 { return uint8(255*volume.Values[k] + .5) }
+				}
 				for k, v := range want[0].Levels {
 					if name == "png-mask" || name == "tiff-mask" {
 						v = v >> 7 * 255
 					}
-					require.Equal(t, v, read.Pix[3*k], "%s, Rec%d, pixel %d", name, i, k)
+					require.Equal(t, v, pixel(k), "%s, Rec%d, pixel %d", name, i, k)
 				}
 				if name == "png" {
 					require.Equal(t, marks != nil, bytes.Contains(data, []byte("corrected by hand")))
