@@ -56,7 +56,7 @@ func (p headerParser) object(what string, member func(key string) error) error {
 	}
 	seen := map[string]bool{}
 	for p.More() {
-		key, err := p.text("a key of " + what)
+		key, err := p.text("the name of a member of " + what)
 		if err != nil {
 			return err
 		}

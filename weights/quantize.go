@@ -150,7 +150,7 @@ func (f *File) Scales(name string) ([]float32, error) {
 	byName := f.index()
 	t := byName[name]
 	if t == nil {
-		return nil, fmt.Errorf("weights: no tensor %s", name)
+		return nil, fmt.Errorf("weights: there is no tensor %s", name)
 	}
 	return channelScales(byName, t)
 }

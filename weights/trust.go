@@ -68,7 +68,7 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 			faults = append(faults, "trust: "+fmt.Sprintf(format, args...))
 		}
 	}
-	fault(!(t.Threshold > 0) || math.IsInf(t.Threshold, 0), "threshold %v", t.Threshold)
+	fault(!(t.Threshold > 0) || math.IsInf(t.Threshold, 0), "threshold is %v", t.Threshold)
 	for code, e := range t.Evidence {
 		fault(!finite(e.Middle) || !(e.Far > 0) || !finite(e.Far) || !(e.Weight >= 0) || !finite(e.Weight), "evidence %s: %v", code, e)
 	}
@@ -91,9 +91,9 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 		fault(!m.valid(), "map of %s is not monotone from 0 to 1", class)
 	}
 	for class, s := range t.Areas {
-		fault(!slices.Contains(classes, class) || !s.valid(), "area of %s: %v", class, s)
+		fault(!slices.Contains(classes, class) || !s.valid(), "interval of the area of %s: %v", class, s)
 	}
-	fault(t.Ratio != nil && !t.Ratio.valid(), "ratio: %v", t.Ratio)
+	fault(t.Ratio != nil && !t.Ratio.valid(), "interval of the ratio: %v", t.Ratio)
 	slices.Sort(faults) // maps have no order
 	return faults[:min(len(faults), mostFaults)]
 }

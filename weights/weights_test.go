@@ -114,7 +114,7 @@ func TestMetadataRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
 
-	for text, want := range map[string]string{values["trust"][:200]: "unexpected end of JSON", `{"threshold": NaN}`: "invalid character", `{"threshold": 1e999}`: "cannot unmarshal", `{}`: "threshold 0"} {
+	for text, want := range map[string]string{values["trust"][:200]: "unexpected end of JSON", `{"threshold": NaN}`: "invalid character", `{"threshold": 1e999}`: "cannot unmarshal", `{}`: "threshold is 0"} {
 		spoiled := maps.Clone(values)
 		spoiled["trust"] = text
 		_, err = ParseMetadata(spoiled)
@@ -142,7 +142,7 @@ func sampleTrust() *Trust {
 
 func TestTrustFaults(t *testing.T) {
 	for want, spoil := range map[string]func(*Trust){
-		"threshold 0":         func(t *Trust) { t.Threshold = 0 },
+		"threshold is 0":      func(t *Trust) { t.Threshold = 0 },
 		"evidence size":       func(t *Trust) { t.Evidence["size"] = Evidence{Far: 0} },
 		"look close: 2 means": func(t *Trust) { f := t.Looks["close"]; f.Directions = f.Directions[:1]; t.Looks["close"] = f },
 		"deviation 0":         func(t *Trust) { f := t.Looks["close"]; f.Scale = []float32{1, 0}; t.Looks["close"] = f },
@@ -151,11 +151,11 @@ func TestTrustFaults(t *testing.T) {
 			f.Mean = []float32{1, float32(math.NaN())}
 			t.Looks["close"] = f
 		},
-		"a direction is zero":         func(t *Trust) { t.Looks["close"].Directions[0] = 0 },
-		"map of disc is not monotone": func(t *Trust) { t.Maps["disc"] = Map{From: []float32{0, .5, 1}, To: []float32{0, 2, 1}} },
-		`map of "iris"`:               func(t *Trust) { t.Maps["iris"] = t.Maps["disc"] },
-		"area of disc":                func(t *Trust) { t.Areas["disc"] = Spread{Low: 1, High: 0, Coverage: .9} },
-		"ratio":                       func(t *Trust) { t.Ratio.Coverage = 1 },
+		"a direction is zero":          func(t *Trust) { t.Looks["close"].Directions[0] = 0 },
+		"map of disc is not monotone":  func(t *Trust) { t.Maps["disc"] = Map{From: []float32{0, .5, 1}, To: []float32{0, 2, 1}} },
+		`map of "iris"`:                func(t *Trust) { t.Maps["iris"] = t.Maps["disc"] },
+		"interval of the area of disc": func(t *Trust) { t.Areas["disc"] = Spread{Low: 1, High: 0, Coverage: .9} },
+		"ratio":                        func(t *Trust) { t.Ratio.Coverage = 1 },
 	} {
 		known := sampleTrust()
 		require.Empty(t, known.Faults([]string{"disc"}))

@@ -64,7 +64,7 @@ func Missing(k Kind) error {
 // form.Bits count.
 func Decode(k Kind, data []byte, form Form) ([]uint16, error) {
 	if form.W*form.H > mostPixels {
-		return nil, fmt.Errorf("its %s has %v", k, form)
+		return nil, fmt.Errorf("its %s is a picture of %v", k, form)
 	}
 	if k != JPEGLS {
 		data = stream(data)
@@ -105,10 +105,10 @@ func (k Kind) Read(data []byte) (Form, error) {
 		f, err = read2000(data)
 	}
 	if err == nil && (f.W < 1 || f.H < 1 || f.Components < 1) {
-		err = fmt.Errorf("its %s has %v", k, f)
+		err = fmt.Errorf("its %s is a picture of %v", k, f)
 	}
 	if err == nil && (f.Bits < 1 || f.Bits > 16) {
-		err = raster.Unsupported(fmt.Sprintf("%s of %d bits", k, f.Bits))
+		err = raster.Unsupported(fmt.Sprintf("%s of %d bits a sample", k, f.Bits))
 	}
 	return f, err
 }

@@ -76,9 +76,9 @@ func TestHostileCodestreams(t *testing.T) {
 		require.Contains(t, string(data), old)
 		return []byte(strings.Replace(string(data), old, with, 1))
 	}
-	fails(replaced("greyj2k.dcm", "\x00\x00\x00\x07\x00\x00\x00\x05", "\x00\x01\x00\x07\x00\x01\x00\x05"), "its JPEG 2000 has 65543×65541 pixels of 1 components and 12 bits")
-	fails(replaced("greyht.dcm", "\x00\x00\x00\x07\x00\x00\x00\x05", "\x00\x00\x00\x08\x00\x00\x00\x05"), "its HTJ2K has 8×5 pixels")
-	fails(replaced("greyjls.dcm", "\x10\x00\x05\x00\x07\x01", "\x10\xff\xff\xff\xff\x01"), "its JPEG-LS has 65535×65535 pixels")
+	fails(replaced("greyj2k.dcm", "\x00\x00\x00\x07\x00\x00\x00\x05", "\x00\x01\x00\x07\x00\x01\x00\x05"), "its JPEG 2000 is a picture of 65543×65541 pixels of 1 components and 12 bits")
+	fails(replaced("greyht.dcm", "\x00\x00\x00\x07\x00\x00\x00\x05", "\x00\x00\x00\x08\x00\x00\x00\x05"), "its HTJ2K is a picture of 8×5 pixels")
+	fails(replaced("greyjls.dcm", "\x10\x00\x05\x00\x07\x01", "\x10\xff\xff\xff\xff\x01"), "its JPEG-LS is a picture of 65535×65535 pixels")
 	for _, name := range []string{"greyj2k", "greyht", "greyjls"} {
 		data := read(t, name+".dcm")
 		cut := bytes.LastIndex(data, []byte("\xfe\xff\xdd\xe0")) - 12

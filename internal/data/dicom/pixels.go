@@ -58,7 +58,7 @@ func (f *frame) decoded(kind codec.Kind) ([]float32, error) {
 	case err != nil:
 		return nil, err
 	case form.W != f.w || form.H != f.h || form.Components != f.samples || form.Bits > f.allocated:
-		return nil, fmt.Errorf("its %s has %v", kind, form)
+		return nil, fmt.Errorf("its %s is a picture of %v", kind, form)
 	}
 	stored, err := codec.Decode(kind, data, form)
 	if err != nil {

@@ -108,7 +108,7 @@ func readBitmap(data []byte) (*bitmap, error) {
 
 // readable refuses the kinds of pixels that are not read, by name.
 func (b *bitmap) readable(masks []byte) error {
-	order, kind := binary.LittleEndian, fmt.Sprintf("%d bits", b.bits)
+	order, kind := binary.LittleEndian, fmt.Sprintf("%d bits a pixel", b.bits)
 	switch b.compression {
 	case 0:
 	case 3, 6:
