@@ -15,7 +15,7 @@ import (
 // The built files, which the other tests use, are made of the sources as they are.
 func TestBuiltSiteIsCurrent(t *testing.T) {
 	tree := built(t, nil)
-	for _, pattern := range []string{"*.js", "*.css", "*.svg", "*.webmanifest"} {
+	for _, pattern := range []string{"*.js", "*.css", "*.svg", "*.json", "*.webmanifest"} {
 		names, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, name := range names {

@@ -13,7 +13,7 @@ import { resultFirst } from "./phone.js";
 import { printReports } from "./report.js";
 import { Ruler } from "./ruler.js";
 import { Segmenter, SegmentError, changed, publish } from "./segmenter.js";
-import { keepLanguage, language, t } from "./words.js";
+import { keepLanguage, language, learn, t } from "./words.js";
 import { Stage } from "./stage.js";
 import { asTaken } from "./look.js";
 import { initial, next, subject, toKeep } from "./state.js";
@@ -420,8 +420,9 @@ function remembered(key) {
   try { return localStorage.getItem(`mrprism-${key}`) ?? ""; } catch { return ""; }
 }
 
-$("language").onclick = () => {
+$("language").onclick = async () => {
   const { lang } = $("language");
+  await learn(lang);
   send({ type: "set", language: lang });
   keepLanguage(lang);
 };

@@ -1,6 +1,8 @@
 // The page's texts in the language of the display. A text stands in English where it is used, and
 // that English is its key: words.de.js has the German. {name} in a text is the place of a value. What
 // the worker and the state say is English with the values filled in; it is known by its pattern.
+// The German of the programs' messages is long and seldom shown: see learn.
+import { check } from "./addresses.js";
 import { german } from "./words.de.js";
 
 const TEXTS = { en: {}, de: german };
@@ -42,7 +44,11 @@ function known(english) {
   }
   return english;
 }
-const valueOf = (text) => (/^\d+(\.\d+)?$/.test(text) ? number(Number(text), text.split(".")[1]?.length ?? 0) : t(text));
+function valueOf(text) {
+  if (/^\d+(\.\d+)?$/.test(text)) return number(Number(text), text.split(".")[1]?.length ?? 0);
+  const said = t(text), parts = text.split("; ");
+  return said === text && parts.length > 1 ? parts.map(valueOf).join("; ") : said;
+}
 
 // patterns are the texts with places, those that say most first. Texts that say little would be found
 // in others.
@@ -56,6 +62,15 @@ function patterns() {
     return { key, names, pattern: new RegExp(`^${source}$`, "s") };
   }));
 }
+
+// learn fetches what the programs say in a language, once it is spoken. Without a network that stays
+// English.
+const PROGRAMS = { de: "words.programs.de.json" };
+const learnt = {};
+export const learn = (code) => (learnt[code] ??= PROGRAMS[code] && check(PROGRAMS[code]).then((answer) => answer.json()).then((texts) => {
+  Object.assign(TEXTS[code], texts);
+  delete made[code];
+}).catch(() => { delete learnt[code]; }));
 
 // ---- which language ----
 
@@ -105,6 +120,7 @@ export function speak(code) {
 // Scripts come after the document, and words.js before the page's. style.css hides the texts until then.
 remember(document.body);
 speak(wanted());
+learn(language);
 document.documentElement.dataset.spoken = "";
 
 // intact.js says which file is missing. This script says it of intact.js.

@@ -1,9 +1,11 @@
 package site
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -23,9 +25,20 @@ const brackets = (text) => text.split(/(\{\w+\})/).map((part, i) => (i % 2 || !p
 for (const [key, entry] of Object.entries(german)) {
 	german[key] = typeof entry === "string" ? brackets(entry) : Object.fromEntries(Object.entries(entry).map(([form, text]) => [form, brackets(text)]));
 }`
+	programs := programsGerman(t)
+	for text, translated := range programs {
+		programs[text] = regexp.MustCompile(`\{\w+\}|[^{]+`).ReplaceAllStringFunc(translated, func(part string) string {
+			if place.MatchString(part) {
+				return part
+			}
+			return "⟦" + part + "⟧"
+		})
+	}
+	ofPrograms, err := json.Marshal(programs)
+	require.NoError(t, err)
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
-	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": noKeeper, "words.de.js": append(german, marks...)}), nil)
+	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": noKeeper, "words.de.js": append(german, marks...), "words.programs.de.json": ofPrograms}), nil)
 	s.wishes = "?lang=de"
 	return s
 }

@@ -56,7 +56,7 @@ const (
 var programFiles = []string{"viewer.wasm", "segmenter.wasm"}
 
 // sources are the kinds of the page's own files in site/.
-var sources = []string{".html", ".css", ".js", ".webmanifest", ".svg"}
+var sources = []string{".html", ".css", ".js", ".json", ".webmanifest", ".svg"}
 
 func main() {
 	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
@@ -138,11 +138,12 @@ func bundle(from, to, codecs, commit string, quality int) error {
 	return removeOthers(to, files)
 }
 
-// addresses fills in the SHA-256 of the heavy files: programs, decoders, and the models that ship.
+// addresses fills in the SHA-256 of what is fetched when it is wanted: programs, decoders, texts, and
+// the models that ship.
 func addresses(files map[string][]byte) ([]byte, error) {
 	sums := map[string]string{}
 	for name, content := range files {
-		if filepath.Ext(name) == ".wasm" || isCodec(name) {
+		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || isCodec(name) {
 			sums[name] = sha(content)
 		}
 	}
