@@ -86,10 +86,8 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	switch limit := int64(maxUnpacked); {
 	case packed && h.offset+plane*slices > limit:
 		return nil, raster.Unsupported(fmt.Sprintf("a compressed file of more than %d MiB of values; unpack it with gunzip first", limit>>20))
-	case IsHeader(data) && h.offset+plane*slices > int64(len(data)) && len(data) <= int(h.offset)+4:
-		return nil, errPair
 	case !packed && h.offset+plane*slices > int64(len(data)):
-		return nil, errShort
+		return nil, h.missing(data)
 	case slice < 0 || int64(slice) > pictures:
 		return nil, raster.NoSlice(pictures)
 	case slice == 0:
@@ -184,7 +182,11 @@ func readHeader(r io.Reader) (*header, error) {
 			h.spacing[i] = v
 		}
 	}
-	return h, h.check(r, int64(len(b)), count)
+	err := h.check(r, int64(len(b)), count)
+	if pair && err == errShort {
+		err = errPair // the header alone
+	}
+	return h, err
 }
 
 // check refuses what cannot be read, and skips the bytes between header and values.

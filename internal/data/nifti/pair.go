@@ -18,6 +18,14 @@ func IsHeader(data []byte) bool {
 	return len(data) >= sizeOne && (string(data[344:348]) == "ni1\x00" || string(data[4:12]) == "ni2\x00\r\n\x1a\n")
 }
 
+// missing is the error of data that end before the last value.
+func (h *header) missing(data []byte) error {
+	if IsHeader(data) && int64(len(data)) <= h.offset+4 { // up to four bytes say that extensions follow
+		return errPair
+	}
+	return errShort
+}
+
 // headSize is the size of the header that data begins with.
 func headSize(data []byte) int {
 	if string(data[4:6]) == "ni" && binary.LittleEndian.Uint32(data) != sizeOne {

@@ -44,7 +44,7 @@ func Read(data []byte, most int64) (*Volume, error) {
 	case h.datatype == 128 || h.datatype == 2304:
 		return nil, raster.Unsupported("colours in NIfTI")
 	case !packed && h.offset+count*size > int64(len(data)):
-		return nil, errShort
+		return nil, h.missing(data)
 	}
 	v := &volume{header: h, data: data, size: size, plane: w * height * size, slices: depth}
 	out, buffer := make([]float32, 0, min(count, piece)), make([]byte, piece)
