@@ -84,6 +84,7 @@ func TestReport(t *testing.T) {
 	assert.False(t, get[bool](p, `Boolean(document.getElementById("report"))`), "it is gone after printing")
 
 	p.do(`document.getElementById("language").click()`)
+	p.until(`document.documentElement.lang === "de"`)
 	text := p.printed("german", 8.27, 11.69)
 	for _, want := range []string{"Bericht einer Segmentierung", "Papille, Fläche 26 735 px", "Exkavation/Papille, vertikal 0,52 0,47 – 0,58", "geöffnet am", "Grenzen des Modells", "an 40 Augen der Kamera", "Unterschrift"} {
 		assert.Contains(t, text, want)
