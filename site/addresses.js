@@ -2,8 +2,9 @@
 // year, and a page gets the files of its own version alone.
 const SUMS = /*SUMS*/{}; // SHA-256 by name, filled in by site/bundle
 
-// published fetches a file, and resolves to an answer that has the bytes of that SHA-256. A cache or
-// a proxy may keep damaged ones, an error or another page: each address is then asked past the caches.
+// published fetches a file, and resolves to an answer that has the bytes of that SHA-256. A cache
+// or a proxy may keep damaged ones, an error or another page: each address is then asked past the
+// caches.
 export async function published(name, sum, addresses = [name]) {
   const integrity = `sha256-${btoa(String.fromCharCode(...sum.match(/../g).map((digits) => parseInt(digits, 16))))}`;
   for (const address of addresses) {
@@ -22,13 +23,13 @@ const addressesOf = (name) => [`v/${SUMS[name].slice(0, 24)}/${name}`, name];
 // wanted: name the file in site/bundle, which then knows its sum, and get it.
 export const get = (name) => published(name, SUMS[name], addressesOf(name));
 
-// has says whether this version was built with a file, and check throws where that does not come as it
-// was published.
+// has says whether this version was built with a file, and check throws where that does not come as
+// it was published.
 export const has = (name) => name in SUMS;
 export const check = (name) => published(name, SUMS[name]);
 
-// stream fetches such a file in pieces as they come. The caller has to check them: weights are long,
-// and the segmenter verifies them.
+// stream fetches such a file in pieces as they come. The caller has to check them: weights are
+// long, and the segmenter verifies them.
 export async function stream(name) {
   const [hashed, plain] = addressesOf(name), response = await fetch(hashed);
   return response.ok ? response : fetch(plain);

@@ -46,7 +46,8 @@ func missing(t *testing.T, what string) {
 // noKeeper replaces sw.js where a test does not need it. The page waits until it answers.
 var noKeeper = []byte(`addEventListener("activate", (event) => event.waitUntil(clients.claim()));`)
 
-// built returns the site as `make site` made it, with some files replaced, and their sums with them.
+// built returns the site as `make site` made it, with some files replaced, and their sums with
+// them.
 func built(t *testing.T, replaced map[string][]byte) fs.FS {
 	t.Helper()
 	tree, err := Built()
@@ -254,8 +255,9 @@ func (p *page) heard(s *server, event any) {
 	case *runtime.EventExceptionThrown:
 		p.problems = append(p.problems, "exception: "+e.ExceptionDetails.Text+" "+describe(e.ExceptionDetails.Exception))
 	case *log.EventEntryAdded:
-		// Without a GPU, Chromium itself reads every WebGL frame back, and says so. It lacks a directive of
-		// Policy. Most tests serve no model: an error in its place has not the model's sum.
+		// Without a GPU, Chromium itself reads every WebGL frame back, and says so. It lacks a
+		// directive of Policy. Most tests serve no model: an error in its place has not the model's
+		// sum.
 		ours := !slices.ContainsFunc([]string{"GPU stall due to ReadPixels", "directive 'webrtc'", "weights/fundus.safetensors"}, func(known string) bool {
 			return strings.Contains(e.Entry.Text, known)
 		})

@@ -1,6 +1,6 @@
-// The worker that decodes one compressed picture. It can be ended at any time, and its memory with it.
-// The decoders are those of npm's @cornerstonejs/codec-openjpeg, codec-charls and codec-openjph; each
-// is a module that Emscripten made, and a program that comes when it is wanted.
+// The worker that decodes one compressed picture. It can be ended at any time, and its memory with
+// it. The decoders are those of npm's @cornerstonejs/codec-openjpeg, codec-charls and
+// codec-openjph; each is a module that Emscripten made, and a program that comes when it is wanted.
 import { get } from "./addresses.js";
 
 const DECODERS = {
@@ -32,7 +32,8 @@ async function load(name, said) {
   }).then(resolve, reject));
 }
 
-// decode gives the samples, and whether each component stands by itself. form is what the header says.
+// decode gives the samples, and whether each component stands by itself. form is what the header
+// says.
 function decode(module, name, bytes, form) {
   const decoder = new module[DECODERS[name].decoder]();
   decoder.getEncodedBuffer(bytes.length).set(bytes);

@@ -132,8 +132,8 @@ export function corrected(base, correction, near = base.plain) {
   return { ...box, mask, of: correction };
 }
 
-// changes says whether a correction differs in any pixel of its mask from the one before it. Where the base
-// has not come yet, it may.
+// changes says whether a correction differs in any pixel of its mask from the one before it. Where
+// the base has not come yet, it may.
 export function changes(base, before, after) {
   if (!base) return true;
   const inside = (tile, k, i) => (!tile || tile[k] === UNSAID ? base.bytes[i] >> 7 : tile[k] & 1);

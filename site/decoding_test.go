@@ -15,8 +15,8 @@ import (
 	"mrprism/weights"
 )
 
-// decodes has the page open files in one worker, and resolves to what each became: the colours of its
-// pixels, or an error.
+// decodes has the page open files in one worker, and resolves to what each became: the colours of
+// its pixels, or an error.
 const decodes = `(async (files, weights) => {
 	const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 	const { Segmenter } = await import("./segmenter.js"), segmenter = globalThis.decoder ??= new Segmenter();
@@ -29,8 +29,8 @@ const decodes = `(async (files, weights) => {
 	return became;
 })`
 
-// TestDecodersOfThePage opens DICOM files in JPEG 2000, HTJ2K and JPEG-LS under the page's policy. The
-// decoders come when they are wanted, and are kept for use without a network.
+// TestDecodersOfThePage opens DICOM files in JPEG 2000, HTJ2K and JPEG-LS under the page's policy.
+// The decoders come when they are wanted, and are kept for use without a network.
 func TestDecodersOfThePage(t *testing.T) {
 	t.Parallel()
 	tree := built(t, nil)

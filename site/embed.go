@@ -16,8 +16,8 @@ var ErrNotBuilt = errors.New("the site is not built into this program: run `make
 
 // Policy is the content security policy of every response. site/bundle also writes it into
 // index.html, for other hosts. It admits our own files and WebAssembly, and worker URLs only
-// through the one policy that segmenter.js creates. Chromium 156 does not know webrtc yet, and says so
-// in the console.
+// through the one policy that segmenter.js creates. Chromium 156 does not know webrtc yet, and says
+// so in the console.
 const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; img-src 'self' blob: data:; " +
 	"style-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types mrprism; webrtc 'block'"

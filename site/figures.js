@@ -69,9 +69,10 @@ function beyondOf({ x, y, width, mask }, outer) {
   return mask.reduce((sum, v, i) => sum + (v && !at(outer, x + i % width, y + Math.floor(i / width)) ? 1 : 0), 0);
 }
 
-// measuredBy is a result with the figures of its corrected masks, and beyond, how far a cup lies outside
-// its disc. Ranges and intervals stay the model's. maskOf gives the corrected mask of a correction, or null where its base is not here yet;
-// plain gives the mask of a class that nobody has corrected, or null likewise.
+// measuredBy is a result with the figures of its corrected masks, and beyond, how far a cup lies
+// outside its disc. Ranges and intervals stay the model's. maskOf gives the corrected mask of a
+// correction, or null where its base is not here yet; plain gives the mask of a class that nobody
+// has corrected, or null likewise.
 export function measuredBy(result, corrections, maskOf, plain, you) {
   const structures = [...result.measurements.structures], hand = [], masks = new Map();
   for (const correction of corrections) {

@@ -20,8 +20,8 @@ export function trimmed(history, now) {
   if (!undone && !redone) return history;
   return trimmed({ past: undone ? past.slice(0, -1) : past, future: redone ? future.slice(1) : future }, now);
 }
-// left is a list of histories, { picture, model, history }, the one left last at its end. The first ones
-// are dropped where all together keep too much.
+// left is a list of histories, { picture, model, history }, the one left last at its end. The first
+// ones are dropped where all together keep too much.
 export function left(list, one) {
   const all = [...list.filter(({ picture }) => picture !== one.picture), ...(one.history === noHistory ? [] : [one])];
   const bytes = ({ history: { past, future } }) => [...past, ...future].reduce((sum, step) => sum + step.bytes, 0);

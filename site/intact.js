@@ -1,7 +1,8 @@
 // Says which files of the page did not come as they were published. Browsers run no script whose
-// integrity fails, and page.js not without this one. Where the page did not start, or lacks a style,
-// each file is fetched past the caches, which may keep a damaged one, and the page is loaded once more.
-// index.html names this script by two addresses, in case that a cache keeps a damaged one of it.
+// integrity fails, and page.js not without this one. Where the page did not start, or lacks a
+// style, each file is fetched past the caches, which may keep a damaged one, and the page is loaded
+// once more. index.html names this script by two addresses, in case that a cache keeps a damaged
+// one of it.
 const AGAIN = "mrprism-again";
 
 const { dataset } = document.documentElement;

@@ -98,8 +98,8 @@ func flipped(content []byte) []byte {
 	return content
 }
 
-// A file with a changed bit does not run. The page names it, in both languages where words.js may be
-// the one, and computes nothing.
+// A file with a changed bit does not run. The page names it, in both languages where words.js may
+// be the one, and computes nothing.
 func TestChangedFilesAreNamed(t *testing.T) {
 	t.Parallel()
 	const onPlainHTTP = `Object.defineProperty(navigator, "serviceWorker", { value: undefined });`
@@ -131,8 +131,8 @@ func TestChangedFilesAreNamed(t *testing.T) {
 	}
 }
 
-// Each file comes damaged once, in one of four ways, and caches keep that for a year. One more visit
-// of the same browser works all the same.
+// Each file comes damaged once, in one of four ways, and caches keep that for a year. One more
+// visit of the same browser works all the same.
 func TestDamageHeals(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

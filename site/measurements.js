@@ -2,8 +2,8 @@
 // (internal/app/segment). measurements has the area of each structure, and the vertical ratio if
 // there are a disc and a cup. low and high are the range over the mask and the raters or agreement
 // levels. interval holds the experts' majority in a share of images, its coverage; weights may lack
-// it. A ratio without an inner structure has value null, and weights without heads have low and high
-// null.
+// it. A ratio without an inner structure has value null, and weights without heads have low and
+// high null.
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
 import { clock, narrowest, rimPlot } from "./rim.js";
@@ -20,8 +20,8 @@ const byHand = () => `, ${t("corrected by hand")}`;
 
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
-// ranges are those that a figure has, each [name, meaning, range in the figure's format]. One that does not
-// hold what a person corrected says so.
+// ranges are those that a figure has, each [name, meaning, range in the figure's format]. One that
+// does not hold what a person corrected says so.
 export function ranges(result, { low, high, interval, corrected, ...figure }, format) {
   const value = figure.value ?? figure.area, outside = ` (${t("the corrected value is outside")})`, list = [], known = (v) => v !== undefined && v !== null;
   const range = (a, b) => `${format(a)} – ${format(b)}${corrected && (value < a || value > b) ? outside : ""}`;

@@ -62,8 +62,8 @@ var unshown = map[string]*regexp.Regexp{
 	"for programs: what a format holds": regexp.MustCompile(`^(probability|probabilities|masks|outlines)\b`),
 }
 
-// TestEveryMessageHasItsGerman looks at what the programs may say. Messages of other libraries and of
-// devices stay English, in German around them.
+// TestEveryMessageHasItsGerman looks at what the programs may say. Messages of other libraries and
+// of devices stay English, in German around them.
 func TestEveryMessageHasItsGerman(t *testing.T) {
 	g, n := readGerman(t), 0
 	excused := map[string]bool{}
@@ -232,8 +232,8 @@ func shown(form, text string) string {
 	return strings.NewReplacer("%s", text, "%S", string(first)).Replace(form)
 }
 
-// german is what words.js knows, and finds texts as it does: by themselves, or by the pattern that says
-// most.
+// german is what words.js knows, and finds texts as it does: by themselves, or by the pattern that
+// says most.
 type german struct {
 	whole    map[string]bool
 	patterns []*regexp.Regexp

@@ -35,8 +35,8 @@ export function takePhotographs(open, send) {
   });
 }
 
-// paired are files in which the NAME.hdr and NAME.img of a NIfTI volume are one: the header, of which
-// 348 bytes count, and the values behind it.
+// paired are files in which the NAME.hdr and NAME.img of a NIfTI volume are one: the header, of
+// which 348 bytes count, and the values behind it.
 export function paired(files) {
   const named = new Map(files.map((file) => [file.name, file])), taken = new Set();
   const joined = files.map((file) => {

@@ -213,9 +213,9 @@ const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisable
 
 // ---- photographs and weights ----
 
-// open shows an image. Several become the worklist, and so does one more, where there is a list, or an
-// image that would be lost with what a person drew, or with along any image. show: the first is shown.
-// Weights become a model.
+// open shows an image. Several become the worklist, and so does one more, where there is a list, or
+// an image that would be lost with what a person drew, or with along any image. show: the first is
+// shown. Weights become a model.
 function open(files, { along = false, show = true, folder = false } = {}) {
   if (folder) return void openFolder(files);
   const weights = files.filter(({ name }) => /\.safetensors$/i.test(name));
@@ -275,7 +275,8 @@ function turn(quarters) {
 }
 $("turn").onclick = () => turn(1);
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
-// Loading anew clears photographs and lists from page and worker, and lets a version that waits take over.
+// Loading anew clears photographs and lists from page and worker, and lets a version that waits
+// take over.
 $("close").onclick = $("work-close").onclick = () => { if (mayLose(unsaved(state))) leave(); };
 askBeforeLeaving(() => state);
 

@@ -210,7 +210,8 @@ export class Segmenter extends EventTarget {
   // table resolves to a CSV of records, as internal/app/sheet has them: { bytes }.
   table(records) { return this.#ask({ type: "table", records: JSON.stringify(records) }); }
 
-  // images resolves to those of files, each { blob, name }, that may be images by their first bytes.
+  // images resolves to those of files, each { blob, name }, that may be images by their first
+  // bytes.
   async images(files) {
     const heads = await Promise.all(files.map(({ blob }) => blob.slice(0, HEAD).arrayBuffer().catch(() => null))); // which opening it says
     const { are } = await this.#ask({ type: "recognise", heads: heads.filter(Boolean) });

@@ -12,8 +12,8 @@ import (
 const banner = `(document.getElementById("banner").hidden ? "" : document.getElementById("banner").innerText)`
 
 // clockOfWatch takes over the timer of segmenter.js that looks every 500 ms whether the worker is
-// silent. clock.pass lets that many looks go by; clock counts workers, what they say, and the images that
-// they are asked about.
+// silent. clock.pass lets that many looks go by; clock counts workers, what they say, and the
+// images that they are asked about.
 const clockOfWatch = `(() => {
 	const every = setInterval, now = performance.now, clock = globalThis.clock = { looks: [], ms: 0, workers: 0, heard: 0, asked: 0 };
 	globalThis.setInterval = (act, ms, ...all) => ms === 500 ? clock.looks.push(act) : every(act, ms, ...all);
@@ -35,9 +35,9 @@ const clockOfWatch = `(() => {
 	};
 })()`
 
-// A worker that falls silent is replaced, and another one tries once more; then what it was asked can begin
-// again. A worker that says that it computes is not, and neither is one that is silent while the page is
-// hidden, or not for long before its first result: it compiles.
+// A worker that falls silent is replaced, and another one tries once more; then what it was asked
+// can begin again. A worker that says that it computes is not, and neither is one that is silent
+// while the page is hidden, or not for long before its first result: it compiles.
 func TestSilentWorker(t *testing.T) {
 	t.Parallel()
 	s := mock(t, nil)

@@ -3,9 +3,9 @@
 // WebGL2 is missing, and after its context was lost. Both have the methods image, overlay, opacity
 // and view. The program starts once there is a photograph. Lines draws contours and region on a
 // canvas above. The stage keeps everything that it shows, and can change who draws the pictures at
-// any time.
-// Events: "changed" when viewer.wasm (detail) did not come as it was published. "view" when the photograph was moved or scaled. While the region is placed by hand,
-// "move" has the change { x, y, side } that is asked for, "apply" and "leave" end it.
+// any time. Events: "changed" when viewer.wasm (detail) did not come as it was published. "view"
+// when the photograph was moved or scaled. While the region is placed by hand, "move" has the
+// change { x, y, side } that is asked for, "apply" and "leave" end it.
 import { Lines, Pictures } from "./canvas2d.js";
 import { sideWithin } from "./state.js";
 
@@ -20,8 +20,8 @@ export class Stage extends EventTarget {
     this.pen = null; // draws where it is set, and then takes presses of one pointer, and keys
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
     Object.assign(this, { scale: 1, x: 0, y: 0 });
-    // What was chosen to be seen, until the user zooms or pans: "whole", "region" or nothing. Another
-    // photograph comes so too, with its region once that is known.
+    // What was chosen to be seen, until the user zooms or pans: "whole", "region" or nothing.
+    // Another photograph comes so too, with its region once that is known.
     this.follows = "whole";
     this.pointers = new Map();
     this.pictures = new Pictures(element, "prepend");

@@ -138,8 +138,8 @@ const handlers = {
     if (first.length) now.worklist = { ...list, at: picture.key, asked: picture.key };
     return show ? handlers.press(now, { act: { type: "pick", key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key } }) : now;
   },
-  // press asks for an act (decide, step, pick, edit) by a key or a button. The act follows at once or,
-  // where its image is not seen yet, once it is.
+  // press asks for an act (decide, step, pick, edit) by a key or a button. The act follows at once
+  // or, where its image is not seen yet, once it is.
   press: (s, { act }) => pressed(s.waiting.length ? s : mended(s, UNDECIDED), act),
   // pick shows a line's image, step goes to a line whose image shows once nobody steps on.
   pick(s, { key, open = s.worklist.open }) {

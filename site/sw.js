@@ -1,10 +1,10 @@
 // The service worker answers with files as they were published, and with no others: worker scripts
-// take no integrity. It keeps the page for use without a network. Each version has a cache. The first
-// one is filled while it is used, and as a whole once a page asks for that; a later version is
-// filled before it is used, and the cache of the version before stays. A model is kept once it is
-// used, or once a page asks for it, and a decoder once it is used. A new version has those that the
-// one before kept. It takes over when no page of the old one is open, or when a page without an image asks for it and no other
-// page is open, which may have an image.
+// take no integrity. It keeps the page for use without a network. Each version has a cache. The
+// first one is filled while it is used, and as a whole once a page asks for that; a later version
+// is filled before it is used, and the cache of the version before stays. A model is kept once it
+// is used, or once a page asks for it, and a decoder once it is used. A new version has those that
+// the one before kept. It takes over when no page of the old one is open, or when a page without an
+// image asks for it and no other page is open, which may have an image.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
 const MODELS = /*MODELS*/{}; // and decoders

@@ -1,10 +1,11 @@
-// What a person did: decisions, drawings and marks. state.safe has those that a file has. The page asks
-// before it forgets others.
+// What a person did: decisions, drawings and marks. state.safe has those that a file has. The page
+// asks before it forgets others.
 import { subject } from "./state.js";
 import { t } from "./words.js";
 import { lineBy } from "./worklist.js";
 
-// A decision is a text, so that the same one is equal; drawings and marks are the objects themselves.
+// A decision is a text, so that the same one is equal; drawings and marks are the objects
+// themselves.
 const ofLine = ({ key, review, corrections, result }) => [...(review ? [`${key} ${review}`] : []), ...corrections, ...(result?.asked.evidence ?? [])];
 const ofPair = ({ compared }) => (compared ? [...compared.corrections, ...compared.asked.evidence] : []);
 

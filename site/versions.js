@@ -5,9 +5,9 @@ import { scriptURL } from "./scripts.js";
 const AGAIN = 5e3; // ms until a page asks again: another may be closing, or have work to end
 const DAY = 864e5; // ms
 
-// keepOffline has sw.js keep the whole page, unless the browser is to save data. While empty() says that this
-// page has nothing open, the page asks for a version that waits, and loads itself anew with it. It
-// looks for a newer version every day: a kiosk's page may stay open for weeks.
+// keepOffline has sw.js keep the whole page, unless the browser is to save data. While empty() says
+// that this page has nothing open, the page asks for a version that waits, and loads itself anew
+// with it. It looks for a newer version every day: a kiosk's page may stay open for weeks.
 export async function keepOffline(empty) {
   const { serviceWorker, connection, storage } = navigator;
   if (!serviceWorker || connection?.saveData) return;

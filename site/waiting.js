@@ -1,7 +1,7 @@
-// What a person asks for by keys and buttons, in order: the part waiting of the state (state.js), a list
-// of acts. An act is an event: decide, step, pick or edit. A decision and a correction are about an image
-// that is seen, and wait for it. What is asked for after them waits behind them: each act meets the image
-// that the person meant.
+// What a person asks for by keys and buttons, in order: the part waiting of the state (state.js), a
+// list of acts. An act is an event: decide, step, pick or edit. A decision and a correction are
+// about an image that is seen, and wait for it. What is asked for after them waits behind them:
+// each act meets the image that the person meant.
 import { resting } from "./worklist.js";
 
 // ready says whether a person sees what an act is about, or never will: no job is about to show it.
@@ -17,7 +17,8 @@ export function pressed(s, act) {
   return { ...s, waiting: list, status: waited ? "It follows once the image is shown." : s.status };
 }
 
-// due is the first act if it is ready. It is else the choice of the image that keys have come to, or null.
+// due is the first act if it is ready. It is else the choice of the image that keys have come to,
+// or null.
 export function due(s) {
   const [act] = s.waiting;
   if (!act || ready(s, act)) return act ?? null;

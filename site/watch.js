@@ -1,12 +1,13 @@
-// Images that come into the folder that `serve -watch` watches, for a page whose address has ?watch.
-// serve gives them to one browser, which has its cookie. ?watch=N: the first N images are not for this page.
+// Images that come into the folder that `serve -watch` watches, for a page whose address has
+// ?watch. serve gives them to one browser, which has its cookie. ?watch=N: the first N images are
+// not for this page.
 import { clockIdle } from "./idle.js";
 
 const EVERY = 2000, AFTER_FAILURE = 10000; // ms
 
-// watchFolder calls take({ blob, name }) for each image that comes after the page was loaded. blob reads
-// the file when it is needed: the page keeps no image of a long day in memory. refused(error) is called
-// once if serve gives this browser nothing.
+// watchFolder calls take({ blob, name }) for each image that comes after the page was loaded. blob
+// reads the file when it is needed: the page keeps no image of a long day in memory. refused(error)
+// is called once if serve gives this browser nothing.
 export function watchFolder(take, refused) {
   const wishes = new URLSearchParams(location.search);
   if (!wishes.has("watch")) return;

@@ -25,8 +25,8 @@ const chosen = (entry, { n }) => (typeof entry === "string" ? entry : entry[new 
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => (name in values ? written(values[name]) : place));
 const written = (value) => (typeof value === "number" ? number(value, { maximumFractionDigits: 20 }) : isolated(value));
 
-// isolated is a name from outside, such as a file's, whose order of writing must not reach what stands
-// beside it: right-to-left letters, and the characters that turn the order.
+// isolated is a name from outside, such as a file's, whose order of writing must not reach what
+// stands beside it: right-to-left letters, and the characters that turn the order.
 export const isolated = (name) => (/[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/.test(name) ? `\u2068${name.replace(/[\u2066-\u2069]/g, "\ufffd")}\u2069` : name);
 
 // number is a number in the language of the display. digits are those after the point, or options of
@@ -63,8 +63,8 @@ function patterns() {
   }));
 }
 
-// learn fetches what the programs say in a language, once it is spoken. Without a network that stays
-// English.
+// learn fetches what the programs say in a language, once it is spoken. Without a network that
+// stays English.
 const PROGRAMS = { de: "words.programs.de.json" };
 const learnt = {};
 export const learn = (code) => (learnt[code] ??= PROGRAMS[code] && check(PROGRAMS[code]).then((answer) => answer.json()).then((texts) => {

@@ -24,8 +24,8 @@ func (p *page) answering(answers ...bool) (asked <-chan string) {
 	return questions
 }
 
-// The page asks before it loses what a person did and has not saved: by another model, "Close list", or as
-// the page is loaded anew or closed.
+// The page asks before it loses what a person did and has not saved: by another model, "Close
+// list", or as the page is loaded anew or closed.
 func TestQuestionsBeforeALoss(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1440, 900)

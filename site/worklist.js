@@ -46,9 +46,9 @@ export const counts = ({ lines }) => ({
   all: lines.length, waiting: lines.filter(({ state }) => state === "waiting").length, toReview: lines.filter(toReview).length,
 });
 
-// decided is the list with a decision about the line that was chosen, or null without a result that a
-// person sees: what has failed can only be rejected. The same decision once more takes it back, but not if
-// it waited for the image: a person who saw no effect yet may have pressed twice.
+// decided is the list with a decision about the line that was chosen, or null without a result that
+// a person sees: what has failed can only be rejected. The same decision once more takes it back,
+// but not if it waited for the image: a person who saw no effect yet may have pressed twice.
 export function decided(list, what, seen, waited) {
   const line = lineAt(list), { key, review } = line;
   if (!seen && (line.state !== "failed" || what === "accepted")) return null;
@@ -69,8 +69,8 @@ export function failed(list, { key, picture }, error) {
   return line && !line.result ? changed(list, line, { state: "failed", error }) : list;
 }
 
-// canRetry says that a line may be computed after all: nothing is wrong with its file. retried has all of
-// these wait.
+// canRetry says that a line may be computed after all: nothing is wrong with its file. retried has
+// all of these wait.
 export const canRetry = ({ state, error }) => state === "failed" && error.code !== "image";
 export const retried = (list) => ({ ...list, lines: list.lines.map((line) => (canRetry(line) ? { ...line, state: "waiting", error: null } : line)) });
 

@@ -218,8 +218,8 @@ func TestMasksTablesAndRerun(t *testing.T) {
 	assert.Equal(t, 32, total)
 }
 
-// Masks that were deleted, emptied, cut or flipped are named and made again, to the byte, and so are
-// those of entries that are cut or of an earlier version. The rest stays.
+// Masks that were deleted, emptied, cut or flipped are named and made again, to the byte, and so
+// are those of entries that are cut or of an earlier version. The rest stays.
 func TestDamagedResults(t *testing.T) {
 	w, in, out := untrained(t, 1), photographs(t, 14), filepath.Join(t.TempDir(), "out")
 	args := []string{"-weights", w, "-out", out, filepath.Join(in, "*.png")}

@@ -106,8 +106,8 @@ func (t *Task) match() error {
 	return nil
 }
 
-// entry is a file of the journal: the record of a key, what its masks were made by, and their sums by
-// their files' names.
+// entry is a file of the journal: the record of a key, what its masks were made by, and their sums
+// by their files' names.
 type entry struct {
 	sheet.Record
 	Origin origin                 `json:"origin"`

@@ -88,8 +88,8 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	return s.fresh(ctx, path, key, data)
 }
 
-// doubt says why the journal is not believed about a file. Of results without sums there may be very
-// many: it says so once.
+// doubt says why the journal is not believed about a file. Of results without sums there may be
+// very many: it says so once.
 func (s *segmenter) doubt(path string) func(error) {
 	return func(err error) {
 		switch {

@@ -185,7 +185,8 @@ func TestMisuse(t *testing.T) {
 	assert.Contains(t, stderr, "no variance")
 }
 
-// No code of the working directory runs: a stranger's archive may have brought a module of this name.
+// No code of the working directory runs: a stranger's archive may have brought a module of this
+// name.
 func TestSourcesAreItsOwn(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module mrprism\n"), 0o600))

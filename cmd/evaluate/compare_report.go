@@ -159,8 +159,8 @@ func (c *comparer) compareClass(r *comparison, class string, k int) classCompari
 	return out
 }
 
-// emptyNotes say how often a class is in no reference and in no mark, and how often each method then
-// predicts no pixel above one half: its Dice is 1 there.
+// emptyNotes say how often a class is in no reference and in no mark, and how often each method
+// then predicts no pixel above one half: its Dice is 1 there.
 func (c *comparer) emptyNotes(class string, k int) (notes []string) {
 	for i, m := range c.methods {
 		records := known(c.records, func(one *caseRecord) *record { return one.methods[i][k] })

@@ -51,8 +51,8 @@ type caseScore struct {
 // classScore is one structure in one image.
 type classScore struct {
 	SoftDice []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
-	// Unmarked: every mark is empty. BothEmpty: RecN too has no pixel above one half. Soft Dice then
-	// counts 1 for every threshold that RecN does not reach, and 1 is no overlap
+	// Unmarked: every mark is empty. BothEmpty: RecN too has no pixel above one half. Soft Dice
+	// then counts 1 for every threshold that RecN does not reach, and 1 is no overlap
 	Unmarked  bool `json:"unmarked,omitempty"`
 	BothEmpty bool `json:"bothEmpty,omitempty"`
 	// Truth: of Rec0 … RecN against truth/CLASS/NAME.png, if that exists

@@ -82,8 +82,8 @@ func (b *batch) record(it item) sheet.Record {
 	return sheet.Record{Image: it.image, Options: strings.Join(asked, " "), Classes: about.Classes, Raters: segment.Heads(&about)}
 }
 
-// done reports whether the table has an image, by the same weights and options, and its files are as
-// they were written. If they are not, say hears why.
+// done reports whether the table has an image, by the same weights and options, and its files are
+// as they were written. If they are not, say hears why.
 func (b *batch) done(it item, say func(error)) bool {
 	r := b.record(it)
 	r.Result = &sheet.Result{SHA256: b.session.Model.SHA256}
@@ -97,8 +97,8 @@ func (b *batch) done(it item, say func(error)) bool {
 	return err == nil
 }
 
-// verify returns an error unless an image's summary is there and has the sums of its files. With other
-// images beside it, the image may have had another number, and the summary is of another one.
+// verify returns an error unless an image's summary is there and has the sums of its files. With
+// other images beside it, the image may have had another number, and the summary is of another one.
 func (b *batch) verify(it item) error {
 	data, err := os.ReadFile(it.summary)
 	var s summary

@@ -105,8 +105,8 @@ func TestTable(t *testing.T) {
 	require.Len(t, tableOf(t, table), 5)
 }
 
-// Files that were deleted, emptied or flipped since, and a line or a summary that is cut, are named,
-// and their images are segmented again.
+// Files that were deleted, emptied or flipped since, and a line or a summary that is cut, are
+// named, and their images are segmented again.
 func TestResumeChecksFiles(t *testing.T) {
 	dir := t.TempDir()
 	photos, out := filepath.Join(dir, "photos"), filepath.Join(dir, "masks")

@@ -38,8 +38,9 @@ func (i item) outputs() []string {
 }
 
 // plan names all output files. Images of one name, from several folders or of several formats, get
-// numbers after the first: x.json, then x_2.json. Upper and lower case do not part names, since macOS
-// and Windows ignore it. plan returns an error if an output file is one of the images or marks.
+// numbers after the first: x.json, then x_2.json. Upper and lower case do not part names, since
+// macOS and Windows ignore it. plan returns an error if an output file is one of the images or
+// marks.
 func plan(dir string, images []string, marks []mark, about weights.Metadata, formats []export.Format) ([]item, error) {
 	items, by := make([]item, len(images)), map[string]string{} // image by folded output
 	take := func(i int, stem string) bool {

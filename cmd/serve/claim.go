@@ -14,8 +14,8 @@ import (
 	"mrprism/internal/data/disk"
 )
 
-// claimed is a folder that this serve alone uses and its user alone reads. It has the profile of the
-// kiosk's browser, what people save there, and the file that opens the page of -watch.
+// claimed is a folder that this serve alone uses and its user alone reads. It has the profile of
+// the kiosk's browser, what people save there, and the file that opens the page of -watch.
 type claimed struct {
 	path string
 	lock io.Closer
@@ -67,8 +67,8 @@ func sweep(all string) error {
 	return err
 }
 
-// remove removes a folder. A killed browser's processes may still write there, or make it anew, for a
-// moment.
+// remove removes a folder. A killed browser's processes may still write there, or make it anew, for
+// a moment.
 func remove(path string) error {
 	_, err := patiently(func() (io.Closer, error) {
 		if err := os.RemoveAll(path); err != nil {

@@ -125,8 +125,8 @@ func (k *kiosk) run(ctx context.Context) {
 	}
 }
 
-// session runs the browser once, in a profile that it removes. The browser gets its orders through a
-// pipe, which no other program reads, and ends when serve does, since the pipe then closes.
+// session runs the browser once, in a profile that it removes. The browser gets its orders through
+// a pipe, which no other program reads, and ends when serve does, since the pipe then closes.
 func (k *kiosk) session(ctx context.Context, address string) (err error) {
 	profile, err := os.MkdirTemp(k.folder, "profile-")
 	if err != nil {
@@ -200,8 +200,8 @@ func (k *kiosk) open(ctx context.Context, chrome cdp.Session, address, saved str
 	}
 }
 
-// options are the browser's flags. Chrome asks nobody anything, reports nothing, keeps no memory of a
-// crash, which has images in it, and computes on Linux on the graphics card.
+// options are the browser's flags. Chrome asks nobody anything, reports nothing, keeps no memory of
+// a crash, which has images in it, and computes on Linux on the graphics card.
 func (k *kiosk) options(profile string) []chromedp.ExecAllocatorOption {
 	all := []chromedp.ExecAllocatorOption{chromedp.ExecPath(k.browser)}
 	for text := range strings.FieldsSeq("--kiosk --no-first-run --no-default-browser-check --noerrdialogs " +

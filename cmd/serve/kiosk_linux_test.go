@@ -123,7 +123,8 @@ func stranger(t *testing.T, serve int, cache, address string, log *output) {
 	assert.Contains(t, as(fmt.Sprintf("ls %s/mrprism/serve/", cache)), "Permission denied")
 }
 
-// processesOf are the processes whose command line names a profile, Chrome's reporter of crashes too.
+// processesOf are the processes whose command line names a profile, Chrome's reporter of crashes
+// too.
 func processesOf(t *testing.T, profile string) (all []string) {
 	t.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -218,8 +218,8 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 }
 
-// forOne adds to the site at an address what is for one browser: that of the kiosk, or the user's own.
-// place is a folder that only the user reads.
+// forOne adds to the site at an address what is for one browser: that of the kiosk, or the user's
+// own. place is a folder that only the user reads.
 func (o *options) forOne(ctx context.Context, screen *kiosk, handler http.Handler, address, place string, stdout io.Writer) error {
 	at, err := url.Parse(address)
 	if err != nil {

@@ -56,8 +56,8 @@ func policyText(address string) string {
 	return string(text) + "\n"
 }
 
-// policyFolder is where a browser looks for policies on Linux; empty on other systems, which have no
-// folder for them.
+// policyFolder is where a browser looks for policies on Linux; empty on other systems, which have
+// no folder for them.
 func policyFolder(browser string) string {
 	if runtime.GOOS != "linux" {
 		return ""

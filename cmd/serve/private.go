@@ -12,10 +12,10 @@ import (
 	"sync"
 )
 
-// private is the part of the site for one browser, which has its cookie. Other users of this machine
-// reach the same address. They read every command line and perhaps the log: the cookie stands in
-// neither. The kiosk's browser receives it through a pipe, any other through an address that works
-// once and stands in a file that only the user of serve reads.
+// private is the part of the site for one browser, which has its cookie. Other users of this
+// machine reach the same address. They read every command line and perhaps the log: the cookie
+// stands in neither. The kiosk's browser receives it through a pipe, any other through an address
+// that works once and stands in a file that only the user of serve reads.
 type private struct {
 	http.ServeMux
 	cookie *http.Cookie
@@ -39,8 +39,8 @@ func newPrivate(port string, secure bool, log io.Writer) *private {
 	}}
 }
 
-// offer writes a file into a folder. A browser that opens the file receives the cookie and shows the
-// page of site.
+// offer writes a file into a folder. A browser that opens the file receives the cookie and shows
+// the page of site.
 func (p *private) offer(folder, site string) (file string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

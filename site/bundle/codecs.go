@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// codecs are the decoders that the page loads when it is given such a picture: files of npm's packages
-// @cornerstonejs/codec-*, and what their script calls the function that starts them.
+// codecs are the decoders that the page loads when it is given such a picture: files of npm's
+// packages @cornerstonejs/codec-*, and what their script calls the function that starts them.
 var codecs = []struct{ name, file, starts string }{
 	{"openjpeg", "codec-openjpeg/dist/openjpegwasm_decode", "OpenJPEGWASM"},
 	{"openjph", "codec-openjph/dist/openjphjs", "Module"},
@@ -35,8 +35,8 @@ func addCodecs(files map[string][]byte, folder string) error {
 	return nil
 }
 
-// isCodec reports whether a file is the script or the program of a decoder, or the worker that runs it,
-// which are kept once they are used.
+// isCodec reports whether a file is the script or the program of a decoder, or the worker that runs
+// it, which are kept once they are used.
 func isCodec(name string) bool {
 	for _, c := range codecs {
 		if name == c.name+".wasm" || name == c.name+".js" {

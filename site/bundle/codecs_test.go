@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Decoders that npm has installed become modules and programs; without npm the page is built all the
-// same.
+// Decoders that npm has installed become modules and programs; without npm the page is built all
+// the same.
 func TestCodecs(t *testing.T) {
 	folder, files := t.TempDir(), map[string][]byte{}
 	require.NoError(t, addCodecs(files, folder))

@@ -1,10 +1,10 @@
 // Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
-// It copies the files, draws the sample photograph, and compresses. It fills in addresses.js (sums of
-// programs and models), build.js (version, limits of the models, sums of the worker's scripts),
-// index.html (policy, modules, and the sum of each script and style as its integrity) and sw.js (all
-// sums and their version), in this order: no two files have each other's sum.
-// With -size it prints what a first visit downloads, and fails above the limits. site.mk runs it in
-// the repository root.
+// It copies the files, draws the sample photograph, and compresses. It fills in addresses.js (sums
+// of programs and models), build.js (version, limits of the models, sums of the worker's scripts),
+// index.html (policy, modules, and the sum of each script and style as its integrity) and sw.js
+// (all sums and their version), in this order: no two files have each other's sum. With -size it
+// prints what a first visit downloads, and fails above the limits. site.mk runs it in the
+// repository root.
 package main
 
 import (
@@ -138,8 +138,8 @@ func bundle(from, to, codecs, commit string, quality int) error {
 	return removeOthers(to, files)
 }
 
-// addresses fills in the SHA-256 of what is fetched when it is wanted: programs, decoders, texts, and
-// the models that ship.
+// addresses fills in the SHA-256 of what is fetched when it is wanted: programs, decoders, texts,
+// and the models that ship.
 func addresses(files map[string][]byte) ([]byte, error) {
 	sums := map[string]string{}
 	for name, content := range files {
@@ -163,8 +163,9 @@ func version(commit string, files map[string][]byte) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %x", commit, sum.Sum(nil)[:4]))
 }
 
-// serviceWorker fills in the files that the worker keeps from the first visit, the models and decoders
-// that it keeps once they are used, all with their SHA-256, and the version, a hash over these.
+// serviceWorker fills in the files that the worker keeps from the first visit, the models and
+// decoders that it keeps once they are used, all with their SHA-256, and the version, a hash over
+// these.
 func serviceWorker(files map[string][]byte) ([]byte, error) {
 	sums, models := map[string]string{}, map[string]string{}
 	for name, content := range files {

@@ -1,4 +1,5 @@
-// Tests of the names of files: what is saved of them, how they are shown, and which belong together.
+// Tests of the names of files: what is saved of them, how they are shown, and which belong
+// together.
 import { stem } from "./exports.js";
 import { paired } from "./opening.js";
 import { equal } from "./state_test.js";

@@ -31,7 +31,8 @@ export const resultOf = (s, fields) => {
     roi: { x: 100, y: 90, side: 120, whole: false }, timings: { total: 1000 }, width: 400, height: 300, measurements: { structures: [] }, ...fields };
 };
 const segmented = (s, fields) => after(s, { type: "segmented", job: s.job, result: resultOf(s, fields) });
-// answered answers every question for a view. Masks that can be corrected have a disc of 40 pixels at 200, 150.
+// answered answers every question for a view. Masks that can be corrected have a disc of 40 pixels
+// at 200, 150.
 const base = baseOf(Float32Array.from({ length: 400 * 300 }, (_, i) => (Math.hypot(i % 400 - 200, Math.floor(i / 400) - 150) < 40 ? 0.9 : 0.1)), 400, 300);
 export const answered = (s) => s.questions.reduce((s, question) => after(s, { type: "viewed", question, view: question.whole ? base : { of: question.key } }), s);
 export const done = (s, fields) => answered(segmented(s, fields));

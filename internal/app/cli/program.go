@@ -76,8 +76,8 @@ func Printable(text string) string {
 	return out.String()
 }
 
-// Message is a printable text of one message: lines after the first are indented, so that a name with
-// a newline in it does not begin a message of its own in a log.
+// Message is a printable text of one message: lines after the first are indented, so that a name
+// with a newline in it does not begin a message of its own in a log.
 func Message(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(Printable(text), "\n", "\n  "), "\n    ", "\n  ")
 }

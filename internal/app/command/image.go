@@ -60,8 +60,8 @@ func IsImage(name string) bool {
 	return true
 }
 
-// HoldsImage reports whether a file is an image, by its name or, without an extension of the formats,
-// by its content. Hidden files and the index of a DICOM disc are none.
+// HoldsImage reports whether a file is an image, by its name or, without an extension of the
+// formats, by its content. Hidden files and the index of a DICOM disc are none.
 func HoldsImage(path string) bool {
 	name := filepath.Base(path)
 	if strings.HasPrefix(name, ".") || strings.EqualFold(name, "DICOMDIR") {

@@ -179,8 +179,8 @@ func apart(a, b []float32) float64 {
 const far = 100
 
 // intervals adds to the measurements the intervals that the weights know. An interval is a range of
-// own, widened. own are the measurements before calibrate, with equal rater weights. The figure that
-// is shown comes after calibrate and may lie outside: its interval then reaches to it.
+// own, widened. own are the measurements before calibrate, with equal rater weights. The figure
+// that is shown comes after calibrate and may lie outside: its interval then reaches to it.
 func (e *Engine) intervals(r *Result, own *Measurements) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)

@@ -33,8 +33,8 @@ type Structure struct {
 	Height int     `json:"height"` // largest number of pixels in any one column
 	Width  int     `json:"width"`  // largest number of pixels in any one row
 	Pieces int     `json:"pieces"` // parts that do not touch, not even at a corner
-	// Disagreement is the number of pixels about which two raters are expected to disagree; nil: the
-	// model has no heads.
+	// Disagreement is the number of pixels about which two raters are expected to disagree; nil:
+	// the model has no heads.
 	Disagreement *float64 `json:"disagreement"`
 	// Interval is the interval of the area, pixels; nil: the weights do not know it.
 	Interval *Interval `json:"interval,omitempty"`

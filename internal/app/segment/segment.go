@@ -20,8 +20,8 @@ import (
 const DefaultRecurrences = 3
 
 // Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for
-// another method and for a baseline without DivP. Of a model that takes evidence it is the number of
-// passes that settle around marks; without marks there are none.
+// another method and for a baseline without DivP. Of a model that takes evidence it is the number
+// of passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
 	switch {
 	case model.MethodOf(about.Configuration) != nil || !HasHeads(about):

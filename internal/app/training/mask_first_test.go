@@ -40,8 +40,8 @@ func TestMaskFirst(t *testing.T) {
 			require.Equal(t, start.Tensor(v.Name).Data, half.Tensor(v.Name).Data, "%s waits", v.Name)
 		}
 	}
-	// What a run exports before its heads have learnt says so, no program shows its raters, and it takes
-	// no marks.
+	// What a run exports before its heads have learnt says so, no program shows its raters, and it
+	// takes no marks.
 	for name, file := range map[string]*weights.File{"bce": half, "default": whole} {
 		about, err := weights.ParseMetadata(file.Metadata)
 		require.NoError(t, err)

@@ -1,6 +1,6 @@
 // Package codec has pictures in JPEG 2000, HTJ2K and JPEG-LS decoded, for which there is no sound
-// decoder in Go. In the page WebAssembly decoders do it (site/codec.js). Natively programs do that the
-// user installs: opj_decompress of OpenJPEG, and dcmdjpls of DCMTK.
+// decoder in Go. In the page WebAssembly decoders do it (site/codec.js). Natively programs do that
+// the user installs: opj_decompress of OpenJPEG, and dcmdjpls of DCMTK.
 //
 // The package reads the headers itself: a decoder gets no picture of another size or kind than its
 // caller expects.
@@ -40,10 +40,11 @@ func (f Form) String() string {
 
 // Platform is what decodes.
 type Platform interface {
-	// Missing is the error where nothing decodes a kind here: a raster.Refused. Nil: something does.
+	// Missing is the error where nothing decodes a kind here: a raster.Refused. Nil: something
+	// does.
 	Missing(k Kind) error
-	// Decode gives the samples in little-endian order: of one byte up to 8 bits, else of two. planar
-	// says that each component stands by itself. It ends after a limit of time and memory.
+	// Decode gives the samples in little-endian order: of one byte up to 8 bits, else of two.
+	// planar says that each component stands by itself. It ends after a limit of time and memory.
 	Decode(k Kind, data []byte, form Form) (samples []byte, planar bool, err error)
 }
 
@@ -60,8 +61,8 @@ func Missing(k Kind) error {
 	return platform.Missing(k)
 }
 
-// Decode decodes a picture whose header Read has read: samples (h, w, components), of which the lowest
-// form.Bits count.
+// Decode decodes a picture whose header Read has read: samples (h, w, components), of which the
+// lowest form.Bits count.
 func Decode(k Kind, data []byte, form Form) ([]uint16, error) {
 	if form.W*form.H > mostPixels {
 		return nil, fmt.Errorf("its %s is a picture of %v", k, form)

@@ -49,8 +49,8 @@ func TestProgramOfTheWorkingDirectory(t *testing.T) {
 	assert.NoFileExists(t, "ran")
 }
 
-// A program that does not end is ended, and one that takes too much memory or says that it failed is
-// an error. None leaves anything behind.
+// A program that does not end is ended, and one that takes too much memory or says that it failed
+// is an error. None leaves anything behind.
 func TestLimitsOfPrograms(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)

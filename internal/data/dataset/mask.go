@@ -14,15 +14,16 @@ import (
 	"mrprism/internal/data/imageio"
 )
 
-// Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. A picture of
-// 0 and 1 is a mask too, and one of 16 bits may have 65535 for 255. Mask refuses all others: it does
-// not guess which label or colour is the class, nor where a probability becomes a mark.
+// Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. A picture
+// of 0 and 1 is a mask too, and one of 16 bits may have 65535 for 255. Mask refuses all others: it
+// does not guess which label or colour is the class, nor where a probability becomes a mark.
 func (c *Case) Mask(path string) ([]uint8, error) {
 	mask, _, err := c.mask(path)
 	return mask, err
 }
 
-// mask is Mask. It also returns the value of pixels inside: 1, 255 or 65535, and 0 of an empty mask.
+// mask is Mask. It also returns the value of pixels inside: 1, 255 or 65535, and 0 of an empty
+// mask.
 func (c *Case) mask(path string) (mask []uint8, inside uint16, err error) {
 	values, w, h, err := greys(path)
 	if err != nil {

@@ -22,9 +22,9 @@ func picture(t *testing.T, data []byte, slice int) image.Image {
 }
 
 // Compressed files have the pixels of the plain ones. OpenJPEG 2.5.0 (opj_compress), OpenJPH 0.9
-// (ojph_compress) and dcmtk 3.6.7 (dcmcjpls) wrote them. framesj2k.dcm has two frames in three pieces;
-// planesjls.dcm has a scan for each colour; lossyj2k.dcm is of the irreversible transform, and
-// nearjls.dcm is near-lossless with a deviation of 3.
+// (ojph_compress) and dcmtk 3.6.7 (dcmcjpls) wrote them. framesj2k.dcm has two frames in three
+// pieces; planesjls.dcm has a scan for each colour; lossyj2k.dcm is of the irreversible transform,
+// and nearjls.dcm is near-lossless with a deviation of 3.
 func TestCodecs(t *testing.T) {
 	needs(t, "opj_decompress")
 	needs(t, "dcmdjpls")
@@ -57,8 +57,8 @@ func TestCodecs(t *testing.T) {
 	assert.Equal(t, picture(t, data, 1), picture(t, data, 2))
 }
 
-// A codestream that does not fit its file, or is cut short, is refused before anything decodes it. A
-// damaged one gives a picture or an error, and leaves nothing behind.
+// A codestream that does not fit its file, or is cut short, is refused before anything decodes it.
+// A damaged one gives a picture or an error, and leaves nothing behind.
 func TestHostileCodestreams(t *testing.T) {
 	needs(t, "opj_decompress")
 	needs(t, "dcmdjpls")

@@ -2,10 +2,10 @@
 //
 // It reads implicit and explicit values, both byte orders, deflated files, and pixels that are
 // plain, in run lengths, in JPEG of 8 bits, in lossless JPEG, or in what package codec has decoded.
-// Other transfer syntaxes are refused by their names. Grey values are shown as the file's window says; without one, 8-bit values stay,
-// and others are spread from the frame's least to its largest. Where there is no window, the VOI
-// lookup table counts. Padding is black. Overlays and shutters are ignored. Source: DICOM PS3.3
-// C.7.5, C.7.6, C.7.9 and C.11, and PS3.5 A and G.
+// Other transfer syntaxes are refused by their names. Grey values are shown as the file's window
+// says; without one, 8-bit values stay, and others are spread from the frame's least to its
+// largest. Where there is no window, the VOI lookup table counts. Padding is black. Overlays and
+// shutters are ignored. Source: DICOM PS3.3 C.7.5, C.7.6, C.7.9 and C.11, and PS3.5 A and G.
 package dicom
 
 import (

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// palette is the colours' entries for one of red, green and blue: stored values from first on become
-// them, others the first or the last one. Source: PS3.3 C.7.6.3.1.5 and C.7.9.2.
+// palette is the colours' entries for one of red, green and blue: stored values from first on
+// become them, others the first or the last one. Source: PS3.3 C.7.6.3.1.5 and C.7.9.2.
 type palette struct {
 	first   int
 	entries []uint8
@@ -62,9 +62,9 @@ func wordsOf(data []byte, order binary.ByteOrder, wide bool) (all []uint16) {
 	return all
 }
 
-// segmented unpacks a palette of count entries that is written in segments. Each begins with its kind
-// and its length: 0 is followed by as many entries, 1 leads in a line to the entry that follows, and
-// 2 repeats as many earlier segments from the offset of bytes that follows.
+// segmented unpacks a palette of count entries that is written in segments. Each begins with its
+// kind and its length: 0 is followed by as many entries, 1 leads in a line to the entry that
+// follows, and 2 repeats as many earlier segments from the offset of bytes that follows.
 func segmented(data []byte, order binary.ByteOrder, wide bool, count int) (entries []uint16, err error) {
 	words, size := wordsOf(data, order, wide), 1
 	if wide {

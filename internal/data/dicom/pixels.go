@@ -46,8 +46,8 @@ func (f *frame) samplesOf() ([]float32, error) {
 	return f.plain(count)
 }
 
-// decoded are the numbers of a picture that a codec decodes. A codestream may have fewer bits than the
-// file says, or the unused ones too. Some programs write its sign wrongly: the file's counts.
+// decoded are the numbers of a picture that a codec decodes. A codestream may have fewer bits than
+// the file says, or the unused ones too. Some programs write its sign wrongly: the file's counts.
 func (f *frame) decoded(kind codec.Kind) ([]float32, error) {
 	data, err := f.compressed()
 	if err != nil {

@@ -40,8 +40,8 @@ func (w *window) sigmoid(values []float32) {
 	}
 }
 
-// blank makes NaN of padding, which is no part of the picture: of the stored Pixel Padding Value, or
-// of all values between it and the Range Limit. Source: PS3.3 C.7.5.1.1.2.
+// blank makes NaN of padding, which is no part of the picture: of the stored Pixel Padding Value,
+// or of all values between it and the Range Limit. Source: PS3.3 C.7.5.1.1.2.
 func (f *frame) blank(values []float32) {
 	if len(f.found[0x00280120]) < 2 {
 		return

@@ -22,8 +22,8 @@ func with(t *testing.T, name string, more func(*elements)) []byte {
 	return append(append(bytes.Clone(data[:at]), e...), data[at:]...)
 }
 
-// Windows follow their function, also where they are narrower than 1. Source: PS3.3 C.11.2.1.2.1 and
-// C.11.2.1.3.
+// Windows follow their function, also where they are narrower than 1. Source: PS3.3 C.11.2.1.2.1
+// and C.11.2.1.3.
 func TestWindows(t *testing.T) {
 	linear := func(c, w float64) func(float64) float64 {
 		return func(v float64) float64 { return ((v-(c-0.5))/(w-1) + 0.5) * 255 }

@@ -14,8 +14,9 @@ import (
 	"mrprism/internal/data/raster"
 )
 
-// bitmap is what a BMP's headers say. They come in the sizes of bmp_image_reader.cc of Chromium, whose
-// rules these are: 12 bytes (OS/2), 16 to 64 (OS/2 2), 40 (Windows), and 52, 56, 108 and 124 with masks.
+// bitmap is what a BMP's headers say. They come in the sizes of bmp_image_reader.cc of Chromium,
+// whose rules these are: 12 bytes (OS/2), 16 to 64 (OS/2 2), 40 (Windows), and 52, 56, 108 and 124
+// with masks.
 type bitmap struct {
 	w, h, bits, compression uint32
 	topDown                 bool
@@ -130,8 +131,8 @@ func (b *bitmap) readable(masks []byte) error {
 	return raster.Unsupported(kind)
 }
 
-// decode has x/image/bmp read the pixels behind a header that it knows: of 40 bytes, or of 108 where
-// alpha counts. Alpha that is 0 everywhere does not, as in browsers.
+// decode has x/image/bmp read the pixels behind a header that it knows: of 40 bytes, or of 108
+// where alpha counts. Alpha that is 0 everywhere does not, as in browsers.
 func (b *bitmap) decode() (image.Image, error) {
 	size := 40
 	if b.alpha {

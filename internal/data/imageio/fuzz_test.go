@@ -116,9 +116,9 @@ func pixelsOf(format string, data []byte) int {
 	return min(max(at, 0), len(data)-1)
 }
 
-// mutant edits a file: mostly its pixels, since a header with an error hides what is behind it. Each
-// edit is five bytes: a kind, where, and what. What guards against errors is put right: the sums of a
-// PNG's chunks and of gzip.
+// mutant edits a file: mostly its pixels, since a header with an error hides what is behind it.
+// Each edit is five bytes: a kind, where, and what. What guards against errors is put right: the
+// sums of a PNG's chunks and of gzip.
 func mutant(format string, data, edits []byte) []byte {
 	packed := bytes.HasPrefix(data, []byte{0x1f, 0x8b})
 	if packed {

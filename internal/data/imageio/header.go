@@ -298,8 +298,8 @@ func (f *frame) coarse() bool {
 }
 
 // segment returns the marker at or after data[at], its body, and where to go on; next is 0 at the
-// end of the picture (marker 0xd9) or of the file. It passes over bytes that are no marker (a scan's
-// data, padding), as libjpeg does.
+// end of the picture (marker 0xd9) or of the file. It passes over bytes that are no marker (a
+// scan's data, padding), as libjpeg does.
 func segment(data []byte, at int) (marker byte, body []byte, next int) {
 	for at < len(data) {
 		i := bytes.IndexByte(data[at:], 0xff)

@@ -9,10 +9,10 @@
 //
 // A file becomes 8-bit RGB at the size and orientation in which viewers display it. Grey becomes
 // three equal channels. raster.Range decides what is black and white of grey that is not of 8 bits,
-// from the file and the values. Of colours of 16 bits the eight highest of the bits that the picture
-// uses are kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is composited over black,
-// as the surround of a fundus photograph and of a scan is black. CMYK is converted. Colour profiles
-// and gamma chunks are ignored.
+// from the file and the values. Of colours of 16 bits the eight highest of the bits that the
+// picture uses are kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is
+// composited over black, as the surround of a fundus photograph and of a scan is black. CMYK is
+// converted. Colour profiles and gamma chunks are ignored.
 package imageio
 
 import (
@@ -42,7 +42,8 @@ type Image struct {
 	Slice   int        // which picture of the file this is, from 1
 	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
 
-	// Cut is the range of values that the file asks to be shown, if that leaves out much of the others.
+	// Cut is the range of values that the file asks to be shown, if that leaves out much of the
+	// others.
 	Cut raster.Span
 
 	// Turn counts the quarter turns clockwise that Turned has made, 0 to 3.

@@ -22,8 +22,8 @@ func (b *bitWriter) put(code uint32, n int) {
 	}
 }
 
-// flatJPEG is a JPEG of 40×24 pixels of one colour, whose components have the levels 192, 193 and so on
-// and the given sampling factors. marker is that of its frame: baseline or progressive.
+// flatJPEG is a JPEG of 40×24 pixels of one colour, whose components have the levels 192, 193 and
+// so on and the given sampling factors. marker is that of its frame: baseline or progressive.
 func flatJPEG(marker byte, factors ...byte) []byte {
 	const w, h = 40, 24
 	data := append([]byte("\xff\xd8\xff\xdb\x00\x43\x00"), bytes.Repeat([]byte{8}, 64)...)
@@ -33,7 +33,8 @@ func flatJPEG(marker byte, factors ...byte) []byte {
 		data = append(data, byte(i+1), f, 0)
 		maxH, maxV = max(maxH, int(f>>4)), max(maxV, int(f&15))
 	}
-	// Codes of two bits: 00 for no difference and for the end of a block, 01 for a difference of 7 bits.
+	// Codes of two bits: 00 for no difference and for the end of a block, 01 for a difference of 7
+	// bits.
 	data = append(data, "\xff\xc4\x00\x15\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x07"...)
 	data = append(data, "\xff\xc4\x00\x14\x10\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
 	scan := func(components []int, first, last byte, blocks int, each func(i int, b *bitWriter)) {
@@ -93,8 +94,8 @@ func TestJPEGSubsampling(t *testing.T) {
 	}
 }
 
-// Without its end marker a progressive JPEG may have lost whole scans. It is read if all that can be
-// there are.
+// Without its end marker a progressive JPEG may have lost whole scans. It is read if all that can
+// be there are.
 func TestProgressiveJPEGWithoutEnd(t *testing.T) {
 	data := flatJPEG(0xc2, 0x11, 0x11, 0x11)
 	data = data[:len(data)-2]

@@ -19,7 +19,8 @@ import (
 // safeSide is the side of a square picture that is promised to be read.
 const safeSide = 3000
 
-// jpegHead is the beginning of a JPEG of safeSide: its frame header, with colours at full resolution.
+// jpegHead is the beginning of a JPEG of safeSide: its frame header, with colours at full
+// resolution.
 func jpegHead(marker byte, components int) []byte {
 	data := []byte{0xff, 0xd8, 0xff, marker, 0, byte(8 + 3*components), 8, safeSide >> 8, safeSide & 255, safeSide >> 8, safeSide & 255, byte(components)}
 	for c := range components {
@@ -28,7 +29,8 @@ func jpegHead(marker byte, components int) []byte {
 	return data
 }
 
-// dicomOf is a DICOM file of safeSide. Without a piece, compressed pixels, its plain pixels are missing.
+// dicomOf is a DICOM file of safeSide. Without a piece, compressed pixels, its plain pixels are
+// missing.
 func dicomOf(syntax, photometric string, samples, allocated uint16, piece []byte) []byte {
 	file := append(make([]byte, 128), "DICM\x02\x00\x10\x00UI"...)
 	file = append(binary.LittleEndian.AppendUint16(file, uint16(len(syntax))), syntax...)
@@ -52,8 +54,8 @@ func dicomSet(photometric string, samples, allocated uint16, piece []byte) (data
 	return append(binary.LittleEndian.AppendUint32(data, uint32(len(piece))), piece...)
 }
 
-// Every image up to safePixels is read, whatever file it is in: the messages promise it. The headers
-// are of the hungriest kinds.
+// Every image up to safePixels is read, whatever file it is in: the messages promise it. The
+// headers are of the hungriest kinds.
 func TestPromisedSizeInEveryFile(t *testing.T) {
 	const uncompressed, runs, lossless, baseline = "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.5", "1.2.840.10008.1.2.4.70", "1.2.840.10008.1.2.4.50"
 	packed := make([]byte, 400_000) // as few bytes as compression can make of so much

@@ -6,8 +6,8 @@ import (
 	"mrprism/internal/data/nifti"
 )
 
-// HeaderOf is the file that names a pair of NIfTI files: of NAME.img it is NAME.hdr. Other paths are
-// their own.
+// HeaderOf is the file that names a pair of NIfTI files: of NAME.img it is NAME.hdr. Other paths
+// are their own.
 func HeaderOf(path string) string {
 	switch Extension(path) {
 	case ".img":

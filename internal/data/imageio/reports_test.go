@@ -39,7 +39,8 @@ func TestReports(t *testing.T) {
 	m, err := DecodeSlice("tif_imagej_trunc.tif", data, 5)
 	require.NoError(t, err)
 	assert.Equal(t, 5, m.Slices)
-	// One volume has an outlier, the other one a cal_max that nearly all voxels of the brain exceed.
+	// One volume has an outlier, the other one a cal_max that nearly all voxels of the brain
+	// exceed.
 	var brains [2][]uint8
 	for i, name := range []string{"brain_nii_outlier.nii", "brain_nii_calbogus.nii"} {
 		data, err := os.ReadFile(filepath.Join(root, name))

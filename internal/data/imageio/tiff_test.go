@@ -101,7 +101,8 @@ func TestTIFFStripsOfNoLength(t *testing.T) {
 	assert.ErrorContains(t, err, "cut short")
 }
 
-// The samples of a JPEG of four components are those of the TIFF, whatever Adobe's mark says of inks.
+// The samples of a JPEG of four components are those of the TIFF, whatever Adobe's mark says of
+// inks.
 func TestTIFFWithJPEGOfFour(t *testing.T) {
 	picture := flatJPEG(0xc0, 0x11, 0x11, 0x11, 0x11)
 	adobe := append([]byte("\xff\xd8\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"), picture[2:]...)

@@ -26,8 +26,8 @@ func samples(src image.Image) (pix []uint8, stride, channels int) {
 // sample is a 16-bit sample.
 func sample(p []uint8) uint32 { return uint32(p[0])<<8 | uint32(p[1]) }
 
-// count counts the samples of each value. Alpha does not count, nor do transparent pixels. grey says
-// that the channels of every pixel are equal.
+// count counts the samples of each value. Alpha does not count, nor do transparent pixels. grey
+// says that the channels of every pixel are equal.
 func count(pix []uint8, stride, channels, w, h int) (counts []uint32, grey bool) {
 	counts, grey = make([]uint32, 1<<16), true
 	for y := range h {
@@ -46,9 +46,9 @@ func count(pix []uint8, stride, channels, w, h int) (counts []uint32, grey bool)
 	return counts, grey
 }
 
-// depth is how many bits the samples use: 8, 10, 12, 14 or 16. Microscopes and scanners write 10, 12
-// or 14 bits without saying so; their highest byte alone would be nearly black. A five-hundredth of
-// the samples of all but small pictures, such as hot pixels, may lie beyond.
+// depth is how many bits the samples use: 8, 10, 12, 14 or 16. Microscopes and scanners write 10,
+// 12 or 14 bits without saying so; their highest byte alone would be nearly black. A five-hundredth
+// of the samples of all but small pictures, such as hot pixels, may lie beyond.
 func depth(counts []uint32) int {
 	total, largest := 0, len(counts)-1
 	for _, n := range counts {
@@ -65,9 +65,9 @@ func depth(counts []uint32) int {
 	return max(8, used+used%2)
 }
 
-// tonesOf decides how the samples of a picture are shown, and says how many bits they use; 0 and nil
-// if it has others than those of 16 bits. Grey has the range that its values give it. Colours keep
-// their proportions: their highest used bits are shown.
+// tonesOf decides how the samples of a picture are shown, and says how many bits they use; 0 and
+// nil if it has others than those of 16 bits. Grey has the range that its values give it. Colours
+// keep their proportions: their highest used bits are shown.
 func tonesOf(src image.Image, header *Info) (int, *tones) {
 	pix, stride, channels := samples(src)
 	if channels == 0 {

@@ -59,7 +59,8 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 }
 
 // lossy is the picture of a lossy WebP, whose luma runs from 16 to 235 and chroma from 16 to 240
-// (BT.601). package image takes YCbCr for that of JPEG, which runs from 0 to 255: black would be grey.
+// (BT.601). package image takes YCbCr for that of JPEG, which runs from 0 to 255: black would be
+// grey.
 type lossy struct{ image.NYCbCrA }
 
 // row writes row y as RGB over black. Chroma of half the width and height is interpolated. All is

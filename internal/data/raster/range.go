@@ -8,8 +8,8 @@ import (
 // Span is a range of values, from black to white. It says nothing unless Low < High.
 type Span struct{ Low, High float64 }
 
-// Histogram counts the values that decide a picture's range of grey: those of the picture, or of its
-// volume. The caller leaves padding out.
+// Histogram counts the values that decide a picture's range of grey: those of the picture, or of
+// its volume. The caller leaves padding out.
 type Histogram struct {
 	counts     []uint32 // by bin, in the order of the values
 	total      float64
@@ -83,17 +83,18 @@ const (
 	distance = 3     // the range of pictures far from 0, in that of their values, begins so far below
 )
 
-// Range decides which values are black and white. No small share of the pixels does: in the pictures
-// of ../shared/data, a thousandth of the pixels moves no grey of the others by more than two levels of
-// 255, whatever its values are.
+// Range decides which values are black and white. No small share of the pixels does: in the
+// pictures of ../shared/data, a thousandth of the pixels moves no grey of the others by more than
+// two levels of 255, whatever its values are.
 //
-// White is the least of black + (value − black)·e^6p, over values that a share p ≤ 1/8 of the pixels
-// exceeds. Black is 0. It is lower where values are negative, and higher where 6.4 % of the pixels
-// share the lowest value, or where all values are far from 0. Of the most frequent value, often an
-// empty background, no more pixels count than three times all others.
+// White is the least of black + (value − black)·e^6p, over values that a share p ≤ 1/8 of the
+// pixels exceeds. Black is 0. It is lower where values are negative, and higher where 6.4 % of the
+// pixels share the lowest value, or where all values are far from 0. Of the most frequent value,
+// often an empty background, no more pixels count than three times all others.
 //
-// file is the range that the file asks for. Each of its ends counts where it lies within that of the
-// values. A range in which less than half of the pixels lie, the background aside, is a mistake. A small or a flat picture has the range bits, that of its type, or that of its values if
+// file is the range that the file asks for. Each of its ends counts where it lies within that of
+// the values. A range in which less than half of the pixels lie, the background aside, is a
+// mistake. A small or a flat picture has the range bits, that of its type, or that of its values if
 // bits says nothing. Nothing can be counted afterwards.
 func (h *Histogram) Range(file, bits Span) (low, high float64) {
 	if h.total == 0 {
@@ -123,8 +124,8 @@ func (h *Histogram) holds(s Span) bool {
 	return within >= (h.total-float64(h.counts[h.background]))/2
 }
 
-// Cut is the range that is shown, if it leaves out more than a tenth of the one that Range has found
-// in the values; else it says nothing.
+// Cut is the range that is shown, if it leaves out more than a tenth of the one that Range has
+// found in the values; else it says nothing.
 func (h *Histogram) Cut(shown Span) Span {
 	if slack := (h.own.High - h.own.Low) / 10; slack > 0 && (shown.Low > h.own.Low+slack || shown.High < h.own.High-slack) {
 		return shown

@@ -255,8 +255,8 @@ func (p *page) whole(data []byte) ([]byte, error) {
 	return append(whole, data[2:]...), nil
 }
 
-// largestJPEG is the memory of the strip or tile that takes most of it. Decode says what is wrong with
-// those that it refuses.
+// largestJPEG is the memory of the strip or tile that takes most of it. Decode says what is wrong
+// with those that it refuses.
 func (p *page) largestJPEG() (most int64) {
 	for i := range p.across * p.down * p.planes() {
 		data, err := p.chunk(i)

@@ -208,8 +208,8 @@ func (p *page) planes() int {
 // together is how many samples stand side by side in a plane.
 func (p *page) together() int { return p.samples / p.planes() }
 
-// chunk is strip or tile i in the file. Some programs leave a length at 0: what is not compressed, or
-// is all there is, runs as far as it needs.
+// chunk is strip or tile i in the file. Some programs leave a length at 0: what is not compressed,
+// or is all there is, runs as far as it needs.
 func (p *page) chunk(i int) ([]byte, error) {
 	at, size := p.uint(p.offsets, i, 0), p.uint(p.counts, i, 0)
 	if size == 0 && at > 0 && (p.compression == 1 || p.across*p.down*p.planes() == 1) {
@@ -222,9 +222,10 @@ func (p *page) chunk(i int) ([]byte, error) {
 	return p.data[at:][:min(size, uint64(len(p.data))-at)], nil
 }
 
-// stack is the number of slices that the only directory stands for, and turns to one of them. ImageJ
-// describes so a stack that is too large for a directory a slice: "images=N", and the slices lie one
-// after another. Those count that the file holds whole, before anything else that the directory names.
+// stack is the number of slices that the only directory stands for, and turns to one of them.
+// ImageJ describes so a stack that is too large for a directory a slice: "images=N", and the slices
+// lie one after another. Those count that the file holds whole, before anything else that the
+// directory names.
 func (p *page) stack(d map[uint16]entry, at uint64, slice int) int {
 	text, found := strings.CutPrefix(string(d[tagDescription].bytes), "ImageJ=")
 	_, text, named := strings.Cut(text, "\nimages=")

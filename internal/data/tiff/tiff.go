@@ -55,7 +55,8 @@ func Is(data []byte) bool {
 	return false
 }
 
-// Open reads the header of a page, from 1; 0 is the first. Slices of a stack count as pages. Errors are plain, or raster.Unsupported.
+// Open reads the header of a page, from 1; 0 is the first. Slices of a stack count as pages. Errors
+// are plain, or raster.Unsupported.
 func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 	f := &file{data: data, order: binary.LittleEndian}
 	if !Is(data) {

@@ -141,7 +141,8 @@ type candidate struct {
 	named bool // by the user: loaded whatever it has
 }
 
-// candidates are the files to try, in order. If the user named a file or folder, there are no others.
+// candidates are the files to try, in order. If the user named a file or folder, there are no
+// others.
 func candidates(named string) ([]candidate, error) {
 	if variable := os.Getenv(LibraryVariable); named == "" && variable != "" {
 		if !filepath.IsAbs(variable) { // it would mean another file in each working directory

@@ -45,9 +45,9 @@ func openPlanted() {
 	os.Exit(0)
 }
 
-// No library of a stranger is loaded, wherever an archive may have put it: the working directory and
-// what leads there. Nor is one in the places that Open searches, if its sum is another. The library
-// here leaves a file when it is loaded.
+// No library of a stranger is loaded, wherever an archive may have put it: the working directory
+// and what leads there. Nor is one in the places that Open searches, if its sum is another. The
+// library here leaves a file when it is loaded.
 func TestPlantedLibraries(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil || runtime.GOOS != "linux" {

@@ -44,10 +44,10 @@ var _ gpu.Device = (*device)(nil)
 // Vulkan's VK_DRIVER_FILES can narrow the choice. library, or else MRPRISM_DAWN_LIB, may name the
 // library or its folder; it is loaded whatever it has, and note says so if it is not the prebuilt
 // one of libraries.txt. Otherwise Open looks in the executable's folder and in mrprism/dawn of the
-// user's cache folder, and loads nothing whose SHA-512 is another. Never does it look in the working
-// directory. What Dawn itself needs (libvulkan, libstdc++), the system finds as for every program.
-// Without a library or an adapter the error is a gpu.ErrNoAdapter. It lists every file that was
-// tried.
+// user's cache folder, and loads nothing whose SHA-512 is another. Never does it look in the
+// working directory. What Dawn itself needs (libvulkan, libstdc++), the system finds as for every
+// program. Without a library or an adapter the error is a gpu.ErrNoAdapter. It lists every file
+// that was tried.
 func Open(ctx context.Context, library string, note func(string)) (gpu.Device, error) {
 	l, err := loadLibrary(library, note)
 	if err != nil {
