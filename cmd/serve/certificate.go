@@ -190,8 +190,8 @@ func makeCertificates(folder string, names []string, now time.Time) (s selfMade,
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return s, err
 	}
-	// The key comes first, over that of an earlier authority: a certificate is never there without
-	// its key.
+	// The key is written before the certificate, and over the key of an earlier authority: no
+	// certificate is ever there without its key.
 	err = os.WriteFile(filepath.Join(folder, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, authorityFile), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority}), 0o644)
