@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,23 +58,35 @@ func TestKill(t *testing.T) {
 		before, rests := modified(killed), unfinished(killed)
 		c := process(args...)
 		require.NoError(t, c.Start())
+		var ended atomic.Bool
+		exited := make(chan struct{})
+		go func() {
+			_ = c.Wait()
+			ended.Store(true)
+			close(exited)
+		}()
+		until := func(happened func() bool) { // or the run has no step left
+			waitFor(t, func() bool { return ended.Load() || happened() })
+		}
 		switch i % 4 {
 		case 0: // while it starts, goes on from a checkpoint or takes a step
 			time.Sleep(time.Duration(random.Int64N(int64(3 * step))))
 		case 1, 3: // while a file is being written
 			files, seen := 1+random.IntN(3), unfinished(killed) // of the checkpoint and two exports
 			begun := len(seen) + files
-			waitFor(t, func() bool {
+			until(func() bool {
 				maps.Copy(seen, unfinished(killed))
 				return len(seen) >= begun
 			})
 			time.Sleep(time.Duration(random.Int64N(int64(2 * time.Millisecond))))
 		case 2: // in the step that follows a new checkpoint
-			waitFor(t, func() bool { return modified(killed) != before })
+			until(func() bool { return modified(killed) != before })
 			time.Sleep(time.Duration(random.Int64N(int64(step))))
 		}
-		require.NoError(t, c.Process.Kill())
-		_ = c.Wait()
+		if err := c.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			require.NoError(t, err)
+		}
+		<-exited
 		for path := range unfinished(killed) {
 			if !rests[path] {
 				torn++
