@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -38,4 +39,12 @@ func TestParts(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "split.json")))
 	_, _, stderr = call(t, "-weights", file, "-data", dir, "-on", "validation")
 	require.Contains(t, stderr, "without one there are no validation images")
+
+	people, _ := synthesise(t)
+	description := filepath.Join(dir, "dataset.json")
+	text, err := os.ReadFile(description)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(description, bytes.Replace(text, []byte(`"labels": "raters"`), []byte(`"labels": "agreement-levels"`), 1), 0o644))
+	_, _, stderr = call(t, "-weights", file, "-data", dir+","+people)
+	require.Contains(t, stderr, "score each folder alone", "people are scored as people")
 }

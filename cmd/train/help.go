@@ -32,8 +32,9 @@ A data set is a folder of
   raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing file is a missing label
   diagnosis.csv                 only for -method diag: lines of NAME,0 or NAME,1
 Names have letters, digits, hyphens and underscores. With "labels": "agreement-levels" in dataset.json, the j-th rater stands for
-what at least j experts marked. If nearly all marks of a class lie inside the class before it, as cups lie inside discs, the
-model keeps its masks inside too; train says if it does not.
+what at least j experts marked. Two or more people become such levels if their folder follows one of M levels in -data: level
+j is what at least (j − 1/2)/M of them marked. One person's folder is for -also. If nearly all marks of a class lie inside
+the class before it, as cups lie inside discs, the model keeps its masks inside too; train says if it does not.
 
 train holds out every fifth image in sorted order for "evaluate" and never trains on it. Put all images into the folder
 before the first run, because a new image changes which ones are held out. To choose yourself, write split.json into the

@@ -268,10 +268,10 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 func figure(cases []*caseFigures, m, k int) (f Figure) {
 	var shares, dice, areas []float64
 	for _, c := range cases {
-		if c.Masks[m][k] == "" {
+		if !c.labelled(m, k) {
 			f.Missing++
 		}
-		if c.Masks[m][k] == "" || !c.read {
+		if !c.labelled(m, k) || !c.read {
 			continue
 		}
 		mark := c.marks[k][m]

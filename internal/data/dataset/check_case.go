@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -110,14 +111,16 @@ func (f *caseFigures) class(d *Dataset, l *Loaded, k int) {
 		}
 	}
 	f.marks, f.pairs = append(f.marks, marks), append(f.pairs, pairs)
-	if d.Levels {
-		f.levels(d, l, k)
-	}
 	for m := range marks {
 		if marks[m].given {
 			marks[m].compare(marks, pairs, m)
+		}
+		if marks[m].given && !d.Levels {
 			f.judge(d, l, m, k)
 		}
+	}
+	if d.Levels {
+		f.levels(d, l, k)
 	}
 }
 
@@ -155,7 +158,6 @@ func (f *caseFigures) judge(d *Dataset, l *Loaded, m, k int) {
 		marked += btoi(o.area > 0)
 	}
 	switch {
-	case d.Levels:
 	case a.area == len(l.Masks[m][k]):
 		warn(&f.findings, KindInverted, path, "marks the whole image as %s", class)
 	case a.area == 0 && marked > 0:
@@ -215,7 +217,7 @@ func inverted(l *Loaded, m, k int, a mark) bool {
 // levels warns of an agreement level that is not within the one below.
 func (f *caseFigures) levels(d *Dataset, l *Loaded, k int) {
 	if first := f.marks[k][0]; first.given && first.area == 0 {
-		warn(&f.findings, KindEmpty, l.Case.Masks[0][k], "is empty: not one expert marked the %s", d.Classes[k])
+		warn(&f.findings, KindEmpty, cmp.Or(l.Case.Masks[0][k], l.Case.Image), "is empty: not one expert marked the %s", d.Classes[k])
 	}
 	for m := 1; m < len(l.Masks); m++ {
 		upper, lower := l.Masks[m][k], l.Masks[m-1][k]

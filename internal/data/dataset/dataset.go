@@ -38,7 +38,8 @@ const (
 // HoldOut is the period of held-out cases: every fifth in sorted order.
 const HoldOut = 5
 
-// Dataset is one folder or several of the same classes and raters.
+// Dataset is one folder or several of the same classes and raters. Folders of people may follow a
+// folder of agreement levels: their people enter as the nearest levels.
 type Dataset struct {
 	Name    string // the folders' names, joined with "+"
 	Classes []string
@@ -59,13 +60,14 @@ type Case struct {
 	Folder string     // the dataset's name
 	Image  string     // path
 	W, H   int        // pixels, as displayed
-	Masks  [][]string // paths (M, K); empty if the label is missing
+	Masks  [][]string // paths (M, K), or (R, K) of R people beside levels; empty if the label is missing
 	Part   Part       // what it is for
 	Levels bool       // the raters are agreement levels
 	Others bool       // marked by other people than the data set's raters: see Add
 
 	Diagnosis Diagnosis // of diagnosis.csv
 
+	nearest int      // so many agreement levels stand for its people, see Loaded.levels; 0: none
 	soft    bool     // its masks are probabilities, see Taught
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
@@ -140,9 +142,11 @@ func survey(dirs []string) (all *Dataset, problems Problems) {
 		case d == nil:
 		case all == nil:
 			all = d
-		case !slices.Equal(d.Classes, all.Classes) || !slices.Equal(d.Raters, all.Raters) || d.Levels != all.Levels:
-			problems.add("%s: its classes, raters or labels differ from those of %s; only data sets with equal classes, raters and labels can be mixed", dir, dirs[0])
 		default:
+			if refusal := d.enter(all, dirs[0]); refusal != "" {
+				problems.add("%s: %s", dir, refusal)
+				continue
+			}
 			all.Name += "+" + d.Name
 			all.Cases = append(all.Cases, d.Cases...)
 			all.Splits = append(all.Splits, d.Splits...)
@@ -392,7 +396,8 @@ func (d *Dataset) As(classes []string) error {
 }
 
 // Add adds the cases of folders that other people have marked. These may have fewer classes. The
-// majority of these people teaches the fused mask; the raters' heads learn nothing from them.
+// mean vote of these people teaches the fused mask, as near as so many masks as d has raters can
+// tell it; the raters' heads learn nothing from them.
 func (d *Dataset) Add(others *Dataset) error {
 	if err := others.As(d.Classes); err != nil {
 		return err

@@ -17,8 +17,9 @@ import (
 type Loaded struct {
 	Case
 	Image *imageio.Image
-	// Masks are (M, K) masks (H, W) of 0 and 1; nil if the label is missing. Fused labels are
-	// probabilities in steps of 1/255.
+	// Masks are (M, K) masks (H, W) of 0 and 1; nil if the label is missing. M is the number of the
+	// data set's raters, also of people who became levels. Fused labels are probabilities in steps of
+	// 1/255.
 	Masks [][][]uint8
 
 	ones []string // masks that hold 1 where others hold 255
@@ -44,24 +45,7 @@ func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	return metric.Count(given...), true
 }
 
-// shared turns a case of other people into a case of the given number of raters. Each rater gets
-// the majority's mask of every class that somebody marked.
-func (l *Loaded) shared(raters int) *Loaded {
-	row := make([][]uint8, len(l.Masks[0]))
-	for k := range row {
-		if votes, ok := l.Votes(k); ok {
-			row[k] = votes.Majority()
-		}
-	}
-	changed := *l
-	changed.Masks = make([][][]uint8, raters)
-	for m := range changed.Masks {
-		changed.Masks[m] = row
-	}
-	return &changed
-}
-
-// Load reads a case's image and masks. The error is a Problems that names every bad file of the
+// Load reads a case's image and masks. People beside agreement levels become levels. The error is a Problems that names every bad file of the
 // case.
 func Load(c Case) (*Loaded, error) {
 	var problems Problems
@@ -93,6 +77,10 @@ func Load(c Case) (*Loaded, error) {
 	}
 	if len(problems) > 0 {
 		return nil, problems
+	}
+	if c.nearest > 0 {
+		l = l.levels(c.nearest, leastPeople)
+		l.Levels = true
 	}
 	return l, nil
 }

@@ -44,7 +44,7 @@ func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, p
 	}
 	return load(ctx, cases, progress, func(l *Loaded) (*Sample, error) {
 		if l.Others {
-			l = l.shared(len(d.Raters))
+			l = l.levels(len(d.Raters), 1) // their mean vote teaches the mask
 		}
 		return newSample(l, k)
 	})

@@ -1,0 +1,81 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+
+	"mrprism/internal/data/metric"
+)
+
+// enter fits the cases to those of the first folder, dir. Beside agreement levels people become the
+// nearest levels. It returns what speaks against it; empty: nothing.
+func (d *Dataset) enter(first *Dataset, dir string) (refusal string) {
+	classes := slices.Equal(d.Classes, first.Classes)
+	switch {
+	case classes && slices.Equal(d.Raters, first.Raters) && d.Levels == first.Levels:
+	case classes && first.Levels && !d.Levels && len(d.Raters) < leastPeople:
+		return fmt.Sprintf("one person marked it, and one mask tells no agreement levels such as those of %s; give the folder to train by -also", dir)
+	case classes && first.Levels && !d.Levels:
+		for i := range d.Cases {
+			d.Cases[i].nearest = len(first.Raters)
+		}
+	default:
+		return fmt.Sprintf("its classes, raters or labels differ from those of %s; only data sets with equal classes, raters and labels can be mixed, "+
+			"or agreement levels first and people of the same classes after them", dir)
+	}
+	return ""
+}
+
+// AsLevels reports whether people enter as the nearest agreement levels, beside folders of levels.
+func (d *Dataset) AsLevels() bool {
+	return slices.ContainsFunc(d.Cases, func(c Case) bool { return c.nearest > 0 })
+}
+
+// labelled reports whether the case has a label of rater or level m for class k.
+func (c *Case) labelled(m, k int) bool {
+	if c.nearest == 0 {
+		return c.Masks[m][k] != ""
+	}
+	people := 0
+	for _, paths := range c.Masks {
+		if paths[k] != "" {
+			people++
+		}
+	}
+	return people >= leastPeople
+}
+
+// leastPeople is the number of masks of a class from which agreement levels can be told.
+const leastPeople = 2
+
+// levels turns the case into one of n agreement levels, those nearest to the votes. A class with
+// fewer than least masks is missing in all levels.
+func (l *Loaded) levels(n, least int) *Loaded {
+	changed := *l
+	changed.Masks = make([][][]uint8, n)
+	for j := range changed.Masks {
+		changed.Masks[j] = make([][]uint8, len(l.Masks[0]))
+	}
+	for k := range l.Masks[0] {
+		if votes, ok := l.Votes(k); ok && votes.Raters >= least {
+			for j := range changed.Masks {
+				changed.Masks[j][k] = level(votes, j+1, n)
+			}
+		}
+	}
+	return &changed
+}
+
+// level is level j, from 1, of n (H·W): what at least ⌈(j - ½)·R/n⌉ of R people marked. The mean of
+// all levels is the multiple of 1/n nearest to the share of people, the upper one of two: exactly
+// the share where R divides n.
+func level(votes metric.Votes, j, n int) []uint8 {
+	least := ((2*j-1)*votes.Raters + 2*n - 1) / (2 * n)
+	mask := make([]uint8, len(votes.Count))
+	for i, count := range votes.Count {
+		if int(count) >= least {
+			mask[i] = 1
+		}
+	}
+	return mask
+}
