@@ -9,9 +9,9 @@ ADDRESS ?= 127.0.0.1:8080
 export GOEXPERIMENT = simd
 PROGRAMS := $(filter-out batch,$(notdir $(wildcard cmd/*))) # cmd/batch is a module of its own, with Apache Beam
 
-# One package at a time: its tests share the two or more cores with a software GPU. No package may take longer than TIMEOUT.
+# Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
 TIMEOUT ?= 30m
-TESTFLAGS ?= -p 1 -timeout $(TIMEOUT)
+TESTFLAGS ?= -p 2 -timeout $(TIMEOUT)
 
 .DEFAULT_GOAL := help
 include site/site.mk
@@ -36,7 +36,7 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	GOOS=js GOARCH=wasm go vet -tags simd128 ./internal/compute/vector
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
 	@go run ./cmd/bench -devices
-	go test $(TESTFLAGS) ./...
+	go test $(TESTFLAGS) ./site ./...
 	cd cmd/batch && go vet ./... && go test -timeout $(TIMEOUT) ./...
 
 .PHONY: build

@@ -20,7 +20,7 @@ import (
 // without a second player, and images that the network has not seen get masks near the mean vote.
 func TestMethodsLearnTheMask(t *testing.T) {
 	data := writeData(t, 30)
-	for _, name := range []string{"agnet", "beal", "posal"} {
+	for _, name := range chosen(t, 1, "agnet", "beal", "posal") {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, data)
 			recipe, err := model.NewRecipe(model.MaskAlone)
