@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
@@ -32,18 +34,35 @@ func photographs(albums []*album) (n int) {
 	return n
 }
 
-// view is a photograph as it is or turned. Its circle is in pixels of the image.
+// guise says how a photograph is shown; the zero value is the photograph as it is.
+type guise struct {
+	Turned int    `json:"turned"`           // degrees, clockwise
+	Change string `json:"change,omitempty"` // of -changed
+}
+
+// of adds the guise to the name of a photograph or of a row.
+func (g guise) of(name string) string {
+	if g.Turned != 0 {
+		name += fmt.Sprintf(", turned by %d°", g.Turned)
+	}
+	if g.Change != "" {
+		name += ", " + g.Change
+	}
+	return name
+}
+
+// view is a photograph in a guise. Its circle is in pixels of the image.
 type view struct {
+	guise
 	album  *album
 	name   string
-	turned int // degrees, clockwise
 	image  *imageio.Image
 	circle *circle
 }
 
-// judge segments the photographs of all albums, each in a number of turns, until one fails. The
-// error names that photograph. A model with an anchor searches the photographs.
-func (s *scorer) judge(ctx context.Context, albums []*album, turns int, keep func(view, *segment.Result)) error {
+// judge segments the photographs of all albums, each in its guises, until one fails. The error names
+// that photograph. A model with an anchor searches the photographs.
+func (s *scorer) judge(ctx context.Context, albums []*album, guises func(view) iter.Seq[view], keep func(view, *segment.Result)) error {
 	for _, a := range albums {
 		for _, p := range a.photographs {
 			img, err := command.ReadImage(p.path)
@@ -54,12 +73,9 @@ func (s *scorer) judge(ctx context.Context, albums []*album, turns int, keep fun
 			if p.circle != nil {
 				v.circle = new(p.circle.of(img))
 			}
-			for i := range turns {
-				if i > 0 {
-					v = v.quarter()
-				}
+			for v := range guises(v) {
 				s.progress.Begin()
-				s.progress.Show("%s: segmenting", turnedName(p.name, v.turned))
+				s.progress.Show("%s: segmenting", v.of(p.name))
 				err := s.session.Do(ctx, func(e *segment.Engine) error {
 					r, err := e.Segment(ctx, v.image, segment.Options{Recurrences: s.recurrences, ROI: "auto"})
 					if err == nil {
@@ -82,16 +98,8 @@ func (v view) quarter() view {
 	if v.circle != nil {
 		v.circle = new(v.circle.quarter(v.image.H))
 	}
-	v.image, v.turned = quarter(v.image), v.turned+90
+	v.image, v.Turned = quarter(v.image), v.Turned+90
 	return v
-}
-
-// turnedName adds the turn to the name of a photograph or of a row.
-func turnedName(name string, degrees int) string {
-	if degrees == 0 {
-		return name
-	}
-	return fmt.Sprintf("%s, turned by %d°", name, degrees)
 }
 
 // unfinished is the number of all pictures if fewer are done, else 0.
@@ -136,7 +144,8 @@ type foreignScore struct {
 
 // judgeForeign judges the pictures of all folders until one fails.
 func (s *scorer) judgeForeign(ctx context.Context, albums []*album) error {
-	return s.judge(ctx, albums, 1, func(v view, r *segment.Result) {
+	asItIs := func(v view) iter.Seq[view] { return slices.Values([]view{v}) }
+	return s.judge(ctx, albums, asItIs, func(v view, r *segment.Result) {
 		s.foreign = append(s.foreign, &foreignScore{v.album.name, v.name, trustOf(r)})
 	})
 }

@@ -4,23 +4,25 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"mrprism/internal/app/segment"
 )
 
-// centreScore judges one photograph of -centres, as it is or turned.
+// centreScore judges one photograph of -centres in one guise.
 type centreScore struct {
-	Set     string `json:"set"` // the CSV
-	Name    string `json:"name"`
-	Turned  int    `json:"turned"`  // degrees, clockwise
-	Present bool   `json:"present"` // the CSV says that the structure is in the photograph
+	Set  string `json:"set"` // the CSV
+	Name string `json:"name"`
+	guise
+	Present bool `json:"present"` // the CSV says that the structure is in the photograph
 	// Distance: of the mask's centroid from the circle's centre, in radii; absent without a mask or a
 	// circle
 	Distance *float64 `json:"distance,omitempty"`
 	// Area: of the mask, in areas of the circle; absent without a circle
 	Area  *float64 `json:"area,omitempty"`
 	Right bool     `json:"right"`
+	Ratio *float64 `json:"verticalRatio"` // of the cup to the disc; null without one
 	trust
 }
 
@@ -29,22 +31,46 @@ func (c *centreScore) silent() bool { return !c.Right && !c.Doubted }
 
 // judgeCentres judges the photographs of all CSVs until one fails.
 func (s *scorer) judgeCentres(ctx context.Context, albums []*album) error {
-	return s.judge(ctx, albums, s.turns(), func(v view, r *segment.Result) {
-		score := &centreScore{Set: v.album.name, Name: v.name, Turned: v.turned}
+	return s.judge(ctx, albums, s.guises, func(v view, r *segment.Result) {
+		score := &centreScore{Set: v.album.name, Name: v.name, guise: v.guise, Ratio: verticalRatio(r)}
 		score.judge(r, s.anchor(), v.circle)
-		if s.sheet != nil {
+		if s.sheet != nil && v.Change == "" {
 			s.sheet.offerCentre(v.image, r, score, v.circle)
 		}
 		s.centred = append(s.centred, score)
 	})
 }
 
-// turns is the number of times that the program judges a photograph.
-func (r *request) turns() int {
-	if r.turned {
-		return 4
+// guises shows a photograph as it is, turned under -turned, and under every change of -changed.
+func (r *request) guises(v view) iter.Seq[view] {
+	return func(yield func(view) bool) {
+		upright := v
+		if !yield(v) {
+			return
+		}
+		for i := 0; i < 3 && r.turned; i++ {
+			if v = v.quarter(); !yield(v) {
+				return
+			}
+		}
+		for i := 0; i < len(changes) && r.changed; i++ {
+			if !yield(changes[i].view(upright)) {
+				return
+			}
+		}
 	}
-	return 1
+}
+
+// looks is the number of times that the program judges a photograph.
+func (r *request) looks() int {
+	n := 1
+	if r.turned {
+		n += 3
+	}
+	if r.changed {
+		n += len(changes)
+	}
+	return n
 }
 
 // anchor is the class that the model searches photographs for; -1 without one.
@@ -84,23 +110,24 @@ func (c *centreScore) wrong() string {
 }
 
 type centresReport struct {
-	Anchor   string  `json:"anchor"`
-	Sets     []tally `json:"sets"`     // a row for each set and turn
-	Together []tally `json:"together"` // a row for each turn
+	Anchor   string        `json:"anchor"`
+	Sets     []tally       `json:"sets"`     // a row for each set and guise
+	Together []tally       `json:"together"` // a row for each guise
+	Steady   *steadyReport `json:"ratioUnderExposure,omitempty"`
 	// Of: pictures, if the program was stopped before it judged all
 	Of       int            `json:"of,omitempty"`
 	Pictures []*centreScore `json:"pictures"`
 }
 
-// tally is one row: a set, or all of them, under one turn.
+// tally is one row: a set, or all of them, in one guise.
 type tally struct {
-	Set          string `json:"set,omitempty"` // the CSV; empty: all
-	Turned       int    `json:"turned"`        // degrees, clockwise
-	Images       int    `json:"images"`
-	Right        part   `json:"right"`
-	RightDoubted part   `json:"rightDoubted"`
-	WrongDoubted part   `json:"wrongDoubted"`
-	Silent       part   `json:"silentlyWrong"` // wrong and not doubted
+	Set string `json:"set,omitempty"` // the CSV; empty: all
+	guise
+	Images       int  `json:"images"`
+	Right        part `json:"right"`
+	RightDoubted part `json:"rightDoubted"`
+	WrongDoubted part `json:"wrongDoubted"`
+	Silent       part `json:"silentlyWrong"` // wrong and not doubted
 }
 
 // centresReport gathers the judgements; nil without -centres.
@@ -110,7 +137,10 @@ func (s *scorer) centresReport(albums []*album) *centresReport {
 	}
 	out := &centresReport{
 		Anchor: s.session.Model.Metadata.Anchor, Together: s.tallies(""), Pictures: s.centred,
-		Of: unfinished(len(s.centred), s.turns()*photographs(albums)),
+		Of: unfinished(len(s.centred), s.looks()*photographs(albums)),
+	}
+	if s.changed {
+		out.Steady = steady(s.centredEyes())
 	}
 	for _, a := range albums {
 		out.Sets = append(out.Sets, s.tallies(a.name)...)
@@ -118,16 +148,16 @@ func (s *scorer) centresReport(albums []*album) *centresReport {
 	return out
 }
 
-// tallies has a row for each turn of one set, or of all sets if the name is empty. It leaves out
-// rows without a picture.
+// tallies has a row for each guise of one set, or of all sets if the name is empty.
 func (s *scorer) tallies(set string) (rows []tally) {
-	for i := range s.turns() {
-		of := filter(s.centred, func(c *centreScore) bool { return c.Turned == 90*i && (set == "" || c.Set == set) })
-		if len(of) == 0 {
+	in := filter(s.centred, func(c *centreScore) bool { return set == "" || c.Set == set })
+	for _, c := range in {
+		if slices.ContainsFunc(rows, func(row tally) bool { return row.guise == c.guise }) {
 			continue
 		}
+		of := filter(in, func(other *centreScore) bool { return other.guise == c.guise })
 		rows = append(rows, tally{
-			Set: set, Turned: 90 * i, Images: len(of),
+			Set: set, guise: c.guise, Images: len(of),
 			Right:        count(of, func(c *centreScore) bool { return c.Right }),
 			RightDoubted: count(of, func(c *centreScore) bool { return c.Right && c.Doubted }),
 			WrongDoubted: count(of, func(c *centreScore) bool { return !c.Right && c.Doubted }),
@@ -147,12 +177,13 @@ func (t *table) centres(r *centresReport) {
 		rows = slices.Concat(rows, r.Together)
 	}
 	for _, row := range rows {
-		t.Line("%s\t%d\t%v\t%v\t%v\t%v", turnedName(cmp.Or(row.Set, "together"), row.Turned), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
+		t.Line("%s\t%d\t%v\t%v\t%v\t%v", row.of(cmp.Or(row.Set, "together")), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
 	}
 	t.Break()
+	show(r.Steady, t.steady)
 	for _, c := range r.Pictures {
 		if c.silent() {
-			t.Line("silently wrong: %s: %s", turnedName(c.Name+" of "+c.Set, c.Turned), c.wrong())
+			t.Line("silently wrong: %s: %s", c.of(c.Name+" of "+c.Set), c.wrong())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"fmt"
 	"image"
 	"image/color"
@@ -216,7 +217,7 @@ func TestCentres(t *testing.T) {
 		require.Equal(t, c.Name == "large", c.Right, "%s of %s turned by %d", c.Name, c.Set, c.Turned)
 		require.Equal(t, len(c.Doubts) > 0, c.Doubted)
 		require.Equal(t, c.Name != "absent", c.Present)
-		line := fmt.Sprintf("silently wrong: %s: ", turnedName(c.Name+" of "+c.Set, c.Turned))
+		line := fmt.Sprintf("silently wrong: %s: ", c.of(c.Name+" of "+c.Set))
 		require.Equal(t, !c.Right && !c.Doubted, strings.Contains(table, line), line)
 	}
 	require.InDelta(t, 8./16, *r.Pictures[0].Distance, 1e-9, ".2 of 40 pixels from the middle, with a radius of 16")
@@ -256,12 +257,51 @@ func TestTallies(t *testing.T) {
 		of("a", "p", true, false), of("a", "q", true, true), of("a", "r", false, true), of("b", "s", false, false), of("b", "t", false, true),
 	}}
 	rows := s.tallies("")
-	require.Equal(t, []tally{{"", 0, 5, part{2, .4}, part{1, .2}, part{2, .4}, part{1, .2}}}, rows)
+	require.Equal(t, []tally{{"", guise{}, 5, part{2, .4}, part{1, .2}, part{2, .4}, part{1, .2}}}, rows)
 	var out bytes.Buffer
 	require.NoError(t, (&report{Centres: &centresReport{Anchor: "disc", Sets: append(s.tallies("a"), s.tallies("b")...), Together: rows, Pictures: s.centred}}).table(&out))
 	require.Contains(t, out.String(), "together  5       2 (40.0 %)  1 (20.0 %)         2 (40.0 %)         1 (20.0 %)")
 	require.Contains(t, out.String(), "silently wrong: s of b: the centroid lies 1.50 radii from the centre, and the area is 1.00 times the circle's")
 	require.Equal(t, 1, strings.Count(out.String(), "silently wrong:"))
+}
+
+// Under -changed the circle goes with the photograph. An eye's deviation is over the photograph and
+// the changes of exposure, not over turns and other changes.
+func TestChangedCentres(t *testing.T) {
+	lines := filepath.Join(t.TempDir(), "lines.csv")
+	file := centresFile(t, "name,cx,cy,r\na,.7,.5,.5\n", "a.png")
+	got, table := scores(t, "-weights", biased(t, segmenttest.Fundus(), 30), "-centres", file, "-changed", "-csv", lines)
+	pictures := got.Centres.Pictures
+	require.Len(t, pictures, 1+len(changes))
+	require.Len(t, got.Centres.Together, 1+len(changes))
+	for i, c := range pictures {
+		distance, area := 8./20, 1200/(math.Pi*400) // .2 of 40 pixels, with a radius of 20
+		if strings.HasPrefix(c.Change, "from farther") {
+			distance, area = math.Hypot(28+6-32, 15+13.5-24)/20, 64*48/(math.Pi*400)
+		}
+		require.InDelta(t, distance, *c.Distance, 1e-9, c.Change)
+		require.InDelta(t, area, *c.Area, 1e-9, c.Change)
+		if i > 0 {
+			require.Equal(t, changes[i-1].name, c.Change)
+			require.Contains(t, table, "disc.csv, "+c.Change+" ")
+		}
+	}
+	rows, err := csv.NewReader(bytes.NewReader(must(os.ReadFile(lines)))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 1+len(pictures))
+	require.Equal(t, []string{file, "a", "0", "gamma 0.6", "true", "true"}, rows[2][:6])
+
+	of := func(name string, turned int, change string, ratio float64) *centreScore {
+		return &centreScore{Name: name, guise: guise{turned, change}, Ratio: &ratio}
+	}
+	s := &scorer{centred: []*centreScore{
+		of("a", 0, "", .4), of("a", 90, "", .9), of("a", 0, "gamma 0.6", .6), of("a", 0, "mirrored left-right", .9), of("a", 0, "gamma 1.6", .5),
+		of("b", 0, "", .5), of("b", 0, "gamma 0.6", .5), of("c", 0, "", .7), {Name: "c", guise: guise{0, "gamma 0.6"}},
+	}}
+	r := steady(s.centredEyes())
+	require.Equal(t, []any{2, "a of "}, []any{r.Eyes, r.Eye}, "c has one ratio")
+	require.InDelta(t, .1, r.Worst, 1e-12)
+	require.InDelta(t, .05, r.Mean.Mean, 1e-12)
 }
 
 // stopping is a device on which the user stops the program when ready returns true.

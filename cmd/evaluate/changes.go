@@ -4,29 +4,72 @@ import (
 	"context"
 	"strings"
 
+	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
 )
 
-// changes are the changes to images under -changed, in the order of the report.
-var changes = []struct {
-	name string
-	to   func(*dataset.Loaded) *dataset.Loaded
-}{
-	{"blurred (Gaussian, 4 of 512 pixels)", look(func(l *dataset.Look) { l.Blur = 4. / 512 })},
-	{"colours at 30 %", look(func(l *dataset.Look) { l.Saturation = .3 })},
-	{"darker (exponent 1.8)", look(func(l *dataset.Look) { l.Gamma = 1.8 })},
-	{"brighter (exponent 0.5)", look(func(l *dataset.Look) { l.Gamma = .5 })},
-	{"bluish (red × 0.75, green × 0.95, blue × 1.3)", look(func(l *dataset.Look) { l.Channels = [3]float64{.75, .95, 1.3} })},
-	{"from farther, off the middle (on black, 1.6 times as wide)", func(l *dataset.Loaded) *dataset.Loaded { return l.Farther(1.6) }},
-	{"mirrored left-right", (*dataset.Loaded).Mirrored},
+// change is a change to images under -changed.
+type change struct {
+	name     string
+	exposure bool // the difference is one of exposure, white balance or contrast, as between cameras
+	to       func(*dataset.Loaded) *dataset.Loaded
+	circle   func(circle, *imageio.Image) circle // where a circle of the image goes; nil: it stays
+}
+
+// changes stand in the order of the report.
+var changes = []change{
+	exposure("gamma 0.6", func(l *dataset.Look) { l.Gamma = .6 }),
+	exposure("gamma 0.8", func(l *dataset.Look) { l.Gamma = .8 }),
+	exposure("gamma 1.25", func(l *dataset.Look) { l.Gamma = 1.25 }),
+	exposure("gamma 1.6", func(l *dataset.Look) { l.Gamma = 1.6 }),
+	exposure("warmer (red × 1.15, blue × 0.85)", func(l *dataset.Look) { l.Channels = [3]float64{1.15, 1, .85} }),
+	exposure("colder (red × 0.85, blue × 1.15)", func(l *dataset.Look) { l.Channels = [3]float64{.85, 1, 1.15} }),
+	exposure("contrast × 0.7", func(l *dataset.Look) { l.Contrast = .7 }),
+	exposure("contrast × 1.3", func(l *dataset.Look) { l.Contrast = 1.3 }),
+	exposure("exposure × 0.7", func(l *dataset.Look) { l.Channels = [3]float64{.7, .7, .7} }),
+	exposure("exposure × 1.3", func(l *dataset.Look) { l.Channels = [3]float64{1.3, 1.3, 1.3} }),
+	look("blurred (Gaussian, 4 of 512 pixels)", func(l *dataset.Look) { l.Blur = 4. / 512 }),
+	look("colours at 30 %", func(l *dataset.Look) { l.Saturation = .3 }),
+	look("darker (exponent 1.8)", func(l *dataset.Look) { l.Gamma = 1.8 }),
+	look("brighter (exponent 0.5)", func(l *dataset.Look) { l.Gamma = .5 }),
+	look("bluish (red × 0.75, green × 0.95, blue × 1.3)", func(l *dataset.Look) { l.Channels = [3]float64{.75, .95, 1.3} }),
+	{
+		name: "from farther, off the middle (on black, 1.6 times as wide)",
+		to:   func(l *dataset.Loaded) *dataset.Loaded { return l.Farther(1.6) },
+		circle: func(c circle, img *imageio.Image) circle {
+			return circle{c.x + .6/4*float64(img.W), c.y + .6*3/4*float64(img.H), c.r}
+		},
+	},
+	{
+		name:   "mirrored left-right",
+		to:     (*dataset.Loaded).Mirrored,
+		circle: func(c circle, img *imageio.Image) circle { return circle{float64(img.W) - c.x, c.y, c.r} },
+	},
+}
+
+// exposure is a change of the look in which cameras differ.
+func exposure(name string, set func(*dataset.Look)) change {
+	c := look(name, set)
+	c.exposure = true
+	return c
 }
 
 // look is a change that differs from an unchanged picture in what set sets.
-func look(set func(*dataset.Look)) func(*dataset.Loaded) *dataset.Loaded {
+func look(name string, set func(*dataset.Look)) change {
 	l := dataset.AsTaken
 	set(&l)
-	return func(from *dataset.Loaded) *dataset.Loaded { return from.With(l) }
+	return change{name: name, to: func(from *dataset.Loaded) *dataset.Loaded { return from.With(l) }}
+}
+
+// view applies the change to a photograph of -centres.
+func (c change) view(v view) view {
+	if v.circle != nil && c.circle != nil {
+		v.circle = new(c.circle(*v.circle, v.image))
+	}
+	v.image, v.Change = c.to(&dataset.Loaded{Image: v.image}).Image, c.name
+	return v
 }
 
 // changedScore is one image under one change.
@@ -35,6 +78,7 @@ type changedScore struct {
 	Found  bool   `json:"found"` // false: nothing was found, and an empty mask is scored
 	// SoftDice: by class, of RecN against the mean vote; null for a class without marks
 	SoftDice []*float64 `json:"softDice"`
+	Ratio    *float64   `json:"verticalRatio"` // of the cup to the disc; null without a disc
 }
 
 // changeReport is one change over all images.
@@ -61,7 +105,10 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 		if err != nil {
 			return nil, err
 		}
-		score := changedScore{c.name, found, make([]*float64, len(masks))}
+		score := changedScore{c.name, found, make([]*float64, len(masks)), nil}
+		if disc, cup := segment.DiscAndCup(s.data.Classes); found && disc >= 0 && cup >= 0 {
+			score.Ratio = new(metric.VerticalRatio(masks[disc], masks[cup], changed.Image.W, changed.Image.H))
+		}
 		for k, mask := range masks {
 			if votes, ok := changed.Votes(k); ok {
 				score.SoftDice[k] = new(metric.SoftDice(mask, votes))
@@ -109,6 +156,7 @@ func (t *table) changes(r *report) {
 		t.Line("%s", strings.Join(cells, "\t"))
 	}
 	t.Break()
+	show(r.Steady, t.steady)
 	for _, change := range r.Changes {
 		if change.NotFound > 0 {
 			t.Line("%s: nothing was found in %d of them; they are scored as empty masks", change.Change, change.NotFound)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"io/fs"
@@ -152,6 +153,8 @@ func TestChangedScores(t *testing.T) {
 		}
 	}
 	require.Contains(t, table, "\nas they are ")
+	require.Equal(t, len(got.Cases), got.Steady.Eyes)
+	require.Contains(t, table, fmt.Sprintf("standard deviation %.3f", got.Steady.Mean.Mean))
 	require.NotContains(t, plainTable, "as they are")
 	require.Empty(t, turned.Changes)
 	require.Empty(t, turned.Cases[0].Changed)

@@ -72,8 +72,12 @@ func csvColumns(recurrences int) []column {
 	return append(all, column{"doubts", func(r row) string { return strings.Join(r.image.codes(), ";") }})
 }
 
-// csv writes a line for each image and marked structure.
+// csv writes a line for each image and marked structure of -data, or for each photograph of
+// -centres.
 func (r *report) csv(w io.Writer) error {
+	if r.Data == "" {
+		return r.Centres.csv(w)
+	}
 	out, columns := csv.NewWriter(w), csvColumns(r.Recurrences)
 	line := func(cell func(c column) string) {
 		_ = out.Write(each(len(columns), func(i int) string { return cell(columns[i]) })) // Error has it
@@ -85,6 +89,20 @@ func (r *report) csv(w io.Writer) error {
 				line(func(c column) string { return c.cell(row{image, r.Classes[k].Class, class}) })
 			}
 		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// csv writes a line for each photograph in each guise.
+func (r *centresReport) csv(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(strings.Split("set,image,turned,change,present,found,distance,area,right,doubted,doubt,vertical_ratio,doubts", ",")) // Error has it
+	for _, c := range r.Pictures {
+		_ = out.Write([]string{
+			c.Set, c.Name, strconv.Itoa(c.Turned), c.Change, strconv.FormatBool(c.Present), strconv.FormatBool(c.Found), digits(c.Distance), digits(c.Area),
+			strconv.FormatBool(c.Right), strconv.FormatBool(c.Doubted), digits(c.Doubt), digits(c.Ratio), strings.Join(c.codes(), ";"),
+		})
 	}
 	out.Flush()
 	return out.Error()

@@ -42,7 +42,9 @@ scores others. The table has
                  wide they are: areas as a share of the majority's area
   doubts         how many images the program doubts, and by which code
   risk–coverage  soft Dice of the images that are kept, from the least odd to the oddest (-risk)
-  changed        soft Dice of the same images as another camera might show them (-changed)
+  changed        soft Dice of the same images as another camera might show them (-changed), and how far
+                 an eye's vertical cup/disc ratio moves: its standard deviation under the changes of
+                 gamma, white balance, contrast and exposure
 (*) only for models of named raters. Weights of the recipes baseline, one-pass and bce have no heads:
 evaluate leaves out what needs heads. It also leaves out what compares heads with raters if the data
 has other raters than the model, or another order. If the program finds nothing in an image, it scores
@@ -54,7 +56,8 @@ extension, and the centre and radius of the structure: cx and r as shares of the
 of the height. All three are empty if the structure is absent. The photographs lie in the folder images
 beside FILE. A result is right if the centroid of the mask above one half lies within r of the centre
 and the mask's area is 0.4 to 2.5 times the circle's; without a structure, if nothing is found. A wrong
-result without a doubt is silently wrong: the table names it.
+result without a doubt is silently wrong: the table names it. -changed judges the photographs under
+each change too, and says how far an eye's ratio moves.
 
 -foreign DIR: pictures in DIR, or in DIR/images if that exists, that the model should
 doubt. The table counts the doubted results and names the first ten others.

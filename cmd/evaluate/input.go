@@ -159,7 +159,7 @@ func (in *input) images(r *request) int {
 	if r.changed {
 		n += len(in.cases) * len(changes)
 	}
-	return n + (r.turns()-1)*photographs(in.centres) + len(in.pictures())
+	return n + (r.looks()-1)*photographs(in.centres) + len(in.pictures())
 }
 
 // check reads every image, mask and truth once before the long computation begins. The error is a

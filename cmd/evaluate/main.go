@@ -75,14 +75,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.StringVar(&r.on, "on", "test", "`PART` of -data to score: test (the held-out images), validation, train or all")
 		f.StringVar(&r.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out")
 		f.StringVar(&r.region, "roi", "none", "`REGION` of the images of -data: none (the whole image) or auto (search the image first)")
-		f.BoolVar(&r.changed, "changed", false, "also score each image of -data blurred, recoloured, from farther away and mirrored; each of the seven changes takes as long as one run")
+		f.BoolVar(&r.changed, "changed", false, fmt.Sprintf("also score each image of -data and -centres under %d changes: other exposures and colours, blurred, from farther away and mirrored. Each takes as long as one run", len(changes)))
 		f.StringVar(&r.centres, "centres", "", "`FILE`[,FILE]: CSVs that give the place of the structure in whole photographs")
 		f.BoolVar(&r.turned, "turned", false, "also judge each photograph of -centres turned by 90, 180 and 270 degrees clockwise")
 		f.StringVar(&r.foreign, "foreign", "", "`DIR`[,DIR]: folders of pictures of another kind than the model's images")
 	})
 	flags.Add("output", func(f *flag.FlagSet) {
 		f.StringVar(&r.json, "json", "", "write all figures to `FILE` as JSON; - prints the JSON instead of the table")
-		f.StringVar(&r.csv, "csv", "", "write a line for each image of -data and structure to `FILE`")
+		f.StringVar(&r.csv, "csv", "", "write a line for each image of -data and structure, or for each photograph of -centres, to `FILE`")
 		f.StringVar(&r.risk, "risk", "", "draw the risk–coverage curve of -data to `FILE.svg`")
 		f.StringVar(&r.worst, "worst", "", "draw a contact sheet of the ten worst results of -data and of -centres to `FILE.jpg`")
 	})
@@ -120,15 +120,20 @@ func (r *request) check(flags *cli.Groups, rest []string) error {
 		return cli.Wrong("-csv -: name a file; standard output shows the table, or the JSON with -json -")
 	case !ends(r.risk, ".svg"):
 		return cli.Wrong("-risk %s: the curve is an SVG picture; name a file that ends in .svg", r.risk)
-	case given["worst"] && r.data == "" && r.centres == "":
-		return cli.Wrong("-worst needs -data or -centres")
+	case r.csv != "" && r.data != "" && r.centres != "":
+		return cli.Wrong("-csv has other columns for -data than for -centres: give one of the two")
 	case !ends(r.worst, ".jpg", ".jpeg"):
 		return cli.Wrong("-worst %s: the sheet is a JPEG picture; name a file that ends in .jpg or .jpeg", r.worst)
 	case r.recurrences < -1 || r.recurrences > segment.MaxRecurrences:
 		return cli.Wrong("-recurrences %d: choose 0 to %d", r.recurrences, segment.MaxRecurrences)
 	}
+	for _, name := range []string{"worst", "changed", "csv"} {
+		if given[name] && r.data == "" && r.centres == "" {
+			return cli.Wrong("-%s needs -data or -centres", name)
+		}
+	}
 	for _, name := range [][2]string{
-		{"against", "data"}, {"split", "data"}, {"on", "data"}, {"roi", "data"}, {"changed", "data"}, {"csv", "data"}, {"risk", "data"}, {"turned", "centres"},
+		{"against", "data"}, {"split", "data"}, {"on", "data"}, {"roi", "data"}, {"risk", "data"}, {"turned", "centres"},
 	} {
 		if given[name[0]] && flags.Lookup(name[1]).Value.String() == "" {
 			return cli.Wrong("-%s needs -%s", name[0], name[1])

@@ -33,6 +33,7 @@ type report struct {
 	Intervals  *coveragesReport `json:"intervals,omitempty"`
 	Risk       *riskReport      `json:"riskCoverage,omitempty"`
 	Changes    []changeReport   `json:"changes,omitempty"`
+	Steady     *steadyReport    `json:"ratioUnderExposure,omitempty"`
 	Cases      []*caseScore     `json:"cases,omitempty"`
 	Centres    *centresReport   `json:"centres,omitempty"`
 	Foreign    *foreignReport   `json:"foreign,omitempty"`
@@ -118,7 +119,7 @@ func (s *scorer) dataReport(r *report, images int) {
 	}
 	r.Doubts, r.Ratio, r.Intervals, r.Risk = doubts(s.cases), ratios(s.cases), s.coverages(), risks(s.cases)
 	if s.changed {
-		r.Changes = s.changeReports()
+		r.Changes, r.Steady = s.changeReports(), steady(s.dataEyes())
 	}
 }
 
