@@ -103,6 +103,8 @@ func (r *runner) declare() *declared {
 		f.BoolVar(&o.Upright, "upright", false, "neither turn nor mirror the images. For raters who differ by direction, such as on the left and the right")
 		f.BoolVar(&o.Turns, "turns", false, "photographs may lie any of four ways: also turn them by 90, 180 or 270 degrees")
 		f.Float64Var(&o.Away, "away", 0, "`SHARE` of views without the anchor. Their masks must be empty")
+		f.Float64Var(&o.Restyle, "restyle", 0, "give this `SHARE` of views the look of another image, of -data or -also: its colours' mean and deviation, or its amplitudes of low frequencies. "+
+			"For marks of one camera and pictures of several")
 		f.Float64Var(&o.Distract, "distract", 0, "`SHARE` of views with painted lesions, reflexes and veils beside the marks. The model must not mark these")
 		f.Float64Var(&o.Elastic, "elastic", 0, "bend the images smoothly, by up to this `SHARE` of their side (0.05 is visible, 0.1 the maximum). "+
 			"For structures without a fixed form, such as cells")

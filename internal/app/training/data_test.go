@@ -82,9 +82,9 @@ func TestAnyOrientation(t *testing.T) {
 	assert.Equal(t, [3]float64{}, [3]float64{still.Rotation, still.FlipX, still.FlipY})
 	still.Rotation, still.FlipX = usual.Rotation, usual.FlipX
 	assert.Equal(t, usual, still)
-	others := Options{Turns: true, Away: .1, Distract: .5}.augmentation()
+	others := Options{Turns: true, Away: .1, Distract: .5, Restyle: .4}.augmentation()
 	assert.True(t, others.Turns)
-	assert.Equal(t, []float64{.1, .5}, []float64{others.Away, others.Distract})
+	assert.Equal(t, []float64{.1, .5, .4}, []float64{others.Away, others.Distract, others.Restyle})
 	bent := Options{Elastic: 0.05, Grain: 0.3, Swell: 0.7}.augmentation()
 	assert.Equal(t, []float64{0.05, 0.3, 0.7}, []float64{bent.Elastic, bent.Grain, bent.Swell})
 }

@@ -70,6 +70,7 @@ type Options struct {
 	Upright        bool    // they are neither turned nor mirrored
 	Turns          bool    // they are also turned by a multiple of 90°
 	Away           float64 // share that look away from the anchor
+	Restyle        float64 // share that take on the look of another image
 	Distract       float64 // share with painted lesions, reflexes and veils beside the structures
 	Grain          float64 // every second view gets noise of up to this share of its deviation
 	Elastic        float64 // control points, side/4 apart, move by up to this × side
@@ -113,7 +114,7 @@ func (o Options) augmentation() dataset.Augmentation {
 	if o.Upright {
 		a.Rotation, a.FlipX = 0, 0
 	}
-	a.Elastic, a.Grain, a.Swell, a.Turns, a.Away, a.Distract = o.Elastic, o.Grain, o.Swell, o.Turns, o.Away, o.Distract
+	a.Elastic, a.Grain, a.Swell, a.Turns, a.Away, a.Restyle, a.Distract = o.Elastic, o.Grain, o.Swell, o.Turns, o.Away, o.Restyle, o.Distract
 	return a
 }
 
@@ -209,6 +210,7 @@ func (o Options) checkNumbers() error {
 		{"-patience", float64(o.Patience), 0, most, fromZero},
 		{"-validate", o.Validate, 0, below1, "a share of the images, from 0 on and below 1"},
 		{"-away", o.Away, 0, below1, "a share of the views, from 0 on and below 1"},
+		{"-restyle", o.Restyle, 0, 1, "a share of the views, from 0 to 1"},
 		{"-distract", o.Distract, 0, 1, "a share of the views, from 0 to 1"},
 		{"-grain", o.Grain, 0, 1, "a share of the picture's deviation, from 0 to 1"},
 		{"-elastic", o.Elastic, 0, dataset.MostElastic, fmt.Sprintf("a share of the side, from 0 to %v: images fold beyond", dataset.MostElastic)},

@@ -31,6 +31,7 @@ type Augmentation struct {
 	Saturation float64 // distance from the pixel's grey × exp(±Saturation)
 	Grain      float64 // every second view gets noise of 0..Grain times the picture's deviation
 	Blur       float64 // every second view is blurred by a Gaussian of 0..Blur sides' deviation
+	Restyle    float64 // share of views that take on the look of another sample (restyle)
 	Distract   float64 // share of views on which false structures are painted (distract)
 }
 

@@ -197,8 +197,12 @@ func circleOf(n, w int, half float64, marked func(i int) bool) (d disc) {
 // view enlarges the image, n is 1. This is imageio's rule, turned. Beyond the border the edge
 // continues.
 func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
+	it.samplePixels(dst, s, max(1, int(math.Ceil(v.side/float64(s)-1e-9))), v, look)
+}
+
+// samplePixels is sampleImage with n chosen by the caller.
+func (it *Sample) samplePixels(dst []float32, s, n int, v view, look Look) {
 	tone := look.tones()
-	n := max(1, int(math.Ceil(v.side/float64(s)-1e-9)))
 	w, h := it.image.W, it.image.H
 	weight := 1 / float32(n*n)
 	grid := 1 / float64(s*n)

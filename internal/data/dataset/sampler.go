@@ -77,6 +77,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			view.bend = a.bend(rng)
 			view.swell = a.swell(it, rng)
 			it.sampleImage(image, size, view, look)
+			s.restyle(image, it, position)
 			it.sampleLabels(label, size, view)
 			a.grain(image, size, rng)
 			a.distract(image, label, size, rng)
@@ -133,6 +134,7 @@ const (
 	orderStream = iota
 	drawStream
 	othersStream
+	styleStream
 )
 
 // random is the generator of one epoch's order or one position's draws.
