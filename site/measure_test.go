@@ -45,10 +45,10 @@ func TestFiguresAreThoseOfGo(t *testing.T) {
 			"area": metric.Area(mask), "height": metric.VerticalDiameter(mask, w, h), "width": metric.HorizontalDiameter(mask, w, h), "pieces": len(pieces),
 		}, get[map[string]int](p, `import("./figures.js").then(({ extentOf }) => extentOf(`+window(mask)+`))`), name)
 	}
-	wanted, ok := metric.Rim(disc, cup, w, h)
+	wanted, ok := metric.RimOf(disc, cup, w, h)
 	require.True(t, ok)
 	is := get[[]float64](p, `import("./figures.js").then(({ rimOf }) => rimOf(`+window(disc)+`, `+window(cup)+`))`)
-	assert.InDeltaSlice(t, wanted[:], is, 0.06)
+	assert.InDeltaSlice(t, wanted.Hours[:], is, 0.06)
 	assert.True(t, get[bool](p, `import("./figures.js").then(({ rimOf }) => rimOf(`+window(disc)+`, `+window(make([]uint8, w*h))+`) === null)`))
 }
 

@@ -41,6 +41,7 @@ type view struct {
 	took   map[string]float64   // ms, search and encode
 	detail float64              // of the field: see trust.Quality
 	found  bool                 // false: the search found nothing, and there is no region
+	turned bool                 // the search found nothing in the image as it is, and turned it
 
 	made  map[bool]made // by mirrored, of a model that takes evidence
 	marks []model.Mark  // of the last options

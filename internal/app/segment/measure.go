@@ -16,9 +16,7 @@ type Measurements struct {
 	Structures      []Structure `json:"structures"`                // in the order of the classes
 	VerticalRatio   *Ratio      `json:"verticalRatio,omitempty"`   // nil without a disc
 	HorizontalRatio *Ratio      `json:"horizontalRatio,omitempty"` // the same of widths
-	// Rim is the width of the rim between cup and disc, pixels, at each hour of a clock face from
-	// twelve on, clockwise as displayed (metric.Rim). It is nil without a ratio, and without a cup.
-	Rim *[metric.Hours]float64 `json:"rim,omitempty"`
+	Clinical
 	// Spacing is the size of a pixel, mm across and down; nil: the file does not say.
 	Spacing *[2]float64 `json:"spacing,omitempty"`
 }
@@ -70,20 +68,15 @@ func (r *Result) extent(mask []float32) extent {
 	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height), metric.HorizontalDiameter(mask, r.Width, r.Height)}
 }
 
+// measure reads the masks, and leaves the readings in the result.
 func (r *Result) measure() Measurements {
 	within, _, _ := r.Within()
-	masks, calibrated, raters := make([][]float32, len(r.Classes)), make([]extent, len(r.Classes)), make([][]extent, len(r.Raters))
-	for i := range raters {
-		raters[i] = make([]extent, len(r.Classes))
+	masks := within.each(within.Probability)
+	r.readings = []reading{within.read(masks)}
+	for m := range r.Raters {
+		r.readings = append(r.readings, within.read(within.each(func(c int) []float32 { return within.Rater(m, c) })))
 	}
-	for c := range r.Classes {
-		masks[c] = within.Probability(c)
-		calibrated[c] = within.extent(masks[c])
-		for i := range raters {
-			pulse.Beat()
-			raters[i][c] = within.extent(within.Rater(i, c))
-		}
-	}
+	calibrated, raters := r.readings[0].sizes, r.readings[1:]
 	var out Measurements
 	for c, class := range r.Classes {
 		s := Structure{
@@ -94,7 +87,7 @@ func (r *Result) measure() Measurements {
 			s.Low, s.High, s.Disagreement = new(s.Area), new(s.Area), new(float64)
 		}
 		for i := range raters {
-			*s.Low, *s.High = min(*s.Low, raters[i][c].area), max(*s.High, raters[i][c].area)
+			*s.Low, *s.High = min(*s.Low, raters[i].sizes[c].area), max(*s.High, raters[i].sizes[c].area)
 		}
 		if s.Disagreement != nil {
 			for _, p := range within.Disagreement(c) {
@@ -107,15 +100,19 @@ func (r *Result) measure() Measurements {
 	}
 	out.VerticalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.height })
 	out.HorizontalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.width })
-	if disc, cup := DiscAndCup(r.Classes); out.VerticalRatio != nil {
-		if rim, ok := metric.Rim(masks[disc], masks[cup], within.Width, within.Height); ok {
-			out.Rim = &rim
-		}
-	}
 	if size := r.Picture.PixelSize(); size[0] > 0 && size[1] > 0 {
 		out.Spacing = &size
 	}
+	out.Clinical = r.clinical(&out, Known{Eye: r.eyeBy.user})
 	return out
+}
+
+// each are the maps of all classes.
+func (r *Result) each(of func(class int) []float32) (maps [][]float32) {
+	for c := range r.Classes {
+		maps = append(maps, of(c))
+	}
+	return maps
 }
 
 // DiscAndCup returns the indices of these classes, in upper or lower case; -1 for a missing one.
@@ -145,7 +142,7 @@ func (r Ratio) Experts() (low, high float64) {
 // ratio is the cup-to-disc ratio of heights or widths. It is nil without a disc. It is also nil if no
 // rater or level of those that the model predicts has the structures of the mask: the ratio would
 // have no range.
-func (r *Result) ratio(calibrated []extent, raters [][]extent, size func(extent) int) *Ratio {
+func (r *Result) ratio(calibrated []extent, raters []reading, size func(extent) int) *Ratio {
 	outer, inner := DiscAndCup(r.Classes)
 	if outer < 0 || inner < 0 || calibrated[outer].area == 0 {
 		return nil
@@ -153,8 +150,8 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent, size func(extent)
 	found := calibrated[inner].area > 0
 	of := func(e []extent) float64 { return float64(size(e[inner])) / float64(size(e[outer])) }
 	over := []float64{of(calibrated)}
-	for _, e := range raters {
-		if e[outer].area > 0 && (e[inner].area > 0 || !found) {
+	for _, rater := range raters {
+		if e := rater.sizes; e[outer].area > 0 && (e[inner].area > 0 || !found) {
 			over = append(over, of(e))
 		}
 	}

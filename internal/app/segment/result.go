@@ -38,6 +38,9 @@ type Result struct {
 	raters []float32   // of the last recurrence, (S, S, M, K); nil without heads
 	others []float32   // (S, S, K), see Others; nil without evidence
 	given  given
+
+	readings []reading // by measure: of the calibrated mask, then of each rater
+	eyeBy    signs
 }
 
 // given are the marks that a result settled around. Their masks are of the whole image, width pixels

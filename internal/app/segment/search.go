@@ -38,6 +38,7 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 			return err
 		}
 		for quarters := 1; quarters < 4 && len(v.places) == 0 && e.about.Turned; quarters++ {
+			v.turned = true
 			if v.places, err = e.search(ctx, v, v.field, quarters, anchor, ""); err != nil {
 				return err
 			}

@@ -99,6 +99,8 @@ type Options struct {
 	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the largest
 	// one; nil: all raters count the same.
 	RaterWeights []float32
+	Eye          string // which eye it is, as the user says: Right, Left or empty
+	Name         string // of the image's file, which may tell the eye
 	// Evidence are marks that are known, for models that take them.
 	Evidence []Evidence
 	// Progress is called, on the same goroutine, when a step of a stage begins: "search" (2 steps),
@@ -180,7 +182,7 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 			return roi.Request{}, fmt.Errorf("rater weight %v is not in 0..1", w)
 		}
 	}
-	if err := e.checkEvidence(img, o.Evidence); err != nil {
+	if err := errors.Join(e.checkEvidence(img, o.Evidence), CheckEye(o.Eye)); err != nil {
 		return roi.Request{}, err
 	}
 	request, err := roi.Parse(o.ROI)
@@ -326,7 +328,7 @@ func (e *Engine) result(v *view, o Options) *Result {
 		Picture: picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.settles,
 		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
-		given: given{marks: o.Evidence, width: v.image.W},
+		given: given{marks: o.Evidence, width: v.image.W}, eyeBy: signs{o.Eye, o.Name, v.field, !v.turned},
 	}
 }
 

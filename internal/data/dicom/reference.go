@@ -22,6 +22,7 @@ type Header struct {
 	ratios                         []float64 // of lossy compression
 	methods                        string
 	characters                     string // the file's character set
+	eye                            string // see Eye
 	identity                       map[uint32]string
 }
 
@@ -68,6 +69,11 @@ func (f *frame) reference() *Header {
 			h.ratios, h.methods = []float64{max(whole/float64(size), 1)}, "ISO_10918_1"
 		}
 	}
+	for _, tag := range []uint32{0x00200062, 0x00200060} { // of the image, of the series
+		if side := map[string]string{"R": "right", "L": "left"}[text(f.found[tag])]; h.eye == "" {
+			h.eye = side
+		}
+	}
 	for tag, kind := range identities {
 		value := f.short(tag, longestIdentity)
 		switch kind { // ACR-NEMA wrote 1997.04.24 and 14:04:38
@@ -79,6 +85,15 @@ func (f *frame) reference() *Header {
 		h.identity[tag] = value
 	}
 	return h
+}
+
+// Eye is which eye of a pair, or other paired part of the body, the image shows: "right", "left", or
+// empty where the file does not say it (Image Laterality (0020,0062), else Laterality (0020,0060)).
+func (h *Header) Eye() string {
+	if h == nil {
+		return ""
+	}
+	return h.eye
 }
 
 // short is a copy of a text; empty if it is longer than most.

@@ -8,32 +8,61 @@ const Hours = 12
 // raysAnHour are spread evenly over the 30 degrees of an hour.
 const raysAnHour = 10
 
-// Rim is the width of the rim between cup and disc (h, w) at each hour of a clock face, pixels.
-// Hour 0 is twelve o'clock, at the top of the image; hours go clockwise as displayed. A width is the
-// mean over rays from the disc's centre of gravity, within 15 degrees of the hour: how far the disc
-// reaches on a ray, less how far the cup reaches. It is negative where the cup is outside. Without a
-// disc or a cup there is no rim, and ok is false.
-func Rim[T Pixel](disc, cup []T, w, h int) (widths [Hours]float64, ok bool) {
-	same("Rim", len(disc), w*h)
-	same("Rim", len(cup), w*h)
-	x, y, n := 0., 0., 0
-	for i, v := range disc {
+// Rim is the rim between cup and disc, on rays from the disc's centre of gravity. Its width on a ray
+// is how far the disc reaches, less how far the cup reaches. Hour 0 is twelve o'clock, at the top of
+// the image; hours go clockwise as displayed.
+type Rim struct {
+	// Hours are the widths at each hour of a clock face, pixels: the mean over rays within 15 degrees.
+	// A width is negative where the cup is outside.
+	Hours [Hours]float64
+	// Narrowest is the least ratio, 0..1, of the width on a ray, 0 where the cup reaches as far as the
+	// disc, to the diameter of the disc in that direction (Spaeth et al. 2002).
+	Narrowest float64
+	At        int     // the hour of the narrowest ray
+	Absent    float64 // rays without a rim, degrees of the circle
+}
+
+// RimOf measures the rim between masks (h, w). Without a disc or a cup there is none, and ok is
+// false.
+func RimOf[T Pixel](disc, cup []T, w, h int) (r Rim, ok bool) {
+	same("RimOf", len(disc), w*h)
+	same("RimOf", len(cup), w*h)
+	if Area(disc) == 0 || Area(cup) == 0 {
+		return r, false
+	}
+	x, y := Centre(disc, w, h)
+	const rays = Hours * raysAnHour
+	var outer, width [rays]float64
+	for ray := range rays {
+		angle := ((float64(ray)+0.5)/raysAnHour - 0.5) * 2 * math.Pi / Hours
+		dx, dy := math.Sin(angle), -math.Cos(angle)
+		outer[ray] = reachOf(disc, w, h, x, y, dx, dy)
+		width[ray] = outer[ray] - reachOf(cup, w, h, x, y, dx, dy)
+		r.Hours[ray/raysAnHour] += width[ray] / raysAnHour
+	}
+	r.Narrowest = 1
+	for ray, width := range width {
+		if width <= 0 {
+			r.Absent += 360. / rays
+		}
+		diameter := outer[ray] + outer[(ray+rays/2)%rays]
+		if ratio := max(0, width) / max(diameter, 1); ratio < r.Narrowest {
+			r.Narrowest, r.At = ratio, ray/raysAnHour
+		}
+	}
+	return r, true
+}
+
+// Centre is the centre of gravity of a mask (h, w), pixels; NaN without one.
+func Centre[T Pixel](mask []T, w, h int) (x, y float64) {
+	same("Centre", len(mask), w*h)
+	n := 0.
+	for i, v := range mask {
 		if inside(v) {
 			x, y, n = x+float64(i%w)+0.5, y+float64(i/w)+0.5, n+1
 		}
 	}
-	if n == 0 || Area(cup) == 0 {
-		return widths, false
-	}
-	x, y = x/float64(n), y/float64(n)
-	for hour := range widths {
-		for ray := range raysAnHour {
-			angle := (float64(hour) + (float64(ray)+0.5)/raysAnHour - 0.5) * 2 * math.Pi / Hours
-			dx, dy := math.Sin(angle), -math.Cos(angle)
-			widths[hour] += (reachOf(disc, w, h, x, y, dx, dy) - reachOf(cup, w, h, x, y, dx, dy)) / raysAnHour
-		}
-	}
-	return widths, true
+	return x / n, y / n
 }
 
 // reachOf is the distance from a point at which a ray is inside a mask for the last time, to half a

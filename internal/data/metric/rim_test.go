@@ -20,22 +20,30 @@ func TestRim(t *testing.T) {
 		return mask
 	}
 	disc, cup := round(70, 60, 40), round(66, 52, 20)
-	rim, ok := Rim(disc, cup, w, h)
+	rim, ok := RimOf(disc, cup, w, h)
 	assert.True(t, ok)
-	for hour, width := range rim {
+	for hour, width := range rim.Hours {
 		angle := float64(hour) * math.Pi / 6
 		dx, dy := math.Sin(angle), -math.Cos(angle)
 		along := -4*dx - 8*dy // of the cup's centre, on the ray
 		wanted := 40 - along - math.Sqrt(20*20-(80-along*along))
 		assert.InDelta(t, wanted, width, 0.7, "at %d o'clock", hour)
 	}
-	assert.Less(t, rim[11], rim[5])
-	outside, ok := Rim(disc, round(70, 60, 45), w, h)
+	assert.Less(t, rim.Hours[11], rim.Hours[5])
+	assert.InDelta(t, (40-math.Hypot(4, 8)-20)/80, rim.Narrowest, 0.01, "where the cup is displaced to")
+	assert.Equal(t, 11, rim.At)
+	assert.Zero(t, rim.Absent)
+	outside, ok := RimOf(disc, round(70, 60, 45), w, h)
 	assert.True(t, ok)
-	assert.InDelta(t, -5, outside[3], 0.7)
-	_, ok = Rim(disc, make([]uint8, w*h), w, h)
+	assert.InDelta(t, -5, outside.Hours[3], 0.7)
+	assert.Zero(t, outside.Narrowest)
+	assert.InDelta(t, 360, outside.Absent, 1e-9)
+	beyond, ok := RimOf(disc, round(60, 60, 35), w, h) // it reaches over the disc's left border
+	assert.True(t, ok)
+	assert.InDelta(t, 2*math.Acos((40*40-35*35+10*10)/(2.*10)/40)*180/math.Pi, beyond.Absent, 9, "where the circles cross")
+	_, ok = RimOf(disc, make([]uint8, w*h), w, h)
 	assert.False(t, ok, "without a cup there is no rim")
-	_, ok = Rim(make([]uint8, w*h), cup, w, h)
+	_, ok = RimOf(make([]uint8, w*h), cup, w, h)
 	assert.False(t, ok)
 }
 
