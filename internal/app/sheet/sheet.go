@@ -14,6 +14,7 @@ import (
 
 	"mrprism/internal/app/segment"
 	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/metric"
 )
 
 // Record is one image. Without a result only the fields before Result have values.
@@ -127,8 +128,55 @@ func ratioCells(classes []string, m segment.Measurements) []cell {
 		ratio = *m.VerticalRatio
 	}
 	name := fmt.Sprintf("vertical_%s_%s_ratio", classes[inner], classes[outer])
-	return append([]cell{{name, number(ratio.Value)}, {name + "_low", number(ratio.Low)}, {name + "_high", number(ratio.High)}},
+	out := append([]cell{{name, number(ratio.Value)}, {name + "_low", number(ratio.Low)}, {name + "_high", number(ratio.High)}},
 		intervalCells(name, ratio.Interval)...)
+	return append(out, clinicalCells(m.Clinical)...)
+}
+
+func clinicalCells(m segment.Clinical) []cell {
+	var eye segment.Eye
+	var narrowest segment.NarrowestRim
+	var ddls segment.DDLS
+	of := func(there bool, value any) any {
+		if !there {
+			return nil
+		}
+		return value
+	}
+	if m.Eye != nil {
+		eye = *m.Eye
+	}
+	if m.NarrowestRim != nil {
+		narrowest, ddls = *m.NarrowestRim, *m.DDLS
+	}
+	isnt, known := segment.ISNT{}, m.ISNT != nil
+	if known {
+		isnt = *m.ISNT
+	}
+	rim := m.NarrowestRim != nil
+	out := []cell{
+		{"eye", eye.Side}, {"eye_by", eye.By}, {"eye_against", strings.Join(eye.Against, ";")},
+		{"narrowest_rim_disc_ratio", of(rim, narrowest.Value)}, {"narrowest_rim_disc_ratio_low", number(narrowest.Low)}, {"narrowest_rim_disc_ratio_high", number(narrowest.High)},
+		{"narrowest_rim_hour", of(rim, narrowest.Hour)}, {"rim_absent_degrees", of(rim, narrowest.Absent)},
+		{"isnt_holds", of(known, isnt.Holds)}, {"isnt_agree", of(known && isnt.Of > 0, isnt.Agree)}, {"isnt_of", of(known && isnt.Of > 0, isnt.Of)},
+		{"rim_inferior_px", of(known, isnt.Inferior)}, {"rim_superior_px", of(known, isnt.Superior)}, {"rim_nasal_px", of(known, isnt.Nasal)}, {"rim_temporal_px", of(known, isnt.Temporal)},
+		{"ddls_stage", number(ddls.Stage)}, {"ddls_stage_low", number(ddls.Low)}, {"ddls_stage_high", number(ddls.High)}, {"ddls_withheld", ddls.Withheld},
+	}
+	for i := range metric.Hours {
+		hour := (i + 1) % metric.Hours
+		name := fmt.Sprintf("rim_%d_oclock_px", i+1)
+		for _, one := range []struct {
+			end string
+			rim *[metric.Hours]float64
+		}{{"", m.Rim}, {"_low", m.RimLow}, {"_high", m.RimHigh}} {
+			value := cell{name + one.end, nil}
+			if one.rim != nil {
+				value.value = one.rim[hour]
+			}
+			out = append(out, value)
+		}
+	}
+	return out
 }
 
 func structureCells(class string, c int, m segment.Measurements) []cell {
