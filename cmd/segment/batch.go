@@ -92,7 +92,7 @@ func (b *batch) one(ctx context.Context, it item) (*segment.Result, error) {
 
 func (b *batch) segment(ctx context.Context, name string, img *imageio.Image, given []segment.Evidence) (result *segment.Result, err error) {
 	options := b.options
-	options.Evidence = given
+	options.Evidence, options.Name = given, name
 	options.Progress = func(stage string, done, total int) {
 		switch stage {
 		case "search":

@@ -70,6 +70,9 @@ func (b *batch) open(path, out string, resume bool) (*journal, error) {
 func (b *batch) record(it item) sheet.Record {
 	about := b.session.Model.Metadata
 	asked := []string{"roi=" + b.options.ROI, fmt.Sprintf("precision=%s", b.session.Precision), fmt.Sprintf("slice=%d", b.slice)}
+	if b.options.Eye != "" {
+		asked = append(asked, "eye="+b.options.Eye)
+	}
 	if b.options.Recurrences != segment.Trained {
 		asked = append(asked, fmt.Sprintf("recurrences=%d", b.options.Recurrences))
 	}

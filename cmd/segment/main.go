@@ -50,9 +50,22 @@ segment prints a line for each image. For each structure it has these figures, w
 Weights of every recipe and method make a mask. Those without heads predict no rater's: then "raters" is empty, "no_raters" and
 the line say why, and experts and disagreement are null.
 For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup. Without
-a disc there is no "verticalRatio". The JSON also has "horizontalRatio", and "rim": how wide the rim between cup and disc
-is, in pixels, at the twelve hours of a clock face, from twelve o'clock on. "spacing" is the size of a pixel in mm, across
-and down, where a DICOM or NIfTI file says it.
+a disc there is no "verticalRatio". The JSON also has "horizontalRatio", and "spacing", the size of a pixel in mm, across
+and down, where a DICOM or NIfTI file says it. What clinicians read beside the ratio, each with the range over the mask and
+the raters' or levels' masks, "low" to "high", which is no 90 % interval:
+  rim            how wide the rim between cup and disc is, in pixels, at the twelve hours of a clock face, from twelve
+                 o'clock on; its ranges are "rimLow" and "rimHigh"
+  narrowestRim   the least ratio of the rim's width to the disc's diameter in the same direction, its "hour", and "absent",
+                 the degrees of the circle without a rim
+  eye            "side", right or left; "by" whom: user (-eye), dicom (Image Laterality, Laterality), name (OD, OS, right, left
+                 or R, L as a word of the file's name) or picture (the disc lies nasal of the middle of a wide photograph
+                 that is upright); "against" has those that say the other eye. "side" is empty where none tells
+  isnt           of a known eye the width of the rim inferior, superior, nasal and temporal (6, 12, 3 and 9 o'clock), and
+                 whether these fall in that order, "holds" (Jonas et al. 1988; Harizman et al. 2006). "agree" of "of"
+                 raters or levels say the same
+  ddls           the "stage" on the disc damage likelihood scale, 1 to 10 (Spaeth et al. 2002; Bayer et al. 2002; the table
+                 in Henderer 2006), by the size of the disc: small below 1.5 mm, large above 2.0 mm. "withheld" says why
+                 there is none
 
 The JSON also says how far to trust the result:
   found          false: the program found nothing. All masks are 0, and the line says, for example, "no disc found"

@@ -46,6 +46,7 @@ func (r *request) flags() *cli.Groups {
 		f.IntVar(&r.options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
 		f.IntVar(&r.slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
+		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
 		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+export.Formats[0].Name+"): "+export.Names(), func(text string) (err error) {
 			r.formats, err = export.Parse(text)
 			return err
@@ -81,6 +82,9 @@ func (r *request) check() error {
 	}
 	if _, err := roi.Parse(r.options.ROI); err != nil {
 		return cli.Wrong("-roi: %w", err)
+	}
+	if err := segment.CheckEye(r.options.Eye); err != nil {
+		return cli.Wrong("-eye: %w", err)
 	}
 	return r.device.Check()
 }

@@ -112,6 +112,7 @@ func (b *batch) describe(it item, r *segment.Result) string {
 	if v := r.Measurements.VerticalRatio; v != nil && v.Value != nil {
 		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f%s", v.Inner, v.Outer, *v.Value, ranges(v.Low, v.High, v.Interval, 2)))
 	}
+	parts = append(parts, clinical(r.Measurements.Clinical)...)
 	line := []string{strings.Join(parts, ", ")}
 	if without := segment.Headless(&b.session.Model.Metadata); without != "" {
 		line = append(line, without)
@@ -131,6 +132,17 @@ func (b *batch) describe(it item, r *segment.Result) string {
 	}
 	line = append(line, fmt.Sprintf("%.1f s on %s", r.Timings["total"]/1000, r.Adapter), it.summary)
 	return it.image + ": " + strings.Join(line, "; ")
+}
+
+// clinical are the figures that the line has beside the ratio.
+func clinical(m segment.Clinical) (parts []string) {
+	if n := m.NarrowestRim; n != nil {
+		parts = append(parts, fmt.Sprintf("narrowest rim/disc %.2f at %d o'clock%s", n.Value, n.Hour, ranges(n.Low, n.High, nil, 2)))
+	}
+	if m.Eye != nil && m.Eye.Side != "" {
+		parts = append(parts, fmt.Sprintf("%s eye (by %s%s)", m.Eye.Side, m.Eye.By, strings.Join(append([]string{""}, m.Eye.Against...), ", not by ")))
+	}
+	return parts
 }
 
 // ranges are the experts' range and the interval in brackets, those that are there.
