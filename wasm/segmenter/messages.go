@@ -96,6 +96,8 @@ func answer(h *host.Host, m message) {
 		m.reply(kind, map[string]any{"are": recognised(m.Get("heads"))})
 	case "save":
 		err = saveFile(h, m)
+	case "clinical":
+		err = readClinically(h, m)
 	default:
 		err = fmt.Errorf("unknown message %q", kind)
 	}
@@ -182,17 +184,41 @@ func openWeights(h *host.Host, m message) error {
 // saveFile answers "save".
 func saveFile(h *host.Host, m message) error {
 	file := host.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool()}
-	classes, drawn := m.Get("classes"), m.Get("drawn")
+	classes := m.Get("classes")
 	for i := range classes.Length() {
 		file.Classes = append(file.Classes, classes.Index(i).Int())
 	}
-	for i := range drawn.Length() {
-		one := message{drawn.Index(i)}
-		file.Drawn = append(file.Drawn, host.Drawing{Class: one.number("class"), Mask: bytesOf(one.Get("mask"))})
-	}
+	file.Drawn = m.drawn()
 	data, err := h.Save(m.number("id"), file)
 	if err == nil {
 		m.replyBytes("save", data)
+	}
+	return err
+}
+
+// drawn is what the message says that a person drew.
+func (m message) drawn() (all []host.Drawing) {
+	drawn := m.Get("drawn")
+	for i := range drawn.Length() {
+		one := message{drawn.Index(i)}
+		all = append(all, host.Drawing{Class: one.number("class"), Mask: bytesOf(one.Get("mask"))})
+	}
+	return all
+}
+
+// readClinically answers "clinical".
+func readClinically(h *host.Host, m message) error {
+	known := segment.Known{Eye: m.text("eye")}
+	if mm := m.Get("mm"); mm.Type() == js.TypeNumber {
+		known.Spacing = &[2]float64{mm.Float(), mm.Float()}
+	}
+	figures, err := h.Clinical(m.number("id"), known, m.drawn())
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(figures)
+	if err == nil {
+		m.reply("clinical", map[string]any{"figures": js.Global().Get("JSON").Call("parse", string(text))})
 	}
 	return err
 }

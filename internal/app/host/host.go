@@ -151,7 +151,7 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		return nil, ctx.Err()
 	}
 	begun, tell := h.now(), h.paced(job.Options.Progress)
-	job.Options.Progress = tell
+	job.Options.Progress, job.Options.Name = tell, job.Name
 	img, err := h.picture(&job, tell)
 	if err != nil {
 		return nil, err

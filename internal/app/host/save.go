@@ -75,6 +75,29 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	return format.Write(&d)
 }
 
+// Clinical are the figures beside the ratio of a request's result, with what the user knows. drawn is
+// as in File.
+func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none segment.Clinical, err error) {
+	r, err := h.Result(request)
+	if err == nil {
+		err = segment.CheckEye(known.Eye)
+	}
+	if err != nil {
+		return none, err
+	}
+	known.Drawn = map[int][]byte{}
+	for _, one := range drawn {
+		if err := within("class", one.Class, len(r.Classes)); err != nil {
+			return none, err
+		}
+		if len(one.Mask) != r.Width*r.Height {
+			return none, fmt.Errorf("the correction has %d pixels, and its mask %d", len(one.Mask), r.Width*r.Height)
+		}
+		known.Drawn[one.Class] = one.Mask
+	}
+	return r.Clinical(known), nil
+}
+
 // structure is the mask of a class with what was drawn on it.
 func (f File) structure(r *segment.Result, class int) (none export.Structure, err error) {
 	values, err := f.mapOf(r, class).Values(r)

@@ -86,6 +86,14 @@ func TestSave(t *testing.T) {
 	}
 	_, err = h.Save(2, File{Format: "png"})
 	require.Equal(t, "gone", FaultOf(err).Code)
+	_, err = h.Clinical(2, segment.Known{}, nil)
+	require.Equal(t, "gone", FaultOf(err).Code)
+	for want, drawn := range map[string]Drawing{"has 3 pixels, and its mask 12": {Mask: make([]byte, 3)}, "class is not a number from 0 to 0": {Class: 1}} {
+		_, err = h.Clinical(1, segment.Known{}, []Drawing{drawn})
+		require.ErrorContains(t, err, want)
+	}
+	_, err = h.Clinical(1, segment.Known{Eye: "both"}, nil)
+	require.ErrorContains(t, err, `"both"`)
 }
 
 // Of a DICOM image there is a DICOM SEG, or a sentence that names all that the file lacks for one.
