@@ -67,7 +67,7 @@ func (r *compareRequest) flags() *cli.Groups {
 	flags.Add("images", func(f *flag.FlagSet) {
 		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
 		f.StringVar(&r.on, "on", "test", "`PART` of -data to score: test (the held-out images), validation, train or all")
-		f.StringVar(&r.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out")
+		f.StringVar(&r.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
 		f.StringVar(&r.reference, "reference", "mean", "`REFERENCE`: mean (the raters' mean vote), truth (truth/CLASS/NAME.png) or rater:NAME")
 		f.StringVar(&r.region, "roi", "none", "`REGION` that the models of -weights see: none (the whole image) or auto (search the image first)")
 	})

@@ -55,7 +55,7 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Add("flags", func(set *flag.FlagSet) {
 		set.StringVar(&f.dir, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it")
 		set.StringVar(&f.on, "on", "all", "`PART` of -data to fuse, and to learn the raters from: all, train, validation or test")
-		set.StringVar(&f.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out")
+		set.StringVar(&f.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
 		set.StringVar(&f.out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
 	})
 	flags.Add("with a network", func(set *flag.FlagSet) {

@@ -15,8 +15,8 @@ evaluate segments images and prints a table of figures. Give -data, -centres, -f
   evaluate -weights fundus -data data/drishti-gs1-crop           scores the held-out images
 
 -data DIR: a data set, as "train -h" describes it. It may lack classes of the model. The images are
-those of the test list of split.json, or every fifth in sorted order: training has not seen them. -on
-scores others. The table has
+those of the test list of split.json, or every fifth image or group in sorted order: training has not
+seen them. -on scores others. The table has
   soft Dice      of the calibrated masks of Rec0 to RecN against the raters' mean vote, in percent:
                  the mean over the thresholds .1 .3 .5 .7 .9, at the size of the image. Where every mark is
                  empty, a threshold that the mask does not reach counts 100, and others 0: the table counts

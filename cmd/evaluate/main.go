@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Add("images", func(f *flag.FlagSet) {
 		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
 		f.StringVar(&r.on, "on", "test", "`PART` of -data to score: test (the held-out images), validation, train or all")
-		f.StringVar(&r.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out")
+		f.StringVar(&r.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
 		f.StringVar(&r.region, "roi", "none", "`REGION` of the images of -data: none (the whole image) or auto (search the image first)")
 		f.BoolVar(&r.changed, "changed", false, fmt.Sprintf("also score each image of -data and -centres under %d changes: other exposures and colours, blurred, from farther away and mirrored. Each takes as long as one run", len(changes)))
 		f.StringVar(&r.centres, "centres", "", "`FILE`[,FILE]: CSVs that give the place of the structure in whole photographs")

@@ -30,15 +30,18 @@ A data set is a folder of
   dataset.json                  such as {"name": "hearts", "classes": ["heart", "ventricle"], "raters": ["ann", "bob", "eve"]}
   images/NAME.png or .jpg       of any size; train continues the edge of an image that is not square
   raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing file is a missing label
+  groups.csv                    lines of NAME,GROUP, such as the patient: no split parts the images of a group. May be absent
   diagnosis.csv                 only for -method diag: lines of NAME,0 or NAME,1
 Names have letters, digits, hyphens and underscores. With "labels": "agreement-levels" in dataset.json, the j-th rater stands for
 what at least j experts marked. Two or more people become such levels if their folder follows one of M levels in -data: level
 j is what at least (j − 1/2)/M of them marked. One person's folder is for -also. If nearly all marks of a class lie inside
 the class before it, as cups lie inside discs, the model keeps its masks inside too; train says if it does not.
 
-train holds out every fifth image in sorted order for "evaluate" and never trains on it. Put all images into the folder
-before the first run, because a new image changes which ones are held out. To choose yourself, write split.json into the
-folder, or name such a file by -split:
+train holds out every fifth image in sorted order for "evaluate" and never trains on it; with groups.csv every fifth group
+in order of their names. An image that groups.csv does not name is a group of its own. Put all images into the folder
+before the first run, because a new image changes which ones are held out. -validate and -fold take whole groups too, and
+a split with a group in two of its lists is an error. To choose yourself, write split.json into the folder, or name such a
+file by -split:
   {"train": ["NAME", …], "validation": ["NAME", …], "test": ["NAME", …]}
 train learns from train, scores on validation after every epoch, and never sees test. Names have no extension. An image
 in no list is for nothing, and train says how many there are. A checkpoint cannot be resumed under another split.

@@ -31,21 +31,13 @@ func (f Fold) String() string { return fmt.Sprintf("%d/%d", f.Index, f.Of) }
 func (o Options) validates() bool { return o.Validate > 0 || o.Fold.Of > 0 }
 
 // split divides the training images into those to learn from and those set aside to score by. Only
-// the names decide, not the seed or the order of folders: an image in two folders is on one side.
-// The sorted names go to the folds in turn.
+// the names decide, not the seed or the order of folders: an image in two folders is on one side,
+// and so is a group. The units of dataset.Units go to the folds in turn.
 func (o Options) split(cases []dataset.Case) (learn, aside []dataset.Case) {
-	var names []string
-	for _, c := range cases {
-		names = append(names, c.Name)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	folds := dataset.Folds(cases, max(1, o.Fold.Of))
-	for n, c := range cases {
-		i, _ := slices.BinarySearch(names, c.Name)
-		out := math.Floor(float64(i+1)*o.Validate) > math.Floor(float64(i)*o.Validate)
+	for n, i := range dataset.Units(cases) {
+		c, out := cases[n], math.Floor(float64(i+1)*o.Validate) > math.Floor(float64(i)*o.Validate)
 		if o.Fold.Of > 0 {
-			out = folds[n] == o.Fold.Index-1
+			out = i%o.Fold.Of == o.Fold.Index-1
 		}
 		if out {
 			aside = append(aside, c)

@@ -40,6 +40,7 @@ type Finding struct {
 const (
 	KindFault     = "fault"           // Open, Load or LoadSamples refuses it
 	KindSplit     = "split"           // nothing to train on, nothing held out, or images that the split lacks
+	KindGroup     = "groups"          // images without a group, or groups of images that are not there
 	KindDuplicate = "duplicate image" // the same pixels under two names
 	KindInverted  = "inverted mask"
 	KindEmpty     = "empty mask"
@@ -59,7 +60,7 @@ const (
 )
 
 // kinds is the order of the findings in a report.
-var kinds = []string{KindFault, KindSplit, KindDuplicate, KindInverted, KindNoMarks, KindEmpty, KindValues, KindRater, KindSame, KindMask, KindNesting, KindMissing,
+var kinds = []string{KindFault, KindSplit, KindGroup, KindDuplicate, KindInverted, KindNoMarks, KindEmpty, KindValues, KindRater, KindSame, KindMask, KindNesting, KindMissing,
 	KindBlank, KindTurned, KindSize, KindColour, KindScale, KindSmall}
 
 func warn(to *[]Finding, kind, file, format string, args ...any) {
@@ -101,6 +102,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	case r.HeldOut == 0:
 		warn(&r.Findings, KindSplit, "", "fewer than %d images: none is held out, and nothing can be measured", HoldOut)
 	}
+	r.Findings = append(r.Findings, d.findings...)
 	if note := d.UnlistedNote(); note != "" {
 		warn(&r.Findings, KindSplit, "", "%s", note)
 	}

@@ -8,6 +8,7 @@
 //	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
 //	truth/CLASS/NAME.png              the true or arbitrated masks, if there are any: evaluate scores by them
 //	diagnosis.csv                     name and label, 0 or 1, of images, for methods that learn from a diagnosis
+//	groups.csv                        name and group of images that belong together, such as a patient's, see GroupsFile
 //	split.json                        which images are for training, validation and test, see Split
 //
 // A missing mask file is a missing label. Every other deviation is an error: a mask of another
@@ -48,10 +49,11 @@ type Dataset struct {
 	Cases   []Case   // folder by folder, sorted by name within each
 	Missing []string // paths of masks that do not exist: labels that are missing
 
-	Splits []string // the splits that divide the cases, as Split.String names them; nil: every fifth is held out
+	Splits []string // the splits that divide the cases, as Split.String names them; nil: every fifth image is held out
 
 	names     map[string]bool // of all images, including those left out for their faults
-	strictest map[string]Part // by name: the part in the folder that restricts it most
+	strictest map[string]Part // by name: the part in the folder that restricts it, or one of its group, most
+	findings  []Finding       // warnings about the folders, for Check
 }
 
 // Case is one image with its masks, not yet read.
@@ -66,7 +68,9 @@ type Case struct {
 	Others bool       // marked by other people than the data set's raters: see Add
 
 	Diagnosis Diagnosis // of diagnosis.csv
+	Group     string    // of groups.csv; empty: it is a group of its own
 
+	unit    string   // the least name among the images that stay together with it, see unite
 	nearest int      // so many agreement levels stand for its people, see Loaded.levels; 0: none
 	soft    bool     // its masks are probabilities, see Taught
 	faults  Problems // of its files
@@ -150,6 +154,7 @@ func survey(dirs []string) (all *Dataset, problems Problems) {
 			all.Name += "+" + d.Name
 			all.Cases = append(all.Cases, d.Cases...)
 			all.Splits = append(all.Splits, d.Splits...)
+			all.findings = append(all.findings, d.findings...)
 		}
 	}
 	if all != nil {
@@ -190,6 +195,8 @@ func open(dir string, problems *Problems) *Dataset {
 	}
 	d.listImages(dir, problems)
 	d.diagnose(dir, problems)
+	d.group(dir, problems)
+	d.unite()
 	d.listMasks(dir, problems)
 	truth := filepath.Join(dir, "truth")
 	if exists(truth) {
@@ -356,23 +363,6 @@ func (c *Case) fits(path string, w, h int) error {
 	return nil
 }
 
-// Folds gives each case one of several parts, from 0, by name alone: the parts take the sorted
-// names in turn. An image in two folders is in the same part of both.
-func Folds(cases []Case, parts int) []int {
-	names := make([]string, len(cases))
-	for i, c := range cases {
-		names[i] = c.Name
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	part := make([]int, len(cases))
-	for i, c := range cases {
-		at, _ := slices.BinarySearch(names, c.Name)
-		part[i] = at % parts
-	}
-	return part
-}
-
 // As gives every case the columns of other classes, in their order. A class that the data set lacks
 // becomes a missing label. A class of the data set that is not among classes is an error.
 func (d *Dataset) As(classes []string) error {
@@ -410,6 +400,7 @@ func (d *Dataset) Add(others *Dataset) error {
 		d.names[name] = true
 		d.restrict(name, part)
 	}
+	d.spread()
 	d.Splits = append(d.Splits, others.Splits...)
 	d.Name += "+" + others.Name
 	return nil

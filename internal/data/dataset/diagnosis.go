@@ -28,18 +28,36 @@ const (
 // diagnose reads diagnosis.csv, if there is one.
 func (d *Dataset) diagnose(dir string, problems *Problems) {
 	path := filepath.Join(dir, DiagnosisFile)
+	d.table(path, "case0001,1", problems, func(c *Case, line int, name, label string) {
+		switch {
+		case c == nil:
+		case c.Diagnosis != Undiagnosed:
+			problems.add("%s, line %d: a second label of %s", path, line, name)
+		case label == "0":
+			c.Diagnosis = Negative
+		case label == "1":
+			c.Diagnosis = Positive
+		default:
+			problems.add("%s, line %d: the label of %s is %q: give 0 or 1", path, line, name, label)
+		}
+	})
+}
+
+// table reads a CSV with the columns name, of an image, and another one. It calls visit with every
+// line; c is nil if the folder has no such image. It is not found if there is no such file.
+func (d *Dataset) table(path, example string, problems *Problems, visit func(c *Case, line int, name, value string)) (found bool) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return
+		return false
 	}
 	if err != nil {
 		problems.add("%s: cannot be read (%v)", path, disk.Cause(err))
-		return
+		return false
 	}
 	defer file.Close()
-	index := map[string]int{}
-	for i, c := range d.Cases {
-		index[c.Name] = i
+	cases := map[string]*Case{}
+	for i := range d.Cases {
+		cases[d.Cases[i].Name] = &d.Cases[i]
 	}
 	lines := csv.NewReader(file)
 	lines.FieldsPerRecord, lines.Comment = 2, '#'
@@ -47,25 +65,14 @@ func (d *Dataset) diagnose(dir string, problems *Problems) {
 		line, err := lines.Read()
 		switch {
 		case err == io.EOF:
-			return
+			return true
 		case err != nil:
-			problems.add("%s: %v; give lines such as case0001,1", path, err)
-			return
+			problems.add("%s: %v; give lines such as %s", path, err, example)
+			return true
 		case n == 1 && strings.EqualFold(line[0], "name"):
 			continue
 		}
-		name, label := strings.TrimSpace(line[0]), strings.TrimSpace(line[1])
-		i, found := index[name]
-		switch {
-		case !found:
-		case d.Cases[i].Diagnosis != Undiagnosed:
-			problems.add("%s, line %d: a second label of %s", path, n, name)
-		case label == "0":
-			d.Cases[i].Diagnosis = Negative
-		case label == "1":
-			d.Cases[i].Diagnosis = Positive
-		default:
-			problems.add("%s, line %d: the label of %s is %q: give 0 or 1", path, n, name, label)
-		}
+		name := strings.TrimSpace(line[0])
+		visit(cases[name], n, name, strings.TrimSpace(line[1]))
 	}
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 )
 
 // SplitFile is the file of a data set's folder that says which images are for what. Without it
-// every fifth image is held out.
+// every fifth image, or group of images, is held out.
 const SplitFile = "split.json"
 
 // Part says what an image is for.
@@ -99,7 +100,7 @@ func (d *Dataset) Divide(path string) error {
 		return Problems{err.Error()}
 	}
 	part, problems := s.assign(path, d.names)
-	if len(problems) > 0 {
+	if s.whole(path, d.Cases, part, &problems); len(problems) > 0 {
 		return problems
 	}
 	d.Splits = []string{s.String()}
@@ -147,15 +148,29 @@ func (s *Split) assign(path string, images map[string]bool) (parts map[string]Pa
 	return parts, problems
 }
 
-// divide gives the cases of a folder their parts: by its split, or every fifth is held out.
+// whole adds a problem for each group with images in two lists of the split.
+func (s *Split) whole(path string, cases []Case, parts map[string]Part, problems *Problems) {
+	first, told := map[string]Case{}, map[string]bool{}
+	for _, c := range cases {
+		part, listed := parts[c.Name]
+		other, seen := first[c.unit]
+		switch {
+		case !listed || told[c.unit]:
+		case !seen:
+			first[c.unit] = c
+		case parts[other.Name] != part:
+			told[c.unit] = true
+			problems.add("%s: the group %q is on two sides: %q is in %s and %q in %s; list all of its images in one", path, cmp.Or(c.Group, other.Group),
+				other.Name, s.lists()[parts[other.Name]].name, c.Name, s.lists()[part].name)
+		}
+	}
+}
+
+// divide gives the cases of a folder their parts: by its split, or every fifth group is held out.
 func (d *Dataset) divide(dir string, problems *Problems) {
 	path := filepath.Join(dir, SplitFile)
 	if !exists(path) {
-		for i := range d.Cases {
-			if i%HoldOut == HoldOut-1 {
-				d.Cases[i].Part = ForTest
-			}
-		}
+		d.holdOut()
 		return
 	}
 	s, err := readSplit(path)
@@ -169,9 +184,28 @@ func (d *Dataset) divide(dir string, problems *Problems) {
 	}
 	parts, faults := s.assign(path, images)
 	*problems = append(*problems, faults...)
+	s.whole(path, d.Cases, parts, problems)
 	d.Splits = []string{s.String()}
 	for i := range d.Cases {
 		d.Cases[i].Part = partOf(parts, d.Cases[i].Name)
+	}
+}
+
+// holdOut holds out every fifth image, or every fifth group if there are groups, in the order of
+// their names.
+func (d *Dataset) holdOut() {
+	split, groups := &Split{}, 0
+	for i, n := range ranks(d.Cases, func(c Case) string { return cmp.Or(c.Group, c.Name) }) {
+		c := &d.Cases[i]
+		if groups = max(groups, n+1); n%HoldOut == HoldOut-1 {
+			c.Part = ForTest
+			split.Test = append(split.Test, c.Name)
+		} else {
+			split.Train = append(split.Train, c.Name)
+		}
+	}
+	if groups < len(d.Cases) {
+		d.Splits = []string{fmt.Sprintf("every fifth of %d groups held out: %s", groups, split)}
 	}
 }
 
@@ -182,6 +216,21 @@ func (d *Dataset) settle() {
 	for _, c := range d.Cases {
 		d.names[c.Name] = true
 		d.restrict(c.Name, c.Part)
+	}
+	d.spread()
+}
+
+// spread restricts the images that stay together as the most restricted of them.
+func (d *Dataset) spread() {
+	d.unite()
+	most := map[string]Part{}
+	for _, c := range d.Cases {
+		if part := d.strictest[c.Name]; part != Unlisted {
+			most[c.unit] = max(most[c.unit], part)
+		}
+	}
+	for _, c := range d.Cases {
+		d.strictest[c.Name] = max(d.strictest[c.Name], most[c.unit])
 	}
 }
 
@@ -202,8 +251,8 @@ func (d *Dataset) of(keep func(c Case) bool) []Case {
 func (d *Dataset) HeldOut() []Case { return d.of(func(c Case) bool { return c.Part == ForTest }) }
 
 // Training lists the cases to learn from. If several data sets are mixed, Training leaves out a
-// case whose name is held out or set aside in any of them, even if the held-out files have faults:
-// one eye may be in two data sets, as a crop and as a photograph.
+// case whose name or group is held out or set aside in any of them, even if the held-out files have
+// faults: one eye may be in two data sets, as a crop and as a photograph.
 func (d *Dataset) Training() []Case {
 	return d.of(func(c Case) bool { return c.Part == ForTraining && d.strictest[c.Name] == ForTraining })
 }

@@ -1,0 +1,98 @@
+package dataset
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+)
+
+// GroupsFile is the file of a data set's folder that says which images belong together, as those of
+// one patient do: a CSV with the columns name (without extension) and group. Images of one group lie
+// on one side of every split.
+const GroupsFile = "groups.csv"
+
+// group reads groups.csv, if there is one. An image that it does not name is a group of its own.
+func (d *Dataset) group(dir string, problems *Problems) {
+	path := filepath.Join(dir, GroupsFile)
+	var strange, without []string
+	found := d.table(path, "case0001,patient07", problems, func(c *Case, line int, name, group string) {
+		switch {
+		case c == nil:
+			strange = append(strange, name)
+		case group == "":
+			problems.add("%s, line %d: the group of %q is empty; name it, or remove the line", path, line, name)
+		case c.Group != "":
+			problems.add("%s, line %d: a second group of %q; an image has one group, remove a line", path, line, name)
+		default:
+			c.Group = group
+		}
+	})
+	if !found {
+		return
+	}
+	for _, c := range d.Cases {
+		if c.Group == "" {
+			without = append(without, c.Name)
+		}
+	}
+	if len(strange) > 0 {
+		warn(&d.findings, KindGroup, path, "names images that are not there (%d), such as %q; correct the names, or remove the lines", len(strange), strange[0])
+	}
+	if len(without) > 0 {
+		warn(&d.findings, KindGroup, path, "gives %d of %d images no group, such as %q: each of them counts as a group of its own", len(without), len(d.Cases), without[0])
+	}
+}
+
+// unite finds the images that stay together: those of one name in several folders, and those of one
+// group.
+func (d *Dataset) unite() {
+	smaller := map[string]string{} // a smaller name in the same unit, by name and by FOLDER/GROUP
+	least := func(name string) string {
+		for smaller[name] != "" {
+			name = smaller[name]
+		}
+		return name
+	}
+	for _, c := range d.Cases {
+		group := c.Folder + "/" + c.Group
+		switch a, b := least(c.Name), least(group); {
+		case c.Group == "" || a == b:
+		case b == group: // its first image
+			smaller[group] = a
+		default:
+			smaller[max(a, b)] = min(a, b)
+		}
+	}
+	for i := range d.Cases {
+		d.Cases[i].unit = least(d.Cases[i].Name)
+	}
+}
+
+// Units numbers, from 0, the groups of cases that a split may not part. The order is that of the
+// least name in a group. A case without a group is one with the cases of its name alone.
+func Units(cases []Case) []int {
+	return ranks(cases, func(c Case) string { return cmp.Or(c.unit, c.Name) })
+}
+
+// Folds gives each case one of several parts, from 0: the parts take the Units in turn.
+func Folds(cases []Case, parts int) []int {
+	part := Units(cases)
+	for i := range part {
+		part[i] %= parts
+	}
+	return part
+}
+
+// ranks are the places of the cases' keys among all keys in sorted order, equal ones counted once.
+func ranks(cases []Case, key func(Case) string) []int {
+	keys := make([]string, len(cases))
+	for i, c := range cases {
+		keys[i] = key(c)
+	}
+	sorted := slices.Compact(slices.Sorted(slices.Values(keys)))
+	rank := make([]int, len(cases))
+	for i, k := range keys {
+		rank[i], _ = slices.BinarySearch(sorted, k)
+	}
+	return rank
+}
