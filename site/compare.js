@@ -3,7 +3,7 @@
 // raters' weights are those of the result on the stage: figures of two models tell nothing.
 import { noHistory } from "./history.js";
 import { fitted, layers, viewsOf } from "./layers.js";
-import { editedOf } from "./masks.js";
+import { editedOf, figuresOf } from "./masks.js";
 import { sameWeights } from "./shares.js";
 
 const FRESH = { model: "", roi: "auto", evidence: [] }, NONE = [];
@@ -12,7 +12,7 @@ const FRESH = { model: "", roi: "auto", evidence: [] }, NONE = [];
 // what is shown as in state.js; first: it was opened before the one on the stage; job { picture, model,
 // weights, roi, evidence } while it is computed; asked { model, roi, evidence } as it was computed last;
 // and error { message, next } where that failed.
-const begun = (picture, mirrored) => ({ picture, mirrored, first: false, image: null, job: null, asked: FRESH, result: null, views: {}, corrections: NONE, known: null, error: null });
+const begun = (picture, mirrored) => ({ picture, mirrored, first: false, image: null, job: null, asked: FRESH, result: null, views: {}, corrections: NONE, known: null, eye: "", figured: null, error: null });
 const changed = (s, changes) => ({ ...s, compared: { ...s.compared, ...changes } });
 const running = (s, job) => Boolean(s.compared) && s.compared.job === job;
 
@@ -27,9 +27,9 @@ export const comparing = {
   // and its scale. The history of steps ends.
   swap(s) {
     if (!canSwap(s)) return s;
-    const { picture, image, result, views, corrections, known } = s, { mirrored, first, job, error, asked, ...other } = s.compared;
+    const { picture, image, result, views, corrections, known, eye, figured } = s, { mirrored, first, job, error, asked, ...other } = s.compared;
     const now = { ...other, editing: null, history: noHistory, placing: null, measuring: false, ruler: null, identity: false, left: null, choices: { ...s.choices, edited: [] } };
-    const compared = { picture, mirrored, first: !first, image, job: null, asked: { ...result.asked, model: result.model }, result, views, corrections, known, error: null };
+    const compared = { picture, mirrored, first: !first, image, job: null, asked: { ...result.asked, model: result.model }, result, views, corrections, known, eye, figured, error: null };
     return { ...s, ...now, compared, status: first ? "You work on the first photograph." : "You work on the second photograph." };
   },
 };
@@ -81,6 +81,18 @@ export function differences(first, second, scales) {
     rows.push({ name: "width", of: [c], unit: "length", values: both.map((r, i) => length(of(r, c)?.width, i, 0)) });
   }
   return rows;
+}
+
+// fellow compares the vertical ratio with that of the other eye, { name, eye, difference, large }: that of
+// the result on the stage, whose figures are measured, less the other's. It is null unless one is a right
+// and the other a left eye.
+const LARGE = 0.2; // of difference in the vertical ratio (Ong et al. 1999)
+export function fellow({ measured, compared }) {
+  if (!compared?.result?.found || !measured?.found) return null;
+  const [here, there] = [measured, figuresOf(compared)].map(({ measurements: { verticalRatio, eye } }) => ({ value: verticalRatio?.value ?? null, side: eye?.side }));
+  if (here.value === null || there.value === null || !here.side || !there.side || here.side === there.side) return null;
+  const difference = here.value - there.value;
+  return { name: compared.picture.name, eye: there.side, difference, large: Math.round(100 * Math.abs(difference)) >= 100 * LARGE };
 }
 
 // ---- the mirror ----

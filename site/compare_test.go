@@ -67,6 +67,14 @@ func TestComparison(t *testing.T) {
 	p.until(fmt.Sprintf(`%s !== %d`, pixels, plain))
 	assert.Contains(t, p.text("second-caption"), "mirrored")
 
+	// Of a right and a left eye the difference is remarked.
+	p.drop("a_OD.jpg", photo)
+	p.until(`document.getElementById("file-line").textContent.includes("a_OD.jpg") && ` + sampleDone)
+	p.second("a_OS_high.jpg", photo)
+	p.until(compareDone + ` && document.getElementById("second-caption").textContent.includes("a_OS")`)
+	assert.Equal(t, "Eye|right|left|", p.line("Eye"))
+	assert.Contains(t, p.text("comparison-note"), "differ by 0.23. A difference of 0.2 or more")
+
 	// In millimetres where both have a scale, and by keys on the second.
 	p.drop("spaced.jpg", photo)
 	p.until(`document.getElementById("file-line").textContent.includes("spaced.jpg") && ` + sampleDone)

@@ -1,5 +1,6 @@
 // Draws the second photograph and the table of differences. It sends no events.
-import { canSwap, differences, mirroredLines, mirroredPicture, pairLayers, wantedViews } from "./compare.js";
+import { fellowNotes } from "./clinical.js";
+import { canSwap, differences, fellow, mirroredLines, mirroredPicture, pairLayers, wantedViews } from "./compare.js";
 import { paint } from "./colours.js";
 import { $, element } from "./dom.js";
 import { looked } from "./look.js";
@@ -69,7 +70,9 @@ function drawTable(s) {
     return row(cell("th", nameOf(name, of, unit, mm), { scope: "row" }), ...values.map((v) => cell("td", v === null ? "–" : text(v))),
       element("td", {}, there ? signed(b - a, text) : "–", ...share));
   }));
-  const notes = [t("The difference is the second less the first.")];
+  const other = fellow(s);
+  if (results.some(({ measurements: { eye } }) => eye?.side)) $("comparison-body").prepend(row(cell("th", t("Eye"), { scope: "row" }), ...results.map(({ measurements: { eye } }) => cell("td", eye?.side ? t(eye.side) : "–")), cell("td", "")));
+  const notes = [...(other ? fellowNotes(other) : []), t("The difference is the second less the first.")];
   if (!mm) notes.push(t("Areas and lengths are in pixels: they compare only where both photographs have one scale."));
   if (results[0].corrected) notes.push(t("The first is corrected by hand."));
   if (results[1].corrected) notes.push(t("The second is corrected by hand."));

@@ -48,8 +48,9 @@ export function readersOf({ raters, asked: { evidence } }, each) {
   return [consensus, ...raters.map((rater, m) => ({ reader: m + 1, suffix: `_rater${m + 1}`, rater })), ...others];
 }
 
-// json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale.
-export function json(result, image, { slice, slices }, known) {
+// json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale, and
+// fellow the comparison with the other eye (compare.js), or null.
+export function json(result, image, { slice, slices }, known, fellow) {
   const { width, height, model, title, sha256, shipped, classes, raters, labels, roi, recurrences, measurements,
     adapter, why, noRaters, precision, found, doubts, doubt, timings, asked } = result;
   const record = {
@@ -58,6 +59,7 @@ export function json(result, image, { slice, slices }, known) {
   };
   if (asked.picture.turn) record.turned = 90 * asked.picture.turn; // degrees clockwise; saved masks are not
   if (known) record.spacing_by_hand = [known, known];
+  if (fellow) record.fellow_eye = { image: fellow.name, eye: fellow.eye, vertical_ratio_difference: fellow.difference, remarked: fellow.large };
   if (result.corrected) {
     record.corrected_by_hand = result.corrected;
     record.measurements_of_model = result.byModel;
@@ -70,7 +72,7 @@ export function json(result, image, { slice, slices }, known) {
 
 // csv starts with a byte order mark, by which spreadsheets know UTF-8. It quotes what needs it, and
 // defuses what a spreadsheet would run as a formula.
-export const csv = (result, image) => "\ufeff" + table(image, result).map((row) => row.map((value) => {
+export const csv = (result, image, _, known, fellow) => "\ufeff" + table(image, result, fellow).map((row) => row.map((value) => {
   let text = String(value);
   if (typeof value === "string" && /^[=+\-@\t]/.test(text)) text = "'" + text;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

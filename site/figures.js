@@ -1,9 +1,7 @@
 // Figures of masks that a person has corrected, as internal/app/segment/measure.go computes those of
-// the model. A mask is a window of the photograph, { x, y, width, height, mask }: a byte a pixel, 1
+// the model; the rim it computes anew (clinical.js). A mask is a window of the photograph, { x, y, width, height, mask }: a byte a pixel, 1
 // inside.
 import { at } from "./correct.js";
-
-const HOURS = 12, RAYS = 10; // an hour's rays, over its 30 degrees
 
 // extentOf is the area of a mask in pixels, the most pixels in a column and in a row, and its parts.
 export function extentOf(window) {
@@ -40,30 +38,6 @@ function piecesOf({ width, height, mask }) {
   return pieces;
 }
 
-// rimOf is the width of the rim between cup and disc at each hour of a clock face, pixels, as
-// metric.Rim has it. It is null without a disc or a cup.
-export function rimOf(disc, cup) {
-  const inside = (window, x, y) => at(window, Math.floor(x), Math.floor(y));
-  let x = 0, y = 0, n = 0;
-  disc.mask.forEach((v, i) => { if (v) { x += i % disc.width + 0.5; y += Math.floor(i / disc.width) + 0.5; n++; } });
-  if (!n || !cup.mask.includes(1)) return null;
-  x = disc.x + x / n;
-  y = disc.y + y / n;
-  const reach = (window, dx, dy) => {
-    const end = 2 * Math.hypot(Math.max(Math.abs(window.x - x), Math.abs(window.x + window.width - x)), Math.max(Math.abs(window.y - y), Math.abs(window.y + window.height - y)));
-    for (let half = Math.ceil(end); half > 0; half--) if (inside(window, x + dx * half / 2, y + dy * half / 2)) return half / 2;
-    return 0;
-  };
-  return Array.from({ length: HOURS }, (_, hour) => {
-    let width = 0;
-    for (let ray = 0; ray < RAYS; ray++) {
-      const angle = (hour + (ray + 0.5) / RAYS - 0.5) * 2 * Math.PI / HOURS, dx = Math.sin(angle), dy = -Math.cos(angle);
-      width += (reach(disc, dx, dy) - reach(cup, dx, dy)) / RAYS;
-    }
-    return width;
-  });
-}
-
 // beyondOf counts the pixels of a mask that lie outside another.
 function beyondOf({ x, y, width, mask }, outer) {
   return mask.reduce((sum, v, i) => sum + (v && !at(outer, x + i % width, y + Math.floor(i / width)) ? 1 : 0), 0);
@@ -93,7 +67,6 @@ export function measuredBy(result, corrections, maskOf, plain, you) {
     const value = inner.area && outer.area ? inner[size] / outer[size] : null;
     measurements[key] = { ...ratio, value, corrected: true };
     const disc = masks.get(ratio.outer) ?? plain(ratio.outer), cup = masks.get(ratio.inner) ?? plain(ratio.inner);
-    measurements.rim = (disc && cup && rimOf(disc, cup)) ?? undefined;
     if (disc && cup) beyond = { inner: ratio.inner, outer: ratio.outer, pixels: beyondOf(cup, disc) };
   }
   return { ...result, corrected: hand, byModel: result.measurements, measurements, beyond };

@@ -1,6 +1,7 @@
 // The corrected masks of a result, and its figures. What is given has { result, views, corrections }: a
 // state (state.js), or its second photograph (compare.js).
 import { blank, corrected, sameMask } from "./correct.js";
+import { readAnew, sameWish } from "./clinical.js";
 import { measuredBy } from "./figures.js";
 import { YOU, baseView } from "./layers.js";
 
@@ -23,12 +24,12 @@ function plainMask(result, c) {
 }
 
 // figuresOf is a result with the figures of what was corrected, the same one each time.
-const figures = new WeakMap(); // of results, the last: { corrections, views, measured }
-export function figuresOf({ result, views, corrections }) {
-  const known = figures.get(result), of = { result, views };
-  if (known?.corrections === corrections && known.views === views) return known.measured;
-  const measured = measuredBy(result, corrections, (correction) => maskOf(of, correction), (c) => maskOf(of, plainMask(result, c)), YOU);
-  figures.set(result, { corrections, views, measured });
+const figures = new WeakMap(); // of results, the last, beside what it is of
+export function figuresOf(s) {
+  const { result, views, corrections, eye, known, figured } = s, last = figures.get(result), of = { result, views };
+  if (sameWish(last, s) && last.views === views && last.figured === figured) return last.measured;
+  const measured = measuredBy(readAnew(s), corrections, (correction) => maskOf(of, correction), (c) => maskOf(of, plainMask(result, c)), YOU);
+  figures.set(result, { result, views, corrections, eye, known, figured, measured });
   return measured;
 }
 

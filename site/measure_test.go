@@ -27,7 +27,6 @@ func TestFiguresAreThoseOfGo(t *testing.T) {
 		return mask
 	}
 	disc := draw(func(x, y float64) bool { return math.Hypot(x-44, (y-33)*1.3) < 26 || math.Hypot(x-80, y-8) < 4 })
-	cup := draw(func(x, y float64) bool { return math.Hypot((x-40)*1.4, y-35) < 12 })
 	comb := draw(func(x, y float64) bool { return int(x)%3 == 0 && y > 10 || int(y) == 69 && x < 40 })
 	p := open(t, serve(t, built(t, map[string][]byte{"page.js": nil}), nil), 400, 300)
 	window := func(mask []uint8) string {
@@ -39,17 +38,12 @@ func TestFiguresAreThoseOfGo(t *testing.T) {
 		require.NoError(t, err)
 		return fmt.Sprintf(`{ x: 5, y: -3, width: %d, height: %d, mask: Uint8Array.from(%s) }`, w, h, text)
 	}
-	for name, mask := range map[string][]uint8{"disc": disc, "cup": cup, "comb": comb, "nothing": make([]uint8, w*h)} {
+	for name, mask := range map[string][]uint8{"disc": disc, "comb": comb, "nothing": make([]uint8, w*h)} {
 		pieces := roi.Connected(len(mask), w, true, func(i int) bool { return mask[i] == 1 })
 		assert.Equal(t, map[string]int{
 			"area": metric.Area(mask), "height": metric.VerticalDiameter(mask, w, h), "width": metric.HorizontalDiameter(mask, w, h), "pieces": len(pieces),
 		}, get[map[string]int](p, `import("./figures.js").then(({ extentOf }) => extentOf(`+window(mask)+`))`), name)
 	}
-	wanted, ok := metric.RimOf(disc, cup, w, h)
-	require.True(t, ok)
-	is := get[[]float64](p, `import("./figures.js").then(({ rimOf }) => rimOf(`+window(disc)+`, `+window(cup)+`))`)
-	assert.InDeltaSlice(t, wanted.Hours[:], is, 0.06)
-	assert.True(t, get[bool](p, `import("./figures.js").then(({ rimOf }) => rimOf(`+window(disc)+`, `+window(make([]uint8, w*h))+`) === null)`))
 }
 
 // Diameters and the rim unfold below the figures. A known length makes millimetres of pixels, in the
@@ -63,6 +57,15 @@ func TestMeasuringWithTheRuler(t *testing.T) {
 	more := p.text("measure-more")
 	assert.Contains(t, more, "Cup/disc, horizontal")
 	assert.Contains(t, more, "Narrowest at 8 o'clock")
+	assert.Regexp(t, `Narrowest rim/disc\s+0.07 at 8 o'clock\s+0.05 – 0.08`, more)
+	assert.Regexp(t, `ISNT rule\s+which eye\?`, more)
+	assert.Regexp(t, `DDLS\)\s+withheld`, more)
+	assert.Contains(t, more, "There is no scale in millimetres.")
+	p.do(`(() => { const eye = document.getElementById("eye"); eye.value = "right"; eye.dispatchEvent(new Event("change")); })()`)
+	p.until(`document.getElementById("clinical-body").innerText.includes("not in order")`)
+	assert.Regexp(t, `3 of 4 agree\s+I 0.13 · S 0.11 · N 0.12 · T 0.10 disc diameters`, p.text("clinical-body"))
+	assert.Contains(t, p.text("measure-note"), "Right eye, as you say.")
+	assert.Contains(t, get[string](p, `document.querySelector(".rim").textContent`), "3 N")
 	assert.Contains(t, more, "The file does not say how large a pixel is")
 	assert.Contains(t, get[string](p, `document.querySelector(".rim").getAttribute("aria-label")`), "12 o'clock 0.")
 	assert.Contains(t, p.text("measure-head"), "Area, px")
@@ -78,12 +81,22 @@ func TestMeasuringWithTheRuler(t *testing.T) {
 	assert.Regexp(t, `^1\.8\d* mm · `, p.text("ruler-length"))
 	assert.Contains(t, p.text("measure-head"), "Area, mm²")
 	assert.Contains(t, p.text("more-head"), "Height, mm")
+	p.until(`document.getElementById("clinical-body").innerText.includes("5 of 10, average disc")`)
 	assert.Contains(t, p.text("rim-note"), "mm.")
 	assert.Contains(t, p.text("more-note"), "by the length that you gave")
 	p.do(`document.getElementById("save-json").click()`)
 	p.until(`saved["sample.json"]`)
 	record := get[map[string]any](p, `blobs[saved["sample.json"]].text().then(JSON.parse)`)
 	assert.InDelta(t, 1.8/185, record["spacing_by_hand"].([]any)[0], 1e-4)
+	measured := record["measurements"].(map[string]any)
+	assert.Equal(t, map[string]any{"side": "right", "by": "user"}, measured["eye"])
+	assert.Equal(t, 5., measured["ddls"].(map[string]any)["stage"])
+	p.do(`document.getElementById("save-csv").click()`)
+	p.until(`saved["sample.csv"]`)
+	table := get[string](p, `blobs[saved["sample.csv"]].text()`)
+	for _, cells := range []string{",eye,right,", ",narrowest_rim_disc_ratio,0.07,0.05,0.08,", ",isnt_holds,false,", ",ddls_stage,5,5,6,", ",rim_12_oclock_px,20,18,23,"} {
+		assert.Contains(t, table, cells)
+	}
 
 	// By keys: arrows move one end, space takes the other, Escape ends.
 	before := p.text("ruler-length")
@@ -99,6 +112,12 @@ func TestMeasuringWithTheRuler(t *testing.T) {
 	p.until(`document.getElementById("ruler").hidden`)
 	p.press("m", false)
 	p.until(`!document.getElementById("ruler").hidden`)
+
+	// The worker reads the rim of what was drawn.
+	p.press("c", false)
+	p.until(`document.activeElement.id === "stage" && !document.getElementById("correct-tools").hidden`)
+	p.drag([2]float64{x, y - radius - 20}, [2]float64{x + 30, y - radius - 20})
+	p.until(`document.getElementById("clinical-body").innerText.includes("0.10 at 8 o'clock") && !document.querySelector("#measure-more.stale")`)
 	p.clean()
 }
 

@@ -4,10 +4,11 @@
 // levels. interval holds the experts' majority in a share of images, its coverage; weights may lack
 // it. A ratio without an inner structure has value null, and weights without heads have low and
 // high null.
+import { clinicalNotes, clinicalRows, clinicalTable, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
 import { clock, narrowest, rimPlot } from "./rim.js";
-import { discDiameter, lengths, rounded } from "./scale.js";
+import { bare, discDiameter, lengths, rounded } from "./scale.js";
 import { number, t } from "./words.js";
 
 export const title = (name) => t(name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]/g, " "));
@@ -25,7 +26,7 @@ const row = (cells, className = "") => element("tr", { className }, ...cells);
 export function ranges(result, { low, high, interval, corrected, ...figure }, format) {
   const value = figure.value ?? figure.area, outside = ` (${t("the corrected value is outside")})`, list = [], known = (v) => v !== undefined && v !== null;
   const range = (a, b) => `${format(a)} – ${format(b)}${corrected && (value < a || value > b) ? outside : ""}`;
-  if (known(low)) list.push([t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), range(low, high)]);
+  if (known(low)) list.push(expertsRange(result, range(low, high)));
   if (interval) {
     const hundredth = Math.round(100 * interval.coverage);
     const meaning = t("it is made to hold the experts' majority in {n} of 100 images like those that it was learned from", { n: hundredth });
@@ -33,6 +34,9 @@ export function ranges(result, { low, high, interval, corrected, ...figure }, fo
   }
   return list;
 }
+
+// expertsRange is a range over the mask and the raters or levels, as ranges has it.
+export const expertsRange = (result, text) => [t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), text];
 
 // remarks are what a person who corrected should look at once more.
 export const remarks = ({ beyond }) => (beyond?.pixels
@@ -92,13 +96,17 @@ function fillTable(result, doubted, scale) {
   for (const [name, meaning] of meanings) notes.push(`${title(name)}: ${meaning}.`);
   if (doubted && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
   if (result.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(result));
+  const eye = eyeText(result.measurements.eye);
+  if (eye) notes.push(`${title(eye)}.`, ...eyeRemarks(result));
   if (empty.length) notes.push(t("Nothing was found of: {structures}.", { structures: empty.join(", ") }));
   $("measure-note").textContent = notes.join(" ");
 }
 
 // fillMore fills the part that unfolds: the horizontal ratio, heights, widths and pieces, and the rim.
 function fillMore(result, scale) {
-  const { structures, horizontalRatio, rim } = result.measurements, body = [];
+  $("measure-more").classList.toggle("stale", Boolean(result.rereading)); // until the worker has read the rim anew
+  if (result.rereading) return;
+  const { structures, horizontalRatio, rim, rimLow, rimHigh, eye } = result.measurements, body = [];
   if (horizontalRatio && horizontalRatio.value !== null) {
     const { inner, outer, value, corrected } = horizontalRatio, wide = { scope: "row", colSpan: 2 };
     const name = t("{inner}/{outer}, horizontal", { inner: title(inner), outer: t(outer) });
@@ -112,13 +120,42 @@ function fillMore(result, scale) {
   $("more-body").replaceChildren(...body);
   const by = { file: "Millimetres are by the pixel size in the file.", hand: "Millimetres are by the length that you gave." }[scale?.by];
   $("more-note").textContent = t(by ?? "The file does not say how large a pixel is. Measure a known length to see millimetres.");
+  fillClinical(result, scale);
   $("rim").hidden = !rim;
   if (!rim) return;
   const { inner, outer } = result.measurements.verticalRatio, thin = narrowest(rim);
-  const width = (hour) => { const a = hour * Math.PI / 6; return lengths([rim[hour] * Math.sin(a), rim[hour] * Math.cos(a)], result.measurements, scale)[0]; };
-  const text = `${t("Rim by the hour:")} ${rim.map((_, hour) => t("{hour} o'clock {width}", { hour: clock(hour), width: width(hour) })).join(", ")}.`;
-  $("rim-plot").replaceChildren(rimPlot(rim, discDiameter(result.measurements), text, [outer, inner].map((name) => result.classes.indexOf(name))));
-  $("rim-note").textContent = t("Rim between {inner} and {outer}, by the hours of a clock face. Narrowest at {hour} o'clock: {width}.", { inner: t(inner), outer: t(outer), hour: clock(thin), width: width(thin) });
+  const width = rimWidth(result, scale), band = rimLow && { low: rimLow, high: rimHigh };
+  $("rim-plot").replaceChildren(rimPlot(rim, discDiameter(result.measurements), rimText(result, scale), [outer, inner].map((name) => result.classes.indexOf(name)), { band, eye: eye?.side }));
+  const notes = [t("Rim between {inner} and {outer}, by the hours of a clock face. Narrowest at {hour} o'clock: {width}.", { inner: t(inner), outer: t(outer), hour: clock(thin), width: width(rim, thin) })];
+  if (band) notes.push(t("The band is the range over the mask and {raters}.", { raters: over(result) }));
+  $("rim-note").textContent = notes.join(" ");
+}
+
+// rimWidth gives a width of the rim at an hour in the best unit that is known.
+const rimWidth = ({ measurements }, scale) => (rim, hour) => {
+  const a = hour * Math.PI / 6;
+  return lengths([rim[hour] * Math.sin(a), rim[hour] * Math.cos(a)], measurements, scale)[0];
+};
+// rimText is the rim by the hour, with its ranges, in a sentence.
+export function rimText(result, scale) {
+  const { rim, rimLow, rimHigh } = result.measurements, width = rimWidth(result, scale);
+  const range = (hour) => (rimLow ? ` (${bare(width(rimLow, hour))} – ${bare(width(rimHigh, hour))})` : "");
+  return `${t("Rim by the hour:")} ${rim.map((_, hour) => t("{hour} o'clock {width}", { hour: clock(hour), width: width(rim, hour) }) + range(hour)).join(", ")}.`;
+}
+
+// fillClinical fills the figures beside the ratio, and the choice of the eye.
+function fillClinical(result, scale) {
+  const rows = clinicalRows(result, scale), { eye } = result.measurements;
+  $("clinical").hidden = !eye;
+  $("clinical-head").replaceChildren(row(["Figure", "Value", "Range"].map((text) => cell("th", t(text), { scope: "col" }))));
+  $("clinical-body").replaceChildren(...rows.flatMap(({ name, text, more, range }) => [row([cell("th", name, { scope: "row" }), cell("td", text), cell("td", range)]),
+    ...(more ? [row([cell("td", more, { colSpan: 3 })], "range")] : [])]));
+  $("clinical-table").hidden = !rows.length;
+  $("clinical-note").textContent = [...clinicalNotes(result), ...(rows.length ? [t("Range: over the mask and {raters}; it is no 90 % interval.", { raters: over(result) })] : [])].join(" ");
+  if (!eye) return;
+  const [found] = $("eye").options;
+  found.textContent = eye.by === "user" ? t("As the file says") : title(eyeText(eye) || t("not known"));
+  $("eye").value = eye.by === "user" ? eye.side : "";
 }
 
 // regionBy says how a result's region came about.
@@ -139,7 +176,7 @@ export function sentence(result) {
 }
 
 // table is the measurements as rows for CSV.
-export function table(name, result) {
+export function table(name, result, fellow) {
   const { structures, verticalRatio } = result.measurements;
   const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
   const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256], turned = 90 * result.asked.picture.turn;
@@ -151,6 +188,8 @@ export function table(name, result) {
     add(`${s.class}_height_px`, s.height, { corrected: s.corrected });
   }
   if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio);
+  for (const [name, value, low, high] of clinicalTable(result.measurements)) add(name, value, { low, high, corrected: verticalRatio.corrected });
+  if (fellow) add("vertical_ratio_less_fellow_eye", fellow.difference, { corrected: verticalRatio.corrected });
   for (const { rater, class: c, area } of result.corrected ?? []) if (result.raters.includes(rater)) add(`${c}_area_px_of_${rater}`, area, { corrected: true });
   for (const [m, weight] of (result.asked.weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
   return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage",

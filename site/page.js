@@ -2,6 +2,7 @@
 // state of them, view.js draws it, and the effects below do what it asks of the worker.
 import "./intact.js";
 import { baseOf, withMask } from "./correct.js";
+import { fellow } from "./compare.js";
 import { $, all } from "./dom.js";
 import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
@@ -65,6 +66,7 @@ const effects = [
   [(s) => s.job, compute],
   [(s) => s.compared?.job, computePair],
   [(s) => s.preparing, prepare],
+  [(s) => s.figuring, readAnew],
   [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => { keep([name]); return () => {}; }],
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
   [(s) => (s.editing ? pen : s.measuring ? ruler : null), (tool) => { stage.pen = tool; return () => { stage.pen = null; tool.leave(); }; }],
@@ -152,6 +154,12 @@ function computePair(job) {
     (result) => send({ type: "paired", job, result }),
     (error) => { if (!signal.aborted) send({ type: "pairFailed", job, error: told(error) }); });
   return () => ending.abort();
+}
+
+// readAnew asks for the figures of a rim that the user knows more of than the result does.
+function readAnew(wish) {
+  segmenter.clinical(wish).then((figures) => send({ type: "figured", wish, figures }), (error) => send({ type: "unfigured", wish, error: told(error) }));
+  return () => {};
 }
 
 // prepare gets a model ready while nothing else is to be done. An image that is opened meanwhile
@@ -384,7 +392,7 @@ $("save-json").onclick = () => saveText("json", "application/json", json);
 $("save-csv").onclick = () => saveText("csv", "text/csv", csv);
 function saveText(ending, type, text) {
   const { measured, picture, image } = state;
-  download(`${stemOf(picture, image)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, picture.name, image, state.known));
+  download(`${stemOf(picture, image)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, picture.name, image, state.known, fellow(state)));
 }
 
 printReports(() => state);
@@ -395,6 +403,8 @@ $("segment").onclick = () => { send({ type: "segment" }); $("cancel").focus(); }
 $("banner-close").onclick = () => { send({ type: "dismiss" }); $("stage").focus(); };
 
 // ---- measuring ----
+
+$("eye").onchange = () => send({ type: "eye", eye: $("eye").value });
 
 const measure = (on) => { send({ type: "measure", on }); $("stage").focus(); };
 $("measure").onclick = () => measure(!state.measuring);

@@ -3,9 +3,11 @@
 // unless the user asks for it.
 import { limits, version } from "./build.js";
 import { picture, pathOf } from "./canvas2d.js";
+import { clinicalNotes, eyeRemarks, eyeText, fellowNotes } from "./clinical.js";
+import { fellow } from "./compare.js";
 import { $, element } from "./dom.js";
 import { YOU, layers, measuredLines } from "./layers.js";
-import { regionBy, remarks, title, whole, whyDoubted } from "./measurements.js";
+import { regionBy, remarks, rimText, title, whole, whyDoubted } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { scaleOf } from "./scale.js";
 import { inWhole, sharesOf } from "./shares.js";
@@ -30,6 +32,10 @@ export function reportOf(s, { now, file, reference }) {
   if (measured.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(measured));
   if (result.found && result.doubt === null) notes.push(t("These weights cannot tell whether a picture is of their kind."));
   if (!result.raters.length) notes.push(t("These weights were trained without heads: they guess no rater's mask, and know no disagreement."));
+  const eye = eyeText(measured.measurements.eye), other = fellow(s);
+  if (eye) notes.push(`${title(eye)}.`, ...eyeRemarks(measured));
+  if (measured.measurements.rim) notes.push(rimText(measured, scale), ...clinicalNotes(measured));
+  if (other) notes.push(...fellowNotes(other));
   if (scale) notes.push(t({ file: "Millimetres are by the pixel size in the file.", hand: "Millimetres are by the length that you gave." }[scale.by]));
   const of = (rater, c) => (rater === YOU && classes.length > 1 ? title(c) : rater === YOU ? t("Consensus") : `${title(rater)}, ${t(c)}`);
   const areaBefore = (c) => measured.byModel.structures.find((one) => one.class === c).area;

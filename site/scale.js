@@ -14,6 +14,9 @@ export function discDiameter({ structures, verticalRatio }) {
   return disc ? (disc.height + (disc.width ?? disc.height)) / 2 : 0;
 }
 
+// bare is a length without its unit.
+export const bare = (length) => length.replace(/ \D*$/, "");
+
 // lengths are a line of dx, dy pixels in every unit that is known, the best first: mm, disc
 // diameters, pixels.
 export function lengths([dx, dy], measurements, scale) {

@@ -113,6 +113,9 @@ func TestScreenshotsOfAPhotograph(t *testing.T) {
 			time.Sleep(time.Second) // frames to settle
 			p.shot(filepath.Join(folder, "photograph-"+size.name+"-"+view+".png"))
 		}
+		p.do(`document.getElementById("measure-more").open = true, document.getElementById("measurements").scrollIntoView()`)
+		p.shot(filepath.Join(folder, "photograph-"+size.name+"-figures.png"))
+		p.do(`document.getElementById("measure-more").open = false`)
 	}
 	p.clean()
 }

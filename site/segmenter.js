@@ -1,5 +1,6 @@
 // The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
 import { wholeMask } from "./correct.js";
+import { YOU } from "./layers.js";
 import { check, guarded, scriptURL } from "./scripts.js";
 
 // SegmentError is what went wrong and what the user can do next. code: image, weights, memory,
@@ -243,14 +244,23 @@ export class Segmenter extends EventTarget {
     return bytes.buffer;
   }
 
+  // clinical resolves to the figures beside the ratio of a result, with what the user knows (clinical.js).
+  async clinical({ result, corrections, eye, known }) {
+    const masks = drawnOn(result, corrections.filter(({ rater }) => rater === YOU));
+    return (await this.#ask({ type: "clinical", id: result.id, eye, mm: known, drawn: masks }, masks.map(({ mask }) => mask.buffer))).figures;
+  }
+
   // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
   // for it.
   async save({ result, made, reader = 0, i, classes, drawn, identity }) {
-    const masks = drawn.map((correction) => ({ class: result.classes.indexOf(correction.class), mask: wholeMask(correction) }));
+    const masks = drawnOn(result, drawn);
     const { bytes } = await this.#ask({ type: "save", id: result.id, format: made, reader, i, classes, drawn: masks, identity }, masks.map(({ mask }) => mask.buffer));
     return bytes;
   }
 }
+
+// drawnOn are corrections as the worker takes them.
+const drawnOn = (result, corrections) => corrections.map((correction) => ({ class: result.classes.indexOf(correction.class), mask: wholeMask(correction) }));
 
 // inScripts is an error as scripts get it. A call that its signal ended rejects with the signal's
 // reason: a DOMException named "AbortError", unless abort was called with something else. What only

@@ -9,6 +9,7 @@ import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } fro
 import { fileOf, formatOf, readersOf, stemOf } from "./exports.js";
 import { asTaken } from "./look.js";
 import { editedOf, figuresOf } from "./masks.js";
+import { sameWish, wishOf } from "./clinical.js";
 import { sentence } from "./measurements.js";
 import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare.js";
 import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
@@ -82,6 +83,9 @@ export const initial = {
   measuring: false, // lengths are measured
   ruler: null, // the line that is measured, { from, to }, each [x, y] in photograph pixels
   known: null, // mm a pixel, by a length that the user knows
+  eye: "", // which eye it is, "right" or "left", as the user says
+  figuring: null, // what the worker is asked to read anew, as clinical.js has it
+  figured: null, // what it read: { figures }, beside what it was asked
   look: asTaken, // of the photograph on the stage, as look.js has it
   opacity: 45, // of the map, in percent
   scale: 1, // of the photograph, CSS pixels a pixel
@@ -219,7 +223,8 @@ const handlers = {
   decoded(s, { job, image }) {
     if (job !== s.job) return s;
     const { picture } = job, turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
-    const kept = turned ? { known: s.known, look: s.look } : { known: null, look: asTaken };
+    const said = s.worklist && lineBy(s.worklist, picture)?.result?.measurements.eye;
+    const kept = turned ? { known: s.known, eye: s.eye, look: s.look } : { known: null, eye: said?.by === "user" ? said.side : "", look: asTaken };
     return { ...s, ...kept, picture, image, measuring: false, ruler: null, identity: false, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
   segmented(s, { job, result }) {
@@ -365,6 +370,13 @@ const handlers = {
     const pixels = s.ruler ? Math.hypot(s.ruler.to[0] - s.ruler.from[0], s.ruler.to[1] - s.ruler.from[1]) : 0;
     if (mm !== null && !(mm > 0 && pixels > 0)) return s;
     return { ...s, known: mm && mm / pixels, status: mm ? "Lengths are in millimetres now." : "The scale is forgotten." };
+  },
+  // eye takes which eye it is, "right" or "left"; "" takes it back.
+  eye: (s, { eye }) => ({ ...s, eye }),
+  figured: (s, { wish, figures }) => (wish === s.figuring ? { ...s, figuring: null, figured: { ...wish, figures } } : s),
+  unfigured(s, { wish, error }) {
+    if (wish !== s.figuring) return s;
+    return FORGOTTEN.includes(error.code) ? renew(s, wish.result) : told(s, error, s.picture);
   },
   look: (s, { look }) => ({ ...s, look: { ...s.look, ...look } }),
 
@@ -593,7 +605,13 @@ function targeted(s) {
 function measured(s) {
   if (!s.result) return s.measured ? { ...s, measured: null } : s;
   const made = s.drafting ? s.measured : figuresOf(s);
-  return made === s.measured ? s : { ...s, measured: made };
+  return asking(made === s.measured ? s : { ...s, measured: made });
+}
+// asking has the worker asked for figures that it has not read, nor was asked for.
+function asking(s) {
+  const wish = s.drafting ? s.figuring : wishOf(s);
+  if (!wish) return s.figuring ? { ...s, figuring: null } : s;
+  return sameWish(s.figuring, wish) || (!s.figuring && sameWish(s.figured, wish)) ? s : { ...s, figuring: sameWish(s.figured, wish) ? null : wish };
 }
 
 // whoMarks are those whose masks can be corrected.

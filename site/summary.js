@@ -1,5 +1,6 @@
 // The measurements of a result as a list, for reports and comparisons.
-import { ranges, ratio, title, whole } from "./measurements.js";
+import { clinicalRows } from "./clinical.js";
+import { expertsRange, ranges, ratio, title, whole } from "./measurements.js";
 import { rounded } from "./scale.js";
 import { t } from "./words.js";
 
@@ -16,6 +17,7 @@ export function summary(result, scale) {
   for (const [key, figure] of Object.entries(result.measurements)) {
     if (figure?.inner) add(key, `${title(figure.inner)}/${t(figure.outer)}, ${t(key.replace("Ratio", ""))}`, "", ratio, figure);
   }
+  for (const { key, name, text, more, range } of clinicalRows(result, scale)) list.push({ key, name, text: more ? `${text}: ${more}` : text, ranges: range ? [expertsRange(result, range)] : [] });
   const [mmAcross, mmDown] = scale?.mm ?? [1, 1], format = scale ? rounded : whole, unit = scale ? "mm" : "px", by = (k, value) => value && value * k;
   for (const s of result.measurements.structures) {
     const name = (what) => `${title(s.class)}, ${t(what)}`, key = (what) => `${s.class} ${what}`, { corrected } = s, k = mmAcross * mmDown;

@@ -46,7 +46,7 @@ for (const [key, entry] of Object.entries(german)) {
 // untranslated lists what the page shows or says without German. Names of files and raters, units
 // and the like are no words of a language.
 const untranslated = `(() => {
-	const names = /MrPrism|Test adapter|GPU device lost: reading: as asked|as asked|\[[a-z, ]+\]|Go float32|Newborn brain, (three|seven) raters( and marks)?|Fundus: optic disc and cup|\b[\w.-]+\.(png|jpg|safetensors|dcm)\b|Rater\s?\d|[A-Z]\w+ (Class|Instance) UID \([0-9A-F,]+\)|Ann|Bob|Eve|Rec\d?|English|DE\b|EN\b|px|MB|kB|\bms\b|\bs\b|×|1:1|%/g;
+	const names = /MrPrism|Test adapter|GPU device lost: reading: as asked|as asked|\[[a-z, ]+\]|Go float32|Newborn brain, (three|seven) raters( and marks)?|Fundus: optic disc and cup|\b[\w.-]+\.(png|jpg|safetensors|dcm)\b|Rater\s?\d|[A-Z]\w+ (Class|Instance) UID \([0-9A-F,]+\)|Ann|Bob|Eve|Rec\d?|\b[ISNT]\b|English|DE\b|EN\b|px|MB|kB|\bms\b|\bs\b|×|1:1|%/g;
 	const rest = (text) => {
 		for (let before = ""; before !== text;) [before, text] = [text, text.replace(/⟦[^⟦⟧]*⟧/g, " ")];
 		return text.replace(names, " ");
@@ -94,12 +94,16 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.click("measure")
 	p.click("turn")
 	p.until(`document.getElementById("file-line").textContent.includes("gedreht") && ` + sampleDone)
-	p.second("spaced-later.jpg", readBuilt(t, "sample.jpg"))
+	p.do(`(() => { const eye = document.getElementById("eye"); eye.value = "right"; eye.dispatchEvent(new Event("change")); })()`)
+	p.second("spaced-OS-high.jpg", readBuilt(t, "sample.jpg"))
 	p.german("comparing")
 	p.until(compareDone)
 	p.click("comparison-mirror")
+	p.until(`document.getElementById("comparison-note").textContent.includes("Ong 1999")`)
 	p.german("compared")
 	p.click("comparison-swap")
+	p.do(`(() => { const eye = document.getElementById("eye"); eye.value = "right"; eye.dispatchEvent(new Event("change")); })()`)
+	p.until(`document.getElementById("measure-note").textContent.includes("Dateiname nennt das andere Auge")`)
 	p.german("working on the second")
 	p.click("comparison-swap")
 	p.click("comparison-end")

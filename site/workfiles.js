@@ -18,8 +18,8 @@ export function records({ lines, by }) {
 }
 
 // optionsOf are what was asked for, in the words of the program segment.
-function optionsOf({ asked: { roi, evidence }, precision }, { slice, turn }) {
-  return [`roi=${roi}`, `precision=${precision}`, `slice=${slice}`, ...(turn ? [`turn=${90 * turn}`] : []), ...evidence.map(({ rater, class: c, name }) => `evidence=${rater}/${c}=${name}`)].join(" ");
+function optionsOf({ asked: { roi, evidence }, precision, measurements: { eye } }, { slice, turn }) {
+  return [`roi=${roi}`, `precision=${precision}`, `slice=${slice}`, ...(eye?.by === "user" ? [`eye=${eye.side}`] : []), ...(turn ? [`turn=${90 * turn}`] : []), ...evidence.map(({ rater, class: c, name }) => `evidence=${rater}/${c}=${name}`)].join(" ");
 }
 
 function resultOf(result, by) {

@@ -30,6 +30,18 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
   return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
 }
 
+// clinical are the figures beside the ratio, by what the file's name and the user say. Who drew has a
+// rim that is wider by a half.
+function clinical(name, eye, mm, drawn) {
+  const rim = [20, 21, 22, 23, 24, 25, 24, 23, 12, 18, 19, 20].map((width) => (drawn ? 1.5 * width : width)), named = /OD/.test(name) ? "right" : /OS/.test(name) ? "left" : "", side = eye || named;
+  return {
+    rim, rimLow: rim.map((width) => width - 2), rimHigh: rim.map((width) => width + 3), narrowestRim: { value: drawn ? 0.1 : 0.07, low: 0.05, high: 0.08, hour: 8, absent: 0 },
+    eye: { side, ...(side ? { by: eye ? "user" : "name" } : {}), ...(eye && named && named !== eye ? { against: ["name"] } : {}) },
+    ...(side ? { isnt: { inferior: rim[6], superior: rim[0], nasal: rim[side === "right" ? 3 : 9], temporal: rim[side === "right" ? 9 : 3], holds: false, agree: 3, of: 4 } } : {}),
+    ddls: mm ? { stage: 5, low: 5, high: 6, size: "average" } : { stage: null, low: null, high: null, withheld: "There is no scale in millimetres." },
+  };
+}
+
 // thumbOf is the small picture of a canvas.
 function thumbOf(canvas) {
   const k = Math.min(1, 96 / Math.max(canvas.width, canvas.height)), small = new OffscreenCanvas(Math.round(k * canvas.width), Math.round(k * canvas.height)), context = small.getContext("2d");
@@ -119,12 +131,16 @@ async function work(data) {
       adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", formats: ["png", "png-mask", "tiff", "tiff-mask", "nifti", "nifti-mask", ...(data.name.endsWith(".dcm") && !data.name.includes("poor") ? ["dicom-seg", "dicom-seg-fractional"] : []), "svg", "geojson"],
       lacks: data.name.includes("poor") ? "the file has no valid SOP Instance UID (0008,0018), Study Instance UID (0020,000D), by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF" : "", found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
       measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), ...(s.raters.length ? { low: area(c) * 0.94, high: area(c) * 1.05 } : { low: null, high: null }), share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, width: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, pieces: missing(c) ? 0 : 1, ...interval(area(c) * 0.9, area(c) * 1.12) })),
-        verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66) }) } : undefined,
-        ...(found && s.classes.length > 1 && !missing(1) ? { horizontalRatio: { inner: "cup", outer: "disc", value: 0.5, low: 0.45, high: 0.55 }, rim: [20, 21, 22, 23, 24, 25, 24, 23, 12, 18, 19, 20] } : {}), ...(data.name.includes("spaced") ? { spacing: [0.02, 0.01] } : {}) } });
+        verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: data.name.includes("high") ? 0.75 : 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66) }) } : undefined,
+        ...(found && s.classes.length > 1 && !missing(1) ? { horizontalRatio: { inner: "cup", outer: "disc", value: 0.5, low: 0.45, high: 0.55 }, ...clinical(data.name, "", data.name.includes("spaced")) } : {}), ...(data.name.includes("spaced") ? { spacing: [0.02, 0.01] } : {}) } });
     return;
   }
   if (!results.has(data.id)) return answer({ type: "error", code: "gone", message: "That result is no longer in memory.", next: "Segment the image again." });
   const { width, height, roi, name, turn } = results.get(data.id);
+  if (data.type === "clinical") {
+    if (name.includes("large")) await wait(200);
+    return answer({ type: "clinical", figures: clinical(name, data.eye, data.mm || name.includes("spaced"), data.drawn.length) });
+  }
   if (data.type === "view") {
     if (name.includes("large")) await wait(200);
     const x = Math.max(0, roi.x), y = Math.max(0, roi.y), w = Math.min(width, roi.x + roi.side) - x, h = Math.min(height, roi.y + roi.side) - y;

@@ -1,0 +1,86 @@
+// What clinicians read beside the vertical ratio, in words: which eye it is, the narrowest rim, ISNT and
+// the damage stage. The worker computes them (internal/app/segment, Clinical). Which eye, a scale by
+// hand and corrected masks it learns from the page, which asks it anew.
+import { YOU } from "./layers.js";
+import { bare, lengths } from "./scale.js";
+import { number, t } from "./words.js";
+
+const ratio = (value) => number(value, 2), SIDES = ["inferior", "superior", "nasal", "temporal"];
+const between = (low, high, text) => (low === null || low === undefined ? "" : `${text(low)} – ${text(high)}`);
+
+// wishOf is what the worker has to be asked for a state or a second photograph: { result, corrections,
+// eye, known }, or null where the figures are those of the result itself.
+export function wishOf({ result, corrections, eye, known }) {
+  const { inner, outer } = result?.measurements.verticalRatio ?? {};
+  const drawn = corrections.some(({ rater, class: c }) => rater === YOU && (c === inner || c === outer));
+  return inner && (eye || known || drawn) ? { result, corrections, eye, known } : null;
+}
+export const sameWish = (a, b) => ["result", "corrections", "eye", "known"].every((key) => a?.[key] === b?.[key]);
+
+// readAnew is a result with the figures that the worker read anew, or without any until it has: then
+// rereading is true.
+export function readAnew(of) {
+  const { result, figured } = of, wish = wishOf(of);
+  if (!wish) return result;
+  const { rim, rimLow, rimHigh, narrowestRim, eye, isnt, ddls, ...measurements } = result.measurements;
+  return sameWish(figured, wish) ? { ...result, measurements: { ...measurements, ...figured.figures } } : { ...result, measurements, rereading: true };
+}
+
+const EYES = { right: "right eye", left: "left eye" };
+const BY = { user: "as you say", dicom: "by the DICOM file", name: "by the file's name", picture: "by the side of the disc" };
+const SAYS = { user: "You say the other eye.", dicom: "The DICOM file says the other eye.", name: "The file's name says the other eye.", picture: "The side of the disc says the other eye." };
+
+// eyeText says which eye it is and by whom; empty where that is not known.
+export const eyeText = ({ side, by } = {}) => (side ? `${t(EYES[side])}, ${t(BY[by])}` : "");
+// eyeRemarks are what says that it is the other eye.
+export const eyeRemarks = ({ measurements: { eye } }) => (eye?.against ?? []).map((by) => t(SAYS[by]));
+
+// clinicalRows are the figures of a result, each { key, name, text, more, range }. range is over the mask
+// and raters or levels; empty without heads. Widths are in mm by a scale (scale.js), else in disc
+// diameters.
+export function clinicalRows({ measurements }, scale) {
+  const { narrowestRim: thin, isnt, ddls } = measurements, rows = [];
+  if (!thin) return rows;
+  const whole = (v) => number(v), hour = t("{ratio} at {hour} o'clock", { ratio: ratio(thin.value), hour: thin.hour });
+  rows.push({ key: "narrowestRim", name: t("Narrowest rim/disc"), text: thin.absent ? t("{ratio}, none over {degrees}°", { ratio: hour, degrees: Math.round(thin.absent) }) : hour, range: between(thin.low, thin.high, ratio) });
+  if (isnt) {
+    const agree = isnt.of ? t("{agree} of {of} agree", { agree: isnt.agree, of: isnt.of }) : "";
+    rows.push({ key: "isnt", name: t("ISNT rule"), text: isnt.holds ? t("in order") : t("not in order"), range: agree });
+    const widths = SIDES.map((side, i) => lengths(i < 2 ? [0, isnt[side]] : [isnt[side], 0], measurements, scale)[0]);
+    rows.at(-1).more = `I ${bare(widths[0])} · S ${bare(widths[1])} · N ${bare(widths[2])} · T ${widths[3]}`;
+  } else rows.push({ key: "isnt", name: t("ISNT rule"), text: t("which eye?"), range: "" });
+  if (ddls) rows.push({ key: "ddls", name: t("Damage stage (DDLS)"), text: ddls.withheld ? t("withheld") : t("{stage} of 10, {size} disc", { stage: ddls.stage, size: t(ddls.size) }), range: between(ddls.low, ddls.high, whole) });
+  return rows;
+}
+
+// clinicalNotes say what the figures are, and why one is missing.
+export function clinicalNotes({ measurements: { narrowestRim, isnt, ddls } }) {
+  if (!narrowestRim) return [];
+  return [
+    t("Rim/disc: the rim's width by the disc's diameter in the same direction."),
+    isnt ? t("ISNT: in most healthy eyes the rim is widest inferior, then superior, nasal, temporal (Jonas 1988, Harizman 2006).") : t("ISNT needs to know which eye it is."),
+    ddls?.withheld ? t("The damage stage is withheld: {why}", { why: t(ddls.withheld) }) : t("Damage stage: disc damage likelihood scale (Spaeth 2002), by rim/disc and the size of the disc."),
+  ];
+}
+
+// fellowNotes compare the vertical ratio with that of the other eye, as compare.js has it.
+export function fellowNotes({ difference, large }) {
+  const notes = [t("The vertical ratios of the two eyes differ by {n}.", { n: ratio(Math.abs(difference)) })];
+  if (large) notes.push(t("A difference of 0.2 or more was found in 24 % of people with open-angle glaucoma and in 6 % of healthy ones (Ong 1999): look again, but alone it tells nothing."));
+  return notes;
+}
+
+// clinicalTable are the figures as rows of a CSV, each [name, value, low, high].
+export function clinicalTable({ rim, rimLow, rimHigh, narrowestRim: thin, eye, isnt, ddls }) {
+  const rows = [];
+  if (eye?.side) rows.push(["eye", eye.side], ["eye_by", eye.by], ...(eye.against ? [["eye_against", eye.against.join(";")]] : []));
+  if (!thin) return rows;
+  rows.push(["narrowest_rim_disc_ratio", thin.value, thin.low, thin.high], ["narrowest_rim_hour", thin.hour], ["rim_absent_degrees", thin.absent]);
+  if (isnt) {
+    rows.push(["isnt_holds", isnt.holds], ...(isnt.of ? [["isnt_agree", isnt.agree], ["isnt_of", isnt.of]] : []));
+    for (const side of SIDES) rows.push([`rim_${side}_px`, isnt[side]]);
+  }
+  rows.push(ddls.withheld ? ["ddls_withheld", ddls.withheld] : ["ddls_stage", ddls.stage, ddls.low, ddls.high]);
+  for (let i = 1; i <= 12; i++) rows.push([`rim_${i}_oclock_px`, rim[i % 12], rimLow?.[i % 12], rimHigh?.[i % 12]]);
+  return rows;
+}
