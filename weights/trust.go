@@ -2,6 +2,7 @@ package weights
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -22,6 +23,29 @@ type Trust struct {
 	// FoldsOf is the number of cross-validation runs whose held-out images were used; 0: the images
 	// are those that the weights were trained on.
 	FoldsOf int `json:"foldsOf,omitempty"`
+	// Cameras are the training data sets that mark what another one does not, such as the cup.
+	Cameras []Camera `json:"cameras,omitempty"`
+	// Mirror is how far the ratio of an image and that of its mirror image usually lie apart, at most;
+	// 0: it is not known.
+	Mirror float64 `json:"mirror,omitempty"`
+}
+
+// Camera is how whole photographs of a training data set look to the encoder, and what they taught.
+type Camera struct {
+	Name    string   `json:"name"`    // of the data set
+	Classes []string `json:"classes"` // structures that are marked here, and not in every data set
+	Look    Features `json:"look"`
+	Far     float64  `json:"far"` // the 95th percentile of the distances of images from a fit without them
+	// Others lead to the data sets where none of Classes is marked.
+	Others []Direction `json:"others,omitempty"`
+}
+
+// Direction leads from a camera, at 0, to a data set of another, at 1. Along it the two are told
+// apart best (Fisher 1936).
+type Direction struct {
+	To   string    `json:"to"`   // the other data set
+	Away []float32 `json:"away"` // is multiplied with scaled features, see Features
+	Far  float64   `json:"far"`  // the 95th percentile of the camera's own images, each from a fit without it
 }
 
 // Evidence is the spread of one figure of a result over training images.
@@ -72,7 +96,26 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 	for code, e := range t.Evidence {
 		fault(!finite(e.Middle) || !(e.Far > 0) || !finite(e.Far) || !(e.Weight >= 0) || !finite(e.Weight), "evidence %s: %v", code, e)
 	}
-	for look, f := range t.Looks {
+	looks := maps.Clone(t.Looks)
+	for _, c := range t.Cameras {
+		if looks == nil {
+			looks = map[string]Features{}
+		}
+		looks["of camera "+c.Name] = c.Look
+		fault(!(c.Far > 0) || !finite(c.Far), "camera %s: far is %v", c.Name, c.Far)
+		for _, class := range c.Classes {
+			fault(!slices.Contains(classes, class), "camera %s: %q is not a structure", c.Name, class)
+		}
+		for _, o := range c.Others {
+			bad := len(o.Away) != len(c.Look.Mean) || !(o.Far > 0) || !finite(o.Far)
+			for _, v := range o.Away {
+				bad = bad || !finite(float64(v))
+			}
+			fault(bad, "camera %s: the direction to %s is not finite, or has another length than the look", c.Name, o.To)
+		}
+	}
+	fault(!(t.Mirror >= 0) || !finite(t.Mirror), "mirror is %v", t.Mirror)
+	for look, f := range looks {
 		n, d := len(f.Deviations), len(f.Mean)
 		bad := len(f.Scale) != d || len(f.Directions) != n*d || !(f.Rest > 0)
 		fault(bad, "look %s: %d means, %d scales, %d directions of %d values", look, d, len(f.Scale), n, len(f.Directions))

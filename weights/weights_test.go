@@ -137,6 +137,9 @@ func sampleTrust() *Trust {
 		Looks: map[string]Features{"close": {Mean: []float32{1, 2}, Scale: []float32{1, 1}, Directions: []byte{127, 0}, Deviations: []float32{2}, Rest: 1}},
 		Maps:  map[string]Map{"disc": {From: []float32{0, .5, 1}, To: []float32{0, .25, 1}}},
 		Areas: map[string]Spread{"disc": {Low: -.1, High: .2, Coverage: .9}}, Ratio: &Spread{Low: -.1, High: .1, Coverage: .9},
+		Cameras: []Camera{{Name: "own", Classes: []string{"disc"}, Look: Features{Mean: []float32{1}, Scale: []float32{1}, Directions: []byte{}, Deviations: []float32{}, Rest: 1}, Far: 1.2,
+			Others: []Direction{{To: "other", Away: []float32{.5}, Far: .3}}}},
+		Mirror: .06,
 	}
 }
 
@@ -156,6 +159,11 @@ func TestTrustFaults(t *testing.T) {
 		`map of "iris"`:                func(t *Trust) { t.Maps["iris"] = t.Maps["disc"] },
 		"interval of the area of disc": func(t *Trust) { t.Areas["disc"] = Spread{Low: 1, High: 0, Coverage: .9} },
 		"ratio":                        func(t *Trust) { t.Ratio.Coverage = 1 },
+		"look of camera own":           func(t *Trust) { t.Cameras[0].Look.Rest = 0 },
+		"camera own: far is 0":         func(t *Trust) { t.Cameras[0].Far = 0 },
+		`camera own: "iris"`:           func(t *Trust) { t.Cameras[0].Classes[0] = "iris" },
+		"direction to other":           func(t *Trust) { t.Cameras[0].Others[0].Away = []float32{1, 2} },
+		"mirror is -1":                 func(t *Trust) { t.Mirror = -1 },
 	} {
 		known := sampleTrust()
 		require.Empty(t, known.Faults([]string{"disc"}))

@@ -25,6 +25,7 @@ const (
 	Inner      = "inner"             // size and place of the structure inside of it
 	Quality    = "quality"           // the amount of detail in the picture
 	Range      = "range"             // the file shows a part of its values; no reason alone
+	Mirror     = "mirror"            // how far the ratio of the mirror image lies from that of the image; see OfRatio
 )
 
 // kind describes a code.

@@ -1,0 +1,97 @@
+package trust
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"mrprism/weights"
+)
+
+// Words of trust, the best first.
+const (
+	Trusted  = "trusted"
+	Check    = "check"
+	DoNotUse = "do not use"
+)
+
+var words = []string{Trusted, Check, DoNotUse}
+
+// Verdict is one word about a figure.
+type Verdict struct {
+	Word   string `json:"word"`             // Trusted, Check or DoNotUse
+	Reason string `json:"reason,omitempty"` // a sentence for people; empty: trusted
+}
+
+// Worse is the worse of two verdicts.
+func (v Verdict) Worse(other Verdict) Verdict {
+	if slices.Index(words, other.Word) > slices.Index(words, v.Word) {
+		return other
+	}
+	return v
+}
+
+// Case is what a verdict about a structure is decided from.
+type Case struct {
+	Class  string
+	Anchor string    // the structure that is doubted
+	Found  bool      // the structure is in the picture
+	Doubt  *float64  // as Judge gives it; nil: the weights cannot tell
+	Reason string    // the first reason to doubt
+	Look   []float32 // encoder features of a whole photograph; nil: the picture shows little more than the region
+}
+
+// hopeless is the doubt from which a result is not worth a check, and remote the same of the distance
+// from a camera.
+const (
+	hopeless = 2
+	remote   = 2
+)
+
+// Of decides about a structure. A structure inside the anchor falls with it.
+func Of(t *weights.Trust, c Case) Verdict {
+	if !c.Found {
+		return Verdict{DoNotUse, fmt.Sprintf("No %s was found in this picture.", c.Class)}
+	}
+	if t == nil || c.Doubt == nil {
+		return Verdict{Check, "These weights cannot tell whether a picture is of their kind."}
+	}
+	if *c.Doubt > 1 {
+		word := Check
+		if *c.Doubt > hopeless || c.Class != c.Anchor {
+			word = DoNotUse
+		}
+		return Verdict{word, c.Reason}
+	}
+	away, distance, known := Away(t.Cameras, c.Class, c.Look)
+	switch {
+	case !known || away <= 1:
+		return Verdict{Word: Trusted}
+	case c.Look == nil:
+		return Verdict{Check, fmt.Sprintf("The camera cannot be told from this picture, and the %s was learned from a few cameras.", c.Class)}
+	case distance > remote:
+		return Verdict{DoNotUse, fmt.Sprintf("This photograph is far from the cameras whose %s was learned.", c.Class)}
+	}
+	return Verdict{Check, fmt.Sprintf("The %s of this camera was not learned.", c.Class)}
+}
+
+// OfRatio decides about the ratio of two structures from the verdicts about them. apart is how far
+// the ratios of the image and of its mirror image lie apart; NaN: it is not known.
+func OfRatio(t *weights.Trust, outer, inner Verdict, apart float64) Verdict {
+	worst := outer.Worse(inner)
+	if t != nil && t.Mirror > 0 && apart > t.Mirror {
+		worst = worst.Worse(Verdict{Check, fmt.Sprintf("The ratio changes by %.2f when the model looks at the mirror image.", apart)})
+	}
+	return worst
+}
+
+// leastMirror is the smallest Mirror that NewMirror gives.
+const leastMirror = 0.05
+
+// NewMirror is Trust.Mirror of the differences on training images. With too few of them it is 0.
+func NewMirror(apart []float64) float64 {
+	if len(apart) < enough {
+		return 0
+	}
+	return math.Round(1000*max(leastMirror, quantile(slices.Sorted(slices.Values(apart)), near))) / 1000
+}
