@@ -72,6 +72,9 @@ The JSON also says how far to trust the result:
   doubts         reasons to doubt the result, each with "code" and "text"; the line shows them after DOUBTED
   doubt          how unusual the result is beside those on training images: 0 or more, and doubted above 1; null if the
                  weights cannot tell
+  trust          of each structure and ratio in "measurements": "word" is trusted, check or "do not use", and "reason" a
+                 sentence. What was learned from the photographs of a few cameras, such as the cup, is trusted on photographs
+                 like theirs alone. The line shows the words after "trust"; in the table they have columns of their own
   device         what computed; "device_why" is why -device auto chose it on a machine without a GPU
 
 Some models first search a whole photograph, and then segment the region around the structure. If they find nothing, or

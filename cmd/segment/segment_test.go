@@ -18,6 +18,7 @@ import (
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
 	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/app/trust"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
@@ -320,32 +321,35 @@ func TestDoubtsInTheSummary(t *testing.T) {
 // doubted.
 func TestDescribe(t *testing.T) {
 	r := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}, Found: true}
-	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: new(40), High: new(60)}, {Class: "cup", Low: new(0), High: new(7)}}
-	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc"}
+	good, unread := &trust.Verdict{Word: trust.Trusted}, &trust.Verdict{Word: trust.Check, Reason: "The cup of this camera was not learned."}
+	gone, never := &trust.Verdict{Word: trust.DoNotUse, Reason: "No cup was found in this picture."}, &trust.Verdict{Word: trust.DoNotUse, Reason: "Never seen."}
+	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: new(40), High: new(60), Trust: good}, {Class: "cup", Low: new(0), High: new(7), Trust: gone}}
+	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Trust: gone}
 	b := &batch{session: command.Session{Model: &weights.Model{}}}
 	eye := item{image: "a.png", summary: "out/a.json"}
-	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
+	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); "+
+		"trust: disc trusted, cup do not use, ratio do not use (No cup was found in this picture); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 
 	r.Measurements.Structures[0].Interval = &segment.Interval{Low: 37.6, High: 66.3, Coverage: 0.9}
-	r.Measurements.Structures[1] = segment.Structure{Class: "cup", Area: 6, Low: new(5), High: new(7)}
-	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.52), Low: new(0.48), High: new(0.61),
+	r.Measurements.Structures[1] = segment.Structure{Class: "cup", Area: 6, Low: new(5), High: new(7), Trust: never}
+	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.52), Low: new(0.48), High: new(0.61), Trust: never,
 		Interval: &segment.Interval{Low: 0.416, High: 0.66, Coverage: 0.9}}
 	r.Measurements.Clinical = segment.Clinical{NarrowestRim: &segment.NarrowestRim{Value: 0.12, Low: new(0.1), High: new(0.15), Hour: 7},
 		Eye: &segment.Eye{Side: segment.Right, By: "name", Against: []string{"picture"}}}
 	r.Doubts = []segment.Doubt{{Code: "unfamiliar", Text: "Never seen."}, {Code: "blurred", Text: "The border cannot be made out."}}
 	require.Equal(t, "a.png: disc 50 px (experts 40–60, 90 % 38–66), cup 6 px (experts 5–7), vertical cup/disc 0.52 (experts 0.48–0.61, 90 % 0.42–0.66), "+
-		"narrowest rim/disc 0.12 at 7 o'clock (experts 0.10–0.15), right eye (by name, not by picture); "+
+		"narrowest rim/disc 0.12 at 7 o'clock (experts 0.10–0.15), right eye (by name, not by picture); trust: disc trusted, cup do not use, ratio do not use; "+
 		"DOUBTED: Never seen; DOUBTED: The border cannot be made out; 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 
 	b.session.Model.Metadata.Recipe = "bce"
-	r.Doubts, r.Measurements = nil, segment.Measurements{Structures: []segment.Structure{{Class: "cup", Area: 6}}}
-	require.Equal(t, "a.png: cup 6 px; no raters and no disagreement: the weights were trained without heads (recipe bce); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
+	r.Doubts, r.Measurements = nil, segment.Measurements{Structures: []segment.Structure{{Class: "cup", Area: 6, Trust: unread}}}
+	require.Equal(t, "a.png: cup 6 px; trust: cup check (The cup of this camera was not learned); no raters and no disagreement: the weights were trained without heads (recipe bce); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 	b.session.Model.Metadata.Recipe = ""
 
 	none := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}}
-	none.Measurements.Structures = []segment.Structure{{Class: "disc"}, {Class: "cup"}}
+	none.Measurements.Structures = []segment.Structure{{Class: "disc", Trust: never}, {Class: "cup", Trust: never}}
 	none.Doubts = []segment.Doubt{{Code: "not-found", Text: "No disc was found in this picture."}, {Code: "unfamiliar", Text: "Never seen."}}
-	require.Equal(t, "a.png: no disc found, no cup found; DOUBTED: Never seen; 1.5 s on a GPU; out/a.json", b.describe(eye, none))
+	require.Equal(t, "a.png: no disc found, no cup found; trust: disc do not use, cup do not use; DOUBTED: Never seen; 1.5 s on a GPU; out/a.json", b.describe(eye, none))
 }
 
 // Of weights without heads there is the mask alone. Line and JSON say why, and no further pass is

@@ -113,7 +113,7 @@ func (b *batch) describe(it item, r *segment.Result) string {
 		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f%s", v.Inner, v.Outer, *v.Value, ranges(v.Low, v.High, v.Interval, 2)))
 	}
 	parts = append(parts, clinical(r.Measurements.Clinical)...)
-	line := []string{strings.Join(parts, ", ")}
+	line := []string{strings.Join(parts, ", "), "trust: " + trustIn(r)}
 	if without := segment.Headless(&b.session.Model.Metadata); without != "" {
 		line = append(line, without)
 	}
@@ -132,6 +132,29 @@ func (b *batch) describe(it item, r *segment.Result) string {
 	}
 	line = append(line, fmt.Sprintf("%.1f s on %s", r.Timings["total"]/1000, r.Adapter), it.summary)
 	return it.image + ": " + strings.Join(line, "; ")
+}
+
+// trustIn says how far to trust each structure and the ratio, with reasons that are no doubts.
+func trustIn(r *segment.Result) string {
+	var words, reasons []string
+	add := func(name string, v *trust.Verdict) {
+		words = append(words, name+" "+v.Word)
+		told := slices.ContainsFunc(r.Doubts, func(d segment.Doubt) bool { return d.Text == v.Reason })
+		if reason := strings.TrimSuffix(v.Reason, "."); reason != "" && !told && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	for _, s := range r.Measurements.Structures {
+		add(s.Class, s.Trust)
+	}
+	if v := r.Measurements.VerticalRatio; v != nil {
+		add("ratio", v.Trust)
+	}
+	text := strings.Join(words, ", ")
+	if len(reasons) > 0 {
+		text += " (" + strings.Join(reasons, ". ") + ")"
+	}
+	return text
 }
 
 // clinical are the figures that the line has beside the ratio.

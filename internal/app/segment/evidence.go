@@ -53,6 +53,29 @@ func (e *Engine) judge(r *Result) {
 	}
 }
 
+// trust says of each structure and ratio how far to trust it. It must run after judge.
+func (e *Engine) trust(r *Result) {
+	known, m := e.about.Trust, &r.Measurements
+	decide := trust.Case{Anchor: r.Classes[e.anchor()], Doubt: r.Doubt, Look: r.Photograph}
+	if len(r.Doubts) > 0 {
+		decide.Reason = r.Doubts[0].Text
+	}
+	for i := range m.Structures {
+		s := &m.Structures[i]
+		decide.Class, decide.Found = s.Class, s.Area > 0
+		if e.separate() {
+			decide.Anchor = s.Class
+		}
+		s.Trust = new(trust.Of(known, decide))
+	}
+	outer, inner := DiscAndCup(r.Classes)
+	for _, ratio := range []*Ratio{m.VerticalRatio, m.HorizontalRatio} {
+		if ratio != nil {
+			ratio.Trust = new(trust.OfRatio(known, *m.Structures[outer].Trust, *m.Structures[inner].Trust, r.Figures[trust.Mirror]))
+		}
+	}
+}
+
 // nameRange says of a doubted result that the file shows a part of its values, if it does.
 func (r *Result) nameRange() {
 	if cut := r.Picture.Cut; len(r.Doubts) > 0 && cut.Low < cut.High {

@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 
 	"mrprism/internal/app/segment/segmenttest"
@@ -96,6 +97,22 @@ func TestDoubts(t *testing.T) {
 	doubts := segment(known(trust.Shape)).Doubts
 	assert.Equal(t, Doubt{trust.Range, "The file shows only its values from -40 to 80; with a wider range the picture may look otherwise."}, doubts[len(doubts)-1])
 	img.Cut = raster.Span{}
+	word := func(r *Result, c int) string { return r.Measurements.Structures[c].Trust.Word }
+	assert.Equal(t, trust.Trusted, word(calm, 0))
+	assert.Equal(t, &trust.Verdict{Word: trust.DoNotUse, Reason: odd.Doubts[0].Text}, odd.Measurements.Structures[0].Trust)
+	assert.Equal(t, trust.Check, word(without, 0), "such weights cannot tell")
+	own := calm.Looks["whole"]
+	cups := known()
+	cups.Cameras = []weights.Camera{{Classes: []string{"cup"}, Look: weights.Features{Mean: own, Scale: slices.Repeat([]float32{1}, len(own)), Rest: 1}, Far: 1e3}}
+	assert.Equal(t, trust.Trusted, word(segment(cups), 1))
+	cups.Cameras[0].Others = []weights.Direction{{Away: slices.Repeat([]float32{1}, len(own)), Far: 1}}
+	cups.Cameras[0].Look.Mean = make([]float32, len(own))
+	assert.Equal(t, trust.Check, word(segment(cups), 1), "another camera")
+	assert.Equal(t, trust.Trusted, word(segment(cups), 0), "every data set taught the disc")
+	cups.Cameras[0].Look.Mean = own
+	crop, err := trusting(t, segmenttest.Fundus(), cups).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "0,28,40"})
+	require.NoError(t, err)
+	assert.NotEqual(t, trust.Trusted, word(crop, 1), "a region alone does not show its camera")
 	far := known()
 	far.Looks = map[string]weights.Features{"close": {Mean: make([]float32, 3), Scale: []float32{1, 1, 1}, Rest: 1}}
 	far.Evidence[trust.Strange] = weights.Evidence{Middle: 1, Far: 1, Weight: 1}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/app/trust"
 	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/roi"
@@ -35,7 +36,8 @@ type Structure struct {
 	// the model has no heads.
 	Disagreement *float64 `json:"disagreement"`
 	// Interval is the interval of the area, pixels; nil: the weights do not know it.
-	Interval *Interval `json:"interval,omitempty"`
+	Interval *Interval      `json:"interval,omitempty"`
+	Trust    *trust.Verdict `json:"trust,omitempty"` // in the outline and its figures; nil: it is a person's
 }
 
 // Ratio is the height, or the width, of one structure over that of another. Its figures are nil if
@@ -48,7 +50,8 @@ type Ratio struct {
 	Low   *float64 `json:"low"` // of the mask, and of raters or levels that mark both structures
 	High  *float64 `json:"high"`
 	// Interval is the interval of the value; nil: there is no value, or the weights do not know it.
-	Interval *Interval `json:"interval,omitempty"`
+	Interval *Interval      `json:"interval,omitempty"`
+	Trust    *trust.Verdict `json:"trust,omitempty"` // nil: a person corrected it
 }
 
 // Interval holds the majority's figure in a share, Coverage, of images like those that it was

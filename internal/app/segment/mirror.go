@@ -2,8 +2,10 @@ package segment
 
 import (
 	"context"
+	"math"
 
 	"mrprism/internal/app/trust"
+	"mrprism/internal/data/metric"
 )
 
 // withMirrored replaces each map of r by its mean with the map of the mirror image. The masks of
@@ -31,12 +33,30 @@ func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
 		}
 		if i == len(masks)-1 {
 			r.Figures[trust.Unstable] = apart(mean, maps)
+			if other, ok := ratioOf(maps, r.side, r.Classes); ok {
+				if own, ok := ratioOf(mean, r.side, r.Classes); ok {
+					r.Figures[trust.Mirror] = math.Abs(own - other)
+				}
+			}
 		}
 		for j, m := range maps {
 			mean[j] = (mean[j] + m) / 2
 		}
 	}
 	return nil
+}
+
+// ratioOf is the vertical cup-to-disc ratio of maps (S, S, K). It is not ok if one of both is empty.
+func ratioOf(maps []float32, side int, classes []string) (ratio float64, ok bool) {
+	outer, inner := DiscAndCup(classes)
+	if outer < 0 || inner < 0 {
+		return 0, false
+	}
+	height := func(c int) float64 {
+		return float64(metric.VerticalDiameter(channel(maps, c, len(classes)), side, side))
+	}
+	ratio = height(inner) / height(outer)
+	return ratio, ratio > 0 && !math.IsInf(ratio, 0)
 }
 
 // mirror exchanges left and right in maps (S, S, channels).

@@ -265,6 +265,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	r.Recurrences = len(r.masks) - 1
 	r.Measurements = r.measure()
 	e.judge(r)
+	e.trust(r)
 	r.nameRange()
 	if own != nil && equal(o.RaterWeights) {
 		e.intervals(r, own)
@@ -324,8 +325,13 @@ func (e *Engine) run(ctx context.Context, o Options, r *Result) (err error) {
 func (e *Engine) result(v *view, o Options) *Result {
 	picture := *v.image
 	picture.Pix = nil
+	var photograph []float32
+	if 2*v.square.Side <= v.field.Side {
+		photograph = v.looks["whole"]
+	}
 	return &Result{
-		Picture: picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
+		Photograph: photograph,
+		Picture:    picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.settles,
 		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
 		given: given{marks: o.Evidence, width: v.image.W}, eyeBy: signs{o.Eye, o.Name, v.field, !v.turned},
@@ -342,6 +348,7 @@ func (e *Engine) nothing(o Options) *Result {
 	r.raters = make([]float32, pixels*e.heads()*k)
 	r.Measurements = r.measure()
 	e.judge(r)
+	e.trust(r)
 	r.Timings["search"], r.Timings["total"] = e.view.took["search"], e.view.took["search"]
 	return r
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mrprism/internal/app/segment"
+	"mrprism/internal/app/trust"
 	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
 )
@@ -130,6 +131,7 @@ func ratioCells(classes []string, m segment.Measurements) []cell {
 	name := fmt.Sprintf("vertical_%s_%s_ratio", classes[inner], classes[outer])
 	out := append([]cell{{name, number(ratio.Value)}, {name + "_low", number(ratio.Low)}, {name + "_high", number(ratio.High)}},
 		intervalCells(name, ratio.Interval)...)
+	out = append(out, trustCells(name, ratio.Trust)...)
 	return append(out, clinicalCells(m.Clinical)...)
 }
 
@@ -181,16 +183,25 @@ func clinicalCells(m segment.Clinical) []cell {
 
 func structureCells(class string, c int, m segment.Measurements) []cell {
 	names := []string{"_area_px", "_area_px_low", "_area_px_high", "_share_of_image", "_height_px", "_disagreement_px"}
-	values, interval := make([]any, len(names)), (*segment.Interval)(nil)
+	values, interval, verdict := make([]any, len(names)), (*segment.Interval)(nil), (*trust.Verdict)(nil)
 	if c < len(m.Structures) {
 		s := m.Structures[c]
+		verdict = s.Trust
 		values, interval = []any{s.Area, number(s.Low), number(s.High), s.Share, s.Height, number(s.Disagreement)}, s.Interval
 	}
 	var out []cell
 	for i, name := range names {
 		out = append(out, cell{class + name, values[i]})
 	}
-	return append(out, intervalCells(class+"_area_px", interval)...)
+	return append(append(out, intervalCells(class+"_area_px", interval)...), trustCells(class, verdict)...)
+}
+
+// trustCells are a word and its reason. A figure that a person drew has neither.
+func trustCells(name string, v *trust.Verdict) []cell {
+	if v == nil {
+		v = &trust.Verdict{}
+	}
+	return []cell{{name + "_trust", v.Word}, {name + "_trust_reason", v.Reason}}
 }
 
 func intervalCells(name string, i *segment.Interval) []cell {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/app/segment"
+	"mrprism/internal/app/trust"
 	"mrprism/internal/data/imageio"
 )
 
@@ -20,8 +21,8 @@ func fundus(image string) Record {
 			RaterWeights: []float64{0.2, 1}, Device: "a GPU", Precision: "f32", Found: true, Doubt: new(1.5), Doubts: []segment.Doubt{{Code: "unfamiliar"}, {Code: "blurred"}},
 			Measurements: segment.Measurements{
 				Structures: []segment.Structure{{Class: "disc", Area: 500, Low: new(400), High: new(600), Share: 0.0625, Height: 30, Disagreement: new(12.5),
-					Interval: &segment.Interval{Low: 380.5, High: 610, Coverage: 0.9}}, {Class: "cup", Area: 100, Low: new(90), High: new(120), Share: 0.0125, Height: 15}},
-				VerticalRatio: &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.5), Low: new(0.45), High: new(0.6)},
+					Interval: &segment.Interval{Low: 380.5, High: 610, Coverage: 0.9}, Trust: &trust.Verdict{Word: trust.Trusted}}, {Class: "cup", Area: 100, Low: new(90), High: new(120), Share: 0.0125, Height: 15}},
+				VerticalRatio: &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.5), Low: new(0.45), High: new(0.6), Trust: &trust.Verdict{Word: trust.Check, Reason: "Look."}},
 				Clinical: segment.Clinical{Rim: &[12]float64{12, 1}, RimLow: &[12]float64{11}, RimHigh: &[12]float64{13},
 					NarrowestRim: &segment.NarrowestRim{Value: 0.1, Low: new(0.05), High: new(0.2), Hour: 12}, Eye: &segment.Eye{Side: "left", By: "user", Against: []string{"dicom", "name"}},
 					ISNT: &segment.ISNT{Inferior: 4, Superior: 3, Nasal: 2, Temporal: 1, Holds: true, Agree: 3, Of: 4}, DDLS: &segment.DDLS{Withheld: segment.NoScale}},
@@ -64,6 +65,7 @@ func TestTable(t *testing.T) {
 		"rim_12_oclock_px": "12", "rim_12_oclock_px_low": "11", "rim_12_oclock_px_high": "13", "rim_1_oclock_px": "1", "narrowest_rim_disc_ratio": "0.1",
 		"narrowest_rim_disc_ratio_low": "0.05", "narrowest_rim_disc_ratio_high": "0.2", "narrowest_rim_hour": "12", "rim_absent_degrees": "0", "eye": "left", "eye_by": "user",
 		"eye_against": "dicom;name", "isnt_holds": "true", "isnt_agree": "3", "isnt_of": "4", "rim_nasal_px": "2", "ddls_stage": "", "ddls_withheld": "There is no scale in millimetres.",
+		"disc_trust": "trusted", "disc_trust_reason": "", "cup_trust": "", "vertical_cup_disc_ratio_trust": "check", "vertical_cup_disc_ratio_trust_reason": "Look.",
 		"disc_area_px": "500", "disc_area_px_low": "400", "disc_area_px_high": "600", "disc_share_of_image": "0.0625", "disc_height_px": "30",
 		"disc_disagreement_px": "12.5", "disc_area_px_interval_low": "380.5", "disc_area_px_interval_high": "610", "disc_area_px_coverage": "0.9",
 		"cup_area_px": "100", "cup_area_px_coverage": "", "brain_area_px": "", "corrected": "disc;ann/cup", "corrected_by": "EM", "cup_area_px_of_ann": "77",
