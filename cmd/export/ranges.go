@@ -86,6 +86,9 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if len(folds) >= foldsToDoubtBy {
 		looks += len(cases)
 	}
+	if m.Metadata.Anchor != "" {
+		looks += len(cases)
+	}
 	progress := command.NewProgress(stderr, looks)
 	defer progress.Clear()
 	device, err := wish.Open(ctx, func(text string) { progress.Note(program, text) })

@@ -96,7 +96,16 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	t.pixels, t.areas = make([][]*trust.Pixels, len(classes)), make([][]float64, len(classes))
 	plain := *m
 	plain.Metadata.Trust = nil
-	err := t.each(ctx, &plain, t.turns, func(int) bool { return true }, func(i int, l *dataset.Loaded, r *segment.Result) {
+	cameras, mirror, err := t.photographs(ctx, &plain)
+	if err != nil {
+		return nil, err
+	}
+	if before := m.Metadata.Trust; before != nil && len(folds) == 0 && before.FoldsOf >= foldsToDoubtBy { // what folds taught stays
+		known := *before
+		known.Cameras, known.Mirror = cameras, mirror
+		return &known, nil
+	}
+	err = t.each(ctx, &plain, t.turns, func(int) bool { return true }, func(i int, l *dataset.Loaded, r *segment.Result) {
 		t.references[i].Looks = r.Looks
 		if len(folds) < foldsToDoubtBy {
 			t.refer(i, l, r)
@@ -121,6 +130,9 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 		return nil, err
 	}
 	known := trust.Fit(slices.DeleteFunc(t.references, func(r trust.Reference) bool { return r.Figures == nil }))
+	if known != nil {
+		known.Cameras, known.Mirror = cameras, mirror
+	}
 	if known == nil || len(folds) == 0 {
 		if before := m.Metadata.Trust; known != nil && before != nil { // what folds taught of these weights stays
 			known.FoldsOf, known.Maps, known.Areas, known.Ratio = before.FoldsOf, before.Maps, before.Areas, before.Ratio

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/trust"
+	"mrprism/internal/data/dataset"
+	"mrprism/weights"
+)
+
+// cameraParts is the number of parts, one of which is set aside at a time. fewest is the least
+// number of photographs of another camera.
+const (
+	cameraParts = 10
+	fewest      = 8
+)
+
+// photographs learns the cameras of structures that only some of the data sets mark, and trust.Mirror
+// of the images that mark a cup. Only a model that searches whole photographs tells cameras apart.
+func (t *truster) photographs(ctx context.Context, m *weights.Model) (cameras []weights.Camera, mirror float64, err error) {
+	if m.Metadata.Anchor == "" {
+		return nil, 0, nil
+	}
+	var apart []float64
+	seen, parts := map[string]*trust.Photographs{}, dataset.Folds(t.cases, cameraParts)
+	_, inner := segment.DiscAndCup(m.Metadata.Classes)
+	err = t.each(ctx, m, false, func(int) bool { return true }, func(i int, _ *dataset.Loaded, r *segment.Result) {
+		if figure, ok := r.Figures[trust.Mirror]; ok && t.marks(i, inner) {
+			apart = append(apart, figure)
+		}
+		if r.Photograph == nil {
+			return
+		}
+		folder := t.cases[i].Folder
+		if seen[folder] == nil {
+			seen[folder] = &trust.Photographs{Name: folder}
+		}
+		p := seen[folder]
+		p.Looks, p.Parts = append(p.Looks, r.Photograph), append(p.Parts, parts[i])
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return t.cameras(m.Metadata.Classes, seen), trust.NewMirror(apart), nil
+}
+
+// cameras tells the data sets that mark a structure apart from those that mark none such.
+func (t *truster) cameras(classes []string, seen map[string]*trust.Photographs) (cameras []weights.Camera) {
+	marked := map[string][]string{} // by data set, the structures
+	for k, class := range classes {
+		var by []string
+		for i, c := range t.cases {
+			if t.marks(i, k) && !slices.Contains(by, c.Folder) {
+				by = append(by, c.Folder)
+			}
+		}
+		if slices.ContainsFunc(t.cases, func(c dataset.Case) bool { return !slices.Contains(by, c.Folder) }) {
+			for _, folder := range by {
+				marked[folder] = append(marked[folder], class)
+			}
+		}
+	}
+	var others []trust.Photographs
+	for _, folder := range slices.Sorted(maps.Keys(seen)) {
+		if marked[folder] == nil && len(seen[folder].Looks) >= fewest {
+			others = append(others, *seen[folder])
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(seen)) {
+		if marked[folder] == nil {
+			continue
+		}
+		if camera, ok := trust.NewCamera(*seen[folder], others); ok {
+			camera.Classes = marked[folder]
+			cameras = append(cameras, camera)
+		}
+	}
+	return cameras
+}
+
+// marks says whether somebody marked class k of case i.
+func (t *truster) marks(i, k int) bool {
+	return slices.ContainsFunc(t.cases[i].Masks, func(row []string) bool { return row[k] != "" })
+}

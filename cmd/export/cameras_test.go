@@ -1,0 +1,43 @@
+package main
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/app/trust"
+	"mrprism/internal/data/dataset"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The camera of a data set is learned if the set marks what another one does not. The sets that mark
+// none of that are the others.
+func TestCamerasOfPartlyMarkedData(t *testing.T) {
+	r, learner, seen := rand.New(rand.NewPCG(1, 2)), truster{}, map[string]*trust.Photographs{}
+	for folder, masks := range map[string][][]string{
+		"discs and cups": {{"d.png", "c.png"}, {"d.png", ""}}, "discs": {{"d.png", ""}}, "few discs": {{"d.png", ""}}, "no photographs": {{"d.png", "c.png"}},
+	} {
+		for i := range 16 {
+			learner.cases = append(learner.cases, dataset.Case{Folder: folder, Masks: masks})
+			if folder == "no photographs" || folder == "few discs" && i > 3 {
+				continue
+			}
+			if seen[folder] == nil {
+				seen[folder] = &trust.Photographs{Name: folder}
+			}
+			look := make([]float32, 12)
+			for j := range look {
+				look[j] = float32(r.NormFloat64())
+			}
+			seen[folder].Looks, seen[folder].Parts = append(seen[folder].Looks, look), append(seen[folder].Parts, i%4)
+		}
+	}
+	cameras := learner.cameras([]string{"disc", "cup"}, seen)
+	require.Len(t, cameras, 1)
+	assert.Equal(t, "discs and cups", cameras[0].Name)
+	assert.Equal(t, []string{"cup"}, cameras[0].Classes, "all sets mark discs")
+	require.Len(t, cameras[0].Others, 1, "four photographs say little")
+	assert.Equal(t, "discs", cameras[0].Others[0].To)
+	assert.Empty(t, learner.cameras([]string{"disc"}, seen))
+}
