@@ -111,8 +111,9 @@ func (c *centreScore) wrong() string {
 
 type centresReport struct {
 	Anchor   string        `json:"anchor"`
-	Sets     []tally       `json:"sets"`     // a row for each set and guise
-	Together []tally       `json:"together"` // a row for each guise
+	Sets     []tally       `json:"sets"`            // a row for each set and guise
+	Together []tally       `json:"together"`        // a row for each guise
+	Words    []wordsReport `json:"trust,omitempty"` // over all photographs as they are
 	Steady   *steadyReport `json:"ratioUnderExposure,omitempty"`
 	// Of: pictures, if the program was stopped before it judged all
 	Of       int            `json:"of,omitempty"`
@@ -139,6 +140,8 @@ func (s *scorer) centresReport(albums []*album) *centresReport {
 		Anchor: s.session.Model.Metadata.Anchor, Together: s.tallies(""), Pictures: s.centred,
 		Of: unfinished(len(s.centred), s.looks()*photographs(albums)),
 	}
+	plain := filter(s.centred, func(c *centreScore) bool { return c.guise == guise{} })
+	out.Words = wordsOf(each(len(plain), func(i int) *trust { return &plain[i].trust }), s.session.Model.Metadata.Classes)
 	if s.changed {
 		out.Steady = steady(s.centredEyes())
 	}
@@ -180,6 +183,7 @@ func (t *table) centres(r *centresReport) {
 		t.Line("%s\t%d\t%v\t%v\t%v\t%v", row.of(cmp.Or(row.Set, "together")), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
 	}
 	t.Break()
+	t.words(" of these photographs", r.Words)
 	show(r.Steady, t.steady)
 	for _, c := range r.Pictures {
 		if c.silent() {

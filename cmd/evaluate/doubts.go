@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"mrprism/internal/app/segment"
+	words "mrprism/internal/app/trust"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/format/chart"
 )
@@ -20,12 +21,14 @@ type trust struct {
 	// Doubt: the score: above 1 the result is doubted; null if the weights cannot tell
 	Doubt  *float64        `json:"doubt"`
 	Doubts []segment.Doubt `json:"doubts,omitempty"`
+	// Words: how far to trust each structure and the vertical ratio, by name
+	Words map[string]words.Verdict `json:"trust,omitempty"`
 }
 
 // trustOf is the result's trust. JSON has no infinity and no NaN: the largest number replaces a
 // score of either.
 func trustOf(r *segment.Result) trust {
-	t := trust{r.Found, len(r.Doubts) > 0, r.Doubt, r.Doubts}
+	t := trust{r.Found, len(r.Doubts) > 0, r.Doubt, r.Doubts, verdicts(r)}
 	if t.Doubt != nil && !(*t.Doubt <= math.MaxFloat64) {
 		t.Doubt = new(math.MaxFloat64)
 	}

@@ -41,6 +41,8 @@ seen them. -on scores others. The table has
   intervals      how often the intervals of areas and of the ratio hold the majority's figure, and how
                  wide they are: areas as a share of the majority's area
   doubts         how many images the program doubts, and by which code
+  trust          how many results have the word trusted, check or "do not use", by figure; of the trusted ratios, how many
+                 lie within 0.1 of the mean of the experts' ratios, or of the levels'
   risk–coverage  soft Dice of the images that are kept, from the least odd to the oddest (-risk)
   changed        soft Dice of the same images as another camera might show them (-changed), and how far
                  an eye's vertical cup/disc ratio moves: its standard deviation under the changes of

@@ -14,6 +14,7 @@ import (
 // ratioScore is one image's vertical cup-to-disc ratio.
 type ratioScore struct {
 	Reference float64 `json:"reference"` // of the majority's masks
+	Experts   float64 `json:"experts"`   // mean of the ratios of the experts, or levels
 	Predicted float64 `json:"predicted"`
 	Interval  *held   `json:"interval,omitempty"`
 	Raters    *held   `json:"ratersRange,omitempty"` // of the ratios of the mask and of the heads
@@ -55,6 +56,7 @@ func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	out := &ratioScore{
 		Reference: metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), Predicted: metric.VerticalRatio(m.last(disc), m.last(cup), w, h),
 	}
+	out.Experts = experts(l, disc, cup, out.Reference)
 	if measured := m.measured.VerticalRatio; measured != nil {
 		out.Interval, out.Raters = promised(measured.Interval, out.Reference), ranged(measured, out.Reference)
 	}

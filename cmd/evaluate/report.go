@@ -32,6 +32,7 @@ type report struct {
 	Ratio      *ratioReport     `json:"verticalRatio,omitempty"`
 	Intervals  *coveragesReport `json:"intervals,omitempty"`
 	Risk       *riskReport      `json:"riskCoverage,omitempty"`
+	Words      []wordsReport    `json:"trust,omitempty"` // of -data
 	Changes    []changeReport   `json:"changes,omitempty"`
 	Steady     *steadyReport    `json:"ratioUnderExposure,omitempty"`
 	Cases      []*caseScore     `json:"cases,omitempty"`
@@ -118,6 +119,7 @@ func (s *scorer) dataReport(r *report, images int) {
 		r.Classes = append(r.Classes, s.classReport(k))
 	}
 	r.Doubts, r.Ratio, r.Intervals, r.Risk = doubts(s.cases), ratios(s.cases), s.coverages(), risks(s.cases)
+	r.Words = s.caseWords()
 	if s.changed {
 		r.Changes, r.Steady = s.changeReports(), steady(s.dataEyes())
 	}

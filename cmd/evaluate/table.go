@@ -58,6 +58,7 @@ func (t *table) data(r *report) {
 	if r.Intervals != nil {
 		t.coverages(r)
 	}
+	t.words("", r.Words)
 	show(r.Risk, t.risk)
 	if r.Changes != nil {
 		t.changes(r)
