@@ -158,6 +158,9 @@ func (r *compareRequest) failure(c *comparer) error {
 // open opens the data set and the methods.
 func (r *compareRequest) open() (*comparer, error) {
 	data, err := openDivided(r.split, strings.Split(r.data, ",")...)
+	if err == nil && data.AsLevels() {
+		err = fmt.Errorf("%s: agreement levels and people cannot be compared with heads together; give -data each folder alone", data.Name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,6 @@ var parts = []string{"test", "validation", "train", "all"}
 const partNames = "test, validation, train or all"
 
 // openDivided opens data sets, divided as a split's file says; an empty file: as their folders say.
-// It refuses people among agreement levels: people are scored against themselves.
 func openDivided(split string, folders ...string) (*dataset.Dataset, error) {
 	data, err := dataset.Open(folders...)
 	if err == nil && split != "" {
@@ -60,9 +59,6 @@ func openDivided(split string, folders ...string) (*dataset.Dataset, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if data.AsLevels() {
-		return nil, fmt.Errorf("%s: beside agreement levels people would count as the nearest levels; score each folder alone", data.Name)
 	}
 	return data, nil
 }

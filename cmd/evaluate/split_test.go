@@ -45,6 +45,8 @@ func TestParts(t *testing.T) {
 	text, err := os.ReadFile(description)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(description, bytes.Replace(text, []byte(`"labels": "raters"`), []byte(`"labels": "agreement-levels"`), 1), 0o644))
-	_, _, stderr = call(t, "-weights", file, "-data", dir+","+people)
-	require.Contains(t, stderr, "score each folder alone", "people are scored as people")
+	r, _ = scores(t, "-weights", file, "-data", dir+","+people, "-recurrences", "0")
+	require.Len(t, r.Cases, 2, "people behind levels")
+	_, _, stderr = call(t, "compare", "-weights", file, "-data", dir+","+people)
+	require.Contains(t, stderr, "give -data each folder alone")
 }

@@ -40,6 +40,8 @@ func (r *runner) declare() *declared {
 		f.StringVar(&o.Labels, "labels", "", "`FOLDER` of fused labels, CLASS/NAME.png, that teach in place of the raters' masks, such as OUT/staple of \"evaluate fuse\". "+
 			"Greys, of 8 or 16 bits, are probabilities. Give -recipe bce or baseline with it, or a -method that need not know who marked what. Scores still compare with the raters' mean vote")
 		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that the model searches for in whole photographs. Training views of all scales lie around it")
+		f.StringVar(&o.Balance, "balance", "", "`CLASS` inside the one before it, as a cup in its disc. The range of its size relative to that one's is cut into thirds, "+
+			"and images of each third are drawn equally often. Every image of -data must have marks of both")
 		f.Float64Var(&o.Validate, "validate", 0, "set this `SHARE` of the training images aside. After every epoch train scores the averaged weights on them, "+
 			"and keeps the best as NAME.best. Without -validate and -fold it scores on a split's validation list, if there is one")
 		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts of the training images aside, as -validate does. K runs score every training image once")

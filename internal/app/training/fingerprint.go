@@ -41,6 +41,7 @@ func (o Options) fingerprint() string {
 		{o.Turns, "turns", true},
 		{o.Away != 0, "away", o.Away},
 		{o.Distract != 0, "distract", o.Distract},
+		{o.Balance != "", "balance", o.Balance},
 		{o.Restyle != 0, "restyle", o.Restyle},
 		{o.Precision == model.F16, "precision", model.F16},
 		{o.Validate != 0, "validate", o.Validate},

@@ -70,6 +70,7 @@ type Options struct {
 	Upright        bool    // they are neither turned nor mirrored
 	Turns          bool    // they are also turned by a multiple of 90°
 	Away           float64 // share that look away from the anchor
+	Balance        string  // class of whose relative sizes each third is drawn equally often: dataset.Options
 	Restyle        float64 // share that take on the look of another image
 	Distract       float64 // share with painted lesions, reflexes and veils beside the structures
 	Grain          float64 // every second view gets noise of up to this share of its deviation

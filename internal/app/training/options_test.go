@@ -41,6 +41,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`upright: then "", now "true"`:                               func(o *Options) { o.Upright = true },
 		`turns: then "", now "true"`:                                 func(o *Options) { o.Turns = true },
 		`away: then "", now "0.1"`:                                   func(o *Options) { o.Anchor, o.Away = "disc", 0.1 },
+		`balance: then "", now "cup"`:                                func(o *Options) { o.Balance = "cup" },
 		`restyle: then "", now "0.5"`:                                func(o *Options) { o.Restyle = 0.5 },
 		`distract: then "", now "0.5"`:                               func(o *Options) { o.Distract = 0.5 },
 		fmt.Sprintf(`also: then "", now %q`, elsewhere):              func(o *Options) { o.Also = []string{elsewhere} },

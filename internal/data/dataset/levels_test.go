@@ -60,8 +60,12 @@ func TestPeopleBesideLevels(t *testing.T) {
 	assert.Len(t, d.Missing, 3)
 	loaded, _, err := LoadSound(t.Context(), d.Cases[5:], nil)
 	require.NoError(t, err)
-	_, ok := loaded[0].Votes(1)
-	assert.False(t, ok, "one person is left")
+	assert.Empty(t, loaded[0].Given(1), "one person is left")
+	for i, want := range []int{1, 2, 3} { // people of the cup of the first, of the disc of the second, of the third
+		votes, ok := loaded[i].Mirrored().Votes(btoi(i == 0))
+		assert.True(t, ok)
+		assert.Equal(t, want, votes.Raters, "scores are by the people")
+	}
 	area := func(m, k int) int { return metric.Area(loaded[1].Masks[m][k]) }
 	assert.Equal(t, []int{20 * 22, 20 * 22, 20 * 21}, []int{area(0, 0), area(1, 0), area(2, 0)}, "two of three levels are the union of two people")
 	assert.Equal(t, 100, area(2, 1))

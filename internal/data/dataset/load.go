@@ -22,12 +22,17 @@ type Loaded struct {
 	// 1/255.
 	Masks [][][]uint8
 
+	people [][][]uint8 // as Masks, (R, K): of people for whom Masks are levels; nil: Masks are as in the files
+
 	ones []string // masks that hold 1 where others hold 255
 }
 
 // Given lists the masks of class k of those raters who marked it.
-func (l *Loaded) Given(k int) (masks [][]uint8) {
-	for _, row := range l.Masks {
+func (l *Loaded) Given(k int) [][]uint8 { return given(l.Masks, k) }
+
+// given lists the masks of class k that are not missing.
+func given(all [][][]uint8, k int) (masks [][]uint8) {
+	for _, row := range all {
 		if row[k] != nil {
 			masks = append(masks, row[k])
 		}
@@ -35,11 +40,16 @@ func (l *Loaded) Given(k int) (masks [][]uint8) {
 	return masks
 }
 
-// Votes counts, pixel by pixel (H, W), who marked class k. It is not ok if nobody gave a mask, or
-// if an agreement level is missing: the other levels do not say how many experts marked a pixel.
+// Votes counts, pixel by pixel (H, W), who marked class k: the people themselves, also where levels
+// stand for them. It is not ok if nobody gave a mask, or if an agreement level is missing: the other
+// levels do not say how many experts marked a pixel.
 func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
-	given := l.Given(k)
-	if len(given) == 0 || l.Levels && len(given) < len(l.Masks) {
+	marks, levels := l.Masks, l.Levels
+	if l.people != nil {
+		marks, levels = l.people, false
+	}
+	given := given(marks, k)
+	if len(given) == 0 || levels && len(given) < len(marks) {
 		return votes, false
 	}
 	return metric.Count(given...), true
@@ -79,8 +89,9 @@ func Load(c Case) (*Loaded, error) {
 		return nil, problems
 	}
 	if c.nearest > 0 {
+		people := l.Masks
 		l = l.levels(c.nearest, leastPeople)
-		l.Levels = true
+		l.people, l.Levels = people, true
 	}
 	return l, nil
 }

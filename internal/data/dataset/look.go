@@ -1,6 +1,9 @@
 package dataset
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Look is how a picture's colours and sharpness differ from the file's. Values are 0..1; values
 // beyond that range are clamped.
@@ -73,12 +76,14 @@ func (l *Loaded) moved(w, h int, from func(x, y int) (int, int)) *Loaded {
 	changed, image := *l, *l.Image
 	image.W, image.H, image.Pix = w, h, move(image.Pix, 3)
 	changed.Image = &image
-	changed.Masks = make([][][]uint8, len(l.Masks))
-	for m, masks := range l.Masks {
-		changed.Masks[m] = make([][]uint8, len(masks))
-		for k, mask := range masks {
-			if mask != nil {
-				changed.Masks[m][k] = move(mask, 1)
+	for _, all := range []*[][][]uint8{&changed.Masks, &changed.people} {
+		*all = slices.Clone(*all)
+		for m, masks := range *all {
+			(*all)[m] = make([][]uint8, len(masks))
+			for k, mask := range masks {
+				if mask != nil {
+					(*all)[m][k] = move(mask, 1)
+				}
 			}
 		}
 	}

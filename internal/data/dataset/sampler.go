@@ -14,6 +14,10 @@ type Options struct {
 	Batch int    // cases a batch
 	Seed  uint64 // a seed and a step decide a batch
 
+	// Balance is a class inside the one before it. The data set's own samples are drawn equally often
+	// from each third of the range of its relative size; empty: each sample equally often.
+	Balance string
+
 	Augmentation Augmentation // how views differ from the views at inference
 }
 
@@ -32,8 +36,9 @@ type Batch struct {
 // on earlier batches: a training run resumes exactly with its next step.
 type Sampler struct {
 	options Options
-	samples []*Sample // of the data set's raters
-	others  []*Sample // of other people; if there are any, they take every second place in a batch
+	samples []*Sample   // of the data set's raters
+	parts   [][]*Sample // of samples: those that take turns
+	others  []*Sample   // of other people; if there are any, they take every second place in a batch
 	raters  int
 	classes int
 }
@@ -53,6 +58,13 @@ func NewSampler(d *Dataset, samples []*Sample, o Options) (*Sampler, error) {
 	}
 	if len(s.samples) == 0 {
 		return nil, Problems{"no cases to train on: the dataset has too few images"}
+	}
+	s.parts = [][]*Sample{s.samples}
+	if o.Balance != "" {
+		var err error
+		if s.parts, err = d.thirds(s.samples, o.Balance); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
@@ -117,15 +129,19 @@ func (s *Sampler) Prefetch(ctx context.Context, steps iter.Seq[uint64]) <-chan *
 // sample is the case at a position of the endless sequence. Cases of other people take the odd
 // positions, if there are any.
 func (s *Sampler) sample(position uint64) *Sample {
-	samples, stream := s.samples, uint64(orderStream)
 	if len(s.others) > 0 {
 		if position%2 == 1 {
-			samples, stream = s.others, othersStream
+			return s.turn(s.others, othersStream, position/2)
 		}
 		position /= 2
 	}
+	n := uint64(len(s.parts))
+	return s.turn(s.parts[position%n], orderStream, position/n)
+}
+
+// turn is the sample at a position: each stretch of n positions is a permutation of n samples.
+func (s *Sampler) turn(samples []*Sample, stream, position uint64) *Sample {
 	n := uint64(len(samples))
-	// Each stretch of n positions is a permutation of the samples.
 	return samples[s.random(stream, position/n).Perm(len(samples))[position%n]]
 }
 

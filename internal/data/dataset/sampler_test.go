@@ -249,3 +249,39 @@ func TestSample(t *testing.T) {
 		assert.Equal(t, []float64{float64(inside), float64(all)}, []float64{gotInside, gotAll})
 	}
 }
+
+// With Balance each third of the range of relative sizes is drawn equally often, and every sample of
+// a third as often as the next.
+func TestBalance(t *testing.T) {
+	dir := write(t, 9)
+	for i := range 9 { // cups of side 4, 4, 5, 10, 10, 10, 10, 15, 16 in discs of side 20
+		side := []int{4, 4, 5, 10, 10, 10, 10, 15, 16}[i]
+		for _, rater := range []string{"a", "b", "c"} {
+			put(t, maskPath(dir, rater, "disc", i), pngOf(t, maskOf(image.Rect(10, 10, 30, 30))))
+			put(t, maskPath(dir, rater, "cup", i), pngOf(t, maskOf(image.Rect(11, 11, 11+side, 11+side))))
+		}
+	}
+	d, err := Open(dir)
+	require.NoError(t, err)
+	samples, _, err := LoadSamples(t.Context(), d, d.Cases, "disc", nil)
+	require.NoError(t, err)
+	o := Options{Size: 8, Batch: 6, Balance: "cup"}
+	s, err := NewSampler(d, samples, o)
+	require.NoError(t, err)
+	seen := map[string]int{}
+	for step := range uint64(6) {
+		for _, name := range s.Batch(step).Names {
+			seen[name]++
+		}
+	}
+	assert.Equal(t, map[string]int{"eyes/eye00": 4, "eyes/eye01": 4, "eyes/eye02": 4, "eyes/eye03": 3, "eyes/eye04": 3, "eyes/eye05": 3,
+		"eyes/eye06": 3, "eyes/eye07": 6, "eyes/eye08": 6}, seen)
+
+	o.Balance = "disc"
+	_, err = NewSampler(d, samples, o)
+	assert.ErrorContains(t, err, "name a class behind another one")
+	samples[3].valid = make([]float32, 6)
+	o.Balance = "cup"
+	_, err = NewSampler(d, samples, o)
+	assert.ErrorContains(t, err, "eyes/eye03 has no marks of the cup or the disc")
+}
