@@ -35,21 +35,22 @@ export const eyeText = ({ side, by } = {}) => (side ? `${t(EYES[side])}, ${t(BY[
 // eyeRemarks are what says that it is the other eye.
 export const eyeRemarks = ({ measurements: { eye } }) => (eye?.against ?? []).map((by) => t(SAYS[by]));
 
-// clinicalRows are the figures of a result, each { key, name, text, more, range }. range is over the mask
-// and raters or levels; empty without heads. Widths are in mm by a scale (scale.js), else in disc
-// diameters.
+// clinicalRows are the figures of a result, each { key, name, text, range, more }. range is over the mask
+// and raters or levels; empty without heads. more says more of the figure, or is "". Widths are in mm by a
+// scale (scale.js), else in disc diameters.
 export function clinicalRows({ measurements }, scale) {
   const { narrowestRim: thin, isnt, ddls } = measurements, rows = [];
   if (!thin) return rows;
-  const whole = (v) => number(v), hour = t("{ratio} at {hour} o'clock", { ratio: ratio(thin.value), hour: thin.hour });
-  rows.push({ key: "narrowestRim", name: t("Narrowest rim/disc"), text: thin.absent ? t("{ratio}, none over {degrees}°", { ratio: hour, degrees: Math.round(thin.absent) }) : hour, range: between(thin.low, thin.high, ratio) });
+  const add = (key, name, text, range = "", more = "") => rows.push({ key, name, text, range, more });
+  const where = t("at {hour} o'clock", { hour: thin.hour });
+  add("narrowestRim", t("Narrowest rim/disc"), ratio(thin.value), between(thin.low, thin.high, ratio), thin.absent ? t("{where}, no rim over {degrees}°", { where, degrees: Math.round(thin.absent) }) : where);
   if (isnt) {
-    const agree = isnt.of ? t("{agree} of {of} agree", { agree: isnt.agree, of: isnt.of }) : "";
-    rows.push({ key: "isnt", name: t("ISNT rule"), text: isnt.holds ? t("in order") : t("not in order"), range: agree });
     const widths = SIDES.map((side, i) => lengths(i < 2 ? [0, isnt[side]] : [isnt[side], 0], measurements, scale)[0]);
-    rows.at(-1).more = `I ${bare(widths[0])} · S ${bare(widths[1])} · N ${bare(widths[2])} · T ${widths[3]}`;
-  } else rows.push({ key: "isnt", name: t("ISNT rule"), text: t("which eye?"), range: "" });
-  if (ddls) rows.push({ key: "ddls", name: t("Damage stage (DDLS)"), text: ddls.withheld ? t("withheld") : t("{stage} of 10, {size} disc", { stage: ddls.stage, size: t(ddls.size) }), range: between(ddls.low, ddls.high, whole) });
+    add("isnt", t("ISNT rule"), t(isnt.holds ? "holds" : "violated"), isnt.of ? t("{agree} of {of} agree", { agree: isnt.agree, of: isnt.of }) : "",
+      `I ${bare(widths[0])} · S ${bare(widths[1])} · N ${bare(widths[2])} · T ${widths[3]}`);
+  } else add("isnt", t("ISNT rule"), t("which eye?"));
+  if (ddls.withheld) add("ddls", t("Damage stage, DDLS"), t("withheld"));
+  else add("ddls", t("Damage stage, DDLS"), t("{stage} of 10", { stage: ddls.stage }), between(ddls.low, ddls.high, number), t("{size} disc", { size: t(ddls.size) }));
   return rows;
 }
 
@@ -58,7 +59,7 @@ export function clinicalNotes({ measurements: { narrowestRim, isnt, ddls } }) {
   if (!narrowestRim) return [];
   return [
     t("Rim/disc: the rim's width by the disc's diameter in the same direction."),
-    isnt ? t("ISNT: in most healthy eyes the rim is widest inferior, then superior, nasal, temporal (Jonas 1988, Harizman 2006).") : t("ISNT needs to know which eye it is."),
+    isnt ? t("ISNT: in many healthy eyes the rim is widest inferior, then superior, nasal, temporal (Jonas 1988, Harizman 2006).") : t("ISNT needs to know which eye it is."),
     ddls?.withheld ? t("The damage stage is withheld: {why}", { why: t(ddls.withheld) }) : t("Damage stage: disc damage likelihood scale (Spaeth 2002), by rim/disc and the size of the disc."),
   ];
 }

@@ -7,7 +7,7 @@
 import { clinicalNotes, clinicalRows, clinicalTable, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
-import { clock, narrowest, rimPlot } from "./rim.js";
+import { clock, rimPlot } from "./rim.js";
 import { bare, discDiameter, lengths, rounded } from "./scale.js";
 import { number, t } from "./words.js";
 
@@ -97,7 +97,10 @@ function fillTable(result, doubted, scale) {
   if (doubted && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
   if (result.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(result));
   const eye = eyeText(result.measurements.eye);
-  if (eye) notes.push(`${title(eye)}.`, ...eyeRemarks(result));
+  if (eye) notes.push(`${title(eye)}.`);
+  const against = eyeRemarks(result);
+  $("measure-remark").hidden = !against.length;
+  $("measure-remark").textContent = [eye && `${title(eye)}.`, ...against].join(" ");
   if (empty.length) notes.push(t("Nothing was found of: {structures}.", { structures: empty.join(", ") }));
   $("measure-note").textContent = notes.join(" ");
 }
@@ -123,9 +126,9 @@ function fillMore(result, scale) {
   fillClinical(result, scale);
   $("rim").hidden = !rim;
   if (!rim) return;
-  const { inner, outer } = result.measurements.verticalRatio, thin = narrowest(rim);
+  const { inner, outer } = result.measurements.verticalRatio, thin = result.measurements.narrowestRim.hour % rim.length;
   const width = rimWidth(result, scale), band = rimLow && { low: rimLow, high: rimHigh };
-  $("rim-plot").replaceChildren(rimPlot(rim, discDiameter(result.measurements), rimText(result, scale), [outer, inner].map((name) => result.classes.indexOf(name)), { band, eye: eye?.side }));
+  $("rim-plot").replaceChildren(rimPlot(rim, discDiameter(result.measurements), rimText(result, scale), [outer, inner].map((name) => result.classes.indexOf(name)), { thin, band, eye: eye?.side }));
   const notes = [t("Rim between {inner} and {outer}, by the hours of a clock face. Narrowest at {hour} o'clock: {width}.", { inner: t(inner), outer: t(outer), hour: clock(thin), width: width(rim, thin) })];
   if (band) notes.push(t("The band is the range over the mask and {raters}.", { raters: over(result) }));
   $("rim-note").textContent = notes.join(" ");
@@ -136,11 +139,12 @@ const rimWidth = ({ measurements }, scale) => (rim, hour) => {
   const a = hour * Math.PI / 6;
   return lengths([rim[hour] * Math.sin(a), rim[hour] * Math.cos(a)], measurements, scale)[0];
 };
-// rimText is the rim by the hour, with its ranges, in a sentence.
+// rimText is the rim by the hour, with its ranges, in a sentence. The first hour has the unit.
 export function rimText(result, scale) {
   const { rim, rimLow, rimHigh } = result.measurements, width = rimWidth(result, scale);
   const range = (hour) => (rimLow ? ` (${bare(width(rimLow, hour))} – ${bare(width(rimHigh, hour))})` : "");
-  return `${t("Rim by the hour:")} ${rim.map((_, hour) => t("{hour} o'clock {width}", { hour: clock(hour), width: width(rim, hour) }) + range(hour)).join(", ")}.`;
+  const of = (hour) => (hour ? `${hour}: ${bare(width(rim, hour))}` : t("{hour} o'clock {width}", { hour: clock(hour), width: width(rim, hour) }));
+  return `${t("Rim by the hour:")} ${rim.map((_, hour) => of(hour) + range(hour)).join(", ")}.`;
 }
 
 // fillClinical fills the figures beside the ratio, and the choice of the eye.
@@ -149,7 +153,7 @@ function fillClinical(result, scale) {
   $("clinical").hidden = !eye;
   $("clinical-head").replaceChildren(row(["Figure", "Value", "Range"].map((text) => cell("th", t(text), { scope: "col" }))));
   $("clinical-body").replaceChildren(...rows.flatMap(({ name, text, more, range }) => [row([cell("th", name, { scope: "row" }), cell("td", text), cell("td", range)]),
-    ...(more ? [row([cell("td", more, { colSpan: 3 })], "range")] : [])]));
+    ...(more ? [row([cell("th", more, { colSpan: 3 })], "range")] : [])]));
   $("clinical-table").hidden = !rows.length;
   $("clinical-note").textContent = [...clinicalNotes(result), ...(rows.length ? [t("Range: over the mask and {raters}; it is no 90 % interval.", { raters: over(result) })] : [])].join(" ");
   if (!eye) return;

@@ -12,15 +12,12 @@ const svg = (tag, attributes, ...children) => {
 };
 export const clock = (hour) => (hour === 0 ? HOURS : hour);
 
-// narrowest is the hour of the narrowest rim.
-export const narrowest = (rim) => rim.indexOf(Math.min(...rim));
-
 // rimPlot draws the rim, in pixels, of a disc of a diameter. text describes it for people who do not
-// see it. [outer, inner] are the structures' numbers, band { low, high } the range of the rim, if there
-// is one, and eye "right", "left" or "".
-export function rimPlot(rim, diameter, text, [outer, inner], { band, eye }) {
+// see it. [outer, inner] are the structures' numbers, thin the hour of the narrowest rim, band { low,
+// high } the range of the rim, if there is one, and eye "right", "left" or "".
+export function rimPlot(rim, diameter, text, [outer, inner], { thin, band, eye }) {
   const point = (hour, r) => { const a = hour * 2 * Math.PI / HOURS; return `${(r * Math.sin(a)).toFixed(1)} ${(-r * Math.cos(a)).toFixed(1)}`; };
-  const border = (rim) => `M${rim.map((width, hour) => point(hour, RADIUS * Math.min(1.2, Math.max(0, 1 - 2 * width / diameter)))).join("L")}Z`, cup = border(rim), thin = narrowest(rim);
+  const border = (rim) => `M${rim.map((width, hour) => point(hour, RADIUS * Math.min(1.2, Math.max(0, 1 - 2 * width / diameter)))).join("L")}Z`, cup = border(rim);
   const sector = `M0 0L${point(thin - 0.5, RADIUS)}A${RADIUS} ${RADIUS} 0 0 1 ${point(thin + 0.5, RADIUS)}Z`;
   const labels = rim.map((_, hour) => {
     const [x, y] = point(hour, RADIUS + 10).split(" ");

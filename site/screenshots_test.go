@@ -113,7 +113,7 @@ func TestScreenshotsOfAPhotograph(t *testing.T) {
 			time.Sleep(time.Second) // frames to settle
 			p.shot(filepath.Join(folder, "photograph-"+size.name+"-"+view+".png"))
 		}
-		p.do(`document.getElementById("measure-more").open = true, document.getElementById("measurements").scrollIntoView()`)
+		p.do(`document.getElementById("measure-more").open = true, document.getElementById("measure-more").scrollIntoView()`)
 		p.shot(filepath.Join(folder, "photograph-"+size.name+"-figures.png"))
 		p.do(`document.getElementById("measure-more").open = false`)
 	}

@@ -194,11 +194,11 @@ export const german = {
   "You say the other eye.": "Sie geben das andere Auge an.", "The DICOM file says the other eye.": "Die DICOM-Datei nennt das andere Auge.",
   "The file's name says the other eye.": "Der Dateiname nennt das andere Auge.", "The side of the disc says the other eye.": "Nach der Seite der Papille ist es das andere Auge.",
   "What clinicians read beside the ratio": "Was Kliniker neben dem Verhältnis lesen", "Range": "Spanne",
-  "{ratio} at {hour} o'clock": "{ratio} bei {hour} Uhr", "{ratio}, none over {degrees}°": "{ratio}, über {degrees}° keiner", "Narrowest rim/disc": "Schmalster Rand/Papille",
-  "{agree} of {of} agree": "{agree} von {of} ebenso", "in order": "in der Reihenfolge", "not in order": "nicht in der Reihenfolge", "which eye?": "welches Auge?",
-  "Damage stage (DDLS)": "Schadensstufe (DDLS)", "withheld": "zurückgehalten", "{stage} of 10, {size} disc": "{stage} von 10, {size} Papille", "small": "kleine", "average": "mittlere", "large": "große",
+  "at {hour} o'clock": "bei {hour} Uhr", "{where}, no rim over {degrees}°": "{where}, über {degrees}° kein Rand", "Narrowest rim/disc": "Schmalster Rand/Papille",
+  "{agree} of {of} agree": "{agree} von {of} ebenso", "holds": "erfüllt", "violated": "verletzt", "which eye?": "welches Auge?",
+  "Damage stage, DDLS": "Schadensstufe, DDLS", "withheld": "zurückgehalten", "{stage} of 10": "{stage} von 10", "{size} disc": "{size} Papille", "small": "kleine", "average": "mittlere", "large": "große",
   "Rim/disc: the rim's width by the disc's diameter in the same direction.": "Rand/Papille: die Breite des Randes durch den Durchmesser der Papille in derselben Richtung.",
-  "ISNT: in most healthy eyes the rim is widest inferior, then superior, nasal, temporal (Jonas 1988, Harizman 2006).": "ISNT: in den meisten gesunden Augen ist der Rand unten am breitesten, dann oben, nasal, temporal (Jonas 1988, Harizman 2006).",
+  "ISNT: in many healthy eyes the rim is widest inferior, then superior, nasal, temporal (Jonas 1988, Harizman 2006).": "ISNT: in vielen gesunden Augen ist der Rand unten am breitesten, dann oben, nasal, temporal (Jonas 1988, Harizman 2006).",
   "ISNT needs to know which eye it is.": "Für ISNT muss bekannt sein, welches Auge es ist.",
   "The damage stage is withheld: {why}": "Die Schadensstufe wird zurückgehalten: {why}",
   "Damage stage: disc damage likelihood scale (Spaeth 2002), by rim/disc and the size of the disc.": "Schadensstufe: Disc Damage Likelihood Scale (Spaeth 2002), nach Rand/Papille und der Größe der Papille.",
@@ -509,7 +509,7 @@ export const german = {
   "area": "Fläche",
   "height": "Höhe",
   "width": "Breite",
-  "pieces": "Teile",
+  "{n} pieces": "{n} Teile", "height × width": "Höhe × Breite",
   "horizontal": "horizontal",
   "Weights, SHA-256": "Gewichte, SHA-256",
   "Program": "Programm",
@@ -543,6 +543,7 @@ export const german = {
     "Bei pathologischer Myopie versagt es: Von 76 zurückgehaltenen Bildern von PALM haben vier einen Dice unter 50 und eines mehr unter 80.",
   "The threshold of doubt lets 97 % of the right results on training images pass, each of a run that had set the image aside.":
     "Die Schwelle des Zweifels lässt 97 % der richtigen Ergebnisse auf Trainingsbildern durch, jedes aus einem Lauf, der das Bild zurückgehalten hatte.",
+  "The outlines violate the ISNT rule in nearly all eyes, healthy ones too.": "Die Umrisse verletzen die ISNT-Regel in fast allen Augen, auch in gesunden.",
   "Where the search finds nothing, it looks at the photograph turned (orientation in the file).":
     "Wo die Suche nichts findet, schaut sie auf das gedrehte Bild (Ausrichtung in der Datei).",
   "40 eyes of one hospital's camera taught the cup.":

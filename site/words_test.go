@@ -103,7 +103,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("compared")
 	p.click("comparison-swap")
 	p.do(`(() => { const eye = document.getElementById("eye"); eye.value = "right"; eye.dispatchEvent(new Event("change")); })()`)
-	p.until(`document.getElementById("measure-note").textContent.includes("Dateiname nennt das andere Auge")`)
+	p.until(`document.getElementById("measure-remark").textContent.includes("Dateiname nennt das andere Auge")`)
 	p.german("working on the second")
 	p.click("comparison-swap")
 	p.click("comparison-end")
