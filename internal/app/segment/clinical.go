@@ -31,7 +31,7 @@ type NarrowestRim struct {
 	Absent float64  `json:"absent"` // degrees of the circle without a rim
 }
 
-// ISNT are the widths of the rim, pixels, at the hours 6, 12, and 3 and 9. In most healthy eyes the
+// ISNT are the widths of the rim, pixels, at the hours 6, 12, and 3 and 9. In many healthy eyes the
 // rim is widest inferior, then superior, nasal and temporal (Jonas et al. 1988; Harizman et al. 2006).
 type ISNT struct {
 	Inferior float64 `json:"inferior"`
