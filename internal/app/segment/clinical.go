@@ -66,7 +66,8 @@ type Known struct {
 // reading is what is read of the masks of the calibrated map, of a rater or of a level.
 type reading struct {
 	sizes []extent // by class
-	rim   *metric.Rim
+	rim   metric.Rim
+	isRim bool // it has one, and not the disc's centre alone
 }
 
 // read reads masks of the result's size, one for each class.
@@ -76,9 +77,7 @@ func (r *Result) read(masks [][]float32) (out reading) {
 		out.sizes = append(out.sizes, r.extent(mask))
 	}
 	if disc, cup := DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
-		if rim, ok := metric.RimOf(masks[disc], masks[cup], r.Width, r.Height); ok {
-			out.rim = &rim
-		}
+		out.rim, out.isRim = metric.RimOf(masks[disc], masks[cup], r.Width, r.Height)
 	}
 	return out
 }
@@ -109,7 +108,7 @@ func (r *Result) clinical(m *Measurements, known Known) (out Clinical) {
 	if len(known.Drawn) > 0 {
 		own = r.read(r.drawn(known.Drawn))
 	}
-	if own.rim == nil {
+	if !own.isRim {
 		return out
 	}
 	out.Rim, out.NarrowestRim = &own.rim.Hours, &NarrowestRim{Value: own.rim.Narrowest, Hour: own.rim.At, Absent: own.rim.Absent}
@@ -138,7 +137,7 @@ func (r *Result) clinical(m *Measurements, known Known) (out Clinical) {
 func (out *Clinical) spread(readings []reading, stage func(reading) int) {
 	var all []reading
 	for i, one := range readings {
-		if one.rim == nil {
+		if !one.isRim {
 			continue
 		}
 		all = append(all, one)
@@ -173,7 +172,7 @@ func over[N int | float64](all []reading, figure func(reading) N) (low, high *N)
 	return low, high
 }
 
-func isnt(rim *metric.Rim, eye string) *ISNT {
+func isnt(rim metric.Rim, eye string) *ISNT {
 	nasal, temporal := rim.Hours[9], rim.Hours[3]
 	if eye == Right { // as displayed, the nose is right of a right eye's disc
 		nasal, temporal = temporal, nasal
@@ -200,7 +199,7 @@ func sizeOf(mm float64) int {
 // ddls is the stage by the table in Henderer 2006, British Journal of Ophthalmology 90:395. A size
 // of disc shifts its column by a line. While there is a rim, each tenth of its ratio to the disc is a
 // stage. Without one it is the degrees without a rim: up to 45, 90, 180, 270 and more.
-func ddls(rim *metric.Rim, size int) int {
+func ddls(rim metric.Rim, size int) int {
 	if rim.Narrowest > 0 {
 		return max(1, 6-size-int(math.Floor(10*rim.Narrowest+1e-9)))
 	}

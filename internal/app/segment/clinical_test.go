@@ -60,6 +60,9 @@ func TestClinicalFigures(t *testing.T) {
 	require.Equal(t, []float64{m.Rim[3], m.Rim[9]}, []float64{m.ISNT.Nasal, m.ISNT.Temporal})
 	require.Equal(t, DDLS{Stage: new(2), Low: new(2), High: new(3), Size: "large"}, *left.DDLS)
 
+	r.Picture = imageio.Image{Format: "nifti", Spacing: [2]float64{0.05, 0.035}} // 1.75 mm
+	require.Equal(t, &DDLS{Stage: new(3), Low: new(3), High: new(4), Size: "average"}, r.measure().DDLS)
+
 	above := round(57).Measurements
 	require.Equal(t, 12, above.NarrowestRim.Hour)
 	wide := bytes.Repeat([]byte{Unsaid}, r.Width*r.Height) // half the cup is drawn away: its rim is the widest below
@@ -82,7 +85,7 @@ func TestClinicalFigures(t *testing.T) {
 }
 
 func TestISNT(t *testing.T) {
-	rim := &metric.Rim{}
+	rim := metric.Rim{}
 	rim.Hours[6], rim.Hours[0], rim.Hours[3], rim.Hours[9] = 4, 3, 2, 1
 	require.True(t, isnt(rim, Right).Holds)
 	require.False(t, isnt(rim, Left).Holds)
@@ -93,7 +96,7 @@ func TestDamageStages(t *testing.T) {
 	for size, stages := range [][]int{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10}, {1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9}} {
 		for i, rim := range []metric.Rim{{Narrowest: .5}, {Narrowest: .49}, {Narrowest: .3}, {Narrowest: .29}, {Narrowest: .1}, {Narrowest: .01},
 			{Absent: 45}, {Absent: 46}, {Absent: 180}, {Absent: 270}, {Absent: 360}} {
-			require.Equal(t, stages[i], ddls(&rim, size), "%+v, a %s disc", rim, sizes[size])
+			require.Equal(t, stages[i], ddls(rim, size), "%+v, a %s disc", rim, sizes[size])
 		}
 	}
 	require.Equal(t, []int{0, 1, 1, 2}, []int{sizeOf(1.49), sizeOf(1.5), sizeOf(2), sizeOf(2.01)})

@@ -9,7 +9,6 @@ import (
 
 	"mrprism/internal/data/dicom"
 	"mrprism/internal/data/imageio"
-	"mrprism/internal/data/metric"
 )
 
 // The eyes.
@@ -100,9 +99,9 @@ func (r *Result) sideOfDisc() string {
 		return ""
 	}
 	size, field := r.readings[0].sizes[disc], float64(r.eyeBy.field.Side)
-	within, x, y := r.Within()
-	cx, cy := metric.Centre(within.Probability(disc), within.Width, within.Height)
-	dx, dy := float64(x)+cx-float64(r.eyeBy.field.X)-field/2, float64(y)+cy-float64(r.eyeBy.field.Y)-field/2
+	_, x, y := r.Within()
+	rim := r.readings[0].rim
+	dx, dy := float64(x)+rim.X-float64(r.eyeBy.field.X)-field/2, float64(y)+rim.Y-float64(r.eyeBy.field.Y)-field/2
 	switch {
 	case float64(max(size.width, size.height)) > widestDisc*field, math.Abs(dx) < offMiddle*field, math.Abs(dy) > math.Abs(dx):
 		return ""

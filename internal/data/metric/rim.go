@@ -1,6 +1,9 @@
 package metric
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Hours is the number of hours on a clock.
 const Hours = 12
@@ -12,6 +15,7 @@ const raysAnHour = 10
 // is how far the disc reaches, less how far the cup reaches. Hour 0 is twelve o'clock, at the top of
 // the image; hours go clockwise as displayed.
 type Rim struct {
+	X, Y float64 // the disc's centre of gravity, pixels; NaN without a disc
 	// Hours are the widths at each hour of a clock face, pixels: the mean over rays within 15 degrees.
 	// A width is negative where the cup is outside.
 	Hours [Hours]float64
@@ -22,15 +26,15 @@ type Rim struct {
 	Absent    float64 // rays without a rim, degrees of the circle
 }
 
-// RimOf measures the rim between masks (h, w). Without a disc or a cup there is none, and ok is
-// false.
+// RimOf measures the rim between masks (h, w). Without a disc or a cup there is only the centre, and
+// ok is false.
 func RimOf[T Pixel](disc, cup []T, w, h int) (r Rim, ok bool) {
 	same("RimOf", len(disc), w*h)
 	same("RimOf", len(cup), w*h)
-	if Area(disc) == 0 || Area(cup) == 0 {
+	x, y := centre(disc, w)
+	if r.X, r.Y = x, y; math.IsNaN(x) || !slices.ContainsFunc(cup, inside) {
 		return r, false
 	}
-	x, y := Centre(disc, w, h)
 	const rays = Hours * raysAnHour
 	var outer, width [rays]float64
 	for ray := range rays {
@@ -53,16 +57,19 @@ func RimOf[T Pixel](disc, cup []T, w, h int) (r Rim, ok bool) {
 	return r, true
 }
 
-// Centre is the centre of gravity of a mask (h, w), pixels; NaN without one.
-func Centre[T Pixel](mask []T, w, h int) (x, y float64) {
-	same("Centre", len(mask), w*h)
-	n := 0.
-	for i, v := range mask {
-		if inside(v) {
-			x, y, n = x+float64(i%w)+0.5, y+float64(i/w)+0.5, n+1
+// centre is the centre of gravity of a mask (h, w), pixels; NaN without one.
+func centre[T Pixel](mask []T, w int) (x, y float64) {
+	across, down, n := 0, 0, 0
+	for row := 0; row*w < len(mask); row++ {
+		before := n
+		for column, v := range mask[row*w:][:w] {
+			if inside(v) {
+				across, n = across+column, n+1
+			}
 		}
+		down += row * (n - before)
 	}
-	return x / n, y / n
+	return float64(across)/float64(n) + 0.5, float64(down)/float64(n) + 0.5
 }
 
 // reachOf is the distance from a point at which a ray is inside a mask for the last time, to half a
