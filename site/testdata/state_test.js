@@ -290,6 +290,22 @@ export const tests = {
     const s = after(done(after(again, { type: "decoded", job: again.job, image })), { type: "press", act: { type: "decide", what: "accepted" } });
     equal(s.worklist.lines[0].review, "accepted", "decided");
   },
+  "the worker reads the rim anew for what the user knows, and again where it forgot the result"() {
+    const rim = { rim: [1], narrowestRim: { value: 0.1 }, eye: { side: "" } }, verticalRatio = { inner: "cup", outer: "disc", value: 0.5 };
+    const s = done(opened(start, "one.png"), { measurements: { structures: [], verticalRatio, ...rim } });
+    equal([s.figuring, s.measured.measurements.rim], [null, [1]], "nothing is known yet");
+    const asked = after(s, { type: "eye", eye: "right" }), wish = asked.figuring;
+    equal([wish.eye, asked.measured.rereading, asked.measured.measurements.rim, asked.measured.measurements.verticalRatio.value], ["right", true, undefined, 0.5], "asked");
+    const read = after(asked, { type: "figured", wish, figures: { rim: [2], eye: { side: "right", by: "user" } } });
+    equal([read.figuring, read.measured.measurements.rim, read.measured.rereading, read.measured.measurements.narrowestRim], [null, [2], undefined, undefined], "read");
+    equal(after(read, { type: "eye", eye: "" }).measured.measurements.rim, [1], "taken back");
+    const other = after(read, { type: "eye", eye: "left" });
+    equal(after(other, { type: "figured", wish, figures: { rim: [3] } }).measured.measurements.rim, undefined, "an answer that is too late");
+    const forgotten = after(asked, { type: "unfigured", wish, error: gone });
+    equal([forgotten.job.picture.name, forgotten.banner], ["one.png", null], "segmented again");
+    equal(done(forgotten, { measurements: { structures: [], verticalRatio, ...rim } }).figuring.eye, "right", "asked again");
+    equal(after(asked, { type: "unfigured", wish, error: crashed }).banner.message, "crashed", "another error is told");
+  },
   "a corrected value outside its range is remarked on, and a cup outside the disc"() {
     const structure = (name) => ({ class: name, area: 5024, low: 4900, high: 5100, share: 0.04, height: 80, width: 80, pieces: 1 });
     const measurements = { structures: [structure("disc"), structure("cup")], verticalRatio: { inner: "cup", outer: "disc", value: 1, low: 0.9, high: 1.1 } };
