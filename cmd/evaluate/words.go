@@ -84,6 +84,9 @@ func experts(l *dataset.Loaded, disc, cup int, majority float64) float64 {
 
 // words prints how often each figure is trusted, in a set of photographs.
 func (t *table) words(set string, reports []wordsReport) {
+	if len(reports) == 0 {
+		return
+	}
 	t.Title("How far to trust the figures%s", set)
 	t.Line("\ttrusted\tcheck\tdo not use\ttrusted, within %.1f of the experts' mean", withinReach)
 	for _, r := range reports {
