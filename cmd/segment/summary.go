@@ -36,6 +36,7 @@ type summary struct {
 	Found        bool                 `json:"found"`
 	Doubts       []segment.Doubt      `json:"doubts"` // empty, not null, without doubts
 	Doubt        *float64             `json:"doubt"`  // null if the weights cannot tell
+	Sharpness    float64              `json:"sharpness"`
 	Times        map[string]float64   `json:"times_ms"`
 	Files        files                `json:"files"`
 }
@@ -91,7 +92,7 @@ func (b *batch) summary(it item, r *segment.Result, sums map[string]command.Sum)
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, NoRaters: segment.Headless(&b.session.Model.Metadata), Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences, Evidence: it.marks,
 		Measurements: r.Measurements, Device: r.Adapter, Why: r.Why, Precision: r.Precision,
-		Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Times: r.Timings, Files: f,
+		Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Sharpness: r.Sharpness, Times: r.Timings, Files: f,
 	}
 }
 

@@ -32,16 +32,17 @@ type Engine struct {
 
 // view is the region of an image that is being segmented.
 type view struct {
-	image  *imageio.Image
-	roi    string // Options.ROI
-	square imageio.Square
-	field  imageio.Square       // the lit part, for a model with an anchor; otherwise the whole image
-	places []roi.Candidate      // found by the search, the chosen one first
-	looks  map[string][]float32 // encoder features of the field, "whole", and of the region, "close"
-	took   map[string]float64   // ms, search and encode
-	detail float64              // of the field: see trust.Quality
-	found  bool                 // false: the search found nothing, and there is no region
-	turned bool                 // the search found nothing in the image as it is, and turned it
+	image     *imageio.Image
+	roi       string // Options.ROI
+	square    imageio.Square
+	field     imageio.Square       // the lit part, for a model with an anchor; otherwise the whole image
+	places    []roi.Candidate      // found by the search, the chosen one first
+	looks     map[string][]float32 // encoder features of the field, "whole", and of the region, "close"
+	took      map[string]float64   // ms, search and encode
+	detail    float64              // of the field: see trust.Quality
+	sharpness float64              // of the field: see Result.Sharpness
+	found     bool                 // false: the search found nothing, and there is no region
+	turned    bool                 // the search found nothing in the image as it is, and turned it
 
 	made  map[bool]made // by mirrored, of a model that takes evidence
 	marks []model.Mark  // of the last options

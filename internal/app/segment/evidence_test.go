@@ -44,6 +44,40 @@ func TestShape(t *testing.T) {
 	assert.Equal(t, shape{}, shapeOf(make([]float32, 16), 4))
 }
 
+// Blur takes fine detail and leaves coarse detail: sharpness falls. Contrast and the border of the
+// field change it little.
+func TestSharpness(t *testing.T) {
+	const side = 64
+	of := func(change func(x, y int, v float64) float64, blur int) float64 {
+		pixels := make([]float32, side*side*3)
+		for y := range side {
+			for x := range side {
+				sum, n := 0., 0.
+				for dy := -blur; dy <= blur; dy++ {
+					for dx := -blur; dx <= blur; dx++ {
+						u, w := uint32(x+dx+9), uint32(y+dy+9)
+						sum, n = sum+float64((u*2654435761^w*40503*2246822519)>>16&255)/255, n+1
+					}
+				}
+				pixels[3*(y*side+x)] = float32(change(x, y, sum/n))
+			}
+		}
+		return sharpness(pixels, side)
+	}
+	as := func(_, _ int, v float64) float64 { return v }
+	sharp := of(as, 0)
+	assert.Greater(t, sharp, of(as, 1)+.3)
+	assert.Greater(t, of(as, 1), of(as, 3)+.1)
+	assert.InDelta(t, sharp-math.Log(2)/2, of(func(_, _ int, v float64) float64 { return v / 2 }, 0), .01, "half the contrast")
+	assert.InDelta(t, sharp, of(func(x, y int, v float64) float64 {
+		if math.Hypot(float64(x)-31.5, float64(y)-31.5) > .45*side {
+			return 0
+		}
+		return v
+	}, 0), 2e-3, "what is outside of the field")
+	assert.False(t, math.IsInf(of(func(int, int, float64) float64 { return 0 }, 0), 0))
+}
+
 func TestApart(t *testing.T) {
 	a, b := drawn(64, 20, 20, 10, 10, 1), drawn(64, 20, 20, 10, 10, 1)
 	assert.Zero(t, apart(a, b))

@@ -21,7 +21,8 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 	if anchor >= 0 {
 		v.field = roi.Field(v.image)
 	}
-	v.detail = detail(e.crop(v.image, v.field), e.about.Side)
+	whole := e.crop(v.image, v.field)
+	v.detail, v.sharpness = detail(whole, e.about.Side), sharpness(whole, e.about.Side)
 	switch {
 	case request.Mode == roi.Given:
 		v.square = request.Square

@@ -330,8 +330,8 @@ func (e *Engine) result(v *view, o Options) *Result {
 		photograph = v.looks["whole"]
 	}
 	return &Result{
-		Photograph: photograph,
-		Picture:    picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
+		Photograph: photograph, Sharpness: v.sharpness,
+		Picture: picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.settles,
 		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
 		given: given{marks: o.Evidence, width: v.image.W}, eyeBy: signs{o.Eye, o.Name, v.field, !v.turned},

@@ -39,6 +39,8 @@ type Case struct {
 	Doubt  *float64  // as Judge gives it; nil: the weights cannot tell
 	Reason string    // the first reason to doubt
 	Look   []float32 // encoder features of a whole photograph; nil: the picture shows little more than the region
+	// Sharpness of the whole photograph: see segment. It counts where there is a Look.
+	Sharpness float64
 }
 
 // hopeless is the doubt from which a result is not worth a check, and remote the same of the distance
@@ -47,6 +49,10 @@ const (
 	hopeless = 2
 	remote   = 2
 )
+
+// dull is the sharpness below which a photograph is called not sharp: the lowest tenth of every second
+// patient's photographs of HYGD (model/DECISIONS.md).
+const dull = -2.9
 
 // Of decides about a structure. A structure inside the anchor falls with it.
 func Of(t *weights.Trust, c Case) Verdict {
@@ -65,6 +71,8 @@ func Of(t *weights.Trust, c Case) Verdict {
 	}
 	away, distance, known := Away(t.Cameras, c.Class, c.Look)
 	switch {
+	case c.Look != nil && c.Sharpness < dull && (!known || away <= 1):
+		return Verdict{Check, "This photograph is not sharp."}
 	case !known || away <= 1:
 		return Verdict{Word: Trusted}
 	case c.Look == nil:
