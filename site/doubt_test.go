@@ -58,7 +58,12 @@ func TestDoubtedResult(t *testing.T) {
 	p.sample()
 	large, muted := ratio()
 	assert.False(t, muted)
-	assert.False(t, p.visible("doubt") || p.visible("measure-untold"))
+	assert.False(t, p.visible("doubt"))
+	assert.Equal(t, "Trusted Doubt", strings.Join(strings.Fields(p.text("trust")), " "))
+	assert.Equal(t, []float64{.25, 1}, get[[]float64](p, `((bar) => [bar.value, bar.max])(document.querySelector("#trust meter"))`), "the bar ends at the threshold")
+	p.dropped("camera.jpg")
+	assert.Equal(t, "Check The cup of this camera was not learned. Doubt Disc: trusted", strings.Join(strings.Fields(p.text("trust")), " "))
+	assert.Contains(t, p.text("status"), "Check. The cup of this camera was not learned.")
 	assert.Equal(t, []int{0, 0}, get[[]int](p, `drawn`))
 	assert.NotContains(t, p.text("legend"), "doubts")
 
@@ -67,6 +72,7 @@ func TestDoubtedResult(t *testing.T) {
 	assert.Contains(t, p.text("doubt"), why)
 	assert.Contains(t, p.text("status"), "Done in 1.2 seconds. "+why+" Vertical cup to disc ratio 0.52")
 	assert.Contains(t, p.text("legend"), "The model doubts this result.")
+	assert.Equal(t, "Do not use Doubt", strings.Join(strings.Fields(p.text("trust")), " "), "the reason stands above")
 	assert.Contains(t, p.text("measure-note"), "It need not hold where the model doubts its result.")
 	small, muted := ratio()
 	assert.True(t, muted)
@@ -79,6 +85,7 @@ func TestDoubtedResult(t *testing.T) {
 	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
 	assert.Equal(t, `[true,["unfamiliar","blurred"],1.75]`, get[string](p, `blobs[saved["odd.json"]].text().then(JSON.parse).then((r) => JSON.stringify([r.found, r.doubts.map(({ code }) => code), r.doubt]))`))
 	assert.Contains(t, get[string](p, `blobs[saved["odd.csv"]].text()`), ",found,true,unfamiliar;blurred,1.75,ab12")
+	assert.Contains(t, get[string](p, `blobs[saved["odd.csv"]].text()`), ",0.9,do not use,This picture is unlike those that the model has learned from.,")
 
 	// Nothing makes the page longer than the screen, hidden texts neither.
 	p.do(`document.getElementById("measurements").scrollIntoView()`)
@@ -103,8 +110,7 @@ func TestDoubtedResult(t *testing.T) {
 	p.choose("raters")
 	p.until(sampleDone + ` && document.querySelectorAll("#rater-list li").length === 7`)
 	assert.False(t, p.visible("doubt"))
-	assert.True(t, p.visible("measure-untold"))
-	assert.Equal(t, "These weights cannot tell whether a picture is of their kind.", p.text("measure-untold"))
+	assert.Equal(t, "Check These weights cannot tell whether a picture is of their kind.", strings.Join(strings.Fields(p.text("trust")), " "))
 	assert.Contains(t, p.text("measure-body"), "experts' range")
 	assert.NotContains(t, p.text("measurements"), "interval")
 	assert.Equal(t, []int{0}, get[[]int](p, `drawn`))
@@ -137,7 +143,7 @@ func TestLinesOfADoubtedResult(t *testing.T) {
 	p.do(`document.querySelectorAll("input[name=rater]").forEach((box) => box.click())`)
 	p.until(`drawn.length === 1 + 7`)
 	assert.True(t, get[bool](p, `drawn.every((dash) => dash > 0)`))
-	assert.True(t, p.visible("doubt") && p.visible("measure-untold"), "it may doubt a result for another reason")
+	assert.True(t, p.visible("doubt") && p.visible("trust"), "it may doubt a result for another reason")
 	p.clean()
 }
 
@@ -157,7 +163,7 @@ func TestNothingFound(t *testing.T) {
 		assert.Equal(t, "No "+class+" was found in this picture. If you see one, place the region around it. Or choose another model. Place the region by hand",
 			get[string](p, `document.getElementById("doubt").innerText.replace(/\s+/g, " ")`))
 		assert.Equal(t, "Done in 1.2 seconds. No "+class+" was found in this picture. Place the region by hand, or choose another model.", p.text("status"))
-		for _, id := range []string{"measure-table", "measure-note", "measure-untold", "show", "experts", "advanced", "placing", "banner"} {
+		for _, id := range []string{"measure-table", "measure-note", "show", "experts", "advanced", "placing", "banner"} {
 			assert.False(t, p.visible(id), id)
 		}
 		assert.Empty(t, get[[]int](p, `drawn`))
@@ -167,7 +173,7 @@ func TestNothingFound(t *testing.T) {
 	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
 	assert.Equal(t, `[false,[{"code":"not-found","text":"No disc was found in this picture."}],0.25]`,
 		get[string](p, `blobs[saved["nodisc.json"]].text().then(JSON.parse).then((r) => JSON.stringify([r.found, r.doubts, r.doubt]))`))
-	assert.Contains(t, get[string](p, `blobs[saved["nodisc.csv"]].text()`), "disc_area_px,0,0,0,0,0,0.9,0,-192,1536,whole image,false,not-found,0.25,ab12")
+	assert.Contains(t, get[string](p, `blobs[saved["nodisc.csv"]].text()`), "disc_area_px,0,0,0,0,0,0.9,,,0,-192,1536,whole image,false,not-found,0.25,ab12")
 
 	p.click("doubt-place")
 	assert.True(t, p.visible("placing"))
@@ -186,6 +192,6 @@ func TestNothingFound(t *testing.T) {
 	p.click("doubt-place")
 	p.click("place-apply")
 	p.until(found)
-	assert.True(t, p.visible("measure-untold"))
+	assert.Contains(t, p.text("trust"), "These weights cannot tell")
 	p.clean()
 }

@@ -38,6 +38,14 @@ function piecesOf({ width, height, mask }) {
   return pieces;
 }
 
+// trustIn is the word about the main figure of a result, { word, reason }: about the vertical ratio,
+// or about the structure that is trusted least. It is null where a person drew all of it.
+export function trustIn({ measurements: { verticalRatio, structures } }) {
+  const worst = ["do not use", "check", "trusted"], of = verticalRatio ? [verticalRatio] : structures;
+  const words = of.map(({ trust }) => trust).filter(Boolean);
+  return words.sort((a, b) => worst.indexOf(a.word) - worst.indexOf(b.word))[0] ?? null;
+}
+
 // beyondOf counts the pixels of a mask that lie outside another.
 function beyondOf({ x, y, width, mask }, outer) {
   return mask.reduce((sum, v, i) => sum + (v && !at(outer, x + i % width, y + Math.floor(i / width)) ? 1 : 0), 0);
@@ -56,7 +64,7 @@ export function measuredBy(result, corrections, maskOf, plain, you) {
     hand.push({ rater, class: name, area: extent.area });
     if (rater !== you) continue;
     masks.set(name, mask);
-    structures[c] = { ...structures[c], ...extent, share: extent.area / result.width / result.height, corrected: true };
+    structures[c] = { ...structures[c], ...extent, share: extent.area / result.width / result.height, corrected: true, trust: undefined };
   }
   if (!hand.length) return result;
   let beyond;
@@ -65,7 +73,7 @@ export function measuredBy(result, corrections, maskOf, plain, you) {
     const ratio = measurements[key], inner = ratio && of(ratio.inner), outer = ratio && of(ratio.outer);
     if (!inner?.corrected && !outer?.corrected) continue;
     const value = inner.area && outer.area ? inner[size] / outer[size] : null;
-    measurements[key] = { ...ratio, value, corrected: true };
+    measurements[key] = { ...ratio, value, corrected: true, trust: undefined };
     const disc = masks.get(ratio.outer) ?? plain(ratio.outer), cup = masks.get(ratio.inner) ?? plain(ratio.inner);
     if (disc && cup) beyond = { inner: ratio.inner, outer: ratio.outer, pixels: beyondOf(cup, disc) };
   }

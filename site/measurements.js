@@ -7,6 +7,7 @@
 import { clinicalNotes, clinicalRows, clinicalTable, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
+import { trustIn } from "./figures.js";
 import { clock, rimPlot } from "./rim.js";
 import { bare, discDiameter, lengths, rounded } from "./scale.js";
 import { number, t } from "./words.js";
@@ -50,6 +51,22 @@ export function whyDoubted({ found, doubts, classes }) {
   return { title: t(title), reasons: doubts.map(({ text }) => text).filter((text) => text !== title).map((text) => t(text)) };
 }
 
+// verdict is a word in the document with its reason, if that is not among the doubts about the result.
+export const verdict = ({ word, reason }, { doubts }, tag = "p") => element(tag, { className: `verdict ${word.split(" ").at(-1)}` },
+  element("strong", {}, t(word)), ...(reason && !doubts.some(({ text }) => text === reason) ? [` ${t(reason)}`] : []));
+
+// trustRow says below the main figure how far to trust it, how near doubt is to its threshold, and
+// which structures have another word. It is empty where a person drew all of it.
+function trustRow(result) {
+  const main = trustIn(result);
+  if (!main) return [];
+  const others = result.measurements.structures.filter(({ area, trust }) => area && trust && trust.word !== main.word);
+  const bar = result.doubt === null ? [] : [element("label", { className: "doubt-bar" }, element("span", {}, t("Doubt")),
+    element("meter", { max: 1, value: Math.min(1, result.doubt), title: t("The bar ends where the model doubts its result.") }))];
+  return [element("tr", { id: "trust", className: "range" }, element("td", { colSpan: 3 }, verdict(main, result), ...bar,
+    ...others.map((s) => element("p", { className: "quiet" }, `${title(s.class)}: `, verdict(s.trust, result, "span")))))];
+}
+
 // showMeasurements shows the figures of a result, in mm by a scale (scale.js) or without.
 export function showMeasurements(result, scale) {
   const why = whyDoubted(result);
@@ -60,7 +77,6 @@ export function showMeasurements(result, scale) {
     ? t("Its outline and figures may be wrong. Check that the model is for pictures of this kind.") : t("If you see one, place the region around it. Or choose another model.");
   $("measure-table").hidden = $("measure-note").hidden = !result.found;
   $("measure-table").classList.toggle("doubted", why !== null);
-  $("measure-untold").hidden = !result.found || result.doubt !== null;
   $("measure-more").hidden = !result.found;
   if (!result.found) return;
   fillTable(result, why !== null, scale);
@@ -81,6 +97,7 @@ function fillTable(result, doubted, scale) {
     const { inner, outer, value } = verticalRatio;
     add([cell("th", `${title(inner)}/${t(outer)}, ${t("vertical")}${verticalRatio.corrected ? byHand() : ""}`, { scope: "row" }),
       cell("td", value === null ? t("no {structure} found", { structure: t(inner) }) : ratio(value), { colSpan: 2 })], value === null ? null : verticalRatio, ratio, "headline");
+    body.push(...trustRow(result));
   }
   for (const [c, s] of structures.entries()) {
     const swatch = element("i", { className: "swatch" });
@@ -90,6 +107,7 @@ function fillTable(result, doubted, scale) {
   for (const { rater, class: c, area: drawn } of result.corrected ?? []) {
     if (result.raters.includes(rater)) add([cell("th", `${title(rater)}, ${t(c)}${byHand()}`, { scope: "row" }), cell("td", area(drawn)), cell("td", percent(drawn / result.width / result.height))]);
   }
+  if (!verticalRatio) body.push(...trustRow(result));
   $("measure-head").replaceChildren(row(["Structure", scale ? "Area, mm²" : "Area, px", "% of image"].map((text) => cell("th", t(text), { scope: "col" }))));
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => t(s.class)), notes = [t("Consensus, Rec{n}.", { n: result.recurrences })];
@@ -175,6 +193,8 @@ export function sentence(result) {
     const { inner, outer, value } = verticalRatio, ranges = between(verticalRatio, ratio);
     parts.push(t("Vertical {inner} to {outer} ratio {value}{ranges}.", { inner: t(inner), outer: t(outer), value: ratio(value), ranges }));
   }
+  const main = trustIn(result);
+  if (main) parts.push(`${title(main.word)}.${main.reason && !why ? ` ${t(main.reason)}` : ""}`);
   for (const s of structures) parts.push(t("{structure}: {area} pixels, {share} percent of the image.", { structure: title(s.class), area: whole(s.area), share: percent(s.share) }));
   return parts.join(" ");
 }
@@ -184,18 +204,18 @@ export function table(name, result, fellow) {
   const { structures, verticalRatio } = result.measurements;
   const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
   const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256], turned = 90 * result.asked.picture.turn;
-  const rows = [], add = (measurement, value, { low, high, interval, corrected } = {}) =>
-    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", ...after, corrected ? "yes" : "", turned]);
+  const rows = [], add = (measurement, value, { low, high, interval, corrected, trust } = {}) =>
+    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", trust?.word ?? "", trust?.reason ?? "", ...after, corrected ? "yes" : "", turned]);
   for (const s of structures) {
     add(`${s.class}_area_px`, s.area, s);
-    add(`${s.class}_share_of_image`, s.share, { corrected: s.corrected });
-    add(`${s.class}_height_px`, s.height, { corrected: s.corrected });
+    add(`${s.class}_share_of_image`, s.share, { corrected: s.corrected, trust: s.trust });
+    add(`${s.class}_height_px`, s.height, { corrected: s.corrected, trust: s.trust });
   }
   if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio);
   for (const [name, value, low, high] of clinicalTable(result.measurements)) add(name, value, { low, high, corrected: verticalRatio.corrected });
   if (fellow) add("vertical_ratio_less_fellow_eye", fellow.difference, { corrected: verticalRatio.corrected });
   for (const { rater, class: c, area } of result.corrected ?? []) if (result.raters.includes(rater)) add(`${c}_area_px_of_${rater}`, area, { corrected: true });
   for (const [m, weight] of (result.asked.weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
-  return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage",
+  return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage", "trust", "trust_reason",
     "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256", "corrected_by_hand", "turned"], ...rows];
 }

@@ -64,12 +64,12 @@ func TestSampleInThePage(t *testing.T) {
 	assert.Equal(t, "webgl", get[string](p, `document.querySelector("#stage > canvas").getContext("2d") ? "canvas" : "webgl"`), "Ebitengine draws")
 	rows := get[[]string](p, `[...document.querySelectorAll("#measure-body tr")].map((row) => [...row.children].map((cell) => cell.innerText).join("|"))`)
 	assert.Equal(t, []string{"Cup/disc, vertical|0.52", "experts' range|0.47 – 0.58", "90 % interval|0.42 – 0.66"}, rows[:3])
-	assert.Regexp(t, `^experts' range\|25.131 – 28.072\|$`, rows[4])
-	assert.Regexp(t, `^90 % interval\|24.062 – 29.943\|$`, rows[5])
+	assert.Regexp(t, `^experts' range\|25.131 – 28.072\|$`, rows[5])
+	assert.Regexp(t, `^90 % interval\|24.062 – 29.943\|$`, rows[6])
 	assert.Equal(t, "Consensus, Rec3. Experts' range: from the least to the greatest of the mask and the 4 agreement levels. "+
 		"90 % interval: it is made to hold the experts' majority in 90 of 100 images like those that it was learned from.", get[string](p, `document.getElementById("measure-note").textContent`))
 	assert.Contains(t, get[string](p, `document.getElementById("status").textContent`),
-		"Done in 1.2 seconds. Vertical cup to disc ratio 0.52, experts' range 0.47 to 0.58, 90 percent interval 0.42 to 0.66. Disc: ")
+		"Done in 1.2 seconds. Vertical cup to disc ratio 0.52, experts' range 0.47 to 0.58, 90 percent interval 0.42 to 0.66. Trusted. Disc: ")
 	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Test adapter [mock]")
 	assert.True(t, get[bool](p, `document.getElementById("raters").hidden`), "agreement levels have no sliders")
 	assert.Equal(t, "at least 1 of 4 experts", get[string](p, `document.getElementById("level-text").textContent`))
@@ -278,8 +278,8 @@ func TestSavedFiles(t *testing.T) {
 	assert.Equal(t, "f32", record["precision"])
 	assert.Equal(t, map[string]any{"title": "Fundus: optic disc and cup", "sha256": "ab12", "shipped": true}, record["weights"])
 	sheet := strings.Split(strings.TrimPrefix(get[string](p, `blobs[saved["sample.csv"]].text()`), "\ufeff"), "\r\n")
-	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high,interval_low,interval_high,coverage,region_x,region_y,region_side,region_by,found,doubts,doubt,weights_sha256,corrected_by_hand,turned", sheet[0])
-	assert.Contains(t, strings.Join(sheet, "\n"), "sample.jpg,1536,1152,levels,3,vertical_cup_disc_ratio,0.52,0.47,0.58,0.42,0.66,0.9,860,392,369,found,true,,0.25,ab12")
+	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high,interval_low,interval_high,coverage,trust,trust_reason,region_x,region_y,region_side,region_by,found,doubts,doubt,weights_sha256,corrected_by_hand,turned", sheet[0])
+	assert.Contains(t, strings.Join(sheet, "\n"), "sample.jpg,1536,1152,levels,3,vertical_cup_disc_ratio,0.52,0.47,0.58,0.42,0.66,0.9,trusted,,860,392,369,found,true,,0.25,ab12")
 	assert.Equal(t, map[string]any{"x": 860., "y": 392., "side": 369., "whole": false, "by": "found"}, record["region"])
 	assert.Equal(t, "image/png", get[string](p, `blobs[saved["sample_disc_mask.png"]].type`))
 

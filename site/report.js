@@ -6,8 +6,9 @@ import { picture, pathOf } from "./canvas2d.js";
 import { clinicalNotes, eyeRemarks, eyeText, fellowNotes } from "./clinical.js";
 import { fellow } from "./compare.js";
 import { $, element } from "./dom.js";
+import { trustIn } from "./figures.js";
 import { YOU, layers, measuredLines } from "./layers.js";
-import { regionBy, remarks, rimText, title, whole, whyDoubted } from "./measurements.js";
+import { regionBy, remarks, rimText, title, verdict, whole, whyDoubted } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { scaleOf } from "./scale.js";
 import { inWhole, sharesOf } from "./shares.js";
@@ -30,7 +31,6 @@ export function reportOf(s, { now, file, reference }) {
   const notes = [...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`);
   if (why && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
   if (measured.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(measured));
-  if (result.found && result.doubt === null) notes.push(t("These weights cannot tell whether a picture is of their kind."));
   if (!result.raters.length) notes.push(t("These weights were trained without heads: they guess no rater's mask, and know no disagreement."));
   const eye = eyeText(measured.measurements.eye), other = fellow(s);
   if (eye) notes.push(`${title(eye)}.`, ...eyeRemarks(measured));
@@ -56,6 +56,7 @@ export function reportOf(s, { now, file, reference }) {
   const card = result.shipped ? limits[result.model] : null;
   return {
     when: when(now), identity: [...(file ? [["File", isolated(name)]] : []), ...(reference ? [["Reference", reference]] : [])],
+    trust: result.found && trustIn(measured),
     doubt: why && { ...why, hint: result.found ? t("Its outline and figures may be wrong.") : t("There are no figures.") }, figures, notes, facts, card: card ?? [],
     cardNote: card ? t("From the model's card, {card}, which says more.", { card: `weights/${result.model}.md` }) : t("These weights have no card: nobody has said here how good they are."),
   };
@@ -63,7 +64,7 @@ export function reportOf(s, { now, file, reference }) {
 
 // reportPage puts the report into the document, no taller than a page.
 export function reportPage(s, options) {
-  const { when, identity, doubt, figures, notes, facts, card, cardNote } = reportOf(s, options), lines = linesOf(s), { roi, found } = s.result, { width, height } = s.image;
+  const { when, identity, trust, doubt, figures, notes, facts, card, cardNote } = reportOf(s, options), lines = linesOf(s), { roi, found } = s.result, { width, height } = s.image;
   const overview = { of: { x: 0, y: 0, width, height }, square: roi.whole ? null : roi, text: roi.whole ? t("The photograph") : t("The photograph, with the region") };
   const region = { of: { ...roi, width: roi.side, height: roi.side }, square: null, text: t("The region") };
   const pictures = (roi.whole || !found ? [overview] : [overview, region]).map((one) => ({ ...one, canvas: element("canvas", {}) }));
@@ -79,6 +80,7 @@ export function reportPage(s, options) {
     element("p", { className: "research" }, t("For research use only. Not a medical device; not for diagnosis or treatment decisions.")),
     ...(identity.length ? [terms(identity)] : []),
     ...(doubt ? [element("div", { className: "doubt" }, element("strong", {}, doubt.title), ` ${[...doubt.reasons, doubt.hint].join(" ")}`)] : []),
+    ...(trust ? [verdict(trust, s.result)] : []),
     element("div", { className: "pictures" }, ...pictures.map(({ canvas, text }) => element("figure", {}, canvas, element("figcaption", {}, text)))),
     element("ul", { className: "keys" }, ...lines.filter(({ text }) => text).map((line) => element("li", {}, keyOf(line), line.text))),
     ...(figures.length ? [table, element("p", { className: "small" }, notes.join(" "))] : []),

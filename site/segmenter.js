@@ -353,7 +353,8 @@ export function publish(segmenter) {
     // are Promises of Float32Arrays at the image's size. The worker keeps those of the last four
     // results. found is false if the picture
     // has nothing of the kind. doubts say why the model does not believe its result, as
-    // { code, text }. doubt is how odd the result is: above 1 the model doubts it, null means that
+    // { code, text }. Each structure and ratio of measurements has trust, { word, reason }: "trusted",
+    // "check" or "do not use". doubt is how odd the result is: above 1 the model doubts it, null means that
     // the weights cannot tell. others(class) is what the raters would mark who have not.
     // recalibrate({ evidence, raterWeights, progress, signal }) resolves to another result of the same
     // picture. What is left out stays as it was. While no other picture came between, the encoder

@@ -358,6 +358,14 @@ export const german = {
     "Die Datei zeigt nur ihre Werte von {low} bis {high}; mit einem weiteren Bereich kann das Bild anders aussehen.",
   "No {what} was found in this picture.": "In diesem Bild nicht gefunden: {what}.",
 
+  // ---- why a figure is not trusted: internal/app/trust ----
+  "The camera cannot be told from this picture, and the {what} was learned from a few cameras.":
+    "Dieses Bild verrät die Kamera nicht, und {what} wurde aus den Bildern weniger Kameras gelernt.",
+  "This photograph is far from the cameras whose {what} was learned.": "Dieses Foto ist weit von den Kameras, deren {what} gelernt wurde.",
+  "The {what} of this camera was not learned.": "Von dieser Kamera wurde {what} nicht gelernt.",
+  "This photograph is not sharp.": "Dieses Foto ist nicht scharf.",
+  "The ratio changes by {n} when the model looks at the mirror image.": "Das Verhältnis ändert sich um {n}, wenn das Modell auf das Spiegelbild schaut.",
+
   // ---- why the processor computes: adapter.js ----
   "no WebGPU": "kein WebGPU",
   "GPU lost": "GPU verloren",
@@ -452,8 +460,14 @@ export const german = {
   "failed": "Fehler",
   "accepted": "angenommen",
   "rejected": "abgelehnt",
-  "doubt {n}": "Zweifel {n}",
-  "doubted": "zweifelhaft",
+  "trusted": "vertrauenswürdig",
+  "check": "prüfen",
+  "do not use": "nicht verwenden",
+  "Trusted": "Vertrauenswürdig",
+  "Check": "Prüfen",
+  "Do not use": "Nicht verwenden",
+  "Doubt": "Zweifel",
+  "The bar ends where the model doubts its result.": "Der Balken endet, wo das Modell an seinem Ergebnis zweifelt.",
   "nothing found": "nichts gefunden",
   "corrected": "korrigiert",
   "Save and close": "Sichern und schließen",

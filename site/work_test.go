@@ -100,12 +100,12 @@ func TestSeveralFiles(t *testing.T) {
 	p.upload("file", paths...)
 	p.allComputed()
 	assert.Equal(t, []string{
-		"one.png, done, Cup/disc, vertical, 0.52, doubt 0.25",
+		"one.png, done, Cup/disc, vertical, 0.52, trusted",
 		"notes.txt, failed, this is a text file, not an image, whatever its name says.",
-		"odd.png, done, Cup/disc, vertical, 0.52, doubt 1.75",
+		"odd.png, done, Cup/disc, vertical, 0.52, do not use",
 		"cut.png, failed, this is a text file, not an image, whatever its name says.",
 		"nodisc.png, done, nothing found",
-		"two.png, done, Cup/disc, vertical, 0.52, doubt 0.25",
+		"two.png, done, Cup/disc, vertical, 0.52, trusted",
 	}, p.lines())
 	assert.Equal(t, "one.png", p.chosen())
 	assert.Equal(t, "All 6 images are computed. 4 to review.", p.text("status"))

@@ -6,6 +6,7 @@
 //   ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted" or "rejected"),
 //   result (with the figures of what was corrected), corrections, masks ({ id, files }: PNGs of the
 //   model's masks of result id, a Blob a structure), thumb (an address), slice, slices.
+import { trustIn } from "./figures.js";
 import { t } from "./words.js";
 
 const NOTHING = [];
@@ -27,10 +28,10 @@ export const lineBy = (list, picture) => list.lines.find((line) => line.picture 
 // changed is a list with other fields in one line.
 export const changed = (list, line, fields) => ({ ...list, lines: list.lines.map((one) => (one.key === line.key ? { ...one, ...fields } : one)) });
 
-// toReview says that a person should look at a line: it is doubted, has failed or was corrected, and
-// nobody has decided about it.
+// toReview says that a person should look at a line: its figure is not trusted, it has failed or was
+// corrected, and nobody has decided about it.
 export const toReview = ({ review, state, result, corrections }) =>
-  !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length)) || corrections.length > 0);
+  !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length || (trustIn(result)?.word ?? "trusted") !== "trusted")) || corrections.length > 0);
 
 // shown are the lines that the list shows. The one that was chosen stays until another is chosen.
 export const shownLines = (list) => (list.toReview ? list.lines.filter((line) => toReview(line) || line.key === list.at) : list.lines);

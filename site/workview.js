@@ -1,7 +1,8 @@
 // drawWorklist brings the list of images in the document to a state.
 import { $, element } from "./dom.js";
+import { trustIn } from "./figures.js";
 import { summary } from "./summary.js";
-import { isolated, number, t } from "./words.js";
+import { isolated, t } from "./words.js";
 import { canRetry, counts, lineAt, neighbour, sees, shownLines, stateOf, toReview } from "./worklist.js";
 
 export function drawWorklist(s, before) {
@@ -79,9 +80,9 @@ function drawLine(line, state) {
   fact(`state ${state}`, t(state));
   if (figure) facts.push(element("span", { className: "hidden-text" }, figure.name));
   fact("figure", figure?.text);
+  const main = result && trustIn(result);
   if (result && !result.found) fact("doubted", t("nothing found"));
-  else if (result?.doubts.length) fact("doubted", result.doubt === null ? t("doubted") : t("doubt {n}", { n: number(result.doubt, 2) }));
-  else if (result && result.doubt !== null) fact("", t("doubt {n}", { n: number(result.doubt, 2) }));
+  else if (main) fact(main.word === "trusted" ? "" : "doubted", t(main.word));
   if (corrections.length) fact("", t("corrected"));
   fact("why", error && t(error.message).replace(`${name}: `, ""));
   const small = thumb ? element("img", { src: thumb, alt: "", loading: "lazy", decoding: "async" }) : element("i");
