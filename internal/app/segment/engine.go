@@ -41,8 +41,9 @@ type view struct {
 	took      map[string]float64   // ms, search and encode
 	detail    float64              // of the field: see trust.Quality
 	sharpness float64              // of the field: see Result.Sharpness
+	even      bool                 // the search has found the places in even light alone
 	found     bool                 // false: the search found nothing, and there is no region
-	turned    bool                 // the search found nothing in the image as it is, and turned it
+	turned    bool                 // the search has found the places in the turned image alone
 
 	made  map[bool]made // by mirrored, of a model that takes evidence
 	marks []model.Mark  // of the last options

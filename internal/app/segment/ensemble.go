@@ -66,7 +66,7 @@ type member struct {
 func (e *Engine) withOthers(ctx context.Context, o Options, r *Result) error {
 	v := e.view
 	for _, m := range e.others {
-		m.view = &view{image: v.image, square: v.square, field: v.field, marks: v.marks, made: map[bool]made{}}
+		m.view = &view{image: v.image, square: v.square, field: v.field, even: v.even, marks: v.marks, made: map[bool]made{}}
 		other := m.result(m.view, o)
 		if err := errors.Join(m.show(ctx, m.view, false), m.run(ctx, o, other)); err != nil {
 			return fmt.Errorf("%s: %w", m.about.Name, err)

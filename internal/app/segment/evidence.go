@@ -124,6 +124,9 @@ func (e *Engine) figures(r *Result) {
 		area := s.area * pixel * pixel
 		moved := math.Hypot(x-first.X, y-first.Y)/math.Sqrt(area/math.Pi) + math.Abs(math.Log(area/first.Area))
 		f[trust.Unstable] += moved
+		if v.even { // the photograph as it is shows another place, or none
+			f[trust.Unstable] += elsewhere
+		}
 	}
 	if anchor+1 < k && !e.network.Independent {
 		inner := shapeOf(channel(whole, anchor+1, k), r.side)
@@ -227,6 +230,9 @@ func apart(a, b []float32) float64 {
 	}
 	return 1 - 2*both/all
 }
+
+// elsewhere counts as trust.Unstable where the search found the place in even light alone.
+const elsewhere = 2.75
 
 // far is above the logarithm of any ratio of areas, and its exponential is finite.
 const far = 100

@@ -312,10 +312,10 @@ func TestTurnedSearch(t *testing.T) {
 			lying.Pix[i] = uint8(v)
 		}
 		whole := imageio.Letterbox(90, 90)
-		want, err := e.search(t.Context(), &view{image: lying}, whole, 0, 0, "")
+		want, err := e.search(t.Context(), &view{image: lying}, whole, e.crop(lying, whole), guise{}, 0)
 		require.NoError(t, err)
 		require.NotEmpty(t, want)
-		got, err := e.search(t.Context(), &view{image: img}, whole, quarters, 0, "")
+		got, err := e.search(t.Context(), &view{image: img}, whole, e.crop(img, whole), guise{quarters: quarters}, 0)
 		require.NoError(t, err)
 		x, y := got[0].X, got[0].Y
 		for range quarters {
@@ -325,10 +325,10 @@ func TestTurnedSearch(t *testing.T) {
 	}
 }
 
-// If nothing is found, models of images in any orientation also look at the turned images: four
-// looks.
+// If nothing is found, the engine looks in even light too, and models of images in any orientation
+// look at the turned images: five looks.
 func TestSearchGoesOnTurned(t *testing.T) {
-	for turns, looks := range map[bool]int{false: 1, true: 4} {
+	for turns, looks := range map[bool]int{false: 2, true: 5} {
 		about := segmenttest.Fundus()
 		about.Turned = turns
 		d := &counter{Device: reference.Open()}

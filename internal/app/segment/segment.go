@@ -203,7 +203,7 @@ func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 		return nil
 	}
 	v.seen = false // until encode returns
-	err := e.encode(ctx, v.image, v.square, mirrored)
+	err := e.encode(ctx, e.near(v, v.square), mirrored)
 	if err == nil && !mirrored && v.looks["close"] == nil {
 		err = e.look(ctx, v, "close")
 	}
@@ -211,12 +211,11 @@ func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 	return err
 }
 
-// encode encodes a square of the image, or its mirror image.
-func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.Square, mirrored bool) error {
+// encode encodes pixels (S, S, 3), or their mirror image. It changes them.
+func (e *Engine) encode(ctx context.Context, x []float32, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	x := e.crop(img, square)
 	if mirrored {
 		mirror(x, e.about.Side)
 	}
@@ -227,6 +226,16 @@ func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.
 func (e *Engine) crop(img *imageio.Image, square imageio.Square) []float32 {
 	x := make([]float32, e.about.Side*e.about.Side*3)
 	img.Crop(x, square, e.about.Side)
+	return x
+}
+
+// near is a square around a place. Where the search has found the place in even light, the square
+// has the tones of other photographs.
+func (e *Engine) near(v *view, square imageio.Square) []float32 {
+	x := e.crop(v.image, square)
+	if v.even {
+		roi.Tone(x)
+	}
 	return x
 }
 

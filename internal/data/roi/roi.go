@@ -1,6 +1,7 @@
 // Package roi decides which square of a photograph the network looks at closely.
 //
-// The network first sees the whole lit part of a photograph (Field), at S×S pixels. Candidates
+// The network first sees the whole lit part of a photograph (Field), at S×S pixels, and where that
+// shows nothing for sure, the same in even light (Even). Candidates
 // then finds regions from the probability of the anchor: one for each 8-connected component above
 // one half. The region is a square around the centre of the component's bounding box, with twice
 // the box's longer side, rounded to whole pixels of the photograph. The square may reach beyond the
@@ -29,6 +30,9 @@ type Candidate struct {
 	Area   float64        // pixels of the image
 	Mass   float64        // sum of the probabilities above one half, as pixels of the image
 }
+
+// Sure is the mean probability of the candidate's pixels.
+func (c Candidate) Sure() float64 { return c.Mass / c.Area }
 
 // Candidates finds the regions from p (s, s), the probability of the anchor on the square seen of
 // an image of w×h pixels. There is one for each piece above one half, the largest first. A value of
