@@ -114,7 +114,7 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 			fault(bad, "camera %s: the direction to %s is not finite, or has another length than the look", c.Name, o.To)
 		}
 	}
-	fault(!(t.Mirror >= 0) || !finite(t.Mirror), "mirror is %v", t.Mirror)
+	fault(!(t.Mirror >= 0) || !finite(t.Mirror), "mirrored views: %v", t.Mirror)
 	for look, f := range looks {
 		n, d := len(f.Deviations), len(f.Mean)
 		bad := len(f.Scale) != d || len(f.Directions) != n*d || !(f.Rest > 0)

@@ -163,7 +163,7 @@ func TestTrustFaults(t *testing.T) {
 		"camera own: far is 0":         func(t *Trust) { t.Cameras[0].Far = 0 },
 		`camera own: "iris"`:           func(t *Trust) { t.Cameras[0].Classes[0] = "iris" },
 		"direction to other":           func(t *Trust) { t.Cameras[0].Others[0].Away = []float32{1, 2} },
-		"mirror is -1":                 func(t *Trust) { t.Mirror = -1 },
+		"mirrored views: -1":           func(t *Trust) { t.Mirror = -1 },
 	} {
 		known := sampleTrust()
 		require.Empty(t, known.Faults([]string{"disc"}))
