@@ -75,7 +75,7 @@ func csvColumns(recurrences int) []column {
 // csv writes a line for each image and marked structure of -data, or for each photograph of
 // -centres.
 func (r *report) csv(w io.Writer) error {
-	if r.Data == "" {
+	if r.Data == "" && r.Centres != nil {
 		return r.Centres.csv(w)
 	}
 	out, columns := csv.NewWriter(w), csvColumns(r.Recurrences)

@@ -173,7 +173,7 @@ func TestDoubtsAreWritten(t *testing.T) {
 	for _, c := range cases {
 		c.Classes[0].SoftDice = []float64{.5}
 	}
-	r := &report{Data: "drawn", Cases: cases, Classes: []classReport{{Class: "disc"}, {Class: "cup"}}}
+	r := &report{Cases: cases, Classes: []classReport{{Class: "disc"}, {Class: "cup"}}}
 	var out bytes.Buffer
 	require.NoError(t, r.csv(&out))
 	rows, err := csv.NewReader(&out).ReadAll()
