@@ -309,7 +309,7 @@ func TestCupThatWasNotFound(t *testing.T) {
 	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
 	assert.Equal(t, map[string]any{"inner": "cup", "outer": "disc", "value": nil, "low": nil, "high": nil},
 		get[map[string]any](p, `blobs[saved["nocup.json"]].text().then((text) => JSON.parse(text).measurements.verticalRatio)`))
-	assert.Contains(t, get[string](p, `blobs[saved["nocup.csv"]].text()`), "vertical_cup_disc_ratio,,,,,,,860,392,369,found,true,,0.25,")
+	assert.Contains(t, get[string](p, `blobs[saved["nocup.csv"]].text()`), "vertical_cup_disc_ratio,,,,,,,,,860,392,369,found,true,,0.25,")
 	p.clean()
 }
 

@@ -558,8 +558,8 @@ export const german = {
   "The threshold of doubt lets 97 % of the right results on training images pass, each of a run that had set the image aside.":
     "Die Schwelle des Zweifels lässt 97 % der richtigen Ergebnisse auf Trainingsbildern durch, jedes aus einem Lauf, der das Bild zurückgehalten hatte.",
   "The outlines violate the ISNT rule in nearly all eyes, healthy ones too.": "Die Umrisse verletzen die ISNT-Regel in fast allen Augen, auch in gesunden.",
-  "Where the search finds nothing, it looks at the photograph turned (orientation in the file).":
-    "Wo die Suche nichts findet, schaut sie auf das gedrehte Bild (Ausrichtung in der Datei).",
+  "Where the search finds nothing, it looks at the photograph turned (orientation in the file), and then in even light.":
+    "Wo die Suche nichts findet, schaut sie auf das gedrehte Bild (Ausrichtung in der Datei), und dann in gleichmäßigem Licht.",
   "40 eyes of one hospital's camera taught the cup.":
     "Die Exkavation ist an 40 Augen der Kamera eines Krankenhauses gelernt.",
   "It does worse where the brain is smaller in the picture, or off the middle (85.9; compact 80.6): crop around it.":
