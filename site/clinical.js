@@ -1,6 +1,6 @@
-// What clinicians read beside the vertical ratio, in words: which eye it is, the narrowest rim, ISNT and
-// the damage stage. The worker computes them (internal/app/segment, Clinical). Which eye, a scale by
-// hand and corrected masks it learns from the page, which asks it anew.
+// What clinicians read beside the vertical ratio, in words: which eye it is, the narrowest rim,
+// ISNT and the damage stage. The worker computes them (internal/app/segment, Clinical). Which eye,
+// a scale by hand and corrected masks it learns from the page, which asks it anew.
 import { YOU } from "./layers.js";
 import { bare, lengths } from "./scale.js";
 import { number, t } from "./words.js";
@@ -8,8 +8,8 @@ import { number, t } from "./words.js";
 const ratio = (value) => number(value, 2), SIDES = ["inferior", "superior", "nasal", "temporal"];
 const between = (low, high, text) => (low === null || low === undefined ? "" : `${text(low)} – ${text(high)}`);
 
-// wishOf is what the worker has to be asked for a state or a second photograph: { result, corrections,
-// eye, known }, or null where the figures are those of the result itself.
+// wishOf is what the worker has to be asked for a state or a second photograph: { result,
+// corrections, eye, known }, or null where the figures are those of the result itself.
 export function wishOf({ result, corrections, eye, known }) {
   const { inner, outer } = result?.measurements.verticalRatio ?? {};
   const drawn = corrections.some(({ rater, class: c }) => rater === YOU && (c === inner || c === outer));
@@ -17,8 +17,8 @@ export function wishOf({ result, corrections, eye, known }) {
 }
 export const sameWish = (a, b) => ["result", "corrections", "eye", "known"].every((key) => a?.[key] === b?.[key]);
 
-// readAnew is a result with the figures that the worker read anew, or without any until it has: then
-// rereading is true.
+// readAnew is a result with the figures that the worker read anew, or without any until it has:
+// then rereading is true.
 export function readAnew(of) {
   const { result, figured } = of, wish = wishOf(of);
   if (!wish) return result;
@@ -35,9 +35,9 @@ export const eyeText = ({ side, by } = {}) => (side ? `${t(EYES[side])}, ${t(BY[
 // eyeRemarks are what says that it is the other eye.
 export const eyeRemarks = ({ measurements: { eye } }) => (eye?.against ?? []).map((by) => t(SAYS[by]));
 
-// clinicalRows are the figures of a result, each { key, name, text, range, more }. range is over the mask
-// and raters or levels; empty without heads. more says more of the figure, or is "". Widths are in mm by a
-// scale (scale.js), else in disc diameters.
+// clinicalRows are the figures of a result, each { key, name, text, range, more }. range is over
+// the mask and raters or levels; empty without heads. more says more of the figure, or is "".
+// Widths are in mm by a scale (scale.js), else in disc diameters.
 export function clinicalRows({ measurements }, scale) {
   const { narrowestRim: thin, isnt, ddls } = measurements, rows = [];
   if (!thin) return rows;

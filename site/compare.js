@@ -83,9 +83,9 @@ export function differences(first, second, scales) {
   return rows;
 }
 
-// fellow compares the vertical ratio with that of the other eye, { name, eye, difference, large }: that of
-// the result on the stage, whose figures are measured, less the other's. It is null unless one is a right
-// and the other a left eye.
+// fellow compares the vertical ratio with that of the other eye, { name, eye, difference, large }:
+// that of the result on the stage, whose figures are measured, less the other's. It is null unless
+// one is a right and the other a left eye.
 const LARGE = 0.2; // of difference in the vertical ratio (Ong et al. 1999)
 export function fellow({ measured, compared }) {
   if (!compared?.result?.found || !measured?.found) return null;

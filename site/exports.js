@@ -48,8 +48,8 @@ export function readersOf({ raters, asked: { evidence } }, each) {
   return [consensus, ...raters.map((rater, m) => ({ reader: m + 1, suffix: `_rater${m + 1}`, rater })), ...others];
 }
 
-// json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale, and
-// fellow the comparison with the other eye (compare.js), or null.
+// json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale,
+// and fellow the comparison with the other eye (compare.js), or null.
 export function json(result, image, { slice, slices }, known, fellow) {
   const { width, height, model, title, sha256, shipped, classes, raters, labels, roi, recurrences, measurements,
     adapter, why, noRaters, precision, found, doubts, doubt, timings, asked } = result;

@@ -1,6 +1,6 @@
-// Figures of masks that a person has corrected, as internal/app/segment/measure.go computes those of
-// the model; the rim it computes anew (clinical.js). A mask is a window of the photograph, { x, y, width, height, mask }: a byte a pixel, 1
-// inside.
+// Figures of masks that a person has corrected, as internal/app/segment/measure.go computes those
+// of the model; the rim it computes anew (clinical.js). A mask is a window of the photograph, { x,
+// y, width, height, mask }: a byte a pixel, 1 inside.
 import { at } from "./correct.js";
 
 // extentOf is the area of a mask in pixels, the most pixels in a column and in a row, and its parts.
@@ -38,8 +38,8 @@ function piecesOf({ width, height, mask }) {
   return pieces;
 }
 
-// trustIn is the word about the main figure of a result, { word, reason }: about the vertical ratio,
-// or about the structure that is trusted least. It is null where a person drew all of it.
+// trustIn is the word about the main figure of a result, { word, reason }: about the vertical
+// ratio, or about the structure that is trusted least. It is null where a person drew all of it.
 export function trustIn({ measurements: { verticalRatio, structures } }) {
   const worst = ["do not use", "check", "trusted"], of = verticalRatio ? [verticalRatio] : structures;
   const words = of.map(({ trust }) => trust).filter(Boolean);

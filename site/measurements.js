@@ -51,7 +51,8 @@ export function whyDoubted({ found, doubts, classes }) {
   return { title: t(title), reasons: doubts.map(({ text }) => text).filter((text) => text !== title).map((text) => t(text)) };
 }
 
-// verdict is a word in the document with its reason, if that is not among the doubts about the result.
+// verdict is a word in the document with its reason, if that is not among the doubts about the
+// result.
 export const verdict = ({ word, reason }, { doubts }, tag = "p") => element(tag, { className: `verdict ${word.split(" ").at(-1)}` },
   element("strong", {}, t(word)), ...(reason && !doubts.some(({ text }) => text === reason) ? [` ${t(reason)}`] : []));
 

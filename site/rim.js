@@ -1,5 +1,6 @@
-// The rim between cup and disc by the hour of a clock face, as a small plot: the disc is a circle, the
-// cup a polygon in it, and the range of the rim a band. Of a known eye it names the nasal and the temporal side.
+// The rim between cup and disc by the hour of a clock face, as a small plot: the disc is a circle,
+// the cup a polygon in it, and the range of the rim a band. Of a known eye it names the nasal and
+// the temporal side.
 import { css, structure } from "./colours.js";
 
 const HOURS = 12, RADIUS = 50;
@@ -12,9 +13,9 @@ const svg = (tag, attributes, ...children) => {
 };
 export const clock = (hour) => (hour === 0 ? HOURS : hour);
 
-// rimPlot draws the rim, in pixels, of a disc of a diameter. text describes it for people who do not
-// see it. [outer, inner] are the structures' numbers, thin the hour of the narrowest rim, band { low,
-// high } the range of the rim, if there is one, and eye "right", "left" or "".
+// rimPlot draws the rim, in pixels, of a disc of a diameter. text describes it for people who do
+// not see it. [outer, inner] are the structures' numbers, thin the hour of the narrowest rim, band
+// { low, high } the range of the rim, if there is one, and eye "right", "left" or "".
 export function rimPlot(rim, diameter, text, [outer, inner], { thin, band, eye }) {
   const point = (hour, r) => { const a = hour * 2 * Math.PI / HOURS; return `${(r * Math.sin(a)).toFixed(1)} ${(-r * Math.cos(a)).toFixed(1)}`; };
   const border = (rim) => `M${rim.map((width, hour) => point(hour, RADIUS * Math.min(1.2, Math.max(0, 1 - 2 * width / diameter)))).join("L")}Z`, cup = border(rim);

@@ -4,8 +4,8 @@ import { expertsRange, ranges, ratio, title, whole } from "./measurements.js";
 import { bare, rounded } from "./scale.js";
 import { t } from "./words.js";
 
-// summary lists the figures of a result, { name, text, ranges, corrected }. Lengths and areas are in mm by
-// a scale (scale.js), else in pixels. ranges are [name, meaning, text].
+// summary lists the figures of a result, { name, text, ranges, corrected }. Lengths and areas are
+// in mm by a scale (scale.js), else in pixels. ranges are [name, meaning, text].
 export function summary(result, scale) {
   const list = [];
   if (!result.found) return list;

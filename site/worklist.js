@@ -28,8 +28,8 @@ export const lineBy = (list, picture) => list.lines.find((line) => line.picture 
 // changed is a list with other fields in one line.
 export const changed = (list, line, fields) => ({ ...list, lines: list.lines.map((one) => (one.key === line.key ? { ...one, ...fields } : one)) });
 
-// toReview says that a person should look at a line: its figure is not trusted, it has failed or was
-// corrected, and nobody has decided about it.
+// toReview says that a person should look at a line: its figure is not trusted, it has failed or
+// was corrected, and nobody has decided about it.
 export const toReview = ({ review, state, result, corrections }) =>
   !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length || (trustIn(result)?.word ?? "trusted") !== "trusted")) || corrections.length > 0);
 

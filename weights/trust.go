@@ -25,8 +25,8 @@ type Trust struct {
 	FoldsOf int `json:"foldsOf,omitempty"`
 	// Cameras are the training data sets that mark what another one does not, such as the cup.
 	Cameras []Camera `json:"cameras,omitempty"`
-	// Mirror is how far the ratio of an image and that of its mirror image usually lie apart, at most;
-	// 0: it is not known.
+	// Mirror is how far the ratio of an image and that of its mirror image usually lie apart, at
+	// most; 0: it is not known.
 	Mirror float64 `json:"mirror,omitempty"`
 }
 

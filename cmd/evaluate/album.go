@@ -60,8 +60,8 @@ type view struct {
 	circle *circle
 }
 
-// judge segments the photographs of all albums, each in its guises, until one fails. The error names
-// that photograph. A model with an anchor searches the photographs.
+// judge segments the photographs of all albums, each in its guises, until one fails. The error
+// names that photograph. A model with an anchor searches the photographs.
 func (s *scorer) judge(ctx context.Context, albums []*album, guises func(view) iter.Seq[view], keep func(view, *segment.Result)) error {
 	for _, a := range albums {
 		for _, p := range a.photographs {

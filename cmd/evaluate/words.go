@@ -36,7 +36,8 @@ type wordsReport struct {
 	Trusted  part   `json:"trusted"`
 	Check    part   `json:"check"`
 	DoNotUse part   `json:"doNotUse"`
-	// Near: of the trusted ratios, those within withinReach of the experts' mean; absent without experts
+	// Near: of the trusted ratios, those within withinReach of the experts' mean; absent without
+	// experts
 	Near *part `json:"trustedWithinReach,omitempty"`
 }
 
@@ -68,8 +69,8 @@ func (s *scorer) caseWords() []wordsReport {
 	return reports
 }
 
-// experts is the mean of the experts' own ratios, or of the levels'. Where not all of them marked both
-// structures, it is the majority's.
+// experts is the mean of the experts' own ratios, or of the levels'. Where not all of them marked
+// both structures, it is the majority's.
 func experts(l *dataset.Loaded, disc, cup int, majority float64) float64 {
 	outer, inner := l.Given(disc), l.Given(cup)
 	if len(outer) != len(inner) {

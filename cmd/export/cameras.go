@@ -18,8 +18,9 @@ const (
 	fewest      = 8
 )
 
-// photographs learns the cameras of structures that only some of the data sets mark, and trust.Mirror
-// of the images that mark a cup. Only a model that searches whole photographs tells cameras apart.
+// photographs learns the cameras of structures that only some of the data sets mark, and
+// trust.Mirror of the images that mark a cup. Only a model that searches whole photographs tells
+// cameras apart.
 func (t *truster) photographs(ctx context.Context, m *weights.Model) (cameras []weights.Camera, mirror float64, err error) {
 	if m.Metadata.Anchor == "" {
 		return nil, 0, nil

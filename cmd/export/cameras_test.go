@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The camera of a data set is learned if the set marks what another one does not. The sets that mark
-// none of that are the others.
+// The camera of a data set is learned if the set marks what another one does not. The sets that
+// mark none of that are the others.
 func TestCamerasOfPartlyMarkedData(t *testing.T) {
 	r, learner, seen := rand.New(rand.NewPCG(1, 2)), truster{}, map[string]*trust.Photographs{}
 	for folder, masks := range map[string][][]string{

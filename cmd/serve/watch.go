@@ -144,8 +144,8 @@ func (w *watched) run(stop <-chan struct{}) {
 	}
 }
 
-// ServeHTTP answers requests for /private/: "files?after=N" lists the files after the first N that were
-// offered, and says how many these are; without N it lists none. A number is the bytes of that
+// ServeHTTP answers requests for /private/: "files?after=N" lists the files after the first N that
+// were offered, and says how many these are; without N it lists none. A number is the bytes of that
 // file.
 func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	switch what := strings.TrimPrefix(r.URL.Path, privately); what {

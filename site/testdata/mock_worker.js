@@ -30,8 +30,8 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
   return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
 }
 
-// clinical are the figures beside the ratio, by what the file's name and the user say. Who drew has a
-// rim that is wider by a half.
+// clinical are the figures beside the ratio, by what the file's name and the user say. Who drew has
+// a rim that is wider by a half.
 function clinical(name, eye, mm, drawn) {
   const rim = [20, 21, 22, 23, 24, 25, 24, 23, 12, 18, 19, 20].map((width) => (drawn ? 1.5 * width : width)), named = /OD/.test(name) ? "right" : /OS/.test(name) ? "left" : "", side = eye || named;
   return {

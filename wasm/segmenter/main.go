@@ -22,8 +22,8 @@
 //	save     id of a result, format (a name of package export), reader (an index of
 //	         export.Readers; left out: the consensus), i (the recurrence of the consensus), classes,
 //	         drawn (list of { class, mask }, what a person drew on masks), identity: a file as bytes
-//	clinical id of a result, eye ("right", "left" or ""), mm (a pixel; null: as the file says), drawn (as
-//	         in save, on the consensus): segment.Clinical with what the user knows
+//	clinical id of a result, eye ("right", "left" or ""), mm (a pixel; null: as the file says),
+//	         drawn (as in save, on the consensus): segment.Clinical with what the user knows
 //	correct  blob (the PNG of a mask), mask (what a person drew on it), turn (quarter turns before
 //	         they drew): the PNG of the corrected mask
 //	table    records, the JSON of sheet.Records: the bytes of a CSV
@@ -35,8 +35,8 @@
 //	ping     asks for "alive"
 //
 // Messages out: ready, adapter, progress, image, thumb, result, weights, prepare, map, view, save,
-// clinical, correct, table, zip, error (code, message, next), and alive: the answer to "ping", sent also in
-// the middle of computations that answer nothing.
+// clinical, correct, table, zip, error (code, message, next), and alive: the answer to "ping", sent
+// also in the middle of computations that answer nothing.
 package main
 
 import (

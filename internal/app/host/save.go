@@ -75,8 +75,8 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	return format.Write(&d)
 }
 
-// Clinical are the figures beside the ratio of a request's result, with what the user knows. drawn is
-// as in File.
+// Clinical are the figures beside the ratio of a request's result, with what the user knows. drawn
+// is as in File.
 func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none segment.Clinical, err error) {
 	r, err := h.Result(request)
 	if err == nil {

@@ -9,7 +9,8 @@ import (
 
 // Clinical are the figures that clinicians read beside the vertical ratio. Low to High is the range
 // over the model's mask and the raters or levels that mark disc and cup. It is no learned interval,
-// and nil without heads. Without a ratio there are no figures, and without a cup there is Eye alone.
+// and nil without heads. Without a ratio there are no figures, and without a cup there is Eye
+// alone.
 type Clinical struct {
 	// Rim is the width of the rim between cup and disc, pixels, at each hour of a clock face from
 	// twelve on, clockwise as displayed (metric.Rim).
@@ -32,7 +33,8 @@ type NarrowestRim struct {
 }
 
 // ISNT are the widths of the rim, pixels, at the hours 6, 12, and 3 and 9. In many healthy eyes the
-// rim is widest inferior, then superior, nasal and temporal (Jonas et al. 1988; Harizman et al. 2006).
+// rim is widest inferior, then superior, nasal and temporal (Jonas et al. 1988; Harizman et al.
+// 2006).
 type ISNT struct {
 	Inferior float64 `json:"inferior"`
 	Superior float64 `json:"superior"`
@@ -197,8 +199,8 @@ func sizeOf(mm float64) int {
 }
 
 // ddls is the stage by the table in Henderer 2006, British Journal of Ophthalmology 90:395. A size
-// of disc shifts its column by a line. While there is a rim, each tenth of its ratio to the disc is a
-// stage. Without one it is the degrees without a rim: up to 45, 90, 180, 270 and more.
+// of disc shifts its column by a line. While there is a rim, each tenth of its ratio to the disc is
+// a stage. Without one it is the degrees without a rim: up to 45, 90, 180, 270 and more.
 func ddls(rim metric.Rim, size int) int {
 	if rim.Narrowest > 0 {
 		return max(1, 6-size-int(math.Floor(10*rim.Narrowest+1e-9)))

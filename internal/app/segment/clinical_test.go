@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// round is a disc and a cup at the given height of their middle, of a result of one level that has a
-// larger cup. Its region is the right half of a photograph of 240 × 120 pixels.
+// round is a disc and a cup at the given height of their middle, of a result of one level that has
+// a larger cup. Its region is the right half of a photograph of 240 × 120 pixels.
 func round(cupY float64) *Result {
 	const s, k = 120, 2
 	r := &Result{

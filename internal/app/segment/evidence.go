@@ -152,8 +152,8 @@ func detail(x []float32, s int) float64 {
 }
 
 // sharpness compares fine with coarse detail in the red of pixels (S, S, 3), 0 to 1: it is the
-// logarithm of the root mean square of the Laplacian, less half of that in pixels twice as large. It
-// looks at the middle, in a circle of 0.42 of the side: the border of a photograph's field is no
+// logarithm of the root mean square of the Laplacian, less half of that in pixels twice as large.
+// It looks at the middle, in a circle of 0.42 of the side: the border of a photograph's field is no
 // detail.
 func sharpness(x []float32, s int) float64 {
 	red := channel(x, 0, 3)

@@ -61,9 +61,9 @@ func (r *Result) eye(user string) *Eye {
 	return out
 }
 
-// EyeInName is the eye that a file's name tells by a word: OD or OS, right or left, R or L, in upper or
-// lower case. A word is letters between others; R and L have to stand alone. Without such a word, or
-// with words for both eyes, it is empty.
+// EyeInName is the eye that a file's name tells by a word: OD or OS, right or left, R or L, in
+// upper or lower case. A word is letters between others; R and L have to stand alone. Without such
+// a word, or with words for both eyes, it is empty.
 func EyeInName(name string) (side string) {
 	words := strings.FieldsFunc(imageio.Stem(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for _, word := range words {
@@ -82,9 +82,9 @@ func EyeInName(name string) (side string) {
 	return side
 }
 
-// The disc tells the eye where its middle lies at least offMiddle of the field's side to one side, and
-// no farther up or down than to the side, and where the field is so wide that the disc is at most
-// widestDisc of it. Fields of 45° around disc and fovea, or around the fovea, are so.
+// The disc tells the eye where its middle lies at least offMiddle of the field's side to one side,
+// and no farther up or down than to the side, and where the field is so wide that the disc is at
+// most widestDisc of it. Fields of 45° around disc and fovea, or around the fovea, are so.
 const (
 	offMiddle  = 0.1
 	widestDisc = 0.25

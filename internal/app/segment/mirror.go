@@ -46,7 +46,8 @@ func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
 	return nil
 }
 
-// ratioOf is the vertical cup-to-disc ratio of maps (S, S, K). It is not ok if one of both is empty.
+// ratioOf is the vertical cup-to-disc ratio of maps (S, S, K). It is not ok if one of both is
+// empty.
 func ratioOf(maps []float32, side int, classes []string) (ratio float64, ok bool) {
 	outer, inner := DiscAndCup(classes)
 	if outer < 0 || inner < 0 {

@@ -29,11 +29,11 @@ type Result struct {
 	Doubts  []Doubt              // reasons not to believe the result
 	Figures trust.Figures        // the figures that Doubt is computed from
 	Looks   map[string][]float32 // encoder features of the field, "whole", and of the region, "close"
-	// Photograph is Looks["whole"] where the field has at least twice the region's side: only then does
-	// it show by which camera the photograph was taken. Otherwise it is nil.
+	// Photograph is Looks["whole"] where the field has at least twice the region's side: only then
+	// does it show by which camera the photograph was taken. Otherwise it is nil.
 	Photograph []float32
-	// Sharpness of the picture, or of its lit field where the model searches it: about −3.1 to −2 in
-	// fundus photographs, and below −2.9 in those that are not sharp.
+	// Sharpness of the picture, or of its lit field where the model searches it: about −3.1 to −2
+	// in fundus photographs, and below −2.9 in those that are not sharp.
 	Sharpness float64
 	// Doubt is how odd the result is beside results on training images, from 0 on. A result above 1 is
 	// doubted; it is at least 1 if nothing was found. nil: the weights do not know.

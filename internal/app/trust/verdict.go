@@ -43,15 +43,15 @@ type Case struct {
 	Sharpness float64
 }
 
-// hopeless is the doubt from which a result is not worth a check, and remote the same of the distance
-// from a camera.
+// hopeless is the doubt from which a result is not worth a check, and remote the same of the
+// distance from a camera.
 const (
 	hopeless = 2
 	remote   = 2
 )
 
-// dull is the sharpness below which a photograph is called not sharp: the lowest tenth of every second
-// patient's photographs of HYGD (model/DECISIONS.md).
+// dull is the sharpness below which a photograph is called not sharp: the lowest tenth of every
+// second patient's photographs of HYGD (model/DECISIONS.md).
 const dull = -2.9
 
 // Of decides about a structure. A structure inside the anchor falls with it.

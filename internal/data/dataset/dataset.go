@@ -8,7 +8,7 @@
 //	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
 //	truth/CLASS/NAME.png              the true or arbitrated masks, if there are any: evaluate scores by them
 //	diagnosis.csv                     name and label, 0 or 1, of images, for methods that learn from a diagnosis
-//	groups.csv                        name and group of images that belong together, such as a patient's, see GroupsFile
+//	groups.csv                        name and group, such as the patient: see GroupsFile
 //	split.json                        which images are for training, validation and test, see Split
 //
 // A missing mask file is a missing label. Every other deviation is an error: a mask of another

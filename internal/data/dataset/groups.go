@@ -7,8 +7,8 @@ import (
 )
 
 // GroupsFile is the file of a data set's folder that says which images belong together, as those of
-// one patient do: a CSV with the columns name (without extension) and group. Images of one group lie
-// on one side of every split.
+// one patient do: a CSV with the columns name (without extension) and group. Images of one group
+// lie on one side of every split.
 const GroupsFile = "groups.csv"
 
 // group reads groups.csv, if there is one. An image that it does not name is a group of its own.

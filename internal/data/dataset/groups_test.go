@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeGroups makes a data set of 12 images whose groups are e, e, d, d, c, c, b, b, a, a and, twice,
-// none. Of the groups in order of their names, the fifth is e: it is held out.
+// writeGroups makes a data set of 12 images whose groups are e, e, d, d, c, c, b, b, a, a and,
+// twice, none. Of the groups in order of their names, the fifth is e: it is held out.
 func writeGroups(t *testing.T, more string) string {
 	dir, text := write(t, 12), "name,group\n"
 	for i := range 10 {

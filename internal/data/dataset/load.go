@@ -18,8 +18,8 @@ type Loaded struct {
 	Case
 	Image *imageio.Image
 	// Masks are (M, K) masks (H, W) of 0 and 1; nil if the label is missing. M is the number of the
-	// data set's raters, also of people who became levels. Fused labels are probabilities in steps of
-	// 1/255.
+	// data set's raters, also of people who became levels. Fused labels are probabilities in steps
+	// of 1/255.
 	Masks [][][]uint8
 
 	people [][][]uint8 // as Masks, (R, K): of people for whom Masks are levels; nil: Masks are as in the files
@@ -41,8 +41,8 @@ func given(all [][][]uint8, k int) (masks [][]uint8) {
 }
 
 // Votes counts, pixel by pixel (H, W), who marked class k: the people themselves, also where levels
-// stand for them. It is not ok if nobody gave a mask, or if an agreement level is missing: the other
-// levels do not say how many experts marked a pixel.
+// stand for them. It is not ok if nobody gave a mask, or if an agreement level is missing: the
+// other levels do not say how many experts marked a pixel.
 func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	marks, levels := l.Masks, l.Levels
 	if l.people != nil {
@@ -55,8 +55,8 @@ func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	return metric.Count(given...), true
 }
 
-// Load reads a case's image and masks. People beside agreement levels become levels. The error is a Problems that names every bad file of the
-// case.
+// Load reads a case's image and masks. People beside agreement levels become levels. The error is a
+// Problems that names every bad file of the case.
 func Load(c Case) (*Loaded, error) {
 	var problems Problems
 	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}

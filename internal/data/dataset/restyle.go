@@ -73,8 +73,8 @@ func moments(values []float32) (mean, deviation float64) {
 
 // takeAmplitudes moves the amplitudes of low frequencies of pictures (s, s, 3) toward those of
 // another, by a degree from 0 to 1, and keeps their phases (Yang and Soatto 2020, FDA; mixed by a
-// degree as Xu et al. 2021). These are the frequencies -reach..reach each way, reach < s/2: they are
-// few, and sums over pixels cost less than a whole transform.
+// degree as Xu et al. 2021). These are the frequencies -reach..reach each way, reach < s/2: they
+// are few, and sums over pixels cost less than a whole transform.
 func takeAmplitudes(pixels, other []float32, s, reach int, degree float64) {
 	w := waves(s)
 	for c := range 3 {

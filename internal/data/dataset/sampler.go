@@ -14,8 +14,8 @@ type Options struct {
 	Batch int    // cases a batch
 	Seed  uint64 // a seed and a step decide a batch
 
-	// Balance is a class inside the one before it. The data set's own samples are drawn equally often
-	// from each third of the range of its relative size; empty: each sample equally often.
+	// Balance is a class inside the one before it. The data set's own samples are drawn equally
+	// often from each third of the range of its relative size; empty: each sample equally often.
 	Balance string
 
 	Augmentation Augmentation // how views differ from the views at inference

@@ -250,8 +250,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// With Balance each third of the range of relative sizes is drawn equally often, and every sample of
-// a third as often as the next.
+// With Balance each third of the range of relative sizes is drawn equally often, and every sample
+// of a third as often as the next.
 func TestBalance(t *testing.T) {
 	dir := write(t, 9)
 	for i := range 9 { // cups of side 4, 4, 5, 10, 10, 10, 10, 15, 16 in discs of side 20

@@ -87,8 +87,9 @@ func (f *frame) reference() *Header {
 	return h
 }
 
-// Eye is which eye of a pair, or other paired part of the body, the image shows: "right", "left", or
-// empty where the file does not say it (Image Laterality (0020,0062), else Laterality (0020,0060)).
+// Eye is which eye of a pair, or other paired part of the body, the image shows: "right", "left",
+// or empty where the file does not say it (Image Laterality (0020,0062), else Laterality
+// (0020,0060)).
 func (h *Header) Eye() string {
 	if h == nil {
 		return ""

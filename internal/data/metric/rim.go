@@ -11,23 +11,23 @@ const Hours = 12
 // raysAnHour are spread evenly over the 30 degrees of an hour.
 const raysAnHour = 10
 
-// Rim is the rim between cup and disc, on rays from the disc's centre of gravity. Its width on a ray
-// is how far the disc reaches, less how far the cup reaches. Hour 0 is twelve o'clock, at the top of
-// the image; hours go clockwise as displayed.
+// Rim is the rim between cup and disc, on rays from the disc's centre of gravity. Its width on a
+// ray is how far the disc reaches, less how far the cup reaches. Hour 0 is twelve o'clock, at the
+// top of the image; hours go clockwise as displayed.
 type Rim struct {
 	X, Y float64 // the disc's centre of gravity, pixels; NaN without a disc
-	// Hours are the widths at each hour of a clock face, pixels: the mean over rays within 15 degrees.
-	// A width is negative where the cup is outside.
+	// Hours are the widths at each hour of a clock face, pixels: the mean over rays within 15
+	// degrees. A width is negative where the cup is outside.
 	Hours [Hours]float64
-	// Narrowest is the least ratio, 0..1, of the width on a ray, 0 where the cup reaches as far as the
-	// disc, to the diameter of the disc in that direction (Spaeth et al. 2002).
+	// Narrowest is the least ratio, 0..1, of the width on a ray, 0 where the cup reaches as far as
+	// the disc, to the diameter of the disc in that direction (Spaeth et al. 2002).
 	Narrowest float64
 	At        int     // the hour of the narrowest ray
 	Absent    float64 // rays without a rim, degrees of the circle
 }
 
-// RimOf measures the rim between masks (h, w). Without a disc or a cup there is only the centre, and
-// ok is false.
+// RimOf measures the rim between masks (h, w). Without a disc or a cup there is only the centre,
+// and ok is false.
 func RimOf[T Pixel](disc, cup []T, w, h int) (r Rim, ok bool) {
 	same("RimOf", len(disc), w*h)
 	same("RimOf", len(cup), w*h)

@@ -10,8 +10,8 @@ import (
 var tones = [3]float64{.5, .3, .2}
 
 // Tone raises each channel of pixels (s, s, 3), 0..1, to the power that gives it the median that
-// photographs of the optic disc usually have. A photograph and the same one under another gamma give
-// the same pixels.
+// photographs of the optic disc usually have. A photograph and the same one under another gamma
+// give the same pixels.
 func Tone(x []float32) {
 	values := make([]float32, len(x)/3)
 	for c, tone := range tones {
