@@ -63,7 +63,7 @@ function trustRow(result) {
   if (!main) return [];
   const others = result.measurements.structures.filter(({ area, trust }) => area && trust && trust.word !== main.word);
   const bar = result.doubt === null ? [] : [element("label", { className: "doubt-bar" }, element("span", {}, t("Doubt")),
-    element("meter", { max: 1, value: Math.min(1, result.doubt), title: t("The bar ends where the model doubts its result.") }))];
+    element("meter", { max: 1, low: 0.999, high: 0.999, optimum: 0, value: Math.min(1, result.doubt), title: t("The bar ends where the model doubts its result.") }))];
   return [element("tr", { id: "trust", className: "range" }, element("td", { colSpan: 3 }, verdict(main, result), ...bar,
     ...others.map((s) => element("p", { className: "quiet" }, `${title(s.class)}: `, verdict(s.trust, result, "span")))))];
 }
