@@ -3,11 +3,12 @@
 COMMIT := $(shell git rev-parse --short=7 HEAD 2>/dev/null || echo unknown)
 # The tag v1.2.3 is version 1.2.3. Other commits have the version 0.0.DATE.
 VERSION := $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null || TZ=UTC0 git log -1 --date=format-local:%Y%m%d --format=0.0.%cd 2>/dev/null || echo unknown))
-STAMP := -X mrprism/internal/app/version.built=$(VERSION)+$(COMMIT)
+STAMP := -X mrprism/internal/program/version.built=$(VERSION)+$(COMMIT)
 ADDRESS ?= 127.0.0.1:8080
 # Vectors for what is computed on the processor, where that has AVX2. Without it the same is computed in plain Go.
 export GOEXPERIMENT = simd
-PROGRAMS := $(filter-out batch,$(notdir $(wildcard cmd/*))) # cmd/batch is a module of its own, with Apache Beam
+# cmd/batch is a module of its own, with Apache Beam; bundle and tables run from the source.
+PROGRAMS := $(filter-out batch bundle tables,$(notdir $(wildcard cmd/*)))
 
 # Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
 TIMEOUT ?= 30m
@@ -28,12 +29,12 @@ run: site ## build the programs of the page and the site, and serve it at http:/
 
 .PHONY: test
 test: setup ## all tests; as root on Debian, installs what they need first
-	@[ -n "$$MRPRISM_DAWN_LIB" ] || internal/compute/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
+	@[ -n "$$MRPRISM_DAWN_LIB" ] || shaders/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
 	@$(MAKE) --no-print-directory site
 	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
 	go vet ./...
-	GOOS=js GOARCH=wasm go vet ./wasm/... ./internal/compute/gpu/... ./internal/compute/vector
-	GOOS=js GOARCH=wasm go vet -tags simd128 ./internal/compute/vector
+	GOOS=js GOARCH=wasm go vet ./wasm/... ./shaders/gpu/... ./shaders/vector
+	GOOS=js GOARCH=wasm go vet -tags simd128 ./shaders/vector
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
 	@go run ./cmd/bench -devices
 	go test $(TESTFLAGS) ./site ./...
@@ -66,16 +67,16 @@ mpi: ## build/train-mpi, which trains over several GPUs or machines; needs Open 
 	go build -tags mpi -ldflags "$(STAMP)" -o build/train-mpi ./cmd/train
 
 .PHONY: release
-release: ## a release of this commit for all systems, in build/release; internal/app/release/RELEASE.md
-	@internal/app/release/release.sh $(VERSION) $(COMMIT) $(CURDIR)/build/release
+release: ## a release of this commit for all systems, in build/release; internal/release/RELEASE.md
+	@internal/release/release.sh $(VERSION) $(COMMIT) $(CURDIR)/build/release
 
 .PHONY: release-check
 release-check: ## make release in two clones, and compare every byte: half an hour
-	@internal/app/release/check.sh
+	@internal/release/check.sh
 
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into the user's cache folder
-	internal/compute/gpu/dawn/fetch.sh
+	shaders/gpu/dawn/fetch.sh
 
 .PHONY: setup
 setup: ## what the tests need beside Go: installed as root on Debian, named elsewhere
@@ -87,7 +88,7 @@ weights: ## write weights/manifest.json and the plots of the study anew from wei
 
 .PHONY: tables
 tables: build ## train the methods of the paper's tables and write weights/shipped/tables: days on one core, resumable (ARGS="-match brain -seeds 1")
-	go run ./weights/internal/tables $(ARGS)
+	go run ./cmd/tables $(ARGS)
 
 .PHONY: bench
 bench: build ## time the compact network here; make bench ARGS="-browser" in Chromium

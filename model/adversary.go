@@ -3,11 +3,11 @@ package model
 import (
 	"fmt"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // contest is what a discriminator sees: real maps and made ones, (B, S/2, S/2, C) each.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
 	"mrprism/shaders/adam"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/tensor"
 )
 
 // Batch is the data of one step, in the shapes of Step's inputs.

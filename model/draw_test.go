@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 // Settles is the number of passes that settle around given marks.

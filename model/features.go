@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/tensor"
 )
 
 // encoded has the maps that the encoder hands to all recurrences, by the names of Encoded.

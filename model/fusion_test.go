@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

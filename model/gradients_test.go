@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

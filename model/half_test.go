@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/tensor"
 	"mrprism/internal/data/synthetic"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/tensor"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 
@@ -52,7 +52,7 @@ func photographed(side int) []float32 {
 	x := make([]float32, 0, 3*side*side)
 	for i, v := range picture.Pix {
 		if i%4 < 3 {
-			x = append(x, Normalise(float32(v)/255))
+			x = append(x, weights.Normalise(float32(v)/255))
 		}
 	}
 	return x

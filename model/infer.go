@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 // Inference is the network on one image of S×S pixels, as plans. The first plan has an early part,

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/gpu/reference"
+	"mrprism/shaders/tensor"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // Integration is the way in which a stage of ConP takes the confidences in. Table 4 of the paper

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // Method is a way to learn from several raters that is not Algorithm 1, on the same encoder and

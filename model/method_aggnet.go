@@ -1,9 +1,9 @@
 package model
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // aggNet is AggNet (Albarqouni et al. 2016), "Deep learning from crowds for mitosis detection in

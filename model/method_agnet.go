@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 // agNet is AG-Net (Zhang et al. 2019), "Attention guided network for retinal image segmentation",

@@ -3,10 +3,10 @@ package model
 import (
 	"math"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 // beal is BEAL (Wang et al., MICCAI 2019), "Boundary and entropy-driven adversarial learning for

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // confusion estimates a confusion matrix A_m of each rater and structure, the same for all pixels

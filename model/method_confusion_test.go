@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu/reference"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -1,8 +1,8 @@
 package model
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // crowdLayer is the crowd layer of Rodrigues & Pereira (2018), "Deep learning from crowds", variant

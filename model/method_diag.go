@@ -3,12 +3,12 @@ package model
 import (
 	"fmt"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // diagnosisFirst is Wu et al. (2022), "Calibrate the inter-observer segmentation uncertainty via

@@ -3,10 +3,10 @@ package model
 import (
 	"slices"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // hypotheses has as many heads as there are raters, and shows each image's drawn label to the head

@@ -3,8 +3,8 @@ package model
 import (
 	"slices"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // maxMIG is Max-MIG (Cao et al. 2019), "Max-MIG: an information theoretic approach for joint

@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // mrNet is Ji et al. (2021), "Learning calibrated medical image segmentation via multi-rater

@@ -3,8 +3,8 @@ package model
 import (
 	"math"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // padl is Liao, Hu, Xie & Xia (2024), "Modeling annotator preference and stochastic annotation

@@ -4,10 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // pionono is Schmidt, Morales-Álvarez & Molina (2023), "Probabilistic modeling of inter- and

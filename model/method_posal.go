@@ -1,8 +1,8 @@
 package model
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // pOSAL is pOSAL (Wang et al., IEEE TMI 2019), "Patch-based output space adversarial learning for

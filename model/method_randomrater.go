@@ -1,8 +1,8 @@
 package model
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // randomRater shows the network the mask of one rater at a time, drawn anew for each image and step

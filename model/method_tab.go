@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // tab is Liao, Hu, Xie & Xia (2023), "Transformer-based annotation bias-aware medical image

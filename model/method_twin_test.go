@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -1,8 +1,8 @@
 package model
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // wdNet is the Weighted Doctor Net of Guan et al. (2018), "Who said what: modeling individual

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

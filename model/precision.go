@@ -3,9 +3,9 @@ package model
 import (
 	"fmt"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 )
 
 // Execution says how a device computes a network. It changes neither parameters nor equations.

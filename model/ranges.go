@@ -5,9 +5,9 @@ import (
 	"maps"
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 )
 
 // layerInput is the input of a layer that can compute in int8.

@@ -1,12 +1,12 @@
 package model
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // Given is what is known of raters' marks, as maps at S/2. g is the share of a pixel about which

@@ -1,13 +1,13 @@
 package model
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
 )
 
 // Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. Its tensors

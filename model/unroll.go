@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
+	"mrprism/model/nn"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 // Unrolled is the network on one image as one graph, for programs that write the network in another

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/adam"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // AveragePrefix names the exponential moving average of a parameter.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -3,13 +3,13 @@ package shaders
 import (
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 // Only operators between the network's inputs and its logits store halves. The inputs of

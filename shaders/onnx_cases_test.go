@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/format/onnx"
+	"mrprism/weights/format/onnx"
 
 	"github.com/stretchr/testify/require"
 )

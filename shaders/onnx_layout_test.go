@@ -3,9 +3,9 @@ package shaders_test
 import (
 	"slices"
 
-	"mrprism/internal/format/onnx"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/kernels"
+	"mrprism/weights/format/onnx"
 )
 
 // floats is a tensor's values for the device; other element types than floating point are not for

@@ -3,12 +3,12 @@ package shaders_test
 import (
 	"slices"
 
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/format/onnx"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
+	"mrprism/weights/format/onnx"
 )
 
 // Convolutions, poolings, normalisations and matrix products of ONNX (N, C, H, W) as ours (B, H, W,

@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/format/onnx"
 	"mrprism/shaders/adam"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
+	"mrprism/shaders/tensor"
+	"mrprism/weights/format/onnx"
 )
 
 // onnxOperators expresses ONNX's operators with ours.

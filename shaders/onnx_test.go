@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/format/onnx"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
+	"mrprism/weights/format/onnx"
 
 	"github.com/stretchr/testify/require"
 )

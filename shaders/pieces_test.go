@@ -4,18 +4,18 @@ import (
 	"runtime"
 	"testing"
 
-	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/adam"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu/device"
+	"mrprism/shaders/gpu/gputest"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

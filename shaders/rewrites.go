@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 )
 
 // rule is a rewrite of the network's operators.

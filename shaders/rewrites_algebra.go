@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 // The rewrites that hold before anything is fused: algebra, products and side by side.

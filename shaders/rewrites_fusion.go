@@ -3,10 +3,10 @@ package shaders
 import (
 	"slices"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // The rewrites that let one dispatch compute several operators.

@@ -1,10 +1,10 @@
 package shaders
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // The rewrites that make layers int8.

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mrprism/internal/compute/gpu"
+	"mrprism/shaders/gpu"
 )
 
 // Work says for people what a dispatch computes, and how many floating-point operations that takes:

@@ -3,11 +3,11 @@ package shaders_test
 import (
 	"testing"
 
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu/reference"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -1,7 +1,7 @@
 // Why the processor computes, in words, and what can be done about it.
 
 // The worker's reason is the text of a Go error. It holds one of these texts, of gpu.js where there
-// is no adapter, else of internal/compute/gpu. The first that it holds counts.
+// is no adapter, else of shaders/gpu. The first that it holds counts.
 const reasons = [
   ["this browser has no WebGPU", { chip: "no WebGPU", sentence: "This browser gives no WebGPU", next: "Current Chrome and Edge have it." }],
   ["not loaded over https", { chip: "no WebGPU", sentence: "This browser gives no WebGPU to pages from another machine without https",

@@ -1,6 +1,6 @@
 // Programs and weights have addresses that name their content, v/SUM/NAME. Caches keep these for a
 // year, and a page gets the files of its own version alone.
-const SUMS = /*SUMS*/{}; // SHA-256 by name, filled in by site/bundle
+const SUMS = /*SUMS*/{}; // SHA-256 by name, filled in by cmd/bundle
 
 // published fetches a file, and resolves to an answer that has the bytes of that SHA-256. A cache
 // or a proxy may keep damaged ones, an error or another page: each address is then asked past the
@@ -20,7 +20,7 @@ export async function published(name, sum, addresses = [name]) {
 const addressesOf = (name) => [`v/${SUMS[name].slice(0, 24)}/${name}`, name];
 
 // get fetches a file of this version, by name. It is the way to all that a program loads when it is
-// wanted: name the file in site/bundle, which then knows its sum, and get it.
+// wanted: name the file in cmd/bundle, which then knows its sum, and get it.
 export const get = (name) => published(name, SUMS[name], addressesOf(name));
 
 // has says whether this version was built with a file, and check throws where that does not come as

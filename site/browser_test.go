@@ -28,7 +28,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/compute/gpu/chromium"
+	"mrprism/shaders/gpu/chromium"
 )
 
 // deadline bounds one page test: SwiftShader on a busy machine is slow.

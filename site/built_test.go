@@ -22,7 +22,7 @@ func TestBuiltSiteIsCurrent(t *testing.T) {
 			source, err := os.ReadFile(name)
 			require.NoError(t, err)
 			content, err := fs.ReadFile(tree, name)
-			require.NoError(t, err, "%s is not in the bundle: add it to site/bundle", name)
+			require.NoError(t, err, "%s is not in the bundle: add it to cmd/bundle", name)
 			filled := name == "sw.js" || name == "build.js" || name == "addresses.js"
 			assert.True(t, filled || bytes.Equal(source, content), "%s has changed: run `make site`", name)
 		}

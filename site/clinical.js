@@ -1,5 +1,5 @@
 // What clinicians read beside the vertical ratio, in words: which eye it is, the narrowest rim,
-// ISNT and the damage stage. The worker computes them (internal/app/segment, Clinical). Which eye,
+// ISNT and the damage stage. The worker computes them (internal/segment, Clinical). Which eye,
 // a scale by hand and corrected masks it learns from the page, which asks it anew.
 import { YOU } from "./layers.js";
 import { bare, lengths } from "./scale.js";

@@ -205,7 +205,7 @@ export function outlineOf({ x: left, y: top, width, height, mask }) {
   return { points: Float32Array.from(points), starts: Uint32Array.from(starts) };
 }
 
-// evidenceOf makes a correction a mark for the network (internal/app/segment/marks.go). It says what
+// evidenceOf makes a correction a mark for the network (internal/segment/marks.go). It says what
 // the person drew, and within margin pixels of that what the base is sure of. It says nothing about
 // all other pixels.
 export function evidenceOf(correction, base, margin) {

@@ -54,7 +54,7 @@ func TestDecodersOfThePage(t *testing.T) {
 	assert.Empty(t, came(), "nobody wants a decoder yet")
 	files := map[string]string{}
 	for _, name := range []string{"grey", "rgb", "greyj2k", "signedj2k", "rgbj2k", "greyht", "rgbht", "greyjls", "rgbjls", "planesjls", "framesj2k"} {
-		data, err := os.ReadFile(filepath.Join("..", "internal", "data", "dicom", "testdata", name+".dcm"))
+		data, err := os.ReadFile(filepath.Join("..", "internal", "files", "dicom", "testdata", name+".dcm"))
 		require.NoError(t, err)
 		files[name] = base64.StdEncoding.EncodeToString(data)
 		if name == "greyjls" {

@@ -14,7 +14,7 @@ var dist embed.FS
 // ErrNotBuilt says that this program was compiled before the site was.
 var ErrNotBuilt = errors.New("the site is not built into this program: run `make site`, then build again (`make run` does both)")
 
-// Policy is the content security policy of every response. site/bundle also writes it into
+// Policy is the content security policy of every response. cmd/bundle also writes it into
 // index.html, for other hosts. It admits our own files and WebAssembly, and worker URLs only
 // through the one policy that segmenter.js creates. Chromium 156 does not know webrtc yet, and says
 // so in the console.

@@ -1,5 +1,5 @@
 // The files that the page saves: their formats and names, measurements as JSON and as CSV. The worker
-// makes those of masks, at the photograph's size (internal/app/export), and overlay.js a picture of
+// makes those of masks, at the photograph's size (internal/output/masks), and overlay.js a picture of
 // what the stage shows.
 import { YOU } from "./layers.js";
 import { regionBy, table } from "./measurements.js";

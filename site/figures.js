@@ -1,4 +1,4 @@
-// Figures of masks that a person has corrected, as internal/app/segment/measure.go computes those
+// Figures of masks that a person has corrected, as internal/segment/measure.go computes those
 // of the model; the rim it computes anew (clinical.js). A mask is a window of the photograph, { x,
 // y, width, height, mask }: a byte a pixel, 1 inside.
 import { at } from "./correct.js";

@@ -1,7 +1,7 @@
 // What the Go program asks of the browser's WebGPU: a device that reports every failure, and a
 // walker that replays recorded commands: Go calls JavaScript once a replay and not once a dispatch.
 // It sets globalThis.mrprismGPU and runs where the Go program runs, in a page or a worker. Only
-// internal/compute/gpu/webgpu calls it.
+// shaders/gpu/webgpu calls it.
 //
 // Asynchronous functions never reject. They resolve to an object {error, message, …}: error is ""
 // or one of "no-adapter", "lost", "memory", "validation", "internal". Buffers, pipelines and

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
 )
 
 // load loads a mark's file by the control of the page.

@@ -1,5 +1,5 @@
 // The measurements table, and why a result is doubted, in words. The worker computes both
-// (internal/app/segment). measurements has the area of each structure, and the vertical ratio if
+// (internal/segment). measurements has the area of each structure, and the vertical ratio if
 // there are a disc and a cup. low and high are the range over the mask and the raters or agreement
 // levels. interval holds the experts' majority in a share of images, its coverage; weights may lack
 // it. A ratio without an inner structure has value null, and weights without heads have low and

@@ -34,9 +34,9 @@ var programs = []struct {
 	files []string
 	forms []string
 }{
-	{[]string{"internal/data/imageio", "internal/data/dicom", "internal/data/tiff", "internal/data/nifti", "internal/data/codec"},
+	{[]string{"internal/files/imageio", "internal/files/dicom", "internal/files/tiff", "internal/files/nifti", "internal/files/codec"},
 		[]string{damagedFile, sentence}},
-	{[]string{"internal/app/host", "internal/app/segment", "internal/app/export", "wasm/segmenter", "model/errors.go"}, []string{sentence, asItIs}},
+	{[]string{"internal/page", "internal/segment", "internal/output/masks", "wasm/segmenter", "model/errors.go"}, []string{sentence, asItIs}},
 	{[]string{"model/config.go", "model/precision.go"}, []string{ofFile, sentence}},
 	{[]string{"weights/header.go", "weights/safetensors.go", "weights/metadata.go", "weights/verify.go", "weights/match.go", "weights/trust.go",
 		"weights/dtype.go"}, []string{ofFile, sentence}},

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 
-	"mrprism/internal/compute/gpu"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
 )
 
 const sampleDone = `!document.getElementById("save").hidden && !document.getElementById("legend").hidden && document.getElementById("progress").hidden`

@@ -21,12 +21,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 	"mrprism/model"
+	"mrprism/shaders/gpu/device"
+	"mrprism/shaders/tensor"
 	"mrprism/weights"
 )
 

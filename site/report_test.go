@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The card of the mock's model "levels", as site/bundle writes its limits.
+// The card of the mock's model "levels", as cmd/bundle writes its limits.
 const cardOfLevels = `export const version = "abc1234 0f0f0f0f", scripts = {};
 export const limits = { levels: ["It fails in pathologic myopia.", ...Array.from({ length: 20 }, (_, i) => "Limit " + i + ": " + "it is long and takes a line and a bit more. ".repeat(3)), "40 eyes of one hospital's camera taught the cup."] };
 `

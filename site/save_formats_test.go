@@ -19,10 +19,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/export"
-	"mrprism/internal/data/imageio"
-	"mrprism/internal/data/nifti"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
+	"mrprism/internal/output/masks"
 	"mrprism/weights"
 )
 
@@ -54,7 +54,7 @@ func (p *page) own(name string) {
 
 // wholeImage drops a file, which the site has as NAME.png, and segments all of it. It returns what
 // a program writes of the same maps.
-func (p *page) wholeImage(name string, content, model []byte) export.Drawing {
+func (p *page) wholeImage(name string, content, model []byte) masks.Drawing {
 	p.t.Helper()
 	p.drop(name, content)
 	p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.includes(%q)`, name))
@@ -65,7 +65,7 @@ func (p *page) wholeImage(name string, content, model []byte) export.Drawing {
 	require.NoError(p.t, err)
 	m, err := weights.Shipped().Open("w.safetensors", model)
 	require.NoError(p.t, err)
-	d := export.Drawing{Picture: picture, By: export.Consensus, Model: m, Day: time.Now()}
+	d := masks.Drawing{Picture: picture, By: masks.Consensus, Model: m, Day: time.Now()}
 	var maps [][]float32
 	for c := range 2 {
 		bits := get[[]uint32](p, fmt.Sprintf(`(async () => Array.from(new Uint32Array((await r.probability(%d)).buffer)))()`, c))
@@ -75,15 +75,15 @@ func (p *page) wholeImage(name string, content, model []byte) export.Drawing {
 		}
 		maps = append(maps, values)
 	}
-	d.Structures, err = export.Structures(picture.W, picture.H, []string{"disc", "cup"}, maps)
+	d.Structures, err = masks.Structures(picture.W, picture.H, []string{"disc", "cup"}, maps)
 	require.NoError(p.t, err)
 	return d
 }
 
 // equal asserts that a file of the page is what a program writes.
-func equal(t *testing.T, format string, d export.Drawing, structures []export.Structure, got []byte) {
+func equal(t *testing.T, format string, d masks.Drawing, structures []masks.Structure, got []byte) {
 	t.Helper()
-	f, err := export.Find(format)
+	f, err := masks.Find(format)
 	require.NoError(t, err)
 	d.Structures = structures
 	want, err := f.Write(&d)
@@ -128,7 +128,7 @@ func TestSavedFormats(t *testing.T) {
 	folder := t.TempDir()
 
 	d := p.wholeImage("photo.png", photograph, model)
-	inside := func(s export.Structure) (n int) {
+	inside := func(s masks.Structure) (n int) {
 		for _, v := range s.Levels {
 			n += int(v >> 7)
 		}
@@ -271,7 +271,7 @@ func TestSavedSegmentations(t *testing.T) {
 }
 
 // checkSegmentation has dciodvfy and dcmdump read a DICOM SEG.
-func checkSegmentation(t *testing.T, data []byte, fractional bool, structures []export.Structure) {
+func checkSegmentation(t *testing.T, data []byte, fractional bool, structures []masks.Structure) {
 	t.Helper()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "seg.dcm")
@@ -327,7 +327,7 @@ func TestSavedCorrections(t *testing.T) {
 	assert.Contains(t, string(data), "tEXtComment\x00corrected by hand")
 	read, err := png.Decode(bytes.NewReader(data))
 	require.NoError(t, err)
-	corrected := export.Structure{Name: "disc", Levels: make([]uint8, d.Picture.W*d.Picture.H), Corrected: true}
+	corrected := masks.Structure{Name: "disc", Levels: make([]uint8, d.Picture.W*d.Picture.H), Corrected: true}
 	inside, changed := 0, 0
 	for i, v := range d.Structures[0].Levels {
 		corrected.Levels[i] = v
@@ -352,11 +352,11 @@ func TestSavedCorrections(t *testing.T) {
 	}
 
 	p.format("tiff")
-	equal(t, "tiff-mask", d, []export.Structure{corrected}, p.save("Mask TIFF of disc", "CT_small_disc_mask_corrected.tif"))
+	equal(t, "tiff-mask", d, []masks.Structure{corrected}, p.save("Mask TIFF of disc", "CT_small_disc_mask_corrected.tif"))
 	equal(t, "tiff", d, d.Structures[1:], p.save("Probability TIFF of cup", "CT_small_cup.tif"))
 	p.format("nifti")
-	equal(t, "nifti", d, []export.Structure{corrected}, p.save("Probability NIfTI of disc", "CT_small_disc_corrected.nii.gz"))
-	both := []export.Structure{corrected, d.Structures[1]}
+	equal(t, "nifti", d, []masks.Structure{corrected}, p.save("Probability NIfTI of disc", "CT_small_disc_corrected.nii.gz"))
+	both := []masks.Structure{corrected, d.Structures[1]}
 	p.format("geojson")
 	data = p.save("Outlines JSON of all structures", "CT_small_corrected.geojson")
 	assert.Contains(t, string(data), `"corrected_by_hand":true`)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/data/dicom/dicomtest"
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/files/dicom/dicomtest"
+	"mrprism/internal/files/imageio"
 	"mrprism/weights"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/export"
+	"mrprism/internal/output/masks"
 	"mrprism/weights"
 )
 
@@ -35,9 +35,9 @@ func (p *page) zipped(button, file string) map[string][]byte {
 }
 
 // readers are what the page's result, which segmentIn has kept, says by each reader.
-func (p *page) readers(d export.Drawing) (all []export.Drawing) {
+func (p *page) readers(d masks.Drawing) (all []masks.Drawing) {
 	p.t.Helper()
-	for m, by := range export.Readers(d.Model.Metadata.Raters, d.Model.Metadata.Labels, false) {
+	for m, by := range masks.Readers(d.Model.Metadata.Raters, d.Model.Metadata.Labels, false) {
 		one := d
 		if m > 0 {
 			var values [][]float32
@@ -50,7 +50,7 @@ func (p *page) readers(d export.Drawing) (all []export.Drawing) {
 				values = append(values, floats)
 			}
 			var err error
-			one.Structures, err = export.Structures(d.Picture.W, d.Picture.H, []string{"disc", "cup"}, values)
+			one.Structures, err = masks.Structures(d.Picture.W, d.Picture.H, []string{"disc", "cup"}, values)
 			require.NoError(p.t, err)
 		}
 		one.By = by.By

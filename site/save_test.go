@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/export"
+	"mrprism/internal/output/masks"
 )
 
 // format chooses the form of what is saved.
@@ -41,7 +41,7 @@ func TestSaveFormatsOfThePage(t *testing.T) {
 	known := get[map[string]string](p, `import("./exports.js").then(({ FORMATS }) => Object.fromEntries(FORMATS.flatMap(({ files }) => Object.values(files)).map(([made, kind, ending]) => [made, kind + ending])))`)
 	assert.Equal(t, "_overlay.png", known[""])
 	delete(known, "")
-	for _, f := range export.Formats {
+	for _, f := range masks.Formats {
 		assert.Equal(t, f.Ending, known[f.Name], f.Name)
 		delete(known, f.Name)
 	}

@@ -208,7 +208,7 @@ export class Segmenter extends EventTarget {
   // rater, recurrence, disagreement, others or mark), m, i, class.
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
 
-  // table resolves to a CSV of records, as internal/app/sheet has them: { bytes }.
+  // table resolves to a CSV of records, as internal/output/sheet has them: { bytes }.
   table(records) { return this.#ask({ type: "table", records: JSON.stringify(records) }); }
 
   // images resolves to those of files, each { blob, name }, that may be images by their first

@@ -1,5 +1,5 @@
 // Raters' weights as people set them: shares in percent that add to 100. The worker takes each weight
-// relative to the largest (internal/app/segment), and null where all are equal.
+// relative to the largest (internal/segment), and null where all are equal.
 const ALIKE = 0.01; // percent: shares this near are equal
 
 const sum = (list) => list.reduce((a, b) => a + b, 0);

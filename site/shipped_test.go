@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 	"mrprism/model"
+	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 )

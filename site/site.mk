@@ -7,10 +7,10 @@ CODECS := build/codecs/node_modules/@cornerstonejs
 
 .PHONY: site size
 site: site/programs site/decoders
-	go run ./site/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT)
+	go run ./cmd/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT)
 
 size: site/programs site/decoders
-	go run ./site/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT) -size
+	go run ./cmd/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT) -size
 
 .PHONY: site/programs
 site/programs:

@@ -1,11 +1,11 @@
-// Vectors for Go programs that are built with the tag simd128 (internal/compute/vector). A program
+// Vectors for Go programs that are built with the tag simd128 (shaders/vector). A program
 // brings modules that work on its memory, and imports their functions. The memory does not exist
 // before the program does: the program imports the functions below, which call those of the chosen
 // module. This script runs after wasm_exec.js and before the program, in a worker, a page or Node.
 // It changes nothing for other Go programs. In a worker without wasm_exec.js it is a thread that
 // computes beside a program.
 
-// Where things lie on the board, in words, as in internal/compute/vector/crew.go.
+// Where things lie on the board, in words, as in shaders/vector/crew.go.
 const PUBLISHED = 0, TAKEN = 1, READY = 2, SLEEPING = 3, CHOSEN = 4, QUEUE = 8, SLOTS = 32, DONE = QUEUE + SLOTS, CALLS = DONE + SLOTS, WORDS = 17, SLOT_WORDS = 1 + 8 * WORDS;
 
 // MOST is the largest number of threads beside the program's own.

@@ -343,7 +343,7 @@ export const german = {
   "Vertical {inner} to {outer} ratio {value}{ranges}.": "Vertikales Verhältnis {inner} zu {outer} {value}{ranges}.",
   "{structure}: {area} pixels, {share} percent of the image.": "{structure}: {area} Bildpunkte, {share} Prozent des Bildes.",
 
-  // ---- why a result is doubted: internal/app/trust ----
+  // ---- why a result is doubted: internal/trust ----
   "This picture is unlike those that the model has learned from.": "Dieses Bild ist anders als die, aus denen das Modell gelernt hat.",
   "What surrounds the {what} is unlike what the model has learned from.": "Die Umgebung ({what}) ist anders als das, woraus das Modell gelernt hat.",
   "More than one place in this picture looks like a {what}.": "Mehr als eine Stelle in diesem Bild sieht so aus: {what}.",
@@ -358,7 +358,7 @@ export const german = {
     "Die Datei zeigt nur ihre Werte von {low} bis {high}; mit einem weiteren Bereich kann das Bild anders aussehen.",
   "No {what} was found in this picture.": "In diesem Bild nicht gefunden: {what}.",
 
-  // ---- why a figure is not trusted: internal/app/trust ----
+  // ---- why a figure is not trusted: internal/trust ----
   "The camera cannot be told from this picture, and the {what} was learned from a few cameras.":
     "Dieses Bild verrät die Kamera nicht, und {what} wurde aus den Bildern weniger Kameras gelernt.",
   "This photograph is far from the cameras whose {what} was learned.": "Dieses Foto ist weit von den Kameras, deren {what} gelernt wurde.",
@@ -538,7 +538,7 @@ export const german = {
   "Limits of the model": "Grenzen des Modells",
   "From the model's card, {card}, which says more.": "Aus der Karte des Modells, {card}, die mehr sagt.",
   "These weights have no card: nobody has said here how good they are.": "Diese Gewichte haben keine Karte: Wie gut sie sind, sagt hier niemand.",
-  // ---- limits of the models' cards, as site/bundle shortens them ----
+  // ---- limits of the models' cards, as cmd/bundle shortens them ----
   "It stays below what one person has with the mean of all (88): it misses thin branches and ends of dim cells (d1_b10 has 72).":
     "Es bleibt unter dem, was eine Person mit dem Mittel aller erreicht (88): Es übersieht dünne Äste und Enden schwacher Zellen (d1_b10 hat 72).",
   "It finds a cell badly that is smaller in the picture than those of the training set, or not in the middle (58.4): crop around it.":

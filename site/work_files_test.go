@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/sheet"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/output/sheet"
 	"mrprism/weights"
 )
 

@@ -5,7 +5,7 @@ import { json, stemOf } from "./exports.js";
 import { YOU } from "./layers.js";
 import { regionBy } from "./measurements.js";
 
-// records are the lines as internal/app/sheet has them. by is who corrected.
+// records are the lines as internal/output/sheet has them. by is who corrected.
 export function records({ lines, by }) {
   const { classes = [], raters = [] } = lines.find(({ result }) => result)?.result ?? {};
   return lines.map((line) => {

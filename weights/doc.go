@@ -12,5 +12,5 @@
 // are not finite. In a browser the package reads neither network nor files: programs give it bytes.
 package weights
 
-//go:generate go run ./internal/manifest
-//go:generate go run ./internal/study
+//go:generate go run ../cmd/tables/manifest
+//go:generate go run ../cmd/tables/plots

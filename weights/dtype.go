@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/compute/half"
+	"mrprism/shaders/half"
 )
 
 // DType is a tensor's element type as written in the header.

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/data/disk"
+	"mrprism/weights/disk"
 )
 
 // ReadFile reads a weights file. It refuses more than MaxFileBytes before it allocates memory.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/data/disk"
+	"mrprism/weights/disk"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

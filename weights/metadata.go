@@ -39,7 +39,7 @@ type Metadata struct {
 	Turned bool
 	Side   int // side: pixels of the square that the network sees
 	// normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or, with Standardise,
-	// model.Standardise.
+	// Standardise.
 	Mean, Deviation [3]float32
 	Standardise     bool
 	Data            string             // data: the training data and what was held out

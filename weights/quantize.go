@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/compute/half"
+	"mrprism/shaders/half"
 )
 
 // Int8PerChannel names the quantization w ≈ scale[o]·q. q is in −127..127, and each output

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/segment/segmenttest"
-	"mrprism/internal/data/disk"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/weights/disk"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -129,8 +129,8 @@ func written(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// masks are the contents of the masks in a folder, by name.
-func masks(t *testing.T, out string) map[string]string {
+// savedMasks are the contents of the masks in a folder, by name.
+func savedMasks(t *testing.T, out string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for name, what := range written(t, filepath.Join(out, masksName)) {
@@ -193,7 +193,7 @@ func TestMasksTablesAndRerun(t *testing.T) {
 		assert.Equal(t, want, mask, "the mask of %s", line["image"])
 		assert.NotEmpty(t, line["brain_area_px"])
 	}
-	assert.Len(t, masks(t, out), 30, "a copy has no mask of its own")
+	assert.Len(t, savedMasks(t, out), 30, "a copy has no mask of its own")
 	dead := table(t, filepath.Join(out, "dead-letters.csv"))
 	require.Len(t, dead, 1)
 	assert.Equal(t, "decode", dead[0]["step"])
@@ -335,9 +335,9 @@ func TestFullDisk(t *testing.T) {
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stderr, "no space left on device")
 	assert.Contains(t, got.stderr, "what is done stays: run the command again")
-	assert.Empty(t, masks(t, out))
+	assert.Empty(t, savedMasks(t, out))
 	assert.NoFileExists(t, filepath.Join(out, "results.csv"))
 	got = call(t, nil, "-weights", w, "-out", out, all)
 	require.Zero(t, got.code, got.stderr)
-	assert.Len(t, masks(t, out), 3)
+	assert.Len(t, savedMasks(t, out), 3)
 }

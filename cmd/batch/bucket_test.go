@@ -62,8 +62,8 @@ func TestBuckets(t *testing.T) {
 			at, far := scheme+"://eyes/", filepath.Join(t.TempDir(), "far")
 			got := call(t, nil, "-weights", w, "-out", far, at+"left/*.png")
 			require.Zero(t, got.code, got.stderr)
-			assert.Len(t, masks(t, far), 3)
-			assert.Equal(t, masks(t, near), masks(t, far))
+			assert.Len(t, savedMasks(t, far), 3)
+			assert.Equal(t, savedMasks(t, near), savedMasks(t, far))
 			assert.Equal(t, at+"left/p00.png", table(t, filepath.Join(far, "results.csv"))[0]["image"])
 
 			list := filepath.Join(t.TempDir(), "list.txt")

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"syscall"
 
-	"mrprism/internal/app/cli"
+	"mrprism/internal/program/cli"
 )
 
 // childArgument as the only argument makes the program a child.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/weights/disk"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3" // gs:// and local files come with beamx

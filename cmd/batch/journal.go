@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/sheet"
-	"mrprism/internal/data/disk"
+	"mrprism/internal/command"
+	"mrprism/internal/output/sheet"
+	"mrprism/weights/disk"
 
 	"github.com/gofrs/flock"
 )

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/sheet"
+	"mrprism/internal/command"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/output/sheet"
 
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
@@ -40,7 +40,7 @@ func TestPoisonedImage(t *testing.T) {
 	require.Len(t, dead, 1)
 	assert.Equal(t, "alone", dead[0]["step"])
 	assert.Contains(t, dead[0]["error"], "p04.png kills the process, also alone: signal: killed (poisoned)")
-	assert.Len(t, masks(t, out), 9)
+	assert.Len(t, savedMasks(t, out), 9)
 
 	before := written(t, out)
 	got = call(t, faults, args...)
@@ -54,7 +54,7 @@ func TestPoisonedImage(t *testing.T) {
 	require.NoError(t, os.Remove(killed[0]))
 	got = call(t, nil, args...)
 	require.Zero(t, got.code, got.stderr)
-	assert.Len(t, masks(t, out), 10)
+	assert.Len(t, savedMasks(t, out), 10)
 }
 
 // Of two files with one content in two processes, the second one waits and takes over what the
@@ -95,7 +95,7 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	r, err := b.task.recall(key, func(err error) { t.Error(err) })
 	require.NoError(t, err)
 	assert.Equal(t, "the other", r.Program)
-	assert.Len(t, masks(t, b.task.Out), 1)
+	assert.Len(t, savedMasks(t, b.task.Out), 1)
 }
 
 // Workers are killed at random while they segment, and then everything is. Killed workers stop
@@ -148,8 +148,8 @@ func TestKilledWorkers(t *testing.T) {
 	got := call(t, nil, "-weights", w, "-out", out, pattern)
 	require.Zero(t, got.code, got.stderr)
 	assert.Subset(t, written(t, filepath.Join(out, doneFolder)), before)
-	assert.GreaterOrEqual(t, len(masks(t, whole)), n)
-	assert.True(t, assert.ObjectsAreEqual(masks(t, whole), masks(t, out)), "the masks differ")
+	assert.GreaterOrEqual(t, len(savedMasks(t, whole)), n)
+	assert.True(t, assert.ObjectsAreEqual(savedMasks(t, whole), savedMasks(t, out)), "the masks differ")
 	assert.Equal(t, undated(t, whole), undated(t, out))
 	assert.Empty(t, table(t, filepath.Join(out, "dead-letters.csv")))
 }

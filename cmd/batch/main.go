@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/command"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
+	"mrprism/shaders/gpu/device"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/export"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/sheet"
-	"mrprism/internal/app/version"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/command"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/output/sheet"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/program/version"
+	"mrprism/internal/segment"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
 
 	"github.com/gofrs/flock"
@@ -137,16 +137,16 @@ func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 	for c := range v.Classes {
 		maps = append(maps, v.Probability(c))
 	}
-	structures, err := export.Structures(v.Width, v.Height, v.Classes, maps)
+	structures, err := masks.Structures(v.Width, v.Height, v.Classes, maps)
 	if err != nil {
 		return err
 	}
 	done := entry{Record: r, Origin: origin{s.task.SHA256, s.task.Device}, Masks: map[string]command.Sum{}}
 	for _, one := range structures {
-		d := export.Drawing{Picture: &v.Picture, By: export.Consensus, Structures: []export.Structure{one}, Model: s.model}
-		data, err := export.Formats[0].Write(&d)
+		d := masks.Drawing{Picture: &v.Picture, By: masks.Consensus, Structures: []masks.Structure{one}, Model: s.model}
+		data, err := masks.Formats[0].Write(&d)
 		if err == nil {
-			name := one.Name + export.Formats[0].Ending
+			name := one.Name + masks.Formats[0].Ending
 			done.Masks[name] = command.SumOf(data)
 			err = writeNew(s.task.mask(key, name), data)
 		}

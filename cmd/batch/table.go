@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"slices"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/sheet"
+	"mrprism/internal/command"
+	"mrprism/internal/output/sheet"
 )
 
 // Names of tables, without their ending.

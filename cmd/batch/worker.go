@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 )
 
 // Input is a file to segment. Number spreads the files over the workers.

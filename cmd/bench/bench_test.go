@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/compute/gpu/chromium"
-	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/program/cli"
 	"mrprism/model"
+	"mrprism/shaders/gpu/chromium"
+	"mrprism/shaders/gpu/device"
 )
 
 // call runs the program with the smallest network.

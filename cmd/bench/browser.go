@@ -14,8 +14,8 @@ import (
 	"runtime"
 	"strings"
 
-	"mrprism/internal/compute/gpu/chromium"
-	"mrprism/internal/compute/sharing"
+	"mrprism/shaders/gpu/chromium"
+	"mrprism/shaders/gpu/sharing"
 	"mrprism/weights"
 )
 

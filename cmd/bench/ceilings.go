@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mrprism/internal/compute/gpu"
+	"mrprism/shaders/gpu"
 )
 
 // ceilings are the largest rates of the device. Each is measured with a kernel that does nothing

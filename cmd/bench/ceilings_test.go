@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
+	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/vector"
 )
 
 // The timed kernels do the work that is counted: all steps of every chain, and the whole copy.

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/vector"
 )
 
-// The processor multiplies with the vectors of internal/compute/vector. Its ceiling is their
+// The processor multiplies with the vectors of shaders/vector. Its ceiling is their
 // product of blocks that stay in the first cache, on all threads. The fastest of a few block sizes
 // counts, because the best size depends on the cache and on the cost of a call.
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 	"mrprism/weights"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 )
 
 // kernelTimes are the dispatches of one program with one shape in one part of the network. Each is

@@ -14,13 +14,13 @@ import (
 	"slices"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/version"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/chromium"
-	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/command"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/program/version"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/chromium"
+	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
 )
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"syscall/js"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/device"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
 )
 

@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/internal/segment"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 	"mrprism/weights"
 )
 

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 	"mrprism/weights"
 )
 
@@ -42,7 +42,7 @@ type ours struct {
 
 // picture is the normalised image (S, S, 3) for all peers.
 func picture(side int) []float32 {
-	return noise(side*side*3, func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) })
+	return noise(side*side*3, func(r *rand.Rand) float32 { return weights.Normalise(r.Float32()) })
 }
 
 // newOurs compiles the network without its weights.

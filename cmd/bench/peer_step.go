@@ -16,9 +16,9 @@ import (
 	"runtime"
 	"strings"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 )
 
 // python is Debian's Python, which finds python3-torch. With -I it imports nothing from the working

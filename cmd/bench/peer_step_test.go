@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/program/cli"
+	"mrprism/shaders/gpu/device"
 )
 
 // Both programs take the same step: loss and gradients agree at every side.

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/command"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/program/cli"
+	"mrprism/shaders/gpu/device"
 )
 
 var tiny = options{Config: "tiny", Raters: 3, Classes: 2, Side: 64, Repeats: 2}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/model"
 	"mrprism/shaders"
 	"mrprism/shaders/adam"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
+	"mrprism/weights"
 )
 
 // step is a training step on a device with random weights, images and labels.
@@ -63,7 +64,7 @@ func (o options) checkStep() error {
 // begin draws weights, images and labels.
 func (s *step) begin() error {
 	s.batch = model.Batch{
-		X:     noise(s.X.Elements(), func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) }),
+		X:     noise(s.X.Elements(), func(r *rand.Rand) float32 { return weights.Normalise(r.Float32()) }),
 		Z:     noise(s.Z.Elements(), func(r *rand.Rand) float32 { return float32(r.IntN(2)) }),
 		Valid: noise(s.Valid.Elements(), func(*rand.Rand) float32 { return 1 }),
 	}

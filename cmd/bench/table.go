@@ -11,7 +11,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/model"
 )
 

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/command"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 )
 
 // album is one CSV of -centres or one folder of -foreign.

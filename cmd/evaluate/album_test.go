@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/segment/segmenttest"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
 )

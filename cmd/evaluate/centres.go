@@ -7,7 +7,7 @@ import (
 	"iter"
 	"slices"
 
-	"mrprism/internal/app/segment"
+	"mrprism/internal/segment"
 )
 
 // centreScore judges one photograph of -centres in one guise.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 )
 
 // change is a change to images under -changed.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/segment/segmenttest"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

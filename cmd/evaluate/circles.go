@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
 )
 
 // circle is the place of a structure, in pixels or in shares: x and r of the image's width, y of

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/program/cli"
 	"mrprism/model"
 	"mrprism/weights"
 )

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/weights/disk"
 )
 
 // method is what evaluate compares: a model, or a folder of predictions.

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/nifti"
-	"mrprism/internal/data/npy"
+	"mrprism/internal/files/nifti"
+	"mrprism/internal/files/npy"
+	"mrprism/weights/disk"
 )
 
 // readers read the file formats of predictions as maps (h, w).

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/data/nifti"
+	"mrprism/internal/files/nifti"
 
 	"github.com/stretchr/testify/require"
 )

@@ -8,10 +8,10 @@ import (
 	"math"
 	"sync"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
 )
 
 // figure is a number that compares a map with the reference, or heads with marks.

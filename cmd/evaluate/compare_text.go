@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 )
 
 // casesCSV writes a line for each image, class, method and pass.

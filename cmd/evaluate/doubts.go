@@ -8,10 +8,10 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/app/segment"
-	words "mrprism/internal/app/trust"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/format/chart"
+	"mrprism/internal/segment"
+	"mrprism/internal/study/chart"
+	words "mrprism/internal/trust"
 )
 
 // trust says whether a result found something, and whether to believe it.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
 )

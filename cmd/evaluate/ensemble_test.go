@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/command"
+	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -15,12 +15,12 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/weights"
 )

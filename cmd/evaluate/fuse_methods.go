@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 )
 
 const meanVote = "mean-vote" // the method with which the others are compared

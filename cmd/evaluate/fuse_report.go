@@ -8,7 +8,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/weights"

@@ -14,17 +14,17 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/segment/segmenttest"
-	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/disk"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
 	"mrprism/model"
+	"mrprism/shaders/gpu/reference"
+	"mrprism/weights/disk"
 
 	"github.com/stretchr/testify/require"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/weights"
 )

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/command"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/weights"
 )

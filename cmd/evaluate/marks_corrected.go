@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
 	"mrprism/model"
 )
 

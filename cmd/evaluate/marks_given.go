@@ -9,12 +9,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
 	"mrprism/model"
 )
 

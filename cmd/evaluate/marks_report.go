@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/weights"
 )
 

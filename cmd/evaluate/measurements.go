@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
 )
 
 // ratioScore is one image's vertical cup-to-disc ratio.

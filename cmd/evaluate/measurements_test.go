@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/segment/segmenttest"
-	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
 	"mrprism/model"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"mrprism/internal/data/contour"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 
 	"golang.org/x/image/vector"
 )

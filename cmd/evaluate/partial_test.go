@@ -7,11 +7,11 @@ import (
 	"os"
 	"testing"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/reference"
 
 	"github.com/stretchr/testify/require"
 )

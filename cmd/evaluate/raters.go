@@ -11,10 +11,10 @@ import (
 	"runtime"
 	"slices"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
+	"mrprism/internal/program/cli"
 )
 
 // gathering gathers figures of the raters of a data set, image by image. It keeps figures, and no

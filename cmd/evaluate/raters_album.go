@@ -11,7 +11,7 @@ import (
 	"image/jpeg"
 	"slices"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 )
 
 // raterColours are the colours of the outlines of raters; they repeat from the thirteenth on.

@@ -3,10 +3,10 @@ package main
 import (
 	"math"
 
-	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
 )
 
 // looked is an image with its masks and its figures.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/weights"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mrprism/internal/data/metric"
-	"mrprism/internal/format/chart"
+	"mrprism/internal/study/chart"
 )
 
 // ratersReport holds all figures of "evaluate raters", as the JSON has them. Shares, Dice and kappa

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 

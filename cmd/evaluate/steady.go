@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/app/segment"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
 )
 
 // steadyReport says how far an eye's vertical cup/disc ratio moves under the changes of exposure.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/internal/data/metric"
 )
 

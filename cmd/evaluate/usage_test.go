@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
 )

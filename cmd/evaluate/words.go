@@ -3,10 +3,10 @@ package main
 import (
 	"math"
 
-	"mrprism/internal/app/segment"
-	words "mrprism/internal/app/trust"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
+	words "mrprism/internal/trust"
 )
 
 // ratioName is the vertical ratio among the figures that a word is about.

@@ -3,9 +3,9 @@ package main
 import (
 	"testing"
 
-	words "mrprism/internal/app/trust"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	words "mrprism/internal/trust"
 
 	"github.com/stretchr/testify/require"
 )

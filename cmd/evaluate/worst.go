@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/app/segment"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 

@@ -15,13 +15,13 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/segment/segmenttest"
-	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
 	"mrprism/model"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/trust"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/segment"
+	"mrprism/internal/trust"
 	"mrprism/weights"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/app/trust"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/trust"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/format/onnx"
+	"mrprism/weights/format/onnx"
 )
 
 // array is a tensor of the interpreter, row by row.

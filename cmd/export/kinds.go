@@ -1,13 +1,13 @@
 package main
 
 import (
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/format/onnx"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
+	"mrprism/weights/format/onnx"
 )
 
 // kind is how operators of a kind are written: on which layout of maps, and as which nodes.

@@ -14,12 +14,12 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/format/onnx"
+	"mrprism/internal/command"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/weights"
+	"mrprism/weights/format/onnx"
 )
 
 const program = "export"

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/gpu/reference"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/gpu/reference"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

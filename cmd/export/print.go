@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/format/onnx"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
+	"mrprism/weights/format/onnx"
 )
 
 // layout is how ONNX sees a map of our graphs, (1, H, W, C) or (1, N, C).

@@ -3,16 +3,16 @@ package main
 import (
 	"testing"
 
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/nn"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/format/onnx"
 	"mrprism/model"
+	"mrprism/model/nn"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
+	"mrprism/weights/format/onnx"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -7,11 +7,11 @@ import (
 	"maps"
 	"strings"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/compute/gpu"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/shaders/gpu"
 	"mrprism/weights"
 )
 

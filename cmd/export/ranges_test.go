@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/command"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

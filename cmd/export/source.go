@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/format/onnx"
+	"mrprism/internal/command"
+	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
+	"mrprism/shaders/tensor"
 	"mrprism/weights"
+	"mrprism/weights/format/onnx"
 )
 
 // source is the network to export: its configuration, its variables on a device, and its metadata.
@@ -102,7 +102,7 @@ func (r random) source(ctx context.Context) (*source, error) {
 		Name: "random-" + r.config, Title: "Random weights", Configuration: r.config, Side: defaultSide, Labels: weights.LabelsRaters, Seed: r.seed,
 	}
 	for c := range 3 { // Normalise maps a pixel value v to (v − mean)/deviation
-		zero, one := model.Normalise(0), model.Normalise(1)
+		zero, one := weights.Normalise(0), weights.Normalise(1)
 		about.Deviation[c] = 1 / (one - zero)
 		about.Mean[c] = -zero * about.Deviation[c]
 	}

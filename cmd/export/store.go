@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/trust"
-	"mrprism/internal/compute/gpu"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/trust"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
 	"mrprism/weights"
 )
 

@@ -10,11 +10,11 @@ import (
 	"os"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/export"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/command"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 
@@ -23,7 +23,7 @@ type batch struct {
 	session     command.Session
 	weightsName string // as given
 	options     segment.Options
-	formats     []export.Format
+	formats     []masks.Format
 	identity    bool      // a DICOM SEG keeps the patient's
 	day         time.Time // of the run
 	slice       int       // of the files, from 1; 0: as imageio.DecodeSlice chooses
@@ -120,12 +120,12 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 	var files staged
 	sums := map[string]command.Sum{}
 	defer files.discard()
-	for i, reader := range export.Readers(r.Raters, r.Labels, len(it.marks) > 0) {
-		structures, err := export.Structures(r.Width, r.Height, r.Classes, maps(r, i))
+	for i, reader := range masks.Readers(r.Raters, r.Labels, len(it.marks) > 0) {
+		structures, err := masks.Structures(r.Width, r.Height, r.Classes, maps(r, i))
 		if err != nil {
 			return err
 		}
-		drawing := export.Drawing{Picture: &r.Picture, By: reader.By, Model: b.session.Model, Day: b.day, Identity: b.identity}
+		drawing := masks.Drawing{Picture: &r.Picture, By: reader.By, Model: b.session.Model, Day: b.day, Identity: b.identity}
 		for _, f := range it.files {
 			if f.reader != i {
 				continue
@@ -158,7 +158,7 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 	return files.commit()
 }
 
-// maps are the maps of a reader, one for each class, in the order of export.Readers.
+// maps are the maps of a reader, one for each class, in the order of masks.Readers.
 func maps(r *segment.Result, reader int) (all [][]float32) {
 	for c := range r.Classes {
 		switch {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/segment"
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // mark is one -evidence, and what the summary says of it.

@@ -20,15 +20,15 @@ import (
 	"syscall"
 	"testing"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/export"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/segment/segmenttest"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/data/disk"
+	"mrprism/internal/command"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -343,7 +343,7 @@ func TestLostDevice(t *testing.T) {
 			weightsName: "w", options: segment.Options{Recurrences: 1}, stdout: &stdout, progress: command.NewProgress(&stderr, 2),
 		}
 		out := t.TempDir()
-		items, err := plan(out, images, nil, m.Metadata, export.Formats[:1])
+		items, err := plan(out, images, nil, m.Metadata, masks.Formats[:1])
 		require.NoError(t, err)
 		err = b.run(t.Context(), items)
 		b.session.Close()

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/segment/segmenttest"
-	"mrprism/internal/data/dicom/dicomtest"
-	"mrprism/internal/data/imageio"
-	"mrprism/internal/data/nifti"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/files/dicom/dicomtest"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
+	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/sheet"
-	"mrprism/internal/app/version"
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/command"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/sheet"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/program/version"
+	"mrprism/internal/segment"
+	"mrprism/weights/disk"
 )
 
 // writeEvery is the least time between two writings of the table, which writes all of it.

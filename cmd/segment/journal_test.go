@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/segment/segmenttest"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
 )

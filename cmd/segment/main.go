@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/export"
+	"mrprism/internal/command"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/program/cli"
 )
 
 const program = "segment"
@@ -106,7 +106,7 @@ func main() { cli.Main(run) }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	r := &request{formats: export.Formats[:1]}
+	r := &request{formats: masks.Formats[:1]}
 	flags := r.flags()
 	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(named []string) error {
@@ -128,7 +128,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // formatsHelp lists the formats for the help.
 var formatsHelp = func() (text string) {
-	for _, f := range export.Formats {
+	for _, f := range masks.Formats {
 		name := "STEM_CLASS" + f.Ending
 		if f.Whole {
 			name = "STEM" + f.Ending

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/export"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 
@@ -24,8 +24,8 @@ type item struct {
 // file is an output file: what one reader says of a structure, or of all, in a format.
 type file struct {
 	path   string
-	format export.Format
-	reader int // an index of export.Readers
+	format masks.Format
+	reader int // an index of masks.Readers
 	class  int // −1: all
 }
 
@@ -41,7 +41,7 @@ func (i item) outputs() []string {
 // numbers after the first: x.json, then x_2.json. Upper and lower case do not part names, since
 // macOS and Windows ignore it. plan returns an error if an output file is one of the images or
 // marks.
-func plan(dir string, images []string, marks []mark, about weights.Metadata, formats []export.Format) ([]item, error) {
+func plan(dir string, images []string, marks []mark, about weights.Metadata, formats []masks.Format) ([]item, error) {
 	items, by := make([]item, len(images)), map[string]string{} // image by folded output
 	take := func(i int, stem string) bool {
 		it := itemOf(filepath.Join(dir, stem), images[i], marks, about, formats)
@@ -72,9 +72,9 @@ func plan(dir string, images []string, marks []mark, about weights.Metadata, for
 }
 
 // itemOf is an image whose output files begin with a path.
-func itemOf(stem, image string, marks []mark, about weights.Metadata, formats []export.Format) item {
+func itemOf(stem, image string, marks []mark, about weights.Metadata, formats []masks.Format) item {
 	it := item{image: image, marks: marks, summary: stem + ".json"}
-	for i, r := range export.Readers(segment.Heads(&about), about.Labels, len(marks) > 0) {
+	for i, r := range masks.Readers(segment.Heads(&about), about.Labels, len(marks) > 0) {
 		for _, f := range formats {
 			if f.Whole {
 				it.files = append(it.files, file{stem + r.Suffix + f.Ending, f, i, -1})

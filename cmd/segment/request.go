@@ -10,12 +10,12 @@ import (
 	"slices"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/export"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/command"
 	"mrprism/internal/data/roi"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
 	"mrprism/model"
 )
 
@@ -28,7 +28,7 @@ type request struct {
 	out, table       string // the folder of results; the file of -csv, empty without
 	slice            int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
 	resume, identity bool
-	formats          []export.Format
+	formats          []masks.Format
 	marks            []mark
 	named            []string        // images and folders
 	given            map[string]bool // the flags that the user gave
@@ -47,8 +47,8 @@ func (r *request) flags() *cli.Groups {
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
 		f.IntVar(&r.slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
 		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
-		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+export.Formats[0].Name+"): "+export.Names(), func(text string) (err error) {
-			r.formats, err = export.Parse(text)
+		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names(), func(text string) (err error) {
+			r.formats, err = masks.Parse(text)
 			return err
 		})
 		f.BoolVar(&r.identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study")

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/export"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/app/trust"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/command"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/segment"
+	"mrprism/internal/trust"
 	"mrprism/model"
 )
 
@@ -69,7 +69,7 @@ type saved struct {
 
 func (b *batch) summary(it item, r *segment.Result, sums map[string]command.Sum) summary {
 	f := files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}}
-	by := export.Readers(r.Raters, r.Labels, len(it.marks) > 0)
+	by := masks.Readers(r.Raters, r.Labels, len(it.marks) > 0)
 	for _, out := range it.files {
 		name := filepath.Base(out.path)
 		one := saved{File: name, Format: out.format.Name, By: by[out.reader].By, Sum: sums[out.path]}
@@ -78,7 +78,7 @@ func (b *batch) summary(it item, r *segment.Result, sums map[string]command.Sum)
 		}
 		f.All = append(f.All, one)
 		switch {
-		case out.format.Name != export.Formats[0].Name:
+		case out.format.Name != masks.Formats[0].Name:
 		case out.reader == 0:
 			f.Probability[one.Structure] = name
 		case out.reader <= len(r.Raters):

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/data/disk"
+	"mrprism/weights/disk"
 )
 
 // claimed is a folder that this serve alone uses and its user alone reads. It has the profile of

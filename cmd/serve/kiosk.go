@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
-	"mrprism/internal/compute/gpu/chromium"
+	"mrprism/shaders/gpu/chromium"
 )
 
 // kiosk keeps a browser open at an address, full-screen.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/compute/gpu/chromium"
+	"mrprism/shaders/gpu/chromium"
 )
 
 // asServe has the test's program be serve, as a process that can be killed.

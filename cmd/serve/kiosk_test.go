@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/compute/gpu/chromium"
+	"mrprism/shaders/gpu/chromium"
 )
 
 // browser is a program in place of Chrome, a shell script.

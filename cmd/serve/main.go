@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/cli"
+	"mrprism/internal/program/cli"
 	"mrprism/site"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"mrprism/internal/app/version"
+	"mrprism/internal/program/version"
 )
 
 // metrics are the figures of a server. No label has an address: that of -watch is secret.

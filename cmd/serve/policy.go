@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/app/cli"
+	"mrprism/internal/program/cli"
 )
 
 // policies are what keeps the kiosk's Chrome at an address. Chrome takes them from a folder of root

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 )
 
 const (

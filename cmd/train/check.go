@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/program/cli"
 )
 
 const checkIntro = `train check - reads a data set as training would, and lists its faults

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/cli"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/program/cli"
 )
 
 // With warnings the exit code is 0, with errors 1. The table and the JSON agree.

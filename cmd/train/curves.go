@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/format/chart"
+	"mrprism/internal/study/chart"
 	"mrprism/weights"
 )
 

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"testing"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/training"
-	"mrprism/internal/data/disk"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,13 +61,13 @@ func failing(t *testing.T, n int, err error, fails func(what string) bool) (aske
 // bytes of a run without a fault.
 func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
-	train := func(out string, more ...string) (int, string) {
+	begin := func(out string, more ...string) (int, string) {
 		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(more, "-recipe", "baseline")...)...)
 		return code, stderr
 	}
 	straight := filepath.Join(folder, "straight")
 	asked, _ := failing(t, math.MaxInt, nil, nil)
-	code, stderr := train(straight)
+	code, stderr := begin(straight)
 	require.Equal(t, cli.Done, code, stderr)
 	all := *asked
 	require.Greater(t, len(all), 40)
@@ -85,7 +85,7 @@ func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 			}
 			out := filepath.Join(t.TempDir(), "run")
 			_, first := failing(t, n, fault.err, fault.fails)
-			code, stderr := train(out)
+			code, stderr := begin(out)
 			disk.Fault = nil
 			about := fmt.Sprint(fault.err, " from ", *first, " on:\n", stderr)
 			require.Contains(t, stderr, fault.err.Error(), about)
@@ -96,16 +96,16 @@ func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 				require.Equal(t, cli.Failed, code, about)
 				require.Contains(t, stderr, "make room there, or let it be written to, and ", about)
 			}
-			require.NoFileExists(t, filepath.Join(out, training.PreviousCheckpoint+".new"), about)
+			require.NoFileExists(t, filepath.Join(out, train.PreviousCheckpoint+".new"), about)
 			requireWhole(t, out, about)
 			resumed := []string{}
 			if lastStep(t, out) > 0 {
 				require.True(t, code == cli.Done || strings.Contains(stderr, "-resume"), about)
 				resumed = append(resumed, "-resume")
 			}
-			code, stderr = train(out, resumed...)
+			code, stderr = begin(out, resumed...)
 			require.Equal(t, cli.Done, code, about+stderr)
-			for _, name := range []string{training.Checkpoint, "eyes.safetensors", "eyes.f32.safetensors"} {
+			for _, name := range []string{train.Checkpoint, "eyes.safetensors", "eyes.f32.safetensors"} {
 				require.True(t, slices.Equal(readFile(t, straight, name), readFile(t, out, name)), "%s differs: %s", name, about)
 			}
 			require.Equal(t, steps(t, straight), steps(t, out), about)
@@ -157,7 +157,7 @@ func TestInterruptedOnAFullDisk(t *testing.T) {
 		if strings.HasSuffix(path, logName) && what == disk.Write {
 			stop()
 		}
-		if strings.Contains(path, training.Checkpoint) {
+		if strings.Contains(path, train.Checkpoint) {
 			return syscall.ENOSPC
 		}
 		return nil
@@ -166,6 +166,6 @@ func TestInterruptedOnAFullDisk(t *testing.T) {
 	var said bytes.Buffer
 	code := run(ctx, arguments(data, out, "2", "-save", "3600"), io.Discard, &said)
 	require.Equal(t, cli.Failed, code)
-	require.Contains(t, said.String(), training.Checkpoint+", what was there is unchanged: ")
+	require.Contains(t, said.String(), train.Checkpoint+", what was there is unchanged: ")
 	require.Contains(t, said.String(), "nothing of the run was saved yet: make room there")
 }

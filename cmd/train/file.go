@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"mrprism/internal/app/version"
+	"mrprism/internal/program/version"
 )
 
 // configurationName is the file in the run's folder with the flags of the run.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/training"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,7 +40,7 @@ func TestFlagsFromAFile(t *testing.T) {
 	o := parsed(t, "-with", path).options
 	assert.Equal(t, []string{"a", "b"}, o.Data)
 	assert.Equal(t, 1e-3, o.Recipe.Rate)
-	assert.Equal(t, []training.Phase{{Side: 64, Epochs: 2}, {Side: 128, Epochs: 3}}, o.Phases)
+	assert.Equal(t, []train.Phase{{Side: 64, Epochs: 2}, {Side: 128, Epochs: 3}}, o.Phases)
 	assert.True(t, o.Recompute)
 	assert.Equal(t, "a: b", o.Title)
 	assert.Equal(t, ^uint64(0), o.Seed)
@@ -51,7 +51,7 @@ func TestFlagsFromAFile(t *testing.T) {
 	assert.False(t, o.Recompute)
 	assert.Equal(t, "eyes", o.Name)
 	o = parsed(t, "-with", path, "-epochs", "7").options
-	assert.Equal(t, []training.Phase{{Side: 128, Epochs: 7}}, o.Phases, "-epochs of the command line wins over the file's phases")
+	assert.Equal(t, []train.Phase{{Side: 128, Epochs: 7}}, o.Phases, "-epochs of the command line wins over the file's phases")
 }
 
 // A run.yaml of 2026-11-22 has the flag untuned, which train no longer has.

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/training"
-	"mrprism/internal/app/version"
-	"mrprism/internal/compute/gpu"
+	"mrprism/internal/command"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/program/version"
+	"mrprism/internal/train"
 	"mrprism/model"
+	"mrprism/shaders/gpu"
 )
 
 // declared are the program's flags, and the values that resolve turns into options.
@@ -173,7 +173,7 @@ const ensemble = "ensemble"
 
 // chooseArchitecture puts integration and method into the architecture's name, which run.yaml has
 // without them.
-func (d *declared) chooseArchitecture(o *training.Options) error {
+func (d *declared) chooseArchitecture(o *train.Options) error {
 	if m := model.MethodOf(*d.config); m != nil {
 		return fmt.Errorf("-config %s names a method: give it by -method %s", *d.config, m.Name)
 	}
@@ -249,17 +249,17 @@ func list(text string) []string {
 }
 
 // resolve works out the options, and writes the values of defaults into the flags for run.yaml.
-func (d *declared) resolve(o *training.Options) (err error) {
+func (d *declared) resolve(o *train.Options) (err error) {
 	o.Commit, o.Pictures = version.Commit(), 50
 	o.Data, o.Also, o.Folds = list(*d.data), list(*d.also), list(*d.folds)
-	o.Phases = []training.Phase{{Side: *d.side, Epochs: *d.epochs}}
+	o.Phases = []train.Phase{{Side: *d.side, Epochs: *d.epochs}}
 	if *d.phases != "" {
-		if o.Phases, err = training.ParsePhases(*d.phases); err != nil {
+		if o.Phases, err = train.ParsePhases(*d.phases); err != nil {
 			return err
 		}
 	}
 	if *d.fold != "" {
-		if o.Fold, err = training.ParseFold(*d.fold); err != nil {
+		if o.Fold, err = train.ParseFold(*d.fold); err != nil {
 			return err
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
+	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/importer"
+	"mrprism/internal/program/cli"
 )
 
 const importIntro = `train import - makes a data set from a published one

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/bmp"
 
-	"mrprism/internal/app/cli"
+	"mrprism/internal/program/cli"
 )
 
 // writeREFUGE makes photographs and references in the layout of REFUGE, of 80×64 pixels.

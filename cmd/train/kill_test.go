@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/training"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -52,7 +52,7 @@ func TestKill(t *testing.T) {
 	farthest, torn := 0, 0
 	for i := range kills {
 		args := arguments(data, killed, epochs, "-recipe", "baseline")
-		if _, err := os.Stat(filepath.Join(killed, training.Checkpoint)); err == nil {
+		if _, err := os.Stat(filepath.Join(killed, train.Checkpoint)); err == nil {
 			args = append(args, "-resume")
 		}
 		before, rests := modified(killed), unfinished(killed)
@@ -117,7 +117,7 @@ func unfinished(folder string) map[string]bool {
 
 // modified is when a run's checkpoint was last written.
 func modified(folder string) time.Time {
-	info, err := os.Stat(filepath.Join(folder, training.Checkpoint))
+	info, err := os.Stat(filepath.Join(folder, train.Checkpoint))
 	if err != nil {
 		return time.Time{}
 	}
@@ -127,7 +127,7 @@ func modified(folder string) time.Time {
 // lastStep is the step of the checkpoint, which must be whole; 0 without a checkpoint.
 func lastStep(t *testing.T, folder string) int {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, training.Checkpoint))
+	data, err := os.ReadFile(filepath.Join(folder, train.Checkpoint))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0
 	}

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/app/cli"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/program/cli"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

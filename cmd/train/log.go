@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"mrprism/internal/app/training"
-	"mrprism/internal/data/disk"
+	"mrprism/internal/train"
+	"mrprism/weights/disk"
 )
 
 // logName is the log in the run's folder, a line of JSON for each step.
@@ -17,7 +17,7 @@ const logName = "log.jsonl"
 
 // logLine is one step in the log.
 type logLine struct {
-	training.Report
+	train.Report
 	Time string `json:"time"` // RFC 3339
 }
 
@@ -61,7 +61,7 @@ func readLog(r io.Reader, more func(logLine) bool) (end int64, err error) {
 }
 
 // logStep writes one line.
-func logStep(log *disk.Records, r training.Report) error {
+func logStep(log *disk.Records, r train.Report) error {
 	line, err := json.Marshal(logLine{r, time.Now().UTC().Format(time.RFC3339)})
 	if err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/training"
-	"mrprism/internal/compute/ranks"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
+	"mrprism/shaders/ranks"
 )
 
 const program = "train"
@@ -76,7 +76,7 @@ func (r *runner) leave(err error) error {
 		return err
 	case err == nil || errors.Is(err, cli.Exit(cli.Interrupted)):
 		return cmp.Or(o.Ranks.Leave(), err)
-	case o.Follows() && (errors.Is(err, training.ErrDiffer) || errors.Is(err, training.ErrDiverged)):
+	case o.Follows() && (errors.Is(err, train.ErrDiffer) || errors.Is(err, train.ErrDiverged)):
 		time.Sleep(time.Second) // mpirun ends the others when one exits
 		return cli.Exit(cli.Failed)
 	case o.Follows():

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/segment"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

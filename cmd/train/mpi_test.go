@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/training"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -60,7 +60,7 @@ func ranked(t *testing.T, ranks string, args ...string) (says string, err error)
 // learned are the parameters and their moments in a checkpoint.
 func learned(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, training.Checkpoint))
+	data, err := os.ReadFile(filepath.Join(folder, train.Checkpoint))
 	require.NoError(t, err)
 	file, err := weights.Decode(data)
 	require.NoError(t, err)
@@ -88,9 +88,9 @@ func TestMPI(t *testing.T) {
 	for name, values := range learned(t, out("one")) {
 		assert.True(t, string(values) == string(learned(t, out("two"))[name]), name)
 	}
-	first, err := os.ReadFile(filepath.Join(out("two"), training.Checkpoint))
+	first, err := os.ReadFile(filepath.Join(out("two"), train.Checkpoint))
 	require.NoError(t, err)
-	second, err := os.ReadFile(filepath.Join(out("again"), training.Checkpoint))
+	second, err := os.ReadFile(filepath.Join(out("again"), train.Checkpoint))
 	require.NoError(t, err)
 	assert.True(t, string(first) == string(second))
 }
@@ -107,18 +107,18 @@ func TestMPIKilled(t *testing.T) {
 	c.Args = append(c.Args, ":", "-n", "1", "sh", "-c", `echo $$ > "$0"; exec "$@"`, pid, program)
 	c.Args = append(c.Args, arguments(data, out, "3000", "-save", "0")...)
 	require.NoError(t, c.Start())
-	require.Eventually(t, func() bool { return training.Saved(out) >= 2 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return train.Saved(out) >= 2 }, time.Minute, 20*time.Millisecond)
 	id, err := os.ReadFile(pid)
 	require.NoError(t, err)
 	require.NoError(t, exec.Command("kill", "-KILL", strings.TrimSpace(string(id))).Run())
 	began := time.Now()
 	require.Error(t, c.Wait())
 	assert.Less(t, time.Since(began), 10*time.Second)
-	saved := training.Saved(out)
+	saved := train.Saved(out)
 	require.GreaterOrEqual(t, saved, 2)
 	code, _, stderr := invoke(t.Context(), "-with", out, "-resume", "-hours", "0.0001")
 	require.Equal(t, cli.Done, code, stderr)
-	assert.Greater(t, training.Saved(out), saved)
+	assert.Greater(t, train.Saved(out), saved)
 }
 
 // Processes that were started with other flags, or without MPI, say so and write nothing.
@@ -132,7 +132,7 @@ func TestMPIRefuses(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, 1, strings.Count(string(says), "cannot train together"), "%s", says)
 	assert.Contains(t, string(says), `here "64:1", there "64:2"`)
-	assert.NoFileExists(t, filepath.Join(out, training.Checkpoint))
+	assert.NoFileExists(t, filepath.Join(out, train.Checkpoint))
 
 	help, err := ranked(t, "2", "-h")
 	assert.NoError(t, err, help)
@@ -142,12 +142,12 @@ func TestMPIRefuses(t *testing.T) {
 	alone, err := c.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(alone), "MPI shows each of them none of the others")
-	assert.NoFileExists(t, filepath.Join(out, training.Checkpoint))
+	assert.NoFileExists(t, filepath.Join(out, train.Checkpoint))
 
 	c = process(arguments(data, out, "1")...)
 	c.Env = append(c.Env, "OMPI_COMM_WORLD_SIZE=2")
 	said, err := c.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(said), "built without MPI")
-	assert.NoFileExists(t, filepath.Join(out, training.Checkpoint))
+	assert.NoFileExists(t, filepath.Join(out, train.Checkpoint))
 }

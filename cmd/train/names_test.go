@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/app/cli"
+	"mrprism/internal/program/cli"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/training"
+	"mrprism/internal/command"
+	"mrprism/internal/train"
 )
 
 // progress shows how far a run is: a bar on a terminal, a line every ten seconds elsewhere.
@@ -30,7 +30,7 @@ func (p *progress) reading(done, total int) {
 }
 
 // show shows a step.
-func (p *progress) show(r training.Report) {
+func (p *progress) show(r train.Report) {
 	each := r.Seconds / float64(r.Images)
 	if p.loss == 0 {
 		p.loss, p.speed = r.Loss, each

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/training"
-	"mrprism/internal/data/disk"
-	"mrprism/internal/format/tensorboard"
+	"mrprism/internal/command"
+	"mrprism/internal/train"
+	"mrprism/internal/train/tensorboard"
+	"mrprism/weights/disk"
 )
 
 // boardFolder has TensorBoard's event files in the run's folder.
@@ -37,7 +37,7 @@ type totals struct {
 	began                               time.Time
 	images, steps                       int
 	seconds, dataSeconds, deviceSeconds float64
-	last                                training.Report
+	last                                train.Report
 	mean                                map[string]float64 // of the recent terms, and of "loss"
 	current                             *float64           // soft Dice; nil before the first score
 	best                                float64
@@ -64,7 +64,7 @@ func (r *recorder) close() {
 
 // step records one step. If it cannot be written, as on a full disk, training goes on until a
 // checkpoint cannot be written either. Later steps are recorded once there is room.
-func (r *recorder) step(report training.Report) {
+func (r *recorder) step(report train.Report) {
 	r.add(report)
 	err := r.write(report)
 	if err != nil && !r.failing {
@@ -74,7 +74,7 @@ func (r *recorder) step(report training.Report) {
 }
 
 // write writes one step into the log and the event file. It tries both and returns the first error.
-func (r *recorder) write(report training.Report) error {
+func (r *recorder) write(report train.Report) error {
 	scalars := []tensorboard.Scalar{
 		{Tag: "loss/all", Value: report.Loss}, {Tag: "rate", Value: report.Rate}, {Tag: "epoch", Value: float64(report.Epoch)},
 		{Tag: "speed/images per second", Value: float64(report.Images) / report.Seconds},
@@ -100,7 +100,7 @@ func (r *recorder) write(report training.Report) error {
 }
 
 // add adds a step to the sums.
-func (r *totals) add(report training.Report) {
+func (r *totals) add(report train.Report) {
 	r.images += report.Images
 	r.seconds += report.Seconds
 	r.dataSeconds += report.DataSeconds
@@ -123,7 +123,7 @@ func (r *totals) add(report training.Report) {
 
 // tiles draws a row for each class: the image, the share of the raters' votes, and the mask after
 // each recurrence.
-func tiles(p *training.Picture) image.Image {
+func tiles(p *train.Picture) image.Image {
 	const gap = 2
 	columns := 2 + len(p.Masks)
 	out := image.NewRGBA(image.Rect(0, 0, columns*(p.Side+gap)-gap, p.Classes*(p.Side+gap)-gap))

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/training"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,7 +68,7 @@ func TestWhatARunShows(t *testing.T) {
 
 // A picture is a row for each class: image, votes, masks.
 func TestTiles(t *testing.T) {
-	p := &training.Picture{
+	p := &train.Picture{
 		Side: 1, Classes: 2, Image: []float32{1, 0.5, 0}, Votes: []float32{0.25, 1}, Masks: [][]float32{{0, 0.2}, {0.4, 2}},
 	}
 	picture := tiles(p)

@@ -13,15 +13,15 @@ import (
 	"time"
 	"unicode"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/command"
-	"mrprism/internal/app/training"
-	"mrprism/internal/compute/gpu"
+	"mrprism/internal/command"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
+	"mrprism/shaders/gpu"
 )
 
 // runner trains one run.
 type runner struct {
-	options       training.Options
+	options       train.Options
 	configuration []byte  // for run.yaml
 	divided       string  // the split of the run that -with repeats; empty: not known, or none
 	hours         float64 // 0: no limit
@@ -52,14 +52,14 @@ func (r *runner) train(ctx context.Context) error {
 	if _, err := os.Stat(r.stopFile); err == nil {
 		return fmt.Errorf("%s is there already, and it stops a run: delete it to train", r.stopFile)
 	}
-	saved := training.Saved(r.options.Out)
+	saved := train.Saved(r.options.Out)
 	for {
 		err := r.attempt(ctx, began)
 		if !errors.Is(err, gpu.ErrLost) || ctx.Err() != nil || r.options.Ranks != nil { // other ranks wait
 			return err
 		}
 		before := saved
-		if saved = training.Saved(r.options.Out); saved > before {
+		if saved = train.Saved(r.options.Out); saved > before {
 			idle = 0
 		} else if idle++; idle == patience {
 			return err
@@ -72,14 +72,14 @@ func (r *runner) train(ctx context.Context) error {
 }
 
 // prepare opens the device, compiles the training step and hands it to work.
-func (r *runner) prepare(ctx context.Context, work func(t *training.Trainer) error) error {
+func (r *runner) prepare(ctx context.Context, work func(t *train.Trainer) error) error {
 	d, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	r.note(fmt.Sprintf("computing on %s", d.Info()))
-	t, err := training.New(ctx, d, r.options, r.bar.reading)
+	t, err := train.New(ctx, d, r.options, r.bar.reading)
 	r.bar.end()
 	if err != nil {
 		return err
@@ -91,10 +91,10 @@ func (r *runner) prepare(ctx context.Context, work func(t *training.Trainer) err
 
 // attempt trains on one device, to the end or until the device is lost.
 func (r *runner) attempt(ctx context.Context, began time.Time) error {
-	return r.prepare(ctx, func(t *training.Trainer) error {
+	return r.prepare(ctx, func(t *train.Trainer) error {
 		if r.options.Follows() {
 			r.started.Store(true)
-			return t.Run(ctx, func(training.Report) {})
+			return t.Run(ctx, func(train.Report) {})
 		}
 		if err := r.keepConfiguration(t.Split()); err != nil {
 			return noBeginning(err)
@@ -107,7 +107,7 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 		r.started.Store(true)
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
-		err = t.Run(ctx, func(report training.Report) {
+		err = t.Run(ctx, func(report train.Report) {
 			r.bar.show(report)
 			record.step(report)
 			if why := r.enough(began); why != nil {
@@ -131,7 +131,7 @@ func noBeginning(err error) error {
 }
 
 // describe prints what the run trains on.
-func (r *runner) describe(t *training.Trainer) {
+func (r *runner) describe(t *train.Trainer) {
 	aside := ""
 	r.heldOut = len(t.Dataset.HeldOut())
 	if names := t.Aside(); len(names) > 0 {
@@ -196,7 +196,7 @@ func (r *runner) enough(began time.Time) error {
 
 // result is the file of the weights to use: the best weights if they were scored.
 func (r *runner) result() string {
-	best := filepath.Join(r.options.Out, r.options.Name+training.BestSuffix+".safetensors")
+	best := filepath.Join(r.options.Out, r.options.Name+train.BestSuffix+".safetensors")
 	if _, err := os.Stat(best); err == nil {
 		return best
 	}
@@ -225,6 +225,6 @@ func (r *runner) finish(record *recorder) {
 	if err := drawCurves(o.Out, o.Name); err != nil {
 		r.note(fmt.Sprintf("the curves could not be drawn: %v", err))
 	}
-	record.summary(r.stderr, o.Name+training.BestSuffix+".safetensors", o.Name+".safetensors", o.Name+".f32.safetensors",
-		training.Checkpoint, configurationName, curvesName, logName, boardFolder)
+	record.summary(r.stderr, o.Name+train.BestSuffix+".safetensors", o.Name+".safetensors", o.Name+".f32.safetensors",
+		train.Checkpoint, configurationName, curvesName, logName, boardFolder)
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/app/cli"
+	"mrprism/internal/program/cli"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

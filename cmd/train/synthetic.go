@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"mrprism/internal/app/cli"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/program/cli"
 	"mrprism/weights"
 )
 

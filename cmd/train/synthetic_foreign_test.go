@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/app/cli"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/program/cli"
 )
 
 func TestSyntheticForeign(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/app/cli"
-	"mrprism/internal/app/training"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/train"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -72,7 +72,7 @@ func readFile(t *testing.T, path ...string) []byte {
 // requireSame compares what two runs have written, without printing megabytes.
 func requireSame(t *testing.T, want, got string) {
 	t.Helper()
-	for _, name := range []string{training.Checkpoint, training.PreviousCheckpoint, "eyes.safetensors", "eyes.f32.safetensors"} {
+	for _, name := range []string{train.Checkpoint, train.PreviousCheckpoint, "eyes.safetensors", "eyes.f32.safetensors"} {
 		require.True(t, bytes.Equal(readFile(t, want, name), readFile(t, got, name)), "%s differs", name)
 	}
 	require.Equal(t, steps(t, want), steps(t, got), "the log has every step once")
@@ -191,7 +191,7 @@ func TestInterrupt(t *testing.T) {
 	require.Equal(t, cli.Interrupted, exit.ExitCode(), said.String())
 	assert.Contains(t, said.String(), "finishing the step and saving")
 	assert.Contains(t, said.String(), "-resume")
-	require.FileExists(t, filepath.Join(stopped, training.Checkpoint))
+	require.FileExists(t, filepath.Join(stopped, train.Checkpoint))
 	require.Less(t, len(steps(t, stopped)), 6)
 
 	code, _, stderr = invoke(t.Context(), arguments(data, stopped, "3", "-resume")...)
@@ -222,8 +222,8 @@ func TestFullDisk(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1")...)
 	require.Equal(t, cli.Done, code, stderr)
-	whole := readFile(t, out, training.Checkpoint)
-	previous := readFile(t, out, training.PreviousCheckpoint)
+	whole := readFile(t, out, train.Checkpoint)
+	previous := readFile(t, out, train.PreviousCheckpoint)
 
 	args := arguments(data, filepath.Join(filepath.Dir(out), "full"), "1")
 	c := exec.Command("sh", append([]string{"-c", `ulimit -f 64; exec "$0" "$@"`, os.Args[0]}, args...)...)
@@ -232,7 +232,7 @@ func TestFullDisk(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, cli.Failed, exit.ExitCode(), string(said))
-	assert.Contains(t, string(said), training.Checkpoint)
+	assert.Contains(t, string(said), train.Checkpoint)
 	assert.Contains(t, string(said), syscall.EFBIG.Error())
 	entries, err := os.ReadDir(filepath.Join(filepath.Dir(out), "full"))
 	require.NoError(t, err)
@@ -241,18 +241,18 @@ func TestFullDisk(t *testing.T) {
 	}
 
 	// with a checkpoint there already
-	require.NoError(t, os.Remove(filepath.Join(out, training.Checkpoint)))
+	require.NoError(t, os.Remove(filepath.Join(out, train.Checkpoint)))
 	// one step to go
-	require.NoError(t, os.WriteFile(filepath.Join(out, training.Checkpoint), previous, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(out, train.Checkpoint), previous, 0o644))
 	c = exec.Command("sh", append([]string{"-c", `ulimit -f 64; exec "$0" "$@"`, os.Args[0]}, arguments(data, out, "1", "-resume")...)...)
 	c.Env = append(os.Environ(), asProgram+"=1")
 	said, err = c.CombinedOutput()
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, cli.Failed, exit.ExitCode(), string(said))
-	assert.True(t, bytes.Equal(previous, readFile(t, out, training.Checkpoint)))
+	assert.True(t, bytes.Equal(previous, readFile(t, out, train.Checkpoint)))
 	code, _, stderr = invoke(t.Context(), arguments(data, out, "1", "-resume")...)
 	require.Equal(t, cli.Done, code, stderr)
-	assert.True(t, bytes.Equal(whole, readFile(t, out, training.Checkpoint)))
+	assert.True(t, bytes.Equal(whole, readFile(t, out, train.Checkpoint)))
 }
 
 // losable is a device that is lost at a given run, or at once: with its first buffers.
@@ -327,7 +327,7 @@ func TestALostDevice(t *testing.T) {
 		}
 		return reference.Open(), nil
 	}
-	require.ErrorContains(t, r.train(t.Context()), training.Checkpoint+" exists")
+	require.ErrorContains(t, r.train(t.Context()), train.Checkpoint+" exists")
 }
 
 // Lines after the checkpoint, and an incomplete line, are removed from the log.

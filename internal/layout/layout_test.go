@@ -75,7 +75,7 @@ func ours(paths []string) []string {
 }
 
 func TestImportsRunOneWay(t *testing.T) {
-	tower := []string{"internal/compute/half", "internal/compute/gpu", "internal/compute/tensor", "internal/compute/vector", "shaders/kernels", "shaders/pointwise", "shaders/norm", "shaders/conv", "shaders/attention", "shaders/pool", "shaders/raters", "shaders/loss", "shaders/adam", "shaders", "internal/compute/nn", "model"} // each may use those before it
+	tower := []string{"shaders/half", "shaders/gpu", "shaders/tensor", "shaders/vector", "shaders/kernels", "shaders/pointwise", "shaders/norm", "shaders/conv", "shaders/attention", "shaders/pool", "shaders/raters", "shaders/loss", "shaders/adam", "shaders", "model/nn", "model"} // each may use those before it
 	both(t, func(t *testing.T, all []*list) {
 		found := 0
 		for _, p := range all {
@@ -95,12 +95,12 @@ func TestImportsRunOneWay(t *testing.T) {
 
 // Tests, and the packages for tests, may also use the reference: it is their oracle.
 func TestBackendsAreReachedThroughDevice(t *testing.T) {
-	const door, oracle = "internal/compute/gpu/device", "internal/compute/gpu/reference"
-	backends := []string{oracle, "internal/compute/gpu/processor", "internal/compute/gpu/host", "internal/compute/gpu/webgpu", "internal/compute/gpu/dawn"}
+	const door, oracle = "shaders/gpu/device", "shaders/gpu/reference"
+	backends := []string{oracle, "shaders/gpu/processor", "shaders/gpu/host", "shaders/gpu/webgpu", "shaders/gpu/dawn"}
 	both(t, func(t *testing.T, all []*list) {
 		reached := false
 		for _, p := range all {
-			if within(p.name(), append(backends, "internal/compute/gpu/gputest")...) {
+			if within(p.name(), append(backends, "shaders/gpu/gputest")...) {
 				continue
 			}
 			for _, d := range ours(p.Imports) {
@@ -129,7 +129,7 @@ func TestLibrariesStayWhereTheyBelong(t *testing.T) {
 		{"net/http", func(n string) bool { return !within(n, "wasm") }},
 		{"github.com/stretchr/testify", forTests},
 		{"github.com/chromedp", func(n string) bool { return n == "cmd/serve" }}, // the kiosk's browser
-		{"testing", func(n string) bool { return forTests(n) || within(n, "internal/compute/gpu/gputest") }},
+		{"testing", func(n string) bool { return forTests(n) || within(n, "shaders/gpu/gputest") }},
 		{"mrprism/shaders/shadertest", forTests},
 		{"mrprism/shaders/kernels/kerneltest", forTests},
 	}
@@ -219,26 +219,4 @@ func TestEveryShaderHasItsOperator(t *testing.T) {
 		assert.True(t, found, "%s is embedded by no %s.go", f, stem)
 	}
 	assert.Greater(t, shaders, 20)
-}
-
-// internal has four strata: compute ← data ← format ← app. A package uses its own stratum and those
-// below it. No package of compute knows the model.
-func TestStrata(t *testing.T) {
-	compute := []string{"internal/compute", "shaders"}
-	data := append([]string{"internal/data", "weights"}, compute...)
-	format := append([]string{"internal/format", "model"}, data...)
-	app := append([]string{"internal/app"}, format...)
-	both(t, func(t *testing.T, all []*list) {
-		for _, p := range all {
-			if !within(p.name(), "internal") || within(p.name(), "internal/layout") {
-				continue
-			}
-			stratum := strings.Join(strings.Split(p.name(), "/")[:2], "/")
-			allowed := map[string][]string{"internal/compute": compute, "internal/data": data, "internal/format": format, "internal/app": app}[stratum]
-			require.NotNil(t, allowed, "%s lies in no stratum", p.name())
-			for _, used := range ours(p.Imports) {
-				assert.True(t, within(used, allowed...), "%s uses %s", p.name(), used)
-			}
-		}
-	})
 }

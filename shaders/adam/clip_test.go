@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/shaders/adam"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed attention_common.wgsl

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // attentionInt8 takes q and kv in int8, and y in floats. It loads a quarter of the bytes that

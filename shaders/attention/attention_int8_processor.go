@@ -1,9 +1,9 @@
 package attention
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/vector"
 )
 
 func attentionInt8Fast(p *Params, a []gpu.Array32, split gpu.Split) {

@@ -3,9 +3,9 @@ package attention
 import (
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/vector"
 )
 
 // The processor computes attention in panels. A panel has as many queries (or keys) side by side as

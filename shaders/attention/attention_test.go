@@ -3,9 +3,9 @@ package attention_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 	"testing"
 )
 

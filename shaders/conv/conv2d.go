@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed conv2d_geometry.wgsl

@@ -3,10 +3,10 @@ package conv
 import (
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // Params say what a convolution does with a sum before it writes it. HasBias is 0, 1 for a bias, or

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,10 +1,10 @@
 package conv
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/vector"
 )
 
 func conv2dInt8Fast(p *Int8Params, a []gpu.Array32, split gpu.Split) {

@@ -1,10 +1,10 @@
 package conv
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/vector"
 )
 
 // conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the

@@ -1,10 +1,10 @@
 package conv_test
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 	"testing"
 )
 

@@ -3,9 +3,9 @@ package conv
 import (
 	"fmt"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
 )
 
 // conv2dWhole writes a result to y. conv2dParted writes the first Chunk outputs to y and the others

@@ -1,9 +1,9 @@
 package conv
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/vector"
 )
 
 // weightChannels is how many input channels a piece of the gradient by the weight has at most.

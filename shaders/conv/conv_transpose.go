@@ -1,9 +1,9 @@
 package conv
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // ConvTranspose2x2Kind takes x, weight and bias (or nil).

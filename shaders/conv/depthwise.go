@@ -3,10 +3,10 @@ package conv
 import (
 	_ "embed"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed depthwise.wgsl

@@ -3,9 +3,9 @@ package conv
 import (
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/vector"
 )
 
 // depthwiseForwardFast computes y at positions [from, to).

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed grouped_linear.wgsl

@@ -3,9 +3,9 @@ package conv
 import (
 	"slices"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 // LinearKind takes x, weight and bias (or nil).

@@ -4,11 +4,11 @@ import (
 	_ "embed"
 	"fmt"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/norm"
+	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed linear_norm_common.wgsl

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 
 	"github.com/stretchr/testify/require"
 )

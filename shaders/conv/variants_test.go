@@ -3,7 +3,7 @@ package conv
 import (
 	"testing"
 
-	"mrprism/internal/compute/gpu"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels/kerneltest"
 
 	"github.com/stretchr/testify/require"

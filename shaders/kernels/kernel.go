@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 )
 
 // Workgroup is the workgroup size of kernels with one invocation an element.

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/vector"
 )
 
 // Helpers for the float32 bodies in NAME_processor.go.

@@ -3,8 +3,8 @@ package kernels
 import (
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/vector"
 )
 
 // Functions on rows of equal length, for bodies of both precisions. In float32 they use vectors.

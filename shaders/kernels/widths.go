@@ -3,8 +3,8 @@ package kernels
 import (
 	"fmt"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 )
 
 // InWidths is the header of a kernel in two widths. It declares what an invocation loads (stored),

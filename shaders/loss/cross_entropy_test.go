@@ -4,11 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -4,10 +4,10 @@ import (
 	_ "embed"
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed dice.wgsl

@@ -3,10 +3,10 @@ package loss
 import (
 	_ "embed"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed ssim.wgsl

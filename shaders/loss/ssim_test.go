@@ -3,9 +3,9 @@ package loss_test
 import (
 	"testing"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -2,11 +2,11 @@ package norm
 
 import (
 	_ "embed"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed layer_norm.wgsl

@@ -2,9 +2,9 @@ package norm_test
 
 import (
 	"math/rand/v2"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 	"testing"
 )
 

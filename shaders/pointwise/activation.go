@@ -4,10 +4,10 @@ import (
 	_ "embed"
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed activation.wgsl

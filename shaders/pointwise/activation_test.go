@@ -3,9 +3,9 @@ package pointwise_test
 import (
 	"math"
 	"math/rand/v2"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 	"testing"
 )
 

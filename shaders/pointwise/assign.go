@@ -1,6 +1,6 @@
 package pointwise
 
-import "mrprism/internal/compute/tensor"
+import "mrprism/shaders/tensor"
 
 // Assign copies src into dst, which has the same number of elements: how a plan leaves a result in
 // a variable. No gradient.

@@ -3,10 +3,10 @@ package pointwise
 import (
 	_ "embed"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/half"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/half"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed cast.wgsl

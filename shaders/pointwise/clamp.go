@@ -3,9 +3,9 @@ package pointwise
 import (
 	_ "embed"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed clamp.wgsl

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed concat.wgsl

@@ -1,9 +1,9 @@
 package pointwise_test
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 	"testing"
 )
 

@@ -4,9 +4,9 @@ import (
 	_ "embed"
 	"fmt"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed dequantize.wgsl

@@ -4,11 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 	safetensors "mrprism/weights"
 
 	"github.com/stretchr/testify/require"

@@ -1,8 +1,8 @@
 package pointwise
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/vector"
 )
 
 // quantizedDense is how many elements are rounded before they are widened.

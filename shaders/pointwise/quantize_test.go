@@ -3,11 +3,11 @@ package pointwise_test
 import (
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,8 +1,8 @@
 package pool
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/vector"
 )
 
 // blurFast filters the middle of an axis in one go, where the whole window is inside, and its ends

@@ -1,10 +1,10 @@
 package pool_test
 
 import (
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 	"testing"
 )
 

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/tensor"
 )
 
 //go:embed pool.wgsl

@@ -3,9 +3,9 @@ package pool
 import (
 	"math"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/vector"
 )
 
 // poolForwardFast joins the rows of a window, all columns at once, then the columns. last finishes

@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,9 +1,9 @@
 package pool
 
 import (
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/vector"
 )
 
 // resizeForwardFast mixes two rows of inputs, and then neighbours in the mixed row.

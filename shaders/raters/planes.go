@@ -1,7 +1,7 @@
 package raters
 
 import (
-	"mrprism/internal/compute/gpu"
+	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 )
 

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/raters"
 	"mrprism/shaders/shadertest"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

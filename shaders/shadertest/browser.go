@@ -5,7 +5,7 @@ package shadertest
 import (
 	"testing"
 
-	"mrprism/internal/compute/gpu/gputest/browsertest"
+	"mrprism/shaders/gpu/gputest/browsertest"
 )
 
 // InBrowser runs the tests of the package in whose folder it runs in Chromium.

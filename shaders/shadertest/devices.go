@@ -3,8 +3,8 @@ package shadertest
 import (
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
 )
 
 // EachKind calls f with every device of the machine. GPUs come twice: with the kernels for emulated

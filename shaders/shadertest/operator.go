@@ -9,11 +9,11 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/reference"
-	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/vector"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/vector"
 )
 
 // EachVariant calls f as EachKind does. It then calls f again and again with every GPU as a CPU

@@ -5,8 +5,8 @@ package overlay
 import (
 	"fmt"
 
-	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/contour"
+	"mrprism/shaders/pulse"
 )
 
 // Window is a rectangle of the photograph, in its pixels.

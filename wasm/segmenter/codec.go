@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"syscall/js"
 
-	"mrprism/internal/data/codec"
-	"mrprism/internal/data/raster"
+	"mrprism/internal/files/codec"
+	"mrprism/internal/files/raster"
 )
 
 // decoders implements codec.Platform through decoding.js.

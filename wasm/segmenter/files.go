@@ -9,10 +9,10 @@ import (
 	"syscall/js"
 	"time"
 
-	"mrprism/internal/app/archive"
-	"mrprism/internal/app/host"
-	"mrprism/internal/app/sheet"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/archive"
+	"mrprism/internal/output/sheet"
+	"mrprism/internal/page"
 )
 
 // writeTable answers "table".
@@ -71,7 +71,7 @@ func recognised(heads js.Value) []any {
 
 // correctMask answers "correct".
 func correctMask(m message) error {
-	data, err := host.Corrected(m.file()(), bytesOf(m.Get("mask")), m.number("turn"))
+	data, err := page.Corrected(m.file()(), bytesOf(m.Get("mask")), m.number("turn"))
 	if err == nil {
 		m.replyBytes("correct", data)
 	}

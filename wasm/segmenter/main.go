@@ -1,7 +1,7 @@
 //go:build js
 
 // Command segmenter is the worker of the page. It translates the page's messages (site/segmenter.js
-// is the other end) for internal/app/host, which decodes images, verifies weights and runs the
+// is the other end) for internal/page, which decodes images, verifies weights and runs the
 // network. One message is worked on at a time, in order; "cancel" ends the running one.
 //
 // Messages in, each with a request number that the answer repeats:
@@ -44,9 +44,9 @@ import (
 	"syscall/js"
 	"time"
 
-	"mrprism/internal/app/host"
-	"mrprism/internal/compute/pulse"
-	"mrprism/internal/data/codec"
+	"mrprism/internal/files/codec"
+	"mrprism/internal/page"
+	"mrprism/shaders/pulse"
 	"mrprism/weights"
 )
 
@@ -64,7 +64,7 @@ func main() {
 	pulse.Listen(alive, beatEvery)
 	codec.Use(decoders{})
 	messages := make(chan message, inbox)
-	h := host.New(context.Background(), platform(func() bool { return len(messages) > 0 }))
+	h := page.New(context.Background(), platform(func() bool { return len(messages) > 0 }))
 	receive := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		m := message{args[0].Get("data")}
 		switch m.text("type") {
@@ -79,7 +79,7 @@ func main() {
 		case messages <- m:
 			h.Interrupt()
 		default:
-			m.fail(host.Fault{Code: "busy", Message: "Too much is waiting to be computed.", Next: "Wait a moment."})
+			m.fail(page.Fault{Code: "busy", Message: "Too much is waiting to be computed.", Next: "Wait a moment."})
 		}
 		return nil
 	})

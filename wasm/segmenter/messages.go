@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 	"syscall/js"
 
-	"mrprism/internal/app/host"
-	"mrprism/internal/app/segment"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/page"
+	"mrprism/internal/segment"
 	"mrprism/wasm/overlay"
 )
 
@@ -64,7 +64,7 @@ func (m message) reply(kind string, fields map[string]any, transfer ...js.Value)
 	post(fields, transfer...)
 }
 
-func (m message) fail(f host.Fault) {
+func (m message) fail(f page.Fault) {
 	m.reply("error", map[string]any{"code": f.Code, "message": f.Message, "next": f.Next})
 }
 
@@ -73,7 +73,7 @@ func (m message) tell(stage string, done, total int) {
 }
 
 // answer works on a message.
-func answer(h *host.Host, m message) {
+func answer(h *page.Host, m message) {
 	var err error
 	switch kind := m.text("type"); kind {
 	case "segment":
@@ -102,13 +102,13 @@ func answer(h *host.Host, m message) {
 		err = fmt.Errorf("unknown message %q", kind)
 	}
 	if err != nil {
-		m.fail(host.FaultOf(err))
+		m.fail(page.FaultOf(err))
 	}
 }
 
 // segmentImage answers "segment": image (once it is decoded), progress, and the result.
-func segmentImage(h *host.Host, m message) error {
-	job := host.Job{
+func segmentImage(h *page.Host, m message) error {
+	job := page.Job{
 		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Slice: max(0, m.number("slice")), Model: m.text("model"),
 		Turn:     max(0, m.number("turn")) % 4,
 		Replaces: max(0, m.number("replaces")),
@@ -173,7 +173,7 @@ func (m message) showPicture(kind string, img *imageio.Image, longest int) {
 }
 
 // openWeights answers "weights".
-func openWeights(h *host.Host, m message) error {
+func openWeights(h *page.Host, m message) error {
 	w, err := h.OpenWeights(m.text("name"), m.Get("blob").Get("byteLength").Float(), m.file())
 	if err == nil {
 		m.reply("weights", map[string]any{"name": w.Name(), "title": w.Label()})
@@ -182,8 +182,8 @@ func openWeights(h *host.Host, m message) error {
 }
 
 // saveFile answers "save".
-func saveFile(h *host.Host, m message) error {
-	file := host.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool()}
+func saveFile(h *page.Host, m message) error {
+	file := page.File{Format: m.text("format"), Reader: max(0, m.number("reader")), I: m.number("i"), Identity: m.Get("identity").Bool()}
 	classes := m.Get("classes")
 	for i := range classes.Length() {
 		file.Classes = append(file.Classes, classes.Index(i).Int())
@@ -197,17 +197,17 @@ func saveFile(h *host.Host, m message) error {
 }
 
 // drawn is what the message says that a person drew.
-func (m message) drawn() (all []host.Drawing) {
+func (m message) drawn() (all []page.Drawing) {
 	drawn := m.Get("drawn")
 	for i := range drawn.Length() {
 		one := message{drawn.Index(i)}
-		all = append(all, host.Drawing{Class: one.number("class"), Mask: bytesOf(one.Get("mask"))})
+		all = append(all, page.Drawing{Class: one.number("class"), Mask: bytesOf(one.Get("mask"))})
 	}
 	return all
 }
 
 // readClinically answers "clinical".
-func readClinically(h *host.Host, m message) error {
+func readClinically(h *page.Host, m message) error {
 	known := segment.Known{Eye: m.text("eye")}
 	if mm := m.Get("mm"); mm.Type() == js.TypeNumber {
 		known.Spacing = &[2]float64{mm.Float(), mm.Float()}
@@ -224,12 +224,12 @@ func readClinically(h *host.Host, m message) error {
 }
 
 // showMap answers "map" and "view".
-func showMap(h *host.Host, m message) error {
+func showMap(h *page.Host, m message) error {
 	kept, err := h.Result(m.number("id"))
 	if err != nil {
 		return err
 	}
-	wanted := host.Map{Kind: m.text("kind"), Class: m.number("class"), M: m.number("m"), I: m.number("i")}
+	wanted := page.Map{Kind: m.text("kind"), Class: m.number("class"), M: m.number("m"), I: m.number("i")}
 	kind := m.text("type")
 	r, x, y := kept.Result, 0, 0
 	if kind == "view" {

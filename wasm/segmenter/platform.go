@@ -8,17 +8,17 @@ import (
 	"syscall/js"
 	"time"
 
-	"mrprism/internal/app/host"
+	"mrprism/internal/page"
 	"mrprism/model"
 	"mrprism/weights"
 )
 
 // platform is the browser, as the host needs it.
-func platform(waiting func() bool) host.Platform {
-	p := host.Platform{
+func platform(waiting func() bool) page.Platform {
+	p := page.Platform{
 		Device: wish("device"), Precision: model.Precision(wish("precision")), Returns: js.Global().Get("navigator").Get("gpu").Truthy(),
 		Models: weights.Shipped(), Fetch: download, Waiting: waiting,
-		Changed: func(d host.Device, note string) {
+		Changed: func(d page.Device, note string) {
 			post(described(d, map[string]any{"type": "adapter", "note": note, "next": "Closing other pages that use the graphics processor may help."}))
 		},
 	}
@@ -32,12 +32,12 @@ func platform(waiting func() bool) host.Platform {
 func wish(name string) string { return js.Global().Call("mrprismWish", name).String() }
 
 // described adds to a message what computes.
-func described(d host.Device, message map[string]any) map[string]any {
+func described(d page.Device, message map[string]any) map[string]any {
 	maps.Copy(message, map[string]any{"adapter": d.Name, "gpu": d.GPU, "software": d.Software, "reason": d.Reason, "why": d.Why})
 	return message
 }
 
-// download implements host.Platform.Fetch through worker.js.
+// download implements page.Platform.Fetch through worker.js.
 func download(ctx context.Context, file string, anew bool, tell func(done int)) ([]byte, error) {
 	var progress js.Func
 	progress = js.FuncOf(func(_ js.Value, args []js.Value) any {

@@ -3,7 +3,7 @@ package contour
 import (
 	"math"
 
-	"mrprism/internal/compute/pulse"
+	"mrprism/shaders/pulse"
 )
 
 // Point is a place in pixels: (0, 0) is the outer corner of the first pixel, and y points down.

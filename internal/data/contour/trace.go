@@ -4,7 +4,7 @@ package contour
 import (
 	"math"
 
-	"mrprism/internal/compute/pulse"
+	"mrprism/shaders/pulse"
 )
 
 // Lines are closed lines. Those around higher values have a positive area by the shoelace formula,

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 )
 
 // Augmentation says how far training views stray from the views at inference. The zero value

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
 )
 
 // caseFigures are the figures that Check keeps of a case.

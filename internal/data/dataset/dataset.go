@@ -26,8 +26,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/weights/disk"
 )
 
 // The kinds of labels, as dataset.json names them.

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mrprism/internal/data/disk"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // DescriptionFile is the file that makes a folder a data set.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/data/disk"
+	"mrprism/weights/disk"
 )
 
 // DiagnosisFile is the file of a data set's folder that says what was diagnosed in its images: a

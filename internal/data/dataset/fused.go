@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/data/disk"
+	"mrprism/weights/disk"
 )
 
 // FusedRater stands in the raters' place where labels are fused.

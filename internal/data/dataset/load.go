@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"sync"
 
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
+	"mrprism/weights/disk"
 )
 
 // Loaded is a case in memory.

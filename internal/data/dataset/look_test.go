@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

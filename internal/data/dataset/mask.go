@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/weights/disk"
 )
 
 // Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. A picture

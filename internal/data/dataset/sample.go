@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/roi"
+	"mrprism/internal/files/imageio"
 )
 
 // samplePixel is the memory of a sample's pixel in bytes: its colours and an index.

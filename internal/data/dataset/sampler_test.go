@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 )
 
 func sampler(t testing.TB, anchor string, o Options, dirs ...string) (*Sampler, []*Loaded) {
@@ -220,7 +220,7 @@ func TestNewSamplerRefuses(t *testing.T) {
 }
 
 func BenchmarkBatch(b *testing.B) {
-	root := filepath.Join("..", "..", "..", "shared", "data", "drishti-gs1-full")
+	root := filepath.Join("..", "..", "..", "..", "shared", "data", "drishti-gs1-full")
 	if _, err := os.Stat(root); err != nil {
 		b.Skipf("no real data: %v", err)
 	}

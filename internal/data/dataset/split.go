@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/weights/disk"
 )
 
 // SplitFile is the file of a data set's folder that says which images are for what. Without it

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/disk"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
+	"mrprism/weights/disk"
 )
 
 // maxFile is the largest file that readFile takes, bytes.

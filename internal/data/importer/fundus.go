@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 )
 
 // riga is the RIGA set. Six ophthalmologists drew disc and cup into copies of each photograph.

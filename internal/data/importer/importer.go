@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 )
 
 // Layout is the form in which a set is published.

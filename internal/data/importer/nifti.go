@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"mrprism/internal/data/imageio"
-	"mrprism/internal/data/nifti"
-	"mrprism/internal/data/raster"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
+	"mrprism/internal/files/raster"
 )
 
 // readNIfTI reads a .nii or .nii.gz file. The importer ignores the axes' directions in the body.

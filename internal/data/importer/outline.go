@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/data/imageio"
 	"mrprism/internal/data/roi"
+	"mrprism/internal/files/imageio"
 )
 
 // A rater has drawn two closed outlines, of the disc and of the cup within it, into a copy of a

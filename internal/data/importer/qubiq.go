@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/imageio"
-	"mrprism/internal/data/nifti"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
 	"mrprism/weights"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 )
 
 // refugeRaters is REFUGE with the masks of its seven ophthalmologists, as the authors of MrPrism

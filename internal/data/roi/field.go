@@ -1,6 +1,6 @@
 package roi
 
-import "mrprism/internal/data/imageio"
+import "mrprism/internal/files/imageio"
 
 const (
 	dark  = 20     // of 255: in a dark pixel no channel is brighter

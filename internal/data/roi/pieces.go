@@ -1,6 +1,6 @@
 package roi
 
-import "mrprism/internal/compute/pulse"
+import "mrprism/shaders/pulse"
 
 // Pieces returns the 8-connected components of p (s, s) above a level, each as a list of pixels.
 // They are in the reading order of their first pixels.

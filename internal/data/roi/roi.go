@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mrprism/internal/data/imageio"
+	"mrprism/internal/files/imageio"
 )
 
 // Margin is the side of the region over the size of the structure.

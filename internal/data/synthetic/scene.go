@@ -47,7 +47,7 @@ func (s *Scene) each(f func(i int, x, y float64)) {
 	}
 }
 
-// SampleSeed is the eye of the tests that segment a photograph; the site has its own (site/bundle).
+// SampleSeed is the eye of the tests that segment a photograph; the site has its own (cmd/bundle).
 const SampleSeed = 4
 
 // Photograph paints a whole fundus photograph: the round field of a camera on black. A low image

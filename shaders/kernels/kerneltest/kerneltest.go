@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,0 +1,324 @@
+// Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
+// It copies the files, draws the sample photograph, and compresses. It fills in addresses.js (sums
+// of programs and models), build.js (version, limits of the models, sums of the worker's scripts),
+// index.html (policy, modules, and the sum of each script and style as its integrity) and sw.js
+// (all sums and their version), in this order: no two files have each other's sum. With -size it
+// prints what a first visit downloads, and fails above the limits. site.mk runs it in the
+// repository root.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"image/jpeg"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+
+	"mrprism/internal/data/synthetic"
+	"mrprism/shaders/gpu/sharing"
+	"mrprism/site"
+	"mrprism/weights"
+)
+
+// Limits on what a first visit downloads, bytes after brotli; weights do not compress.
+const (
+	programLimit = 4_000_000
+	decoderLimit = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
+	weightsLimit = 7_000_000  // each model
+	firstLimit   = 11_000_000 // all files of the page, and one model
+)
+
+// cards is the folder of the model cards.
+var cards = filepath.Join("weights", "shipped")
+
+// The sample is as large as an ordinary fundus camera's picture: it shows the whole way from a
+// photograph to its region.
+const (
+	sampleSeed                = 11
+	sampleWidth, sampleHeight = 1536, 1152
+	sampleQuality             = 90
+)
+
+// programFiles are the WebAssembly programs, which stand in site/dist already.
+var programFiles = []string{"viewer.wasm", "segmenter.wasm"}
+
+// sources are the kinds of the page's own files in site/.
+var sources = []string{".html", ".css", ".js", ".json", ".webmanifest", ".svg"}
+
+func main() {
+	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
+	quality := flag.Int("quality", 10, "brotli `quality`, 0 to 11: 9 is 10 % larger and takes seconds, 11 is 3 % smaller and takes a minute")
+	codecs := flag.String("codecs", "", "the `folder` of the packages @cornerstonejs/codec-*, as npm installs them")
+	commit := flag.String("commit", "", "the `version` that reports name, beside a hash over the files")
+	flag.Parse()
+	err := bundle("site", filepath.Join("site", "dist"), *codecs, *commit, *quality)
+	if err == nil && *size {
+		err = checkSize(filepath.Join("site", "dist"), os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bundle:", err)
+		os.Exit(1)
+	}
+}
+
+func bundle(from, to, codecs, commit string, quality int) error {
+	files := map[string][]byte{}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if slices.Contains(sources, filepath.Ext(entry.Name())) {
+			if files[entry.Name()], err = os.ReadFile(filepath.Join(from, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if files["wasm_exec.js"], err = os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js")); err != nil {
+		return fmt.Errorf("Go's wasm_exec.js: %w", err)
+	}
+	for _, name := range programFiles {
+		if files[name], err = os.ReadFile(filepath.Join(to, name)); err != nil {
+			return fmt.Errorf("%w: run `make site`", err)
+		}
+	}
+	if files["segmenter.wasm"], err = sharing.Share(files["segmenter.wasm"]); err != nil {
+		return err
+	}
+	if err := addCodecs(files, codecs); err != nil {
+		return err
+	}
+	var sample bytes.Buffer
+	photograph := synthetic.Photograph(sampleSeed, sampleWidth, sampleHeight)
+	if err := jpeg.Encode(&sample, photograph, &jpeg.Options{Quality: sampleQuality}); err != nil {
+		return err
+	}
+	files["sample.jpg"] = sample.Bytes()
+	cards, err := limitsOf(filepath.Join(from, "..", "weights", "shipped"))
+	if err != nil {
+		return err
+	}
+	is := version(commit, files)
+	if files["addresses.js"], err = addresses(files); err != nil {
+		return err
+	}
+	scripts, err := sumsOf(files, modules(files, "worker.js"))
+	if err != nil {
+		return err
+	}
+	about := strings.NewReplacer("/*LIMITS*/{}", cards, "/*VERSION*/", is, "/*SCRIPTS*/{}", scripts)
+	files["build.js"] = []byte(about.Replace(string(files["build.js"])))
+	// frame-ancestors has no meaning in a meta element; the handler sends it.
+	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
+	page := strings.NewReplacer("{{policy}}", policy, "{{modules}}", preloads(files)).Replace(string(files["index.html"]))
+	if files["index.html"], err = withIntegrity(page, files); err != nil {
+		return err
+	}
+	if files["sw.js"], err = serviceWorker(files); err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := write(filepath.Join(to, name), content, quality); err != nil {
+			return err
+		}
+	}
+	return removeOthers(to, files)
+}
+
+// addresses fills in the SHA-256 of what is fetched when it is wanted: programs, decoders, texts,
+// and the models that ship.
+func addresses(files map[string][]byte) ([]byte, error) {
+	sums := map[string]string{}
+	for name, content := range files {
+		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || isCodec(name) {
+			sums[name] = sha(content)
+		}
+	}
+	for _, entry := range weights.Shipped().Models {
+		sums["weights/"+entry.File] = entry.SHA256
+	}
+	list, err := json.MarshalIndent(sums, "", "  ")
+	return bytes.Replace(files["addresses.js"], []byte("/*SUMS*/{}"), list, 1), err
+}
+
+// version is the commit, and a hash over all files as they are before some are filled in.
+func version(commit string, files map[string][]byte) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(files[name]))
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %x", commit, sum.Sum(nil)[:4]))
+}
+
+// serviceWorker fills in the files that the worker keeps from the first visit, the models and
+// decoders that it keeps once they are used, all with their SHA-256, and the version, a hash over
+// these.
+func serviceWorker(files map[string][]byte) ([]byte, error) {
+	sums, models := map[string]string{}, map[string]string{}
+	for name, content := range files {
+		if isCodec(name) {
+			models[name] = sha(content)
+		} else if name != "sw.js" {
+			sums[name] = sha(content)
+		}
+	}
+	for _, entry := range weights.Shipped().Models {
+		models["weights/"+entry.File] = entry.SHA256
+		card, err := os.ReadFile(filepath.Join(cards, entry.Card))
+		if err != nil {
+			return nil, err
+		}
+		sums["weights/"+entry.Card] = sha(card)
+	}
+	text := string(files["sw.js"])
+	for mark, list := range map[string]map[string]string{"/*FILES*/{}": sums, "/*MODELS*/{}": models} {
+		written, err := json.MarshalIndent(list, "", "  ") // keys are sorted
+		if err != nil {
+			return nil, err
+		}
+		text = strings.Replace(text, mark, string(written), 1)
+	}
+	return []byte(strings.ReplaceAll(text, "/*VERSION*/", sha([]byte(text))[:16])), nil
+}
+
+func sha(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// write stores a file and its compressed forms, if it can shrink. A hidden file beside them, which
+// is written last, tells of which content and quality they are: they stay while both do.
+func write(path string, content []byte, quality int) error {
+	compressible := !slices.Contains([]string{".png", ".jpg"}, filepath.Ext(path))
+	old, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(old, content) {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return err
+		}
+	}
+	if !compressible {
+		return nil
+	}
+	stamp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".compressed")
+	wanted := fmt.Appendf(nil, "%x, quality %d", sha256.Sum256(content), quality)
+	if is, err := os.ReadFile(stamp); err == nil && bytes.Equal(is, wanted) && exists(path+".gz") && exists(path+".br") {
+		return nil
+	}
+	if err := os.Remove(stamp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	var gz, br bytes.Buffer
+	g, _ := gzip.NewWriterLevel(&gz, gzip.BestCompression)
+	b := brotli.NewWriterOptions(&br, brotli.WriterOptions{Quality: quality, LGWin: 24})
+	for _, w := range []io.WriteCloser{g, b} {
+		if _, err := w.Write(content); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+	}
+	for _, made := range []struct {
+		path    string
+		content []byte
+	}{{path + ".gz", gz.Bytes()}, {path + ".br", br.Bytes()}, {stamp, wanted}} {
+		if err := os.WriteFile(made.path, made.content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// removeOthers deletes what an earlier build left behind.
+func removeOthers(folder string, files map[string][]byte) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		base := strings.TrimSuffix(strings.TrimSuffix(entry.Name(), ".br"), ".gz")
+		if _, ok := files[base]; ok || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSize prints sizes as downloaded.
+func checkSize(folder string, out io.Writer) error {
+	total, programs, decoders := 0, 0, 0
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".br") || strings.HasSuffix(name, ".gz") {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		if exists(path + ".br") {
+			path += ".br"
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%10d  %s\n", info.Size(), name)
+		if isCodec(name) {
+			decoders += int(info.Size())
+			continue
+		}
+		total += int(info.Size())
+		if strings.HasSuffix(name, ".wasm") {
+			programs += int(info.Size())
+		}
+	}
+	fmt.Fprintf(out, "%10d  in all; programs %d of at most %d\n", total, programs, programLimit)
+	if programs > programLimit {
+		return fmt.Errorf("viewer and segmenter are %d bytes after brotli, at most %d are allowed", programs, programLimit)
+	}
+	fmt.Fprintf(out, "%10d  decoders, each when it is wanted, of at most %d in all\n", decoders, decoderLimit)
+	if decoders > decoderLimit {
+		return fmt.Errorf("the decoders are %d bytes after brotli, at most %d are allowed", decoders, decoderLimit)
+	}
+	largest := 0
+	for _, entry := range weights.Shipped().Models {
+		fmt.Fprintf(out, "%10d  weights/%s of at most %d\n", entry.Bytes, entry.File, weightsLimit)
+		if entry.Bytes > weightsLimit {
+			return fmt.Errorf("%s is %d bytes, at most %d are allowed", entry.File, entry.Bytes, weightsLimit)
+		}
+		largest = max(largest, entry.Bytes)
+		info, err := os.Stat(filepath.Join(cards, entry.Card))
+		if err != nil {
+			return err
+		}
+		total += int(info.Size())
+	}
+	fmt.Fprintf(out, "%10d  before the first result: the page, its cards and the largest model; at most %d\n", total+largest, firstLimit)
+	if total+largest > firstLimit {
+		return fmt.Errorf("the first download is %d bytes, at most %d are allowed", total+largest, firstLimit)
+	}
+	return nil
+}

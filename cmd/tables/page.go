@@ -1,0 +1,277 @@
+//go:build !js
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/study/chart"
+	"mrprism/weights"
+)
+
+// write writes a page and a picture for each table.
+func (r *runner) write(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, d := range dataSets {
+		if err := r.collect(d); err != nil {
+			return err
+		}
+	}
+	grid, err := r.overview()
+	if err == nil && len(grid.Columns) > 0 {
+		err = weights.WriteAtomic(filepath.Join(folder, "overview.svg"), grid.Write)
+	}
+	if err != nil {
+		return err
+	}
+	for _, t := range tables() {
+		text, picture, found, err := r.page(t)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		err = weights.WriteAtomic(filepath.Join(folder, t.name+".md"), func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+		if err == nil {
+			err = weights.WriteAtomic(filepath.Join(folder, t.name+".svg"), picture.Write)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overview is the picture of all methods on all data.
+func (r *runner) overview() (chart.Grid, error) {
+	grid := chart.Grid{
+		Title: "Soft Dice ×100 less that of a network on the mean vote", Limit: widest,
+		Caption: "Generated data (64²) are scored against the truth, real images against the raters' mean vote. Bold: the 95 % interval over images leaves out 0.",
+	}
+	for i, name := range []string{"Methods for several raters", "Without a model of raters", "The same network on fused labels"} {
+		grid.Groups = append(grid.Groups, chart.GridGroup{Name: name})
+		for _, e := range tables()[i].rows[1:] {
+			if i == 0 || e.name != ours.name && e.name != ensemble.name { // they stand among the first
+				grid.Groups[i].Rows = append(grid.Groups[i].Rows, chart.GridRow{Name: short(e.name)})
+			}
+		}
+	}
+	for _, d := range dataSets {
+		all, classes, err := r.read(d)
+		if err != nil {
+			return grid, err
+		}
+		for _, class := range classes {
+			grid.Columns = append(grid.Columns, d.name+" "+class)
+			for i := range grid.Groups {
+				cells := cellsOf(tables()[i], class, all)
+				for j, row := range grid.Groups[i].Rows {
+					cell, there := cells[row.Name]
+					if !there {
+						cell.Value = math.NaN()
+					}
+					grid.Groups[i].Rows[j].Cells = append(row.Cells, cell)
+				}
+			}
+		}
+	}
+	return grid, nil
+}
+
+// cellsOf are the differences of a table's rows of equal steps, by short name.
+func cellsOf(t table, class string, all results) map[string]chart.GridCell {
+	cells := map[string]chart.GridCell{}
+	rows := compared(t, class, all)
+	if len(rows) == 0 {
+		return cells
+	}
+	for _, row := range effects(rows) {
+		cells[row.Name] = chart.GridCell{Value: row.Effects[0].Estimate, Bold: row.Effects[0].Low > 0 || row.Effects[0].High < 0}
+	}
+	return cells
+}
+
+// page is a table's page, and its picture. It is not found if nothing has been compared.
+func (r *runner) page(t table) (text string, picture chart.Forest, found bool, err error) {
+	var page strings.Builder
+	base := t.rows[0]
+	fmt.Fprintf(&page, `# %s
+
+Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images. Scores are of the held-out
+fifth, on which nothing was chosen: of real images another fifth with each seed. A figure is the mean over images, of the mean
+over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
+"%s", over the seeds that both have. p is of Wilcoxon's signed-rank test over images, with Holm's
+correction over the rows. "Equal time" is a run of fewer steps, as long as one of the first row. Where there are fewer than
+three seeds, take a row for a beginning.
+
+`+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).
+
+![Differences of soft Dice to the first row](%s.svg)
+`, t.title, r.steps, images, base.title, t.name)
+	picture = chart.Forest{
+		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval over images; hollow: the interval covers 0",
+		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
+	}
+	var far []string
+	for _, d := range dataSets {
+		all, classes, err := r.read(d)
+		if err != nil {
+			return "", picture, false, err
+		}
+		for _, class := range classes {
+			rows := compared(t, class, all)
+			if !slices.ContainsFunc(rows, func(x row) bool { return x.entry.name != base.name && x.entry.name != ours.name }) {
+				continue // ours stands beside others
+			}
+			found = true
+			group := chart.Group{Name: fmt.Sprintf("%s, %d² — %s", d.title(), d.side, class)}
+			for _, row := range effects(rows) {
+				if e := row.Effects[0].Estimate; math.Abs(e) > widest {
+					far = append(far, fmt.Sprintf("%s on %s, %d², %s %s", row.Name, d.title(), d.side, class, strings.Replace(fmt.Sprintf("%+.1f", e), "-", "−", 1)))
+				} else {
+					group.Rows = append(group.Rows, row)
+				}
+			}
+			picture.Groups = append(picture.Groups, group)
+			reference := "the mean vote"
+			if d.truth {
+				reference = "the truth"
+			}
+			fmt.Fprintf(&page, "\n## %s, %d², %s, against %s\n\n", d.title(), d.side, class, reference)
+			fmt.Fprintln(&page, "| method | seeds | soft Dice ×100 | Δ | p | ECE ×100 | Brier ×100 |\n|---|---|---|---|---|---|---|")
+			for i, x := range rows {
+				fmt.Fprintln(&page, x.line(class, all, i == 0))
+			}
+		}
+	}
+	if len(far) > 0 {
+		picture.Axis += ". Beyond the picture: " + strings.Join(far, ", ")
+	}
+	return page.String(), picture, found, nil
+}
+
+// widest is the largest difference that the picture draws: a run that failed would leave no room
+// for the others.
+const widest = 12
+
+// row is a method on a data set and structure, beside the table's first row.
+type row struct {
+	entry
+	method string
+	delta  []float64 // of soft Dice, by image
+	p      float64   // after Holm's correction; of the first row nothing
+}
+
+// compared are the rows of a structure that have scores.
+func compared(t table, class string, all results) (rows []row) {
+	for _, e := range t.rows {
+		for _, ending := range []string{"", equalTime} {
+			if all[key{class, e.name + ending, figures[0].name}] != nil {
+				rows = append(rows, row{entry: e, method: e.name + ending})
+			}
+		}
+	}
+	var p []float64
+	for i := range rows {
+		rows[i].delta = all.differences(key{class, rows[i].method, figures[0].name}, key{class, rows[0].method, figures[0].name})
+		p = append(p, metric.Wilcoxon(rows[i].delta))
+	}
+	if len(rows) > 1 {
+		for i, corrected := range metric.Holm(p[1:]) {
+			rows[i+1].p = corrected
+		}
+	}
+	return rows
+}
+
+// line is a row of the page.
+func (x row) line(class string, all results, first bool) string {
+	title, _, _ := strings.Cut(x.title, ": ")
+	cells := []string{title, strconv.Itoa(len(all[key{class, x.method, figures[0].name}]))}
+	if strings.HasSuffix(x.method, equalTime) {
+		cells[0] += ", equal time"
+	}
+	for f, about := range figures {
+		cells = append(cells, interval(all.values(key{class, x.method, about.name}), about.factor, f == 0))
+		switch {
+		case f > 0:
+		case first:
+			cells = append(cells, "", "")
+		default:
+			cells = append(cells, signed(x.delta, about.factor), probability(x.p))
+		}
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// effects are the rows of the picture: those of equal steps.
+func effects(rows []row) (list []chart.Row) {
+	for _, x := range rows[1:] {
+		if strings.HasSuffix(x.method, equalTime) {
+			continue
+		}
+		i := metric.Bootstrap(x.delta, resamples, 1)
+		e := chart.Effect{Estimate: 100 * i.Mean, Low: math.NaN(), High: math.NaN()}
+		if i.Low != nil {
+			e.Low, e.High = 100**i.Low, 100**i.High
+			e.Open = e.Low <= 0 && e.High >= 0
+		}
+		list = append(list, chart.Row{Name: short(x.method), Effects: []chart.Effect{e}})
+	}
+	return list
+}
+
+// short is a method's name where there is little room.
+func short(method string) string {
+	for _, beginning := range []string{"on-", "prism-"} {
+		method = strings.TrimPrefix(method, beginning)
+	}
+	return method
+}
+
+// plainly is a title without Markdown.
+func plainly(title string) string { return strings.ReplaceAll(title, "**", "") }
+
+const resamples = 2000
+
+// interval writes a mean, with its interval if it is wanted.
+func interval(values []float64, factor float64, wanted bool) string {
+	i := metric.Bootstrap(values, resamples, 1)
+	text := fmt.Sprintf("%.1f", factor*i.Mean)
+	if wanted && i.Low != nil {
+		text += fmt.Sprintf(" [%.1f, %.1f]", factor**i.Low, factor**i.High)
+	}
+	return text
+}
+
+func signed(values []float64, factor float64) string {
+	i := metric.Bootstrap(values, resamples, 1)
+	if i.Low == nil {
+		return fmt.Sprintf("%+.1f", factor*i.Mean)
+	}
+	return fmt.Sprintf("%+.1f [%+.1f, %+.1f]", factor*i.Mean, factor**i.Low, factor**i.High)
+}
+
+func probability(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return "–"
+	case p < 0.001:
+		return "< .001"
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%.3f", p), "0")
+}

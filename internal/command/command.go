@@ -1,0 +1,138 @@
+// Package command holds what the programs that compute share: weights, devices, tables and a
+// progress line. Flags and exit codes are in package cli.
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/page/choose"
+	"mrprism/internal/program/cli"
+	"mrprism/internal/segment"
+	"mrprism/model"
+	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
+	"mrprism/weights"
+	"mrprism/weights/shipped"
+)
+
+// Weights opens a shipped model by name, or a file.
+func Weights(nameOrFile string) (*weights.Model, error) {
+	manifest := weights.Shipped()
+	if slices.ContainsFunc(manifest.Models, func(e weights.Entry) bool { return e.Name == nameOrFile }) {
+		return shipped.Open(nameOrFile)
+	}
+	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
+		return nil, fmt.Errorf("%s: there is no such file; the shipped models are %s", nameOrFile, Shipped())
+	}
+	data, err := weights.ReadFile(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Open(nameOrFile, data)
+}
+
+// Ensemble opens one model, or several with plus signs between them as one. A file whose own name
+// has a plus sign is one model.
+func Ensemble(namesOrFiles string) (*weights.Model, error) {
+	if _, err := os.Stat(namesOrFiles); err == nil {
+		return Weights(namesOrFiles)
+	}
+	var members []*weights.Model
+	for name := range strings.SplitSeq(namesOrFiles, "+") {
+		m, err := Weights(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	return segment.Ensemble(members)
+}
+
+// Shipped lists the names of the shipped models.
+func Shipped() string {
+	var names []string
+	for _, e := range weights.Shipped().Models {
+		names = append(names, e.Name)
+	}
+	if len(names) == 0 {
+		return "none in this build; give a .safetensors file"
+	}
+	return strings.Join(names, ", ")
+}
+
+// EnsembleFlag declares -weights of programs that take ensembles.
+func EnsembleFlag(flags *flag.FlagSet) *string {
+	return flags.String("weights", "", "`NAME` of a shipped model, or a .safetensors FILE, or several as A+B+C for the mean of their maps (required)")
+}
+
+// WeightsFlag declares -weights.
+func WeightsFlag(flags *flag.FlagSet) *string {
+	return flags.String("weights", "", "`NAME` of a shipped model, or a .safetensors FILE (required)")
+}
+
+// PrecisionFlag declares -precision.
+func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
+	p := model.F32
+	cli.Parsed(flags, &p, "precision", "`NUMBERS` to compute in: f32; f16, with half the memory, if the GPU supports it; int8, if the weights have ranges (\"export -h\" says how they get them) (default f32)", model.ParsePrecision)
+	return &p
+}
+
+// Device is what the user wants to compute on.
+type Device struct {
+	name, dawn *string
+}
+
+// DeviceFlags declares -device and -dawn-lib.
+func DeviceFlags(flags *flag.FlagSet) Device {
+	return Device{
+		flags.String("device", "", "`DEVICE` that computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
+			"auto is the GPU. If the CPU only emulates one, auto is the faster of that and processor: the program measures both once, for a second at most, "+
+			"and keeps the times in the user's cache folder. "+choose.Variable+"=off takes processor without measuring"),
+		flags.String("dawn-lib", "", "`FILE` with a Dawn library of your own, loaded unchecked (default MRPRISM_DAWN_LIB, else the one that \"make dawn\" or a release has put beside the program or into your cache folder, if its SHA-512 is right)"),
+	}
+}
+
+// Check returns an error of wrong usage if the flag or the environment names an unknown device.
+func (d Device) Check() error {
+	from := "-device "
+	if *d.name == "" {
+		from = device.Variable + "="
+	}
+	if name := d.wished(); name != "" && !slices.Contains(device.Names(), name) {
+		return cli.Wrong("%s%s: choose one of %s", from, name, strings.Join(device.Names(), ", "))
+	}
+	return nil
+}
+
+// wished is the name of the device that the user wants; empty for none.
+func (d Device) wished() string { return cmp.Or(*d.name, os.Getenv(device.Variable)) }
+
+// Open opens the device. If no GPU can be used and the user named no device, Open opens the
+// processor and tells note.
+func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error) {
+	opened, err := d.OpenNamed(ctx, note)
+	wished := d.wished()
+	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
+		note(fmt.Sprintf("%v\nthe CPU computes instead: it takes longer and gives the same result", err))
+		return device.Open(ctx, device.Processor, device.Options{})
+	}
+	return opened, err
+}
+
+// OpenNamed is Open without that fallback: if no GPU can be used and the user named no device, it
+// returns an error.
+func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
+	options := device.Options{DawnLibrary: *d.dawn, Note: note}
+	if os.Getenv(choose.Variable) != "off" {
+		options.Compare = choose.With(choose.Files{})
+	}
+	return device.Open(ctx, *d.name, options)
+}

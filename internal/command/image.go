@@ -1,0 +1,109 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mrprism/internal/files/imageio"
+	"mrprism/weights/disk"
+)
+
+// maxFile is the size in bytes of the largest image file that ReadImage reads into memory. Decoding
+// limits the number of pixels.
+const maxFile = 1 << 30
+
+// ReadImage is ReadSlice of the picture that the format prefers.
+func ReadImage(path string) (*imageio.Image, error) { return ReadSlice(path, 0) }
+
+// ReadSlice reads and decodes an image file. slice chooses a page, frame or slice from 1; 0 is the
+// middle of a volume, and the first page. Every error names the file.
+func ReadSlice(path string, slice int) (*imageio.Image, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w; name an image file", path, disk.Cause(err))
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder; give its images, %s", path, imagesIn(path))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no ordinary file; name an image file", path)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, info.Size()>>20, imageio.MaxPixels/1_000_000)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; let it be read, or name another image", path, disk.Cause(err))
+	}
+	return imageio.DecodeSlice(path, imageio.Whole(path, data, os.ReadFile), slice)
+}
+
+// imagesIn suggests a pattern that a shell expands to the images of a folder.
+func imagesIn(folder string) string {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if IsImage(e.Name()) {
+			return "e.g. " + filepath.Join(folder, "*"+imageio.Extension(e.Name()))
+		}
+	}
+	return "but there are none (.png, .jpg, .tif, .bmp, .webp, .dcm, .nii)"
+}
+
+// IsImage reports whether a file name has the extension of an image that is one file.
+func IsImage(name string) bool {
+	switch strings.ToLower(imageio.Extension(name)) {
+	case "", ".hdr", ".img": // the content decides
+		return false
+	}
+	return true
+}
+
+// HoldsImage reports whether a file is an image, by its name or, without an extension of the
+// formats, by its content. Hidden files and the index of a DICOM disc are none.
+func HoldsImage(path string) bool {
+	name := filepath.Base(path)
+	if strings.HasPrefix(name, ".") || strings.EqualFold(name, "DICOMDIR") {
+		return false
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return false
+	}
+	if IsImage(name) {
+		return true
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, imageio.HeadSize)
+	n, _ := io.ReadFull(f, head)
+	zipped := bytes.HasPrefix(head, []byte("\x1f\x8b")) // it may hold anything
+	return !zipped && imageio.Recognised(head[:n])
+}
+
+// ImagesIn lists the images that lie in a folder itself, in the order of their names, and counts the
+// other files.
+func ImagesIn(folder string) (images []string, others int, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w; let it be read, or name another folder", folder, disk.Cause(err))
+	}
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			continue
+		}
+		if HoldsImage(path) {
+			images = append(images, path)
+		} else {
+			others++
+		}
+	}
+	if len(images) == 0 {
+		err = fmt.Errorf("%s is a folder without images (.png, .jpg, .tif, .bmp, .webp, .dcm, .nii); name another one", folder)
+	}
+	return images, others, err
+}

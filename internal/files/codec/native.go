@@ -1,0 +1,191 @@
+//go:build !js
+
+package codec
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"mrprism/internal/files/raster"
+)
+
+// Limits of a program that decodes. Windows and macOS bound the time alone: there the size in the
+// header bounds the memory.
+var (
+	longest     = time.Minute
+	mostMemory  = 2 << 20 // KiB of addresses
+	mostWritten = 1 << 20 // blocks of 512 or 1024 bytes
+)
+
+func init() { Use(programs{}) }
+
+// programs decodes with programs that the user installed.
+type programs struct{}
+
+// tool is a program, and the package of it for each system.
+type tool struct{ program, debian, brew, site string }
+
+func (k Kind) tool() tool {
+	if k == JPEGLS {
+		return tool{"dcmdjpls", "dcmtk", "dcmtk", "DCMTK"}
+	}
+	return tool{"opj_decompress", "libopenjp2-tools", "openjpeg", "OpenJPEG 2.5 or later"}
+}
+
+// find is the program's path. LookPath returns an error for one in the working directory, where a
+// stranger may have put it beside images.
+func (t tool) find() (string, error) {
+	path, err := exec.LookPath(t.program)
+	if err == nil && !filepath.IsAbs(path) {
+		err = exec.ErrDot
+	}
+	return path, err
+}
+
+// Missing implements Platform.
+func (programs) Missing(k Kind) error {
+	t := k.tool()
+	if _, err := t.find(); err == nil {
+		return nil
+	}
+	how := map[string]string{"linux": "install it, on Debian and Ubuntu with: apt-get install " + t.debian, "darwin": "install it with: brew install " + t.brew}[runtime.GOOS]
+	if how == "" {
+		how = "install " + t.site + " and add the folder of " + t.program + " to PATH"
+	}
+	return raster.Refused{Problem: fmt.Sprintf("the picture in it is %s, which MrPrism reads by the program %s", k, t.program), Advice: how}
+}
+
+// Decode implements Platform.
+func (programs) Decode(k Kind, data []byte, form Form) ([]byte, bool, error) {
+	folder, err := os.MkdirTemp("", "mrprism-codec-") // of mode 0700
+	if err != nil {
+		return nil, false, err
+	}
+	defer os.RemoveAll(folder)
+	in, out, file := "in.j2k", "out.rawl", data
+	arguments := []string{"-i", in, "-o", out}
+	if k == JPEGLS {
+		in, out, file = "in.dcm", "out.dcm", wrapped(data, form)
+		arguments = []string{"+px", in, out}
+	}
+	if err := os.WriteFile(filepath.Join(folder, in), file, 0o600); err != nil {
+		return nil, false, err
+	}
+	if err := run(k.tool(), folder, arguments); err != nil {
+		return nil, false, err
+	}
+	got, err := os.ReadFile(filepath.Join(folder, out))
+	if err != nil {
+		return nil, false, fmt.Errorf("%s wrote no picture", k.tool().program)
+	}
+	if k != JPEGLS {
+		return got, true, nil
+	}
+	got, err = unwrapped(got)
+	return got[:min(len(got), form.W*form.H*form.Components*form.size())], false, err
+}
+
+// run runs a program in a folder, within limits.
+func run(t tool, folder string, arguments []string) error {
+	path, err := t.find()
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithTimeout(context.Background(), longest)
+	defer end()
+	command := exec.CommandContext(ctx, path, arguments...)
+	if runtime.GOOS != "windows" {
+		limited := fmt.Sprintf(`ulimit -c 0; ulimit -v %d 2>/dev/null; ulimit -f %d; exec "$0" "$@"`, mostMemory, mostWritten)
+		command = exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", limited, path}, arguments...)...)
+	}
+	said := &tail{}
+	command.Dir, command.Stdout, command.Stderr, command.WaitDelay = folder, said, said, time.Second
+	err = command.Run()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s did not end within %v", t.program, longest)
+	case errors.As(err, new(*exec.ExitError)):
+		return fmt.Errorf("%s refuses it: %q", t.program, said.last())
+	}
+	return err
+}
+
+// tail keeps the end of what a program says.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-1000):]
+	return len(p), nil
+}
+
+// last is the last line that says something.
+func (t *tail) last() string {
+	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.Contains(strings.ToLower(lines[i]), "error") || strings.HasPrefix(lines[i], "F:") || strings.HasPrefix(lines[i], "E:") {
+			return lines[i]
+		}
+	}
+	return lines[len(lines)-1]
+}
+
+// wrapped is a DICOM file of a JPEG-LS, for dcmdjpls reads no other.
+func wrapped(data []byte, form Form) []byte {
+	file := append(make([]byte, 128), "DICM"...)
+	put := func(group, element uint16, kind, value string) {
+		if len(value)%2 == 1 {
+			value += "\x00"
+		}
+		file = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(file, group), element)
+		file = append(binary.LittleEndian.AppendUint16(append(file, kind...), uint16(len(value))), value...)
+	}
+	word := func(element uint16, v int) { put(0x28, element, "US", string([]byte{byte(v), byte(v >> 8)})) }
+	const instance, class = "2.25.1", "1.2.840.10008.5.1.4.1.1.7" // secondary capture
+	put(2, 2, "UI", class)
+	put(2, 3, "UI", instance)
+	put(2, 0x10, "UI", "1.2.840.10008.1.2.4.81")
+	put(8, 0x16, "UI", class)
+	put(8, 0x18, "UI", instance)
+	photometric := "MONOCHROME2 "
+	if form.Components == 3 {
+		photometric = "RGB "
+	}
+	word(2, form.Components)
+	put(0x28, 4, "CS", photometric)
+	if form.Components > 1 {
+		word(6, 0)
+	}
+	word(0x10, form.H)
+	word(0x11, form.W)
+	word(0x100, 8*form.size())
+	word(0x101, form.Bits)
+	word(0x102, form.Bits-1)
+	word(0x103, 0)
+	file = append(file, pixels+"OB\x00\x00\xff\xff\xff\xff\xfe\xff\x00\xe0\x00\x00\x00\x00\xfe\xff\x00\xe0"...)
+	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(data)+len(data)%2)), data...)
+	file = append(file, make([]byte, len(data)%2)...)
+	return append(file, "\xfe\xff\xdd\xe0\x00\x00\x00\x00"...)
+}
+
+const pixels = "\xe0\x7f\x10\x00" // the tag of the pixel data
+
+// unwrapped are the pixels of a file that dcmdjpls made of what wrapped gave it: its last element.
+func unwrapped(file []byte) ([]byte, error) {
+	at := bytes.Index(file, []byte(pixels+"O"))
+	if at < 0 || at+12 > len(file) {
+		return nil, errors.New("dcmdjpls wrote no picture")
+	}
+	return file[at+12:], nil
+}

@@ -1,0 +1,314 @@
+package dicom
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"strings"
+
+	"mrprism/internal/files/raster"
+	"mrprism/shaders/pulse"
+)
+
+const (
+	maxDepth     = 32        // sequences within sequences
+	maxElements  = 1_000_000 // of a file, those of sequences included
+	maxUnpacked  = 256 << 20 // bytes of a deflated file, as far as a frame's end
+	firstHead    = 64 << 10  // bytes of a deflated file that are unpacked first to find its pixels
+	maxHead      = 16 << 20  // bytes of a deflated file before its pixels
+	undefined    = 0xffffffff
+	item         = 0xfffee000
+	itemEnd      = 0xfffee00d
+	sequenceEnd  = 0xfffee0dd
+	pixelData    = 0x7fe00010
+	sharedGroups = 0x52009229
+	frameGroups  = 0x52009230
+)
+
+var errShort = errors.New("the file is cut short")
+
+// parser walks the elements of a data set.
+type parser struct {
+	data     []byte
+	at       int
+	order    binary.ByteOrder
+	implicit bool
+	elements int
+	slice    int               // the frame that is wanted, from 1; 0: the middle one
+	found    map[uint32][]byte // values outside sequences, and of the frame's functional groups
+	pieces   [][]byte          // items of encapsulated pixel data, the table of offsets first
+	packed   []byte            // a deflated data set; data is its beginning
+	pixelsAt int               // where the value of the pixel data begins in data
+}
+
+// Is reports whether data is a DICOM file, or a data set without its preamble.
+func Is(data []byte) bool {
+	if len(data) >= 132 && string(data[128:132]) == "DICM" {
+		return true
+	}
+	if len(data) < 16 {
+		return false
+	}
+	group, element := binary.LittleEndian.Uint16(data), binary.LittleEndian.Uint16(data[2:])
+	if data[0] == 0 && data[1] == 8 {
+		group, element = 8, binary.BigEndian.Uint16(data[2:])
+	}
+	length := binary.LittleEndian.Uint32(data[4:])
+	return (group == 2 || group == 8) && element <= 0x20 && (letters(data[4:6]) || int64(length) < int64(len(data)))
+}
+
+// letters reports whether a value representation may stand here.
+func letters(b []byte) bool { return b[0] >= 'A' && b[0] <= 'Z' && b[1] >= 'A' && b[1] <= 'Z' }
+
+// macros are sequences within functional groups that place a frame and say what its values mean.
+var macros = map[uint32]bool{0x00209113: true, 0x00209116: true, 0x00289110: true, 0x00289132: true, 0x00289145: true}
+
+// parse reads a file's elements as far as the pixels. slice is that of Open. syntax is the transfer
+// syntax, empty if the file does not say.
+func parse(data []byte, slice int) (p *parser, syntax string, err error) {
+	p = &parser{data: data, order: binary.LittleEndian, slice: slice, found: map[uint32][]byte{}}
+	if len(data) >= 132 && string(data[128:132]) == "DICM" {
+		p.at = 132
+	}
+	for p.at+8 <= len(p.data) && p.order.Uint16(p.data[p.at:]) == 2 { // the file's own group: explicit
+		if err := p.element(0, true); err != nil {
+			return nil, "", err
+		}
+	}
+	syntax = text(p.found[0x00020010])
+	switch syntax {
+	case "1.2.840.10008.1.2":
+		p.implicit = true
+	case "1.2.840.10008.1.2.2":
+		p.order = binary.BigEndian
+	case "1.2.840.10008.1.2.1.99":
+		return p.deflated(syntax)
+	case "":
+		if p.at+6 <= len(p.data) {
+			p.implicit = !letters(p.data[p.at+4:])
+			if p.data[p.at] == 0 && p.data[p.at+1] != 0 {
+				p.order = binary.BigEndian
+			}
+		}
+	}
+	return p, syntax, p.body()
+}
+
+// body reads the elements as far as the pixels.
+func (p *parser) body() error {
+	for p.at+8 <= len(p.data) && p.pieces == nil {
+		if err := p.element(0, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deflated unpacks as much of a data set as stands before its pixels.
+func (p *parser) deflated(syntax string) (*parser, string, error) {
+	packed := p.data[p.at:]
+	for size := firstHead; ; size *= 4 {
+		head := make([]byte, size)
+		n, err := io.ReadFull(flate.NewReader(bytes.NewReader(packed)), head)
+		if n == 0 {
+			return nil, "", errShort
+		}
+		q := *p
+		q.data, q.at, q.elements, q.found, q.packed = head[:n], 0, 0, maps.Clone(p.found), packed
+		failed := q.body()
+		switch cut := failed == errShort || failed == nil && q.pieces == nil; {
+		case !cut, err != nil: // the pixels, a fault, or the end of the data set
+			return &q, syntax, failed
+		case size >= maxHead:
+			return nil, "", raster.Unsupported(fmt.Sprintf("a deflated file with more than %d MiB before its pixels", maxHead>>20))
+		}
+	}
+}
+
+// unpacked is a part of a deflated data set's pixels, from byte begin to byte end.
+func (p *parser) unpacked(begin, end int64) ([]byte, error) {
+	if int64(p.pixelsAt)+end > maxUnpacked {
+		return nil, raster.Unsupported(fmt.Sprintf("a deflated file of more than %d MiB as far as this frame", maxUnpacked>>20))
+	}
+	r := flate.NewReader(pulse.Reader(bytes.NewReader(p.packed)))
+	_, err := io.CopyN(io.Discard, r, int64(p.pixelsAt)+begin)
+	data := make([]byte, end-begin)
+	if err == nil {
+		_, err = io.ReadFull(r, data)
+	}
+	if err != nil {
+		return nil, errShort
+	}
+	return data, nil
+}
+
+// head reads an element's tag and length. A sequence has kind "SQ".
+func (p *parser) head() (tag uint32, kind string, length uint32, err error) {
+	if len(p.data)-p.at < 8 {
+		return 0, "", 0, errShort
+	}
+	b := p.data[p.at:]
+	tag = uint32(p.order.Uint16(b))<<16 | uint32(p.order.Uint16(b[2:]))
+	if p.implicit || tag>>16 == 0xfffe || !letters(b[4:]) {
+		p.at += 8
+		return tag, "", p.order.Uint32(b[4:]), nil
+	}
+	switch kind = string(b[4:6]); kind {
+	case "OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV":
+		if len(b) < 12 {
+			return 0, "", 0, errShort
+		}
+		p.at += 12
+		return tag, kind, p.order.Uint32(b[8:]), nil
+	}
+	p.at += 8
+	return tag, kind, uint32(p.order.Uint16(b[6:])), nil
+}
+
+// element reads an element, or passes over it. If keep is true its value is kept, unless there is
+// one.
+func (p *parser) element(depth int, keep bool) error {
+	if p.elements++; p.elements > maxElements || depth > maxDepth {
+		return errors.New("it has too many elements, or sequences within each other")
+	}
+	tag, kind, length, err := p.head()
+	if err != nil {
+		return err
+	}
+	groups := depth == 0 && (tag == sharedGroups || tag == frameGroups) || depth > 0 && keep && macros[tag]
+	only := -1
+	if depth == 0 && tag == frameGroups {
+		only, _ = p.frame()
+	}
+	switch {
+	case tag == pixelData && depth == 0 && length == undefined:
+		return p.encapsulated()
+	case length == undefined || (groups && (kind == "SQ" || p.implicit)):
+		end := len(p.data)
+		if length != undefined {
+			end = min(end, p.at+int(length))
+		}
+		before, from := p.implicit, p.at
+		p.implicit = before || kind == "UN" // what is unknown is implicit
+		err := p.sequence(depth+1, end, length == undefined, groups || (keep && depth > 0), only)
+		p.implicit = before
+		if tag == modalityLUT || tag == windowLUT {
+			p.found[tag] = p.data[from:p.at]
+		}
+		return err
+	}
+	end := p.at + int(length)
+	if int64(length) > int64(len(p.data)-p.at) {
+		if tag != pixelData {
+			return errShort
+		}
+		end = len(p.data) // decode says how much is missing
+	}
+	if _, known := p.found[tag]; keep && !known {
+		p.found[tag] = p.data[p.at:end]
+	}
+	if tag == pixelData && depth == 0 {
+		p.pieces, p.pixelsAt = [][]byte{}, p.at
+	}
+	p.at = end
+	return nil
+}
+
+// frame is the index of the frame that is wanted, and the number of frames.
+func (p *parser) frame() (index, frames int) {
+	frames = 1
+	if n, err := strconv.Atoi(text(p.found[0x00280008])); err == nil && n > 0 {
+		frames = n
+	}
+	if p.slice == 0 {
+		return frames / 2, frames
+	}
+	return p.slice - 1, frames
+}
+
+// sequence reads the items of a sequence. It keeps the values of item only, or of all if that is −1.
+func (p *parser) sequence(depth, end int, open, keep bool, only int) error {
+	for number := 0; p.at < end; number++ {
+		keep := keep && (only < 0 || only == number)
+		tag, _, length, err := p.head()
+		switch {
+		case err != nil:
+			return err
+		case tag == sequenceEnd:
+			return nil
+		case tag != item:
+			return errors.New("a sequence has something else than items")
+		}
+		last := end
+		if length != undefined {
+			if int64(length) > int64(len(p.data)-p.at) {
+				return errShort
+			}
+			last = p.at + int(length)
+		}
+		if length != undefined && !keep {
+			p.at = last
+			continue
+		}
+		for p.at < last {
+			if length == undefined && p.ends() {
+				p.at += 8
+				break
+			}
+			if err := p.element(depth, keep); err != nil {
+				return err
+			}
+		}
+	}
+	if open {
+		return errShort
+	}
+	return nil
+}
+
+// ends reports whether the end of an item stands here.
+func (p *parser) ends() bool {
+	return len(p.data)-p.at >= 8 && uint32(p.order.Uint16(p.data[p.at:]))<<16|uint32(p.order.Uint16(p.data[p.at+2:])) == itemEnd
+}
+
+// encapsulated reads the items of compressed pixels. Some files lack the end.
+func (p *parser) encapsulated() error {
+	for p.pieces = [][]byte{}; len(p.data)-p.at >= 8; {
+		tag, _, length, err := p.head()
+		if err != nil || tag != item {
+			return err
+		}
+		end := min(int64(p.at)+int64(length), int64(len(p.data)))
+		p.pieces = append(p.pieces, p.data[p.at:end])
+		p.at = int(end)
+	}
+	return nil
+}
+
+// text is a value without its padding.
+func text(value []byte) string { return strings.Trim(string(value), " \x00") }
+
+// word is a value of 16 bits; other if there is none.
+func (p *parser) word(tag uint32, other int) int {
+	if v := p.found[tag]; len(v) >= 2 {
+		return int(p.order.Uint16(v))
+	}
+	return other
+}
+
+// numbers are a value's decimals.
+func (p *parser) numbers(tag uint32) (all []float64) {
+	for part := range strings.SplitSeq(text(p.found[tag]), `\`) {
+		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil {
+			return all
+		}
+		all = append(all, v)
+	}
+	return all
+}

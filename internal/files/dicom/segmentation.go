@@ -1,0 +1,318 @@
+package dicom
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mrprism/shaders/pulse"
+)
+
+const (
+	segmentationClass = "1.2.840.10008.5.1.4.1.1.66.4"
+	explicitLittle    = "1.2.840.10008.1.2.1"
+	implementation    = "2.25.225098924614142621106639015236094628109"
+	maker             = "MrPrism"
+)
+
+// Segment is a structure in a frame.
+type Segment struct {
+	Name      string
+	Levels    []uint8 // (rows, columns) as the file stores them: probability × 255; 128 and more is inside
+	Corrected bool    // a person corrected it
+}
+
+// Segmentation is a DICOM SEG of a frame of another file. Nothing in it names the patient, unless
+// Identity says that it may; but it refers to its source by UIDs, by which an archive finds the
+// patient.
+type Segmentation struct {
+	Source     *Header
+	Segments   []Segment // each inside the one before
+	Fractional bool      // probabilities; otherwise masks of one bit
+	By         string    // "consensus", or who drew it
+	Model      string    // its title
+	Serial     string    // what tells the model from others
+	Version    string
+	Day        time.Time // when it was made; the time of the day is not told
+	Identity   bool      // copy what the source says of patient and study
+}
+
+// code is a coded concept.
+type code struct{ value, scheme, meaning string }
+
+var (
+	tissue     = code{"85756007", "SCT", "Tissue"}
+	anatomical = code{"123037004", "SCT", "Anatomical Structure"}
+)
+
+// types are the codes of structures by name; others are tissue. Source: CID 7150, SNOMED CT.
+var types = map[string]code{
+	"disc": {"81016008", "SCT", "Optic disc"}, "brain": {"12738006", "SCT", "Brain"}, "cell": {"4421005", "SCT", "Cell"},
+}
+
+func (c code) item() elements {
+	var e elements
+	e.text(0x00080100, "SH", c.value)
+	e.text(0x00080102, "SH", c.scheme)
+	e.text(0x00080104, "LO", c.meaning)
+	return e
+}
+
+// Encode writes the file. Equal segmentations of one day become equal files: their UIDs follow from
+// their content. Source: PS3.3 A.51, C.8.20 and C.7.6.16.
+func (s *Segmentation) Encode() ([]byte, error) {
+	if err := s.Source.Check(); err != nil {
+		return nil, err
+	}
+	var all [][]uint8
+	size := 0
+	for _, one := range s.Segments {
+		if len(one.Levels) != s.Source.w*s.Source.h {
+			return nil, errors.New("the masks have another size than the frame in the file")
+		}
+		pulse.Beat()
+		all, size = append(all, one.Levels), size+len(one.Levels)
+	}
+	var pixels []byte
+	switch {
+	case size == 0 || s.Fractional && size > longest:
+		return nil, errors.New("a DICOM SEG holds 1 to 65535 segments and at most 4 GiB")
+	case s.Fractional:
+		for _, levels := range all {
+			pixels = append(pixels, levels...)
+		}
+	default:
+		pixels = packed(all)
+	}
+	pulse.Beat()
+	sum := sha256.New()
+	sum.Write(s.dataSet([3]string{}, nil))
+	sum.Write(pixels)
+	content := sum.Sum(nil)
+	uid := func(of string) string {
+		hash := sha256.Sum256(append([]byte(of), content...))
+		return uidOf([16]byte(hash[:]))
+	}
+	uids := [3]string{uid("instance"), uid("series"), uid("dimensions")}
+
+	var meta elements
+	meta.bytes(0x00020001, "OB", []byte{0, 1})
+	meta.text(0x00020002, "UI", segmentationClass)
+	meta.text(0x00020003, "UI", uids[0])
+	meta.text(0x00020010, "UI", explicitLittle)
+	meta.text(0x00020012, "UI", implementation)
+	meta.text(0x00020013, "SH", "MRPRISM")
+	out := append(make(elements, 128), "DICM"...)
+	out.bytes(0x00020000, "UL", []byte{byte(len(meta)), byte(len(meta) >> 8), 0, 0})
+	out = append(out, meta...)
+	return append(out, s.dataSet(uids, pixels)...), nil
+}
+
+// label is a text of ours in the file's character set.
+func (s *Segmentation) label(text string) string {
+	if s.Identity && s.Source.characters != "ISO_IR 192" {
+		text = strings.Map(func(r rune) rune {
+			if r > '~' {
+				return '?'
+			}
+			return r
+		}, text)
+	}
+	return limited(text, 64)
+}
+
+// dataSet is the file without its head. uids are those of the instance, the series and the
+// dimensions.
+func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
+	h := s.Source
+	var e elements
+	characters := "ISO_IR 192"
+	if s.Identity {
+		characters = h.characters
+	}
+	if characters != "" {
+		e.text(0x00080005, "CS", characters)
+	}
+	identity := func(tag uint32) {
+		value := ""
+		if s.Identity {
+			value = h.identity[tag]
+		} else if tag == 0x00100020 { // an archive must not file all strangers as one patient
+			hash := sha256.Sum256([]byte(h.study))
+			value = fmt.Sprintf("ANONYMOUS-%X", hash[:6])
+		}
+		e.text(tag, identities[tag], value)
+	}
+	e.text(0x00080008, "CS", "DERIVED", "PRIMARY")
+	e.text(0x00080016, "UI", segmentationClass)
+	e.text(0x00080018, "UI", uids[0])
+	identity(0x00080020)
+	e.text(0x00080023, "DA", s.Day.Format("20060102"))
+	identity(0x00080030)
+	e.text(0x00080033, "TM", "000000")
+	identity(0x00080050)
+	e.text(0x00080060, "CS", "SEG")
+	e.text(0x00080070, "LO", maker)
+	identity(0x00080090)
+	e.text(0x00081090, "LO", s.label(s.Model))
+	e.sequence(0x00081115, s.series())
+	for _, tag := range []uint32{0x00100010, 0x00100020, 0x00100030, 0x00100040} {
+		identity(tag)
+	}
+	e.text(0x00181000, "LO", s.label(s.Serial))
+	e.text(0x00181020, "LO", s.label(s.Version))
+	e.text(0x0020000d, "UI", h.study)
+	e.text(0x0020000e, "UI", uids[1])
+	identity(0x00200010)
+	e.text(0x00200011, "IS", "900")
+	e.text(0x00200013, "IS", "1")
+	if h.placed {
+		e.text(0x00200052, "UI", h.space)
+		e.text(0x00201040, "LO", "")
+	} else {
+		e.text(0x00200020, "CS", "")
+	}
+	var organization, index elements
+	organization.text(0x00209164, "UI", uids[2])
+	index.text(0x00209164, "UI", uids[2])
+	index.pointer(0x00209165, 0x0062000b)
+	index.pointer(0x00209167, 0x0062000a)
+	index.text(0x00209421, "LO", "Segment")
+	e.sequence(0x00209221, organization)
+	e.sequence(0x00209222, index)
+	s.image(&e)
+	s.segments(&e)
+	corrected := ""
+	for _, one := range s.Segments {
+		if one.Corrected {
+			corrected = ", corrected by hand"
+		}
+	}
+	e.text(0x00700080, "CS", "MRPRISM")
+	e.text(0x00700081, "LO", s.label(limited(s.By, 64-len(corrected))+corrected))
+	e.text(0x00700084, "PN", "")
+	s.groups(&e)
+	e.bytes(0x7fe00010, "OB", pixels)
+	return e
+}
+
+// series refers to the source's series and instance.
+func (s *Segmentation) series() (series elements) {
+	var instance elements
+	instance.text(0x00081150, "UI", s.Source.class)
+	instance.text(0x00081155, "UI", s.Source.instance)
+	series.sequence(0x0008114a, instance)
+	series.text(0x0020000e, "UI", s.Source.series)
+	return series
+}
+
+// image says what the pixels are.
+func (s *Segmentation) image(e *elements) {
+	bits := 1
+	if s.Fractional {
+		bits = 8
+	}
+	e.words(0x00280002, 1)
+	e.text(0x00280004, "CS", "MONOCHROME2")
+	e.text(0x00280008, "IS", fmt.Sprint(len(s.Segments)))
+	e.words(0x00280010, s.Source.h)
+	e.words(0x00280011, s.Source.w)
+	e.words(0x00280100, bits)
+	e.words(0x00280101, bits)
+	e.words(0x00280102, bits-1)
+	e.words(0x00280103, 0)
+	if !s.Source.lossy {
+		e.text(0x00282110, "CS", "00")
+		return
+	}
+	e.text(0x00282110, "CS", "01")
+	if len(s.Source.ratios) > 0 {
+		e.decimals(0x00282112, s.Source.ratios...)
+	}
+	if s.Source.methods != "" {
+		e.text(0x00282114, "CS", s.Source.methods)
+	}
+}
+
+// segments describes the structures.
+func (s *Segmentation) segments(e *elements) {
+	kind := "BINARY"
+	if s.Fractional {
+		kind = "FRACTIONAL"
+	}
+	e.text(0x00620001, "CS", kind)
+	var all []elements
+	for i, one := range s.Segments {
+		category, of := tissue, tissue
+		if known, ok := types[strings.ToLower(one.Name)]; ok {
+			category, of = anatomical, known
+		}
+		way, about := "AUTOMATIC", s.By
+		if one.Corrected {
+			way, about = "SEMIAUTOMATIC", s.By+", corrected by hand"
+		}
+		var item elements
+		item.sequence(0x00620003, category.item())
+		item.words(0x00620004, i+1)
+		item.text(0x00620005, "LO", s.label(one.Name))
+		item.text(0x00620006, "ST", s.label(about))
+		item.text(0x00620008, "CS", way)
+		item.text(0x00620009, "LO", maker)
+		item.sequence(0x0062000f, of.item())
+		all = append(all, item)
+	}
+	e.sequence(0x00620002, all...)
+	if s.Fractional {
+		e.words(0x0062000e, 255)
+		e.text(0x00620010, "CS", "PROBABILITY")
+	}
+	overlap := "NO"
+	if len(s.Segments) > 1 {
+		overlap = "YES"
+	}
+	e.text(0x00620013, "CS", overlap)
+}
+
+// groups has a frame for each segment: its source, its number and its place.
+func (s *Segmentation) groups(e *elements) {
+	h := s.Source
+	var shared elements
+	if h.placed {
+		var plane elements
+		plane.decimals(0x00200037, append(h.axes[0][:], h.axes[1][:]...)...)
+		shared.sequence(0x00209116, plane)
+	}
+	if h.spacing[0] > 0 {
+		var measures elements
+		measures.decimals(0x00180050, h.thickness) // which the standard wants beside the spacing
+		measures.decimals(0x00280030, h.spacing[0], h.spacing[1])
+		shared.sequence(0x00289110, measures)
+	}
+	e.sequence(0x52009229, shared)
+	var frames []elements
+	for i := range s.Segments {
+		var source, derivation, content, place, segment, frame elements
+		source.text(0x00081150, "UI", h.class)
+		source.text(0x00081155, "UI", h.instance)
+		if h.frames > 1 {
+			source.text(0x00081160, "IS", fmt.Sprint(h.frame))
+		}
+		source.text(0x0028135a, "CS", "YES")
+		source.sequence(0x0040a170, code{"121322", "DCM", "Source image for image processing operation"}.item())
+		derivation.sequence(0x00082112, source)
+		derivation.sequence(0x00089215, code{"113076", "DCM", "Segmentation"}.item())
+		frame.sequence(0x00089124, derivation)
+		content.bytes(0x00209157, "UL", []byte{byte(i + 1), byte((i + 1) >> 8), 0, 0})
+		frame.sequence(0x00209111, content)
+		if h.placed {
+			place.decimals(0x00200032, h.position[:]...)
+			frame.sequence(0x00209113, place)
+		}
+		segment.words(0x0062000b, i+1)
+		frame.sequence(0x0062000a, segment)
+		frames = append(frames, frame)
+	}
+	e.sequence(0x52009230, frames...)
+}

@@ -1,0 +1,332 @@
+// Package imageio reads photographs, resamples regions of them for the network and writes
+// probability maps.
+//
+// The desktop programs and the page run this Go code, and a file gives equal pixels in both. The
+// standard library decodes PNG and JPEG, golang.org/x/image BMP and WebP, and packages beside this
+// one TIFF, DICOM and NIfTI. Before that, this package reads the header: it limits the size before
+// anything is allocated, and it refuses a file that is cut short, which would otherwise become a
+// half-grey picture.
+//
+// A file becomes 8-bit RGB at the size and orientation in which viewers display it. Grey becomes
+// three equal channels. raster.Range decides what is black and white of grey that is not of 8 bits,
+// from the file and the values. Of colours of 16 bits the eight highest of the bits that the
+// picture uses are kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is
+// composited over black, as the surround of a fundus photograph and of a scan is black. CMYK is
+// converted. Colour profiles and gamma chunks are ignored.
+package imageio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"slices"
+
+	"mrprism/internal/files/raster"
+	"mrprism/shaders/pulse"
+)
+
+// Image is a decoded picture, 8-bit RGB.
+type Image struct {
+	W, H        int
+	Pix         []uint8 // (H, W, 3), values 0..255
+	Orientation int     // the EXIF orientation, 1..8, that Decode has applied; 1 if the file has none
+	Bits        int     // of 16-bit samples, how many bits the picture uses; 0 for other samples
+	Format      string  // "png", "jpeg", "tiff", "bmp", "webp", "dicom" or "nifti"
+
+	Spacing [2]float64 // mm a pixel, across and down as displayed, as the file says; 0 if unknown
+	Slice   int        // which picture of the file this is, from 1
+	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
+
+	// Cut is the range of values that the file asks to be shown, if that leaves out much of the
+	// others.
+	Cut raster.Span
+
+	// Turn counts the quarter turns clockwise that Turned has made, 0 to 3.
+	Turn int
+
+	// Header is what masks of this picture take over from its file: a *dicom.Header or a
+	// *nifti.Geometry, and nil for other formats.
+	Header any
+}
+
+// PixelSize is the size of a pixel in what the picture shows, mm across and down. It is 0 for formats
+// whose resolution is that of a print.
+func (m *Image) PixelSize() [2]float64 {
+	if m.Format == "dicom" || m.Format == "nifti" {
+		return m.Spacing
+	}
+	return [2]float64{}
+}
+
+// Decode is DecodeSlice of the picture that the format prefers.
+func Decode(name string, data []byte) (*Image, error) { return DecodeSlice(name, data, 0) }
+
+// DecodeSlice reads a picture of a file that may hold several: slice counts from 1. 0 is the first
+// page of a TIFF, and the middle of a volume or of a DICOM file's frames. The content decides the
+// format; name is for messages only. Every error is an *Error, which names the file and the next
+// step and wraps ErrNotImage, ErrTooLarge, ErrDamaged or ErrUnsupported.
+func DecodeSlice(name string, data []byte, slice int) (m *Image, err error) {
+	header, err := HeaderSlice(name, data, slice)
+	if err != nil {
+		return nil, err
+	}
+	// The readers return errors. A fault in one must not end the program.
+	defer func() {
+		if fault := recover(); fault != nil {
+			m, err = nil, damaged(name, header.Format, "%v", fault)
+		}
+	}()
+	decoded, err := header.decode()
+	if err != nil {
+		return nil, decodeError(name, header.Format, err)
+	}
+	if b := decoded.Bounds(); b.Dx() != header.storedW || b.Dy() != header.storedH {
+		return nil, damaged(name, header.Format, "its size changes within the file")
+	}
+	return displayed(decoded, header), nil
+}
+
+// Convert makes an Image of a picture that another decoder has read. It may overwrite the picture.
+func Convert(src image.Image) *Image {
+	w, h := src.Bounds().Dx(), src.Bounds().Dy()
+	return displayed(src, &Info{W: w, H: h, Orientation: 1, Slice: 1, Slices: 1, storedW: w, storedH: h})
+}
+
+// displayed converts to RGB in the displayed orientation. It compacts decoded pixels of four bytes
+// and more in place and allocates nothing for them.
+func displayed(src image.Image, header *Info) *Image {
+	w, h := header.storedW, header.storedH
+	used, tones := tonesOf(src, header) // before the pixels are overwritten
+	m := &Image{
+		W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format,
+		Spacing: header.Spacing, Slice: header.Slice, Slices: header.Slices, Header: header.Header,
+	}
+	if header.cut != nil {
+		m.Cut = *header.cut
+	}
+	row, wide := rows(src, tones)
+	if header.Orientation == 1 && wide != nil {
+		m.Pix = wide[:3*w*h]
+	} else {
+		m.Pix = make([]uint8, 3*w*h)
+	}
+	if header.Orientation == 1 {
+		for y := range h {
+			pulse.Beat()
+			row(y, m.Pix[3*w*y:3*w*(y+1)])
+		}
+		return m
+	}
+	line := make([]uint8, 3*w)
+	base, dx, dy := orient(header.Orientation, w, h)
+	for y := range h {
+		pulse.Beat()
+		row(y, line)
+		for x := range w {
+			copy(m.Pix[3*(base+x*dx+y*dy):], line[3*x:3*x+3])
+		}
+	}
+	return m
+}
+
+// orient says where the stored pixel (x, y) of a w×h picture is displayed: at pixel index base +
+// x·dx + y·dy. Source: EXIF 2.32, tag 274; orientations 5 to 8 swap width and height.
+func orient(orientation, w, h int) (base, dx, dy int) {
+	o := [...][3]int{
+		2: {w - 1, -1, w}, 3: {w*h - 1, -1, -w}, 4: {w * (h - 1), 1, -w},
+		5: {0, h, 1}, 6: {h - 1, h, -1}, 7: {h*w - 1, -h, -1}, 8: {h * (w - 1), -h, 1},
+	}[orientation]
+	return o[0], o[1], o[2]
+}
+
+// Stored brings levels (H, W) of the displayed picture into the order of the file's pixels.
+func (m *Image) Stored(levels []uint8) []uint8 {
+	if m.Orientation <= 1 {
+		return levels
+	}
+	w, h := m.W, m.H
+	if m.Orientation >= 5 {
+		w, h = h, w
+	}
+	out := make([]uint8, len(levels))
+	base, dx, dy := orient(m.Orientation, w, h)
+	for y := range h {
+		for x := range w {
+			out[y*w+x] = levels[base+x*dx+y*dy]
+		}
+	}
+	return out
+}
+
+// rows returns a function that writes row y as RGB; tones are those of 16-bit samples. If a pixel
+// takes at least four bytes, wide is the picture's own memory: a caller that writes rows in order
+// into it never overwrites what is still to be read.
+func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []uint8) {
+	b := src.Bounds()
+	w := b.Dx()
+	switch m := src.(type) {
+	case *image.Gray:
+		return func(y int, dst []uint8) {
+			for x, v := range m.Pix[y*m.Stride:][:w] {
+				dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
+			}
+		}, nil
+	case *image.Gray16:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				v := uint8(tones[sample(m.Pix[y*m.Stride+2*x:])] >> 8)
+				dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
+			}
+		}, nil
+	case *image.Paletted:
+		palette := make([][3]uint8, len(m.Palette))
+		for i, c := range m.Palette {
+			palette[i] = overBlack(c)
+		}
+		return func(y int, dst []uint8) {
+			for x, v := range m.Pix[y*m.Stride:][:w] {
+				copy(dst[3*x:], palette[v][:])
+			}
+		}, nil
+	case *image.YCbCr:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				c := m.COffset(b.Min.X+x, b.Min.Y+y)
+				dst[3*x], dst[3*x+1], dst[3*x+2] = color.YCbCrToRGB(m.Y[y*m.YStride+x], m.Cb[c], m.Cr[c])
+			}
+		}, nil
+	case *lossy:
+		return m.row, nil
+	case *image.CMYK:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+4*x:]
+				dst[3*x], dst[3*x+1], dst[3*x+2] = color.CMYKToRGB(p[0], p[1], p[2], p[3])
+			}
+		}, m.Pix
+	case *image.RGBA: // premultiplied: already over black
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+4*x:]
+				dst[3*x], dst[3*x+1], dst[3*x+2] = p[0], p[1], p[2]
+			}
+		}, m.Pix
+	case *image.NRGBA:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+4*x:]
+				r, g, b, a := p[0], p[1], p[2], uint32(p[3])
+				dst[3*x], dst[3*x+1], dst[3*x+2] = scale(r, a), scale(g, a), scale(b, a)
+			}
+		}, m.Pix
+	case *image.RGBA64:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+8*x:]
+				for c := range 3 {
+					dst[3*x+c] = uint8(tones[sample(p[2*c:])] >> 8)
+				}
+			}
+		}, m.Pix
+	case *image.NRGBA64:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+8*x:]
+				a := sample(p[6:])
+				for c := range 3 {
+					dst[3*x+c] = uint8(uint32(tones[sample(p[2*c:])]) * a / 0xffff >> 8)
+				}
+			}
+		}, m.Pix
+	default:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				rgb := overBlack(src.At(b.Min.X+x, b.Min.Y+y))
+				copy(dst[3*x:], rgb[:])
+			}
+		}, nil
+	}
+}
+
+// scale is one channel of alpha 0..255 over black, rounded as color.NRGBA rounds it.
+func scale(v uint8, alpha uint32) uint8 {
+	return uint8(uint32(v) * 0x101 * (alpha * 0x101) / 0xffff >> 8)
+}
+
+// overBlack composites a colour over black: its premultiplied components.
+func overBlack(c color.Color) [3]uint8 {
+	r, g, b, _ := c.RGBA()
+	return [3]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}
+}
+
+// Grey reports whether the three channels of every pixel are equal.
+func (m *Image) Grey() bool {
+	for i := 0; i < len(m.Pix); i += 3 {
+		if m.Pix[i] != m.Pix[i+1] || m.Pix[i] != m.Pix[i+2] {
+			return false
+		}
+	}
+	return true
+}
+
+// Turn turns pixels (h, w, channels) clockwise by a quarter: the result is (w, h, channels).
+func Turn[T any](pixels []T, w, h, channels int) []T {
+	out := make([]T, len(pixels))
+	for y := range h {
+		for x := range w {
+			copy(out[(x*h+h-1-y)*channels:][:channels], pixels[(y*w+x)*channels:])
+		}
+	}
+	return out
+}
+
+// Levels are the probabilities of a map (h, w) in 8 bits: 255 p rounded; one half becomes 127, and
+// 128 or more means above one half. A value outside 0..1 is an error: NaN must never become a mask.
+func Levels(w, h int, p []float32) ([]uint8, error) {
+	if w <= 0 || h <= 0 || len(p) != w*h {
+		panic(fmt.Sprintf("imageio: Levels: %d values for %d×%d", len(p), w, h))
+	}
+	levels := make([]uint8, len(p))
+	for i, v := range p {
+		if i%w == 0 {
+			pulse.Beat()
+		}
+		if !(v >= 0 && v <= 1) {
+			return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, i%w, i/w)
+		}
+		levels[i] = uint8(math.Ceil(float64(v)*255 - 0.5))
+	}
+	return levels, nil
+}
+
+// EncodeProbability writes the Levels of a map as a grey PNG without metadata.
+func EncodeProbability(w, h int, p []float32) ([]byte, error) {
+	levels, err := Levels(w, h, p)
+	if err != nil {
+		return nil, err
+	}
+	return EncodeGrey(w, h, levels, "")
+}
+
+// EncodeGrey writes levels (h, w) as an 8-bit grey PNG. A comment becomes its only metadata.
+func EncodeGrey(w, h int, levels []uint8, comment string) ([]byte, error) {
+	var out bytes.Buffer
+	if err := png.Encode(pulse.Writer(&out), &image.Gray{Pix: levels, Stride: w, Rect: image.Rect(0, 0, w, h)}); err != nil {
+		return nil, fmt.Errorf("encode PNG: %w", err)
+	}
+	data := out.Bytes()
+	if comment == "" {
+		return data, nil
+	}
+	const head = len(signature) + 25 // bytes as far as the end of IHDR
+	text := "tEXtComment\x00" + comment
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(text)-4))
+	chunk = append(chunk, text...)
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE([]byte(text)))
+	return slices.Insert(data, head, chunk...), nil
+}

@@ -1,0 +1,163 @@
+package imageio
+
+import (
+	"fmt"
+	"math"
+
+	"mrprism/shaders/pulse"
+)
+
+// This file holds the one resampler. Crop brings a square of the image, which may reach beyond its
+// border, to S×S for the network, and Restore brings maps back to the image. Both follow one rule
+// along each axis: output pixel i covers [origin + i·step, origin + (i+1)·step) of the source.
+// For step > 1 it is the mean over that interval, otherwise the linear interpolation at the
+// interval's centre (half-pixel). Beyond the border the source continues with its edge pixel. The
+// two rules meet at step 1, where an aligned square is copied unchanged. Every product is rounded
+// to float32 (no fused multiply-add): all machines agree to the bit.
+
+// Square is a region of the displayed image, in pixels: its left upper corner and its side. It may
+// extend beyond the image.
+type Square struct {
+	X    int `json:"x"`
+	Y    int `json:"y"`
+	Side int `json:"side"`
+}
+
+// Letterbox is the smallest square that holds the whole w×h image, centred; if the difference of
+// the sides is odd, it lies half a pixel down and right of the centre.
+func Letterbox(w, h int) Square {
+	side := max(w, h)
+	return Square{X: -((side - w) / 2), Y: -((side - h) / 2), Side: side}
+}
+
+// Crop resamples a square of the image into dst (s, s, 3), values 0..1.
+func (m *Image) Crop(dst []float32, sq Square, s int) {
+	if s <= 0 || sq.Side <= 0 || len(dst) != 3*s*s {
+		panic(fmt.Sprintf("imageio: Crop: square %+v to %d² with %d values", sq, s, len(dst)))
+	}
+	step := float64(sq.Side) / float64(s)
+	columns, lines := spans(m.W, float64(sq.X), step, s), spans(m.H, float64(sq.Y), step, s)
+	for _, l := range lines {
+		for k := range l.weights {
+			l.weights[k] /= 255
+		}
+	}
+	horizontal := func(j int, row []float32) {
+		src := m.Pix[3*m.W*j : 3*m.W*(j+1)]
+		for i, c := range columns {
+			var r, g, b float32
+			p := src[3*c.first:]
+			for k, w := range c.weights {
+				r += float32(w * float32(p[3*k]))
+				g += float32(w * float32(p[3*k+1]))
+				b += float32(w * float32(p[3*k+2]))
+			}
+			row[3*i], row[3*i+1], row[3*i+2] = r, g, b
+		}
+	}
+	vertical(lines, 3*s, horizontal, func(i int) []float32 { return dst[3*s*i : 3*s*(i+1)] })
+}
+
+// Restore is the way back: it resamples channel c of a map (s, s, channels), computed on the
+// square, onto the w×h image. The result (h, w) is zero outside the square.
+func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
+	if s <= 0 || sq.Side <= 0 || c < 0 || c >= channels || len(src) != s*s*channels {
+		panic(fmt.Sprintf("imageio: Restore: channel %d of %d, %d values, %d² from square %+v", c, channels, len(src), s, sq))
+	}
+	dst := make([]float32, w*h)
+	x0, x1 := max(0, sq.X), min(w, sq.X+sq.Side)
+	y0, y1 := max(0, sq.Y), min(h, sq.Y+sq.Side)
+	if x0 >= x1 || y0 >= y1 {
+		return dst
+	}
+	step := float64(s) / float64(sq.Side)
+	columns := spans(s, float64(x0-sq.X)*step, step, x1-x0)
+	lines := spans(s, float64(y0-sq.Y)*step, step, y1-y0)
+	horizontal := func(j int, row []float32) {
+		for i, span := range columns {
+			var v float32
+			p := src[(j*s+span.first)*channels+c:]
+			for k, weight := range span.weights {
+				v += float32(weight * p[k*channels])
+			}
+			row[i] = v
+		}
+	}
+	vertical(lines, x1-x0, horizontal, func(i int) []float32 { return dst[(y0+i)*w+x0 : (y0+i)*w+x1] })
+	return dst
+}
+
+// span is one output pixel along one axis: source pixels first, first+1, … and their weights,
+// which sum to 1.
+type span struct {
+	first   int
+	weights []float32
+}
+
+// spans describes count output pixels over a source of n pixels.
+func spans(n int, origin, step float64, count int) []span {
+	out := make([]span, count)
+	for i := range out {
+		lo := origin + float64(i)*step
+		if step > 1 {
+			out[i] = mean(n, lo, lo+step)
+		} else {
+			out[i] = linear(n, lo+step/2-0.5)
+		}
+	}
+	return out
+}
+
+// mean weighs the source pixels by their overlap with [lo, hi). The first and the last pixel extend
+// to infinity.
+func mean(n int, lo, hi float64) span {
+	last := float64(n - 1)
+	first := max(0, min(math.Floor(lo), last))
+	end := max(first, min(math.Ceil(hi)-1, last))
+	s := span{first: int(first), weights: make([]float32, int(end-first)+1)}
+	for k := range s.weights {
+		left, right := first+float64(k), first+float64(k)+1
+		if left == 0 {
+			left = math.Inf(-1)
+		}
+		if right > last {
+			right = math.Inf(1)
+		}
+		s.weights[k] = float32((min(hi, right) - max(lo, left)) / (hi - lo))
+	}
+	return s
+}
+
+// linear interpolates at position c, counted in pixel centres.
+func linear(n int, c float64) span {
+	last := float64(n - 1)
+	c = max(0, min(c, last))
+	first := math.Floor(c)
+	if f := c - first; f > 0 {
+		return span{first: int(first), weights: []float32{float32(1 - f), float32(f)}}
+	}
+	return span{first: int(first), weights: []float32{1}}
+}
+
+// vertical sums rows that horizontal makes on demand. Neighbouring outputs share at most two source
+// rows; vertical keeps two, and its memory does not grow with the image.
+func vertical(lines []span, width int, horizontal func(j int, row []float32), output func(i int) []float32) {
+	rows := [2][]float32{make([]float32, width), make([]float32, width)}
+	have := [2]int{-1, -1}
+	for i, l := range lines {
+		pulse.Beat()
+		out := output(i)
+		clear(out)
+		for k, w := range l.weights {
+			j := l.first + k
+			row := rows[j&1]
+			if have[j&1] != j {
+				horizontal(j, row)
+				have[j&1] = j
+			}
+			for x, v := range row {
+				out[x] += float32(w * v)
+			}
+		}
+	}
+}

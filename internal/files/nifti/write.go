@@ -1,0 +1,111 @@
+package nifti
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"math"
+
+	"mrprism/shaders/pulse"
+)
+
+// Encode writes a compressed volume of one slice of w × h pixels; several volumes lie along the fourth
+// axis. Levels of 0 to 255 are probabilities, and are read as 0 to 1. With mask they become 0, or 1
+// from 128 on. g places the slice; if it is nil, spacing is mm a pixel, across and down, 0 if unknown.
+// about is at most 79 bytes.
+func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][]uint8, mask bool) ([]byte, error) {
+	place := Geometry{mirror: 1, pixels: [3]float64{1, 1, 1}}
+	if g != nil {
+		place = g.alone()
+	} else if spacing[0] > 0 && spacing[1] > 0 {
+		place.units, place.pixels = 2, [3]float64{spacing[0], spacing[1], 1}
+	}
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	z.Write(place.header(w, h, len(volumes), about, mask))
+	line := make([]byte, w)
+	for _, levels := range volumes {
+		if len(levels) != w*h {
+			panic("nifti: the levels are not those of the slice")
+		}
+		for y := range h {
+			pulse.Beat()
+			copy(line, levels[y*w:])
+			for x, v := range line {
+				if mask {
+					line[x] = v >> 7
+				}
+			}
+			z.Write(line)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// header is a header of version 1, or of version 2 where the numbers need it, with the four bytes
+// that say that no extension follows.
+func (g Geometry) header(w, h, volumes int, about string, mask bool) []byte {
+	two := g.two || w > math.MaxInt16 || h > math.MaxInt16
+	at, order := layouts[two], binary.LittleEndian
+	b := make([]byte, at.size+4)
+	number := func(from, i int, v float64) {
+		if two {
+			order.PutUint64(b[from+8*i:], math.Float64bits(v))
+		} else {
+			order.PutUint32(b[from+4*i:], math.Float32bits(float32(v)))
+		}
+	}
+	order.PutUint32(b, uint32(at.size))
+	axes := []int{3, w, h, 1, volumes, 1, 1, 1}
+	if volumes > 1 {
+		axes[0] = 4
+	}
+	for i, n := range axes {
+		if two {
+			order.PutUint64(b[at.dimensions+8*i:], uint64(n))
+		} else {
+			order.PutUint16(b[at.dimensions+2*i:], uint16(n))
+		}
+	}
+	for i, v := range []float64{g.mirror, g.pixels[0], g.pixels[1], g.pixels[2], 1, 1, 1, 1} {
+		number(at.pixels, i, v)
+	}
+	slope := 1. / 255
+	if mask {
+		slope = 1
+	}
+	if two {
+		copy(b[4:], "n+2\x00\r\n\x1a\n")
+		order.PutUint16(b[12:], 2) // bytes
+		order.PutUint16(b[14:], 8)
+		order.PutUint64(b[168:], uint64(len(b)))
+		number(176, 0, slope)
+		number(192, 0, 1) // the values' range
+		copy(b[240:319], about)
+		order.PutUint32(b[at.qform:], uint32(g.qform))
+		order.PutUint32(b[at.sform:], uint32(g.sform))
+	} else {
+		copy(b[344:], "n+1\x00")
+		b[38] = 'r'
+		order.PutUint16(b[70:], 2)
+		order.PutUint16(b[72:], 8)
+		number(108, 0, float64(len(b)))
+		number(112, 0, slope)
+		number(124, 0, 1)
+		copy(b[148:227], about)
+		order.PutUint16(b[at.qform:], uint16(g.qform))
+		order.PutUint16(b[at.sform:], uint16(g.sform))
+	}
+	b[at.units] = g.units
+	for i := range 3 {
+		number(at.quaternion, i, g.quaternion[i])
+		number(at.offset, i, g.offset[i])
+		for k := range 4 {
+			number(at.rows, 4*i+k, g.rows[i][k])
+		}
+	}
+	return b
+}

@@ -1,0 +1,274 @@
+// Package masks writes masks, probabilities and outlines in the formats that other programs read.
+// The page and cmd/segment save all of their pictures through it.
+package masks
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mrprism/internal/data/contour"
+	"mrprism/internal/files/dicom"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
+	"mrprism/internal/files/tiff"
+	"mrprism/weights"
+)
+
+// Consensus is who drew what the raters are fused into.
+const Consensus = "consensus"
+
+// Structure is one structure in a picture.
+type Structure struct {
+	Name      string
+	Levels    []uint8 // (H, W): probability × 255, where 128 and more is inside
+	Corrected bool    // a person corrected it
+}
+
+// Drawing is what somebody saw in a picture.
+type Drawing struct {
+	Picture    *imageio.Image // what the file says of it; its pixels are not needed
+	By         string         // Consensus, or for example "guess of rater1"
+	Structures []Structure
+	Model      *weights.Model
+	Day        time.Time // a DICOM SEG tells the day on which it was made
+	Identity   bool      // a DICOM SEG keeps what its source says of patient and study
+}
+
+// Format is a form of file.
+type Format struct {
+	Name   string // for flags and messages
+	Ending string // of the file's name
+	About  string // for people
+	Whole  bool   // one file holds all structures; otherwise cmd/segment writes one for each
+
+	write func(d *Drawing) ([]byte, error)
+	check func(m *imageio.Image) error // why a picture cannot be saved so; nil: all can
+}
+
+// Formats are all there are. The first is the default.
+var Formats = []Format{
+	{Name: "png", Ending: ".png", About: "probability, 8 bits", write: png(false)},
+	{Name: "png-mask", Ending: "_mask.png", About: "0 and 255", write: png(true)},
+	{Name: "tiff", Ending: ".tif", About: "probability, 8 bits", write: pages(false)},
+	{Name: "tiff-mask", Ending: "_mask.tif", About: "0 and 255", write: pages(true)},
+	{Name: "nifti", Ending: ".nii.gz", About: "probability, 0 to 1, in the space of a NIfTI or DICOM source", write: volumes(false)},
+	{Name: "nifti-mask", Ending: "_mask.nii.gz", About: "0 and 1", write: volumes(true)},
+	{Name: "dicom-seg", Ending: "_seg.dcm", About: "masks as a DICOM SEG of a DICOM source", Whole: true, write: segmentation(false), check: refers},
+	{Name: "dicom-seg-fractional", Ending: "_seg_fractional.dcm", About: "probabilities as a DICOM SEG", Whole: true, write: segmentation(true), check: refers},
+	{Name: "svg", Ending: ".svg", About: "outlines, a path for each structure", Whole: true, write: svg},
+	{Name: "geojson", Ending: ".geojson", About: "outlines as polygons, in pixels of the image", Whole: true, write: geojson},
+}
+
+// Find returns the format of a name.
+func Find(name string) (Format, error) {
+	for _, f := range Formats {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("there is no format %q; choose one of %s", name, Names())
+}
+
+// Parse reads a list of formats, separated by commas.
+func Parse(text string) (all []Format, err error) {
+	for name := range strings.SplitSeq(text, ",") {
+		f, err := Find(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(all, func(other Format) bool { return other.Name == f.Name }) {
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// Names lists the formats.
+func Names() string {
+	var all []string
+	for _, f := range Formats {
+		all = append(all, f.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// Check returns an error if masks of a picture cannot be saved so. It says why, and what to do.
+func (f Format) Check(m *imageio.Image) error {
+	if f.check == nil {
+		return nil
+	}
+	return f.check(m)
+}
+
+// Write makes the file.
+func (f Format) Write(d *Drawing) ([]byte, error) {
+	if err := f.Check(d.Picture); err != nil {
+		return nil, err
+	}
+	return f.write(d)
+}
+
+// Structures are those of maps (H, W) of probabilities.
+func Structures(w, h int, names []string, maps [][]float32) ([]Structure, error) {
+	var all []Structure
+	for i, name := range names {
+		levels, err := imageio.Levels(w, h, maps[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Structure{Name: name, Levels: levels})
+	}
+	return all, nil
+}
+
+// Correct puts what a person drew on the structure: a level for each pixel, and unsaid where
+// nothing was drawn.
+func (s *Structure) Correct(drawn []uint8, unsaid uint8) error {
+	if len(drawn) != len(s.Levels) {
+		return fmt.Errorf("the correction of %s has %d pixels, and its map %d", s.Name, len(drawn), len(s.Levels))
+	}
+	for i, v := range drawn {
+		if v != unsaid {
+			s.Levels[i] = v
+		}
+	}
+	s.Corrected = true
+	return nil
+}
+
+// corrected reports whether a person corrected any structure.
+func (d *Drawing) corrected() bool {
+	return slices.ContainsFunc(d.Structures, func(s Structure) bool { return s.Corrected })
+}
+
+// masked are the levels as 0 and 255.
+func masked(levels []uint8) []uint8 {
+	out := make([]uint8, len(levels))
+	for i, v := range levels {
+		if v >= 128 {
+			out[i] = 255
+		}
+	}
+	return out
+}
+
+// form is the structure's levels, or its mask.
+func (s Structure) form(mask bool) []uint8 {
+	if mask {
+		return masked(s.Levels)
+	}
+	return s.Levels
+}
+
+// about is a line on a structure.
+func (d *Drawing) about(s Structure, mask bool) string {
+	what := "probability of "
+	if mask {
+		what = "mask of "
+	}
+	line := "MrPrism: " + what + s.Name + ", " + d.By
+	if s.Corrected {
+		line += ", corrected by hand"
+	}
+	return line
+}
+
+func png(mask bool) func(d *Drawing) ([]byte, error) {
+	return func(d *Drawing) ([]byte, error) {
+		if len(d.Structures) != 1 {
+			return nil, fmt.Errorf("a PNG holds one structure, not %d; save them one by one", len(d.Structures))
+		}
+		comment := ""
+		if d.corrected() {
+			comment = "corrected by hand"
+		}
+		return imageio.EncodeGrey(d.Picture.W, d.Picture.H, d.Structures[0].form(mask), comment)
+	}
+}
+
+func pages(mask bool) func(d *Drawing) ([]byte, error) {
+	return func(d *Drawing) ([]byte, error) {
+		var all []tiff.Page
+		for _, s := range d.Structures {
+			all = append(all, tiff.Page{Name: s.Name, About: d.about(s, mask), Levels: s.form(mask)})
+		}
+		return tiff.Encode(d.Picture.W, d.Picture.H, d.Picture.Spacing, all)
+	}
+}
+
+func volumes(mask bool) func(d *Drawing) ([]byte, error) {
+	return func(d *Drawing) ([]byte, error) {
+		var names []string
+		for _, s := range d.Structures {
+			names = append(names, s.Name)
+		}
+		about := d.about(Structure{Name: strings.Join(names, " "), Corrected: d.corrected()}, mask)
+		p := d.Picture
+		w, h, stored, place := p.W, p.H, p.Stored, (*nifti.Geometry)(nil)
+		switch header := p.Header.(type) {
+		case *nifti.Geometry:
+			place = header
+		case *dicom.Header:
+			if right, down, through, origin, ok := header.Place(); ok {
+				place = nifti.Scanner(right, down, through, origin)
+			}
+		}
+		if place == nil {
+			stored = slices.Clone[[]uint8] // as displayed
+		} else if p.Orientation >= 5 {
+			w, h = h, w
+		}
+		var all [][]uint8
+		for _, s := range d.Structures {
+			all = append(all, stored(s.Levels))
+		}
+		return nifti.Encode(w, h, place, p.Spacing, about, all, mask)
+	}
+}
+
+// refers returns an error if no DICOM SEG can refer to the picture's file.
+func refers(m *imageio.Image) error {
+	if h, ok := m.Header.(*dicom.Header); ok {
+		return h.Check()
+	}
+	return errors.New("a DICOM SEG refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
+}
+
+func segmentation(fractional bool) func(d *Drawing) ([]byte, error) {
+	return func(d *Drawing) ([]byte, error) {
+		s := dicom.Segmentation{
+			Source: d.Picture.Header.(*dicom.Header), Fractional: fractional, By: d.By,
+			Model: d.Model.Label(), Serial: d.Model.SHA256[:min(16, len(d.Model.SHA256))], Version: d.Model.Name(), Day: d.Day, Identity: d.Identity,
+		}
+		for _, one := range d.Structures {
+			s.Segments = append(s.Segments, dicom.Segment{Name: one.Name, Levels: d.Picture.Stored(one.Levels), Corrected: one.Corrected})
+		}
+		return s.Encode()
+	}
+}
+
+// figures are the outlines of the masks.
+func (d *Drawing) figures() (all []contour.Figure) {
+	const tolerance = 0.1 // pixels
+	w, h := d.Picture.W, d.Picture.H
+	for _, s := range d.Structures {
+		values := make([]float32, w*h)
+		for i, v := range s.Levels {
+			values[i] = float32(v)
+		}
+		lines := contour.Trace(values, w, h, 127.5, tolerance)
+		all = append(all, contour.Figure{Structure: s.Name, By: d.By, Corrected: s.Corrected, Lines: lines})
+	}
+	return all
+}
+
+func svg(d *Drawing) ([]byte, error) {
+	return contour.SVG(d.Picture.W, d.Picture.H, d.figures()), nil
+}
+
+func geojson(d *Drawing) ([]byte, error) {
+	return contour.GeoJSON(d.Picture.W, d.Picture.H, d.figures())
+}

@@ -1,0 +1,336 @@
+// Package sheet writes results as a table for spreadsheets, in CSV: a line an image, and the same
+// columns for all. The program segment and the page write it.
+package sheet
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/trust"
+)
+
+// Record is one image. Without a result only the fields before Result have values.
+type Record struct {
+	Image   string `json:"image"`
+	Slice   int    `json:"slice"` // of the file, from 1; 0: it has one picture
+	Program string `json:"program"`
+	Date    string `json:"date"`    // of the result, RFC 3339
+	Options string `json:"options"` // what was asked for, by which a run knows its own lines
+	Review  string `json:"review"`  // what a person decided: accepted, rejected or ""
+	Error   string `json:"error"`   // why there is no result
+	// Classes and Raters say which columns the record has, with or without a result.
+	Classes []string `json:"classes"`
+	Raters  []string `json:"raters"`
+	Result  *Result  `json:"result"`
+}
+
+// Result is what was found in an image.
+type Result struct {
+	Width        int                  `json:"width"`
+	Height       int                  `json:"height"`
+	Model        string               `json:"model"`
+	SHA256       string               `json:"sha256"` // of the weights
+	Recurrences  int                  `json:"recurrences"`
+	Region       imageio.Square       `json:"region"`
+	RegionBy     string               `json:"region_by"` // found, by hand or whole image
+	RaterWeights []float64            `json:"rater_weights"`
+	Device       string               `json:"device"`
+	Precision    string               `json:"precision"`
+	Found        bool                 `json:"found"`
+	Doubt        *float64             `json:"doubt"` // nil: the weights cannot tell
+	Doubts       []segment.Doubt      `json:"doubts"`
+	Measurements segment.Measurements `json:"measurements"`
+	// Corrected are the masks that a person changed. Measurements are of what they drew.
+	Corrected   []Mask `json:"corrected"`
+	CorrectedBy string `json:"corrected_by"` // who that was, as the person says it
+}
+
+// Mask is a mask of a rater, or of "you", the consensus.
+type Mask struct {
+	Rater string `json:"rater"`
+	Class string `json:"class"`
+	Area  int    `json:"area"` // pixels
+}
+
+// cell is a value under its column's name. value is a string, an int, a float64, a bool, or nil.
+type cell struct {
+	column string
+	value  any
+}
+
+// cells are those of a record, in the order of the columns.
+func (r Record) cells() []cell {
+	v := r.Result
+	if v == nil {
+		v = &Result{}
+	}
+	of := func(value any) any { // a field of the result
+		if r.Result == nil {
+			return nil
+		}
+		return value
+	}
+	var slice any
+	if r.Slice > 0 {
+		slice = r.Slice
+	}
+	var codes, weights, corrected []string
+	for _, d := range v.Doubts {
+		codes = append(codes, d.Code)
+	}
+	for _, w := range v.RaterWeights {
+		weights = append(weights, text(w))
+	}
+	for _, m := range v.Corrected {
+		name := m.Class
+		if m.Rater != segment.Somebody {
+			name = m.Rater + "/" + m.Class
+		}
+		corrected = append(corrected, name)
+	}
+	out := []cell{
+		{"image", r.Image}, {"slice", slice}, {"error", r.Error}, {"review", r.Review},
+		{"found", of(v.Found)}, {"doubt", number(v.Doubt)}, {"doubts", strings.Join(codes, ";")},
+	}
+	out = append(out, ratioCells(r.Classes, v.Measurements)...)
+	for c, class := range r.Classes {
+		out = append(out, structureCells(class, c, v.Measurements)...)
+	}
+	out = append(out, []cell{
+		{"corrected", strings.Join(corrected, ";")}, {"corrected_by", v.CorrectedBy}, {"rater_weights", strings.Join(weights, ";")},
+		{"width_px", of(v.Width)}, {"height_px", of(v.Height)}, {"region_x", of(v.Region.X)}, {"region_y", of(v.Region.Y)}, {"region_side", of(v.Region.Side)},
+		{"region_by", v.RegionBy}, {"recurrences", of(v.Recurrences)}, {"model", v.Model}, {"weights_sha256", v.SHA256}, {"precision", v.Precision},
+		{"device", v.Device}, {"program", r.Program}, {"date", r.Date}, {"options", r.Options},
+	}...)
+	for _, m := range v.Corrected {
+		if slices.Contains(r.Raters, m.Rater) {
+			out = append(out, cell{fmt.Sprintf("%s_area_px_of_%s", m.Class, m.Rater), m.Area})
+		}
+	}
+	return out
+}
+
+func ratioCells(classes []string, m segment.Measurements) []cell {
+	outer, inner := segment.DiscAndCup(classes)
+	if outer < 0 || inner < 0 {
+		return nil
+	}
+	var ratio segment.Ratio
+	if m.VerticalRatio != nil {
+		ratio = *m.VerticalRatio
+	}
+	name := fmt.Sprintf("vertical_%s_%s_ratio", classes[inner], classes[outer])
+	out := append([]cell{{name, number(ratio.Value)}, {name + "_low", number(ratio.Low)}, {name + "_high", number(ratio.High)}},
+		intervalCells(name, ratio.Interval)...)
+	out = append(out, trustCells(name, ratio.Trust)...)
+	return append(out, clinicalCells(m.Clinical)...)
+}
+
+func clinicalCells(m segment.Clinical) []cell {
+	var eye segment.Eye
+	var narrowest segment.NarrowestRim
+	var ddls segment.DDLS
+	of := func(there bool, value any) any {
+		if !there {
+			return nil
+		}
+		return value
+	}
+	if m.Eye != nil {
+		eye = *m.Eye
+	}
+	if m.NarrowestRim != nil {
+		narrowest, ddls = *m.NarrowestRim, *m.DDLS
+	}
+	isnt, known := segment.ISNT{}, m.ISNT != nil
+	if known {
+		isnt = *m.ISNT
+	}
+	rim := m.NarrowestRim != nil
+	out := []cell{
+		{"eye", eye.Side}, {"eye_by", eye.By}, {"eye_against", strings.Join(eye.Against, ";")},
+		{"narrowest_rim_disc_ratio", of(rim, narrowest.Value)}, {"narrowest_rim_disc_ratio_low", number(narrowest.Low)}, {"narrowest_rim_disc_ratio_high", number(narrowest.High)},
+		{"narrowest_rim_hour", of(rim, narrowest.Hour)}, {"rim_absent_degrees", of(rim, narrowest.Absent)},
+		{"isnt_holds", of(known, isnt.Holds)}, {"isnt_agree", of(known && isnt.Of > 0, isnt.Agree)}, {"isnt_of", of(known && isnt.Of > 0, isnt.Of)},
+		{"rim_inferior_px", of(known, isnt.Inferior)}, {"rim_superior_px", of(known, isnt.Superior)}, {"rim_nasal_px", of(known, isnt.Nasal)}, {"rim_temporal_px", of(known, isnt.Temporal)},
+		{"ddls_stage", number(ddls.Stage)}, {"ddls_stage_low", number(ddls.Low)}, {"ddls_stage_high", number(ddls.High)}, {"ddls_withheld", ddls.Withheld},
+	}
+	for i := range metric.Hours {
+		hour := (i + 1) % metric.Hours
+		name := fmt.Sprintf("rim_%d_oclock_px", i+1)
+		for _, one := range []struct {
+			end string
+			rim *[metric.Hours]float64
+		}{{"", m.Rim}, {"_low", m.RimLow}, {"_high", m.RimHigh}} {
+			value := cell{name + one.end, nil}
+			if one.rim != nil {
+				value.value = one.rim[hour]
+			}
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+func structureCells(class string, c int, m segment.Measurements) []cell {
+	names := []string{"_area_px", "_area_px_low", "_area_px_high", "_share_of_image", "_height_px", "_disagreement_px"}
+	values, interval, verdict := make([]any, len(names)), (*segment.Interval)(nil), (*trust.Verdict)(nil)
+	if c < len(m.Structures) {
+		s := m.Structures[c]
+		verdict = s.Trust
+		values, interval = []any{s.Area, number(s.Low), number(s.High), s.Share, s.Height, number(s.Disagreement)}, s.Interval
+	}
+	var out []cell
+	for i, name := range names {
+		out = append(out, cell{class + name, values[i]})
+	}
+	return append(append(out, intervalCells(class+"_area_px", interval)...), trustCells(class, verdict)...)
+}
+
+// trustCells are a word and its reason. A figure that a person drew has neither.
+func trustCells(name string, v *trust.Verdict) []cell {
+	if v == nil {
+		v = &trust.Verdict{}
+	}
+	return []cell{{name + "_trust", v.Word}, {name + "_trust_reason", v.Reason}}
+}
+
+func intervalCells(name string, i *segment.Interval) []cell {
+	if i == nil {
+		return []cell{{name + "_interval_low", nil}, {name + "_interval_high", nil}, {name + "_coverage", nil}}
+	}
+	return []cell{{name + "_interval_low", i.Low}, {name + "_interval_high", i.High}, {name + "_coverage", i.Coverage}}
+}
+
+func number[N int | float64](v *N) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+// text is a value as it stands in the file. A text that a spreadsheet would run as a formula gets an
+// apostrophe before it.
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case string:
+		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
+			return "'" + v
+		}
+		return v
+	}
+	return fmt.Sprint(value)
+}
+
+// Table is lines of texts below the names of their columns.
+type Table struct {
+	Columns []string
+	Lines   [][]string // each has as many texts as there are columns
+}
+
+// New makes the table of records. It has the columns of all of them.
+func New(records ...Record) *Table {
+	t := &Table{}
+	for _, r := range records {
+		t.Add(r)
+	}
+	return t
+}
+
+// Widen adds the columns that the table lacks of a record. Each comes after the column that it
+// follows in the record.
+func (t *Table) Widen(r Record) {
+	at := 0
+	for _, c := range r.cells() {
+		if i := slices.Index(t.Columns, c.column); i >= 0 {
+			at = i + 1
+			continue
+		}
+		t.Columns = slices.Insert(t.Columns, at, c.column)
+		for i, line := range t.Lines {
+			t.Lines[i] = slices.Insert(line, at, "")
+		}
+		at++
+	}
+}
+
+// Add adds the line of a record.
+func (t *Table) Add(r Record) {
+	t.Widen(r)
+	line := make([]string, len(t.Columns))
+	for _, c := range r.cells() {
+		line[slices.Index(t.Columns, c.column)] = text(c.value)
+	}
+	t.Lines = append(t.Lines, line)
+}
+
+// Put is Add in place of the line i, or at the end if i is −1.
+func (t *Table) Put(i int, r Record) {
+	t.Add(r)
+	if last := len(t.Lines) - 1; i >= 0 {
+		t.Lines[i], t.Lines = t.Lines[last], t.Lines[:last]
+	}
+}
+
+// Find returns the first line that has the record's texts in some of the table's columns, or −1.
+func (t *Table) Find(r Record, columns ...string) int {
+	cells := r.cells()
+	return slices.IndexFunc(t.Lines, func(line []string) bool {
+		for _, c := range cells {
+			if slices.Contains(columns, c.column) && line[slices.Index(t.Columns, c.column)] != text(c.value) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// mark is the byte order mark, by which spreadsheets know UTF-8.
+const mark = "\ufeff"
+
+// Bytes is the table as CSV in UTF-8, with a byte order mark and lines that end in CR LF.
+func (t *Table) Bytes() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteString(mark)
+	w := csv.NewWriter(&out)
+	w.UseCRLF = true
+	if err := w.Write(t.Columns); err != nil {
+		return nil, err
+	}
+	err := w.WriteAll(t.Lines)
+	return out.Bytes(), err
+}
+
+// Read reads what Bytes wrote. A last line that is cut is left out.
+func Read(data []byte) (t *Table, cut bool, err error) {
+	data = bytes.TrimPrefix(data, []byte(mark))
+	r, lines := csv.NewReader(bytes.NewReader(data)), [][]string(nil)
+	for {
+		line, err := r.Read()
+		switch {
+		case err == io.EOF && len(lines) == 0:
+			return nil, cut, errors.New("it is empty")
+		case err == io.EOF:
+			return &Table{lines[0], lines[1:]}, cut, nil
+		case r.InputOffset() == int64(len(data)) && (!bytes.HasSuffix(data, []byte("\n")) || errors.Is(err, csv.ErrQuote)):
+			cut = true
+		case err != nil:
+			return nil, false, err
+		default:
+			lines = append(lines, line)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package page
+
+import (
+	"fmt"
+
+	"mrprism/internal/files/dicom"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
+	"mrprism/internal/segment"
+)
+
+// File is a file of a result's masks that the user saves.
+type File struct {
+	Format   string    // of package export
+	Reader   int       // whose: an index of masks.Readers; 0 is the consensus
+	I        int       // the recurrence of the consensus
+	Classes  []int     // its structures, in order
+	Drawn    []Drawing // what a person drew on them
+	Identity bool      // a DICOM SEG keeps what its source says of patient and study
+}
+
+// Drawing is what a person drew on the reader's mask of a class: (Height, Width), 255 inside, 0
+// outside and segment.Unsaid where the mask stays.
+type Drawing struct {
+	Class int
+	Mask  []uint8
+}
+
+// Formats are the names of the formats in which the masks of a result can be saved.
+func (r *Segmented) Formats() (names []string) {
+	for _, f := range masks.Formats {
+		if f.Check(&r.Picture) == nil {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Lacks says why there is no DICOM SEG of a DICOM image. It is empty if there is one, and of other
+// images.
+func (r *Segmented) Lacks() string {
+	h, ok := r.Picture.Header.(*dicom.Header)
+	if !ok {
+		return ""
+	}
+	if err := h.Check(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// Save makes a file of the result of a request. It lies as the image did before its turns.
+func (h *Host) Save(request int, file File) ([]byte, error) {
+	r, err := h.Result(request)
+	if err != nil {
+		return nil, err
+	}
+	format, err := masks.Find(file.Format)
+	if err != nil {
+		return nil, err
+	}
+	before := r.Picture.Before()
+	readers := masks.Readers(r.Raters, r.Labels, len(r.Marks()) > 0)
+	if err := within("reader", file.Reader, len(readers)); err != nil {
+		return nil, err
+	}
+	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity}
+	for _, c := range file.Classes {
+		structure, err := file.structure(r.Result, c)
+		if err != nil {
+			return nil, err
+		}
+		d.Structures = append(d.Structures, structure)
+	}
+	return format.Write(&d)
+}
+
+// Clinical are the figures beside the ratio of a request's result, with what the user knows. drawn
+// is as in File.
+func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none segment.Clinical, err error) {
+	r, err := h.Result(request)
+	if err == nil {
+		err = segment.CheckEye(known.Eye)
+	}
+	if err != nil {
+		return none, err
+	}
+	known.Drawn = map[int][]byte{}
+	for _, one := range drawn {
+		if err := within("class", one.Class, len(r.Classes)); err != nil {
+			return none, err
+		}
+		if len(one.Mask) != r.Width*r.Height {
+			return none, fmt.Errorf("the correction has %d pixels, and its mask %d", len(one.Mask), r.Width*r.Height)
+		}
+		known.Drawn[one.Class] = one.Mask
+	}
+	return r.Clinical(known), nil
+}
+
+// structure is the mask of a class with what was drawn on it.
+func (f File) structure(r *segment.Result, class int) (none masks.Structure, err error) {
+	values, err := f.mapOf(r, class).Values(r)
+	if err != nil {
+		return none, err
+	}
+	all, err := masks.Structures(r.Width, r.Height, r.Classes[class:][:1], [][]float32{values})
+	if err != nil {
+		return none, err
+	}
+	for _, drawn := range f.Drawn {
+		if drawn.Class != class {
+			continue
+		}
+		if err := all[0].Correct(drawn.Mask, segment.Unsaid); err != nil {
+			return none, err
+		}
+	}
+	all[0].Levels, _, _ = imageio.Unturned(&r.Picture, all[0].Levels)
+	return all[0], nil
+}
+
+// mapOf is the map of the file's reader.
+func (f File) mapOf(r *segment.Result, class int) Map {
+	switch {
+	case f.Reader == 0:
+		return Map{Kind: "recurrence", Class: class, I: f.I}
+	case f.Reader <= len(r.Raters):
+		return Map{Kind: "rater", Class: class, M: f.Reader - 1}
+	}
+	return Map{Kind: "others", Class: class}
+}
+
+// Corrected is the PNG of a mask with what a person drew on it after the image was turned by
+// quarters clockwise. Both PNGs lie as the image did before its turns.
+func Corrected(mask []byte, drawn []uint8, turn int) ([]byte, error) {
+	m, err := imageio.Decode("the mask", mask)
+	if err != nil {
+		return nil, err
+	}
+	if len(drawn) != m.W*m.H {
+		return nil, fmt.Errorf("the correction has %d pixels, and its mask %d", len(drawn), m.W*m.H)
+	}
+	format, err := masks.Find("png-mask")
+	if err != nil {
+		return nil, err
+	}
+	s := masks.Structure{Levels: make([]uint8, m.W*m.H)}
+	for i := range s.Levels {
+		s.Levels[i] = m.Pix[3*i]
+	}
+	drawn, _, _ = imageio.Unturned(m.Turned(turn), drawn)
+	if err := s.Correct(drawn, segment.Unsaid); err != nil {
+		return nil, err
+	}
+	return format.Write(&masks.Drawing{Picture: m, Structures: []masks.Structure{s}})
+}

@@ -1,0 +1,124 @@
+// Package cli has what every program has: flags, help, version, exit codes and Ctrl-C. It imports
+// nothing that computes.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"mrprism/internal/program/version"
+)
+
+// Exit codes.
+const (
+	Done        = 0
+	Failed      = 1
+	Usage       = 2
+	Interrupted = 130 // 128 + SIGINT, as in shells
+)
+
+// Main runs a program and ends the process with its exit code. The first Ctrl-C ends ctx, the
+// second Ctrl-C ends the process.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the next signal has its default effect
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Program is what one call of a program needs to parse its flags, to run and to end.
+type Program struct {
+	Name            string // as messages begin
+	Subprograms     Subprograms
+	Intro, Examples string // of -h, before and after the flags
+	Stdout, Stderr  io.Writer
+}
+
+// Subprograms are those that the first argument can name, with what runs them.
+type Subprograms map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) int
+
+// usageError is a wrong usage.
+type usageError struct{ error }
+
+// Wrong makes an error of wrong usage. Run shows it with a hint to -h and returns Usage.
+func Wrong(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// Exit is an error for which Run prints nothing more, because the program has already said
+// everything. Run returns the number as the exit code.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// Printable is a text of one line or several as a terminal can show it: a character that moves the
+// cursor or turns the order of writing, in a file's name, is written as its code.
+func Printable(text string) string {
+	var out strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
+			fmt.Fprintf(&out, `\x%02x`, text[i])
+		case r == '\n' || r == '\t' || unicode.IsGraphic(r):
+			out.WriteRune(r)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
+}
+
+// Message is a printable text of one message: lines after the first are indented, so that a name
+// with a newline in it does not begin a message of its own in a log.
+func Message(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(Printable(text), "\n", "\n  "), "\n    ", "\n  ")
+}
+
+// Run parses args, calls body with the arguments that are not flags and returns the exit code. With
+// -h or -version it prints that instead.
+func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
+	var asked bool
+	flags.Add("this program", func(f *flag.FlagSet) {
+		f.BoolVar(&asked, "version", false, "print version, commit and licence, and end")
+	})
+	if slices.Equal(args, []string{Describe}) {
+		args, body = nil, func([]string) error { return json.NewEncoder(p.Stdout).Encode(p.description(flags)) }
+	}
+	rest, err := flags.Parse(args)
+	switch {
+	case err != nil:
+	case asked:
+		_, err = io.WriteString(p.Stdout, version.About(p.Name))
+	default:
+		err = body(rest)
+	}
+	var wrong usageError
+	var exit Exit
+	switch {
+	case err == nil:
+		return Done
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(p.Stdout, p.Intro)
+		flags.describe(p.Stdout)
+		fmt.Fprint(p.Stdout, p.Examples)
+		return Done
+	case errors.As(err, &exit):
+		return int(exit)
+	case errors.As(err, &wrong):
+		fmt.Fprintf(p.Stderr, "%s: %s; see %s -h\n", p.Name, Message(err.Error()), p.Name)
+		return Usage
+	case ctx.Err() != nil:
+		fmt.Fprintf(p.Stderr, "%s: interrupted\n", p.Name)
+		return Interrupted
+	}
+	fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name, Message(err.Error()))
+	return Failed
+}

@@ -1,0 +1,172 @@
+package segment
+
+import (
+	"slices"
+	"strings"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/data/roi"
+	"mrprism/internal/trust"
+	"mrprism/shaders/pulse"
+)
+
+// Measurements are those of the masks p > 0.5 at the image's size. A range, Low to High, holds the
+// figures of the calibrated mask and of the raters or levels. The maps of raters are coarser than
+// the mask, and all their figures may be larger, or smaller. Without heads there is no range.
+type Measurements struct {
+	Structures      []Structure `json:"structures"`                // in the order of the classes
+	VerticalRatio   *Ratio      `json:"verticalRatio,omitempty"`   // nil without a disc
+	HorizontalRatio *Ratio      `json:"horizontalRatio,omitempty"` // the same of widths
+	Clinical
+	// Spacing is the size of a pixel, mm across and down; nil: the file does not say.
+	Spacing *[2]float64 `json:"spacing,omitempty"`
+}
+
+// Structure is the calibrated mask of one class.
+type Structure struct {
+	Class  string  `json:"class"`
+	Area   int     `json:"area"`   // pixels
+	Low    *int    `json:"low"`    // smallest area of the mask and the raters or levels; nil: the model has no heads
+	High   *int    `json:"high"`   // largest
+	Share  float64 `json:"share"`  // of the image's area, 0..1
+	Height int     `json:"height"` // largest number of pixels in any one column
+	Width  int     `json:"width"`  // largest number of pixels in any one row
+	Pieces int     `json:"pieces"` // parts that do not touch, not even at a corner
+	// Disagreement is the number of pixels about which two raters are expected to disagree; nil:
+	// the model has no heads.
+	Disagreement *float64 `json:"disagreement"`
+	// Interval is the interval of the area, pixels; nil: the weights do not know it.
+	Interval *Interval      `json:"interval,omitempty"`
+	Trust    *trust.Verdict `json:"trust,omitempty"` // in the outline and its figures; nil: it is a person's
+}
+
+// Ratio is the height, or the width, of one structure over that of another. Its figures are nil if
+// the calibrated mask has no inner structure: no mask is not a ratio of 0. The range of the inner
+// structure then says what raters mark.
+type Ratio struct {
+	Inner string   `json:"inner"`
+	Outer string   `json:"outer"`
+	Value *float64 `json:"value"`
+	Low   *float64 `json:"low"` // of the mask, and of raters or levels that mark both structures
+	High  *float64 `json:"high"`
+	// Interval is the interval of the value; nil: there is no value, or the weights do not know it.
+	Interval *Interval      `json:"interval,omitempty"`
+	Trust    *trust.Verdict `json:"trust,omitempty"` // nil: a person corrected it
+}
+
+// Interval holds the majority's figure in a share, Coverage, of images like those that it was
+// learned from (conformalized quantile regression, Romano, Patterson and Candès 2019). It always
+// holds the figure that it belongs to: where the learned interval does not, it is widened to it.
+type Interval struct {
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Coverage float64 `json:"coverage"` // 0..1
+}
+
+// extent is the size of one mask in pixels.
+type extent struct{ area, height, width int }
+
+// extent is the extent of a map of the result's size.
+func (r *Result) extent(mask []float32) extent {
+	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height), metric.HorizontalDiameter(mask, r.Width, r.Height)}
+}
+
+// measure reads the masks, and leaves the readings in the result.
+func (r *Result) measure() Measurements {
+	within, _, _ := r.Within()
+	masks := within.each(within.Probability)
+	r.readings = []reading{within.read(masks)}
+	for m := range r.Raters {
+		r.readings = append(r.readings, within.read(within.each(func(c int) []float32 { return within.Rater(m, c) })))
+	}
+	calibrated, raters := r.readings[0].sizes, r.readings[1:]
+	var out Measurements
+	for c, class := range r.Classes {
+		s := Structure{
+			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Width: calibrated[c].width,
+			Share: float64(calibrated[c].area) / (float64(r.Width) * float64(r.Height)),
+		}
+		if len(raters) > 0 {
+			s.Low, s.High, s.Disagreement = new(s.Area), new(s.Area), new(float64)
+		}
+		for i := range raters {
+			*s.Low, *s.High = min(*s.Low, raters[i].sizes[c].area), max(*s.High, raters[i].sizes[c].area)
+		}
+		if s.Disagreement != nil {
+			for _, p := range within.Disagreement(c) {
+				*s.Disagreement += float64(p)
+			}
+		}
+		pulse.Beat()
+		s.Pieces = len(roi.Connected(len(masks[c]), within.Width, true, func(i int) bool { return masks[c][i] > 0.5 }))
+		out.Structures = append(out.Structures, s)
+	}
+	out.VerticalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.height })
+	out.HorizontalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.width })
+	if size := r.Picture.PixelSize(); size[0] > 0 && size[1] > 0 {
+		out.Spacing = &size
+	}
+	out.Clinical = r.clinical(&out, Known{Eye: r.eyeBy.user})
+	return out
+}
+
+// each are the maps of all classes.
+func (r *Result) each(of func(class int) []float32) (maps [][]float32) {
+	for c := range r.Classes {
+		maps = append(maps, of(c))
+	}
+	return maps
+}
+
+// DiscAndCup returns the indices of these classes, in upper or lower case; -1 for a missing one.
+func DiscAndCup(classes []string) (disc, cup int) {
+	find := func(name string) int {
+		return slices.IndexFunc(classes, func(class string) bool { return strings.EqualFold(class, name) })
+	}
+	return find("disc"), find("cup")
+}
+
+// Experts is the range, or without heads the figure of the mask itself.
+func (s Structure) Experts() (low, high int) {
+	if s.Low == nil {
+		return s.Area, s.Area
+	}
+	return *s.Low, *s.High
+}
+
+// Experts is the range of a ratio with a value, or without heads the value itself.
+func (r Ratio) Experts() (low, high float64) {
+	if r.Low == nil {
+		return *r.Value, *r.Value
+	}
+	return *r.Low, *r.High
+}
+
+// ratio is the cup-to-disc ratio of heights or widths. It is nil without a disc. It is also nil if no
+// rater or level of those that the model predicts has the structures of the mask: the ratio would
+// have no range.
+func (r *Result) ratio(calibrated []extent, raters []reading, size func(extent) int) *Ratio {
+	outer, inner := DiscAndCup(r.Classes)
+	if outer < 0 || inner < 0 || calibrated[outer].area == 0 {
+		return nil
+	}
+	found := calibrated[inner].area > 0
+	of := func(e []extent) float64 { return float64(size(e[inner])) / float64(size(e[outer])) }
+	over := []float64{of(calibrated)}
+	for _, rater := range raters {
+		if e := rater.sizes; e[outer].area > 0 && (e[inner].area > 0 || !found) {
+			over = append(over, of(e))
+		}
+	}
+	if len(over) == 1 && len(raters) > 0 {
+		return nil
+	}
+	out := &Ratio{Inner: r.Classes[inner], Outer: r.Classes[outer]}
+	if found {
+		out.Value = new(over[0])
+	}
+	if found && len(raters) > 0 {
+		out.Low, out.High = new(slices.Min(over)), new(slices.Max(over))
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/model"
+)
+
+// open lists the data. A bad case is an error; with SkipBad open names it and leaves it out.
+func (o Options) open() (*dataset.Dataset, error) {
+	d, err := o.openFolders(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if o.Split != "" {
+		if err := d.Divide(o.Split); err != nil {
+			return nil, err
+		}
+	}
+	for _, folder := range o.Also { // each has its own raters
+		others, err := o.openFolders([]string{folder})
+		if err != nil {
+			return nil, err
+		}
+		if err := d.Add(others); err != nil {
+			return nil, err
+		}
+	}
+	if note := d.UnlistedNote(); note != "" {
+		o.tell(note)
+	}
+	if len(d.Training()) == 0 && len(d.Splits) > 0 {
+		return nil, fmt.Errorf("%s: the split leaves no image to train on; list images under train", d.Name)
+	}
+	return d, nil
+}
+
+// divide gives the images to learn from and those to score by: as -validate or -fold says, else
+// those of the split's validation list.
+func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err error) {
+	listed := d.Validation()
+	if o.validates() {
+		if len(listed) > 0 {
+			o.tell(fmt.Sprintf("the %d images of the split's validation list are not used: -validate and -fold choose others", len(listed)))
+		}
+		learn, aside = o.split(d.Training())
+	} else {
+		learn, aside = d.Training(), listed
+	}
+	switch {
+	case o.validates() && (len(learn) == 0 || len(aside) == 0):
+		err = fmt.Errorf("of %d images %d would be set aside to score by, and %d would be left to learn from: both are needed", len(learn)+len(aside), len(aside), len(learn))
+	case len(aside) == 0 && (o.ScoreEvery > 1 || o.Patience > 0):
+		err = errors.New("-score-every and -patience need scores: set images aside to score by, with -validate, -fold or the validation list of a split")
+	}
+	return learn, aside, err
+}
+
+// checkLabels returns an error if the options do not allow fused labels.
+func (o Options) checkLabels() error {
+	r, method := o.Recipe, model.MethodOf(o.Config)
+	switch {
+	case o.Labels == "":
+		return nil
+	case len(o.Data) > 1:
+		return errors.New("-labels: give one folder by -data; labels are fused for one data set at a time")
+	case method != nil && method.NeedsRaters():
+		return fmt.Errorf("-labels has no raters' masks, from which -method %s learns: leave one of them out", method.Name)
+	case r.Recurrent() || r.Settles > 0 || r.Steered || r.Rule != model.RuleMean:
+		return fmt.Errorf("-labels teaches the mask alone, and -recipe %s also learns from each rater: add -recipe bce or -recipe baseline", r.Name)
+	}
+	return nil
+}
+
+// teach gives the images to learn from the fused labels, if there are any. The data set that it
+// returns has the raters that teach.
+func (o Options) teach(d *dataset.Dataset, learn []dataset.Case) (*dataset.Dataset, []dataset.Case, error) {
+	if o.Labels == "" {
+		return d, learn, nil
+	}
+	return d.Taught(o.Labels, learn)
+}
+
+func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {
+	if !o.SkipBad {
+		return dataset.Open(folders...)
+	}
+	d, left, err := dataset.OpenSound(folders...)
+	o.tellSkipped(left)
+	return d, err
+}
+
+// sound returns what was loaded. Without SkipBad a case that was left out is an error; with it,
+// sound names the case, and only a set without any sound case is an error.
+func sound[T any](o Options, loaded []T, left dataset.Problems, err error) ([]T, error) {
+	switch {
+	case err != nil || len(left) == 0:
+		return loaded, err
+	case !o.SkipBad:
+		return nil, left
+	}
+	o.tellSkipped(left)
+	if len(loaded) == 0 {
+		return nil, errors.New("none of the images can be read")
+	}
+	return loaded, nil
+}
+
+func (o Options) tellSkipped(left dataset.Problems) {
+	if len(left) > 0 {
+		o.tell(fmt.Sprintf("left out (%d):\n  %s", len(left), strings.Join(left, "\n  ")))
+	}
+}

@@ -1,0 +1,100 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mrprism/model"
+)
+
+// fingerprint names every choice that a resumed run must share with the run that wrote the
+// checkpoint. It leaves out the choices that the program's version makes: the user is told of
+// another version. Options that are newer than the fingerprint appear only if they are set, and
+// older checkpoints can still be resumed.
+func (o Options) fingerprint() string {
+	recipe := fmt.Sprintf("%+v", o.Recipe)
+	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false ", "Settles:0 ", "Frozen:false ", "Unspoilt:false ", "MaskFirst:0 "} {
+		recipe = strings.Replace(recipe, asBefore, "", 1)
+	}
+	text := fmt.Sprintf("config=%s recipe=%s phases=%v batch=%d seed=%d anchor=%s data=%s",
+		o.Config, recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
+	for _, later := range []struct {
+		set   bool
+		name  string
+		value any
+	}{
+		{o.Warmup != 0, "warmup", o.Warmup},
+		{o.accumulate() > 1, "accumulate", o.accumulate()},
+		{o.SyncNorm, "sync-norm", true},
+		{o.Clip != 0, "clip", o.Clip},
+		{o.Standardise, "standardise", true},
+		{o.SinglePieces, "pieces", "single"},
+		{o.AnyOrientation, "orientation", "any"},
+		{o.Elastic != 0, "elastic", o.Elastic},
+		{o.Grain != 0, "grain", o.Grain},
+		{o.Swell != 0, "swell", o.Swell},
+		{len(o.Also) > 0, "also", strings.Join(o.Also, ",")},
+		{o.Turns, "turns", true},
+		{o.Away != 0, "away", o.Away},
+		{o.Distract != 0, "distract", o.Distract},
+		{o.Balance != "", "balance", o.Balance},
+		{o.Restyle != 0, "restyle", o.Restyle},
+		{o.Precision == model.F16, "precision", model.F16},
+		{o.Validate != 0, "validate", o.Validate},
+		{o.Fold.Of != 0, "fold", o.Fold},
+		{len(o.Folds) > 0, "folds", strings.Join(o.Folds, ",")},
+		{o.Upright, "upright", true},
+		{o.Labels != "", "labels", o.Labels},
+	} {
+		if later.set {
+			text += fmt.Sprintf(" %s=%v", later.name, later.value)
+		}
+	}
+	return text
+}
+
+// differences lists the differences of two fingerprints, one in each line, with words for the first
+// and the second.
+func differences(one, other, first, second string) string {
+	had, has := choices(one), choices(other)
+	all := maps.Clone(had)
+	maps.Copy(all, has)
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if had[name] != has[name] {
+			lines = append(lines, fmt.Sprintf("  %s: %s %q, %s %q", cmp.Or(spoken[name], name), first, had[name], second, has[name]))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// spoken gives the flags of choices whose name in the fingerprint is another.
+var spoken = map[string]string{
+	"name": "recipe", "average": "ema", "diceweight": "dice", "nossim": "cross-entropy", "phases": "phases (or side and epochs)",
+	"orientation": "any-orientation", "pieces": "single-pieces",
+}
+
+// choice finds the names in a fingerprint: NAME=VALUE, and within the recipe Name:VALUE.
+var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)
+
+// choices returns the values in a fingerprint by name.
+func choices(fingerprint string) map[string]string {
+	out := map[string]string{}
+	at := choice.FindAllStringSubmatchIndex(fingerprint, -1)
+	for i, m := range at {
+		end := len(fingerprint)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		name, value := strings.ToLower(fingerprint[m[2]:m[3]]), strings.TrimRight(fingerprint[m[1]:end], "}")
+		if name == "phases" { // as in the flag: [{64 2} {128 1}] is 64:2,128:1
+			value = strings.NewReplacer("[{", "", "} {", ",", "}]", "", " ", ":").Replace(value)
+		}
+		out[name] = value
+	}
+	return out
+}

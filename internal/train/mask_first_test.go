@@ -1,0 +1,65 @@
+package train
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/segment"
+	"mrprism/model"
+	"mrprism/shaders/gpu/reference"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The default recipe teaches the mask alone at first: heads and passes keep their first values, and
+// the mask learns to the bit what it learns beside them. A run that stops before, at or after the
+// change goes on as if it had not stopped.
+func TestMaskFirst(t *testing.T) {
+	data := writeData(t, 5)
+	ours, err := model.NewRecipe("default")
+	require.NoError(t, err)
+	run := func(share float64, until ...int) string {
+		o := options(t, data)
+		o.Recipe, o.Recipe.MaskFirst = ours, share
+		for _, step := range until {
+			train(t, reference.Open(), o, step)
+			o.Resume = true
+		}
+		return filepath.Join(o.Out, "eyes.f32.safetensors")
+	}
+	whole, start := decode(t, run(0.5, 4)), decode(t, run(0.5, 1))
+	half := decode(t, run(0.5, 2))
+	together := decode(t, run(0, 4))
+	for _, v := range whole.Tensors {
+		if strings.HasPrefix(v.Name, "encoder.") || strings.HasPrefix(v.Name, "conp.") {
+			require.Equal(t, together.Tensor(v.Name).Data, v.Data, v.Name)
+		} else {
+			require.Equal(t, start.Tensor(v.Name).Data, half.Tensor(v.Name).Data, "%s waits", v.Name)
+		}
+	}
+	// What a run exports before its heads have learnt says so, no program shows its raters, and it
+	// takes no marks.
+	for name, file := range map[string]*weights.File{"bce": half, "default": whole} {
+		about, err := weights.ParseMetadata(file.Metadata)
+		require.NoError(t, err)
+		assert.Equal(t, name, about.Recipe)
+		assert.Equal(t, name == "default", segment.HasHeads(&about))
+	}
+	o := options(t, data)
+	o.Recipe, o.Validate = ours, 0.5
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	assert.Zero(t, trainer.maskFirst(), "the best weights must have heads")
+	trainer.Close()
+
+	assert.NotEqual(t, half.Tensor("divp.stem.weight").Data, whole.Tensor("divp.stem.weight").Data)
+	for stop := 1; stop < 4; stop++ {
+		resumed := decode(t, run(0.5, stop, 4))
+		for _, v := range whole.Tensors {
+			require.Equal(t, v.Data, resumed.Tensor(v.Name).Data, "%s, stopped after %d", v.Name, stop)
+		}
+	}
+}

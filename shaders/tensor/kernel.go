@@ -1,0 +1,126 @@
+package tensor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"mrprism/shaders/gpu"
+)
+
+// Kernel is one compute entry point: its arguments, the Go body that defines its results, and WGSL
+// variants that compute these on devices of different kinds.
+type Kernel struct {
+	Name      string       // WGSL entry point: "layer_norm_forward"
+	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
+	Body      gpu.Body     // plain, in float64; arrays may be longer than the tensor: params has the extents
+	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
+	Wide      []int        // arguments that are F32 even if others are F16: statistics, sums, weights' gradients
+	Variants  []Variant    // of those that run on a device the first preferred one is used
+
+	Copies bool    // the kernel does nothing but write its first argument to its second
+	Fresh  *Kernel // writes all of the last argument, to which this kernel adds; nil: there is none
+}
+
+// Variant is one way to compute a Kernel.
+type Variant struct {
+	Name    string                               // "", "registers", "tiles"; unique in a kernel
+	Source  string                               // WGSL below the header: see source
+	Enables string                               // Source's directive: "enable subgroups;"
+	Entry   string                               // entry point, if not the kernel's name
+	Runs    func(info gpu.Info, params any) bool // whether it computes the kernel there; nil: everywhere
+	Prefers func(info gpu.Info, params any) bool // whether it is faster than those after it; nil: everywhere
+	Groups  func(params any) [3]int              // workgroups for these parameters
+	Header  func(params any) string              // declarations (Constants); nil: none
+}
+
+// Body adapts a typed kernel body to gpu.Body.
+func Body[P any](f func(p *P, a []gpu.Array)) gpu.Body {
+	return func(params any, a []gpu.Array) { f(params.(*P), a) }
+}
+
+// Fast adapts a typed kernel body in float32 to gpu.Fast.
+func Fast[P any](f func(p *P, a []gpu.Array32, split gpu.Split)) gpu.Fast {
+	return func(params any, a []gpu.Array32, split gpu.Split) { f(params.(*P), a, split) }
+}
+
+// mostGroups are the workgroups that WebGPU allows in a dimension.
+const mostGroups = 65535
+
+// Linear spreads n invocations over workgroups of the given size, in two dimensions where one would
+// exceed the limit. In WGSL number(id, SIZE) is the index.
+func Linear(n, size int) [3]int {
+	groups := max(1, (n+size-1)/size)
+	if groups <= mostGroups {
+		return [3]int{groups, 1, 1}
+	}
+	rows := (groups + mostGroups - 1) / mostGroups
+	return [3]int{(groups + rows - 1) / rows, rows, 1}
+}
+
+var interned = struct {
+	sync.Mutex
+	programs map[string]*gpu.Program
+}{programs: map[string]*gpu.Program{}}
+
+func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program {
+	name := k.Name
+	if v.Name != "" {
+		name += "/" + v.Name
+	}
+	name += floats.suffix()
+	entry := k.Name
+	if v.Entry != "" {
+		entry = v.Entry
+	}
+	source := v.source(floats, params)
+	key := name + "\x00" + source
+	interned.Lock()
+	defer interned.Unlock()
+	if p := interned.programs[key]; p != nil {
+		return p
+	}
+	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
+	interned.programs[key] = p
+	return p
+}
+
+// invocation is how an entry point of Linear's workgroups of `size` gets the number of its element.
+// Kernels with barriers or subgroups take the builtins one by one: in a structure Tint holds the
+// group for different among invocations.
+const invocation = `struct Invocation {
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) local: u32,
+}
+fn number(id: Invocation, size: u32) -> u32 { return (id.group.y * id.groups.x + id.group.x) * size + id.local; }
+`
+
+// source is the WGSL of a variant: a header, then Source. The header has the directives, since
+// WGSL wants them first, what storage holds (real, real4, HALF), Invocation and what Header
+// declares.
+func (v *Variant) source(floats numbers, params any) string {
+	var b strings.Builder
+	if v.Enables != "" {
+		b.WriteString(v.Enables + "\n")
+	}
+	b.WriteString(floats.header() + invocation)
+	if v.Header != nil {
+		b.WriteString(v.Header(params))
+	}
+	if floats != full && !strings.Contains(v.Source, "<real") && !strings.Contains(v.Source, "<stored>") {
+		panic(fmt.Sprintf("tensor: a plan of halves needs a kernel whose storage is of real or stored:\n%.200s …", v.Source))
+	}
+	return b.String() + "\n" + v.Source
+}
+
+// Constants declares constants of type u32 for a header.
+func Constants(values map[string]int) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(&b, "const %s: u32 = %du;\n", name, values[name])
+	}
+	return b.String()
+}

@@ -1,0 +1,134 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"mrprism/weights/format/protobuf"
+)
+
+// fields are those of a Protocol Buffers message by number, each list in the order of the file.
+type fields map[int][]field
+
+// field has an integer for the wire types varint and fixed, and bytes for wire type Counted.
+type field struct {
+	wire    int
+	integer uint64
+	bytes   []byte
+}
+
+// bytes returns the last field of a number; nil if there is none.
+func (m fields) bytes(number int) []byte {
+	if list := m[number]; len(list) > 0 {
+		return list[len(list)-1].bytes
+	}
+	return nil
+}
+
+func (m fields) text(number int) string { return string(m.bytes(number)) }
+
+func (m fields) texts(number int) (list []string) {
+	for _, f := range m[number] {
+		list = append(list, string(f.bytes))
+	}
+	return list
+}
+
+// integer returns the last field of a number; 0 if there is none.
+func (m fields) integer(number int) int {
+	if list := m[number]; len(list) > 0 {
+		return int(int64(list[len(list)-1].integer))
+	}
+	return 0
+}
+
+// reader decodes messages. After the first error it keeps that error and returns empty messages.
+type reader struct{ err error }
+
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrSyntax, fmt.Sprintf(format, args...))
+	}
+}
+
+func (r *reader) fields(data []byte) fields {
+	m := fields{}
+	for len(data) > 0 && r.err == nil {
+		tag, n := binary.Uvarint(data)
+		if n <= 0 || tag>>3 == 0 || tag>>3 > math.MaxInt32 {
+			r.fail("bad tag")
+			return fields{}
+		}
+		data = data[n:]
+		number, f := int(tag>>3), field{wire: int(tag & 7)}
+		switch f.wire {
+		case protobuf.Varint:
+			f.integer, n = binary.Uvarint(data)
+		case protobuf.Fixed64, protobuf.Fixed32:
+			n = 8
+			if f.wire == protobuf.Fixed32 {
+				n = 4
+			}
+			if len(data) < n {
+				n = 0
+				break
+			}
+			var whole [8]byte
+			copy(whole[:], data[:n])
+			f.integer = binary.LittleEndian.Uint64(whole[:])
+		case protobuf.Counted:
+			var length uint64
+			if length, n = binary.Uvarint(data); n > 0 && length <= uint64(len(data)-n) {
+				f.bytes = data[n:][:length]
+				n += int(length)
+			} else {
+				n = 0
+			}
+		default:
+			n = 0
+		}
+		if n <= 0 {
+			r.fail("field %d of wire type %d is cut short or unknown", number, f.wire)
+			return fields{}
+		}
+		m[number], data = append(m[number], f), data[n:]
+	}
+	return m
+}
+
+// integers decodes a repeated integer: one in each field, or many packed into one field.
+func (r *reader) integers(repeated []field) (list []int) {
+	for _, f := range repeated {
+		if f.wire != protobuf.Counted {
+			list = append(list, int(int64(f.integer)))
+		}
+		for b := f.bytes; len(b) > 0; {
+			v, n := binary.Uvarint(b)
+			if n <= 0 {
+				r.fail("bad integer")
+				return nil
+			}
+			list, b = append(list, int(int64(v))), b[n:]
+		}
+	}
+	return list
+}
+
+// numbers decodes a repeated number of a fixed size: one in each field, or many packed into one.
+func (r *reader) numbers(repeated []field, kind Type) (list []float64) {
+	size := elements[kind].bytes
+	for _, f := range repeated {
+		b := f.bytes
+		if f.wire != protobuf.Counted {
+			b = binary.LittleEndian.AppendUint64(nil, f.integer)[:size]
+		}
+		if len(b)%size != 0 {
+			r.fail("%d bytes are no list of numbers of %d bytes", len(b), size)
+		}
+		for ; len(b) >= size; b = b[size:] {
+			list = append(list, elements[kind].value(b))
+		}
+	}
+	return list
+}
