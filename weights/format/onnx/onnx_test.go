@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/weights/format/protobuf"
-
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // message encodes fields: an integer as a varint, bytes and strings with their length.
@@ -22,11 +21,11 @@ func message(fields ...any) []byte {
 		case int:
 			b = binary.AppendUvarint(binary.AppendUvarint(b, number<<3), uint64(v))
 		case float32:
-			b = binary.LittleEndian.AppendUint32(binary.AppendUvarint(b, number<<3|protobuf.Fixed32), math.Float32bits(v))
+			b = binary.LittleEndian.AppendUint32(binary.AppendUvarint(b, number<<3|uint64(protowire.Fixed32Type)), math.Float32bits(v))
 		case string:
-			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|protobuf.Counted), uint64(len(v))), v...)
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|uint64(protowire.BytesType)), uint64(len(v))), v...)
 		case []byte:
-			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|protobuf.Counted), uint64(len(v))), v...)
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|uint64(protowire.BytesType)), uint64(len(v))), v...)
 		}
 	}
 	return b

@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"mrprism/shaders/half"
-	"mrprism/weights/format/protobuf"
 )
 
 // Tensor is a numeric tensor of any element type. Its values are float64, row by row.
@@ -77,7 +78,7 @@ func (r *reader) tensor(data []byte) *Tensor {
 	if elements[t.Type].bytes == 0 {
 		r.fail("tensor %s: elements of type %d are not read", t.Name, t.Type)
 	} else { // raw_data
-		t.Values = append(t.Values, r.numbers([]field{{wire: protobuf.Counted, bytes: m.bytes(9)}}, t.Type)...)
+		t.Values = append(t.Values, r.numbers([]field{{wire: protowire.BytesType, bytes: m.bytes(9)}}, t.Type)...)
 	}
 	if n := t.Elements(); n != len(t.Values) {
 		r.fail("tensor %s: %d values for dimensions %v", t.Name, len(t.Values), t.Dims)

@@ -3,17 +3,16 @@ package onnx
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
-	"mrprism/weights/format/protobuf"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // fields are those of a Protocol Buffers message by number, each list in the order of the file.
 type fields map[int][]field
 
-// field has an integer for the wire types varint and fixed, and bytes for wire type Counted.
+// field has an integer for the wire types varint and fixed, and bytes for what has a length.
 type field struct {
-	wire    int
+	wire    protowire.Type
 	integer uint64
 	bytes   []byte
 }
@@ -55,44 +54,32 @@ func (r *reader) fail(format string, args ...any) {
 func (r *reader) fields(data []byte) fields {
 	m := fields{}
 	for len(data) > 0 && r.err == nil {
-		tag, n := binary.Uvarint(data)
-		if n <= 0 || tag>>3 == 0 || tag>>3 > math.MaxInt32 {
-			r.fail("bad tag")
+		number, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			r.fail("bad tag: %v", protowire.ParseError(n))
 			return fields{}
 		}
 		data = data[n:]
-		number, f := int(tag>>3), field{wire: int(tag & 7)}
-		switch f.wire {
-		case protobuf.Varint:
-			f.integer, n = binary.Uvarint(data)
-		case protobuf.Fixed64, protobuf.Fixed32:
-			n = 8
-			if f.wire == protobuf.Fixed32 {
-				n = 4
-			}
-			if len(data) < n {
-				n = 0
-				break
-			}
-			var whole [8]byte
-			copy(whole[:], data[:n])
-			f.integer = binary.LittleEndian.Uint64(whole[:])
-		case protobuf.Counted:
-			var length uint64
-			if length, n = binary.Uvarint(data); n > 0 && length <= uint64(len(data)-n) {
-				f.bytes = data[n:][:length]
-				n += int(length)
-			} else {
-				n = 0
-			}
+		f := field{wire: kind}
+		switch kind {
+		case protowire.VarintType:
+			f.integer, n = protowire.ConsumeVarint(data)
+		case protowire.Fixed64Type:
+			f.integer, n = protowire.ConsumeFixed64(data)
+		case protowire.Fixed32Type:
+			var v uint32
+			v, n = protowire.ConsumeFixed32(data)
+			f.integer = uint64(v)
+		case protowire.BytesType:
+			f.bytes, n = protowire.ConsumeBytes(data)
 		default:
-			n = 0
+			n = -1
 		}
-		if n <= 0 {
-			r.fail("field %d of wire type %d is cut short or unknown", number, f.wire)
+		if n < 0 {
+			r.fail("field %d of wire type %d is cut short or unknown", number, kind)
 			return fields{}
 		}
-		m[number], data = append(m[number], f), data[n:]
+		m[int(number)], data = append(m[int(number)], f), data[n:]
 	}
 	return m
 }
@@ -100,12 +87,12 @@ func (r *reader) fields(data []byte) fields {
 // integers decodes a repeated integer: one in each field, or many packed into one field.
 func (r *reader) integers(repeated []field) (list []int) {
 	for _, f := range repeated {
-		if f.wire != protobuf.Counted {
+		if f.wire != protowire.BytesType {
 			list = append(list, int(int64(f.integer)))
 		}
 		for b := f.bytes; len(b) > 0; {
-			v, n := binary.Uvarint(b)
-			if n <= 0 {
+			v, n := protowire.ConsumeVarint(b)
+			if n < 0 {
 				r.fail("bad integer")
 				return nil
 			}
@@ -120,7 +107,7 @@ func (r *reader) numbers(repeated []field, kind Type) (list []float64) {
 	size := elements[kind].bytes
 	for _, f := range repeated {
 		b := f.bytes
-		if f.wire != protobuf.Counted {
+		if f.wire != protowire.BytesType {
 			b = binary.LittleEndian.AppendUint64(nil, f.integer)[:size]
 		}
 		if len(b)%size != 0 {

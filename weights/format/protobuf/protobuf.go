@@ -1,20 +1,12 @@
-// Package protobuf writes messages of Protocol Buffers field by field. ONNX and TensorBoard have
-// too few messages to need generated code. The format is at
-// protobuf.dev/programming-guides/encoding.
+// Package protobuf puts messages of Protocol Buffers together without copying large fields. ONNX
+// and TensorBoard have too few messages to need generated code.
 package protobuf
 
 import (
-	"encoding/binary"
 	"io"
 	"math"
-)
 
-// Wire types, the low three bits of a field's tag.
-const (
-	Varint  = 0
-	Fixed64 = 1
-	Counted = 2 // bytes, text and messages, after their length
-	Fixed32 = 5
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Message is a list of pieces: appending a message to another does not copy its fields. The zero
@@ -45,26 +37,28 @@ func (m *Message) append(pieces ...[]byte) *Message {
 	return m
 }
 
-func tag(number, wire int) []byte { return binary.AppendUvarint(nil, uint64(number)<<3|uint64(wire)) }
+func tag(number int, kind protowire.Type) []byte {
+	return protowire.AppendTag(nil, protowire.Number(number), kind)
+}
 
 // Integer appends an int32, int64, uint64, bool or enum.
 func (m *Message) Integer(number, v int) *Message {
-	return m.append(binary.AppendUvarint(tag(number, Varint), uint64(v)))
+	return m.append(protowire.AppendVarint(tag(number, protowire.VarintType), uint64(v)))
 }
 
 // Float appends a float.
 func (m *Message) Float(number int, v float64) *Message {
-	return m.append(binary.LittleEndian.AppendUint32(tag(number, Fixed32), math.Float32bits(float32(v))))
+	return m.append(protowire.AppendFixed32(tag(number, protowire.Fixed32Type), math.Float32bits(float32(v))))
 }
 
 // Double appends a double.
 func (m *Message) Double(number int, v float64) *Message {
-	return m.append(binary.LittleEndian.AppendUint64(tag(number, Fixed64), math.Float64bits(v)))
+	return m.append(protowire.AppendFixed64(tag(number, protowire.Fixed64Type), math.Float64bits(v)))
 }
 
 // Bytes appends bytes without copying them.
 func (m *Message) Bytes(number int, b []byte) *Message {
-	return m.append(binary.AppendUvarint(tag(number, Counted), uint64(len(b))), b)
+	return m.counted(number, len(b)).append(b)
 }
 
 // Text appends a string.
@@ -72,5 +66,10 @@ func (m *Message) Text(number int, s string) *Message { return m.Bytes(number, [
 
 // Message appends a message. The inner message must not grow afterwards.
 func (m *Message) Message(number int, inner *Message) *Message {
-	return m.append(binary.AppendUvarint(tag(number, Counted), uint64(inner.size))).append(inner.pieces...)
+	return m.counted(number, inner.size).append(inner.pieces...)
+}
+
+// counted appends the tag of a field of n bytes, which follow.
+func (m *Message) counted(number, n int) *Message {
+	return m.append(protowire.AppendVarint(tag(number, protowire.BytesType), uint64(n)))
 }

@@ -1,0 +1,23 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// Lock locks a folder for this process, by a file .lock that stays in it. It fails only if another
+// process has the lock: where locks are unknown, or nothing can be written, it does nothing.
+func Lock(folder string) (io.Closer, error) {
+	lock := flock.New(filepath.Join(folder, ".lock"))
+	free, err := lock.TryLock()
+	if err != nil {
+		return io.NopCloser(nil), nil
+	}
+	if !free {
+		return nil, errors.New("another process holds the lock")
+	}
+	return lock, nil
+}
