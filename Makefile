@@ -22,9 +22,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 .PHONY: run
-run: site ## build the programs of the page and the site, and serve it at http://127.0.0.1:8080/
-	@mkdir -p build
-	CGO_ENABLED=0 go build -ldflags "$(STAMP)" -o build/serve ./cmd/serve
+run: build ## build the page and every program, and serve the page at http://127.0.0.1:8080/
 	@exec build/serve -addr $(ADDRESS)
 
 .PHONY: test

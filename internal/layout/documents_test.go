@@ -28,6 +28,11 @@ func TestDocumentsAreShort(t *testing.T) {
 		require.Contains(t, texts, name)
 		assert.LessOrEqual(t, len(strings.Fields(texts[name])), most, "words in %s", name)
 	}
+	for name, text := range texts {
+		if within(name, "site") { // a page a task
+			assert.LessOrEqual(t, len(strings.Fields(text)), 700, "words in %s", name)
+		}
+	}
 }
 
 // documents are the Markdown files that git knows, by their path from the root.
