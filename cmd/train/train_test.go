@@ -237,7 +237,7 @@ func TestFullDisk(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(filepath.Dir(out), "full"))
 	require.NoError(t, err)
 	for _, e := range entries {
-		assert.Contains(t, []string{logName, configurationName, boardFolder}, e.Name(), "nothing half-written is left")
+		assert.Contains(t, []string{".lock", logName, configurationName, boardFolder}, e.Name(), "nothing half-written is left")
 	}
 
 	// with a checkpoint there already
