@@ -360,7 +360,7 @@ func TestOfferCase(t *testing.T) {
 func TestOfferCentre(t *testing.T) {
 	s := &sheet{classes: nil}
 	ground := color.RGBA{70, 70, 70, 255}
-	s.offerCentre(flat(30, 40, ground), &segment.Result{Width: 30, Height: 40}, &centreScore{Name: "a", guise: guise{Turned: 90}, Present: true}, &circle{10, 30, 4})
+	s.offerCentre(flat(30, 40, ground), &segment.Result{Maps: segment.Maps{Width: 30, Height: 40}}, &centreScore{Name: "a", guise: guise{Turned: 90}, Present: true}, &circle{10, 30, 4})
 	c := s.centres.cells[0]
 	require.Equal(t, 90, c.turned)
 	require.Equal(t, image.Rect(27, 0, 193, 220), c.picture.Rect)

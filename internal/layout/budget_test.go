@@ -22,7 +22,7 @@ var budgets = map[string]int{
 	"internal/output":  700,
 	"internal/page":    1450,
 	"internal/program": 350,
-	"internal/segment": 2550,
+	"internal/segment": 2620,
 	"internal/study":   750,
 	"internal/train":   2700,
 	"internal/trust":   1000,

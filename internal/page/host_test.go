@@ -226,7 +226,7 @@ func TestMaps(t *testing.T) {
 	r, err := e.Segment(t.Context(), img, segment.Options{Recurrences: 1, ROI: "none"})
 	require.NoError(t, err)
 	for kind, want := range map[string][]float32{"probability": r.Probability(0), "disagreement": r.Disagreement(0), "rater": r.Rater(2, 0), "recurrence": r.Recurrence(1, 0)} {
-		got, err := Map{Kind: kind, M: 2, I: 1}.Values(r)
+		got, err := Map{Kind: kind, M: 2, I: 1}.Values(&r.Maps)
 		require.NoError(t, err)
 		require.Equal(t, want, got, kind)
 	}
@@ -234,7 +234,7 @@ func TestMaps(t *testing.T) {
 		"class is not a number from 0 to 0": {Kind: "probability", Class: 1}, "m is not a number from 0 to 2": {Kind: "rater", M: -1},
 		"i is not a number from 0 to 1": {Kind: "recurrence", I: 2}, `unknown map "mask"`: {Kind: "mask"},
 	} {
-		_, err := m.Values(r)
+		_, err := m.Values(&r.Maps)
 		require.EqualError(t, err, want)
 	}
 }
@@ -257,17 +257,17 @@ func TestMapsAroundMarks(t *testing.T) {
 	require.NoError(t, err)
 	part, x, y := r.Within()
 	require.Equal(t, []int{3, 2, 4, 4}, []int{x, y, part.Width, part.Height})
-	for at, of := range map[int]*segment.Result{3*9 + 4: r, 4*1 + 1: part} {
+	for at, of := range map[int]*segment.Maps{3*9 + 4: &r.Maps, 4*1 + 1: part} {
 		want := make([]float32, of.Width*of.Height)
 		want[at] = 1
 		got, err := Map{Kind: "mark"}.Values(of)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	others, err := Map{Kind: "others"}.Values(r)
+	others, err := Map{Kind: "others"}.Values(&r.Maps)
 	require.NoError(t, err)
 	require.Equal(t, r.Others(0), others)
-	_, err = Map{Kind: "mark", I: 1}.Values(r)
+	_, err = Map{Kind: "mark", I: 1}.Values(&r.Maps)
 	require.EqualError(t, err, "i is not a number from 0 to 0")
 }
 

@@ -15,7 +15,7 @@ type Map struct {
 }
 
 // Values returns the map, (Height, Width), 0…1.
-func (m Map) Values(r *segment.Result) ([]float32, error) {
+func (m Map) Values(r *segment.Maps) ([]float32, error) {
 	if err := within("class", m.Class, len(r.Classes)); err != nil {
 		return nil, err
 	}

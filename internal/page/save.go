@@ -100,7 +100,7 @@ func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none
 
 // structure is the mask of a class with what was drawn on it.
 func (f File) structure(r *segment.Result, class int) (none masks.Structure, err error) {
-	values, err := f.mapOf(r, class).Values(r)
+	values, err := f.mapOf(r, class).Values(&r.Maps)
 	if err != nil {
 		return none, err
 	}

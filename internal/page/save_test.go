@@ -105,7 +105,7 @@ func TestLacks(t *testing.T) {
 	} {
 		m, err := imageio.Decode("a.dcm", dicomtest.Grey(4, 3, make([]uint8, 12), lacks...))
 		require.NoError(t, err)
-		r := Segmented{Result: &segment.Result{Picture: *m}}
+		r := Segmented{Result: &segment.Result{Maps: segment.Maps{Picture: *m}}}
 		require.Equal(t, want, r.Lacks())
 		require.Equal(t, lacks == nil, slices.Contains(r.Formats(), "dicom-seg"))
 	}

@@ -216,7 +216,7 @@ func (e *fakeEngine) Segment(ctx context.Context, _ *imageio.Image, o segment.Op
 			return nil, err
 		}
 	}
-	return &segment.Result{Adapter: e.device.info.Adapter, Classes: e.about.Classes, Timings: map[string]float64{"total": 1}}, nil
+	return &segment.Result{Maps: segment.Maps{Classes: e.about.Classes}, Adapter: e.device.info.Adapter, Timings: map[string]float64{"total": 1}}, nil
 }
 
 func (e *fakeEngine) Prove(context.Context, string) error {

@@ -72,8 +72,8 @@ type reading struct {
 	isRim bool // it has one, and not the disc's centre alone
 }
 
-// read reads masks of the result's size, one for each class.
-func (r *Result) read(masks [][]float32) (out reading) {
+// read reads masks of the maps' size, one for each class.
+func (r *Maps) read(masks [][]float32) (out reading) {
 	for _, mask := range masks {
 		pulse.Beat()
 		out.sizes = append(out.sizes, r.extent(mask))
@@ -85,7 +85,7 @@ func (r *Result) read(masks [][]float32) (out reading) {
 }
 
 // drawn are the calibrated masks with what a person drew on them.
-func (r *Result) drawn(on map[int][]byte) [][]float32 {
+func (r *Maps) drawn(on map[int][]byte) [][]float32 {
 	return r.each(func(c int) []float32 {
 		mask := r.Probability(c)
 		for i, v := range on[c] {
@@ -98,15 +98,17 @@ func (r *Result) drawn(on map[int][]byte) [][]float32 {
 }
 
 // Clinical are the figures with what a person knows. Ranges stay those of the model.
-func (r *Result) Clinical(known Known) Clinical { return r.clinical(&r.Measurements, known) }
+func (r *Result) Clinical(known Known) Clinical {
+	return r.clinical(&r.Measurements, r.readings, known)
+}
 
-func (r *Result) clinical(m *Measurements, known Known) (out Clinical) {
+func (r *Maps) clinical(m *Measurements, readings []reading, known Known) (out Clinical) {
 	disc, _ := DiscAndCup(r.Classes)
 	if m.VerticalRatio == nil {
 		return out
 	}
-	out.Eye = r.eye(known.Eye)
-	own := r.readings[0]
+	own := readings[0]
+	out.Eye = r.eye(known.Eye, own)
 	if len(known.Drawn) > 0 {
 		own = r.read(r.drawn(known.Drawn))
 	}
@@ -130,7 +132,7 @@ func (r *Result) clinical(m *Measurements, known Known) (out Clinical) {
 		out.DDLS = &DDLS{Stage: new(stage(own)), Size: sizes[size(own)]}
 	}
 	if len(r.Raters) > 0 {
-		out.spread(r.readings, stage)
+		out.spread(readings, stage)
 	}
 	return out
 }

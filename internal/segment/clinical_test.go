@@ -17,7 +17,7 @@ import (
 // a larger cup. Its region is the right half of a photograph of 240 × 120 pixels.
 func round(cupY float64) *Result {
 	const s, k = 120, 2
-	r := &Result{
+	r := Maps{
 		Width: 2 * s, Height: s, Classes: []string{"disc", "cup"}, Raters: []string{"atleast1"}, Labels: weights.LabelsAgreementLevels,
 		ROI: imageio.Square{X: s, Side: s}, side: s, masks: [][]float32{make([]float32, s*s*k)}, raters: make([]float32, s*s*k),
 		eyeBy: signs{field: imageio.Square{Y: -s / 2, Side: 2 * s}, upright: true},
@@ -34,8 +34,8 @@ func round(cupY float64) *Result {
 	}
 	fill(r.masks[0], 1, cupY, 10)
 	fill(r.raters, 1, cupY, 13)
-	r.Measurements = r.measure()
-	return r
+	m := measure(&r)
+	return &Result{Maps: r, Measurements: m.Measurements, readings: m.readings}
 }
 
 // Figures of circles are those that geometry knows, and their ranges reach to the level's.
@@ -61,7 +61,7 @@ func TestClinicalFigures(t *testing.T) {
 	require.Equal(t, DDLS{Stage: new(2), Low: new(2), High: new(3), Size: "large"}, *left.DDLS)
 
 	r.Picture = imageio.Image{Format: "nifti", Spacing: [2]float64{0.05, 0.035}} // 1.75 mm
-	require.Equal(t, &DDLS{Stage: new(3), Low: new(3), High: new(4), Size: "average"}, r.measure().DDLS)
+	require.Equal(t, &DDLS{Stage: new(3), Low: new(3), High: new(4), Size: "average"}, measure(&r.Maps).DDLS)
 
 	above := round(57).Measurements
 	require.Equal(t, 12, above.NarrowestRim.Hour)
@@ -77,7 +77,7 @@ func TestClinicalFigures(t *testing.T) {
 	require.Equal(t, m.Rim[0], corrected.Rim[0])
 
 	r.Raters, r.raters = nil, nil
-	headless := r.measure()
+	headless := measure(&r.Maps)
 	require.Nil(t, headless.RimLow)
 	require.Nil(t, headless.NarrowestRim.Low)
 	require.Zero(t, headless.ISNT.Of)
@@ -111,19 +111,19 @@ func TestWhichEye(t *testing.T) {
 	}
 	r := round(63)
 	r.eyeBy.name = "a_OS.jpg"
-	require.Equal(t, Eye{Left, "name", []string{"picture"}}, *r.eye(""))
+	require.Equal(t, Eye{Left, "name", []string{"picture"}}, *r.eye("", r.readings[0]))
 	data := dicomtest.Grey(4, 3, make([]uint8, 12))
 	at := bytes.Index(data, []byte{0x28, 0, 2, 0})
 	m, err := imageio.Decode("a.dcm", bytes.Join([][]byte{data[:at], []byte("\x20\x00\x62\x00CS\x02\x00L "), data[at:]}, nil))
 	require.NoError(t, err)
 	r.Picture.Header = m.Header
-	require.Equal(t, Eye{Left, "dicom", []string{"picture"}}, *r.eye(""))
-	require.Equal(t, Eye{Right, "user", []string{"dicom", "name"}}, *r.eye(Right))
+	require.Equal(t, Eye{Left, "dicom", []string{"picture"}}, *r.eye("", r.readings[0]))
+	require.Equal(t, Eye{Right, "user", []string{"dicom", "name"}}, *r.eye(Right, r.readings[0]))
 
 	plain := func(change func(*Result)) string {
 		r := round(63)
 		change(r)
-		return r.eye("").Side
+		return r.eye("", r.readings[0]).Side
 	}
 	require.Equal(t, Left, plain(func(r *Result) { r.eyeBy.field.X = 160 }))
 	require.Empty(t, plain(func(r *Result) { r.eyeBy.field.X = 60 }), "in the middle")

@@ -20,12 +20,12 @@ func TestDarkPhotograph(t *testing.T) {
 	e, img := engine(t, gputest.Require(t, "processor"), m), photograph(400, 400)
 	want, err := e.Segment(t.Context(), img, Options{})
 	require.NoError(t, err)
-	require.False(t, e.view.even)
+	require.False(t, e.last.place.even)
 	look := dataset.AsTaken
 	look.Contrast, look.Brightness = .15, -.375
 	got, err := e.Segment(t.Context(), (&dataset.Loaded{Image: img}).With(look).Image, Options{})
 	require.NoError(t, err)
-	require.True(t, got.Found && e.view.even)
+	require.True(t, got.Found && e.last.place.even)
 	assert.InDelta(t, want.ROI.X, got.ROI.X, 10)
 	assert.InDelta(t, want.ROI.Y, got.ROI.Y, 10)
 	assert.Greater(t, got.Figures[trust.Unstable], elsewhere)

@@ -8,8 +8,6 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/internal/data/roi"
-	"mrprism/internal/files/imageio"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/tensor"
@@ -26,32 +24,10 @@ type Engine struct {
 	network   *model.Inference
 	set       *tensor.Set
 	fence     gpu.Buffer // one word: reading it waits for the device
-	view      *view      // of the last image; nil: no result may use the encoder's features
 	others    []member   // of an ensemble
-}
-
-// view is the region of an image that is being segmented.
-type view struct {
-	image     *imageio.Image
-	roi       string // Options.ROI
-	square    imageio.Square
-	field     imageio.Square       // the lit part, for a model with an anchor; otherwise the whole image
-	places    []roi.Candidate      // found by the search, the chosen one first
-	looks     map[string][]float32 // encoder features of the field, "whole", and of the region, "close"
-	took      map[string]float64   // ms, search and encode
-	detail    float64              // of the field: see trust.Quality
-	sharpness float64              // of the field: see Result.Sharpness
-	even      bool                 // the search has found the places in even light alone
-	found     bool                 // false: the search found nothing, and there is no region
-	turned    bool                 // the search has found the places in the turned image alone
-
-	made  map[bool]made // by mirrored, of a model that takes evidence
-	marks []model.Mark  // of the last options
-
-	settled *settled // by the last passes of a model that takes evidence; otherwise nil
-
-	seen     bool // the encoder's last input is the region
-	mirrored bool // it is the region's mirror image
+	last      last
+	shown     sight           // what the encoder saw last
+	drafts    map[sight]draft // of the last place, of a model that takes marks
 }
 
 // Warm compiles the kernels that New needs for a model of this kind and precision, while the
@@ -104,7 +80,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
 	settles := SettlesAround(&about)
-	e := &Engine{device: device, about: about, steered: config.Steered || settles && !config.Levels, settles: settles, precision: config.Precision, set: tensor.NewSet()}
+	e := &Engine{device: device, about: about, steered: config.Steered || settles && !config.Levels, settles: settles, precision: config.Precision, set: tensor.NewSet(), drafts: map[sight]draft{}}
 	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()
 		return nil, err
@@ -177,5 +153,5 @@ func (e *Engine) Close() {
 		e.fence.Release()
 	}
 	e.set.Release()
-	e.view = nil
+	e.last, e.drafts = last{}, nil
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -61,31 +61,25 @@ type member struct {
 	proof string
 }
 
-// withOthers replaces each map of r by its mean with the maps of the ensemble's other members,
-// which see the same square.
-func (e *Engine) withOthers(ctx context.Context, o Options, r *Result) error {
-	v := e.view
+// withOthers replaces each map by its mean with the maps of the ensemble's other members, which see
+// the same region.
+func (e *Engine) withOthers(ctx context.Context, p *place, marks []model.Mark, q request, out output) error {
 	for _, m := range e.others {
-		m.view = &view{image: v.image, square: v.square, field: v.field, even: v.even, marks: v.marks, made: map[bool]made{}}
-		other := m.result(m.view, o)
-		if err := errors.Join(m.show(ctx, m.view, false), m.run(ctx, o, other)); err != nil {
+		other, _, err := m.run(ctx, p, marks, q)
+		if err != nil {
 			return fmt.Errorf("%s: %w", m.about.Name, err)
 		}
-		add(r.raters, other.raters)
-		for i, maps := range other.masks {
-			add(r.masks[i], maps)
+		maps := other.all()
+		for i, to := range out.all() {
+			for j, v := range maps[i] {
+				to[j] += v
+			}
 		}
 	}
-	for _, maps := range append(slices.Clone(r.masks), r.raters) {
+	for _, maps := range out.all() {
 		for i := range maps {
 			maps[i] /= float32(1 + len(e.others))
 		}
 	}
 	return nil
-}
-
-func add(to, from []float32) {
-	for i, v := range from {
-		to[i] += v
-	}
 }

@@ -2,64 +2,77 @@ package segment
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
+	"mrprism/internal/files/raster"
 	"mrprism/internal/trust"
 )
 
-// calibrate turns probabilities into shares of raters, if the weights have maps for that.
-func (e *Engine) calibrate(r *Result) {
+// calibrate turns the probabilities of masks into shares of raters, in place, if the weights have
+// maps for that.
+func (e *Engine) calibrate(masks [][]float32) {
 	if e.about.Trust == nil {
 		return
 	}
-	k := len(r.Classes)
-	for c, class := range r.Classes {
+	k := len(e.about.Classes)
+	for c, class := range e.about.Classes {
 		curve, ok := e.about.Trust.Maps[class]
 		if !ok {
 			continue
 		}
-		for _, maps := range r.masks {
+		for _, maps := range masks {
 			for i := c; i < len(maps); i += k {
 				maps[i] = trust.At(curve, maps[i])
 			}
 		}
 	}
-	for _, maps := range r.masks {
+	for _, maps := range masks {
 		e.network.Nest(maps, k)
 	}
 }
 
-// judge sets Found, Doubt and Doubts.
-func (e *Engine) judge(r *Result) {
-	what := r.Classes[e.anchor()]
-	r.Found = slices.ContainsFunc(r.Measurements.Structures, func(s Structure) bool { return s.Area > 0 && (s.Class == what || e.separate()) })
-	r.Doubts = []Doubt{}
-	if !r.Found {
-		r.Doubts = append(r.Doubts, Doubt{trust.NotFound, trust.Sentence(trust.NotFound, what)})
-		clear(r.Figures) // they describe nothing
-	}
-	known := e.about.Trust
-	if known == nil || len(known.Evidence) == 0 {
-		return
-	}
-	score, codes := trust.Judge(known, r.Figures, r.Looks)
-	if !r.Found {
-		score = max(score, 1)
-	}
-	r.Doubt = &score
-	for _, code := range codes {
-		r.Doubts = append(r.Doubts, Doubt{code, trust.Sentence(code, what)})
-	}
+// found says whether the masks have the anchor, or any structure where each may stand alone.
+func (e *Engine) found(structures []Structure) bool {
+	return slices.ContainsFunc(structures, func(s Structure) bool {
+		return s.Area > 0 && (s.Class == e.about.Classes[e.anchor()] || e.separate())
+	})
 }
 
-// trust says of each structure and ratio how far to trust it. It must run after judge.
-func (e *Engine) trust(r *Result) {
-	known, m := e.about.Trust, &r.Measurements
+// doubts are Result.Doubt and Result.Doubts. Of a doubted result they say that the file shows a part
+// of its values, if it does.
+func (e *Engine) doubts(found bool, figures trust.Figures, looks map[string][]float32, cut raster.Span) (score *float64, doubts []Doubt) {
+	what := e.about.Classes[e.anchor()]
+	doubts = []Doubt{}
+	if !found {
+		doubts = append(doubts, Doubt{trust.NotFound, trust.Sentence(trust.NotFound, what)})
+	}
+	if known := e.about.Trust; known != nil && len(known.Evidence) > 0 {
+		doubt, codes := trust.Judge(known, figures, looks)
+		if !found {
+			doubt = max(doubt, 1)
+		}
+		score = &doubt
+		for _, code := range codes {
+			doubts = append(doubts, Doubt{code, trust.Sentence(code, what)})
+		}
+	}
+	if len(doubts) > 0 && cut.Low < cut.High {
+		text := fmt.Sprintf("The file shows only its values from %.4g to %.4g; with a wider range the picture may look otherwise.", cut.Low, cut.High)
+		doubts = append(doubts, Doubt{trust.Range, text})
+	}
+	return score, doubts
+}
+
+// trusted are measurements that say of each structure and ratio how far to trust it.
+func (e *Engine) trusted(m Measurements, r *Result) Measurements {
+	known := e.about.Trust
 	decide := trust.Case{Anchor: r.Classes[e.anchor()], Doubt: r.Doubt, Look: r.Photograph, Sharpness: r.Sharpness}
 	if len(r.Doubts) > 0 {
 		decide.Reason = r.Doubts[0].Text
 	}
+	m.Structures = slices.Clone(m.Structures)
 	for i := range m.Structures {
 		s := &m.Structures[i]
 		decide.Class, decide.Found = s.Class, s.Area > 0
@@ -69,19 +82,13 @@ func (e *Engine) trust(r *Result) {
 		s.Trust = new(trust.Of(known, decide))
 	}
 	outer, inner := DiscAndCup(r.Classes)
-	for _, ratio := range []*Ratio{m.VerticalRatio, m.HorizontalRatio} {
-		if ratio != nil {
-			ratio.Trust = new(trust.OfRatio(known, *m.Structures[outer].Trust, *m.Structures[inner].Trust, r.Figures[trust.Mirror]))
+	for _, ratio := range []**Ratio{&m.VerticalRatio, &m.HorizontalRatio} {
+		if *ratio != nil {
+			*ratio = new(**ratio)
+			(*ratio).Trust = new(trust.OfRatio(known, *m.Structures[outer].Trust, *m.Structures[inner].Trust, r.Figures[trust.Mirror]))
 		}
 	}
-}
-
-// nameRange says of a doubted result that the file shows a part of its values, if it does.
-func (r *Result) nameRange() {
-	if cut := r.Picture.Cut; len(r.Doubts) > 0 && cut.Low < cut.High {
-		text := fmt.Sprintf("The file shows only its values from %.4g to %.4g; with a wider range the picture may look otherwise.", cut.Low, cut.High)
-		r.Doubts = append(r.Doubts, Doubt{trust.Range, text})
-	}
+	return m
 }
 
 // anchor is the structure that the search looks for, or the first one.
@@ -90,51 +97,48 @@ func (e *Engine) anchor() int { return max(0, slices.Index(e.about.Classes, e.ab
 // separate says whether an image may show each structure without the others.
 func (e *Engine) separate() bool { return e.about.Anchor == "" && e.network.Independent }
 
-// figures computes the figures of the view and of the maps. trust.Fit learns from them: it must run
-// before calibrate.
-func (e *Engine) figures(r *Result) {
-	v, f := e.view, r.Figures
-	k, anchor := len(r.Classes), e.anchor()
-	whole := r.masks[len(r.masks)-1]
-	if e.settles {
-		whole = r.masks[0] // what the image says, and no mark
-	}
-	last := channel(whole, anchor, k)
-	s := shapeOf(last, r.side)
-	f[trust.Quality] = v.detail
+// figures are those of a place and of its mask (S, S, K), beside the ones that are known.
+// trust.Fit learns from them: the mask is not calibrated.
+func (e *Engine) figures(p *place, mask []float32, known trust.Figures) trust.Figures {
+	f := trust.Figures{}
+	maps.Copy(f, known)
+	k, side, anchor := len(e.about.Classes), e.about.Side, e.anchor()
+	s := shapeOf(channel(mask, anchor, k), side)
+	f[trust.Quality] = p.detail
 	if s.area == 0 { // calibrate may still make it larger
 		if !e.separate() {
 			f[trust.Faint] = 0 // the largest value
 		}
-		return
+		return f
 	}
 	f[trust.Faint], f[trust.Blurred] = -s.mean, s.blur
 	f[trust.Shape] = s.stretch + s.gap
-	pixel := float64(v.square.Side) / float64(r.side)
-	if len(v.places) > 0 || e.about.Anchor == "" {
-		f[trust.Size] = math.Log(math.Sqrt(s.area) * pixel / float64(v.field.Side))
+	pixel := float64(p.square.Side) / float64(side)
+	if len(p.candidates) > 0 || e.about.Anchor == "" {
+		f[trust.Size] = math.Log(math.Sqrt(s.area) * pixel / float64(p.field.Side))
 	}
-	if len(v.places) > 0 {
-		first := v.places[0]
+	if len(p.candidates) > 0 {
+		first := p.candidates[0]
 		f[trust.Several] = 0
-		for _, other := range v.places[1:] {
+		for _, other := range p.candidates[1:] {
 			f[trust.Several] = max(f[trust.Several], other.Mass/first.Mass)
 		}
-		x, y := float64(v.square.X)+s.x*pixel, float64(v.square.Y)+s.y*pixel
+		x, y := float64(p.square.X)+s.x*pixel, float64(p.square.Y)+s.y*pixel
 		area := s.area * pixel * pixel
 		moved := math.Hypot(x-first.X, y-first.Y)/math.Sqrt(area/math.Pi) + math.Abs(math.Log(area/first.Area))
 		f[trust.Unstable] += moved
-		if v.even { // the photograph as it is shows another place, or none
+		if p.even { // the photograph as it is shows another place, or none
 			f[trust.Unstable] += elsewhere
 		}
 	}
 	if anchor+1 < k && !e.network.Independent {
-		inner := shapeOf(channel(whole, anchor+1, k), r.side)
+		inner := shapeOf(channel(mask, anchor+1, k), side)
 		f[trust.Inner] = math.Sqrt(inner.area/s.area) + math.Hypot(inner.x-s.x, inner.y-s.y)/math.Sqrt(s.area)
 		if inner.area == 0 {
 			f[trust.Inner] = 0
 		}
 	}
+	return f
 }
 
 // detail compares two sums over pixels (S, S, 3): it is the logarithm of the change of lightness
@@ -237,25 +241,31 @@ const elsewhere = 2.75
 // far is above the logarithm of any ratio of areas, and its exponential is finite.
 const far = 100
 
-// intervals adds to the measurements the intervals that the weights know. An interval is a range of
+// intervals are measurements with the intervals that the weights know. An interval is a range of
 // own, widened. own are the measurements before calibrate, with equal rater weights. The figure
-// that is shown comes after calibrate and may lie outside: its interval then reaches to it.
-func (e *Engine) intervals(r *Result, own *Measurements) {
-	known := e.about.Trust
-	whole := float64(r.Width) * float64(r.Height)
-	for i := range r.Measurements.Structures {
-		s, before := &r.Measurements.Structures[i], &own.Structures[i]
+// that is shown comes after calibrate and may lie outside: its interval then reaches to it. pixels
+// are those of the image.
+func (e *Engine) intervals(m Measurements, own *Measurements, pixels int) Measurements {
+	if own == nil {
+		return m
+	}
+	known, whole := e.about.Trust, float64(pixels)
+	m.Structures = slices.Clone(m.Structures)
+	for i := range m.Structures {
+		s, before := &m.Structures[i], &own.Structures[i]
 		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && before.Area > 0 {
 			within := func(area int, by float64) float64 { return min(whole, float64(area)*math.Exp(min(by, far))) }
 			low, high := before.Experts()
 			s.Interval = around(float64(s.Area), within(low, spread.Low), within(high, spread.High), spread.Coverage)
 		}
 	}
-	ratio, before, spread := r.Measurements.VerticalRatio, own.VerticalRatio, known.Ratio
+	ratio, before, spread := m.VerticalRatio, own.VerticalRatio, known.Ratio
 	if spread != nil && ratio != nil && ratio.Value != nil && before != nil && before.Value != nil {
 		low, high := before.Experts()
-		ratio.Interval = around(*ratio.Value, max(0, low+spread.Low), min(1, high+spread.High), spread.Coverage)
+		m.VerticalRatio = new(*ratio)
+		m.VerticalRatio.Interval = around(*ratio.Value, max(0, low+spread.Low), min(1, high+spread.High), spread.Coverage)
 	}
+	return m
 }
 
 // around is an interval that holds the value too. It holds what it was learned to hold at least as

@@ -192,8 +192,7 @@ func TestCalibrationAndIntervals(t *testing.T) {
 		want := c.want
 		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.6)} // in the first case alone it is inside
 		before := &Measurements{Structures: make([]Structure, 2), VerticalRatio: &Ratio{Value: new(c.low), Low: new(c.low), High: new(c.high)}}
-		trusting(t, segmenttest.Fundus(), k).intervals(mapped, before)
-		got := mapped.Measurements.VerticalRatio.Interval
+		got := trusting(t, segmenttest.Fundus(), k).intervals(mapped.Measurements, before, 120*90).VerticalRatio.Interval
 		assert.InDeltaSlice(t, []float64{want.Low, want.High, want.Coverage}, []float64{got.Low, got.High, got.Coverage}, 1e-9)
 	}
 }
@@ -312,10 +311,10 @@ func TestTurnedSearch(t *testing.T) {
 			lying.Pix[i] = uint8(v)
 		}
 		whole := imageio.Letterbox(90, 90)
-		want, err := e.search(t.Context(), &view{image: lying}, whole, e.crop(lying, whole), guise{}, 0)
+		want, err := e.candidates(t.Context(), lying, whole, e.crop(lying, whole), 0, 0)
 		require.NoError(t, err)
 		require.NotEmpty(t, want)
-		got, err := e.search(t.Context(), &view{image: img}, whole, e.crop(img, whole), guise{quarters: quarters}, 0)
+		got, err := e.candidates(t.Context(), img, whole, turned(e.crop(img, whole), e.about.Side, quarters), quarters, 0)
 		require.NoError(t, err)
 		x, y := got[0].X, got[0].Y
 		for range quarters {

@@ -43,10 +43,10 @@ func CheckEye(text string) error {
 }
 
 // eye is the eye by the best that is known of it: what the user said comes first.
-func (r *Result) eye(user string) *Eye {
+func (r *Maps) eye(user string, calibrated reading) *Eye {
 	header, _ := r.Picture.Header.(*dicom.Header)
 	sides := []struct{ by, side string }{
-		{"user", user}, {"dicom", header.Eye()}, {"name", EyeInName(r.eyeBy.name)}, {"picture", r.sideOfDisc()},
+		{"user", user}, {"dicom", header.Eye()}, {"name", EyeInName(r.eyeBy.name)}, {"picture", r.sideOfDisc(calibrated)},
 	}
 	out := &Eye{}
 	for _, one := range sides {
@@ -93,14 +93,14 @@ const (
 // sideOfDisc is the eye in whose photographs the disc lies to that side: the disc is nasal of the
 // fovea, and the nose right of a right eye, as displayed. It is empty where the photograph may be
 // turned, or where the disc does not tell.
-func (r *Result) sideOfDisc() string {
+func (r *Maps) sideOfDisc(calibrated reading) string {
 	disc, _ := DiscAndCup(r.Classes)
-	if !r.eyeBy.upright || r.Picture.Turn != 0 || r.readings[0].sizes[disc].area == 0 {
+	if !r.eyeBy.upright || r.Picture.Turn != 0 || calibrated.sizes[disc].area == 0 {
 		return ""
 	}
-	size, field := r.readings[0].sizes[disc], float64(r.eyeBy.field.Side)
+	size, field := calibrated.sizes[disc], float64(r.eyeBy.field.Side)
 	_, x, y := r.Within()
-	rim := r.readings[0].rim
+	rim := calibrated.rim
 	dx, dy := float64(x)+rim.X-float64(r.eyeBy.field.X)-field/2, float64(y)+rim.Y-float64(r.eyeBy.field.Y)-field/2
 	switch {
 	case float64(max(size.width, size.height)) > widestDisc*field, math.Abs(dx) < offMiddle*field, math.Abs(dy) > math.Abs(dx):

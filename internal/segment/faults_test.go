@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/raster"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/trust"
 	"mrprism/model"
@@ -60,6 +61,7 @@ func TestNothingFound(t *testing.T) {
 	require.Zero(t, slices.Max(r.Recurrence(1, 0)))
 	require.Zero(t, slices.Max(r.Rater(3, 1)))
 	require.Zero(t, *r.Measurements.Structures[1].High)
+	img.Cut = raster.Span{Low: 0, High: 9}
 	searched := d.runs
 	for _, again := range []func() (*Result, error){
 		func() (*Result, error) { return e.Segment(t.Context(), img, Options{Recurrences: 3}) },
@@ -70,6 +72,7 @@ func TestNothingFound(t *testing.T) {
 		require.False(t, r.Found)
 		require.Zero(t, slices.Max(r.Recurrence(3, 0)))
 		require.Contains(t, r.Looks, "whole")
+		require.Equal(t, trust.Range, r.Doubts[1].Code, "with a wider range there may be something")
 	}
 	require.Equal(t, searched, d.runs, "the same image is not searched again")
 	r, err = e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})

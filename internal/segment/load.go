@@ -73,7 +73,7 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 // Replace gives the engine other weights with the same names and shapes, for example those of a run
 // that goes on.
 func (e *Engine) Replace(ctx context.Context, file *weights.File) error {
-	e.view = nil
+	e.last = last{}
 	return load(ctx, e.device, e.set, file)
 }
 

@@ -3,6 +3,7 @@ package segment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -111,26 +112,29 @@ func (e *Engine) marks(img *imageio.Image, square imageio.Square, all []Evidence
 	return out
 }
 
-// made is what ConP and DivP made of an encoded view: the mask, and for a model that also sees the
-// mirror image the state from which passes settle.
-type made struct {
+// draft is what ConP and DivP make of a sight: the mask, and for a model that also sees the mirror
+// image the state from which passes settle.
+type draft struct {
 	mask  []float32
 	state *model.Snapshot
 }
 
-// settle returns the mask of Rec0 and, if there are marks, of the passes that settle around them.
-// These are what the raters would mark on the mean who have not marked. raters are the likely
-// labels after the last pass. took gets the ms of each pass.
-func (e *Engine) settle(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
-	v := e.view
-	marks, passes := v.marks, o.Recurrences
-	o.Progress(stage, 0, passes+1)
-	took["rec0"], err = timed(func() error { return e.make(ctx, v) })
+// settleAround makes the mask of Rec0 and, if there are marks, those of the passes that settle
+// around them. These are what the raters would mark on the mean who have not marked. The maps of
+// raters are the likely labels after the last pass.
+func (e *Engine) settleAround(ctx context.Context, s sight, marks []model.Mark, q request, stage string) (out output, err error) {
+	passes := q.Recurrences
+	q.Progress(stage, 0, passes+1)
+	out.took = map[string]float64{}
+	out.took["rec0"], err = timed(func() error {
+		mask, err := e.draft(ctx, s)
+		out.masks = append(out.masks, slices.Clone(mask))
+		return err
+	})
 	if err != nil {
-		return nil, nil, err
+		return output{}, err
 	}
-	masks = append(masks, slices.Clone(v.made[v.mirrored].mask))
-	if v.mirrored {
+	if s.mirrored {
 		marks = slices.Clone(marks)
 		for i := range marks {
 			m := &marks[i]
@@ -140,70 +144,76 @@ func (e *Engine) settle(ctx context.Context, o Options, stage string, took map[s
 		}
 	}
 	if err := e.network.SetMarks(ctx, marks); err != nil {
-		return nil, nil, err
+		return output{}, err
 	}
 	for i := range max(1, passes) { // without marks a pass settles the raters alone
 		if i < passes {
-			o.Progress(stage, i+1, passes+1)
+			q.Progress(stage, i+1, passes+1)
 		}
 		ms, err := timed(func() error {
 			y, err := e.checked(ctx, e.network.Settle)
 			if err == nil && i < passes {
-				masks = append(masks, y)
+				out.masks = append(out.masks, y)
 			}
 			if err == nil && i == max(1, passes)-1 {
-				raters, err = e.checked(ctx, e.network.RaterLabels)
+				out.raters, err = e.checked(ctx, e.network.RaterLabels)
 			}
 			return err
 		})
 		if err != nil {
-			return nil, nil, err
+			return output{}, err
 		}
 		if passes == 0 {
-			took["rec0"] += ms
+			out.took["rec0"] += ms
 		} else {
-			took[fmt.Sprintf("rec%d", i+1)] = ms
+			out.took[fmt.Sprintf("rec%d", i+1)] = ms
 		}
 	}
-	return masks, raters, nil
+	return out, nil
 }
 
-// make has ConP and DivP see the encoded view, unless they have.
-func (e *Engine) make(ctx context.Context, v *view) error {
-	if known, ok := v.made[v.mirrored]; ok {
-		if known.state == nil {
-			return nil
-		}
-		return e.network.Put(known.state)
+// draft has ConP and DivP see a sight, or takes the passes back to what they made of it.
+func (e *Engine) draft(ctx context.Context, s sight) ([]float32, error) {
+	known, ok := e.drafts[s]
+	switch {
+	case ok && known.state != nil:
+		return known.mask, e.network.Put(known.state)
+	case ok && e.shown == s: // the network still has it
+		return known.mask, nil
 	}
-	mask, err := e.checked(ctx, e.network.Recur)
+	err := e.show(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	new := made{mask: mask}
+	if known.mask, err = e.checked(ctx, e.network.Recur); err != nil {
+		return nil, err
+	}
 	if e.about.Mirrored {
-		if new.state, err = e.network.Snapshot(ctx); err != nil {
-			return err
+		if known.state, err = e.network.Snapshot(ctx); err != nil {
+			return nil, err
 		}
 	}
-	v.made[v.mirrored] = new
-	return nil
+	maps.DeleteFunc(e.drafts, func(of sight, _ draft) bool { return of.place != s.place })
+	e.drafts[s] = known
+	return known.mask, nil
 }
 
 // agree makes each mask the consensus of marks, raters' weights and what the passes expect of those
 // who have not marked.
-func (e *Engine) agree(r *Result, o Options) {
-	marks := e.view.marks
+func (e *Engine) agree(m Maps, marks []model.Mark, weights []float32) *Maps {
+	settled := m.masks
 	if len(marks) > 0 {
-		r.others = r.masks[len(r.masks)-1]
+		m.others = settled[len(settled)-1]
 	}
-	for i, q := range r.masks {
+	m.masks, m.raters = nil, slices.Clone(m.raters) // the marks change them
+	for i, q := range settled {
 		given := marks
-		likely := r.raters
 		if i == 0 {
 			given = nil // Rec0 has seen no mark
 		}
-		r.masks[i] = e.network.Consensus(q, likely, given, o.RaterWeights)
-		e.network.Nest(r.masks[i], len(r.Classes))
+		mask := e.network.Consensus(q, m.raters, given, weights)
+		e.network.Nest(mask, len(m.Classes))
+		m.masks = append(m.masks, mask)
 	}
+	return &m
 }

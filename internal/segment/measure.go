@@ -66,20 +66,14 @@ type Interval struct {
 // extent is the size of one mask in pixels.
 type extent struct{ area, height, width int }
 
-// extent is the extent of a map of the result's size.
-func (r *Result) extent(mask []float32) extent {
+// extent is the extent of a map of the image's size.
+func (r *Maps) extent(mask []float32) extent {
 	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height), metric.HorizontalDiameter(mask, r.Width, r.Height)}
 }
 
-// measure reads the masks, and leaves the readings in the result.
-func (r *Result) measure() Measurements {
-	within, _, _ := r.Within()
-	masks := within.each(within.Probability)
-	r.readings = []reading{within.read(masks)}
-	for m := range r.Raters {
-		r.readings = append(r.readings, within.read(within.each(func(c int) []float32 { return within.Rater(m, c) })))
-	}
-	calibrated, raters := r.readings[0].sizes, r.readings[1:]
+// measurements are those of readings. masks are the calibrated ones, of the part within the region.
+func (r *Maps) measurements(within *Maps, masks [][]float32, readings []reading) Measurements {
+	calibrated, raters := readings[0].sizes, readings[1:]
 	var out Measurements
 	for c, class := range r.Classes {
 		s := Structure{
@@ -106,12 +100,12 @@ func (r *Result) measure() Measurements {
 	if size := r.Picture.PixelSize(); size[0] > 0 && size[1] > 0 {
 		out.Spacing = &size
 	}
-	out.Clinical = r.clinical(&out, Known{Eye: r.eyeBy.user})
+	out.Clinical = r.clinical(&out, readings, Known{Eye: r.eyeBy.user})
 	return out
 }
 
 // each are the maps of all classes.
-func (r *Result) each(of func(class int) []float32) (maps [][]float32) {
+func (r *Maps) each(of func(class int) []float32) (maps [][]float32) {
 	for c := range r.Classes {
 		maps = append(maps, of(c))
 	}
@@ -145,7 +139,7 @@ func (r Ratio) Experts() (low, high float64) {
 // ratio is the cup-to-disc ratio of heights or widths. It is nil without a disc. It is also nil if no
 // rater or level of those that the model predicts has the structures of the mask: the ratio would
 // have no range.
-func (r *Result) ratio(calibrated []extent, raters []reading, size func(extent) int) *Ratio {
+func (r *Maps) ratio(calibrated []extent, raters []reading, size func(extent) int) *Ratio {
 	outer, inner := DiscAndCup(r.Classes)
 	if outer < 0 || inner < 0 || calibrated[outer].area == 0 {
 		return nil

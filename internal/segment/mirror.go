@@ -1,49 +1,31 @@
 package segment
 
 import (
-	"context"
 	"math"
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/trust"
 )
 
-// withMirrored replaces each map of r by its mean with the map of the mirror image. The masks of
-// left and right eyes are then mirror images too. The encoder keeps its last input, mirrored or
-// not, and the next recurrences begin with that.
-func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
-	o.Progress("mirror", 0, o.Recurrences+1)
-	v := e.view
-	if err := e.show(ctx, v, !v.mirrored); err != nil {
-		return err
+// between says how far the maps of a region and those of its mirror image lie apart.
+func (e *Engine) between(a, b output) trust.Figures {
+	last := len(a.masks) - 1
+	out := trust.Figures{trust.Unstable: apart(a.masks[last], b.masks[last])}
+	own, ok := ratioOf(a.masks[last], e.about.Side, e.about.Classes)
+	if other, also := ratioOf(b.masks[last], e.about.Side, e.about.Classes); ok && also {
+		out[trust.Mirror] = math.Abs(own - other)
 	}
-	masks, raters, err := e.passes(ctx, o, "mirror", map[string]float64{})
-	if err != nil {
-		return err
-	}
-	for i, maps := range append(masks, raters) {
-		mean := r.raters
-		if i < len(masks) {
-			mean = r.masks[i]
-		}
-		if v.mirrored {
-			mirror(maps, r.side)
-		} else { // the maps of r are of the mirror image
-			mirror(mean, r.side)
-		}
-		if i == len(masks)-1 {
-			r.Figures[trust.Unstable] = apart(mean, maps)
-			if other, ok := ratioOf(maps, r.side, r.Classes); ok {
-				if own, ok := ratioOf(mean, r.side, r.Classes); ok {
-					r.Figures[trust.Mirror] = math.Abs(own - other)
-				}
-			}
-		}
-		for j, m := range maps {
-			mean[j] = (mean[j] + m) / 2
+	return out
+}
+
+// mean replaces the maps of an output by their means with those of another.
+func mean(to, other output) {
+	with := other.all()
+	for i, maps := range to.all() {
+		for j, v := range with[i] {
+			maps[j] = (maps[j] + v) / 2
 		}
 	}
-	return nil
 }
 
 // ratioOf is the vertical cup-to-disc ratio of maps (S, S, K). It is not ok if one of both is

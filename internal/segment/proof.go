@@ -19,9 +19,9 @@ const proofBlocks = 8
 
 // Proof computes the proof. The device has then run every kernel once.
 func (e *Engine) Proof(ctx context.Context) (string, error) {
-	e.view = nil
+	e.last = last{}
 	img := proofPicture()
-	if err := errors.Join(e.network.SetRaterWeights(nil), e.encode(ctx, e.crop(img, imageio.Letterbox(img.W, img.H)), false), e.network.Restart()); err != nil {
+	if err := errors.Join(e.network.SetRaterWeights(nil), e.feed(ctx, e.crop(img, imageio.Letterbox(img.W, img.H))), e.network.Restart()); err != nil {
 		return "", err
 	}
 	var proof []byte

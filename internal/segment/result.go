@@ -7,23 +7,16 @@ import (
 	"mrprism/weights"
 )
 
-// Result is a segmented image. Its methods make maps on demand: probabilities (Height, Width), 0
-// outside of the region.
+// Result is a segmented image.
 type Result struct {
-	Width, Height int           // pixels of the image as displayed
-	Picture       imageio.Image // the image without its pixels
-	Classes       []string      // K structures; each lies inside the one before
-	Raters        []string      // M raters, or levels: "at least j of M experts"; none without heads
-	Labels        string        // weights.LabelsRaters or weights.LabelsAgreementLevels
-	Steered       bool          // the model follows raters' weights; otherwise they hardly move its mask
-	TakesMarks    bool          // the model takes marks as evidence
-	ROI           imageio.Square
-	Recurrences   int // Rec0 … RecN
-	Measurements  Measurements
-	Timings       map[string]float64 // ms: search, encode, rec0 … recN, mirror, others, total; of those that ran
-	Adapter       string             // the device
-	Why           string             // why auto chose the device; "" without a choice
-	Precision     model.Precision
+	Maps
+	Measurements Measurements
+	Steered      bool               // the model follows raters' weights; otherwise they hardly move its mask
+	TakesMarks   bool               // the model takes marks as evidence
+	Timings      map[string]float64 // ms: search, encode, rec0 … recN, mirror, others, total; of those that ran
+	Adapter      string             // the device
+	Why          string             // why auto chose the device; "" without a choice
+	Precision    model.Precision
 	// Found is false if the mask of the anchor is empty. If the search found nothing, every map is 0.
 	Found   bool
 	Doubts  []Doubt              // reasons not to believe the result
@@ -39,14 +32,26 @@ type Result struct {
 	// doubted; it is at least 1 if nothing was found. nil: the weights do not know.
 	Doubt *float64
 
+	readings []reading // by measure
+}
+
+// Maps are the maps of an image. Its methods make them on demand: probabilities (Height, Width), 0
+// outside of the region.
+type Maps struct {
+	Width, Height int           // pixels of the image as displayed
+	Picture       imageio.Image // the image without its pixels
+	Classes       []string      // K structures; each lies inside the one before
+	Raters        []string      // M raters, or levels: "at least j of M experts"; none without heads
+	Labels        string        // weights.LabelsRaters or weights.LabelsAgreementLevels
+	ROI           imageio.Square
+	Recurrences   int // Rec0 … RecN
+
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)
 	raters []float32   // of the last recurrence, (S, S, M, K); nil without heads
 	others []float32   // (S, S, K), see Others; nil without evidence
 	given  given
-
-	readings []reading // by measure: of the calibrated mask, then of each rater
-	eyeBy    signs
+	eyeBy  signs
 }
 
 // given are the marks that a result settled around. Their masks are of the whole image, width pixels
@@ -62,9 +67,9 @@ type Doubt struct {
 	Text string `json:"text"` // a sentence for people
 }
 
-// Within is the result for the part of the image in the region, which begins at x, y. The maps are
-// 0 outside of it. Measurements stay those of the image.
-func (r *Result) Within() (part *Result, x, y int) {
+// Within are the maps of the part of the image in the region, which begins at x, y. They are 0
+// outside of it.
+func (r *Maps) Within() (part *Maps, x, y int) {
 	within := *r
 	x, y = max(0, r.ROI.X), max(0, r.ROI.Y)
 	within.Width, within.Height = min(r.Width, r.ROI.X+r.ROI.Side)-x, min(r.Height, r.ROI.Y+r.ROI.Side)-y
@@ -74,16 +79,16 @@ func (r *Result) Within() (part *Result, x, y int) {
 }
 
 // Probability is the calibrated map of a structure after the last recurrence.
-func (r *Result) Probability(class int) []float32 { return r.Recurrence(r.Recurrences, class) }
+func (r *Maps) Probability(class int) []float32 { return r.Recurrence(r.Recurrences, class) }
 
 // Recurrence is the calibrated map after recurrence i.
-func (r *Result) Recurrence(i, class int) []float32 {
+func (r *Maps) Recurrence(i, class int) []float32 {
 	return restore(r.masks[i], r.side, len(r.Classes), class, r.ROI, r.Width, r.Height)
 }
 
 // Others is what the raters would mark on the mean who have not marked, or the calibrated map if no
 // mark was given.
-func (r *Result) Others(class int) []float32 {
+func (r *Maps) Others(class int) []float32 {
 	if r.others == nil {
 		return r.Probability(class)
 	}
@@ -91,10 +96,10 @@ func (r *Result) Others(class int) []float32 {
 }
 
 // Marks are the marks that the result settled around, as they were given.
-func (r *Result) Marks() []Evidence { return r.given.marks }
+func (r *Maps) Marks() []Evidence { return r.given.marks }
 
 // Mark is mark i of Marks as a map: 1 where it says inside, otherwise 0.
-func (r *Result) Mark(i int) []float32 {
+func (r *Maps) Mark(i int) []float32 {
 	out := make([]float32, r.Width*r.Height)
 	for at := range out {
 		if g := r.given; g.marks[i].Mask[(g.y+at/r.Width)*g.width+g.x+at%r.Width] == 255 {
@@ -105,17 +110,17 @@ func (r *Result) Mark(i int) []float32 {
 }
 
 // heads is the number of maps of raters, as of Engine.heads.
-func (r *Result) heads() int { return len(r.raters) / (r.side * r.side * len(r.Classes)) }
+func (r *Maps) heads() int { return len(r.raters) / (r.side * r.side * len(r.Classes)) }
 
 // Rater is the map that rater m would draw, or that at least m + 1 experts would mark.
-func (r *Result) Rater(m, class int) []float32 {
+func (r *Maps) Rater(m, class int) []float32 {
 	k := len(r.Classes)
 	return restore(r.raters, r.side, r.heads()*k, m*k+class, r.ROI, r.Width, r.Height)
 }
 
 // Disagreement is the probability that two different raters, drawn at random, disagree about a
 // pixel.
-func (r *Result) Disagreement(class int) []float32 {
+func (r *Maps) Disagreement(class int) []float32 {
 	return restore(r.disagreement(class), r.side, 1, 0, r.ROI, r.Width, r.Height)
 }
 
@@ -123,7 +128,7 @@ func (r *Result) Disagreement(class int) []float32 {
 // the disagreement is the mean over pairs of z_m(1 − z_n) + z_n(1 − z_m). Levels say that the
 // number c of experts who mark the pixel has P(c ≥ j) = z_j: the disagreement is E[2c(M −
 // c)/(M(M − 1))].
-func (r *Result) disagreement(class int) []float32 {
+func (r *Maps) disagreement(class int) []float32 {
 	m, k := len(r.Raters), len(r.Classes)
 	out := make([]float32, r.side*r.side)
 	if m < 2 {

@@ -1,6 +1,8 @@
 package segment
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,100 +15,7 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/trust"
 	"mrprism/model"
-	"mrprism/weights"
 )
-
-// DefaultRecurrences is the number of feedbacks that the paper reports: Rec0 to Rec3.
-const DefaultRecurrences = 3
-
-// Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for
-// another method and for a baseline without DivP. Of a model that takes evidence it is the number
-// of passes that settle around marks; without marks there are none.
-func Feedbacks(about *weights.Metadata) int {
-	switch {
-	case model.MethodOf(about.Configuration) != nil || !HasHeads(about):
-		return 0
-	case SettlesAround(about):
-		return model.Settles
-	}
-	return DefaultRecurrences
-}
-
-// HasHeads says whether the model predicts every rater's mask.
-func HasHeads(about *weights.Metadata) bool {
-	if m := model.MethodOf(about.Configuration); m != nil {
-		return m.Raters
-	}
-	r, err := model.NewRecipe(about.Recipe)
-	return err != nil || r.Recurrent() // an unknown recipe is from a later version
-}
-
-// Trusts says whether the model's rater maps say how far it trusts each rater, as fusion.Trusted
-// takes them.
-func Trusts(about *weights.Metadata) bool {
-	m := model.MethodOf(about.Configuration)
-	return m != nil && m.Trusts
-}
-
-// Heads are the raters, or levels, whose masks the model predicts. Without heads there is none: the
-// model makes the calibrated mask alone, and knows no disagreement.
-func Heads(about *weights.Metadata) []string {
-	if HasHeads(about) {
-		return slices.Clone(about.Raters)
-	}
-	return []string{}
-}
-
-// Headless says what a model without heads leaves out; empty: it has heads.
-func Headless(about *weights.Metadata) string {
-	if HasHeads(about) {
-		return ""
-	}
-	how := "recipe " + about.Recipe
-	if m := model.MethodOf(about.Configuration); m != nil {
-		how = "method " + m.Name
-	}
-	return fmt.Sprintf("no raters and no disagreement: the weights were trained without heads (%s)", how)
-}
-
-// CheckRecurrences returns an error if a model was trained for one pass, and more are asked for:
-// the further ones would read what was never trained.
-func CheckRecurrences(about *weights.Metadata, recurrences int) error {
-	if recurrences > 0 && Feedbacks(about) == 0 {
-		return fmt.Errorf("model %s was trained for one pass (recipe %s), and Rec%d is asked for: ask for no recurrences", about.Name, about.Recipe, recurrences)
-	}
-	return nil
-}
-
-// MaxRecurrences is the largest number of feedbacks, far above any useful one.
-const MaxRecurrences = 32
-
-// Trained, as Options.Recurrences, is the number of feedbacks that the model was trained for.
-const Trained = math.MinInt32
-
-// OptionError means that the options are wrong, on any device.
-type OptionError struct{ Err error }
-
-func (e *OptionError) Error() string { return e.Err.Error() }
-func (e *OptionError) Unwrap() error { return e.Err }
-
-// Options of one segmentation.
-type Options struct {
-	// Recurrences are the feedbacks, 0 to MaxRecurrences, or Trained: Rec0 … RecN are computed. A model
-	// that takes evidence computes Rec0 alone if there is none: a further pass would change nothing.
-	Recurrences int
-	ROI         string // auto, none or x,y,side, see package roi; empty: auto
-	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the largest
-	// one; nil: all raters count the same.
-	RaterWeights []float32
-	Eye          string // which eye it is, as the user says: Right, Left or empty
-	Name         string // of the image's file, which may tell the eye
-	// Evidence are marks that are known, for models that take them.
-	Evidence []Evidence
-	// Progress is called, on the same goroutine, when a step of a stage begins: "search" (2 steps),
-	// "segment" (N + 1 recurrences) and, with Metadata.Mirrored, "mirror" (N + 1). It may be nil.
-	Progress func(stage string, done, total int)
-}
 
 // Segment segments an image, which must not change while the engine lives. A second call with the
 // same image and ROI runs only the recurrences, and with Metadata.Mirrored one encoding.
@@ -116,313 +25,256 @@ type Options struct {
 // options give an OptionError, and the device gives the errors of package gpu. A map with other
 // values than probabilities, or of zeros alone, gives model.ErrNotFinite or model.ErrNothing and no
 // mask.
+//
+// Five steps lead to the result: place, look, settle, measure and judge. Each makes a value of the
+// values before it, and none changes later. The engine keeps those of the last image: a step does
+// not run again on the same inputs.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
-	if o.ROI == "" {
-		o.ROI = "auto"
-	}
-	if o.Recurrences == Trained {
-		o.Recurrences = Feedbacks(&e.about)
-	}
-	request, err := e.check(img, o)
+	q, err := e.request(img, o)
 	if err != nil {
-		return nil, &OptionError{err}
+		return nil, err
 	}
-	if e.settles && len(o.Evidence) == 0 {
-		o.Recurrences = 0
+	p, err := e.place(ctx, q)
+	if err != nil {
+		return nil, err
 	}
-	if o.Progress == nil {
-		o.Progress = func(string, int, int) {}
+	l, err := e.look(ctx, p, q)
+	if err != nil {
+		return nil, err
 	}
-	if e.view == nil || e.view.image != img || e.view.roi != o.ROI {
-		e.view = nil
-		v := &view{image: img, roi: o.ROI, took: map[string]float64{}, made: map[bool]made{}}
-		if err := e.region(ctx, v, request, o); err != nil {
-			return nil, err
-		}
-		e.view = v
+	start := time.Now()
+	s, err := e.settle(ctx, p, q)
+	if err != nil {
+		return nil, err
 	}
-	if !e.view.found {
-		return e.nothing(o), nil
-	}
-	if !e.view.seen {
-		o.Progress("segment", 0, o.Recurrences+1)
-		e.view.took["encode"], err = timed(func() error { return e.show(ctx, e.view, false) })
-		if err != nil {
-			return nil, err
-		}
-	}
-	return e.recur(ctx, o)
+	r := e.judge(p, l, s, measure(s.Maps))
+	r.Timings = timings(p, l, s, since(start))
+	return r, nil
 }
 
 // Recalculate runs the recurrences again on the region that was encoded last, with other options.
 // It ignores o.ROI.
 func (e *Engine) Recalculate(ctx context.Context, o Options) (*Result, error) {
-	if e.view == nil {
+	p := e.last.place
+	if p == nil {
 		return nil, errors.New("no region has been encoded: call Segment first")
 	}
-	o.ROI = e.view.roi
-	return e.Segment(ctx, e.view.image, o)
+	o.ROI = p.roi
+	return e.Segment(ctx, p.image, o)
 }
 
-func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
-	if img.W < 1 || img.H < 1 || len(img.Pix) != 3*img.W*img.H {
-		return roi.Request{}, fmt.Errorf("an image of %d×%d pixels with %d bytes is not 8-bit RGB", img.W, img.H, len(img.Pix))
+// last are the values of the steps on the last image; nil: there is none.
+type last struct {
+	place  *place
+	look   *look
+	passed *passed
+}
+
+// place is where to look in an image.
+type place struct {
+	image     *imageio.Image
+	roi       string         // Options.ROI
+	square    imageio.Square // the region
+	field     imageio.Square // the lit part, for a model with an anchor; otherwise the whole image
+	finding                  // of the search; empty without one
+	nothing   bool           // the search found nothing: there is no region
+	detail    float64        // of the field: see trust.Quality
+	sharpness float64        // of the field: see Result.Sharpness
+	took      float64        // ms, the search
+}
+
+// place is the first step. It takes the region from the options, or searches the image for it.
+func (e *Engine) place(ctx context.Context, q request) (*place, error) {
+	if p := e.last.place; p != nil && p.image == q.image && p.roi == q.ROI {
+		return p, nil
 	}
-	if o.Recurrences < 0 || o.Recurrences > MaxRecurrences {
-		return roi.Request{}, fmt.Errorf("%d recurrences: 0 to %d are possible", o.Recurrences, MaxRecurrences)
+	e.last = last{}
+	whole := imageio.Letterbox(q.image.W, q.image.H)
+	p := &place{image: q.image, roi: q.ROI, square: whole, field: whole}
+	anchor := slices.Index(e.about.Classes, e.about.Anchor)
+	if anchor >= 0 {
+		p.field = roi.Field(q.image)
 	}
-	if o.RaterWeights != nil && e.about.Labels == weights.LabelsAgreementLevels {
-		return roi.Request{}, fmt.Errorf("model %s has agreement levels and no raters to weigh: leave the rater weights out", e.about.Name)
-	}
-	if o.RaterWeights != nil && len(o.RaterWeights) != len(e.about.Raters) {
-		return roi.Request{}, fmt.Errorf("%d rater weights for the %d raters of model %s", len(o.RaterWeights), len(e.about.Raters), e.about.Name)
-	}
-	for _, w := range o.RaterWeights {
-		if !(w >= 0 && w <= 1) {
-			return roi.Request{}, fmt.Errorf("rater weight %v is not in 0..1", w)
+	x := e.crop(q.image, p.field)
+	p.detail, p.sharpness = detail(x, e.about.Side), sharpness(x, e.about.Side)
+	switch {
+	case q.region.Mode == roi.Given:
+		p.square = q.region.Square
+	case q.region.Mode == roi.Auto && anchor >= 0:
+		start := time.Now()
+		var err error
+		if p.finding, err = e.search(ctx, q, p.field, anchor); err != nil {
+			return nil, err
 		}
-	}
-	if err := errors.Join(e.checkEvidence(img, o.Evidence), CheckEye(o.Eye)); err != nil {
-		return roi.Request{}, err
-	}
-	request, err := roi.Parse(o.ROI)
-	if err == nil && request.Mode == roi.Given {
-		err = roi.Check(request.Square, img.W, img.H)
-	}
-	return request, err
-}
-
-// show encodes the view, or its mirror image. It keeps the features of the view that is not
-// mirrored.
-func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if known := v.made[mirrored]; known.state != nil {
-		v.mirrored = mirrored
-		return nil
-	}
-	v.seen = false // until encode returns
-	err := e.encode(ctx, e.near(v, v.square), mirrored)
-	if err == nil && !mirrored && v.looks["close"] == nil {
-		err = e.look(ctx, v, "close")
-	}
-	v.seen, v.mirrored = err == nil, mirrored
-	return err
-}
-
-// encode encodes pixels (S, S, 3), or their mirror image. It changes them.
-func (e *Engine) encode(ctx context.Context, x []float32, mirrored bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if mirrored {
-		mirror(x, e.about.Side)
-	}
-	return e.feed(ctx, x)
-}
-
-// crop is a square of the image (S, S, 3), values 0..1.
-func (e *Engine) crop(img *imageio.Image, square imageio.Square) []float32 {
-	x := make([]float32, e.about.Side*e.about.Side*3)
-	img.Crop(x, square, e.about.Side)
-	return x
-}
-
-// near is a square around a place. Where the search has found the place in even light, the square
-// has the tones of other photographs.
-func (e *Engine) near(v *view, square imageio.Square) []float32 {
-	x := e.crop(v.image, square)
-	if v.even {
-		roi.Tone(x)
-	}
-	return x
-}
-
-// feed normalises pixels (S, S, 3) and encodes them.
-func (e *Engine) feed(ctx context.Context, x []float32) error {
-	if e.about.Standardise {
-		weights.Standardise(x)
-	} else {
-		for i := range x {
-			x[i] = (x[i] - e.about.Mean[i%3]) / e.about.Deviation[i%3]
+		if p.nothing = len(p.candidates) == 0; !p.nothing {
+			p.square = p.candidates[0].Square
 		}
+		p.took = since(start)
 	}
-	if err := e.network.Encode(ctx, x); err != nil {
-		return err
-	}
-	return e.Wait(ctx)
+	e.last.place = p
+	return p, nil
 }
 
-// recur makes a result of the view: Rec0 … RecN, or what the view keeps of them, under the raters'
-// weights.
-func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
+// look is what the encoder tells of a region.
+type look struct {
+	features []float32 // model.Inference.Features; nil without a region
+	took     float64   // ms
+}
+
+// look is the second step. The encoder sees the region.
+func (e *Engine) look(ctx context.Context, p *place, q request) (*look, error) {
+	if e.last.look != nil || p.nothing {
+		return cmp.Or(e.last.look, &look{}), nil
+	}
+	q.Progress("segment", 0, q.Recurrences+1)
 	start := time.Now()
-	r := e.result(e.view, o)
-	total := 0.0
-	for stage, ms := range e.view.took {
-		r.Timings[stage] = ms
-		total += ms
+	if err := e.show(ctx, sight{p, false}); err != nil {
+		return nil, err
 	}
-	own, err := e.settledBy(ctx, o, r)
+	features, err := e.network.Features(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("features: %w", err)
+	}
+	e.last.look = &look{features, since(start)}
+	return e.last.look, nil
+}
+
+// settled are the maps of a region.
+type settled struct {
+	*Maps
+	figures trust.Figures      // trust.Fit learns from them
+	own     *Measurements      // before calibrate; nil where no interval refers to them
+	took    map[string]float64 // ms of the stages that ran
+}
+
+// settle is the third step. Passes make masks, around marks if there are some, and raters' weights
+// act.
+func (e *Engine) settle(ctx context.Context, p *place, q request) (settled, error) {
+	made, took := e.last.passed, map[string]float64(nil)
+	if !made.answers(q) {
+		var err error
+		if made, err = e.pass(ctx, p, q); err != nil {
+			return settled{}, err
+		}
+		took = made.took
+	}
+	s := settled{e.maps(p, q, made.output), made.figures, nil, took}
+	if e.settles {
+		e.last.passed = made
+		if !p.nothing {
+			s.Maps = e.agree(*s.Maps, made.marks, q.RaterWeights)
+		}
+	}
+	if equal(q.RaterWeights) {
+		s.own = made.own
+	}
+	return s, nil
+}
+
+// passed is what the passes make of a region and marks. Raters' weights of a model that takes marks
+// act after it, in the consensus alone (model/DECISIONS.md): another choice of weights needs no pass.
+type passed struct {
+	evidence    []Evidence // that were asked for
+	recurrences int
+	marks       []model.Mark
+	output
+	figures trust.Figures
+	own     *Measurements // before calibrate; nil where the weights know no intervals
+}
+
+// answers says whether passes with these options would make the same.
+func (p *passed) answers(q request) bool {
+	return p != nil && p.recurrences == q.Recurrences && slices.EqualFunc(p.evidence, q.Evidence, func(a, b Evidence) bool {
+		return a.Rater == b.Rater && a.Class == b.Class && bytes.Equal(a.Mask, b.Mask)
+	})
+}
+
+// pass runs the passes. The figures and own are those of the maps before calibrate.
+func (e *Engine) pass(ctx context.Context, p *place, q request) (*passed, error) {
+	e.last.passed = nil
+	made := &passed{evidence: q.Evidence, recurrences: q.Recurrences}
+	if p.nothing {
+		made.output = e.blank(q.Recurrences + 1)
+		return made, nil
+	}
+	made.marks = e.marks(q.image, p.square, q.Evidence)
+	out, unsteady, err := e.run(ctx, p, made.marks, q)
 	if err != nil {
 		return nil, err
 	}
+	mask := out.masks[len(out.masks)-1]
 	if e.settles {
-		e.agree(r, o)
+		mask = out.masks[0] // what the image says, and no mark
 	}
-	r.Recurrences = len(r.masks) - 1
-	r.Measurements = r.measure()
-	e.judge(r)
-	e.trust(r)
-	r.nameRange()
-	if own != nil && equal(o.RaterWeights) {
-		e.intervals(r, own)
+	made.figures = e.figures(p, mask, unsteady)
+	if e.knowsErrors() && len(q.Evidence) == 0 && (e.settles || equal(q.RaterWeights)) {
+		made.own = new(measure(e.maps(p, q, out)).Measurements)
 	}
-	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
-	return r, nil
+	e.calibrate(out.masks)
+	made.output = out
+	return made, nil
 }
 
-// settledBy gives a result its maps and figures from before the consensus. own are the measurements
-// before calibrate, where the weights have intervals that refer to them.
-func (e *Engine) settledBy(ctx context.Context, o Options, r *Result) (own *Measurements, err error) {
-	if known := e.view.settledFor(o); known != nil {
-		known.into(r)
-		return known.own, nil
-	}
-	e.view.settled = nil
-	e.view.marks = e.marks(e.view.image, e.view.square, o.Evidence)
-	if err := e.run(ctx, o, r); err != nil {
-		return nil, err
-	}
-	e.figures(r)
-	if e.knowsErrors() && len(o.Evidence) == 0 && (e.settles || equal(o.RaterWeights)) {
-		own = new(r.measure())
-	}
-	e.calibrate(r)
-	if e.settles {
-		e.view.settled = r.settledAs(o, own)
-	}
-	return own, nil
-}
-
-// run runs Rec0 … RecN on the view, with Metadata.Mirrored on its mirror image, and those of an
-// ensemble's other members.
-func (e *Engine) run(ctx context.Context, o Options, r *Result) (err error) {
-	if r.masks, r.raters, err = e.passes(ctx, o, "segment", r.Timings); err != nil {
-		return err
-	}
-	if e.about.Mirrored {
-		r.Timings["mirror"], err = timed(func() error { return e.withMirrored(ctx, o, r) })
-		if err != nil {
-			return err
-		}
-	}
-	if e.about.SinglePieces {
-		for _, maps := range r.masks {
-			onePiece(maps, r.side, len(r.Classes), e.network.Inside)
-		}
-		onePiece(r.raters, r.side, r.heads()*len(r.Classes), e.network.Inside)
-	}
-	if len(e.others) > 0 {
-		r.Timings["others"], err = timed(func() error { return e.withOthers(ctx, o, r) })
-	}
-	return err
-}
-
-// result is a result for a view, without maps.
-func (e *Engine) result(v *view, o Options) *Result {
-	picture := *v.image
+// maps are the network's maps as those of the image.
+func (e *Engine) maps(p *place, q request, out output) *Maps {
+	picture := *p.image
 	picture.Pix = nil
-	var photograph []float32
-	if 2*v.square.Side <= v.field.Side {
-		photograph = v.looks["whole"]
-	}
-	return &Result{
-		Photograph: photograph, Sharpness: v.sharpness,
-		Picture: picture, Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
-		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.settles,
-		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
-		given: given{marks: o.Evidence, width: v.image.W}, eyeBy: signs{o.Eye, o.Name, v.field, !v.turned},
+	return &Maps{
+		Picture: picture, Width: picture.W, Height: picture.H, ROI: p.square, Recurrences: len(out.masks) - 1,
+		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels,
+		side: e.about.Side, masks: out.masks, raters: out.raters,
+		given: given{marks: q.Evidence, width: picture.W}, eyeBy: signs{q.Eye, q.Name, p.field, !p.turned},
 	}
 }
 
-// nothing is the result of a search that found nothing.
-func (e *Engine) nothing(o Options) *Result {
-	r := e.result(e.view, o)
-	pixels, k := r.side*r.side, len(r.Classes)
-	for range o.Recurrences + 1 {
-		r.masks = append(r.masks, make([]float32, pixels*k))
+// measured is what the masks measure.
+type measured struct {
+	Measurements
+	readings []reading // of the calibrated mask, then of each rater
+}
+
+// measure is the fourth step. It reads the masks at the image's size.
+func measure(m *Maps) measured {
+	within, _, _ := m.Within()
+	masks := within.each(within.Probability)
+	readings := []reading{within.read(masks)}
+	for i := range m.Raters {
+		readings = append(readings, within.read(within.each(func(c int) []float32 { return within.Rater(i, c) })))
 	}
-	r.raters = make([]float32, pixels*e.heads()*k)
-	r.Measurements = r.measure()
-	e.judge(r)
-	e.trust(r)
-	r.Timings["search"], r.Timings["total"] = e.view.took["search"], e.view.took["search"]
+	return measured{m.measurements(within, masks, readings), readings}
+}
+
+// judge is the last step. It says what was found, whether to doubt it, and how far to trust each
+// figure.
+func (e *Engine) judge(p *place, l *look, s settled, m measured) *Result {
+	r := &Result{
+		Maps: *s.Maps, readings: m.readings, Found: e.found(m.Structures), Looks: map[string][]float32{}, Sharpness: p.sharpness, Figures: trust.Figures{},
+		Steered: e.steered, TakesMarks: e.settles, Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision,
+	}
+	for name, features := range map[string][]float32{"whole": p.whole, "close": l.features} {
+		if features != nil {
+			r.Looks[name] = features
+		}
+	}
+	if 2*p.square.Side <= p.field.Side {
+		r.Photograph = p.whole
+	}
+	if r.Found { // otherwise they describe nothing
+		maps.Copy(r.Figures, s.figures)
+	}
+	r.Doubt, r.Doubts = e.doubts(r.Found, r.Figures, r.Looks, p.image.Cut)
+	r.Measurements = e.trusted(e.intervals(m.Measurements, s.own, r.Width*r.Height), r)
 	return r
 }
 
-// heads is the number of maps of raters that the network makes: their masks, or how far it Trusts
-// them.
-func (e *Engine) heads() int {
-	if HasHeads(&e.about) || Trusts(&e.about) {
-		return len(e.about.Raters)
-	}
-	return 0
-}
-
-// passes returns the masks of Rec0 … RecN and, with heads, the rater maps of RecN for the encoder's
-// last input. took gets the ms of each recurrence.
-func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
-	if e.settles {
-		return e.settle(ctx, o, stage, took)
-	}
-	if err := errors.Join(e.network.SetRaterWeights(o.RaterWeights), e.network.Restart()); err != nil {
-		return nil, nil, err
-	}
-	for i := range o.Recurrences + 1 {
-		o.Progress(stage, i, o.Recurrences+1)
-		took[fmt.Sprintf("rec%d", i)], err = timed(func() error {
-			y, err := e.checked(ctx, e.network.Recur)
-			masks = append(masks, y)
-			if err == nil && i == o.Recurrences && e.heads() > 0 {
-				raters, err = e.checked(ctx, e.network.RaterLabels)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, nil, err
+// timings are Result.Timings. The passes took nothing where their values were there.
+func timings(p *place, l *look, s settled, since float64) map[string]float64 {
+	out := map[string]float64{"total": math.Round(1000*(p.took+l.took+since)) / 1000}
+	maps.Copy(out, s.took)
+	for stage, ms := range map[string]float64{"search": p.took, "encode": l.took} {
+		if ms > 0 {
+			out[stage] = ms
 		}
-	}
-	return masks, raters, nil
-}
-
-// checked computes maps. The error names the device that returned nothing.
-func (e *Engine) checked(ctx context.Context, compute func(context.Context) ([]float32, error)) ([]float32, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	maps, err := compute(ctx)
-	if errors.Is(err, model.ErrNothing) {
-		err = fmt.Errorf("%s: %w; no mask is shown", e.device.Info(), err)
-	}
-	return maps, err
-}
-
-// channel picks channel c of maps (…, channels).
-func channel(maps []float32, c, channels int) []float32 {
-	out := make([]float32, len(maps)/channels)
-	for i := range out {
-		out[i] = maps[i*channels+c]
 	}
 	return out
 }
-
-// timed runs f and returns its time in ms.
-func timed(f func() error) (float64, error) {
-	start := time.Now()
-	err := f()
-	return since(start), err
-}
-
-func since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }

@@ -190,7 +190,7 @@ func above(p []float32) (n int) {
 // The ratio and its interval come from the columns of known masks. A level without disc is ignored.
 func TestVerticalRatio(t *testing.T) {
 	const s, m, k = 8, 3, 2
-	r := &Result{
+	r := &Maps{
 		Width: s, Height: s, Classes: []string{"disc", "cup"}, Raters: []string{"1", "2", "3"}, Labels: weights.LabelsAgreementLevels,
 		ROI: imageio.Square{Side: s}, side: s, masks: [][]float32{make([]float32, s*s*k)}, raters: make([]float32, s*s*m*k),
 	}
@@ -199,11 +199,11 @@ func TestVerticalRatio(t *testing.T) {
 			maps[(y*s+x)*channels+c] = 1
 		}
 	}
-	require.Nil(t, r.measure().VerticalRatio)
+	require.Nil(t, measure(r).VerticalRatio)
 	column(r.masks[0], k, 0, 3, 6)
-	require.Nil(t, r.measure().VerticalRatio, "no level has a disc")
+	require.Nil(t, measure(r).VerticalRatio, "no level has a disc")
 	column(r.masks[0], k, 1, 3, 2)
-	require.Nil(t, r.measure().Rim, "the page names its structures as the ratio does")
+	require.Nil(t, measure(r).Rim, "the page names its structures as the ratio does")
 	for y := range s {
 		r.masks[0][(y*s+3)*k+1] = 0
 	}
@@ -212,11 +212,11 @@ func TestVerticalRatio(t *testing.T) {
 	column(r.raters, m*k, k, 2, 5)
 	column(r.raters, m*k, k+1, 4, 1)
 	column(r.raters, m*k, 2*k, 2, 4) // the third has a disc and no cup, which is no ratio of 0
-	encoded, err := json.Marshal(r.measure().VerticalRatio)
+	encoded, err := json.Marshal(measure(r).VerticalRatio)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"inner": "cup", "outer": "disc", "value": null, "low": null, "high": null}`, string(encoded), "a cup that was not found has no ratio of 0")
 	column(r.masks[0], k, 1, 3, 3)
-	measured := r.measure()
+	measured := measure(r)
 	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(.5), Low: new(.2), High: new(.75)}, measured.VerticalRatio)
 	require.Equal(t, 4, *measured.Structures[0].Low)
 	require.Equal(t, 8, *measured.Structures[0].High)
@@ -228,13 +228,13 @@ func TestVerticalRatio(t *testing.T) {
 	require.Zero(t, measured.Rim[0])
 	require.Nil(t, measured.Spacing)
 	r.Picture = imageio.Image{Format: "nifti", Spacing: [2]float64{.5, .25}}
-	require.Equal(t, &[2]float64{.5, .25}, r.measure().Spacing)
+	require.Equal(t, &[2]float64{.5, .25}, measure(r).Spacing)
 	column(r.masks[0], k, 0, 6, 2)
-	measured = r.measure()
+	measured = measure(r)
 	require.Equal(t, 2, measured.Structures[0].Width)
 	require.Equal(t, 2, measured.Structures[0].Pieces)
 	column(r.masks[0], k, 1, 3, 6)
-	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(.2), High: new(1.)}, r.measure().VerticalRatio, "the mask's own ratio lies in its interval")
+	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(.2), High: new(1.)}, measure(r).VerticalRatio, "the mask's own ratio lies in its interval")
 }
 
 // Both formulas agree with an enumeration by definition.

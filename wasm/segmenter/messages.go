@@ -231,7 +231,7 @@ func showMap(h *page.Host, m message) error {
 	}
 	wanted := page.Map{Kind: m.text("kind"), Class: m.number("class"), M: m.number("m"), I: m.number("i")}
 	kind := m.text("type")
-	r, x, y := kept.Result, 0, 0
+	r, x, y := &kept.Maps, 0, 0
 	if kind == "view" {
 		r, x, y = r.Within()
 	}
