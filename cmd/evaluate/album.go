@@ -195,5 +195,5 @@ func (t *table) foreign(r *foreignReport) {
 	}
 	t.Break()
 	missed := filter(r.Pictures, func(f *foreignScore) bool { return !f.Doubted })
-	few(t, "", missed, func(f *foreignScore) { t.Line("not doubted: %s of %s", f.Name, f.Folder) })
+	few(t.Table, "", missed, func(f *foreignScore) { t.Line("not doubted: %s of %s", f.Name, f.Folder) })
 }

@@ -35,7 +35,7 @@ func (s *scorer) judgeCentres(ctx context.Context, albums []*album) error {
 		score := &centreScore{Set: v.album.name, Name: v.name, guise: v.guise, Ratio: verticalRatio(r)}
 		score.judge(r, s.anchor(), v.circle)
 		if s.sheet != nil && v.Change == "" {
-			s.sheet.offerCentre(v.image, r, score, v.circle)
+			offerCentre(s.sheet, v.image, r, score, v.circle)
 		}
 		s.centred = append(s.centred, score)
 	})

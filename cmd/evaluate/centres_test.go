@@ -286,7 +286,7 @@ func TestChangedCentres(t *testing.T) {
 			require.Contains(t, table, "disc.csv, "+c.Change+" ")
 		}
 	}
-	rows, err := csv.NewReader(bytes.NewReader(must(os.ReadFile(lines)))).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(readFile(t, lines))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+len(pictures))
 	require.Equal(t, []string{file, "a", "0", "gamma 0.6", "true", "true"}, rows[2][:6])

@@ -100,7 +100,7 @@ func mirrorFiles(t *testing.T, dir string) string {
 		if err != nil || filepath.Ext(path) != ".png" {
 			return err
 		}
-		from, err := png.Decode(bytes.NewReader(must(os.ReadFile(path))))
+		from, err := png.Decode(bytes.NewReader(readFile(t, path)))
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func scores(t *testing.T, args ...string) (r report, table string) {
 	out := filepath.Join(t.TempDir(), "scores.json")
 	code, table, stderr := call(t, append(args, "-device", "reference", "-recurrences", "1", "-json", out)...)
 	require.Zero(t, code, stderr)
-	require.NoError(t, json.Unmarshal(must(os.ReadFile(out)), &r))
+	require.NoError(t, json.Unmarshal(readFile(t, out), &r))
 	return r, table
 }
 

@@ -36,17 +36,17 @@ type namedMethod struct {
 // runCompare is the program as "evaluate compare"; it returns the exit code.
 func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r compareRequest
-	flags := r.flags()
+	flags := compareFlags(&r)
 	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + command.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		if err := cmp.Or(r.check(flags, rest), r.device.Check()); err != nil {
+		if err := cmp.Or(checkCompare(&r, flags, rest), r.device.Check()); err != nil {
 			return err
 		}
-		return r.compare(ctx, stdout, stderr)
+		return compareAll(ctx, &r, stdout, stderr)
 	})
 }
 
-func (r *compareRequest) flags() *cli.Groups {
+func compareFlags(r *compareRequest) *cli.Groups {
 	flags := cli.NewGroups()
 	list := func(predictions bool) func(text string) error {
 		return func(text string) error {
@@ -78,8 +78,8 @@ func (r *compareRequest) flags() *cli.Groups {
 	return flags
 }
 
-// check returns an error if the flags are wrong.
-func (r *compareRequest) check(flags *cli.Groups, rest []string) error {
+// checkCompare returns an error if the flags are wrong.
+func checkCompare(r *compareRequest, flags *cli.Groups, rest []string) error {
 	ofWeights := filter(r.named, func(n namedMethod) bool { return !n.predictions })
 	for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
 		if flags.Given()[name] && len(ofWeights) == 0 {
@@ -106,9 +106,9 @@ func (r *compareRequest) check(flags *cli.Groups, rest []string) error {
 	return nil
 }
 
-// compare scores all methods and delivers the report. Bad predictions make it fail in the end,
+// compareAll scores all methods and delivers the report. Bad predictions make it fail in the end,
 // after the report has been written without them.
-func (r *compareRequest) compare(ctx context.Context, stdout, stderr io.Writer) error {
+func compareAll(ctx context.Context, r *compareRequest, stdout, stderr io.Writer) error {
 	if r.out != "" {
 		if err := vacant(r.out); err != nil {
 			return err
@@ -123,11 +123,11 @@ func (r *compareRequest) compare(ctx context.Context, stdout, stderr io.Writer) 
 		defer m.Close()
 		if n, computes := m.predictor.(*network); computes {
 			n.session.Precision, n.session.Open = *r.precision, r.device.Open
-			n.session.Note = func(text string) { c.progress.Note(program+" compare", text) }
+			n.session.Note = func(text string) { c.progress.Note("evaluate compare", text) }
 		}
 	}
 	if text := c.data.UnlistedNote(); text != "" {
-		c.progress.Note(program+" compare", text)
+		c.progress.Note("evaluate compare", text)
 	}
 	stopped := c.scoreAll(ctx)
 	c.progress.Clear()

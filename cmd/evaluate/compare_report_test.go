@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,7 +21,7 @@ func TestComparePage(t *testing.T) {
 	first, second := shifted(t, data, t.TempDir(), 0), shifted(t, data, t.TempDir(), 3)
 	writeFile(t, filepath.Join(second, "disc", "case9999.npy"), nil)
 	dir, _, _, _ := writtenBy(t, 1, "-data", data, "-on", "all", "-predictions", "a<b="+first+",second="+second)
-	page := string(must(os.ReadFile(filepath.Join(dir, "report.html"))))
+	page := string(readFile(t, filepath.Join(dir, "report.html")))
 	wellFormed(t, page)
 	pictures := regexp.MustCompile(`data:image/jpeg;base64,[\w/+=&#;]*`)
 	outside := regexp.MustCompile(`(?i).{20}(https?:|//[a-z]|url\(|@import|<script|<link|<iframe|href=).{20}`)

@@ -39,7 +39,7 @@ func writtenBy(t *testing.T, code int, args ...string) (dir, stdout, stderr stri
 	dir = filepath.Join(t.TempDir(), "out")
 	got, stdout, stderr := callCompare(t, append(args, "-out", dir)...)
 	require.Equal(t, code, got, stderr)
-	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(dir, "report.json"))), &r))
+	require.NoError(t, json.Unmarshal(readFile(t, filepath.Join(dir, "report.json")), &r))
 	return dir, stdout, stderr, r
 }
 

@@ -251,7 +251,7 @@ func (c *classComparison) latexCell(m methodSummary, f figure) string {
 
 // print prints the table for a terminal, and where the report is.
 func (r *comparison) print(dir string, w io.Writer) error {
-	t := table{command.NewTable(2, 0)}
+	t := command.NewTable(2, 0)
 	t.Line("%s", r.subject())
 	for i := range r.Classes {
 		c := &r.Classes[i]

@@ -192,11 +192,11 @@ func risks(cases []*caseScore) *riskReport {
 	}
 	var images []ranked
 	for _, c := range cases {
-		score, known := c.oddness()
+		oddness, known := c.oddness()
 		if !known {
 			out.Unknown++
 		}
-		images = append(images, ranked{score, c.softDice()})
+		images = append(images, ranked{oddness, c.softDice()})
 	}
 	if out.Unknown == 0 {
 		out.Curve = curve(images)

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -150,7 +149,7 @@ func TestRiskFile(t *testing.T) {
 	require.Equal(t, []codeCount{{"not-found", 5}}, r.Doubts.Codes)
 	require.Contains(t, table, "not-found")
 	require.InDelta(t, r.Risk.All.Mean, *r.Risk.Area, 1e-12, "all are equally odd")
-	svg := string(must(os.ReadFile(file)))
+	svg := string(readFile(t, file))
 	require.True(t, strings.HasPrefix(svg, "<svg") && strings.HasSuffix(svg, "</svg>\n"))
 	require.Equal(t, 5, strings.Count(svg, "<circle"), "a dot an image")
 

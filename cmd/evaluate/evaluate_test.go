@@ -143,7 +143,7 @@ func TestFiguresOfAnImage(t *testing.T) {
 			require.InDelta(t, metric.SoftDice(equal.Recurrence(i, k), votes), c.SoftDice[i], 1e-12)
 			require.InDelta(t, c.SoftDice[i], got.Classes[k].SoftDice[i].Mean, 1e-12)
 		}
-		truth, err := imageio.Decode("truth", must(os.ReadFile(filepath.Join(dir, "truth", data.Classes[k], "case0004.png"))))
+		truth, err := imageio.Decode("truth", readFile(t, filepath.Join(dir, "truth", data.Classes[k], "case0004.png")))
 		require.NoError(t, err)
 		mask := make([]uint8, 48*48)
 		for i := range mask {
@@ -317,8 +317,8 @@ func TestUsageAndFailures(t *testing.T) {
 	cut := filepath.Join(t.TempDir(), "cut")
 	require.NoError(t, os.CopyFS(cut, os.DirFS(dir)))
 	image := filepath.Join(cut, "images", "case0004.png")
-	require.NoError(t, os.Truncate(image, int64(len(must(os.ReadFile(image)))/2)))
-	damaged := slices.Clone(must(os.ReadFile(file)))
+	require.NoError(t, os.Truncate(image, int64(len(readFile(t, image))/2)))
+	damaged := slices.Clone(readFile(t, file))
 	damaged[len(damaged)/2] ^= 4
 	broken := filepath.Join(t.TempDir(), "broken.safetensors")
 	require.NoError(t, os.WriteFile(broken, damaged, 0o644))
@@ -411,10 +411,11 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	require.NotContains(t, stderr, truth)
 }
 
-func must(data []byte, err error) []byte {
-	if err != nil {
-		panic(err)
-	}
+// readFile is the content of a file.
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
 	return data
 }
 

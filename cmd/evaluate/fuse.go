@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -25,12 +26,18 @@ import (
 	"mrprism/weights"
 )
 
+// fuseRequest holds the flags of evaluate fuse.
+type fuseRequest struct {
+	data, out, region string
+	on, split         string  // which images
+	weights           *string // empty without a network
+	precision         *model.Precision
+	device            command.Device
+}
+
 // fuser fuses the marks of a data set and keeps figures of raters and methods.
 type fuser struct {
-	dir, out, region string
-	on, split        string  // which images
-	named            *string // of -weights; empty without
-
+	fuseRequest
 	data     *dataset.Dataset
 	cases    []dataset.Case
 	session  *command.Session   // nil without -weights
@@ -48,65 +55,65 @@ type fuser struct {
 
 // runFuse is the program as "evaluate fuse"; it returns the exit code.
 func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var f fuser
-	var precision *model.Precision
-	var device command.Device
+	var r fuseRequest
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		set.StringVar(&f.dir, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it")
-		set.StringVar(&f.on, "on", "all", "`PART` of -data to fuse, and to learn the raters from: all, train, validation or test")
-		set.StringVar(&f.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
-		set.StringVar(&f.out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
+		set.StringVar(&r.data, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it")
+		set.StringVar(&r.on, "on", "all", "`PART` of -data to fuse, and to learn the raters from: all, train, validation or test")
+		set.StringVar(&r.split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
+		set.StringVar(&r.out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
 	})
 	flags.Add("with a network", func(set *flag.FlagSet) {
-		f.named = command.WeightsFlag(set)
-		set.StringVar(&f.region, "roi", "none", "`REGION` of the images that the network sees: none (the whole image) or auto (search the image first)")
+		r.weights = command.WeightsFlag(set)
+		set.StringVar(&r.region, "roi", "none", "`REGION` of the images that the network sees: none (the whole image) or auto (search the image first)")
 	})
 	flags.Add("computing, with -weights", func(set *flag.FlagSet) {
-		precision, device = command.PrecisionFlag(set), command.DeviceFlags(set)
+		r.precision, r.device = command.PrecisionFlag(set), command.DeviceFlags(set)
 	})
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + command.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		if err := f.check(rest, flags.Given()); err != nil {
+		if err := cmp.Or(checkFuse(&r, rest, flags.Given()), r.device.Check()); err != nil {
 			return err
 		}
-		if err := device.Check(); err != nil {
-			return err
-		}
-		if err := f.open(); err != nil {
-			return err
-		}
-		in := &input{data: f.data, cases: f.cases}
-		if err := in.check(ctx, f.data.Classes, stderr); err != nil {
-			return err
-		}
-		f.progress = command.NewProgress(stderr, len(f.cases))
-		if f.session != nil {
-			f.session.Precision, f.session.Open = *precision, device.Open
-			f.session.Note = func(text string) { f.progress.Note(p.Name, text) }
-			defer f.session.Close()
-		}
-		stopped := f.learn(ctx)
-		if stopped == nil {
-			stopped = f.fuseAll(ctx)
-		}
-		f.progress.Clear()
-		if f.images == 0 {
-			return stopped
-		}
-		return errors.Join(stopped, f.deliver(f.dir, stdout))
+		return fuseMarks(ctx, r, stdout, stderr)
 	})
 }
 
-// check returns an error of usage.
-func (f *fuser) check(rest []string, given map[string]bool) error {
+// fuseMarks fuses the marks of all images and delivers maps and figures.
+func fuseMarks(ctx context.Context, r fuseRequest, stdout, stderr io.Writer) error {
+	f := fuser{fuseRequest: r}
+	if err := f.open(); err != nil {
+		return err
+	}
+	if err := checkImages(ctx, f.cases, nil, f.data.Classes, stderr); err != nil {
+		return err
+	}
+	f.progress = command.NewProgress(stderr, len(f.cases))
+	if f.session != nil {
+		f.session.Precision, f.session.Open = *r.precision, r.device.Open
+		f.session.Note = func(text string) { f.progress.Note("evaluate fuse", text) }
+		defer f.session.Close()
+	}
+	stopped := f.learn(ctx)
+	if stopped == nil {
+		stopped = f.fuseAll(ctx)
+	}
+	f.progress.Clear()
+	if f.images == 0 {
+		return stopped
+	}
+	return errors.Join(stopped, f.deliver(stdout))
+}
+
+// checkFuse returns an error of usage.
+func checkFuse(f *fuseRequest, rest []string, given map[string]bool) error {
 	switch {
 	case len(rest) > 0:
 		return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
-	case f.dir == "":
+	case f.data == "":
 		return cli.Wrong("which data? give -data DIR")
-	case strings.Contains(f.dir, ","):
-		return cli.Wrong("-data %s: fuse one data set at a time", f.dir)
+	case strings.Contains(f.data, ","):
+		return cli.Wrong("-data %s: fuse one data set at a time", f.data)
 	case f.out == "":
 		return cli.Wrong("where to? give -out DIR")
 	case !slices.Contains(parts, f.on):
@@ -115,7 +122,7 @@ func (f *fuser) check(rest []string, given map[string]bool) error {
 		return cli.Wrong("-roi %s: choose none or auto", f.region)
 	}
 	for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
-		if given[name] && *f.named == "" {
+		if given[name] && *f.weights == "" {
 			return cli.Wrong("-%s needs -weights", name)
 		}
 	}
@@ -127,19 +134,19 @@ func (f *fuser) open() (err error) {
 	if err := vacant(f.out); err != nil {
 		return err
 	}
-	if f.data, err = openDivided(f.split, f.dir); err != nil {
+	if f.data, err = openDivided(f.split, f.fuseRequest.data); err != nil {
 		return err
 	}
 	if f.cases, err = partOf(f.data, f.on); err != nil {
 		return err
 	}
 	if f.data.Levels {
-		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.dir)
+		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.fuseRequest.data)
 	}
-	if *f.named == "" {
+	if *f.weights == "" {
 		return nil
 	}
-	m, err := command.Weights(*f.named)
+	m, err := command.Weights(*f.weights)
 	if err != nil {
 		return err
 	}
@@ -150,7 +157,7 @@ func (f *fuser) open() (err error) {
 	for _, class := range f.data.Classes {
 		k := slices.Index(about.Classes, class)
 		if k < 0 {
-			return fmt.Errorf("%s: %s does not segment the %s, but %s: leave -weights out, or give weights of all classes of the data", f.dir, about.Name, class, strings.Join(about.Classes, ", "))
+			return fmt.Errorf("%s: %s does not segment the %s, but %s: leave -weights out, or give weights of all classes of the data", f.fuseRequest.data, about.Name, class, strings.Join(about.Classes, ", "))
 		}
 		f.column = append(f.column, k)
 	}
@@ -173,7 +180,7 @@ func (f *fuser) fuse(l *dataset.Loaded, seen *networkMaps) error {
 		for _, method := range f.methods() {
 			fit := method.fuse(f.panel(k, marks, l.Image.W, seen))
 			if !fit.Converged {
-				f.progress.Note(program+" fuse", fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, class, method.name, fusion.MaxIterations))
+				f.progress.Note("evaluate fuse", fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, class, method.name, fusion.MaxIterations))
 			}
 			if err := writeMap(filepath.Join(f.out, method.name, class, l.Name+".png"), fit.Map, l.Image.W, l.Image.H); err != nil {
 				return err

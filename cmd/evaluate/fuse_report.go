@@ -89,13 +89,13 @@ func (f *fuser) scored(method, class string) []scoreRow {
 }
 
 // deliver writes the CSVs and prints the tables. It tries each of them even if another fails.
-func (f *fuser) deliver(dir string, stdout io.Writer) error {
+func (f *fuser) deliver(stdout io.Writer) error {
 	var failed []error
 	failed = append(failed, weights.WriteAtomic(filepath.Join(f.out, "raters.csv"), f.ratersCSV))
 	if len(f.scores) > 0 {
 		failed = append(failed, weights.WriteAtomic(filepath.Join(f.out, "scores.csv"), f.scoresCSV))
 	}
-	return errors.Join(append(failed, f.print(dir, stdout))...)
+	return errors.Join(append(failed, f.print(stdout))...)
 }
 
 // ratersCSV writes each rater beside each map, and then over all images.
@@ -174,9 +174,9 @@ func (f *fuser) scoresCSV(w io.Writer) error {
 func written(v float64) string { return digits(defined(v)) }
 
 // print prints the scores, and the raters over all images.
-func (f *fuser) print(dir string, stdout io.Writer) error {
-	t := table{command.NewTable(2, 0)}
-	t.Line("%s: %d images, maps in %s", dir, f.images, f.out)
+func (f *fuser) print(stdout io.Writer) error {
+	t := command.NewTable(2, 0)
+	t.Line("%s: %d images, maps in %s", f.fuseRequest.data, f.images, f.out)
 	if f.images < len(f.cases) {
 		t.Line("stopped before all %d images were fused", len(f.cases))
 	}

@@ -293,14 +293,14 @@ func TestFuseOnAFullDisk(t *testing.T) {
 // A stopped program has the CSVs of the images that it fused, and says that they are a part.
 func TestFuseStopped(t *testing.T) {
 	dir, _ := synthesise(t)
-	f := &fuser{dir: dir, out: t.TempDir(), on: "all", named: new(string), progress: command.NewProgress(new(strings.Builder), 5)}
+	f := &fuser{fuseRequest: fuseRequest{data: dir, out: t.TempDir(), on: "all", weights: new(string)}, progress: command.NewProgress(new(strings.Builder), 5)}
 	require.NoError(t, f.open())
 	require.NoError(t, f.learn(t.Context()))
 	require.NoError(t, os.Remove(f.data.Cases[2].Image))
 	require.ErrorContains(t, f.fuseAll(t.Context()), f.data.Cases[2].Image)
 	require.Equal(t, 2, f.images)
 	var table strings.Builder
-	require.NoError(t, f.deliver(dir, &table))
+	require.NoError(t, f.deliver(&table))
 	require.Contains(t, table.String(), "stopped before all 5 images were fused")
 	require.Len(t, records(t, filepath.Join(f.out, "scores.csv")), 2*5*(2+1))
 

@@ -76,7 +76,7 @@ func TestGoldens(t *testing.T) {
 			require.NoError(t, os.MkdirAll("testdata", 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 		}
-		want := strings.Split(string(must(os.ReadFile(path))), "\n")
+		want := strings.Split(string(readFile(t, path)), "\n")
 		for i, line := range strings.Split(got, "\n") {
 			if i >= len(want) || !sameFigures(want[i], line) {
 				assert.Equal(t, strings.Join(want, "\n"), got, "%s, line %d", path, i+1)
@@ -90,7 +90,7 @@ func TestGoldens(t *testing.T) {
 // shortened is a file's text. Of many lines it has the first and the last. A JSON has a line for each
 // of its values, numbers of six digits, and the first three items of long arrays alone.
 func shortened(t *testing.T, file string) []byte {
-	data := must(os.ReadFile(file))
+	data := readFile(t, file)
 	if filepath.Ext(file) != ".json" {
 		if lines := bytes.SplitAfter(data, []byte("\n")); len(lines) > 60 {
 			data = bytes.Join(append(lines[:30:30], lines[len(lines)-30:]...), nil)

@@ -49,6 +49,7 @@ func (r *request) open(m *weights.Model) (in *input, err error) {
 // parts are the values of -on.
 var parts = []string{"test", "validation", "train", "all"}
 
+// partNames are parts for people.
 const partNames = "test, validation, train or all"
 
 // openDivided opens data sets, divided as a split's file says; an empty file: as their folders say.
@@ -158,14 +159,13 @@ func (in *input) images(r *request) int {
 	return n + (r.looks()-1)*photographs(in.centres) + len(in.pictures())
 }
 
-// check reads every image, mask and truth once before the long computation begins. The error is a
+// checkImages reads every image, mask and truth, and every other picture, once before the long computation begins. The error is a
 // dataset.Problems that names every bad file, or that of ctx.
-func (in *input) check(ctx context.Context, classes []string, stderr io.Writer) error {
-	paths := in.pictures()
-	progress := command.NewProgress(stderr, len(in.cases)+len(paths))
+func checkImages(ctx context.Context, cases []dataset.Case, pictures, classes []string, stderr io.Writer) error {
+	progress := command.NewProgress(stderr, len(cases)+len(pictures))
 	defer progress.Clear()
 	var problems dataset.Problems
-	for few := range slices.Chunk(in.cases, runtime.GOMAXPROCS(0)) {
+	for few := range slices.Chunk(cases, runtime.GOMAXPROCS(0)) {
 		progress.Show("%s: reading", few[0].Name)
 		_, bad, err := dataset.LoadSound(ctx, few, nil)
 		if err != nil {
@@ -181,7 +181,7 @@ func (in *input) check(ctx context.Context, classes []string, stderr io.Writer) 
 			}
 		}
 	}
-	for _, path := range paths {
+	for _, path := range pictures {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -90,15 +90,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.weights, r.precision = *weights, *precision
-		if err := cmp.Or(r.check(flags, rest), device.Check()); err != nil {
+		if err := cmp.Or(checkRequest(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
 		return evaluate(ctx, r, device, stdout, stderr)
 	})
 }
 
-// check returns an error if the flags contradict each other.
-func (r *request) check(flags *cli.Groups, rest []string) error {
+// checkRequest returns an error if the flags contradict each other.
+func checkRequest(r *request, flags *cli.Groups, rest []string) error {
 	given := flags.Given()
 	ends := func(path string, extensions ...string) bool {
 		return path == "" || slices.Contains(extensions, strings.ToLower(filepath.Ext(path)))
@@ -158,11 +158,11 @@ func evaluate(ctx context.Context, r request, device command.Device, stdout, std
 	if err := r.checkSheet(in, scored); err != nil {
 		return err
 	}
-	if err := in.check(ctx, scored.Metadata.Classes, stderr); err != nil {
+	if err := checkImages(ctx, in.cases, in.pictures(), scored.Metadata.Classes, stderr); err != nil {
 		return err
 	}
 	progress := command.NewProgress(stderr, in.images(&r))
-	note := func(text string) { progress.Note(program, text) }
+	note := func(text string) { progress.Note("evaluate", text) }
 	open := func(m *weights.Model) command.Session {
 		return command.Session{Model: m, Precision: r.precision, Open: device.Open, Note: note}
 	}
@@ -176,8 +176,8 @@ func evaluate(ctx context.Context, r request, device command.Device, stdout, std
 	if s.data != nil && s.data.UnlistedNote() != "" {
 		note(s.data.UnlistedNote())
 	}
-	if s.data != nil && !s.sameRaters() {
-		note(s.otherRaters())
+	if s.data != nil && !sameRaters(&scored.Metadata, s.data) {
+		note(otherRaters(&scored.Metadata, s.data))
 	}
 	stopped := s.scoreInput(ctx, in)
 	progress.Clear()

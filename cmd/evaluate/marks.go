@@ -22,9 +22,11 @@ type markScore struct {
 const (
 	fewestRaters      = 3    // a majority of the others needs two
 	gross             = 0.7  // below this Dice, a mark differs grossly from the others
-	shown             = 10   // items that the table names
 	lowestProbability = 1e-3 // clamp of the heads before the logarithm (PAPER.md §3.4)
 )
+
+// shown is the number of items that the table names.
+const shown = 10
 
 // disputed are the pixels on which the marks (H, W) of the raters, nil for a missing one, differ;
 // nil without such pixels, or for too few marks.
@@ -168,5 +170,5 @@ func (t *table) marks(class string, r *marksReport) {
 	if r.Gross != nil {
 		t.Line("marks with a Dice below %.0f: %d\t%s", 100*gross, len(r.GrossMarks), plain(r.Gross, 1, 2))
 	}
-	few(t, "  ", r.GrossMarks, func(m grossMark) { t.Line("  %s of %s\t%.2f\t%.1f", m.Rater, m.Image, m.Weight, 100*m.Dice) })
+	few(t.Table, "  ", r.GrossMarks, func(m grossMark) { t.Line("  %s of %s\t%.2f\t%.1f", m.Rater, m.Image, m.Weight, 100*m.Dice) })
 }

@@ -21,13 +21,18 @@ import (
 // mostSubsets is the largest number of subsets of raters whose marks are given of an image.
 const mostSubsets = 12
 
+// givenRequest holds the flags of evaluate evidence.
+type givenRequest struct {
+	weights, data *string
+	most          int // marks given at once
+	precision     *model.Precision
+	device        command.Device
+	csv           string
+}
+
 // giver measures what given marks do to the masks of a data set.
 type giver struct {
-	weights, data string
-	most          int // marks given at once
-	precision     model.Precision
-	csv           string
-
+	givenRequest
 	set      *dataset.Dataset
 	session  command.Session
 	progress *command.Progress
@@ -38,61 +43,62 @@ type giver struct {
 
 // runEvidence is the program as "evaluate evidence"; it returns the exit code.
 func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var g giver
-	var named *string
-	var precision *model.Precision
-	var device command.Device
+	var r givenRequest
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		named = command.WeightsFlag(set)
-		set.StringVar(&g.data, "data", "", "`DIR`: a data set of the model's raters, as \"train -h\" describes it. Every fifth image is scored")
-		set.IntVar(&g.most, "given", 2, "give the marks of 1 to `K` raters at once")
-		set.StringVar(&g.csv, "csv", "", "write a line for each image, structure, number of marks and figure to `FILE`")
+		r.weights = command.WeightsFlag(set)
+		r.data = set.String("data", "", "`DIR`: a data set of the model's raters, as \"train -h\" describes it. Every fifth image is scored")
+		set.IntVar(&r.most, "given", 2, "give the marks of 1 to `K` raters at once")
+		set.StringVar(&r.csv, "csv", "", "write a line for each image, structure, number of marks and figure to `FILE`")
 	})
-	flags.Add("computing", func(set *flag.FlagSet) { precision, device = command.PrecisionFlag(set), command.DeviceFlags(set) })
+	flags.Add("computing", func(set *flag.FlagSet) { r.precision, r.device = command.PrecisionFlag(set), command.DeviceFlags(set) })
 	p := cli.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + command.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		g.weights, g.precision = *named, *precision
 		switch {
 		case len(rest) > 0:
 			return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
-		case g.weights == "":
+		case *r.weights == "":
 			return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
-		case g.data == "":
+		case *r.data == "":
 			return cli.Wrong("which data? give -data DIR")
-		case g.most < 1:
-			return cli.Wrong("-given %d: give the marks of at least one rater", g.most)
+		case r.most < 1:
+			return cli.Wrong("-given %d: give the marks of at least one rater", r.most)
 		}
-		if err := errors.Join(device.Check(), command.CheckOutputs(g.csv)); err != nil {
+		if err := errors.Join(r.device.Check(), command.CheckOutputs(r.csv)); err != nil {
 			return err
 		}
-		if err := g.open(); err != nil {
-			return err
-		}
-		held, known := g.set.HeldOut(), g.set.Training()
-		if len(held) == 0 {
-			return fmt.Errorf("%s holds no image out: list some under test in %s, or give at least %d images", g.set.Name, dataset.SplitFile, dataset.HoldOut)
-		}
-		in := &input{data: g.set, cases: slices.Concat(held, known)}
-		if err := in.check(ctx, g.set.Classes, stderr); err != nil {
-			return err
-		}
-		g.progress = command.NewProgress(stderr, len(in.cases))
-		g.session.Open, g.session.Precision = device.Open, g.precision
-		g.session.Note = func(text string) { g.progress.Note(p.Name, text) }
-		defer g.session.Close()
-		stopped := g.all(ctx, known, held)
-		g.progress.Clear()
-		if len(g.rows) == 0 {
-			return stopped
-		}
-		return errors.Join(stopped, g.deliver(stdout))
+		return giveMarks(ctx, r, stdout, stderr)
 	})
+}
+
+// giveMarks measures what given marks do to the masks of the images that are held out.
+func giveMarks(ctx context.Context, r givenRequest, stdout, stderr io.Writer) error {
+	g := giver{givenRequest: r}
+	if err := g.open(); err != nil {
+		return err
+	}
+	held, known := g.set.HeldOut(), g.set.Training()
+	if len(held) == 0 {
+		return fmt.Errorf("%s holds no image out: list some under test in %s, or give at least %d images", g.set.Name, dataset.SplitFile, dataset.HoldOut)
+	}
+	if err := checkImages(ctx, slices.Concat(held, known), nil, g.set.Classes, stderr); err != nil {
+		return err
+	}
+	g.progress = command.NewProgress(stderr, len(held)+len(known))
+	g.session.Open, g.session.Precision = r.device.Open, *r.precision
+	g.session.Note = func(text string) { g.progress.Note("evaluate evidence", text) }
+	defer g.session.Close()
+	stopped := g.all(ctx, known, held)
+	g.progress.Clear()
+	if len(g.rows) == 0 {
+		return stopped
+	}
+	return errors.Join(stopped, g.deliver(stdout))
 }
 
 // open opens weights and data, and checks that they are about the same raters.
 func (g *giver) open() error {
-	m, err := command.Weights(g.weights)
+	m, err := command.Weights(*g.weights)
 	if err != nil {
 		return err
 	}
@@ -100,16 +106,15 @@ func (g *giver) open() error {
 	if !segment.SettlesAround(about) {
 		return fmt.Errorf("%s does not take marks as evidence: train it with the recipe default or evidence", about.Name)
 	}
-	if g.set, err = dataset.Open(g.data); err != nil {
+	if g.set, err = dataset.Open(*g.data); err != nil {
 		return err
 	}
 	if err := g.set.As(about.Classes); err != nil {
 		return fmt.Errorf("%w: give data of classes that %s segments", err, about.Name)
 	}
 	g.session.Model = m
-	s := scorer{data: g.set, session: g.session}
-	if !s.sameRaters() {
-		return errors.New(s.otherRaters() + ", and so is everything that this command measures")
+	if !sameRaters(about, g.set) {
+		return errors.New(otherRaters(about, g.set) + ", and so is everything that this command measures")
 	}
 	g.levels = g.set.Levels
 	g.most = min(g.most, len(g.set.Raters)-1)

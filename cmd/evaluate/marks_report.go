@@ -39,7 +39,7 @@ func (g *giver) deliver(stdout io.Writer) error {
 
 // print prints each figure, and the paired differences of ours.
 func (g *giver) print(stdout io.Writer) error {
-	t := table{command.NewTable(2, 0)}
+	t := command.NewTable(2, 0)
 	about := &g.session.Model.Metadata
 	t.Line("%s on the images of %s that training did not see", about.Name, g.set.Name)
 	for _, class := range g.set.Classes {

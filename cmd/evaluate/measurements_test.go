@@ -149,5 +149,5 @@ func TestDataWithSomeOfTheClasses(t *testing.T) {
 	require.Equal(t, whole.Cases[0].Classes[0].SoftDice[1], got.Risk.All.Mean, "of what is marked")
 	require.Contains(t, table, "cup: nobody has marked it")
 	require.Regexp(t, `as they are +\d+\.\d +– *\n`, table)
-	require.Equal(t, 2, bytes.Count(must(os.ReadFile(lines)), []byte("\n")), "a header, and the disc")
+	require.Equal(t, 2, bytes.Count(readFile(t, lines), []byte("\n")), "a header, and the disc")
 }

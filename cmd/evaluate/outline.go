@@ -92,12 +92,12 @@ func (p placing) trace(values []float32, w, h, x, y int) (loops [][]point) {
 	return loops
 }
 
-// circle is the outline of a circle in pixels of the image.
-func (p *picture) circle(c circle) (loop []point) {
+// circle is the outline of a circle of radius r about x, y, in pixels of the image.
+func (p *picture) circle(x, y, r float64) (loop []point) {
 	const corners = 72
 	for i := range corners {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
-		loop = append(loop, p.place(c.x+c.r*cos, c.y+c.r*sin))
+		loop = append(loop, p.place(x+r*cos, y+r*sin))
 	}
 	return loop
 }

@@ -66,27 +66,34 @@ type disagreement struct {
 
 // runRaters is the program as "evaluate raters"; it returns the exit code.
 func runRaters(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var g gathering
+	var out string
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		set.StringVar(&g.out, "out", "", "new or empty folder `DIR` for the CSVs, the JSON, the Markdown and the page")
+		set.StringVar(&out, "out", "", "new or empty folder `DIR` for the CSVs, the JSON, the Markdown and the page")
 	})
 	p := cli.Program{Name: program + " raters", Intro: ratersIntro, Examples: ratersExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if len(rest) != 1 {
 			return cli.Wrong("give one data set: evaluate raters DIR")
 		}
-		if err := g.open(rest[0]); err != nil {
-			return err
-		}
-		g.progress = command.NewProgress(stderr, len(g.data.Cases))
-		stopped := g.gatherAll(ctx)
-		g.progress.Clear()
-		if problems := (dataset.Problems)(nil); g.images == 0 || errors.As(stopped, &problems) {
-			return stopped // figures without the faulty images would look like those of all
-		}
-		return errors.Join(stopped, g.report().deliver(g.out, stdout))
+		return agreeAll(ctx, rest[0], out, stdout, stderr)
 	})
+}
+
+// agreeAll measures the agreement of the raters of a data set and delivers it, also to a folder
+// unless its name is empty.
+func agreeAll(ctx context.Context, dir, out string, stdout, stderr io.Writer) error {
+	g := gathering{out: out}
+	if err := g.open(dir); err != nil {
+		return err
+	}
+	g.progress = command.NewProgress(stderr, len(g.data.Cases))
+	stopped := g.gatherAll(ctx)
+	g.progress.Clear()
+	if problems := (dataset.Problems)(nil); g.images == 0 || errors.As(stopped, &problems) {
+		return stopped // figures without the faulty images would look like those of all
+	}
+	return errors.Join(stopped, g.report().deliver(g.out, stdout))
 }
 
 // open opens the data set and checks that the files can be written.
@@ -153,7 +160,7 @@ func (g *gathering) gatherAll(ctx context.Context) error {
 
 // add keeps the figures of an image, and its pictures if it is among the worst.
 func (g *gathering) add(l *looked) error {
-	var picture *picture // of the image without outlines, once it is needed
+	var bare *picture // of the image without outlines, once it is needed
 	for k, c := range l.classes {
 		of := g.classes[k]
 		if c == nil {
@@ -164,13 +171,13 @@ func (g *gathering) add(l *looked) error {
 		var err error
 		if !math.IsNaN(c.rank().figure) && g.out != "" {
 			of.worst.offer(c.rank(), func() *cell {
-				if picture == nil {
-					picture, err = g.picture(l)
+				if bare == nil {
+					bare, err = g.picture(l)
 				}
 				if err != nil {
 					return &cell{}
 				}
-				return g.draw(picture, l, k, c)
+				return g.draw(bare, l, k, c)
 			})
 		}
 		if err != nil {

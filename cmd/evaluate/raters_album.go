@@ -66,6 +66,9 @@ func (p *picture) copy() *picture {
 	return &twin
 }
 
+// quality is that of JPEG pictures.
+const quality = 80
+
 // embedded is the picture as a JPEG in a data URI.
 func embedded(p *image.RGBA) (template.URL, error) {
 	var data bytes.Buffer

@@ -225,7 +225,7 @@ func (c *classAgreement) disagreements(levels bool) grid {
 
 // print prints the tables for a terminal.
 func (r *ratersReport) print(stdout io.Writer) error {
-	t := table{command.NewTable(2, 0)}
+	t := command.NewTable(2, 0)
 	for _, text := range r.summary() {
 		t.Line("%s", text)
 	}

@@ -114,11 +114,11 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	if err != nil {
 		return err
 	}
-	score := &caseScore{Name: c.Name, Folder: c.Folder}
+	scored := &caseScore{Name: c.Name, Folder: c.Folder}
 	var m maps
 	err = s.session.Do(ctx, func(e *segment.Engine) error {
 		m = maps{}
-		return s.segment(ctx, e, l, score, &m)
+		return s.segment(ctx, e, l, scored, &m)
 	})
 	if err != nil {
 		return err
@@ -126,13 +126,13 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	var other [][]float32
 	if s.against != nil {
 		s.progress.Show("%s: the other weights", c.Name)
-		score.Against = new(bool)
-		if other, *score.Against, err = s.masks(ctx, s.against, l, 0); err != nil {
+		scored.Against = new(bool)
+		if other, *scored.Against, err = s.masks(ctx, s.against, l, 0); err != nil {
 			return err
 		}
 	}
 	if s.changed {
-		if score.Changed, err = s.changes(ctx, l); err != nil {
+		if scored.Changed, err = s.changes(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -143,12 +143,12 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 		}
 	}
 	for k, truth := range truths {
-		score.Classes = append(score.Classes, s.class(l, m, other, k, truth))
+		scored.Classes = append(scored.Classes, s.class(l, m, other, k, truth))
 	}
-	score.Ratio = s.ratio(l, m)
-	s.cases = append(s.cases, score)
+	scored.Ratio = s.ratio(l, m)
+	s.cases = append(s.cases, scored)
 	if s.sheet != nil {
-		s.sheet.offerCase(l, m, score)
+		offerCase(s.sheet, l, m, scored)
 	}
 	return nil
 }
@@ -165,8 +165,8 @@ func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset
 	return masks, found, err
 }
 
-// segment fills m, and what score says of the region and of doubts.
-func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Loaded, score *caseScore, m *maps) error {
+// segment fills m, and what scored says of the region and of doubts.
+func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Loaded, scored *caseScore, m *maps) error {
 	about := e.Metadata()
 	raters := len(about.Raters)
 	s.progress.Show("%s: segmenting", l.Name)
@@ -174,16 +174,16 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 	if err != nil {
 		return err
 	}
-	score.trust, score.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
+	scored.trust, scored.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
 	m.recurrences, m.recurrence = s.recurrences, r.Recurrence
-	if !s.sameRaters() {
+	if !sameRaters(&about, s.data) {
 		return nil
 	}
 	heads := segment.HasHeads(&about) // else the heads were not trained
 	if heads {
 		m.head = r.Rater
 	}
-	if about.Labels == weights.LabelsAgreementLevels || !score.Found || !heads && !r.Steered {
+	if about.Labels == weights.LabelsAgreementLevels || !scored.Found || !heads && !r.Steered {
 		return nil
 	}
 	for i := range raters {
@@ -199,19 +199,18 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 }
 
 // sameRaters reports whether the data has the model's raters, in the same order.
-func (s *scorer) sameRaters() bool {
-	about := &s.session.Model.Metadata
-	return slices.Equal(about.Raters, s.data.Raters) && (about.Labels == weights.LabelsAgreementLevels) == s.data.Levels
+func sameRaters(about *weights.Metadata, data *dataset.Dataset) bool {
+	return slices.Equal(about.Raters, data.Raters) && (about.Labels == weights.LabelsAgreementLevels) == data.Levels
 }
 
 // otherRaters says what the program leaves out if sameRaters is false.
-func (s *scorer) otherRaters() string {
-	about, labels := &s.session.Model.Metadata, weights.LabelsRaters
-	if s.data.Levels {
+func otherRaters(about *weights.Metadata, data *dataset.Dataset) string {
+	labels := weights.LabelsRaters
+	if data.Levels {
 		labels = weights.LabelsAgreementLevels
 	}
 	return fmt.Sprintf("%s has heads of %s %s, and the data has marks of %s %s: what compares heads with raters is left out", about.Name,
-		about.Labels, strings.Join(about.Raters, ", "), labels, strings.Join(s.data.Raters, ", "))
+		about.Labels, strings.Join(about.Raters, ", "), labels, strings.Join(data.Raters, ", "))
 }
 
 // class scores one structure; nil if it has no votes.

@@ -23,7 +23,6 @@ const (
 	lineTall = 16 // from one line of text to the next
 	below    = 4  // from a frame to its caption
 	wide     = columns*cellWide + (columns+1)*gap
-	quality  = 80
 )
 
 // Colours of the sheet.
@@ -86,15 +85,15 @@ func (b block) draw(on *image.RGBA, y int) (end int) {
 		for i, c := range row {
 			size := c.picture.Rect.Size().Add(image.Pt(2*border, 2*border))
 			corner := image.Pt(gap+i*(cellWide+gap), y-size.Y)
-			c.draw(on, image.Rectangle{corner, corner.Add(size)}, corner.X, y+below)
+			drawCell(c, on, image.Rectangle{corner, corner.Add(size)}, corner.X, y+below)
 		}
 		y += below + 2*lineTall + gap
 	}
 	return y
 }
 
-// draw draws the picture in its frame, and the captions from x, y on.
-func (c *cell) draw(on *image.RGBA, frame image.Rectangle, x, y int) {
+// drawCell draws the picture in its frame, and the captions from x, y on.
+func drawCell(c *cell, on *image.RGBA, frame image.Rectangle, x, y int) {
 	fill(on, frame, c.frame)
 	draw.Draw(on, frame.Inset(border), c.picture, c.picture.Rect.Min, draw.Src)
 	turned, ink := "", c.frame

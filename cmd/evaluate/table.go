@@ -110,7 +110,7 @@ func (t *table) class(r *report, c classReport) {
 }
 
 // few prints the first items of a list, and how many more the JSON has.
-func few[T any](t *table, indent string, items []T, line func(T)) {
+func few[T any](t *command.Table, indent string, items []T, line func(T)) {
 	for _, item := range items[:min(len(items), shown)] {
 		line(item)
 	}

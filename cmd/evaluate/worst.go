@@ -120,7 +120,7 @@ func frame(wrong, doubted bool) color.RGBA {
 const lowDice = .5
 
 // offerCase offers an image of -data in which somebody has marked the ranked class.
-func (s *sheet) offerCase(l *dataset.Loaded, m maps, score *caseScore) {
+func offerCase(s *sheet, l *dataset.Loaded, m maps, score *caseScore) {
 	ranked := score.Classes[s.ranked]
 	if ranked == nil {
 		return
@@ -149,7 +149,7 @@ const notFound = "not found"
 
 // offerCentre offers a photograph of -centres. The circle is in pixels, and nil if the structure is
 // absent.
-func (s *sheet) offerCentre(img *imageio.Image, r *segment.Result, score *centreScore, at *circle) {
+func offerCentre(s *sheet, img *imageio.Image, r *segment.Result, score *centreScore, at *circle) {
 	s.centres.offer(score.rank(), func() *cell {
 		p := newPicture(img)
 		part, x, y := r.Within()
@@ -157,7 +157,7 @@ func (s *sheet) offerCentre(img *imageio.Image, r *segment.Result, score *centre
 			p.result(k, p.trace(part.Probability(k), part.Width, part.Height, x, y))
 		}
 		if at != nil {
-			p.truth([][]point{p.circle(*at)})
+			p.truth([][]point{p.circle(at.x, at.y, at.r)})
 		}
 		return &cell{name: score.Name, turned: score.Turned, figure: score.figure(), frame: frame(!score.Right, score.Doubted), picture: p.RGBA}
 	})

@@ -132,7 +132,7 @@ func TestOutlines(t *testing.T) {
 		})
 		require.True(t, green, "at %d°: %v", angle, at(40))
 	}
-	p.truth([][]point{p.circle(circle{200, 165, 120})})
+	p.truth([][]point{p.circle(200, 165, 120)})
 	const dashes = 54 // 2π·60/7 = 53.9
 	for i := range dashes {
 		for share, want := range map[float64]bool{dash / 2.: true, dash + hole/2.: false} {
@@ -226,7 +226,7 @@ func TestFit(t *testing.T) {
 // readSheet reads a sheet.
 func readSheet(t *testing.T, path string) image.Image {
 	t.Helper()
-	img, err := jpeg.Decode(bytes.NewReader(must(os.ReadFile(path))))
+	img, err := jpeg.Decode(bytes.NewReader(readFile(t, path)))
 	require.NoError(t, err)
 	return img
 }
@@ -336,13 +336,13 @@ func TestOfferCase(t *testing.T) {
 		return found[k]
 	}}
 	offer := func(name string, t trust, dice ...float64) {
-		s.offerCase(l, m, &caseScore{Name: name, trust: t, Classes: []*classScore{{SoftDice: []float64{1, 0}}, {SoftDice: dice}}})
+		offerCase(s, l, m, &caseScore{Name: name, trust: t, Classes: []*classScore{{SoftDice: []float64{1, 0}}, {SoftDice: dice}}})
 	}
 	offer("good", trust{Found: true}, .1, .9)
 	offer("bad", trust{Found: true}, .9, .4)
 	offer("doubted", trust{Found: true, Doubted: true}, .9, .3)
 	offer("nothing", trust{Doubted: true}, .9, 0)
-	s.offerCase(l, m, &caseScore{Name: "unmarked", Classes: []*classScore{{SoftDice: []float64{0, 0}}, nil}})
+	offerCase(s, l, m, &caseScore{Name: "unmarked", Classes: []*classScore{{SoftDice: []float64{0, 0}}, nil}})
 	var told []string
 	for _, c := range s.data.cells {
 		told = append(told, fmt.Sprint(c.name, ": ", c.figure, " ", c.frame == red, c.frame == amber, c.frame == grey))
@@ -360,7 +360,7 @@ func TestOfferCase(t *testing.T) {
 func TestOfferCentre(t *testing.T) {
 	s := &sheet{classes: nil}
 	ground := color.RGBA{70, 70, 70, 255}
-	s.offerCentre(flat(30, 40, ground), &segment.Result{Maps: segment.Maps{Width: 30, Height: 40}}, &centreScore{Name: "a", guise: guise{Turned: 90}, Present: true}, &circle{10, 30, 4})
+	offerCentre(s, flat(30, 40, ground), &segment.Result{Maps: segment.Maps{Width: 30, Height: 40}}, &centreScore{Name: "a", guise: guise{Turned: 90}, Present: true}, &circle{10, 30, 4})
 	c := s.centres.cells[0]
 	require.Equal(t, 90, c.turned)
 	require.Equal(t, image.Rect(27, 0, 193, 220), c.picture.Rect)
@@ -369,7 +369,7 @@ func TestOfferCentre(t *testing.T) {
 	require.Equal(t, ground, c.picture.RGBAAt(int(x), int(y)))
 	drawn := func(turned int) *image.RGBA {
 		on := image.NewRGBA(image.Rect(0, 0, 300, 300))
-		(&cell{name: "a", figure: "b", turned: turned, frame: red, picture: c.picture}).draw(on, image.Rect(0, 0, 174, 228), 0, 240)
+		drawCell(&cell{name: "a", figure: "b", turned: turned, frame: red, picture: c.picture}, on, image.Rect(0, 0, 174, 228), 0, 240)
 		return on
 	}
 	require.NotEqual(t, drawn(0).Pix, drawn(90).Pix)
@@ -400,7 +400,7 @@ func TestOfferPart(t *testing.T) {
 	r, err := e.Segment(t.Context(), img, segment.Options{ROI: "30,20,36"})
 	require.NoError(t, err)
 	s := &sheet{classes: m.Metadata.Classes}
-	s.offerCentre(img, r, &centreScore{Present: true}, nil)
+	offerCentre(s, img, r, &centreScore{Present: true}, nil)
 	want := newPicture(img)
 	for k := range s.classes {
 		loops := want.trace(r.Probability(k), r.Width, r.Height, 0, 0)
