@@ -10,18 +10,18 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/data/metric"
+	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )
 
 // The page is well formed and needs nothing that it does not hold.
 func TestComparePage(t *testing.T) {
-	data, _ := synthesise(t)
+	data, _ := studytest.Synthesise(t)
 	first, second := shifted(t, data, t.TempDir(), 0), shifted(t, data, t.TempDir(), 3)
-	writeFile(t, filepath.Join(second, "disc", "case9999.npy"), nil)
+	studytest.WriteFile(t, filepath.Join(second, "disc", "case9999.npy"), nil)
 	dir, _, _, _ := writtenBy(t, 1, "-data", data, "-on", "all", "-predictions", "a<b="+first+",second="+second)
-	page := string(readFile(t, filepath.Join(dir, "report.html")))
+	page := string(studytest.ReadFile(t, filepath.Join(dir, "report.html")))
 	wellFormed(t, page)
 	pictures := regexp.MustCompile(`data:image/jpeg;base64,[\w/+=&#;]*`)
 	outside := regexp.MustCompile(`(?i).{20}(https?:|//[a-z]|url\(|@import|<script|<link|<iframe|href=).{20}`)
@@ -64,80 +64,4 @@ func wellFormed(t *testing.T, page string) {
 		}
 	}
 	require.Empty(t, open)
-}
-
-// small is a comparison of two methods for one class.
-func small() *comparison {
-	interval := func(mean, low, high float64) *metric.Interval {
-		return &metric.Interval{Mean: mean, Low: &low, High: &high}
-	}
-	return &comparison{
-		Data: "set_1", Split: "test", Reference: "mean", Images: 10, Of: 12,
-		Methods: []*method{{Name: "ours", Passes: 1}, {Name: "R&D_2", Passes: 1}},
-		Classes: []classComparison{{
-			Class: "disc", Images: 10, Paired: 9,
-			Methods: []methodSummary{
-				{Method: "ours", Images: 10, Passes: []passSummary{{
-					"soft_dice": {interval(.9, .8, .95), 10, 0}, "hd95_pixels": {interval(3, 2, 4), 9, 1},
-				}}},
-				{Method: "R&D_2", Images: 9, index: 1, Passes: []passSummary{{"soft_dice": {interval(.85, .8, .9), 9, 0}}}},
-			},
-			Tests: []pairedTest{{Method: "R&D_2", Against: "ours", Figure: "soft_dice", Images: 9, Difference: interval(-.05, -.06, -.04), P: .02, Holm: .04}},
-		}},
-		Notes: []string{"disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out"},
-	}
-}
-
-func TestCompareTables(t *testing.T) {
-	var md, tex strings.Builder
-	require.NoError(t, small().markdown(&md))
-	require.Equal(t, `# set_1
-
-set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored).
-`+intervalsNote+testsNote+`
-
-## disc
-
-| method | images | Soft Dice ×100 | HD95, pixels |
-|---|---:|---:|---:|
-| ours | 10 | **90.00 [80.00, 95.00]** | 3.00 [2.00, 4.00] |
-| R&D_2 | 9 | 85.00 [80.00, 90.00], p = 0.04 | – |
-
-- disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out
-`, md.String())
-	require.NoError(t, small().latex(&tex))
-	require.Equal(t, `% \usepackage{booktabs}
-\begin{table}
-\centering
-\caption{disc: set\_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored).
-`+texEscaper.Replace(intervalsNote+testsNote)+`
-Bold: the best mean. $\dagger$: adjusted $p < 0.05$.}
-\begin{tabular}{lrr}
-\toprule
-Method & Soft Dice $\times$100 & HD95, pixels \\
-\midrule
-ours & \textbf{90.00} {\scriptsize [80.00, 95.00]} & 3.00 {\scriptsize [2.00, 4.00]} \\
-R\&D\_2 & 85.00$^\dagger$ {\scriptsize [80.00, 90.00]} & -- \\
-\bottomrule
-\end{tabular}
-\end{table}
-`, tex.String())
-	require.Equal(t, []string{"< 0.0001", "0.0312", "1"}, []string{pValue(3e-9), pValue(.03123), pValue(1)})
-}
-
-// The ticks of an axis are round, and neither too few nor too many.
-func TestTicks(t *testing.T) {
-	labels := func(low, high float64) (all []string) {
-		for _, tick := range labelled(low, high) {
-			all = append(all, tick.Label)
-		}
-		return all
-	}
-	require.Equal(t, []string{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}, labels(0, 1))
-	require.Equal(t, []string{"70", "75", "80", "85", "90", "95", "100"}, labels(68, 103))
-	require.Equal(t, []string{"91.0", "91.5", "92.0", "92.5"}, labels(90.8, 92.7))
-	for width := 1e-3; width < 1e3; width *= 1.07 {
-		n := len(labelled(3, 3+width))
-		require.True(t, n >= 3 && n <= 9, "%d ticks over %g", n, width)
-	}
 }

@@ -1,25 +1,21 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"image"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/study/compare"
+	"mrprism/internal/study/studytest"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"
@@ -34,37 +30,13 @@ func callCompare(t *testing.T, args ...string) (code int, stdout, stderr string)
 }
 
 // writtenBy runs the program and reads what it wrote.
-func writtenBy(t *testing.T, code int, args ...string) (dir, stdout, stderr string, r comparison) {
+func writtenBy(t *testing.T, code int, args ...string) (dir, stdout, stderr string, r compare.Comparison) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "out")
 	got, stdout, stderr := callCompare(t, append(args, "-out", dir)...)
 	require.Equal(t, code, got, stderr)
-	require.NoError(t, json.Unmarshal(readFile(t, filepath.Join(dir, "report.json")), &r))
+	require.NoError(t, json.Unmarshal(studytest.ReadFile(t, filepath.Join(dir, "report.json")), &r))
 	return dir, stdout, stderr, r
-}
-
-func writeFile(t *testing.T, path string, data []byte) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, data, 0o644))
-}
-
-func encoded(t *testing.T, m image.Image) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, png.Encode(&b, m))
-	return b.Bytes()
-}
-
-// npyOf is a .npy file of float32 in C order.
-func npyOf(h, w int, values ...float32) []byte {
-	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }\n", h, w)
-	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), 0)
-	b = append(b, text...)
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	return b
 }
 
 // shifted writes the mean vote of every image, moved to the right, as predictions.
@@ -84,7 +56,7 @@ func shifted(t *testing.T, data, dir string, by int) string {
 					p[i] = mean[i-by]
 				}
 			}
-			writeFile(t, filepath.Join(dir, class, c.Name+".npy"), npyOf(c.H, c.W, p...))
+			studytest.WriteFile(t, filepath.Join(dir, class, c.Name+".npy"), studytest.NPY(c.H, c.W, p...))
 		}
 	}
 	return dir
@@ -92,16 +64,16 @@ func shifted(t *testing.T, data, dir string, by int) string {
 
 // A model's figures are those of evaluate, pass by pass.
 func TestCompareAgreesWithEvaluate(t *testing.T) {
-	data, about := synthesise(t)
-	file := weightsFile(t, about, nil)
+	data, about := studytest.Synthesise(t)
+	file := studytest.WeightsFile(t, about, nil)
 	scores := filepath.Join(t.TempDir(), "scores.csv")
 	code, _, stderr := call(t, "-weights", file, "-data", data, "-device", "reference", "-csv", scores)
 	require.Zero(t, code, stderr)
 	votes := shifted(t, data, t.TempDir(), 0)
 	dir, _, _, r := writtenBy(t, 0, "-data", data, "-device", "reference", "-weights", "net="+file, "-predictions", "votes="+votes)
-	want := records(t, scores)
+	want := studytest.Records(t, scores)
 	require.Len(t, want, 2, "disc and cup of one held-out image")
-	rows := records(t, filepath.Join(dir, "cases.csv"))
+	rows := studytest.Records(t, filepath.Join(dir, "cases.csv"))
 	for _, class := range want {
 		passes := 0
 		for _, row := range rows {
@@ -123,7 +95,7 @@ func TestCompareAgreesWithEvaluate(t *testing.T) {
 	for _, row := range rows {
 		if row["method"] == "votes" {
 			require.Equal(t, []string{"1", "0"}, []string{row["soft_dice"], row["hd95_pixels"]}, "the mean vote itself")
-			require.InDelta(t, 0, parsed(t, row["brier"])+parsed(t, row["ece_union"]), 1e-7)
+			require.InDelta(t, 0, studytest.Parsed(t, row["brier"])+studytest.Parsed(t, row["ece_union"]), 1e-7)
 			require.Empty(t, row["ged"], "no maps of raters")
 		}
 	}
@@ -134,77 +106,54 @@ func TestCompareAgreesWithEvaluate(t *testing.T) {
 	require.Equal(t, weights.LabelsRaters == "raters", !r.Levels)
 }
 
-// The figures of a map of six pixels, by hand.
-func TestComparedFiguresByHand(t *testing.T) {
-	marks := [][]uint8{{1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}}
-	votes := metric.Count(marks...)
-	ref := &target{votes: votes, majority: votes.Majority(), union: votes.Union(), marks: marks, packed: []metric.Bits{metric.Pack(marks[0]), metric.Pack(marks[1])}}
-	union := metric.NewCalibration(reliabilityBins)
-	f := figuresOf([]float32{1, .75, .75, 0, 0, 0}, ref, union, 6, 1)
-	// Votes are 1 and ½. Above .1 and .3: 3 pixels against 2; above .5 and .7: 3 against 1; above
-	// .9: equal.
-	require.InDelta(t, (2*(4./5)+2*(2./4)+1)/5, f[softDice], 1e-4)
-	require.InDelta(t, 2./4, f[diceHalf], 1e-12)
-	require.InDelta(t, (.0625+.5625)/6, f[brierWhole], 1e-12)
-	require.InDelta(t, .0625/2, f[brierUnion], 1e-12)
-	require.InDelta(t, (.25+.75)/6, f[eceWhole], 1e-12)
-	require.InDelta(t, .25/2, f[eceUnion], 1e-12)
-	require.InDelta(t, 1.9, f[hausdorff], 1e-9, "distances 0, 1, 2 at the 95th percentile")
-	require.True(t, math.IsNaN(f[energy]))
-	require.InDelta(t, 2*2.5/(3+2.5), statedDice([]float32{1, .75, .75, 0, 0, 0}), 1e-12)
-	require.Equal(t, 1., statedDice(make([]float32, 4)))
-	require.Zero(t, statedDice([]float32{.5, 0}))
-	require.InDeltaSlice(t, []float64{.8, .5}, dicesOf(metric.Pack([]uint8{1, 1, 1, 0, 0, 0}), ref), 1e-12)
-}
-
 // What cannot be scored is named and counted, and changes no figure of what can.
 func TestCompareLeavesOutBadPredictions(t *testing.T) {
-	data, _ := synthesise(t)
+	data, _ := studytest.Synthesise(t)
 	good, bad := shifted(t, data, t.TempDir(), 1), shifted(t, data, t.TempDir(), 2)
 	_, _, _, clean := writtenBy(t, 0, "-data", data, "-on", "all", "-predictions", "good="+good+",bad="+bad)
 	require.Equal(t, 5, clean.Classes[0].Paired)
 
 	require.NoError(t, os.Remove(filepath.Join(bad, "disc", "case0000.npy")))
-	writeFile(t, filepath.Join(bad, "disc", "case0001.npy"), npyOf(1, 2, 0, 0))
-	writeFile(t, filepath.Join(bad, "disc", "case0002.npy"), npyOf(48, 48, slices.Repeat([]float32{float32(math.NaN())}, 48*48)...))
-	writeFile(t, filepath.Join(bad, "disc", "case0003.npy"), npyOf(48, 48, slices.Repeat([]float32{2}, 48*48)...))
-	writeFile(t, filepath.Join(bad, "vessels", "case0000.npy"), nil)
-	writeFile(t, filepath.Join(bad, "cup", "case0005.npy"), nil)
-	writeFile(t, filepath.Join(bad, "cup", "case0000.png"), nil)
-	writeFile(t, filepath.Join(bad, "cup", "notes.txt"), nil)
-	writeFile(t, filepath.Join(bad, "raters", "nobody", "cup", "case0000.png"), nil)
+	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0001.npy"), studytest.NPY(1, 2, 0, 0))
+	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0002.npy"), studytest.NPY(48, 48, slices.Repeat([]float32{float32(math.NaN())}, 48*48)...))
+	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0003.npy"), studytest.NPY(48, 48, slices.Repeat([]float32{2}, 48*48)...))
+	studytest.WriteFile(t, filepath.Join(bad, "vessels", "case0000.npy"), nil)
+	studytest.WriteFile(t, filepath.Join(bad, "cup", "case0005.npy"), nil)
+	studytest.WriteFile(t, filepath.Join(bad, "cup", "case0000.png"), nil)
+	studytest.WriteFile(t, filepath.Join(bad, "cup", "notes.txt"), nil)
+	studytest.WriteFile(t, filepath.Join(bad, "raters", "nobody", "cup", "case0000.png"), nil)
 	dir, stdout, stderr, r := writtenBy(t, 1, "-data", data, "-on", "all", "-predictions", "good="+good+",bad="+bad)
 	for _, name := range []string{"there is no prediction for case0000", "case0001.npy", "case0002.npy", "case0003.npy", "vessels", "case0005", "case0000.png", "notes.txt", "nobody"} {
 		require.Contains(t, stderr, name)
 	}
 	counts := map[string]int{}
-	for _, n := range r.counted() {
+	for _, n := range r.Counted() {
 		require.Equal(t, "bad", n.Method)
 		counts[n.Kind] = n.Count
 	}
-	require.Equal(t, map[string]int{missing: 1, wrongSize: 1, notANumber: 1, outOfRange: 1, unknownClass: 1, unknownImage: 1, twice: 1, unreadable: 1, unknownRater: 1}, counts)
+	require.Equal(t, map[string]int{compare.Missing: 1, compare.WrongSize: 1, compare.NotANumber: 1, compare.OutOfRange: 1, compare.UnknownClass: 1, compare.UnknownImage: 1, compare.Twice: 1, compare.Unreadable: 1, compare.UnknownRater: 1}, counts)
 	disc, cup := r.Classes[0], r.Classes[1]
 	require.Equal(t, []int{5, 5, 1, 1}, []int{disc.Images, disc.Methods[0].Images, disc.Methods[1].Images, disc.Paired})
 	require.Contains(t, stdout, "disc: 4 of 5 images lack a prediction of some method; paired comparisons leave them out")
 	require.Contains(t, stdout, "bad: 1 left out (not a number), in no figure")
 	require.Equal(t, clean.Classes[0].Methods[0].Passes[0]["soft_dice"], disc.Methods[0].Passes[0]["soft_dice"])
 	require.Equal(t, clean.Classes[1].Methods[1].Passes[0]["soft_dice"], cup.Methods[1].Passes[0]["soft_dice"])
-	rows := records(t, filepath.Join(dir, "cases.csv"))
+	rows := studytest.Records(t, filepath.Join(dir, "cases.csv"))
 	require.Len(t, rows, 5+5+5+1, "good has all, bad one disc and all cups")
 	require.Equal(t, rows[len(rows)-3]["soft_dice"], fmt.Sprintf("%.6g", disc.Methods[1].Passes[0]["soft_dice"].Mean), "the only disc of bad")
 }
 
 // Differences, p and Holm's p of the report are those of the lines of cases.csv.
 func TestComparePairs(t *testing.T) {
-	data, _ := synthesise(t)
+	data, _ := studytest.Synthesise(t)
 	var methods []string
 	for by, name := range []string{"first", "second", "third"} {
 		methods = append(methods, name+"="+shifted(t, data, t.TempDir(), by))
 	}
 	dir, _, _, r := writtenBy(t, 0, "-data", data, "-on", "all", "-predictions", strings.Join(methods, ","))
 	figures := map[string][]float64{}
-	for _, row := range records(t, filepath.Join(dir, "cases.csv")) {
-		figures[row["class"]+row["method"]] = append(figures[row["class"]+row["method"]], parsed(t, row["soft_dice"]))
+	for _, row := range studytest.Records(t, filepath.Join(dir, "cases.csv")) {
+		figures[row["class"]+row["method"]] = append(figures[row["class"]+row["method"]], studytest.Parsed(t, row["soft_dice"]))
 	}
 	var p []float64
 	for _, class := range []string{"disc", "cup"} {
@@ -219,7 +168,7 @@ func TestComparePairs(t *testing.T) {
 	holm := metric.Holm(p)
 	for i, class := range r.Classes {
 		for j, method := range []string{"second", "third"} {
-			test := class.test(method, "soft_dice")
+			test := class.Test(method, "soft_dice")
 			require.Equal(t, 5, test.Images)
 			require.InDelta(t, 2./32, test.P, 1e-12, "all five images are worse")
 			require.InDelta(t, p[2*i+j], test.P, 1e-12)
@@ -228,7 +177,7 @@ func TestComparePairs(t *testing.T) {
 			require.Negative(t, test.Difference.Mean)
 		}
 	}
-	summary := records(t, filepath.Join(dir, "summary.csv"))
+	summary := studytest.Records(t, filepath.Join(dir, "summary.csv"))
 	at := slices.IndexFunc(summary, func(row map[string]string) bool {
 		return row["class"] == "cup" && row["method"] == "third" && row["figure"] == "soft_dice"
 	})
@@ -237,7 +186,7 @@ func TestComparePairs(t *testing.T) {
 
 // The reference is the mean vote, the truth or a rater.
 func TestCompareReferences(t *testing.T) {
-	data, about := synthesise(t)
+	data, about := studytest.Synthesise(t)
 	rater := about.Raters[1]
 	for reference, masks := range map[string]string{"truth": "truth", "rater:" + rater: filepath.Join("raters", rater)} {
 		_, stdout, _, r := writtenBy(t, 0, "-data", data, "-on", "all", "-reference", reference, "-predictions", "itself="+filepath.Join(data, masks))
@@ -255,7 +204,7 @@ func TestCompareReferences(t *testing.T) {
 }
 
 func TestCompareMisused(t *testing.T) {
-	data, _ := synthesise(t)
+	data, _ := studytest.Synthesise(t)
 	votes, out := shifted(t, data, t.TempDir(), 0), filepath.Join(t.TempDir(), "out")
 	empty := t.TempDir()
 	for _, c := range []struct {
@@ -296,24 +245,6 @@ func TestCompareHelp(t *testing.T) {
 	}
 }
 
-// Goroutines deliver in order, and none waits for one that failed.
-func TestTurns(t *testing.T) {
-	var turns turns
-	var wait sync.WaitGroup
-	var order []int
-	for _, i := range []int{3, 1, 2, 0} {
-		wait.Go(func() { _ = turns.take(i, nil, func() { order = append(order, i) }) })
-	}
-	wait.Wait()
-	require.Equal(t, []int{0, 1, 2, 3}, order)
-	failed := errors.New("lost")
-	wait.Go(func() {
-		require.ErrorIs(t, turns.take(6, nil, func() { t.Error("delivered after a failure") }), failed)
-	})
-	require.ErrorIs(t, turns.take(4, failed, nil), failed)
-	wait.Wait()
-}
-
 // Ctrl-C leaves the images that were scored until then.
 func TestCompareStopped(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
@@ -326,15 +257,4 @@ func TestCompareStopped(t *testing.T) {
 	code := run(ctx, []string{"compare", "-data", data, "-predictions", "a=" + shifted(t, data, t.TempDir(), 0)}, &out, &problems)
 	require.Equal(t, 130, code)
 	require.Empty(t, out.String())
-}
-
-// A gallery keeps the images of the largest ranks, however many are offered.
-func TestGallery(t *testing.T) {
-	var g gallery
-	for i := range 50 {
-		if rank := float64(i * 17 % 50); g.wants(rank) {
-			g.add(&exhibit{rank: rank})
-		}
-	}
-	require.Equal(t, []float64{49, 48, 47}, each(len(g.exhibits), func(i int) float64 { return g.exhibits[i].rank }))
 }

@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,10 +15,10 @@ import (
 
 // Models with plus signs between them are scored as one. Twice the same model scores as that model.
 func TestScoresOfAnEnsemble(t *testing.T) {
-	dir, about := synthesise(t)
-	file := weightsFile(t, about, nil)
+	dir, about := studytest.Synthesise(t)
+	file := studytest.WeightsFile(t, about, nil)
 	about.Seed = 2
-	other := weightsFile(t, about, nil)
+	other := studytest.WeightsFile(t, about, nil)
 	scores := func(weights string) string {
 		table := filepath.Join(t.TempDir(), "scores.csv")
 		code, _, stderr := call(t, "-weights", weights, "-data", dir, "-device", "processor", "-recurrences", "0", "-csv", table)
@@ -30,14 +31,14 @@ func TestScoresOfAnEnsemble(t *testing.T) {
 	assert.Equal(t, alone, scores(file+"+"+file))
 	assert.NotEqual(t, alone, scores(file+" + "+other))
 
-	code, _, stderr := call(t, "-weights", file+"+"+weightsFile(t, segmenttest.Fundus(), nil), "-data", dir)
+	code, _, stderr := call(t, "-weights", file+"+"+studytest.WeightsFile(t, segmenttest.Fundus(), nil), "-data", dir)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "different raters: an ensemble is of models that make the same maps")
 }
 
 // A plus sign in a file's own name is part of the name.
 func TestPlusSignInAName(t *testing.T) {
-	file := weightsFile(t, segmenttest.Raters(), nil)
+	file := studytest.WeightsFile(t, segmenttest.Raters(), nil)
 	renamed := filepath.Join(t.TempDir(), "a+b.safetensors")
 	require.NoError(t, os.Rename(file, renamed))
 	m, err := command.Ensemble(renamed)

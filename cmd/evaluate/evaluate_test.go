@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
-	"image/draw"
 	"image/png"
 	"os"
 	"os/exec"
@@ -24,6 +22,8 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/evaluate"
+	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
@@ -62,63 +62,19 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), problems.String()
 }
 
-func weightsFile(t *testing.T, about weights.Metadata, change func(*weights.File)) string {
-	t.Helper()
-	f, err := segmenttest.Untrained(about)
-	require.NoError(t, err)
-	if change != nil {
-		change(f)
-	}
-	data, err := segmenttest.Encode(f)
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), about.Name+".safetensors")
-	require.NoError(t, os.WriteFile(path, data, 0o644))
-	return path
-}
-
-// synthesise writes five images with the marks of the scenario's six raters, and metadata of a
-// model with these raters.
-func synthesise(t *testing.T) (dir string, about weights.Metadata) {
-	t.Helper()
-	dir = filepath.Join(t.TempDir(), "data")
-	scenario, err := synthetic.FindScenario("unbiased")
-	require.NoError(t, err)
-	require.NoError(t, synthetic.WriteDataset(t.Context(), dir, scenario, 5, 48, 3))
-	about = segmenttest.Raters()
-	about.Classes, about.Raters = synthetic.Classes, nil
-	for _, r := range scenario.Raters {
-		about.Raters = append(about.Raters, r.Name)
-	}
-	return dir, about
-}
-
-func writeMask(t *testing.T, path string, w, h int, inside func(x, y int) bool) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	m := image.NewGray(image.Rect(0, 0, w, h))
-	for i := range m.Pix {
-		if inside(i%w, i/w) {
-			m.Set(i%w, i/w, color.White)
-		}
-	}
-	var b bytes.Buffer
-	require.NoError(t, png.Encode(&b, m))
-	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
-}
-
 // Every figure of one image equals what this test computes from the engine's maps and the metrics.
 func TestFiguresOfAnImage(t *testing.T) {
-	dir, about := synthesise(t)
+	dir, about := studytest.Synthesise(t)
 	missing := filepath.Join(dir, "raters", about.Raters[2], "disc", "case0004.png")
 	require.NoError(t, os.Remove(missing))
-	file := weightsFile(t, about, nil)
+	file := studytest.WeightsFile(t, about, nil)
 	out := filepath.Join(t.TempDir(), "scores.json")
 	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "reference", "-recurrences", "1", "-json", out)
 	require.Zero(t, code, stderr)
 	for _, part := range []string{"disc, 1 images: soft Dice", "Rec1 − Rec0", "Brier", "each head (row) with each rater", "one rater has all the weight", "95 % Hausdorff distance", "generalized energy distance", "Wilcoxon p", "Vertical cup/disc ratio"} {
 		require.Contains(t, stdout, part)
 	}
-	var got report
+	var got evaluate.Report
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &got))
@@ -143,7 +99,7 @@ func TestFiguresOfAnImage(t *testing.T) {
 			require.InDelta(t, metric.SoftDice(equal.Recurrence(i, k), votes), c.SoftDice[i], 1e-12)
 			require.InDelta(t, c.SoftDice[i], got.Classes[k].SoftDice[i].Mean, 1e-12)
 		}
-		truth, err := imageio.Decode("truth", readFile(t, filepath.Join(dir, "truth", data.Classes[k], "case0004.png")))
+		truth, err := imageio.Decode("truth", studytest.ReadFile(t, filepath.Join(dir, "truth", data.Classes[k], "case0004.png")))
 		require.NoError(t, err)
 		mask := make([]uint8, 48*48)
 		for i := range mask {
@@ -181,7 +137,7 @@ func TestFiguresOfAnImage(t *testing.T) {
 				continue
 			}
 			area := func(p []float32) float64 { return float64(metric.Area(p)) }
-			want := response{
+			want := evaluate.Response{
 				Area: area(alone.Probability(k))/area(equal.Probability(k)) - 1, RaterArea: float64(metric.Area(l.Masks[m][k]))/area(votes.Mean()) - 1,
 				Before: metric.Dice(equal.Probability(k), l.Masks[m][k]), After: metric.Dice(alone.Probability(k), l.Masks[m][k]),
 			}
@@ -195,45 +151,19 @@ func TestFiguresOfAnImage(t *testing.T) {
 	require.NotEqual(t, got.Cases[0].Classes[0].Response[0].Before, got.Cases[0].Classes[0].Response[0].After, "the weight must do something, or this test says little")
 }
 
-// levelData writes five images with four agreement levels. Higher levels lie inside lower ones, and
-// the cup inside the disc.
-func levelData(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(`{"name": "levels", "classes": ["disc", "cup"],
-		"raters": ["atleast1", "atleast2", "atleast3", "atleast4"], "labels": "agreement-levels"}`), 0o644))
-	for i := range 5 {
-		img := image.NewNRGBA(image.Rect(0, 0, 40, 30))
-		draw.Draw(img, img.Rect, image.NewUniform(color.NRGBA{60, 40, byte(30 * i), 255}), image.Point{}, draw.Src)
-		var b bytes.Buffer
-		require.NoError(t, png.Encode(&b, img))
-		require.NoError(t, os.MkdirAll(filepath.Join(dir, "images"), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "images", fmt.Sprintf("i%d.png", i)), b.Bytes(), 0o644))
-		for j := range 4 {
-			for k, class := range []string{"disc", "cup"} {
-				radius := 12 - 2*j - 5*k
-				writeMask(t, filepath.Join(dir, "raters", fmt.Sprintf("atleast%d", j+1), class, fmt.Sprintf("i%d.png", i)), 40, 30, func(x, y int) bool {
-					return (x-20)*(x-20)+(y-15)*(y-15) < radius*radius && radius > 0
-				})
-			}
-		}
-	}
-	return dir
-}
-
 // Levels have no weights to respond to. A result that found nothing is scored as an empty mask, and
 // the report says it. The table also has the weights of -against.
 func TestLevelsNotFoundAndComparison(t *testing.T) {
-	dir := levelData(t)
+	dir := studytest.LevelData(t)
 	blind := func(f *weights.File) {
 		bias := f.Tensor("conp.head.bias")
 		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
 	}
-	good := weightsFile(t, segmenttest.Fundus(), nil)
-	code, stdout, stderr := call(t, "-weights", weightsFile(t, segmenttest.Fundus(), blind), "-against", good, "-data", dir, "-device", "reference",
+	good := studytest.WeightsFile(t, segmenttest.Fundus(), nil)
+	code, stdout, stderr := call(t, "-weights", studytest.WeightsFile(t, segmenttest.Fundus(), blind), "-against", good, "-data", dir, "-device", "reference",
 		"-recurrences", "1", "-roi", "auto", "-on", "all", "-json", "-")
 	require.Zero(t, code, stderr)
-	var got report
+	var got evaluate.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Equal(t, []int{5, 5}, []int{got.Images, got.NotFound})
 	for _, c := range got.Classes {
@@ -250,7 +180,7 @@ func TestLevelsNotFoundAndComparison(t *testing.T) {
 
 	require.Zero(t, got.NotFoundBy)
 	require.Contains(t, got.Device, "Go", "what computes is told where nothing was found, too")
-	code, stdout, stderr = call(t, "-weights", good, "-against", weightsFile(t, segmenttest.Fundus(), blind), "-data", dir, "-device", "reference",
+	code, stdout, stderr = call(t, "-weights", good, "-against", studytest.WeightsFile(t, segmenttest.Fundus(), blind), "-data", dir, "-device", "reference",
 		"-recurrences", "0", "-roi", "auto")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "untrained-fundus found nothing in 1 of them")
@@ -264,43 +194,9 @@ func TestLevelsNotFoundAndComparison(t *testing.T) {
 	require.NotContains(t, stdout, "all the weight")
 }
 
-func TestMeans(t *testing.T) {
-	v := func(x float64) *float64 { return &x }
-	diagonal, rest := means([][]*float64{{v(1), v(2)}, {nil, v(4)}})
-	require.InDelta(t, 2.5, diagonal, 1e-12)
-	require.InDelta(t, 2, rest, 1e-12)
-}
-
-// A mask that follows its raters exactly has slope 1; a mask that moves half as far has slope one
-// half.
-func TestFollows(t *testing.T) {
-	scores := []*classScore{
-		{Response: []*response{{Area: .1, RaterArea: .2}, {Area: -.2, RaterArea: -.4}}}, {Response: []*response{nil, {Area: .05, RaterArea: .1}}}, {},
-	}
-	out, follows := responses([]string{"a", "b"}, scores)
-	require.InDelta(t, .5, *follows, 1e-12)
-	require.Equal(t, []int{1, 2}, []int{out[0].Images, out[1].Images})
-	require.InDelta(t, -.075, out[1].Area.Mean, 1e-12)
-	require.InDelta(t, .125, out[1].Moved.Mean, 1e-12)
-}
-
-func TestHeads(t *testing.T) {
-	v := func(x float64) *float64 { return &x }
-	h := heads([]*classScore{
-		{Heads: [][]*float64{{v(.9), v(.7)}, {v(.5), v(.8)}}, Raters: [][]*float64{{v(1), v(.6)}, {v(.6), v(1)}}},
-		{Heads: [][]*float64{{v(.7), nil}, {v(.3), nil}}, Raters: [][]*float64{{v(1), nil}, {nil, nil}}},
-	})
-	require.InDelta(t, .8, *h.Dice[0][0], 1e-12)
-	require.InDelta(t, .7, *h.Dice[0][1], 1e-12)
-	require.InDelta(t, (.85+.7)/2, h.Own.Mean, 1e-12)
-	require.InDelta(t, (.6+.3)/2, h.Others.Mean, 1e-12)
-	require.InDelta(t, (.25+.4)/2, h.Margin.Mean, 1e-12)
-	require.InDelta(t, .6, h.Raters.Mean, 1e-12)
-}
-
 func TestUsageAndFailures(t *testing.T) {
-	dir, about := synthesise(t)
-	file := weightsFile(t, about, nil)
+	dir, about := studytest.Synthesise(t)
+	file := studytest.WeightsFile(t, about, nil)
 	code, stdout, stderr := call(t, "-h")
 	require.Zero(t, code)
 	require.Empty(t, stderr)
@@ -309,7 +205,7 @@ func TestUsageAndFailures(t *testing.T) {
 	}
 	bad := filepath.Join(t.TempDir(), "bad")
 	require.NoError(t, os.CopyFS(bad, os.DirFS(dir)))
-	writeMask(t, filepath.Join(bad, "raters", about.Raters[0], "disc", "case0001.png"), 7, 7, func(x, y int) bool { return true })
+	studytest.WriteMask(t, filepath.Join(bad, "raters", about.Raters[0], "disc", "case0001.png"), 7, 7, func(x, y int) bool { return true })
 	few := filepath.Join(t.TempDir(), "few")
 	scenario, err := synthetic.FindScenario("unbiased")
 	require.NoError(t, err)
@@ -317,8 +213,8 @@ func TestUsageAndFailures(t *testing.T) {
 	cut := filepath.Join(t.TempDir(), "cut")
 	require.NoError(t, os.CopyFS(cut, os.DirFS(dir)))
 	image := filepath.Join(cut, "images", "case0004.png")
-	require.NoError(t, os.Truncate(image, int64(len(readFile(t, image))/2)))
-	damaged := slices.Clone(readFile(t, file))
+	require.NoError(t, os.Truncate(image, int64(len(studytest.ReadFile(t, image))/2)))
+	damaged := slices.Clone(studytest.ReadFile(t, file))
 	damaged[len(damaged)/2] ^= 4
 	broken := filepath.Join(t.TempDir(), "broken.safetensors")
 	require.NoError(t, os.WriteFile(broken, damaged, 0o644))
@@ -345,7 +241,7 @@ func TestUsageAndFailures(t *testing.T) {
 		{1, "evaluate: " + image + ": this PNG is damaged", []string{"-weights", file, "-data", cut}},
 		{1, "no images for test; every fifth image is held out", []string{"-weights", file, "-data", few}},
 		{1, "does not search photographs", []string{"-weights", file, "-data", dir, "-roi", "auto"}},
-		{1, "synthetic-unbiased marks disc, which is none of brain: give data of classes that untrained-raters segments", []string{"-weights", weightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
+		{1, "synthetic-unbiased marks disc, which is none of brain: give data of classes that untrained-raters segments", []string{"-weights", studytest.WeightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
 	} {
 		code, stdout, stderr := call(t, append(c.args, "-recurrences", "0")...)
 		require.Equal(t, c.code, code, stderr)
@@ -356,12 +252,12 @@ func TestUsageAndFailures(t *testing.T) {
 
 // Weights that learned no feedback are scored without, unless it is asked for.
 func TestFeedbacksOfBaselines(t *testing.T) {
-	dir, about := synthesise(t)
-	file := weightsFile(t, about, func(f *weights.File) { f.Metadata["recipe"] = "baseline" })
+	dir, about := studytest.Synthesise(t)
+	file := studytest.WeightsFile(t, about, func(f *weights.File) { f.Metadata["recipe"] = "baseline" })
 	for recurrences, args := range map[int][]string{0: nil, 1: {"-recurrences", "1"}} {
 		code, stdout, stderr := call(t, append(args, "-weights", file, "-data", dir, "-device", "processor", "-json", "-")...)
 		require.Zero(t, code, stderr)
-		var r report
+		var r evaluate.Report
 		require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 		require.Equal(t, recurrences, r.Recurrences)
 		require.Len(t, r.Classes[0].SoftDice, recurrences+1)
@@ -372,13 +268,13 @@ func TestFeedbacksOfBaselines(t *testing.T) {
 
 // Weights that learned to follow raters, but no heads, are asked how far they follow.
 func TestFollowsWithoutHeads(t *testing.T) {
-	dir, about := synthesise(t)
-	file := weightsFile(t, about, func(f *weights.File) {
+	dir, about := studytest.Synthesise(t)
+	file := studytest.WeightsFile(t, about, func(f *weights.File) {
 		f.Metadata["recipe"], f.Metadata["configuration"] = "one-pass", f.Metadata["configuration"]+"-steered"
 	})
 	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "processor", "-json", "-")
 	require.Zero(t, code, stderr)
-	var r report
+	var r evaluate.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	c := r.Classes[0]
 	require.Len(t, c.Response, len(about.Raters))
@@ -389,15 +285,15 @@ func TestFollowsWithoutHeads(t *testing.T) {
 // Bad masks and truths are told all together before a device is opened: here one that would be
 // refused.
 func TestBadFilesAreToldFirst(t *testing.T) {
-	dir, about := synthesise(t)
+	dir, about := studytest.Synthesise(t)
 	mask, truth := filepath.Join(dir, "raters", about.Raters[0], "disc", "case0001.png"), filepath.Join(dir, "truth", "cup", "case0004.png")
 	grey := image.NewGray(image.Rect(0, 0, 48, 48))
 	grey.Pix[7] = 77
 	var b bytes.Buffer
 	require.NoError(t, png.Encode(&b, grey))
 	require.NoError(t, os.WriteFile(mask, b.Bytes(), 0o644))
-	writeMask(t, truth, 7, 7, func(x, y int) bool { return true })
-	args := []string{"-weights", weightsFile(t, about, nil), "-data", dir, "-precision", "f16", "-device", "processor"}
+	studytest.WriteMask(t, truth, 7, 7, func(x, y int) bool { return true })
+	args := []string{"-weights", studytest.WeightsFile(t, about, nil), "-data", dir, "-precision", "f16", "-device", "processor"}
 	code, stdout, stderr := call(t, append(args, "-on", "all")...)
 	require.Equal(t, cli.Failed, code)
 	require.Empty(t, stdout)
@@ -411,35 +307,27 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	require.NotContains(t, stderr, truth)
 }
 
-// readFile is the content of a file.
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return data
-}
-
 // Where every mark is empty, an empty mask counts 100. The report counts these images and has the
 // figure without them; a class without any mark does not lift the mean over structures.
 func TestEmptyAgainstEmpty(t *testing.T) {
-	dir, about := synthesise(t)
+	dir, about := studytest.Synthesise(t)
 	empty := func(x, y int) bool { return false }
 	for i := range 5 {
 		for _, rater := range about.Raters {
-			writeMask(t, filepath.Join(dir, "raters", rater, "cup", fmt.Sprintf("case%04d.png", i)), 48, 48, empty)
+			studytest.WriteMask(t, filepath.Join(dir, "raters", rater, "cup", fmt.Sprintf("case%04d.png", i)), 48, 48, empty)
 			if i == 3 {
-				writeMask(t, filepath.Join(dir, "raters", rater, "disc", "case0003.png"), 48, 48, empty)
+				studytest.WriteMask(t, filepath.Join(dir, "raters", rater, "disc", "case0003.png"), 48, 48, empty)
 			}
 		}
 	}
-	file := weightsFile(t, about, func(f *weights.File) {
+	file := studytest.WeightsFile(t, about, func(f *weights.File) {
 		bias := f.Tensor("conp.head.bias")
 		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{0, -30})
 	})
 	table := filepath.Join(t.TempDir(), "cases.csv")
 	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "processor", "-recurrences", "0", "-on", "all", "-csv", table, "-json", "-")
 	require.Equal(t, cli.Done, code, stderr)
-	var r report
+	var r evaluate.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	disc, cup := r.Classes[0], r.Classes[1]
 	require.Equal(t, []int{5, 1, 0, 5, 5}, []int{disc.Images, disc.Unmarked, disc.BothEmpty, cup.Unmarked, cup.BothEmpty})
@@ -452,7 +340,7 @@ func TestEmptyAgainstEmpty(t *testing.T) {
 	require.Equal(t, 5, strings.Count(string(lines), ",both,"))
 	require.Equal(t, 1, strings.Count(string(lines), ",marks,"))
 	var text bytes.Buffer
-	require.NoError(t, r.table(&text))
+	require.NoError(t, r.Table(&text))
 	require.Contains(t, text.String(), "every mark is empty in all images: the figures say how far the mask is empty too (above one half in 5)")
 	require.Contains(t, text.String(), "in the other 1 every mark is empty: a threshold that the mask does not reach counts 100; above one half it is empty in ")
 	code, stdout, stderr = call(t, "compare", "-weights", file, "-data", dir, "-device", "processor", "-on", "all")

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"encoding/csv"
 	"errors"
 	"image"
 	"image/png"
@@ -10,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,6 +19,10 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/fuse"
+	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
+	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/weights/disk"
@@ -29,37 +30,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuse runs the program inside the test.
-func fuse(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// runFusion runs the program inside the test.
+func runFusion(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, problems strings.Builder
 	code = run(t.Context(), append([]string{"fuse"}, args...), &out, &problems)
 	return code, out.String(), problems.String()
-}
-
-// records reads a CSV by column.
-func records(t *testing.T, path string) (rows []map[string]string) {
-	t.Helper()
-	file, err := os.Open(path)
-	require.NoError(t, err)
-	defer file.Close()
-	lines, err := csv.NewReader(file).ReadAll()
-	require.NoError(t, err)
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, name := range lines[0] {
-			row[name] = line[i]
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func parsed(t *testing.T, text string) float64 {
-	t.Helper()
-	v, err := strconv.ParseFloat(text, 64)
-	require.NoError(t, err)
-	return v
 }
 
 // readMap reads a grey PNG of 16 bits as 0..1.
@@ -81,12 +57,12 @@ func readMap(t *testing.T, path string) (p []float32) {
 // Maps and CSVs hold what package fusion makes of the marks and the network's masks. A missing mark
 // has no rates in its image.
 func TestFuse(t *testing.T) {
-	dir, about := synthesise(t)
+	dir, about := studytest.Synthesise(t)
 	gone := about.Raters[2]
 	require.NoError(t, os.Remove(filepath.Join(dir, "raters", gone, "disc", "case0001.png")))
 	about.Classes = []string{"cup", "disc"} // the model's order need not be the data set's
-	file, out := weightsFile(t, about, nil), filepath.Join(t.TempDir(), "fused")
-	code, stdout, stderr := fuse(t, "-data", dir, "-weights", file, "-device", "reference", "-out", out)
+	file, out := studytest.WeightsFile(t, about, nil), filepath.Join(t.TempDir(), "fused")
+	code, stdout, stderr := runFusion(t, "-data", dir, "-weights", file, "-device", "reference", "-out", out)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "disc, 5 images: beside the truth")
 	require.Contains(t, stdout, "prior of dawid-skene-prior, and network of max-mig: "+about.Name)
@@ -98,29 +74,29 @@ func TestFuse(t *testing.T) {
 	defer e.Close()
 	data, err := dataset.Open(dir)
 	require.NoError(t, err)
-	learned := each(len(data.Classes), func(k int) *fusion.Contours {
+	learned := statistics.Tabulate(len(data.Classes), func(k int) *fusion.Contours {
 		c := fusion.NewContours(len(data.Raters))
 		for _, image := range data.Cases {
 			l, err := dataset.Load(image)
 			require.NoError(t, err)
-			c.Add(each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), image.W)
+			c.Add(statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), image.W)
 		}
 		c.Learn()
 		return c
 	})
-	crowds := each(len(data.Classes), func(k int) *fusion.MaxMIG {
+	crowds := statistics.Tabulate(len(data.Classes), func(k int) *fusion.MaxMIG {
 		g := fusion.NewMaxMIG(len(data.Raters))
 		for _, image := range data.Cases {
 			l, err := dataset.Load(image)
 			require.NoError(t, err)
 			r, err := e.Segment(t.Context(), l.Image, segment.Options{Recurrences: segment.Feedbacks(&about), ROI: "none"})
 			require.NoError(t, err)
-			g.Add(each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), r.Probability(slices.Index(about.Classes, data.Classes[k])))
+			g.Add(statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), r.Probability(slices.Index(about.Classes, data.Classes[k])))
 		}
 		g.Learn()
 		return g
 	})
-	raters, scores := records(t, filepath.Join(out, "raters.csv")), records(t, filepath.Join(out, "scores.csv"))
+	raters, scores := studytest.Records(t, filepath.Join(out, "raters.csv")), studytest.Records(t, filepath.Join(out, "scores.csv"))
 	find := func(rows []map[string]string, want ...string) map[string]string {
 		at := slices.IndexFunc(rows, func(row map[string]string) bool {
 			return row["method"] == want[0] && row["image"] == want[1] && row["structure"] == want[2] && (len(want) < 4 || row["rater"] == want[3])
@@ -136,13 +112,13 @@ func TestFuse(t *testing.T) {
 		r, err := e.Segment(t.Context(), l.Image, segment.Options{Recurrences: segment.Feedbacks(&about), ROI: "none"})
 		require.NoError(t, err)
 		for k, class := range data.Classes {
-			marks := each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+			marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
 			prior := r.Probability(slices.Index(about.Classes, class))
 			for method, fit := range map[string]*fusion.Fit{
 				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil),
 				"dawid-skene": fusion.DawidSkene(marks, nil), "dawid-skene-prior": fusion.DawidSkene(marks, prior),
 				"contours": learned[k].Fuse(marks, c.W), "majority": fusion.Majority(marks), "max-mig": crowds[k].Fuse(marks, prior),
-				"mrprism": fusion.Likely(marks, each(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, class)) })),
+				"mrprism": fusion.Likely(marks, statistics.Tabulate(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, class)) })),
 			} {
 				p := readMap(t, filepath.Join(out, method, class, c.Name+".png"))
 				require.Len(t, p, c.W*c.H)
@@ -156,16 +132,16 @@ func TestFuse(t *testing.T) {
 						require.Nil(t, row)
 						continue
 					}
-					require.InDelta(t, fit.Raters[i].Sensitivity, parsed(t, row["sensitivity"]), 1e-5)
-					require.InDelta(t, fit.Raters[i].Specificity, parsed(t, row["specificity"]), 1e-5)
-					require.InDelta(t, fusion.Count(marks[i], fit.Map).Bias(), parsed(t, row["bias"]), 1e-5)
+					require.InDelta(t, fit.Raters[i].Sensitivity, studytest.Parsed(t, row["sensitivity"]), 1e-5)
+					require.InDelta(t, fit.Raters[i].Specificity, studytest.Parsed(t, row["specificity"]), 1e-5)
+					require.InDelta(t, fusion.Count(marks[i], fit.Map).Bias(), studytest.Parsed(t, row["bias"]), 1e-5)
 				}
-				mask, err := readTruth(c, class)
+				mask, err := score.ReadTruth(c, class)
 				require.NoError(t, err)
 				row := find(scores, method, c.Name, class)
-				exact := each(len(p), func(i int) float32 { return float32(fit.Map[i]) })
-				require.InDelta(t, metric.SoftDice(exact, metric.Count(mask)), parsed(t, row["soft_dice"]), 1e-5)
-				require.InDelta(t, metric.Dice(exact, mask), parsed(t, row["dice"]), 1e-5)
+				exact := statistics.Tabulate(len(p), func(i int) float32 { return float32(fit.Map[i]) })
+				require.InDelta(t, metric.SoftDice(exact, metric.Count(mask)), studytest.Parsed(t, row["soft_dice"]), 1e-5)
+				require.InDelta(t, metric.Dice(exact, mask), studytest.Parsed(t, row["dice"]), 1e-5)
 				require.Equal(t, metric.Area(exact), metric.Area(p), "rounding makes no majority of a tie")
 			}
 		}
@@ -174,51 +150,32 @@ func TestFuse(t *testing.T) {
 		require.NotNil(t, find(raters, "staple", "all", class, gone), "of four images, or five")
 		mean, gain := 0.0, 0.0
 		for _, c := range data.Cases {
-			own, vote := parsed(t, find(scores, "staple", c.Name, class)["brier"]), parsed(t, find(scores, "mean-vote", c.Name, class)["brier"])
+			own, vote := studytest.Parsed(t, find(scores, "staple", c.Name, class)["brier"]), studytest.Parsed(t, find(scores, "mean-vote", c.Name, class)["brier"])
 			mean, gain = mean+own/5, gain+(own-vote)/5
 		}
 		all := find(scores, "staple", "all", class)
-		require.InDelta(t, mean, parsed(t, all["brier"]), 1e-5)
-		require.InDelta(t, gain, parsed(t, all["brier_less_mean_vote"]), 1e-5)
-		require.LessOrEqual(t, parsed(t, all["brier_less_mean_vote_low"]), gain+1e-6)
-		require.GreaterOrEqual(t, parsed(t, all["brier_less_mean_vote_high"]), gain-1e-6)
+		require.InDelta(t, mean, studytest.Parsed(t, all["brier"]), 1e-5)
+		require.InDelta(t, gain, studytest.Parsed(t, all["brier_less_mean_vote"]), 1e-5)
+		require.LessOrEqual(t, studytest.Parsed(t, all["brier_less_mean_vote_low"]), gain+1e-6)
+		require.GreaterOrEqual(t, studytest.Parsed(t, all["brier_less_mean_vote_high"]), gain-1e-6)
 		require.Empty(t, find(scores, "mean-vote", "all", class)["brier_less_mean_vote"])
 	}
 	require.Len(t, scores, 2*8*(5+1))
 }
 
-// Pixels of all images count together. Rates that no pixel defines stay empty.
-func TestPooled(t *testing.T) {
-	f := &fuser{data: &dataset.Dataset{Raters: []string{"ann", "bob"}}}
-	rows := f.rate(meanVote, "one", "disc", [][]uint8{{1, 1, 0, 0}, nil}, fusion.MeanVote([][]uint8{{1, 1, 0, 0}, nil}))
-	require.Len(t, rows, 1, "bob has not marked")
-	marks := [][]uint8{{0, 0, 0, 0}, {1, 0, 0, 0}}
-	rows = append(rows, f.rate(meanVote, "two", "disc", marks, fusion.MeanVote(marks))...)
-	ann := pooled(meanVote, "disc", "ann", rows)
-	require.InDelta(t, 2/2.5, ann.Sensitivity, 1e-12)
-	require.InDelta(t, 1, ann.Specificity, 1e-12)
-	require.InDelta(t, math.Log(2/2.5), ann.bias, 1e-12)
-	require.Nil(t, pooled(meanVote, "cup", "ann", rows))
-	empty := [][]uint8{{0, 0}, {0, 0}}
-	rows = f.rate(meanVote, "none", "disc", empty, fusion.MeanVote(empty))
-	all := pooled(meanVote, "disc", "bob", rows)
-	require.True(t, math.IsNaN(all.Sensitivity) && math.IsNaN(all.bias))
-	require.Equal(t, 1., all.Specificity)
-}
-
 // Without truth there are no scores. Old maps are never mixed with new ones.
 func TestFuseWithoutTruth(t *testing.T) {
-	dir, _ := synthesise(t)
+	dir, _ := studytest.Synthesise(t)
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "truth")))
 	out := filepath.Join(t.TempDir(), "a", "fused")
-	code, stdout, stderr := fuse(t, "-data", dir, "-out", out)
+	code, stdout, stderr := runFusion(t, "-data", dir, "-out", out)
 	require.Zero(t, code, stderr)
 	require.NotContains(t, stdout, "truth")
 	require.NoFileExists(t, filepath.Join(out, "scores.csv"))
 	require.FileExists(t, filepath.Join(out, "raters.csv"))
 	require.FileExists(t, filepath.Join(out, "staple", "cup", "case0002.png"))
 
-	code, _, stderr = fuse(t, "-data", dir, "-out", out)
+	code, _, stderr = runFusion(t, "-data", dir, "-out", out)
 	require.Equal(t, cli.Failed, code)
 	require.Contains(t, stderr, out+" is not empty; name a new folder as -out")
 }
@@ -226,26 +183,26 @@ func TestFuseWithoutTruth(t *testing.T) {
 // Where the network finds nothing, dawid-skene-prior estimates its prior from the marks, and says
 // so. The methods that need no network are as without one.
 func TestFuseWhereTheNetworkFindsNothing(t *testing.T) {
-	dir, _ := synthesise(t)
+	dir, _ := studytest.Synthesise(t)
 	with, without := filepath.Join(t.TempDir(), "with"), filepath.Join(t.TempDir(), "without")
-	code, _, stderr := fuse(t, "-data", dir, "-weights", biased(t, segmenttest.Fundus(), -30), "-roi", "auto", "-device", "reference", "-out", with)
+	code, _, stderr := runFusion(t, "-data", dir, "-weights", studytest.Biased(t, segmenttest.Fundus(), -30), "-roi", "auto", "-device", "reference", "-out", with)
 	require.Zero(t, code, stderr)
-	code, _, _ = fuse(t, "-data", dir, "-out", without)
+	code, _, _ = runFusion(t, "-data", dir, "-out", without)
 	require.Zero(t, code)
 	for _, name := range []string{"case0000", "case0004"} {
 		require.Contains(t, stderr, name+": the network found nothing; dawid-skene-prior estimates the prior from the marks")
-		for _, method := range fusionMethods {
-			if method.needs != marksAlone {
+		for _, method := range fuse.Methods {
+			if method.Needs != fuse.MarksAlone {
 				continue
 			}
-			path := filepath.Join(method.name, "disc", name+".png")
+			path := filepath.Join(method.Name, "disc", name+".png")
 			require.Equal(t, readMap(t, filepath.Join(without, path)), readMap(t, filepath.Join(with, path)), path)
 		}
 	}
-	own := filter(records(t, filepath.Join(with, "scores.csv")), func(row map[string]string) bool {
+	own := statistics.Filter(studytest.Records(t, filepath.Join(with, "scores.csv")), func(row map[string]string) bool {
 		return row["method"] != "max-mig" && row["method"] != "dawid-skene-prior"
 	})
-	require.Equal(t, records(t, filepath.Join(without, "scores.csv")), own)
+	require.Equal(t, studytest.Records(t, filepath.Join(without, "scores.csv")), own)
 }
 
 // Whole raters may be missing from an image.
@@ -254,11 +211,11 @@ func TestFuseChangingPanels(t *testing.T) {
 	scenario, err := synthetic.FindScenario("changing-panels")
 	require.NoError(t, err)
 	require.NoError(t, synthetic.WriteDataset(t.Context(), dir, scenario, 12, 48, 3))
-	code, stdout, stderr := fuse(t, "-data", dir, "-out", out)
+	code, stdout, stderr := runFusion(t, "-data", dir, "-out", out)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "contours     rater8")
 	panels := map[string]int{}
-	for _, row := range records(t, filepath.Join(out, "raters.csv")) {
+	for _, row := range studytest.Records(t, filepath.Join(out, "raters.csv")) {
 		if row["method"] == "contours" && row["structure"] == "cup" && row["image"] != "all" {
 			panels[row["image"]]++
 		}
@@ -271,7 +228,7 @@ func TestFuseChangingPanels(t *testing.T) {
 
 // A full disk leaves no part of a file, and the error names the file.
 func TestFuseOnAFullDisk(t *testing.T) {
-	dir, _ := synthesise(t)
+	dir, _ := studytest.Synthesise(t)
 	out := filepath.Join(t.TempDir(), "fused")
 	disk.Fault = func(operation, path string) error {
 		if operation == disk.Write && strings.Contains(path, filepath.Join("staple", "cup")) {
@@ -280,7 +237,7 @@ func TestFuseOnAFullDisk(t *testing.T) {
 		return nil
 	}
 	defer func() { disk.Fault = nil }()
-	code, _, stderr := fuse(t, "-data", dir, "-out", out)
+	code, _, stderr := runFusion(t, "-data", dir, "-out", out)
 	require.Equal(t, cli.Failed, code)
 	require.Contains(t, stderr, filepath.Join(out, "staple", "cup", "case0000.png"))
 	require.Contains(t, stderr, "no space left on device")
@@ -290,30 +247,10 @@ func TestFuseOnAFullDisk(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(out, "raters.csv"))
 }
 
-// A stopped program has the CSVs of the images that it fused, and says that they are a part.
-func TestFuseStopped(t *testing.T) {
-	dir, _ := synthesise(t)
-	f := &fuser{fuseRequest: fuseRequest{data: dir, out: t.TempDir(), on: "all", weights: new(string)}, progress: command.NewProgress(new(strings.Builder), 5)}
-	require.NoError(t, f.open())
-	require.NoError(t, f.learn(t.Context()))
-	require.NoError(t, os.Remove(f.data.Cases[2].Image))
-	require.ErrorContains(t, f.fuseAll(t.Context()), f.data.Cases[2].Image)
-	require.Equal(t, 2, f.images)
-	var table strings.Builder
-	require.NoError(t, f.deliver(&table))
-	require.Contains(t, table.String(), "stopped before all 5 images were fused")
-	require.Len(t, records(t, filepath.Join(f.out, "scores.csv")), 2*5*(2+1))
-
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	require.ErrorIs(t, f.learn(stopped), context.Canceled)
-	require.ErrorIs(t, f.fuseAll(stopped), context.Canceled)
-}
-
 func TestFuseMisused(t *testing.T) {
-	dir, levels, out := cupsOnly(t), levelData(t), filepath.Join(t.TempDir(), "out")
-	named, about := synthesise(t)
-	brain := weightsFile(t, segmenttest.Raters(), nil)
+	dir, levels, out := studytest.CupsOnly(t), studytest.LevelData(t), filepath.Join(t.TempDir(), "out")
+	named, about := studytest.Synthesise(t)
+	brain := studytest.WeightsFile(t, segmenttest.Raters(), nil)
 	for _, c := range []struct {
 		code int
 		want string
@@ -328,11 +265,11 @@ func TestFuseMisused(t *testing.T) {
 		{2, "-device needs -weights", []string{"-data", named, "-out", out, "-device", "reference"}},
 		{1, levels + ": the labels are agreement levels", []string{"-data", levels, "-out", out}},
 		{1, "untrained-raters does not segment the disc, but brain", []string{"-data", named, "-out", out, "-weights", brain}},
-		{1, "leave -roi auto out", []string{"-data", named, "-out", out, "-weights", weightsFile(t, about, nil), "-roi", "auto"}},
+		{1, "leave -roi auto out", []string{"-data", named, "-out", out, "-weights", studytest.WeightsFile(t, about, nil), "-roi", "auto"}},
 		{1, "not a directory", []string{"-data", named, "-out", brain}},
 		{1, "nowhere", []string{"-data", filepath.Join(dir, "nowhere"), "-out", out}},
 	} {
-		code, stdout, stderr := fuse(t, c.args...)
+		code, stdout, stderr := runFusion(t, c.args...)
 		require.Equal(t, c.code, code, stderr)
 		require.Contains(t, stderr, c.want)
 		require.Empty(t, stdout)
@@ -341,7 +278,7 @@ func TestFuseMisused(t *testing.T) {
 }
 
 func TestFuseHelp(t *testing.T) {
-	code, stdout, stderr := fuse(t, "-h")
+	code, stdout, stderr := runFusion(t, "-h")
 	require.Zero(t, code, stderr)
 	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "majority", "staple", "dawid-skene", "dawid-skene-prior", "contours", "max-mig", "mrprism", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
 		require.Contains(t, stdout, word)
@@ -354,10 +291,10 @@ func TestFuseHelp(t *testing.T) {
 // A network of the method diag fuses the marks as it trusts the raters, and none as their masks.
 // -on train fuses the training images alone.
 func TestFuseByDiagnosis(t *testing.T) {
-	dir, about := synthesise(t)
+	dir, about := studytest.Synthesise(t)
 	about.Configuration, about.Recipe = "tiny-diag", model.MaskAlone
-	file, out := weightsFile(t, about, nil), filepath.Join(t.TempDir(), "fused")
-	code, _, stderr := fuse(t, "-data", dir, "-weights", file, "-device", "reference", "-on", "train", "-out", out)
+	file, out := studytest.WeightsFile(t, about, nil), filepath.Join(t.TempDir(), "fused")
+	code, _, stderr := runFusion(t, "-data", dir, "-weights", file, "-device", "reference", "-on", "train", "-out", out)
 	require.Zero(t, code, stderr)
 	require.NoDirExists(t, filepath.Join(out, "mrprism"))
 	data, err := dataset.Open(dir)
@@ -374,8 +311,8 @@ func TestFuseByDiagnosis(t *testing.T) {
 	r, err := e.Segment(t.Context(), l.Image, segment.Options{ROI: "none"})
 	require.NoError(t, err)
 	k := slices.Index(data.Classes, "disc")
-	marks := each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
-	want := fusion.Trusted(marks, each(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, "disc")) })).Map
+	marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+	want := fusion.Trusted(marks, statistics.Tabulate(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, "disc")) })).Map
 	got, differ := readMap(t, filepath.Join(out, "diag", "disc", l.Name+".png")), 0
 	for i, vote := range fusion.MeanVote(marks).Map {
 		require.InDelta(t, want[i], got[i], 1e-4)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/studytest"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -26,16 +27,16 @@ var update = flag.Bool("update", false, "write the golden files of TestGoldens a
 // The table, and every CSV, JSON, Markdown and LaTeX file of every subcommand, are those of
 // testdata/NAME.golden.
 func TestGoldens(t *testing.T) {
-	data, about := synthesise(t)
+	data, about := studytest.Synthesise(t)
 	require.NoError(t, os.Remove(filepath.Join(data, "raters", about.Raters[2], "disc", "case0003.png")))
-	model := weightsFile(t, about, nil)
-	other := weightsFile(t, about, func(f *weights.File) { f.Metadata["recipe"], f.Metadata["name"] = "baseline", "other" })
+	model := studytest.WeightsFile(t, about, nil)
+	other := studytest.WeightsFile(t, about, func(f *weights.File) { f.Metadata["recipe"], f.Metadata["name"] = "baseline", "other" })
 	about.Configuration = "tiny-evidence"
-	settling := weightsFile(t, about, nil)
-	fundus, levels := weightsFile(t, segmenttest.Fundus(), nil), levelData(t)
-	centres := centresFile(t, "name,cx,cy,r\na,.5,.5,.2\nb,,,\n", "a.png", "b.png")
+	settling := studytest.WeightsFile(t, about, nil)
+	fundus, levels := studytest.WeightsFile(t, segmenttest.Fundus(), nil), studytest.LevelData(t)
+	centres := studytest.CentresFile(t, "name,cx,cy,r\na,.5,.5,.2\nb,,,\n", "a.png", "b.png")
 	foreign := filepath.Join(t.TempDir(), "foreign")
-	writePicture(t, filepath.Join(foreign, "cat.png"), 30, 40)
+	studytest.WritePicture(t, filepath.Join(foreign, "cat.png"), 30, 40)
 	predictions := shifted(t, data, t.TempDir(), 3)
 	require.NoError(t, os.Remove(filepath.Join(predictions, "cup", "case0004.npy")))
 	out := t.TempDir()
@@ -76,7 +77,7 @@ func TestGoldens(t *testing.T) {
 			require.NoError(t, os.MkdirAll("testdata", 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 		}
-		want := strings.Split(string(readFile(t, path)), "\n")
+		want := strings.Split(string(studytest.ReadFile(t, path)), "\n")
 		for i, line := range strings.Split(got, "\n") {
 			if i >= len(want) || !sameFigures(want[i], line) {
 				assert.Equal(t, strings.Join(want, "\n"), got, "%s, line %d", path, i+1)
@@ -90,7 +91,7 @@ func TestGoldens(t *testing.T) {
 // shortened is a file's text. Of many lines it has the first and the last. A JSON has a line for each
 // of its values, numbers of six digits, and the first three items of long arrays alone.
 func shortened(t *testing.T, file string) []byte {
-	data := readFile(t, file)
+	data := studytest.ReadFile(t, file)
 	if filepath.Ext(file) != ".json" {
 		if lines := bytes.SplitAfter(data, []byte("\n")); len(lines) > 60 {
 			data = bytes.Join(append(lines[:30:30], lines[len(lines)-30:]...), nil)

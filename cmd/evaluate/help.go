@@ -1,5 +1,7 @@
 package main
 
+import ()
+
 const intro = `evaluate - scores weights on images, and checks whether they know when they are wrong
 
 usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]

@@ -12,6 +12,8 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/given"
+	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 
@@ -22,9 +24,9 @@ import (
 // The figures of given marks are those that this test computes from the engine's maps, for every
 // image that is held out and every rater who gives his mark.
 func TestEvidenceFigures(t *testing.T) {
-	dir, about := synthesise(t)
+	dir, about := studytest.Synthesise(t)
 	about.Configuration = "tiny-evidence"
-	file := weightsFile(t, about, nil)
+	file := studytest.WeightsFile(t, about, nil)
 	path := filepath.Join(t.TempDir(), "given.csv")
 	code, stdout, stderr := call(t, "evidence", "-weights", file, "-data", dir, "-given", "1", "-device", "reference", "-csv", path)
 	require.Equal(t, cli.Done, code, stderr)
@@ -32,8 +34,8 @@ func TestEvidenceFigures(t *testing.T) {
 		assert.Contains(t, stdout, part)
 	}
 	got := map[string]float64{}
-	for _, row := range records(t, path) {
-		got[row["structure"]+row["given"]+row["figure"]] = parsed(t, row["value"])
+	for _, row := range studytest.Records(t, path) {
+		got[row["structure"]+row["given"]+row["figure"]] = studytest.Parsed(t, row["value"])
 	}
 
 	data, err := dataset.Open(dir)
@@ -82,7 +84,7 @@ func TestEvidenceFigures(t *testing.T) {
 		"which data?":         {"-weights", file},
 	} {
 		if wanted == "does not take marks" {
-			args[1] = weightsFile(t, segmenttest.Raters(), nil)
+			args[1] = studytest.WeightsFile(t, segmenttest.Raters(), nil)
 		}
 		code, _, stderr := call(t, append([]string{"evidence", "-device", "reference"}, args...)...)
 		assert.NotEqual(t, cli.Done, code)
@@ -100,7 +102,7 @@ func TestTenthOfAnOutline(t *testing.T) {
 			mark[i] = 1
 		}
 	}
-	said, rest := tenth(mark, side, side, 0)
+	said, rest := given.Tenth(mark, side, side, 0)
 	spoken, edge, left := 0., 0., 0.
 	for i, v := range said {
 		x, y := float64(i%side-32), float64(i/side-32)
@@ -122,7 +124,7 @@ func TestTenthOfAnOutline(t *testing.T) {
 	}
 	assert.InDelta(t, 0.1, spoken/edge, 0.03)
 	assert.InDelta(t, 0.8, left/edge, 0.03)
-	assert.Equal(t, 1., diceWithin([]float32{0.9, 0.9, 0}, []uint8{1, 0, 0}, []bool{true, false, true}))
-	assert.InDelta(t, 2./3, diceWithin([]float32{0.9, 0.9, 0}, []uint8{1, 0, 0}, []bool{true, true, true}), 1e-9)
+	assert.Equal(t, 1., given.DiceWithin([]float32{0.9, 0.9, 0}, []uint8{1, 0, 0}, []bool{true, false, true}))
+	assert.InDelta(t, 2./3, given.DiceWithin([]float32{0.9, 0.9, 0}, []uint8{1, 0, 0}, []bool{true, true, true}), 1e-9)
 	assert.Contains(t, strings.ToLower(evidenceIntro), "a tenth")
 }

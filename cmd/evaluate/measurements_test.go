@@ -8,9 +8,9 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
@@ -18,83 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A figure on the border of an interval is inside. Widths of areas are shares of the figure.
-func TestCoverage(t *testing.T) {
-	promise := new(.9)
-	intervals := []*held{{10, 20, promise, 10}, {10, 20, promise, 20}, {10, 20, promise, 20.5}, nil, {0, 3, promise, 0}}
-	r := coverage(intervals, true)
-	require.Equal(t, []int{4, 1, 3}, []int{r.Images, r.Without, r.Inside})
-	require.InDelta(t, .75, *r.Share, 1e-12)
-	low, high := metric.Wilson(3, 4)
-	require.Equal(t, []float64{low, high, .9}, []float64{*r.Low, *r.High, *r.Promised})
-	require.InDelta(t, .5, *r.Width, 1e-12, "of 1, .5 and 10/20.5; a figure of 0 has no such width")
-	require.InDelta(t, 10, *coverage(intervals[:4], false).Width, 1e-12)
-
-	without := coverage([]*held{nil, nil}, true)
-	require.Equal(t, &coverageReport{Without: 2}, without)
-	require.Nil(t, coverage(nil, true), "nobody has marked it")
-
-	var out bytes.Buffer
-	reports := &coveragesReport{Areas: []*coverageReport{r, nil}, Ratio: without, Raters: coverage([]*held{{Low: .2, High: .4, Reference: .3}}, false)}
-	require.NoError(t, (&report{Classes: []classReport{{Class: "disc", Images: 0}, {Class: "cup"}}, Intervals: reports}).table(&out))
-	require.Regexp(t, `area of the disc +4 +1 +75.0 \[30.1, 95.4\] % +90 % +50.0 % of the area\n`, out.String())
-	require.NotContains(t, out.String(), "area of the cup")
-	require.Regexp(t, `vertical cup/disc ratio +0 +2 +– +– +–\n`, out.String())
-	require.Regexp(t, `  range of the mask and the heads +1 +0 +100.0 \[20.7, 100.0\] % +– +0.200\n`, out.String())
-}
-
-// Areas are by class, with widths as shares of the figure; ratios have absolute widths.
-func TestCoverages(t *testing.T) {
-	data := &dataset.Dataset{Classes: []string{"disc", "cup"}}
-	ratio := &ratioScore{Interval: &held{.2, .5, new(.9), .4}, Raters: &held{Low: .3, High: .35, Reference: .4}}
-	s := &scorer{data: data, cases: []*caseScore{
-		{Classes: []*classScore{{Interval: &held{90, 130, new(.9), 100}}, nil}, Ratio: ratio},
-		{Classes: []*classScore{{}, nil}},
-	}}
-	r := s.coverages()
-	require.Equal(t, []int{1, 1, 1}, []int{r.Areas[0].Images, r.Areas[0].Without, r.Areas[0].Inside})
-	require.InDelta(t, .4, *r.Areas[0].Width, 1e-12)
-	require.Nil(t, r.Areas[1])
-	require.Equal(t, []int{1, 0, 1}, []int{r.Ratio.Images, r.Ratio.Without, r.Ratio.Inside})
-	require.InDelta(t, .3, *r.Ratio.Width, 1e-12)
-	require.Equal(t, []int{1, 0}, []int{r.Raters.Images, r.Raters.Inside})
-	require.InDelta(t, .05, *r.Raters.Width, 1e-12)
-	require.Nil(t, r.Raters.Promised)
-	require.Nil(t, (&scorer{data: data}).coverages())
-}
-
-// A result's intervals are set beside the majority's figures: area in pixels, and the ratio.
-func TestIntervalsOfAnImage(t *testing.T) {
-	dir := levelData(t)
-	data, err := dataset.Open(dir)
-	require.NoError(t, err)
-	l, err := dataset.Load(data.Cases[0])
-	require.NoError(t, err)
-	s := &scorer{data: data, request: request{sources: sources{region: "none"}}}
-	m, err := command.Weights(weightsFile(t, segmenttest.Fundus(), nil))
-	require.NoError(t, err)
-	s.session.Model = m
-	maps := maps{recurrence: func(_, _ int) []float32 { return make([]float32, 1200) }}
-	maps.measured = segment.Measurements{
-		Structures:    []segment.Structure{{Interval: &segment.Interval{Low: 1, High: 9, Coverage: .8}}, {}},
-		VerticalRatio: &segment.Ratio{Low: new(.1), High: new(.6), Interval: &segment.Interval{Low: .2, High: .3, Coverage: .8}},
-	}
-	disc, cup := metric.Count(l.Given(0)...).Mean(), metric.Count(l.Given(1)...).Mean()
-	require.Equal(t, &held{1, 9, new(.8), float64(metric.Area(disc))}, s.class(l, maps, nil, 0, nil).Interval)
-	require.Nil(t, s.class(l, maps, nil, 1, nil).Interval)
-	ratio := s.ratio(l, maps)
-	reference := metric.VerticalRatio(disc, cup, 40, 30)
-	require.Equal(t, &held{.2, .3, new(.8), reference}, ratio.Interval)
-	require.Equal(t, &held{.1, .6, nil, reference}, ratio.Raters)
-	maps.measured.VerticalRatio = &segment.Ratio{} // no cup was found
-	require.True(t, s.ratio(l, maps).Interval == nil && s.ratio(l, maps).Raters == nil)
-}
-
 // The range of the ratio is the engine's.
 func TestRangeOfTheRatio(t *testing.T) {
-	dir := levelData(t)
+	dir := studytest.LevelData(t)
 	// the weights find a disc and a cup; the levels mark both
-	file := weightsFile(t, segmenttest.Fundus(), func(f *weights.File) {
+	file := studytest.WeightsFile(t, segmenttest.Fundus(), func(f *weights.File) {
 		for _, name := range []string{"conp.head.bias", "divp.heads.output.bias"} {
 			b := f.Tensor(name)
 			values := make([]float32, b.Elements())
@@ -104,7 +32,7 @@ func TestRangeOfTheRatio(t *testing.T) {
 			*b = weights.NewF32(b.Name, b.Shape, values)
 		}
 	})
-	got, table := scores(t, "-weights", file, "-data", dir)
+	got, table := Scores(t, "-weights", file, "-data", dir)
 	m, err := command.Weights(file)
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
@@ -129,9 +57,9 @@ func TestRangeOfTheRatio(t *testing.T) {
 
 // A data set that lacks a class of the model scores the others as one that has all.
 func TestDataWithSomeOfTheClasses(t *testing.T) {
-	dir := levelData(t)
-	file := weightsFile(t, segmenttest.Fundus(), nil)
-	whole, _ := scores(t, "-weights", file, "-data", dir)
+	dir := studytest.LevelData(t)
+	file := studytest.WeightsFile(t, segmenttest.Fundus(), nil)
+	whole, _ := Scores(t, "-weights", file, "-data", dir)
 	part := filepath.Join(t.TempDir(), "disc-only")
 	require.NoError(t, os.CopyFS(part, os.DirFS(dir)))
 	for _, rater := range []string{"atleast1", "atleast2", "atleast3", "atleast4"} {
@@ -140,7 +68,7 @@ func TestDataWithSomeOfTheClasses(t *testing.T) {
 	about := `{"name": "levels", "classes": ["disc"], "raters": ["atleast1", "atleast2", "atleast3", "atleast4"], "labels": "agreement-levels"}`
 	require.NoError(t, os.WriteFile(filepath.Join(part, "dataset.json"), []byte(about), 0o644))
 	lines := filepath.Join(t.TempDir(), "lines.csv")
-	got, table := scores(t, "-weights", file, "-data", part, "-changed", "-csv", lines)
+	got, table := Scores(t, "-weights", file, "-data", part, "-changed", "-csv", lines)
 	require.Equal(t, whole.Classes[0], got.Classes[0])
 	require.Equal(t, []int{0, 0}, []int{got.Classes[1].Images, len(got.Classes[1].SoftDice)})
 	require.Nil(t, got.Cases[0].Classes[1])
@@ -149,5 +77,5 @@ func TestDataWithSomeOfTheClasses(t *testing.T) {
 	require.Equal(t, whole.Cases[0].Classes[0].SoftDice[1], got.Risk.All.Mean, "of what is marked")
 	require.Contains(t, table, "cup: nobody has marked it")
 	require.Regexp(t, `as they are +\d+\.\d +– *\n`, table)
-	require.Equal(t, 2, bytes.Count(readFile(t, lines), []byte("\n")), "a header, and the disc")
+	require.Equal(t, 2, bytes.Count(studytest.ReadFile(t, lines), []byte("\n")), "a header, and the disc")
 }

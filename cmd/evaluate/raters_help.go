@@ -1,5 +1,7 @@
 package main
 
+import ()
+
 const ratersIntro = `evaluate raters - says how far the raters of a data set agree
 
 usage: evaluate raters DIR [-out DIR]

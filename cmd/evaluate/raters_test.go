@@ -14,6 +14,9 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/study/agree"
+	"mrprism/internal/study/statistics"
+	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +30,7 @@ func raters(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 // ratersJSON runs the program and reads raters.json.
-func ratersJSON(t *testing.T, dir string) (r ratersReport, out string) {
+func ratersJSON(t *testing.T, dir string) (r agree.Report, out string) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "out")
 	code, _, stderr := raters(t, dir, "-out", out)
@@ -42,7 +45,7 @@ func ratersJSON(t *testing.T, dir string) (r ratersReport, out string) {
 // two images; a negative number is a missing mask.
 func rows(t *testing.T, marked [2][3]int) (dir string) {
 	t.Helper()
-	dir = levelData(t)
+	dir = studytest.LevelData(t)
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "raters")))
 	for _, name := range []string{"i2", "i3", "i4"} {
 		require.NoError(t, os.Remove(filepath.Join(dir, "images", name+".png")))
@@ -50,7 +53,7 @@ func rows(t *testing.T, marked [2][3]int) (dir string) {
 	for i, name := range []string{"i0", "i1"} {
 		for m, rater := range []string{"ann", "bob", "eve"} {
 			if n := marked[i][m]; n >= 0 {
-				writeMask(t, filepath.Join(dir, "raters", rater, "disc", name+".png"), 40, 30, func(_, y int) bool { return y < n })
+				studytest.WriteMask(t, filepath.Join(dir, "raters", rater, "disc", name+".png"), 40, 30, func(_, y int) bool { return y < n })
 			}
 		}
 	}
@@ -68,8 +71,8 @@ func TestRatersByHand(t *testing.T) {
 	first, second := third(1, 2./3, 2./3), third(2*5./15, 2*5./20, 2*10./25)
 	require.InDelta(t, (first+second)/2, c.Dice.Mean, 1e-12)
 	require.InDelta(t, (10./20+5./15)/2, c.Consensus.Mean, 1e-12)
-	for i, want := range []pairReport{
-		{"ann", "bob", 2, new((1 + 2./3) / 2)}, {"ann", "eve", 2, new((2./3 + .5) / 2)}, {"bob", "eve", 2, new((2./3 + .8) / 2)},
+	for i, want := range []agree.PairReport{
+		{A: "ann", B: "bob", Images: 2, Dice: new((1 + 2./3) / 2)}, {A: "ann", B: "eve", Images: 2, Dice: new((2./3 + .5) / 2)}, {A: "bob", B: "eve", Images: 2, Dice: new((2./3 + .8) / 2)},
 	} {
 		require.InDelta(t, *want.Dice, *c.Pairs[i].Dice, 1e-12)
 		want.Dice = c.Pairs[i].Dice
@@ -86,11 +89,11 @@ func TestRatersByHand(t *testing.T) {
 	require.InDelta(t, .5, *c.Worst[0].Least, 1e-12)
 	require.Nil(t, r.Ratio, "there is no cup")
 
-	cases := records(t, filepath.Join(out, "cases.csv"))
+	cases := studytest.Records(t, filepath.Join(out, "cases.csv"))
 	require.Len(t, cases, 2)
-	require.InDelta(t, second, parsed(t, cases[1]["mean_dice"]), 1e-5)
-	require.InDelta(t, 10./20, parsed(t, cases[0]["consensus"]), 1e-5)
-	require.Len(t, records(t, filepath.Join(out, "pairs.csv")), 3)
+	require.InDelta(t, second, studytest.Parsed(t, cases[1]["mean_dice"]), 1e-5)
+	require.InDelta(t, 10./20, studytest.Parsed(t, cases[0]["consensus"]), 1e-5)
+	require.Len(t, studytest.Records(t, filepath.Join(out, "pairs.csv")), 3)
 	markdown, err := os.ReadFile(filepath.Join(out, "raters.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(markdown), "| ann |  | 83.3 | 58.3 |")
@@ -99,7 +102,7 @@ func TestRatersByHand(t *testing.T) {
 // Rates are those of package fusion's STAPLE, the pixels of all images together; kappas are those
 // of package metric; and a rater has no share in images that he did not mark.
 func TestRatersOfGenerator(t *testing.T) {
-	dir, _ := synthesise(t)
+	dir, _ := studytest.Synthesise(t)
 	data, err := dataset.Open(dir)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(data.Cases[1].Masks[2][0]))
@@ -125,7 +128,7 @@ func TestRatersOfGenerator(t *testing.T) {
 				counts[m].Add(fusion.Count(mark, fit.Map))
 			}
 		}
-		whole += metric.FleissKappa(metric.Count(filter(marks, func(m []uint8) bool { return m != nil })...), nil) / 5
+		whole += metric.FleissKappa(metric.Count(statistics.Filter(marks, func(m []uint8) bool { return m != nil })...), nil) / 5
 	}
 	for m, want := range counts {
 		require.InDelta(t, want.Rates().Sensitivity, *c.Raters[m].Sensitivity, 1e-12)
@@ -158,7 +161,7 @@ func TestRatersPage(t *testing.T) {
 
 // Of agreement levels no rater is known.
 func TestRatersOfLevels(t *testing.T) {
-	dir := levelData(t)
+	dir := studytest.LevelData(t)
 	code, stdout, stderr := raters(t, dir)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "the raters are not known")

@@ -6,25 +6,28 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/internal/study/statistics"
+	"mrprism/internal/study/studytest"
+
 	"github.com/stretchr/testify/require"
 )
 
 // -on scores a part of the split that -split names, or that the folder has.
 func TestParts(t *testing.T) {
-	dir, about := synthesise(t)
-	file, split := weightsFile(t, about, nil), filepath.Join(t.TempDir(), "mine.json")
+	dir, about := studytest.Synthesise(t)
+	file, split := studytest.WeightsFile(t, about, nil), filepath.Join(t.TempDir(), "mine.json")
 	lists := []byte(`{"train": ["case0000"], "validation": ["case0001", "case0002"], "test": ["case0004"]}`)
 	require.NoError(t, os.WriteFile(split, lists, 0o644))
 	images := func(args ...string) []string {
-		r, table := scores(t, append([]string{"-weights", file, "-data", dir, "-recurrences", "0"}, args...)...)
+		r, table := Scores(t, append([]string{"-weights", file, "-data", dir, "-recurrences", "0"}, args...)...)
 		require.Contains(t, table, dir+", "+r.Split+": ")
-		return each(len(r.Cases), func(i int) string { return r.Cases[i].Name })
+		return statistics.Tabulate(len(r.Cases), func(i int) string { return r.Cases[i].Name })
 	}
 	require.Equal(t, []string{"case0004"}, images())
 	require.Equal(t, []string{"case0001", "case0002"}, images("-split", split, "-on", "validation"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "split.json"), lists, 0o644))
 	require.Equal(t, []string{"case0000"}, images("-on", "train"))
-	r, _ := scores(t, "-weights", file, "-data", dir, "-recurrences", "0", "-on", "all")
+	r, _ := Scores(t, "-weights", file, "-data", dir, "-recurrences", "0", "-on", "all")
 	require.Len(t, r.Cases, 5)
 	require.Regexp(t, "^1 train, 2 validation, 1 test, ", r.Lists[0])
 	_, _, stderr := call(t, "-weights", file, "-data", dir, "-device", "reference", "-recurrences", "0")
@@ -40,12 +43,12 @@ func TestParts(t *testing.T) {
 	_, _, stderr = call(t, "-weights", file, "-data", dir, "-on", "validation")
 	require.Contains(t, stderr, "without one there are no validation images")
 
-	people, _ := synthesise(t)
+	people, _ := studytest.Synthesise(t)
 	description := filepath.Join(dir, "dataset.json")
 	text, err := os.ReadFile(description)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(description, bytes.Replace(text, []byte(`"labels": "raters"`), []byte(`"labels": "agreement-levels"`), 1), 0o644))
-	r, _ = scores(t, "-weights", file, "-data", dir+","+people, "-recurrences", "0")
+	r, _ = Scores(t, "-weights", file, "-data", dir+","+people, "-recurrences", "0")
 	require.Len(t, r.Cases, 2, "people behind levels")
 	_, _, stderr = call(t, "compare", "-weights", file, "-data", dir+","+people)
 	require.Contains(t, stderr, "give -data each folder alone")

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -31,9 +31,9 @@ func TestHelp(t *testing.T) {
 
 // Flags without the flag that they need, impossible lists, and models that do not search.
 func TestWrongUsageOfPictures(t *testing.T) {
-	centres := centresFile(t, "name,cx,cy,r\na,.5,.5,.5\n", "a.png")
-	file, blind := weightsFile(t, segmenttest.Fundus(), nil), weightsFile(t, segmenttest.Raters(), nil)
-	dir, cups := filepath.Dir(centres), cupsOnly(t)
+	centres := studytest.CentresFile(t, "name,cx,cy,r\na,.5,.5,.5\n", "a.png")
+	file, blind := studytest.WeightsFile(t, segmenttest.Fundus(), nil), studytest.WeightsFile(t, segmenttest.Raters(), nil)
+	dir, cups := filepath.Dir(centres), studytest.CupsOnly(t)
 	for _, c := range []struct {
 		code int
 		want string
@@ -71,16 +71,4 @@ func TestWrongUsageOfPictures(t *testing.T) {
 		require.Contains(t, stderr, c.want)
 		require.Empty(t, stdout)
 	}
-}
-
-// cupsOnly is levelData without marks of discs.
-func cupsOnly(t *testing.T) string {
-	t.Helper()
-	dir := levelData(t)
-	for _, rater := range []string{"atleast1", "atleast2", "atleast3", "atleast4"} {
-		require.NoError(t, os.RemoveAll(filepath.Join(dir, "raters", rater, "disc")))
-	}
-	about := `{"name": "levels", "classes": ["cup"], "raters": ["atleast1", "atleast2", "atleast3", "atleast4"], "labels": "agreement-levels"}`
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(about), 0o644))
-	return dir
 }

@@ -11,12 +11,15 @@ import (
 	"mrprism/weights"
 )
 
+// Opener opens a device. It tells note what the user should know.
+type Opener func(ctx context.Context, note func(string)) (gpu.Device, error)
+
 // Session runs one model on a device. It opens the device when it is needed, and again if it is
 // lost.
 type Session struct {
 	Model     *weights.Model
 	Precision model.Precision
-	Open      func(ctx context.Context, note func(string)) (gpu.Device, error)
+	Open      Opener
 	Note      func(string) // receives messages for the user
 
 	device gpu.Device

@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              16200,
+	"cmd":              8250,
 	"internal/command": 600,
 	"internal/data":    7600,
 	"internal/files":   6600,
@@ -23,7 +23,7 @@ var budgets = map[string]int{
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2620,
-	"internal/study":   750,
+	"internal/study":   8950,
 	"internal/train":   2700,
 	"internal/trust":   1000,
 	"model":            4600,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9200
+const toolBudget = 9400
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

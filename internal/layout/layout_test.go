@@ -120,7 +120,9 @@ func TestBackendsAreReachedThroughDevice(t *testing.T) {
 // Libraries that only some packages may reach; the page stays small and the programs free of test
 // code.
 func TestLibrariesStayWhereTheyBelong(t *testing.T) {
-	forTests := func(n string) bool { return within(n, "shaders/shadertest", "shaders/kernels/kerneltest") }
+	forTests := func(n string) bool {
+		return within(n, "shaders/shadertest", "shaders/kernels/kerneltest", "internal/study/studytest")
+	}
 	rules := []struct {
 		library string
 		allowed func(name string) bool // package that may depend on it
@@ -132,6 +134,7 @@ func TestLibrariesStayWhereTheyBelong(t *testing.T) {
 		{"testing", func(n string) bool { return forTests(n) || within(n, "shaders/gpu/gputest") }},
 		{"mrprism/shaders/shadertest", forTests},
 		{"mrprism/shaders/kernels/kerneltest", forTests},
+		{"mrprism/internal/study/studytest", forTests},
 	}
 	both(t, func(t *testing.T, all []*list) {
 		ebitengine := false

@@ -17,7 +17,7 @@ var rooms = []string{
 	"weights", // files of weights, and formats of others
 	"model",   // the paper, its layers and its rivals
 	"internal/program", "internal/files", "internal/data", "internal/trust", "internal/segment", "internal/output",
-	"internal/study", "internal/page", "internal/command", "internal/train", "internal/layout", "internal/release",
+	"internal/page", "internal/command", "internal/study", "internal/train", "internal/layout", "internal/release",
 	"wasm", // the page's programs
 	"cmd",  // the programs
 }

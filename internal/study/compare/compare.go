@@ -1,0 +1,154 @@
+// Package compare scores several models and folders of predictions on one data set.
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// Request holds the flags of evaluate compare.
+type Request struct {
+	Data, Split, On, Region, Reference, Out string
+	Named                                   []NamedMethod // in the order of the command line
+	Precision                               model.Precision
+	Open                                    command.Opener
+}
+
+// NamedMethod is a method as the command line gives it.
+type NamedMethod struct {
+	Name, Given string // name is empty if the user gave none
+	Predictions bool   // a folder; otherwise weights
+}
+
+// Run scores all methods and delivers the report. Bad predictions make it fail in the end,
+// after the report has been written without them.
+func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
+	if r.Out != "" {
+		if err := report.CheckVacant(r.Out); err != nil {
+			return err
+		}
+	}
+	c, err := r.open()
+	if err != nil {
+		return err
+	}
+	c.progress = command.NewProgress(stderr, len(c.cases))
+	for _, m := range c.methods {
+		defer m.Close()
+		if n, computes := m.predictor.(*network); computes {
+			n.session.Precision, n.session.Open = r.Precision, r.Open
+			n.session.Note = func(text string) { c.progress.Note("evaluate compare", text) }
+		}
+	}
+	if text := c.data.UnlistedNote(); text != "" {
+		c.progress.Note("evaluate compare", text)
+	}
+	stopped := c.scoreAll(ctx)
+	c.progress.Clear()
+	if len(c.records) == 0 {
+		return cmp.Or(stopped, r.failure(c))
+	}
+	if !slices.ContainsFunc(c.unmarked, func(n int) bool { return n < len(c.records) }) {
+		return cmp.Or(stopped, fmt.Errorf("%s: no image has the reference %s", c.data.Name, c.reference))
+	}
+	report := c.report()
+	report.Split, report.Lists, report.Region = r.On, c.data.Splits, r.Region
+	return errors.Join(stopped, report.deliver(r.Out, stdout), r.failure(c))
+}
+
+// failure is the error of predictions that were left out; nil without any.
+func (r *Request) failure(c *comparer) error {
+	if len(c.troubles) == 0 {
+		if len(c.records) == 0 {
+			return fmt.Errorf("%s: no image was scored", c.data.Name)
+		}
+		return nil
+	}
+	return fmt.Errorf("no figure has what could not be scored: %w", dataset.Problems(statistics.Tabulate(len(c.troubles), func(i int) string {
+		return strings.TrimPrefix(c.troubles[i].Method+": ", ": ") + c.troubles[i].Text
+	})))
+}
+
+// open opens the data set and the methods.
+func (r *Request) open() (*comparer, error) {
+	data, err := score.OpenDivided(r.Split, strings.Split(r.Data, ",")...)
+	if err == nil && data.AsLevels() {
+		err = fmt.Errorf("%s: agreement levels and people cannot be compared with heads together; give -data each folder alone", data.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &comparer{data: data, reference: r.Reference, rater: -1}
+	if c.cases, err = score.PartOf(data, r.On); err != nil {
+		return nil, err
+	}
+	if name, ok := strings.CutPrefix(r.Reference, "rater:"); ok {
+		if c.rater = slices.Index(data.Raters, name); c.rater < 0 {
+			return nil, fmt.Errorf("-reference %s: %s has the raters %s", r.Reference, data.Name, strings.Join(data.Raters, ", "))
+		}
+	}
+	for _, one := range r.Named {
+		m, err := c.openMethod(one, r.Region)
+		if err != nil {
+			return nil, err
+		}
+		c.methods = append(c.methods, m)
+	}
+	if name := sameName(c.methods); name != "" {
+		return nil, fmt.Errorf("two methods are called %s; name them, as in -weights first=FILE,second=FILE", name)
+	}
+	return c, nil
+}
+
+func (c *comparer) openMethod(one NamedMethod, region string) (m *method, err error) {
+	var troubles []trouble
+	if one.Predictions {
+		m, troubles, err = newFolder(one.Given, c.data)
+	} else {
+		m, err = newNetwork(one.Given, region, c.data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Name = cmp.Or(one.Name, m.Name)
+	for _, t := range troubles {
+		c.troubles = append(c.troubles, trouble{m.Name, t.Kind, t.Text})
+	}
+	return m, nil
+}
+
+// deliver writes the files of -out, if it is given, and prints the table. It tries each of them
+// even if another fails.
+func (r *Comparison) deliver(dir string, stdout io.Writer) error {
+	var failed []error
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		for _, file := range []struct {
+			name    string
+			content func(io.Writer) error
+		}{
+			{"cases.csv", r.casesCSV}, {"summary.csv", r.summaryCSV}, {"report.md", r.markdown}, {"tables.tex", r.latex}, {"report.html", r.html},
+			{"report.json", func(w io.Writer) error { return command.WriteJSON(w, r) }},
+		} {
+			failed = append(failed, weights.WriteAtomic(filepath.Join(dir, file.name), file.content))
+		}
+	}
+	return errors.Join(append(failed, r.print(dir, stdout))...)
+}

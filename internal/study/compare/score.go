@@ -1,0 +1,403 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
+	"mrprism/internal/study/picture"
+	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
+)
+
+// figure is a number that compares a map with the reference, or heads with marks.
+type figure struct {
+	key, title string
+	scale      float64
+	digits     int
+	lower      bool // lower is better
+	brief      bool // stands in the tables of Markdown, LaTeX and target output
+}
+
+// The figures, in the order of the tables.
+const (
+	softDice = iota
+	diceHalf
+	brierUnion
+	brierWhole
+	eceUnion
+	eceWhole
+	hausdorff
+	energy
+	diceMax
+	diceMatch
+	ratioError
+	figureCount
+)
+
+var comparedFigures = [figureCount]figure{
+	softDice:   {"soft_dice", "Soft Dice ×100", 100, 2, false, true},
+	diceHalf:   {"dice", "Dice ×100", 100, 2, false, false},
+	brierUnion: {"brier_union", "Brier ×100, union", 100, 2, true, true},
+	brierWhole: {"brier", "Brier ×100, image", 100, 2, true, false},
+	eceUnion:   {"ece_union", "ECE ×100, union", 100, 2, true, true},
+	eceWhole:   {"ece", "ECE ×100, image", 100, 2, true, false},
+	hausdorff:  {"hd95_pixels", "HD95, pixels", 1, 2, true, true},
+	energy:     {"ged", "GED", 1, 3, true, true},
+	diceMax:    {"dice_max", "Dice_max ×100", 100, 2, false, false},
+	diceMatch:  {"dice_match", "Dice_match ×100", 100, 2, false, true},
+	ratioError: {"vcdr_error", "vCDR error", 1, 3, true, true},
+}
+
+// reliabilityBins are the bins of calibration errors and reliability diagrams.
+const reliabilityBins = 15
+
+// record is what one method reaches for one class of one image. Figures are NaN where they are not
+// defined.
+type record struct {
+	passes      [][figureCount]float64
+	mask, heads []float64 // Dice of the last pass, and of a rater's own head, with the rater's mark
+	stated      float64   // the Dice that the last map expects of itself
+	empty       bool      // reference and marks are
+
+	// For keep, which drops them.
+	diameters []int // vertical, by pass
+	union     *metric.Calibration
+	outline   [][]picture.Point
+}
+
+// caseRecord is one image.
+type caseRecord struct {
+	*subject
+	methods [][]*record // by method and class; nil without a prediction or a reference
+	classes []*target   // nil without a reference
+}
+
+// target is what the maps of a class are compared with.
+type target struct {
+	votes    metric.Votes
+	majority []uint8
+	union    []uint8 // of reference and marks
+	marks    [][]uint8
+	packed   []metric.Bits // of the marks; empty for a missing one
+	diameter int           // vertical
+	outline  [][]picture.Point
+}
+
+// comparer scores methods on the images of a data set.
+type comparer struct {
+	data      *dataset.Dataset
+	cases     []dataset.Case
+	reference string // mean, truth or rater:NAME
+	rater     int    // of the reference; -1 for the others
+	methods   []*method
+	progress  *command.Progress
+
+	large sync.Mutex // held while a large image is scored: a single one is in memory
+	turns turns
+
+	// All in the order of the images.
+	records   []*caseRecord
+	unmarked  []int // by class: images without a reference
+	troubles  []trouble
+	diagrams  [][]*metric.Calibration // by method and class, inside the union
+	galleries galleries
+}
+
+// largePixels is the size above which one image at a time is scored.
+const largePixels = 2_000_000
+
+// scoreAll scores the images. Folders are read on all processors, networks take one image after
+// another. An error of a network ends it, a bad file does not.
+func (c *comparer) scoreAll(ctx context.Context) error {
+	c.unmarked = make([]int, len(c.data.Classes))
+	for range c.methods {
+		c.diagrams = append(c.diagrams, statistics.Tabulate(len(c.data.Classes), func(int) *metric.Calibration { return metric.NewCalibration(reliabilityBins) }))
+	}
+	one := func(i int) error {
+		r, troubles, err := c.scoreCase(ctx, i)
+		return c.turns.take(i, err, func() { c.keep(r, troubles) })
+	}
+	for _, m := range c.methods {
+		if _, computes := m.predictor.(*network); computes {
+			for i := range c.cases {
+				if err := cmp.Or(ctx.Err(), one(i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return dataset.Each(ctx, len(c.cases), nil, one)
+}
+
+// turns lets goroutines deliver in the order of their numbers.
+type turns struct {
+	lock   sync.Mutex
+	change *sync.Cond
+	next   int
+	failed error
+}
+
+// take waits for the numbers before i and calls deliver, unless err or an error of theirs is not
+// nil.
+func (t *turns) take(i int, err error, deliver func()) error {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if t.change == nil {
+		t.change = sync.NewCond(&t.lock)
+	}
+	for t.next < i && t.failed == nil {
+		t.change.Wait()
+	}
+	if t.failed = cmp.Or(t.failed, err); t.failed == nil {
+		deliver()
+	}
+	t.next++
+	t.change.Broadcast()
+	return t.failed
+}
+
+// keep adds an image to what is kept, and frees what only the pictures need.
+func (c *comparer) keep(r *caseRecord, troubles []trouble) {
+	c.progress.Begin()
+	c.progress.Show("%s", r.Name)
+	c.troubles = append(c.troubles, troubles...)
+	if r.methods == nil {
+		return // a fault of the data set
+	}
+	for k, s := range r.classes {
+		if s == nil {
+			c.unmarked[k]++
+		}
+	}
+	c.galleries.offer(c, r)
+	for i, classes := range r.methods {
+		for k, one := range classes {
+			if one != nil {
+				c.diagrams[i][k].Merge(one.union)
+				one.union, one.outline, one.diameters = nil, nil, nil
+			}
+		}
+	}
+	r.classes, r.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder}}
+	c.records = append(c.records, r)
+}
+
+// scoreCase scores an image map by map. The error is one of a network or of the context.
+func (c *comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble, error) {
+	s := newSubject(c.cases[i])
+	if s.W*s.H > largePixels {
+		c.large.Lock()
+		defer c.large.Unlock()
+	}
+	r := &caseRecord{subject: s}
+	var predictions []prediction
+	for _, m := range c.methods {
+		p, err := m.predict(ctx, s)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %s: %w", s.Image, m.Name, err)
+		}
+		predictions = append(predictions, p)
+	}
+	methods := statistics.Tabulate(len(c.methods), func(int) []*record { return make([]*record, len(c.data.Classes)) })
+	var troubles []trouble
+	for k := range c.data.Classes {
+		target, err := c.target(s, k)
+		if err != nil {
+			return r, []trouble{{Kind: ofTheData, Text: err.Error()}}, nil
+		}
+		if r.classes = append(r.classes, target); target == nil {
+			continue
+		}
+		for j, p := range predictions {
+			one, err := c.scoreClass(s, target, p, c.methods[j].Passes, k)
+			if bad, ok := errors.AsType[*trouble](err); ok {
+				troubles = append(troubles, trouble{c.methods[j].Name, bad.Kind, bad.Text})
+			}
+			methods[j][k] = one
+		}
+		target.free()
+	}
+	r.methods = methods
+	c.compareRatios(r)
+	return r, troubles, nil
+}
+
+// target reads the marks and the reference of a class; nil without a reference.
+func (c *comparer) target(s *subject, k int) (*target, error) {
+	l := &dataset.Loaded{Case: s.Case}
+	for _, paths := range s.Masks {
+		row := make([][]uint8, len(paths))
+		if paths[k] != "" {
+			mark, err := s.Mask(paths[k])
+			if err != nil {
+				return nil, err
+			}
+			row[k] = mark
+		}
+		l.Masks = append(l.Masks, row)
+	}
+	votes, ok := l.Votes(k)
+	out := &target{votes: votes, marks: statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })}
+	if ok {
+		out.union = votes.Union()
+	}
+	if c.reference != "mean" {
+		mask, err := c.referenceMask(s, out.marks, k)
+		if mask == nil {
+			return nil, err
+		}
+		out.votes = metric.Count(mask)
+		if !ok {
+			out.union = make([]uint8, len(mask))
+		}
+		for i, v := range mask {
+			out.union[i] |= v
+		}
+	} else if !ok {
+		return nil, nil
+	}
+	out.majority = out.votes.Majority()
+	for _, mark := range out.marks {
+		out.packed = append(out.packed, metric.Pack(mark))
+	}
+	out.diameter = metric.VerticalDiameter(out.majority, s.W, s.H)
+	out.outline = picture.NewPlacing(s.W, s.H).Trace(out.votes.Mean(), s.W, s.H, 0, 0)
+	return out, nil
+}
+
+// referenceMask is the truth or a rater's mark; nil if there is none.
+func (c *comparer) referenceMask(s *subject, marks [][]uint8, k int) ([]uint8, error) {
+	if c.rater >= 0 {
+		return marks[c.rater], nil
+	}
+	return score.ReadTruth(s.Case, c.data.Classes[k])
+}
+
+// free drops the maps; the outline and the diameter stay.
+func (s *target) free() { *s = target{diameter: s.diameter, outline: s.outline} }
+
+// scoreClass scores the maps of a method; nil if it has none. The error is a *trouble.
+func (c *comparer) scoreClass(s *subject, ref *target, p prediction, passes, k int) (*record, error) {
+	r := &record{empty: metric.Area(ref.union) == 0}
+	for i := range passes {
+		values, err := p.pass(i, k)
+		if values == nil {
+			return nil, err
+		}
+		r.union = metric.NewCalibration(reliabilityBins)
+		r.passes = append(r.passes, figuresOf(values, ref, r.union, s.W, s.H))
+		r.diameters = append(r.diameters, metric.VerticalDiameter(values, s.W, s.H))
+		if i == passes-1 {
+			r.stated, r.outline = statedDice(values), picture.NewPlacing(s.W, s.H).Trace(values, s.W, s.H, 0, 0)
+			r.mask = dicesOf(metric.Pack(values), ref)
+		}
+	}
+	return r, c.scoreHeads(r, ref, p, k)
+}
+
+// figuresOf compares a map with the reference. It adds the map to calibration inside the union.
+func figuresOf(p []float32, ref *target, union *metric.Calibration, w, h int) (f [figureCount]float64) {
+	for i := range f {
+		f[i] = math.NaN()
+	}
+	whole := metric.NewCalibration(reliabilityBins)
+	whole.Add(p, ref.votes, nil)
+	union.Add(p, ref.votes, ref.union)
+	f[softDice], f[diceHalf] = metric.SoftDice(p, ref.votes), metric.Dice(p, ref.majority)
+	f[brierWhole], f[eceWhole] = whole.Brier(), whole.ECE()
+	f[brierUnion], f[eceUnion] = union.Brier(), union.ECE()
+	f[hausdorff] = metric.Hausdorff95(p, ref.majority, w, h)
+	return f
+}
+
+// statedDice is the Dice of the pixels above one half that a map expects if its probabilities are
+// right: 2Σp inside / (pixels inside + Σp). A map of 0 is sure that there is nothing: 1.
+func statedDice(p []float32) float64 {
+	var inside, all, pixels float64
+	for _, v := range p {
+		if all += float64(v); v > .5 {
+			inside += float64(v)
+			pixels++
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return 2 * inside / (pixels + all)
+}
+
+// dicesOf are the Dice with every rater's mark; NaN for a missing mark.
+func dicesOf(mask metric.Bits, ref *target) []float64 {
+	return statistics.Tabulate(len(ref.marks), func(m int) float64 {
+		if ref.marks[m] == nil {
+			return math.NaN()
+		}
+		return mask.Dice(ref.packed[m])
+	})
+}
+
+// scoreHeads compares the heads with their raters and, of named raters, both as sets. Heads without
+// a mark do not count. The error is the first *trouble; there are no figures of heads then.
+func (c *comparer) scoreHeads(r *record, ref *target, p prediction, k int) error {
+	var predicted, given []metric.Bits
+	own := make([]float64, len(ref.marks))
+	complete := true
+	for m, mark := range ref.marks {
+		own[m] = math.NaN()
+		if mark == nil {
+			continue
+		}
+		values, err := p.head(m, k)
+		if err != nil {
+			return err
+		}
+		if values == nil {
+			complete = false
+			continue
+		}
+		head := metric.Pack(values)
+		own[m] = head.Dice(ref.packed[m])
+		predicted, given = append(predicted, head), append(given, ref.packed[m])
+	}
+	if len(given) > 0 {
+		r.heads = own
+	}
+	if complete && len(given) > 1 && !c.data.Levels {
+		last, dices := &r.passes[len(r.passes)-1], metric.Dices(predicted, given)
+		last[energy], last[diceMax], last[diceMatch] = metric.Energy(predicted, given), dices.Max(), dices.Match()
+	}
+	return nil
+}
+
+// compareRatios adds the error of the vertical cup-to-disc ratio to the cup's figures. A disc or
+// cup that a method did not find counts as a ratio of 0.
+func (c *comparer) compareRatios(r *caseRecord) {
+	disc, cup := segment.DiscAndCup(c.data.Classes)
+	if disc < 0 || cup < 0 || r.classes[disc] == nil || r.classes[cup] == nil || r.classes[disc].diameter == 0 {
+		return
+	}
+	ratio := func(inner, outer int) float64 {
+		if outer == 0 {
+			return 0
+		}
+		return float64(inner) / float64(outer)
+	}
+	right := ratio(r.classes[cup].diameter, r.classes[disc].diameter)
+	for _, classes := range r.methods {
+		if classes[disc] == nil || classes[cup] == nil {
+			continue
+		}
+		for i := range classes[cup].passes {
+			classes[cup].passes[i][ratioError] = math.Abs(ratio(classes[cup].diameters[i], classes[disc].diameters[i]) - right)
+		}
+	}
+}

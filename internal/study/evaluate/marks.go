@@ -1,0 +1,173 @@
+package evaluate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
+)
+
+// markScore judges a rater's mark by that rater's head, which predicts where the rater would draw.
+// A mark that is unlikely under the head is unusual for this rater.
+type markScore struct {
+	// Weight is the mark's share in a fusion by likelihood, over an equal share. The likelihood is
+	// the mean log-probability of the mark under the rater's own head, over the pixels that the
+	// raters dispute; a softmax over the raters makes it a share (PAPER.md §3.3).
+	Weight float64  `json:"weight"`
+	Dice   float64  `json:"dice"`            // with the majority of the other raters
+	Truth  *float64 `json:"truth,omitempty"` // Dice with the truth, if there is one
+}
+
+const (
+	fewestRaters      = 3    // a majority of the others needs two
+	gross             = 0.7  // below this Dice, a mark differs grossly from the others
+	lowestProbability = 1e-3 // clamp of the heads before the logarithm (PAPER.md §3.4)
+)
+
+// disputed are the pixels on which the marks (H, W) of the raters, nil for a missing one, differ;
+// nil without such pixels, or for too few marks.
+func disputed(marks [][]uint8) (places []int) {
+	given := statistics.Filter(marks, func(m []uint8) bool { return m != nil })
+	if len(given) < fewestRaters {
+		return nil
+	}
+	for i := range given[0] {
+		if slices.ContainsFunc(given[1:], func(m []uint8) bool { return (m[i] == 0) != (given[0][i] == 0) }) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// likelihood is the geometric mean of the probabilities that a head p (H, W) gives to a mark in
+// these places; 0 without a mark.
+func likelihood(p []float32, mark []uint8, places []int) float64 {
+	if mark == nil || len(places) == 0 {
+		return 0
+	}
+	logarithm := 0.
+	for _, i := range places {
+		p := min(max(float64(p[i]), lowestProbability), 1-lowestProbability)
+		if mark[i] == 0 {
+			p = 1 - p
+		}
+		logarithm += math.Log(p)
+	}
+	return math.Exp(logarithm / float64(len(places)))
+}
+
+// marked scores the marks (H, W) of the raters, nil for a missing one, by their likelihoods.
+func marked(likelihoods []float64, marks [][]uint8, truth []uint8) []*markScore {
+	out, sum, given := make([]*markScore, len(marks)), 0., 0.
+	for m, mark := range marks {
+		if mark == nil {
+			continue
+		}
+		out[m] = &markScore{Weight: likelihoods[m], Dice: metric.Dice(mark, majority(marks, m))}
+		sum += likelihoods[m]
+		given++
+		if truth != nil {
+			out[m].Truth = new(metric.Dice(mark, truth))
+		}
+	}
+	for _, mark := range out {
+		if mark != nil {
+			mark.Weight = mark.Weight / sum * given
+		}
+	}
+	return out
+}
+
+// majority is the mask that more than half of the other raters marked.
+func majority(marks [][]uint8, but int) []uint8 {
+	var others [][]uint8
+	for m, mark := range marks {
+		if mark != nil && m != but {
+			others = append(others, mark)
+		}
+	}
+	return metric.Count(others...).Majority()
+}
+
+type marksReport struct {
+	Raters []markReport `json:"raters"`
+	// Spearman's correlation of weight and Dice among the raters of an image
+	Rank *metric.Interval `json:"rank,omitempty"`
+	// Gross is the weight of the marks with a Dice below gross, first averaged within an image.
+	Gross      *metric.Interval `json:"gross,omitempty"`
+	GrossMarks []grossMark      `json:"grossMarks,omitempty"` // the worst first
+	// Dice is with the truth, which all images have; else with the majority of the others
+	Truth bool `json:"truth"`
+}
+
+type markReport struct {
+	Rater  string           `json:"rater"`
+	Weight *metric.Interval `json:"weight"`
+	Dice   *metric.Interval `json:"dice"`
+}
+
+type grossMark struct {
+	Image  string  `json:"image"`
+	Rater  string  `json:"rater"`
+	Weight float64 `json:"weight"`
+	Dice   float64 `json:"dice"`
+}
+
+// marksReport gathers the marks of class k over the cases; nil without scored marks.
+func (s *scorer) marksReport(k int) *marksReport {
+	scored := statistics.Filter(s.cases, func(c *caseScore) bool { return c.Classes[k] != nil && c.Classes[k].Marks != nil })
+	if len(scored) == 0 {
+		return nil
+	}
+	out := &marksReport{Truth: !slices.ContainsFunc(scored, func(c *caseScore) bool { return c.Classes[k].Truth == nil })}
+	weights, dice := make([][]float64, len(s.data.Raters)), make([][]float64, len(s.data.Raters))
+	var ranks, low []float64
+	for _, c := range scored {
+		var w, d, grossly []float64
+		for m, mark := range c.Classes[k].Marks {
+			if mark == nil {
+				continue
+			}
+			with := mark.Dice
+			if out.Truth {
+				with = *mark.Truth
+			}
+			weights[m], dice[m] = append(weights[m], mark.Weight), append(dice[m], with)
+			w, d = append(w, mark.Weight), append(d, with)
+			if with < gross {
+				grossly = append(grossly, mark.Weight)
+				out.GrossMarks = append(out.GrossMarks, grossMark{c.Name, s.data.Raters[m], mark.Weight, with})
+			}
+		}
+		ranks, low = append(ranks, metric.Spearman(w, d)), append(low, metric.Mean(grossly))
+	}
+	for m, name := range s.data.Raters {
+		if len(weights[m]) > 0 {
+			out.Raters = append(out.Raters, markReport{name, statistics.Interval(weights[m]), statistics.Interval(dice[m])})
+		}
+	}
+	slices.SortStableFunc(out.GrossMarks, func(a, b grossMark) int { return cmp.Compare(a.Dice, b.Dice) })
+	same := func(v float64) float64 { return v }
+	out.Rank, out.Gross = statistics.MeanOver(ranks, same), statistics.MeanOver(low, same)
+	return out
+}
+
+func (t *table) marks(class string, r *marksReport) {
+	with := "the majority of the others"
+	if r.Truth {
+		with = "the truth"
+	}
+	t.Title("%s: weight of each rater's marks by their likelihood under the rater's head (1: an equal share), and their Dice ×100 with %s", class, with)
+	for _, m := range r.Raters {
+		t.Line("%s\t%s\t%s", m.Rater, report.Plain(m.Weight, 1, 2), report.Plain(m.Dice, 100, 1))
+	}
+	t.Break()
+	t.row("rank correlation in an image", r.Rank, report.Signed, 1, 2)
+	if r.Gross != nil {
+		t.Line("marks with a Dice below %.0f: %d\t%s", 100*gross, len(r.GrossMarks), report.Plain(r.Gross, 1, 2))
+	}
+	report.First(t.Table, "  ", r.GrossMarks, func(m grossMark) { t.Line("  %s of %s\t%.2f\t%.1f", m.Rater, m.Image, m.Weight, 100*m.Dice) })
+}

@@ -1,0 +1,278 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
+	"mrprism/weights"
+)
+
+// scorer segments images and keeps their scores.
+type scorer struct {
+	Request
+	data     *dataset.Dataset // with the model's classes; nil without -data
+	session  command.Session
+	against  *command.Session // nil without -against
+	progress *command.Progress
+
+	adapter     string        // what computed
+	cases       []*caseScore  // of -data
+	calibration []calibration // by class
+	centred     []*centreScore
+	foreign     []*foreignScore
+	sheet       *sheet // nil without -worst
+}
+
+// calibration gathers pixels of all cases, with 15 or 50 bins.
+type calibration struct{ union15, union50, whole15 *metric.Calibration }
+
+// caseScore is one image of -data. All figures are of masks at the image's size; shares are 0..1.
+type caseScore struct {
+	Name   string         `json:"name"`
+	Folder string         `json:"folder"`
+	Region imageio.Square `json:"region"`
+	trust                 // if nothing was found, an empty mask is scored
+	// Against: whether the other weights found something
+	Against *bool          `json:"foundByAgainst,omitempty"`
+	Classes []*classScore  `json:"classes"` // null for a class without marks
+	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
+	Changed []changedScore `json:"changed,omitempty"` // by change
+}
+
+// classScore is one structure in one image.
+type classScore struct {
+	SoftDice []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
+	// Unmarked: every mark is empty. BothEmpty: RecN too has no pixel above one half. Soft Dice
+	// then counts 1 for every threshold that RecN does not reach, and 1 is no overlap
+	Unmarked  bool `json:"unmarked,omitempty"`
+	BothEmpty bool `json:"bothEmpty,omitempty"`
+	// Truth: of Rec0 … RecN against truth/CLASS/NAME.png, if that exists
+	Truth   []score.TruthScore `json:"truth,omitempty"`
+	Against *float64           `json:"against,omitempty"` // soft Dice of the other weights' Rec0
+	// TruthAgainst: the other weights' Rec0 against the truth
+	TruthAgainst *score.TruthScore `json:"againstTruth,omitempty"`
+	// Dice of head m (row) with rater n (column); null for a missing mark
+	Heads  [][]*float64 `json:"heads,omitempty"`
+	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
+	// Response: by rater; null if the mark is missing or a mask is empty
+	Response  []*Response `json:"response,omitempty"`
+	Agreement agreement   `json:"agreement"`
+	Areas     []float64   `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
+	Set       *setScore   `json:"set,omitempty"`      // of named raters
+	Interval  *held       `json:"interval,omitempty"` // of the area, pixels
+	// Marks: by rater, null for a missing mark; absent with fewer than three marks or no disputed
+	// pixel
+	Marks []*markScore `json:"marks,omitempty"`
+}
+
+// maps make the probabilities of a case at the image's size, one map at a time: all maps of a large
+// image at once do not fit in memory.
+type maps struct {
+	recurrences int                              // Rec0 … Rec of this number
+	recurrence  func(i, class int) []float32     // of Rec i
+	head        func(rater, class int) []float32 // nil without heads
+	// by rater: the mask with all weight on that rater; nil if not computed
+	alone    []func(class int) []float32
+	measured segment.Measurements
+}
+
+// last is the map of the last recurrence.
+func (m *maps) last(class int) []float32 { return m.recurrence(m.recurrences, class) }
+
+// garbage is the memory that may lie idle before it is collected, in percent of what is in use.
+// Maps of a large image come and go, each of tens of megabytes.
+const garbage = 40
+
+// scoreAll scores the cases until one fails. The error names that case.
+func (s *scorer) scoreAll(ctx context.Context, cases []dataset.Case) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	for _, c := range cases {
+		s.progress.Begin()
+		if err := s.score(ctx, c); err != nil {
+			if problems := (dataset.Problems)(nil); errors.As(err, &problems) {
+				return err // it names the files, which have changed since input.check
+			}
+			return fmt.Errorf("%s: %w", c.Image, err)
+		}
+	}
+	return nil
+}
+
+// score segments one case and keeps its scores. It keeps a whole case or nothing.
+func (s *scorer) score(ctx context.Context, c dataset.Case) error {
+	s.progress.Show("%s: reading", c.Name)
+	l, err := dataset.Load(c)
+	if err != nil {
+		return err
+	}
+	scored := &caseScore{Name: c.Name, Folder: c.Folder}
+	var m maps
+	err = s.session.Do(ctx, func(e *segment.Engine) error {
+		m = maps{}
+		return s.segment(ctx, e, l, scored, &m)
+	})
+	if err != nil {
+		return err
+	}
+	var other [][]float32
+	if s.against != nil {
+		s.progress.Show("%s: the other weights", c.Name)
+		scored.Against = new(bool)
+		if other, *scored.Against, err = s.masks(ctx, s.against, l, 0); err != nil {
+			return err
+		}
+	}
+	if s.Changed {
+		if scored.Changed, err = s.changes(ctx, l); err != nil {
+			return err
+		}
+	}
+	truths := make([][]uint8, len(s.data.Classes))
+	for k, class := range s.data.Classes {
+		if truths[k], err = score.ReadTruth(c, class); err != nil {
+			return err
+		}
+	}
+	for k, truth := range truths {
+		scored.Classes = append(scored.Classes, s.class(l, m, other, k, truth))
+	}
+	scored.Ratio = s.ratio(l, m)
+	s.cases = append(s.cases, scored)
+	if s.sheet != nil {
+		offerCase(s.sheet, l, m, scored)
+	}
+	return nil
+}
+
+// masks are the last recurrence's probabilities by class, and whether anything was found.
+func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset.Loaded, recurrences int) (masks [][]float32, found bool, err error) {
+	err = session.Do(ctx, func(e *segment.Engine) error {
+		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: recurrences, ROI: s.Region})
+		if err == nil {
+			masks, found = statistics.Tabulate(len(s.data.Classes), r.Probability), r.Found
+		}
+		return err
+	})
+	return masks, found, err
+}
+
+// segment fills m, and what scored says of the region and of doubts.
+func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Loaded, scored *caseScore, m *maps) error {
+	about := e.Metadata()
+	raters := len(about.Raters)
+	s.progress.Show("%s: segmenting", l.Name)
+	r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: s.Recurrences, ROI: s.Region})
+	if err != nil {
+		return err
+	}
+	scored.trust, scored.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
+	m.recurrences, m.recurrence = s.Recurrences, r.Recurrence
+	if !score.SameRaters(&about, s.data) {
+		return nil
+	}
+	heads := segment.HasHeads(&about) // else the heads were not trained
+	if heads {
+		m.head = r.Rater
+	}
+	if about.Labels == weights.LabelsAgreementLevels || !scored.Found || !heads && !r.Steered {
+		return nil
+	}
+	for i := range raters {
+		s.progress.Show("%s: all weight to rater %d of %d", l.Name, i+1, raters)
+		one := make([]float32, raters)
+		one[i] = 1
+		if r, err = e.Recalculate(ctx, segment.Options{Recurrences: s.Recurrences, RaterWeights: one}); err != nil {
+			return err
+		}
+		m.alone = append(m.alone, r.Probability)
+	}
+	return nil
+}
+
+// class scores one structure; nil if it has no votes.
+func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, truth []uint8) *classScore {
+	votes, ok := l.Votes(k)
+	if !ok {
+		return nil
+	}
+	out := &classScore{Areas: s.areas(l, k)}
+	var last []float32
+	for i := range m.recurrences + 1 {
+		last = m.recurrence(i, k)
+		out.SoftDice = append(out.SoftDice, metric.SoftDice(last, votes))
+		if truth != nil {
+			out.Truth = append(out.Truth, score.NewTruth(truth, votes).Score(last))
+		}
+	}
+	out.Unmarked = metric.Area(votes.Union()) == 0
+	out.BothEmpty = out.Unmarked && metric.Area(last) == 0
+	if other != nil {
+		out.Against = new(metric.SoftDice(other[k], votes))
+		if truth != nil {
+			out.TruthAgainst = new(score.NewTruth(truth, votes).Score(other[k]))
+		}
+	}
+	s.calibrate(k, last, votes)
+	out.Agreement = agree(last, votes, l.Image.W, l.Image.H)
+	out.Interval = promised(m.measured.Structures[k].Interval, float64(metric.Area(votes.Mean())))
+	marks := statistics.Tabulate(len(l.Masks), func(i int) []uint8 { return l.Masks[i][k] })
+	if m.head != nil {
+		s.classHeads(out, func(i int) []float32 { return m.head(i, k) }, marks, truth, m.alone != nil)
+	}
+	for i, alone := range m.alone {
+		out.Response = append(out.Response, respond(last, alone(k), marks[i], votes))
+	}
+	return out
+}
+
+// classHeads compares the heads of a structure with the marks. It makes one head's map at a time.
+func (s *scorer) classHeads(out *classScore, head func(i int) []float32, marks [][]uint8, truth []uint8, weighed bool) {
+	masks, likelihoods := make([]metric.Bits, len(marks)), make([]float64, len(marks))
+	places := disputed(marks)
+	for i, mark := range marks {
+		p := head(i)
+		masks[i], likelihoods[i] = metric.Pack(p), likelihood(p, mark, places)
+		out.Heads = append(out.Heads, dices(p, marks))
+		among := make([]*float64, len(marks))
+		if mark != nil {
+			among = dices(mark, marks)
+		}
+		out.Raters = append(out.Raters, among)
+	}
+	if !s.data.Levels {
+		out.Set = set(masks, marks)
+		if weighed && places != nil {
+			out.Marks = marked(likelihoods, marks, truth)
+		}
+	}
+}
+
+// dices is the Dice of a mask with every rater's mark; nil for a missing mark.
+func dices[T metric.Pixel](mask []T, marks [][]uint8) []*float64 {
+	out := make([]*float64, len(marks))
+	for i, mark := range marks {
+		if mark != nil {
+			out[i] = new(metric.Dice(mask, mark))
+		}
+	}
+	return out
+}
+
+func (s *scorer) calibrate(k int, p []float32, votes metric.Votes) {
+	for len(s.calibration) < len(s.data.Classes) {
+		s.calibration = append(s.calibration, calibration{metric.NewCalibration(15), metric.NewCalibration(50), metric.NewCalibration(15)})
+	}
+	union := votes.Union()
+	s.calibration[k].union15.Add(p, votes, union)
+	s.calibration[k].union50.Add(p, votes, union)
+	s.calibration[k].whole15.Add(p, votes, nil)
+}

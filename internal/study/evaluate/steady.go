@@ -1,0 +1,102 @@
+package evaluate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
+)
+
+// steadyReport says how far an eye's vertical cup/disc ratio moves under the changes of exposure.
+// Figures are standard deviations over the photograph as it is and all such changes under which it
+// has a ratio.
+type steadyReport struct {
+	Eyes  int              `json:"eyes"` // with at least two ratios
+	Mean  *metric.Interval `json:"mean"`
+	Worst float64          `json:"worst"`
+	Eye   string           `json:"worstEye"`
+}
+
+// eye is one photograph, and its ratios under the changes of exposure.
+type eye struct {
+	name   string
+	ratios []float64
+}
+
+// verticalRatio is that of a result; nil without one.
+func verticalRatio(r *segment.Result) *float64 {
+	if ratio := r.Measurements.VerticalRatio; ratio != nil {
+		return ratio.Value
+	}
+	return nil
+}
+
+// steady is nil if no eye has two ratios.
+func steady(eyes []eye) *steadyReport {
+	eyes = statistics.Filter(eyes, func(e eye) bool { return len(e.ratios) > 1 })
+	if len(eyes) == 0 {
+		return nil
+	}
+	worst := slices.MaxFunc(eyes, func(a, b eye) int { return cmp.Compare(a.deviation(), b.deviation()) })
+	return &steadyReport{len(eyes), statistics.MeanOver(eyes, eye.deviation), worst.deviation(), worst.name}
+}
+
+// deviation is the standard deviation of a sample, the eye's ratios.
+func (e eye) deviation() float64 {
+	n, mean, squares := float64(len(e.ratios)), 0., 0.
+	for _, v := range e.ratios {
+		mean += v / n
+	}
+	for _, v := range e.ratios {
+		squares += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(squares / (n - 1))
+}
+
+// centredEyes are the photographs of -centres.
+func (s *scorer) centredEyes() (eyes []eye) {
+	at := map[[2]string]int{}
+	for _, c := range s.centred {
+		key := [2]string{c.Set, c.Name}
+		if _, known := at[key]; !known {
+			at[key], eyes = len(eyes), append(eyes, eye{name: c.Name + " of " + c.Set})
+		}
+		if e := &eyes[at[key]]; c.Ratio != nil && c.Turned == 0 && exposed(c.Change) {
+			e.ratios = append(e.ratios, *c.Ratio)
+		}
+	}
+	return eyes
+}
+
+// exposed says whether a change is one of exposure, or none.
+func exposed(name string) bool {
+	return name == "" || slices.ContainsFunc(Changes, func(c change) bool { return c.exposure && c.Name == name })
+}
+
+// dataEyes are the images of -data.
+func (s *scorer) dataEyes() []eye {
+	return statistics.Tabulate(len(s.cases), func(i int) eye {
+		c := s.cases[i]
+		e := eye{name: c.Name}
+		if c.Ratio != nil && c.Found {
+			e.ratios = append(e.ratios, c.Ratio.Predicted)
+		}
+		for _, changed := range c.Changed {
+			if changed.Ratio != nil && exposed(changed.Change) {
+				e.ratios = append(e.ratios, *changed.Ratio)
+			}
+		}
+		return e
+	})
+}
+
+// steady prints the deviations.
+func (t *table) steady(r *steadyReport) {
+	t.Line("vertical cup/disc ratio of an eye under the changes of gamma, white balance, contrast and exposure:")
+	t.Line("standard deviation %s, the largest %.3f (%s), %d eyes", report.Plain(r.Mean, 1, 3), r.Worst, r.Eye, r.Eyes)
+	t.Break()
+}

@@ -1,0 +1,103 @@
+package evaluate
+
+import (
+	"math"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
+	"mrprism/internal/study/statistics"
+	words "mrprism/internal/trust"
+)
+
+// ratioName is the vertical ratio among the figures that a word is about.
+const ratioName = "vertical ratio"
+
+// verdicts are the words about the structures and the vertical ratio of a result, by name. A ratio
+// that was not found is not to be used.
+func verdicts(r *segment.Result) map[string]words.Verdict {
+	out := map[string]words.Verdict{}
+	for _, s := range r.Measurements.Structures {
+		if s.Trust != nil {
+			out[s.Class] = *s.Trust
+		}
+	}
+	if disc, cup := segment.DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
+		out[ratioName] = words.Verdict{Word: words.DoNotUse}
+		if ratio := r.Measurements.VerticalRatio; ratio != nil && ratio.Trust != nil {
+			out[ratioName] = *ratio.Trust
+		}
+	}
+	return out
+}
+
+// wordsReport counts how often a figure has each word.
+type wordsReport struct {
+	Figure   string           `json:"figure"`
+	Trusted  statistics.Share `json:"trusted"`
+	Check    statistics.Share `json:"check"`
+	DoNotUse statistics.Share `json:"doNotUse"`
+	// Near: of the trusted ratios, those within withinReach of the experts' mean; absent without
+	// experts
+	Near *statistics.Share `json:"trustedWithinReach,omitempty"`
+}
+
+// withinReach is how far a trusted ratio may lie from the mean of the experts' ratios.
+const withinReach = 0.1
+
+// wordsOf counts the words about each figure in the order of names.
+func wordsOf(all []*trust, classes []string) (reports []wordsReport) {
+	for _, name := range append(append([]string{}, classes...), ratioName) {
+		known := statistics.Filter(all, func(t *trust) bool { return t.Words[name].Word != "" })
+		if len(known) == 0 {
+			continue
+		}
+		with := func(word string) statistics.Share {
+			return statistics.ShareOf(known, func(t *trust) bool { return t.Words[name].Word == word })
+		}
+		reports = append(reports, wordsReport{Figure: name, Trusted: with(words.Trusted), Check: with(words.Check), DoNotUse: with(words.DoNotUse)})
+	}
+	return reports
+}
+
+// caseWords adds to the words of -data how near trusted ratios are to the experts' mean.
+func (s *scorer) caseWords() []wordsReport {
+	reports := wordsOf(statistics.Tabulate(len(s.cases), func(i int) *trust { return &s.cases[i].trust }), s.data.Classes)
+	trusted := statistics.Filter(s.cases, func(c *caseScore) bool { return c.Ratio != nil && c.Words[ratioName].Word == words.Trusted })
+	for i := range reports {
+		if reports[i].Figure == ratioName && len(trusted) > 0 {
+			reports[i].Near = new(statistics.ShareOf(trusted, func(c *caseScore) bool { return math.Abs(c.Ratio.Predicted-c.Ratio.Experts) <= withinReach }))
+		}
+	}
+	return reports
+}
+
+// experts is the mean of the experts' own ratios, or of the levels'. Where not all of them marked
+// both structures, it is the majority's.
+func experts(l *dataset.Loaded, disc, cup int, majority float64) float64 {
+	outer, inner := l.Given(disc), l.Given(cup)
+	if len(outer) != len(inner) {
+		return majority
+	}
+	sum := 0.
+	for i := range outer {
+		sum += metric.VerticalRatio(metric.Count(outer[i]).Mean(), metric.Count(inner[i]).Mean(), l.Image.W, l.Image.H)
+	}
+	return sum / float64(len(outer))
+}
+
+// words prints how often each figure is trusted, in a set of photographs.
+func (t *table) words(set string, reports []wordsReport) {
+	if len(reports) == 0 {
+		return
+	}
+	t.Title("How far to trust the figures%s", set)
+	t.Line("\ttrusted\tcheck\tdo not use\ttrusted, within %.1f of the experts' mean", withinReach)
+	for _, r := range reports {
+		near := ""
+		if r.Near != nil {
+			near = r.Near.String()
+		}
+		t.Line("%s\t%v\t%v\t%v\t%s", r.Figure, r.Trusted, r.Check, r.DoNotUse, near)
+	}
+}

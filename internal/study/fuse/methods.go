@@ -1,0 +1,179 @@
+package fuse
+
+import (
+	"context"
+	"fmt"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/fusion"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/study/statistics"
+)
+
+const meanVote = "mean-vote" // the method with which the others are compared
+
+// fusionMethod is a way to fuse marks, by the name of its folder and in the CSVs.
+type fusionMethod struct {
+	Name  string
+	Needs need
+	fuse  func(p panel) *fusion.Fit
+}
+
+// need is what a method needs beside the marks.
+type need int
+
+const (
+	MarksAlone need = iota
+	aNetwork
+	itsRaters // a network with a head for each rater of the data
+	itsTrust  // a network that says how far it trusts each of them
+)
+
+var Methods = []fusionMethod{
+	{meanVote, MarksAlone, func(p panel) *fusion.Fit { return fusion.MeanVote(p.marks) }},
+	{"majority", MarksAlone, func(p panel) *fusion.Fit { return fusion.Majority(p.marks) }},
+	{"staple", MarksAlone, func(p panel) *fusion.Fit { return fusion.STAPLE(p.marks, nil) }},
+	{"dawid-skene", MarksAlone, func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, nil) }},
+	{"contours", MarksAlone, func(p panel) *fusion.Fit { return p.learned.Fuse(p.marks, p.width) }},
+	{"dawid-skene-prior", aNetwork, func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, p.prior) }},
+	{"max-mig", aNetwork, func(p panel) *fusion.Fit { return p.crowd.Fuse(p.marks, p.prior) }},
+	{"mrprism", itsRaters, func(p panel) *fusion.Fit {
+		if p.heads == nil {
+			return fusion.MeanVote(p.marks)
+		}
+		return fusion.Likely(p.marks, p.heads)
+	}},
+	{"diag", itsTrust, func(p panel) *fusion.Fit {
+		if p.heads == nil {
+			return fusion.MeanVote(p.marks)
+		}
+		return fusion.Trusted(p.marks, p.heads)
+	}},
+}
+
+// methods are those that the network, if there is one, allows.
+func (f *fuser) methods() []fusionMethod {
+	has := map[need]bool{MarksAlone: true, aNetwork: f.session != nil, itsRaters: f.heads && !f.trusts, itsTrust: f.heads && f.trusts}
+	return statistics.Filter(Methods, func(m fusionMethod) bool { return has[m.Needs] })
+}
+
+// panel is what a method may know of a structure in an image.
+type panel struct {
+	marks   [][]uint8 // by rater; nil for a missing mark
+	width   int
+	prior   []float32        // the network's mask, or nil
+	heads   [][]float32      // the network's map of each rater, or nil: what he marks, or how far it trusts him
+	learned *fusion.Contours // from all images
+	crowd   *fusion.MaxMIG   // from all images; nil without a network
+}
+
+// networkMaps are what a network makes of an image.
+type networkMaps struct {
+	masks [][]float32   // by class
+	heads [][][]float32 // by class and rater; nil if the network has not these raters' heads
+}
+
+// panel gathers what is known of class k. seen is nil without a network, and if it found nothing.
+func (f *fuser) panel(k int, marks [][]uint8, width int, seen *networkMaps) panel {
+	p := panel{marks: marks, width: width, learned: f.learned[k]}
+	if f.crowds != nil {
+		p.crowd = f.crowds[k]
+	}
+	if seen != nil {
+		p.prior = seen.masks[k]
+		if seen.heads != nil {
+			p.heads = seen.heads[k]
+		}
+	}
+	return p
+}
+
+// learn learns the raters from all images, and beside a network what it makes of them.
+func (f *fuser) learn(ctx context.Context) error {
+	for range f.data.Classes {
+		f.learned = append(f.learned, fusion.NewContours(len(f.data.Raters)))
+		if f.session != nil {
+			f.crowds = append(f.crowds, fusion.NewMaxMIG(len(f.data.Raters)))
+		}
+	}
+	for _, c := range f.cases {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f.progress.Show("%s: learning the raters", c.Name)
+		l, err := dataset.Load(c)
+		if err != nil {
+			return err
+		}
+		seen, err := f.see(ctx, l.Name, l.Image)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Image, err)
+		}
+		for k := range f.data.Classes {
+			marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+			f.learned[k].Add(marks, l.Image.W)
+			if seen != nil {
+				f.crowds[k].Add(marks, seen.masks[k])
+			}
+		}
+	}
+	for k := range f.learned {
+		f.learned[k].Learn()
+		if f.crowds != nil {
+			f.crowds[k].Learn()
+		}
+	}
+	return nil
+}
+
+// fuseAll fuses the images until one fails. The error names that image.
+func (f *fuser) fuseAll(ctx context.Context) error {
+	for _, c := range f.cases {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f.progress.Begin()
+		f.progress.Show("%s: reading", c.Name)
+		l, err := dataset.Load(c)
+		if err != nil {
+			return err // it names the files, which have changed since input.check
+		}
+		seen, err := f.see(ctx, l.Name, l.Image)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Image, err)
+		}
+		if seen == nil && f.session != nil {
+			f.session.Note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
+		}
+		f.progress.Show("%s: fusing", c.Name)
+		if err := f.fuse(l, seen); err != nil {
+			return err
+		}
+		f.images++
+	}
+	return nil
+}
+
+// see segments an image; nil without a network, and if the network found nothing.
+func (f *fuser) see(ctx context.Context, name string, img *imageio.Image) (seen *networkMaps, err error) {
+	if f.session == nil {
+		return nil, nil
+	}
+	f.progress.Show("%s: segmenting", name)
+	o := segment.Options{Recurrences: segment.Feedbacks(&f.session.Model.Metadata), ROI: f.Region}
+	err = f.session.Do(ctx, func(e *segment.Engine) error {
+		r, err := e.Segment(ctx, img, o)
+		if err != nil || !r.Found {
+			return err
+		}
+		seen = &networkMaps{masks: statistics.Tabulate(len(f.column), func(k int) []float32 { return r.Probability(f.column[k]) })}
+		if f.heads {
+			seen.heads = statistics.Tabulate(len(f.column), func(k int) [][]float32 {
+				return statistics.Tabulate(len(f.data.Raters), func(m int) []float32 { return r.Rater(m, f.column[k]) })
+			})
+		}
+		return nil
+	})
+	return seen, err
+}

@@ -1,0 +1,215 @@
+package fuse
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"math"
+	"path/filepath"
+
+	"mrprism/internal/command"
+	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
+	"mrprism/weights"
+)
+
+// together stands in the CSVs for all images.
+const together = "all"
+
+// of says what a row of the CSVs is about.
+type of struct{ method, image, class string }
+
+// raterRow is a rater beside a fused map. Figures are NaN where they are not defined.
+type raterRow struct {
+	of
+	rater string
+	fusion.Rates
+	bias   float64
+	counts fusion.Counts
+}
+
+// scoreRow compares a map with the truth.
+type scoreRow struct {
+	of
+	figures [len(scoreNames)]float64
+}
+
+// scoreNames are the figures of a scoreRow, 0..1. Lower is better for the Brier score alone.
+var scoreNames = [...]string{"soft_dice", "dice", "brier"}
+
+// rate has a row for each rater who marked the structure.
+func (f *fuser) rate(method, image, class string, marks [][]uint8, fit *fusion.Fit) (rows []raterRow) {
+	for m, mark := range marks {
+		if mark == nil {
+			continue
+		}
+		counts := fusion.Count(mark, fit.Map)
+		rows = append(rows, raterRow{of{method, image, class}, f.data.Raters[m], fit.Raters[m], counts.Bias(), counts})
+	}
+	return rows
+}
+
+// pooled is a rater over all images: the pixels of all are counted together.
+func pooled(method, class, rater string, rows []raterRow) *raterRow {
+	all := raterRow{of: of{method, together, class}, rater: rater}
+	n := 0
+	for _, r := range rows {
+		if r.method != method || r.class != class || r.rater != rater {
+			continue
+		}
+		n++
+		all.counts.Add(r.counts)
+	}
+	if n == 0 {
+		return nil
+	}
+	all.Rates, all.bias = all.counts.Rates(), all.counts.Bias()
+	return &all
+}
+
+// scoreMap compares a map with the truth.
+func scoreMap(right score.Truth, method, image, class string, p []float64) scoreRow {
+	narrow := make([]float32, len(p)) // as package metric takes maps
+	for i, v := range p {
+		narrow[i] = float32(v)
+	}
+	s := right.Score(narrow)
+	return scoreRow{of{method, image, class}, [...]float64{metric.SoftDice(narrow, metric.Count(right.Mask)), s.Dice, s.Brier}}
+}
+
+// gains are the differences of a method's figure to the mean vote's, image by image.
+func gains(rows, votes []scoreRow, figure int) []float64 {
+	return statistics.Tabulate(len(rows), func(i int) float64 { return rows[i].figures[figure] - votes[i].figures[figure] })
+}
+
+// scored are the scores of a method for a structure, in the order of the images.
+func (f *fuser) scored(method, class string) []scoreRow {
+	return statistics.Filter(f.scores, func(s scoreRow) bool { return s.method == method && s.class == class })
+}
+
+// deliver writes the CSVs and prints the tables. It tries each of them even if another fails.
+func (f *fuser) deliver(stdout io.Writer) error {
+	var failed []error
+	failed = append(failed, weights.WriteAtomic(filepath.Join(f.Out, "raters.csv"), f.ratersCSV))
+	if len(f.scores) > 0 {
+		failed = append(failed, weights.WriteAtomic(filepath.Join(f.Out, "scores.csv"), f.scoresCSV))
+	}
+	return errors.Join(append(failed, f.print(stdout))...)
+}
+
+// ratersCSV writes each rater beside each map, and then over all images.
+func (f *fuser) ratersCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias"}) // Error has it
+	line := func(r *raterRow) {
+		_ = out.Write([]string{r.method, r.image, r.class, r.rater, report.DigitsOf(r.Sensitivity), report.DigitsOf(r.Specificity), report.DigitsOf(r.bias)})
+	}
+	for i := range f.raters {
+		line(&f.raters[i])
+	}
+	f.eachPooled(func(r *raterRow) { line(r) })
+	out.Flush()
+	return out.Error()
+}
+
+// eachPooled calls do for each structure, method and rater with a mark.
+func (f *fuser) eachPooled(do func(r *raterRow)) {
+	for _, class := range f.data.Classes {
+		for _, method := range f.methods() {
+			for _, rater := range f.data.Raters {
+				if r := pooled(method.Name, class, rater, f.raters); r != nil {
+					do(r)
+				}
+			}
+		}
+	}
+}
+
+// scoresCSV writes the scores of each map, and then their means with the paired differences.
+func (f *fuser) scoresCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	header := []string{"method", "image", "structure"}
+	for _, name := range scoreNames {
+		header = append(header, name, name+"_less_mean_vote", name+"_less_mean_vote_low", name+"_less_mean_vote_high")
+	}
+	_ = out.Write(header) // Error has it
+	write := func(o of, figure func(j int) []string) {
+		line := []string{o.method, o.image, o.class}
+		for j := range scoreNames {
+			line = append(line, figure(j)...)
+		}
+		_ = out.Write(line)
+	}
+	for _, class := range f.data.Classes {
+		votes := f.scored(meanVote, class)
+		for _, method := range f.methods() {
+			rows := f.scored(method.Name, class)
+			for i, row := range rows {
+				write(row.of, func(j int) []string {
+					if method.Name == meanVote {
+						return []string{report.DigitsOf(row.figures[j]), "", "", ""}
+					}
+					return []string{report.DigitsOf(row.figures[j]), report.DigitsOf(row.figures[j] - votes[i].figures[j]), "", ""}
+				})
+			}
+			if len(rows) == 0 {
+				continue
+			}
+			write(of{method.Name, together, class}, func(j int) []string {
+				mean := report.DigitsOf(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }).Mean)
+				if method.Name == meanVote {
+					return []string{mean, "", "", ""}
+				}
+				gain := statistics.Interval(gains(rows, votes, j))
+				return []string{mean, report.DigitsOf(gain.Mean), report.Digits(gain.Low), report.Digits(gain.High)}
+			})
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// print prints the scores, and the raters over all images.
+func (f *fuser) print(stdout io.Writer) error {
+	t := command.NewTable(2, 0)
+	t.Line("%s: %d images, maps in %s", f.Request.Data, f.images, f.Out)
+	if f.images < len(f.cases) {
+		t.Line("stopped before all %d images were fused", len(f.cases))
+	}
+	if f.session != nil {
+		t.Line("prior of dawid-skene-prior, and network of max-mig: %s", f.session.Model.Metadata.Name)
+	}
+	for _, class := range f.data.Classes {
+		votes := f.scored(meanVote, class)
+		if len(votes) == 0 {
+			continue
+		}
+		t.Title("%s, %d images: beside the truth; Brier inside the union of truth and marks (lower is better)", class, len(votes))
+		t.Line("\tsoft Dice ×100\tless the mean vote's\tDice ×100\tless the mean vote's\tBrier ×100\tless the mean vote's")
+		for _, method := range f.methods() {
+			rows := f.scored(method.Name, class)
+			line := method.Name
+			for j := range scoreNames {
+				gain := "–"
+				if method.Name != meanVote {
+					gain = report.Signed(statistics.Interval(gains(rows, votes, j)), 100, 2)
+				}
+				line += "\t" + report.Plain(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }), 100, 2) + "\t" + gain
+			}
+			t.Line("%s", line)
+		}
+	}
+	class := ""
+	f.eachPooled(func(r *raterRow) {
+		if r.class != class {
+			class = r.class
+			t.Title("%s: the raters over all images. Sensitivity and specificity in percent, bias as change of area in percent", class)
+			t.Line("\trater\tsensitivity\tspecificity\tbias")
+		}
+		t.Line("%s\t%s\t%s\t%s\t%s", r.method, r.rater, report.Percent("%.1f", r.Sensitivity), report.Percent("%.2f", r.Specificity), report.Percent("%+.1f", math.Exp(r.bias)-1))
+	})
+	return t.Print(stdout)
+}

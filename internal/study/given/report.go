@@ -1,0 +1,113 @@
+package given
+
+import (
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	standard "maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"mrprism/internal/command"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
+	"mrprism/weights"
+)
+
+// givenFigures are the figures of given marks in the order of the table, each with the one that it
+// is compared with.
+var givenFigures = []struct {
+	title, ours string
+	others      []string
+}{
+	{"soft Dice with the raters who are not given", "ours", []string{"network without", "the marks", "STAPLE", "fixed blend", "best blend, chosen here", "after one pass", "another image's marks"}},
+	{"soft Dice with the mean vote of all", "all: ours", []string{"all: network without", "all: fixed blend", "all: best blend, chosen here"}},
+	{"Dice of the heads of raters who are not given with their own marks", "heads", []string{"heads without"}},
+	{"a tenth of an outline is given: Dice of the rest", "rest of the corrected rater's outline", []string{"rest of the corrected rater's outline without"}},
+	{"the same, of the raters who are not given", "rest of the others' outline", []string{"rest of the others' outline without"}},
+}
+
+// deliver writes the CSV and prints the table.
+func (g *giver) deliver(stdout io.Writer) error {
+	var failed error
+	if g.CSV != "" {
+		failed = weights.WriteAtomic(g.CSV, g.writeCSV)
+	}
+	return errors.Join(failed, g.print(stdout))
+}
+
+// print prints each figure, and the paired differences of ours.
+func (g *giver) print(stdout io.Writer) error {
+	t := command.NewTable(2, 0)
+	about := &g.session.Model.Metadata
+	t.Line("%s on the images of %s that training did not see", about.Name, g.set.Name)
+	for _, class := range g.set.Classes {
+		for k := 0; k <= g.Most; k++ {
+			rows := statistics.Filter(g.rows, func(r givenRow) bool { return r.class == class && r.given == k })
+			for _, figure := range givenFigures {
+				of := func(name string) func(givenRow) float64 {
+					return func(r givenRow) float64 { return figureOf(r, name) }
+				}
+				if len(statistics.Values(rows, of(figure.ours))) == 0 {
+					continue
+				}
+				said := fmt.Sprintf("marks given: %d", k)
+				if k == 0 {
+					said = "a corrected patch"
+				}
+				t.Title("%s, %s, %d images: %s", class, said, len(rows), figure.title)
+				t.Line("\t×100\tours less this")
+				t.Line("ours\t%s\t", report.Plain(statistics.MeanOver(rows, of(figure.ours)), 100, 1))
+				for _, name := range figure.others {
+					gain := statistics.MeanOver(rows, func(r givenRow) float64 { return figureOf(r, figure.ours) - figureOf(r, name) })
+					if gain != nil {
+						t.Line("%s\t%s\t%s", name, report.Plain(statistics.MeanOver(rows, of(name)), 100, 1), report.Signed(gain, 100, 2))
+					}
+				}
+			}
+		}
+	}
+	for _, key := range slices.SortedFunc(standard.Keys(g.blends), compareBlends) {
+		against := "those not given"
+		if key.all {
+			against = "all"
+		}
+		t.Line("fixed blend for %s, %d marks, against %s: %.1f of the network", g.set.Classes[key.class], key.given, against, g.blends[key])
+	}
+	return t.Print(stdout)
+}
+
+func compareBlends(a, b blendKey) int {
+	of := func(k blendKey) int {
+		n := 100*k.class + 2*k.given
+		if k.all {
+			n++
+		}
+		return n
+	}
+	return cmp.Compare(of(a), of(b))
+}
+
+// figureOf is a figure of a row; NaN if it has none.
+func figureOf(r givenRow, name string) float64 {
+	if v, ok := r.figures[name]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// writeCSV writes every figure of every image.
+func (g *giver) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"image", "structure", "given", "figure", "value"}) // Error has it
+	for _, row := range g.rows {
+		for _, name := range slices.Sorted(standard.Keys(row.figures)) {
+			_ = out.Write([]string{row.image, row.class, strconv.Itoa(row.given), name, report.DigitsOf(row.figures[name])})
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,25 @@
+package report
+
+import (
+	"encoding/json"
+	"testing"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/study/statistics"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestIntervalsAreWritten(t *testing.T) {
+	low, high := -0.00006, 0.0123
+	i := metric.Interval{Mean: -0.00004, Low: &low, High: &high}
+	assert.Equal(t, "+0.00 [-0.01, +1.23]", Signed(&i, 100, 2))
+	assert.Equal(t, "0.00 [-0.01, 1.23]", Plain(&i, 100, 2))
+
+	// Of one image there is a mean, and nothing that says how far to trust it.
+	one := statistics.Interval([]float64{.5})
+	assert.Equal(t, "+50.0", Signed(one, 100, 1))
+	text, err := json.Marshal(one)
+	assert.NoError(t, err)
+	assert.JSONEq(t, `{"mean": 0.5}`, string(text))
+}

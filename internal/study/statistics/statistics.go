@@ -1,0 +1,101 @@
+// Package statistics makes means, intervals and shares of the rows of a study.
+package statistics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"mrprism/internal/data/metric"
+)
+
+const (
+	Resamples = 2000 // of the bootstrap
+	Seed      = 1    // equal scores give equal intervals
+)
+
+// Interval is the mean of the values with its bootstrap interval; nil without values.
+func Interval(values []float64) *metric.Interval {
+	if len(values) == 0 {
+		return nil
+	}
+	return new(metric.Bootstrap(values, Resamples, Seed))
+}
+
+// Values are the values of a figure over items, without those that are NaN.
+func Values[T any](items []T, figure func(T) float64) (values []float64) {
+	for _, item := range items {
+		if v := figure(item); !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// MeanOver is the interval of a figure over items. NaN does not count.
+func MeanOver[T any](items []T, figure func(T) float64) *metric.Interval {
+	return Interval(Values(items, figure))
+}
+
+// Tested is over, and the p-value of Wilcoxon's signed-rank test of the figure.
+func Tested[T any](items []T, figure func(T) float64) (*metric.Interval, *float64) {
+	values := Values(items, figure)
+	return Interval(values), Defined(metric.Wilcoxon(values))
+}
+
+// Tabulate are the n results of a function of 0 … n-1.
+func Tabulate[T any](n int, of func(i int) T) (all []T) {
+	for i := range n {
+		all = append(all, of(i))
+	}
+	return all
+}
+
+// NonNil are the results of a function of items, without those that are nil.
+func NonNil[T, U any](items []T, of func(T) *U) (all []*U) {
+	for _, item := range items {
+		if v := of(item); v != nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Filter are the items that satisfy a condition.
+func Filter[T any](items []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !keep(item) })
+}
+
+// Defined is nil for NaN, as JSON has no NaN.
+func Defined(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// Number is NaN for nil.
+func Number(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+// Share is a number of pictures and their share of all pictures.
+type Share struct {
+	Images int     `json:"images"`
+	Share  float64 `json:"share"` // 0..1
+}
+
+// String writes the number and the share in percent.
+func (p Share) String() string { return fmt.Sprintf("%d (%.1f %%)", p.Images, 100*p.Share) }
+
+// ShareOf is the part of the pictures that satisfy a condition.
+func ShareOf[T any](pictures []T, condition func(T) bool) (p Share) {
+	p.Images = len(Filter(pictures, condition))
+	if len(pictures) > 0 {
+		p.Share = float64(p.Images) / float64(len(pictures))
+	}
+	return p
+}
