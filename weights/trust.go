@@ -20,6 +20,9 @@ type Trust struct {
 	// of mask and raters, before Maps. Ratio says it of the cup/disc ratio.
 	Areas map[string]Spread `json:"areas,omitempty"`
 	Ratio *Spread           `json:"ratio,omitempty"`
+	// Outlines says, by structure, how far the outline of an expert lies from that of the mask, before
+	// Maps, in units of the radius of a circle of the outermost structure's area.
+	Outlines map[string]Spread `json:"outlines,omitempty"`
 	// FoldsOf is the number of cross-validation runs whose held-out images were used; 0: the images
 	// are those that the weights were trained on.
 	FoldsOf int `json:"foldsOf,omitempty"`
@@ -80,6 +83,10 @@ type Spread struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
 	Coverage float64 `json:"coverage"` // 0..1
+	// Low and High are of images of usual difficulty, 1. Difficulty is Base and the sum of figures of
+	// the result, by code, each times its factor of Signs. Without Signs it is 1 for all images.
+	Base  float64            `json:"base,omitempty"`
+	Signs map[string]float64 `json:"signs,omitempty"`
 }
 
 // mostFaults is how many faults Faults lists: a file may have thousands.
@@ -137,6 +144,9 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 		fault(!slices.Contains(classes, class) || !s.valid(), "interval of the area of %s: %v", class, s)
 	}
 	fault(t.Ratio != nil && !t.Ratio.valid(), "interval of the ratio: %v", t.Ratio)
+	for class, s := range t.Outlines {
+		fault(!slices.Contains(classes, class) || !s.valid() || s.High > MostReach, "outlines of %s: %v", class, s)
+	}
 	slices.Sort(faults) // maps have no order
 	return faults[:min(len(faults), mostFaults)]
 }
@@ -154,8 +164,16 @@ func (m Map) valid() bool {
 	return true
 }
 
+// MostReach is the most that Trust.Outlines may say.
+const MostReach = 2
+
 func (s Spread) valid() bool {
-	return finite(s.Low) && finite(s.High) && s.Low <= s.High && s.Coverage > 0 && s.Coverage < 1
+	for _, factor := range s.Signs {
+		if !(factor >= 0) || !finite(factor) {
+			return false
+		}
+	}
+	return finite(s.Base) && finite(s.Low) && finite(s.High) && s.Low <= s.High && s.Coverage > 0 && s.Coverage < 1
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

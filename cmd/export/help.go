@@ -50,7 +50,10 @@ writes belongs to one run: write it again for the mean. If only some files are m
     sets in -also that mark no cup make this sharper
   - with -folds: the errors of probabilities and measurements on images that a run had set aside. Monotone maps move
     probabilities towards the raters' share of votes, unless soft Dice falls by more than 0.1 of 100. Intervals hold the
-    majority's area and cup/disc ratio in 90 % of images. Without -folds, those that the weights have stay
+    majority's area and cup/disc ratio in 90 % of images, and are wider where views disagree. Between an inner and an outer
+    outline lies 95 % of the length of a further expert's outline in 90 % of images. Both count patients (groups.csv), and
+    lines for each data set say how they did on each fold by what the other folds taught. Without -folds, those that the
+    weights have stay
     for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
     export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
 The cards of the shipped weights say which of these they have.

@@ -108,8 +108,12 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if err := write(r.ranges, m, meta); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images, and %s", r.ranges, meta.Name, len(meta.Ranges),
-		min(rangeImages, len(cases)), told(meta.Trust, len(folds))), nil
+	line := fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images, and %s", r.ranges, meta.Name, len(meta.Ranges),
+		min(rangeImages, len(cases)), told(meta.Trust, len(folds)))
+	if held := t.held(m.Metadata.Classes); held != "" {
+		line += fmt.Sprintf("\n%.0f %% intervals and outlines on the images of each fold, by what the other folds taught:", 100*coverage) + held
+	}
+	return line, nil
 }
 
 // trainingData opens -data and -also for a model.
@@ -185,5 +189,5 @@ func told(t *weights.Trust, folds int) string {
 	if folds < foldsToDoubtBy {
 		by = "and, from runs that had set them aside,"
 	}
-	return fmt.Sprintf("the signs of doubt of %d training images, %s %d maps of probabilities and %d intervals of areas", t.Images, by, len(t.Maps), len(t.Areas))
+	return fmt.Sprintf("the signs of doubt of %d training images, %s %d maps of probabilities, %d intervals of areas and %d outlines", t.Images, by, len(t.Maps), len(t.Areas), len(t.Outlines))
 }

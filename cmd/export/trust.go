@@ -77,11 +77,12 @@ type truster struct {
 	turns    bool // three of four training images are turned
 
 	references []trust.Reference
-	parts      []int             // by case: the run that had set it aside
-	pixels     [][]*trust.Pixels // by structure and image
-	// areas: by structure: distance of the majority's area from the range, logarithms
-	areas  [][]float64
-	ratios []float64 // distance of the majority's ratio from the range
+	parts      []int              // by case: the run that had set it aside
+	units      []int              // by case: the patient
+	pixels     [][]*trust.Pixels  // by structure and image
+	areas      [][]trust.Residual // by structure: of the majority's area, logarithms
+	outlines   [][]trust.Residual // by structure: of each expert's outline, radii
+	ratios     []trust.Residual   // of the majority's ratio
 }
 
 // foldsToDoubtBy is the smallest number of folds with which the signs of doubt are those of the
@@ -93,7 +94,7 @@ const foldsToDoubtBy = 4
 func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.Model) (*weights.Trust, error) {
 	classes := m.Metadata.Classes
 	t.references = make([]trust.Reference, len(t.cases), len(t.cases)+foreign)
-	t.pixels, t.areas = make([][]*trust.Pixels, len(classes)), make([][]float64, len(classes))
+	t.pixels, t.areas, t.outlines = make([][]*trust.Pixels, len(classes)), make([][]trust.Residual, len(classes)), make([][]trust.Residual, len(classes))
 	plain := *m
 	plain.Metadata.Trust = nil
 	cameras, mirror, err := t.photographs(ctx, &plain)
@@ -114,7 +115,7 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	if err != nil {
 		return nil, err
 	}
-	t.parts = dataset.Folds(t.cases, max(1, len(folds)))
+	t.parts, t.units = dataset.Folds(t.cases, max(1, len(folds))), dataset.Units(t.cases)
 	for i, part := range dataset.Folds(t.cases, 4) { // for images that the model has seen, too
 		t.references[i].Part = part
 	}
@@ -135,17 +136,20 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	}
 	if known == nil || len(folds) == 0 {
 		if before := m.Metadata.Trust; known != nil && before != nil { // what folds taught of these weights stays
-			known.FoldsOf, known.Maps, known.Areas, known.Ratio = before.FoldsOf, before.Maps, before.Areas, before.Ratio
+			known.FoldsOf, known.Maps, known.Areas, known.Ratio, known.Outlines = before.FoldsOf, before.Maps, before.Areas, before.Ratio, before.Outlines
 		}
 		return known, nil
 	}
-	known.FoldsOf, known.Maps, known.Areas = len(folds), map[string]weights.Map{}, map[string]weights.Spread{}
+	known.FoldsOf, known.Maps, known.Areas, known.Outlines = len(folds), map[string]weights.Map{}, map[string]weights.Spread{}, map[string]weights.Spread{}
 	for k, class := range classes {
 		if curve, ok := trust.NewMap(t.pixels[k]); ok {
 			known.Maps[class] = curve
 		}
 		if spread, ok := trust.NewSpread(t.areas[k], coverage); ok {
 			known.Areas[class] = spread
+		}
+		if spread, ok := trust.NewSpread(t.outlines[k], coverage); ok {
+			known.Outlines[class] = spread
 		}
 	}
 	if spread, ok := trust.NewSpread(t.ratios, coverage); ok {
@@ -232,6 +236,7 @@ func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 
 // compare adds the differences between a result and the marks.
 func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
+	image := trust.Residual{Unit: t.units[i], Part: t.parts[i], Camera: t.cases[i].Folder, Signs: r.Figures}
 	for k := range r.Classes {
 		votes, ok := l.Votes(k)
 		if !ok || !r.Found {
@@ -243,10 +248,18 @@ func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
 			pixels.Add(v, float64(mean[j]))
 		}
 		t.pixels[k] = append(t.pixels[k], pixels)
-		if majority, s := metric.Area(mean), r.Measurements.Structures[k]; majority > 0 && s.Area > 0 {
-			m := math.Log(float64(majority))
+		majority, s := metric.Area(mean), r.Measurements.Structures[k]
+		if s.Area == 0 {
+			continue
+		}
+		if majority > 0 {
 			low, high := s.Experts()
-			t.areas[k] = append(t.areas[k], max(math.Log(float64(low))-m, m-math.Log(float64(high))))
+			t.areas[k] = append(t.areas[k], image.Of(math.Log(max(1, float64(low))), math.Log(float64(s.Area)), math.Log(float64(high)), math.Log(float64(majority))))
+		}
+		for _, mask := range l.Experts(k) {
+			outline := image
+			outline.Beyond, outline.Signs = r.Apart(k, mask), nil
+			t.outlines[k] = append(t.outlines[k], outline)
 		}
 	}
 	disc, cup := segment.DiscAndCup(r.Classes)
@@ -256,7 +269,23 @@ func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
 		if first && second {
 			majority := metric.VerticalRatio(outer.Mean(), inner.Mean(), l.Image.W, l.Image.H)
 			low, high := ratio.Experts()
-			t.ratios = append(t.ratios, max(low-majority, majority-high))
+			t.ratios = append(t.ratios, image.Of(low, *ratio.Value, high, majority))
 		}
 	}
+}
+
+// held says for each data set how often intervals and outlines held, and how wide they were, by what
+// the other folds taught.
+func (t *truster) held(classes []string) (lines string) {
+	add := func(what string, all []trust.Residual, width func(float64) string) {
+		for _, h := range trust.Coverage(all, coverage) {
+			lines += fmt.Sprintf("\n  %s, %s: %.0f %% of %d patients, %s", what, h.Camera, 100*h.Share, h.Units, width(h.Width))
+		}
+	}
+	add("vertical ratio", t.ratios, func(w float64) string { return fmt.Sprintf("%.2f wide", w) })
+	for k, class := range classes {
+		add("area of the "+class, t.areas[k], func(w float64) string { return fmt.Sprintf("from 1 to %.2f times", math.Exp(w)) })
+		add("outlines of the "+class, t.outlines[k], func(w float64) string { return fmt.Sprintf("%.2f radii to each side", w/2) })
+	}
+	return lines
 }

@@ -81,17 +81,17 @@ func TestTrustIsLearned(t *testing.T) {
 	require.NoError(t, err)
 	before, after := filepath.Join(folder, "before.safetensors"), filepath.Join(folder, "after.safetensors")
 	require.NoError(t, os.WriteFile(before, encoded, 0o644))
-	data := agreed(t, before, 15) // twelve to train on
+	data := agreed(t, before, 23) // 19 to train on, and nine in the smaller fold
 	args := []string{"-weights", before, "-data", data, "-ranges", after, "-device", "processor"}
 
 	code, stdout, stderr := call(t, args...)
 	require.Equal(t, cli.Done, code, stderr)
-	assert.Contains(t, stdout, "the signs of doubt of 12 training images")
+	assert.Contains(t, stdout, "the signs of doubt of 19 training images")
 	is, err := command.Weights(after)
 	require.NoError(t, err)
 	known := is.Metadata.Trust
 	require.NotNil(t, known)
-	assert.Equal(t, 12, known.Images)
+	assert.Equal(t, 19, known.Images)
 	assert.Len(t, known.Looks, 2)
 	assert.Empty(t, known.Maps, "what the weights have seen says nothing of how far they are off")
 	assert.Empty(t, known.Areas)
@@ -114,6 +114,7 @@ func TestTrustIsLearned(t *testing.T) {
 	code, stdout, stderr = call(t, append(args, "-folds", before+","+second)...)
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from runs that had set them aside")
+	assert.Regexp(t, `outlines of the disc, `+filepath.Base(data)+`: \d+ % of 19 patients, 0\.\d\d radii to each side\n`, stdout)
 	is, err = command.Weights(after)
 	require.NoError(t, err)
 	known = is.Metadata.Trust
@@ -122,6 +123,8 @@ func TestTrustIsLearned(t *testing.T) {
 	require.Contains(t, known.Areas, "disc")
 	assert.InDelta(t, 0, known.Areas["disc"].High, .02, "the marks are its own masks")
 	assert.Equal(t, .9, known.Areas["disc"].Coverage)
+	require.Contains(t, known.Outlines, "disc")
+	assert.Less(t, known.Outlines["disc"].High, .15, "a pixel")
 
 	again := slices.Clone(args)
 	again[slices.Index(again, before)] = after
@@ -131,6 +134,7 @@ func TestTrustIsLearned(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, known.Maps, kept.Metadata.Trust.Maps, "what folds taught stays")
 	assert.Equal(t, known.Areas, kept.Metadata.Trust.Areas)
+	assert.Equal(t, known.Outlines, kept.Metadata.Trust.Outlines)
 
 	strange := written("strange", segmenttest.Raters())
 	for want, more := range map[string][]string{

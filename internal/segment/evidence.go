@@ -8,6 +8,7 @@ import (
 
 	"mrprism/internal/files/raster"
 	"mrprism/internal/trust"
+	"mrprism/weights"
 )
 
 // calibrate turns the probabilities of masks into shares of raters, in place, if the weights have
@@ -241,31 +242,50 @@ const elsewhere = 2.75
 // far is above the logarithm of any ratio of areas, and its exponential is finite.
 const far = 100
 
-// intervals are measurements with the intervals that the weights know. An interval is a range of
-// own, widened. own are the measurements before calibrate, with equal rater weights. The figure
-// that is shown comes after calibrate and may lie outside: its interval then reaches to it. pixels
-// are those of the image.
-func (e *Engine) intervals(m Measurements, own *Measurements, pixels int) Measurements {
-	if own == nil {
-		return m
+// intervals are trusted measurements with the intervals and outlines that the weights know, and
+// Maps.margins. An interval is a range of own, widened. own are the measurements before calibrate,
+// with equal rater weights; nil: nothing is known of them. The figure that is shown comes after
+// calibrate and may lie outside: its interval then reaches to it. What is not trusted has none, or
+// wider ones (trust.Widened).
+func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measurements, map[int]float64) {
+	if !e.knowsErrors() {
+		return m, nil
 	}
-	known, whole := e.about.Trust, float64(pixels)
+	known, margins := e.about.Trust, map[int]float64{}
+	widened := make([]float64, len(m.Structures)) // 0: withheld
 	m.Structures = slices.Clone(m.Structures)
 	for i := range m.Structures {
-		s, before := &m.Structures[i], &own.Structures[i]
-		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && before.Area > 0 {
-			within := func(area int, by float64) float64 { return min(whole, float64(area)*math.Exp(min(by, far))) }
-			low, high := before.Experts()
+		s := &m.Structures[i]
+		widened[i] = trust.Widened(known, s.Class, r.Photograph, *s.Trust)
+		if spread, ok := known.Outlines[s.Class]; ok && s.Area > 0 && r.radius(i) > 0 {
+			s.Outlines = &Outlines{Withheld: s.Trust.Reason}
+			switch {
+			case own == nil:
+				s.Outlines.Withheld = "An inner and an outer outline are known only without marks and with equal weights."
+			case widened[i] > 0:
+				margins[i] = min(spread.High*widened[i], weights.MostReach)
+				s.Outlines = &Outlines{Margin: r.pixels(i, margins[i]), Coverage: spread.Coverage}
+			}
+		}
+		if spread, ok := known.Areas[s.Class]; ok && own != nil && widened[i] > 0 && s.Area > 0 && own.Structures[i].Area > 0 {
+			low, high := own.Structures[i].Experts()
+			times := widened[i] * trust.Difficulty(spread, r.Figures)
+			within := func(area int, by float64) float64 {
+				return min(float64(r.Width)*float64(r.Height), float64(area)*math.Exp(min(times*by, far)))
+			}
 			s.Interval = around(float64(s.Area), within(low, spread.Low), within(high, spread.High), spread.Coverage)
 		}
 	}
-	ratio, before, spread := m.VerticalRatio, own.VerticalRatio, known.Ratio
-	if spread != nil && ratio != nil && ratio.Value != nil && before != nil && before.Value != nil {
-		low, high := before.Experts()
-		m.VerticalRatio = new(*ratio)
-		m.VerticalRatio.Interval = around(*ratio.Value, max(0, low+spread.Low), min(1, high+spread.High), spread.Coverage)
+	if ratio := m.VerticalRatio; ratio != nil && ratio.Value != nil && ratio.Trust.Word != trust.DoNotUse && own != nil && known.Ratio != nil {
+		disc, cup := DiscAndCup(r.Classes)
+		before, times := own.VerticalRatio, max(widened[disc], widened[cup])*trust.Difficulty(*known.Ratio, r.Figures)
+		if before != nil && before.Value != nil && min(widened[disc], widened[cup]) > 0 {
+			low, high := before.Experts()
+			m.VerticalRatio = new(*ratio)
+			m.VerticalRatio.Interval = around(*ratio.Value, max(0, low+times*known.Ratio.Low), min(1, high+times*known.Ratio.High), known.Ratio.Coverage)
+		}
 	}
-	return m
+	return m, margins
 }
 
 // around is an interval that holds the value too. It holds what it was learned to hold at least as
@@ -274,9 +294,10 @@ func around(value, low, high, coverage float64) *Interval {
 	return &Interval{Low: min(value, low), High: max(value, high), Coverage: coverage}
 }
 
-// knowsErrors says whether the weights have intervals of measurements.
+// knowsErrors says whether the weights have intervals of measurements, or outlines.
 func (e *Engine) knowsErrors() bool {
-	return e.about.Trust != nil && (len(e.about.Trust.Areas) > 0 || e.about.Trust.Ratio != nil)
+	t := e.about.Trust
+	return t != nil && (len(t.Areas) > 0 || len(t.Outlines) > 0 || t.Ratio != nil)
 }
 
 // equal says whether all rater weights are equal.

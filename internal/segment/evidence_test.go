@@ -190,9 +190,10 @@ func TestCalibrationAndIntervals(t *testing.T) {
 		want      Interval
 	}{{.5, .6, Interval{.4, .65, .9}}, {.05, .2, Interval{0, .6, .9}}, {.9, .98, Interval{.6, 1, .9}}} {
 		want := c.want
-		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.6)} // in the first case alone it is inside
+		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.6), Trust: &trust.Verdict{Word: trust.Trusted}} // in the first case alone it is inside
 		before := &Measurements{Structures: make([]Structure, 2), VerticalRatio: &Ratio{Value: new(c.low), Low: new(c.low), High: new(c.high)}}
-		got := trusting(t, segmenttest.Fundus(), k).intervals(mapped.Measurements, before, 120*90).VerticalRatio.Interval
+		m, _ := trusting(t, segmenttest.Fundus(), k).intervals(mapped.Measurements, before, mapped)
+		got := m.VerticalRatio.Interval
 		assert.InDeltaSlice(t, []float64{want.Low, want.High, want.Coverage}, []float64{got.Low, got.High, got.Coverage}, 1e-9)
 	}
 }
@@ -201,6 +202,7 @@ func TestCalibrationAndIntervals(t *testing.T) {
 func TestIntervalsThatAreNotKnown(t *testing.T) {
 	k := known()
 	k.Areas = map[string]weights.Spread{"brain": {Low: 1000, High: 1001, Coverage: .9}}
+	k.Outlines = map[string]weights.Spread{"brain": {Low: -.1, High: .1, Coverage: .9}}
 	e := trusting(t, segmenttest.Raters(), k)
 	for _, c := range []struct {
 		raters []float32
@@ -210,6 +212,7 @@ func TestIntervalsThatAreNotKnown(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, r.Found, "or this test says little")
 		assert.Equal(t, c.known, r.Measurements.Structures[0].Interval != nil, c.raters)
+		assert.Equal(t, c.known, r.HasOutlines(0), c.raters)
 		_, err = json.Marshal(r.Measurements)
 		require.NoError(t, err)
 	}

@@ -37,7 +37,8 @@ type Structure struct {
 	Disagreement *float64 `json:"disagreement"`
 	// Interval is the interval of the area, pixels; nil: the weights do not know it.
 	Interval *Interval      `json:"interval,omitempty"`
-	Trust    *trust.Verdict `json:"trust,omitempty"` // in the outline and its figures; nil: it is a person's
+	Outlines *Outlines      `json:"outlines,omitempty"` // nil: the weights do not know them
+	Trust    *trust.Verdict `json:"trust,omitempty"`    // in the outline and its figures; nil: it is a person's
 }
 
 // Ratio is the height, or the width, of one structure over that of another. Its figures are nil if
@@ -55,7 +56,7 @@ type Ratio struct {
 }
 
 // Interval holds the majority's figure in a share, Coverage, of images like those that it was
-// learned from (conformalized quantile regression, Romano, Patterson and Candès 2019). It always
+// learned from (trust.NewSpread). It always
 // holds the figure that it belongs to: where the learned interval does not, it is widened to it.
 type Interval struct {
 	Low      float64 `json:"low"`

@@ -76,6 +76,7 @@ func (e *Engine) feed(ctx context.Context, x []float32) error {
 type output struct {
 	masks  [][]float32        // calibrated masks of Rec0 … RecN, each (S, S, K)
 	raters []float32          // of the last recurrence, (S, S, M, K); nil without heads
+	plain  []float32          // the last masks before calibrate
 	took   map[string]float64 // ms of each stage
 }
 

@@ -50,8 +50,12 @@ type Maps struct {
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)
 	raters []float32   // of the last recurrence, (S, S, M, K); nil without heads
 	others []float32   // (S, S, K), see Others; nil without evidence
+	plain  []float32   // the masks of the last recurrence before calibrate, (S, S, K); nil: nothing was found
 	given  given
 	eyeBy  signs
+
+	separate bool            // structures do not lie inside each other
+	margins  map[int]float64 // of outlines by class, radii; there is none without outlines
 }
 
 // given are the marks that a result settled around. Their masks are of the whole image, width pixels

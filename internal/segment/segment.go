@@ -210,6 +210,7 @@ func (e *Engine) pass(ctx context.Context, p *place, q request) (*passed, error)
 	if e.knowsErrors() && len(q.Evidence) == 0 && (e.settles || equal(q.RaterWeights)) {
 		made.own = new(measure(e.maps(p, q, out)).Measurements)
 	}
+	out.plain = slices.Clone(out.masks[len(out.masks)-1])
 	e.calibrate(out.masks)
 	made.output = out
 	return made, nil
@@ -222,7 +223,7 @@ func (e *Engine) maps(p *place, q request, out output) *Maps {
 	return &Maps{
 		Picture: picture, Width: picture.W, Height: picture.H, ROI: p.square, Recurrences: len(out.masks) - 1,
 		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels,
-		side: e.about.Side, masks: out.masks, raters: out.raters,
+		side: e.about.Side, masks: out.masks, raters: out.raters, plain: out.plain, separate: e.network.Independent,
 		given: given{marks: q.Evidence, width: picture.W}, eyeBy: signs{q.Eye, q.Name, p.field, !p.turned},
 	}
 }
@@ -263,7 +264,7 @@ func (e *Engine) judge(p *place, l *look, s settled, m measured) *Result {
 		maps.Copy(r.Figures, s.figures)
 	}
 	r.Doubt, r.Doubts = e.doubts(r.Found, r.Figures, r.Looks, p.image.Cut)
-	r.Measurements = e.trusted(e.intervals(m.Measurements, s.own, r.Width*r.Height), r)
+	r.Measurements, r.margins = e.intervals(e.trusted(m.Measurements, r), s.own, r)
 	return r
 }
 

@@ -197,17 +197,3 @@ func At(m weights.Map, p float32) float32 {
 	t := (p - m.From[i-1]) / (m.From[i] - m.From[i-1])
 	return m.To[i-1] + t*(m.To[i]-m.To[i-1])
 }
-
-// NewSpread returns by how much to widen ranges to hold a share, coverage, of new figures. beyond
-// says how far known figures lay outside of their ranges (negative: inside). The method is
-// conformalized quantile regression (Romano, Patterson and Candès 2019). It never narrows a range.
-// ok is false if there are too few figures for that share.
-func NewSpread(beyond []float64, coverage float64) (s weights.Spread, ok bool) {
-	sorted := slices.Sorted(slices.Values(beyond))
-	rank := int(math.Ceil(coverage * float64(len(sorted)+1)))
-	if len(sorted) == 0 || rank > len(sorted) {
-		return s, false
-	}
-	reach := max(0, sorted[rank-1])
-	return weights.Spread{Low: 0 - reach, High: reach, Coverage: coverage}, true
-}

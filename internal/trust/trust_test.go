@@ -233,29 +233,3 @@ func TestFaintPixelsDoNotCount(t *testing.T) {
 	assert.InDelta(t, .2, At(curve, .3), .001)
 	assert.Less(t, At(curve, .01), float32(.01))
 }
-
-func TestSpreadHoldsWhatItSays(t *testing.T) {
-	r := rand.New(rand.NewPCG(10, 1))
-	held, trials := 0, 4000
-	for range trials {
-		beyond := make([]float64, 30)
-		for i := range beyond {
-			beyond[i] = r.ExpFloat64() - .3
-		}
-		s, ok := NewSpread(beyond, .9)
-		require.True(t, ok)
-		require.Equal(t, s.Low, -s.High)
-		if r.ExpFloat64()-.3 <= s.High {
-			held++
-		}
-	}
-	assert.InDelta(t, .91, float64(held)/float64(trials), .02, "at least nine in ten, and at most one in 31 more")
-	_, ok := NewSpread(make([]float64, 8), .9)
-	assert.False(t, ok, "eight say nothing of nine in ten")
-	s, ok := NewSpread([]float64{1, 9, 3, 4, 5, 6, 7, 8, 2}, .9)
-	require.True(t, ok)
-	assert.Equal(t, weights.Spread{Low: -9, High: 9, Coverage: .9}, s)
-	s, ok = NewSpread([]float64{-1, -1, -1, -1, -1, -1, -1, -1, -1}, .9)
-	require.True(t, ok)
-	assert.Zero(t, s.High, "a range is never narrowed")
-}

@@ -43,6 +43,10 @@ type Case struct {
 	Sharpness float64
 }
 
+// Between is the least share of the length of a further expert's outline that outlines hold where
+// they hold it.
+const Between = 0.95
+
 // hopeless is the doubt from which a result is not worth a check, and remote the same of the
 // distance from a camera.
 const (
@@ -102,4 +106,18 @@ func NewMirror(apart []float64) float64 {
 		return 0
 	}
 	return math.Round(1000*max(leastMirror, quantile(slices.Sorted(slices.Values(apart)), near))) / 1000
+}
+
+// Widened is by how much intervals and outlines of a structure are widened: 1 on photographs as near
+// as those of the cameras that taught it, and more with the distance. It is 0 where they are
+// withheld: the structure is not to be used, or its camera is remote.
+func Widened(t *weights.Trust, class string, look []float32, v Verdict) float64 {
+	away, _, known := Away(t.Cameras, class, look)
+	if !known || look == nil { // Of has said what that means
+		away = 1
+	}
+	if v.Word == DoNotUse || away > remote {
+		return 0
+	}
+	return max(1, away)
 }

@@ -44,15 +44,20 @@ func given(all [][][]uint8, k int) (masks [][]uint8) {
 // stand for them. It is not ok if nobody gave a mask, or if an agreement level is missing: the
 // other levels do not say how many experts marked a pixel.
 func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
-	marks, levels := l.Masks, l.Levels
-	if l.people != nil {
-		marks, levels = l.people, false
-	}
-	given := given(marks, k)
-	if len(given) == 0 || levels && len(given) < len(marks) {
+	given := l.Experts(k)
+	if len(given) == 0 || l.people == nil && l.Levels && len(given) < len(l.Masks) {
 		return votes, false
 	}
 	return metric.Count(given...), true
+}
+
+// Experts lists the masks of class k of the people themselves, also where levels stand for them. Of
+// folders of levels it lists the levels.
+func (l *Loaded) Experts(k int) [][]uint8 {
+	if l.people != nil {
+		return given(l.people, k)
+	}
+	return given(l.Masks, k)
 }
 
 // Load reads a case's image and masks. People beside agreement levels become levels. The error is a
