@@ -37,7 +37,7 @@ func (p *page) zipped(button, file string) map[string][]byte {
 // readers are what the page's result, which segmentIn has kept, says by each reader.
 func (p *page) readers(d masks.Drawing) (all []masks.Drawing) {
 	p.t.Helper()
-	for m, by := range masks.Readers(d.Model.Metadata.Raters, d.Model.Metadata.Labels, false) {
+	for m, by := range masks.Readers(d.Model.Metadata.Raters, d.Model.Metadata.Labels, false, false) {
 		one := d
 		if m > 0 {
 			var values [][]float32

@@ -24,6 +24,7 @@ type batch struct {
 	weightsName string // as given
 	options     segment.Options
 	formats     []masks.Format
+	readers     []masks.Reader
 	identity    bool      // a DICOM SEG keeps the patient's
 	day         time.Time // of the run
 	slice       int       // of the files, from 1; 0: as imageio.DecodeSlice chooses
@@ -118,22 +119,28 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 		return err
 	}
 	var files staged
+	var withheld []string
 	sums := map[string]command.Sum{}
 	defer files.discard()
-	for i, reader := range masks.Readers(r.Raters, r.Labels, len(it.marks) > 0) {
-		structures, err := masks.Structures(r.Width, r.Height, r.Classes, maps(r, i))
+	for i, reader := range b.readers {
+		drawing := masks.Drawing{Picture: &r.Picture, By: reader.By, Model: b.session.Model, Day: b.day, Identity: b.identity}
+		structures, err := structuresOf(&r.Maps, reader)
 		if err != nil {
 			return err
 		}
-		drawing := masks.Drawing{Picture: &r.Picture, By: reader.By, Model: b.session.Model, Day: b.day, Identity: b.identity}
 		for _, f := range it.files {
 			if f.reader != i {
 				continue
 			}
 			d := drawing
-			d.Structures = structures
-			if f.class >= 0 {
-				d.Structures = structures[f.class:][:1]
+			for c, class := range r.Classes {
+				if s, ok := structures[class]; ok && (f.class < 0 || f.class == c) {
+					d.Structures = append(d.Structures, s)
+				}
+			}
+			if len(d.Structures) == 0 {
+				withheld = append(withheld, f.path)
+				continue
 			}
 			content, err := f.format.Write(&d)
 			if err == nil {
@@ -152,25 +159,28 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(it.summary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, path := range append(withheld, it.summary) { // of an earlier run
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return files.commit()
 }
 
-// maps are the maps of a reader, one for each class, in the order of masks.Readers.
-func maps(r *segment.Result, reader int) (all [][]float32) {
-	for c := range r.Classes {
-		switch {
-		case reader == 0:
-			all = append(all, r.Probability(c))
-		case reader <= len(r.Raters):
-			all = append(all, r.Rater(reader-1, c))
-		default:
-			all = append(all, r.Others(c))
+// structuresOf are the structures of which there is a map of a reader, by class.
+func structuresOf(r *segment.Maps, by masks.Reader) (map[string]masks.Structure, error) {
+	all := map[string]masks.Structure{}
+	for c, class := range r.Classes {
+		if !by.Has(r, c) {
+			continue
 		}
+		one, err := masks.Structures(r.Width, r.Height, []string{class}, [][]float32{by.Of(r, c)})
+		if err != nil {
+			return nil, err
+		}
+		all[class] = one[0]
 	}
-	return all
+	return all, nil
 }
 
 // staged are files that get their names together.

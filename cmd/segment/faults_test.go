@@ -343,7 +343,8 @@ func TestLostDevice(t *testing.T) {
 			weightsName: "w", options: segment.Options{Recurrences: 1}, stdout: &stdout, progress: command.NewProgress(&stderr, 2),
 		}
 		out := t.TempDir()
-		items, err := plan(out, images, nil, m.Metadata, masks.Formats[:1])
+		b.readers = masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Labels, false, false)
+		items, err := plan(out, images, nil, b.readers, m.Metadata.Classes, masks.Formats[:1])
 		require.NoError(t, err)
 		err = b.run(t.Context(), items)
 		b.session.Close()

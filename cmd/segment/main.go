@@ -24,6 +24,7 @@ in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM_CLASS_raterM.png   probability that rater M would mark the pixel; with models of agreement levels: that at least
                               M experts would
   DIR/STEM_CLASS_others.png   with -evidence: what the raters would mark on the mean who have not marked
+  DIR/STEM_CLASS_inner.png    with -outlines: inside of the inner outline; _outer.png: inside of the outer one
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
 STEM is the file name of the image without its extension, which is one of these formats' or nothing: CT.1.2.840.3 is whole.
 Images of one name get numbers: x, x_2. -format writes other files in place of the PNGs, or beside them:
@@ -45,7 +46,11 @@ segment prints a line for each image. For each structure it has these figures, w
   experts        "low" to "high": the smallest and the largest area among the mask and the raters' or levels' masks. This
                  is no confidence interval: the raters' maps are coarser than the mask, and all may be larger, or smaller
   90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
-                 images, and always the area itself. It need not hold for a doubted result. Some weights have none
+                 images, and always the area itself. It is wider on photographs that are not like those of the cameras
+                 that taught the structure, and missing where the structure is not to be used. Some weights have none
+  outlines       an inner and an outer outline (JSON; -outlines writes their masks): in 90 % ("coverage") of images like the
+                 training images 95 % of the length of a further expert's outline lies between them. "margin" is from the
+                 mask's outline to each, in pixels; "withheld" says why there are none
   disagreement   pixels about which two raters are expected to disagree (JSON only)
 Weights of every recipe and method make a mask. Those without heads predict no rater's: then "raters" is empty, "no_raters" and
 the line say why, and experts and disagreement are null.

@@ -9,8 +9,6 @@ import (
 
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
-	"mrprism/internal/segment"
-	"mrprism/weights"
 )
 
 // item is one image with its output files.
@@ -25,7 +23,7 @@ type item struct {
 type file struct {
 	path   string
 	format masks.Format
-	reader int // an index of masks.Readers
+	reader int // an index of batch.readers
 	class  int // −1: all
 }
 
@@ -41,10 +39,10 @@ func (i item) outputs() []string {
 // numbers after the first: x.json, then x_2.json. Upper and lower case do not part names, since
 // macOS and Windows ignore it. plan returns an error if an output file is one of the images or
 // marks.
-func plan(dir string, images []string, marks []mark, about weights.Metadata, formats []masks.Format) ([]item, error) {
+func plan(dir string, images []string, marks []mark, readers []masks.Reader, classes []string, formats []masks.Format) ([]item, error) {
 	items, by := make([]item, len(images)), map[string]string{} // image by folded output
 	take := func(i int, stem string) bool {
-		it := itemOf(filepath.Join(dir, stem), images[i], marks, about, formats)
+		it := itemOf(filepath.Join(dir, stem), images[i], marks, readers, classes, formats)
 		if slices.ContainsFunc(it.outputs(), func(output string) bool { return by[folded(output)] != "" }) {
 			return false
 		}
@@ -72,15 +70,15 @@ func plan(dir string, images []string, marks []mark, about weights.Metadata, for
 }
 
 // itemOf is an image whose output files begin with a path.
-func itemOf(stem, image string, marks []mark, about weights.Metadata, formats []masks.Format) item {
+func itemOf(stem, image string, marks []mark, readers []masks.Reader, classes []string, formats []masks.Format) item {
 	it := item{image: image, marks: marks, summary: stem + ".json"}
-	for i, r := range masks.Readers(segment.Heads(&about), about.Labels, len(marks) > 0) {
+	for i, r := range readers {
 		for _, f := range formats {
 			if f.Whole {
 				it.files = append(it.files, file{stem + r.Suffix + f.Ending, f, i, -1})
 				continue
 			}
-			for c, class := range about.Classes {
+			for c, class := range classes {
 				it.files = append(it.files, file{stem + "_" + class + r.Suffix + f.Ending, f, i, c})
 			}
 		}

@@ -28,6 +28,7 @@ type request struct {
 	out, table       string // the folder of results; the file of -csv, empty without
 	slice            int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
 	resume, identity bool
+	outlines         bool
 	formats          []masks.Format
 	marks            []mark
 	named            []string        // images and folders
@@ -51,6 +52,7 @@ func (r *request) flags() *cli.Groups {
 			r.formats, err = masks.Parse(text)
 			return err
 		})
+		f.BoolVar(&r.outlines, "outlines", false, "also write the masks of each structure's inner and outer outline, between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used")
 		f.BoolVar(&r.identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study")
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
@@ -109,7 +111,11 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 	if err != nil {
 		return nil, nil, cli.Wrong("%w", err)
 	}
-	items, err := plan(r.out, images, marks, m.Metadata, r.formats)
+	if r.outlines && (m.Metadata.Trust == nil || len(m.Metadata.Trust.Outlines) == 0) {
+		return nil, nil, cli.Wrong("-outlines: model %s has learned no outlines; leave -outlines out, or let \"export -ranges\" learn them from -folds", m.Metadata.Name)
+	}
+	readers := masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Labels, len(marks) > 0, r.outlines)
+	items, err := plan(r.out, images, marks, readers, m.Metadata.Classes, r.formats)
 	if err != nil {
 		return nil, nil, cli.Wrong("%w", err)
 	}
@@ -118,7 +124,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 	}
 	b := &batch{
 		session: command.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, weightsName: *r.weightsName,
-		options: r.options, formats: r.formats, identity: r.identity, slice: r.slice, day: time.Now(), stdout: stdout,
+		options: r.options, formats: r.formats, readers: readers, identity: r.identity, slice: r.slice, day: time.Now(), stdout: stdout,
 	}
 	b.progress = command.NewProgress(stderr, len(items))
 	b.session.Note = func(text string) { b.progress.Note(program, text) }

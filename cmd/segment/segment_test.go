@@ -205,6 +205,32 @@ func near(t *testing.T, want []float32, got *image.Gray) {
 	}
 }
 
+// With -outlines there are masks of the inner and the outer outline of each structure that has them.
+// One of an earlier run goes.
+func TestFilesOfOutlines(t *testing.T) {
+	dir := t.TempDir()
+	photo := write(t, filepath.Join(dir, "eye.jpg"), encodeJPEG(t, synthetic.Photograph(synthetic.SampleSeed, 240, 200)))
+	about := segmenttest.Fundus()
+	about.Trust = &weights.Trust{Threshold: 1, Outlines: map[string]weights.Spread{"disc": {Low: -.2, High: .2, Coverage: .9}}}
+	out := filepath.Join(dir, "out")
+	require.NoError(t, os.Mkdir(out, 0o755))
+	write(t, filepath.Join(out, "eye_cup_inner_mask.png"), nil)
+	args := []string{"-weights", weightsFile(t, dir, about, nil), "-device", "processor", "-outlines", "-format", "png-mask", "-out", out, "-csv", filepath.Join(out, "all.csv"), photo}
+	got := call(t, args...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, call(t, append(args, "-resume")...).stderr, "1 of 1 images are in", "what is withheld is not looked for")
+	names := listed(t, out)
+	require.NotContains(t, names, "eye_cup_inner_mask.png")
+	var s summary
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "eye.json"))), &s))
+	require.Len(t, s.Files.All, len(names)-2)
+	require.Equal(t, .9, s.Measurements.Structures[0].Outlines.Coverage)
+	require.Nil(t, s.Measurements.Structures[1].Outlines)
+	area := func(name string) (n int) { return bytes.Count(readPNG(t, filepath.Join(out, name)).Pix, []byte{255}) }
+	require.Less(t, area("eye_disc_inner_mask.png"), area("eye_disc_mask.png"))
+	require.Less(t, area("eye_disc_mask.png"), area("eye_disc_outer_mask.png"))
+}
+
 // Wrong usage exits with 2. One message says what is wrong and names -h.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
@@ -227,6 +253,7 @@ func TestUsage(t *testing.T) {
 		"-roi: region":                 {"-weights", w, "-out", dir, "-roi", "here", photo},
 		"-device abacus: choose":       {"-weights", w, "-out", dir, "-device", "abacus", photo},
 		"not defined: -colour":         {"-weights", w, "-out", dir, "-colour", photo},
+		"has learned no outlines":      {"-weights", w, "-out", dir, "-outlines", photo},
 		"a_brain.png would be overwri": {"-weights", w, "-out", dir, mask, photo},
 	} {
 		got := call(t, args...)

@@ -69,16 +69,19 @@ type saved struct {
 
 func (b *batch) summary(it item, r *segment.Result, sums map[string]command.Sum) summary {
 	f := files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}}
-	by := masks.Readers(r.Raters, r.Labels, len(it.marks) > 0)
 	for _, out := range it.files {
-		name := filepath.Base(out.path)
-		one := saved{File: name, Format: out.format.Name, By: by[out.reader].By, Sum: sums[out.path]}
+		sum, written := sums[out.path]
+		if !written {
+			continue
+		}
+		name, by := filepath.Base(out.path), b.readers[out.reader]
+		one := saved{File: name, Format: out.format.Name, By: by.By, Sum: sum}
 		if out.class >= 0 {
 			one.Structure = r.Classes[out.class]
 		}
 		f.All = append(f.All, one)
 		switch {
-		case out.format.Name != masks.Formats[0].Name:
+		case out.format.Name != masks.Formats[0].Name, by.Outline:
 		case out.reader == 0:
 			f.Probability[one.Structure] = name
 		case out.reader <= len(r.Raters):

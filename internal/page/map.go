@@ -9,7 +9,7 @@ import (
 
 // Map names one of a result's maps. An index that the kind does not use is ignored.
 type Map struct {
-	Kind  string // probability, disagreement, others, rater, recurrence or mark
+	Kind  string // probability, disagreement, others, between, rater, recurrence or mark
 	Class int
 	M, I  int // the rater, the recurrence or mark
 }
@@ -29,6 +29,11 @@ func (m Map) Values(r *segment.Maps) ([]float32, error) {
 		return r.Disagreement(m.Class), nil
 	case "others":
 		return r.Others(m.Class), nil
+	case "between":
+		if !r.HasOutlines(m.Class) {
+			return nil, fmt.Errorf("the %s has no outlines", r.Classes[m.Class])
+		}
+		return r.Between(m.Class), nil
 	case "mark":
 		if err := within("i", m.I, len(r.Marks())); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"fmt"
 
 	"mrprism/internal/files/dicom"
@@ -60,13 +61,13 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 		return nil, err
 	}
 	before := r.Picture.Before()
-	readers := masks.Readers(r.Raters, r.Labels, len(r.Marks()) > 0)
+	readers := masks.Readers(r.Raters, r.Labels, len(r.Marks()) > 0, true)
 	if err := within("reader", file.Reader, len(readers)); err != nil {
 		return nil, err
 	}
 	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity}
 	for _, c := range file.Classes {
-		structure, err := file.structure(r.Result, c)
+		structure, err := file.structure(&r.Maps, readers[file.Reader], c)
 		if err != nil {
 			return nil, err
 		}
@@ -99,10 +100,16 @@ func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none
 }
 
 // structure is the mask of a class with what was drawn on it.
-func (f File) structure(r *segment.Result, class int) (none masks.Structure, err error) {
-	values, err := f.mapOf(r, class).Values(&r.Maps)
-	if err != nil {
+func (f File) structure(r *segment.Maps, by masks.Reader, class int) (none masks.Structure, err error) {
+	if err := errors.Join(within("class", class, len(r.Classes)), within("i", f.I, r.Recurrences+1)); err != nil {
 		return none, err
+	}
+	if !by.Has(r, class) {
+		return none, fmt.Errorf("the %s has no outlines", r.Classes[class])
+	}
+	values := r.Recurrence(f.I, class)
+	if f.Reader > 0 {
+		values = by.Of(r, class)
 	}
 	all, err := masks.Structures(r.Width, r.Height, r.Classes[class:][:1], [][]float32{values})
 	if err != nil {
@@ -118,17 +125,6 @@ func (f File) structure(r *segment.Result, class int) (none masks.Structure, err
 	}
 	all[0].Levels, _, _ = imageio.Unturned(&r.Picture, all[0].Levels)
 	return all[0], nil
-}
-
-// mapOf is the map of the file's reader.
-func (f File) mapOf(r *segment.Result, class int) Map {
-	switch {
-	case f.Reader == 0:
-		return Map{Kind: "recurrence", Class: class, I: f.I}
-	case f.Reader <= len(r.Raters):
-		return Map{Kind: "rater", Class: class, M: f.Reader - 1}
-	}
-	return Map{Kind: "others", Class: class}
 }
 
 // Corrected is the PNG of a mask with what a person drew on it after the image was turned by

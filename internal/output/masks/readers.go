@@ -3,28 +3,39 @@ package masks
 import (
 	"fmt"
 
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 
 // Reader is who a map is of.
 type Reader struct {
-	Suffix string // of files' names
-	By     string // in files
+	Suffix  string // of files' names
+	By      string // in files
+	Outline bool   // it is of classes that have outlines alone
+
+	Of func(r *segment.Maps, class int) []float32
 }
 
+// Has says whether there is a map of a class.
+func (b Reader) Has(r *segment.Maps, class int) bool { return !b.Outline || r.HasOutlines(class) }
+
 // Readers are those of whom there is a map: first the consensus, then the raters or levels of
-// agreement that the model predicts and, with marks, those who have not marked.
-func Readers(raters []string, labels string, marks bool) []Reader {
-	all := []Reader{{"", Consensus}}
+// agreement that the model predicts and, with marks, those who have not marked. With outlines, what
+// lies inside of the inner and of the outer outline follows.
+func Readers(raters []string, labels string, marks, outlines bool) []Reader {
+	all := []Reader{{By: Consensus, Of: (*segment.Maps).Probability}}
 	for m, name := range raters {
 		by := "guess of " + name
 		if labels == weights.LabelsAgreementLevels {
 			by = fmt.Sprintf("at least %d of %d experts", m+1, len(raters))
 		}
-		all = append(all, Reader{fmt.Sprintf("_rater%d", m+1), by})
+		all = append(all, Reader{Suffix: fmt.Sprintf("_rater%d", m+1), By: by, Of: func(r *segment.Maps, class int) []float32 { return r.Rater(m, class) }})
 	}
 	if marks {
-		all = append(all, Reader{"_others", "guess of those who have not marked"})
+		all = append(all, Reader{Suffix: "_others", By: "guess of those who have not marked", Of: (*segment.Maps).Others})
+	}
+	if outlines {
+		all = append(all, Reader{"_inner", "inner outline", true, (*segment.Maps).Inner}, Reader{"_outer", "outer outline", true, (*segment.Maps).Outer})
 	}
 	return all
 }
