@@ -16,7 +16,7 @@ import (
 // A run from a state dict of PyTorch says what starts at random. Its run.yaml names the state dict.
 // With that file it resumes from its own checkpoint, and needs no state dict.
 func TestNames(t *testing.T) {
-	file, err := weights.Decode(readFile(t, "..", "..", "internal", "format", "torch", "testdata", "resnet.safetensors"))
+	file, err := weights.Decode(readFile(t, "..", "..", "weights", "format", "torch", "testdata", "resnet.safetensors"))
 	require.NoError(t, err)
 	dict := &weights.File{}
 	for _, v := range file.Tensors {
