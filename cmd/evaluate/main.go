@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		weights = command.EnsembleFlag(f)
-		f.StringVar(&r.Against, "against", "", "`NAME` or FILE of weights trained without recurrence (recipe baseline, one-pass or bce): with -data, their Rec0 is compared")
+		f.StringVar(&r.Against, "against", "", "`NAME` or FILE of other weights: -data is also scored by them, and the two are compared as evaluate compare does")
 		f.IntVar(&r.Recurrences, "recurrences", -1, fmt.Sprintf("score Rec0 to Rec`N` (-1: N is %d, or 0 for weights that were trained without recurrence)", segment.DefaultRecurrences))
 	})
 	flags.Add("images", func(f *flag.FlagSet) {

@@ -64,7 +64,6 @@ func TestWrongUsageOfPictures(t *testing.T) {
 		{1, "there is no .png", []string{"-weights", file, "-foreign", t.TempDir()}},
 		{1, "not a directory", []string{"-weights", file, "-foreign", centres}},
 		{1, "there is no folder", []string{"-weights", file, "-data", dir, "-risk", filepath.Join(dir, "nowhere", "a.svg")}},
-		{1, "compare weights of the same classes", []string{"-weights", file, "-data", dir, "-against", blind}},
 	} {
 		code, stdout, stderr := call(t, append(c.args, "-device", "reference")...)
 		require.Equal(t, c.code, code, stderr)

@@ -33,6 +33,7 @@ type Request struct {
 type NamedMethod struct {
 	Name, Given string // name is empty if the user gave none
 	Predictions bool   // a folder; otherwise weights
+	Passes      int    // of weights, if not those that they were trained for
 }
 
 // Run scores all methods and delivers the report. Bad predictions make it fail in the end,
@@ -43,15 +44,28 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	c, err := r.open()
+	c, err := Open(r)
 	if err != nil {
 		return err
 	}
+	compared, err := c.Compare(ctx, stderr)
+	if compared == nil {
+		return err
+	}
+	return errors.Join(compared.deliver(r.Out, stdout), err)
+}
+
+// Reference is what the maps are compared with: mean, truth or rater:NAME.
+func (c *Comparer) Reference() string { return c.reference }
+
+// Compare scores all methods. The error names what could not be scored, beside the comparison of
+// the rest. The comparison is nil if nothing was scored.
+func (c *Comparer) Compare(ctx context.Context, stderr io.Writer) (*Comparison, error) {
 	c.progress = command.NewProgress(stderr, len(c.cases))
 	for _, m := range c.methods {
 		defer m.Close()
 		if n, computes := m.predictor.(*network); computes {
-			n.session.Precision, n.session.Open = r.Precision, r.Open
+			n.session.Precision, n.session.Open = c.request.Precision, c.request.Open
 			n.session.Note = func(text string) { c.progress.Note("evaluate compare", text) }
 		}
 	}
@@ -61,18 +75,16 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	stopped := c.scoreAll(ctx)
 	c.progress.Clear()
 	if len(c.records) == 0 {
-		return cmp.Or(stopped, r.failure(c))
+		return nil, cmp.Or(stopped, c.failure())
 	}
 	if !slices.ContainsFunc(c.unmarked, func(n int) bool { return n < len(c.records) }) {
-		return cmp.Or(stopped, fmt.Errorf("%s: no image has the reference %s", c.data.Name, c.reference))
+		return nil, cmp.Or(stopped, fmt.Errorf("%s: no image has the reference %s", c.data.Name, c.reference))
 	}
-	report := c.report()
-	report.Split, report.Lists, report.Region = r.On, c.data.Splits, r.Region
-	return errors.Join(stopped, report.deliver(r.Out, stdout), r.failure(c))
+	return c.report(), errors.Join(stopped, c.failure())
 }
 
 // failure is the error of predictions that were left out; nil without any.
-func (r *Request) failure(c *comparer) error {
+func (c *Comparer) failure() error {
 	if len(c.troubles) == 0 {
 		if len(c.records) == 0 {
 			return fmt.Errorf("%s: no image was scored", c.data.Name)
@@ -84,8 +96,8 @@ func (r *Request) failure(c *comparer) error {
 	})))
 }
 
-// open opens the data set and the methods.
-func (r *Request) open() (*comparer, error) {
+// Open opens the data set and the methods.
+func Open(r Request) (*Comparer, error) {
 	data, err := score.OpenDivided(r.Split, strings.Split(r.Data, ",")...)
 	if err == nil && data.AsLevels() {
 		err = fmt.Errorf("%s: agreement levels and people cannot be compared with heads together; give -data each folder alone", data.Name)
@@ -93,7 +105,7 @@ func (r *Request) open() (*comparer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &comparer{data: data, reference: r.Reference, rater: -1}
+	c := &Comparer{request: r, data: data, reference: r.Reference, rater: -1}
 	if c.cases, err = score.PartOf(data, r.On); err != nil {
 		return nil, err
 	}
@@ -109,18 +121,28 @@ func (r *Request) open() (*comparer, error) {
 		}
 		c.methods = append(c.methods, m)
 	}
+	if sameName(c.methods) != "" {
+		c.nameBySource()
+	}
 	if name := sameName(c.methods); name != "" {
 		return nil, fmt.Errorf("two methods are called %s; name them, as in -weights first=FILE,second=FILE", name)
 	}
 	return c, nil
 }
 
-func (c *comparer) openMethod(one NamedMethod, region string) (m *method, err error) {
+// nameBySource calls the methods without a name from the user as their files.
+func (c *Comparer) nameBySource() {
+	for i, one := range c.request.Named {
+		c.methods[i].Name = cmp.Or(one.Name, one.Given)
+	}
+}
+
+func (c *Comparer) openMethod(one NamedMethod, region string) (m *method, err error) {
 	var troubles []trouble
 	if one.Predictions {
 		m, troubles, err = newFolder(one.Given, c.data)
 	} else {
-		m, err = newNetwork(one.Given, region, c.data)
+		m, err = newNetwork(one, region, c.data)
 	}
 	if err != nil {
 		return nil, err

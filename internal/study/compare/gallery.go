@@ -36,7 +36,7 @@ type shot struct {
 }
 
 // offer offers an image that all methods have.
-func (g *galleries) offer(c *comparer, r *caseRecord) {
+func (g *galleries) offer(c *Comparer, r *caseRecord) {
 	dice := statistics.Tabulate(len(r.methods), func(i int) float64 { d, _ := meanOver(r.methods[i]); return d })
 	mean := 0.
 	for _, d := range dice {
@@ -82,7 +82,7 @@ func (g *gallery) add(e *exhibit) {
 }
 
 // exhibit draws an image; nil if it cannot be read, which the troubles tell then.
-func (c *comparer) exhibit(r *caseRecord, dice []float64) *exhibit {
+func (c *Comparer) exhibit(r *caseRecord, dice []float64) *exhibit {
 	img, err := r.image()
 	if err != nil {
 		c.troubles = append(c.troubles, trouble{Kind: ofTheData, Text: err.Error()})

@@ -10,6 +10,7 @@ import (
 
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 )
 
@@ -137,22 +138,22 @@ func (c *classComparison) section(r *Comparison) htmlSection {
 }
 
 // header are the names of figures, with an arrow to what is better, on the last word's line.
-func header(shown []figure) []string {
+func header(shown []score.Figure) []string {
 	return statistics.Tabulate(len(shown), func(i int) string {
-		if shown[i].lower {
-			return shown[i].title + "\u00a0↓"
+		if shown[i].Lower {
+			return shown[i].Title + "\u00a0↓"
 		}
-		return shown[i].title + "\u00a0↑"
+		return shown[i].Title + "\u00a0↑"
 	})
 }
 
-func (c *classComparison) figuresTable(shown []figure) htmlTable {
+func (c *classComparison) figuresTable(shown []score.Figure) htmlTable {
 	t := htmlTable{Header: header(shown)}
 	for _, m := range c.Methods {
 		row := htmlRow{htmlMethod{Name: m.Method, Ink: cssInk(m.index)}, m.Images, nil}
 		for _, f := range shown {
-			cell := newCell(f.of(m))
-			if e := m.last()[f.key]; e != nil && e.Undefined > 0 {
+			cell := newCell(cellOf(f, m))
+			if e := m.last()[f.Key]; e != nil && e.Undefined > 0 {
 				cell.Below = append(cell.Below, fmt.Sprintf("%d not defined", e.Undefined))
 			}
 			if c.best(m, f) {
@@ -166,15 +167,15 @@ func (c *classComparison) figuresTable(shown []figure) htmlTable {
 }
 
 // testsTable has the differences to the first method, of the figures that have any.
-func (c *classComparison) testsTable(shown []figure) htmlTable {
-	shown = statistics.Filter(shown, func(f figure) bool {
-		return slices.ContainsFunc(c.Tests, func(t pairedTest) bool { return t.Figure == f.key })
+func (c *classComparison) testsTable(shown []score.Figure) htmlTable {
+	shown = statistics.Filter(shown, func(f score.Figure) bool {
+		return slices.ContainsFunc(c.Tests, func(t pairedTest) bool { return t.Figure == f.Key })
 	})
 	t := htmlTable{Header: header(shown)}
 	for _, m := range c.Methods[1:] {
 		row := htmlRow{htmlMethod{Name: m.Method, Ink: cssInk(m.index)}, c.Paired, nil}
 		for _, f := range shown {
-			row.Cells = append(row.Cells, testCell(c.Test(m.Method, f.key), f))
+			row.Cells = append(row.Cells, testCell(c.Test(m.Method, f.Key), f))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -183,13 +184,13 @@ func (c *classComparison) testsTable(shown []figure) htmlTable {
 
 // testCell is a difference with its interval and p. An arrow marks those that are better or worse
 // at an adjusted p below .05.
-func testCell(t *pairedTest, f figure) htmlCell {
+func testCell(t *pairedTest, f score.Figure) htmlCell {
 	if t == nil {
 		return htmlCell{Value: "–"}
 	}
-	cell := newCell(report.Signed(t.Difference, f.scale, f.digits))
+	cell := newCell(report.Signed(t.Difference, f.Scale, f.Digits))
 	cell.Below = append(cell.Below, "p "+report.Equals(report.PValue(t.Holm)))
-	switch better := t.Difference.Mean > 0 != f.lower; {
+	switch better := t.Difference.Mean > 0 != f.Lower; {
 	case t.Holm >= .05:
 	case better:
 		cell.Kind, cell.Value = "better", "▲ "+cell.Value

@@ -85,14 +85,15 @@ type network struct {
 	session     command.Session
 	recurrences int
 	region      string
+	lost        int   // images in which it found nothing
 	classes     []int // by class of the data set: the model's; -1 for none
 	raters      []int // by rater of the data set: the model's head; -1 for none
 }
 
 // newNetwork opens weights. The model's classes and raters belong to those of the data set of the
 // same name.
-func newNetwork(given, region string, data *dataset.Dataset) (*method, error) {
-	m, err := command.Ensemble(given)
+func newNetwork(one NamedMethod, region string, data *dataset.Dataset) (*method, error) {
+	m, err := command.Ensemble(one.Given)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,10 @@ func newNetwork(given, region string, data *dataset.Dataset) (*method, error) {
 	if segment.SettlesAround(about) {
 		n.recurrences = 0
 	}
-	out := &method{Name: about.Name, Source: given, Title: m.Label(), SHA256: m.SHA256, Passes: n.recurrences + 1, predictor: n}
+	if one.Passes > 0 {
+		n.recurrences = one.Passes - 1
+	}
+	out := &method{Name: about.Name, Source: one.Given, Title: m.Label(), SHA256: m.SHA256, Passes: n.recurrences + 1, predictor: n}
 	for _, class := range data.Classes {
 		k := slices.Index(about.Classes, class)
 		if n.classes = append(n.classes, k); k >= 0 {
@@ -139,6 +143,9 @@ func (n *network) predict(ctx context.Context, s *subject) (prediction, error) {
 		made.Result, err = e.Segment(ctx, img, segment.Options{Recurrences: n.recurrences, ROI: n.region})
 		return err
 	})
+	if err == nil && !made.Found {
+		n.lost++
+	}
 	return made, err
 }
 

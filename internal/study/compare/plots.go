@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 
 	"gonum.org/v1/plot"
@@ -186,7 +187,7 @@ func (c *classComparison) passesPlot() template.HTML {
 			if most == 1 {
 				shift = float64(i)
 			}
-			s.x, s.values = append(s.x, float64(pass)+shift), append(s.values, all[comparedFigures[softDice].key].Interval)
+			s.x, s.values = append(s.x, float64(pass)+shift), append(s.values, all[score.AllFigures[score.SoftDice].Key].Interval)
 		}
 		p.Add(s)
 	}

@@ -116,16 +116,19 @@ func (b *batch) run() {
 }
 
 // report gathers the scores.
-func (c *comparer) report() *Comparison {
+func (c *Comparer) report() *Comparison {
 	r := &Comparison{
-		Data: c.data.Name, Reference: c.reference, Raters: c.data.Raters, Levels: c.data.Levels, Images: len(c.records), Of: len(c.cases),
+		Data: c.data.Name, Split: c.request.On, Lists: c.data.Splits, Region: c.request.Region, Reference: c.reference, Raters: c.data.Raters, Levels: c.data.Levels, Images: len(c.records), Of: len(c.cases),
 		Methods: c.methods, Troubles: c.troubles, records: c.records, galleries: c.galleries,
 	}
 	for k, class := range c.data.Classes {
 		r.Classes = append(r.Classes, c.compareClass(r, class, k))
 	}
 	r.adjust()
-	for i := range c.methods {
+	for i, m := range c.methods {
+		if n, computes := m.predictor.(*network); computes && n.lost > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s found nothing in %d images; they are scored as empty masks", m.Name, n.lost))
+		}
 		if curve := c.riskOf(i); curve != nil {
 			r.Risk = append(r.Risk, *curve)
 		}
@@ -135,7 +138,7 @@ func (c *comparer) report() *Comparison {
 }
 
 // compareClass gathers a class.
-func (c *comparer) compareClass(r *Comparison, class string, k int) classComparison {
+func (c *Comparer) compareClass(r *Comparison, class string, k int) classComparison {
 	out := classComparison{Class: class, Images: len(c.records) - c.unmarked[k], Unmarked: c.unmarked[k]}
 	for i, m := range c.methods {
 		if !slices.Contains(m.Classes, class) {
@@ -163,11 +166,11 @@ func (c *comparer) compareClass(r *Comparison, class string, k int) classCompari
 
 // emptyNotes say how often a class is in no reference and in no mark, and how often each method
 // then predicts no pixel above one half: its Dice is 1 there.
-func (c *comparer) emptyNotes(class string, k int) (notes []string) {
+func (c *Comparer) emptyNotes(class string, k int) (notes []string) {
 	for i, m := range c.methods {
 		records := statistics.NonNil(c.records, func(one *caseRecord) *record { return one.methods[i][k] })
 		empty := statistics.Filter(records, func(r *record) bool { return r.empty })
-		both := statistics.Filter(empty, func(r *record) bool { return r.last()[diceHalf] == 1 })
+		both := statistics.Filter(empty, func(r *record) bool { return r.last()[score.Dice] == 1 })
 		if len(empty) > 0 {
 			notes = append(notes, fmt.Sprintf("%s: every mark is empty in %d of %d images; %s predicts none in %d of these: their Dice is 100",
 				class, len(empty), len(records), m.Name, len(both)))
@@ -177,7 +180,7 @@ func (c *comparer) emptyNotes(class string, k int) (notes []string) {
 }
 
 // summarise gathers a method's figures of a class.
-func (c *comparer) summarise(b *batch, i, k int) methodSummary {
+func (c *Comparer) summarise(b *batch, i, k int) methodSummary {
 	records := statistics.NonNil(c.records, func(one *caseRecord) *record { return one.methods[i][k] })
 	out := methodSummary{Method: c.methods[i].Name, Images: len(records), index: i}
 	if len(records) == 0 {
@@ -185,10 +188,10 @@ func (c *comparer) summarise(b *batch, i, k int) methodSummary {
 	}
 	for pass := range c.methods[i].Passes {
 		all := passSummary{}
-		for f, about := range comparedFigures {
+		for f, about := range score.AllFigures {
 			values := statistics.Values(records, func(one *record) float64 { return one.passes[pass][f] })
 			if len(values) > 0 {
-				all[about.key] = &estimate{b.add(values), len(values), len(records) - len(values)}
+				all[about.Key] = &estimate{b.add(values), len(values), len(records) - len(values)}
 			}
 		}
 		out.Passes = append(out.Passes, all)
@@ -213,13 +216,13 @@ func (c *comparer) summarise(b *batch, i, k int) methodSummary {
 // has no figure are not in the test.
 func testAll(b *batch, methods []methodSummary, paired []*caseRecord, k int) (tests []pairedTest) {
 	for _, m := range methods[1:] {
-		for f, about := range comparedFigures {
+		for f, about := range score.AllFigures {
 			differences := statistics.Values(paired, func(one *caseRecord) float64 {
 				return one.methods[m.index][k].last()[f] - one.methods[methods[0].index][k].last()[f]
 			})
 			if len(differences) > 0 {
 				tests = append(tests, pairedTest{
-					Method: m.Method, Against: methods[0].Method, Figure: about.key, Images: len(differences),
+					Method: m.Method, Against: methods[0].Method, Figure: about.Key, Images: len(differences),
 					Difference: b.add(differences), P: metric.Wilcoxon(differences),
 				})
 			}
@@ -229,15 +232,15 @@ func testAll(b *batch, methods []methodSummary, paired []*caseRecord, k int) (te
 }
 
 // last are the figures of the last pass.
-func (r *record) last() *[figureCount]float64 { return &r.passes[len(r.passes)-1] }
+func (r *record) last() *score.Figures { return &r.passes[len(r.passes)-1] }
 
 // adjust corrects the p-values by Holm. A family is all tests of a figure.
 func (r *Comparison) adjust() {
-	for _, about := range comparedFigures {
+	for _, about := range score.AllFigures {
 		var family []*pairedTest
 		for i := range r.Classes {
 			for j := range r.Classes[i].Tests {
-				if t := &r.Classes[i].Tests[j]; t.Figure == about.key {
+				if t := &r.Classes[i].Tests[j]; t.Figure == about.Key {
 					family = append(family, t)
 				}
 			}
@@ -253,7 +256,7 @@ func (r *Comparison) adjust() {
 const curvePoints = 200
 
 // riskOf ranks the images by the Dice that a method's maps state of themselves; nil without images.
-func (c *comparer) riskOf(i int) *riskCurve {
+func (c *Comparer) riskOf(i int) *riskCurve {
 	var images []score.Ranked
 	for _, one := range c.records {
 		dice, stated := meanOver(one.methods[i])
@@ -277,15 +280,15 @@ func (c *comparer) riskOf(i int) *riskCurve {
 // any.
 func meanOver(classes []*record) (dice, stated float64) {
 	has := statistics.Filter(classes, func(r *record) bool { return r != nil })
-	dice = metric.Mean(statistics.Values(has, func(r *record) float64 { return r.last()[softDice] }))
+	dice = metric.Mean(statistics.Values(has, func(r *record) float64 { return r.last()[score.SoftDice] }))
 	return dice, metric.Mean(statistics.Values(has, func(r *record) float64 { return r.stated }))
 }
 
 // shown are the figures that some method of the class has, all or the brief ones.
-func (c *classComparison) shown(brief bool) (list []figure) {
-	for _, about := range comparedFigures {
-		has := slices.ContainsFunc(c.Methods, func(m methodSummary) bool { return m.Passes[len(m.Passes)-1][about.key] != nil })
-		if has && (about.brief || !brief) {
+func (c *classComparison) shown(brief bool) (list []score.Figure) {
+	for _, about := range score.AllFigures {
+		has := slices.ContainsFunc(c.Methods, func(m methodSummary) bool { return m.Passes[len(m.Passes)-1][about.Key] != nil })
+		if has && (about.Brief || !brief) {
 			list = append(list, about)
 		}
 	}
@@ -302,11 +305,11 @@ func (c *classComparison) Test(method, figure string) *pairedTest {
 }
 
 // best reports whether another method of the class has the figure, and none has a better mean.
-func (c *classComparison) best(m methodSummary, f figure) bool {
-	own := m.last()[f.key]
-	others := statistics.NonNil(c.Methods, func(other methodSummary) *estimate { return other.last()[f.key] })
+func (c *classComparison) best(m methodSummary, f score.Figure) bool {
+	own := m.last()[f.Key]
+	others := statistics.NonNil(c.Methods, func(other methodSummary) *estimate { return other.last()[f.Key] })
 	return own != nil && len(others) > 1 && !slices.ContainsFunc(others, func(e *estimate) bool {
-		return f.lower && e.Mean < own.Mean || !f.lower && e.Mean > own.Mean
+		return f.Lower && e.Mean < own.Mean || !f.Lower && e.Mean > own.Mean
 	})
 }
 

@@ -17,52 +17,10 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// figure is a number that compares a map with the reference, or heads with marks.
-type figure struct {
-	key, title string
-	scale      float64
-	digits     int
-	lower      bool // lower is better
-	brief      bool // stands in the tables of Markdown, LaTeX and target output
-}
-
-// The figures, in the order of the tables.
-const (
-	softDice = iota
-	diceHalf
-	brierUnion
-	brierWhole
-	eceUnion
-	eceWhole
-	hausdorff
-	energy
-	diceMax
-	diceMatch
-	ratioError
-	figureCount
-)
-
-var comparedFigures = [figureCount]figure{
-	softDice:   {"soft_dice", "Soft Dice ×100", 100, 2, false, true},
-	diceHalf:   {"dice", "Dice ×100", 100, 2, false, false},
-	brierUnion: {"brier_union", "Brier ×100, union", 100, 2, true, true},
-	brierWhole: {"brier", "Brier ×100, image", 100, 2, true, false},
-	eceUnion:   {"ece_union", "ECE ×100, union", 100, 2, true, true},
-	eceWhole:   {"ece", "ECE ×100, image", 100, 2, true, false},
-	hausdorff:  {"hd95_pixels", "HD95, pixels", 1, 2, true, true},
-	energy:     {"ged", "GED", 1, 3, true, true},
-	diceMax:    {"dice_max", "Dice_max ×100", 100, 2, false, false},
-	diceMatch:  {"dice_match", "Dice_match ×100", 100, 2, false, true},
-	ratioError: {"vcdr_error", "vCDR error", 1, 3, true, true},
-}
-
-// reliabilityBins are the bins of calibration errors and reliability diagrams.
-const reliabilityBins = 15
-
 // record is what one method reaches for one class of one image. Figures are NaN where they are not
 // defined.
 type record struct {
-	passes      [][figureCount]float64
+	passes      []score.Figures
 	mask, heads []float64 // Dice of the last pass, and of a rater's own head, with the rater's mark
 	stated      float64   // the Dice that the last map expects of itself
 	empty       bool      // reference and marks are
@@ -76,23 +34,20 @@ type record struct {
 // caseRecord is one image.
 type caseRecord struct {
 	*subject
-	methods [][]*record // by method and class; nil without a prediction or a reference
-	classes []*target   // nil without a reference
+	methods [][]*record  // by method and class; nil without a prediction or a reference
+	classes []*reference // nil without a reference
 }
 
-// target is what the maps of a class are compared with.
-type target struct {
-	votes    metric.Votes
-	majority []uint8
-	union    []uint8 // of reference and marks
-	marks    [][]uint8
-	packed   []metric.Bits // of the marks; empty for a missing one
-	diameter int           // vertical
+// reference is what the maps of a class are compared with, and what stays of it.
+type reference struct {
+	*score.Target
+	diameter int // vertical
 	outline  [][]picture.Point
 }
 
-// comparer scores methods on the images of a data set.
-type comparer struct {
+// Comparer scores methods on the images of a data set.
+type Comparer struct {
+	request   Request
 	data      *dataset.Dataset
 	cases     []dataset.Case
 	reference string // mean, truth or rater:NAME
@@ -116,10 +71,10 @@ const largePixels = 2_000_000
 
 // scoreAll scores the images. Folders are read on all processors, networks take one image after
 // another. An error of a network ends it, a bad file does not.
-func (c *comparer) scoreAll(ctx context.Context) error {
+func (c *Comparer) scoreAll(ctx context.Context) error {
 	c.unmarked = make([]int, len(c.data.Classes))
 	for range c.methods {
-		c.diagrams = append(c.diagrams, statistics.Tabulate(len(c.data.Classes), func(int) *metric.Calibration { return metric.NewCalibration(reliabilityBins) }))
+		c.diagrams = append(c.diagrams, statistics.Tabulate(len(c.data.Classes), func(int) *metric.Calibration { return metric.NewCalibration(score.Bins) }))
 	}
 	one := func(i int) error {
 		r, troubles, err := c.scoreCase(ctx, i)
@@ -166,7 +121,7 @@ func (t *turns) take(i int, err error, deliver func()) error {
 }
 
 // keep adds an image to what is kept, and frees what only the pictures need.
-func (c *comparer) keep(r *caseRecord, troubles []trouble) {
+func (c *Comparer) keep(r *caseRecord, troubles []trouble) {
 	c.progress.Begin()
 	c.progress.Show("%s", r.Name)
 	c.troubles = append(c.troubles, troubles...)
@@ -192,7 +147,7 @@ func (c *comparer) keep(r *caseRecord, troubles []trouble) {
 }
 
 // scoreCase scores an image map by map. The error is one of a network or of the context.
-func (c *comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble, error) {
+func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble, error) {
 	s := newSubject(c.cases[i])
 	if s.W*s.H > largePixels {
 		c.large.Lock()
@@ -224,7 +179,7 @@ func (c *comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble
 			}
 			methods[j][k] = one
 		}
-		target.free()
+		target.Target = nil // the outline and the diameter stay
 	}
 	r.methods = methods
 	c.compareRatios(r)
@@ -232,7 +187,7 @@ func (c *comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble
 }
 
 // target reads the marks and the reference of a class; nil without a reference.
-func (c *comparer) target(s *subject, k int) (*target, error) {
+func (c *Comparer) target(s *subject, k int) (*reference, error) {
 	l := &dataset.Loaded{Case: s.Case}
 	for _, paths := range s.Masks {
 		row := make([][]uint8, len(paths))
@@ -245,78 +200,46 @@ func (c *comparer) target(s *subject, k int) (*target, error) {
 		}
 		l.Masks = append(l.Masks, row)
 	}
-	votes, ok := l.Votes(k)
-	out := &target{votes: votes, marks: statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })}
-	if ok {
-		out.union = votes.Union()
-	}
+	marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+	var mask []uint8
 	if c.reference != "mean" {
-		mask, err := c.referenceMask(s, out.marks, k)
-		if mask == nil {
+		var err error
+		if mask, err = c.referenceMask(s, marks, k); mask == nil {
 			return nil, err
 		}
-		out.votes = metric.Count(mask)
-		if !ok {
-			out.union = make([]uint8, len(mask))
-		}
-		for i, v := range mask {
-			out.union[i] |= v
-		}
-	} else if !ok {
+	}
+	t := score.NewTarget(marks, mask, s.W, s.H)
+	if t == nil {
 		return nil, nil
 	}
-	out.majority = out.votes.Majority()
-	for _, mark := range out.marks {
-		out.packed = append(out.packed, metric.Pack(mark))
-	}
-	out.diameter = metric.VerticalDiameter(out.majority, s.W, s.H)
-	out.outline = picture.NewPlacing(s.W, s.H).Trace(out.votes.Mean(), s.W, s.H, 0, 0)
-	return out, nil
+	return &reference{t, metric.VerticalDiameter(t.Majority, s.W, s.H), picture.NewPlacing(s.W, s.H).Trace(t.Votes.Mean(), s.W, s.H, 0, 0)}, nil
 }
 
 // referenceMask is the truth or a rater's mark; nil if there is none.
-func (c *comparer) referenceMask(s *subject, marks [][]uint8, k int) ([]uint8, error) {
+func (c *Comparer) referenceMask(s *subject, marks [][]uint8, k int) ([]uint8, error) {
 	if c.rater >= 0 {
 		return marks[c.rater], nil
 	}
 	return score.ReadTruth(s.Case, c.data.Classes[k])
 }
 
-// free drops the maps; the outline and the diameter stay.
-func (s *target) free() { *s = target{diameter: s.diameter, outline: s.outline} }
-
 // scoreClass scores the maps of a method; nil if it has none. The error is a *trouble.
-func (c *comparer) scoreClass(s *subject, ref *target, p prediction, passes, k int) (*record, error) {
-	r := &record{empty: metric.Area(ref.union) == 0}
+func (c *Comparer) scoreClass(s *subject, ref *reference, p prediction, passes, k int) (*record, error) {
+	r := &record{empty: ref.Empty()}
 	for i := range passes {
 		values, err := p.pass(i, k)
 		if values == nil {
 			return nil, err
 		}
-		r.union = metric.NewCalibration(reliabilityBins)
-		r.passes = append(r.passes, figuresOf(values, ref, r.union, s.W, s.H))
+		r.union = metric.NewCalibration(score.Bins)
+		r.passes = append(r.passes, ref.Of(values, r.union))
 		r.diameters = append(r.diameters, metric.VerticalDiameter(values, s.W, s.H))
 		if i == passes-1 {
 			r.stated, r.outline = statedDice(values), picture.NewPlacing(s.W, s.H).Trace(values, s.W, s.H, 0, 0)
-			r.mask = dicesOf(metric.Pack(values), ref)
+			r.mask = ref.Dices(metric.Pack(values))
 		}
 	}
 	return r, c.scoreHeads(r, ref, p, k)
-}
-
-// figuresOf compares a map with the reference. It adds the map to calibration inside the union.
-func figuresOf(p []float32, ref *target, union *metric.Calibration, w, h int) (f [figureCount]float64) {
-	for i := range f {
-		f[i] = math.NaN()
-	}
-	whole := metric.NewCalibration(reliabilityBins)
-	whole.Add(p, ref.votes, nil)
-	union.Add(p, ref.votes, ref.union)
-	f[softDice], f[diceHalf] = metric.SoftDice(p, ref.votes), metric.Dice(p, ref.majority)
-	f[brierWhole], f[eceWhole] = whole.Brier(), whole.ECE()
-	f[brierUnion], f[eceUnion] = union.Brier(), union.ECE()
-	f[hausdorff] = metric.Hausdorff95(p, ref.majority, w, h)
-	return f
 }
 
 // statedDice is the Dice of the pixels above one half that a map expects if its probabilities are
@@ -335,23 +258,12 @@ func statedDice(p []float32) float64 {
 	return 2 * inside / (pixels + all)
 }
 
-// dicesOf are the Dice with every rater's mark; NaN for a missing mark.
-func dicesOf(mask metric.Bits, ref *target) []float64 {
-	return statistics.Tabulate(len(ref.marks), func(m int) float64 {
-		if ref.marks[m] == nil {
-			return math.NaN()
-		}
-		return mask.Dice(ref.packed[m])
-	})
-}
-
 // scoreHeads compares the heads with their raters and, of named raters, both as sets. Heads without
 // a mark do not count. The error is the first *trouble; there are no figures of heads then.
-func (c *comparer) scoreHeads(r *record, ref *target, p prediction, k int) error {
-	var predicted, given []metric.Bits
-	own := make([]float64, len(ref.marks))
-	complete := true
-	for m, mark := range ref.marks {
+func (c *Comparer) scoreHeads(r *record, ref *reference, p prediction, k int) error {
+	heads, own := make([]metric.Bits, len(ref.Marks)), make([]float64, len(ref.Marks))
+	some, complete := false, true
+	for m, mark := range ref.Marks {
 		own[m] = math.NaN()
 		if mark == nil {
 			continue
@@ -364,23 +276,24 @@ func (c *comparer) scoreHeads(r *record, ref *target, p prediction, k int) error
 			complete = false
 			continue
 		}
-		head := metric.Pack(values)
-		own[m] = head.Dice(ref.packed[m])
-		predicted, given = append(predicted, head), append(given, ref.packed[m])
+		heads[m], some = metric.Pack(values), true
+		own[m] = ref.Dices(heads[m])[m]
 	}
-	if len(given) > 0 {
+	if some {
 		r.heads = own
 	}
-	if complete && len(given) > 1 && !c.data.Levels {
-		last, dices := &r.passes[len(r.passes)-1], metric.Dices(predicted, given)
-		last[energy], last[diceMax], last[diceMatch] = metric.Energy(predicted, given), dices.Max(), dices.Match()
+	if complete && !c.data.Levels {
+		if set := ref.Set(heads); set != nil {
+			last := &r.passes[len(r.passes)-1]
+			last[score.Energy], last[score.DiceMax], last[score.DiceMatch] = set.Energy, set.Max, statistics.Number(set.Match)
+		}
 	}
 	return nil
 }
 
 // compareRatios adds the error of the vertical cup-to-disc ratio to the cup's figures. A disc or
 // cup that a method did not find counts as a ratio of 0.
-func (c *comparer) compareRatios(r *caseRecord) {
+func (c *Comparer) compareRatios(r *caseRecord) {
 	disc, cup := segment.DiscAndCup(c.data.Classes)
 	if disc < 0 || cup < 0 || r.classes[disc] == nil || r.classes[cup] == nil || r.classes[disc].diameter == 0 {
 		return
@@ -397,7 +310,7 @@ func (c *comparer) compareRatios(r *caseRecord) {
 			continue
 		}
 		for i := range classes[cup].passes {
-			classes[cup].passes[i][ratioError] = math.Abs(ratio(classes[cup].diameters[i], classes[disc].diameters[i]) - right)
+			classes[cup].passes[i][score.RatioError] = math.Abs(ratio(classes[cup].diameters[i], classes[disc].diameters[i]) - right)
 		}
 	}
 }

@@ -10,14 +10,15 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
 )
 
 // casesCSV writes a line for each image, class, method and pass.
 func (r *Comparison) casesCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	header := []string{"folder", "image", "class", "method", "pass"}
-	for _, about := range comparedFigures {
-		header = append(header, about.key)
+	for _, about := range score.AllFigures {
+		header = append(header, about.Key)
 	}
 	for _, rater := range r.Raters {
 		header = append(header, "dice_with_"+rater)
@@ -70,10 +71,10 @@ func (r *Comparison) summaryCSV(w io.Writer) error {
 	for _, class := range r.Classes {
 		for _, m := range class.Methods {
 			for pass, all := range m.Passes {
-				for _, about := range comparedFigures {
-					if e := all[about.key]; e != nil {
-						line := append([]string{class.Class, m.Method, strconv.Itoa(pass), about.key}, e.cells()...)
-						_ = out.Write(append(line, class.testCells(m, pass, about.key)...))
+				for _, about := range score.AllFigures {
+					if e := all[about.Key]; e != nil {
+						line := append([]string{class.Class, m.Method, strconv.Itoa(pass), about.Key}, e.cells()...)
+						_ = out.Write(append(line, class.testCells(m, pass, about.Key)...))
 					}
 				}
 			}
@@ -96,13 +97,13 @@ func (c *classComparison) testCells(m methodSummary, pass int, figure string) []
 	return []string{t.Against, strconv.Itoa(t.Images), report.DigitsOf(d.Mean), report.Digits(d.Low), report.Digits(d.High), report.DigitsOf(t.P), report.DigitsOf(t.Holm)}
 }
 
-// of is a method's figure with its interval; a dash if it has none.
-func (f figure) of(m methodSummary) string {
-	e := m.last()[f.key]
+// cellOf is a method's figure with its interval; a dash if it has none.
+func cellOf(f score.Figure, m methodSummary) string {
+	e := m.last()[f.Key]
 	if e == nil {
 		return "–"
 	}
-	return report.Plain(e.Interval, f.scale, f.digits)
+	return report.Plain(e.Interval, f.Scale, f.Digits)
 }
 
 // subject says what was compared with what.
@@ -138,17 +139,17 @@ func (c *classComparison) markdown(b *strings.Builder) {
 	shown := c.shown(true)
 	fmt.Fprintf(b, "\n## %s\n\n| method | images |", c.Class)
 	for _, f := range shown {
-		fmt.Fprintf(b, " %s |", f.title)
+		fmt.Fprintf(b, " %s |", f.Title)
 	}
 	b.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(shown)) + "\n")
 	for _, m := range c.Methods {
 		fmt.Fprintf(b, "| %s | %d |", strings.ReplaceAll(m.Method, "|", "\\|"), m.Images)
 		for _, f := range shown {
-			cell := f.of(m)
+			cell := cellOf(f, m)
 			if c.best(m, f) {
 				cell = "**" + cell + "**"
 			}
-			if t := c.Test(m.Method, f.key); t != nil {
+			if t := c.Test(m.Method, f.Key); t != nil {
 				cell += ", p " + report.Equals(report.PValue(t.Holm))
 			}
 			fmt.Fprintf(b, " %s |", cell)
@@ -201,7 +202,7 @@ func (c *classComparison) latex(b *strings.Builder, r *Comparison) {
 		texEscaper.Replace(c.Class+": "+r.subject()), texEscaper.Replace(intervalsNote), texEscaper.Replace(testsNote))
 	fmt.Fprintf(b, "\\begin{tabular}{l%s}\n\\toprule\nMethod", strings.Repeat("r", len(shown)))
 	for _, f := range shown {
-		fmt.Fprintf(b, " & %s", texEscaper.Replace(f.title))
+		fmt.Fprintf(b, " & %s", texEscaper.Replace(f.Title))
 	}
 	b.WriteString(" \\\\\n\\midrule\n")
 	for _, m := range c.Methods {
@@ -215,16 +216,16 @@ func (c *classComparison) latex(b *strings.Builder, r *Comparison) {
 }
 
 // latexCell is a mean, bold if it is the best, with its interval in small print.
-func (c *classComparison) latexCell(m methodSummary, f figure) string {
-	e := m.last()[f.key]
+func (c *classComparison) latexCell(m methodSummary, f score.Figure) string {
+	e := m.last()[f.Key]
 	if e == nil {
 		return "--"
 	}
-	mean, interval, _ := strings.Cut(texEscaper.Replace(report.Plain(e.Interval, f.scale, f.digits)), " ")
+	mean, interval, _ := strings.Cut(texEscaper.Replace(report.Plain(e.Interval, f.Scale, f.Digits)), " ")
 	if c.best(m, f) {
 		mean = `\textbf{` + mean + `}`
 	}
-	if t := c.Test(m.Method, f.key); t != nil && t.Holm < .05 {
+	if t := c.Test(m.Method, f.Key); t != nil && t.Holm < .05 {
 		mean += `$^\dagger$`
 	}
 	if interval != "" {
@@ -236,6 +237,15 @@ func (c *classComparison) latexCell(m methodSummary, f figure) string {
 // print prints the table for a terminal, and where the report is.
 func (r *Comparison) print(dir string, w io.Writer) error {
 	t := command.NewTable(2, 0)
+	r.Lines(t)
+	if dir != "" {
+		t.Line("report: %s", filepath.Join(dir, "report.html"))
+	}
+	return t.Print(w)
+}
+
+// Lines adds the comparison to a table for a terminal.
+func (r *Comparison) Lines(t *command.Table) {
 	t.Line("%s", r.subject())
 	for i := range r.Classes {
 		c := &r.Classes[i]
@@ -246,15 +256,15 @@ func (r *Comparison) print(dir string, w io.Writer) error {
 		t.Title("%s, %d images (%d paired); p against %s, adjusted by Holm", c.Class, c.Images, c.Paired, c.Methods[0].Method)
 		header := ""
 		for _, f := range shown {
-			header += "\t" + f.title
+			header += "\t" + f.Title
 		}
 		t.Line("%s\tp of soft Dice", header)
 		for _, m := range c.Methods {
 			line := m.Method
 			for _, f := range shown {
-				line += "\t" + f.of(m)
+				line += "\t" + cellOf(f, m)
 			}
-			if test := c.Test(m.Method, comparedFigures[softDice].key); test != nil {
+			if test := c.Test(m.Method, score.AllFigures[score.SoftDice].Key); test != nil {
 				line += "\t" + report.PValue(test.Holm)
 			}
 			t.Line("%s", line)
@@ -262,8 +272,4 @@ func (r *Comparison) print(dir string, w io.Writer) error {
 	}
 	t.Break()
 	r.remarks(func(line string) { t.Line("%s", line) })
-	if dir != "" {
-		t.Line("report: %s", filepath.Join(dir, "report.html"))
-	}
-	return t.Print(w)
 }

@@ -103,7 +103,7 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 		s.progress.Begin()
 		s.progress.Show("%s: %s", l.Name, c.Name)
 		changed := c.to(l)
-		masks, found, err := s.masks(ctx, &s.session, changed, s.Recurrences)
+		masks, found, err := s.masks(ctx, changed)
 		if err != nil {
 			return nil, err
 		}

@@ -41,22 +41,21 @@ func csvColumns(recurrences int) []column {
 		add(fmt.Sprintf("soft_dice_rec%d", i), func(r row) *float64 { return &r.SoftDice[i] })
 	}
 	for i := range recurrences + 1 {
-		truth := func(r row) score.TruthScore {
+		truth := func(r row) score.Truth {
 			if r.Truth == nil {
-				return score.TruthScore{Dice: math.NaN(), Brier: math.NaN()}
+				return score.Truth{Dice: math.NaN(), Brier: math.NaN()}
 			}
 			return r.Truth[i]
 		}
 		add(fmt.Sprintf("dice_truth_rec%d", i), func(r row) *float64 { return statistics.Defined(truth(r).Dice) })
 		add(fmt.Sprintf("brier_truth_rec%d", i), func(r row) *float64 { return statistics.Defined(truth(r).Brier) })
 	}
-	set := func(r row) setScore {
+	set := func(r row) score.Set {
 		if r.Set == nil {
-			return setScore{statistics.Number(nil), statistics.Number(nil), nil}
+			return score.Set{Energy: math.NaN(), Max: math.NaN()}
 		}
 		return *r.Set
 	}
-	add("soft_dice_against", func(r row) *float64 { return r.Against })
 	add("hausdorff95_pixels", func(r row) *float64 { return r.Agreement.Hausdorff })
 	add("fleiss_kappa", func(r row) *float64 { return r.Agreement.Kappa })
 	add("energy_distance", func(r row) *float64 { return statistics.Defined(set(r).Energy) })

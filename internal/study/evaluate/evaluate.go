@@ -3,15 +3,16 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/compare"
 	"mrprism/internal/study/score"
 	"mrprism/model"
 	"mrprism/weights"
@@ -52,7 +53,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if err := command.CheckOutputs(r.files()...); err != nil {
 		return err
 	}
-	scored, against, err := r.models()
+	scored, err := r.model()
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,8 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := r.checkSheet(in, scored); err != nil {
+	against, err := r.against()
+	if err := cmp.Or(err, r.checkSheet(in, scored)); err != nil {
 		return err
 	}
 	if err := score.CheckImages(ctx, in.cases, in.pictures(), scored.Metadata.Classes, stderr); err != nil {
@@ -68,16 +70,9 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	}
 	progress := command.NewProgress(stderr, in.images(&r))
 	note := func(text string) { progress.Note("evaluate", text) }
-	open := func(m *weights.Model) command.Session {
-		return command.Session{Model: m, Precision: r.Precision, Open: r.Open, Note: note}
-	}
-	s := &scorer{Request: r, data: in.data, progress: progress, session: open(scored)}
+	s := &scorer{Request: r, data: in.data, progress: progress, session: command.Session{Model: scored, Precision: r.Precision, Open: r.Open, Note: note}}
 	s.sheet = s.newSheet()
 	defer s.session.Close()
-	if against != nil {
-		s.against = new(open(against))
-		defer s.against.Close()
-	}
 	if s.data != nil && s.data.UnlistedNote() != "" {
 		note(s.data.UnlistedNote())
 	}
@@ -89,7 +84,42 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if len(s.cases)+len(s.centred)+len(s.foreign) == 0 {
 		return stopped
 	}
-	return errors.Join(stopped, s.report(in).deliver(r.Outputs, stdout))
+	made := s.report(in)
+	for _, c := range against {
+		if stopped == nil && (c.Reference() == "mean" || s.hasTruth()) {
+			var compared *compare.Comparison
+			compared, stopped = c.Compare(ctx, stderr)
+			if compared != nil {
+				made.Against = append(made.Against, compared)
+			}
+		}
+	}
+	return errors.Join(stopped, made.deliver(r.Outputs, stdout))
+}
+
+// against opens the comparisons with the weights of -against, by the mean vote and by the truth.
+func (r *Request) against() (all []*compare.Comparer, err error) {
+	if r.Against == "" {
+		return nil, nil
+	}
+	for _, reference := range []string{"mean", "truth"} {
+		c, err := compare.Open(compare.Request{
+			Data: r.Data, Split: r.Split, On: r.On, Region: r.Region, Reference: reference, Precision: r.Precision, Open: r.Open,
+			Named: []compare.NamedMethod{{Given: r.Weights, Passes: r.Recurrences + 1}, {Given: r.Against}},
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// hasTruth reports whether a structure of some image has been scored beside the truth.
+func (s *scorer) hasTruth() bool {
+	return slices.ContainsFunc(s.cases, func(c *caseScore) bool {
+		return slices.ContainsFunc(c.Classes, func(k *classScore) bool { return k != nil && k.Truth != nil })
+	})
 }
 
 // scoreInput scores all of the input until something fails or ctx ends.
@@ -103,41 +133,29 @@ func (s *scorer) scoreInput(ctx context.Context, in *input) error {
 	return s.judgeForeign(ctx, in.foreign)
 }
 
-// models opens the weights and those of -against, which are nil without that flag. It also sets the
-// number of recurrences if the user has not.
-func (r *Request) models() (scored, against *weights.Model, err error) {
-	if scored, err = command.Ensemble(r.Weights); err != nil {
-		return nil, nil, err
+// model opens the weights. It also sets the number of recurrences if the user has not.
+func (r *Request) model() (*weights.Model, error) {
+	m, err := command.Ensemble(r.Weights)
+	if err != nil {
+		return nil, err
 	}
-	switch settles := segment.SettlesAround(&scored.Metadata); {
+	about := &m.Metadata
+	switch settles := segment.SettlesAround(about); {
 	case settles && r.Recurrences > 0:
-		return nil, nil, fmt.Errorf("%s makes further passes around given marks alone: leave -recurrences out, or see evaluate evidence -h", scored.Metadata.Name)
+		return nil, fmt.Errorf("%s makes further passes around given marks alone: leave -recurrences out, or see evaluate evidence -h", about.Name)
 	case settles:
 		r.Recurrences = 0
 	case r.Recurrences < 0:
-		r.Recurrences = segment.Feedbacks(&scored.Metadata)
+		r.Recurrences = segment.Feedbacks(about)
 	}
-	if r.Against != "" {
-		if against, err = command.Ensemble(r.Against); err != nil {
-			return nil, nil, err
+	if about.Anchor == "" && (r.Region == "auto" || r.Centres != "") {
+		flag := "-roi auto"
+		if r.Region != "auto" {
+			flag = "-centres"
 		}
-		if !slices.Equal(against.Metadata.Classes, scored.Metadata.Classes) {
-			return nil, nil, fmt.Errorf("%s segments %s, and %s segments %s: compare weights of the same classes in the same order",
-				scored.Metadata.Name, strings.Join(scored.Metadata.Classes, ", "), against.Metadata.Name, strings.Join(against.Metadata.Classes, ", "))
-		}
+		return nil, fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave %s out", about.Name, flag)
 	}
-	for _, need := range []struct {
-		model *weights.Model
-		flag  string
-		given bool
-	}{
-		{scored, "-roi auto", r.Region == "auto"}, {against, "-roi auto", r.Region == "auto"}, {scored, "-centres", r.Centres != ""},
-	} {
-		if need.given && need.model != nil && need.model.Metadata.Anchor == "" {
-			return nil, nil, fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave %s out", need.model.Metadata.Name, need.flag)
-		}
-	}
-	return scored, against, nil
+	return m, nil
 }
 
 // deliver writes the files and then prints the table, or the JSON. It tries each of them even if

@@ -8,6 +8,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/weights"
 )
@@ -148,13 +149,6 @@ func (t *table) responses(c classReport) {
 	}
 }
 
-// setScore compares the heads, as a set of possible marks, with the raters' marks.
-type setScore struct {
-	Energy float64  `json:"generalizedEnergyDistance"`
-	Max    float64  `json:"diceMax"`
-	Match  *float64 `json:"diceMatch"`
-}
-
 // agreement compares a structure's outline with the majority's, and the raters with each other.
 type agreement struct {
 	// Hausdorff: pixels, of RecN; null if the mask or the majority is empty
@@ -164,26 +158,10 @@ type agreement struct {
 	KappaWhole *float64 `json:"fleissKappaWholeImage"`
 }
 
-func agree(last []float32, votes metric.Votes, w, h int) agreement {
+func agree(last []float32, target *score.Target) agreement {
 	return agreement{
-		statistics.Defined(metric.Hausdorff95(last, votes.Mean(), w, h)), statistics.Defined(metric.FleissKappa(votes, votes.Union())), statistics.Defined(metric.FleissKappa(votes, nil)),
+		statistics.Defined(target.Hausdorff95(last)), statistics.Defined(metric.FleissKappa(target.Votes, target.Union)), statistics.Defined(metric.FleissKappa(target.Votes, nil)),
 	}
-}
-
-// set compares the heads' masks of the raters who have marked with their marks; nil for fewer than
-// two.
-func set(heads []metric.Bits, marks [][]uint8) *setScore {
-	var predicted, given []metric.Bits
-	for m, mark := range marks {
-		if mark != nil {
-			predicted, given = append(predicted, heads[m]), append(given, metric.Pack(mark))
-		}
-	}
-	if len(given) < 2 {
-		return nil
-	}
-	dice := metric.Dices(predicted, given)
-	return &setScore{metric.Energy(predicted, given), dice.Max(), statistics.Defined(dice.Match())}
 }
 
 // areas are a structure's pixels by rater; nil if a rater's mark is missing, and for levels.
@@ -233,13 +211,13 @@ func setReports(scores []*classScore) (*setReport, *agreementReport) {
 		}
 	}
 	agreed.ICC = statistics.Defined(metric.ICC(areas))
-	sets := statistics.NonNil(scores, func(c *classScore) *setScore { return c.Set })
+	sets := statistics.NonNil(scores, func(c *classScore) *score.Set { return c.Set })
 	if sets == nil {
 		return nil, agreed
 	}
 	return &setReport{
-		statistics.MeanOver(sets, func(s *setScore) float64 { return s.Energy }), statistics.MeanOver(sets, func(s *setScore) float64 { return s.Max }),
-		statistics.MeanOver(sets, func(s *setScore) float64 { return statistics.Number(s.Match) }),
+		statistics.MeanOver(sets, func(s *score.Set) float64 { return s.Energy }), statistics.MeanOver(sets, func(s *score.Set) float64 { return s.Max }),
+		statistics.MeanOver(sets, func(s *score.Set) float64 { return statistics.Number(s.Match) }),
 	}, agreed
 }
 

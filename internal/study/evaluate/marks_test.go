@@ -50,7 +50,7 @@ func TestMarksReport(t *testing.T) {
 	s := &scorer{data: &dataset.Dataset{Raters: []string{"ann", "bob", "eve"}}}
 	mark := func(weight, dice, truth float64) *markScore { return &markScore{weight, dice, &truth} }
 	s.cases = []*caseScore{
-		{Name: "one", Classes: []*classScore{{Truth: []score.TruthScore{{Dice: 1}}, Marks: []*markScore{mark(1.5, 0.9, 0.2), mark(1.2, 0.6, 0.3), mark(0.3, 0.1, 0.4)}}}},
+		{Name: "one", Classes: []*classScore{{Truth: []score.Truth{{Dice: 1}}, Marks: []*markScore{mark(1.5, 0.9, 0.2), mark(1.2, 0.6, 0.3), mark(0.3, 0.1, 0.4)}}}},
 		{Name: "two", Classes: []*classScore{{Marks: []*markScore{{Weight: 1.1, Dice: 0.7}, {Weight: 0.9, Dice: 0.8}, nil}}}},
 		{Name: "undisputed", Classes: []*classScore{{}}},
 		{Name: "unmarked", Classes: []*classScore{nil}},

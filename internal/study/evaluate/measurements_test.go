@@ -76,8 +76,8 @@ func TestIntervalsOfAnImage(t *testing.T) {
 		VerticalRatio: &segment.Ratio{Low: new(.1), High: new(.6), Interval: &segment.Interval{Low: .2, High: .3, Coverage: .8}},
 	}
 	disc, cup := metric.Count(l.Given(0)...).Mean(), metric.Count(l.Given(1)...).Mean()
-	require.Equal(t, &held{1, 9, new(.8), float64(metric.Area(disc))}, s.class(l, maps, nil, 0, nil).Interval)
-	require.Nil(t, s.class(l, maps, nil, 1, nil).Interval)
+	require.Equal(t, &held{1, 9, new(.8), float64(metric.Area(disc))}, s.class(l, maps, 0, nil).Interval)
+	require.Nil(t, s.class(l, maps, 1, nil).Interval)
 	ratio := s.ratio(l, maps)
 	reference := metric.VerticalRatio(disc, cup, 40, 30)
 	require.Equal(t, &held{.2, .3, new(.8), reference}, ratio.Interval)

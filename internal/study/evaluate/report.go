@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/study/compare"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
 	"mrprism/weights"
@@ -13,7 +14,6 @@ import (
 // 0..1. From Data to Cases everything is empty without -data.
 type Report struct {
 	Weights     source          `json:"weights"`
-	Against     *source         `json:"against,omitempty"`
 	Device      string          `json:"device"`
 	Precision   model.Precision `json:"precision"`
 	Raters      []string        `json:"raters"`
@@ -25,20 +25,22 @@ type Report struct {
 	Region      string          `json:"roi,omitempty"`
 	Images      int             `json:"images"`
 	// Of: images of the split, if the program was stopped before it scored all
-	Of         int              `json:"of,omitempty"`
-	NotFound   int              `json:"notFound"`                    // scored as empty masks
-	NotFoundBy int              `json:"notFoundByAgainst,omitempty"` // by the other weights
-	Doubts     *doubtsReport    `json:"doubts,omitempty"`
-	Classes    []classReport    `json:"classes,omitempty"`
-	Ratio      *ratioReport     `json:"verticalRatio,omitempty"`
-	Intervals  *coveragesReport `json:"intervals,omitempty"`
-	Risk       *riskReport      `json:"riskCoverage,omitempty"`
-	Words      []wordsReport    `json:"trust,omitempty"` // of -data
-	Changes    []changeReport   `json:"changes,omitempty"`
-	Steady     *steadyReport    `json:"ratioUnderExposure,omitempty"`
-	Cases      []*caseScore     `json:"cases,omitempty"`
-	Centres    *centresReport   `json:"centres,omitempty"`
-	Foreign    *foreignReport   `json:"foreign,omitempty"`
+	Of        int              `json:"of,omitempty"`
+	NotFound  int              `json:"notFound"` // scored as empty masks
+	Doubts    *doubtsReport    `json:"doubts,omitempty"`
+	Classes   []classReport    `json:"classes,omitempty"`
+	Ratio     *ratioReport     `json:"verticalRatio,omitempty"`
+	Intervals *coveragesReport `json:"intervals,omitempty"`
+	Risk      *riskReport      `json:"riskCoverage,omitempty"`
+	Words     []wordsReport    `json:"trust,omitempty"` // of -data
+	Changes   []changeReport   `json:"changes,omitempty"`
+	Steady    *steadyReport    `json:"ratioUnderExposure,omitempty"`
+	Cases     []*caseScore     `json:"cases,omitempty"`
+	Centres   *centresReport   `json:"centres,omitempty"`
+	Foreign   *foreignReport   `json:"foreign,omitempty"`
+	// Against: this model beside the weights of -against, by the mean vote and, if there is one, by the
+	// truth
+	Against []*compare.Comparison `json:"against,omitempty"`
 	// Odd: of all pictures, with -centres or -foreign
 	Odd *oddReport `json:"doubtScore,omitempty"`
 
@@ -57,15 +59,12 @@ type source struct {
 type classReport struct {
 	Class       string             `json:"class"`
 	Images      int                `json:"images"`
-	SoftDice    []*metric.Interval `json:"softDice"`              // Rec0 … RecN
-	Unmarked    int                `json:"unmarked"`              // of Images, those in which every mark is empty
-	BothEmpty   int                `json:"bothEmpty"`             // of these, those whose RecN has no pixel above one half
-	Marked      *metric.Interval   `json:"softDiceMarked"`        // RecN in the others; null without any
-	Gain        *metric.Interval   `json:"gain,omitempty"`        // RecN less Rec0
-	GainP       *float64           `json:"gainP,omitempty"`       // of Wilcoxon's signed-rank test
-	Against     *metric.Interval   `json:"against,omitempty"`     // the other weights' Rec0
-	OverAgainst *metric.Interval   `json:"overAgainst,omitempty"` // RecN less the other weights' Rec0
-	OverP       *float64           `json:"overAgainstP,omitempty"`
+	SoftDice    []*metric.Interval `json:"softDice"`        // Rec0 … RecN
+	Unmarked    int                `json:"unmarked"`        // of Images, those in which every mark is empty
+	BothEmpty   int                `json:"bothEmpty"`       // of these, those whose RecN has no pixel above one half
+	Marked      *metric.Interval   `json:"softDiceMarked"`  // RecN in the others; null without any
+	Gain        *metric.Interval   `json:"gain,omitempty"`  // RecN less Rec0
+	GainP       *float64           `json:"gainP,omitempty"` // of Wilcoxon's signed-rank test
 	Truth       *truthReport       `json:"truth,omitempty"`
 	Calibration *calibrationReport `json:"calibration,omitempty"`
 	Heads       *headsReport       `json:"heads,omitempty"`
@@ -98,9 +97,6 @@ func (s *scorer) report(in *input) *Report {
 		Recurrences: s.Recurrences, Centres: s.centresReport(in.centres), Foreign: s.foreignReport(in.foreign), Odd: s.odd(),
 		sheet: s.sheet,
 	}
-	if s.against != nil {
-		r.Against = new(about(s.Request.Against, s.against.Model))
-	}
 	if s.data != nil {
 		s.dataReport(r, len(in.cases))
 	}
@@ -112,7 +108,6 @@ func (s *scorer) dataReport(r *Report, images int) {
 	r.Data, r.Split, r.Region, r.Images, r.Cases = s.Sources.Data, s.On, s.Region, len(s.cases), s.cases
 	r.Lists = s.data.Splits
 	r.NotFound = len(statistics.Filter(s.cases, func(c *caseScore) bool { return !c.Found }))
-	r.NotFoundBy = len(statistics.Filter(s.cases, func(c *caseScore) bool { return c.Against != nil && !*c.Against }))
 	if len(s.cases) < images {
 		r.Of = images
 	}
@@ -148,10 +143,6 @@ func (s *scorer) classReport(k int) classReport {
 		out.Gain, out.GainP = statistics.Tested(scores, func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
 	}
 	out.Truth = truths(scores)
-	if s.against != nil {
-		out.Against = statistics.MeanOver(scores, func(c *classScore) float64 { return *c.Against })
-		out.OverAgainst, out.OverP = statistics.Tested(scores, func(c *classScore) float64 { return c.SoftDice[n] - *c.Against })
-	}
 	if c := s.calibration[k]; !math.IsNaN(c.union15.ECE()) {
 		out.Calibration = &calibrationReport{c.union15.ECE(), c.union50.ECE(), c.union15.Brier(), c.whole15.ECE(), c.whole15.Brier()}
 	}

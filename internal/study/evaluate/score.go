@@ -21,7 +21,6 @@ type scorer struct {
 	Request
 	data     *dataset.Dataset // with the model's classes; nil without -data
 	session  command.Session
-	against  *command.Session // nil without -against
 	progress *command.Progress
 
 	adapter     string        // what computed
@@ -37,12 +36,10 @@ type calibration struct{ union15, union50, whole15 *metric.Calibration }
 
 // caseScore is one image of -data. All figures are of masks at the image's size; shares are 0..1.
 type caseScore struct {
-	Name   string         `json:"name"`
-	Folder string         `json:"folder"`
-	Region imageio.Square `json:"region"`
-	trust                 // if nothing was found, an empty mask is scored
-	// Against: whether the other weights found something
-	Against *bool          `json:"foundByAgainst,omitempty"`
+	Name    string         `json:"name"`
+	Folder  string         `json:"folder"`
+	Region  imageio.Square `json:"region"`
+	trust                  // if nothing was found, an empty mask is scored
 	Classes []*classScore  `json:"classes"` // null for a class without marks
 	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
 	Changed []changedScore `json:"changed,omitempty"` // by change
@@ -56,10 +53,7 @@ type classScore struct {
 	Unmarked  bool `json:"unmarked,omitempty"`
 	BothEmpty bool `json:"bothEmpty,omitempty"`
 	// Truth: of Rec0 … RecN against truth/CLASS/NAME.png, if that exists
-	Truth   []score.TruthScore `json:"truth,omitempty"`
-	Against *float64           `json:"against,omitempty"` // soft Dice of the other weights' Rec0
-	// TruthAgainst: the other weights' Rec0 against the truth
-	TruthAgainst *score.TruthScore `json:"againstTruth,omitempty"`
+	Truth []score.Truth `json:"truth,omitempty"`
 	// Dice of head m (row) with rater n (column); null for a missing mark
 	Heads  [][]*float64 `json:"heads,omitempty"`
 	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
@@ -67,7 +61,7 @@ type classScore struct {
 	Response  []*Response `json:"response,omitempty"`
 	Agreement agreement   `json:"agreement"`
 	Areas     []float64   `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
-	Set       *setScore   `json:"set,omitempty"`      // of named raters
+	Set       *score.Set  `json:"set,omitempty"`      // of named raters
 	Interval  *held       `json:"interval,omitempty"` // of the area, pixels
 	// Marks: by rater, null for a missing mark; absent with fewer than three marks or no disputed
 	// pixel
@@ -99,7 +93,7 @@ func (s *scorer) scoreAll(ctx context.Context, cases []dataset.Case) error {
 		s.progress.Begin()
 		if err := s.score(ctx, c); err != nil {
 			if problems := (dataset.Problems)(nil); errors.As(err, &problems) {
-				return err // it names the files, which have changed since input.check
+				return err // it names the files, which have changed since score.CheckImages
 			}
 			return fmt.Errorf("%s: %w", c.Image, err)
 		}
@@ -123,14 +117,6 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	if err != nil {
 		return err
 	}
-	var other [][]float32
-	if s.against != nil {
-		s.progress.Show("%s: the other weights", c.Name)
-		scored.Against = new(bool)
-		if other, *scored.Against, err = s.masks(ctx, s.against, l, 0); err != nil {
-			return err
-		}
-	}
 	if s.Changed {
 		if scored.Changed, err = s.changes(ctx, l); err != nil {
 			return err
@@ -143,7 +129,7 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 		}
 	}
 	for k, truth := range truths {
-		scored.Classes = append(scored.Classes, s.class(l, m, other, k, truth))
+		scored.Classes = append(scored.Classes, s.class(l, m, k, truth))
 	}
 	scored.Ratio = s.ratio(l, m)
 	s.cases = append(s.cases, scored)
@@ -154,9 +140,9 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 }
 
 // masks are the last recurrence's probabilities by class, and whether anything was found.
-func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset.Loaded, recurrences int) (masks [][]float32, found bool, err error) {
-	err = session.Do(ctx, func(e *segment.Engine) error {
-		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: recurrences, ROI: s.Region})
+func (s *scorer) masks(ctx context.Context, l *dataset.Loaded) (masks [][]float32, found bool, err error) {
+	err = s.session.Do(ctx, func(e *segment.Engine) error {
+		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: s.Recurrences, ROI: s.Region})
 		if err == nil {
 			masks, found = statistics.Tabulate(len(s.data.Classes), r.Probability), r.Found
 		}
@@ -199,80 +185,67 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 }
 
 // class scores one structure; nil if it has no votes.
-func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, truth []uint8) *classScore {
-	votes, ok := l.Votes(k)
-	if !ok {
+func (s *scorer) class(l *dataset.Loaded, m maps, k int, mask []uint8) *classScore {
+	marks := statistics.Tabulate(len(l.Masks), func(i int) []uint8 { return l.Masks[i][k] })
+	target := score.NewTarget(marks, nil, l.Image.W, l.Image.H)
+	if target == nil {
 		return nil
 	}
 	out := &classScore{Areas: s.areas(l, k)}
 	var last []float32
 	for i := range m.recurrences + 1 {
 		last = m.recurrence(i, k)
-		out.SoftDice = append(out.SoftDice, metric.SoftDice(last, votes))
-		if truth != nil {
-			out.Truth = append(out.Truth, score.NewTruth(truth, votes).Score(last))
+		out.SoftDice = append(out.SoftDice, target.SoftDice(last))
+		if mask != nil {
+			out.Truth = append(out.Truth, score.NewTarget(marks, mask, l.Image.W, l.Image.H).Truth(last))
 		}
 	}
-	out.Unmarked = metric.Area(votes.Union()) == 0
+	out.Unmarked = target.Empty()
 	out.BothEmpty = out.Unmarked && metric.Area(last) == 0
-	if other != nil {
-		out.Against = new(metric.SoftDice(other[k], votes))
-		if truth != nil {
-			out.TruthAgainst = new(score.NewTruth(truth, votes).Score(other[k]))
-		}
-	}
-	s.calibrate(k, last, votes)
-	out.Agreement = agree(last, votes, l.Image.W, l.Image.H)
-	out.Interval = promised(m.measured.Structures[k].Interval, float64(metric.Area(votes.Mean())))
-	marks := statistics.Tabulate(len(l.Masks), func(i int) []uint8 { return l.Masks[i][k] })
+	s.calibrate(k, last, target)
+	out.Agreement = agree(last, target)
+	out.Interval = promised(m.measured.Structures[k].Interval, float64(metric.Area(target.Majority)))
 	if m.head != nil {
-		s.classHeads(out, func(i int) []float32 { return m.head(i, k) }, marks, truth, m.alone != nil)
+		s.classHeads(out, func(i int) []float32 { return m.head(i, k) }, target, mask, m.alone != nil)
 	}
 	for i, alone := range m.alone {
-		out.Response = append(out.Response, respond(last, alone(k), marks[i], votes))
+		out.Response = append(out.Response, respond(last, alone(k), marks[i], target.Votes))
 	}
 	return out
 }
 
 // classHeads compares the heads of a structure with the marks. It makes one head's map at a time.
-func (s *scorer) classHeads(out *classScore, head func(i int) []float32, marks [][]uint8, truth []uint8, weighed bool) {
-	masks, likelihoods := make([]metric.Bits, len(marks)), make([]float64, len(marks))
-	places := disputed(marks)
-	for i, mark := range marks {
+func (s *scorer) classHeads(out *classScore, head func(i int) []float32, target *score.Target, truth []uint8, weighed bool) {
+	masks, likelihoods := make([]metric.Bits, len(target.Marks)), make([]float64, len(target.Marks))
+	places := disputed(target.Marks)
+	for i, mark := range target.Marks {
 		p := head(i)
 		masks[i], likelihoods[i] = metric.Pack(p), likelihood(p, mark, places)
-		out.Heads = append(out.Heads, dices(p, marks))
-		among := make([]*float64, len(marks))
+		out.Heads = append(out.Heads, orNull(target.Dices(masks[i])))
+		among := make([]*float64, len(target.Marks))
 		if mark != nil {
-			among = dices(mark, marks)
+			among = orNull(target.Dices(metric.Pack(mark)))
 		}
 		out.Raters = append(out.Raters, among)
 	}
 	if !s.data.Levels {
-		out.Set = set(masks, marks)
+		out.Set = target.Set(masks)
 		if weighed && places != nil {
-			out.Marks = marked(likelihoods, marks, truth)
+			out.Marks = marked(likelihoods, target.Marks, truth)
 		}
 	}
 }
 
-// dices is the Dice of a mask with every rater's mark; nil for a missing mark.
-func dices[T metric.Pixel](mask []T, marks [][]uint8) []*float64 {
-	out := make([]*float64, len(marks))
-	for i, mark := range marks {
-		if mark != nil {
-			out[i] = new(metric.Dice(mask, mark))
-		}
-	}
-	return out
+// orNull are values with nil in place of NaN.
+func orNull(values []float64) []*float64 {
+	return statistics.Tabulate(len(values), func(i int) *float64 { return statistics.Defined(values[i]) })
 }
 
-func (s *scorer) calibrate(k int, p []float32, votes metric.Votes) {
+func (s *scorer) calibrate(k int, p []float32, target *score.Target) {
 	for len(s.calibration) < len(s.data.Classes) {
 		s.calibration = append(s.calibration, calibration{metric.NewCalibration(15), metric.NewCalibration(50), metric.NewCalibration(15)})
 	}
-	union := votes.Union()
-	s.calibration[k].union15.Add(p, votes, union)
-	s.calibration[k].union50.Add(p, votes, union)
-	s.calibration[k].whole15.Add(p, votes, nil)
+	c := s.calibration[k]
+	target.Calibrate(p, c.union15, c.whole15)
+	target.Calibrate(p, c.union50, nil)
 }

@@ -25,6 +25,11 @@ func (r *Report) Table(w io.Writer) error {
 	report.IfAny(r.Centres, t.centres)
 	report.IfAny(r.Foreign, t.foreign)
 	report.IfAny(r.Odd, t.odd)
+	for _, compared := range r.Against {
+		t.Break()
+		t.Line("")
+		compared.Lines(t.Table)
+	}
 	return t.Print(w)
 }
 
@@ -38,9 +43,6 @@ func (t *table) data(r *Report) {
 	}
 	if r.NotFound > 0 {
 		t.Line("nothing was found in %d of them; they are scored as empty masks", r.NotFound)
-	}
-	if r.NotFoundBy > 0 {
-		t.Line("%s found nothing in %d of them; they are scored as empty masks too", r.Against.Name, r.NotFoundBy)
 	}
 	report.IfAny(r.Doubts, t.doubts)
 	for _, c := range r.Classes {
@@ -76,10 +78,6 @@ func (t *table) class(r *Report, c classReport) {
 	}
 	if c.Gain != nil {
 		t.Line("Rec%d − Rec0\t%s\tWilcoxon p = %.2g", r.Recurrences, report.Signed(c.Gain, 100, 2), *c.GainP)
-	}
-	if c.Against != nil {
-		t.Line("%s, Rec0\t%s", r.Against.Name, report.Plain(c.Against, 100, 2))
-		t.Line("Rec%d − that\t%s\tWilcoxon p = %.2g", r.Recurrences, report.Signed(c.OverAgainst, 100, 2), *c.OverP)
 	}
 	if c.Truth != nil {
 		t.truth(r, c)

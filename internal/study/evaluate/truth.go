@@ -17,7 +17,6 @@ type truthReport struct {
 type truthComparison struct {
 	Passes []*metric.Interval `json:"passes"`         // Rec0 … RecN
 	Gain   *metric.Interval   `json:"gain,omitempty"` // RecN less Rec0
-	Over   *metric.Interval   `json:"over,omitempty"` // RecN less the other weights' Rec0
 }
 
 // truths gathers the scores; nil if no image has a truth.
@@ -27,18 +26,16 @@ func truths(scores []*classScore) *truthReport {
 		return nil
 	}
 	last := len(with[0].Truth) - 1
-	compare := func(of func(score.TruthScore) float64) (out truthComparison) {
+	compare := func(of func(score.Truth) float64) (out truthComparison) {
 		out.Passes = statistics.Tabulate(last+1, func(i int) *metric.Interval {
 			return statistics.MeanOver(with, func(c *classScore) float64 { return of(c.Truth[i]) })
 		})
 		if last > 0 {
 			out.Gain = statistics.MeanOver(with, func(c *classScore) float64 { return of(c.Truth[last]) - of(c.Truth[0]) })
 		}
-		compared := statistics.Filter(with, func(c *classScore) bool { return c.TruthAgainst != nil })
-		out.Over = statistics.MeanOver(compared, func(c *classScore) float64 { return of(c.Truth[last]) - of(*c.TruthAgainst) })
 		return out
 	}
-	return &truthReport{len(with), compare(func(s score.TruthScore) float64 { return s.Dice }), compare(func(s score.TruthScore) float64 { return s.Brier })}
+	return &truthReport{len(with), compare(func(s score.Truth) float64 { return s.Dice }), compare(func(s score.Truth) float64 { return s.Brier })}
 }
 
 func (t *table) truth(r *Report, c classReport) {
@@ -50,8 +47,5 @@ func (t *table) truth(r *Report, c classReport) {
 	}
 	if dice.Gain != nil {
 		t.Line("Rec%d − Rec0\t%s\t%s", r.Recurrences, report.Signed(dice.Gain, 100, 2), report.Signed(brier.Gain, 100, 2))
-	}
-	if dice.Over != nil {
-		t.Line("Rec%d − %s\t%s\t%s", r.Recurrences, r.Against.Name, report.Signed(dice.Over, 100, 2), report.Signed(brier.Over, 100, 2))
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
-	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
@@ -138,7 +137,7 @@ func (f *fuser) fuse(l *dataset.Loaded, seen *networkMaps) error {
 			}
 			raters = append(raters, f.rate(method.Name, l.Name, class, marks, fit)...)
 			if mask != nil {
-				scores = append(scores, scoreMap(score.NewTruth(mask, metric.Count(l.Given(k)...)), method.Name, l.Name, class, fit.Map))
+				scores = append(scores, scoreMap(score.NewTarget(marks, mask, l.Image.W, l.Image.H), method.Name, l.Name, class, fit.Map))
 			}
 		}
 	}

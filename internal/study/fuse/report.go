@@ -9,7 +9,6 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/fusion"
-	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
@@ -71,13 +70,15 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 }
 
 // scoreMap compares a map with the truth.
-func scoreMap(right score.Truth, method, image, class string, p []float64) scoreRow {
-	narrow := make([]float32, len(p)) // as package metric takes maps
-	for i, v := range p {
-		narrow[i] = float32(v)
-	}
-	s := right.Score(narrow)
-	return scoreRow{of{method, image, class}, [...]float64{metric.SoftDice(narrow, metric.Count(right.Mask)), s.Dice, s.Brier}}
+func scoreMap(right *score.Target, method, image, class string, p []float64) scoreRow {
+	narrow := single(p)
+	s := right.Truth(narrow)
+	return scoreRow{of{method, image, class}, [...]float64{right.SoftDice(narrow), s.Dice, s.Brier}}
+}
+
+// single is a map in the precision of package metric.
+func single(p []float64) []float32 {
+	return statistics.Tabulate(len(p), func(i int) float32 { return float32(p[i]) })
 }
 
 // gains are the differences of a method's figure to the mean vote's, image by image.

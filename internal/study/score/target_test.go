@@ -1,0 +1,46 @@
+package score
+
+import (
+	"math"
+	"testing"
+
+	"mrprism/internal/data/metric"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The figures of a map of six pixels, by hand.
+func TestFiguresByHand(t *testing.T) {
+	marks := [][]uint8{{1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}}
+	target := NewTarget(marks, nil, 6, 1)
+	union := metric.NewCalibration(Bins)
+	f := target.Of([]float32{1, .75, .75, 0, 0, 0}, union)
+	// Votes are 1 and ½. Above .1 and .3: 3 pixels against 2; above .5 and .7: 3 against 1; above
+	// .9: equal.
+	require.InDelta(t, (2*(4./5)+2*(2./4)+1)/5, f[SoftDice], 1e-4)
+	require.InDelta(t, 2./4, f[Dice], 1e-12)
+	require.InDelta(t, (.0625+.5625)/6, f[BrierWhole], 1e-12)
+	require.InDelta(t, .0625/2, f[BrierUnion], 1e-12)
+	require.InDelta(t, (.25+.75)/6, f[ECEWhole], 1e-12)
+	require.InDelta(t, .25/2, f[ECEUnion], 1e-12)
+	require.InDelta(t, 1.9, f[Hausdorff], 1e-9, "distances 0, 1, 2 at the 95th percentile")
+	require.True(t, math.IsNaN(f[Energy]))
+	require.InDeltaSlice(t, []float64{.8, .5}, target.Dices(metric.Pack([]uint8{1, 1, 1, 0, 0, 0})), 1e-12)
+}
+
+// Heads that draw as the raters did are an equal set, in any order. The head of a rater without a
+// mark does not count.
+func TestSet(t *testing.T) {
+	marks := [][]uint8{{1, 1, 0, 0}, nil, {0, 1, 1, 0}}
+	swapped := []metric.Bits{metric.Pack([]float32{0, .9, .8, .1}), metric.Pack([]float32{1, 1, 1, 1}), metric.Pack([]float32{.7, .6, .5, 0})}
+	target := NewTarget(marks, nil, 4, 1)
+	s := target.Set(swapped)
+	require.InDelta(t, 0, s.Energy, 1e-12)
+	require.InDelta(t, 1, s.Max, 1e-12)
+	require.InDelta(t, 1, *s.Match, 1e-12)
+	same := target.Set([]metric.Bits{swapped[0], swapped[1], swapped[0]})
+	require.InDelta(t, .75, same.Max, 1e-12)
+	require.InDelta(t, .75, *same.Match, 1e-12)
+	require.Positive(t, same.Energy)
+	require.Nil(t, NewTarget([][]uint8{marks[0], nil, nil}, nil, 4, 1).Set(swapped))
+}
