@@ -38,7 +38,7 @@ type Reweighting struct {
 // the whole step, and what is drawn for an image depends on the image's place in the step alone.
 func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	raters, classes := s.W0.Dim(3), s.W0.Dim(4)
-	images := newDraws(random, b.First, s.W0.Dim(0))
+	images := NewDraws(random, b.First, s.W0.Dim(0))
 	psi := make([]float64, raters)
 	for m := range psi {
 		if r.Steered {
@@ -53,8 +53,8 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 			b.W0[i] = float32(math.Log(startEstimate))
 			continue
 		}
-		v := psi[i/classes%raters] + 0.2*images.of(i, len(b.W0)).NormFloat64()
-		b.W0[i] = float32(math.Log(min(max(v, lowest), 1)))
+		v := psi[i/classes%raters] + 0.2*images.Of(i, len(b.W0)).NormFloat64()
+		b.W0[i] = float32(math.Log(min(max(v, Lowest), 1)))
 	}
 	if s.Prior != nil {
 		b.Prior = priors(s.Prior.Shape(), b.own(), images)
@@ -76,30 +76,30 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	}
 }
 
-// draws has a generator for each image of a batch.
-type draws []*rand.Rand
+// Draws has a generator for each image of a batch.
+type Draws []*rand.Rand
 
-// newDraws makes generators for images from place first of the step on.
-func newDraws(random *rand.Rand, first, images int) draws {
+// NewDraws makes generators for images from place first of the step on.
+func NewDraws(random *rand.Rand, first, images int) Draws {
 	high, low := random.Uint64(), random.Uint64()
-	d := make(draws, images)
+	d := make(Draws, images)
 	for i := range d {
 		d[i] = rand.New(rand.NewPCG(high, low^uint64(first+i+1)*0x9e3779b97f4a7c15))
 	}
 	return d
 }
 
-// of is the generator for element i of n that all images share equally, one image after the other.
-func (d draws) of(i, n int) *rand.Rand { return d[i/(n/len(d))] }
+// Of is the generator for element i of n that all images share equally, one image after the other.
+func (d Draws) Of(i, n int) *rand.Rand { return d[i/(n/len(d))] }
 
 // priors draws log ψ (B, h, w, M, K) for each image, equal over pixels and structures, as
 // SetRaterWeights sets it at inference. In 40 % of the images all ψ are 1. In 30 % one rater's ψ
 // is 1 and the others' is 1e-3; that rater has marked the image by valid (B, M, K), and structures
 // that the rater has not marked keep all ψ at 1. In 30 % each rater's ψ is drawn evenly in its
 // logarithm.
-func priors(shape []int, valid []float32, draws draws) []float32 {
+func priors(shape []int, valid []float32, draws Draws) []float32 {
 	pixels, raters, classes := shape[1]*shape[2], shape[3], shape[4]
-	least := math.Log(lowest)
+	least := math.Log(Lowest)
 	prior := make([]float32, 0, len(draws)*pixels*raters*classes)
 	for image, random := range draws {
 		marked := valid[image*raters*classes:][:raters*classes]

@@ -96,8 +96,8 @@ func SameParameters(config, other string) bool {
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
 // "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered" and then
-// "-evidence" may follow the name, or the name of a method, as in "compact-wdnet". Before these may
-// stand "-concat" or "-convlstm" (Integration).
+// "-evidence" may follow the name. Before these may stand "-concat" or "-convlstm" (Integration).
+// rivals.NewConfig also knows names that end with a method's.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("%d raters and %d classes: give at least one of each", raters, classes)
@@ -109,7 +109,6 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 	architecture, hasEvidence := strings.CutSuffix(name, evidence)
 	architecture, isSteered := strings.CutSuffix(architecture, steered)
 	c.Steered, c.Evidence = isSteered, hasEvidence
-	architecture, c.Method = cutMethod(architecture)
 	architecture, c.Integration = cutIntegration(architecture)
 	switch architecture {
 	case "paper":
@@ -134,8 +133,8 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 // SideMultiple divides the side of every image: the encoder halves the side six times.
 const SideMultiple = 64
 
-// lowest is the clamp of every probability before a logarithm (PAPER.md §3.4).
-const lowest = 1e-3
+// Lowest is the clamp of every probability before a logarithm (PAPER.md §3.4).
+const Lowest = 1e-3
 
 // Inside lists the channels inside which a channel of maps (…, K) or (…, M, K) lies. They come
 // before it. A structure lies inside the structure before it, as a cup lies in its disc (PAPER.md

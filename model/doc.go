@@ -7,9 +7,9 @@
 // config.go has the architecture and its labels, network.go the network. recipe.go says how a
 // network is trained, train.go builds the losses of Algorithm 1, update.go the optimiser's step.
 // settle.go has the passes around given marks, reveal.go what training gives of them, evidence.go
-// what inference is given. infer.go runs one image. method.go and the files beside it are other
-// ways to learn from several raters, on the same encoder and decoder; integration.go is for Table
-// 4. precision.go says how a device computes a network, which changes no equation of it.
+// what inference is given. infer.go runs one image. method.go is where another way to learn from
+// several raters is put in, on the same encoder and decoder: package rivals has them. integration.go
+// is for Table 4. precision.go says how a device computes a network, which changes no equation of it.
 //
 // Glossary, paper to code:
 //

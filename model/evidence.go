@@ -239,7 +239,7 @@ func (c *Config) Consensus(q, likely []float32, marks []Mark, weights []float32)
 	return y
 }
 
-// relative are weights as shares of the largest, at least `lowest`; nil if all are equal.
+// relative are weights as shares of the largest, at least Lowest; nil if all are equal.
 func relative(weights []float32, raters int) []float32 {
 	var largest float32
 	equal := true
@@ -251,7 +251,7 @@ func relative(weights []float32, raters int) []float32 {
 	}
 	psi := make([]float32, raters)
 	for i, w := range weights {
-		psi[i] = float32(math.Max(float64(w/largest), lowest))
+		psi[i] = float32(math.Max(float64(w/largest), Lowest))
 	}
 	return psi
 }

@@ -112,18 +112,18 @@ func (in *Inference) recurrence(n *Network, f Features, labels *tensor.Graph) {
 	zHat, likely := n.Diverge(half)
 	pointwise.Assign(in.estimate, zHat)
 	in.y, in.rated = y.Keep(), in.estimate
-	likelyLabels := resizeRaters(labels.Variable(in.between), side)
+	likelyLabels := ResizeRaters(labels.Variable(in.between), side)
 	if in.Evidence {
 		in.settling = newSettling(in, n.edges(f), State{inner.Logits, pool.Resize(likely, side/2, side/2)})
 		settled := pointwise.Sigmoid(labels.Variable(in.settling.now[1]))
-		likelyLabels = resizeRaters(settled.Reshape(1, side/2, side/2, in.Raters, in.Classes), side)
+		likelyLabels = ResizeRaters(settled.Reshape(1, side/2, side/2, in.Raters, in.Classes), side)
 	}
 	in.full = likelyLabels.Keep()
 }
 
 // logConfidence is the logarithm of every rater's likely label z̃, with z̃ clamped to at least
-// `lowest`.
-func logConfidence(zHat *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(zHat, lowest, 1) }
+// Lowest.
+func logConfidence(zHat *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(zHat, Lowest, 1) }
 
 // Encode starts an image, x (S, S, 3) normalised: it computes the features and sets every rater's
 // likely label to ½.
@@ -158,7 +158,7 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 	}
 	if largest := slices.Max(append([]float32{0}, weights...)); largest > 0 {
 		for i := range prior {
-			prior[i] = float32(math.Log(max(float64(weights[i/in.Classes%in.Raters]/largest), lowest)))
+			prior[i] = float32(math.Log(max(float64(weights[i/in.Classes%in.Raters]/largest), Lowest)))
 		}
 	}
 	return in.network.Write(in.prior, prior)

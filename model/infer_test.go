@@ -80,7 +80,7 @@ func TestRaterWeights(t *testing.T) {
 	assert.True(t, slices.Equal(equal, mask(0, 0, 0)))
 	assert.False(t, slices.Equal(equal, mask(1, 1, 0.1)), "the mask moves")
 	assert.True(t, slices.Equal(mask(0.5, 0.5, 0.05), mask(1, 1, 0.1)), "it is shares of the largest that count")
-	assert.True(t, slices.Equal(mask(1, 1, 0), mask(1, 1, lowest)))
+	assert.True(t, slices.Equal(mask(1, 1, 0), mask(1, 1, Lowest)))
 	for _, bad := range [][]float32{{1, 1}, {1, 1, 1, 1}, {1, 1, -0.1}, {1, 1, 1.1}, {1, 1, float32(math.NaN())}} {
 		assert.Error(t, in.SetRaterWeights(bad), "%v", bad)
 	}

@@ -46,19 +46,19 @@ func (n *Network) integrate(name string, u, embedded *tensor.Tensor) *tensor.Ten
 	case Concat:
 		return pointwise.ReLU(n.Conv(name+".concat", pointwise.Concat(u, embedded), 1, width, 1, 0, true, false))
 	case ConvLSTM:
-		return n.lstmStep(name+".lstm", u, embedded, embedded)
+		return n.LSTMStep(name+".lstm", u, embedded, embedded)
 	}
 	attended := n.attention(name+".attention", embedded, u, width, max(1, width/64))
 	a := n.LayerNorm(name+".norm1", pointwise.Add(u, n.Linear(name+".attention.output", attended, width, true)))
 	return n.LayerNorm(name+".norm2", pointwise.Add(a, n.MLP(name+".mlp", a)))
 }
 
-// lstmStep is one step of a ConvLSTM (Shi et al. 2015, equation 3, without peepholes) on the input
+// LSTMStep is one step of a ConvLSTM (Shi et al. 2015, equation 3, without peepholes) on the input
 // x, from a hidden and a cell state, all (B, h, w, C): the new hidden state.
 //
 //	i, f, o, g = 3×3 convolutions of x and the hidden state
 //	cell′ = σ(f) cell + σ(i) tanh g, hidden′ = σ(o) tanh cell′
-func (n *Network) lstmStep(name string, x, hidden, cell *tensor.Tensor) *tensor.Tensor {
+func (n *Network) LSTMStep(name string, x, hidden, cell *tensor.Tensor) *tensor.Tensor {
 	both, width := pointwise.Concat(x, hidden), cell.Dim(-1)
 	gate := func(gate string) *tensor.Tensor { return n.Conv(name+"."+gate, both, 3, width, 1, 1, true, false) }
 	kept := pointwise.Multiply(pointwise.Sigmoid(gate("forget")), cell)
@@ -68,8 +68,6 @@ func (n *Network) lstmStep(name string, x, hidden, cell *tensor.Tensor) *tensor.
 
 // tanh of maps x (B, h, w, C), as 2 σ(2x) − 1.
 func tanh(x *tensor.Tensor) *tensor.Tensor {
-	return pointwise.Scale(less(pointwise.Sigmoid(pointwise.Scale(x, 2)), half(x)), 2)
+	half := pointwise.Sigmoid(pointwise.Scale(x.Detach(), 0)) // everywhere
+	return pointwise.Scale(pointwise.Add(pointwise.Sigmoid(pointwise.Scale(x, 2)), pointwise.Scale(half, -1)), 2)
 }
-
-// half is ½ everywhere in a map of the shape of x.
-func half(x *tensor.Tensor) *tensor.Tensor { return pointwise.Sigmoid(pointwise.Scale(x.Detach(), 0)) }

@@ -50,7 +50,7 @@ func (n *Network) resNet(x *tensor.Tensor) (maps [5]*tensor.Tensor) {
 				stride = 2
 			}
 			x, name := e, fmt.Sprintf("encoder.layer%d.%d", layer+1, i)
-			e = n.part(func() *tensor.Tensor { return n.basicBlock(name, x, n.Widths[layer], stride) })
+			e = n.Part(func() *tensor.Tensor { return n.basicBlock(name, x, n.Widths[layer], stride) })
 		}
 		maps[layer+1] = e
 	}
@@ -81,7 +81,7 @@ func (n *Network) mobileNet(x *tensor.Tensor) (maps [5]*tensor.Tensor) {
 			}
 			block++
 			x, name := e, fmt.Sprintf("encoder.features.%d", block)
-			e = n.part(func() *tensor.Tensor { return n.invertedResidual(name, x, group, stride) })
+			e = n.Part(func() *tensor.Tensor { return n.invertedResidual(name, x, group, stride) })
 			maps[level] = e
 		}
 	}
@@ -103,9 +103,9 @@ func (n *Network) invertedResidual(name string, x *tensor.Tensor, group Inverted
 	return y
 }
 
-// embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at
+// Embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at
 // S/32, S/16, S/8 and S/4.
-func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
+func (n *Network) Embed(w *tensor.Tensor) [4]*tensor.Tensor {
 	w = w.Reshape(w.Dim(0), w.Dim(1), w.Dim(2), w.Dim(3)*w.Dim(4))
 	const prefix = "conp.confidence.stage"
 	point := func(name string, x *tensor.Tensor, out int) *tensor.Tensor {
@@ -140,34 +140,34 @@ type ConPFeatures struct {
 // S/8, M, K). It returns the probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
 func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
 	inner = n.decode(f, w)
-	inner.Logits = n.maskHead(inner.Stages[3])
+	inner.Logits = n.MaskHead(inner.Stages[3])
 	half = pointwise.Sigmoid(inner.Logits)
-	return half, enlarge(half), inner
+	return half, Enlarge(half), inner
 }
 
 // decode is ConP without the mask.
 func (n *Network) decode(f Features, w *tensor.Tensor) (inner ConPFeatures) {
-	inner.Embedded = n.embed(w)
+	inner.Embedded = n.Embed(w)
 	x := f.F
 	for i := range n.ConP {
 		from := x
-		x = n.part(func() *tensor.Tensor { return n.stage(i, from, inner.Embedded[i], f.E[4-i]) })
+		x = n.Part(func() *tensor.Tensor { return n.Stage(i, from, inner.Embedded[i], f.E[4-i]) })
 		inner.Stages[i] = x
 	}
 	return inner
 }
 
-// maskHead makes the mask's logits (B, S/2, S/2, K) from ConP's last map (B, S/4, S/4, ·).
-func (n *Network) maskHead(x *tensor.Tensor) *tensor.Tensor {
-	return n.Up("conp.head", x, n.Classes, n.areaLogit)
+// MaskHead makes the mask's logits (B, S/2, S/2, K) from ConP's last map (B, S/4, S/4, ·).
+func (n *Network) MaskHead(x *tensor.Tensor) *tensor.Tensor {
+	return n.Up("conp.head", x, n.Classes, n.AreaLogit)
 }
 
-// enlarge makes maps (B, h, w, ·) twice as large, bilinearly.
-func enlarge(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1), 2*x.Dim(2)) }
+// Enlarge makes maps (B, h, w, ·) twice as large, bilinearly.
+func Enlarge(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1), 2*x.Dim(2)) }
 
-// stage is one stage of ConP. It enlarges x, takes the embedded confidences in, and merges the
+// Stage is one stage of ConP. It enlarges x, takes the embedded confidences in, and merges the
 // result with the encoder's map e.
-func (n *Network) stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
+func (n *Network) Stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
 	name, width := fmt.Sprintf("conp.stage%d", i+1), n.ConP[i]
 	u := n.Up(name+".up", x, width, nil)
 	if n.Steered {
@@ -182,8 +182,8 @@ func (n *Network) stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
 // ConP with the encoder's map.
 func mergeName(i int, what string) string { return fmt.Sprintf("conp.stage%d.merge.%s", i+1, what) }
 
-// areaLogit is where ConP's mask starts: the logit of the structure's share of pixels.
-func (n *Network) areaLogit(class int) float64 {
+// AreaLogit is where ConP's mask starts: the logit of the structure's share of pixels.
+func (n *Network) AreaLogit(class int) float64 {
 	share := 0.1
 	if class < len(n.AreaPrior) {
 		share = n.AreaPrior[class]
@@ -213,7 +213,7 @@ func (n *Network) Diverge(half *tensor.Tensor) (zHat, logits *tensor.Tensor) {
 	x = n.Linear("divp.project", pool.Max(x, 3, 3, conv.Square(2, 1)), n.DivP[0], true)
 	for i, width := range n.DivP {
 		from, name := x, fmt.Sprintf("divp.blocks.%d", i)
-		x = n.part(func() *tensor.Tensor { return n.attentionBlock(name, from, width) })
+		x = n.Part(func() *tensor.Tensor { return n.AttentionBlock(name, from, width) })
 	}
 	width := n.Raters * n.RaterHead
 	h := pointwise.Add(n.attention("divp.heads", x, x, width, n.Raters), n.Linear("divp.heads.shortcut", x, width, true))
@@ -222,9 +222,9 @@ func (n *Network) Diverge(half *tensor.Tensor) (zHat, logits *tensor.Tensor) {
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes), logits
 }
 
-// attentionBlock is DivP's multi-head attention block, post-norm. A linear map projects the
+// AttentionBlock is DivP's multi-head attention block, post-norm. A linear map projects the
 // residual if the width changes.
-func (n *Network) attentionBlock(name string, x *tensor.Tensor, width int) *tensor.Tensor {
+func (n *Network) AttentionBlock(name string, x *tensor.Tensor, width int) *tensor.Tensor {
 	residual := x
 	if x.Dim(-1) != width {
 		residual = n.Linear(name+".residual", x, width, true)

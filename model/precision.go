@@ -84,9 +84,9 @@ func (e *Execution) rewrites(watch *watch) (q shaders.Int8) {
 	return q
 }
 
-// part builds a part of the network or of the losses. With Recompute, training keeps only the
+// Part builds a part of the network or of the losses. With Recompute, training keeps only the
 // part's result for the gradient.
-func (n *Network) part(build func() *tensor.Tensor) *tensor.Tensor {
+func (n *Network) Part(build func() *tensor.Tensor) *tensor.Tensor {
 	if !n.Training {
 		return build()
 	}

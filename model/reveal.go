@@ -19,7 +19,7 @@ type Revealed struct {
 // others the marks of 1 to M − 1 raters: whole, or in a disc or a half-plane alone. A rater may be
 // given as somebody who is not one of the raters; with Levels all are. Marks that are not given are
 // asked for.
-func (b *Batch) reveal(s *Step, spoilt bool, draws draws) *Revealed {
+func (b *Batch) reveal(s *Step, spoilt bool, draws Draws) *Revealed {
 	half, c := s.Target.Dim(1), s.labels()
 	labels := c.Raters * c.Classes
 	gifts := make([][]gift, s.Target.Dim(0))
@@ -170,7 +170,7 @@ func weighed(n, inside float32) (prior, in, out float32) {
 // spoil draws how the logits of a share of the images of which something is given are spoilt: they are
 // flattened, and a smooth field and a constant are added. The mask and all raters share them, and
 // each rater has a weaker field of his own.
-func (r *Revealed) spoil(half int, c *Config, share float64, draws draws) {
+func (r *Revealed) spoil(half int, c *Config, share float64, draws Draws) {
 	images, m, k, coarse := len(draws), c.Raters, c.Classes, half/4
 	r.Keep, r.KeepRaters = make([]float32, images*k), make([]float32, images*m*k)
 	r.SpoilMask, r.SpoilRaters = make([]float32, images*half*half*k), make([]float32, images*coarse*coarse*m*k)

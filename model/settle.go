@@ -109,7 +109,7 @@ func (given Given) where(x, change *tensor.Tensor) *tensor.Tensor {
 func (given Given) begin(made State) State {
 	in := pointwise.Add(pointwise.Multiply(given.Prior, pointwise.Sigmoid(made.Mask)), given.For)
 	out := pointwise.Add(pointwise.Multiply(given.Prior, pointwise.Sigmoid(pointwise.Scale(made.Mask, -1))), given.Against)
-	change := pointwise.Add(pointwise.ClampLog(in, lowest, 1), pointwise.Scale(pointwise.ClampLog(out, lowest, 1), -1))
+	change := pointwise.Add(pointwise.ClampLog(in, Lowest, 1), pointwise.Scale(pointwise.ClampLog(out, Lowest, 1), -1))
 	return State{given.where(made.Mask, pointwise.Add(change, pointwise.Scale(made.Mask, -1))), made.Raters}
 }
 
@@ -144,8 +144,8 @@ func (s *Step) settleStep(n *Network, r Recipe, mask, likely *tensor.Tensor) {
 		share := float32(pass+1) * 2 / float32(r.Settles*(r.Settles+1)) // later passes count more; all add up to 1
 		likely := pointwise.Sigmoid(state.Raters).Reshape(labels.Shape()...)
 		s.Terms = append(s.Terms, Terms{
-			Evidence: pointwise.Scale(s.mean(loss.CrossEntropy(pointwise.Sigmoid(state.Mask), s.Target, lowest), s.Asked), share),
-			Others:   pointwise.Scale(pointwise.Sum(pointwise.Multiply(loss.CrossEntropy(likely, labels, lowest), s.Hidden)), share),
+			Evidence: pointwise.Scale(s.Mean(loss.CrossEntropy(pointwise.Sigmoid(state.Mask), s.Target, Lowest), s.Asked), share),
+			Others:   pointwise.Scale(pointwise.Sum(pointwise.Multiply(loss.CrossEntropy(likely, labels, Lowest), s.Hidden)), share),
 		})
 	}
 }

@@ -121,7 +121,7 @@ func TestSettleAsInTraining(t *testing.T) {
 		b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 		v := b.Revealed
 		*v = *b.given(s, [][]gift{{{1, !levels, func(_, _ float64) bool { return true }}}})
-		v.spoil(32, &in.Config, 0, newDraws(rand.New(rand.NewPCG(1, 1)), 0, 1))
+		v.spoil(32, &in.Config, 0, NewDraws(rand.New(rand.NewPCG(1, 1)), 0, 1))
 		require.NoError(t, s.Write(plan, b, 1))
 		require.NoError(t, plan.Run(t.Context()))
 		logits := read(t, plan, last)[0]

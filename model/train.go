@@ -87,7 +87,7 @@ type Pass struct {
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: !r.Frozen}}
 	n.Graph.Normalise(c.Group)
-	s := newInputs(n.Graph, c, r, batch, side)
+	s := NewInputs(n.Graph, c, r, batch, side)
 	s.Features = n.Encoder(s.X)
 	if c.Method != nil {
 		s.learn(n, r)
@@ -102,8 +102,8 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		terms := s.maskLosses(n, r, p.Y, fused.Detach())
 		if r.Recurrent() {
 			p.ZHat, likely = n.Diverge(p.Half)
-			estimate := resizeRaters(p.ZHat, side)
-			p.Confidence = n.part(func() *tensor.Tensor { return s.confidence(r.Rule, estimate, p.Y) })
+			estimate := ResizeRaters(p.ZHat, side)
+			p.Confidence = n.Part(func() *tensor.Tensor { return s.confidence(r.Rule, estimate, p.Y) })
 			fused = raters.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
 			s.raterLosses(&terms, n, r, p, estimate, fused)
 			w = s.steer(logConfidence(p.ZHat.Detach()))
@@ -120,8 +120,8 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	return s
 }
 
-// newInputs makes the inputs that the recipe needs.
-func newInputs(g *tensor.Graph, c Config, r Recipe, batch, side int) *Step {
+// NewInputs makes the inputs that the recipe needs.
+func NewInputs(g *tensor.Graph, c Config, r Recipe, batch, side int) *Step {
 	m, k := c.Raters, c.Classes
 	s := &Step{
 		Graph:   g,
@@ -146,26 +146,26 @@ func newInputs(g *tensor.Graph, c Config, r Recipe, batch, side int) *Step {
 // firstFusion is y_fuse before the first recurrence, under the initial log confidence w.
 func (s *Step) firstFusion(rule Rule, w *tensor.Tensor) *tensor.Tensor {
 	if rule == RuleMean {
-		return raters.Fuse(s.equal(), s.Z, s.Valid)
+		return raters.Fuse(s.Equal(), s.Z, s.Valid)
 	}
-	return raters.Fuse(resizeRaters(w, s.Z.Dim(1)), s.Z, s.Valid)
+	return raters.Fuse(ResizeRaters(w, s.Z.Dim(1)), s.Z, s.Valid)
 }
 
-// equal is the confidence 0 of all raters, (B, S, S, M, K).
-func (s *Step) equal() *tensor.Tensor {
+// Equal is the confidence 0 of all raters, (B, S, S, M, K).
+func (s *Step) Equal() *tensor.Tensor {
 	return s.Graph.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
 }
 
 // maskLosses are the losses of the calibrated mask y against the fused labels, (B, S, S, K) each.
 func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms Terms) {
 	if !r.NoSSIM {
-		terms.Mask = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(y, target), s.Present) })
+		terms.Mask = n.Part(func() *tensor.Tensor { return s.Mean(loss.SSIM(y, target), s.Present) })
 	}
 	if r.FadeWeight > 0 {
-		terms.Fade = n.part(func() *tensor.Tensor { return s.mean(loss.CrossEntropy(y, target, lowest), s.Fade) })
+		terms.Fade = n.Part(func() *tensor.Tensor { return s.Mean(loss.CrossEntropy(y, target, Lowest), s.Fade) })
 	}
 	if r.DiceWeight > 0 {
-		terms.Dice = n.part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(y, target), float32(r.DiceWeight)) })
+		terms.Dice = n.Part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(y, target), float32(r.DiceWeight)) })
 	}
 	return terms
 }
@@ -173,14 +173,14 @@ func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms
 // raterLosses adds the losses of DivP's estimate (B, S, S, M, K) and of the labels fused under it.
 func (s *Step) raterLosses(terms *Terms, n *Network, r Recipe, p Pass, estimate, fused *tensor.Tensor) {
 	if r.FuseLoss {
-		terms.Fusion = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(fused, p.Y.Detach()), s.Present) })
+		terms.Fusion = n.Part(func() *tensor.Tensor { return s.Mean(loss.SSIM(fused, p.Y.Detach()), s.Present) })
 	}
 	if r.Shuffles() > 0 {
 		terms.Shuffle = s.shuffleLoss(n, r, estimate, p.Confidence.Detach())
 	}
 	if r.HeadsWeight > 0 {
-		terms.Heads = n.part(func() *tensor.Tensor {
-			own := raters.Weigh(loss.CrossEntropy(estimate, s.Z, lowest), s.Heads)
+		terms.Heads = n.Part(func() *tensor.Tensor {
+			own := raters.Weigh(loss.CrossEntropy(estimate, s.Z, Lowest), s.Heads)
 			return pointwise.Scale(pointwise.Sum(own), float32(r.HeadsWeight))
 		})
 	}
@@ -193,7 +193,7 @@ func (s *Step) steer(confidence *tensor.Tensor) *tensor.Tensor {
 	}
 	prior := s.Prior
 	if side := confidence.Dim(1); side != prior.Dim(1) {
-		prior = resizeRaters(prior, side)
+		prior = ResizeRaters(prior, side)
 	}
 	return pointwise.Add(confidence, prior)
 }
@@ -201,16 +201,16 @@ func (s *Step) steer(confidence *tensor.Tensor) *tensor.Tensor {
 // confidence is ℓ (B, S, S, M, K) by the rule, from DivP's estimate at full size and the calibrated
 // mask y.
 func (s *Step) confidence(rule Rule, estimate, y *tensor.Tensor) *tensor.Tensor {
-	inside := pointwise.Clamp(estimate, lowest, 1-lowest)
+	inside := pointwise.Clamp(estimate, Lowest, 1-Lowest)
 	switch rule {
 	case RuleCode:
-		return pointwise.ClampLog(inside, 0.1*lowest, 1)
+		return pointwise.ClampLog(inside, 0.1*Lowest, 1)
 	case RuleLikelihood:
 		return raters.LikelihoodRule(inside, s.Z, s.Valid, 4*float64(y.Dim(1))/256)
 	case RuleAgreement:
 		return raters.AgreementRule(inside, y.Detach())
 	}
-	return s.equal()
+	return s.Equal()
 }
 
 // shuffleLoss is L_sff: under reweighted confidences, the fused estimates should equal the fused
@@ -224,8 +224,8 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 		})
 	}
 	s.Shuffles = append(s.Shuffles, shuffles)
-	total := n.part(func() (total *tensor.Tensor) {
-		own := pointwise.Clamp(estimate, lowest, 1-lowest)
+	total := n.Part(func() (total *tensor.Tensor) {
+		own := pointwise.Clamp(estimate, Lowest, 1-Lowest)
 		if r.Threshold {
 			own = pointwise.Threshold(estimate, 0.5)
 		}
@@ -233,7 +233,7 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 			reweighted := raters.Shuffle(confidence, shuffle)
 			self := raters.Fuse(reweighted, own, s.Valid)
 			target := raters.Fuse(reweighted, s.Z, s.Valid)
-			loss := s.mean(loss.CrossEntropy(self, target, 0.01), s.Own)
+			loss := s.Mean(loss.CrossEntropy(self, target, 0.01), s.Own)
 			if total != nil {
 				loss = pointwise.Add(total, loss)
 			}
@@ -244,8 +244,8 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 	return pointwise.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles())))
 }
 
-// mean sums a map (B, S, S, K) under the weights of its structures (B, 1, K).
-func (s *Step) mean(x, weight *tensor.Tensor) *tensor.Tensor {
+// Mean sums a map (B, S, S, K) under the weights of its structures (B, 1, K).
+func (s *Step) Mean(x, weight *tensor.Tensor) *tensor.Tensor {
 	maps := x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), 1, x.Dim(3))
 	return pointwise.Sum(raters.Weigh(maps, weight))
 }
@@ -259,8 +259,8 @@ func (s *Step) meanDice(y, target *tensor.Tensor) *tensor.Tensor {
 	return pointwise.Scale(pointwise.Sum(raters.Weigh(images, s.Present)), float32(pixels))
 }
 
-// resizeRaters enlarges maps (B, h, h, M, K) to side×side, bilinearly.
-func resizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
+// ResizeRaters enlarges maps (B, h, h, M, K) to side×side, bilinearly.
+func ResizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 	b, h, w, m, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3), x.Dim(4)
 	return pool.Resize(x.Reshape(b, h, w, m*k), side, side).Reshape(b, side, side, m, k)
 }

@@ -51,9 +51,9 @@ func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 	f, w := n.Encoder(u.X), u.Start
 	if c.Method != nil {
 		y, rated := c.Method.Predict(&n, n.maps(nil, u.X, f, w))
-		u.output("rec0", enlarge(y))
+		u.output("rec0", Enlarge(y))
 		if rated != nil {
-			u.output("raters", resizeRaters(rated, side))
+			u.output("raters", ResizeRaters(rated, side))
 		}
 		return u
 	}
@@ -69,7 +69,7 @@ func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 			zHat, pass = pointwise.Sigmoid(settled).Reshape(1, side/2, side/2, c.Raters, c.Classes), passes-1
 		}
 		if pass == passes-1 {
-			u.output("raters", resizeRaters(zHat, side))
+			u.output("raters", ResizeRaters(zHat, side))
 		} else {
 			w = logConfidence(zHat)
 		}

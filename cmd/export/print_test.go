@@ -5,6 +5,7 @@ import (
 
 	"mrprism/model"
 	"mrprism/model/nn"
+	"mrprism/model/rivals"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/gpu/reference"
@@ -55,7 +56,7 @@ func TestScalars(t *testing.T) {
 func TestKinds(t *testing.T) {
 	found := map[string]bool{}
 	for _, name := range []string{"tiny", "tiny-steered", "tiny-evidence", "tiny-agnet", "compact", "mobile", "paper"} {
-		c, err := model.NewConfig(name, 3, 2)
+		c, err := rivals.NewConfig(name, 3, 2)
 		require.NoError(t, err)
 		set := model.Variables(c)
 		for _, u := range []*model.Unrolled{model.Unroll(c, set, 256, 2, true), model.UnrollEncoder(c, set, 256)} {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mrprism/model"
+	"mrprism/model/rivals"
 )
 
 // entry is a row of the tables: a way to train the same encoder and decoder.
@@ -42,7 +43,7 @@ func rival(m *model.Method) entry {
 
 // fuser is the row whose network a label fusion takes, if it takes one.
 func fuser(fusion string) entry {
-	if m, err := model.FindMethod(fusion); err == nil {
+	if m, err := rivals.Find(fusion); err == nil {
 		return rival(m)
 	}
 	return ours
@@ -60,7 +61,7 @@ var plain = []string{"uecnn", "luw", "agnet", "posal", "beal"}
 // tables are the paper's four.
 func tables() []table {
 	multi, calibrated := []entry{meanVote}, []entry{meanVote}
-	for _, m := range model.Methods {
+	for _, m := range rivals.All {
 		row := rival(m)
 		if slices.Contains(plain, m.Name) {
 			calibrated = append(calibrated, row)
@@ -125,7 +126,7 @@ var dataSets = []data{
 
 // suits says whether a row can be trained on the data.
 func (d data) suits(e entry) bool {
-	m, err := model.FindMethod(cmp.Or(e.fused, e.name))
+	m, err := rivals.Find(cmp.Or(e.fused, e.name))
 	if err == nil && (m.Diagnosed && !d.truth || d.levels && m.NeedsRaters()) { // generated data has a diagnosis
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"mrprism/internal/data/roi"
 	"mrprism/internal/files/imageio"
 	"mrprism/model"
+	"mrprism/model/rivals"
 	"mrprism/weights"
 )
 
@@ -21,7 +22,7 @@ const DefaultRecurrences = 3
 // of passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
 	switch {
-	case model.MethodOf(about.Configuration) != nil || !HasHeads(about):
+	case rivals.Of(about.Configuration) != nil || !HasHeads(about):
 		return 0
 	case SettlesAround(about):
 		return model.Settles
@@ -31,7 +32,7 @@ func Feedbacks(about *weights.Metadata) int {
 
 // HasHeads says whether the model predicts every rater's mask.
 func HasHeads(about *weights.Metadata) bool {
-	if m := model.MethodOf(about.Configuration); m != nil {
+	if m := rivals.Of(about.Configuration); m != nil {
 		return m.Raters
 	}
 	r, err := model.NewRecipe(about.Recipe)
@@ -41,7 +42,7 @@ func HasHeads(about *weights.Metadata) bool {
 // Trusts says whether the model's rater maps say how far it trusts each rater, as fusion.Trusted
 // takes them.
 func Trusts(about *weights.Metadata) bool {
-	m := model.MethodOf(about.Configuration)
+	m := rivals.Of(about.Configuration)
 	return m != nil && m.Trusts
 }
 
@@ -60,7 +61,7 @@ func Headless(about *weights.Metadata) string {
 		return ""
 	}
 	how := "recipe " + about.Recipe
-	if m := model.MethodOf(about.Configuration); m != nil {
+	if m := rivals.Of(about.Configuration); m != nil {
 		how = "method " + m.Name
 	}
 	return fmt.Sprintf("no raters and no disagreement: the weights were trained without heads (%s)", how)

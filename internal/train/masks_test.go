@@ -10,6 +10,7 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/model"
+	"mrprism/model/rivals"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -47,11 +48,11 @@ func TestMethodsLearnTheMask(t *testing.T) {
 func TestEveryNetworkSegments(t *testing.T) {
 	data := writeData(t, 5)
 	names := []string{"default", "evidence", "recurrent", "unsteered", "paper", "baseline", "one-pass", model.MaskAlone}
-	for _, m := range model.Methods {
+	for _, m := range rivals.All {
 		names = append(names, m.Name)
 	}
 	for i, name := range names {
-		o, method := options(t, data), model.MethodOf("-"+name)
+		o, method := options(t, data), rivals.Of("-"+name)
 		o.Phases = []Phase{{64, 1}}
 		var err error
 		if method != nil {

@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
+	"mrprism/model/rivals"
 )
 
 // read reads the images to learn from, and those set aside to score by.
@@ -28,7 +29,7 @@ func (o Options) read(ctx context.Context, data *dataset.Dataset, learn, apart [
 
 // network is the architecture for the data and the recipe.
 func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*dataset.Sample) (model.Config, error) {
-	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
+	c, err := rivals.NewConfig(o.Config, len(data.Raters), len(data.Classes))
 	if err != nil {
 		return c, err
 	}

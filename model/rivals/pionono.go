@@ -1,9 +1,10 @@
-package model
+package rivals
 
 import (
 	"math"
 	"math/rand/v2"
 
+	"mrprism/model"
 	"mrprism/model/nn"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
@@ -23,19 +24,19 @@ import (
 // A rater's mask is that of the mean latent, and the consensus is the mean of these masks. The
 // authors draw for one rater an image; here every rater has draws of his own. Their penalty of 1e-5
 // on the head's weights is left out.
-var pionono = Method{
+var pionono = model.Method{
 	Name: "pionono", Title: titled("Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features"), Raters: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		f, mean := n.latentFeatures(m), n.latentMean()
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		f, mean := latentFeatures(n, m), latentMean(n)
 		none := n.Graph.Constant("no draw", make([]float32, f.Dim(0)*mean.Elements()), f.Dim(0), mean.Elements())
-		rated = pointwise.Sigmoid(n.latentHead(f, pointwise.AddBroadcast(none, mean.Reshape(mean.Elements()))))
-		return n.meanHead(rated), rated
+		rated = pointwise.Sigmoid(latentHead(n, f, pointwise.AddBroadcast(none, mean.Reshape(mean.Elements()))))
+		return meanHead(n, rated), rated
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		mean, lower := n.latentMean(), n.latentLower()
-		z := conv.GroupedLinear(s.normal("latent draws", s.X.Dim(0), piononoDraws, mean.Elements()), lower, mean)
-		rated := pointwise.Sigmoid(n.meanDraw(n.latentHead(n.latentFeatures(m), z)))
-		return n.meanHead(rated), []Term{s.ratersTerm(n, "raters", rated), {"kl", n.latentKL(mean, lower)}}
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		mean, lower := latentMean(n), latentLower(n)
+		z := conv.GroupedLinear(normal(s, "latent draws", s.X.Dim(0), piononoDraws, mean.Elements()), lower, mean)
+		rated := pointwise.Sigmoid(meanDraw(n, latentHead(n, latentFeatures(n, m), z)))
+		return meanHead(n, rated), []model.Term{ratersTerm(s, n, "raters", rated), {Name: "kl", Value: latentKL(n, mean, lower)}}
 	}),
 }
 
@@ -50,19 +51,19 @@ const (
 )
 
 // latentFeatures is f (B, S/2, S/2, 16).
-func (n *Network) latentFeatures(m Maps) *tensor.Tensor {
-	return pointwise.ReLU(n.BatchNorm("pionono.features.bn", n.Up("pionono.features", m.last(), piononoWidth, nil)))
+func latentFeatures(n *model.Network, m model.Maps) *tensor.Tensor {
+	return pointwise.ReLU(n.BatchNorm("pionono.features.bn", n.Up("pionono.features", last(m), piononoWidth, nil)))
 }
 
 // latentMean is μ (M, d).
-func (n *Network) latentMean() *tensor.Tensor {
+func latentMean(n *model.Network) *tensor.Tensor {
 	v := n.Set.Variable(tensor.Parameter, "pionono.mean", n.Raters, piononoLatent)
 	v.Initial, v.Rate = func(_ int, r *rand.Rand) float64 { return piononoStart * r.NormFloat64() }, piononoRate
 	return n.Graph.Variable(v)
 }
 
 // latentLower is every L_mᵀ, (M, d, d): ε L_mᵀ, with ε as a row, is a deviation from the mean.
-func (n *Network) latentLower() *tensor.Tensor {
+func latentLower(n *model.Network) *tensor.Tensor {
 	const d = piononoLatent
 	start, triangle := make([]float64, n.Raters*d*d), make([]float32, n.Raters*d*d)
 	for i := range start {
@@ -82,7 +83,7 @@ func (n *Network) latentLower() *tensor.Tensor {
 // latentHead is the logits (B, h, w, P, K) of P people from f (B, h, w, C) and latents z, which has
 // B·P·d elements. The first convolution of [f ‖ z] is a sum of two, so that f's share is computed
 // once for all. It starts as one convolution would.
-func (n *Network) latentHead(f, z *tensor.Tensor) *tensor.Tensor {
+func latentHead(n *model.Network, f, z *tensor.Tensor) *tensor.Tensor {
 	b, h, w, c := f.Dim(0), f.Dim(1), f.Dim(2), f.Dim(3)
 	people := z.Elements() / (b * piononoLatent)
 	latent := n.Linear("pionono.head.0.latent", z.Reshape(b, people, piononoLatent), c, false)
@@ -96,16 +97,16 @@ func (n *Network) latentHead(f, z *tensor.Tensor) *tensor.Tensor {
 }
 
 // meanDraw is the mean (B, h, w, M, K) of the draws' logits (B, h, w, 5·M, K).
-func (n *Network) meanDraw(logits *tensor.Tensor) *tensor.Tensor {
+func meanDraw(n *model.Network, logits *tensor.Tensor) *tensor.Tensor {
 	b, h, w, all := logits.Dim(0), logits.Dim(1), logits.Dim(2), logits.Dim(3)*n.Classes
 	sum := folded(logits.Reshape(b, h, w, all), all/piononoDraws)
-	return n.byRater(pointwise.Scale(sum, 1./piononoDraws))
+	return byRater(n, pointwise.Scale(sum, 1./piononoDraws))
 }
 
 // latentKL is κ mean_m of
 //
 //	KL = (‖L_m‖² + ‖μ_m‖²)/2σ² − d/2 + d log σ − Σ_i log L_m,ii
-func (n *Network) latentKL(mean, lower *tensor.Tensor) *tensor.Tensor {
+func latentKL(n *model.Network, mean, lower *tensor.Tensor) *tensor.Tensor {
 	const d = piononoLatent
 	diagonal, others := make([]float32, lower.Elements()), make([]float32, lower.Elements())
 	for i := range diagonal {
@@ -115,7 +116,7 @@ func (n *Network) latentKL(mean, lower *tensor.Tensor) *tensor.Tensor {
 		}
 	}
 	fixed := func(values []float32) *tensor.Tensor { return n.Graph.Constant("diagonal", values, lower.Shape()...) }
-	logs := pointwise.ClampLog(pointwise.Add(pointwise.Multiply(lower, fixed(diagonal)), fixed(others)), lowest, 1/lowest)
+	logs := pointwise.ClampLog(pointwise.Add(pointwise.Multiply(lower, fixed(diagonal)), fixed(others)), model.Lowest, 1/model.Lowest)
 	squares := pointwise.Add(pointwise.Sum(pointwise.Multiply(mean, mean)), pointwise.Sum(pointwise.Multiply(lower, lower)))
 	divergence := less(pointwise.Scale(squares, 1/(2*piononoPrior*piononoPrior)), pointwise.Sum(logs))
 	offset := float64(n.Raters) * d * (math.Log(piononoPrior) - 0.5)

@@ -1,6 +1,7 @@
-package model
+package rivals
 
 import (
+	"mrprism/model"
 	"mrprism/shaders/raters"
 	"mrprism/shaders/tensor"
 )
@@ -8,30 +9,30 @@ import (
 // randomRater shows the network the mask of one rater at a time, drawn anew for each image and step
 // (Jensen et al. 2019, "Improving uncertainty estimation in convolutional neural networks using
 // inter-rater agreement"). The paper calls it UECNN.
-var randomRater = Method{
+var randomRater = model.Method{
 	Name: "uecnn", Title: titled("label sampling (Jensen 2019): the mask of one rater, drawn in each step"),
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		return n.mask(m), nil
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		return mask(n, m), nil
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, _ := n.Method.Predict(n, m)
-		return y, []Term{s.maskTerm(n, "mask", y, s.drawnLabel(n))}
+		return y, []model.Term{maskTerm(s, n, "mask", y, drawnLabel(s, n))}
 	}),
 }
 
 // drawnLabel is the label of a rater, drawn evenly among those who labelled the structure: (B, S,
 // S, K). It is 0 where nobody did.
-func (s *Step) drawnLabel(n *Network) *tensor.Tensor {
-	drawn := s.feed("drawn raters", func(b *Batch, draws draws) []float32 {
+func drawnLabel(s *model.Step, n *model.Network) *tensor.Tensor {
+	drawn := s.Feed("drawn raters", func(b *model.Batch, draws model.Draws) []float32 {
 		return drawRaters(b.Valid, n.Raters, n.Classes, draws)
 	}, s.Valid.Shape()...)
 	own := raters.Weigh(s.Z, drawn)
-	return n.allRaters(own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
+	return allRaters(n, own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
 }
 
 // drawRaters draws one rater for each image and structure: 1 for him in (B, M, K), 0 for the
 // others.
-func drawRaters(valid []float32, raters, classes int, draws draws) []float32 {
+func drawRaters(valid []float32, raters, classes int, draws model.Draws) []float32 {
 	drawn := make([]float32, len(valid))
 	for i, random := range draws {
 		image := i * raters * classes

@@ -1,9 +1,10 @@
-package model
+package rivals
 
 import (
 	"fmt"
 	"math/rand/v2"
 
+	"mrprism/model"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
@@ -18,18 +19,18 @@ import (
 // and at −5 beside it, so that A_m starts near the identity. Here L is divided by the number of
 // raters M. With two classes A_m has the rates α (marks what is inside) and β (marks what is
 // outside): A_m p = β + (α − β) p and tr = α + 1 − β.
-var confusion = Method{
+var confusion = model.Method{
 	Name: "cm", Title: titled("confusion matrices (Tanno 2019): one of each rater, of least trace"), Raters: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		y = n.mask(m)
-		rated, _ = n.confuse(y)
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		y = mask(n, m)
+		rated, _ = confuse(n, y)
 		return y, rated
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		y := n.mask(m)
-		rated, traces := n.confuse(y)
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		y := mask(n, m)
+		rated, traces := confuse(n, y)
 		trace := pointwise.Scale(pointwise.Sum(traces), float32(traceWeight/float64(n.Raters*n.Raters)))
-		return y, []Term{s.ratersTerm(n, "raters", rated), {"trace", trace}}
+		return y, []model.Term{ratersTerm(s, n, "raters", rated), {Name: "trace", Value: trace}}
 	}),
 }
 
@@ -43,16 +44,16 @@ var confusion = Method{
 // starts near the identity. In the first tenth of the run λ has the other sign and keeps A_m there.
 // Later nothing keeps it: the trace is least where A_m is turned around, and p may leave a structure
 // empty that all raters mark (brains of QUBIQ, also with a tenth of λ).
-var pixelConfusion = Method{
+var pixelConfusion = model.Method{
 	Name: "cm-pixel", Title: titled("confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace"), Raters: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		y, rated, _ = n.confusePixels(m)
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		y, rated, _ = confusePixels(n, m)
 		return y, rated
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		y, rated, traces := n.confusePixels(m)
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		y, rated, traces := confusePixels(n, m)
 		pixels := y.Dim(0) * y.Dim(1) * y.Dim(2)
-		return y, []Term{s.ratersTerm(n, "raters", rated), s.traceTerm(traces, traceWeight/float64(n.Raters*pixels))}
+		return y, []model.Term{ratersTerm(s, n, "raters", rated), traceTerm(s, traces, traceWeight/float64(n.Raters*pixels))}
 	}),
 }
 
@@ -63,14 +64,14 @@ const (
 )
 
 // confuse gives every rater's mask A_m p, and the traces less 1, (M·K), for the consensus y.
-func (n *Network) confuse(y *tensor.Tensor) (rated, traces *tensor.Tensor) {
-	inside, outside := n.rate("inside", 1, -5), n.rate("outside", -5, 1)
+func confuse(n *model.Network, y *tensor.Tensor) (rated, traces *tensor.Tensor) {
+	inside, outside := rate(n, "inside", 1, -5), rate(n, "outside", -5, 1)
 	traces = less(inside, outside)
-	return n.byRater(affine(n.eachRater(y), traces, outside)), traces
+	return byRater(n, affine(eachRater(n, y), traces, outside)), traces
 }
 
 // rate is a column of all A_m, (M·K): the share of marks among the softplus of two parameters.
-func (n *Network) rate(of string, marked, unmarked float64) *tensor.Tensor {
+func rate(n *model.Network, of string, marked, unmarked float64) *tensor.Tensor {
 	log := func(name string, start float64) *tensor.Tensor {
 		x := n.Parameter("cm.weight."+name+of, always(start), n.Raters*n.Classes)
 		softplus := pointwise.Scale(pointwise.ClampLog(pointwise.Sigmoid(pointwise.Scale(x, -1)), 1e-30, 1), -1)
@@ -82,11 +83,11 @@ func (n *Network) rate(of string, marked, unmarked float64) *tensor.Tensor {
 // confusePixels is the consensus and confuse, with rates of each pixel; traces are (B, S/2, S/2,
 // M·K). The rates are smooth: if each of the four pixels that an Up makes of one had weights of its
 // own, the trace would turn A_m and with it the mask around at some of them, in a checkerboard.
-func (n *Network) confusePixels(m Maps) (y, rated, traces *tensor.Tensor) {
-	y = n.mask(m)
-	x, mk := enlarge(m.last()), n.Raters*n.Classes
+func confusePixels(n *model.Network, m model.Maps) (y, rated, traces *tensor.Tensor) {
+	y = mask(n, m)
+	x, mk := model.Enlarge(last(m)), n.Raters*n.Classes
 	for i := range 4 {
-		x = n.block(fmt.Sprintf("cm.raters.%d", i+1), x, x.Dim(-1), 1)
+		x = block(n, fmt.Sprintf("cm.raters.%d", i+1), x, x.Dim(-1), 1)
 	}
 	rates := pointwise.Sigmoid(n.Linear("cm.rates", x, 2*mk, true))
 	n.Set.Lookup("cm.rates.bias").Initial = func(i int, _ *rand.Rand) float64 {
@@ -97,16 +98,16 @@ func (n *Network) confusePixels(m Maps) (y, rated, traces *tensor.Tensor) {
 	}
 	inside, outside := pointwise.Split(rates, mk)
 	traces = less(inside, outside)
-	return y, n.byRater(pointwise.Add(outside, pointwise.Multiply(traces, n.eachRater(y)))), traces
+	return y, byRater(n, pointwise.Add(outside, pointwise.Multiply(traces, eachRater(n, y)))), traces
 }
 
 // traceTerm is weight × Σ (traces), with the other sign in the warm-up.
-func (s *Step) traceTerm(traces *tensor.Tensor, weight float64) Term {
-	sign := s.feed("sign of the trace", func(b *Batch, _ draws) []float32 {
+func traceTerm(s *model.Step, traces *tensor.Tensor, weight float64) model.Term {
+	sign := s.Feed("sign of the trace", func(b *model.Batch, _ model.Draws) []float32 {
 		if b.Progress < traceWarmUp {
 			return []float32{-1}
 		}
 		return []float32{1}
 	}, 1)
-	return Term{"trace", pointwise.Scale(pointwise.Multiply(pointwise.Sum(traces), sign), float32(weight))}
+	return model.Term{Name: "trace", Value: pointwise.Scale(pointwise.Multiply(pointwise.Sum(traces), sign), float32(weight))}
 }

@@ -1,8 +1,9 @@
-package model
+package rivals
 
 import (
 	"math"
 
+	"mrprism/model"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
@@ -20,21 +21,21 @@ import (
 // are predictions on images of a labelled domain, and "made" those of another. Here there is one
 // domain: "real" are the maps of the labels, y_b and −y log y. Every structure has a boundary map
 // of its own. Both players share one optimiser, Adam.
-var beal = Method{
+var beal = model.Method{
 	Name: "beal", Title: titled("BEAL (Wang 2019): discriminators of boundary maps and of entropy maps"),
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		y, _ = n.boundaryBranch(m)
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		y, _ = boundaryBranch(n, m)
 		return y, nil
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		y, edge := n.boundaryBranch(m)
-		vote := s.meanVote()
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		y, edge := boundaryBranch(n, m)
+		vote := meanVote(s)
 		band := boundary(majority(vote))
-		apart := less(enlarge(edge), band)
-		terms := []Term{s.maskTerm(n, "mask", y, vote), {"boundary", s.mean(pointwise.Multiply(apart, apart), s.Present)}}
-		return y, append(terms, s.play(n,
-			contest{"beal.of_boundary", s.labelled(halfSize(band)), s.labelled(edge)},
-			contest{"beal.of_entropy", s.labelled(uncertainty(halfSize(vote))), s.labelled(uncertainty(y))},
+		apart := less(model.Enlarge(edge), band)
+		terms := []model.Term{maskTerm(s, n, "mask", y, vote), {Name: "boundary", Value: s.Mean(pointwise.Multiply(apart, apart), s.Present)}}
+		return y, append(terms, play(s, n,
+			contest{"beal.of_boundary", labelled(s, halfSize(band)), labelled(s, edge)},
+			contest{"beal.of_entropy", labelled(s, uncertainty(halfSize(vote))), labelled(s, uncertainty(y))},
 		)...)
 	}),
 }
@@ -42,12 +43,12 @@ var beal = Method{
 // boundaryBranch gives the mask and the boundary map, probabilities (B, S/2, S/2, K). The mask
 // reads the boundary's logits after batch norm and ReLU, as in the authors' decoder. One
 // convolution of the joined maps is the sum of one of each, and starts as one.
-func (n *Network) boundaryBranch(m Maps) (y, edge *tensor.Tensor) {
-	x := m.last()
+func boundaryBranch(n *model.Network, m model.Maps) (y, edge *tensor.Tensor) {
+	x := last(m)
 	inner := n.Conv("beal.boundary.conv", x, 3, x.Dim(-1), 1, 1, false, false)
-	edge = n.Up("beal.boundary.head", pointwise.ReLU(n.BatchNorm("beal.boundary.bn", inner)), n.Classes, n.areaLogit)
-	read := n.weight("beal.mask", math.Sqrt(2/float64(x.Dim(-1)+n.Classes)), n.Classes, n.Classes)
-	mask := pointwise.Add(n.maskHead(x), conv.Linear(pointwise.ReLU(n.BatchNorm("beal.mask.bn", edge)), read, nil))
+	edge = n.Up("beal.boundary.head", pointwise.ReLU(n.BatchNorm("beal.boundary.bn", inner)), n.Classes, n.AreaLogit)
+	read := weight(n, "beal.mask", math.Sqrt(2/float64(x.Dim(-1)+n.Classes)), n.Classes, n.Classes)
+	mask := pointwise.Add(n.MaskHead(x), conv.Linear(pointwise.ReLU(n.BatchNorm("beal.mask.bn", edge)), read, nil))
 	return pointwise.Sigmoid(mask), pointwise.Sigmoid(edge)
 }
 
@@ -62,5 +63,5 @@ func boundary(mask *tensor.Tensor) *tensor.Tensor {
 
 // uncertainty is −p log p.
 func uncertainty(p *tensor.Tensor) *tensor.Tensor {
-	return pointwise.Scale(pointwise.Multiply(p, pointwise.ClampLog(p, lowest, 1)), -1)
+	return pointwise.Scale(pointwise.Multiply(p, pointwise.ClampLog(p, model.Lowest, 1)), -1)
 }

@@ -1,9 +1,10 @@
-package model
+package rivals
 
 import (
 	"math/rand/v2"
 	"testing"
 
+	"mrprism/model"
 	"mrprism/model/nn"
 	"mrprism/shaders"
 	"mrprism/shaders/adam"
@@ -16,8 +17,8 @@ import (
 
 // Latents learn at their own rate: Adam's first step is the rate, up to its sign.
 func TestPiononoLatentsLearnFaster(t *testing.T) {
-	c, set, r := methodConfig(t, &pionono, 3, 1), tensor.NewSet(), recipe(t, MaskAlone)
-	s := NewStep(set, c, r, 2, 64)
+	c, set, r := methodConfig(t, &pionono, 3, 1), tensor.NewSet(), alone(t)
+	s := model.NewStep(set, c, r, 2, 64)
 	s.Backward(s.Loss())
 	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}
 	update := s.Update(set, o, 0)
@@ -46,10 +47,10 @@ func TestPiononoLatentsLearnFaster(t *testing.T) {
 // The logits of five draws are averaged for each rater and structure.
 func TestPiononoMeanDraw(t *testing.T) {
 	set, g := tensor.NewSet(), tensor.NewGraph()
-	n := &Network{Config: Config{Raters: 3, Classes: 2}, Builder: &nn.Builder{Graph: g, Set: set}}
+	n := &model.Network{Config: model.Config{Raters: 3, Classes: 2}, Builder: &nn.Builder{Graph: g, Set: set}}
 	const label = 3 * 2
 	logits := g.Input("logits", 1, 1, 2, piononoDraws*3, 2)
-	mean := n.meanDraw(logits).Keep()
+	mean := meanDraw(n, logits).Keep()
 	require.Equal(t, []int{1, 1, 2, 3, 2}, mean.Shape())
 	plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
 	require.NoError(t, err)
@@ -66,9 +67,9 @@ func TestPiononoMeanDraw(t *testing.T) {
 // The features are normalised, so that a decoder's maps of any size balance the latents.
 func TestPiononoFeatures(t *testing.T) {
 	c, set, g := methodConfig(t, &pionono, 3, 1), tensor.NewSet(), tensor.NewGraph()
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+	n := &model.Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
 	last := g.Input("last", 1, 4, 4, 16)
-	f := n.latentFeatures(Maps{Decoder: [4]*tensor.Tensor{3: last}}).Keep()
+	f := latentFeatures(n, model.Maps{Decoder: [4]*tensor.Tensor{3: last}}).Keep()
 	plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
 	require.NoError(t, err)
 	require.NoError(t, set.Initialise(1))

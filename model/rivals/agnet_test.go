@@ -1,4 +1,4 @@
-package model
+package rivals
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/model"
 	"mrprism/shaders"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/gputest"
@@ -20,9 +21,9 @@ import (
 )
 
 // The guided filter, and its gradients by all that goes in, are those of PyTorch, which solves the
-// least squares of each window (testdata/methods/guided_filter.py).
+// least squares of each window (testdata/guided_filter.py).
 func TestGuidedFilterAgainstPyTorch(t *testing.T) {
-	data, err := os.ReadFile("testdata/methods/guided_filter.json")
+	data, err := os.ReadFile("testdata/guided_filter.json")
 	require.NoError(t, err)
 	var shape struct{ Shape []int }
 	require.NoError(t, json.Unmarshal(data, &shape))
@@ -63,22 +64,22 @@ func TestGuidedFilterAgainstPyTorch(t *testing.T) {
 // AG-Net's mask is its last side output. The other three only help in training.
 func TestAGNetShowsItsLastSide(t *testing.T) {
 	c, set := methodConfig(t, &agNet, 3, 2), tensor.NewSet()
-	for _, v := range Variables(c).Variables() {
+	for _, v := range model.Variables(c).Variables() {
 		assert.False(t, strings.Contains(v.Name, ".side"), v.Name)
 	}
-	s := NewStep(set, c, recipe(t, MaskAlone), 2, 64)
+	s := model.NewStep(set, c, alone(t), 2, 64)
 	terms := s.Terms[0].Method
 	last, y := terms[len(terms)-1], s.Recurrence[0].Y.Keep()
 	require.Equal(t, "side4", last.Name)
 	last.Value.Keep()
-	plan := s.running(t, set)
+	plan := planOf(t, s, set)
 	b := discs(s, 3)
-	b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 2)))
+	b.Draw(s, alone(t), rand.New(rand.NewPCG(1, 2)))
 	require.NoError(t, s.Write(plan, b, 1))
 	require.NoError(t, plan.Run(t.Context()))
 	loss := 0.
 	for i, p := range read(t, plan, y)[0] { // against the mean vote, a mean over pixels and images
-		inside := min(max(float64(p), lowest), 1-lowest)
+		inside := min(max(float64(p), model.Lowest), 1-model.Lowest)
 		vote, pixel, k := 0., i/2, i%2
 		for m := range 3 {
 			vote += float64(b.Z[(pixel*3+m)*2+k]) / 3

@@ -1,4 +1,4 @@
-package model
+package rivals
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/model"
 	"mrprism/model/nn"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
@@ -18,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wave is what testdata/twin/methods.py calls so: the values of an input or a parameter.
+// wave is what testdata/methods.py calls so: the values of an input or a parameter.
 func wave(name string, elements int) []float32 {
 	start, shift := 0.0, 0.0
 	for _, b := range []byte(name) {
@@ -39,32 +40,32 @@ func wave(name string, elements int) []float32 {
 var parts = map[string]struct {
 	raters, classes int
 	inputs          map[string][]int
-	outputs         func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor
+	outputs         func(n *model.Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor
 }{
-	"pionono": {3, 2, map[string][]int{"f": {2, 3, 4, 16}, "draws": {2, 24}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
-		mean, lower := n.latentMean(), n.latentLower()
+	"pionono": {3, 2, map[string][]int{"f": {2, 3, 4, 16}, "draws": {2, 24}}, func(n *model.Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+		mean, lower := latentMean(n), latentLower(n)
 		z := conv.GroupedLinear(in["draws"], lower, mean)
-		return map[string]*tensor.Tensor{"rated": pointwise.Sigmoid(n.latentHead(in["f"], z)), "kl": n.latentKL(mean, lower)}
+		return map[string]*tensor.Tensor{"rated": pointwise.Sigmoid(latentHead(n, in["f"], z)), "kl": latentKL(n, mean, lower)}
 	}},
-	"padl": {3, 2, map[string][]int{"x": {2, 3, 4, 6}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
-		p := n.preferences(in["x"])
+	"padl": {3, 2, map[string][]int{"x": {2, 3, 4, 6}}, func(n *model.Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+		p := newPreferences(n, in["x"])
 		return map[string]*tensor.Tensor{"meta": p.meta, "metaError": p.metaError, "own": p.own, "ownError": p.ownError}
 	}},
-	"tab": {2, 1, map[string][]int{"e": {1, 3, 2, 5}, "x": {1, 6, 4, 4}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+	"tab": {2, 1, map[string][]int{"e": {1, 3, 2, 5}, "x": {1, 6, 4, 4}}, func(n *model.Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 		n.ConP[0], n.DivPHeads, n.MaxKeys = 8, 2, 16
-		maps := n.preferenceMaps(in["e"])
-		mean, deviation, factors := n.gaussian(n.tabHeads(in["x"], maps))
+		maps := preferenceMaps(n, in["e"])
+		mean, deviation, factors := gaussian(n, tabHeads(n, in["x"], maps))
 		return map[string]*tensor.Tensor{"maps": maps, "mean": mean, "deviation": deviation, "factors": factors}
 	}},
-	"mrnet": {3, 1, map[string][]int{"bridge": {2, 3, 2, 4}, "v": {2, 3, 1}, "x": {2, 6, 5, 3}, "coarse": {2, 6, 5, 1}, "raters": {2, 6, 5, 3, 1}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
-		y := n.refine(in["x"], pointwise.Sigmoid(in["coarse"]), pointwise.Sigmoid(in["raters"]))
-		return map[string]*tensor.Tensor{"heeded": n.heed("mrnet", in["bridge"], in["v"]), "y": y}
+	"mrnet": {3, 1, map[string][]int{"bridge": {2, 3, 2, 4}, "v": {2, 3, 1}, "x": {2, 6, 5, 3}, "coarse": {2, 6, 5, 1}, "raters": {2, 6, 5, 3, 1}}, func(n *model.Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+		y := refine(n, in["x"], pointwise.Sigmoid(in["coarse"]), pointwise.Sigmoid(in["raters"]))
+		return map[string]*tensor.Tensor{"heeded": heed(n, "mrnet", in["bridge"], in["v"]), "y": y}
 	}},
-	"adversary": {1, 2, map[string][]int{"x": {1, 32, 32, 2}, "label": {1, 32, 32, 2}, "present": {1, 1, 2}}, func(n *Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+	"adversary": {1, 2, map[string][]int{"x": {1, 32, 32, 2}, "label": {1, 32, 32, 2}, "present": {1, 1, 2}}, func(n *model.Network, in map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 		n.Stem = 1
-		s := &Step{Graph: n.Graph, Present: in["present"]}
+		s := &model.Step{Graph: n.Graph, Present: in["present"]}
 		return map[string]*tensor.Tensor{
-			"judged": pointwise.Sigmoid(n.discriminate("judge", pointwise.Scale(in["x"], 0.02))), "rough": s.roughness(in["x"], in["label"]),
+			"judged": pointwise.Sigmoid(discriminate(n, "judge", pointwise.Scale(in["x"], 0.02))), "rough": roughness(s, in["x"], in["label"]),
 			"band": boundary(in["label"]), "entropy": uncertainty(in["x"]),
 		}
 	}},
@@ -81,7 +82,7 @@ func TestMethodsAgainstTheTwin(t *testing.T) {
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {
 			set, g := tensor.NewSet(), tensor.NewGraph()
-			n := &Network{Config: Config{Raters: part.raters, Classes: part.classes}, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+			n := &model.Network{Config: model.Config{Raters: part.raters, Classes: part.classes}, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
 			made := map[string]*tensor.Tensor{}
 			for name, shape := range part.inputs {
 				made[name] = g.Input(name, shape...).Track()

@@ -1,22 +1,24 @@
 """Writes what the parts of rivals' methods compute, with all gradients, that the Go tests compare with.
 
-    /usr/bin/python3 methods.py          # from any directory; writes model/testdata/methods.json
+    /usr/bin/python3 methods.py          # from any directory; writes methods.json beside it
 
 Inputs and parameters are waves: element i of NAME is sin(1.7 i + the sum of NAME's bytes) / 2, as float32, and 1 more in NAMEs that end
 in "deviation". The loss whose gradients are stored is the sum of all outputs, each times a wave of its own. Shapes are those of
-package model.
+package rivals.
 """
 import json
 import math
 import pathlib
+import sys
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "testdata" / "twin"))
 from network import positions, up2
 
-HERE = pathlib.Path(__file__).resolve().parent
 torch.set_num_threads(1)
 
 
@@ -192,4 +194,4 @@ def adversary(K=2, S=32, low=1e-3):
 
 if __name__ == "__main__":
     goldens = {part.__name__: part() for part in (pionono, padl, tab, mrnet, adversary)}
-    (HERE.parent / "methods.json").write_text(json.dumps(goldens, separators=(",", ":")) + "\n")
+    (HERE / "methods.json").write_text(json.dumps(goldens, separators=(",", ":")) + "\n")

@@ -1,6 +1,7 @@
-package model
+package rivals
 
 import (
+	"mrprism/model"
 	"mrprism/shaders/raters"
 	"mrprism/shaders/tensor"
 )
@@ -13,21 +14,21 @@ import (
 //
 // The paper learns a on heads that have learned. Here both learn at once. The second loss teaches a
 // alone, so the heads learn as in the paper.
-var wdNet = Method{
+var wdNet = model.Method{
 	Name: "wdnet", Title: titled("Weighted Doctor Net (Guan 2018): a head for each rater, and learned weights of the heads"), Raters: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		rated = n.ratersHead("wdnet.heads", m.last())
-		return n.weighHeads(rated), rated
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		rated = ratersHead(n, "wdnet.heads", last(m))
+		return weighHeads(n, rated), rated
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		rated := n.ratersHead("wdnet.heads", m.last())
-		y := n.weighHeads(rated.Detach())
-		return y, []Term{s.ratersTerm(n, "heads", rated), s.maskTerm(n, "weights", y, s.meanVote())}
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		rated := ratersHead(n, "wdnet.heads", last(m))
+		y := weighHeads(n, rated.Detach())
+		return y, []model.Term{ratersTerm(s, n, "heads", rated), maskTerm(s, n, "weights", y, meanVote(s))}
 	}),
 }
 
 // weighHeads is Σ_m w_m p_m of all heads (B, h, w, M, K): (B, h, w, K).
-func (n *Network) weighHeads(rated *tensor.Tensor) *tensor.Tensor {
+func weighHeads(n *model.Network, rated *tensor.Tensor) *tensor.Tensor {
 	a := n.Parameter("wdnet.weights", zero, n.Raters, n.Classes)
-	return raters.Fuse(everywhere(rated, a), rated, n.allKnown(rated.Dim(0)))
+	return raters.Fuse(everywhere(rated, a), rated, allKnown(n, rated.Dim(0)))
 }

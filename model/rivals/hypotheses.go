@@ -1,8 +1,9 @@
-package model
+package rivals
 
 import (
 	"slices"
 
+	"mrprism/model"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/raters"
@@ -15,15 +16,15 @@ import (
 // softmax of the heads' log-likelihoods of the whole mask, which is a choice but for ties. In each
 // step and image a head is left out with probability 1 % (section 3.3), so that the weaker ones are
 // the best at times. The consensus is the mean of all heads.
-var hypotheses = Method{
+var hypotheses = model.Method{
 	Name: "luw", Title: titled("multiple hypotheses (Rupprecht 2017): the head that fits a drawn label best learns it"),
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		heads := n.ratersHead("luw.heads", m.last())
-		return n.meanHead(heads), nil
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		heads := ratersHead(n, "luw.heads", last(m))
+		return meanHead(n, heads), nil
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		heads := n.ratersHead("luw.heads", m.last())
-		return n.meanHead(heads), []Term{{"best", n.part(func() *tensor.Tensor { return s.bestOf(n, resizeRaters(heads, s.Z.Dim(1))) })}}
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		heads := ratersHead(n, "luw.heads", last(m))
+		return meanHead(n, heads), []model.Term{{Name: "best", Value: n.Part(func() *tensor.Tensor { return bestOf(s, n, model.ResizeRaters(heads, s.Z.Dim(1))) })}}
 	}),
 }
 
@@ -33,18 +34,18 @@ const (
 )
 
 // meanHead is the mean of all heads (B, h, w, M, K).
-func (n *Network) meanHead(heads *tensor.Tensor) *tensor.Tensor {
+func meanHead(n *model.Network, heads *tensor.Tensor) *tensor.Tensor {
 	flat := heads.Reshape(heads.Dim(0), heads.Dim(1), heads.Dim(2), n.Raters*n.Classes)
-	return pointwise.Scale(n.allRaters(flat), 1/float32(n.Raters))
+	return pointwise.Scale(allRaters(n, flat), 1/float32(n.Raters))
 }
 
 // bestOf is the loss of the heads (B, S, S, M, K) against a drawn label.
-func (s *Step) bestOf(n *Network, heads *tensor.Tensor) *tensor.Tensor {
+func bestOf(s *model.Step, n *model.Network, heads *tensor.Tensor) *tensor.Tensor {
 	b, side := s.Z.Dim(0), s.Z.Dim(1)
-	all := loss.CrossEntropy(heads, n.byRater(n.eachRater(s.drawnLabel(n))), lowest).Reshape(b, side, side, n.Raters*n.Classes)
+	all := loss.CrossEntropy(heads, byRater(n, eachRater(n, drawnLabel(s, n))), model.Lowest).Reshape(b, side, side, n.Raters*n.Classes)
 	each := imageMean(all).Reshape(b, 1, 1, n.Raters, n.Classes)
 
-	known := s.feed("heads that are shown", func(_ *Batch, draws draws) []float32 {
+	known := s.Feed("heads that are shown", func(_ *model.Batch, draws model.Draws) []float32 {
 		return drawHeads(n.Raters, n.Classes, draws)
 	}, s.Valid.Shape()...)
 	best := raters.Fuse(pointwise.Scale(each.Detach(), -float32(side*side)), each, known)
@@ -54,12 +55,12 @@ func (s *Step) bestOf(n *Network, heads *tensor.Tensor) *tensor.Tensor {
 		spread *= float32(n.Raters) / float32(n.Raters-1)
 	}
 	mixed := pointwise.Add(pointwise.Scale(best, 1-spread), pointwise.Scale(mean, spread))
-	return pointwise.Scale(s.mean(mixed, s.Present), float32(side*side))
+	return pointwise.Scale(s.Mean(mixed, s.Present), float32(side*side))
 }
 
 // drawHeads draws the heads that are shown a label, for each image: 1 for them in (B, M, K), 0 for
 // the others. A single head always is.
-func drawHeads(heads, classes int, draws draws) (shown []float32) {
+func drawHeads(heads, classes int, draws model.Draws) (shown []float32) {
 	for _, random := range draws {
 		for range heads {
 			one := float32(1)

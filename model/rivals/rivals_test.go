@@ -1,4 +1,4 @@
-package model
+package rivals
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/model"
 	"mrprism/model/nn"
 	"mrprism/shaders"
 	"mrprism/shaders/adam"
@@ -20,15 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// methodConfig is the tiny network of a method.
-func methodConfig(t *testing.T, m *Method, raters, classes int) Config {
-	t.Helper()
-	c, err := NewConfig("tiny-"+m.Name, raters, classes)
-	require.NoError(t, err)
-	require.Same(t, m, c.Method)
-	return c
-}
-
 // unsloped are parameters of which finite differences say nothing: a term of PADL depends on them
 // beside its gradient, through a map that passes none, and the scale between least and most makes a
 // step of MRNet's window bend the loss. The twin checks their gradients.
@@ -37,13 +29,11 @@ var unsloped = map[string][]string{"padl": {"padl.features.", "padl.meta."}, "mr
 // The gradient of every term of every method's loss agrees with the term, by the parameters after
 // the decoder that are not unsloped.
 func TestMethodsAgainstFiniteDifferences(t *testing.T) {
-	for _, m := range Methods {
-		terms := len(NewStep(tensor.NewSet(), methodConfig(t, m, 3, 2), recipe(t, MaskAlone), 2, 64).Terms[0].Method)
-		for term := range terms {
-			c, set, r := methodConfig(t, m, 3, 2), tensor.NewSet(), recipe(t, MaskAlone)
-			s := NewStep(set, c, r, 2, 64)
-			of := s.Terms[0].Method[term]
-			requireSlope(t, s, set, r, of.Value, func(name string) bool {
+	for _, m := range All {
+		for term := range step(t, m, tensor.NewSet()).Terms[0].Method {
+			set := tensor.NewSet()
+			s := step(t, m, set)
+			requireSlope(t, s, set, alone(t), s.Terms[0].Method[term].Value, func(name string) bool {
 				return !slices.ContainsFunc(append([]string{"encoder.", "conp.stage", "conp.confidence"}, unsloped[m.Name]...), func(prefix string) bool {
 					return strings.HasPrefix(name, prefix)
 				})
@@ -56,7 +46,7 @@ func TestMethodsAgainstFiniteDifferences(t *testing.T) {
 // gradient's norm says. A label is missing. Side outputs start at a tenth of their weights: none of
 // their probabilities is clamped. Discriminators start at eight times their weights: their small
 // slopes would be lost in the rounding of the loss.
-func requireSlope(t *testing.T, s *Step, set *tensor.Set, r Recipe, loss *tensor.Tensor, chosen func(name string) bool) {
+func requireSlope(t *testing.T, s *model.Step, set *tensor.Set, r model.Recipe, loss *tensor.Tensor, chosen func(name string) bool) {
 	t.Helper()
 	s.Backward(loss.Keep())
 	var parameters []*tensor.Variable
@@ -66,7 +56,7 @@ func requireSlope(t *testing.T, s *Step, set *tensor.Set, r Recipe, loss *tensor
 			parameters, gradients = append(parameters, v), append(gradients, x.Gradient().Keep())
 		}
 	}
-	plan := s.running(t, set)
+	plan := planOf(t, s, set)
 	if v := set.Lookup("pionono.mean"); v != nil { // it starts so far out that probabilities are clamped
 		require.NoError(t, set.Write(v, wave(v.Name, v.Elements())))
 	}
@@ -122,72 +112,48 @@ func requireSlope(t *testing.T, s *Step, set *tensor.Set, r Recipe, loss *tensor
 	assert.InEpsilon(t, length, (moved(step)-moved(-step))/(2*step), 0.01, "%v", loss)
 }
 
-// A step of the ConvLSTM, in numbers: with weights of zero the gates are those of the biases.
-func TestLSTMStep(t *testing.T) {
-	set, g := tensor.NewSet(), tensor.NewGraph()
-	n := &Network{Builder: &nn.Builder{Graph: g, Set: set}}
-	x, state := g.Input("x", 1, 2, 2, 1), g.Input("state", 1, 2, 2, 1)
-	y := n.lstmStep("lstm", x, state, state).Keep()
-	plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
-	require.NoError(t, err)
-	require.NoError(t, set.Initialise(1))
-	biases := map[string]float32{"input": 0.3, "forget": -0.4, "output": 1.1, "candidate": 0.7}
-	for gate, bias := range biases {
-		weight := set.Lookup("lstm." + gate + ".weight")
-		require.Equal(t, []int{3, 3, 2, 1}, weight.Shape)
-		require.NoError(t, set.Write(weight, make([]float32, weight.Elements())))
-		require.NoError(t, set.Write(set.Lookup("lstm."+gate+".bias"), []float32{bias}))
-	}
-	require.NoError(t, plan.Write(x, []float32{1, 2, 3, 4}))
-	require.NoError(t, plan.Write(state, []float32{0, 1, -1, 0.5}))
-	require.NoError(t, plan.Run(t.Context()))
-	sigma := func(gate string) float64 { return pointwise.Logistic(float64(biases[gate])) }
-	for i, cell := range []float64{0, 1, -1, 0.5} {
-		cell = sigma("forget")*cell + sigma("input")*math.Tanh(float64(biases["candidate"]))
-		assert.InDelta(t, sigma("output")*math.Tanh(cell), read(t, plan, y)[0][i], 1e-6)
-	}
-}
-
 // Both integrations that replace attention learn, and their names lead back to them.
 func TestIntegrations(t *testing.T) {
 	for _, name := range []string{"concat", "convlstm"} {
-		c, err := NewConfig("tiny-"+name+"-steered", 3, 2)
+		c, err := model.NewConfig("tiny-"+name+"-steered", 3, 2)
 		require.NoError(t, err)
-		parsed, err := ParseIntegration(name)
+		parsed, err := model.ParseIntegration(name)
 		require.NoError(t, err)
 		require.Equal(t, parsed, c.Integration)
-		r, set := recipe(t, "recurrent"), tensor.NewSet()
-		s := NewStep(set, c, r, 2, 64)
+		r, err := model.NewRecipe("recurrent")
+		require.NoError(t, err)
+		set := tensor.NewSet()
+		s := model.NewStep(set, c, r, 2, 64)
 		requireSlope(t, s, set, r, s.Terms[1].Mask, func(name string) bool {
 			return strings.Contains(name, ".concat.") || strings.Contains(name, ".lstm.")
 		})
 		require.Nil(t, set.Lookup("conp.stage1.attention.query.weight"))
 	}
-	_, err := ParseIntegration("sum")
+	_, err := model.ParseIntegration("sum")
 	require.ErrorContains(t, err, "use attention, concat or convlstm")
 }
 
-// crowd are three raters of one structure: an expert, a careless one and one who marks nearly
+// people are three raters of one structure: an expert, a careless one and one who marks nearly
 // everything. rates are how much each marks of what is inside, and of what is outside.
-var crowd = [][2]float64{{0.97, 0.02}, {0.75, 0.15}, {0.95, 0.45}}
+var people = [][2]float64{{0.97, 0.02}, {0.75, 0.15}, {0.95, 0.45}}
 
-// fit lets the parameters of a method learn from the crowd, with the true mask y as the consensus.
+// fit lets the parameters of a method learn from the people, with the true mask y as the consensus.
 // The mask is the left part of the image; marks are drawn for each batch.
-func fit(t *testing.T, method string, steps int, learn func(n *Network, s *Step, y *tensor.Tensor) Term) *tensor.Set {
+func fit(t *testing.T, method string, steps int, learn func(n *model.Network, s *model.Step, y *tensor.Tensor) model.Term) *tensor.Set {
 	t.Helper()
-	c, err := NewConfig("tiny-"+method, len(crowd), 1)
+	c, err := NewConfig("tiny-"+method, len(people), 1)
 	require.NoError(t, err)
 	const side, images, inside = 64, 2, 24
 	c.AreaPrior = []float64{float64(inside) / side}
 	set, d := tensor.NewSet(), reference.Open()
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
-	s := newInputs(n.Graph, c, recipe(t, MaskAlone), images, side)
+	n := &model.Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
+	s := model.NewInputs(n.Graph, c, alone(t), images, side)
 	y := n.Graph.Input("y", images, side/2, side/2, 1)
-	s.Terms = []Terms{{Method: []Term{learn(n, s, y)}}}
+	s.Terms = []model.Terms{{Method: []model.Term{learn(n, s, y)}}}
 	l := s.Loss()
 	s.Backward(l)
 	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
-	var update *Update
+	var update *model.Update
 	if len(set.Variables(tensor.Parameter)) > 0 {
 		update = s.Update(set, o, 0)
 	}
@@ -204,17 +170,17 @@ func fit(t *testing.T, method string, steps int, learn func(n *Network, s *Step,
 	require.NoError(t, plan.Write(y, mask))
 	random := rand.New(rand.NewPCG(1, 7))
 	for step := range steps {
-		b := Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements()), Progress: 0.5}
+		b := model.Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements()), Progress: 0.5}
 		for i := range b.Z {
-			rate := crowd[i%len(crowd)][1]
-			if truth(i/len(crowd), side) {
-				rate = crowd[i%len(crowd)][0]
+			rate := people[i%len(people)][1]
+			if truth(i/len(people), side) {
+				rate = people[i%len(people)][0]
 			}
 			if random.Float64() < rate {
 				b.Z[i] = 1
 			}
 		}
-		b.Draw(s, recipe(t, MaskAlone), random)
+		b.Draw(s, alone(t), random)
 		require.NoError(t, s.Write(plan, b, 1))
 		if update != nil {
 			require.NoError(t, update.Write(plan, adam.Schedule(o, step+1, 0.05, 1, 0), nil))
@@ -238,9 +204,9 @@ func valuesOf(t *testing.T, set *tensor.Set, name string) []float32 {
 func TestConfusionIsRecovered(t *testing.T) {
 	softplus := func(x float32) float64 { return math.Log1p(math.Exp(float64(x))) }
 	rates := func(steps int) (inside, outside []float64) {
-		set := fit(t, "cm", steps, func(n *Network, s *Step, y *tensor.Tensor) Term {
-			rated, _ := n.confuse(y)
-			return s.ratersTerm(n, "raters", rated)
+		set := fit(t, "cm", steps, func(n *model.Network, s *model.Step, y *tensor.Tensor) model.Term {
+			rated, _ := confuse(n, y)
+			return ratersTerm(s, n, "raters", rated)
 		})
 		of := func(column string) (rates []float64) {
 			unmarked := valuesOf(t, set, "cm.weight.unmarked_"+column)
@@ -255,7 +221,7 @@ func TestConfusionIsRecovered(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{0.9949, 0.9949, 0.9949}, inside, 1e-4)
 	assert.InDeltaSlice(t, []float64{0.0051, 0.0051, 0.0051}, outside, 1e-4)
 	inside, outside = rates(200)
-	for m, want := range crowd {
+	for m, want := range people {
 		assert.InDelta(t, want[0], inside[m], 0.03)
 		assert.InDelta(t, want[1], outside[m], 0.03)
 	}
@@ -264,9 +230,11 @@ func TestConfusionIsRecovered(t *testing.T) {
 // The crowd layer learns what each rater marks, σ of a difference of elements. With a and b as the
 // parameters 50 steps are too few.
 func TestCrowdLayerIsRecovered(t *testing.T) {
-	set := fit(t, "cl", 50, func(n *Network, s *Step, y *tensor.Tensor) Term { return s.ratersTerm(n, "raters", n.crowdLayer(y)) })
+	set := fit(t, "cl", 50, func(n *model.Network, s *model.Step, y *tensor.Tensor) model.Term {
+		return ratersTerm(s, n, "raters", crowdMasks(n, y))
+	})
 	element := func(name string, m int) float64 { return float64(valuesOf(t, set, "cl.weight."+name)[m]) }
-	for m, rates := range crowd {
+	for m, rates := range people {
 		assert.InDelta(t, rates[0], pointwise.Logistic(element("marked_inside", m)-element("unmarked_inside", m)), 0.03)
 		assert.InDelta(t, rates[1], pointwise.Logistic(element("marked_outside", m)-element("unmarked_outside", m)), 0.03)
 	}
@@ -274,12 +242,12 @@ func TestCrowdLayerIsRecovered(t *testing.T) {
 
 // AggNet's M step recovers the rates of every rater, in whatever the network is sure of.
 func TestAggNetRecoversTheRates(t *testing.T) {
-	set := fit(t, "aggnet", 80, func(n *Network, s *Step, y *tensor.Tensor) Term {
-		return Term{"estimate", pointwise.Sum(s.expectation(n, enlarge(y)))}
+	set := fit(t, "aggnet", 80, func(n *model.Network, s *model.Step, y *tensor.Tensor) model.Term {
+		return model.Term{Name: "estimate", Value: pointwise.Sum(expectation(s, n, model.Enlarge(y)))}
 	})
 	in, markedIn := valuesOf(t, set, "aggnet.inside"), valuesOf(t, set, "aggnet.marked_inside")
 	out, markedOut := valuesOf(t, set, "aggnet.outside"), valuesOf(t, set, "aggnet.marked_outside")
-	for m, rates := range crowd {
+	for m, rates := range people {
 		assert.InDelta(t, rates[0], markedIn[m]/in[m], 0.03)
 		assert.InDelta(t, rates[1], markedOut[m]/out[m], 0.03)
 	}
@@ -288,23 +256,23 @@ func TestAggNetRecoversTheRates(t *testing.T) {
 // Max-MIG starts from how often a rater marks what the votes call inside, and then trusts the
 // expert's marks most.
 func TestMaxMIGFindsTheExpert(t *testing.T) {
-	set := fit(t, "maxmig", 200, func(n *Network, s *Step, y *tensor.Tensor) Term {
-		return Term{"information", s.lessInformation(n, enlarge(y), s.crowd(n))}
+	set := fit(t, "maxmig", 200, func(n *model.Network, s *model.Step, y *tensor.Tensor) model.Term {
+		return model.Term{Name: "information", Value: lessInformation(s, n, model.Enlarge(y), crowd(s, n))}
 	})
 	value := func(name string, m int) float64 { return float64(valuesOf(t, set, "maxmig."+name)[m]) }
 	const share = 24. / 64 // of the inside, as in fit
 	var says []float64
-	for m, rates := range crowd {
+	for m, rates := range people {
 		both, votes := 0.0, 0.0 // marks of rater m and votes; votes
 		for column, of := range []float64{share, 1 - share} {
 			others := 0.0
-			for i, rates := range crowd {
-				votes += of * rates[column] / float64(len(crowd))
+			for i, rates := range people {
+				votes += of * rates[column] / float64(len(people))
 				if i != m {
 					others += rates[column]
 				}
 			}
-			both += of * rates[column] * (1 + others) / float64(len(crowd))
+			both += of * rates[column] * (1 + others) / float64(len(people))
 		}
 		assert.InDelta(t, both/votes, value("marked_inside", m)/value("inside", m), 0.03)
 		marked := math.Log(value("marked_inside", m) / value("inside", m) * value("outside", m) / value("marked_outside", m))
@@ -317,14 +285,14 @@ func TestMaxMIGFindsTheExpert(t *testing.T) {
 // Of two heads, the one that fits a label has nearly all of its loss.
 func TestHypotheses(t *testing.T) {
 	c := methodConfig(t, &hypotheses, 2, 1)
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: tensor.NewSet(), Training: true}}
-	s := newInputs(n.Graph, c, recipe(t, MaskAlone), 1, 64)
+	n := &model.Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: tensor.NewSet(), Training: true}}
+	s := model.NewInputs(n.Graph, c, alone(t), 1, 64)
 	heads := n.Graph.Input("heads", 1, 64, 64, 2, 1)
-	l := s.bestOf(n, heads).Keep()
-	plan := s.running(t, n.Set)
+	l := bestOf(s, n, heads).Keep()
+	plan := planOf(t, s, n.Set)
 	b := discs(s, 1)
 	b.Valid[1] = 0 // rater 0 is drawn
-	b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 1)))
+	b.Draw(s, alone(t), rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, s.Write(plan, b, 1))
 	guess := make([]float32, heads.Elements())
 	for i := range guess {
@@ -342,12 +310,12 @@ func TestHypotheses(t *testing.T) {
 func TestHeadsAreLeftOut(t *testing.T) {
 	const images, heads = 5000, 4
 	left := 0.
-	for i, shown := range slices.Collect(slices.Chunk(drawHeads(heads, 2, newDraws(rand.New(rand.NewPCG(1, 2)), 0, images)), 2)) {
+	for i, shown := range slices.Collect(slices.Chunk(drawHeads(heads, 2, model.NewDraws(rand.New(rand.NewPCG(1, 2)), 0, images)), 2)) {
 		require.Equal(t, shown[0], shown[1], i)
 		left += 1 - float64(shown[0])
 	}
 	assert.InDelta(t, 0.01, left/(images*heads), 0.003)
-	assert.NotContains(t, drawHeads(1, 2, newDraws(rand.New(rand.NewPCG(1, 2)), 0, images)), float32(0))
+	assert.NotContains(t, drawHeads(1, 2, model.NewDraws(rand.New(rand.NewPCG(1, 2)), 0, images)), float32(0))
 }
 
 // Label sampling draws evenly among those who labelled the structure.
@@ -355,7 +323,7 @@ func TestDrawnRaters(t *testing.T) {
 	random, count := rand.New(rand.NewPCG(1, 1)), make([]float64, 6)
 	const rounds = 3000
 	for range rounds {
-		drawn := drawRaters([]float32{1, 1, 0, 1, 1, 0}, 3, 2, draws{random}) // structure 0: raters 0 and 2; structure 1: raters 0 and 1
+		drawn := drawRaters([]float32{1, 1, 0, 1, 1, 0}, 3, 2, model.Draws{random}) // structure 0: raters 0 and 2; structure 1: raters 0 and 1
 		for i, v := range drawn {
 			count[i] += float64(v) / rounds
 		}
@@ -363,7 +331,7 @@ func TestDrawnRaters(t *testing.T) {
 	for i, want := range []float64{0.5, 0.5, 0, 0.5, 0.5, 0} {
 		assert.InDelta(t, want, count[i], 0.04)
 	}
-	assert.Equal(t, make([]float32, 2), drawRaters(make([]float32, 2), 2, 1, draws{random}), "nobody labelled it")
+	assert.Equal(t, make([]float32, 2), drawRaters(make([]float32, 2), 2, 1, model.Draws{random}), "nobody labelled it")
 }
 
 // MRNet draws weights of 1 to 10, one rater and equal weights with the odds 2, 1 and 3, among those
@@ -372,7 +340,7 @@ func TestDrawnExpertness(t *testing.T) {
 	random, ones, evens := rand.New(rand.NewPCG(1, 1)), 0.0, 0.0
 	const rounds = 3000
 	for range rounds {
-		v := drawExpertness([]float32{1, 1, 1, 0, 1, 1}, 3, 2, draws{random}) // structure 0: all; structure 1: raters 0 and 2
+		v := drawExpertness([]float32{1, 1, 1, 0, 1, 1}, 3, 2, model.Draws{random}) // structure 0: all; structure 1: raters 0 and 2
 		require.InDelta(t, 1, v[0]+v[2]+v[4], 1e-6)
 		require.InDelta(t, 1, v[1]+v[5], 1e-6)
 		require.Zero(t, v[3])
@@ -385,16 +353,16 @@ func TestDrawnExpertness(t *testing.T) {
 	}
 	assert.InDelta(t, 1./6, ones, 0.03)
 	assert.InDelta(t, 3./6+2./6/100, evens, 0.03) // three draws of 1 to 10 are equal once in 100
-	assert.Equal(t, make([]float32, 2), drawExpertness(make([]float32, 2), 2, 1, draws{random}), "nobody labelled it")
+	assert.Equal(t, make([]float32, 2), drawExpertness(make([]float32, 2), 2, 1, model.Draws{random}), "nobody labelled it")
 }
 
 // WDNet weighs the head of the rater whose labels the mean vote needs.
 func TestWDNetWeights(t *testing.T) {
-	set := fit(t, "wdnet", 200, func(n *Network, s *Step, y *tensor.Tensor) Term {
-		ones := n.Graph.Constant("marks everything", repeat(0.9, y.Elements()), y.Shape()...)
-		none := n.Graph.Constant("marks nothing", repeat(0.1, y.Elements()), y.Shape()...)
-		heads := n.byRater(pointwise.Concat(pointwise.Concat(pointwise.Clamp(y, 0.1, 0.9), ones), none))
-		return s.maskTerm(n, "weights", n.weighHeads(heads), s.meanVote())
+	set := fit(t, "wdnet", 200, func(n *model.Network, s *model.Step, y *tensor.Tensor) model.Term {
+		ones := n.Graph.Constant("marks everything", slices.Repeat([]float32{0.9}, y.Elements()), y.Shape()...)
+		none := n.Graph.Constant("marks nothing", slices.Repeat([]float32{0.1}, y.Elements()), y.Shape()...)
+		heads := byRater(n, pointwise.Concat(pointwise.Concat(pointwise.Clamp(y, 0.1, 0.9), ones), none))
+		return maskTerm(s, n, "weights", weighHeads(n, heads), meanVote(s))
 	})
 	weights := valuesOf(t, set, "wdnet.weights")
 	assert.Greater(t, weights[0], weights[1]+1)
@@ -404,14 +372,14 @@ func TestWDNetWeights(t *testing.T) {
 // Every device gives the masks of the reference, for one structure and for two.
 func TestMethodsOnEveryDevice(t *testing.T) {
 	type result struct{ y, rated []float32 }
-	infer := func(t *testing.T, d gpu.Device, c Config) result {
-		set := Variables(c)
+	infer := func(t *testing.T, d gpu.Device, c model.Config) result {
+		set := model.Variables(c)
 		defer set.Release()
-		in, err := NewInference(t.Context(), d, set, c, 64)
+		in, err := model.NewInference(t.Context(), d, set, c, 64)
 		require.NoError(t, err)
 		defer in.Release()
 		require.NoError(t, set.Initialise(1))
-		require.NoError(t, in.Encode(t.Context(), noise()))
+		require.NoError(t, in.Encode(t.Context(), wave("x", 3*64*64)))
 		y, err := in.Recur(t.Context())
 		require.NoError(t, err)
 		rated, err := in.RaterLabels(t.Context())
@@ -419,14 +387,14 @@ func TestMethodsOnEveryDevice(t *testing.T) {
 		return result{y, rated}
 	}
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
-		for _, m := range Methods {
+		for _, m := range All {
 			for classes := range 2 {
 				c := methodConfig(t, m, 3, classes+1)
 				want, got := infer(t, reference.Open(), c), infer(t, d, c)
 				assert.InDeltaSlice(t, want.y, got.y, 1e-3, m.Name)
 				assert.InDeltaSlice(t, want.rated, got.rated, 1e-3, m.Name)
 				if !m.Raters && !m.Trusts {
-					assert.Equal(t, repeat(startEstimate, len(got.rated)), got.rated)
+					assert.Equal(t, slices.Repeat([]float32{0.5}, len(got.rated)), got.rated)
 				}
 			}
 		}

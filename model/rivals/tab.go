@@ -1,10 +1,11 @@
-package model
+package rivals
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"mrprism/model"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
@@ -28,23 +29,23 @@ import (
 // over pixels, whose values shrink as images grow; σ does not. In a single decoder layer the
 // queries' attention to each other only adds a constant, and is left out. A query is added to what
 // it attends to: without it, queries of an image of few tokens stay alike.
-var tab = Method{
+var tab = model.Method{
 	Name: "tab", Title: titled("TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits"), Raters: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		p := n.tabHeads(n.tabFeatures(m), n.preferenceMaps(m.E[4]))
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		p := tabHeads(n, tabFeatures(n, m), preferenceMaps(n, m.E[4]))
 		b, h, w, people := p.Dim(0), p.Dim(1), p.Dim(2), n.Raters+1
-		mean, _, _ := n.gaussian(p.Reshape(b, h, w*people, p.Dim(4)))
+		mean, _, _ := gaussian(n, p.Reshape(b, h, w*people, p.Dim(4)))
 		meta, own := pointwise.Split(mean.Reshape(b, h, w, people*n.Classes), n.Classes)
-		return pointwise.Sigmoid(meta), n.byRater(pointwise.Sigmoid(own))
+		return pointwise.Sigmoid(meta), byRater(n, pointwise.Sigmoid(own))
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		p := n.tabHeads(n.tabFeatures(m), n.preferenceMaps(m.E[4]))
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		p := tabHeads(n, tabFeatures(n, m), preferenceMaps(n, m.E[4]))
 		meta := pointwise.Slice(p, 0, 1).Reshape(p.Dim(0), p.Dim(1), p.Dim(2), p.Dim(4))
-		each := n.eachRater(meta).Reshape(p.Dim(0), p.Dim(1), p.Dim(2), n.Raters, p.Dim(4))
-		own := s.ratersTerm(n, "raters", s.drawnMasks(n, pointwise.Slice(p, 1, n.Raters+1)))
+		each := eachRater(n, meta).Reshape(p.Dim(0), p.Dim(1), p.Dim(2), n.Raters, p.Dim(4))
+		own := ratersTerm(s, n, "raters", drawnMasks(s, n, pointwise.Slice(p, 1, n.Raters+1)))
 		own.Value = pointwise.Scale(own.Value, tabRaters)
 		y, _ := pointwise.Split(meta, n.Classes)
-		return pointwise.Sigmoid(y), []Term{s.ratersTerm(n, "meta", s.drawnMasks(n, each)), own}
+		return pointwise.Sigmoid(y), []model.Term{ratersTerm(s, n, "meta", drawnMasks(s, n, each)), own}
 	}),
 }
 
@@ -55,15 +56,15 @@ const (
 )
 
 // tabFeatures is x (B, S/2, S/2, 32).
-func (n *Network) tabFeatures(m Maps) *tensor.Tensor {
-	return pointwise.ReLU(n.BatchNorm("tab.features.bn", n.Up("tab.features.up", m.last(), tabWidth, nil)))
+func tabFeatures(n *model.Network, m model.Maps) *tensor.Tensor {
+	return pointwise.ReLU(n.BatchNorm("tab.features.bn", n.Up("tab.features.up", last(m), tabWidth, nil)))
 }
 
 // preferenceMaps is every A_q (B, h, w, (M + 1)·heads) from the encoder's last map (B, h, w, ·).
-func (n *Network) preferenceMaps(e *tensor.Tensor) *tensor.Tensor {
+func preferenceMaps(n *model.Network, e *tensor.Tensor) *tensor.Tensor {
 	width, people, heads := n.ConP[0], n.Raters+1, n.DivPHeads
 	b, h, w := e.Dim(0), e.Dim(1), e.Dim(2)
-	memory := n.attentionBlock("tab.encoder", n.Conv("tab.project", e, 1, width, 1, 0, true, false), width)
+	memory := n.AttentionBlock("tab.encoder", n.Conv("tab.project", e, 1, width, 1, 0, true, false), width)
 
 	v := n.Set.Variable(tensor.Parameter, "tab.queries", people, width)
 	v.Initial = func(_ int, r *rand.Rand) float64 { return r.NormFloat64() }
@@ -84,7 +85,7 @@ func (n *Network) preferenceMaps(e *tensor.Tensor) *tensor.Tensor {
 
 // tabHeads is the mask head: (B, H, W, M + 1, K (2 + 8)) from features x (B, H, W, 32) and maps
 // A_q. The first convolution of [x ‖ A_q] is a sum of two, so that x's share is computed once.
-func (n *Network) tabHeads(x, maps *tensor.Tensor) *tensor.Tensor {
+func tabHeads(n *model.Network, x, maps *tensor.Tensor) *tensor.Tensor {
 	b, h, w, people, width := x.Dim(0), x.Dim(1), x.Dim(2), n.Raters+1, x.Dim(3)
 	each := n.Linear("tab.head.0.maps", maps.Reshape(b, maps.Dim(1), maps.Dim(2)*people, maps.Dim(3)/people), width, false)
 	each = pool.Resize(each.Reshape(b, maps.Dim(1), maps.Dim(2), people*width), h, w)
@@ -95,17 +96,17 @@ func (n *Network) tabHeads(x, maps *tensor.Tensor) *tensor.Tensor {
 }
 
 // gaussian is μ and s (…, K) and F (…, K·8) of p (…, K (2 + 8)).
-func (n *Network) gaussian(p *tensor.Tensor) (mean, deviation, factors *tensor.Tensor) {
+func gaussian(n *model.Network, p *tensor.Tensor) (mean, deviation, factors *tensor.Tensor) {
 	mean, rest := pointwise.Split(p, n.Classes)
 	deviation, factors = pointwise.Split(rest, n.Classes)
 	return mean, magnitude(deviation), factors
 }
 
 // drawnMasks draws every rater's mask (B, h, w, M, K) from the Gaussians of p (B, h, w, M, ·).
-func (s *Step) drawnMasks(n *Network, p *tensor.Tensor) *tensor.Tensor {
-	mean, deviation, factors := n.gaussian(p)
+func drawnMasks(s *model.Step, n *model.Network, p *tensor.Tensor) *tensor.Tensor {
+	mean, deviation, factors := gaussian(n, p)
 	k, columns := n.Classes, n.Classes*tabRank
-	draws := s.feed("draws of masks", func(_ *Batch, draws draws) []float32 {
+	draws := s.Feed("draws of masks", func(_ *model.Batch, draws model.Draws) []float32 {
 		var all []float32
 		for i := range p.Dim(0) * n.Raters {
 			random := draws[i/n.Raters]
@@ -122,6 +123,6 @@ func (s *Step) drawnMasks(n *Network, p *tensor.Tensor) *tensor.Tensor {
 		sum[i*k+i/tabRank] = 1
 	}
 	together := conv.Linear(raters.Weigh(factors, draws), s.Graph.Constant("sum of ranks", sum, columns, k), nil)
-	alone := pointwise.Multiply(deviation, s.normal("draws of pixels", mean.Shape()...))
+	alone := pointwise.Multiply(deviation, normal(s, "draws of pixels", mean.Shape()...))
 	return pointwise.Sigmoid(pointwise.Add(mean, pointwise.Add(together, alone)))
 }

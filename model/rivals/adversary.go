@@ -1,8 +1,9 @@
-package model
+package rivals
 
 import (
 	"fmt"
 
+	"mrprism/model"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
@@ -31,7 +32,7 @@ const (
 //
 //	discriminator  BCE(D(real), 1) + BCE(D(made), 0), by D alone: maps pass no gradient
 //	adversary      λ BCE(D(made), 1), by the network alone: the parameters of this D get none
-func (s *Step) play(n *Network, contests ...contest) []Term {
+func play(s *model.Step, n *model.Network, contests ...contest) []model.Term {
 	var own, fooled *tensor.Tensor
 	add := func(sum, x *tensor.Tensor) *tensor.Tensor {
 		if sum == nil {
@@ -42,21 +43,21 @@ func (s *Step) play(n *Network, contests ...contest) []Term {
 	for _, c := range contests {
 		still := *n.Builder
 		still.Detached = true
-		frozen := &Network{Config: n.Config, Builder: &still}
-		own = add(own, s.verdict(n.discriminate(c.name, c.real.Detach()), 1))
-		own = add(own, s.verdict(n.discriminate(c.name, c.made.Detach()), 0))
-		fooled = add(fooled, s.verdict(frozen.discriminate(c.name, c.made), 1))
+		frozen := &model.Network{Config: n.Config, Builder: &still}
+		own = add(own, verdict(s, discriminate(n, c.name, c.real.Detach()), 1))
+		own = add(own, verdict(s, discriminate(n, c.name, c.made.Detach()), 0))
+		fooled = add(fooled, verdict(s, discriminate(frozen, c.name, c.made), 1))
 	}
-	return []Term{{"discriminator", own}, {"adversary", pointwise.Scale(fooled, adversaryWeight)}}
+	return []model.Term{{Name: "discriminator", Value: own}, {Name: "adversary", Value: pointwise.Scale(fooled, adversaryWeight)}}
 }
 
 // discriminate gives the logit that a patch of maps x is real: five convolutions 4×4 of stride 2,
 // with leaky ReLUs of slope 0.2 between them. They have 64, 128, 256, 512 and 1 channels if the
 // encoder starts with 32.
-func (n *Network) discriminate(name string, x *tensor.Tensor) *tensor.Tensor {
+func discriminate(n *model.Network, name string, x *tensor.Tensor) *tensor.Tensor {
 	judge := func(i, out int) *tensor.Tensor {
 		layer := fmt.Sprintf("%s.%d", name, i)
-		w := n.weight(layer, judgeStart, 4, 4, x.Dim(-1), out)
+		w := weight(n, layer, judgeStart, 4, 4, x.Dim(-1), out)
 		n.Set.Lookup(layer + ".weight").Rate = judgeRate
 		return conv.Conv2D(x, w, nil, conv.Same(4, 2))
 	}
@@ -70,14 +71,14 @@ func (n *Network) discriminate(name string, x *tensor.Tensor) *tensor.Tensor {
 // verdict is the mean cross-entropy of logits x against one label, 0 or 1: of log(1 + exp(z)) with
 // z = x or −x, as ReLU(z) − log σ(|x|). A clamped probability would pass no gradient to a
 // discriminator that is sure and wrong, and so would end the play.
-func (s *Step) verdict(x *tensor.Tensor, label float32) *tensor.Tensor {
+func verdict(s *model.Step, x *tensor.Tensor, label float32) *tensor.Tensor {
 	wrong := pointwise.ReLU(pointwise.Scale(x, 1-2*label))
 	doubt := pointwise.ClampLog(pointwise.Sigmoid(magnitude(x)), 0.5, 1)
 	return pointwise.Scale(pointwise.Sum(less(wrong, doubt)), 1/float32(x.Elements()))
 }
 
 // labelled is maps x (B, h, w, K) with zeros where nobody labelled the structure.
-func (s *Step) labelled(x *tensor.Tensor) *tensor.Tensor {
+func labelled(s *model.Step, x *tensor.Tensor) *tensor.Tensor {
 	b, h, w, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
 	known := raters.Weigh(x.Reshape(b, h, w, 1, k), s.Present).Reshape(b, h, w, k)
 	return pointwise.Scale(known, float32(s.X.Elements()/3)) // Present is the share of a pixel

@@ -1,10 +1,12 @@
-package model
+package rivals
 
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"mrprism/model"
 	"mrprism/model/nn"
 	"mrprism/shaders"
 	"mrprism/shaders/adam"
@@ -21,12 +23,12 @@ func TestDiagnosisTrustsTheTellingRater(t *testing.T) {
 	c := methodConfig(t, &diagnosisFirst, 2, 1)
 	const side, images, steps = 64, 4, 150
 	set := tensor.NewSet()
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
-	s := newInputs(n.Graph, c, recipe(t, MaskAlone), images, side)
-	last := n.Graph.Constant("last", repeat(1, images*16*16*4), images, 16, 16, 4)
-	fused, terms := s.fuseForDiagnosis(n, last)
+	n := &model.Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
+	s := model.NewInputs(n.Graph, c, alone(t), images, side)
+	last := n.Graph.Constant("last", slices.Repeat([]float32{1}, images*16*16*4), images, 16, 16, 4)
+	fused, terms := fuseForDiagnosis(s, n, last)
 	fused.Keep()
-	s.Terms = []Terms{{Method: terms}}
+	s.Terms = []model.Terms{{Method: terms}}
 	s.Backward(s.Loss())
 	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 	update := s.Update(set, o, 0)
@@ -34,9 +36,9 @@ func TestDiagnosisTrustsTheTellingRater(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, set.Initialise(1))
 	random := rand.New(rand.NewPCG(3, 7))
-	var b Batch
+	var b model.Batch
 	for step := range steps {
-		b = Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements()), Diagnosis: make([]float32, images)}
+		b = model.Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements()), Diagnosis: make([]float32, images)}
 		for image := range images {
 			b.Diagnosis[image] = float32(random.IntN(2))
 			radii := [2]float64{8 + 12*float64(b.Diagnosis[image]), 6 + 16*random.Float64()}
@@ -49,7 +51,7 @@ func TestDiagnosisTrustsTheTellingRater(t *testing.T) {
 				}
 			}
 		}
-		b.Draw(s, recipe(t, MaskAlone), random)
+		b.Draw(s, alone(t), random)
 		require.NoError(t, s.Write(plan, b, 1))
 		require.NoError(t, update.Write(plan, adam.Schedule(o, step+1, 0.02, 1, 0), nil))
 		require.NoError(t, plan.Run(t.Context()))

@@ -1,8 +1,9 @@
-package model
+package rivals
 
 import (
 	"slices"
 
+	"mrprism/model"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
@@ -18,26 +19,26 @@ import (
 // share of pixels. In the authors' code W_m starts at log P(z^m | votes), with the mean votes of the
 // data set for the truth. Here running means of the batches stand for these, and what is learned
 // is added.
-var maxMIG = Method{
+var maxMIG = model.Method{
 	Name: "maxmig", Title: titled("Max-MIG (Cao 2019): network and crowd tell each other most about a pixel"), Crowd: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		return n.mask(m), nil
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		return mask(n, m), nil
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, _ := n.Method.Predict(n, m)
-		g := s.crowd(n) // not in the part, which may run twice: this moves the means
-		return y, []Term{{"information", n.part(func() *tensor.Tensor { return s.lessInformation(n, enlarge(y), g) })}}
+		g := crowd(s, n) // not in the part, which may run twice: this moves the means
+		return y, []model.Term{{Name: "information", Value: n.Part(func() *tensor.Tensor { return lessInformation(s, n, model.Enlarge(y), g) })}}
 	}),
 }
 
 // crowd is g (B, S, S, K).
-func (s *Step) crowd(n *Network) *tensor.Tensor {
-	marked, unmarked := n.crowdEvidence()
-	s.see(n, n.seenMarks("maxmig"), s.meanVote())
-	votes := n.allRaters(s.known(n, affine(s.marks(n), less(marked, unmarked), unmarked)))
+func crowd(s *model.Step, n *model.Network) *tensor.Tensor {
+	marked, unmarked := crowdEvidence(n)
+	see(s, n, newSeenMarks(n, "maxmig"), meanVote(s))
+	votes := allRaters(n, known(s, n, affine(marks(s, n), less(marked, unmarked), unmarked)))
 	prior := make([]float32, n.Classes)
 	for k := range prior {
-		prior[k] = float32(n.areaLogit(k))
+		prior[k] = float32(n.AreaLogit(k))
 	}
 	one := s.Graph.Constant("one", slices.Repeat([]float32{1}, n.Classes), n.Classes)
 	return pointwise.Sigmoid(affine(votes, one, s.Graph.Constant("log prior", prior, n.Classes)))
@@ -45,8 +46,8 @@ func (s *Step) crowd(n *Network) *tensor.Tensor {
 
 // crowdEvidence is what a mark and its absence say for the inside, (M·K). Each is a difference of
 // two elements of W_m, which Adam moves apart at twice the rate of one.
-func (n *Network) crowdEvidence() (marked, unmarked *tensor.Tensor) {
-	marked, unmarked = n.seenMarks("maxmig").evidence()
+func crowdEvidence(n *model.Network) (marked, unmarked *tensor.Tensor) {
+	marked, unmarked = newSeenMarks(n, "maxmig").evidence()
 	learned := func(name string) *tensor.Tensor {
 		x := n.Parameter("maxmig.learned."+name, zero, n.Raters*n.Classes)
 		n.Set.Lookup("maxmig.learned." + name).Rate = 2
@@ -56,10 +57,10 @@ func (n *Network) crowdEvidence() (marked, unmarked *tensor.Tensor) {
 }
 
 // lessInformation is mean K_ij − mean log K_ii − 1, summed over the structures.
-func (s *Step) lessInformation(n *Network, h, g *tensor.Tensor) *tensor.Tensor {
+func lessInformation(s *model.Step, n *model.Network, h, g *tensor.Tensor) *tensor.Tensor {
 	var inside, outside []float32
 	for k := range n.Classes {
-		share := pointwise.Logistic(n.areaLogit(k))
+		share := pointwise.Logistic(n.AreaLogit(k))
 		inside, outside = append(inside, float32(1/share)), append(outside, float32(1/(1-share)))
 	}
 	nothing := s.Graph.Constant("none", make([]float32, n.Classes), n.Classes)
@@ -70,7 +71,7 @@ func (s *Step) lessInformation(n *Network, h, g *tensor.Tensor) *tensor.Tensor {
 		return pointwise.Add(weigh(pointwise.Multiply(h, g), inside), weigh(pointwise.Multiply(notH, notG), outside))
 	}
 	notH, notG := complement(h), complement(g)
-	same := s.mean(pointwise.ClampLog(both(h, g, notH, notG), lowest, 1/lowest), s.Present)
+	same := s.Mean(pointwise.ClampLog(both(h, g, notH, notG), model.Lowest, 1/model.Lowest), s.Present)
 	pairs := pointwise.Sum(both(pixelMean(h), pixelMean(g), pixelMean(notH), pixelMean(notG)))
 	one := s.Graph.Constant("one for each structure", []float32{float32(n.Classes)}, 1)
 	return less(pairs, pointwise.Add(same, one))

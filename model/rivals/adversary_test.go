@@ -1,4 +1,4 @@
-package model
+package rivals
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/model"
 	"mrprism/model/nn"
 	"mrprism/shaders/adam"
 	"mrprism/shaders/pointwise"
@@ -19,12 +20,12 @@ import (
 // One step trains both players, and each by its own loss: the discriminators learn from theirs
 // alone, and the network from all the others. Inference has no discriminator.
 func TestPlayersLearnApart(t *testing.T) {
-	for _, m := range []*Method{&beal, &pOSAL} {
+	for _, m := range []*model.Method{&beal, &pOSAL} {
 		c := methodConfig(t, m, 3, 2)
 		judges := func(v *tensor.Variable) bool { return strings.Contains(v.Name, ".of_") }
-		for i, term := range NewStep(tensor.NewSet(), c, recipe(t, MaskAlone), 2, 64).Terms[0].Method {
+		for i, term := range step(t, m, tensor.NewSet()).Terms[0].Method {
 			set := tensor.NewSet()
-			s := NewStep(set, c, recipe(t, MaskAlone), 2, 64)
+			s := model.NewStep(set, c, alone(t), 2, 64)
 			s.Backward(s.Terms[0].Method[i].Value)
 			found := 0
 			for _, v := range set.Variables(tensor.Parameter) {
@@ -35,7 +36,7 @@ func TestPlayersLearnApart(t *testing.T) {
 			}
 			require.Positive(t, found)
 		}
-		for _, v := range Variables(c).Variables(tensor.Parameter) {
+		for _, v := range model.Variables(c).Variables(tensor.Parameter) {
 			assert.False(t, judges(v), v.Name)
 		}
 	}
@@ -45,17 +46,17 @@ func TestPlayersLearnApart(t *testing.T) {
 // is at least 2 log 2. Structures that nobody labelled are zeros in both.
 func TestNothingToTell(t *testing.T) {
 	c, set := methodConfig(t, &pOSAL, 3, 2), tensor.NewSet()
-	s := NewStep(set, c, recipe(t, MaskAlone), 2, 64)
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: s.Graph, Set: set, Training: true}}
-	maps := s.labelled(halfSize(s.meanVote()))
-	own := s.play(n, contest{"same", maps, maps})[0].Value.Keep()
+	s := model.NewStep(set, c, alone(t), 2, 64)
+	n := &model.Network{Config: c, Builder: &nn.Builder{Graph: s.Graph, Set: set, Training: true}}
+	maps := labelled(s, halfSize(meanVote(s)))
+	own := play(s, n, contest{"same", maps, maps})[0].Value.Keep()
 	maps.Keep()
-	plan := s.running(t, set)
+	plan := planOf(t, s, set)
 	b := discs(s, 3)
 	for i := range b.Valid {
 		b.Valid[i] = float32(1 - i%2) // nobody labelled structure 1
 	}
-	b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 2)))
+	b.Draw(s, alone(t), rand.New(rand.NewPCG(1, 2)))
 	require.NoError(t, s.Write(plan, b, 1))
 	require.NoError(t, plan.Run(t.Context()))
 	assert.GreaterOrEqual(t, read(t, plan, own)[0][0], float32(1.3862))
@@ -73,12 +74,12 @@ func TestVerdict(t *testing.T) {
 	logits := []float32{-30, -7, -0.5, 0.5, 7, 30}
 	for _, label := range []float32{0, 1} {
 		set, g := tensor.NewSet(), tensor.NewGraph()
-		s := &Step{Graph: g}
+		s := &model.Step{Graph: g}
 		x := g.Input("x", 1, 1, len(logits), 1).Track()
-		verdict := s.verdict(x, label).Keep()
+		verdict := verdict(s, x, label).Keep()
 		g.Backward(verdict, g.Constant("one", []float32{1}, 1))
 		slope := x.Gradient().Keep()
-		plan := s.running(t, set)
+		plan := planOf(t, s, set)
 		require.NoError(t, plan.Write(x, logits))
 		require.NoError(t, plan.Run(t.Context()))
 		want, slopes := 0.0, read(t, plan, slope)[0]
@@ -94,20 +95,20 @@ func TestVerdict(t *testing.T) {
 // A discriminator's weights start small, and a step of Adam moves them by a fortieth of what it
 // moves the network's.
 func TestJudgesLearnSlowly(t *testing.T) {
-	for _, m := range []*Method{&beal, &pOSAL} {
+	for _, m := range []*model.Method{&beal, &pOSAL} {
 		set := tensor.NewSet()
-		s := NewStep(set, methodConfig(t, m, 3, 2), recipe(t, MaskAlone), 2, 64)
+		s := step(t, m, set)
 		s.Backward(s.Loss())
 		o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}
 		update := s.Update(set, o, 0)
-		plan := s.running(t, set)
+		plan := planOf(t, s, set)
 		judges := set.Variables(tensor.Parameter)
 		judges = slices.DeleteFunc(judges, func(v *tensor.Variable) bool { return !strings.Contains(v.Name, ".of_") })
 		before, err := set.Read(t.Context(), judges...)
 		require.NoError(t, err)
 		require.NotEmpty(t, before)
 		b := discs(s, 3)
-		b.Draw(s, recipe(t, MaskAlone), rand.New(rand.NewPCG(1, 2)))
+		b.Draw(s, alone(t), rand.New(rand.NewPCG(1, 2)))
 		require.NoError(t, s.Write(plan, b, 1))
 		require.NoError(t, update.Write(plan, adam.Schedule(o, 1, 0.002, 1, 0), nil))
 		require.NoError(t, plan.Run(t.Context()))
@@ -129,12 +130,12 @@ func TestJudgesLearnSlowly(t *testing.T) {
 // rule over all of them.
 func TestMaskReadsTheBoundary(t *testing.T) {
 	c := methodConfig(t, &beal, 3, 1)
-	v, random, drawn := Variables(c).Lookup("beal.mask.weight"), rand.New(rand.NewPCG(1, 2)), make([]float64, 1000)
-	for i := range drawn {
-		drawn[i] = v.Initial(0, random)
+	v, random, square := model.Variables(c).Lookup("beal.mask.weight"), rand.New(rand.NewPCG(1, 2)), 0.
+	for range 1000 {
+		drawn := v.Initial(0, random)
+		square += drawn * drawn / 1000
 	}
-	_, sigma := deviation(drawn)
-	assert.InDelta(t, math.Sqrt(2/float64(c.ConP[3]+1)), sigma, 0.03)
+	assert.InDelta(t, math.Sqrt(2/float64(c.ConP[3]+1)), math.Sqrt(square), 0.03)
 }
 
 // pOSAL's Dice has squares below: it is least where the prediction equals a soft label.
@@ -142,11 +143,11 @@ func TestSquaredDice(t *testing.T) {
 	const side = 16
 	set, g := tensor.NewSet(), tensor.NewGraph()
 	p, y, present := g.Input("p", 1, side, side, 2).Track(), g.Input("y", 1, side, side, 2), g.Input("present", 1, 1, 2)
-	s := &Step{Graph: g, Present: present}
-	dice := s.squaredDice(p, y).Keep()
+	s := &model.Step{Graph: g, Present: present}
+	dice := squaredDice(s, p, y).Keep()
 	g.Backward(dice, g.Constant("one", []float32{1}, 1))
 	slope := p.Gradient().Keep()
-	plan := s.running(t, set)
+	plan := planOf(t, s, set)
 	made, label := make([]float32, p.Elements()), make([]float32, p.Elements())
 	for i := range label {
 		made[i], label[i] = 0.2, 0.6

@@ -1,8 +1,9 @@
-package model
+package rivals
 
 import (
 	"math"
 
+	"mrprism/model"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
@@ -21,34 +22,34 @@ import (
 // The consensus is σ(μ₀) and rater m's mask σ(μ_m), without errors. The authors draw ε for every
 // pixel of the image. Here ε is drawn for every pixel of the maps of half the side, on which all
 // heads are.
-var padl = Method{
+var padl = model.Method{
 	Name: "padl", Title: titled("PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size"), Raters: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		p := n.preferences(n.padlFeatures(m))
-		return pointwise.Sigmoid(p.meta), n.byRater(pointwise.Sigmoid(p.own))
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		p := newPreferences(n, padlFeatures(n, m))
+		return pointwise.Sigmoid(p.meta), byRater(n, pointwise.Sigmoid(p.own))
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		p := n.preferences(n.padlFeatures(m))
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		p := newPreferences(n, padlFeatures(n, m))
 		drawn := func(name string, logits, error *tensor.Tensor) *tensor.Tensor {
-			return n.byRater(pointwise.Sigmoid(pointwise.Add(logits, pointwise.Multiply(error, s.normal(name, logits.Shape()...)))))
+			return byRater(n, pointwise.Sigmoid(pointwise.Add(logits, pointwise.Multiply(error, normal(s, name, logits.Shape()...)))))
 		}
-		return pointwise.Sigmoid(p.meta), []Term{
-			s.ratersTerm(n, "meta", drawn("errors of the meta mask", n.eachRater(p.meta), n.eachRater(p.metaError))),
-			s.ratersTerm(n, "raters", drawn("errors of the raters", p.own, p.ownError)),
+		return pointwise.Sigmoid(p.meta), []model.Term{
+			ratersTerm(s, n, "meta", drawn("errors of the meta mask", eachRater(n, p.meta), eachRater(n, p.metaError))),
+			ratersTerm(s, n, "raters", drawn("errors of the raters", p.own, p.ownError)),
 		}
 	}),
 }
 
 // padlFeatures is x (B, S/2, S/2, ·), as wide as the decoder's last map.
-func (n *Network) padlFeatures(m Maps) *tensor.Tensor {
-	return pointwise.ReLU(n.BatchNorm("padl.features.bn", n.Up("padl.features.up", m.last(), m.last().Dim(-1), nil)))
+func padlFeatures(n *model.Network, m model.Maps) *tensor.Tensor {
+	return pointwise.ReLU(n.BatchNorm("padl.features.bn", n.Up("padl.features.up", last(m), last(m).Dim(-1), nil)))
 }
 
 // preferences are logits and the deviations of their errors: μ₀ and s₀ (B, h, w, K), every rater's
 // μ_m and s_m (B, h, w, M·K).
 type preferences struct{ meta, metaError, own, ownError *tensor.Tensor }
 
-func (n *Network) preferences(x *tensor.Tensor) (p preferences) {
+func newPreferences(n *model.Network, x *tensor.Tensor) (p preferences) {
 	p.meta = n.Conv("padl.meta", x, 1, n.Classes, 1, 0, true, false)
 	doubt := entropy(pointwise.Sigmoid(p.meta.Detach()))
 	// head is B[(1 + E) ReLU(BN(A x)) ‖ logits] of a number of people, each with A and B of his
@@ -63,7 +64,7 @@ func (n *Network) preferences(x *tensor.Tensor) (p preferences) {
 		return n.GroupedLinear("padl."+name+".output", both, people, n.Classes)
 	}
 	p.metaError = magnitude(head("error", 1, doubt, p.meta))
-	each, doubts := n.eachRater(p.meta), n.eachRater(doubt)
+	each, doubts := eachRater(n, p.meta), eachRater(n, doubt)
 	p.own = pointwise.Add(head("preference", n.Raters, doubts, each), each)
 	p.ownError = magnitude(head("errors", n.Raters, doubts, p.own))
 	return p
@@ -72,7 +73,9 @@ func (n *Network) preferences(x *tensor.Tensor) (p preferences) {
 // entropy is −p log₂ p − (1 − p) log₂(1 − p) of maps p (B, h, w, C).
 func entropy(p *tensor.Tensor) *tensor.Tensor {
 	q := complement(p)
-	of := func(p *tensor.Tensor) *tensor.Tensor { return pointwise.Multiply(p, pointwise.ClampLog(p, lowest, 1)) }
+	of := func(p *tensor.Tensor) *tensor.Tensor {
+		return pointwise.Multiply(p, pointwise.ClampLog(p, model.Lowest, 1))
+	}
 	return pointwise.Scale(pointwise.Add(of(p), of(q)), -1/math.Ln2)
 }
 

@@ -1,9 +1,10 @@
-package model
+package rivals
 
 import (
 	"math/rand/v2"
 	"testing"
 
+	"mrprism/model"
 	"mrprism/model/nn"
 	"mrprism/shaders"
 	"mrprism/shaders/gpu/reference"
@@ -17,10 +18,10 @@ import (
 // the border that convolutions see. And they start near the identity.
 func TestPixelConfusionIsSmooth(t *testing.T) {
 	c, set, g := methodConfig(t, &pixelConfusion, 2, 1), tensor.NewSet(), tensor.NewGraph()
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+	n := &model.Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
 	const side, channels, border = 8, 16, 6
 	last := g.Input("last", 1, side, side, channels)
-	_, _, traces := n.confusePixels(Maps{Decoder: [4]*tensor.Tensor{3: last}})
+	_, _, traces := confusePixels(n, model.Maps{Decoder: [4]*tensor.Tensor{3: last}})
 	require.Equal(t, []int{1, 2 * side, 2 * side, 2}, traces.Keep().Shape())
 	plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
 	require.NoError(t, err)

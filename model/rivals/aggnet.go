@@ -1,6 +1,7 @@
-package model
+package rivals
 
 import (
+	"mrprism/model"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/raters"
 	"mrprism/shaders/tensor"
@@ -16,14 +17,14 @@ import (
 //
 // The paper takes the M step's sums over the data set once an epoch. Here running means of the
 // batches stand for them. In the first tenth of the run μ is the mean vote.
-var aggNet = Method{
+var aggNet = model.Method{
 	Name: "aggnet", Title: titled("AggNet (Albarqouni 2016): expectation–maximisation with the network as the prior"), Crowd: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		return n.mask(m), nil
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		return mask(n, m), nil
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, _ := n.Method.Predict(n, m)
-		trust := s.feed("trust in the estimate", func(b *Batch, _ draws) []float32 {
+		trust := s.Feed("trust in the estimate", func(b *model.Batch, _ model.Draws) []float32 {
 			trusted := make([]float32, s.Present.Elements())
 			for i := range trusted {
 				if b.Progress >= aggNetWarmUp {
@@ -32,12 +33,12 @@ var aggNet = Method{
 			}
 			return trusted
 		}, s.Present.Shape()...)
-		vote := s.meanVote()
-		estimate := s.expectation(n, enlarge(y).Detach())
+		vote := meanVote(s)
+		estimate := expectation(s, n, model.Enlarge(y).Detach())
 		change := less(estimate, vote)
 		b, side, k := vote.Dim(0), vote.Dim(1), vote.Dim(3)
 		trusted := raters.Weigh(change.Reshape(b, side, side, 1, k), trust).Reshape(vote.Shape()...)
-		return y, []Term{s.maskTerm(n, "mask", y, pointwise.Add(vote, trusted))}
+		return y, []model.Term{maskTerm(s, n, "mask", y, pointwise.Add(vote, trusted))}
 	}),
 }
 
@@ -47,13 +48,13 @@ const (
 )
 
 // expectation is μ (B, S, S, K) from the consensus p. It also takes the M step.
-func (s *Step) expectation(n *Network, p *tensor.Tensor) *tensor.Tensor {
-	seen := n.seenMarks("aggnet")
+func expectation(s *model.Step, n *model.Network, p *tensor.Tensor) *tensor.Tensor {
+	seen := newSeenMarks(n, "aggnet")
 	marked, unmarked := seen.evidence()
-	evidence := n.allRaters(s.known(n, affine(s.marks(n), less(marked, unmarked), unmarked)))
-	logit := less(pointwise.ClampLog(p, lowest, 1), pointwise.ClampLog(complement(p), lowest, 1))
+	evidence := allRaters(n, known(s, n, affine(marks(s, n), less(marked, unmarked), unmarked)))
+	logit := less(pointwise.ClampLog(p, model.Lowest, 1), pointwise.ClampLog(complement(p), model.Lowest, 1))
 	estimate := pointwise.Sigmoid(pointwise.Add(logit, evidence))
-	s.see(n, seen, estimate)
+	see(s, n, seen, estimate)
 	return estimate
 }
 
@@ -61,10 +62,10 @@ func (s *Step) expectation(n *Network, p *tensor.Tensor) *tensor.Tensor {
 // marked, outside, outside and marked.
 type seenMarks struct{ in, markedIn, out, markedOut *tensor.Tensor }
 
-// seenMarks makes the means of a method. They start at rates of 0.9 and 0.1.
-func (n *Network) seenMarks(method string) seenMarks {
+// newSeenMarks makes the means of a method. They start at rates of 0.9 and 0.1.
+func newSeenMarks(n *model.Network, method string) seenMarks {
 	running := func(name string, start float64) *tensor.Tensor {
-		return n.running(method+"."+name, start, n.Raters*n.Classes)
+		return running(n, method+"."+name, start, n.Raters*n.Classes)
 	}
 	return seenMarks{running("inside", 0.1), running("marked_inside", 0.09), running("outside", 0.9), running("marked_outside", 0.09)}
 }
@@ -79,9 +80,9 @@ func (r seenMarks) evidence() (marked, unmarked *tensor.Tensor) {
 }
 
 // see adds the batch to the means. The estimate (B, S, S, K) says what is inside.
-func (s *Step) see(n *Network, r seenMarks, estimate *tensor.Tensor) {
-	marks := s.marks(n)
-	inside, outside := s.known(n, n.eachRater(estimate)), s.known(n, complement(n.eachRater(estimate)))
+func see(s *model.Step, n *model.Network, r seenMarks, estimate *tensor.Tensor) {
+	marks := marks(s, n)
+	inside, outside := known(s, n, eachRater(n, estimate)), known(s, n, complement(eachRater(n, estimate)))
 	for _, mean := range []struct{ of, now *tensor.Tensor }{
 		{r.in, inside}, {r.markedIn, pointwise.Multiply(inside, marks)}, {r.out, outside}, {r.markedOut, pointwise.Multiply(outside, marks)},
 	} {
@@ -91,11 +92,11 @@ func (s *Step) see(n *Network, r seenMarks, estimate *tensor.Tensor) {
 }
 
 // marks are all labels, (B, S, S, M·K).
-func (s *Step) marks(n *Network) *tensor.Tensor {
+func marks(s *model.Step, n *model.Network) *tensor.Tensor {
 	return s.Z.Reshape(s.Z.Dim(0), s.Z.Dim(1), s.Z.Dim(2), n.Raters*n.Classes)
 }
 
 // known is 0 where a label is missing and x (B, S, S, M·K) elsewhere.
-func (s *Step) known(n *Network, x *tensor.Tensor) *tensor.Tensor {
-	return raters.Weigh(n.byRater(x), s.Valid).Reshape(x.Shape()...)
+func known(s *model.Step, n *model.Network, x *tensor.Tensor) *tensor.Tensor {
+	return raters.Weigh(byRater(n, x), s.Valid).Reshape(x.Shape()...)
 }

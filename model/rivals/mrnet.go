@@ -1,10 +1,11 @@
-package model
+package rivals
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
+	"mrprism/model"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
@@ -27,35 +28,35 @@ import (
 // given for each structure, since a rater may have left one out; inference takes the uniform V. The
 // branch is a VGG-16 in the paper, and a small U-Net here. The paper's consistency loss is left
 // out: in the authors' code it passes no gradient.
-var mrNet = Method{
+var mrNet = model.Method{
 	Name: "mrnet", Title: titled("MRNet (Ji 2021): expertness into a ConvLSTM, raters' masks, and attention to their deviation"), Raters: true,
-	Condition: func(n *Network, s *Step, f Features) (Features, *tensor.Tensor) {
-		v := pointwise.Scale(n.allKnown(f.F.Dim(0)), 1/float32(n.Raters)) // V (B, M, K), uniform
+	Condition: func(n *model.Network, s *model.Step, f model.Features) (model.Features, *tensor.Tensor) {
+		v := pointwise.Scale(allKnown(n, f.F.Dim(0)), 1/float32(n.Raters)) // V (B, M, K), uniform
 		if s != nil {
-			draw := func(b *Batch, d draws) []float32 { return drawExpertness(b.Valid, n.Raters, n.Classes, d) }
-			v = s.feed("expertness", draw, s.Valid.Shape()...)
+			draw := func(b *model.Batch, d model.Draws) []float32 { return drawExpertness(b.Valid, n.Raters, n.Classes, d) }
+			v = s.Feed("expertness", draw, s.Valid.Shape()...)
 		}
-		f.F = n.heed("mrnet", f.F, v)
+		f.F = heed(n, "mrnet", f.F, v)
 		return f, v
 	},
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		coarse := n.mask(m)
-		rated = n.reconstruct(m.X, coarse, m.Given)
-		return n.refine(n.refinedFeatures(m.last()), coarse, rated), rated
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		coarse := mask(n, m)
+		rated = reconstruct(n, m.X, coarse, m.Given)
+		return refine(n, refinedFeatures(n, last(m)), coarse, rated), rated
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
-		coarse := n.mask(m)
-		rated := n.reconstruct(m.X, coarse.Detach(), m.Given)
-		y := n.refine(n.refinedFeatures(m.last().Detach()), coarse.Detach(), rated.Detach())
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+		coarse := mask(n, m)
+		rated := reconstruct(n, m.X, coarse.Detach(), m.Given)
+		y := refine(n, refinedFeatures(n, last(m).Detach()), coarse.Detach(), rated.Detach())
 		own := raters.Weigh(s.Z, m.Given)
-		target := n.allRaters(own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
-		return y, []Term{s.maskTerm(n, "coarse", coarse, target), s.ratersTerm(n, "raters", rated), s.maskTerm(n, "mask", y, target)}
+		target := allRaters(n, own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
+		return y, []model.Term{maskTerm(s, n, "coarse", coarse, target), ratersTerm(s, n, "raters", rated), maskTerm(s, n, "mask", y, target)}
 	}),
 }
 
 // drawExpertness draws V (B, M, K) among those who labelled each structure by valid (B, M, K): of
 // six images two have weights of 1 to 10, one has one rater, and three all alike.
-func drawExpertness(valid []float32, people, classes int, draws draws) []float32 {
+func drawExpertness(valid []float32, people, classes int, draws model.Draws) []float32 {
 	drawn := make([]float32, len(valid))
 	for i, random := range draws {
 		image := i * people * classes
@@ -81,56 +82,56 @@ func drawExpertness(valid []float32, people, classes int, draws draws) []float32
 
 // heed is x (B, h, w, C) after a step of a ConvLSTM whose hidden and cell states are convolutions
 // of V (B, M, K).
-func (n *Network) heed(name string, x, v *tensor.Tensor) *tensor.Tensor {
+func heed(n *model.Network, name string, x, v *tensor.Tensor) *tensor.Tensor {
 	state := n.Conv(name+".state", spread(v, x.Dim(0), x.Dim(1), x.Dim(2)), 3, x.Dim(-1), 1, 1, true, false)
-	return n.lstmStep(name+".lstm", x, state, state)
+	return n.LSTMStep(name+".lstm", x, state, state)
 }
 
 // reconstruct is every rater's mask (B, S/2, S/2, M, K) from the image (B, S, S, 3), the coarse
 // mask (B, S/2, S/2, K) and V: a U-Net.
-func (n *Network) reconstruct(image, coarse, v *tensor.Tensor) *tensor.Tensor {
+func reconstruct(n *model.Network, image, coarse, v *tensor.Tensor) *tensor.Tensor {
 	x, skips := pointwise.Concat(pool.Average(image, 2, 2, conv.Square(2, 0)), coarse), []*tensor.Tensor(nil)
 	for i, width := range []int{16, 24, 32, 48} { // at S/2 to S/16
-		x = n.block(fmt.Sprintf("mrnet.raters.down%d", i+1), x, width, 1+min(i, 1))
+		x = block(n, fmt.Sprintf("mrnet.raters.down%d", i+1), x, width, 1+min(i, 1))
 		skips = append(skips, x)
 	}
-	x = n.heed("mrnet.raters", x, v)
+	x = heed(n, "mrnet.raters", x, v)
 	for i := 2; i >= 0; i-- {
-		x = n.block(fmt.Sprintf("mrnet.raters.up%d", i+1), pointwise.Concat(enlarge(x), skips[i]), skips[i].Dim(-1), 1)
+		x = block(n, fmt.Sprintf("mrnet.raters.up%d", i+1), pointwise.Concat(model.Enlarge(x), skips[i]), skips[i].Dim(-1), 1)
 	}
-	return n.byRater(pointwise.Sigmoid(n.Conv("mrnet.raters.output", x, 1, n.Raters*n.Classes, 1, 0, true, false)))
+	return byRater(n, pointwise.Sigmoid(n.Conv("mrnet.raters.output", x, 1, n.Raters*n.Classes, 1, 0, true, false)))
 }
 
 // refinedFeatures is x (B, S/2, S/2, C) of the decoder's last map (B, S/4, S/4, C).
-func (n *Network) refinedFeatures(last *tensor.Tensor) *tensor.Tensor {
+func refinedFeatures(n *model.Network, last *tensor.Tensor) *tensor.Tensor {
 	c := last.Dim(-1)
 	x := pointwise.ReLU(n.BatchNorm("mrnet.refine.bn", n.Up("mrnet.refine.up", last, c, nil)))
-	return n.block("mrnet.refine.2", n.block("mrnet.refine.1", x, c, 1), c, 1)
+	return block(n, "mrnet.refine.2", block(n, "mrnet.refine.1", x, c, 1), c, 1)
 }
 
 // refine is y (B, h, w, K) from features x (B, h, w, C), the coarse mask (B, h, w, K) and the
 // raters' masks (B, h, w, M, K).
-func (n *Network) refine(x, coarse, rated *tensor.Tensor) *tensor.Tensor {
+func refine(n *model.Network, x, coarse, rated *tensor.Tensor) *tensor.Tensor {
 	k, c := n.Classes, x.Dim(-1)
-	all := pointwise.Concat(coarse, n.deviation(rated))
+	all := pointwise.Concat(coarse, deviation(n, rated))
 	channels := n.Graph.Constant("channels", slices.Repeat([]float32{1}, 2*k*c), 2*k, 1, c)
-	soft := conv.GroupedLinear(n.soften(all), channels, nil) // a map stands C times beside itself
+	soft := conv.GroupedLinear(soften(n, all), channels, nil) // a map stands C times beside itself
 	wide := repeated(x, 2*k)
 	seen := pointwise.Add(wide, pointwise.Multiply(wide, soft))
 	return pointwise.Sigmoid(n.Conv("mrnet.refine.output", seen, 3, k, 1, 1, true, false))
 }
 
 // deviation is u (B, h, w, K) of the raters' masks (B, h, w, M, K), of the sample as PyTorch's std.
-func (n *Network) deviation(rated *tensor.Tensor) *tensor.Tensor {
+func deviation(n *model.Network, rated *tensor.Tensor) *tensor.Tensor {
 	all := rated.Reshape(rated.Dim(0), rated.Dim(1), rated.Dim(2), n.Raters*n.Classes)
-	off := less(all, n.eachRater(n.meanHead(rated)))
-	return root(pointwise.Scale(n.allRaters(pointwise.Multiply(off, off)), 1/float32(max(1, n.Raters-1))))
+	off := less(all, eachRater(n, meanHead(n, rated)))
+	return root(pointwise.Scale(allRaters(n, pointwise.Multiply(off, off)), 1/float32(max(1, n.Raters-1))))
 }
 
 const mrNetSide, mrNetSigma = 31, 5.3 // of G, in pixels
 
 // soften is soft(a) of maps a (B, h, w, C), which share G.
-func (n *Network) soften(a *tensor.Tensor) *tensor.Tensor {
+func soften(n *model.Network, a *tensor.Tensor) *tensor.Tensor {
 	b, h, w, c := a.Dim(0), a.Dim(1), a.Dim(2), a.Dim(3)
 	g := n.Parameter("mrnet.refine.gaussian", window, mrNetSide*mrNetSide, 1)
 	wide := conv.Linear(g, n.Graph.Constant("all maps", slices.Repeat([]float32{1}, c), 1, c), nil)

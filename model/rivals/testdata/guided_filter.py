@@ -3,7 +3,7 @@
     /usr/bin/python3 guided_filter.py
 
 a and b of a window come from the normal equations of its weighted least squares, and not from the closed form of
-method_agnet.go. The gradients are those of the sum of the result times fixed numbers.
+agnet.go. The gradients are those of the sum of the result times fixed numbers.
 """
 import json
 import pathlib

@@ -1,9 +1,10 @@
-package model
+package rivals
 
 import (
 	"fmt"
 	"slices"
 
+	"mrprism/model"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
@@ -27,17 +28,17 @@ import (
 // The paper's encoder takes the image at four scales, and its decoder has Ô alone. The common
 // encoder takes one scale: here the others join I. The common stage merges Ô with its own enlarged
 // O.
-var agNet = Method{
+var agNet = model.Method{
 	Name: "agnet", Title: titled("AG-Net (Zhang 2019): guided filters with attention, four scales, a loss for each stage"),
-	Decode:  (*Network).guidedDecoder,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) { return n.mask(m), nil },
-	Learn: trains(func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term) {
-		mean, sides := n.sideOutputs(m)
-		vote := s.meanVote()
-		terms = append(terms, s.maskTerm(n, "mean", pointwise.Sigmoid(mean), vote))
+	Decode:  guidedDecoder,
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) { return mask(n, m), nil },
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (y *tensor.Tensor, terms []model.Term) {
+		mean, sides := sideOutputs(n, m)
+		vote := meanVote(s)
+		terms = append(terms, maskTerm(s, n, "mean", pointwise.Sigmoid(mean), vote))
 		for i, side := range sides {
 			y = pointwise.Sigmoid(side)
-			terms = append(terms, s.maskTerm(n, fmt.Sprintf("side%d", i+1), y, vote))
+			terms = append(terms, maskTerm(s, n, fmt.Sprintf("side%d", i+1), y, vote))
 		}
 		return y, terms
 	}),
@@ -50,12 +51,12 @@ const (
 )
 
 // guidedDecoder is the common decoder whose stages merge filtered maps.
-func (n *Network) guidedDecoder(image *tensor.Tensor, f Features, w *tensor.Tensor) (stages [4]*tensor.Tensor) {
-	embedded, x := n.embed(w), f.F
+func guidedDecoder(n *model.Network, image *tensor.Tensor, f model.Features, w *tensor.Tensor) (stages [4]*tensor.Tensor) {
+	embedded, x := n.Embed(w), f.F
 	for i := range stages {
 		from, name := x, fmt.Sprintf("agnet.stage%d", i+1)
-		filtered := n.part(func() *tensor.Tensor { return n.guide(name, from, n.scaled(name, image, f.E[4-i])) })
-		x = n.part(func() *tensor.Tensor { return n.stage(i, from, embedded[i], filtered) })
+		filtered := n.Part(func() *tensor.Tensor { return guide(n, name, from, scaled(n, name, image, f.E[4-i])) })
+		x = n.Part(func() *tensor.Tensor { return n.Stage(i, from, embedded[i], filtered) })
 		stages[i] = x
 	}
 	return stages
@@ -63,7 +64,7 @@ func (n *Network) guidedDecoder(image *tensor.Tensor, f Features, w *tensor.Tens
 
 // scaled adds the image, at the side of the encoder's map e, to e. Beside the encoder's own there
 // are three scales: a fourth, the smallest, shows nothing more.
-func (n *Network) scaled(name string, image, e *tensor.Tensor) *tensor.Tensor {
+func scaled(n *model.Network, name string, image, e *tensor.Tensor) *tensor.Tensor {
 	r := image.Dim(1) / e.Dim(1)
 	if r > 16 {
 		return e
@@ -74,7 +75,7 @@ func (n *Network) scaled(name string, image, e *tensor.Tensor) *tensor.Tensor {
 
 // guide makes the filtered map (B, 2h, 2w, C) of the decoder's map x (B, h, w, ·) and the guide (B,
 // 2h, 2w, C).
-func (n *Network) guide(name string, x, guide *tensor.Tensor) *tensor.Tensor {
+func guide(n *model.Network, name string, x, guide *tensor.Tensor) *tensor.Tensor {
 	c := guide.Dim(-1)
 	small := pool.Average(guide, 2, 2, conv.Square(2, 0))
 	own := n.Conv(name+".own", x, 1, c, 1, 0, true, false)
@@ -103,18 +104,18 @@ func guidedFilter(o, small, guide, t *tensor.Tensor) *tensor.Tensor {
 	spread := pointwise.Add(less(weigh(s, box(times(qx, small))), times(x, x)), pointwise.Scale(s, guidedDamp))
 	a := times(less(weigh(s, box(times(qx, o))), times(x, y)), inverse(spread, guidedDamp*guidedLeast))
 	b := times(less(y, times(a, x)), inverse(s, guidedLeast))
-	return pointwise.Add(times(enlarge(box(a)), guide), enlarge(box(b)))
+	return pointwise.Add(times(model.Enlarge(box(a)), guide), model.Enlarge(box(b)))
 }
 
 // sideOutputs are the logits (B, S/2, S/2, K) of the four stages, the last by the common head, and
 // their mean.
-func (n *Network) sideOutputs(m Maps) (mean *tensor.Tensor, sides []*tensor.Tensor) {
+func sideOutputs(n *model.Network, m model.Maps) (mean *tensor.Tensor, sides []*tensor.Tensor) {
 	half := m.X.Dim(1) / 2
 	for i, x := range m.Decoder[:3] {
-		side := n.Up(fmt.Sprintf("agnet.side%d", i+1), x, n.Classes, n.areaLogit)
+		side := n.Up(fmt.Sprintf("agnet.side%d", i+1), x, n.Classes, n.AreaLogit)
 		sides = append(sides, pool.Resize(side, half, half))
 	}
-	sides = append(sides, n.maskHead(m.last()))
+	sides = append(sides, n.MaskHead(last(m)))
 	sum := sides[0]
 	for _, side := range sides[1:] {
 		sum = pointwise.Add(sum, side)

@@ -1,6 +1,7 @@
-package model
+package rivals
 
 import (
+	"mrprism/model"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
@@ -13,26 +14,26 @@ import (
 // With two classes the softmax of W_m (p, 1 − p) is σ(a_m p + b_m), where a_m and b_m are sums of
 // the four elements. The elements are the parameters, as in the authors' code: Adam moves each as
 // far in a step, and so a four times as far and b twice.
-var crowdLayer = Method{
+var crowdLayer = model.Method{
 	Name: "cl", Title: titled("crowd layer (Rodrigues & Pereira 2018): a linear map from the consensus to each rater"), Raters: true,
-	Predict: func(n *Network, m Maps) (y, rated *tensor.Tensor) {
-		y = n.mask(m)
-		return y, n.crowdLayer(y)
+	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
+		y = mask(n, m)
+		return y, crowdMasks(n, y)
 	},
-	Learn: trains(func(n *Network, s *Step, m Maps) (*tensor.Tensor, []Term) {
+	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, rated := n.Method.Predict(n, m)
-		return y, []Term{s.ratersTerm(n, "raters", rated)}
+		return y, []model.Term{ratersTerm(s, n, "raters", rated)}
 	}),
 }
 
-// crowdLayer is every rater's mask σ(a_m y + b_m), (B, h, w, M, K).
-func (n *Network) crowdLayer(y *tensor.Tensor) *tensor.Tensor {
-	factor, shift := n.crowdWeights()
-	return n.byRater(pointwise.Sigmoid(affine(n.eachRater(y), factor, shift)))
+// crowdMasks is every rater's mask σ(a_m y + b_m), (B, h, w, M, K).
+func crowdMasks(n *model.Network, y *tensor.Tensor) *tensor.Tensor {
+	factor, shift := crowdWeights(n)
+	return byRater(n, pointwise.Sigmoid(affine(eachRater(n, y), factor, shift)))
 }
 
 // crowdWeights are all a_m and b_m, (M·K).
-func (n *Network) crowdWeights() (factor, shift *tensor.Tensor) {
+func crowdWeights(n *model.Network) (factor, shift *tensor.Tensor) {
 	element := func(name string, start float64) *tensor.Tensor {
 		return n.Parameter("cl.weight."+name, always(start), n.Raters*n.Classes)
 	}
