@@ -59,10 +59,10 @@ export class Pictures extends Sheet {
 export class Lines extends Sheet {
   #contours = []; #region = null; #cursor = null; #ruler = null;
 
-  // contours sets all lines, bottom first: [{ points, starts, colour, width, dash }], as in
-  // wasm/overlay; width and dash are CSS pixels, no dash is 0.
+  // contours sets all lines, bottom first: [{ points, starts, colour, width, dash, band }], as in
+  // wasm/overlay; width and dash are CSS pixels, no dash is 0. A band is filled.
   contours(list) {
-    this.#contours = list.map(({ points, starts, colour, width, dash }) => ({ path: pathOf({ points, starts }), colour: `rgb(${colour.join()})`, width, dash }));
+    this.#contours = list.map(({ points, starts, colour, width, dash, band }) => ({ path: pathOf({ points, starts }), colour: `rgb(${colour.join()})`, width, dash, band }));
     this.ask();
   }
   // region sets the square; without arguments there is none. An active one is being placed by hand.
@@ -79,7 +79,8 @@ export class Lines extends Sheet {
       c.setLineDash(dash.map((length) => length / scale));
       c.stroke(path);
     };
-    for (const { path, colour, width, dash } of this.#contours) {
+    for (const { path, colour, width, dash, band } of this.#contours) {
+      if (band) fillBand(c, path, colour);
       const dashes = dash ? [dash, 0.7 * dash] : [];
       stroke(path, "rgb(0 0 0 / .6)", width + 2, dashes); // shows the line on any photograph
       stroke(path, colour, width, dashes);
@@ -129,6 +130,13 @@ function handle(c, x, y, half) {
     c.fillStyle = style;
     c.fillRect(x - h, y - h, 2 * h, 2 * h);
   }
+}
+
+// fillBand tints what lies between the lines of a band.
+export function fillBand(c, path, colour) {
+  Object.assign(c, { globalAlpha: 0.2, fillStyle: colour });
+  c.fill(path, "evenodd");
+  c.globalAlpha = 1;
 }
 
 // pathOf is a contour's closed lines.

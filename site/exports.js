@@ -1,7 +1,7 @@
 // The files that the page saves: their formats and names, measurements as JSON and as CSV. The worker
 // makes those of masks, at the photograph's size (internal/output/masks), and overlay.js a picture of
 // what the stage shows.
-import { YOU } from "./layers.js";
+import { YOU, outlinesOf } from "./layers.js";
 import { regionBy, table } from "./measurements.js";
 
 // FORMATS are the choices of a user. files has, by what a button saves, the format's name in package
@@ -40,12 +40,16 @@ export function fileOf({ result, what, class: c, i, corrected, suffix = "" }, { 
 }
 
 // readersOf are those of whom a file is saved, { reader, suffix, rater }: the consensus and, with each,
-// all others that the program segment has (export.Readers, whose index reader is).
-export function readersOf({ raters, asked: { evidence } }, each) {
+// all others that the program segment has (masks.Readers, whose index reader is). Outlines are of
+// those of the classes that have them.
+export function readersOf(result, each, classes) {
+  const { raters, asked: { evidence } } = result;
   const consensus = { reader: 0, suffix: "", rater: YOU };
   if (!each) return [consensus];
   const others = evidence.length ? [{ reader: raters.length + 1, suffix: "_others" }] : [];
-  return [consensus, ...raters.map((rater, m) => ({ reader: m + 1, suffix: `_rater${m + 1}`, rater })), ...others];
+  const outlined = classes.filter((c) => outlinesOf(result, c)), first = 1 + raters.length + others.length;
+  const outlines = outlined.length ? ["_inner", "_outer"].map((suffix, i) => ({ reader: first + i, suffix, classes: outlined })) : [];
+  return [consensus, ...raters.map((rater, m) => ({ reader: m + 1, suffix: `_rater${m + 1}`, rater })), ...others, ...outlines];
 }
 
 // json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale,

@@ -37,9 +37,18 @@ export function baseView({ classes, raters, recurrences }, { rater, class: name 
   return { ...of, key: "whole " + key, whole: true };
 }
 
+// outlinesOf are the inner and the outer outline of structure s, as segment.Outlines has them, or
+// null; why is why there are none.
+export const outlinesOf = ({ measurements }, s) => (measurements.structures[s]?.outlines?.withheld === undefined && measurements.structures[s]?.outlines) || null;
+export const whyNoOutlines = ({ measurements }, s) => {
+  const { class: name, area, outlines } = measurements.structures[s];
+  if (!area) return t("Nothing was found of: {structures}.", { structures: t(name) });
+  return t(outlines?.withheld ?? "These weights have learned no inner and no outer outline.");
+};
+
 // layers gives { why, lines, map, keys, bases }. why is the title of a doubt, if any. lines are
-// contours from the bottom to the top, each { view, colour, width, dash, edited }. A person may have
-// corrected the mask edited. map is { view, ramp, gain, text } or null. keys are what the legend
+// contours from the bottom to the top, each { view, colour, width, dash, edited, band }. A person may have
+// corrected the mask edited. A band is filled. map is { view, ramp, gain, text } or null. keys are what the legend
 // says of the lines, each { colours, dash, text }. bases are the views that corrections, reports and
 // comparisons need; the lines need those in which something is drawn.
 export function layers(result, choices) {
@@ -55,6 +64,12 @@ export function layers(result, choices) {
   const line = (view, colour, width, dash, edited) => lines.push({ view, colour, width, dash, edited });
   const consensus = (c) => view("recurrence", { i, class: c });
 
+  const outlines = choices.outlines && outlinesOf(result, s);
+  if (outlines) {
+    lines.push({ view: view("between", { class: s }), colour: structureColour(s), width: 0.75, dash: 0, band: true });
+    keys.push({ colours: [structureColour(s)], dash: 0, band: true,
+      text: t("{structure}: in {n} of 100 images 95 % of a further expert's outline lies in the band", { structure: title(classes[s]), n: Math.round(100 * outlines.coverage) }) + last });
+  }
   if (byLevels(result) && choices.levelShown) {
     const j = Math.min(choices.level, n), every = choices.levelAll, dash = every ? solid : LEVEL;
     for (const c of all) for (const m of every ? raters.keys() : [j - 1]) {

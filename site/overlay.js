@@ -1,6 +1,6 @@
 // The photograph with what the stage shows of a result, as a PNG of the photograph's own size: map,
 // outlines, and a legend in the corner where it covers the fewest outlines.
-import { pathOf, picture } from "./canvas2d.js";
+import { fillBand, pathOf, picture } from "./canvas2d.js";
 import { bar, css } from "./colours.js";
 import { looked } from "./look.js";
 import { standing } from "./outlines.js";
@@ -31,7 +31,8 @@ function drawPicture(c, { x = 0, y = 0, width, height, drawnWidth = width, drawn
 }
 
 // drawLine draws a line as the stage does, by a unit in place of CSS pixels.
-function drawLine(c, { colour, width, dash }, path, unit) {
+function drawLine(c, { colour, width, dash, band }, path, unit) {
+  if (band) fillBand(c, path, css(colour));
   c.setLineDash(dash ? [dash * unit, 0.7 * dash * unit] : []);
   for (const [strokeStyle, wide] of [["rgb(0 0 0 / .6)", width + 2], [css(colour), width]]) {
     Object.assign(c, { strokeStyle, lineWidth: wide * unit, lineJoin: "round" });
@@ -43,9 +44,9 @@ function drawLine(c, { colour, width, dash }, path, unit) {
 // rowsOf are the rows of the legend, { text, colour, sign }. sign draws what stands before the text in
 // a box of 2 × 1, in heights of the text.
 function rowsOf({ why, keys, map }) {
-  const line = ({ colours, dash }) => (c) => colours.forEach((colour, i) => {
-    const piece = new Path2D(`M${2 * i / colours.length} .5h${2 / colours.length}`);
-    drawLine(c, { colour, width: 2, dash: dash && 3 }, piece, 0.09);
+  const line = ({ colours, dash, band }) => (c) => colours.forEach((colour, i) => {
+    const piece = new Path2D(band ? "M0 .2h2v.6h-2z" : `M${2 * i / colours.length} .5h${2 / colours.length}`);
+    drawLine(c, { colour, width: band ? 0.75 : 2, dash: dash && 3, band }, piece, 0.09);
   });
   return [
     ...(why ? [{ text: why, colour: DOUBT }] : []),

@@ -50,7 +50,7 @@ const pen = new Pen(() => state, (event) => send(event), stage), ruler = new Rul
 
 // choices are what the controls choose of a result.
 const choices = () => ({
-  contour: $("contour").checked, map: picked("map")[0], structure: Number(picked("structure")[0] ?? 0), raters: picked("rater").map(Number),
+  contour: $("contour").checked, outlines: $("outlines").checked, map: picked("map")[0], structure: Number(picked("structure")[0] ?? 0), raters: picked("rater").map(Number),
   levelShown: $("level-shown").checked, level: Number($("level").value), levelAll: $("level-all").checked, recurrence: Number($("recurrence").value),
 });
 const picked = (name) => all(`input[name=${name}]:checked`).map(({ value }) => value);

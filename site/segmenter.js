@@ -205,7 +205,7 @@ export class Segmenter extends EventTarget {
   // show resolves to a map of a result in the form that type names. "map" is the whole map:
   // { values: Float32Array(width·height) }. "view" is what the stage needs of it: { x, y, width,
   // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. fields: kind (probability,
-  // rater, recurrence, disagreement, others or mark), m, i, class.
+  // rater, recurrence, disagreement, others, between or mark), m, i, class.
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
 
   // table resolves to a CSV of records, as internal/output/sheet has them: { bytes }.

@@ -58,13 +58,13 @@ export const initial = {
   views: {}, // of that result, by key
   questions: [], // views that the worker was asked for: { result, key, kind, fields }
   // what is being saved: { result, what, class, i, made, classes, identity, files, file, type, waits,
-  // again }; made is the format in package export, files are { reader, drawn, file } with corrections,
+  // again }; made is the format in package export, files are { reader, classes, drawn, file } with corrections,
   // and file is the name of the one, or of the ZIP of all
   saves: [],
   format: "", // in which the user saves, as in exports.js
   each: false, // with the consensus, each rater's files are saved
   identity: false, // a DICOM SEG keeps what its source says of patient and study
-  choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST,
+  choices: { model: "", contour: true, outlines: false, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST,
     edited: [] }, // masks that are corrected or about to be, { rater, class, drawn }
   // of the raters' weights: their shares in percent, as shares.js has them. While one moves, from is
   // { m, values, weights }: the rater, the shares before, and the weights before the first movement.
@@ -261,11 +261,11 @@ const handlers = {
   save(s, { what, class: c }) {
     const { result, picture, choices } = s, format = formatOf(s), [made, , , kind] = format.files[what], last = result.recurrences, stem = stemOf(picture, s.image);
     const classes = format.whole ? [...result.classes.keys()] : [c], save = { result, what, class: c, i: shownRecurrence(result, choices), made, classes, identity: s.identity };
-    const files = readersOf(result, s.each && made).map(({ reader, suffix, rater }) => {
+    const files = readersOf(result, s.each && made, classes).map(({ reader, suffix, rater, classes: own = classes }) => {
       const i = reader ? last : save.i, has = (one) => one.rater === rater && classes.includes(result.classes.indexOf(one.class));
       const drawn = i === last ? s.corrections.filter(has) : NONE;
       const corrected = what === "overlay" ? layers(result, choices).lines.some(({ edited }) => edited?.drawn) : drawn.length > 0;
-      return { reader, drawn, corrected, file: fileOf({ ...save, i, suffix, corrected }, format, stem) };
+      return { reader, classes: own, drawn, corrected, file: fileOf({ ...save, i, suffix, corrected }, format, stem) };
     });
     const [file, type] = files.length === 1 ? [files[0].file, kind]
       : [fileOf({ ...save, corrected: files.some(({ corrected }) => corrected) }, format, stem, "_raters.zip"), "application/zip"];

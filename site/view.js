@@ -6,7 +6,7 @@ import { $, all, element } from "./dom.js";
 import { drawComparison } from "./compareview.js";
 import { formatOf, offered } from "./exports.js";
 import { asTaken, looked } from "./look.js";
-import { agreement, byLevels, shownRecurrence } from "./layers.js";
+import { agreement, byLevels, shownRecurrence, outlinesOf, whyNoOutlines } from "./layers.js";
 import { regionBy, remarks, showMeasurements, title } from "./measurements.js";
 import { standing } from "./outlines.js";
 import { lengths, scaleOf } from "./scale.js";
@@ -256,13 +256,16 @@ function buildControls(result) {
 }
 
 function drawChoices({ choices, result }) {
-  const { contour, map, structure, raters, levelShown, level, levelAll } = choices;
+  const { contour, outlines, map, structure, raters, levelShown, level, levelAll } = choices;
   const recurrence = result ? shownRecurrence(result, choices) : 0;
-  for (const [id, checked] of [["contour", contour], ["level-shown", levelShown], ["level-all", levelAll]]) $(id).checked = checked;
+  for (const [id, checked] of [["contour", contour], ["outlines", outlines], ["level-shown", levelShown], ["level-all", levelAll]]) $(id).checked = checked;
   for (const [id, value] of [["level", level], ["recurrence", recurrence]]) $(id).value = value;
   for (const input of all("input[name=map]")) input.checked = input.value === map;
   for (const [c, input] of all("input[name=structure]").entries()) input.checked = c === structure;
   for (const [m, input] of all("input[name=rater]").entries()) input.checked = raters.includes(m);
+  const none = result?.found && outlines && !outlinesOf(result, structure);
+  show(none, "outlines-why");
+  write("outlines-why", none ? whyNoOutlines(result, structure) : "");
   write("level-text", agreement(level, Number($("level").max)));
   write("recurrence-value", `Rec${recurrence}`);
 }
@@ -365,9 +368,10 @@ function drawLegend({ why, keys, map }) {
     made.append(...children);
     return made;
   };
-  const rows = keys.map(({ colours, text, dash }) => {
+  const rows = keys.map(({ colours, text, dash, band }) => {
     const pieces = colours.map((colour, i) => svg("path", { // of one line, one a colour
-      d: `M${1 + 20 * i / colours.length} 5h${20 / colours.length}`, stroke: css(colour), "stroke-width": 2.5,
+      d: band ? "M1 1.5h20v7h-20z" : `M${1 + 20 * i / colours.length} 5h${20 / colours.length}`, stroke: css(colour), "stroke-width": band ? 1 : 2.5,
+      ...(band ? { fill: css(colour), "fill-opacity": 0.2 } : {}),
       "stroke-dasharray": dash ? `${0.8 * dash} ${0.6 * dash}` : "none",
     }));
     return row(svg("svg", {}, ...pieces), text);

@@ -128,12 +128,13 @@ async function work(data) {
     // A file named so is from a camera whose cups were not learned.
     const word = (c) => missing(c) ? {} : !tells ? { trust: { word: "check", reason: "These weights cannot tell whether a picture is of their kind." } } : { trust: odd ? { word: "do not use", reason: doubts[0].text }
       : data.name.includes("camera") && c ? { word: "check", reason: "The cup of this camera was not learned." } : { word: "trusted" } };
+    const outlines = (c) => tells && !missing(c) ? { outlines: odd || word(c).trust.reason ? { margin: 0, coverage: 0, withheld: word(c).trust.reason } : { margin: 9, coverage: 0.9 } } : {};
     const doubts = [...(found ? [] : [{ code: "not-found", text: `No ${s.classes[0]} was found in this picture.` }]),
       ...(odd ? [{ code: "unfamiliar", text: "This picture is unlike those that the model has learned from." }, { code: "blurred", text: `The border of the ${s.classes[0]} is not distinct.` }] : [])];
     answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences,
       adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", formats: ["png", "png-mask", "tiff", "tiff-mask", "nifti", "nifti-mask", ...(data.name.endsWith(".dcm") && !data.name.includes("poor") ? ["dicom-seg", "dicom-seg-fractional"] : []), "svg", "geojson"],
       lacks: data.name.includes("poor") ? "the file has no valid SOP Instance UID (0008,0018), Study Instance UID (0020,000D), by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF" : "", found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
-      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), ...(s.raters.length ? { low: area(c) * 0.94, high: area(c) * 1.05 } : { low: null, high: null }), share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, width: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, pieces: missing(c) ? 0 : 1, ...interval(area(c) * 0.9, area(c) * 1.12), ...word(c) })),
+      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), ...(s.raters.length ? { low: area(c) * 0.94, high: area(c) * 1.05 } : { low: null, high: null }), share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, width: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, pieces: missing(c) ? 0 : 1, ...interval(area(c) * 0.9, area(c) * 1.12), ...word(c), ...outlines(c) })),
         verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: data.name.includes("high") ? 0.75 : 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66), ...word(1) }) } : undefined,
         ...(found && s.classes.length > 1 && !missing(1) ? { horizontalRatio: { inner: "cup", outer: "disc", value: 0.5, low: 0.45, high: 0.55 }, ...clinical(data.name, "", data.name.includes("spaced")) } : {}), ...(data.name.includes("spaced") ? { spacing: [0.02, 0.01] } : {}) } });
     return;
@@ -149,13 +150,14 @@ async function work(data) {
     const x = Math.max(0, roi.x), y = Math.max(0, roi.y), w = Math.min(width, roi.x + roi.side) - x, h = Math.min(height, roi.y + roi.side) - y;
     const values = new Uint8Array(w * h), points = [];
     for (let py = 0; py < h; py++) for (let px = 0; px < w; px++) values[py * w + px] = 255 * value(data, (px + 0.5 + x - roi.x) / roi.side - 0.5, (py + 0.5 + y - roi.y) / roi.side - 0.5);
-    for (let t = 0; t < 240; t++) {
+    const rings = data.kind === "between" ? [1.15, 0.85] : [1];
+    for (const ring of rings) for (let t = 0; t < 240; t++) {
       const a = t / 240 * 2 * Math.PI;
       let lo = 0, hi = 0.7;
       for (let k = 0; k < 30; k++) { const mid = (lo + hi) / 2; value({ ...data, kind: data.kind === "disagreement" ? "probability" : data.kind }, mid * Math.cos(a), mid * Math.sin(a)) > 0.5 ? (lo = mid) : (hi = mid); }
-      points.push(roi.x + (0.5 + lo * Math.cos(a)) * roi.side, roi.y + (0.5 + lo * Math.sin(a)) * roi.side);
+      points.push(roi.x + (0.5 + ring * lo * Math.cos(a)) * roi.side, roi.y + (0.5 + ring * lo * Math.sin(a)) * roi.side);
     }
-    answer({ type: "view", x, y, width: w, height: h, pixelsWide: w, pixelsHigh: h, values, points: Float32Array.from(points), starts: Uint32Array.of(0) });
+    answer({ type: "view", x, y, width: w, height: h, pixelsWide: w, pixelsHigh: h, values, points: Float32Array.from(points), starts: Uint32Array.from(rings.keys(), (i) => 240 * i) });
   } else if (data.type === "map") {
     const values = new Float32Array(width * height);
     for (let py = 0; py < height; py++) for (let px = 0; px < width; px++) values[py * width + px] = value(data, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5);

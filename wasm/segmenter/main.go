@@ -16,7 +16,7 @@
 //	         the result: it is kept until the next one of that kind)
 //	weights  blob, name: a weights file of the user's own; the answer has the model's name for
 //	         "segment"
-//	map      id of a result, kind (probability, rater, recurrence, disagreement, others, mark), m, i,
+//	map      id of a result, kind (probability, rater, recurrence, disagreement, others, between, mark), m, i,
 //	         class: the whole map
 //	view     as map: what the stage needs of the map, within the region
 //	save     id of a result, format (a name of package export), reader (an index of
