@@ -56,6 +56,7 @@ writes belongs to one run: write it again for the mean. If only some files are m
     weights have stay
     for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
     export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
+    Runs that took "train -split" have their splits in -splits
 The cards of the shipped weights say which of these they have.
 
 Shipped weights:

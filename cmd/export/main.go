@@ -65,8 +65,10 @@ type stored struct{ mean, f32, f16, int8 string }
 
 // believed are the flags of -ranges; -f16 and -int8 are measured on data too.
 type believed struct {
-	ranges, data, also, folds string
-	turns                     bool
+	ranges, data, also, folds, splits string
+	turns                             bool
+
+	aside map[string]int // by image, the run of -folds that had set it aside; nil: as "train -fold" does
 }
 
 // labels change the metadata of weights.
@@ -103,6 +105,7 @@ func (r *request) declare() (flags *cli.Groups, device command.Device) {
 		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets; -ranges learns from their training images, and -f16 and -int8 are measured on them")
 		f.StringVar(&r.also, "also", "", "with -ranges: `DIR`[,DIR] that other people have marked, as in \"train -also\"")
 		f.StringVar(&r.folds, "folds", "", "with -ranges: `FILE`,FILE[,…], the weights of \"train -fold 1/K\" to K/K, in this order, on the same -data and -also. Calibration and intervals are learned from images that these runs had set aside")
+		f.StringVar(&r.splits, "splits", "", "with -folds: `FILE`,FILE[,…], the splits of these runs (train -split), in the same order, in place of -fold. The images of their test lists are learned from")
 		f.BoolVar(&r.turns, "turns", false, "with -ranges, for a model trained with -turns: three of four training images are turned first, and the programs do not doubt photographs because they are turned. A search that finds nothing then looks at the turned photograph")
 	})
 	flags.Add("metadata, with -ranges, -f32, -f16 or -int8", func(f *flag.FlagSet) {
@@ -155,15 +158,15 @@ func (r *request) check() error {
 	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
 	case r.stores():
-		return cmp.Or(r.checkStore(), r.unused("-f32, -f16 and -int8", graphFlags, []string{"also", "folds", "turns"}), r.checkMeasuring())
+		return cmp.Or(r.checkStore(), r.unused("-f32, -f16 and -int8", graphFlags, []string{"also", "folds", "splits", "turns"}), r.checkMeasuring())
 	case r.mean != "":
 		return fmt.Errorf("-mean needs -f32, -f16 or -int8; export that file in a second step")
 	case r.ranges != "" && (r.weights == "" || r.data == "" || r.onnx != ""):
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
 		return r.unused("-ranges", graphFlags)
-	case r.also != "" || r.folds != "" || r.turns:
-		return fmt.Errorf("-also, -folds and -turns need -ranges")
+	case r.also != "" || r.folds != "" || r.splits != "" || r.turns:
+		return fmt.Errorf("-also, -folds, -splits and -turns need -ranges")
 	case r.given["mirror"] || r.given["title"] || r.given["task"]:
 		return fmt.Errorf("-mirror, -title and -task are written into weights: give -ranges, -f32, -f16 or -int8")
 	case r.onnx == "":

@@ -76,7 +76,7 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if err != nil {
 		return "", err
 	}
-	cases := data.Training()
+	cases := r.cases(data)
 	looks := min(rangeImages, len(cases)) + len(cases) + foreign
 	for _, c := range cases {
 		if len(folds) > 0 && !c.Others {
@@ -101,7 +101,7 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if meta.Ranges, err = measure(ctx, device, m, cases, progress); err != nil {
 		return "", err
 	}
-	t := truster{device: device, progress: progress, cases: cases, anchor: m.Metadata.Anchor, turns: r.turns}
+	t := truster{device: device, progress: progress, cases: cases, anchor: m.Metadata.Anchor, turns: r.turns, parts: r.parts(cases, max(1, len(folds)))}
 	if meta.Trust, err = t.learn(ctx, m, folds); err != nil {
 		return "", err
 	}
@@ -122,8 +122,16 @@ func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(m, data); err != nil || r.also == "" {
-		return data, err
+	if err := fits(m, data); err != nil {
+		return nil, err
+	}
+	if r.splits != "" {
+		if r.aside, err = setAside(data, strings.Split(r.splits, ",")); err != nil {
+			return nil, err
+		}
+	}
+	if r.also == "" {
+		return data, nil
 	}
 	for folder := range strings.SplitSeq(r.also, ",") { // each folder has its own raters
 		others, err := dataset.Open(folder)
@@ -135,6 +143,51 @@ func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 		}
 	}
 	return data, nil
+}
+
+// setAside says which of several splits has an image in its test list. The splits are those of runs
+// that each set a part of the images aside.
+func setAside(data *dataset.Dataset, splits []string) (map[string]int, error) {
+	aside := map[string]int{}
+	for k, path := range splits {
+		if err := data.Divide(path); err != nil {
+			return nil, fmt.Errorf("-splits: %w", err)
+		}
+		for _, c := range data.HeldOut() {
+			if other, ok := aside[c.Name]; ok && other != k {
+				return nil, fmt.Errorf("-splits: %s and %s both have %q in their test lists: name the splits of runs that set different images aside", splits[other], path, c.Name)
+			}
+			aside[c.Name] = k
+		}
+	}
+	return aside, nil
+}
+
+// cases are the images to learn from: those for training, or with -splits those that a run had set
+// aside.
+func (r *request) cases(data *dataset.Dataset) (cases []dataset.Case) {
+	for _, c := range data.Training() {
+		if r.aside == nil || c.Others {
+			cases = append(cases, c)
+		}
+	}
+	for _, c := range data.Cases {
+		if _, ok := r.aside[c.Name]; ok && !c.Others {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// parts are, by case, the run of n that had set it aside. All runs of -splits have seen -also.
+func (r *request) parts(cases []dataset.Case, n int) []int {
+	parts := dataset.Folds(cases, n)
+	for i, c := range cases {
+		if k, ok := r.aside[c.Name]; ok && !c.Others {
+			parts[i] = k
+		}
+	}
+	return parts
 }
 
 // measure returns the ranges of layers over some of the cases.

@@ -43,6 +43,9 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 		fold.Metadata.Mirrored, fold.Metadata.SinglePieces, fold.Metadata.Turned, fold.Metadata.Trust = m.Metadata.Mirrored, m.Metadata.SinglePieces, m.Metadata.Turned, nil
 		folds = append(folds, fold)
 	}
+	if r.splits != "" && len(strings.Split(r.splits, ",")) != len(folds) {
+		return nil, fmt.Errorf("-splits %s: name one for each of the %d runs of -folds, in their order", r.splits, len(folds))
+	}
 	if len(folds) < 2 {
 		return nil, fmt.Errorf("-folds %s: a run for each of two or more folds is needed", r.folds)
 	}
@@ -115,7 +118,7 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	if err != nil {
 		return nil, err
 	}
-	t.parts, t.units = dataset.Folds(t.cases, max(1, len(folds))), dataset.Units(t.cases)
+	t.units = dataset.Units(t.cases)
 	for i, part := range dataset.Folds(t.cases, 4) { // for images that the model has seen, too
 		t.references[i].Part = part
 	}

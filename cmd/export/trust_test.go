@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
@@ -8,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/program/cli"
@@ -111,10 +114,20 @@ func TestTrustIsLearned(t *testing.T) {
 	about.Data = filepath.Base(data) + ", drawn; every fifth image held out; 9 images trained on"
 	elsewhere := written("elsewhere", about)
 
-	code, stdout, stderr = call(t, append(args, "-folds", before+","+second)...)
+	var names, halves []string
+	for i := range 23 {
+		names = append(names, fmt.Sprintf("eye%02d", i))
+	}
+	for i, s := range []dataset.Split{{Test: names[:12], Train: names[12:]}, {Test: names[12:], Train: names[:12]}, {Test: names[:1]}} {
+		text, err := json.Marshal(s)
+		require.NoError(t, err)
+		halves = append(halves, filepath.Join(folder, fmt.Sprintf("half%d.json", i)))
+		require.NoError(t, os.WriteFile(halves[i], text, 0o644))
+	}
+	code, stdout, stderr = call(t, append(args, "-folds", before+","+second, "-splits", strings.Join(halves[:2], ","))...)
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from runs that had set them aside")
-	assert.Regexp(t, `outlines of the disc, `+filepath.Base(data)+`: \d+ % of 19 patients, 0\.\d\d radii to each side\n`, stdout)
+	assert.Regexp(t, `outlines of the disc, `+filepath.Base(data)+`: \d+ % of 23 patients, 0\.\d\d radii to each side\n`, stdout)
 	is, err = command.Weights(after)
 	require.NoError(t, err)
 	known = is.Metadata.Trust
@@ -138,8 +151,10 @@ func TestTrustIsLearned(t *testing.T) {
 
 	strange := written("strange", segmenttest.Raters())
 	for want, more := range map[string][]string{
-		"has other classes": {"-folds", before + "," + strange},
-		"for each of two":   {"-folds", before},
+		"has other classes":          {"-folds", before + "," + strange},
+		"for each of two":            {"-folds", before},
+		"one for each of the 2 runs": {"-folds", before + "," + second, "-splits", halves[0]},
+		`both have "eye00"`:          {"-folds", before + "," + second, "-splits", halves[0] + "," + halves[2]},
 		"was trained on " + filepath.Base(data) + ", drawn, and -data and -also are " + filepath.Base(data): {"-folds", before + "," + elsewhere},
 		"none.safetensors": {"-folds", before + "," + filepath.Join(folder, "none.safetensors")},
 		"no such file":     {"-also", filepath.Join(folder, "none")},
@@ -150,7 +165,7 @@ func TestTrustIsLearned(t *testing.T) {
 	}
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
 	assert.Equal(t, cli.Usage, code)
-	assert.Contains(t, stderr, "-also, -folds and -turns need -ranges")
+	assert.Contains(t, stderr, "-also, -folds, -splits and -turns need -ranges")
 }
 
 // What is known of results holds without mirror images or with them, as it was learned.
