@@ -20,9 +20,9 @@ Images that one rater alone has marked do not count. With agreement levels the r
 the kappas, the consensus, the areas of the levels and the images with the least consensus.
 
 -out DIR receives cases.csv (a line for each image and structure), pairs.csv, raters.csv, raters.json, raters.md,
-raters.html (one page with everything, the images with the least agreement with all outlines, and the raters as
-a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their names: keep it
-where the images may lie.
+raters.tex (for LaTeX with booktabs), raters.html (one page with everything, the images with the least agreement
+with all outlines, and the raters as a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html
+shows images with their names: keep it where the images may lie.
 
 evaluate reads a few images at a time, and its memory does not grow with the size or number of their masks.
 Faulty images end it: it names them all, and gives no figures of the others. Brackets hold 95 % intervals from

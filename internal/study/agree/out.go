@@ -3,41 +3,40 @@ package agree
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
-	"mrprism/weights"
 )
 
-// deliver writes the files, if a folder is named, and then prints the table. It tries each of them
-// even if another fails.
+// deliver writes the files, if a folder is named, and then prints the table.
 func (r *Report) deliver(out string, stdout io.Writer) error {
-	var failed []error
-	if out != "" {
-		if err := os.MkdirAll(out, 0o755); err != nil {
-			return err
-		}
-		files := map[string]func(io.Writer) error{
-			"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "raters.md": r.markdown, "raters.html": r.page,
-			"raters.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
-		}
-		for _, c := range r.Classes {
-			if d := r.dendrogram(c); d != nil {
-				files["dendrogram-"+c.Class+".svg"] = d.Write
-			}
-		}
-		for name, content := range files {
-			failed = append(failed, weights.WriteAtomic(filepath.Join(out, name), content))
+	d, err := r.Document()
+	if err != nil {
+		return err
+	}
+	t := command.NewTable(2, 0)
+	d.Lines(t)
+	if out == "" {
+		return t.Print(stdout)
+	}
+	files := map[string]func(io.Writer) error{
+		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
+		"raters.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
+	}
+	for _, c := range r.Classes {
+		if d := r.dendrogram(c); d != nil {
+			files["dendrogram-"+c.Class+".svg"] = d.Write
 		}
 	}
-	return errors.Join(append(failed, r.print(stdout))...)
+	return errors.Join(report.Save(out, files), t.Print(stdout))
 }
 
 // casesCSV has a line for each image and structure that two or more have marked.
@@ -77,13 +76,6 @@ func (r *Report) ratersCSV(w io.Writer) error {
 	})
 }
 
-// grid is a table of texts with a title. All forms of the report show the same grids.
-type grid struct {
-	Title  string
-	Header []string
-	Rows   [][]string
-}
-
 // levelsNote says what is missing for agreement levels.
 const levelsNote = "The labels are agreement levels. They say how many experts marked a pixel and not who: the raters are not known, and there are no figures of pairs of raters, " +
 	"no intraclass correlation, no rates and no dendrogram."
@@ -109,30 +101,52 @@ func (r *Report) summary() (paragraphs []string) {
 	return paragraphs
 }
 
-// grids are the tables of the report.
-func (r *Report) grids() []grid {
-	all := []grid{r.agreement()}
-	for _, c := range r.Classes {
-		if !r.Levels {
-			all = append(all, c.dice(r.Raters))
-		}
-		all = append(all, c.people(r.Levels), c.disagreements(r.Levels))
+// Document is the report for people.
+func (r *Report) Document() (*report.Document, error) {
+	d := &report.Document{
+		Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images.",
+		Parts: []report.Part{{Title: "Agreement", Tables: []report.Table{r.agreement()}}},
 	}
-	return all
+	for m, rater := range r.Raters {
+		d.Key = append(d.Key, report.Entry{Name: rater, Ink: picture.CSS(picture.RaterColour(m))})
+	}
+	for _, c := range r.Classes {
+		p := report.Part{Title: c.Class, Tables: []report.Table{c.people(r.Levels), c.disagreements(r.Levels)}}
+		if !r.Levels {
+			p.Tables = slices.Insert(p.Tables, 0, c.dice(r.Raters))
+			var tree strings.Builder
+			_ = r.dendrogram(c).Write(&tree)
+			p.Plots = []report.Plot{{Title: "The raters as a tree", SVG: template.HTML(tree.String())}} // chart escapes the names
+		}
+		if len(c.cells) > 0 {
+			album := report.Album{Title: "The images with the least agreement", Key: d.Key}
+			for _, one := range c.cells {
+				uri, err := picture.Embedded(one.Picture)
+				if err != nil {
+					return nil, err
+				}
+				size := one.Picture.Rect.Size()
+				album.Exhibits = append(album.Exhibits, report.Exhibit{Name: one.Name, Shots: []report.Shot{{Figure: one.Figure, Picture: uri, Width: size.X, Height: size.Y}}})
+			}
+			p.Albums = []report.Album{album}
+		}
+		d.Parts = append(d.Parts, p)
+	}
+	return d, nil
 }
 
 // agreement has a row for each structure.
-func (r *Report) agreement() grid {
-	g := grid{"Agreement. Dice and consensus ×100, with 95 % intervals", []string{"", "images", "Dice of pairs", "κ in the union", "κ in the image", "consensus", "ICC of areas"}, nil}
+func (r *Report) agreement() report.Table {
+	g := report.Table{Title: "Agreement. Dice and consensus ×100, with 95 % intervals", Columns: report.Columns("", "images", "Dice of pairs", "κ in the union", "κ in the image", "consensus", "ICC of areas")}
 	for _, c := range r.Classes {
 		area := "–"
 		if c.Area != nil {
 			area = c.Area.text()
 		}
-		g.Rows = append(g.Rows, []string{c.Class, strconv.Itoa(c.Images), report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Plain(c.Consensus, 100, 1), area})
+		g.Rows = append(g.Rows, report.Texts(c.Class, strconv.Itoa(c.Images), report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Plain(c.Consensus, 100, 1), area))
 	}
 	if r.Ratio != nil {
-		g.Rows = append(g.Rows, []string{"vertical cup/disc ratio", strconv.Itoa(r.Ratio.Images), "", "", "", "", r.Ratio.text()})
+		g.Rows = append(g.Rows, report.Texts("vertical cup/disc ratio", strconv.Itoa(r.Ratio.Images), "", "", "", "", r.Ratio.text()))
 	}
 	return g
 }
@@ -161,8 +175,8 @@ func scaled(form string, v *float64, by float64) string {
 }
 
 // dice has a row and a column for each rater.
-func (c *classAgreement) dice(raters []string) grid {
-	g := grid{Title: c.Class + ": mean Dice ×100 of pairs of raters", Header: append([]string{""}, raters...)}
+func (c *classAgreement) dice(raters []string) report.Table {
+	g := report.Table{Title: c.Class + ": mean Dice ×100 of pairs of raters", Columns: report.Columns(append([]string{""}, raters...)...)}
 	for m, rater := range raters {
 		row := []string{rater}
 		for o := range raters {
@@ -173,77 +187,44 @@ func (c *classAgreement) dice(raters []string) grid {
 				row = append(row, scaled("%.1f", statistics.Defined(c.mean[high][low]), 100))
 			}
 		}
-		g.Rows = append(g.Rows, row)
+		g.Rows = append(g.Rows, report.Texts(row...))
 	}
 	return g
 }
 
 // people has a row for each rater or level.
-func (c *classAgreement) people(levels bool) grid {
+func (c *classAgreement) people(levels bool) report.Table {
 	if levels {
-		g := grid{c.Class + ": the levels", []string{"", "masks", "mean area, % of the image"}, nil}
+		g := report.Table{Title: c.Class + ": the levels", Columns: report.Columns("", "masks", "mean area, % of the image")}
 		for _, m := range c.Raters {
-			g.Rows = append(g.Rows, []string{m.Rater, strconv.Itoa(m.Masks), scaled("%.2f", m.Area, 100)})
+			g.Rows = append(g.Rows, report.Texts(m.Rater, strconv.Itoa(m.Masks), scaled("%.2f", m.Area, 100)))
 		}
 		return g
 	}
-	g := grid{c.Class + ": the raters beside STAPLE; percent, bias as change of area", []string{"", "masks", "mean area", "Dice with the others", "sensitivity", "specificity", "bias"}, nil}
+	g := report.Table{Title: c.Class + ": the raters beside STAPLE; percent, bias as change of area", Columns: report.Columns("", "masks", "mean area", "Dice with the others", "sensitivity", "specificity", "bias")}
 	for _, m := range c.Raters {
 		bias := "–"
 		if m.Bias != nil {
 			bias = fmt.Sprintf("%+.1f", 100*math.Expm1(*m.Bias))
 		}
-		g.Rows = append(g.Rows, []string{m.Rater, strconv.Itoa(m.Masks), scaled("%.2f", m.Area, 100), scaled("%.1f", m.Dice, 100),
-			scaled("%.1f", m.Sensitivity, 100), scaled("%.2f", m.Specificity, 100), bias})
+		g.Rows = append(g.Rows, report.Texts(m.Rater, strconv.Itoa(m.Masks), scaled("%.2f", m.Area, 100), scaled("%.1f", m.Dice, 100),
+			scaled("%.1f", m.Sensitivity, 100), scaled("%.2f", m.Specificity, 100), bias))
 	}
 	return g
 }
 
 // disagreements has a row for each of the worst images.
-func (c *classAgreement) disagreements(levels bool) grid {
+func (c *classAgreement) disagreements(levels bool) report.Table {
 	if levels {
-		g := grid{c.Class + ": least agreement", []string{"image", "consensus, %"}, nil}
+		g := report.Table{Title: c.Class + ": least agreement", Columns: report.Columns("image", "consensus, %")}
 		for _, w := range c.Worst {
-			g.Rows = append(g.Rows, []string{w.Image, scaled("%.1f", w.Consensus, 100)})
+			g.Rows = append(g.Rows, report.Texts(w.Image, scaled("%.1f", w.Consensus, 100)))
 		}
 		return g
 	}
-	g := grid{c.Class + ": least agreement. Dice ×100", []string{"image", "mean Dice", "farthest pair", "their Dice"}, nil}
+	g := report.Table{Title: c.Class + ": least agreement. Dice ×100", Columns: report.Columns("image", "mean Dice", "farthest pair", "their Dice")}
 	for _, w := range c.Worst {
-		g.Rows = append(g.Rows, []string{w.Image, scaled("%.1f", w.Dice, 100), w.A + ", " + w.B, scaled("%.1f", w.Least, 100)})
+		g.Rows = append(g.Rows, report.Texts(w.Image, scaled("%.1f", w.Dice, 100), w.A+", "+w.B, scaled("%.1f", w.Least, 100)))
 	}
 	return g
-}
-
-// print prints the tables for a terminal.
-func (r *Report) print(stdout io.Writer) error {
-	t := command.NewTable(2, 0)
-	for _, text := range r.summary() {
-		t.Line("%s", text)
-	}
-	for _, g := range r.grids() {
-		t.Title("%s", g.Title)
-		t.Line("%s", strings.Join(g.Header, "\t"))
-		for _, row := range g.Rows {
-			t.Line("%s", strings.Join(row, "\t"))
-		}
-	}
-	return t.Print(stdout)
-}
-
-// markdown writes the report as Markdown.
-func (r *Report) markdown(w io.Writer) error {
-	var out strings.Builder
-	fmt.Fprintf(&out, "# Agreement of the raters of %s\n", r.Name)
-	for _, text := range r.summary() {
-		fmt.Fprintf(&out, "\n%s\n", text)
-	}
-	for _, g := range r.grids() {
-		fmt.Fprintf(&out, "\n## %s\n\n| %s |\n|%s\n", g.Title, strings.Join(g.Header, " | "), strings.Repeat("---|", len(g.Header)))
-		for _, row := range g.Rows {
-			fmt.Fprintf(&out, "| %s |\n", strings.Join(row, " | "))
-		}
-	}
-	_, err := io.WriteString(w, out.String())
-	return err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
-	"mrprism/weights"
 )
 
 // Request holds the flags of evaluate compare.
@@ -154,23 +152,16 @@ func (c *Comparer) openMethod(one NamedMethod, region string) (m *method, err er
 	return m, nil
 }
 
-// deliver writes the files of -out, if it is given, and prints the table. It tries each of them
-// even if another fails.
+// deliver writes the files of -out, if it is given, and prints the table.
 func (r *Comparison) deliver(dir string, stdout io.Writer) error {
-	var failed []error
-	if dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		for _, file := range []struct {
-			name    string
-			content func(io.Writer) error
-		}{
-			{"cases.csv", r.casesCSV}, {"summary.csv", r.summaryCSV}, {"report.md", r.markdown}, {"tables.tex", r.latex}, {"report.html", r.html},
-			{"report.json", func(w io.Writer) error { return command.WriteJSON(w, r) }},
-		} {
-			failed = append(failed, weights.WriteAtomic(filepath.Join(dir, file.name), file.content))
-		}
+	d, t := r.Document(), command.NewTable(2, 0)
+	d.Lines(t)
+	if dir == "" {
+		return t.Print(stdout)
 	}
-	return errors.Join(append(failed, r.print(dir, stdout))...)
+	t.Line("report: %s", filepath.Join(dir, "report.html"))
+	return errors.Join(report.Save(dir, map[string]func(io.Writer) error{
+		"cases.csv": r.casesCSV, "summary.csv": r.summaryCSV, "report.md": d.Markdown, "tables.tex": d.LaTeX, "report.html": d.HTML,
+		"report.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
+	}), t.Print(stdout))
 }

@@ -33,39 +33,45 @@ func small() *Comparison {
 }
 
 func TestCompareTables(t *testing.T) {
-	var md, tex strings.Builder
-	require.NoError(t, small().markdown(&md))
-	require.Equal(t, `# set_1
+	var md, tex, page strings.Builder
+	d := small().Document()
+	require.NoError(t, d.Markdown(&md))
+	require.Equal(t, `# set_1: 2 methods compared
 
-set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored).
-`+intervalsNote+testsNote+`
+set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored)
+
+`+basis+`
 
 ## disc
 
 | method | images | Soft Dice ×100 | HD95, pixels |
 |---|---:|---:|---:|
 | ours | 10 | **90.00 [80.00, 95.00]** | 3.00 [2.00, 4.00] |
-| R&D_2 | 9 | 85.00 [80.00, 90.00], p = 0.04 | – |
+| R&D_2 | 9 | 85.00 [80.00, 90.00] | – |
+
+## disc: less ours, in the 9 images of all methods
+
+| method | Soft Dice ×100 |
+|---|---:|
+| R&D_2 | -5.00 [-6.00, -4.00], p = 0.04 |
 
 - disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out
 `, md.String())
-	require.NoError(t, small().latex(&tex))
-	require.Equal(t, `% \usepackage{booktabs}
-\begin{table}
-\centering
-\caption{disc: set\_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored).
-`+texEscaper.Replace(intervalsNote+testsNote)+`
-Bold: the best mean. $\dagger$: adjusted $p < 0.05$.}
-\begin{tabular}{lrr}
+	require.NoError(t, d.LaTeX(&tex))
+	for _, part := range []string{`R\&D\_2 & -5.00$^\dagger$ {\scriptsize [-6.00, -4.00]} \\`, `\begin{tabular}{lrrr}
 \toprule
-Method & Soft Dice $\times$100 & HD95, pixels \\
+method & images & Soft Dice $\times$100 & HD95, pixels \\
 \midrule
-ours & \textbf{90.00} {\scriptsize [80.00, 95.00]} & 3.00 {\scriptsize [2.00, 4.00]} \\
-R\&D\_2 & 85.00$^\dagger$ {\scriptsize [80.00, 90.00]} & -- \\
+ours & 10 & \textbf{90.00} {\scriptsize [80.00, 95.00]} & 3.00 {\scriptsize [2.00, 4.00]} \\
+R\&D\_2 & 9 & 85.00 {\scriptsize [80.00, 90.00]} & -- \\
 \bottomrule
 \end{tabular}
 \end{table}
-`, tex.String())
+`} {
+		require.Contains(t, tex.String(), part)
+	}
+	require.NoError(t, d.HTML(&page))
+	require.Contains(t, page.String(), `<td class="worse">▼ −5.00<small>[−6.00, −4.00]</small><small>p = 0.04</small></td>`)
 	require.Equal(t, []string{"< 0.0001", "0.0312", "1"}, []string{report.PValue(3e-9), report.PValue(.03123), report.PValue(1)})
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mrprism/internal/study/picture"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
 
@@ -23,16 +24,8 @@ type gallery struct{ exhibits []*exhibit }
 
 // exhibit is an image with the outlines of every method.
 type exhibit struct {
-	rank  float64
-	Name  string
-	Shots []shot
-}
-
-// shot is the image with the outlines of one method.
-type shot struct {
-	Method, Figure string
-	Picture        template.URL // a JPEG
-	Width, Height  int
+	report.Exhibit
+	rank float64
 }
 
 // offer offers an image that all methods have.
@@ -54,7 +47,7 @@ func (g *galleries) offer(c *Comparer, r *caseRecord) {
 			drawn = c.exhibit(r, dice)
 		}
 		if drawn != nil {
-			to.add(&exhibit{rank, drawn.Name, drawn.Shots})
+			to.add(&exhibit{drawn.Exhibit, rank})
 		}
 	}
 	show(&g.lowest, -mean)
@@ -89,7 +82,7 @@ func (c *Comparer) exhibit(r *caseRecord, dice []float64) *exhibit {
 		return nil
 	}
 	plain := picture.NewPicture(img)
-	out := &exhibit{Name: r.Name}
+	out := &exhibit{Exhibit: report.Exhibit{Name: r.Name}}
 	for i, m := range c.methods {
 		p := plain.Copy()
 		for k, one := range r.methods[i] {
@@ -107,7 +100,7 @@ func (c *Comparer) exhibit(r *caseRecord, dice []float64) *exhibit {
 			c.troubles = append(c.troubles, trouble{Kind: ofTheData, Text: fmt.Sprintf("%s: %v", r.Image, err)})
 			return nil
 		}
-		out.Shots = append(out.Shots, shot{m.Name, fmt.Sprintf("%.1f", 100*dice[i]), url, size.X, size.Y})
+		out.Shots = append(out.Shots, report.Shot{Name: m.Name, Figure: fmt.Sprintf("%.1f", 100*dice[i]), Picture: url, Width: size.X, Height: size.Y})
 	}
 	return out
 }

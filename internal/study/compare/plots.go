@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/study/picture"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 
@@ -44,10 +45,7 @@ var (
 func ink(method int) color.RGBA { return methodInks[method%len(methodInks)] }
 
 // cssInk is a method's colour in CSS.
-func cssInk(method int) template.CSS {
-	c := ink(method)
-	return template.CSS(fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B))
-}
+func cssInk(method int) template.CSS { return picture.CSS(ink(method)) }
 
 func lineStyle(method int) draw.LineStyle {
 	s := draw.LineStyle{Color: ink(method), Width: 1.6}

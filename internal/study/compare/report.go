@@ -284,15 +284,11 @@ func meanOver(classes []*record) (dice, stated float64) {
 	return dice, metric.Mean(statistics.Values(has, func(r *record) float64 { return r.stated }))
 }
 
-// shown are the figures that some method of the class has, all or the brief ones.
-func (c *classComparison) shown(brief bool) (list []score.Figure) {
-	for _, about := range score.AllFigures {
-		has := slices.ContainsFunc(c.Methods, func(m methodSummary) bool { return m.Passes[len(m.Passes)-1][about.Key] != nil })
-		if has && (about.Brief || !brief) {
-			list = append(list, about)
-		}
-	}
-	return list
+// shown are the figures that some method of the class has.
+func (c *classComparison) shown() []score.Figure {
+	return statistics.Filter(score.AllFigures[:], func(f score.Figure) bool {
+		return slices.ContainsFunc(c.Methods, func(m methodSummary) bool { return m.last()[f.Key] != nil })
+	})
 }
 
 // Test is the test of a method and figure; nil for the first method.

@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -82,32 +81,28 @@ func (r *Report) csv(w io.Writer) error {
 	if r.Data == "" && r.Centres != nil {
 		return r.Centres.csv(w)
 	}
-	out, columns := csv.NewWriter(w), csvColumns(r.Recurrences)
-	line := func(cell func(c column) string) {
-		_ = out.Write(statistics.Tabulate(len(columns), func(i int) string { return cell(columns[i]) })) // Error has it
+	columns := csvColumns(r.Recurrences)
+	cells := func(cell func(c column) string) []string {
+		return statistics.Tabulate(len(columns), func(i int) string { return cell(columns[i]) })
 	}
-	line(func(c column) string { return c.name })
-	for _, image := range r.Cases {
-		for k, class := range image.Classes {
-			if class != nil {
-				line(func(c column) string { return c.cell(row{image, r.Classes[k].Class, class}) })
+	return report.WriteCSV(w, cells(func(c column) string { return c.name }), func(line func(...string)) {
+		for _, image := range r.Cases {
+			for k, class := range image.Classes {
+				if class != nil {
+					line(cells(func(c column) string { return c.cell(row{image, r.Classes[k].Class, class}) })...)
+				}
 			}
 		}
-	}
-	out.Flush()
-	return out.Error()
+	})
 }
 
 // csv writes a line for each photograph in each guise.
 func (r *centresReport) csv(w io.Writer) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(strings.Split("set,image,turned,change,present,found,distance,area,right,doubted,doubt,vertical_ratio,doubts", ",")) // Error has it
-	for _, c := range r.Pictures {
-		_ = out.Write([]string{
-			c.Set, c.Name, strconv.Itoa(c.Turned), c.Change, strconv.FormatBool(c.Present), strconv.FormatBool(c.Found), report.Digits(c.Distance), report.Digits(c.Area),
-			strconv.FormatBool(c.Right), strconv.FormatBool(c.Doubted), report.Digits(c.Doubt), report.Digits(c.Ratio), strings.Join(c.Codes(), ";"),
-		})
-	}
-	out.Flush()
-	return out.Error()
+	header := strings.Split("set,image,turned,change,present,found,distance,area,right,doubted,doubt,vertical_ratio,doubts", ",")
+	return report.WriteCSV(w, header, func(line func(...string)) {
+		for _, c := range r.Pictures {
+			line(c.Set, c.Name, strconv.Itoa(c.Turned), c.Change, strconv.FormatBool(c.Present), strconv.FormatBool(c.Found), report.Digits(c.Distance), report.Digits(c.Area),
+				strconv.FormatBool(c.Right), strconv.FormatBool(c.Doubted), report.Digits(c.Doubt), report.Digits(c.Ratio), strings.Join(c.Codes(), ";"))
+		}
+	})
 }

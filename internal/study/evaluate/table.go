@@ -28,7 +28,7 @@ func (r *Report) Table(w io.Writer) error {
 	for _, compared := range r.Against {
 		t.Break()
 		t.Line("")
-		compared.Lines(t.Table)
+		compared.Document().Lines(t.Table)
 	}
 	return t.Print(w)
 }

@@ -1,7 +1,6 @@
 package fuse
 
 import (
-	"encoding/csv"
 	"errors"
 	"io"
 	"math"
@@ -103,17 +102,16 @@ func (f *fuser) deliver(stdout io.Writer) error {
 
 // ratersCSV writes each rater beside each map, and then over all images.
 func (f *fuser) ratersCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias"}) // Error has it
-	line := func(r *raterRow) {
-		_ = out.Write([]string{r.method, r.image, r.class, r.rater, report.DigitsOf(r.Sensitivity), report.DigitsOf(r.Specificity), report.DigitsOf(r.bias)})
-	}
-	for i := range f.raters {
-		line(&f.raters[i])
-	}
-	f.eachPooled(func(r *raterRow) { line(r) })
-	out.Flush()
-	return out.Error()
+	header := []string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias"}
+	return report.WriteCSV(w, header, func(line func(...string)) {
+		write := func(r *raterRow) {
+			line(r.method, r.image, r.class, r.rater, report.DigitsOf(r.Sensitivity), report.DigitsOf(r.Specificity), report.DigitsOf(r.bias))
+		}
+		for i := range f.raters {
+			write(&f.raters[i])
+		}
+		f.eachPooled(write)
+	})
 }
 
 // eachPooled calls do for each structure, method and rater with a mark.
@@ -131,18 +129,21 @@ func (f *fuser) eachPooled(do func(r *raterRow)) {
 
 // scoresCSV writes the scores of each map, and then their means with the paired differences.
 func (f *fuser) scoresCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
 	header := []string{"method", "image", "structure"}
 	for _, name := range scoreNames {
 		header = append(header, name, name+"_less_mean_vote", name+"_less_mean_vote_low", name+"_less_mean_vote_high")
 	}
-	_ = out.Write(header) // Error has it
+	return report.WriteCSV(w, header, f.scoreLines)
+}
+
+// scoreLines are those of scores.csv.
+func (f *fuser) scoreLines(line func(cells ...string)) {
 	write := func(o of, figure func(j int) []string) {
-		line := []string{o.method, o.image, o.class}
+		cells := []string{o.method, o.image, o.class}
 		for j := range scoreNames {
-			line = append(line, figure(j)...)
+			cells = append(cells, figure(j)...)
 		}
-		_ = out.Write(line)
+		line(cells...)
 	}
 	for _, class := range f.data.Classes {
 		votes := f.scored(meanVote, class)
@@ -169,8 +170,6 @@ func (f *fuser) scoresCSV(w io.Writer) error {
 			})
 		}
 	}
-	out.Flush()
-	return out.Error()
 }
 
 // print prints the scores, and the raters over all images.

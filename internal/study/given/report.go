@@ -2,7 +2,6 @@ package given
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -101,13 +100,11 @@ func figureOf(r givenRow, name string) float64 {
 
 // writeCSV writes every figure of every image.
 func (g *giver) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"image", "structure", "given", "figure", "value"}) // Error has it
-	for _, row := range g.rows {
-		for _, name := range slices.Sorted(standard.Keys(row.figures)) {
-			_ = out.Write([]string{row.image, row.class, strconv.Itoa(row.given), name, report.DigitsOf(row.figures[name])})
+	return report.WriteCSV(w, []string{"image", "structure", "given", "figure", "value"}, func(line func(...string)) {
+		for _, row := range g.rows {
+			for _, name := range slices.Sorted(standard.Keys(row.figures)) {
+				line(row.image, row.class, strconv.Itoa(row.given), name, report.DigitsOf(row.figures[name]))
+			}
 		}
-	}
-	out.Flush()
-	return out.Error()
+	})
 }

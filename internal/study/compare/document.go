@@ -1,0 +1,208 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mrprism/internal/study/picture"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
+)
+
+// basis says how figures and tests were computed.
+const basis = "Means over images with 95 % intervals of 2,000 bootstrap samples, at the last pass of each method. " +
+	"p: Wilcoxon's signed-rank test over the images that all methods have, against the first method, " +
+	"adjusted by Holm over all tests of the figure."
+
+// help says how to read the page.
+var help = []string{
+	"Soft Dice: the mean over the thresholds .1 .3 .5 .7 .9 of map and reference. Dice: of the pixels above one half.",
+	"Brier score and expected calibration error (ECE, 15 bins) of an image: in the whole image, and inside the union of reference and marks, since background outweighs the rest.",
+	"HD95: the robust Hausdorff distance from the majority's outline. It is not defined if one of the two is empty.",
+	"GED: generalized energy distance between the maps of raters and their marks. Dice_max: the best map for each mark. Dice_match: another map for each mark.",
+	"vCDR error: absolute error of the vertical cup-to-disc ratio.",
+	"↑ higher is better, ↓ lower is better. Bold is the best mean. ▲ better and ▼ worse than the first method at an adjusted p below 0.05.",
+}
+
+// Document is the comparison for people.
+func (r *Comparison) Document() *report.Document {
+	title := "methods compared"
+	if len(r.Methods) == 1 {
+		title = "method"
+	}
+	d := &report.Document{Title: fmt.Sprintf("%s: %d %s", r.Data, len(r.Methods), title), Lead: []string{r.subject()}, Basis: basis, Help: help}
+	for i, m := range r.Methods {
+		d.Key = append(d.Key, report.Entry{Name: m.Name, About: m.about(), Ink: cssInk(i)})
+	}
+	for i := range r.Classes {
+		if c := &r.Classes[i]; len(c.Methods) > 0 {
+			d.Parts = append(d.Parts, c.part(r.Raters))
+		}
+	}
+	if len(r.Risk) > 0 {
+		d.Parts = append(d.Parts, r.riskPart())
+	}
+	if albums := r.albums(); len(albums) > 0 {
+		d.Parts = append(d.Parts, report.Part{Title: "Images", Albums: albums, Note: fmt.Sprintf("Colours are a method's outlines of each structure, and dashed white "+
+			"is the majority of %s. Numbers are soft Dice ×100, the mean of the classes.", r.referenceName())})
+	}
+	r.remarks(func(line string) { d.Notes = append(d.Notes, line) })
+	for _, t := range r.Troubles {
+		d.Files = append(d.Files, strings.TrimPrefix(t.Method+": ", ": ")+t.Text)
+	}
+	return d
+}
+
+// about says what a method is.
+func (m *method) about() string {
+	text := fmt.Sprintf("%s; %d passes", m.Source, m.Passes)
+	if m.Passes == 1 {
+		text = m.Source + "; one pass"
+	}
+	if m.Heads {
+		text += ", a map of each rater"
+	}
+	return text
+}
+
+// part has the tables and plots of a class.
+func (c *classComparison) part(raters []string) report.Part {
+	each := "Dice of a rater's own map with the rater's marks."
+	for _, m := range c.Methods {
+		if slices.ContainsFunc(m.Raters, func(d raterDice) bool { return d.Head == nil }) {
+			each = "Dice of a rater's own map with the rater's marks. Pale: the method has no map of the rater, and its mask stands in."
+		}
+	}
+	p := report.Part{
+		Title: c.Class, Note: fmt.Sprintf("%d images with a reference; %d of them have a prediction of every method.", c.Images, c.Paired),
+		Tables: []report.Table{c.figures()},
+		Plots: []report.Plot{
+			{Title: "Soft Dice over passes", SVG: c.passesPlot(), Caption: "Mean over images with its 95 % interval."},
+			{Title: "Reliability", SVG: c.reliabilityPlot(), Caption: "Inside the union of reference and marks, all images together. On the dashed line, probabilities are right."},
+			{Title: "Each rater", SVG: c.ratersPlot(raters), Caption: each + " Mind where the axis begins."},
+		},
+	}
+	if len(c.Tests) > 0 {
+		p.Tables = append(p.Tables, c.differences())
+	}
+	return p
+}
+
+// column is the column of a figure.
+func column(f score.Figure) report.Column {
+	arrow := "↑"
+	if f.Lower {
+		arrow = "↓"
+	}
+	return report.Column{Name: f.Title, Arrow: arrow, Wide: !f.Brief}
+}
+
+// figures has the means of every method.
+func (c *classComparison) figures() report.Table {
+	shown := c.shown()
+	t := report.Table{Title: c.Class, Columns: report.Columns("method", "images")}
+	for _, f := range shown {
+		t.Columns = append(t.Columns, column(f))
+	}
+	for _, m := range c.Methods {
+		row := report.Texts(m.Method, strconv.Itoa(m.Images))
+		row.Ink = cssInk(m.index)
+		for _, f := range shown {
+			cell := report.Cell{Text: "–"}
+			if e := m.last()[f.Key]; e != nil {
+				cell.Text = report.Plain(e.Interval, f.Scale, f.Digits)
+				if e.Undefined > 0 {
+					cell.Note = fmt.Sprintf("%d not defined", e.Undefined)
+				}
+			}
+			if c.best(m, f) {
+				cell.Mark = report.Best
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// differences has those of the other methods to the first, of the figures that are tested.
+func (c *classComparison) differences() report.Table {
+	first := c.Methods[0].Method
+	t := report.Table{Title: fmt.Sprintf("%s: less %s, in the %d images of all methods", c.Class, first, c.Paired), Columns: report.Columns("method")}
+	shown := statistics.Filter(c.shown(), func(f score.Figure) bool {
+		return slices.ContainsFunc(c.Tests, func(t pairedTest) bool { return t.Figure == f.Key })
+	})
+	for _, f := range shown {
+		t.Columns = append(t.Columns, column(f))
+	}
+	for _, m := range c.Methods[1:] {
+		row := report.Texts(m.Method)
+		row.Ink = cssInk(m.index)
+		for _, f := range shown {
+			row.Cells = append(row.Cells, c.Test(m.Method, f.Key).cell(f))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// cell is a difference with its p-value; a dash for nil.
+func (t *pairedTest) cell(f score.Figure) report.Cell {
+	if t == nil {
+		return report.Cell{Text: "–"}
+	}
+	cell := report.Cell{Text: report.Signed(t.Difference, f.Scale, f.Digits), P: report.PValue(t.Holm)}
+	switch better := t.Difference.Mean > 0 != f.Lower; {
+	case t.Holm >= .05:
+	case better:
+		cell.Mark = report.Better
+	default:
+		cell.Mark = report.Worse
+	}
+	return cell
+}
+
+// riskPart says whether the methods know when they are wrong.
+func (r *Comparison) riskPart() report.Part {
+	t := report.Table{Title: "Area under the risk–coverage curve", Columns: report.Columns("method", "mean soft Dice ×100")}
+	for _, one := range r.Risk {
+		row := report.Texts(one.Method, fmt.Sprintf("%.2f", 100*one.Area))
+		row.Ink = cssInk(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method }))
+		t.Rows = append(t.Rows, row)
+	}
+	return report.Part{
+		Title: "Does a method know when it is wrong?", Tables: []report.Table{t},
+		Note: "Images are kept in the order of the Dice that a map expects of itself. A curve that falls to the right says that a method leaves out its worst images first.",
+		Plots: []report.Plot{{
+			Title: "Risk and coverage", SVG: r.riskPlot(), Caption: "Soft Dice, mean of the classes. Binary masks state nothing, and their curve is flat.",
+		}},
+	}
+}
+
+// albums are the galleries that have images.
+func (r *Comparison) albums() (list []report.Album) {
+	var structures []report.Entry
+	for i, c := range r.Classes {
+		structures = append(structures, report.Entry{Name: c.Class, Ink: picture.CSS(picture.Structures[i%len(picture.Structures)])})
+	}
+	first, g := r.Methods[0].Name, r.galleries
+	for _, one := range []struct {
+		title string
+		gallery
+	}{
+		{"Lowest soft Dice, mean of the methods", g.lowest}, {"Highest soft Dice, mean of the methods", g.highest},
+		{first + " is ahead of the best other", g.gains}, {first + " is behind the best other", g.losses},
+	} {
+		if len(one.exhibits) > 0 {
+			album := report.Album{Title: one.title, Key: structures}
+			for _, e := range one.exhibits {
+				album.Exhibits = append(album.Exhibits, e.Exhibit)
+			}
+			list = append(list, album)
+		}
+	}
+	return list
+}

@@ -1,0 +1,278 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/command"
+	"mrprism/internal/study/statistics"
+	"mrprism/weights"
+)
+
+// Document is what a study found, for people. Text, Markdown, LaTeX and HTML have the same tables;
+// HTML also has the plots and pictures.
+type Document struct {
+	Title string
+	Lead  []string // paragraphs
+	Basis string   // how figures were computed; not in the text for a terminal
+	Key   []Entry  // what the plots show in which colour
+	Parts []Part
+	Notes []string // what is not in the figures
+	Files []string // the files of the notes, in HTML
+	Help  []string // how to read it, in HTML
+}
+
+// Entry is a name with its colour.
+type Entry struct {
+	Name, About string
+	Ink         template.CSS
+}
+
+// Part is tables, plots and pictures about one thing.
+type Part struct {
+	Title, Note string
+	Tables      []Table
+	Plots       []Plot
+	Albums      []Album
+}
+
+// Table is figures in rows. The first cell of a row is its name.
+type Table struct {
+	Title   string
+	Columns []Column
+	Rows    []Row
+}
+
+// Column is a column's name. An arrow says whether higher (↑) or lower (↓) is better. Wide columns
+// are in HTML alone.
+type Column struct {
+	Name, Arrow string
+	Wide        bool
+}
+
+// Row is a line of a table, with its colour in the plots if it has one.
+type Row struct {
+	Ink   template.CSS
+	Cells []Cell
+}
+
+// Cell is a figure with its interval in brackets, or a text.
+type Cell struct {
+	Text string
+	P    string // adjusted p-value; empty without a test
+	Mark Mark
+	Note string // in HTML
+}
+
+// Mark says that a cell stands out.
+type Mark string
+
+// Better and Worse are of differences at an adjusted p below .05.
+const (
+	Best   Mark = "best"
+	Better Mark = "better"
+	Worse  Mark = "worse"
+)
+
+// Plot is an SVG with its title and caption.
+type Plot struct {
+	Title, Caption string
+	SVG            template.HTML
+}
+
+// Album is pictures below a title.
+type Album struct {
+	Title    string
+	Key      []Entry
+	Exhibits []Exhibit
+}
+
+// Exhibit is one image in one or several pictures.
+type Exhibit struct {
+	Name  string
+	Shots []Shot
+}
+
+// Shot is a picture, a JPEG, with its caption.
+type Shot struct {
+	Name, Figure  string
+	Picture       template.URL
+	Width, Height int
+}
+
+// Columns are columns of these names.
+func Columns(names ...string) []Column {
+	return statistics.Tabulate(len(names), func(i int) Column { return Column{Name: names[i]} })
+}
+
+// Texts is a row of texts.
+func Texts(texts ...string) Row {
+	return Row{Cells: statistics.Tabulate(len(texts), func(i int) Cell { return Cell{Text: texts[i]} })}
+}
+
+// value is the text with its p-value.
+func (c Cell) value() string {
+	if c.P == "" {
+		return c.Text
+	}
+	return c.Text + ", p " + Equals(c.P)
+}
+
+// tables are those of all parts.
+func (d *Document) tables() (all []Table) {
+	for _, p := range d.Parts {
+		all = append(all, p.Tables...)
+	}
+	return all
+}
+
+// narrow is the table without wide columns.
+func (t Table) narrow() Table {
+	out := Table{Title: t.Title}
+	keep := func(i int) bool { return !t.Columns[i].Wide }
+	for i, c := range t.Columns {
+		if keep(i) {
+			out.Columns = append(out.Columns, c)
+		}
+	}
+	for _, r := range t.Rows {
+		row := Row{Ink: r.Ink}
+		for i, c := range r.Cells {
+			if keep(i) {
+				row.Cells = append(row.Cells, c)
+			}
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// names are those of the columns.
+func (t Table) names() []string {
+	return statistics.Tabulate(len(t.Columns), func(i int) string { return t.Columns[i].Name })
+}
+
+// join joins the cells of a row.
+func (r Row) join(between string, text func(Cell) string) string {
+	return strings.Join(statistics.Tabulate(len(r.Cells), func(i int) string { return text(r.Cells[i]) }), between)
+}
+
+// Lines adds the document to a table for a terminal.
+func (d *Document) Lines(t *command.Table) {
+	for _, text := range d.Lead {
+		t.Line("%s", text)
+	}
+	for _, one := range d.tables() {
+		one = one.narrow()
+		t.Title("%s", one.Title)
+		t.Line("%s", strings.Join(one.names(), "\t"))
+		for _, row := range one.Rows {
+			t.Line("%s", row.join("\t", Cell.value))
+		}
+	}
+	t.Break()
+	for _, note := range d.Notes {
+		t.Line("%s", note)
+	}
+}
+
+// Markdown writes the document as Markdown.
+func (d *Document) Markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", d.Title)
+	for _, text := range append(slices.Clone(d.Lead), d.Basis) {
+		if text != "" {
+			fmt.Fprintf(&b, "\n%s\n", text)
+		}
+	}
+	cell := func(c Cell) string {
+		text := strings.ReplaceAll(c.value(), "|", `\|`)
+		if c.Mark == Best {
+			return "**" + text + "**"
+		}
+		return text
+	}
+	for _, t := range d.tables() {
+		t = t.narrow()
+		fmt.Fprintf(&b, "\n## %s\n\n| %s |\n|---|%s\n", t.Title, strings.Join(t.names(), " | "), strings.Repeat("---:|", len(t.Columns)-1))
+		for _, row := range t.Rows {
+			fmt.Fprintf(&b, "| %s |\n", row.join(" | ", cell))
+		}
+	}
+	for i, note := range d.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", note)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// texEscaper writes text as LaTeX.
+var texEscaper = strings.NewReplacer(
+	"\\", `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
+	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `$<$`, ">", `$>$`,
+	"×", `$\times$`, "–", "--", "−", "$-$", "κ", `$\kappa$`)
+
+// LaTeX writes the tables for the package booktabs.
+func (d *Document) LaTeX(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("% \\usepackage{booktabs}\n")
+	for _, t := range d.tables() {
+		t = t.narrow()
+		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s.\n%s\nBold: the best mean. $\\dagger$: adjusted $p < 0.05$.}\n",
+			texEscaper.Replace(t.Title), texEscaper.Replace(strings.Join(append(slices.Clone(d.Lead), d.Basis), ". ")))
+		fmt.Fprintf(&b, "\\begin{tabular}{l%s}\n\\toprule\n%s \\\\\n\\midrule\n", strings.Repeat("r", len(t.Columns)-1), texEscaper.Replace(strings.Join(t.names(), "\x00")))
+		for _, row := range t.Rows {
+			b.WriteString(row.join(" & ", latexCell) + " \\\\\n")
+		}
+		b.WriteString("\\bottomrule\n\\end{tabular}\n\\end{table}\n")
+	}
+	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), "\x00", " & "))
+	return err
+}
+
+// latexCell is a mean, bold if it is the best, with its interval in small print.
+func latexCell(c Cell) string {
+	mean, interval, found := c.split()
+	mean, interval = texEscaper.Replace(mean), texEscaper.Replace(interval)
+	switch c.Mark {
+	case Best:
+		mean = `\textbf{` + mean + `}`
+	case Better, Worse:
+		mean += `$^\dagger$`
+	}
+	if found {
+		mean += ` {\scriptsize ` + interval + `}`
+	}
+	return mean
+}
+
+// split cuts a figure from its interval.
+func (c Cell) split() (mean, interval string, found bool) {
+	if mean, interval, found = strings.Cut(c.Text, " ["); found && strings.HasSuffix(interval, "]") {
+		return mean, "[" + interval, true
+	}
+	return c.Text, "", false
+}
+
+// Save writes files into a folder, which it makes, each whole or not at all. It tries each even if
+// another fails.
+func Save(dir string, files map[string]func(io.Writer) error) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		failed = append(failed, weights.WriteAtomic(filepath.Join(dir, name), files[name]))
+	}
+	return errors.Join(failed...)
+}
