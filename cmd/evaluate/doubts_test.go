@@ -23,8 +23,8 @@ func TestRiskFile(t *testing.T) {
 	require.Contains(t, table, "not-found")
 	require.InDelta(t, r.Risk.All.Mean, *r.Risk.Area, 1e-12, "all are equally odd")
 	svg := string(studytest.ReadFile(t, file))
-	require.True(t, strings.HasPrefix(svg, "<svg") && strings.HasSuffix(svg, "</svg>\n"))
-	require.Equal(t, 5, strings.Count(svg, "<circle"), "a dot an image")
+	require.True(t, strings.HasPrefix(svg, "<?xml") && strings.HasSuffix(svg, "</svg>\n"))
+	require.Equal(t, 5*2, strings.Count(svg, "A2.6,2.6"), "a dot of two arcs an image")
 
 	r, table = Scores(t, "-weights", studytest.WeightsFile(t, segmenttest.Fundus(), nil), "-data", dir)
 	require.Equal(t, 1, r.Risk.Unknown, "weights without what tells odd results must not look as if they could")

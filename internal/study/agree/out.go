@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/study/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
@@ -108,7 +109,7 @@ func (r *Report) Document() (*report.Document, error) {
 		Parts: []report.Part{{Title: "Agreement", Tables: []report.Table{r.agreement()}}},
 	}
 	for m, rater := range r.Raters {
-		d.Key = append(d.Key, report.Entry{Name: rater, Ink: picture.CSS(picture.RaterColour(m))})
+		d.Key = append(d.Key, report.Entry{Name: rater, Ink: chart.CSS(picture.RaterColour(m))})
 	}
 	for _, c := range r.Classes {
 		p := report.Part{Title: c.Class, Tables: []report.Table{c.people(r.Levels), c.disagreements(r.Levels)}}

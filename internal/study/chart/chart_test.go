@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// draw is the picture, which must be whole XML.
-func draw(t *testing.T, c interface{ Write(io.Writer) error }) string {
+// written is the picture, which must be whole XML.
+func written(t *testing.T, c interface{ Write(io.Writer) error }) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, c.Write(&out))
@@ -34,7 +34,7 @@ func TestManyPoints(t *testing.T) {
 		x, y = append(x, float64(i)), append(y, 1+math.Sin(float64(i)))
 	}
 	y[5], y[6] = math.NaN(), math.Inf(1)
-	svg := draw(t, Chart{Title: "a < b & c", X: "step", Panels: []Panel{{Title: "loss", Lines: []Line{{Name: "all", X: x, Y: y, Band: true}}}}})
+	svg := written(t, Chart{Title: "a < b & c", X: "step", Panels: []Panel{{Title: "loss", Lines: []Line{{Name: "all", X: x, Y: y, Band: true}}}}})
 	assert.Less(t, len(svg), 40_000)
 	assert.NotContains(t, svg, "NaN")
 	assert.NotContains(t, svg, "Inf")
@@ -43,10 +43,10 @@ func TestManyPoints(t *testing.T) {
 
 func TestFewPoints(t *testing.T) {
 	for _, line := range []Line{{}, {X: []float64{1}, Y: []float64{3}}, {X: []float64{1, 2}, Y: []float64{0, 0}, Dots: true}} {
-		svg := draw(t, Chart{Panels: []Panel{{Lines: []Line{line}}}})
+		svg := written(t, Chart{Panels: []Panel{{Lines: []Line{line}}}})
 		assert.NotContains(t, svg, "NaN")
 		assert.NotContains(t, svg, "Inf")
-		assert.Equal(t, len(line.X), strings.Count(svg, "<circle"), "points that no line joins are dots")
+		assert.Equal(t, 2*len(line.X), strings.Count(svg, "A2.6,2.6"), "points that no line joins are dots, of two arcs")
 	}
 }
 

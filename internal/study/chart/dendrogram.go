@@ -80,7 +80,7 @@ func (d Dendrogram) tree(out *strings.Builder, heights interval) {
 	for _, m := range d.Merges {
 		a, b := nodes[m.A], nodes[m.B]
 		x := treeLeft + heights.share(m.Height)*(treeRight-treeLeft)
-		fmt.Fprintf(out, `<path d="M%.1f %.1fH%.1fV%.1fH%.1f" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", a.x, a.y, x, b.y, b.x, colours[0])
+		fmt.Fprintf(out, `<path d="M%.1f %.1fH%.1fV%.1fH%.1f" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", a.x, a.y, x, b.y, b.x, CSS(Ink(0)))
 		nodes = append(nodes, node{x, (a.y + b.y) / 2})
 	}
 }

@@ -185,7 +185,7 @@ func (r Row) lines() (lines [][]Effect) {
 
 // draw draws interval and marker at the height y.
 func (e Effect) draw(out *strings.Builder, y float64, place func(float64) float64) {
-	colour := colours[e.Series%len(colours)]
+	colour := CSS(Ink(e.Series))
 	switch {
 	case e.Summary:
 		low, high := place(e.Estimate)-6, place(e.Estimate)+6
@@ -203,8 +203,8 @@ func (e Effect) draw(out *strings.Builder, y float64, place func(float64) float6
 
 // marker draws the mark of a series: a disc, a square, a triangle, a disc again.
 func marker(out *strings.Builder, series int, x, y float64, open bool) {
-	colour := colours[series%len(colours)]
-	fill := colour
+	colour := CSS(Ink(series))
+	fill := string(colour)
 	if open {
 		fill = "#fff"
 	}

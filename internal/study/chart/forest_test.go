@@ -28,13 +28,13 @@ func example() Forest {
 }
 
 func TestForest(t *testing.T) {
-	svg := draw(t, example())
+	svg := written(t, example())
 	assert.NotContains(t, svg, "NaN")
 	assert.Contains(t, svg, "a &lt; b &amp; c")
 	assert.Contains(t, svg, "farther")
 	assert.Contains(t, svg, `font-weight="400">−1.00<`, "an interval that covers 0 has a thin number")
 	assert.Contains(t, svg, `font-weight="600">+3.00<`, "effects without intervals share a line and show their mean")
-	assert.Equal(t, svg, draw(t, example()), "the same picture each time")
+	assert.Equal(t, svg, written(t, example()), "the same picture each time")
 	for _, size := range regexp.MustCompile(`font-size="(\d+)"`).FindAllStringSubmatch(svg, -1) {
 		n, err := strconv.Atoi(size[1])
 		assert.NoError(t, err)
@@ -56,7 +56,7 @@ func TestForestPlaces(t *testing.T) {
 
 func TestForestWithoutMuch(t *testing.T) {
 	for _, f := range []Forest{{}, {Numbers: "mean", Groups: []Group{{Rows: []Row{{}}}}}} {
-		assert.NotContains(t, draw(t, f), "NaN")
+		assert.NotContains(t, written(t, f), "NaN")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // A cell's colour grows with its difference up to the limit, its number is readable on it, and a
 // missing figure leaves it empty.
 func TestGrid(t *testing.T) {
-	svg := draw(t, Grid{
+	svg := written(t, Grid{
 		Title: "Gains & losses", Caption: "soft Dice", Columns: []string{"disc", "cup"}, Limit: 10,
 		Groups: []GridGroup{{Name: "rivals", Rows: []GridRow{
 			{Name: "cl", Cells: []GridCell{{Value: 25, Bold: true}, {Value: -1}}},

@@ -53,9 +53,6 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	return errors.Join(compared.deliver(r.Out, stdout), err)
 }
 
-// Reference is what the maps are compared with: mean, truth or rater:NAME.
-func (c *Comparer) Reference() string { return c.reference }
-
 // Compare scores all methods. The error names what could not be scored, beside the comparison of
 // the rest. The comparison is nil if nothing was scored.
 func (c *Comparer) Compare(ctx context.Context, stderr io.Writer) (*Comparison, error) {
@@ -63,7 +60,7 @@ func (c *Comparer) Compare(ctx context.Context, stderr io.Writer) (*Comparison, 
 	for _, m := range c.methods {
 		defer m.Close()
 		if n, computes := m.predictor.(*network); computes {
-			n.session.Precision, n.session.Open = c.request.Precision, c.request.Open
+			n.session.Precision, n.session.Open = c.Request.Precision, c.Request.Open
 			n.session.Note = func(text string) { c.progress.Note("evaluate compare", text) }
 		}
 	}
@@ -76,7 +73,7 @@ func (c *Comparer) Compare(ctx context.Context, stderr io.Writer) (*Comparison, 
 		return nil, cmp.Or(stopped, c.failure())
 	}
 	if !slices.ContainsFunc(c.unmarked, func(n int) bool { return n < len(c.records) }) {
-		return nil, cmp.Or(stopped, fmt.Errorf("%s: no image has the reference %s", c.data.Name, c.reference))
+		return nil, cmp.Or(stopped, fmt.Errorf("%s: no image has the reference %s", c.data.Name, c.Request.Reference))
 	}
 	return c.report(), errors.Join(stopped, c.failure())
 }
@@ -103,7 +100,7 @@ func Open(r Request) (*Comparer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparer{request: r, data: data, reference: r.Reference, rater: -1}
+	c := &Comparer{Request: r, data: data, rater: -1}
 	if c.cases, err = score.PartOf(data, r.On); err != nil {
 		return nil, err
 	}
@@ -130,7 +127,7 @@ func Open(r Request) (*Comparer, error) {
 
 // nameBySource calls the methods without a name from the user as their files.
 func (c *Comparer) nameBySource() {
-	for i, one := range c.request.Named {
+	for i, one := range c.Request.Named {
 		c.methods[i].Name = cmp.Or(one.Name, one.Given)
 	}
 }

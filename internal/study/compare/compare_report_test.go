@@ -74,20 +74,3 @@ R\&D\_2 & 9 & 85.00 {\scriptsize [80.00, 90.00]} & -- \\
 	require.Contains(t, page.String(), `<td class="worse">▼ −5.00<small>[−6.00, −4.00]</small><small>p = 0.04</small></td>`)
 	require.Equal(t, []string{"< 0.0001", "0.0312", "1"}, []string{report.PValue(3e-9), report.PValue(.03123), report.PValue(1)})
 }
-
-// The ticks of an axis are round, and neither too few nor too many.
-func TestTicks(t *testing.T) {
-	labels := func(low, high float64) (all []string) {
-		for _, tick := range labelled(low, high) {
-			all = append(all, tick.Label)
-		}
-		return all
-	}
-	require.Equal(t, []string{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}, labels(0, 1))
-	require.Equal(t, []string{"70", "75", "80", "85", "90", "95", "100"}, labels(68, 103))
-	require.Equal(t, []string{"91.0", "91.5", "92.0", "92.5"}, labels(90.8, 92.7))
-	for width := 1e-3; width < 1e3; width *= 1.07 {
-		n := len(labelled(3, 3+width))
-		require.True(t, n >= 3 && n <= 9, "%d ticks over %g", n, width)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mrprism/internal/study/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
@@ -35,7 +36,7 @@ func (r *Comparison) Document() *report.Document {
 	}
 	d := &report.Document{Title: fmt.Sprintf("%s: %d %s", r.Data, len(r.Methods), title), Lead: []string{r.subject()}, Basis: basis, Help: help}
 	for i, m := range r.Methods {
-		d.Key = append(d.Key, report.Entry{Name: m.Name, About: m.about(), Ink: cssInk(i)})
+		d.Key = append(d.Key, report.Entry{Name: m.Name, About: m.about(), Ink: chart.CSS(chart.Ink(i))})
 	}
 	for i := range r.Classes {
 		if c := &r.Classes[i]; len(c.Methods) > 0 {
@@ -109,7 +110,7 @@ func (c *classComparison) figures() report.Table {
 	}
 	for _, m := range c.Methods {
 		row := report.Texts(m.Method, strconv.Itoa(m.Images))
-		row.Ink = cssInk(m.index)
+		row.Ink = chart.CSS(chart.Ink(m.index))
 		for _, f := range shown {
 			cell := report.Cell{Text: "–"}
 			if e := m.last()[f.Key]; e != nil {
@@ -140,7 +141,7 @@ func (c *classComparison) differences() report.Table {
 	}
 	for _, m := range c.Methods[1:] {
 		row := report.Texts(m.Method)
-		row.Ink = cssInk(m.index)
+		row.Ink = chart.CSS(chart.Ink(m.index))
 		for _, f := range shown {
 			row.Cells = append(row.Cells, c.Test(m.Method, f.Key).cell(f))
 		}
@@ -170,7 +171,7 @@ func (r *Comparison) riskPart() report.Part {
 	t := report.Table{Title: "Area under the risk–coverage curve", Columns: report.Columns("method", "mean soft Dice ×100")}
 	for _, one := range r.Risk {
 		row := report.Texts(one.Method, fmt.Sprintf("%.2f", 100*one.Area))
-		row.Ink = cssInk(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method }))
+		row.Ink = chart.CSS(chart.Ink(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method })))
 		t.Rows = append(t.Rows, row)
 	}
 	return report.Part{
@@ -186,7 +187,7 @@ func (r *Comparison) riskPart() report.Part {
 func (r *Comparison) albums() (list []report.Album) {
 	var structures []report.Entry
 	for i, c := range r.Classes {
-		structures = append(structures, report.Entry{Name: c.Class, Ink: picture.CSS(picture.Structures[i%len(picture.Structures)])})
+		structures = append(structures, report.Entry{Name: c.Class, Ink: chart.CSS(picture.Structures[i%len(picture.Structures)])})
 	}
 	first, g := r.Methods[0].Name, r.galleries
 	for _, one := range []struct {

@@ -118,7 +118,7 @@ func (b *batch) run() {
 // report gathers the scores.
 func (c *Comparer) report() *Comparison {
 	r := &Comparison{
-		Data: c.data.Name, Split: c.request.On, Lists: c.data.Splits, Region: c.request.Region, Reference: c.reference, Raters: c.data.Raters, Levels: c.data.Levels, Images: len(c.records), Of: len(c.cases),
+		Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: c.Request.Reference, Raters: c.data.Raters, Levels: c.data.Levels, Images: len(c.records), Of: len(c.cases),
 		Methods: c.methods, Troubles: c.troubles, records: c.records, galleries: c.galleries,
 	}
 	for k, class := range c.data.Classes {

@@ -47,13 +47,12 @@ type reference struct {
 
 // Comparer scores methods on the images of a data set.
 type Comparer struct {
-	request   Request
-	data      *dataset.Dataset
-	cases     []dataset.Case
-	reference string // mean, truth or rater:NAME
-	rater     int    // of the reference; -1 for the others
-	methods   []*method
-	progress  *command.Progress
+	Request
+	data     *dataset.Dataset
+	cases    []dataset.Case
+	rater    int // of the reference; -1 for the others
+	methods  []*method
+	progress *command.Progress
 
 	large sync.Mutex // held while a large image is scored: a single one is in memory
 	turns turns
@@ -202,7 +201,7 @@ func (c *Comparer) target(s *subject, k int) (*reference, error) {
 	}
 	marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
 	var mask []uint8
-	if c.reference != "mean" {
+	if c.Request.Reference != "mean" {
 		var err error
 		if mask, err = c.referenceMask(s, marks, k); mask == nil {
 			return nil, err

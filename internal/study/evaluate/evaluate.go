@@ -86,7 +86,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	}
 	made := s.report(in)
 	for _, c := range against {
-		if stopped == nil && (c.Reference() == "mean" || s.hasTruth()) {
+		if stopped == nil && (c.Reference == "mean" || s.hasTruth()) {
 			var compared *compare.Comparison
 			compared, stopped = c.Compare(ctx, stderr)
 			if compared != nil {

@@ -70,14 +70,9 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 
 // scoreMap compares a map with the truth.
 func scoreMap(right *score.Target, method, image, class string, p []float64) scoreRow {
-	narrow := single(p)
+	narrow := score.Single(p)
 	s := right.Truth(narrow)
 	return scoreRow{of{method, image, class}, [...]float64{right.SoftDice(narrow), s.Dice, s.Brier}}
-}
-
-// single is a map in the precision of package metric.
-func single(p []float64) []float32 {
-	return statistics.Tabulate(len(p), func(i int) float32 { return float32(p[i]) })
 }
 
 // gains are the differences of a method's figure to the mean vote's, image by image.

@@ -322,7 +322,7 @@ func (g *giver) given(ctx context.Context, e *segment.Engine, l, other *dataset.
 		"after one pass":               metric.SoftDice(one.Others(class), hidden),
 		"network without":              metric.SoftDice(network, hidden),
 		"the marks":                    metric.SoftDice(votes.Mean(), hidden),
-		"STAPLE":                       metric.SoftDice(single(staple), hidden),
+		"STAPLE":                       metric.SoftDice(score.Single(staple), hidden),
 		"fixed blend":                  metric.SoftDice(mixed(network, votes, g.blends[blendKey{class, k, false}]), hidden),
 		"best blend, chosen here":      best,
 		"all: ours":                    metric.SoftDice(r.Probability(class), all),
@@ -351,12 +351,4 @@ func (g *giver) given(ctx context.Context, e *segment.Engine, l, other *dataset.
 	sums["heads without"] += before / heads
 	sums["heads"] += after / heads
 	return nil
-}
-
-func single(p []float64) []float32 {
-	out := make([]float32, len(p))
-	for i, v := range p {
-		out[i] = float32(v)
-	}
-	return out
 }

@@ -4,7 +4,6 @@ package picture
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"image"
 	"image/color"
@@ -209,11 +208,6 @@ func Stroke(on *image.RGBA, pieces []Piece, width float64, ink color.RGBA) {
 var raterColours = slices.Concat(Structures, []color.RGBA{
 	{255, 255, 255, 255}, {255, 120, 80, 255}, {90, 150, 255, 255}, {60, 190, 60, 255}, {220, 90, 220, 255}, {200, 160, 110, 255},
 })
-
-// CSS is a colour as style sheets write it.
-func CSS(c color.RGBA) template.CSS {
-	return template.CSS(fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B))
-}
 
 // RaterColour is the colour of a rater's outlines.
 func RaterColour(m int) color.RGBA { return raterColours[m%len(raterColours)] }

@@ -41,6 +41,11 @@ func NewTarget(marks [][]uint8, reference []uint8, w, h int) *Target {
 	return t
 }
 
+// Single is a map in the precision of maps.
+func Single(p []float64) []float32 {
+	return statistics.Tabulate(len(p), func(i int) float32 { return float32(p[i]) })
+}
+
 // Empty reports whether nobody marked a pixel.
 func (t *Target) Empty() bool { return metric.Area(t.Union) == 0 }
 

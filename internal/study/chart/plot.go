@@ -1,0 +1,194 @@
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"image/color"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+
+	"mrprism/internal/data/metric"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Measures of the plots, in units that a page scales to its width.
+const (
+	plotWide = 360
+	plotTall = 250
+	plotText = 12
+	dotSize  = 2.6
+)
+
+// inks are the colours of series: those of Okabe and Ito (2008) but yellow. Most eyes can tell them
+// apart, on paper too. Series beyond the last have the colours again, dashed.
+var inks = []color.RGBA{
+	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}, {68, 68, 68, 255},
+}
+
+var (
+	axisInk = color.RGBA{96, 104, 112, 255}
+	gridInk = color.RGBA{228, 231, 234, 255}
+)
+
+// fonts are tried in this order.
+const fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+
+// Ink is the colour of a series.
+func Ink(i int) color.RGBA { return inks[i%len(inks)] }
+
+// CSS is a colour as style sheets and SVG write it.
+func CSS(c color.RGBA) template.CSS {
+	return template.CSS(fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B))
+}
+
+// LineStyle is that of a series.
+func LineStyle(i int) draw.LineStyle {
+	s := draw.LineStyle{Color: Ink(i), Width: 1.6}
+	if i >= len(inks) {
+		s.Dashes = []vg.Length{4, 3}
+	}
+	return s
+}
+
+// Dot marks a point of a series.
+func Dot(i int) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: Ink(i), Radius: dotSize, Shape: draw.CircleGlyph{}}
+}
+
+func textStyle(size float64, ink color.Color) draw.TextStyle {
+	s := plot.New().X.Tick.Label
+	s.XAlign, s.YAlign = draw.XLeft, draw.YBottom
+	s.Font, s.Color = font.Font{Typeface: "Liberation", Variant: "Sans", Size: font.Length(size)}, ink
+	return s
+}
+
+// New is an empty plot.
+func New(x, y string) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for axis, name := range map[*plot.Axis]string{&p.X: x, &p.Y: y} {
+		axis.Label.Text, axis.Label.Padding, axis.Padding = name, 4, 4
+		axis.LineStyle.Color, axis.Tick.LineStyle.Color, axis.Tick.Length = gridInk, gridInk, 0
+		axis.Tick.Marker = plot.TickerFunc(func(low, high float64) (all []plot.Tick) {
+			for _, v := range ticks(interval{low, high}, 5) {
+				all = append(all, plot.Tick{Value: v, Label: number(v)})
+			}
+			return all
+		})
+		for _, style := range []*draw.TextStyle{&axis.Label.TextStyle, &axis.Tick.Label} {
+			style.Font, style.Color = font.Font{Typeface: "Liberation", Variant: "Sans", Size: plotText}, axisInk
+		}
+	}
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = gridInk, nil
+	p.Add(grid)
+	return p
+}
+
+// Air leaves room above and below what a plot shows.
+func Air(p *plot.Plot) {
+	room := max(.08*(p.Y.Max-p.Y.Min), .5)
+	p.Y.Min, p.Y.Max = p.Y.Min-room, p.Y.Max+room
+}
+
+// family is the font that gonum names, which only some machines have.
+const family = "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;"
+
+// writeSVG writes a canvas with fonts that machines have.
+func writeSVG(w io.Writer, canvas *vgsvg.Canvas) error {
+	var b bytes.Buffer
+	_, _ = canvas.WriteTo(&b)                           // a buffer takes everything
+	head, body, _ := strings.Cut(b.String(), "viewBox") // gonum gives points
+	_, err := io.WriteString(w, strings.ReplaceAll(head, `pt"`, `"`)+"viewBox"+strings.ReplaceAll(body, family, "font-family:"+fonts+";"))
+	return err
+}
+
+// svgHead is what a page does without: its style has the size and the font.
+var svgHead = regexp.MustCompile(`(?s)^.*?<svg[^>]*>`)
+
+// Inline is the plot as SVG within HTML. The label says what it shows to those who cannot see it.
+func Inline(p *plot.Plot, label string) template.HTML {
+	canvas := vgsvg.New(plotWide, plotTall)
+	p.Draw(draw.New(canvas))
+	var b bytes.Buffer
+	_, _ = canvas.WriteTo(&b) // a buffer takes everything
+	head := fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 -4 %d %d">`, template.HTMLEscapeString(label), plotWide+8, plotTall+8)
+	return template.HTML(strings.ReplaceAll(svgHead.ReplaceAllString(b.String(), head), family, ""))
+}
+
+// Series are values with intervals at places along x: a line with dots, or bars.
+type Series struct {
+	Index  int // of the ink
+	X      []float64
+	Values []*metric.Interval // times 100 on the plot; nil is left out
+	Bar    float64            // width along x; 0 for a line
+	Faint  []bool             // pale bars
+}
+
+// Plot draws the series.
+func (s Series) Plot(c draw.Canvas, p *plot.Plot) {
+	placeX, placeY := p.Transforms(&c)
+	place := func(x, y float64) vg.Point { return vg.Point{X: placeX(x), Y: placeY(y)} }
+	var line []vg.Point
+	for i, v := range s.Values {
+		if v == nil {
+			continue
+		}
+		x, y := s.X[i], 100*v.Mean
+		if s.Bar > 0 {
+			s.drawBar(c, place, i, y, p.Y.Min)
+		}
+		if v.Low != nil {
+			whisker := draw.LineStyle{Color: Ink(s.Index), Width: 1.2}
+			if s.Bar > 0 {
+				whisker.Color = color.RGBA{40, 44, 48, 255}
+			}
+			c.StrokeLine2(whisker, placeX(x), placeY(max(p.Y.Min, 100**v.Low)), placeX(x), placeY(100**v.High))
+		}
+		line = append(line, place(x, y))
+	}
+	if s.Bar > 0 {
+		return
+	}
+	c.StrokeLines(LineStyle(s.Index), line)
+	for _, at := range line {
+		c.DrawGlyph(Dot(s.Index), at)
+	}
+}
+
+// drawBar draws bar i. Faint ones are pale.
+func (s Series) drawBar(c draw.Canvas, place func(x, y float64) vg.Point, i int, top, bottom float64) {
+	left, right := s.X[i]-s.Bar/2, s.X[i]+s.Bar/2
+	corners := []vg.Point{place(left, bottom), place(left, top), place(right, top), place(right, bottom)}
+	fill := Ink(s.Index)
+	if s.Faint[i] {
+		fill = color.RGBA{fill.R/3 + 170, fill.G/3 + 170, fill.B/3 + 170, 255}
+	}
+	c.FillPolygon(fill, corners)
+	c.StrokeLines(draw.LineStyle{Color: Ink(s.Index), Width: .6}, append(corners, corners[0]))
+}
+
+// DataRange is the extent of the values and their intervals.
+func (s Series) DataRange() (left, right, low, high float64) {
+	left, right, low, high = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for i, v := range s.Values {
+		if v == nil {
+			continue
+		}
+		left, right = min(left, s.X[i]-s.Bar/2), max(right, s.X[i]+s.Bar/2)
+		low, high = min(low, 100*v.Mean), max(high, 100*v.Mean)
+		if v.Low != nil {
+			low, high = min(low, 100**v.Low), max(high, 100**v.High)
+		}
+	}
+	return left, right, low, high
+}
