@@ -193,8 +193,8 @@ function drawFiles(s) {
   $("save-format").value = format.name;
   show(result.found, "save-as");
   show(result.found && format.name === "dicom-seg", "save-identified");
-  show(result.found && format.name !== "overlay" && result.raters.length, "save-readers");
-  write("save-each-text", t(byLevels(result) ? "Each level of agreement too, as a ZIP" : "Each rater's too, as a ZIP"));
+  show(result.found && format.name !== "overlay" && (result.raters.length || classes.some((_, c) => outlinesOf(result, c))), "save-readers");
+  write("save-each-text", t(byLevels(result) ? "Each level of agreement too, as a ZIP" : result.raters.length ? "Each rater's too, as a ZIP" : "Inner and outer outline too, as a ZIP"));
   show(result.found && result.lacks, "save-lacks");
   write("save-lacks", result.lacks ? t("There is no DICOM SEG: {why}.", { why: t(result.lacks) }) : "");
   const rows = !result.found ? [] : !whole ? [...classes.keys()] : [undefined];

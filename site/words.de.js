@@ -276,6 +276,7 @@ export const german = {
   "Mask NIfTI": "Maske NIfTI",
   "Probability NIfTI": "Wahrscheinlichkeit NIfTI",
   "Mask DICOM SEG": "Maske DICOM SEG",
+  "Inner and outer outline too, as a ZIP": "Auch innerer und äußerer Umriss, als ZIP",
   "Each rater's too, as a ZIP": "Auch die jedes Auswerters, als ZIP",
   "Each level of agreement too, as a ZIP": "Auch jede Stufe der Übereinstimmung, als ZIP",
   "There is no DICOM SEG: {why}.": "DICOM SEG ist nicht möglich: {why}.",
