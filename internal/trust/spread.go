@@ -47,8 +47,10 @@ const (
 // The scores are residuals over the difficulty of their images, which is learned from the other
 // parts (normalised scores, Lei et al. 2018). The reach is the least for which the mean loss of the
 // units and one more unit that is wholly lost stays within 1 − coverage (conformal risk control,
-// Angelopoulos et al. 2024, theorem 1). If each unit has one figure, that is conformalized quantile
-// regression (Romano, Patterson and Candès 2019).
+// Angelopoulos et al. 2024, theorem 1). If each unit has one figure and all images are of equal
+// difficulty, that is conformalized quantile regression (Romano, Patterson and Candès 2019). The
+// theorem wants scores of one fixed rule. These come from one run and one difficulty a part, and a
+// new image meets those that all parts taught: see model/DECISIONS.md.
 func NewSpread(all []Residual, coverage float64) (s weights.Spread, ok bool) {
 	scores := make([]float64, len(all))
 	for _, part := range parts(all) {
