@@ -3,29 +3,16 @@ package shaders
 import (
 	"slices"
 
-	"mrprism/shaders/attention"
-	"mrprism/shaders/conv"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/norm"
 	"mrprism/shaders/pointwise"
-	"mrprism/shaders/pool"
 	"mrprism/shaders/tensor"
-)
-
-// Only operators between the network's inputs and its logits store halves. The inputs of
-// halvesBegin are rounded to halves. Operators of halvesGoOn store halves if their first input
-// does. Every other operator takes F32.
-var (
-	halvesBegin = []*tensor.Kind{conv.Conv2DKind, conv.LinearKind, conv.ConvTranspose2x2Kind, conv.DepthwiseKind, conv.GroupedLinearKind, attention.Kind}
-	halvesGoOn  = []*tensor.Kind{
-		pointwise.ReLUKind, pointwise.ReLU6Kind, pointwise.GELUKind, pointwise.AddKind, pointwise.AddBroadcastKind, pointwise.MultiplyKind, pointwise.ScaleKind, norm.BatchStatisticsKind, norm.BatchNormKind, norm.LayerNormKind,
-		pool.MaxKind, pool.AverageKind, pool.ResizeKind, pointwise.ConcatKind, pointwise.SliceKind, pointwise.SplitKind,
-	}
 )
 
 // StoreHalves makes a graph that is to be trained store the maps between its inputs and its logits,
 // and their gradients, as F16 (Micikevicius et al. 2018). Parameters with their gradients,
-// statistics and losses stay F32. Call it before Backward.
+// statistics and losses stay F32: only operators whose Kind.Halves says so store halves, and every
+// other one takes F32. Call it before Backward.
 func StoreHalves(g *tensor.Graph) {
 	depends := map[any]bool{} // storages that depend on an input
 	halves, wides := map[any]*tensor.Tensor{}, map[any]*tensor.Tensor{}
@@ -36,7 +23,7 @@ func StoreHalves(g *tensor.Graph) {
 		changing := slices.ContainsFunc(op.Inputs, func(x *tensor.Tensor) bool {
 			return x != nil && !x.Constant() && (x.Input() || depends[x.Storage()])
 		})
-		short := slices.Contains(halvesBegin, op.Kind) && changing || slices.Contains(halvesGoOn, op.Kind) && op.Inputs[0].Type() == gpu.F16
+		short := op.Kind.Halves == tensor.HalvesBegin && changing || op.Kind.Halves == tensor.HalvesFollow && op.Inputs[0].Type() == gpu.F16
 		for i, x := range op.Inputs {
 			statistics := op.Kind == norm.BatchNormKind && i == 1
 			switch {

@@ -31,12 +31,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noGoldens are operators, and sizes for which other kernel variants are chosen, that the goldens
-// do not have.
-var noGoldens = map[string]struct {
+type example struct {
 	inputs [][]int
 	build  func(x []*tensor.Tensor) *tensor.Tensor
-}{
+}
+
+// noGoldens are operators, and sizes for which other kernel variants are chosen, that the goldens
+// do not have.
+var noGoldens = map[string]example{
 	"add broadcast":   {[][]int{{4, 6}, {6}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.AddBroadcast(x[0], x[1]) }},
 	"attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor { return attention.Attention(x[0], x[1], 1) }},
 	"batch norm relu": {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*tensor.Tensor) *tensor.Tensor {
@@ -72,7 +74,6 @@ var noGoldens = map[string]struct {
 		return conv.DepthwiseConv2D(x[0], x[1], nil, conv.Square(1, 1))
 	}},
 	"multiply": {[][]int{{9}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Multiply(x[0], x[1]) }},
-	"relu6":    {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.ReLU6(x[0]) }},
 	"depthwise and activation, without gradients": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return pointwise.ReLU6(conv.DepthwiseConv2D(x[0].Detach(), x[1].Detach(), nil, conv.Square(1, 1)))
 	}},
@@ -162,7 +163,11 @@ func everyProgram(t *testing.T) map[*gpu.Program]bool {
 			buildGolden(g, goldens[name], build)
 			compile(g)
 		}
-		for _, c := range noGoldens {
+		examples := slices.Collect(maps.Values(noGoldens))
+		for _, k := range pointwise.Scalars {
+			examples = append(examples, example{[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Apply(k, x[0]) }})
+		}
+		for _, c := range examples {
 			g := tensor.NewGraph()
 			var x []*tensor.Tensor
 			for _, shape := range c.inputs {

@@ -14,7 +14,19 @@ import (
 	"mrprism/weights/format/onnx"
 )
 
-// onnxOperators expresses ONNX's operators with ours.
+// onnxOperator expresses an operator of ONNX with ours; nil: there is no way.
+func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
+	for _, k := range pointwise.Scalars {
+		if k.Scalar.ONNX == name {
+			return func(g *onnxGraph, c *onnx.Case) {
+				g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Apply(k, x) })
+			}
+		}
+	}
+	return onnxOperators[name]
+}
+
+// onnxOperators are those that are no pointwise.Scalars.
 var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Adam":                  onnxAdam,
 	"Add":                   func(g *onnxGraph, c *onnx.Case) { g.sum(c, 1, 1) },
@@ -52,9 +64,7 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"ReduceMean": onnxReduce,
 	"ReduceMin":  onnxReduce,
 	"ReduceSum":  onnxReduce,
-	"Relu":       func(g *onnxGraph, c *onnx.Case) { g.each(c, pointwise.ReLU) },
 	"Resize":     onnxResize,
-	"Sigmoid":    func(g *onnxGraph, c *onnx.Case) { g.each(c, pointwise.Sigmoid) },
 	"Softmax":    func(g *onnxGraph, c *onnx.Case) { onnxSoftmax(g, c, false) },
 	"Sub":        func(g *onnxGraph, c *onnx.Case) { g.sum(c, 1, -1) },
 	"Sum":        func(g *onnxGraph, c *onnx.Case) { onnxSum(g, c, 1) },

@@ -22,7 +22,7 @@ import (
 )
 
 // The operators compute what ONNX's backend tests and onnxjs's say, on every device. A case that
-// none of ours computes is a skipped subtest that names the reason; onnxOperators says how the
+// none of ours computes is a skipped subtest that names the reason; onnxOperator says how the
 // others are expressed.
 
 // onnxGraph is a case being built: what is fed in and what must come out, in the device's layout.
@@ -78,7 +78,7 @@ func buildONNX(t *testing.T, c *onnx.Case) (g *onnxGraph) {
 			unsupported("an empty tensor")
 		}
 	}
-	onnxOperators[c.Node.Operator](g, c)
+	onnxOperator(c.Node.Operator)(g, c)
 	return g
 }
 
@@ -190,7 +190,7 @@ func TestONNXNode(t *testing.T) {
 				n.skip(t, "graph", err)
 			}
 			require.NoError(t, err)
-			if onnxOperators[c.Node.Operator] == nil {
+			if onnxOperator(c.Node.Operator) == nil {
 				n.skip(t, c.Node.Operator, nil)
 			}
 			require.NoError(t, readTensors(c, path, model))
@@ -214,7 +214,7 @@ func TestONNXJS(t *testing.T) {
 			require.NoError(t, err)
 			for i := range cases {
 				t.Run(cases[i].Name, func(t *testing.T) {
-					if onnxOperators[cases[i].Node.Operator] == nil {
+					if onnxOperator(cases[i].Node.Operator) == nil {
 						n.skip(t, cases[i].Node.Operator, nil)
 					}
 					n.run(t, &cases[i])

@@ -116,7 +116,7 @@ func int8ToInt8(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	p, rounding := *first.Attributes.(*conv.Int8Params), op.Attributes.(pointwise.Quantization).Params
-	if p.Int8 == 1 || p.Activation > pointwise.Activation(pointwise.ReLUKind) || rounding.Inputs != p.Outputs {
+	if p.Int8 == 1 || p.Activation != 0 && p.Activation != pointwise.Activation(pointwise.ReLUKind) || rounding.Inputs != p.Outputs {
 		return false
 	}
 	factor := conv.FixedPoint * rounding.Factor

@@ -16,7 +16,8 @@ type kind struct {
 	print  func(p *printer, op *tensor.Op, f layout) *onnx.Value // f is not either
 }
 
-// kinds are the operators of inference by the names of their kinds.
+// kinds are the operators of inference by the names of their kinds, but for functions of one number
+// that ONNX has too (tensor.Scalar).
 func kinds() map[string]kind {
 	return map[string]kind{
 		"Conv2D":           {plane, printConvolution},
@@ -29,10 +30,8 @@ func kinds() map[string]kind {
 		"Linear":           {either, printLinear},
 		"Add":              {either, printAdd},
 		"Multiply":         {either, printMultiply},
-		"ReLU":             {either, unary((*onnx.Graph).Relu)},
 		"ReLU6":            {either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Clip(x, 0, 6) })},
 		"GELU":             {either, unary((*onnx.Graph).Gelu)},
-		"Sigmoid":          {either, unary((*onnx.Graph).Sigmoid)},
 		"Clamp":            {either, printClamp},
 		"Scale":            {either, printScale},
 		"Concat":           {plane, printConcat},
@@ -163,9 +162,9 @@ func printFirst(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
 	a, from, x := op.Attributes.(*pointwise.ClampParams), p.makers[op.Inputs[0].Storage()], p.value(op.Inputs[0], f)
 	if a.High == 1 && from != nil && from.Kind != nil && from.Kind.Name == "Sigmoid" {
-		return p.Log(p.AtLeast(x, float64(a.Low)))
+		return p.Scalar("Log", p.AtLeast(x, float64(a.Low)))
 	}
-	return p.Log(p.Clip(x, float64(a.Low), float64(a.High)))
+	return p.Scalar("Log", p.Clip(x, float64(a.Low), float64(a.High)))
 }
 
 func printLayerNorm(p *printer, op *tensor.Op, _ layout) *onnx.Value {

@@ -248,6 +248,9 @@ func (p *printer) kindOf(op *tensor.Op) kind {
 	if op.Kind == nil {
 		return kind{}
 	}
+	if s := op.Kind.Scalar; s != nil && s.ONNX != "" {
+		return kind{either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Scalar(s.ONNX, x) })}
+	}
 	return p.kinds[op.Kind.Name]
 }
 

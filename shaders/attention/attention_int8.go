@@ -49,7 +49,7 @@ func inFloats[F gpu.Float](p *Params, a []gpu.ArrayOf[F], forward func(floats []
 	}
 }
 
-var attentionInt8Kind = kernels.Operator("AttentionInt8", attentionInt8, nil)
+var attentionInt8Kind = kernels.Operator(tensor.Kind{Name: "AttentionInt8"}, attentionInt8, nil)
 
 // OfInt8 is Attention of the tensors that q and kv round. Heads have a multiple of four channels. A
 // step of the keys is keyStep and a step of the values is valueStep: kv.Step is ignored. There is

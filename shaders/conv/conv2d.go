@@ -196,11 +196,12 @@ func (p *Params) shape() []int {
 
 // convolutionKind is the kind of an operator that conv2dForward computes from x, weight and bias
 // (or nil), with the geometry.
-func convolutionKind(name string, geometry func(op *tensor.Op) Params, gradient func(op *tensor.Op)) *tensor.Kind {
-	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
+func convolutionKind(facts tensor.Kind, geometry func(op *tensor.Op) Params, gradient func(op *tensor.Op)) *tensor.Kind {
+	facts.Gradient, facts.Compute = gradient, func(op *tensor.Op) {
 		p := geometry(op)
 		convolve(&p, op)
-	}}
+	}
+	return &facts
 }
 
 // convolve dispatches the convolution of x, weight, bias, residual and shortcut to one output or
@@ -221,7 +222,7 @@ func arguments(op *tensor.Op) []*tensor.Tensor {
 }
 
 // Conv2DKind takes x, weight and bias (or nil). Its attributes are its Window.
-var Conv2DKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *tensor.Op) {
+var Conv2DKind = convolutionKind(tensor.Kind{Name: "Conv2D", Halves: tensor.HalvesBegin}, conv2dForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy, win := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), op.Attributes.(Window)
 	if x.NeedsGradient() {
 		w := pointwise.Transposed(weight)

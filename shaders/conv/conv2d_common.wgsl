@@ -19,7 +19,7 @@ struct Params {
   // axis, one for each group.z. Each phase begins a weight and a pixel of y after the one before.
   parts: u32,
   chunk: u32, // backward_weight: pixels (b, u, v) of a part; conv2d_split: outputs of the first result
-  activation: u32, // ACTIVATION
+  activation: u32, // of activated
   rows: Axis,
   cols: Axis,
 }

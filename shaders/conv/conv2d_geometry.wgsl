@@ -5,8 +5,7 @@
 // Position u of an axis and tap t read x at u x_step + x_start + t x_tap (zero outside), write y at
 // u y_step + y_start, and use the weight at w_start + t w_tap.
 //
-// Header: floats (the type of a sum: f32, vec4<f32>) and ACTIVATION (of the result: 0 none, 1 ReLU,
-// 2 GELU, 3 sigmoid, 4 ReLU6).
+// Header: floats (the type of a sum: f32, vec4<f32>) and activated, the activation of the result.
 
 struct Axis {
   count: i32, // positions u
@@ -96,17 +95,3 @@ fn term_after(g: Geometry, a: Term, n: i32) -> Term {
 }
 
 fn term(g: Geometry, i: i32) -> Term { return term_after(g, Term(0, 0, 0), i); }
-
-fn activated(v: floats) -> floats {
-  // a NaN passes, unlike with max()
-  if (ACTIVATION == 1u) { return select(v, floats(), v <= floats()); }
-  if (ACTIVATION == 2u) { // erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7
-    let a = abs(v) * 0.70710678;
-    let t = 1.0 / (1.0 + 0.3275911 * a);
-    let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-    return v * 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));
-  }
-  if (ACTIVATION == 3u) { return 1.0 / (1.0 + exp(-v)); }
-  if (ACTIVATION == 4u) { return select(select(v, floats(), v <= floats()), floats(6.0), v >= floats(6.0)); }
-  return v;
-}

@@ -1,7 +1,8 @@
 // Shared part of the convolutions of int8 (conv2d_int8*.wgsl): their parameters and arguments, and
 // how they finish a sum.
 //
-// Header: conv2d_geometry.wgsl, floats (vec4<f32>) and INT8 (1: y is int8, else f32). All other
+// Header: conv2d_geometry.wgsl, floats (vec4<f32>), INT8 (1: y is int8, else f32) and RELU (1: the
+// activation is ReLU; the other activations have no int8). All other
 // floats are f32.
 
 // Params are those of conv2d_common.wgsl, then those of int8.
@@ -100,7 +101,7 @@ fn store(pixel: i32, quad: i32, f: Finish, total: vec4<i32>) {
   if (INT8 == 1u) {
     var t = fixed(sum * f.by) + fixed(f.start);
     if ((params.adds & 3u) != 0u) { t += fixed(residual_at(i) * f.residual_by); }
-    if (ACTIVATION == 1u) { t = max(t, vec4<i32>()); }
+    if (RELU == 1u) { t = max(t, vec4<i32>()); }
     if ((params.adds & 4u) != 0u) { t += fixed(shortcut[i] * params.factor); }
     y[i] = packed(clamp((t + vec4<i32>(128)) >> vec4<u32>(8u), vec4<i32>(-127), vec4<i32>(127)));
     return;

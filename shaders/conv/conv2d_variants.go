@@ -5,6 +5,7 @@ import (
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
 
@@ -44,7 +45,7 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 func conv2dHeader(p *Params, inputs, outputs int, write string) string {
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
 	return kernels.InWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
-		tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation)}) + write + conv2dGeometryPart
+		pointwise.ActivatedWGSL(p.Activation) + write + conv2dGeometryPart
 }
 
 // conv2dGroups are the workgroups of the variants.

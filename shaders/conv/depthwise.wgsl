@@ -2,7 +2,7 @@
 // result, or the results of a quad of channels. Inputs = outputs = C. Below conv2d_common.wgsl:
 // element and stored are both real4 or both real.
 //
-//   y[b, Y(u), X(v), n] = ACTIVATION(bias[n] + Σ_{t, s} x[b, …, n] w[…, n])   forward; backward_x
+//   y[b, Y(u), X(v), n] = activated(bias[n] + Σ_{t, s} x[b, …, n] w[…, n])   forward; backward_x
 //     adds to dx, over the same weights
 //   dw[…, n]            = Σ_{b, u, v} x[b, …, n] dy[b, …, n]         backward_weight, in parts
 

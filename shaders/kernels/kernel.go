@@ -106,11 +106,13 @@ func EightLanes(info gpu.Info) bool {
 }
 
 // Operator is the kind of an operator that one kernel computes. The operator's attributes are the
-// kernel's parameters. The kernel takes the operator's inputs (Bound), then its outputs.
-func Operator(name string, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
-	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
+// kernel's parameters. The kernel takes the operator's inputs (Bound), then its outputs. facts are
+// the other fields of the kind.
+func Operator(facts tensor.Kind, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
+	facts.Gradient, facts.Compute = gradient, func(op *tensor.Op) {
 		op.Dispatch(forward, op.Attributes, append(Bound(op.Inputs), op.Outputs...)...)
-	}}
+	}
+	return &facts
 }
 
 // Bound is a copy of an operator's inputs with the second input in the place of each nil. A kernel
@@ -123,10 +125,4 @@ func Bound(inputs []*tensor.Tensor) []*tensor.Tensor {
 		}
 	}
 	return bound
-}
-
-// Passing says to how many inputs, from the first on, a kind passes gradients.
-func Passing(inputs int, k *tensor.Kind) *tensor.Kind {
-	k.Passes = inputs
-	return k
 }

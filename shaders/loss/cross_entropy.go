@@ -52,10 +52,10 @@ func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayO
 	}
 }
 
-var crossEntropyKind = kernels.Passing(1, kernels.Operator("CrossEntropy", crossEntropyForward, func(op *tensor.Op) {
+var crossEntropyKind = kernels.Operator(tensor.Kind{Name: "CrossEntropy", Passes: 1}, crossEntropyForward, func(op *tensor.Op) {
 	p, t := op.Inputs[0], op.Inputs[1]
 	op.Dispatch(crossEntropyBackward, op.Attributes, p, t, op.Output().Gradient(), p.Gradient())
-}))
+})
 
 // CrossEntropy is the binary cross-entropy of probabilities p against targets t, element by
 // element, with p clamped to [low, 1-low]; the gradient passes the clamp (PAPER.md §3.8). No

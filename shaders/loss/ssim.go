@@ -82,7 +82,7 @@ func ssimLossBackwardPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, 
 }
 
 var (
-	ssimMomentsKind = kernels.Operator("SSIMMoments", ssimMomentsForward, func(op *tensor.Op) {
+	ssimMomentsKind = kernels.Operator(tensor.Kind{Name: "SSIMMoments"}, ssimMomentsForward, func(op *tensor.Op) {
 		a, b, d := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 		if a.NeedsGradient() {
 			op.Dispatch(ssimMomentsBackwardA, op.Attributes, a, b, d, a.Gradient())
@@ -91,7 +91,7 @@ var (
 			op.Dispatch(ssimMomentsBackwardB, op.Attributes, a, b, d, b.Gradient())
 		}
 	})
-	ssimLossKind = kernels.Operator("SSIMLoss", ssimLossForward, func(op *tensor.Op) {
+	ssimLossKind = kernels.Operator(tensor.Kind{Name: "SSIMLoss"}, ssimLossForward, func(op *tensor.Op) {
 		windowed := op.Inputs[0]
 		op.Dispatch(ssimLossBackward, op.Attributes, windowed, op.Output().Gradient(), windowed.Gradient())
 	})

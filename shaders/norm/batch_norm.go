@@ -264,7 +264,7 @@ func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F],
 
 // BatchStatisticsKind computes the mean and the inverse deviation of each channel of x, (2, C), and
 // moves the running statistics.
-var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *tensor.Op) {
+var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Halves: tensor.HalvesFollow, Once: true, Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
 	p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
 	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
@@ -286,7 +286,7 @@ var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: fun
 }}
 
 // BatchNormKind takes x, statistics, scale and bias.
-var BatchNormKind = &tensor.Kind{Name: "BatchNorm", Compute: batchNormCompute, Gradient: batchNormGradient}
+var BatchNormKind = &tensor.Kind{Name: "BatchNorm", Halves: tensor.HalvesFollow, Compute: batchNormCompute, Gradient: batchNormGradient}
 
 func batchNormCompute(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)

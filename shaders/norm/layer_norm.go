@@ -118,7 +118,7 @@ func layerNormParametersPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F]
 }
 
 // LayerNormKind takes x, scale and bias. Its results are y and (2, rows) the rows' μ and r.
-var LayerNormKind = kernels.Operator("LayerNorm", LayerNormForward, func(op *tensor.Op) {
+var LayerNormKind = kernels.Operator(tensor.Kind{Name: "LayerNorm", Halves: tensor.HalvesFollow}, LayerNormForward, func(op *tensor.Op) {
 	p, dy, saved := op.Attributes.(*LayerNormParams), op.Output().Gradient(), op.Outputs[1]
 	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
 	if x.NeedsGradient() {

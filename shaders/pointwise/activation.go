@@ -3,6 +3,7 @@ package pointwise
 import (
 	_ "embed"
 	"math"
+	"slices"
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
@@ -17,22 +18,27 @@ type activationParams struct{ N uint32 }
 
 func activationCount(p *activationParams) uint32 { return p.N }
 
-// scalar is a function of one number in one precision. add adds to the gradient of x; saved is x,
-// or y if the kind saves the output.
-type scalar[F gpu.Float] struct {
-	apply func(y, x []F)
-	add   func(dx, dy, saved []F)
-}
+// Scalars are all kinds of a function of one number.
+var Scalars []*tensor.Kind
 
-// activationKind is the kind of a scalar function: its bodies and, in a file, the kernels
-// ENTRY_forward and ENTRY_backward. Its gradient takes the output if savesOutput, otherwise the
-// input.
-func activationKind(name, entry, file string, exact scalar[float64], fast scalar[float32], savesOutput bool) *tensor.Kind {
-	forward := kernels.InPieces(activationCount, applied(exact.apply), applied(fast.apply),
-		kernels.Flat(entry+"_forward", file, unary, activationCount, nil))
-	backward := kernels.InPieces(activationCount, added(exact.add), added(fast.add),
+// adding adds to the gradient of x; saved is x, or y if the kind saves the output.
+type adding[F gpu.Float] = func(dx, dy, saved []F)
+
+// activationKind is the kind of an operator that applies facts.Scalar: the kernels ENTRY_forward and
+// ENTRY_backward of a file. Its gradient takes the output if savesOutput, otherwise the input.
+func activationKind(facts tensor.Kind, entry, file string, exact adding[float64], fast adding[float32], savesOutput bool) *tensor.Kind {
+	f := facts.Scalar
+	forward := kernels.InPieces(activationCount, func(_ *activationParams, a []gpu.Array, from, to int) {
+		for i, v := range a[0].F[from:to] {
+			a[1].F[from+i] = f.Exact(v)
+		}
+	}, func(_ *activationParams, a []gpu.ArrayOf[float32], from, to int) {
+		copy(a[1].F[from:to], a[0].F[from:to])
+		f.Fast(a[1].F[from:to])
+	}, kernels.Flat(entry+"_forward", file, unary, activationCount, nil))
+	backward := kernels.InPieces(activationCount, added(exact), added(fast),
 		kernels.Flat(entry+"_backward", file, binary, activationCount, nil))
-	return kernels.Operator(name, forward, func(op *tensor.Op) {
+	k := kernels.Operator(facts, forward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		saved := x
 		if savesOutput {
@@ -40,10 +46,8 @@ func activationKind(name, entry, file string, exact scalar[float64], fast scalar
 		}
 		op.Dispatch(backward, op.Attributes, saved, y.Gradient(), x.Gradient())
 	})
-}
-
-func applied[F gpu.Float](apply func(y, x []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
-	return func(_ *activationParams, a []gpu.ArrayOf[F], from, to int) { apply(a[1].F[from:to], a[0].F[from:to]) }
+	Scalars = append(Scalars, k)
+	return k
 }
 
 func added[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
@@ -52,32 +56,26 @@ func added[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a
 	}
 }
 
-// each applies f to every number.
-func each(f func(x float64) float64) func(y, x []float64) {
-	return func(y, x []float64) {
-		for i, v := range x {
-			y[i] = f(v)
-		}
-	}
-}
-
-// inPlace copies x and applies f to the copy.
-func inPlace(f func(values []float32)) func(y, x []float32) {
-	return func(y, x []float32) {
-		copy(y, x)
-		f(y)
-	}
-}
-
 var (
-	ReLUKind = activationKind("ReLU", "relu", activationFile,
-		scalar[float64]{each(relu), addReLUGradient[float64]}, scalar[float32]{inPlace(vector.ReLU), addReLUGradient[float32]}, false)
-	GELUKind = activationKind("GELU", "gelu", activationFile,
-		scalar[float64]{each(gelu), addGELUGradient}, scalar[float32]{inPlace(vector.GELU), vector.AddGELUGradient}, false)
-	ReLU6Kind = activationKind("ReLU6", "relu6", activationFile,
-		scalar[float64]{each(relu6), addReLU6Gradient[float64]}, scalar[float32]{inPlace(vector.ReLU6), addReLU6Gradient[float32]}, false)
-	SigmoidKind = activationKind("Sigmoid", "sigmoid", activationFile,
-		scalar[float64]{each(Logistic), addSigmoidGradient[float64]}, scalar[float32]{inPlace(vector.Sigmoid), addSigmoidGradient[float32]}, true)
+	ReLUKind = activationKind(tensor.Kind{Name: "ReLU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
+		Exact: relu, Fast: vector.ReLU, ONNX: "Relu",
+		WGSL: "return select(v, floats(), v <= floats());", // a NaN passes, unlike with max()
+	}}, "relu", activationFile, addReLUGradient[float64], addReLUGradient[float32], false)
+	GELUKind = activationKind(tensor.Kind{Name: "GELU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
+		Exact: gelu, Fast: vector.GELU,
+		// erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7
+		WGSL: `let a = abs(v) * 0.70710678;
+  let t = 1.0 / (1.0 + 0.3275911 * a);
+  let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  return v * 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));`,
+	}}, "gelu", activationFile, addGELUGradient, vector.AddGELUGradient, false)
+	ReLU6Kind = activationKind(tensor.Kind{Name: "ReLU6", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
+		Exact: relu6, Fast: vector.ReLU6,
+		WGSL: "return select(select(v, floats(), v <= floats()), floats(6.0), v >= floats(6.0));",
+	}}, "relu6", activationFile, addReLU6Gradient[float64], addReLU6Gradient[float32], false)
+	SigmoidKind = activationKind(tensor.Kind{Name: "Sigmoid", Scalar: &tensor.Scalar{
+		Exact: Logistic, Fast: vector.Sigmoid, ONNX: "Sigmoid", WGSL: "return 1.0 / (1.0 + exp(-v));",
+	}}, "sigmoid", activationFile, addSigmoidGradient[float64], addSigmoidGradient[float32], true)
 )
 
 func addReLUGradient[F gpu.Float](dx, dy, x []F) {
@@ -119,36 +117,28 @@ func Logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 
 // ReLU is max(x, 0).
-func ReLU(x *tensor.Tensor) *tensor.Tensor { return activate(ReLUKind, x) }
+func ReLU(x *tensor.Tensor) *tensor.Tensor { return Apply(ReLUKind, x) }
 
 // ReLU6 is min(max(x, 0), 6), MobileNet's (Sandler et al. 2018). Its gradient is 0 at 0 and at 6.
-func ReLU6(x *tensor.Tensor) *tensor.Tensor { return activate(ReLU6Kind, x) }
+func ReLU6(x *tensor.Tensor) *tensor.Tensor { return Apply(ReLU6Kind, x) }
 
 // GELU is x Φ(x) with the exact normal distribution Φ.
-func GELU(x *tensor.Tensor) *tensor.Tensor { return activate(GELUKind, x) }
+func GELU(x *tensor.Tensor) *tensor.Tensor { return Apply(GELUKind, x) }
 
 // Sigmoid is 1 / (1 + e^-x).
-func Sigmoid(x *tensor.Tensor) *tensor.Tensor { return activate(SigmoidKind, x) }
+func Sigmoid(x *tensor.Tensor) *tensor.Tensor { return Apply(SigmoidKind, x) }
 
-func activate(k *tensor.Kind, x *tensor.Tensor) *tensor.Tensor {
+// Apply is a function of Scalars, by its kind.
+func Apply(k *tensor.Kind, x *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
 }
 
-// activations lists those that convolutions compute too. Their numbers begin at 1.
-var activations = []struct {
-	kind *tensor.Kind
-	f    func(x float64) float64
-	fast func(values []float32)
-}{{ReLUKind, relu, vector.ReLU}, {GELUKind, gelu, vector.GELU}, {SigmoidKind, Logistic, vector.Sigmoid}, {ReLU6Kind, relu6, vector.ReLU6}}
-
-// Activation is the number of a kind of operator; 0: it is no activation.
+// Activation is the number of a kind that convolutions compute too; 0: they do not. k may be nil.
 func Activation(k *tensor.Kind) uint32 {
-	for i, a := range activations {
-		if a.kind == k {
-			return uint32(i + 1)
-		}
+	if k == nil || k.Scalar == nil || k.Scalar.WGSL == "" {
+		return 0
 	}
-	return 0
+	return uint32(slices.Index(Scalars, k) + 1)
 }
 
 // Activated is v after the activation of a number; 0: v itself.
@@ -156,8 +146,17 @@ func Activated(activation uint32, v float64) float64 {
 	if activation == 0 {
 		return v
 	}
-	return activations[activation-1].f(v)
+	return Scalars[activation-1].Scalar.Exact(v)
 }
 
 // ActivateAll replaces every value by itself after an activation, which is not 0.
-func ActivateAll(activation uint32, values []float32) { activations[activation-1].fast(values) }
+func ActivateAll(activation uint32, values []float32) { Scalars[activation-1].Scalar.Fast(values) }
+
+// ActivatedWGSL declares the function activated of floats.
+func ActivatedWGSL(activation uint32) string {
+	body := "return v;"
+	if activation > 0 {
+		body = Scalars[activation-1].Scalar.WGSL
+	}
+	return "fn activated(v: floats) -> floats {\n  " + body + "\n}\n"
+}

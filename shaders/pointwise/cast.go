@@ -48,7 +48,7 @@ var (
 	halveKind = &tensor.Kind{Name: "Halve", Once: true, Compute: func(op *tensor.Op) {
 		op.Dispatch(narrow, &castParams{uint32(op.Output().Elements())}, op.Inputs[0], op.Output())
 	}}
-	widenKind = kernels.Operator("Widen", widenForward, func(op *tensor.Op) {
+	widenKind = kernels.Operator(tensor.Kind{Name: "Widen"}, widenForward, func(op *tensor.Op) {
 		op.Dispatch(widenBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
 )

@@ -83,13 +83,13 @@ func clampLogBackwardPart[F gpu.Float](p *ClampParams, a []gpu.ArrayOf[F], from,
 }
 
 var (
-	clampKind     = kernels.Operator("Clamp", clampForward, passThrough)
-	thresholdKind = kernels.Operator("Threshold", thresholdForward, passThrough)
-	ClampLogKind  = kernels.Operator("ClampLog", clampLogForward, func(op *tensor.Op) {
+	clampKind     = kernels.Operator(tensor.Kind{Name: "Clamp"}, clampForward, passThrough)
+	thresholdKind = kernels.Operator(tensor.Kind{Name: "Threshold"}, thresholdForward, passThrough)
+	ClampLogKind  = kernels.Operator(tensor.Kind{Name: "ClampLog"}, clampLogForward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		op.Dispatch(clampLogBackward, op.Attributes, x, y.Gradient(), x.Gradient())
 	})
-	ClampLogAddKind = kernels.Operator("ClampLogAdd", clampLogAdd, nil) // of x and the other summand
+	ClampLogAddKind = kernels.Operator(tensor.Kind{Name: "ClampLogAdd"}, clampLogAdd, nil) // of x and the other summand
 )
 
 func passThrough(op *tensor.Op) {

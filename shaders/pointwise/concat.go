@@ -83,10 +83,10 @@ func sliceParams(rows, columns, part, offset, width int) *ConcatParams {
 }
 
 var (
-	SliceKind = kernels.Operator("Slice", sliceForward, func(op *tensor.Op) {
+	SliceKind = kernels.Operator(tensor.Kind{Name: "Slice", Halves: tensor.HalvesFollow}, sliceForward, func(op *tensor.Op) {
 		op.Dispatch(sliceBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
-	ConcatKind = kernels.Operator("Concat", concatForward, func(op *tensor.Op) {
+	ConcatKind = kernels.Operator(tensor.Kind{Name: "Concat", Halves: tensor.HalvesFollow}, concatForward, func(op *tensor.Op) {
 		y, offset := op.Output(), 0
 		for _, x := range op.Inputs {
 			if x.NeedsGradient() {
@@ -96,7 +96,7 @@ var (
 			offset += x.Dim(-1)
 		}
 	})
-	SplitKind = kernels.Operator("Split", SplitForward, func(op *tensor.Op) {
+	SplitKind = kernels.Operator(tensor.Kind{Name: "Split", Halves: tensor.HalvesFollow}, SplitForward, func(op *tensor.Op) {
 		x, offset := op.Inputs[0], 0
 		for _, y := range op.Outputs {
 			if y.HasGradient() {

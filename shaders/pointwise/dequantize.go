@@ -26,7 +26,7 @@ func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, 
 	}
 }
 
-var dequantizeKind = kernels.Operator("Dequantize", dequantizeForward, nil)
+var dequantizeKind = kernels.Operator(tensor.Kind{Name: "Dequantize"}, dequantizeForward, nil)
 
 // Dequantize is q (…, C) of I8 times scale (C), as weights.Quantize stores them. No gradient.
 func Dequantize(q, scale *tensor.Tensor) *tensor.Tensor {

@@ -109,18 +109,18 @@ func AddTo(x, dy *tensor.Tensor, factor float32) {
 }
 
 var (
-	AddKind = kernels.Operator("Add", addForward, func(op *tensor.Op) {
+	AddKind = kernels.Operator(tensor.Kind{Name: "Add", Halves: tensor.HalvesFollow}, addForward, func(op *tensor.Op) {
 		AddTo(op.Inputs[0], op.Output().Gradient(), 1)
 		AddTo(op.Inputs[1], op.Output().Gradient(), 1)
 	})
-	AddBroadcastKind = kernels.Operator("AddBroadcast", addBroadcastForward, func(op *tensor.Op) {
+	AddBroadcastKind = kernels.Operator(tensor.Kind{Name: "AddBroadcast", Halves: tensor.HalvesFollow}, addBroadcastForward, func(op *tensor.Op) {
 		x, table, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 		AddTo(x, dy, 1)
 		if table.NeedsGradient() {
 			SumRows(dy, table.Gradient())
 		}
 	})
-	MultiplyKind = kernels.Operator("Multiply", multiplyForward, func(op *tensor.Op) {
+	MultiplyKind = kernels.Operator(tensor.Kind{Name: "Multiply", Halves: tensor.HalvesFollow}, multiplyForward, func(op *tensor.Op) {
 		dy := op.Output().Gradient()
 		for i, x := range op.Inputs {
 			if x.NeedsGradient() {
@@ -128,7 +128,7 @@ var (
 			}
 		}
 	})
-	ScaleKind = kernels.Operator("Scale", scaleForward, func(op *tensor.Op) {
+	ScaleKind = kernels.Operator(tensor.Kind{Name: "Scale", Halves: tensor.HalvesFollow}, scaleForward, func(op *tensor.Op) {
 		AddTo(op.Inputs[0], op.Output().Gradient(), op.Attributes.(*ElementwiseParams).Factor)
 	})
 )

@@ -68,11 +68,11 @@ func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
 
 // blurKind takes x and the window along one axis. The window is symmetric, so that the gradient is
 // the same sum.
-var blurKind = kernels.Passing(1, kernels.Operator("Blur", blur, func(op *tensor.Op) {
+var blurKind = kernels.Operator(tensor.Kind{Name: "Blur", Passes: 1}, blur, func(op *tensor.Op) {
 	back := op.Graph().New("blurred gradient", op.Output().Shape())
 	op.Dispatch(blur, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 	pointwise.AddTo(op.Inputs[0], back, 1)
-}))
+})
 
 // Work says for people what a dispatch computes, and how many operations that takes.
 func (p *blurParams) Work(string) (shape string, operations float64) {

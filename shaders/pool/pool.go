@@ -125,26 +125,28 @@ func (w Pooling) params(x, y *tensor.Tensor) (forward, backward *poolParams) {
 }
 
 // poolingKind is the kind of a pooling by the kernel forward.
-func poolingKind(name string, forward *tensor.Kernel, gradient func(op *tensor.Op, forward, backward *poolParams)) *tensor.Kind {
+func poolingKind(facts tensor.Kind, forward *tensor.Kernel, gradient func(op *tensor.Op, forward, backward *poolParams)) *tensor.Kind {
 	params := func(op *tensor.Op) (forward, backward *poolParams) {
 		return op.Attributes.(Pooling).params(op.Inputs[0], op.Output())
 	}
-	return &tensor.Kind{Name: name, Compute: func(op *tensor.Op) {
+	facts.Compute = func(op *tensor.Op) {
 		p, _ := params(op)
 		op.Dispatch(forward, p, op.Inputs[0], op.Output())
-	}, Gradient: func(op *tensor.Op) {
+	}
+	facts.Gradient = func(op *tensor.Op) {
 		p, q := params(op)
 		gradient(op, p, q)
-	}}
+	}
+	return &facts
 }
 
 var (
-	MaxKind = poolingKind("MaxPool", maxPoolForward, func(op *tensor.Op, forward, backward *poolParams) {
+	MaxKind = poolingKind(tensor.Kind{Name: "MaxPool", Halves: tensor.HalvesFollow}, maxPoolForward, func(op *tensor.Op, forward, backward *poolParams) {
 		places := op.Graph().NewOf(gpu.F32, "places of maxima", op.Output().Shape())
 		op.Dispatch(maxPoolPlace, forward, op.Inputs[0], places)
 		op.Dispatch(maxPoolBackward, backward, op.Output().Gradient(), places, op.Inputs[0].Gradient())
 	})
-	AverageKind = poolingKind("AveragePool", averagePoolForward, func(op *tensor.Op, _, backward *poolParams) {
+	AverageKind = poolingKind(tensor.Kind{Name: "AveragePool", Halves: tensor.HalvesFollow}, averagePoolForward, func(op *tensor.Op, _, backward *poolParams) {
 		op.Dispatch(averagePoolBackward, backward, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
 )

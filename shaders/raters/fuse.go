@@ -169,7 +169,7 @@ func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F]
 	}
 }
 
-var fuseKind = kernels.Passing(2, kernels.Operator("Fuse", fuseForward, func(op *tensor.Op) {
+var fuseKind = kernels.Operator(tensor.Kind{Name: "Fuse", Passes: 2}, fuseForward, func(op *tensor.Op) {
 	confidence, z, valid, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Output().Gradient()
 	if z.NeedsGradient() {
 		op.Dispatch(fuseBackwardZ, op.Attributes, confidence, z, valid, dy, z.Gradient())
@@ -177,7 +177,7 @@ var fuseKind = kernels.Passing(2, kernels.Operator("Fuse", fuseForward, func(op 
 	if confidence.NeedsGradient() {
 		op.Dispatch(fuseBackwardConfidence, op.Attributes, confidence, z, valid, dy, confidence.Gradient())
 	}
-}))
+})
 
 // Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled
 // the structure. confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B,

@@ -192,13 +192,13 @@ func ratersOf(operator string, x *tensor.Tensor) *ratersParams {
 type Reweighting struct{ Order, Scale, Offset *tensor.Tensor }
 
 var (
-	shuffleRatersKind = kernels.Operator("ShuffleRaters", shuffleRaters, nil)
-	weighRatersKind   = kernels.Passing(1, kernels.Operator("WeighRaters", weighRaters, func(op *tensor.Op) {
+	shuffleRatersKind = kernels.Operator(tensor.Kind{Name: "ShuffleRaters"}, shuffleRaters, nil)
+	weighRatersKind   = kernels.Operator(tensor.Kind{Name: "WeighRaters", Passes: 1}, weighRaters, func(op *tensor.Op) {
 		back := op.Graph().New("weighed gradient", op.Output().Shape())
 		op.Dispatch(weighRaters, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 		pointwise.AddTo(op.Inputs[0], back, 1)
-	}))
-	disputedKind = kernels.Operator("Disputed", disputed, nil)
+	})
+	disputedKind = kernels.Operator(tensor.Kind{Name: "Disputed"}, disputed, nil)
 )
 
 // Shuffle applies a reweighting to confidences x (B, H, W, M, K). No gradient passes.

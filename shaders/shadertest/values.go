@@ -1,7 +1,9 @@
 package shadertest
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mrprism/shaders"
@@ -15,6 +17,19 @@ import (
 
 // Probability is a value well inside (0, 1).
 func Probability(_, _ int, r *rand.Rand) float64 { return 0.05 + 0.9*r.Float64() }
+
+// ClearOf draws normal values of a deviation, clear of the kinks of a function: finite differences
+// and halves fall on either side of a kink at k up to 5 · 2⁻¹⁰ · |k| away.
+func ClearOf(deviation float64, kinks ...float64) func(_, _ int, r *rand.Rand) float64 {
+	return func(_, _ int, r *rand.Rand) float64 {
+		for {
+			v := deviation * r.NormFloat64()
+			if !slices.ContainsFunc(kinks, func(k float64) bool { return math.Abs(v-k) <= 0.005*(2+math.Abs(k)) }) {
+				return v
+			}
+		}
+	}
+}
 
 // OneMissing is validity (B, M, K) in which rater 1 of image 0 did not label the first structure.
 func OneMissing(g *tensor.Graph, batch, raters, classes int) *tensor.Tensor {

@@ -20,9 +20,34 @@ type Kind struct {
 	// Passes is how many of the first inputs the gradient passes to; 0: all.
 	Passes int
 
+	// Halves says how the operator takes part where training stores maps in halves.
+	Halves Halves
+
+	// Scalar is the function of one number that the operator applies to each; nil: it is no such
+	// operator.
+	Scalar *Scalar
+
 	// Once says that Recompute keeps the outputs instead of computing them again: they are small,
 	// or computing them changes variables.
 	Once bool
+}
+
+// Halves is a part in shaders.StoreHalves.
+type Halves int
+
+// The parts.
+const (
+	HalvesNever  Halves = iota // takes and makes F32
+	HalvesFollow               // stores halves if its first input does
+	HalvesBegin                // stores halves, and has its inputs rounded to halves, if one depends on a graph's input
+)
+
+// Scalar is a function of one number.
+type Scalar struct {
+	Exact func(x float64) float64 // the definition, and the reference
+	Fast  func(values []float32)  // replaces each value, on the processor
+	WGSL  string                  // statements that return it for v of type floats; empty: no convolution computes it
+	ONNX  string                  // ONNX's operator that computes it; empty: export writes several, or none
 }
 
 // Op is an operator of a graph: its kind, the tensors that it reads and the tensors that it makes.

@@ -100,19 +100,13 @@ func (g *Graph) Resize(x *Value, factor int) *Value {
 	}, x, nil, scales)
 }
 
-// Relu is max(x, 0).
-func (g *Graph) Relu(x *Value) *Value { return g.node("Relu", x.Shape, nil, x) }
+// Scalar is an operator of ONNX that is a function of one number, such as Relu.
+func (g *Graph) Scalar(operator string, x *Value) *Value { return g.node(operator, x.Shape, nil, x) }
 
 // Clip is min(max(x, low), high).
 func (g *Graph) Clip(x *Value, low, high float64) *Value {
 	return g.node("Clip", x.Shape, nil, x, g.scalar(low), g.scalar(high))
 }
-
-// Sigmoid is 1 / (1 + e^-x).
-func (g *Graph) Sigmoid(x *Value) *Value { return g.node("Sigmoid", x.Shape, nil, x) }
-
-// Log is the natural logarithm.
-func (g *Graph) Log(x *Value) *Value { return g.node("Log", x.Shape, nil, x) }
 
 // AtLeast is max(x, low). It does not use Clip, because ONNX Runtime 1.30 on WebGPU fuses Conv,
 // Sigmoid and Clip into a convolution without the sigmoid.
