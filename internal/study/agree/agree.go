@@ -18,20 +18,20 @@ import (
 	"mrprism/internal/study/score"
 )
 
-// gathering gathers figures of the raters of a data set, image by image. It keeps figures, and no
+// agreementStudy gathers figures of the raters of a data set, image by image. It keeps figures, and no
 // masks.
-type gathering struct {
+type agreementStudy struct {
 	out      string
 	data     *dataset.Dataset
 	progress *command.Progress
 
 	images  int // done
-	classes []*gathered
+	classes []*structureSums
 	ratios  [][]float64 // vertical cup/disc ratios by image and rater, of images that all raters marked
 }
 
-// gathered is what is known of a structure until now.
-type gathered struct {
+// structureSums is what is known of a structure until now.
+type structureSums struct {
 	cases  []*disagreement
 	single int           // images that fewer than two raters have marked
 	areas  [][]float64   // by image and rater, of images that all raters marked
@@ -68,7 +68,7 @@ type disagreement struct {
 // Run measures the agreement of the raters of a data set and delivers it, also to a folder
 // unless its name is empty.
 func Run(ctx context.Context, dir, out string, stdout, stderr io.Writer) error {
-	g := gathering{out: out}
+	g := agreementStudy{out: out}
 	if err := g.open(dir); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func Run(ctx context.Context, dir, out string, stdout, stderr io.Writer) error {
 }
 
 // open opens the data set and checks that the files can be written.
-func (g *gathering) open(dir string) (err error) {
+func (g *agreementStudy) open(dir string) (err error) {
 	if err := report.CheckVacant(g.out); g.out != "" && err != nil {
 		return err
 	}
@@ -98,18 +98,18 @@ func (g *gathering) open(dir string) (err error) {
 		for m := range pairs {
 			pairs[m] = make([]pairSum, m)
 		}
-		g.classes = append(g.classes, &gathered{pairs: pairs, raters: make([]raterCounts, n)})
+		g.classes = append(g.classes, &structureSums{pairs: pairs, raters: make([]raterCounts, n)})
 	}
 	return nil
 }
 
 // gatherAll takes the images, a few at a time. Faulty images end it with a dataset.Problems that
 // names all faults.
-func (g *gathering) gatherAll(ctx context.Context) error {
+func (g *agreementStudy) gatherAll(ctx context.Context) error {
 	var problems dataset.Problems
 	for few := range slices.Chunk(g.data.Cases, runtime.GOMAXPROCS(0)) {
 		g.progress.Show("%s: comparing the raters", few[0].Name)
-		looked := make([]*looked, len(few))
+		looked := make([]*comparedImage, len(few))
 		err := dataset.Each(ctx, len(few), nil, func(i int) error {
 			looked[i] = g.look(few[i])
 			return nil
@@ -132,7 +132,7 @@ func (g *gathering) gatherAll(ctx context.Context) error {
 }
 
 // add keeps the figures of an image, and its pictures if it is among the worst.
-func (g *gathering) add(l *looked) error {
+func (g *agreementStudy) add(l *comparedImage) error {
 	var bare *picture.Picture // of the image without outlines, once it is needed
 	for k, c := range l.classes {
 		of := g.classes[k]
@@ -165,7 +165,7 @@ func (g *gathering) add(l *looked) error {
 }
 
 // add adds the figures of an image.
-func (of *gathered) add(c *compared, levels bool) {
+func (of *structureSums) add(c *comparedMarks, levels bool) {
 	kept := c.disagreement // a pointer into c would keep all of it
 	of.cases = append(of.cases, &kept)
 	var areas []float64

@@ -8,7 +8,7 @@ import (
 )
 
 // picture reads the image at the size of the album.
-func (g *gathering) picture(l *looked) (*picture.Picture, error) {
+func (g *agreementStudy) picture(l *comparedImage) (*picture.Picture, error) {
 	img, err := command.ReadImage(l.Image)
 	if err != nil {
 		return nil, err
@@ -17,7 +17,7 @@ func (g *gathering) picture(l *looked) (*picture.Picture, error) {
 }
 
 // draw draws the outlines of all raters on a copy of the picture.
-func (g *gathering) draw(bare *picture.Picture, l *looked, k int, c *compared) *picture.Cell {
+func (g *agreementStudy) draw(bare *picture.Picture, l *comparedImage, k int, c *comparedMarks) *picture.Cell {
 	p := bare.Copy()
 	for m, mark := range l.marks[k] {
 		if mark != nil {
@@ -28,7 +28,7 @@ func (g *gathering) draw(bare *picture.Picture, l *looked, k int, c *compared) *
 }
 
 // figure says in a few words how far the raters disagree.
-func (g *gathering) figure(d *disagreement) string {
+func (g *agreementStudy) figure(d *disagreement) string {
 	if g.data.Levels {
 		return fmt.Sprintf("all of them marked %.0f %% of what anybody marked", 100*d.consensus)
 	}

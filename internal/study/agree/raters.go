@@ -10,25 +10,25 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// looked is an image with its masks and its figures.
-type looked struct {
+// comparedImage is an image with its masks and its figures.
+type comparedImage struct {
 	dataset.Case
-	marks   [][][]uint8 // (K, M); nil for a missing mask
-	classes []*compared // by class; nil if fewer than two raters marked it
-	ratios  []float64   // by rater; nil unless all marked disc and cup
+	marks   [][][]uint8      // (K, M); nil for a missing mask
+	classes []*comparedMarks // by class; nil if fewer than two raters marked it
+	ratios  []float64        // by rater; nil unless all marked disc and cup
 	faults  dataset.Problems
 }
 
-// compared are the raters of an image beside each other.
-type compared struct {
+// comparedMarks are the raters of an image beside each other.
+type comparedMarks struct {
 	disagreement
 	dice [][]float64   // by rater and earlier rater; NaN without both masks
 	rows []raterCounts // by rater
 }
 
 // look reads the masks of an image and compares them.
-func (g *gathering) look(c dataset.Case) *looked {
-	l := &looked{Case: c, marks: make([][][]uint8, len(g.data.Classes)), classes: make([]*compared, len(g.data.Classes))}
+func (g *agreementStudy) look(c dataset.Case) *comparedImage {
+	l := &comparedImage{Case: c, marks: make([][][]uint8, len(g.data.Classes)), classes: make([]*comparedMarks, len(g.data.Classes))}
 	for k := range l.marks {
 		l.marks[k] = make([][]uint8, len(c.Masks))
 		for m, paths := range c.Masks {
@@ -55,8 +55,8 @@ func (g *gathering) look(c dataset.Case) *looked {
 }
 
 // compare compares the marks of a structure, of which at least two are given.
-func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *compared {
-	c := &compared{disagreement: disagreement{image: image, raters: votes.Raters, dice: math.NaN(), least: math.Inf(1)}}
+func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *comparedMarks {
+	c := &comparedMarks{disagreement: disagreement{image: image, raters: votes.Raters, dice: math.NaN(), least: math.Inf(1)}}
 	union := votes.Union()
 	c.union, c.whole = metric.FleissKappa(votes, union), metric.FleissKappa(votes, nil)
 	all := 0
@@ -79,7 +79,7 @@ func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *co
 }
 
 // people compares each rater with each other and with the STAPLE map.
-func (c *compared) people(marks [][]uint8) {
+func (c *comparedMarks) people(marks [][]uint8) {
 	c.dice = make([][]float64, len(marks))
 	var values []float64
 	for b, mark := range marks {
@@ -106,7 +106,7 @@ func (c *compared) people(marks [][]uint8) {
 
 // verticalRatios are the raters' vertical cup/disc ratios. They are nil without the structures, for
 // agreement levels, and unless every rater has marked a disc and a cup.
-func (g *gathering) verticalRatios(l *looked) (ratios []float64) {
+func (g *agreementStudy) verticalRatios(l *comparedImage) (ratios []float64) {
 	disc, cup := segment.DiscAndCup(g.data.Classes)
 	if disc < 0 || cup < 0 || g.data.Levels {
 		return nil

@@ -92,7 +92,7 @@ type worstReport struct {
 }
 
 // report makes the report of the images until now.
-func (g *gathering) report() *Report {
+func (g *agreementStudy) report() *Report {
 	r := &Report{Name: g.data.Name, Images: g.images, Raters: g.data.Raters, Levels: g.data.Levels}
 	if g.images < len(g.data.Cases) {
 		r.Of = len(g.data.Cases)
@@ -114,7 +114,7 @@ func kappa(cases []*disagreement, of func(*disagreement) float64) kappaReport {
 	return kappaReport{statistics.MeanOver(cases, of), len(statistics.Values(cases, of))}
 }
 
-func (g *gathering) classReport(class string, of *gathered) *classAgreement {
+func (g *agreementStudy) classReport(class string, of *structureSums) *classAgreement {
 	c := &classAgreement{
 		Class: class, Images: len(of.cases), Skipped: of.single, cases: of.cases, cells: of.worst.Cells,
 		Dice:       statistics.MeanOver(of.cases, func(d *disagreement) float64 { return d.dice }),
@@ -133,7 +133,7 @@ func (g *gathering) classReport(class string, of *gathered) *classAgreement {
 }
 
 // pairReports are the pairs of raters, in their order.
-func (g *gathering) pairReports(c *classAgreement, of *gathered) {
+func (g *agreementStudy) pairReports(c *classAgreement, of *structureSums) {
 	c.mean = make([][]float64, len(of.pairs))
 	for b, row := range of.pairs {
 		for a, sum := range row {
@@ -145,7 +145,7 @@ func (g *gathering) pairReports(c *classAgreement, of *gathered) {
 }
 
 // treeReports clusters the raters.
-func (g *gathering) treeReports(c *classAgreement) {
+func (g *agreementStudy) treeReports(c *classAgreement) {
 	far := make([][]float64, len(c.mean))
 	var members [][]string
 	for b, row := range c.mean {
@@ -162,7 +162,7 @@ func (g *gathering) treeReports(c *classAgreement) {
 }
 
 // raterReports are the raters, or the levels.
-func (g *gathering) raterReports(c *classAgreement, of *gathered) {
+func (g *agreementStudy) raterReports(c *classAgreement, of *structureSums) {
 	for m, sum := range of.raters {
 		r := raterReport{Rater: g.data.Raters[m], Masks: sum.masks, Area: statistics.Defined(sum.area / float64(sum.masks))}
 		if rates := sum.Rates(); sum.compared > 0 {
@@ -174,7 +174,7 @@ func (g *gathering) raterReports(c *classAgreement, of *gathered) {
 }
 
 // withOthers is the mean Dice of a rater with the others, over all pairs and images.
-func (of *gathered) withOthers(m int) float64 {
+func (of *structureSums) withOthers(m int) float64 {
 	var sum pairSum
 	for b, row := range of.pairs {
 		for a, pair := range row {
@@ -188,7 +188,7 @@ func (of *gathered) withOthers(m int) float64 {
 
 // worstReports are the images in which the raters agree least, the worst first. Images in which
 // nothing is marked are not among them.
-func (g *gathering) worstReports(cases []*disagreement) (reports []worstReport) {
+func (g *agreementStudy) worstReports(cases []*disagreement) (reports []worstReport) {
 	ranked := statistics.Filter(cases, func(d *disagreement) bool { return !math.IsNaN(d.rank().Figure) })
 	slices.SortStableFunc(ranked, func(a, b *disagreement) int { return a.rank().Compare(b.rank()) })
 	for _, d := range ranked[:min(picture.Most, len(ranked))] {

@@ -199,15 +199,14 @@ func (c *Comparer) target(s *subject, k int) (*reference, error) {
 		}
 		l.Masks = append(l.Masks, row)
 	}
-	marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
 	var mask []uint8
 	if c.Request.Reference != "mean" {
 		var err error
-		if mask, err = c.referenceMask(s, marks, k); mask == nil {
+		if mask, err = c.referenceMask(l, k); mask == nil {
 			return nil, err
 		}
 	}
-	t := score.NewTarget(marks, mask, s.W, s.H)
+	t := score.TargetOf(l, k, mask)
 	if t == nil {
 		return nil, nil
 	}
@@ -215,11 +214,11 @@ func (c *Comparer) target(s *subject, k int) (*reference, error) {
 }
 
 // referenceMask is the truth or a rater's mark; nil if there is none.
-func (c *Comparer) referenceMask(s *subject, marks [][]uint8, k int) ([]uint8, error) {
+func (c *Comparer) referenceMask(l *dataset.Loaded, k int) ([]uint8, error) {
 	if c.rater >= 0 {
-		return marks[c.rater], nil
+		return l.Masks[c.rater][k], nil
 	}
-	return score.ReadTruth(s.Case, c.data.Classes[k])
+	return score.ReadTruth(l.Case, c.data.Classes[k])
 }
 
 // scoreClass scores the maps of a method; nil if it has none. The error is a *trouble.

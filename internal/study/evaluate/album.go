@@ -53,8 +53,8 @@ func (g guise) Label(name string) string {
 	return name
 }
 
-// view is a photograph in a guise. Its circle is in pixels of the image.
-type view struct {
+// shownPhotograph is a photograph in a guise. Its circle is in pixels of the image.
+type shownPhotograph struct {
 	guise
 	album  *album
 	name   string
@@ -64,14 +64,14 @@ type view struct {
 
 // judge segments the photographs of all albums, each in its guises, until one fails. The error
 // names that photograph. A model with an anchor searches the photographs.
-func (s *scorer) judge(ctx context.Context, albums []*album, guises func(view) iter.Seq[view], keep func(view, *segment.Result)) error {
+func (s *scorer) judge(ctx context.Context, albums []*album, guises func(shownPhotograph) iter.Seq[shownPhotograph], keep func(shownPhotograph, *segment.Result)) error {
 	for _, a := range albums {
 		for _, p := range a.photographs {
 			img, err := command.ReadImage(p.path)
 			if err != nil {
 				return err
 			}
-			v := view{album: a, name: p.name, image: img}
+			v := shownPhotograph{album: a, name: p.name, image: img}
 			if p.circle != nil {
 				v.circle = new(p.circle.of(img))
 			}
@@ -96,7 +96,7 @@ func (s *scorer) judge(ctx context.Context, albums []*album, guises func(view) i
 }
 
 // quarter turns a view clockwise by 90 degrees.
-func (v view) quarter() view {
+func (v shownPhotograph) quarter() shownPhotograph {
 	if v.circle != nil {
 		v.circle = new(v.circle.quarter(v.image.H))
 	}
@@ -141,13 +141,13 @@ func readForeign(dir string) (*album, error) {
 type foreignScore struct {
 	Folder string `json:"folder"`
 	Name   string `json:"name"` // of the file
-	trust
+	judgement
 }
 
 // judgeForeign judges the pictures of all folders until one fails.
 func (s *scorer) judgeForeign(ctx context.Context, albums []*album) error {
-	asItIs := func(v view) iter.Seq[view] { return slices.Values([]view{v}) }
-	return s.judge(ctx, albums, asItIs, func(v view, r *segment.Result) {
+	asItIs := func(v shownPhotograph) iter.Seq[shownPhotograph] { return slices.Values([]shownPhotograph{v}) }
+	return s.judge(ctx, albums, asItIs, func(v shownPhotograph, r *segment.Result) {
 		s.foreign = append(s.foreign, &foreignScore{v.album.name, v.name, trustOf(r)})
 	})
 }

@@ -51,7 +51,7 @@ func TestForeignNames(t *testing.T) {
 	s := &scorer{}
 	set := &album{name: "wild"}
 	for i := range 14 {
-		f := &foreignScore{Folder: "wild", Name: fmt.Sprintf("p%02d.png", i), trust: trust{Found: true, Doubted: i == 3}}
+		f := &foreignScore{Folder: "wild", Name: fmt.Sprintf("p%02d.png", i), judgement: judgement{Found: true, Doubted: i == 3}}
 		s.foreign, set.photographs = append(s.foreign, f), append(set.photographs, photograph{name: f.Name})
 	}
 	r := s.foreignReport([]*album{set})

@@ -25,7 +25,7 @@ type centreScore struct {
 	Area  *float64 `json:"area,omitempty"`
 	Right bool     `json:"right"`
 	Ratio *float64 `json:"verticalRatio"` // of the cup to the disc; null without one
-	trust
+	judgement
 }
 
 // silent reports whether the result is wrong and not doubted.
@@ -33,7 +33,7 @@ func (c *centreScore) silent() bool { return !c.Right && !c.Doubted }
 
 // judgeCentres judges the photographs of all CSVs until one fails.
 func (s *scorer) judgeCentres(ctx context.Context, albums []*album) error {
-	return s.judge(ctx, albums, s.guises, func(v view, r *segment.Result) {
+	return s.judge(ctx, albums, s.guises, func(v shownPhotograph, r *segment.Result) {
 		score := &centreScore{Set: v.album.name, Name: v.name, guise: v.guise, Ratio: verticalRatio(r)}
 		score.judge(r, s.anchor(), v.circle)
 		if s.sheet != nil && v.Change == "" {
@@ -44,8 +44,8 @@ func (s *scorer) judgeCentres(ctx context.Context, albums []*album) error {
 }
 
 // guises shows a photograph as it is, turned under -turned, and under every change of -changed.
-func (r *Request) guises(v view) iter.Seq[view] {
-	return func(yield func(view) bool) {
+func (r *Request) guises(v shownPhotograph) iter.Seq[shownPhotograph] {
+	return func(yield func(shownPhotograph) bool) {
 		upright := v
 		if !yield(v) {
 			return
@@ -84,7 +84,7 @@ func (s *scorer) anchor() int {
 // judge compares the anchor's mask with the circle, in pixels. The circle is nil if the structure
 // is absent.
 func (c *centreScore) judge(r *segment.Result, anchor int, at *circle) {
-	c.trust, c.Present = trustOf(r), at != nil
+	c.judgement, c.Present = trustOf(r), at != nil
 	if at == nil {
 		c.Right = !r.Found
 		return
@@ -143,9 +143,9 @@ func (s *scorer) centresReport(albums []*album) *centresReport {
 		Of: unfinished(len(s.centred), s.looks()*photographs(albums)),
 	}
 	plain := statistics.Filter(s.centred, func(c *centreScore) bool { return c.guise == guise{} })
-	out.Words = wordsOf(statistics.Tabulate(len(plain), func(i int) *trust { return &plain[i].trust }), s.session.Model.Metadata.Classes)
+	out.Words = wordsOf(statistics.Tabulate(len(plain), func(i int) *judgement { return &plain[i].judgement }), s.session.Model.Metadata.Classes)
 	if s.Changed {
-		out.Steady = steady(s.centredEyes())
+		out.Steady = steadyRatios(s.centredEyes())
 	}
 	for _, a := range albums {
 		out.Sets = append(out.Sets, s.tallies(a.name)...)

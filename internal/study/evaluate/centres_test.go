@@ -159,7 +159,7 @@ func TestQuarter(t *testing.T) {
 func TestTallies(t *testing.T) {
 	doubt := []segment.Doubt{{Code: "odd"}}
 	of := func(set, name string, right, doubted bool) *centreScore {
-		c := &centreScore{Set: set, Name: name, Present: true, Distance: new(1.5), Area: new(1.), Right: right, trust: trust{Found: true, Doubted: doubted}}
+		c := &centreScore{Set: set, Name: name, Present: true, Distance: new(1.5), Area: new(1.), Right: right, judgement: judgement{Found: true, Doubted: doubted}}
 		if doubted {
 			c.Doubts = doubt
 		}
@@ -221,7 +221,7 @@ func TestChangedCentres(t *testing.T) {
 		of("a", 0, "", .4), of("a", 90, "", .9), of("a", 0, "gamma 0.6", .6), of("a", 0, "mirrored left-right", .9), of("a", 0, "gamma 1.6", .5),
 		of("b", 0, "", .5), of("b", 0, "gamma 0.6", .5), of("c", 0, "", .7), {Name: "c", guise: guise{0, "gamma 0.6"}},
 	}}
-	r := steady(s.centredEyes())
+	r := steadyRatios(s.centredEyes())
 	require.Equal(t, []any{2, "a of "}, []any{r.Eyes, r.Eye}, "c has one ratio")
 	require.InDelta(t, .1, r.Worst, 1e-12)
 	require.InDelta(t, .05, r.Mean.Mean, 1e-12)

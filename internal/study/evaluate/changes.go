@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 )
 
@@ -66,7 +67,7 @@ func look(name string, set func(*dataset.Look)) change {
 }
 
 // view applies the change to a photograph of -centres.
-func (c change) view(v view) view {
+func (c change) view(v shownPhotograph) shownPhotograph {
 	if v.circle != nil && c.circle != nil {
 		v.circle = new(c.circle(*v.circle, v.image))
 	}
@@ -107,16 +108,16 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 		if err != nil {
 			return nil, err
 		}
-		score := changedScore{c.Name, found, make([]*float64, len(masks)), nil}
+		one := changedScore{c.Name, found, make([]*float64, len(masks)), nil}
 		if disc, cup := segment.DiscAndCup(s.data.Classes); found && disc >= 0 && cup >= 0 {
-			score.Ratio = new(metric.VerticalRatio(masks[disc], masks[cup], changed.Image.W, changed.Image.H))
+			one.Ratio = new(metric.VerticalRatio(masks[disc], masks[cup], changed.Image.W, changed.Image.H))
 		}
 		for k, mask := range masks {
-			if votes, ok := changed.Votes(k); ok {
-				score.SoftDice[k] = new(metric.SoftDice(mask, votes))
+			if target := score.TargetOf(changed, k, nil); target != nil {
+				one.SoftDice[k] = new(target.SoftDice(mask))
 			}
 		}
-		scores = append(scores, score)
+		scores = append(scores, one)
 	}
 	return scores, nil
 }

@@ -14,24 +14,24 @@ import (
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
-	words "mrprism/internal/trust"
+	"mrprism/internal/trust"
 )
 
-// trust says whether a result found something, and whether to believe it.
-type trust struct {
+// judgement says whether a result found something, and whether to believe it.
+type judgement struct {
 	Found   bool `json:"found"` // false: nothing was found, and every map is 0
 	Doubted bool `json:"doubted"`
 	// Doubt: the score: above 1 the result is doubted; null if the weights cannot tell
 	Doubt  *float64        `json:"doubt"`
 	Doubts []segment.Doubt `json:"doubts,omitempty"`
 	// Words: how far to trust each structure and the vertical ratio, by name
-	Words map[string]words.Verdict `json:"trust,omitempty"`
+	Words map[string]trust.Verdict `json:"trust,omitempty"`
 }
 
 // trustOf is the result's trust. JSON has no infinity and no NaN: the largest number replaces a
 // score of either.
-func trustOf(r *segment.Result) trust {
-	t := trust{r.Found, len(r.Doubts) > 0, r.Doubt, r.Doubts, verdicts(r)}
+func trustOf(r *segment.Result) judgement {
+	t := judgement{r.Found, len(r.Doubts) > 0, r.Doubt, r.Doubts, verdicts(r)}
 	if t.Doubt != nil && !(*t.Doubt <= math.MaxFloat64) {
 		t.Doubt = new(math.MaxFloat64)
 	}
@@ -40,7 +40,7 @@ func trustOf(r *segment.Result) trust {
 
 // oddness is the score by which results are ranked: infinite if nothing was found. It is not known
 // if the weights cannot tell.
-func (t *trust) oddness() (score float64, known bool) {
+func (t *judgement) oddness() (score float64, known bool) {
 	if !t.Found {
 		return math.Inf(1), true
 	}
@@ -48,7 +48,7 @@ func (t *trust) oddness() (score float64, known bool) {
 }
 
 // Codes are the codes of the doubts, each once, in the result's order.
-func (t *trust) Codes() (codes []string) {
+func (t *judgement) Codes() (codes []string) {
 	for _, d := range t.Doubts {
 		if !slices.Contains(codes, d.Code) {
 			codes = append(codes, d.Code)
@@ -110,7 +110,7 @@ func (s *scorer) odd() *oddReport {
 	}
 	var out oddReport
 	var positives, negatives []float64
-	add := func(t *trust, positive bool) {
+	add := func(t *judgement, positive bool) {
 		n, scores := &out.Others, &negatives
 		if positive {
 			n, scores = &out.Odd, &positives
@@ -123,13 +123,13 @@ func (s *scorer) odd() *oddReport {
 		*scores = append(*scores, score)
 	}
 	for _, c := range s.cases {
-		add(&c.trust, false)
+		add(&c.judgement, false)
 	}
 	for _, c := range s.centred {
-		add(&c.trust, !c.Right)
+		add(&c.judgement, !c.Right)
 	}
 	for _, f := range s.foreign {
-		add(&f.trust, true)
+		add(&f.judgement, true)
 	}
 	if out.Unknown == 0 {
 		out.AUROC = statistics.Defined(metric.AUROC(positives, negatives))

@@ -15,7 +15,7 @@ import (
 // judged is an image of two structures, the second without marks if it has no soft Dice, with its
 // score and the codes of its doubts.
 func judged(dice []float64, score *float64, codes ...string) *caseScore {
-	c := &caseScore{Name: "i", Folder: "f", trust: trust{Found: true, Doubt: score, Doubted: len(codes) > 0}}
+	c := &caseScore{Name: "i", Folder: "f", judgement: judgement{Found: true, Doubt: score, Doubted: len(codes) > 0}}
 	for _, code := range codes {
 		c.Doubts = append(c.Doubts, segment.Doubt{Code: code, Text: "It is " + code + "."})
 	}
@@ -51,9 +51,9 @@ func TestOdd(t *testing.T) {
 	s := &scorer{cases: []*caseScore{judged([]float64{1}, new(.2)), judged([]float64{1}, new(.9))}}
 	require.Nil(t, s.odd(), "nothing should be doubted where there is only -data")
 	s.centred = []*centreScore{
-		{Right: true, trust: trust{Found: true, Doubt: new(.5)}}, {Right: false, trust: trust{Found: true, Doubt: new(.5)}}, {Right: false, trust: trust{Found: false}},
+		{Right: true, judgement: judgement{Found: true, Doubt: new(.5)}}, {Right: false, judgement: judgement{Found: true, Doubt: new(.5)}}, {Right: false, judgement: judgement{Found: false}},
 	}
-	s.foreign = []*foreignScore{{trust: trust{Found: true, Doubt: new(3.)}}}
+	s.foreign = []*foreignScore{{judgement: judgement{Found: true, Doubt: new(3.)}}}
 	// .5 is above .2, beside .5 and below .9; the two others are above all three.
 	r := s.odd()
 	require.Equal(t, []int{3, 3, 0}, []int{r.Odd, r.Others, r.Unknown})

@@ -59,8 +59,8 @@ func likelihood(p []float32, mark []uint8, places []int) float64 {
 	return math.Exp(logarithm / float64(len(places)))
 }
 
-// marked scores the marks (H, W) of the raters, nil for a missing one, by their likelihoods.
-func marked(likelihoods []float64, marks [][]uint8, truth []uint8) []*markScore {
+// weighMarks scores the marks (H, W) of the raters, nil for a missing one, by their likelihoods.
+func weighMarks(likelihoods []float64, marks [][]uint8, truth []uint8) []*markScore {
 	out, sum, given := make([]*markScore, len(marks)), 0., 0.
 	for m, mark := range marks {
 		if mark == nil {

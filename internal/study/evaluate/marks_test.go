@@ -18,7 +18,7 @@ func TestMarked(t *testing.T) {
 	head := []float32{0.9, 0.1, 0.8, 0.2}
 	usual, inverted := []uint8{1, 0, 1, 0}, []uint8{1, 0, 0, 1}
 	judged := func(head []float32, marks [][]uint8, truth []uint8) []*markScore {
-		return marked(statistics.Tabulate(len(marks), func(i int) float64 { return likelihood(head, marks[i], disputed(marks)) }), marks, truth)
+		return weighMarks(statistics.Tabulate(len(marks), func(i int) float64 { return likelihood(head, marks[i], disputed(marks)) }), marks, truth)
 	}
 
 	scores := judged(head, [][]uint8{usual, usual, nil, inverted}, nil)

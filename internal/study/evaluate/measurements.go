@@ -15,11 +15,11 @@ import (
 
 // ratioScore is one image's vertical cup-to-disc ratio.
 type ratioScore struct {
-	Reference float64 `json:"reference"` // of the majority's masks
-	Experts   float64 `json:"experts"`   // mean of the ratios of the experts, or levels
-	Predicted float64 `json:"predicted"`
-	Interval  *held   `json:"interval,omitempty"`
-	Raters    *held   `json:"ratersRange,omitempty"` // of the ratios of the mask and of the heads
+	Reference float64       `json:"reference"` // of the majority's masks
+	Experts   float64       `json:"experts"`   // mean of the ratios of the experts, or levels
+	Predicted float64       `json:"predicted"`
+	Interval  *heldInterval `json:"interval,omitempty"`
+	Raters    *heldInterval `json:"ratersRange,omitempty"` // of the ratios of the mask and of the heads
 }
 
 func (s *ratioScore) bias() float64 { return s.Predicted - s.Reference }
@@ -92,8 +92,8 @@ func (t *table) ratio(v *ratioReport) {
 	t.Line("bias of the smallest quarter (%d, true mean %.2f)\t%s", v.Smallest.Images, v.Smallest.Reference, report.Signed(v.Smallest.Bias, 1, 3))
 }
 
-// held is an interval of one image beside the majority's figure.
-type held struct {
+// heldInterval is an interval of one image beside the majority's figure.
+type heldInterval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 	// Promised: share of images, 0..1, in which the interval should hold the figure; absent without a
@@ -102,23 +102,23 @@ type held struct {
 	Reference float64  `json:"reference"` // the majority's figure
 }
 
-func (h *held) holds() bool { return h.Low <= h.Reference && h.Reference <= h.High }
+func (h *heldInterval) holds() bool { return h.Low <= h.Reference && h.Reference <= h.High }
 
 // promised is a result's interval beside the majority's figure; nil without an interval.
-func promised(i *segment.Interval, reference float64) *held {
+func promised(i *segment.Interval, reference float64) *heldInterval {
 	if i == nil {
 		return nil
 	}
-	return &held{i.Low, i.High, &i.Coverage, reference}
+	return &heldInterval{i.Low, i.High, &i.Coverage, reference}
 }
 
 // ranged is the range of the mask's and the heads' ratios beside the majority's; nil without a
 // range.
-func ranged(r *segment.Ratio, reference float64) *held {
+func ranged(r *segment.Ratio, reference float64) *heldInterval {
 	if r == nil || r.Low == nil || r.High == nil {
 		return nil
 	}
-	return &held{Low: *r.Low, High: *r.High, Reference: reference}
+	return &heldInterval{Low: *r.Low, High: *r.High, Reference: reference}
 }
 
 // coverageReport says how often intervals hold the majority's figure. From Share on, everything is
@@ -136,24 +136,24 @@ type coverageReport struct {
 
 // coverage gathers intervals, which are nil for an image without one. Relative widths are in units
 // of each image's figure; an image whose figure is 0 has none. It is nil without images.
-func coverage(intervals []*held, relative bool) *coverageReport {
+func coverage(intervals []*heldInterval, relative bool) *coverageReport {
 	if len(intervals) == 0 {
 		return nil
 	}
-	all := statistics.Filter(intervals, func(h *held) bool { return h != nil })
-	out := &coverageReport{Images: len(all), Without: len(intervals) - len(all), Inside: len(statistics.Filter(all, (*held).holds))}
+	all := statistics.Filter(intervals, func(h *heldInterval) bool { return h != nil })
+	out := &coverageReport{Images: len(all), Without: len(intervals) - len(all), Inside: len(statistics.Filter(all, (*heldInterval).holds))}
 	if out.Images == 0 {
 		return out
 	}
 	low, high := metric.Wilson(out.Inside, out.Images)
 	out.Share, out.Low, out.High = new(float64(out.Inside)/float64(out.Images)), &low, &high
 	out.Promised = all[0].Promised // all intervals are from the same weights
-	unit := func(h *held) float64 { return 1 }
+	unit := func(h *heldInterval) float64 { return 1 }
 	if relative {
-		all = statistics.Filter(all, func(h *held) bool { return h.Reference > 0 })
-		unit = func(h *held) float64 { return h.Reference }
+		all = statistics.Filter(all, func(h *heldInterval) bool { return h.Reference > 0 })
+		unit = func(h *heldInterval) float64 { return h.Reference }
 	}
-	out.Width = statistics.Defined(metric.Median(statistics.Values(all, func(h *held) float64 { return (h.High - h.Low) / unit(h) })))
+	out.Width = statistics.Defined(metric.Median(statistics.Values(all, func(h *heldInterval) float64 { return (h.High - h.Low) / unit(h) })))
 	return out
 }
 
@@ -172,11 +172,11 @@ func (s *scorer) coverages() *coveragesReport {
 	var out coveragesReport
 	for k := range s.data.Classes {
 		marked := s.marked(k)
-		out.Areas = append(out.Areas, coverage(statistics.Tabulate(len(marked), func(i int) *held { return marked[i].Interval }), true))
+		out.Areas = append(out.Areas, coverage(statistics.Tabulate(len(marked), func(i int) *heldInterval { return marked[i].Interval }), true))
 	}
 	ratios := statistics.NonNil(s.cases, func(c *caseScore) *ratioScore { return c.Ratio })
-	out.Ratio = coverage(statistics.Tabulate(len(ratios), func(i int) *held { return ratios[i].Interval }), false)
-	out.Raters = coverage(statistics.Tabulate(len(ratios), func(i int) *held { return ratios[i].Raters }), false)
+	out.Ratio = coverage(statistics.Tabulate(len(ratios), func(i int) *heldInterval { return ratios[i].Interval }), false)
+	out.Raters = coverage(statistics.Tabulate(len(ratios), func(i int) *heldInterval { return ratios[i].Raters }), false)
 	return &out
 }
 

@@ -17,7 +17,7 @@ import (
 // A figure on the border of an interval is inside. Widths of areas are shares of the figure.
 func TestCoverage(t *testing.T) {
 	promise := new(.9)
-	intervals := []*held{{10, 20, promise, 10}, {10, 20, promise, 20}, {10, 20, promise, 20.5}, nil, {0, 3, promise, 0}}
+	intervals := []*heldInterval{{10, 20, promise, 10}, {10, 20, promise, 20}, {10, 20, promise, 20.5}, nil, {0, 3, promise, 0}}
 	r := coverage(intervals, true)
 	require.Equal(t, []int{4, 1, 3}, []int{r.Images, r.Without, r.Inside})
 	require.InDelta(t, .75, *r.Share, 1e-12)
@@ -26,12 +26,12 @@ func TestCoverage(t *testing.T) {
 	require.InDelta(t, .5, *r.Width, 1e-12, "of 1, .5 and 10/20.5; a figure of 0 has no such width")
 	require.InDelta(t, 10, *coverage(intervals[:4], false).Width, 1e-12)
 
-	without := coverage([]*held{nil, nil}, true)
+	without := coverage([]*heldInterval{nil, nil}, true)
 	require.Equal(t, &coverageReport{Without: 2}, without)
 	require.Nil(t, coverage(nil, true), "nobody has marked it")
 
 	var out bytes.Buffer
-	reports := &coveragesReport{Areas: []*coverageReport{r, nil}, Ratio: without, Raters: coverage([]*held{{Low: .2, High: .4, Reference: .3}}, false)}
+	reports := &coveragesReport{Areas: []*coverageReport{r, nil}, Ratio: without, Raters: coverage([]*heldInterval{{Low: .2, High: .4, Reference: .3}}, false)}
 	require.NoError(t, (&Report{Classes: []classReport{{Class: "disc", Images: 0}, {Class: "cup"}}, Intervals: reports}).Table(&out))
 	require.Regexp(t, `area of the disc +4 +1 +75.0 \[30.1, 95.4\] % +90 % +50.0 % of the area\n`, out.String())
 	require.NotContains(t, out.String(), "area of the cup")
@@ -42,9 +42,9 @@ func TestCoverage(t *testing.T) {
 // Areas are by class, with widths as shares of the figure; ratios have absolute widths.
 func TestCoverages(t *testing.T) {
 	data := &dataset.Dataset{Classes: []string{"disc", "cup"}}
-	ratio := &ratioScore{Interval: &held{.2, .5, new(.9), .4}, Raters: &held{Low: .3, High: .35, Reference: .4}}
+	ratio := &ratioScore{Interval: &heldInterval{.2, .5, new(.9), .4}, Raters: &heldInterval{Low: .3, High: .35, Reference: .4}}
 	s := &scorer{data: data, cases: []*caseScore{
-		{Classes: []*classScore{{Interval: &held{90, 130, new(.9), 100}}, nil}, Ratio: ratio},
+		{Classes: []*classScore{{Interval: &heldInterval{90, 130, new(.9), 100}}, nil}, Ratio: ratio},
 		{Classes: []*classScore{{}, nil}},
 	}}
 	r := s.coverages()
@@ -76,12 +76,12 @@ func TestIntervalsOfAnImage(t *testing.T) {
 		VerticalRatio: &segment.Ratio{Low: new(.1), High: new(.6), Interval: &segment.Interval{Low: .2, High: .3, Coverage: .8}},
 	}
 	disc, cup := metric.Count(l.Given(0)...).Mean(), metric.Count(l.Given(1)...).Mean()
-	require.Equal(t, &held{1, 9, new(.8), float64(metric.Area(disc))}, s.class(l, maps, 0, nil).Interval)
+	require.Equal(t, &heldInterval{1, 9, new(.8), float64(metric.Area(disc))}, s.class(l, maps, 0, nil).Interval)
 	require.Nil(t, s.class(l, maps, 1, nil).Interval)
 	ratio := s.ratio(l, maps)
 	reference := metric.VerticalRatio(disc, cup, 40, 30)
-	require.Equal(t, &held{.2, .3, new(.8), reference}, ratio.Interval)
-	require.Equal(t, &held{.1, .6, nil, reference}, ratio.Raters)
+	require.Equal(t, &heldInterval{.2, .3, new(.8), reference}, ratio.Interval)
+	require.Equal(t, &heldInterval{.1, .6, nil, reference}, ratio.Raters)
 	maps.measured.VerticalRatio = &segment.Ratio{} // no cup was found
 	require.True(t, s.ratio(l, maps).Interval == nil && s.ratio(l, maps).Raters == nil)
 }

@@ -44,7 +44,7 @@ type Report struct {
 	// Odd: of all pictures, with -centres or -foreign
 	Odd *oddReport `json:"doubtScore,omitempty"`
 
-	sheet *sheet // of -worst
+	sheet *contactSheet // of -worst
 }
 
 // source names weights.
@@ -117,7 +117,7 @@ func (s *scorer) dataReport(r *Report, images int) {
 	r.Doubts, r.Ratio, r.Intervals, r.Risk = doubts(s.cases), ratios(s.cases), s.coverages(), risks(s.cases)
 	r.Words = s.caseWords()
 	if s.Changed {
-		r.Changes, r.Steady = s.changeReports(), steady(s.dataEyes())
+		r.Changes, r.Steady = s.changeReports(), steadyRatios(s.dataEyes())
 	}
 }
 

@@ -28,7 +28,7 @@ type scorer struct {
 	calibration []calibration // by class
 	centred     []*centreScore
 	foreign     []*foreignScore
-	sheet       *sheet // nil without -worst
+	sheet       *contactSheet // nil without -worst
 }
 
 // calibration gathers pixels of all cases, with 15 or 50 bins.
@@ -36,13 +36,13 @@ type calibration struct{ union15, union50, whole15 *metric.Calibration }
 
 // caseScore is one image of -data. All figures are of masks at the image's size; shares are 0..1.
 type caseScore struct {
-	Name    string         `json:"name"`
-	Folder  string         `json:"folder"`
-	Region  imageio.Square `json:"region"`
-	trust                  // if nothing was found, an empty mask is scored
-	Classes []*classScore  `json:"classes"` // null for a class without marks
-	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
-	Changed []changedScore `json:"changed,omitempty"` // by change
+	Name      string         `json:"name"`
+	Folder    string         `json:"folder"`
+	Region    imageio.Square `json:"region"`
+	judgement                // if nothing was found, an empty mask is scored
+	Classes   []*classScore  `json:"classes"` // null for a class without marks
+	Ratio     *ratioScore    `json:"verticalRatio,omitempty"`
+	Changed   []changedScore `json:"changed,omitempty"` // by change
 }
 
 // classScore is one structure in one image.
@@ -58,11 +58,11 @@ type classScore struct {
 	Heads  [][]*float64 `json:"heads,omitempty"`
 	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
 	// Response: by rater; null if the mark is missing or a mask is empty
-	Response  []*Response `json:"response,omitempty"`
-	Agreement agreement   `json:"agreement"`
-	Areas     []float64   `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
-	Set       *score.Set  `json:"set,omitempty"`      // of named raters
-	Interval  *held       `json:"interval,omitempty"` // of the area, pixels
+	Response  []*Response   `json:"response,omitempty"`
+	Agreement agreement     `json:"agreement"`
+	Areas     []float64     `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
+	Set       *score.Set    `json:"set,omitempty"`      // of named raters
+	Interval  *heldInterval `json:"interval,omitempty"` // of the area, pixels
 	// Marks: by rater, null for a missing mark; absent with fewer than three marks or no disputed
 	// pixel
 	Marks []*markScore `json:"marks,omitempty"`
@@ -160,7 +160,7 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 	if err != nil {
 		return err
 	}
-	scored.trust, scored.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
+	scored.judgement, scored.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
 	m.recurrences, m.recurrence = s.Recurrences, r.Recurrence
 	if !score.SameRaters(&about, s.data) {
 		return nil
@@ -186,8 +186,7 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 
 // class scores one structure; nil if it has no votes.
 func (s *scorer) class(l *dataset.Loaded, m maps, k int, mask []uint8) *classScore {
-	marks := statistics.Tabulate(len(l.Masks), func(i int) []uint8 { return l.Masks[i][k] })
-	target := score.NewTarget(marks, nil, l.Image.W, l.Image.H)
+	target := score.TargetOf(l, k, nil)
 	if target == nil {
 		return nil
 	}
@@ -197,7 +196,7 @@ func (s *scorer) class(l *dataset.Loaded, m maps, k int, mask []uint8) *classSco
 		last = m.recurrence(i, k)
 		out.SoftDice = append(out.SoftDice, target.SoftDice(last))
 		if mask != nil {
-			out.Truth = append(out.Truth, score.NewTarget(marks, mask, l.Image.W, l.Image.H).Truth(last))
+			out.Truth = append(out.Truth, score.TargetOf(l, k, mask).Truth(last))
 		}
 	}
 	out.Unmarked = target.Empty()
@@ -209,7 +208,7 @@ func (s *scorer) class(l *dataset.Loaded, m maps, k int, mask []uint8) *classSco
 		s.classHeads(out, func(i int) []float32 { return m.head(i, k) }, target, mask, m.alone != nil)
 	}
 	for i, alone := range m.alone {
-		out.Response = append(out.Response, respond(last, alone(k), marks[i], target.Votes))
+		out.Response = append(out.Response, respond(last, alone(k), target.Marks[i], target.Votes))
 	}
 	return out
 }
@@ -231,7 +230,7 @@ func (s *scorer) classHeads(out *classScore, head func(i int) []float32, target 
 	if !s.data.Levels {
 		out.Set = target.Set(masks)
 		if weighed && places != nil {
-			out.Marks = marked(likelihoods, target.Marks, truth)
+			out.Marks = weighMarks(likelihoods, target.Marks, truth)
 		}
 	}
 }

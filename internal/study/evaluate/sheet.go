@@ -41,7 +41,7 @@ type block struct {
 }
 
 // blocks are the results of -data and of -centres, if there are any.
-func (s *sheet) blocks() (blocks []block) {
+func (s *contactSheet) blocks() (blocks []block) {
 	add := func(title string, w picture.Worst) {
 		if len(w.Cells) > 0 {
 			blocks = append(blocks, block{fmt.Sprintf("%s (%d of %d)", title, len(w.Cells), w.Offered), w.Cells})
@@ -52,7 +52,7 @@ func (s *sheet) blocks() (blocks []block) {
 	return blocks
 }
 
-func (s *sheet) JPEG(w io.Writer) error {
+func (s *contactSheet) JPEG(w io.Writer) error {
 	blocks := s.blocks()
 	if len(blocks) == 0 {
 		return fmt.Errorf("there is no sheet of the worst results: the program judged no image in which somebody has marked the %s", s.classes[s.ranked])
@@ -61,7 +61,7 @@ func (s *sheet) JPEG(w io.Writer) error {
 }
 
 // draw draws the title, the legend and the blocks, one below the other.
-func (s *sheet) draw(blocks []block) *image.RGBA {
+func (s *contactSheet) draw(blocks []block) *image.RGBA {
 	samples := s.samples()
 	most := (len(samples) + 2) * (lineTall + gap) // no legend is taller
 	for _, b := range blocks {
@@ -138,7 +138,7 @@ func framed(text string, ink color.RGBA) sample {
 }
 
 // samples explain the outlines and the frames.
-func (s *sheet) samples() (all []sample) {
+func (s *contactSheet) samples() (all []sample) {
 	for k, class := range s.classes {
 		all = append(all, outlined(class, func(on *image.RGBA, p picture.Piece) {
 			picture.Stroke(on, []picture.Piece{p}, picture.ResultLine, picture.Structures[k%len(picture.Structures)])

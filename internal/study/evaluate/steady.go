@@ -21,8 +21,8 @@ type steadyReport struct {
 	Eye   string           `json:"worstEye"`
 }
 
-// eye is one photograph, and its ratios under the changes of exposure.
-type eye struct {
+// eyeRatios is one photograph, and its ratios under the changes of exposure.
+type eyeRatios struct {
 	name   string
 	ratios []float64
 }
@@ -35,18 +35,18 @@ func verticalRatio(r *segment.Result) *float64 {
 	return nil
 }
 
-// steady is nil if no eye has two ratios.
-func steady(eyes []eye) *steadyReport {
-	eyes = statistics.Filter(eyes, func(e eye) bool { return len(e.ratios) > 1 })
+// steadyRatios is nil if no eye has two ratios.
+func steadyRatios(eyes []eyeRatios) *steadyReport {
+	eyes = statistics.Filter(eyes, func(e eyeRatios) bool { return len(e.ratios) > 1 })
 	if len(eyes) == 0 {
 		return nil
 	}
-	worst := slices.MaxFunc(eyes, func(a, b eye) int { return cmp.Compare(a.deviation(), b.deviation()) })
-	return &steadyReport{len(eyes), statistics.MeanOver(eyes, eye.deviation), worst.deviation(), worst.name}
+	worst := slices.MaxFunc(eyes, func(a, b eyeRatios) int { return cmp.Compare(a.deviation(), b.deviation()) })
+	return &steadyReport{len(eyes), statistics.MeanOver(eyes, eyeRatios.deviation), worst.deviation(), worst.name}
 }
 
 // deviation is the standard deviation of a sample, the eye's ratios.
-func (e eye) deviation() float64 {
+func (e eyeRatios) deviation() float64 {
 	n, mean, squares := float64(len(e.ratios)), 0., 0.
 	for _, v := range e.ratios {
 		mean += v / n
@@ -58,12 +58,12 @@ func (e eye) deviation() float64 {
 }
 
 // centredEyes are the photographs of -centres.
-func (s *scorer) centredEyes() (eyes []eye) {
+func (s *scorer) centredEyes() (eyes []eyeRatios) {
 	at := map[[2]string]int{}
 	for _, c := range s.centred {
 		key := [2]string{c.Set, c.Name}
 		if _, known := at[key]; !known {
-			at[key], eyes = len(eyes), append(eyes, eye{name: c.Name + " of " + c.Set})
+			at[key], eyes = len(eyes), append(eyes, eyeRatios{name: c.Name + " of " + c.Set})
 		}
 		if e := &eyes[at[key]]; c.Ratio != nil && c.Turned == 0 && exposed(c.Change) {
 			e.ratios = append(e.ratios, *c.Ratio)
@@ -78,10 +78,10 @@ func exposed(name string) bool {
 }
 
 // dataEyes are the images of -data.
-func (s *scorer) dataEyes() []eye {
-	return statistics.Tabulate(len(s.cases), func(i int) eye {
+func (s *scorer) dataEyes() []eyeRatios {
+	return statistics.Tabulate(len(s.cases), func(i int) eyeRatios {
 		c := s.cases[i]
-		e := eye{name: c.Name}
+		e := eyeRatios{name: c.Name}
 		if c.Ratio != nil && c.Found {
 			e.ratios = append(e.ratios, c.Ratio.Predicted)
 		}

@@ -7,7 +7,7 @@ import (
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/statistics"
-	words "mrprism/internal/trust"
+	"mrprism/internal/trust"
 )
 
 // ratioName is the vertical ratio among the figures that a word is about.
@@ -15,15 +15,15 @@ const ratioName = "vertical ratio"
 
 // verdicts are the words about the structures and the vertical ratio of a result, by name. A ratio
 // that was not found is not to be used.
-func verdicts(r *segment.Result) map[string]words.Verdict {
-	out := map[string]words.Verdict{}
+func verdicts(r *segment.Result) map[string]trust.Verdict {
+	out := map[string]trust.Verdict{}
 	for _, s := range r.Measurements.Structures {
 		if s.Trust != nil {
 			out[s.Class] = *s.Trust
 		}
 	}
 	if disc, cup := segment.DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
-		out[ratioName] = words.Verdict{Word: words.DoNotUse}
+		out[ratioName] = trust.Verdict{Word: trust.DoNotUse}
 		if ratio := r.Measurements.VerticalRatio; ratio != nil && ratio.Trust != nil {
 			out[ratioName] = *ratio.Trust
 		}
@@ -46,24 +46,24 @@ type wordsReport struct {
 const withinReach = 0.1
 
 // wordsOf counts the words about each figure in the order of names.
-func wordsOf(all []*trust, classes []string) (reports []wordsReport) {
+func wordsOf(all []*judgement, classes []string) (reports []wordsReport) {
 	for _, name := range append(append([]string{}, classes...), ratioName) {
-		known := statistics.Filter(all, func(t *trust) bool { return t.Words[name].Word != "" })
+		known := statistics.Filter(all, func(t *judgement) bool { return t.Words[name].Word != "" })
 		if len(known) == 0 {
 			continue
 		}
 		with := func(word string) statistics.Share {
-			return statistics.ShareOf(known, func(t *trust) bool { return t.Words[name].Word == word })
+			return statistics.ShareOf(known, func(t *judgement) bool { return t.Words[name].Word == word })
 		}
-		reports = append(reports, wordsReport{Figure: name, Trusted: with(words.Trusted), Check: with(words.Check), DoNotUse: with(words.DoNotUse)})
+		reports = append(reports, wordsReport{Figure: name, Trusted: with(trust.Trusted), Check: with(trust.Check), DoNotUse: with(trust.DoNotUse)})
 	}
 	return reports
 }
 
 // caseWords adds to the words of -data how near trusted ratios are to the experts' mean.
 func (s *scorer) caseWords() []wordsReport {
-	reports := wordsOf(statistics.Tabulate(len(s.cases), func(i int) *trust { return &s.cases[i].trust }), s.data.Classes)
-	trusted := statistics.Filter(s.cases, func(c *caseScore) bool { return c.Ratio != nil && c.Words[ratioName].Word == words.Trusted })
+	reports := wordsOf(statistics.Tabulate(len(s.cases), func(i int) *judgement { return &s.cases[i].judgement }), s.data.Classes)
+	trusted := statistics.Filter(s.cases, func(c *caseScore) bool { return c.Ratio != nil && c.Words[ratioName].Word == trust.Trusted })
 	for i := range reports {
 		if reports[i].Figure == ratioName && len(trusted) > 0 {
 			reports[i].Near = new(statistics.ShareOf(trusted, func(c *caseScore) bool { return math.Abs(c.Ratio.Predicted-c.Ratio.Experts) <= withinReach }))

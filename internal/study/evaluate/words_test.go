@@ -6,7 +6,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/study/statistics"
-	words "mrprism/internal/trust"
+	"mrprism/internal/trust"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,10 +14,10 @@ import (
 // Words are counted by figure. Only trusted ratios are held against the experts.
 func TestWords(t *testing.T) {
 	eye := func(word string, predicted float64) *caseScore {
-		return &caseScore{Ratio: &ratioScore{Predicted: predicted, Experts: .5}, trust: trust{Words: map[string]words.Verdict{"disc": {Word: words.Trusted}, ratioName: {Word: word}}}}
+		return &caseScore{Ratio: &ratioScore{Predicted: predicted, Experts: .5}, judgement: judgement{Words: map[string]trust.Verdict{"disc": {Word: trust.Trusted}, ratioName: {Word: word}}}}
 	}
 	s := &scorer{data: &dataset.Dataset{Classes: []string{"disc", "cup"}}, cases: []*caseScore{
-		eye(words.Trusted, .55), eye(words.Trusted, .65), eye(words.Trusted, .42), eye(words.Check, .9), eye(words.DoNotUse, .9),
+		eye(trust.Trusted, .55), eye(trust.Trusted, .65), eye(trust.Trusted, .42), eye(trust.Check, .9), eye(trust.DoNotUse, .9),
 	}}
 	require.Equal(t, []wordsReport{
 		{Figure: "disc", Trusted: statistics.Share{Images: 5, Share: 1}}, {Figure: ratioName, Trusted: statistics.Share{Images: 3, Share: .6}, Check: statistics.Share{Images: 1, Share: .2}, DoNotUse: statistics.Share{Images: 1, Share: .2}, Near: &statistics.Share{Images: 2, Share: 2. / 3}},

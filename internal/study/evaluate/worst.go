@@ -13,8 +13,8 @@ import (
 	"mrprism/weights"
 )
 
-// sheet gathers the worst results for -worst.
-type sheet struct {
+// contactSheet gathers the worst results for -worst.
+type contactSheet struct {
 	model   string // its title
 	classes []string
 	ranked  int           // the class that ranks the images of -data
@@ -23,12 +23,12 @@ type sheet struct {
 }
 
 // newSheet is an empty sheet for the model; nil without -worst.
-func (s *scorer) newSheet() *sheet {
+func (s *scorer) newSheet() *contactSheet {
 	if s.Worst == "" {
 		return nil
 	}
 	m := s.session.Model
-	return &sheet{model: m.Label(), classes: m.Metadata.Classes, ranked: rankedClass(&m.Metadata)}
+	return &contactSheet{model: m.Label(), classes: m.Metadata.Classes, ranked: rankedClass(&m.Metadata)}
 }
 
 // checkSheet returns an error if nobody has marked the class by which -worst ranks the images of
@@ -73,7 +73,7 @@ func frame(wrong, doubted bool) color.RGBA {
 const lowDice = .5
 
 // offerCase offers an image of -data in which somebody has marked the ranked class.
-func offerCase(s *sheet, l *dataset.Loaded, m maps, score *caseScore) {
+func offerCase(s *contactSheet, l *dataset.Loaded, m maps, score *caseScore) {
 	ranked := score.Classes[s.ranked]
 	if ranked == nil {
 		return
@@ -102,7 +102,7 @@ const notFound = "not found"
 
 // offerCentre offers a photograph of -centres. The circle is in pixels, and nil if the structure is
 // absent.
-func offerCentre(s *sheet, img *imageio.Image, r *segment.Result, score *centreScore, at *circle) {
+func offerCentre(s *contactSheet, img *imageio.Image, r *segment.Result, score *centreScore, at *circle) {
 	s.centres.Offer(score.rank(), func() *picture.Cell {
 		p := picture.NewPicture(img)
 		part, x, y := r.Within()

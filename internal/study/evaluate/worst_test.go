@@ -47,16 +47,16 @@ func (d *stopping) Run(ctx context.Context, recordings ...gpu.Recording) error {
 // Silently wrong results come first, then wrong results with a doubt, then right results, the
 // farthest first.
 func TestRankOfCentres(t *testing.T) {
-	doubted := trust{Found: true, Doubted: true}
+	doubted := judgement{Found: true, Doubted: true}
 	ordered := []*centreScore{
-		{Name: "absent, but found", Distance: nil, trust: trust{Found: true}},
+		{Name: "absent, but found", Distance: nil, judgement: judgement{Found: true}},
 		{Name: "silently wrong, far", Present: true, Distance: new(3.), Area: new(1.)},
 		{Name: "silently wrong, near", Present: true, Distance: new(.2), Area: new(9.)},
-		{Name: "not found", Present: true, trust: trust{Doubted: true}},
-		{Name: "wrong and doubted", Present: true, Distance: new(8.), Area: new(1.), trust: doubted},
+		{Name: "not found", Present: true, judgement: judgement{Doubted: true}},
+		{Name: "wrong and doubted", Present: true, Distance: new(8.), Area: new(1.), judgement: doubted},
 		{Name: "right, far", Present: true, Distance: new(.9), Area: new(1.), Right: true},
-		{Name: "right and doubted, near", Present: true, Distance: new(.1), Area: new(1.), Right: true, trust: doubted},
-		{Name: "absent, not found", Right: true, trust: trust{Doubted: true}},
+		{Name: "right and doubted, near", Present: true, Distance: new(.1), Area: new(1.), Right: true, judgement: doubted},
+		{Name: "absent, not found", Right: true, judgement: judgement{Doubted: true}},
 	}
 	for i, c := range ordered[1:] {
 		require.Negative(t, ordered[i].rank().Compare(c.rank()), "%s, %s", ordered[i].Name, c.Name)
@@ -72,7 +72,7 @@ func TestRankOfCentres(t *testing.T) {
 // places are the frames on a sheet with a number of cells in each block, for pictures of 40×30
 // pixels. It draws the sheet with frames in colours that nothing else has.
 func places(classes []string, data, centres int) (frames []image.Rectangle) {
-	s := &sheet{model: "untrained-fundus", classes: classes, data: picture.Worst{Offered: 1}, centres: picture.Worst{Offered: 1}}
+	s := &contactSheet{model: "untrained-fundus", classes: classes, data: picture.Worst{Offered: 1}, centres: picture.Worst{Offered: 1}}
 	for i := range data + centres {
 		c := &picture.Cell{Frame: color.RGBA{1, uint8(200 + i), 3, 255}, Picture: picture.NewPicture(studytest.Flat(40, 30, color.RGBA{9, 9, 9, 255})).RGBA}
 		if i < data {
@@ -224,7 +224,7 @@ func TestOfferCase(t *testing.T) {
 	about.Anchor = ""
 	require.Equal(t, 0, rankedClass(&about))
 
-	s := &sheet{classes: []string{"rim", "disc"}, ranked: 1}
+	s := &contactSheet{classes: []string{"rim", "disc"}, ranked: 1}
 	mask := studytest.Disc[uint8](40, 30, 20, 15, 8)
 	l := &dataset.Loaded{Image: studytest.Flat(40, 30, color.RGBA{70, 70, 70, 255}), Masks: [][][]uint8{{nil, mask}}}
 	found := [][]float32{make([]float32, 1200), studytest.Disc[float32](40, 30, 20, 15, 4)}
@@ -234,13 +234,13 @@ func TestOfferCase(t *testing.T) {
 		}
 		return found[k]
 	}}
-	offer := func(name string, t trust, dice ...float64) {
-		offerCase(s, l, m, &caseScore{Name: name, trust: t, Classes: []*classScore{{SoftDice: []float64{1, 0}}, {SoftDice: dice}}})
+	offer := func(name string, t judgement, dice ...float64) {
+		offerCase(s, l, m, &caseScore{Name: name, judgement: t, Classes: []*classScore{{SoftDice: []float64{1, 0}}, {SoftDice: dice}}})
 	}
-	offer("good", trust{Found: true}, .1, .9)
-	offer("bad", trust{Found: true}, .9, .4)
-	offer("doubted", trust{Found: true, Doubted: true}, .9, .3)
-	offer("nothing", trust{Doubted: true}, .9, 0)
+	offer("good", judgement{Found: true}, .1, .9)
+	offer("bad", judgement{Found: true}, .9, .4)
+	offer("doubted", judgement{Found: true, Doubted: true}, .9, .3)
+	offer("nothing", judgement{Doubted: true}, .9, 0)
 	offerCase(s, l, m, &caseScore{Name: "unmarked", Classes: []*classScore{{SoftDice: []float64{0, 0}}, nil}})
 	var told []string
 	for _, c := range s.data.Cells {
@@ -252,12 +252,12 @@ func TestOfferCase(t *testing.T) {
 	p := s.data.Cells[0].Picture
 	require.True(t, studytest.Alike(picture.Structures[1], p.RGBAAt(110+21, 110), 60) || studytest.Alike(picture.Structures[1], p.RGBAAt(110+22, 110), 60), "the last recurrence's outline, 22 pixels from the middle")
 
-	require.ErrorContains(t, (&sheet{classes: []string{"disc"}}).JPEG(nil), "somebody has marked the disc")
+	require.ErrorContains(t, (&contactSheet{classes: []string{"disc"}}).JPEG(nil), "somebody has marked the disc")
 }
 
 // A turned photograph has a turned circle and a caption with the turn.
 func TestOfferCentre(t *testing.T) {
-	s := &sheet{classes: nil}
+	s := &contactSheet{classes: nil}
 	ground := color.RGBA{70, 70, 70, 255}
 	offerCentre(s, studytest.Flat(30, 40, ground), &segment.Result{Maps: segment.Maps{Width: 30, Height: 40}}, &centreScore{Name: "a", guise: guise{Turned: 90}, Present: true}, &circle{10, 30, 4})
 	c := s.centres.Cells[0]
@@ -298,7 +298,7 @@ func TestOfferPart(t *testing.T) {
 	img := studytest.Flat(90, 70, color.RGBA{70, 70, 70, 255})
 	r, err := e.Segment(t.Context(), img, segment.Options{ROI: "30,20,36"})
 	require.NoError(t, err)
-	s := &sheet{classes: m.Metadata.Classes}
+	s := &contactSheet{classes: m.Metadata.Classes}
 	offerCentre(s, img, r, &centreScore{Present: true}, nil)
 	want := picture.NewPicture(img)
 	for k := range s.classes {

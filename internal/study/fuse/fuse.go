@@ -21,7 +21,6 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
-	"mrprism/internal/study/statistics"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -35,8 +34,8 @@ type Request struct {
 	Open              command.Opener
 }
 
-// fuser fuses the marks of a data set and keeps figures of raters and methods.
-type fuser struct {
+// fusionStudy fuses the marks of a data set and keeps figures of raters and methods.
+type fusionStudy struct {
 	Request
 	data     *dataset.Dataset
 	cases    []dataset.Case
@@ -55,7 +54,7 @@ type fuser struct {
 
 // Run fuses the marks of all images and delivers maps and figures.
 func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
-	f := fuser{Request: r}
+	f := fusionStudy{Request: r}
 	if err := f.open(); err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 }
 
 // open opens the data set and the weights, and checks that the maps can be written.
-func (f *fuser) open() (err error) {
+func (f *fusionStudy) open() (err error) {
 	if err := report.CheckVacant(f.Out); err != nil {
 		return err
 	}
@@ -118,11 +117,11 @@ func (f *fuser) open() (err error) {
 }
 
 // fuse fuses and writes all structures of an image, and keeps their figures.
-func (f *fuser) fuse(l *dataset.Loaded, seen *networkMaps) error {
+func (f *fusionStudy) fuse(l *dataset.Loaded, seen *networkMaps) error {
 	var raters []raterRow
 	var scores []scoreRow
 	for k, class := range f.data.Classes {
-		marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+		marks := score.Marks(l, k)
 		mask, err := score.ReadTruth(l.Case, class)
 		if err != nil {
 			return err
@@ -137,7 +136,7 @@ func (f *fuser) fuse(l *dataset.Loaded, seen *networkMaps) error {
 			}
 			raters = append(raters, f.rate(method.Name, l.Name, class, marks, fit)...)
 			if mask != nil {
-				scores = append(scores, scoreMap(score.NewTarget(marks, mask, l.Image.W, l.Image.H), method.Name, l.Name, class, fit.Map))
+				scores = append(scores, scoreMap(score.TargetOf(l, k, mask), method.Name, l.Name, class, fit.Map))
 			}
 		}
 	}

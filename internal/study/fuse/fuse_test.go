@@ -18,7 +18,7 @@ import (
 
 // Pixels of all images count together. Rates that no pixel defines stay empty.
 func TestPooled(t *testing.T) {
-	f := &fuser{data: &dataset.Dataset{Raters: []string{"ann", "bob"}}}
+	f := &fusionStudy{data: &dataset.Dataset{Raters: []string{"ann", "bob"}}}
 	rows := f.rate(meanVote, "one", "disc", [][]uint8{{1, 1, 0, 0}, nil}, fusion.MeanVote([][]uint8{{1, 1, 0, 0}, nil}))
 	require.Len(t, rows, 1, "bob has not marked")
 	marks := [][]uint8{{0, 0, 0, 0}, {1, 0, 0, 0}}
@@ -38,7 +38,7 @@ func TestPooled(t *testing.T) {
 // A stopped program has the CSVs of the images that it fused, and says that they are a part.
 func TestFuseStopped(t *testing.T) {
 	dir, _ := studytest.Synthesise(t)
-	f := &fuser{Request: Request{Data: dir, Out: t.TempDir(), On: "all"}, progress: command.NewProgress(new(strings.Builder), 5)}
+	f := &fusionStudy{Request: Request{Data: dir, Out: t.TempDir(), On: "all"}, progress: command.NewProgress(new(strings.Builder), 5)}
 	require.NoError(t, f.open())
 	require.NoError(t, f.learn(t.Context()))
 	require.NoError(t, os.Remove(f.data.Cases[2].Image))

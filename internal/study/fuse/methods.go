@@ -8,6 +8,7 @@ import (
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 )
 
@@ -53,7 +54,7 @@ var Methods = []fusionMethod{
 }
 
 // methods are those that the network, if there is one, allows.
-func (f *fuser) methods() []fusionMethod {
+func (f *fusionStudy) methods() []fusionMethod {
 	has := map[need]bool{MarksAlone: true, aNetwork: f.session != nil, itsRaters: f.heads && !f.trusts, itsTrust: f.heads && f.trusts}
 	return statistics.Filter(Methods, func(m fusionMethod) bool { return has[m.Needs] })
 }
@@ -75,7 +76,7 @@ type networkMaps struct {
 }
 
 // panel gathers what is known of class k. seen is nil without a network, and if it found nothing.
-func (f *fuser) panel(k int, marks [][]uint8, width int, seen *networkMaps) panel {
+func (f *fusionStudy) panel(k int, marks [][]uint8, width int, seen *networkMaps) panel {
 	p := panel{marks: marks, width: width, learned: f.learned[k]}
 	if f.crowds != nil {
 		p.crowd = f.crowds[k]
@@ -90,7 +91,7 @@ func (f *fuser) panel(k int, marks [][]uint8, width int, seen *networkMaps) pane
 }
 
 // learn learns the raters from all images, and beside a network what it makes of them.
-func (f *fuser) learn(ctx context.Context) error {
+func (f *fusionStudy) learn(ctx context.Context) error {
 	for range f.data.Classes {
 		f.learned = append(f.learned, fusion.NewContours(len(f.data.Raters)))
 		if f.session != nil {
@@ -111,7 +112,7 @@ func (f *fuser) learn(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.Image, err)
 		}
 		for k := range f.data.Classes {
-			marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+			marks := score.Marks(l, k)
 			f.learned[k].Add(marks, l.Image.W)
 			if seen != nil {
 				f.crowds[k].Add(marks, seen.masks[k])
@@ -128,7 +129,7 @@ func (f *fuser) learn(ctx context.Context) error {
 }
 
 // fuseAll fuses the images until one fails. The error names that image.
-func (f *fuser) fuseAll(ctx context.Context) error {
+func (f *fusionStudy) fuseAll(ctx context.Context) error {
 	for _, c := range f.cases {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -156,7 +157,7 @@ func (f *fuser) fuseAll(ctx context.Context) error {
 }
 
 // see segments an image; nil without a network, and if the network found nothing.
-func (f *fuser) see(ctx context.Context, name string, img *imageio.Image) (seen *networkMaps, err error) {
+func (f *fusionStudy) see(ctx context.Context, name string, img *imageio.Image) (seen *networkMaps, err error) {
 	if f.session == nil {
 		return nil, nil
 	}

@@ -17,12 +17,12 @@ import (
 // together stands in the CSVs for all images.
 const together = "all"
 
-// of says what a row of the CSVs is about.
-type of struct{ method, image, class string }
+// rowKey says what a row of the CSVs is about.
+type rowKey struct{ method, image, class string }
 
 // raterRow is a rater beside a fused map. Figures are NaN where they are not defined.
 type raterRow struct {
-	of
+	rowKey
 	rater string
 	fusion.Rates
 	bias   float64
@@ -31,7 +31,7 @@ type raterRow struct {
 
 // scoreRow compares a map with the truth.
 type scoreRow struct {
-	of
+	rowKey
 	figures [len(scoreNames)]float64
 }
 
@@ -39,20 +39,20 @@ type scoreRow struct {
 var scoreNames = [...]string{"soft_dice", "dice", "brier"}
 
 // rate has a row for each rater who marked the structure.
-func (f *fuser) rate(method, image, class string, marks [][]uint8, fit *fusion.Fit) (rows []raterRow) {
+func (f *fusionStudy) rate(method, image, class string, marks [][]uint8, fit *fusion.Fit) (rows []raterRow) {
 	for m, mark := range marks {
 		if mark == nil {
 			continue
 		}
 		counts := fusion.Count(mark, fit.Map)
-		rows = append(rows, raterRow{of{method, image, class}, f.data.Raters[m], fit.Raters[m], counts.Bias(), counts})
+		rows = append(rows, raterRow{rowKey{method, image, class}, f.data.Raters[m], fit.Raters[m], counts.Bias(), counts})
 	}
 	return rows
 }
 
 // pooled is a rater over all images: the pixels of all are counted together.
 func pooled(method, class, rater string, rows []raterRow) *raterRow {
-	all := raterRow{of: of{method, together, class}, rater: rater}
+	all := raterRow{rowKey: rowKey{method, together, class}, rater: rater}
 	n := 0
 	for _, r := range rows {
 		if r.method != method || r.class != class || r.rater != rater {
@@ -72,7 +72,7 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 func scoreMap(right *score.Target, method, image, class string, p []float64) scoreRow {
 	narrow := score.Single(p)
 	s := right.Truth(narrow)
-	return scoreRow{of{method, image, class}, [...]float64{right.SoftDice(narrow), s.Dice, s.Brier}}
+	return scoreRow{rowKey{method, image, class}, [...]float64{right.SoftDice(narrow), s.Dice, s.Brier}}
 }
 
 // gains are the differences of a method's figure to the mean vote's, image by image.
@@ -81,12 +81,12 @@ func gains(rows, votes []scoreRow, figure int) []float64 {
 }
 
 // scored are the scores of a method for a structure, in the order of the images.
-func (f *fuser) scored(method, class string) []scoreRow {
+func (f *fusionStudy) scored(method, class string) []scoreRow {
 	return statistics.Filter(f.scores, func(s scoreRow) bool { return s.method == method && s.class == class })
 }
 
 // deliver writes the CSVs and prints the tables. It tries each of them even if another fails.
-func (f *fuser) deliver(stdout io.Writer) error {
+func (f *fusionStudy) deliver(stdout io.Writer) error {
 	var failed []error
 	failed = append(failed, weights.WriteAtomic(filepath.Join(f.Out, "raters.csv"), f.ratersCSV))
 	if len(f.scores) > 0 {
@@ -96,7 +96,7 @@ func (f *fuser) deliver(stdout io.Writer) error {
 }
 
 // ratersCSV writes each rater beside each map, and then over all images.
-func (f *fuser) ratersCSV(w io.Writer) error {
+func (f *fusionStudy) ratersCSV(w io.Writer) error {
 	header := []string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias"}
 	return report.WriteCSV(w, header, func(line func(...string)) {
 		write := func(r *raterRow) {
@@ -110,7 +110,7 @@ func (f *fuser) ratersCSV(w io.Writer) error {
 }
 
 // eachPooled calls do for each structure, method and rater with a mark.
-func (f *fuser) eachPooled(do func(r *raterRow)) {
+func (f *fusionStudy) eachPooled(do func(r *raterRow)) {
 	for _, class := range f.data.Classes {
 		for _, method := range f.methods() {
 			for _, rater := range f.data.Raters {
@@ -123,7 +123,7 @@ func (f *fuser) eachPooled(do func(r *raterRow)) {
 }
 
 // scoresCSV writes the scores of each map, and then their means with the paired differences.
-func (f *fuser) scoresCSV(w io.Writer) error {
+func (f *fusionStudy) scoresCSV(w io.Writer) error {
 	header := []string{"method", "image", "structure"}
 	for _, name := range scoreNames {
 		header = append(header, name, name+"_less_mean_vote", name+"_less_mean_vote_low", name+"_less_mean_vote_high")
@@ -132,8 +132,8 @@ func (f *fuser) scoresCSV(w io.Writer) error {
 }
 
 // scoreLines are those of scores.csv.
-func (f *fuser) scoreLines(line func(cells ...string)) {
-	write := func(o of, figure func(j int) []string) {
+func (f *fusionStudy) scoreLines(line func(cells ...string)) {
+	write := func(o rowKey, figure func(j int) []string) {
 		cells := []string{o.method, o.image, o.class}
 		for j := range scoreNames {
 			cells = append(cells, figure(j)...)
@@ -145,7 +145,7 @@ func (f *fuser) scoreLines(line func(cells ...string)) {
 		for _, method := range f.methods() {
 			rows := f.scored(method.Name, class)
 			for i, row := range rows {
-				write(row.of, func(j int) []string {
+				write(row.rowKey, func(j int) []string {
 					if method.Name == meanVote {
 						return []string{report.DigitsOf(row.figures[j]), "", "", ""}
 					}
@@ -155,7 +155,7 @@ func (f *fuser) scoreLines(line func(cells ...string)) {
 			if len(rows) == 0 {
 				continue
 			}
-			write(of{method.Name, together, class}, func(j int) []string {
+			write(rowKey{method.Name, together, class}, func(j int) []string {
 				mean := report.DigitsOf(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }).Mean)
 				if method.Name == meanVote {
 					return []string{mean, "", "", ""}
@@ -168,7 +168,7 @@ func (f *fuser) scoreLines(line func(cells ...string)) {
 }
 
 // print prints the scores, and the raters over all images.
-func (f *fuser) print(stdout io.Writer) error {
+func (f *fusionStudy) print(stdout io.Writer) error {
 	t := command.NewTable(2, 0)
 	t.Line("%s: %d images, maps in %s", f.Request.Data, f.images, f.Out)
 	if f.images < len(f.cases) {

@@ -13,7 +13,7 @@ import (
 // corrections gives a tenth of each rater's outline and measures the rest of it: outside of the
 // corrected part and of a twentieth of the outline on either side. It is nil if nobody has an
 // outline.
-func (g *giver) corrections(ctx context.Context, e *segment.Engine, l *dataset.Loaded, without *segment.Result, class int) (map[string]float64, error) {
+func (g *evidenceStudy) corrections(ctx context.Context, e *segment.Engine, l *dataset.Loaded, without *segment.Result, class int) (map[string]float64, error) {
 	sums, count := map[string]float64{}, 0.
 	for m, row := range l.Masks {
 		mark := row[class]

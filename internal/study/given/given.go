@@ -30,8 +30,8 @@ type Request struct {
 	CSV           string
 }
 
-// giver measures what given marks do to the masks of a data set.
-type giver struct {
+// evidenceStudy measures what given marks do to the masks of a data set.
+type evidenceStudy struct {
 	Request
 	set      *dataset.Dataset
 	session  command.Session
@@ -43,7 +43,7 @@ type giver struct {
 
 // Run measures what given marks do to the masks of the images that are held out.
 func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
-	g := giver{Request: r}
+	g := evidenceStudy{Request: r}
 	if err := g.open(); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 }
 
 // open opens weights and data, and checks that they are about the same raters.
-func (g *giver) open() error {
+func (g *evidenceStudy) open() error {
 	m, err := command.Weights(g.Weights)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (g *giver) open() error {
 }
 
 // all fits the blends on the training images and scores the images held out.
-func (g *giver) all(ctx context.Context, known, held []dataset.Case) error {
+func (g *evidenceStudy) all(ctx context.Context, known, held []dataset.Case) error {
 	fits := map[blendKey]*[len(lambdas)]float64{}
 	for _, c := range known {
 		g.progress.Begin()
@@ -209,7 +209,7 @@ func mixed(network []float32, marks metric.Votes, lambda float64) []float32 {
 }
 
 // fit adds an image to the scores of the blends.
-func (g *giver) fit(l *dataset.Loaded, r *segment.Result, fits map[blendKey]*[len(lambdas)]float64) {
+func (g *evidenceStudy) fit(l *dataset.Loaded, r *segment.Result, fits map[blendKey]*[len(lambdas)]float64) {
 	for class := range g.set.Classes {
 		network := r.Probability(class)
 		for k := 1; k <= g.Most; k++ {
@@ -236,7 +236,7 @@ func (g *giver) fit(l *dataset.Loaded, r *segment.Result, fits map[blendKey]*[le
 }
 
 // evidence makes marks of raters' masks, maybe of another image.
-func (g *giver) evidence(l *dataset.Loaded, class int, chosen []int) (all []segment.Evidence) {
+func (g *evidenceStudy) evidence(l *dataset.Loaded, class int, chosen []int) (all []segment.Evidence) {
 	for _, m := range chosen {
 		mask := make([]byte, len(l.Masks[m][class]))
 		for i, v := range l.Masks[m][class] {
@@ -248,7 +248,7 @@ func (g *giver) evidence(l *dataset.Loaded, class int, chosen []int) (all []segm
 }
 
 // rater is the name under which the marks of rater m are given.
-func (g *giver) rater(m int) string {
+func (g *evidenceStudy) rater(m int) string {
 	if g.levels {
 		return segment.Somebody
 	}
@@ -263,7 +263,7 @@ type givenRow struct {
 }
 
 // score measures an image. The marks of `other` are what must not help.
-func (g *giver) score(ctx context.Context, e *segment.Engine, l, other *dataset.Loaded) (rows []givenRow, err error) {
+func (g *evidenceStudy) score(ctx context.Context, e *segment.Engine, l, other *dataset.Loaded) (rows []givenRow, err error) {
 	g.progress.Show("%s: without evidence", l.Name)
 	without, err := e.Segment(ctx, l.Image, segment.Options{ROI: "none"})
 	if err != nil {
@@ -299,7 +299,7 @@ func (g *giver) score(ctx context.Context, e *segment.Engine, l, other *dataset.
 }
 
 // given adds to sums the figures of one subset of raters.
-func (g *giver) given(ctx context.Context, e *segment.Engine, l, other *dataset.Loaded, without *segment.Result, class int, chosen []int, sums map[string]float64) error {
+func (g *evidenceStudy) given(ctx context.Context, e *segment.Engine, l, other *dataset.Loaded, without *segment.Result, class int, chosen []int, sums map[string]float64) error {
 	marks, hiddenMarks := divided(l, class, chosen)
 	hidden, all, votes := metric.Count(hiddenMarks...), metric.Count(l.Given(class)...), metric.Count(marks...)
 	network := without.Probability(class)

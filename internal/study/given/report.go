@@ -30,7 +30,7 @@ var givenFigures = []struct {
 }
 
 // deliver writes the CSV and prints the table.
-func (g *giver) deliver(stdout io.Writer) error {
+func (g *evidenceStudy) deliver(stdout io.Writer) error {
 	var failed error
 	if g.CSV != "" {
 		failed = weights.WriteAtomic(g.CSV, g.writeCSV)
@@ -39,7 +39,7 @@ func (g *giver) deliver(stdout io.Writer) error {
 }
 
 // print prints each figure, and the paired differences of ours.
-func (g *giver) print(stdout io.Writer) error {
+func (g *evidenceStudy) print(stdout io.Writer) error {
 	t := command.NewTable(2, 0)
 	about := &g.session.Model.Metadata
 	t.Line("%s on the images of %s that training did not see", about.Name, g.set.Name)
@@ -99,7 +99,7 @@ func figureOf(r givenRow, name string) float64 {
 }
 
 // writeCSV writes every figure of every image.
-func (g *giver) writeCSV(w io.Writer) error {
+func (g *evidenceStudy) writeCSV(w io.Writer) error {
 	return report.WriteCSV(w, []string{"image", "structure", "given", "figure", "value"}, func(line func(...string)) {
 		for _, row := range g.rows {
 			for _, name := range slices.Sorted(standard.Keys(row.figures)) {

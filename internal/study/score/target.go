@@ -2,7 +2,9 @@ package score
 
 import (
 	"math"
+	"slices"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/statistics"
 )
@@ -23,14 +25,35 @@ type Target struct {
 // NewTarget is the mean vote of the marks (H, W) of the raters, nil for missing ones; or a
 // reference (H, W) in its place. It is nil without either.
 func NewTarget(marks [][]uint8, reference []uint8, w, h int) *Target {
-	t := &Target{Marks: marks, W: w, H: h}
-	given := statistics.Filter(marks, func(m []uint8) bool { return m != nil })
+	var votes metric.Votes
+	if given := statistics.Filter(marks, func(m []uint8) bool { return m != nil }); len(given) > 0 {
+		votes = metric.Count(given...)
+	}
+	return newTarget(marks, votes, reference, w, h)
+}
+
+// TargetOf is the mean vote of a structure of an image, or a reference in its place. It is nil
+// without either: where nobody marked the structure, or an agreement level is missing.
+func TargetOf(l *dataset.Loaded, k int, reference []uint8) *Target {
+	w, h := l.W, l.H
+	if l.Image != nil {
+		w, h = l.Image.W, l.Image.H
+	}
+	votes, _ := l.Votes(k)
+	return newTarget(Marks(l, k), votes, reference, w, h)
+}
+
+// newTarget takes votes, of no raters if there are none.
+func newTarget(marks [][]uint8, votes metric.Votes, reference []uint8, w, h int) *Target {
+	t := &Target{Votes: votes, Marks: marks, W: w, H: h}
 	switch {
 	case reference != nil:
-		t.Votes, t.Union = metric.Count(reference), metric.Count(append(given, reference)...).Union()
-	case len(given) > 0:
-		t.Votes = metric.Count(given...)
-		t.Union = t.Votes.Union()
+		t.Votes, t.Union = metric.Count(reference), slices.Clone(reference)
+		for i, n := range votes.Count {
+			t.Union[i] |= uint8(min(n, 1))
+		}
+	case votes.Raters > 0:
+		t.Union = votes.Union()
 	default:
 		return nil
 	}
@@ -39,6 +62,11 @@ func NewTarget(marks [][]uint8, reference []uint8, w, h int) *Target {
 		t.packed = append(t.packed, metric.Pack(mark))
 	}
 	return t
+}
+
+// Marks are those of a structure of an image by rater; nil for a missing mark.
+func Marks(l *dataset.Loaded, k int) [][]uint8 {
+	return statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
 }
 
 // Single is a map in the precision of maps.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 
 	"github.com/stretchr/testify/require"
@@ -43,4 +44,16 @@ func TestSet(t *testing.T) {
 	require.InDelta(t, .75, *same.Match, 1e-12)
 	require.Positive(t, same.Energy)
 	require.Nil(t, NewTarget([][]uint8{marks[0], nil, nil}, nil, 4, 1).Set(swapped))
+}
+
+// Levels say nothing without one of them. A reference stands beside what anybody marked.
+func TestTargetOf(t *testing.T) {
+	l := &dataset.Loaded{Case: dataset.Case{W: 3, H: 1, Levels: true}, Masks: [][][]uint8{{{1, 1, 0}}, {{1, 0, 0}}}}
+	require.Equal(t, []float32{1, .5, 0}, TargetOf(l, 0, nil).Votes.Mean())
+	right := TargetOf(l, 0, []uint8{0, 0, 1})
+	require.Equal(t, []uint8{1, 1, 1}, right.Union)
+	require.Equal(t, []uint8{0, 0, 1}, right.Majority)
+	l.Masks[1][0] = nil
+	require.Nil(t, TargetOf(l, 0, nil))
+	require.Equal(t, []uint8{0, 0, 1}, TargetOf(l, 0, []uint8{0, 0, 1}).Union)
 }
