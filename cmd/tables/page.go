@@ -14,6 +14,8 @@ import (
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/chart"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
 	"mrprism/weights"
 )
 
@@ -118,7 +120,7 @@ over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is t
 correction over the rows. "Equal time" is a run of fewer steps, as long as one of the first row. Where there are fewer than
 three seeds, take a row for a beginning.
 
-`+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../internal/tables/scores).
+`+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../../cmd/tables/scores).
 
 ![Differences of soft Dice to the first row](%s.svg)
 `, t.title, r.steps, images, base.title, t.name)
@@ -206,13 +208,17 @@ func (x row) line(class string, all results, first bool) string {
 		cells[0] += ", equal time"
 	}
 	for f, about := range figures {
-		cells = append(cells, interval(all.values(key{class, x.method, about.name}), about.factor, f == 0))
+		mean := statistics.Interval(all.values(key{class, x.method, about.name}))
+		if f > 0 && mean != nil {
+			mean = &metric.Interval{Mean: mean.Mean}
+		}
+		cells = append(cells, report.Plain(mean, about.factor, 1))
 		switch {
 		case f > 0:
 		case first:
 			cells = append(cells, "", "")
 		default:
-			cells = append(cells, signed(x.delta, about.factor), probability(x.p))
+			cells = append(cells, report.Signed(statistics.Interval(x.delta), about.factor, 1), probability(x.p))
 		}
 	}
 	return "| " + strings.Join(cells, " | ") + " |"
@@ -224,7 +230,7 @@ func effects(rows []row) (list []chart.Row) {
 		if strings.HasSuffix(x.method, equalTime) {
 			continue
 		}
-		i := metric.Bootstrap(x.delta, resamples, 1)
+		i := statistics.Interval(x.delta)
 		e := chart.Effect{Estimate: 100 * i.Mean, Low: math.NaN(), High: math.NaN()}
 		if i.Low != nil {
 			e.Low, e.High = 100**i.Low, 100**i.High
@@ -245,26 +251,6 @@ func short(method string) string {
 
 // plainly is a title without Markdown.
 func plainly(title string) string { return strings.ReplaceAll(title, "**", "") }
-
-const resamples = 2000
-
-// interval writes a mean, with its interval if it is wanted.
-func interval(values []float64, factor float64, wanted bool) string {
-	i := metric.Bootstrap(values, resamples, 1)
-	text := fmt.Sprintf("%.1f", factor*i.Mean)
-	if wanted && i.Low != nil {
-		text += fmt.Sprintf(" [%.1f, %.1f]", factor**i.Low, factor**i.High)
-	}
-	return text
-}
-
-func signed(values []float64, factor float64) string {
-	i := metric.Bootstrap(values, resamples, 1)
-	if i.Low == nil {
-		return fmt.Sprintf("%+.1f", factor*i.Mean)
-	}
-	return fmt.Sprintf("%+.1f [%+.1f, %+.1f]", factor*i.Mean, factor**i.Low, factor**i.High)
-}
 
 func probability(p float64) string {
 	switch {

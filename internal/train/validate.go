@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/score"
 	"mrprism/weights"
 )
 
@@ -89,12 +89,10 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 			return nil, fmt.Errorf("scoring %s/%s: %w", c.Folder, c.Name, err)
 		}
 		for k := range t.Dataset.Classes {
-			votes, ok := c.Votes(k)
-			if !ok {
-				continue
+			if target := score.TargetOf(c, k, nil); target != nil {
+				mean += target.SoftDice(result.Probability(k))
+				count++
 			}
-			mean += metric.SoftDice(result.Probability(k), votes)
-			count++
 		}
 	}
 	mean /= float64(max(count, 1))
