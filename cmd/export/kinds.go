@@ -16,30 +16,30 @@ type kind struct {
 	print  func(p *printer, op *tensor.Op, f layout) *onnx.Value // f is not either
 }
 
-// kinds are the operators of inference by the names of their kinds, but for functions of one number
-// that ONNX has too (tensor.Scalar).
-func kinds() map[string]kind {
-	return map[string]kind{
-		"Conv2D":           {plane, printConvolution},
-		"DepthwiseConv2D":  {plane, printDepthwise},
-		"ConvTranspose2x2": {plane, printTransposed},
-		"GroupedLinear":    {plane, printGroupedLinear},
-		"MaxPool":          {plane, printMaxPool},
-		"AveragePool":      {plane, printAveragePool},
-		"Resize":           {plane, printResize},
-		"Linear":           {either, printLinear},
-		"Add":              {either, printAdd},
-		"Multiply":         {either, printMultiply},
-		"ReLU6":            {either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Clip(x, 0, 6) })},
-		"GELU":             {either, unary((*onnx.Graph).Gelu)},
-		"Clamp":            {either, printClamp},
-		"Scale":            {either, printScale},
-		"Concat":           {plane, printConcat},
-		"Split":            {plane, printSplit},
-		"ClampLog":         {either, printClampLog},
-		"AddBroadcast":     {tokens, printAdd}, // of positions: maps of one size share a table
-		"LayerNorm":        {tokens, printLayerNorm},
-		"Attention":        {tokens, printAttention},
+// kinds are the operators of inference, but for functions of one number that ONNX has too
+// (tensor.Scalar).
+func kinds() map[*tensor.Kind]kind {
+	return map[*tensor.Kind]kind{
+		conv.Conv2DKind:            {plane, printConvolution},
+		conv.DepthwiseKind:         {plane, printDepthwise},
+		conv.ConvTranspose2x2Kind:  {plane, printTransposed},
+		conv.GroupedLinearKind:     {plane, printGroupedLinear},
+		pool.MaxKind:               {plane, printMaxPool},
+		pool.AverageKind:           {plane, printAveragePool},
+		pool.ResizeKind:            {plane, printResize},
+		conv.LinearKind:            {either, printLinear},
+		pointwise.AddKind:          {either, printAdd},
+		pointwise.MultiplyKind:     {either, printMultiply},
+		pointwise.ReLU6Kind:        {either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Clip(x, 0, 6) })},
+		pointwise.GELUKind:         {either, unary((*onnx.Graph).Gelu)},
+		pointwise.ClampKind:        {either, printClamp},
+		pointwise.ScaleKind:        {either, printScale},
+		pointwise.ConcatKind:       {plane, printConcat},
+		pointwise.SplitKind:        {plane, printSplit},
+		pointwise.ClampLogKind:     {either, printClampLog},
+		pointwise.AddBroadcastKind: {tokens, printAdd}, // of positions: maps of one size share a table
+		norm.LayerNormKind:         {tokens, printLayerNorm},
+		attention.Kind:             {tokens, printAttention},
 	}
 }
 
@@ -161,7 +161,7 @@ func printFirst(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 // printClampLog leaves out the upper limit, which a sigmoid keeps.
 func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
 	a, from, x := op.Attributes.(*pointwise.ClampParams), p.makers[op.Inputs[0].Storage()], p.value(op.Inputs[0], f)
-	if a.High == 1 && from != nil && from.Kind != nil && from.Kind.Name == "Sigmoid" {
+	if a.High == 1 && from != nil && from.Kind == pointwise.SigmoidKind {
 		return p.Scalar("Log", p.AtLeast(x, float64(a.Low)))
 	}
 	return p.Scalar("Log", p.Clip(x, float64(a.Low), float64(a.High)))
@@ -176,7 +176,7 @@ func printLayerNorm(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 // parameters of the queries (shaders.Portable), or in ONNX Runtime's operator.
 func printAttention(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 	a, joined := op.Attributes.(*attention.Params), p.makers[op.Inputs[1].Storage()]
-	if joined == nil || joined.Kind == nil || joined.Kind.Name != "Concat" {
+	if joined == nil || joined.Kind != pointwise.ConcatKind {
 		refuse(op, "export writes keys and values that a Concat joins only")
 	}
 	q, k, v := p.value(op.Inputs[0], tokens), p.value(joined.Inputs[0], tokens), p.value(joined.Inputs[1], tokens)

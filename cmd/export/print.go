@@ -28,7 +28,7 @@ type printer struct {
 	*onnx.Graph
 	ownAttention bool // attention is ONNX Runtime's own operator
 
-	kinds     map[string]kind
+	kinds     map[*tensor.Kind]kind
 	makers    map[any]*tensor.Op            // by storage
 	fixed     map[any]bool                  // by storage: what operators make of parameters and constants alone
 	computed  map[any][]float32             // by storage: the values of fixed tensors that other operators read
@@ -251,7 +251,7 @@ func (p *printer) kindOf(op *tensor.Op) kind {
 	if s := op.Kind.Scalar; s != nil && s.ONNX != "" {
 		return kind{either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Scalar(s.ONNX, x) })}
 	}
-	return p.kinds[op.Kind.Name]
+	return p.kinds[op.Kind]
 }
 
 // has says whether x is written in a layout, or will be. An operator that works on both layouts

@@ -83,7 +83,7 @@ func clampLogBackwardPart[F gpu.Float](p *ClampParams, a []gpu.ArrayOf[F], from,
 }
 
 var (
-	clampKind     = kernels.Operator(tensor.Kind{Name: "Clamp"}, clampForward, passThrough)
+	ClampKind     = kernels.Operator(tensor.Kind{Name: "Clamp"}, clampForward, passThrough)
 	thresholdKind = kernels.Operator(tensor.Kind{Name: "Threshold"}, thresholdForward, passThrough)
 	ClampLogKind  = kernels.Operator(tensor.Kind{Name: "ClampLog"}, clampLogForward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
@@ -102,7 +102,7 @@ func clampBy(k *tensor.Kind, x *tensor.Tensor, low, high float32) *tensor.Tensor
 
 // Clamp is min(max(x, low), high), with the gradient passed straight through.
 func Clamp(x *tensor.Tensor, low, high float32) *tensor.Tensor {
-	return clampBy(clampKind, x, low, high)
+	return clampBy(ClampKind, x, low, high)
 }
 
 // Threshold is [x > level], with the gradient passed straight through (PAPER.md §3.8).
