@@ -2,15 +2,15 @@
 // family. A family imports kernels and the families before it: kernels, pointwise, norm, conv,
 // attention, pool, raters, loss, adam.
 //
-// One operator is one stem. NAME.wgsl has the maths, Params, forward and backward. NAME.go has the
-// same Params, the kernels with their bodies, and the operator with its gradient rule.
-// NAME_processor.go has the float32 bodies that differ from those in float64. NAME_test.go checks
-// all of it on every device with one call (shadertest.Check).
+// All files of an operator begin with its name. NAME.wgsl has the maths, Params, forward and
+// backward. NAME.go has the same Params, the kernels with their bodies, and the operator with its
+// gradient rule. NAME_processor.go has the float32 bodies that differ from those in float64.
+// NAME_test.go checks all of it on every device with one call (shadertest.Check).
 //
 // Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add
-// to their result (+=); the graph zeroes it first. There are no floating-point atomics: a step
-// repeats bit by bit. Arrays may be longer than the tensor: extents come from Params. Images are
-// (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear weights (Cin,
+// to their result (+=); the graph zeroes it first. There are no floating-point atomics, so that a
+// step repeats bit by bit. Arrays may be longer than the tensor; extents come from Params. Images
+// are (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear weights (Cin,
 // Cout): the innermost extent of a weight is the output channel.
 //
 // Go writes a header in front of a .wgsl file (tensor.Variant). The first comment of a file lists
@@ -26,7 +26,7 @@
 //
 // Storage holds maps, weights and the gradients of maps as real. A kernel reads f32(x[i]) and
 // writes real(v). Statistics, partial sums and gradients of weights are always f32 (Kernel.Wide).
-// Kernels compute in f32, but for short sums where HALF says so. NAME_common.wgsl is the part that
-// a family shares; it stands between the header and the file. conv2d_geometry.wgsl is part of the
-// header of every convolution.
+// Kernels compute in f32, except short sums where HALF is set. NAME_common.wgsl is the part that
+// the files of a family share; it stands between the header and the file. conv2d_geometry.wgsl is
+// part of the header of every convolution.
 package shaders

@@ -43,7 +43,7 @@ func StoreHalves(g *tensor.Graph) {
 	})
 }
 
-// converted is convert(x), computed once for each storage.
+// converted is convert(x), computed once for each storage; made has the results so far.
 func converted(made map[any]*tensor.Tensor, x *tensor.Tensor, convert func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if made[x.Storage()] == nil {
 		made[x.Storage()] = convert(x)

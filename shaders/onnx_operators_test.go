@@ -19,7 +19,7 @@ func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
 	for _, k := range pointwise.Scalars {
 		if k.Scalar.ONNX == name {
 			return func(g *onnxGraph, c *onnx.Case) {
-				g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Apply(k, x) })
+				g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Apply(k, x) })
 			}
 		}
 	}
@@ -46,7 +46,7 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"LayerNormalization":    onnxLayerNorm,
 	"LeakyRelu": func(g *onnxGraph, c *onnx.Case) { // α x + (1 - α) max(x, 0)
 		alpha := number(c, "alpha", 0.01)
-		g.each(c, func(x *tensor.Tensor) *tensor.Tensor {
+		g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor {
 			return pointwise.Add(pointwise.Scale(x, alpha), pointwise.Scale(pointwise.ReLU(x), 1-alpha))
 		})
 	},
@@ -58,7 +58,7 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Mean":       func(g *onnxGraph, c *onnx.Case) { onnxSum(g, c, 1/float32(len(c.Inputs))) },
 	"Mul":        onnxMul,
 	"Neg": func(g *onnxGraph, c *onnx.Case) {
-		g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Scale(x, -1) })
+		g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Scale(x, -1) })
 	},
 	"ReduceMax":  onnxReduce,
 	"ReduceMean": onnxReduce,
@@ -72,7 +72,7 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 }
 
 // Each is an operator element by element.
-func (g *onnxGraph) each(c *onnx.Case, f func(x *tensor.Tensor) *tensor.Tensor) {
+func (g *onnxGraph) elementwise(c *onnx.Case, f func(x *tensor.Tensor) *tensor.Tensor) {
 	x := input(c, 0)
 	g.expect(f(g.feed(floats(x), extents(x)...)), floats(c.Outputs[0]), extents(x)...)
 }
@@ -154,7 +154,7 @@ func onnxClip(g *onnxGraph, c *onnx.Case) {
 			*bound = floats(t)[0]
 		}
 	}
-	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Clamp(x, low, high) })
+	g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Clamp(x, low, high) })
 }
 
 func onnxLog(g *onnxGraph, c *onnx.Case) {
@@ -162,7 +162,7 @@ func onnxLog(g *onnxGraph, c *onnx.Case) {
 	if slices.Min(floats(input(c, 0))) < smallest {
 		unsupported("a logarithm of what is not positive, which ours clamps")
 	}
-	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, smallest, math.MaxFloat32) })
+	g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, smallest, math.MaxFloat32) })
 }
 
 // onnxErf compares GELU(√2 x) = x (1 + erf x) / √2.

@@ -11,7 +11,7 @@ import (
 // rule is a rewrite of the network's operators.
 type rule struct {
 	in    phase          // one phase or several
-	name  string         // before the arrow the operators that are there, behind it those that take their place
+	name  string         // "replaced operators → their replacement"
 	apply tensor.Rewrite // results are equal up to rounding
 }
 
@@ -21,11 +21,11 @@ type phase uint
 
 const (
 	norms    phase = 1 << iota // for other runtimes
-	scores                     // for other runtimes, if the attention's factor goes into parameters
+	scores                     // for other runtimes, if attention's factor goes into parameters
 	portable                   // for other runtimes, last
 	rounding                   // without gradients
 	algebra                    // with gradients and without
-	products                   // without gradients: what depends on parameters alone is computed once
+	products                   // without gradients: move work to parameters, where it runs once
 	siblings                   // without gradients
 	layers                     // without gradients
 	fusion                     // with gradients and without, last: one dispatch computes several operators
@@ -66,7 +66,7 @@ func (q Int8) table() []rule {
 	}
 }
 
-// rules are those of each phase.
+// rules returns, for each of the phases, its rules.
 func (q Int8) rules(phases ...phase) [][]tensor.Rewrite {
 	rules := make([][]tensor.Rewrite, len(phases))
 	for i, p := range phases {
@@ -80,9 +80,9 @@ func (q Int8) rules(phases ...phase) [][]tensor.Rewrite {
 }
 
 // Portable rewrites a graph without gradients for a runtime that computes operator by operator,
-// such as ONNX Runtime. Batch norm goes into the parameters of convolutions, and an operator that
-// several passes share is there once. If scaled, the factor of the attention's scores goes into the
-// parameters of the queries.
+// such as ONNX Runtime. Batch norm goes into the parameters of convolutions. An operator that
+// several passes have in common is computed once. If scaled is true, the factor of attention's
+// scores goes into the parameters of the queries.
 func Portable(g *tensor.Graph, scaled bool) {
 	for _, rules := range forOthers(scaled) {
 		g.Rewrite(rules)
@@ -98,15 +98,15 @@ func forOthers(scaled bool) [][]tensor.Rewrite {
 
 // Int8 says which layers compute in int8 at inference.
 type Int8 struct {
-	// Ranges has the largest |x| that a layer takes, by the layer's name. Other layers compute in
-	// floats.
+	// Ranges has, by a layer's name, the largest |x| of the layer's input. Layers without a range
+	// compute in floats.
 	Ranges map[string]float32
 	// Watch, unless nil, receives the inputs of the layers that could compute in int8.
 	Watch func(layer string, x *tensor.Tensor)
 }
 
-// forDevice are the rules for a graph with gradients (Simplify has applied the algebra), or for one
-// without.
+// forDevice are the rules for a graph with gradients (to which Simplify has applied the algebra),
+// or without.
 func (q Int8) forDevice(trains bool) [][]tensor.Rewrite {
 	if trains {
 		return q.rules(fusion)
@@ -134,9 +134,9 @@ func (q Int8) Rewrite(g *tensor.Graph) {
 // Simplify applies the rewrites that hold with gradients to a graph: call it before Backward.
 func Simplify(g *tensor.Graph) { g.Rewrite(Int8{}.rules(algebra)[0]) }
 
-// after is the operator of kind first whose result op, of kind k, alone reads as its first input;
-// otherwise nil.
-func after(r *tensor.Rewriter, first *tensor.Kind, op *tensor.Op, k *tensor.Kind) *tensor.Op {
+// soleFirst returns the operator that makes the first input of op, if op has kind k, the operator
+// has kind first, and op alone reads its result; otherwise nil.
+func soleFirst(r *tensor.Rewriter, first *tensor.Kind, op *tensor.Op, k *tensor.Kind) *tensor.Op {
 	if op.Kind != k {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 	"mrprism/shaders/tensor"
 )
 
-// The rewrites that hold before anything is fused: algebra, products and side by side.
+// The rewrites that hold before operators are fused: the phases algebra, products and siblings.
 
 func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
-	first := after(r, norm.BatchNormKind, op, pointwise.ReLUKind)
+	first := soleFirst(r, norm.BatchNormKind, op, pointwise.ReLUKind)
 	if first == nil {
 		return false
 	}
@@ -26,7 +26,7 @@ func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 // sumWithTable is the operator that makes x, in the shape of x, as the sum of a tensor and a fixed
-// table; or nil.
+// table, or nil if there is none.
 func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
 	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) &&
 		slices.Equal(sum.Output().Shape(), x.Shape()) && len(sum.Inputs[1].Shape()) == len(x.Shape()) {
@@ -64,11 +64,12 @@ func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// narrow is a number of channels that is not worth a convolution of its own.
+// narrow is the number of channels up to which a map does not get a convolution of its own.
 const narrow = 8
 
-// convolutionOfConcat cuts the weight. The share of a map that another part of the graph makes
-// belongs to no part: it is computed once. A narrow map of the same part stays with the other.
+// convolutionOfConcat cuts the weight, and makes a convolution for each map. The convolution of a
+// map from another part belongs to no part, and is computed once. A narrow map of the same part
+// stays joined.
 func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.Conv2DKind && op.Kind != conv.LinearKind {
 		return false
@@ -102,8 +103,8 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// convolutionToQuads adds outputs of zero, which nothing reads: kernels compute four at a time. It is
-// for results that are split. With others a convolution computes what follows it.
+// convolutionToQuads adds outputs of zero, which nothing reads: kernels compute four at a time. It
+// changes only convolutions whose results are split; others are fused with what follows.
 func convolutionToQuads(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.Conv2DKind || fixed(r, op.Inputs[0]) {
 		return false
@@ -138,7 +139,7 @@ type linearMap struct {
 	layer                  string
 }
 
-// linearMapOf reads y as a linear map.
+// linearMapOf finds the linear map whose result is y.
 func linearMapOf(r *tensor.Rewriter, y *tensor.Tensor) (m linearMap, ok bool) {
 	if sum := sumWithTable(r, y); sum != nil {
 		m.table, y = sum.Inputs[1], sum.Inputs[0]
@@ -161,8 +162,8 @@ func (m linearMap) apply() *tensor.Tensor {
 	return y
 }
 
-// beside is one map that gives the results of two maps of one x side by side.
-func (m linearMap) beside(n linearMap) linearMap {
+// joinedWith is one map that gives the results of two maps of one x side by side.
+func (m linearMap) joinedWith(n linearMap) linearMap {
 	join := func(ofM, ofN *tensor.Tensor) *tensor.Tensor {
 		zeros := func(like *tensor.Tensor, width int) *tensor.Tensor {
 			shape := slices.Clone(like.Shape())
@@ -191,10 +192,10 @@ func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
 	if !ok || !both || !m.x.Same(n.x) {
 		return false
 	}
-	return r.Replace(op, func() *tensor.Tensor { return m.beside(n).apply() })
+	return r.Replace(op, func() *tensor.Tensor { return m.joinedWith(n).apply() })
 }
 
-// linearOfLinear leaves a pair whose first map narrows: one map for both would be more work.
+// linearOfLinear leaves a pair whose first map has few outputs: one map would be more work.
 func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
 		return false
@@ -231,8 +232,8 @@ func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// linearsOfOne joins a linear map with a later one of the same x, to whose result a table is added.
-// That later map makes the queries of an attention.
+// linearsOfOne joins two linear maps of the same x, if a table is added to the result of the later
+// one. The later one makes the queries of an attention.
 func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
 		return false
@@ -256,7 +257,7 @@ func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 			continue
 		}
 		return r.ReplaceAll([]*tensor.Op{op, sum}, []*tensor.Tensor{op.Output(), sum.Output()}, func() []*tensor.Tensor {
-			queries, besides := pointwise.Split(n.beside(m).apply(), n.weight.Dim(1))
+			queries, besides := pointwise.Split(n.joinedWith(m).apply(), n.weight.Dim(1))
 			return []*tensor.Tensor{besides, queries}
 		})
 	}
@@ -268,13 +269,13 @@ func readBy(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) bool {
 	return slices.ContainsFunc(r.Readers(x), func(op *tensor.Op) bool { return op.Kind == k })
 }
 
-// normOfConvolution multiplies the weight of a convolution, a transposed one or a linear map,
-// output channel by output channel, and adds the shift to its bias.
+// normOfConvolution multiplies the weight of the convolution or linear map before a norm, output
+// channel by output channel, and adds the shift to its bias.
 func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
-	first := after(r, conv.Conv2DKind, op, norm.BatchNormKind)
+	first := soleFirst(r, conv.Conv2DKind, op, norm.BatchNormKind)
 	for _, k := range []*tensor.Kind{conv.ConvTranspose2x2Kind, conv.LinearKind} {
 		if first == nil {
-			first = after(r, k, op, norm.BatchNormKind)
+			first = soleFirst(r, k, op, norm.BatchNormKind)
 		}
 	}
 	if first == nil {
@@ -310,8 +311,8 @@ func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// normAtInference cuts batch normalisation by running statistics into a scale and a shift, which
-// depend on parameters alone, and their use.
+// normAtInference divides batch normalisation by running statistics into two operators. One
+// computes a scale and a shift, which depend on parameters alone, and the other applies them.
 func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != norm.BatchNormKind || op.Attributes.(norm.BatchNormParams).Training == 1 {
 		return false
@@ -324,7 +325,7 @@ func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// attentionOfScale takes the factor of the scores out of an attention.
+// attentionOfScale moves the factor of the scores from an attention to its queries.
 func attentionOfScale(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != attention.Kind || op.Attributes.(*attention.Params).Scale == 1 {
 		return false

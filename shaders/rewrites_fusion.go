@@ -16,9 +16,9 @@ func convolutionAlone(r *tensor.Rewriter, op *tensor.Op) bool {
 	return p != nil && r.Fuse(op, op, conv.FusedKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
 }
 
-// summands lists the inputs of a sum that may be fused with what makes them. Of two tensors, the
-// one whose maker runs earlier comes first. Of a tensor and a table for one image, the tensor alone
-// counts. Operators that are no sums have none.
+// summands lists the inputs of a sum that may be fused with the operators that make them. If there
+// are two, the one that is made earlier comes first. In the sum of a tensor and a table for one
+// image, only the tensor is listed. Other operators have no summands.
 func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 	switch {
 	case op.Kind == pointwise.AddKind:
@@ -43,7 +43,7 @@ func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
-	first := after(r, conv.GroupedLinearKind, op, pointwise.SigmoidKind)
+	first := soleFirst(r, conv.GroupedLinearKind, op, pointwise.SigmoidKind)
 	if first == nil {
 		return false
 	}
@@ -65,9 +65,10 @@ func depthwiseActivation(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, conv.FusedDepthwiseKind, &p, first.Inputs...)
 }
 
-// convolutionNorm is for devices that compute both faster in one dispatch.
+// convolutionNorm joins a linear map and its layer norm, on devices that are faster with one
+// dispatch.
 func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
-	first := after(r, conv.FusedKind, op, norm.LayerNormKind)
+	first := soleFirst(r, conv.FusedKind, op, norm.LayerNormKind)
 	if first == nil {
 		return false
 	}
@@ -80,21 +81,21 @@ func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
-	first := after(r, conv.FusedKind, op, pointwise.SplitKind)
+	first := soleFirst(r, conv.FusedKind, op, pointwise.SplitKind)
 	if first == nil || op.Attributes.(*pointwise.ConcatParams).Columns != first.Attributes.(*conv.Params).Outputs {
 		return false
 	}
 	p := *first.Attributes.(*conv.Params)
 	p.Chunk = op.Attributes.(*pointwise.ConcatParams).Part
 	if p.Outputs%4 == 0 && p.Chunk%4 != 0 {
-		return false // kernels of four outputs at a time cannot divide a quad
+		return false // kernels that compute four outputs at a time cannot cut a quad in two
 	}
 	return r.Fuse(first, op, conv.FusedKind, &p, first.Inputs...)
 }
 
-// convolutionEpilogue lets a convolution, in floats or in int8, do what follows it, in the order
-// sum, scale and shift, sum, activation, sum. The first two sums are of one residual. The inference
-// of a network with batch norm and residuals needs few other dispatches.
+// convolutionEpilogue lets a convolution, in floats or in int8, compute the operators that follow
+// it. Their order is sum, scale and shift, sum, activation, sum, and only one of the first two sums
+// occurs. With batch norm and residuals, inference needs few other dispatches.
 func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 	candidates := summands(r, op)
 	if pointwise.Activation(op.Kind) > 0 || op.Kind == norm.ScaleShiftKind {
@@ -137,8 +138,8 @@ func withInput(op *tensor.Op, i int, x *tensor.Tensor) []*tensor.Tensor {
 	return inputs
 }
 
-// follow makes of the convolution p one that also does what op does with its result, op's input at.
-// The convolution then takes argument as input, unless argument is nil.
+// follow makes the convolution p also compute op, which reads its result as input `at`. If argument
+// is not nil, the convolution then takes argument as its input number `input`.
 func follow(p *conv.Params, op *tensor.Op, at int) (input int, argument *tensor.Tensor, ok bool) {
 	sum := op.Kind == pointwise.AddKind || op.Kind == pointwise.AddBroadcastKind
 	switch {

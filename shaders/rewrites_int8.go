@@ -7,17 +7,17 @@ import (
 	"mrprism/shaders/tensor"
 )
 
-// The rewrites that make layers int8.
+// The rewrites that let layers compute in int8.
 
-// told tells Watch what a layer is given.
-func (q Int8) told(layer string, x *tensor.Tensor) {
+// callWatch calls Watch with the input of a layer.
+func (q Int8) callWatch(layer string, x *tensor.Tensor) {
 	if q.Watch != nil {
 		q.Watch(layer, x)
 	}
 }
 
-// attention makes queries, keys and values int8 where their ranges are known. A step of the keys
-// and one of the values goes into the parameters of the maps that make them.
+// attention lets an attention take queries, keys and values in int8, if their ranges are known. The
+// steps of keys and values go into the parameters of the maps that make them.
 func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != attention.Kind || op.Attributes.(*attention.Params).Width%4 != 0 {
 		return false
@@ -27,9 +27,9 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	queries, keys, values := op.Inputs[0], concat.Inputs[0], concat.Inputs[1]
-	q.told(op.Layer+".queries", queries)
-	q.told(op.Layer+".keys", keys)
-	q.told(op.Layer+".values", values)
+	q.callWatch(op.Layer+".queries", queries)
+	q.callWatch(op.Layer+".keys", keys)
+	q.callWatch(op.Layer+".values", values)
 	ofQ, ofK, ofV := q.Ranges[op.Layer+".queries"]/127, q.Ranges[op.Layer+".keys"]/127, q.Ranges[op.Layer+".values"]/127
 	if !(ofQ > 0 && ofK > 0 && ofV > 0) {
 		return false
@@ -40,10 +40,10 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// convolution makes the layers int8 whose ranges are known. A linear map becomes int8 only if
-// attention takes its result in int8, or if a convolution rounds its input anyway. On lavapipe
-// other linear maps of up to 256 channels lose in rounding what they gain. Convolutions of one or
-// two channels stay in floats: they would leave half of every word empty.
+// convolution lets a layer whose range is known compute in int8. A linear map does so only if
+// attention takes its result in int8, or if a convolution rounds the same input anyway. On
+// lavapipe, rounding costs other linear maps of up to 256 channels the time that int8 saves.
+// Convolutions of one or two channels stay in floats: they would leave half of every word empty.
 func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	linear := op.Kind == conv.LinearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv.Conv2DKind) || readBy(r, op.Inputs[0], pointwise.QuantizeKind))
 	if op.Kind != conv.Conv2DKind && op.Kind != conv.ConvTranspose2x2Kind && !linear || fixed(r, op.Inputs[0]) {
@@ -53,7 +53,7 @@ func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	if len(x.Shape()) != 4 || x.Dim(-1) < 3 || weight.Dim(-1)%4 != 0 {
 		return false
 	}
-	q.told(op.Layer, x)
+	q.callWatch(op.Layer, x)
 	largest, known := q.Ranges[op.Layer]
 	if !known {
 		return false
@@ -70,7 +70,7 @@ func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// inSteps is x in int8: what is there already, whatever its step, or in steps of its own.
+// inSteps is x in int8: an existing rounding, whatever its step, or a new one with this step.
 func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) pointwise.Quantized {
 	for _, op := range r.Readers(x) {
 		if op.Kind == pointwise.QuantizeKind {
@@ -87,8 +87,8 @@ func projects(r *tensor.Rewriter, op *tensor.Op) bool {
 	return len(readers) == 1 && readers[0].Kind == pointwise.AddBroadcastKind && fixed(r, readers[0].Inputs[1])
 }
 
-// int8Sum lets a convolution add the int8 of a map that other convolutions take in int8. Nobody
-// then needs that map in floats.
+// int8Sum lets a convolution add a map in int8 if other convolutions read that map in int8. Nobody
+// then needs the map in floats.
 func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != pointwise.AddKind {
 		return false
@@ -111,7 +111,7 @@ func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func int8ToInt8(r *tensor.Rewriter, op *tensor.Op) bool {
-	first := after(r, conv.Conv2DInt8Kind, op, pointwise.QuantizeKind)
+	first := soleFirst(r, conv.Conv2DInt8Kind, op, pointwise.QuantizeKind)
 	if first == nil {
 		return false
 	}

@@ -7,10 +7,10 @@ import (
 	"mrprism/shaders/gpu"
 )
 
-// Work says for people what a dispatch computes, and how many floating-point operations that takes:
-// the multiply-adds of convolutions, linear maps, attention and blurring, each counted as two, with
-// those that meet the zeros around an image. Work counts no other operations, not even
-// exponentials: kernels without multiply-adds are as fast as memory at best.
+// Work describes what a dispatch computes, and counts its floating-point operations: two for each
+// multiply-add of convolutions, linear maps, attention and blurring, including multiplications by
+// the zeros around an image. Work counts nothing else, not even exponentials: memory limits the
+// speed of kernels without multiply-adds.
 func Work(c gpu.Command) (shape string, operations float64) {
 	kernel, _, _ := strings.Cut(c.Program.Name, "/")
 	switch p := c.Params.(type) {

@@ -1,4 +1,4 @@
-// Package adam has the optimiser: its step, and the clipping of gradients.
+// Package adam has the optimiser Adam: one step of it, and the clipping of gradients.
 package adam
 
 import (
@@ -19,7 +19,7 @@ type adamParams struct {
 	Beta1, Beta2, Epsilon, Decay float32
 }
 
-// Options are the constants of Adam; what changes from step to step is in the schedule tensor.
+// Options are the constants of Adam. The schedule tensor has what changes from step to step.
 type Options struct {
 	Beta1, Beta2, Epsilon float32
 	Decay                 float32 // decoupled weight decay
@@ -67,7 +67,7 @@ func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 }
 
 // Step appends the update of the parameter x by its gradient, with first and second moments m and v
-// and the exponential moving average of x, all of one shape; schedule holds what Schedule gives.
+// and the exponential moving average of x, all of one shape. schedule (5) is Schedule's.
 func Step(x, gradient, m, v, average, schedule *tensor.Tensor, o Options) {
 	kernels.SameShape("adam", x, gradient, m, v, average)
 	p := &adamParams{uint32(x.Elements()), o.Beta1, o.Beta2, o.Epsilon, o.Decay}

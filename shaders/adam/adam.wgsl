@@ -5,8 +5,8 @@
 //   x -= rate (m c₁ / (√(v c₂) + ε) + decay x),      c₁ = 1 / (1 - β₁ᵗ), c₂ = 1 / (1 - β₂ᵗ)
 //   average = μ average + (1 - μ) x
 //
-// What changes from step to step is data: schedule = (rate, c₁, c₂, factor, μ). With the factor 0
-// nothing changes. All is f32.
+// The values that change from step to step are in a tensor: schedule = (rate, c₁, c₂, factor, μ).
+// If factor is 0, nothing changes. All tensors are f32.
 //
 // Header (go doc ./shaders): Invocation, floats, WIDTH.
 

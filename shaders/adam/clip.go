@@ -39,7 +39,7 @@ func squareSumsPart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], from, to int
 	}
 }
 
-// clipSchedulePart gives the schedule, which is one.
+// clipSchedulePart computes the whole schedule: there is one, whatever the piece.
 func clipSchedulePart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], _, _ int) {
 	schedule, squares, y := a[0].F, float64(a[1].F[0]), a[2].F
 	copy(y[:p.N], schedule)
@@ -62,9 +62,9 @@ func SquareSum(x *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// Clip is a schedule (5) for Step with a factor that keeps the norm of the gradients within limit.
-// squares (1) is the sum of their squares, without the schedule's factor. If limit is 0, any norm
-// will do. If the norm is not finite, the factor is 0, and Step changes nothing.
+// Clip returns the schedule (5) for Step, with a factor that keeps the norm of the gradients within
+// limit. squares (1) is the sum of the squared gradients, without the schedule's factor. A limit of
+// 0 allows any norm. If the norm is not finite, the factor is 0, and Step changes nothing.
 func Clip(schedule, squares *tensor.Tensor, limit float32) *tensor.Tensor {
 	if schedule.Elements() != 5 || squares.Elements() != 1 {
 		panic(fmt.Sprintf("ClipSchedule: schedule %v, squares %v", schedule, squares))

@@ -28,8 +28,8 @@ var attentionNarrowFile string
 //go:embed attention_tiles.wgsl
 var attentionTilesFile string
 
-// Headers of attention_common.wgsl, for one channel of a token at a time or a quad, in floats or
-// int8.
+// Headers of attention_common.wgsl. A kernel reads one channel of a token at a time or a quad of
+// channels, in floats or int8.
 const (
 	attentionFloats = `alias stored = real;
 alias made = real;
@@ -67,9 +67,9 @@ type Params struct {
 	Scale, ValueStep                   float32
 }
 
-// attentionLayout says how a kernel shares out the count(p) tokens of every head of every image. A
-// workgroup of the tiled variant owns tile tokens, one of the narrow variant attentionSize ×
-// narrow(p).
+// attentionLayout says how a kernel divides the count(p) tokens of a head among workgroups. A
+// workgroup of the tiled variant has `tile` tokens. A workgroup of the narrow variant has
+// attentionSize × narrow(p) tokens.
 type attentionLayout struct {
 	count  func(p *Params) uint32
 	tile   uint32
@@ -91,7 +91,7 @@ func attentionForwardRows(p *Params) uint32 {
 }
 func attentionBackwardRows(p *Params) uint32 { return attentionRows * 4 / p.Width }
 
-// groups are the workgroups of a variant. Each owns tokens(p) tokens.
+// groups is the number of workgroups of a variant whose workgroups have tokens(p) tokens each.
 func (l attentionLayout) groups(tokens func(p *Params) uint32) func(params any) [3]int {
 	return func(params any) [3]int {
 		p := params.(*Params)
@@ -104,7 +104,7 @@ func (p *Params) inQuads(quads string) string {
 	return quads + tensor.Constants(map[string]int{"QUADS": int(p.Width / 4)})
 }
 
-// tiles and inLanes are the variants "tiles" and "lanes", in floats or in int8 as quads says.
+// tiles and inLanes are the variants "tiles" and "lanes". quads is the header of floats or int8.
 func (l attentionLayout) tiles(quads string) tensor.Variant {
 	return tensor.Variant{
 		Name: "tiles", Source: kernels.Joined(attentionCommonPart, attentionTilesFile),
@@ -171,7 +171,7 @@ func (p *Params) pairs(f func(query, key, value, index int)) {
 	}
 }
 
-// dot is the product of the d elements of a from i on with those of b from j on.
+// dot is the scalar product of a[i:i+d] and b[j:j+d], d being the channels of a head.
 func (p *Params) dot(a []float64, i int, b []float64, j int) float64 {
 	sum := 0.0
 	for c := range int(p.Width) {
@@ -180,7 +180,7 @@ func (p *Params) dot(a []float64, i int, b []float64, j int) float64 {
 	return sum
 }
 
-// addRow adds weight × the d elements of x from j on to those of y from i on.
+// addRow adds weight × x[j:j+d] to y[i:i+d].
 func (p *Params) addRow(y []float64, i int, weight float64, x []float64, j int) {
 	for c := range int(p.Width) {
 		y[i+c] += weight * x[j+c]
@@ -241,7 +241,7 @@ var (
 		}), attentionBackwardKVFast), 3, 4)
 )
 
-// attentionDeltaPart makes delta of the rows of y and dy.
+// attentionDeltaPart computes delta from the rows of y and dy.
 func attentionDeltaPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
 	width, dot := int(p.Width), kernels.InVectors(vector.Dot, kernels.Dot[F])
 	for i := from; i < to; i++ {

@@ -40,9 +40,9 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> dq: array<made>;
 @group(0) @binding(6) var<storage, read_write> dkv: array<made>;
 
-// index is the index in lse and delta of token i, of n, of image b and head h. Times the elements
-// of a token it is the index in q, y and their gradients. Beyond the last token it is the last
-// one's.
+// index is the index in lse and delta of token i of the n tokens of image b and head h. Multiplied
+// by the elements of a token, it is the index in q, y and their gradients. A token beyond the last
+// has the index of the last.
 fn index(b: u32, i: u32, n: u32, h: u32) -> u32 { return (b * n + min(i, n - 1u)) * params.heads + h; }
 
 // pair is the index of key i in kv, in tokens of a head. A token of kv has the keys of all heads,

@@ -25,7 +25,7 @@ var attentionInt8 = &tensor.Kernel{
 	},
 }
 
-// ofInt8 makes a variant of attentionForward one of attentionInt8.
+// ofInt8 turns a variant of attentionForward into a variant of attentionInt8.
 func ofInt8(v tensor.Variant) tensor.Variant {
 	v.Entry, v.Prefers = "attention_forward", nil
 	return v
@@ -51,9 +51,9 @@ func inFloats[F gpu.Float](p *Params, a []gpu.ArrayOf[F], forward func(floats []
 
 var attentionInt8Kind = kernels.Operator(tensor.Kind{Name: "AttentionInt8"}, attentionInt8, nil)
 
-// OfInt8 is Attention of the tensors that q and kv round. Heads have a multiple of four channels. A
-// step of the keys is keyStep and a step of the values is valueStep: kv.Step is ignored. There is
-// no gradient.
+// OfInt8 is Attention of queries, keys and values in int8. The channels of a head are a multiple of
+// four. The keys have the step keyStep and the values the step valueStep; kv.Step is ignored. No
+// gradient passes.
 func OfInt8(q, kv pointwise.Quantized, keyStep, valueStep float32, heads int) *tensor.Tensor {
 	kernels.RequireShape("Attention", "q", q.Q, -1, -1, -1)
 	kernels.RequireShape("Attention", "kv", kv.Q, q.Q.Dim(0), -1, 2*q.Channels)

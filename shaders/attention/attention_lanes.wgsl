@@ -1,26 +1,27 @@
 // Attention for heads of D = 4, 8, 16, 32 or 64 channels on processors that emulate a GPU with
 // subgroups of eight, where a load is a loop over lanes. Each lane holds four neighbouring queries
-// (dk, dv: keys) and their results. It holds 16 of their channels at most, and the lanes beside it
-// hold the others. Each lane loads another key and its value, or its part of them, and shuffles
-// hand them to all lanes. Below attention_common.wgsl.
+// (for dk and dv: keys) and their results: at most 16 of the channels, and neighbouring lanes hold
+// the others. Each lane loads another key and its value, or its part of the two, and shuffles hand
+// them to all lanes. Below attention_common.wgsl.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const ROWS: u32 = 4u; // tokens that a lane holds
-const SHARE: u32 = max(QUADS / 4u, 1u); // lanes that share them: 1, 2 or 4
+const SHARE: u32 = max(QUADS / 4u, 1u); // lanes that share the channels of a token: 1, 2 or 4
 const OWN: u32 = min(QUADS, 4u); // quads of a token that a lane has
-const TOKENS: u32 = LANES / SHARE; // that a subgroup loads at a time
+const TOKENS: u32 = LANES / SHARE; // tokens that a subgroup loads at a time
 const STEP: u32 = min(TOKENS, 4u); // loaded tokens that forward visits at a time
 
 fn values() -> u32 { return params.heads * QUADS; } // from a key to its value
 
 fn product(x: vec4<f32>, y: vec4<f32>) -> f32 { return fma(x.w, y.w, fma(x.z, y.z, fma(x.y, y.y, x.x * y.x))); }
 
-// Quads are a lane's part of a token. Quads from OWN on are unused. Rows are four tokens.
+// Quads are a lane's part of a token; those from OWN on are unused. Rows are the lane's parts of
+// four tokens.
 struct Quads { c0: vec4<f32>, c1: vec4<f32>, c2: vec4<f32>, c3: vec4<f32> }
 struct Rows { r0: Quads, r1: Quads, r2: Quads, r3: Quads }
 
-// at is where a lane's part of the token with this index begins.
-fn at(index: u32, part: u32) -> u32 { return index * QUADS + part * OWN; }
+// part_at is the index in storage of a lane's part of a token.
+fn part_at(index: u32, part: u32) -> u32 { return index * QUADS + part * OWN; }
 
 fn query_quads(at: u32) -> Quads {
   var x = Quads(loaded(q[at]), vec4<f32>(), vec4<f32>(), vec4<f32>());
@@ -38,12 +39,12 @@ fn pair_quads(at: u32) -> Quads {
 
 fn scaled(x: Quads, a: f32) -> Quads { return Quads(x.c0 * a, x.c1 * a, x.c2 * a, x.c3 * a); }
 
-// scores_query is query i, scaled for scores whose exponentials are powers of two.
+// scores_query is query i, scaled so that the exponential of a score is a power of two.
 fn scores_query(b: u32, i: u32, h: u32, part: u32) -> Quads {
-  return scaled(query_quads(at(index(b, i, params.queries, h), part)), params.scale * LOG2E);
+  return scaled(query_quads(part_at(index(b, i, params.queries, h), part)), params.scale * LOG2E);
 }
 
-// shuffled is the x of the lane that has loaded the same part of a token.
+// shuffled is the x of the lane that has loaded this part of a token.
 fn shuffled(x: Quads, token: u32, part: u32) -> Quads {
   let lane = token * SHARE + part;
   return Quads(subgroupShuffle(x.c0, lane), subgroupShuffle(x.c1, lane), subgroupShuffle(x.c2, lane), subgroupShuffle(x.c3, lane));
@@ -56,7 +57,8 @@ fn along(x: Quads, y: Quads) -> f32 {
   return s;
 }
 
-// products are the products of a token with four, summed over the lanes that share them.
+// products are the scalar products of a token with four tokens, summed over the lanes that share a
+// token.
 fn products(x: Quads, y: Rows) -> vec4<f32> {
   var s = vec4<f32>(along(x, y.r0), along(x, y.r1), along(x, y.r2), along(x, y.r3));
   if (SHARE > 1u) { s += subgroupShuffleXor(s, 1u); }
@@ -69,14 +71,14 @@ fn scores(key: Quads, queries: Rows, j: u32) -> vec4<f32> {
   return select(vec4<f32>(LOWEST), products(key, queries), vec4<bool>(j < params.keys));
 }
 
-// plus adds two tokens, times their weights, to y.
+// plus adds two weighted tokens to y.
 fn plus(y: Quads, p0: f32, x0: Quads, p1: f32, x1: Quads) -> Quads {
   return Quads(
     fma(vec4<f32>(p1), x1.c0, fma(vec4<f32>(p0), x0.c0, y.c0)), fma(vec4<f32>(p1), x1.c1, fma(vec4<f32>(p0), x0.c1, y.c1)),
     fma(vec4<f32>(p1), x1.c2, fma(vec4<f32>(p0), x0.c2, y.c2)), fma(vec4<f32>(p1), x1.c3, fma(vec4<f32>(p0), x0.c3, y.c3)));
 }
 
-// add is plus for four sums, each with weights of its own.
+// add does what plus does for four sums, each with weights of its own.
 fn add(y: Rows, p0: vec4<f32>, x0: Quads, p1: vec4<f32>, x1: Quads) -> Rows {
   return Rows(plus(y.r0, p0.x, x0, p1.x, x1), plus(y.r1, p0.y, x0, p1.y, x1), plus(y.r2, p0.z, x0, p1.z, x1), plus(y.r3, p0.w, x0, p1.w, x1));
 }
@@ -84,7 +86,7 @@ fn add(y: Rows, p0: vec4<f32>, x0: Quads, p1: vec4<f32>, x1: Quads) -> Rows {
 // store_query writes the result of query i, from its sum of weighted values y.
 fn store_query(b: u32, i: u32, h: u32, part: u32, y: Quads, highest: f32, total: f32) {
   let row = index(b, i, params.queries, h);
-  let to = at(row, part);
+  let to = part_at(row, part);
   if (part == 0u) { store_sum(row, highest + log2(total)); }
   store(to, y.c0 / total);
   if (QUADS > 1u) { store(to + 1u, y.c1 / total); }
@@ -98,7 +100,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let last = min(first + ROWS, params.queries);
-  // A loop visits the four rows: code that stands four times is compiled four times.
+  // A loop visits the four rows: code written out four times would be compiled four times.
   var tokens: array<Quads, ROWS>;
   for (var i = first; i < last; i++) { tokens[i - first] = scores_query(b, i, h, part); }
   let queries = Rows(tokens[0], tokens[1], tokens[2], tokens[3]);
@@ -106,7 +108,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   var highest = vec4<f32>(LOWEST);
   var total = vec4<f32>();
   for (var j = 0u; j < params.keys; j += TOKENS) {
-    let own = at(pair(b, j + lane / SHARE, h), part);
+    let own = part_at(pair(b, j + lane / SHARE, h), part);
     let k = pair_quads(own);
     let v = pair_quads(own + values());
     for (var t = 0u; t < TOKENS; t += STEP) {
@@ -146,7 +148,7 @@ fn gradient_quads(at: u32) -> Quads {
 
 // add_to_query adds to the gradient of query i.
 fn add_to_query(b: u32, i: u32, h: u32, part: u32, x: Quads) {
-  let to = at(index(b, i, params.queries, h), part);
+  let to = part_at(index(b, i, params.queries, h), part);
   add_dq(to, x.c0);
   if (QUADS > 1u) { add_dq(to + 1u, x.c1); }
   if (QUADS > 2u) { add_dq(to + 2u, x.c2); add_dq(to + 3u, x.c3); }
@@ -166,7 +168,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   for (var i = first; i < last; i++) {
     let from_i = index(b, i, params.queries, h);
     tokens[i - first] = scores_query(b, i, h, part);
-    slopes[i - first] = gradient_quads(at(from_i, part));
+    slopes[i - first] = gradient_quads(part_at(from_i, part));
     e[i - first] = lse[from_i];
     d[i - first] = delta[from_i];
   }
@@ -174,7 +176,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let gradients = Rows(slopes[0], slopes[1], slopes[2], slopes[3]);
   var sum = Rows();
   for (var j = 0u; j < params.keys; j += TOKENS) {
-    let own = at(pair(b, j + lane / SHARE, h), part);
+    let own = part_at(pair(b, j + lane / SHARE, h), part);
     let k = pair_quads(own);
     let v = pair_quads(own + values());
     for (var t = 0u; t < TOKENS; t += 2u) {
@@ -190,7 +192,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
 
 // add_to_pair adds to the gradients of key i and of its value.
 fn add_to_pair(b: u32, i: u32, h: u32, part: u32, k: Quads, v: Quads) {
-  let to = at(pair(b, i, h), part);
+  let to = part_at(pair(b, i, h), part);
   add_dkv(to, k.c0); add_dkv(to + values(), v.c0);
   if (QUADS > 1u) { add_dkv(to + 1u, k.c1); add_dkv(to + values() + 1u, v.c1); }
   if (QUADS > 2u) {
@@ -209,7 +211,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   var keys: array<Quads, ROWS>;
   var values_of: array<Quads, ROWS>;
   for (var i = first; i < last; i++) {
-    let own = at(pair(b, i, h), part);
+    let own = part_at(pair(b, i, h), part);
     keys[i - first] = scaled(pair_quads(own), params.scale * LOG2E);
     values_of[i - first] = pair_quads(own + values());
   }
@@ -220,9 +222,9 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   for (var j = 0u; j < params.queries; j += TOKENS) {
     let query = j + lane / SHARE;
     let i = index(b, query, params.queries, h);
-    let q = query_quads(at(i, part));
-    let g = gradient_quads(at(i, part));
-    let e = select(-LOWEST, lse[i], query < params.queries); // beyond the last none has a weight
+    let q = query_quads(part_at(i, part));
+    let g = gradient_quads(part_at(i, part));
+    let e = select(-LOWEST, lse[i], query < params.queries); // none beyond the last query
     let d = delta[i];
     for (var t = 0u; t < TOKENS; t += 2u) {
       let q0 = shuffled(q, t, part); let g0 = shuffled(g, t, part);

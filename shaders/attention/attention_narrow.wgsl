@@ -13,7 +13,7 @@ struct Token { x0: vec4<f32>, x1: vec4<f32> }
 struct Rows { a0: mat4x4<f32>, a1: mat4x4<f32>, b0: mat4x4<f32>, b1: mat4x4<f32> }
 struct Each { a: vec4<f32>, b: vec4<f32> }
 
-// Each of these is where the first quad lies: of query i, of key i, of its value.
+// The index of the first quad of query i, of key i and of its value.
 fn query_at(b: u32, i: u32, h: u32) -> u32 { return index(b, i, params.queries, h) * QUADS; }
 fn key_at(b: u32, i: u32, h: u32) -> u32 { return pair(b, i, h) * QUADS; }
 fn value_at(b: u32, i: u32, h: u32) -> u32 { return key_at(b, i, h) + params.heads * QUADS; }
@@ -37,13 +37,14 @@ fn gradients(b: u32, i: u32, h: u32) -> Rows {
               gradient(query_at(b, i + 4u, h)), gradient(query_at(b, i + 5u, h)), gradient(query_at(b, i + 6u, h)), gradient(query_at(b, i + 7u, h)));
 }
 
-// keys are eight keys from i on, or what lies further on by so many quads: their values.
+// keys are eight keys from i on, or the quads that lie `further` quads behind them, such as their
+// values.
 fn keys(b: u32, i: u32, h: u32, further: u32) -> Rows {
   return rows(key(key_at(b, i, h) + further), key(key_at(b, i + 1u, h) + further), key(key_at(b, i + 2u, h) + further), key(key_at(b, i + 3u, h) + further),
               key(key_at(b, i + 4u, h) + further), key(key_at(b, i + 5u, h) + further), key(key_at(b, i + 6u, h) + further), key(key_at(b, i + 7u, h) + further));
 }
 
-// products are the products of a token with each row.
+// products are the scalar products of a token with each row.
 fn products(x: Token, r: Rows) -> Each {
   var s = Each(x.x0 * r.a0, vec4<f32>());
   if (LAST > 0u) { s.a += x.x1 * r.a1; }
@@ -54,7 +55,7 @@ fn products(x: Token, r: Rows) -> Each {
 
 fn outer(x: vec4<f32>, p: vec4<f32>) -> mat4x4<f32> { return mat4x4<f32>(x * p.x, x * p.y, x * p.z, x * p.w); }
 
-// plus adds a token, times its weight in each row, to the rows.
+// plus adds a token to each row, with the weight that it has there.
 fn plus(r: Rows, p: Each, x: Token) -> Rows {
   var y = r;
   y.a0 += outer(x.x0, p.a);

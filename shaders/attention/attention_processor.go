@@ -8,10 +8,10 @@ import (
 	"mrprism/shaders/vector"
 )
 
-// The processor computes attention in panels. A panel has as many queries (or keys) side by side as
-// a panel of a vector.Matrix has columns, and all keys (or queries) below each other. Every product
-// then fills its vectors, however narrow a head is. A piece is a few panels of one head of one
-// image.
+// The processor computes attention in panels. A panel has a column for each of some queries (or
+// keys), as many as a panel of a vector.Matrix, and a row for each key (or query). Every product
+// then fills its vectors, however narrow a head is. A piece of the work is a few panels of one head
+// of one image.
 const piecePanels = 4
 
 // attentionHead is one head of one image.
@@ -35,7 +35,7 @@ func (p *Params) panels(split gpu.Split, tokens int, f func(h attentionHead, fir
 	})
 }
 
-// stride is how far the channels of neighbouring queries lie apart. Keys lie twice as far apart.
+// stride is the distance between neighbouring queries. Neighbouring keys lie twice as far apart.
 func (h *attentionHead) stride() int { return int(h.Heads * h.Width) }
 
 // row is the row of a query, among those of all images and heads, in q, y, lse and delta.
@@ -43,12 +43,12 @@ func (h *attentionHead) row(query int) int {
 	return (h.image*int(h.Queries)+query)*int(h.Heads) + h.head
 }
 
-// queries are the channels of q, y or their gradients from a query on.
+// queries are the elements of x (q, y or their gradients) from this head's channels of a query on.
 func (h *attentionHead) queries(x []float32, first int) []float32 {
 	return x[h.row(first)*int(h.Width):]
 }
 
-// keys and values are the channels of keys and of values, or of their gradients, from a key on.
+// keys and values are the elements of kv, or its gradient, from this head's key or value on.
 func (h *attentionHead) keys(kv []float32, first int) []float32 {
 	return kv[((h.image*int(h.Keys)+first)*2*int(h.Heads)+h.head)*int(h.Width):]
 }
@@ -57,13 +57,13 @@ func (h *attentionHead) values(kv []float32, first int) []float32 {
 	return h.keys(kv, first)[h.stride():]
 }
 
-// sideBySide packs tokens, stride elements apart, as the columns of a panel (width, count).
+// sideBySide packs tokens of x, stride elements apart, as the columns of a panel (width, count).
 func (h *attentionHead) sideBySide(to *vector.Matrix, count int, x []float32, stride int) {
 	to.Reset(int(h.Width), count)
 	to.PackTransposed(0, x, stride)
 }
 
-// addBack adds a panel (width, count) to tokens, stride elements apart.
+// addBack adds the columns of a panel (width, count) to tokens that lie stride elements apart.
 func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32) {
 	vector.Transpose(to, stride, panel, vector.Columns(), int(h.Width), count, true)
 }
@@ -89,8 +89,8 @@ func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 // attendCalls is how many calls attend makes.
 const attendCalls = 5
 
-// attend computes a panel of queries: in room.Sums the sums of weighted values, and in room.Columns
-// the highest scores, what is added to scores, and the sums of weights. attended divides by these.
+// attend computes a panel of queries. room.Sums receives the sums of weighted values. room.Columns
+// receives the highest scores, what is added to scores, and the sums of weights.
 func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, a []gpu.Array32) {
 	kv := a[1].F
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
@@ -124,12 +124,12 @@ func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.A
 	vector.Transpose(y, h.stride(), sums, columns, width, count, false)
 }
 
-// togetherRows is how many rows two panels have at once. They stay in the second cache. With fewer
-// rows, beginning again costs more than the cache gains.
+// togetherRows is how many rows two panels have at once: few enough to stay in the second cache.
+// With fewer rows, starting products costs more than the cache saves.
 const togetherRows = 256
 
-// attentionBackwardQFast adds to dq the gradients of the scores times the keys, panel by panel of
-// queries.
+// attentionBackwardQFast adds to dq the gradients of the scores times the keys, a panel of queries
+// at a time.
 func attentionBackwardQFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	q, kv, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
 	columns, width := vector.Columns(), int(p.Width)
@@ -156,8 +156,8 @@ func attentionBackwardQFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// attentionBackwardKVFast adds to the keys' gradient those of the scores, transposed, times the
-// queries, and to the values' the weights, transposed, times dy, panel by panel of keys.
+// attentionBackwardKVFast works on a panel of keys at a time. It adds the transposed gradients of
+// scores times queries to dk, and transposed weights times dy to dv.
 func attentionBackwardKVFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	q, kv, dy, lse, delta, dkv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
 	columns, width := vector.Columns(), int(p.Width)
@@ -188,7 +188,7 @@ func attentionBackwardKVFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// inParts calls f for parts of the tokens, with the first token and room for a part of two panels.
+// inParts calls f for parts of the tokens, with the first token and room for weights and ds.
 func (h *attentionHead) inParts(tokens int, room *kernels.Room, f func(first int, w, ds []float32)) {
 	columns := vector.Columns()
 	both := kernels.RoomFor(&room.Rows, 2*togetherRows*columns)
@@ -203,7 +203,7 @@ func (h *attentionHead) scores(of *vector.Matrix, to, tokens []float32, stride i
 	of.Multiply(len(to)/vector.Columns(), tokens, stride, 1, to, vector.Columns(), false)
 }
 
-// weigh adds tokens, stride elements apart, to sums (width, columns), with the weights of a panel.
+// weigh adds tokens, stride elements apart, to sums (width, columns), with a panel's weights.
 func (h *attentionHead) weigh(sums []float32, room *kernels.Room, weights, tokens []float32, stride int) {
 	room.Wrapped.Wrap(len(weights)/vector.Columns(), weights)
 	room.Wrapped.Multiply(int(h.Width), tokens, 1, stride, sums, vector.Columns(), true)

@@ -1,10 +1,10 @@
-// Attention for GPUs, with D any multiple of 4 up to 64. Keys and values (dk, dv: queries and dy)
-// pass through workgroup memory in tiles of 16 tokens, which are loaded once for a workgroup. Each
-// invocation keeps a query and its result in registers. Below attention_common.wgsl.
+// Attention for GPUs, with D any multiple of 4 up to 64. Keys and values (for dk and dv: queries
+// and dy) pass through workgroup memory in tiles of 16 tokens. A workgroup loads each tile once.
+// Each invocation keeps a query and its result in registers. Below attention_common.wgsl.
 //
-// For dq an invocation has a query, as in the forward. For dk and dv tokens are few and sums are
-// long: 8 invocations share a key, each has every eighth query, and they add up their parts at the
-// end, in order. Rows are padded by one vec4, which lets the 8 invocations read different banks.
+// For dq an invocation has a query, as in the forward kernel. For dk and dv there are few keys and
+// long sums: 8 invocations share a key, each has every eighth query, and they add up their parts at
+// the end, in order. Rows are padded by one vec4, so that the 8 invocations read different banks.
 
 const SIZE: u32 = 64u;
 const TILE: u32 = 16u;

@@ -31,13 +31,13 @@ var conv2dSubgroupsFile string
 //go:embed conv2d_tiles.wgsl
 var conv2dTilesFile string
 
-// conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0,
-// Taps) read x at u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t
-// WTap and write y at u YStep + YStart. XTap is 1 or -1.
+// conv2dAxis says, for one axis, which pixels and weights meet and where results go. Position u in
+// [0, Count) and tap t in [0, Taps) read x at u XStep + XStart + t XTap (zero outside [0, XSize)),
+// use the weight at WStart + t WTap and write y at u YStep + YStart. XTap is 1 or -1.
 //
 // A convolution of stride s and padding p reads at u s - p + t and writes at u. Its gradient by x
-// writes at u s + phase, one phase at a time. There only every s-th tap falls on a pixel of dy, and
-// these taps read dy backwards. A transposed convolution exchanges the two roles.
+// writes at u s + phase, one phase at a time. In a phase, only every s-th tap falls on a pixel of
+// dy, and these taps read dy backwards. A transposed convolution exchanges the two roles.
 type conv2dAxis struct {
 	Count, Taps                int32
 	XSize, XStep, XStart, XTap int32
@@ -55,8 +55,8 @@ type Params struct {
 }
 
 var (
-	// conv2dForward takes x, weight, bias, residual, shortcut, y. For a gradient by the input it
-	// takes dy, the transposed weight, three arguments that it does not read, dx.
+	// conv2dForward takes x, weight, bias, residual, shortcut, y. As a gradient by the input it
+	// takes dy, the transposed weight, three arguments that it does not read, and dx.
 	conv2dForward = &tensor.Kernel{
 		Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 		Body: tensor.Body(conv2dForwardBody), Fast: tensor.Fast(conv2dForwardFast),
@@ -71,8 +71,8 @@ var (
 		Variants: conv2dVariants("conv2d_forward", conv2dParted, conv2dForwardGroups),
 	}
 
-	// conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap
-	// = WTap = 1.
+	// conv2dBackwardWeight takes x, dy, dw. Along columns, neighbouring taps read neighbouring
+	// pixels and weights: XTap = WTap = 1.
 	conv2dBackwardWeight = &tensor.Kernel{
 		Name: "conv2d_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2},
 		Body: tensor.Body(conv2dBackwardWeightBody), Fast: tensor.Fast(conv2dBackwardWeightFast),
@@ -86,7 +86,7 @@ func (p *Params) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.
 // taps is the number of taps (t, s).
 func (p *Params) taps() int { return int(p.Rows.Taps) * int(p.Cols.Taps) }
 
-// place is position (b, u, v) of the positions numbered from 0.
+// place is the (b, u, v) of a position's number, from 0.
 func (p *Params) place(position int) (b, u, v int32) {
 	row := int32(position) / p.Cols.Count
 	return row / p.Rows.Count, row % p.Rows.Count, int32(position) % p.Cols.Count
@@ -98,12 +98,12 @@ func (p *Params) destination(position int) int {
 	return int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart)
 }
 
-// ordered says that every pixel of y has the number of the position that writes it.
+// ordered says that position i writes pixel i of y.
 func (p *Params) ordered() bool {
 	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
 }
 
-// weightAt is where the weights of tap (t, s), numbered from 0, lie among the (kh, kw).
+// weightAt is the index, among the (kh, kw) of the weight, of a tap (t, s) given by its number.
 func (p *Params) weightAt(tap int) int {
 	t, s := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps
 	return int((p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap)
@@ -166,8 +166,8 @@ func forwardAxis(n, m, kernel, stride, before int) conv2dAxis {
 	}
 }
 
-// adjointAxis is the axis of the gradient by x, of every stride-th of its n pixels from phase on,
-// gathered from the m of dy.
+// adjointAxis is an axis of the gradient by x. It computes every stride-th of the n pixels of dx,
+// from phase on, from the m pixels of dy.
 func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
 	first := (phase + before) % stride
 	return conv2dAxis{
@@ -178,7 +178,7 @@ func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
 	}
 }
 
-// conv2dGeometry is that of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout).
+// conv2dGeometry is the geometry for x (B, H, W, Cin) with weight (kh, kw, Cin, Cout).
 func conv2dGeometry(x, weight *tensor.Tensor, win Window) Params {
 	kh, kw := weight.Dim(0), weight.Dim(1)
 	rows, cols := win.Output("Conv2D", x.Dim(1), x.Dim(2), kh, kw)
@@ -238,11 +238,11 @@ var Conv2DKind = convolutionKind(tensor.Kind{Name: "Conv2D", Halves: tensor.Halv
 
 func conv2dForwardGeometry(op *tensor.Op) Params {
 	p := conv2dGeometry(op.Inputs[0], op.Inputs[1], op.Attributes.(Window))
-	return p.with(1, op.Inputs[2])
+	return p.withPhases(1, op.Inputs[2])
 }
 
-// with adds to a geometry the number of phases of an axis, and a bias unless it is nil.
-func (p Params) with(phases uint32, bias *tensor.Tensor) Params {
+// withPhases sets the number of phases of an axis, and notes that there is a bias unless it is nil.
+func (p Params) withPhases(phases uint32, bias *tensor.Tensor) Params {
 	p.Parts = phases
 	if bias != nil {
 		p.HasBias = 1
@@ -270,8 +270,8 @@ func requireBias(weight, bias *tensor.Tensor) {
 	}
 }
 
-// adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh,
-// kw) from dy. There is one for each phase of the strides that a tap reaches. The caller sets the
+// adjoints are the convolutions of dy that together make the gradient by x of a convolution with a
+// kernel (kh, kw): one for each phase of the strides that a tap reaches. The caller sets the
 // channels.
 func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*Params) {
 	for phaseY := range min(win.StrideY, x.Dim(1)) {
@@ -295,7 +295,7 @@ func convolveX(p Params, dy, weight, dx *tensor.Tensor) {
 	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
 }
 
-// convolveWeight appends dw += x * dy for each of the forward geometries. Together these use every
+// convolveWeight appends dw += x * dy for each of the forward geometries, which together use every
 // tap of the weight once.
 func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries ...Params) {
 	pixels, results := geometries[0].pixels(), dw.Elements()
@@ -319,8 +319,8 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries 
 	}
 }
 
-// split is the number of parts into which a kernel with few results cuts its sums over n terms. It
-// makes about wanted invocations in all. A part has at least the given number of terms.
+// split is the number of parts into which a kernel with few results cuts its sums over n terms. All
+// parts together have about `wanted` invocations, and each part has at least `terms` terms.
 func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wanted/results)) }
 
 // biasGradient appends the gradient of a bias, the sum of dy over everything but channels.
@@ -332,7 +332,7 @@ func biasGradient(bias, dy *tensor.Tensor) {
 
 // Work describes what a dispatch of a kernel computes, and counts the operations.
 func (p *Params) Work(kernel string) (shape string, operations float64) {
-	phases := 1 // elsewhere Parts has another meaning
+	phases := 1 // in other kernels Parts counts parts of a sum
 	if kernel == conv2dForward.Name || kernel == conv2dSplit.Name || kernel == conv2dInt8.Name {
 		phases = int(p.Parts * p.Parts)
 	}

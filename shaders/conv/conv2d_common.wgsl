@@ -4,19 +4,20 @@
 // Header: conv2d_geometry.wgsl, real and real4 (a number in storage and four of them: f32,
 // vec4<f32>; of f16 in plans of halves), element (the type of x: real, real4), stored (the type of
 // the other arguments), floats (stored to compute with: f32, vec4<f32>), WIDTH (numbers in stored:
-// 1, 4), and the function write(pixel, n, outputs, v), which writes output (or quad of outputs) n
-// of so many.
+// 1, 4), and the function write(pixel, n, outputs, v), which writes output (or quad) n of `outputs`
+// many.
 
 struct Params {
   batch: u32,
   inputs: u32, // channels of x
   outputs: u32, // channels of y
   has_bias: u32, // 1: bias (C) is added; 2: the sum is scaled by bias[0], shifted by bias[1] of (2, C)
-  // What is added to the result. adds & 3 is 1 for what y holds, 2 for the residual, 3 for the
-  // residual before scale and shift. adds & 4 is set for the shortcut, after the activation.
+  // What is added to the sum. adds & 3: 1 adds what y holds, 2 the residual, 3 the residual before
+  // scale and shift. adds & 4 adds the shortcut, after the activation.
   adds: u32,
-  // backward_weight: parts of the sum, each with a result of its own. forward: phases of either
-  // axis, one for each group.z. Each phase begins a weight and a pixel of y after the one before.
+  // backward_weight: the number of parts of the sum, each with a result of its own. forward: the
+  // number of phases of either axis, one for each group.z. Each phase begins one weight and one
+  // pixel of y after the phase before.
   parts: u32,
   chunk: u32, // backward_weight: pixels (b, u, v) of a part; conv2d_split: outputs of the first result
   activation: u32, // of activated
@@ -34,8 +35,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read> dy: array<stored>;
 @group(0) @binding(3) var<storage, read_write> dw: array<floats>;
 
-// The weights of one row of taps have a row j for channel j % inputs at column tap j / inputs. A
-// pixel sees rows [low, high) inside the image. Row 0 would lie at base in x.
+// For one row of taps, the weights are a matrix. Row j belongs to channel j % inputs of column tap
+// j / inputs. Rows [low, high) of a pixel lie inside the image. Row j reads x[base + j].
 struct Rows {
   base: i32,
   low: i32,
@@ -51,7 +52,7 @@ fn rows_at(g: Geometry, p: Position, t: i32) -> Rows {
   return Rows(((p.b * g.rows.x_size + r) * g.cols.x_size + c) * inputs, low, high);
 }
 
-// weight_row is the row of dw that row j of tap row t is.
+// weight_row is the row of dw for row j of tap row t.
 fn weight_row(g: Geometry, part: i32, t: i32, j: i32) -> i32 {
   let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, 0, vec2<i32>());
   return tap * i32(params.inputs) + j;

@@ -9,8 +9,8 @@ import (
 	"mrprism/shaders/tensor"
 )
 
-// Params say what a convolution does with a sum before it writes it. HasBias is 0, 1 for a bias, or
-// ScaleAndShift: then the bias argument has two rows. Adds is 0 or one of the next three, plus
+// Params say what a convolution does with a sum before it writes the result. HasBias is 0, 1 for a
+// bias, or ScaleAndShift: then the bias has two rows. Adds is 0 or one of the next three, plus
 // AddShortcut. Activation is 0 or the number of an activation (pointwise.Activation).
 const (
 	ScaleAndShift uint32 = 2
@@ -21,7 +21,7 @@ const (
 	AddShortcut      uint32 = 4 // after the activation
 )
 
-// Positions of the arguments of conv2dForward and conv2dSplit.
+// Indices of the arguments of conv2dForward and conv2dSplit.
 const (
 	BiasAt     = 2
 	ResidualAt = 3
@@ -53,7 +53,7 @@ func Geometry(op *tensor.Op) *Params {
 	return &p
 }
 
-// phased gives every phase a layer of workgroups.
+// phased adds a layer of workgroups (group.z) for every phase.
 func (p *Params) phased(groups [3]int) [3]int {
 	groups[2] = int(p.Parts * p.Parts)
 	return groups

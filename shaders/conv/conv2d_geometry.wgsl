@@ -1,6 +1,6 @@
-// The geometry of every convolution, in floats and in int8: which pixels and weights meet. Go
-// writes this file into the header. The file below declares the uniform params with batch, inputs,
-// parts, rows and cols.
+// The geometry of every convolution, in floats and in int8: which pixel is multiplied by which
+// weight. Go writes this file into the header. The file below declares the uniform params with
+// batch, inputs, parts, rows and cols.
 //
 // Position u of an axis and tap t read x at u x_step + x_start + t x_tap (zero outside), write y at
 // u y_step + y_start, and use the weight at w_start + t w_tap.

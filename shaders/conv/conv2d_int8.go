@@ -32,8 +32,8 @@ type Int8Params struct {
 	SumFactor, ResidualFactor, Factor float32
 }
 
-// Positions of conv2dInt8's arguments. They are those of conv2dForward, with the scale of the
-// weights between weight and bias.
+// Indices of conv2dInt8's arguments: those of conv2dForward, with the scale of the weights between
+// weight and bias.
 const (
 	int8Scale    = 2
 	int8Bias     = 1 + BiasAt
@@ -42,11 +42,11 @@ const (
 	int8Result   = 1 + ResultAt
 )
 
-// FixedPoint is a step of an int8 result. The terms of the result are summed in such 256ths.
+// FixedPoint is how many units a step of an int8 result has: terms are summed in 256ths of a step.
 const FixedPoint = 256
 
 // conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y.
-// Channels are multiples of four. Zeros fill up the inputs.
+// Channels are multiples of four: inputs are filled up with zeros.
 var conv2dInt8 = &tensor.Kernel{
 	Name: "conv2d_int8", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 	Body: tensor.Body(conv2dInt8Body), Fast: tensor.Fast(conv2dInt8Fast),
@@ -105,20 +105,20 @@ var Conv2DInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *tensor.O
 	op.Dispatch(conv2dInt8, op.Attributes, append(all, op.Output())...)
 }}
 
-// Conv2DInt8 is Conv2D of the tensor that q rounds. The weight is rounded to int8, with a step for
-// each output. The result is in floats, unless Quantize alone reads it. Cout is a multiple of four.
-// There is no gradient.
+// Conv2DInt8 is Conv2D of x rounded to int8, q. It rounds the weight to int8, with a step for each
+// output. The result is in floats, unless Quantize alone reads it. Cout is a multiple of four. No
+// gradient passes.
 func Conv2DInt8(q pointwise.Quantized, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	kernels.RequireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
 	kernels.RequireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
-	return convolveInt8(q, conv2dGeometry(q.Q, weight, win).with(1, bias), weight, bias)
+	return convolveInt8(q, conv2dGeometry(q.Q, weight, win).withPhases(1, bias), weight, bias)
 }
 
-// ConvTranspose2x2Int8 is ConvTranspose2x2 as Conv2DInt8 is Conv2D.
+// ConvTranspose2x2Int8 is ConvTranspose2x2 in int8, as Conv2DInt8 is Conv2D in int8.
 func ConvTranspose2x2Int8(q pointwise.Quantized, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
 	kernels.RequireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
-	return convolveInt8(q, doublingGeometry(q.Q, weight, 0, 0).with(2, bias), weight, bias)
+	return convolveInt8(q, doublingGeometry(q.Q, weight, 0, 0).withPhases(2, bias), weight, bias)
 }
 
 // convolveInt8 appends the convolution with a geometry.
@@ -129,7 +129,7 @@ func convolveInt8(q pointwise.Quantized, geometry Params, weight, bias *tensor.T
 	}
 	geometry.Inputs = pointwise.Padded(geometry.Inputs)
 	p := &Int8Params{Params: geometry, Factor: 1, ResidualFactor: 1}
-	largest := uint(p.taps()) * uint(p.Inputs) * 127 * 127 // that a sum can be
+	largest := uint(p.taps()) * uint(p.Inputs) * 127 * 127 // the largest that a sum can be
 	p.Shift = uint32(max(0, bits.Len(largest)-24))
 	p.SumFactor = float32(math.Ldexp(float64(q.Step), int(p.Shift)))
 	y := weight.Graph().New("conv2d", p.shape())
@@ -158,7 +158,7 @@ func conv2dInt8Body(p *Int8Params, a []gpu.Array) {
 	})
 }
 
-// int8Factors are what a sum of output n and its residual are multiplied by, and what is added.
+// int8Factors returns the factors of output n's sum and residual, and the term that is added.
 func int8Factors[F gpu.Float](p *Int8Params, n int, a []gpu.ArrayOf[F]) (by, residualBy, start float32) {
 	bias := func(i int) float32 { return float32(a[int8Bias].F[i]) }
 	by, residualBy = float32(a[int8Scale].F[n])*p.SumFactor, p.ResidualFactor
@@ -175,8 +175,8 @@ func int8Factors[F gpu.Float](p *Int8Params, n int, a []gpu.ArrayOf[F]) (by, res
 	return by, residualBy, start
 }
 
-// finishInt8 makes element i of y, of output n, from its sum. If the result is int8, it computes in
-// float32, and has the bits that the WGSL kernels have.
+// finishInt8 computes element i of y, which belongs to output n, from its sum. If y is int8, it
+// computes in float32 and gives the same bits as the WGSL kernels.
 func finishInt8[F gpu.Float](p *Int8Params, i, n int, total int32, a []gpu.ArrayOf[F]) {
 	sum := float32(total >> p.Shift)
 	by, residualBy, start := int8Factors(p, n, a)

@@ -36,7 +36,7 @@ fn conv2d_int8(id: Invocation) {
   var s7 = vec4<i32>();
   var t = 0;
   var s = 0;
-  // Counts (t, s) on: a division would cost as much as a word.
+  // (t, s) is counted on, since a division would cost as much as a word of products.
   for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
     let x0 = source(g, p0, t, s) * words;
     let x1 = source(g, p1, t, s) * words;

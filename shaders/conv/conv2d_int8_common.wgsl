@@ -5,7 +5,7 @@
 // activation is ReLU; the other activations have no int8). All other
 // floats are f32.
 
-// Params are those of conv2d_common.wgsl, then those of int8.
+// The fields of Params in conv2d_common.wgsl, and then those for int8.
 struct Params {
   batch: u32,
   inputs: u32,
@@ -18,7 +18,7 @@ struct Params {
   rows: Axis,
   cols: Axis,
   int8: u32,            // 1: y is int8
-  shift: u32,           // bits that are cut from a sum: the rest is exact in f32
+  shift: u32,           // low bits that are cut from a sum, so that the rest is exact in f32
   int8_residual: u32,   // 1: the residual is int8
   sum_factor: f32,      // of a cut sum, beside its output's scale
   residual_factor: f32, // of the residual
@@ -47,9 +47,9 @@ fn packed(v: vec4<i32>) -> u32 {
   return bytes.x | bytes.y | bytes.z | bytes.w;
 }
 
-// load gives four channels, each with 128 added, which makes them 0 to 255. A processor multiplies
-// faster if it knows that one factor has no sign. Channels outside the image are 128. Every sum is
-// therefore too large by the sum of 128 times the weight over all taps.
+// load gives four channels, each increased by 128 to 0 … 255: a processor multiplies faster if it
+// knows that one factor is not negative. Channels outside the image are 128. Every sum is therefore
+// too large by 128 times the sum of all weights.
 fn load(base: i32, k: i32) -> u32 {
   return select(0u, x[max(base, 0) + k], base >= 0) ^ 0x80808080u;
 }
@@ -64,7 +64,7 @@ fn residual_at(i: i32) -> vec4<f32> {
   return bitcast<vec4<f32>>(vec4<u32>(residual[4 * i], residual[4 * i + 1], residual[4 * i + 2], residual[4 * i + 3]));
 }
 
-// fixed rounds to 256ths of a step of y.
+// fixed is v in 256ths of a step of y, rounded.
 fn fixed(v: vec4<f32>) -> vec4<i32> {
   return vec4<i32>(clamp(round(v), vec4<f32>(-8388608.0), vec4<f32>(8388608.0)));
 }
@@ -89,10 +89,10 @@ fn finish(quad: i32) -> Finish {
   return f;
 }
 
-// store finishes a quad of sums and writes it. If y is int8, every term is rounded to fixed before
-// it is added. Every device then has the same bits. A term is one product of f32, which every
-// device rounds alike, and no addition follows that a device could fuse with it. Sums of whole
-// numbers are exact, and a sum is exact in f32 once params.shift bits are cut.
+// store finishes a quad of sums and writes it. If y is int8, every term is rounded (fixed) before
+// it is added, so that every device gets the same bits: a term is one product in f32, which every
+// device rounds in the same way, and no addition follows that a device could fuse with it. Sums of
+// whole numbers are exact, and a sum is exact in f32 once params.shift bits are cut.
 fn store(pixel: i32, quad: i32, f: Finish, total: vec4<i32>) {
   let quads = i32(params.outputs) / 4;
   if (quad >= quads) { return; }

@@ -15,13 +15,13 @@ func conv2dInt8Fast(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 	}
 }
 
-// conv2dInt8Words is a matrix product in words of a few inputs. A piece is a few lines of positions
-// and some panels of outputs.
+// conv2dInt8Words is a matrix product; a word holds a few inputs. A piece of the work has a few
+// lines of positions and some panels of outputs.
 func conv2dInt8Words(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 	shared := kernels.TakeRoom()
 	defer shared.Leave()
 	var padded []byte
-	if !p.own() {
+	if !p.readsOwnPixel() {
 		padded = p.padded(a[0].B, &shared.Bytes, split)
 	}
 	finish, negative := newInt8Finish(p, a), vector.HasNegative(a[0].B)
@@ -58,14 +58,14 @@ const (
 	blockRows   = 96 // of a block, unless one line has more
 )
 
-// padded is x in words with zeros around it, (B, rows seen, columns seen, inputs).
+// padded is x in words with zeros around it: (B, rows, columns, inputs) that the taps see.
 func (p *Params) padded(x []int8, room *[]byte, split gpu.Split) []byte {
 	size, zero := vector.WordBytes()
 	inputs, height, width := int(p.Inputs), p.Rows.extent(), p.Cols.extent()
 	line := width * inputs * size
 	all := kernels.RoomFor(room, int(p.Batch)*height*line)
 	before := int(-p.Cols.XStart)
-	inside := max(0, min(int(p.Cols.XSize), width-before)) // what is seen of a row
+	inside := max(0, min(int(p.Cols.XSize), width-before)) // pixels of a row that taps see
 	split(int(p.Batch)*height, func(from, to int) {
 		for i := from; i < to; i++ {
 			to := all[i*line:][:line]
@@ -136,7 +136,7 @@ func (b *int8Blocks) block(i int, l *vector.Lines, x []int8, room *kernels.Room)
 	return position, words
 }
 
-// packedBytes are packedWeights of int8.
+// packedBytes are the weights in int8, packed as packedWeights packs floats.
 func (p *Params) packedBytes(w gpu.Array32, split gpu.Split) *vector.Bytes {
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
 	return kernels.Packed(w, p.weightsKey(), p.taps()*inputs, outputs, split, func(m *vector.Bytes, panel int) {
@@ -146,11 +146,11 @@ func (p *Params) packedBytes(w gpu.Array32, split gpu.Split) *vector.Bytes {
 	})
 }
 
-// int8Finish does what the parameters say with sums, as finishInt8 does.
+// int8Finish computes results from sums, as finishInt8 does, in vectors.
 type int8Finish struct {
 	*Int8Params
 	vector.IntegerFinish
-	later bool // IntegerFinish lacks the activation, which follows when all outputs are there
+	later bool // activate applies the activation, which IntegerFinish lacks
 	a     []gpu.Array32
 }
 
@@ -184,7 +184,7 @@ func (f *int8Finish) panel(q *Params, position int, l *vector.Lines, first, colu
 	*s = vector.Sums{} // the room lives longer than the buffers
 }
 
-// rows finishes sums of pixels that lie step apart in y.
+// rows finishes the sums of every step-th pixel of y from one on.
 func (f *int8Finish) rows(pixel, step int, s *vector.Sums) {
 	outputs := int(f.Outputs)
 	s.Step = step * outputs
@@ -205,7 +205,7 @@ func (f *int8Finish) rows(pixel, step int, s *vector.Sums) {
 	}
 }
 
-// activate applies the later activation, and what follows it, to the results of some positions.
+// activate applies the activation and what follows it, if panel could not.
 func (f *int8Finish) activate(q *Params, position, count int) {
 	pixels := 1 // at once
 	if q.ordered() {
@@ -221,9 +221,9 @@ func (f *int8Finish) activate(q *Params, position, count int) {
 	}
 }
 
-// Without vectors, one multiplication serves three positions. Their values of x lie in one int64,
-// 21 bits apart, and so do their sums. A sum has to stay within ±2^20: 64 products of 127 by 127
-// do.
+// Without vectors, one multiplication serves three positions. The three values of x lie in one
+// int64, 21 bits apart, and so do the three sums. A sum has to stay within ±2^20: 64 products of
+// 127 by 127 do.
 const (
 	abreast      = 3 // positions
 	apart        = 21
@@ -241,7 +241,7 @@ func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 				count := min(abreast, positions-first)
 				clear(x)
 				for i := range count {
-					sees(q, first+i, a[0].B, room)
+					copyTaps(q, first+i, a[0].B, room)
 					for j, v := range room {
 						x[j] += int64(v) << (apart * i)
 					}
@@ -263,9 +263,9 @@ func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// sees copies into room the values of x at the taps of a position, (taps, inputs), with zeros
+// copyTaps copies into room the values of x at the taps of a position, (taps, inputs), with zeros
 // outside the image.
-func sees(p *Params, position int, x, room []int8) {
+func copyTaps(p *Params, position int, x, room []int8) {
 	b, u, v := p.place(position)
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
 	width := int(c.XSize) * inputs
@@ -306,7 +306,7 @@ func addProducts(sums [][abreast]int32, x []int64, weights []int8) {
 	}
 }
 
-// addParted adds the three numbers in s to three sums.
+// addParted adds the three 21-bit numbers in s to three sums.
 func addParted(to *[abreast]int32, s int64) {
 	const above = 64 - apart
 	first := s << above >> above

@@ -42,7 +42,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   var sums: array<vec4<i32>, 16>;
   var t = 0;
   var s = 0;
-  // Counts (t, s) on: a division would cost as much as a word.
+  // (t, s) is counted on, since a division would cost as much as a word of products.
   for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
     let xa = source(g, pa, t, s) * words;
     let xb = source(g, pb, t, s) * words;

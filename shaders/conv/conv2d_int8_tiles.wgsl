@@ -16,9 +16,9 @@ var<workgroup> left: array<vec4<u32>, PADDED>; // [word][row quad]
 var<workgroup> right: array<vec4<u32>, RIGHT>; // [word][column quad]
 var<workgroup> partial: array<vec4<i32>, PARTIALS>;
 
-// whole adds up one row of the 4 × 4 results over all slices, in their order. Invocations of slice
-// `row` get the sum. Others keep what they have.
-fn whole(local: u32, row: u32, own: vec4<i32>, has: vec4<i32>) -> vec4<i32> {
+// sum_slices adds up a row of the 4 × 4 results over all slices, in their order. Invocations of
+// slice `row` get the sum. Others keep what they have.
+fn sum_slices(local: u32, row: u32, own: vec4<i32>, has: vec4<i32>) -> vec4<i32> {
   partial[local] = own;
   workgroupBarrier();
   var sum = has;
@@ -117,7 +117,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let row = first_row + i32(row_quad) * 4;
   let last = min(row + 4, positions(g));
   if (SLICES > 1u) {
-    let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, vec4<i32>()))));
+    let sum = sum_slices(local, 3u, s3, sum_slices(local, 2u, s2, sum_slices(local, 1u, s1, sum_slices(local, 0u, s0, vec4<i32>()))));
     if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), quad, f, sum); }
     return;
   }

@@ -7,8 +7,8 @@ import (
 	"mrprism/shaders/vector"
 )
 
-// conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the
-// weights.
+// conv2dForwardFast is a matrix product. The left factor has a row for each position: the pixels of
+// x at its taps. The right factor is the weights.
 func conv2dForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(p *Params) {
 		p.multiply(a, split, false, func(b convBlock, sums []float32, stride int) { p.finish(b, sums, stride, a) })
@@ -18,14 +18,14 @@ func conv2dForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 // convBlock is what one product computes: a run of positions and a run of outputs.
 type convBlock struct{ first, count, output, outputs int }
 
-// multiply computes the sums of all positions block by block, and gives each block (count, stride)
-// to finish. Blocks have all outputs if whole says so, or if there are positions enough for all
-// threads.
+// multiply computes the sums of all positions block by block, and calls finish with each block
+// (count, stride). A block has all outputs if whole is true, or if there are enough positions for
+// all threads.
 func (p *Params) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish func(b convBlock, sums []float32, stride int)) {
 	p.Cols = p.Cols.ascending()
 	weights := p.packedWeights(a[1], split)
 	line, lines := int(p.Cols.Count), int(p.Batch)*int(p.Rows.Count)
-	if p.own() {
+	if p.readsOwnPixel() {
 		line, lines = 1, p.pixels()
 	}
 	runs, cuts := kernels.Ceil(lines, max(1, vector.Rows()/line)), 1
@@ -51,7 +51,7 @@ func (p *Params) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish f
 	})
 }
 
-// leastBlocks keep the threads of a usual machine at work.
+// leastBlocks is the number of blocks that keeps all threads of a usual machine at work.
 const leastBlocks = 16
 
 // sums computes the products of a block in room.Sums.
@@ -68,7 +68,7 @@ func (p *Params) sums(b convBlock, part vector.Part, weights *vector.Matrix, x [
 	}
 }
 
-// packedWeights are the weights of the taps that the positions see.
+// packedWeights are the weights of the taps that the positions use, as a packed matrix.
 func (p *Params) packedWeights(w gpu.Array32, split gpu.Split) *vector.Matrix {
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
 	return kernels.Packed(w, p.weightsKey(), p.taps()*inputs, outputs, split, func(m *vector.Matrix, panel int) {
@@ -78,18 +78,18 @@ func (p *Params) packedWeights(w gpu.Array32, split gpu.Split) *vector.Matrix {
 	})
 }
 
-// weightsKey identifies the weights that the positions see.
+// weightsKey identifies the weights of those taps.
 func (p *Params) weightsKey() gpu.KeptKey {
 	r, c := &p.Rows, &p.Cols
 	return gpu.KeptKey{r.Taps, r.WStart, r.WTap, c.Taps, c.WStart, c.WTap, int32(p.Inputs), int32(p.Outputs)}
 }
 
-// linesSeen gives the lines of x on which the taps of each line of positions lie, one after the
-// other, and how many elements they are apart. If each position reads its own pixel alone, they are
-// x itself. Otherwise they are a copy in room, with zeros where x ends.
+// linesSeen returns the lines of x that the taps of each line of positions read, and the distance
+// between two lines in elements. If each position reads only the pixel of its own number, the lines
+// are x itself. Otherwise they are a copy in room, with zeros outside the image.
 func (p *Params) linesSeen(first, count int, x []float32, room *[]float32) (vector.Left, int) {
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
-	if p.own() {
+	if p.readsOwnPixel() {
 		return vector.Left{Values: x[first*inputs:][:count*inputs], Lines: 1, Rows: count, Row: inputs, Step: 1}, 0
 	}
 	taps, width, lines := int(r.Taps), int(c.Count), count/int(c.Count)
@@ -112,7 +112,7 @@ func (p *Params) linesSeen(first, count int, x []float32, room *[]float32) (vect
 	return vector.Left{Values: seen, Lines: lines, Rows: width, Line: taps * length, Row: int(c.XStep) * inputs, Step: 1}, length
 }
 
-// extent is how many pixels of x, with those around it, the positions see if taps ascend.
+// extent is how many pixels of x, padding included, the positions see. The taps have to ascend.
 func (a *conv2dAxis) extent() int { return int((a.Count-1)*a.XStep + a.Taps) }
 
 // lineSeen copies a line of x from element start on. Beyond the ends of the line it writes zeros.
@@ -126,7 +126,7 @@ func lineSeen[T float32 | int8](to, x []T, start int) {
 	clear(to[before+copied:])
 }
 
-// ascending is an equal axis whose taps follow each other forwards in x.
+// ascending is an axis with the same products whose taps go forwards in x.
 func (a conv2dAxis) ascending() conv2dAxis {
 	if last := a.Taps - 1; a.XTap == -1 {
 		a.XStart, a.XTap = a.XStart-last, 1
@@ -135,15 +135,15 @@ func (a conv2dAxis) ascending() conv2dAxis {
 	return a
 }
 
-// own says that each position reads the pixel of its own number alone.
-func (p *Params) own() bool { return p.Rows.own() && p.Cols.own() }
+// readsOwnPixel says that position i reads pixel i alone.
+func (p *Params) readsOwnPixel() bool { return p.Rows.readsOwnPixel() && p.Cols.readsOwnPixel() }
 
-func (a *conv2dAxis) own() bool {
+func (a *conv2dAxis) readsOwnPixel() bool {
 	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
 }
 
-// finish does what the parameters say with the sums of a block, and writes the results, for
-// conv2dSplit in two parts.
+// finish adds, scales and activates the sums of a block as the parameters say. It writes the
+// results, for conv2dSplit in two parts.
 func (p *Params) finish(b convBlock, sums []float32, stride int, a []gpu.Array32) {
 	if p.ordered() {
 		p.finishLine(b, b.first, 1, sums, stride, a)
@@ -157,7 +157,7 @@ func (p *Params) finish(b convBlock, sums []float32, stride int, a []gpu.Array32
 	}
 }
 
-// finishLine is finish for positions that write every step-th pixel from one on.
+// finishLine is finish for positions that write every step-th pixel, from `pixel` on.
 func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride int, a []gpu.Array32) {
 	outputs := int(p.Outputs)
 	finish := func(y []float32, to int, x []float32, from int, f *vector.Finish) {

@@ -1,6 +1,6 @@
-// Convolution for processors that emulate a GPU, where few loads have to serve many products, and
-// for inputs that are no multiple of four. Each invocation keeps 8 pixels × 8 outputs (quads a and
-// b) in registers. Outputs are a multiple of four. The maths are those of conv2d.wgsl. Below
+// Convolution for processors that emulate a GPU, where a load has to serve many products, and for
+// inputs that are no multiple of four. Each invocation keeps 8 pixels × 8 outputs (quads a and b)
+// in registers. Outputs are a multiple of four. The maths are those of conv2d.wgsl. Below
 // conv2d_common.wgsl: element is real, stored is real4.
 
 const SIZE: u32 = 32u;
@@ -72,7 +72,7 @@ fn conv2d_forward(id: Invocation) {
     let pixel = destination(g, p, phase);
     let n = i - first;
     put(pixel, qa, a[n / 4][n % 4]);
-    if (qb != qa) { put(pixel, qb, b[n / 4][n % 4]); } // once: put may add to what is there
+    if (qb != qa) { put(pixel, qb, b[n / 4][n % 4]); } // only once: put may add to y
     p = next(g, p);
   }
 }

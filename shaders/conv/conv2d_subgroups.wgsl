@@ -1,8 +1,8 @@
 // Convolution for processors that emulate a GPU with subgroups of eight. A subgroup computes 16
-// pixels × 32 outputs, or 32 rows × 32 outputs of the weights' gradient. Each lane keeps the four
-// outputs of one quad for all of them. It loads a part of x, which broadcasts give to the other
-// lanes. Such a processor loads, masks and stores a sum in every turn of a loop, and each load
-// takes some 2 KB of code. A turn therefore has several terms, but not so many that the loop
+// pixels × 32 outputs, or 32 rows × 32 outputs of the weights' gradient. Each lane keeps one quad
+// of outputs for all these pixels or rows. It loads a part of x, and broadcasts give this part to
+// the other lanes. Such a processor loads, masks and stores a sum in every turn of a loop, and each
+// load takes some 2 KB of code. A turn therefore has several terms, but not so many that the loop
 // outgrows the processor's cache of 32 KiB.
 //
 // The maths are those of conv2d.wgsl. Outputs are a multiple of four. Below conv2d_common.wgsl:
@@ -15,7 +15,7 @@
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const STEP: i32 = i32(TERMS);
 
-// terms are element i of x if it is ok, and else zeros.
+// terms are element i of x, or zeros if ok is false.
 fn terms(i: i32, ok: bool) -> Terms { return select(Terms(), Terms(x[i]), ok); }
 
 @compute @workgroup_size(LANES)

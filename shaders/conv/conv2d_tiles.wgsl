@@ -8,7 +8,7 @@
 //   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the
 //     pixels of one part
 //
-// If there are few results of long sums, slices of a workgroup share one tile ("split-K" inside a
+// If there are few results and long sums, slices of a workgroup share one tile ("split-K" inside a
 // workgroup). Slice i adds up DEPTH of every STEP terms, from term i DEPTH on.
 //
 // If storage is of f16, forward at inference multiplies and adds the terms of a step in f16, which
@@ -33,9 +33,9 @@ var<workgroup> left: array<real4, PADDED>;
 var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 var<workgroup> partial: array<vec4<f32>, PARTIALS>;
 
-// whole adds up one row of the 4 × 4 results over all slices, in their order. Invocations of slice
-// `row` get the sum. Others keep what they have.
-fn whole(local: u32, row: u32, own: vec4<f32>, has: vec4<f32>) -> vec4<f32> {
+// sum_slices adds up a row of the 4 × 4 results over all slices, in their order. Invocations of
+// slice `row` get the sum. Others keep what they have.
+fn sum_slices(local: u32, row: u32, own: vec4<f32>, has: vec4<f32>) -> vec4<f32> {
   partial[local] = own;
   workgroupBarrier();
   var sum = has;
@@ -47,9 +47,9 @@ fn whole(local: u32, row: u32, own: vec4<f32>, has: vec4<f32>) -> vec4<f32> {
   return sum;
 }
 
-// whole_tile adds up the 4 × 4 results over all slices. Invocations of slices 0 to 3 get a row each.
-fn whole_tile(local: u32, s0: vec4<f32>, s1: vec4<f32>, s2: vec4<f32>, s3: vec4<f32>) -> vec4<f32> {
-  return whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, vec4<f32>()))));
+// sum_tile_slices adds up the 4 × 4 results over all slices. Slices 0 to 3 get a row each.
+fn sum_tile_slices(local: u32, s0: vec4<f32>, s1: vec4<f32>, s2: vec4<f32>, s3: vec4<f32>) -> vec4<f32> {
+  return sum_slices(local, 3u, s3, sum_slices(local, 2u, s2, sum_slices(local, 1u, s1, sum_slices(local, 0u, s0, vec4<f32>()))));
 }
 
 // position_after is the n-th position after p.
@@ -60,7 +60,7 @@ fn position_after(g: Geometry, p: Position, n: i32) -> Position {
   return Position(p.b + u / g.rows.count, u % g.rows.count, v % g.cols.count);
 }
 
-// load_x is a term of a pixel of x if it is ok, and else zero.
+// load_x is a term of a pixel of x, or zeros if ok is false.
 fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> real4 {
   let pixel = source(g, p, a.t, a.s);
   let inside = (pixel >= 0) & ok;
@@ -72,9 +72,9 @@ fn row_of(g: Geometry, a: Term, c: i32, phase: vec2<i32>) -> i32 {
   return weight_at(g, a.t, a.s, phase) * i32(params.inputs) + a.k * 4 + c;
 }
 
-// column_at is where the four outputs from n on begin in a row of the weights or a pixel, if it is
-// ok. Otherwise, and beyond the last output, it is any place: x is zero there, or no result is
-// stored.
+// column_at is the index of the four outputs from n on, in a row of the weights or in a pixel. If
+// ok is false, or beyond the last output, it is an arbitrary valid index: x is zero there, or no
+// result is stored.
 fn column_at(row: i32, ok: bool, n: i32) -> i32 {
   let quads = i32(params.outputs) / 4;
   return select(0, row * quads, ok) + min(n / 4, quads - 1);
@@ -181,7 +181,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   }
   let last = min(row + 4, positions(g));
   if (SLICES > 1u) {
-    let sum = whole_tile(local, s0, s1, s2, s3);
+    let sum = sum_tile_slices(local, s0, s1, s2, s3);
     if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), column, sum); }
     return;
   }
@@ -254,7 +254,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   let end = min(row + 4, length);
   if (SLICES > 1u) {
     let i = row + i32(slice);
-    let sum = whole_tile(local, s0, s1, s2, s3);
+    let sum = sum_tile_slices(local, s0, s1, s2, s3);
     if ((i < end) & (column < i32(params.outputs))) { add_weights(part + row_of(g, term(g, i / 4), i % 4, vec2<i32>()), column / 4, sum); }
     return;
   }

@@ -22,7 +22,7 @@ fn write(pixel: i32, n: i32, outputs: i32, v: stored) {
 `
 )
 
-// conv2dFourTerms and conv2dOneTerm are the types for a turn of conv2d_subgroups.wgsl.
+// conv2dFourTerms and conv2dOneTerm are headers of conv2d_subgroups.wgsl for four inputs or one.
 const (
 	conv2dFourTerms = `const TERMS: u32 = 4u;
 alias Terms = vec4<f32>;
@@ -68,7 +68,7 @@ func conv2dVariants(entry, write string, groups conv2dGroups) []tensor.Variant {
 	subgroups := variant(conv2dSubgroupsFile, 4, 4, groups.subgroups)
 	subgroups.Name, subgroups.Enables = "subgroups", "enable subgroups;"
 	subgroups.Runs = func(info gpu.Info, params any) bool { return kernels.EightLanes(info) && quads(params.(*Params)) }
-	// 32 outputs are enough for all lanes.
+	// 32 outputs give every lane a quad.
 	subgroups.Prefers = func(_ gpu.Info, params any) bool { return params.(*Params).Outputs >= 32 }
 	subgroups.Header = func(params any) string {
 		p := params.(*Params)
@@ -141,29 +141,29 @@ var conv2dWeightGroups = conv2dGroups{
 	},
 }
 
-// registerGroups are the workgroups of conv2d_registers.wgsl. Every 8 outputs have this many
-// blocks.
+// registerGroups are the workgroups of conv2d_registers.wgsl. There are `blocks` blocks for every 8
+// outputs.
 func registerGroups(p *Params, blocks int) [3]int {
 	return tensor.Linear(kernels.Ceil(int(p.Outputs), 8)*blocks, 32)
 }
 
 // conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work. A workgroup has rows
 // × columns results. Its slices add up depth terms each in turn. Depth is at most rows / 4 and
-// columns / 4: an invocation loads a quad of either side for a step. For floats it is a multiple of
-// four.
+// columns / 4, since an invocation loads one quad of either factor for a step. For floats depth is
+// a multiple of four.
 type conv2dTile struct{ rows, columns, slices, depth int }
 
 // The coarse maps of a network have few results of long sums. A map of 8×8 with 256 outputs has
-// four large tiles, and a card has tens of multiprocessors. Sliced tiles make 16 times as many
-// workgroups of it. A sum divided among workgroups would need a second dispatch and memory for its
-// parts. Within a workgroup it needs neither, and its order is fixed.
+// four large tiles, and a card has tens of multiprocessors. With sliced tiles it has 16 times as
+// many workgroups. A sum divided among workgroups would need a second dispatch and memory for its
+// parts. A sum divided within a workgroup needs neither, and its order is fixed.
 var (
 	largeTile  = conv2dTile{64, 64, 1, 8}
 	slicedTile = conv2dTile{16, 16, 16, 4}
 )
 
-// tileFor is sliced where large tiles are fewer than 64, and where sums have terms (or words) for
-// two steps of every slice.
+// tileFor returns the sliced tile if there are fewer than 64 large tiles, and if a sum has enough
+// terms (or words) for two steps of every slice.
 func tileFor(results, terms int) conv2dTile {
 	if results < 64*largeTile.rows*largeTile.columns && terms >= 2*slicedTile.slices*slicedTile.depth {
 		return slicedTile
@@ -171,12 +171,12 @@ func tileFor(results, terms int) conv2dTile {
 	return largeTile
 }
 
-// forwardTile is the tile of a convolution forwards.
+// forwardTile is the tile of conv2d_forward.
 func forwardTile(p *Params, terms int) conv2dTile {
 	return tileFor(p.pixels()*int(p.Outputs*p.Parts*p.Parts), terms)
 }
 
-// groups are the workgroups that compute forwards.
+// groups are the workgroups of conv2d_forward.
 func (t conv2dTile) groups(p *Params) [3]int {
 	return p.phased([3]int{kernels.Ceil(p.pixels(), t.rows), kernels.Ceil(int(p.Outputs), t.columns), 1})
 }

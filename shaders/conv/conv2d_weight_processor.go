@@ -9,7 +9,7 @@ import (
 // weightChannels is how many input channels a piece of the gradient by the weight has at most.
 const weightChannels = 96
 
-// conv2dBackwardWeightFast is a matrix product for each tap: what the positions see of x there,
+// conv2dBackwardWeightFast is a matrix product for each tap: the pixels of x that it reads,
 // transposed, times dy. If there are few channels, one product serves a row of taps.
 func conv2dBackwardWeightFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	shared := kernels.TakeRoom()
@@ -39,8 +39,8 @@ func conv2dBackwardWeightFast(p *Params, a []gpu.Array32, split gpu.Split) {
 
 const (
 	packedPositions = 256 // at once
-	// A line of this many positions is a product of its own. To begin a product on shorter lines
-	// takes longer than to copy them.
+	// A line of at least this many positions is a product of its own. For shorter lines, starting a
+	// product takes longer than copying them together.
 	shortLine = 32
 )
 
@@ -66,7 +66,7 @@ func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *kernels.Room)
 	end := min((g.part+1)*int(g.Chunk), g.pixels())
 	for at := g.part * int(g.Chunk); at < end; {
 		if count := min(line-at%line, end-at); line >= shortLine || g.together() {
-			g.ofLine(at, count, x, room, add)
+			g.addLine(at, count, x, room, add)
 			at += count
 			continue
 		}
@@ -76,9 +76,9 @@ func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *kernels.Room)
 	}
 }
 
-// ofLine gives add what positions of one line see. A piece of several taps sees a copy, with zeros
-// beside x. Another sees x itself, and leaves out positions that see no pixel.
-func (g *weightGradient) ofLine(at, count int, x []float32, room *kernels.Room, add func(at, count int, x []float32, step int)) {
+// addLine calls add with the pixels that positions of a line read: for several taps a copy, with
+// zeros beside x, for one tap x itself, without positions that read no pixel.
+func (g *weightGradient) addLine(at, count int, x []float32, room *kernels.Room, add func(at, count int, x []float32, step int)) {
 	c, inputs := &g.Cols, int(g.Inputs)
 	b, u, v := g.place(at)
 	row := u*g.Rows.XStep + g.Rows.XStart + int32(g.tap)/c.Taps*g.Rows.XTap
@@ -148,8 +148,8 @@ func (p *Params) packResults(to *vector.Matrix, first, count int, dy []float32) 
 	}
 }
 
-// tapSeen copies into room (count, channels) what positions from first on see of some channels of x
-// at a tap.
+// tapSeen copies into room (count, channels) the pixels that positions from first on read with a
+// tap, some channels of each.
 func (p *Params) tapSeen(tap, first, count, channel, channels int, x, room []float32) []float32 {
 	t, s, inputs := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps, int(p.Inputs)
 	b, u, v := p.place(first)

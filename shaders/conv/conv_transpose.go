@@ -29,7 +29,7 @@ var ConvTranspose2x2Kind = convolutionKind(tensor.Kind{Name: "ConvTranspose2x2",
 })
 
 func convTransposeGeometry(op *tensor.Op) Params {
-	return doublingGeometry(op.Inputs[0], op.Inputs[1], 0, 0).with(2, op.Inputs[2])
+	return doublingGeometry(op.Inputs[0], op.Inputs[1], 0, 0).withPhases(2, op.Inputs[2])
 }
 
 // ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t,
@@ -50,8 +50,8 @@ func doublingGeometry(x, weight *tensor.Tensor, t, s int32) Params {
 	}
 }
 
-// doublingAxis is the axis of a transposed convolution with one tap. The tap has the number of the
-// phase. It writes every second pixel, from that number on.
+// doublingAxis is an axis of the convolution of one tap, whose number is the phase. It writes every
+// second pixel, from phase on.
 func doublingAxis(n, phase int32) conv2dAxis {
 	return conv2dAxis{
 		Count: n, Taps: 1, XSize: n, XStep: 1, XTap: 1, YSize: 2 * n, YStep: 2, YStart: phase, WSize: 2, WStart: phase, WTap: 1,

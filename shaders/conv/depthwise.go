@@ -15,7 +15,7 @@ var depthwiseFile string
 //go:embed depthwise_tiles.wgsl
 var depthwiseTilesFile string
 
-// depthwiseTiles is the variant with tiles, a quad of channels an invocation.
+// depthwiseTiles is the variant with tiles, in which an invocation has a quad of channels.
 func depthwiseTiles(runs func(info gpu.Info, params any) bool, groups func(p *Params) [3]int) tensor.Variant {
 	return tensor.Variant{
 		Name: "tiles", Source: kernels.Joined(conv2dCommonPart, depthwiseTilesFile), Runs: runs, Prefers: kernels.OnGPU,
@@ -24,7 +24,7 @@ func depthwiseTiles(runs func(info gpu.Info, params any) bool, groups func(p *Pa
 	}
 }
 
-// depthwisePlain is the variant with an invocation for each of n(p) results, or quads of them.
+// depthwisePlain is the variant with an invocation for each of n(p) results or quads.
 func depthwisePlain(n func(p *Params) int) tensor.Variant {
 	v := kernels.TwoWidths(kernels.Joined(conv2dCommonPart, depthwiseFile), (*Params).inQuads,
 		func(p *Params, width int) [3]int { return tensor.Linear(n(p)/width, kernels.Workgroup) })
@@ -104,7 +104,7 @@ func depthwiseForwardBody(p *Params, a []gpu.Array, from, to int) {
 	}
 }
 
-// depthwiseWeightBody sums the positions of parts [from, to), for all taps.
+// depthwiseWeightBody computes the sums of parts [from, to) of the positions, for all taps.
 func depthwiseWeightBody(p *Params, a []gpu.Array, from, to int) {
 	n, positions := int(p.Inputs), p.pixels()
 	for part := from; part < to; part++ {
@@ -153,7 +153,7 @@ func DepthwiseGeometry(op *tensor.Op) Params {
 		Batch: uint32(x.Dim(0)), Inputs: channels, Outputs: channels,
 		Rows: forwardAxis(x.Dim(1), y.Dim(1), weight.Dim(0), win.StrideY, win.Top),
 		Cols: forwardAxis(x.Dim(2), y.Dim(2), weight.Dim(1), win.StrideX, win.Left),
-	}.with(0, op.Inputs[2])
+	}.withPhases(0, op.Inputs[2])
 }
 
 // DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of

@@ -39,9 +39,9 @@ func depthwiseForwardFast(p *Params, a []gpu.Array32, from, to int) {
 	})
 }
 
-// depthwiseWeightFast sums the positions of parts [from, to), for all taps. A row of taps is here
-// what a line of positions is in the forward direction, and the other way round: each tap sums x
-// times dy over a run of positions.
+// depthwiseWeightFast computes the sums of parts [from, to) of the positions, for all taps. Taps
+// and positions exchange their roles in the forward direction: each tap sums x times dy over a run
+// of positions.
 func depthwiseWeightFast(p *Params, a []gpu.Array32, from, to int) {
 	n, size := int(p.Inputs), p.taps()*int(p.Inputs)
 	w := &vector.Windows{
@@ -66,8 +66,8 @@ func depthwiseWeightFast(p *Params, a []gpu.Array32, from, to int) {
 	}
 }
 
-// depthwiseRun is a run of positions of a line that see the same taps. Its first position writes
-// pixel y and reads pixel x with its first tap, whose weight is given.
+// depthwiseRun is a run of positions of a line that use the same taps. Its first position writes
+// pixel y and reads pixel x with its first tap, whose weight has index weight.
 type depthwiseRun struct {
 	count        int
 	taps         [2]int // rows, columns
@@ -83,7 +83,7 @@ func (p *Params) eachRun(from, to int, f func(r *depthwiseRun)) {
 		column, columns := p.Cols.inside(v)
 		run = depthwiseRun{count: 1, taps: [2]int{int(rows), int(columns)}, y: p.destination(at)}
 		if columns == p.Cols.Taps {
-			run.count = min(p.Cols.whole(v), int(p.Cols.Count-v), to-at)
+			run.count = min(p.Cols.wholePositions(v), int(p.Cols.Count-v), to-at)
 		}
 		run.x = int((b*p.Rows.XSize+p.Rows.reads(u, row))*p.Cols.XSize + p.Cols.reads(v, column))
 		run.weight = p.weightAt(int(row*p.Cols.Taps + column))
@@ -94,7 +94,7 @@ func (p *Params) eachRun(from, to int, f func(r *depthwiseRun)) {
 // reads is the pixel of x that position u reads with tap t.
 func (a *conv2dAxis) reads(u, t int32) int32 { return u*a.XStep + a.XStart + t*a.XTap }
 
-// inside is the first tap of position u that reads inside x, and how many do.
+// inside is the first tap of position u that reads inside x, and the number of such taps.
 func (a *conv2dAxis) inside(u int32) (first, count int32) {
 	at := a.reads(u, 0)
 	before, until := -at, a.XSize-at
@@ -105,8 +105,8 @@ func (a *conv2dAxis) inside(u int32) (first, count int32) {
 	return first, max(0, min(until, a.Taps)-first)
 }
 
-// whole is how many positions from u on have all taps inside x, if u has.
-func (a *conv2dAxis) whole(u int32) int {
+// wholePositions is the number of positions from u on with all taps inside x, if u has.
+func (a *conv2dAxis) wholePositions(u int32) int {
 	last := max(a.reads(u, 0), a.reads(u, a.Taps-1))
 	return int((a.XSize-1-last)/a.XStep) + 1
 }

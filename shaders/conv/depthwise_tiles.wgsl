@@ -17,8 +17,8 @@ const SEEN: u32 = 512u;
 var<workgroup> seen: array<real4, SEEN>; // (rows, columns, QUADS) of x
 var<workgroup> sums: array<vec4<f32>, SIZE>;
 
-// reach is how far it is from the first to the last tap of an axis. before is how far other taps
-// lie before the first.
+// reach is the distance in x from the first tap of an axis to the last. before is how far x is read
+// before the first tap.
 fn reach(a: Axis) -> i32 { return (a.taps - 1) * abs(a.x_tap); }
 fn before(a: Axis) -> i32 { return max(0, (1 - a.taps) * a.x_tap); }
 

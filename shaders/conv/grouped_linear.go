@@ -65,8 +65,8 @@ func groupedLinearForwardBody(p *GroupedLinearParams, a []gpu.Array) {
 	}
 }
 
-// groupedLinearForwardFast is one product, by weights that are 0 from one group to another: a
-// vector has room for many more outputs than a group has.
+// groupedLinearForwardFast is one matrix product for all groups. Weights between different groups
+// are 0. A product for each group would leave most of a vector empty.
 func groupedLinearForwardFast(p *GroupedLinearParams, a []gpu.Array32, split gpu.Split) {
 	inputs, outputs := int(p.Groups*p.Inputs), int(p.Groups*p.Outputs)
 	weights, rows := p.packedGroups(a[1], split), vector.Rows()
@@ -90,7 +90,7 @@ func groupedLinearForwardFast(p *GroupedLinearParams, a []gpu.Array32, split gpu
 	})
 }
 
-// packedGroups are the weights of all groups as one matrix.
+// packedGroups are the weights of all groups as one packed matrix.
 func (p *GroupedLinearParams) packedGroups(w gpu.Array32, split gpu.Split) *vector.Matrix {
 	inputs, outputs, width := int(p.Inputs), int(p.Outputs), int(p.Groups*p.Outputs)
 	key := gpu.KeptKey{int32(p.Groups), int32(p.Inputs), int32(p.Outputs)}

@@ -23,7 +23,7 @@ var LinearKind = convolutionKind(tensor.Kind{Name: "Linear", Halves: tensor.Halv
 
 func linearForwardGeometry(op *tensor.Op) Params {
 	x, weight := op.Inputs[0], op.Inputs[1]
-	return linearGeometry(x.Elements()/x.Dim(-1), weight.Dim(0), weight.Dim(1)).with(1, op.Inputs[2])
+	return linearGeometry(x.Elements()/x.Dim(-1), weight.Dim(0), weight.Dim(1)).withPhases(1, op.Inputs[2])
 }
 
 // Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). The

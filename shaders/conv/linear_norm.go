@@ -70,8 +70,8 @@ func linearNormSize(p *LinearNormParams) int {
 	return size
 }
 
-// A row of leastNormOutputs to mostNormOutputs fits workgroups of these sizes, and their memory of
-// 16 KiB.
+// Rows of leastNormOutputs to mostNormOutputs outputs fit workgroups of these sizes, and their
+// memory of 16 KiB.
 const leastNormOutputs, mostNormOutputs = 32, 512
 
 // LinearNormKind is a linear map with the layer normalisation after it. Its inputs are x, weight,

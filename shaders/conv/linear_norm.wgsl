@@ -1,14 +1,14 @@
 // A linear map, a residual and the layer normalisation of the sum, at inference: u = x w + bias +
-// residual, y = (u - μ) r scale + shift, with μ and r of every row of u as in layer_norm.wgsl. Rows
-// are computed in blocks of 8, a workgroup's invocations as many blocks as they suffice for: an
-// invocation keeps one quad of outputs of each of its block's rows. Inputs and outputs are
-// multiples of four, outputs from 32 to 4 SIZE. Below linear_norm_common.wgsl.
-// The header also declares SIZE (invocations of a workgroup: 32 to 128) and QUADS (8 SIZE).
+// residual, y = (u - μ) r scale + shift, with μ and r of every row of u as in layer_norm.wgsl. A
+// block has 8 rows, and an invocation keeps one quad of outputs of each row of its block. A
+// workgroup has as many blocks as its invocations suffice for. Inputs and outputs are multiples of
+// four, outputs from 32 to 4 SIZE. Below linear_norm_common.wgsl. The header also declares SIZE
+// (invocations of a workgroup: 32 to 128) and QUADS (8 SIZE).
 
 @group(0) @binding(1) var<storage, read> x: array<real4>;
 
-// of each quad, of row after row of block after block: its mean and its squared distances from it,
-// summed; then, of each row, μ and r
+// For each quad (row after row, block after block): its mean, and the sum of its squared distances
+// from the mean. Then, for each row, μ and r.
 var<workgroup> quads: array<vec2<f32>, QUADS>;
 var<workgroup> moments: array<vec2<f32>, SIZE>;
 
@@ -33,7 +33,7 @@ fn joined_row(row: u32, lanes: u32) -> vec2<f32> {
 fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                        @builtin(local_invocation_index) local: u32) {
   let lanes = params.outputs / 4u;
-  let blocks = SIZE / lanes; // of a workgroup; what is left over of it computes the last once more
+  let blocks = SIZE / lanes; // of a workgroup; spare invocations compute the last block once more
   let block = min(local / lanes, blocks - 1u);
   let lane = local % lanes;
   let first = ((group.y * groups.x + group.x) * blocks + block) * 8u;

@@ -1,4 +1,5 @@
-// Shared part of linear_norm*.wgsl: their parameters and arguments but x, and the moments of a row.
+// Shared part of linear_norm*.wgsl: their parameters, their arguments except x, and the moments of
+// a row.
 //
 // Header: real4 (four numbers in storage: vec4<f32>; of f16 in plans of halves).
 
@@ -19,7 +20,8 @@ struct Params {
 @group(0) @binding(6) var<storage, read> shift: array<real4>;
 @group(0) @binding(7) var<storage, read_write> y: array<real4>;
 
-// started is what the products of a row's quad of outputs, of so many, are added to.
+// started is the value to which the products of a quad of outputs of a row are added; a row has
+// `quads` quads.
 fn started(row: u32, quad: u32, quads: u32) -> vec4<f32> {
   var v = vec4<f32>();
   if (params.has_bias == 1u) { v = vec4<f32>(bias[quad]); }
@@ -27,9 +29,9 @@ fn started(row: u32, quad: u32, quads: u32) -> vec4<f32> {
   return v;
 }
 
-// joined are the moments (mean, squared distances from it, summed) of n parts of a row and of one
-// more, each of so many outputs, as Chan, Golub and LeVeque (1983) join those of parts: no
-// difference of large sums.
+// joined are the moments (mean, sum of squared distances from it) of n parts of a row and of one
+// more part, each of `outputs` outputs. They are joined as in Chan, Golub and LeVeque (1983),
+// without a difference of large sums.
 fn joined(all: vec2<f32>, n: u32, part: vec2<f32>, outputs: f32) -> vec2<f32> {
   let share = 1.0 / f32(n + 1u);
   let d = part.x - all.x;

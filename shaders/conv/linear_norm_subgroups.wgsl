@@ -1,13 +1,13 @@
-// linear_norm.wgsl for processors that emulate a GPU with subgroups of eight: a workgroup computes
-// 16 whole rows, a subgroup 32 outputs of each. A lane keeps one quad of outputs of every row, and
-// loads x for two of the rows; a broadcast gives it to the others. Outputs are a multiple of 32.
-// Below linear_norm_common.wgsl. The header also declares LANES (outputs / 4: 8), SUBGROUPS (LANES
-// / 8: 1) and MOMENTS (of 16 rows: 16 SUBGROUPS).
+// linear_norm.wgsl for processors that emulate a GPU with subgroups of eight. A workgroup computes
+// 16 whole rows; each of its subgroups computes 32 outputs of each row. A lane keeps one quad of
+// outputs of every row, and loads x for two of the rows; a broadcast gives x to the other lanes.
+// Outputs are a multiple of 32. Below linear_norm_common.wgsl. The header also declares LANES
+// (outputs / 4: 8), SUBGROUPS (LANES / 8: 1) and MOMENTS (of 16 rows: 16 SUBGROUPS).
 
 @group(0) @binding(1) var<storage, read> x: array<real>;
 
-// of each subgroup's 32 outputs of each row: their mean, and their squared distances from it,
-// summed
+// For the 32 outputs of each subgroup in each row: their mean, and the sum of their squared
+// distances from it.
 var<workgroup> moments: array<vec2<f32>, MOMENTS>;
 
 fn keep_moments(at: u32, v: vec4<f32>) {

@@ -8,8 +8,8 @@ type Window struct{ StrideY, StrideX, Top, Left, Bottom, Right int }
 // Square is a window of one stride and one padding in both directions.
 func Square(stride, pad int) Window { return Window{stride, stride, pad, pad, pad, pad} }
 
-// Same is TensorFlow's SAME window of a k×k kernel for sides that the stride divides: the result has
-// a stride-th of the side, and if the padding is odd, the side after the image gets one more.
+// Same is TensorFlow's SAME window of a k×k kernel, for images whose sides are multiples of the
+// stride: a side of the result is side / stride, and an odd pixel of padding lies after the image.
 func Same(k, stride int) Window {
 	padding := max(k-stride, 0)
 	before, after := padding/2, padding-padding/2

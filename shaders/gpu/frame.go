@@ -33,7 +33,7 @@ type Driver[B, R any] interface {
 	Free(b B)
 	// Upload writes whole 32-bit words from byte at of a buffer on.
 	Upload(to B, at int, src []byte) error
-	// Download waits for all submitted work and delivers pieces that have total bytes, maybe none.
+	// Download waits for all submitted work and delivers pieces, which have total bytes.
 	Download(ctx context.Context, pieces []Piece[B], total int) error
 	// Compiled says whether a program can be recorded.
 	Compiled(p *Program) bool
@@ -117,8 +117,8 @@ func (f *Frame[B, R]) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// named puts the names of device and method before an error.
-func (f *Frame[B, R]) named(method string, err *error) {
+// addNames puts the names of device and method before an error.
+func (f *Frame[B, R]) addNames(method string, err *error) {
 	if *err != nil && f.name != "" {
 		*err = fmt.Errorf("%s: %s: %w", f.name, method, *err)
 	}
@@ -141,8 +141,8 @@ func (b *frameBuffer[B, R]) Release() {
 	}
 }
 
-// own returns the device's buffer behind a buffer or view, and the bytes of that.
-func (f *Frame[B, R]) own(b Buffer) (*frameBuffer[B, R], Bound[B], error) {
+// ownBuffer returns the device's buffer behind a buffer or view, and the bytes of b in it.
+func (f *Frame[B, R]) ownBuffer(b Buffer) (*frameBuffer[B, R], Bound[B], error) {
 	whole, first := Whole(b)
 	own, ok := whole.(*frameBuffer[B, R])
 	switch {
@@ -157,13 +157,13 @@ func (f *Frame[B, R]) own(b Buffer) (*frameBuffer[B, R], Bound[B], error) {
 
 // Bind returns the bytes of a buffer or view of the device.
 func (f *Frame[B, R]) Bind(b Buffer) (Bound[B], error) {
-	_, bound, err := f.own(b)
+	_, bound, err := f.ownBuffer(b)
 	return bound, err
 }
 
 // Allocate creates zeroed buffers, all or none.
 func (f *Frame[B, R]) Allocate(ctx context.Context, specs []BufferSpec) (_ []Buffer, err error) {
-	defer f.named("allocate", &err)
+	defer f.addNames("allocate", &err)
 	if err := f.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (f *Frame[B, R]) Allocate(ctx context.Context, specs []BufferSpec) (_ []Buf
 
 // Write copies src into dst starting at element offset.
 func (f *Frame[B, R]) Write(dst Buffer, offset int, src []byte) (err error) {
-	defer f.named("write", &err)
+	defer f.addNames("write", &err)
 	if err := f.Alive(); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (f *Frame[B, R]) Write(dst Buffer, offset int, src []byte) (err error) {
 	if err := spec.ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
-	if n := len(src) % 4; n != 0 { // up to the end of a buffer, which has padding there
+	if n := len(src) % 4; n != 0 { // the write ends where the buffer does, which has padding
 		src = append(append([]byte(nil), src...), make([]byte, 4-n)...)
 	}
 	if err := f.driver.Upload(to.Buffer, to.From+offset*spec.Type.Size(), src); err != nil {
@@ -210,7 +210,7 @@ func (f *Frame[B, R]) Write(dst Buffer, offset int, src []byte) (err error) {
 
 // Read waits for all submitted work and fills the ranges.
 func (f *Frame[B, R]) Read(ctx context.Context, ranges ...Range) (err error) {
-	defer f.named("read", &err)
+	defer f.addNames("read", &err)
 	if err := f.ready(ctx); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (f *Frame[B, R]) Read(ctx context.Context, ranges ...Range) (err error) {
 
 // Prepare compiles the programs that are new.
 func (f *Frame[B, R]) Prepare(ctx context.Context, programs []*Program) (err error) {
-	defer f.named("prepare", &err)
+	defer f.addNames("prepare", &err)
 	if err := f.ready(ctx); err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (r *frameRecording[B, R]) Release() {
 
 // Record checks the commands and lets the driver build what it needs to run them.
 func (f *Frame[B, R]) Record(commands []Command) (_ Recording, err error) {
-	defer f.named("record", &err)
+	defer f.addNames("record", &err)
 	if err := f.Alive(); err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func (f *Frame[B, R]) Record(commands []Command) (_ Recording, err error) {
 			params = append(append(params, encoded...), make([]byte, ParamsStride-len(encoded))...)
 		}
 		for at, b := range arguments {
-			own, bound, err := f.own(b)
+			own, bound, err := f.ownBuffer(b)
 			if err != nil {
 				return nil, fmt.Errorf("command %d: %s: argument %d: %w", i, s.Name, at, err)
 			}
@@ -333,7 +333,7 @@ func (f *Frame[B, R]) Record(commands []Command) (_ Recording, err error) {
 
 // Run submits the recordings in order.
 func (f *Frame[B, R]) Run(ctx context.Context, recordings ...Recording) (err error) {
-	defer f.named("run", &err)
+	defer f.addNames("run", &err)
 	if err := f.ready(ctx); err != nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func (f *Frame[B, R]) Run(ctx context.Context, recordings ...Recording) (err err
 		if !ok || r.frame != f || r.released {
 			return fmt.Errorf("%w: recording %d is of another device, or was released", ErrValidation, i)
 		}
-		for _, b := range r.buffers { // some libraries abort the process if one is missing
+		for _, b := range r.buffers { // some libraries abort the process if a buffer has been freed
 			if b.released {
 				return fmt.Errorf("%w: recording %d uses buffer %q, which was released", ErrValidation, i, b.spec.Label)
 			}

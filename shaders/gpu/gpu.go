@@ -108,7 +108,7 @@ func DefaultLimits() Limits {
 type ElementType uint8
 
 // Element types. A 32-bit word has four I8 or two F16, and a buffer's size is rounded up to whole
-// words. Programs use F16 if the device has the feature "shader-f16".
+// words. Programs use F16 only if the device has the feature "shader-f16".
 const (
 	F32 ElementType = iota
 	I32

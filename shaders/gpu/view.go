@@ -6,8 +6,9 @@ import "fmt"
 const ViewAlignment = 256
 
 // View is a range of elements of a buffer. Every method of a device takes a view as a buffer. Many
-// small tensors can be views of one buffer, which a single dispatch then takes whole. One dispatch
-// may write several views of a buffer, but not read one and write another (a rule of WebGPU).
+// small tensors can be views of one buffer, and one dispatch can then take all of them. One
+// dispatch may write several views of a buffer, but not read one and write another (a rule of
+// WebGPU).
 type View struct {
 	whole Buffer // as allocated
 	first int    // element of whole
@@ -40,8 +41,8 @@ func Whole(b Buffer) (whole Buffer, first int) {
 	return b, 0
 }
 
-// conflict says whether two arguments exclude each other in one dispatch. Two views of a buffer do
-// if one is read and the other written, or if both are written and overlap.
+// conflict says whether two arguments exclude each other in one dispatch. Two views of one buffer
+// exclude each other if one is read and the other written, or if both are written and overlap.
 func conflict(a, b Buffer, accessA, accessB Access) bool {
 	wholeA, fromA := Whole(a)
 	wholeB, fromB := Whole(b)

@@ -8,8 +8,8 @@ import "math"
 // Most is the largest finite value.
 const Most = 65504
 
-// FromFloat32 returns the bits of the nearest value. Halfway between two it takes the even one.
-// Magnitudes from 65520 on become infinite. A NaN stays a NaN.
+// FromFloat32 returns the bits of the nearest value. Halfway between two values it takes the even
+// one. Magnitudes from 65520 on become infinite. A NaN stays a NaN.
 func FromFloat32(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign := uint16(b >> 16 & 0x8000)

@@ -34,7 +34,7 @@ func RequireShape(operator, what string, t *tensor.Tensor, shape ...int) {
 	}
 }
 
-// Wide says which arguments of a kernel stay F32 where the others are F16.
+// Wide sets which arguments of a kernel stay F32 if the others are F16.
 func Wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
 	k.Wide = arguments
 	return k
@@ -82,7 +82,7 @@ func InRows[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to
 	return inPiecesOf(1, n, exact, fast, k)
 }
 
-// grain results are worth another thread.
+// grain is the number of results for which another thread pays.
 const grain = 1 << 10
 
 func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
@@ -93,8 +93,8 @@ func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.
 	})
 }
 
-// OnGPU says where kernels with workgroup memory are likely faster. OnCPU says where kernels with
-// blocks in registers are: a processor that emulates a GPU runs a loop over lanes for every load.
+// OnGPU says whether kernels with workgroup memory are likely faster, OnCPU whether kernels with
+// blocks in registers are: a processor that emulates a GPU loops over lanes for every load.
 func OnGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
 func OnCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 
@@ -115,8 +115,8 @@ func Operator(facts tensor.Kind, forward *tensor.Kernel, gradient func(op *tenso
 	return &facts
 }
 
-// Bound is a copy of an operator's inputs with the second input in the place of each nil. A kernel
-// binds every argument, also one that its parameters tell it not to read.
+// Bound is a copy of an operator's inputs in which the second input replaces each nil. A kernel
+// binds every argument, even one that its parameters tell it not to read.
 func Bound(inputs []*tensor.Tensor) []*tensor.Tensor {
 	bound := slices.Clone(inputs)
 	for i, x := range bound {

@@ -16,7 +16,7 @@ type Room struct {
 	Bytes      []byte
 	Integers   []int32
 	Matrix     vector.Matrix
-	Wrapped    vector.Matrix // on memory that belongs to others
+	Wrapped    vector.Matrix // a matrix on memory of somebody else
 	Columns    [3][vector.MaxColumns]float32
 	Words      vector.Bytes
 	Lines      vector.Lines
@@ -30,7 +30,7 @@ func TakeRoom() *Room { return rooms.Get().(*Room) }
 
 func (r *Room) Leave() { rooms.Put(r) }
 
-// OfColumns is room for three values of each column of a panel. The values are 0.
+// OfColumns returns three slices with a value for each column of a panel. The values are 0.
 func (r *Room) OfColumns() (a, b, c []float32) {
 	n := vector.Columns()
 	clear(r.Columns[:])
@@ -38,8 +38,8 @@ func (r *Room) OfColumns() (a, b, c []float32) {
 }
 
 // InRooms calls begin and then finish for each piece 0 … n-1, with one room for both. begin makes
-// the given number of calls, and finish finds their results in the room. If there is a crew, its
-// threads compute the calls of some pieces and this thread computes the others. If a thread does
+// `calls` calls, and finish finds their results in the room. If there is a crew, its threads
+// compute the calls of some pieces, and this thread those of the others. If a crew's thread does
 // not end a piece, this thread computes the whole piece.
 func InRooms(n, calls int, split gpu.Split, begin func(i int, room *Room, calls *vector.Calls), finish func(i int, room *Room)) {
 	var crew *vector.Crew
@@ -124,8 +124,8 @@ type Packing[M any] interface {
 	Panels() int
 }
 
-// Packed returns the weights w as a matrix (rows, columns). It is kept under a key until someone
-// writes w. If it has to be made, pack fills each panel.
+// Packed returns the weights w as a packed matrix (rows, columns). The matrix is kept under a key
+// until somebody writes w. If there is none yet, pack fills each panel of a new one.
 func Packed[M any, P Packing[M]](w gpu.Array32, key gpu.KeptKey, rows, columns int, split gpu.Split, pack func(m P, panel int)) P {
 	kept, fresh := w.Kept.Get(key)
 	m, made := kept.(P)

@@ -9,14 +9,14 @@ import (
 
 // Functions on rows of equal length, for bodies of both precisions. In float32 they use vectors.
 
-// Singles is x if x is of float32, and nil if x is of float64. Functions of package vector take it.
+// Singles is x if x is of float32, and otherwise nil. Functions of package vector take it.
 func Singles[F gpu.Float](x []F) []float32 {
 	single, _ := any(x).([]float32)
 	return single
 }
 
-// InVectors is fast, a function of package vector, if it has the type of exact: in float32. Else it
-// is exact. A body that calls it for many short rows chooses once.
+// InVectors returns fast, a function of package vector, if it has the type of exact, as it has in
+// float32. Otherwise it returns exact. A body for many short rows chooses the function once.
 func InVectors[T any](fast any, exact T) T {
 	if f, ok := fast.(T); ok {
 		return f
@@ -135,8 +135,8 @@ func Dot[F gpu.Float](a, b []F) F {
 	return sum
 }
 
-// TransposeInto transposes x, rows of columns numbers, into y, or adds the transposed x to y. Rows
-// of x begin from numbers apart, rows of y begin to numbers apart.
+// TransposeInto transposes the matrix x (rows, columns) into y, or adds it transposed to y. Rows of
+// x begin `from` elements apart, rows of y begin `to` elements apart.
 func TransposeInto[F gpu.Float](y []F, to int, x []F, from, rows, columns int, add bool) {
 	if single := Singles(y); single != nil {
 		vector.Transpose(single, to, Singles(x), from, rows, columns, add)

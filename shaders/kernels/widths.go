@@ -7,9 +7,9 @@ import (
 	"mrprism/shaders/tensor"
 )
 
-// InWidths is the header of a kernel in two widths. It declares what an invocation loads (stored),
-// what it computes with (floats), their sum (added), and how many elements these hold (WIDTH): four
-// side by side, or one.
+// InWidths is the header of a kernel in two widths. It declares the type that an invocation loads
+// (stored), the type with which it computes (floats), the sum of the elements of floats (added),
+// and the number of elements in these types (WIDTH): four side by side, or one.
 func InWidths(width int) string {
 	if width == 4 {
 		return fmt.Sprintf(widths, "real4", "vec4<f32>", 4, "v.x + v.y + v.z + v.w")
@@ -34,7 +34,7 @@ func Columnwise[P any](name, file string, arguments []gpu.Access, count func(p *
 	return k
 }
 
-// TwoWidths is a variant whose invocations take four elements if divides says so, and else one.
+// TwoWidths is a variant whose invocations take four elements if divides(p), and otherwise one.
 func TwoWidths[P any](file string, divides func(p *P) bool, groups func(p *P, width int) [3]int) tensor.Variant {
 	width := func(params any) int {
 		if divides(params.(*P)) {

@@ -32,7 +32,7 @@ var (
 		kernels.PerElement("dice_backward", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, diceElements, nil))
 )
 
-// dicePartialPart gives chunks [from, to) of each map's pixels.
+// dicePartialPart computes the partial sums of chunks [from, to) of each map's pixels.
 func dicePartialPart[F gpu.Float](p *diceParams, a []gpu.ArrayOf[F], from, to int) {
 	pixels, classes, chunks := int(p.Pixels), int(p.Classes), int(p.Chunks)
 	for chunk := from; chunk < to; chunk++ {
@@ -80,9 +80,9 @@ var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *tenso
 }}
 
 // Dice is Σ|p − t| / (1 + Σ(p + t)) of each image and class, (B, K), for probabilities p and soft
-// targets t (B, H, W, K): one less the Dice score where both are 0 or 1, and 0 for p = t whatever t
-// is (Wang et al., Dice semimetric losses, MICCAI 2023); the 1 is a pixel, for masks that are
-// empty. No gradient by t.
+// targets t (B, H, W, K): nearly 1 − the Dice score if p and t are 0 or 1, and 0 for p = t whatever
+// t is (Wang et al., Dice semimetric losses, MICCAI 2023). The 1, one pixel, allows for empty
+// masks. No gradient by t.
 func Dice(p, t *tensor.Tensor) *tensor.Tensor {
 	kernels.SameShape("dice_loss", p, t)
 	kernels.RequireShape("dice_loss", "map", p, -1, -1, -1, -1)

@@ -18,8 +18,8 @@ func ssimCount(p *ssimParams) uint32 { return p.N }
 
 const ssimC1, ssimC2 = 1e-4, 9e-4
 
-// ssimTerms are the four factors of S = l c / (p q) at one pixel, from its windowed moments, and
-// the means.
+// ssimTerms returns the four factors of S = l c / (p q) at one pixel, and the two means, from the
+// pixel's windowed moments.
 func ssimTerms[F gpu.Float](m []F) (l, c, p, q, meanA, meanB F) {
 	m = m[:4]
 	meanA, meanB = m[0], m[1]
@@ -45,8 +45,8 @@ func ssimMomentsPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, to in
 	}
 }
 
-// ssimMomentsBackward takes a, b, the gradients of their moments, and that of one of them: of a, or
-// of b.
+// ssimMomentsBackward takes a, b, the gradients of their moments, and the gradient of a (of = 0) or
+// b (of = 1), to which it adds.
 func ssimMomentsBackward(name string, of int) *tensor.Kernel {
 	return kernels.InPieces(ssimCount, ssimMomentsBackwardPart[float64](of), ssimMomentsBackwardPart[float32](of),
 		kernels.PerElement(name, ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))

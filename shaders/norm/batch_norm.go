@@ -19,7 +19,7 @@ var batchNormFile string
 type BatchNormParams struct {
 	Rows, Channels, Chunks, Relu, Training uint32
 	Eps, Momentum                          float32
-	Ranks                                  uint32 // over whose rows the statistics are taken; 1: this one alone
+	Ranks                                  uint32 // over whose rows statistics are taken; 1: this one
 }
 
 func batchNormStripes(p *BatchNormParams) uint32  { return p.Chunks * p.Channels }
@@ -163,7 +163,7 @@ func scaleShiftPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, t
 	}
 }
 
-// rectified is v, or with ReLU max(v, 0).
+// rectified is max(v, 0) if relu is true, and otherwise v.
 func rectified[F gpu.Float](relu bool, v F) F {
 	if relu {
 		return max(v, 0)
@@ -183,7 +183,7 @@ func normalisationOf[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]) normal
 	return normalisation[F]{a[1].F[:n], a[1].F[n:][:n], a[2].F[:n], a[3].F[:n], p.Relu == 1}
 }
 
-// fast is the normalisation for package vector. Of float64 it is nil.
+// fast is the normalisation for package vector. It is nil in float64.
 func (n normalisation[F]) fast() *vector.Normalisation {
 	of, single := any(n).(normalisation[float32])
 	if !single {
@@ -204,7 +204,7 @@ func batchNormForwardPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], f
 	}
 }
 
-// passed returns x̂ and the gradient that passes the ReLU, if there is one.
+// passed returns x̂ and the gradient behind the ReLU, or dy if there is no ReLU.
 func passed[F gpu.Float](relu bool, x, mean, r, scale, bias, dy F) (xHat, g F) {
 	xHat = (x - mean) * r
 	if relu && xHat*scale+bias <= 0 {
@@ -279,10 +279,10 @@ var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Halves: tensor.H
 	op.Dispatch(batchNormAllStatistics, &p, power, op.Outputs[0], op.Outputs[1], op.Outputs[2])
 }}
 
-// runningStatisticsKind makes the same of running means and variances.
+// runningStatisticsKind computes the same (2, C) from running means and variances.
 var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
-	op.Dispatch(batchNormRunning, p.each(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
+	op.Dispatch(batchNormRunning, p.inStripes(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
 }}
 
 // BatchNormKind takes x, statistics, scale and bias.
@@ -292,12 +292,12 @@ func batchNormCompute(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
 	x, statistics, scale, bias, y := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output()
 	if p.Training == 1 {
-		op.Dispatch(batchNormForward, p.each(), x, statistics, scale, bias, y)
+		op.Dispatch(batchNormForward, p.inStripes(), x, statistics, scale, bias, y)
 		return
 	}
 	scaleShift := op.Graph().NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
-	op.Dispatch(batchNormScaleShift, p.each(), scaleShift, statistics, scale, bias)
-	op.Dispatch(scaleShiftForward, p.each(), x, scaleShift, y)
+	op.Dispatch(batchNormScaleShift, p.inStripes(), scaleShift, statistics, scale, bias)
+	op.Dispatch(scaleShiftForward, p.inStripes(), x, scaleShift, y)
 }
 
 func batchNormGradient(op *tensor.Op) {
@@ -311,36 +311,36 @@ func batchNormGradient(op *tensor.Op) {
 	op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
 	if x.NeedsGradient() {
 		if p.Ranks > 1 {
-			g.Meet(total, g.Group()) // a mean of sums over rows, and so each rank divides by its own rows
+			g.Meet(total, g.Group()) // a mean of sums: each rank then divides by its own rows
 		}
-		op.Dispatch(batchNormBackwardX, p.each(), x, statistics, scale, bias, dy, total, x.Gradient())
+		op.Dispatch(batchNormBackwardX, p.inStripes(), x, statistics, scale, bias, dy, total, x.Gradient())
 	}
 }
 
-// each are the parameters for kernels that give an invocation few rows.
-func (p BatchNormParams) each() *BatchNormParams {
+// inStripes are the parameters for kernels in which an invocation has few rows.
+func (p BatchNormParams) inStripes() *BatchNormParams {
 	p.Chunks = uint32(pointwise.Stripes(int(p.Rows), int(p.Channels)))
 	return &p
 }
 
-// ScaleAndShiftKind computes from statistics, scale and bias the scale and the shift, (2, C), that
-// batch normalisation is at inference. ScaleShiftKind applies them to x.
+// At inference, batch normalisation is one scale and one shift for each channel. ScaleAndShiftKind
+// computes these (2, C) from statistics, scale and bias. ScaleShiftKind applies them to x.
 var (
 	ScaleAndShiftKind = &tensor.Kind{Name: "ScaleAndShift", Compute: func(op *tensor.Op) {
 		p := op.Attributes.(BatchNormParams)
-		op.Dispatch(batchNormScaleShift, p.each(), op.Output(), op.Inputs[0], op.Inputs[1], op.Inputs[2])
+		op.Dispatch(batchNormScaleShift, p.inStripes(), op.Output(), op.Inputs[0], op.Inputs[1], op.Inputs[2])
 	}}
 	ScaleShiftKind = &tensor.Kind{Name: "ScaleShift", Compute: func(op *tensor.Op) {
 		p := op.Attributes.(BatchNormParams)
-		op.Dispatch(scaleShiftForward, p.each(), op.Inputs[0], op.Inputs[1], op.Output())
+		op.Dispatch(scaleShiftForward, p.inStripes(), op.Inputs[0], op.Inputs[1], op.Output())
 	}}
 )
 
-// BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In
-// training it uses the mean and variance of the batch, and moves the running ones towards them by
-// momentum (the variance unbiased), as PyTorch does, and as its SyncBatchNorm where the graph has
-// a group. In inference it uses the running ones. It panics if a channel has a single value in
-// training.
+// BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training
+// it uses the mean and variance of the batch, and moves the running ones towards them by momentum
+// (the variance unbiased), as PyTorch does. If the graph has a group, it does what PyTorch's
+// SyncBatchNorm does. In inference it uses the running ones. It panics if a channel has a single
+// value in training.
 func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {

@@ -12,10 +12,10 @@
 //   dbias += Σ dy     dscale += Σ dy x̂     (dy counted where y > 0, if there is a ReLU)
 //   dx += scale r (dy - Σ dy / rows - x̂ Σ dy x̂ / rows) in training,  scale r dy in inference
 //
-// Rows are cut into interleaved chunks (reduce.wgsl). An invocation keeps its channel. A chunk sums
-// x - k and (x - k)² about its own first element k. Little cancels, since k lies within sqrt(n - 1)
-// deviations of the mean of n. Chunks are merged as in Chan et al. 1983. Channels are a multiple of
-// WIDTH.
+// Rows are cut into interleaved chunks (reduce.wgsl). An invocation keeps its channel. A chunk of n
+// rows sums x - k and (x - k)², k being its own first element. Little cancels, since k lies within
+// sqrt(n - 1) deviations of the chunk's mean. Chunks are merged as in Chan et al. 1983. Channels
+// are a multiple of WIDTH.
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
 // invocation reads, and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (the
@@ -72,7 +72,7 @@ struct Params {
 @group(0) @binding(6) var<storage, read> totals: array<floats>; // (2, C)
 @group(0) @binding(7) var<storage, read_write> dx: array<stored>;
 
-// passed is g, or 0 if there is a ReLU after the norm that does not pass y. A NaN passes.
+// passed is g, or 0 if a ReLU follows and y is not above 0. A NaN passes.
 fn passed(g: floats, y: floats) -> floats { return select(g, select(g, floats(), y <= floats()), params.relu == 1u); }
 
 @compute @workgroup_size(SIZE)

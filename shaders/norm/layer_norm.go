@@ -34,8 +34,8 @@ var (
 		kernels.WithHeader(kernels.InWidths(1), "layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
 )
 
-// layerNormInPlaces is a kernel with an invocation for each of count results. It takes channels in
-// quads if a row consists of these.
+// layerNormInPlaces is a kernel with an invocation for each of count(p, width) results. An
+// invocation takes channels in quads if a row consists of whole quads.
 func layerNormInPlaces(name string, count func(p *LayerNormParams, width int) int, arguments ...gpu.Access) *tensor.Kernel {
 	return &tensor.Kernel{Name: name, Arguments: arguments, Variants: []tensor.Variant{kernels.TwoWidths(layerNormSource,
 		func(p *LayerNormParams) bool { return p.Channels%4 == 0 },
@@ -144,8 +144,8 @@ func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
 	return y
 }
 
-// gradientOrScratch is where a kernel that computes several gradients puts the gradient of t. If
-// nobody wants this gradient, it is memory that nobody reads.
+// gradientOrScratch is the gradient of t, for a kernel that computes several gradients. If t needs
+// no gradient, it is memory that nobody reads.
 func gradientOrScratch(t *tensor.Tensor) *tensor.Tensor {
 	if t.NeedsGradient() {
 		return t.Gradient()

@@ -4,8 +4,8 @@
 //   dx += r (g - mean_c g - x̂ mean_c (g x̂)),  g = dy scale
 //   dscale += Σ_rows dy x̂     dbias += Σ_rows dy
 //
-// In the row kernels an invocation has a row, in places of WIDTH channels. The sums over rows are
-// taken in chunks of interleaved rows (reduce.wgsl).
+// In the row kernels an invocation has a row, and visits WIDTH channels (a place) at a time. Sums
+// over rows are taken in chunks of interleaved rows (reduce.wgsl).
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored, floats and WIDTH (what a
 // place holds in storage and in sums: 4 or 1 channels) and added (the sum of a place).
@@ -31,7 +31,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> statistics: array<f32>; // (2, rows)
 @group(0) @binding(4) var<storage, read> gain: array<stored>; // scale
 @group(0) @binding(5) var<storage, read_write> dx: array<stored>;
-// (2, chunks, C): of dy x̂, of dy
+// (2, chunks, C): sums of dy x̂, and of dy
 @group(0) @binding(4) var<storage, read_write> partials: array<floats>;
 @group(0) @binding(1) var<storage, read> sums: array<f32>; // the same
 @group(0) @binding(2) var<storage, read_write> dscale: array<f32>;

@@ -141,7 +141,7 @@ func Activation(k *tensor.Kind) uint32 {
 	return uint32(slices.Index(Scalars, k) + 1)
 }
 
-// Activated is v after the activation of a number; 0: v itself.
+// Activated is v after the activation with this number. Number 0 is v itself.
 func Activated(activation uint32, v float64) float64 {
 	if activation == 0 {
 		return v
@@ -149,7 +149,7 @@ func Activated(activation uint32, v float64) float64 {
 	return Scalars[activation-1].Scalar.Exact(v)
 }
 
-// ActivateAll replaces every value by itself after an activation, which is not 0.
+// ActivateAll applies the activation with this number, which is not 0, to every value.
 func ActivateAll(activation uint32, values []float32) { Scalars[activation-1].Scalar.Fast(values) }
 
 // ActivatedWGSL declares the function activated of floats.

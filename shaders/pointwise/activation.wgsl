@@ -39,7 +39,7 @@ fn relu_forward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let v = floats(x[i]);
-  y[i] = stored(select(v, floats(), v <= floats())); // a NaN passes, unlike with max()
+  y[i] = stored(select(v, floats(), v <= floats())); // max() would drop a NaN
 }
 
 @compute @workgroup_size(SIZE)

@@ -53,15 +53,15 @@ var (
 	})
 )
 
-// Halve is x rounded to halves. Its gradient is x's, in F32, so that it may be the weight, the bias
-// or the broadcast table of an operator on halves.
+// Halve is x rounded to halves, for use as a weight, bias or broadcast table of an operator on
+// halves. Its gradient is the gradient of x, in F32.
 func Halve(x *tensor.Tensor) *tensor.Tensor {
 	y := x.Shadow(gpu.F16)
 	x.Graph().Append(halveKind, nil, []*tensor.Tensor{y}, x)
 	return y
 }
 
-// Widen is x, of halves or not, in F32.
+// Widen is x in F32; x may hold halves or floats.
 func Widen(x *tensor.Tensor) *tensor.Tensor {
 	if x.Type() == gpu.F32 {
 		return x

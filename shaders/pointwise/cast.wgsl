@@ -1,5 +1,5 @@
-// Between floats in f32 and in the storage of a plan's halves, element by element, over N elements
-// of any shape.
+// Conversion between f32 and the storage of a plan's halves, element by element, over N elements of
+// any shape.
 //
 //   narrow   y = x, rounded to a half
 //   widen    y = x;   dx += dy, rounded to a half

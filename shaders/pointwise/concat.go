@@ -53,31 +53,31 @@ func splitForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to
 	}
 }
 
-// within is row r of a part, in the whole.
-func within[F gpu.Float](p *ConcatParams, whole []F, r int) []F {
+// partRow is row r of a part, as a slice of the whole.
+func partRow[F gpu.Float](p *ConcatParams, whole []F, r int) []F {
 	return whole[r*int(p.Columns)+int(p.Offset):][:p.Part]
 }
 
 func sliceForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
-		copy(a[1].F[r*int(p.Part):], within(p, a[0].F, r))
+		copy(a[1].F[r*int(p.Part):], partRow(p, a[0].F, r))
 	}
 }
 
 func sliceBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
-		kernels.AddRow(within(p, a[1].F, r), a[0].F[r*int(p.Part):])
+		kernels.AddRow(partRow(p, a[1].F, r), a[0].F[r*int(p.Part):])
 	}
 }
 
 func concatBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
-		kernels.AddRow(a[1].F[r*int(p.Part):][:p.Part], within(p, a[0].F, r))
+		kernels.AddRow(a[1].F[r*int(p.Part):][:p.Part], partRow(p, a[0].F, r))
 	}
 }
 
-// sliceParams are those of a part of the columns of (rows, columns), from offset on, in a kernel
-// whose invocations compute `width` columns.
+// sliceParams are the parameters of a kernel that takes `part` columns of (rows, columns), from
+// offset on. Its invocations compute `width` columns.
 func sliceParams(rows, columns, part, offset, width int) *ConcatParams {
 	return &ConcatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(Stripes(rows, width))}
 }
@@ -133,8 +133,8 @@ func Concat(a, b *tensor.Tensor) *tensor.Tensor {
 	return a.Graph().Apply(ConcatKind, sliceParams(rows, columns, a.Dim(-1), 0, columns), shape, a, b)
 }
 
-// Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the
-// others, (…, B).
+// Split undoes Concat: it cuts the last extent of x (…, A+B) into the first A, (…, A), and the
+// rest, (…, B).
 func Split(x *tensor.Tensor, first int) (a, b *tensor.Tensor) {
 	columns := x.Dim(-1)
 	if first < 1 || first >= columns {

@@ -19,7 +19,7 @@ const SIZE: u32 = 64u;
 struct Params {
   rows: u32,
   columns: u32, // A + B
-  part: u32,    // concat_forward, split_forward: A; else columns of what is shorter
+  part: u32,    // concat_forward, split_forward: A; otherwise columns of the narrower matrix
   offset: u32,
   chunks: u32,
 }

@@ -13,7 +13,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 // ⌈n/4⌉ words, the first element in the low byte
 @group(0) @binding(1) var<storage, read> q: array<u32>;
-// in a plan of halves too: a small one would lose digits
+// f32 in a plan of halves too: a small scale would lose digits
 @group(0) @binding(2) var<storage, read> scale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> y: array<real>;
 

@@ -19,7 +19,7 @@ type ElementwiseParams struct {
 	Factor    float32
 }
 
-// Once says that a broadcast table is added to one batch element only.
+// Once says that x has a single batch element: the broadcast table is added once.
 func (p *ElementwiseParams) Once() bool { return p.N == p.Period }
 
 func elementwiseCount(p *ElementwiseParams) uint32 { return p.Period }
@@ -97,7 +97,7 @@ func addProductPart[F gpu.Float](_ *ElementwiseParams, a []gpu.ArrayOf[F], from,
 	}
 }
 
-// AddTo appends gradient += factor × dy, where x needs a gradient.
+// AddTo appends x's gradient += factor × dy, if x needs a gradient.
 func AddTo(x, dy *tensor.Tensor, factor float32) {
 	if x.NeedsGradient() {
 		n, kernel := uint32(x.Elements()), addScaled
@@ -147,7 +147,7 @@ func Multiply(a, b *tensor.Tensor) *tensor.Tensor {
 	return a.Graph().Apply(MultiplyKind, &ElementwiseParams{n, n, 1}, a.Shape(), a, b)
 }
 
-// AddBroadcast adds a table, the size of one batch element of x, to every one.
+// AddBroadcast adds a table of the size of one batch element to every batch element of x.
 func AddBroadcast(x, table *tensor.Tensor) *tensor.Tensor {
 	if x.Elements() != x.Dim(0)*table.Elements() {
 		panic(fmt.Sprintf("AddBroadcast: table %v does not fit %v", table, x))

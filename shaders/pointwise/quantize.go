@@ -13,8 +13,8 @@ import (
 //go:embed quantize.wgsl
 var quantizeFile string
 
-// Quantized is a tensor (…, C) in int8: Q (…, 4⌈C/4⌉) of I8, −127 to 127, stands for Q times Step;
-// beyond C are zeros. No gradient passes.
+// Quantized is a tensor (…, C) in int8. Its values are Q × Step, with Q (…, 4⌈C/4⌉) of I8 from −127
+// to 127 and zeros beyond C. No gradient passes.
 type Quantized struct {
 	Q        *tensor.Tensor
 	Step     float32
@@ -57,7 +57,7 @@ func quantizeScalePart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from,
 	}
 }
 
-// quantizeWeightPart gives rows of words, each of four inputs.
+// quantizeWeightPart computes rows [from, to) of words. A word has four inputs.
 func quantizeWeightPart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from, to int) {
 	outputs, words := int(p.Outputs), int(Padded(p.Inputs))/4
 	for row := from; row < to; row++ {
@@ -72,10 +72,10 @@ func quantizeWeightPart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from
 	}
 }
 
-// WholeSteps is the nearest int8; of two, the even one.
+// WholeSteps is v rounded to an int8 from −127 to 127, ties to the even neighbour.
 func WholeSteps(v float32) int8 { return int8(max(-127, min(127, math.RoundToEven(float64(v))))) }
 
-// Padded is the channels that whole words hold.
+// Padded is the number of channels rounded up to whole words of four.
 func Padded(channels uint32) uint32 { return (channels + 3) / 4 * 4 }
 
 // Quantization are the attributes of a Quantize: its kernel's parameters, and the step.
@@ -89,7 +89,7 @@ var QuantizeKind = &tensor.Kind{Name: "Quantize", Compute: func(op *tensor.Op) {
 	op.Dispatch(quantizeForward, &p, op.Inputs[0], op.Output())
 }}
 
-// Quantize rounds x (…, C) to the nearest step; what is beyond 127 steps becomes 127.
+// Quantize rounds x (…, C) to the nearest whole step. Values beyond ±127 steps become ±127.
 func Quantize(x *tensor.Tensor, step float32) Quantized {
 	if !(step > 0) {
 		panic(fmt.Sprintf("Quantize: steps of %g for %v", step, x))
@@ -103,8 +103,8 @@ func Quantize(x *tensor.Tensor, step float32) Quantized {
 	return Quantized{q, step, channels}
 }
 
-// QuantizeOutputs is a weight (…, Cin, Cout) in int8, (…, ⌈Cin/4⌉, Cout, 4), and the step of each
-// output (Cout). A weight that weights.Quantize has rounded gets its int8 and its steps back.
+// QuantizeOutputs rounds a weight (…, Cin, Cout) to int8, q (…, ⌈Cin/4⌉, Cout, 4), with a step for
+// each output, scale (Cout). It recovers what weights.Quantize stored.
 func QuantizeOutputs(weight *tensor.Tensor) (q, scale *tensor.Tensor) {
 	g, shape := weight.Graph(), weight.Shape()
 	inputs, outputs := weight.Dim(-2), weight.Dim(-1)

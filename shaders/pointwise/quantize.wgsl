@@ -1,5 +1,5 @@
-// int8 for the convolutions of int8: values are whole numbers −127 to 127 of steps, four to a word.
-// The first is in the low byte.
+// Rounding to int8, for convolutions in int8. A value is a whole number of steps from −127 to 127.
+// A word has four values, the first in the low byte.
 //
 //   quantize         q = clamp(round(x / step)), of an activation (…, C), one step for all; ties go
 //                    to the even neighbour. An invocation has a word; of the last of a pixel, the

@@ -5,7 +5,7 @@ import (
 	"mrprism/shaders/vector"
 )
 
-// quantizedDense is how many elements are rounded before they are widened.
+// quantizedDense is how many elements are rounded before they are spread to whole words.
 const quantizedDense = 1024
 
 func quantizeFast(p *quantizeParams, a []gpu.Array32, split gpu.Split) {
@@ -25,7 +25,7 @@ func quantizeFast(p *quantizeParams, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// widen puts zeros behind the channels of each pixel, to whole words.
+// widen copies dense pixels to q, and fills up each pixel with zeros to whole words.
 func widen(q, dense []int8, inputs int) {
 	width := len(q) / (len(dense) / inputs)
 	if inputs == 3 {

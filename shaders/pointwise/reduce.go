@@ -31,7 +31,7 @@ var (
 		kernels.WithHeader(kernels.InWidths(1), "spread_rows", reduceFile, unary, reduceStripes, nil))
 )
 
-// AddColumns adds all rows of x (rows, columns) to y, columns [from, to) alone. The last row may be
+// AddColumns adds columns [from, to) of every row of x (rows, columns) to y. The last row may be
 // cut short.
 func AddColumns[F gpu.Float](y, x []F, columns, from, to int) {
 	for ; from < len(x); from, to = from+columns, to+columns {
@@ -63,9 +63,9 @@ func spreadPart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) 
 	}
 }
 
-// Stripes is the number of interleaved chunks of rows of a (rows, columns) matrix that lets about
-// elementwiseInvocations share it. Each invocation keeps its column, or four columns if four divide
-// them, and visits a few rows.
+// Stripes is the number of interleaved chunks of rows into which kernels cut a (rows, columns)
+// matrix, so that about elementwiseInvocations share the work. Each invocation has one column, or
+// four if the columns are a multiple of four, and visits a few rows.
 func Stripes(rows, columns int) int {
 	if columns%4 == 0 {
 		columns /= 4
@@ -73,15 +73,15 @@ func Stripes(rows, columns int) int {
 	return max(1, min((elementwiseInvocations+columns-1)/columns, rows))
 }
 
-// elementwiseInvocations fill a GPU.
+// elementwiseInvocations is a number of invocations that keeps a GPU busy.
 const elementwiseInvocations = 1 << 16
 
-// ReductionStripes is the number of chunks for sums: √rows. Both steps then add up equally many
-// numbers one after another, which takes the time on a GPU if channels are few.
+// ReductionStripes is the number of chunks for sums: √rows. Both steps of a sum then add equally
+// many numbers one after another; with few channels, this chain takes most of the time on a GPU.
 func ReductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
 
-// ReduceRows appends out = or += the column sums of x, seen as a matrix of that many columns. last
-// is the kernel of the last step and decides between = and +=.
+// ReduceRows appends the column sums of x, seen as a matrix of `columns` columns, into out. last is
+// the kernel of the last step: it decides between = and +=.
 func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 	if x.Elements()%columns != 0 || out.Elements() != columns {
 		panic(fmt.Sprintf("ReduceRows: %v does not have the columns of %v", x, out))
@@ -109,7 +109,7 @@ var sumKind = &tensor.Kind{Name: "Sum", Compute: func(op *tensor.Op) {
 	op.Dispatch(spreadRows, &ReduceParams{uint32(n), 1, uint32(Stripes(n, 1))}, op.Output().Gradient(), x.Gradient())
 }}
 
-// Sum is Σ x, of shape (1), of F32 alone.
+// Sum is Σ x, of shape (1). x is of F32.
 func Sum(x *tensor.Tensor) *tensor.Tensor {
 	if x.Type() != gpu.F32 {
 		panic(fmt.Sprintf("Sum: %v is %v, and sums are f32", x, x.Type()))

@@ -36,7 +36,7 @@ fn reduce_rows_partial(id: Invocation) {
   y[i] = sum;
 }
 
-// total is of one of n columns.
+// total is the sum of one of n columns.
 fn total(column: u32, n: u32) -> floats {
   var sum = floats();
   let chunks = params.chunks;

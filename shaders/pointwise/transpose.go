@@ -38,7 +38,7 @@ func (p *transposeParams) elements() int { return int(p.Count * p.Rows * p.Colum
 
 func transposeRows(p *transposeParams) uint32 { return p.Count * p.Columns }
 
-// transposePart gives rows of results.
+// transposePart computes rows [from, to) of the results.
 func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to int) {
 	rows, columns := int(p.Rows), int(p.Columns)
 	for row := from; row < to; {

@@ -16,7 +16,7 @@ var blurFile string
 
 type blurParams struct{ Outer, Length, Inner, Radius uint32 }
 
-// blurRun is how many neighbours an invocation computes.
+// blurRun is the number of neighbouring results that an invocation computes.
 const blurRun = 8
 
 // blur takes x, the window and y.
@@ -25,7 +25,7 @@ var blur = &tensor.Kernel{
 	Variants: []tensor.Variant{kernels.TwoWidths(blurFile, func(p *blurParams) bool { return p.Inner%4 == 0 }, blurRuns)},
 }
 
-// blurRuns are the workgroups where an invocation takes width elements side by side.
+// blurRuns are the workgroups of a variant whose invocations take `width` elements side by side.
 func blurRuns(p *blurParams, width int) [3]int {
 	return tensor.Linear(int(p.Outer*((p.Length+blurRun-1)/blurRun)*p.Inner)/width, kernels.Workgroup)
 }
@@ -56,8 +56,8 @@ func gaussianWindow(sigma float64, radius int) []float32 {
 	return w
 }
 
-// GaussianBlur filters x (B, H, W, C) with a separable Gaussian window of (2·radius+1)² pixels;
-// outside the image are zeros.
+// GaussianBlur filters x (B, H, W, C) with a separable Gaussian window of (2·radius+1)² pixels.
+// Pixels outside the image count as zeros.
 func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
 	kernels.RequireShape("gaussian_blur", "input", x, -1, -1, -1, -1)
 	b, h, w, c := uint32(x.Dim(0)), uint32(x.Dim(1)), uint32(x.Dim(2)), uint32(x.Dim(3))
@@ -74,7 +74,7 @@ var blurKind = kernels.Operator(tensor.Kind{Name: "Blur", Passes: 1}, blur, func
 	pointwise.AddTo(op.Inputs[0], back, 1)
 })
 
-// Work says for people what a dispatch computes, and how many operations that takes.
+// Work describes what a dispatch computes, and counts the operations.
 func (p *blurParams) Work(string) (shape string, operations float64) {
 	return fmt.Sprintf("%d×%d×%d", p.Outer, p.Length, p.Inner), 2 * float64(p.elements()) * float64(2*p.Radius+1)
 }

@@ -1,11 +1,11 @@
-// Gaussian window along one axis, zeros outside the image; called twice it is the square window of
-// SSIM and of disputed pixels.
+// Gaussian window along one axis, with zeros outside the image. Along both axes it is the square
+// window of SSIM and of disputed pixels.
 //
 //   y[o,q,i] = Σ_t g_t x[o,q+t-R,i],   g_t ∝ e^(-(t-R)²/2σ²), Σ g = 1, t = 0 … 2R
 //
-// x, y (outer, length, inner). An invocation computes RUN neighbours along the axis, of WIDTH
-// elements of inner side by side, so that a load of x serves all of them: s_k = y[q+k] takes
-// window[j-k] of source j, and the weights move up from source to source.
+// x, y (outer, length, inner). An invocation computes RUN neighbours along the axis, for WIDTH
+// elements of inner side by side, so that one load of x serves all of them: s_k = y[q+k] takes
+// source j with the weight window[j-k], and the weights move up by one from source to source.
 //
 // Header (go doc ./shaders): Invocation, real, stored, floats, WIDTH.
 

@@ -41,8 +41,8 @@ func (p *poolParams) windows(height int32, f func(out int, in []int)) {
 	}
 }
 
-// first is the element of the window where x is largest, the first of several.
-func first(x []float64, window []int) int {
+// firstMaximum is the element of the window where x is largest, the first of several equal ones.
+func firstMaximum(x []float64, window []int) int {
 	best := window[0]
 	for _, i := range window {
 		if x[i] > x[best] || math.IsNaN(x[i]) {
@@ -52,7 +52,7 @@ func first(x []float64, window []int) int {
 	return best
 }
 
-// byRows is a kernel with an invocation for each of the columns of each row (imageGroups).
+// byRows is a kernel with an invocation for each column of each row (imageGroups).
 func byRows[P any](
 	name, source string, arguments []gpu.Access, extent func(p *P) (columns, rows int32), body func(p *P, a []gpu.Array), fast func(p *P, a []gpu.Array32, split gpu.Split),
 ) *tensor.Kernel {
@@ -73,11 +73,11 @@ var (
 	binary = []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}
 
 	maxPoolForward = byRows("max_pool_forward", poolSource, unary, poolOutputs, func(p *poolParams, a []gpu.Array) {
-		p.windows(p.OutHeight, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
+		p.windows(p.OutHeight, func(out int, in []int) { a[1].F[out] = a[0].F[firstMaximum(a[0].F, in)] })
 	}, maxPoolFast)
 	maxPoolPlace = kernels.Wide(byRows("max_pool_place", poolSource, unary, poolOutputs, func(p *poolParams, a []gpu.Array) {
 		p.windows(p.OutHeight, func(out int, in []int) {
-			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
+			a[1].F[out] = float64(firstMaximum(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
 		})
 	}, maxPoolPlaceFast), 1)
 	maxPoolBackward = kernels.Wide(byRows("max_pool_backward", poolSource, binary, poolInputs, func(p *poolParams, a []gpu.Array) {
@@ -113,7 +113,7 @@ type Pooling struct {
 	Window        conv.Window
 }
 
-// params are those of the kernels forwards and backwards.
+// params are the parameters of the forward and the backward kernel.
 func (w Pooling) params(x, y *tensor.Tensor) (forward, backward *poolParams) {
 	p := poolParams{
 		int32(y.Dim(0) * y.Dim(1)), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(y.Dim(1)), int32(y.Dim(2)),
@@ -152,7 +152,7 @@ var (
 )
 
 // Max is the largest pixel of each window of x (B, H, W, C), channel by channel. The gradient goes
-// to the first of several.
+// to the first of several equal maxima.
 func Max(x *tensor.Tensor, kh, kw int, win conv.Window) *tensor.Tensor {
 	return pool(MaxKind, x, kh, kw, win)
 }

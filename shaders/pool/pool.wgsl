@@ -6,8 +6,9 @@
 //   average   y[o] = Σ of the window / n(o), n its pixels inside;  dx[i] += Σ dy[o] / n(o) over the
 //     windows o that hold i
 //
-// An invocation has an x and a channel; the row is the workgroup's y and z. max_pool_place notes
-// for each window where its maximum is, as y W + x, exact in f32 up to 2^24 pixels.
+// An invocation has one x and one channel; y and z of the workgroup give the row. max_pool_place
+// writes for each window the place of its maximum, y W + x, which is exact in f32 up to 2^24
+// pixels.
 //
 // Header (go doc ./shaders): Invocation, real.
 
@@ -42,13 +43,13 @@ struct Span {
   end: i32,
 }
 
-// the pixels, of n, that window o covers
+// The pixels, of n, that window o covers.
 fn covered(o: i32, stride: i32, before: i32, kernel: i32, n: i32) -> Span {
   let first = o * stride - before;
   return Span(max(first, 0), min(first + kernel, n));
 }
 
-// the windows, of n, that cover pixel i
+// The windows, of n, that cover pixel i.
 fn covering(i: i32, stride: i32, before: i32, kernel: i32, n: i32) -> Span {
   let last = i + before;
   return Span(max(last - kernel + stride, 0) / stride, min(last / stride + 1, n));
@@ -71,7 +72,7 @@ fn best(row: i32, column: i32) -> Best {
   for (var iy = rows.first; iy < bottom; iy++) {
     for (var ix = columns.first; ix < right; ix++) {
       let v = f32(x[((b * params.height + iy) * params.width + ix) * params.channels + c]);
-      let nan = (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u; // one passes, as in PyTorch
+      let nan = (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u; // a NaN passes, as in PyTorch
       if (found.place < 0 || v > found.value || nan) { found = Best(v, iy * params.width + ix); }
     }
   }

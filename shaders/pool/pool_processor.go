@@ -67,7 +67,7 @@ func (p *poolParams) columnsOf(ox int32) (from, to int32) {
 	return covered(ox, p.StrideX, p.Left, p.KernelX, p.Width)
 }
 
-// maxPoolPlaceFast gives every output pixel where in the image its maximum is.
+// maxPoolPlaceFast writes for every output pixel the place of its maximum in the image.
 func maxPoolPlaceFast(p *poolParams, a []gpu.Array32, split gpu.Split) {
 	n := int(p.Channels)
 	split(int(p.Rows), func(from, to int) {
@@ -78,14 +78,14 @@ func maxPoolPlaceFast(p *poolParams, a []gpu.Array32, split gpu.Split) {
 			image := a[0].F[row/int(p.OutHeight)*int(p.Height*p.Width)*n:]
 			for ox := range p.OutWidth {
 				places := a[1].F[(row*int(p.OutWidth)+int(ox))*n:][:n]
-				p.place(image, int32(row)%p.OutHeight, ox, largest, places)
+				p.placeMaxima(image, int32(row)%p.OutHeight, ox, largest, places)
 			}
 		}
 	})
 }
 
-// place finds the maxima of a window.
-func (p *poolParams) place(image []float32, oy, ox int32, largest, places []float32) {
+// placeMaxima finds the maxima of a window, channel by channel, and their places in the image.
+func (p *poolParams) placeMaxima(image []float32, oy, ox int32, largest, places []float32) {
 	top, bottom := p.rowsOf(oy)
 	left, right := p.columnsOf(ox)
 	for c := range places {
@@ -98,8 +98,8 @@ func (p *poolParams) place(image []float32, oy, ox int32, largest, places []floa
 	}
 }
 
-// eachCovering calls f for rows of inputs, dx, with each pixel of the outputs whose window covers
-// the row: dy, and the index o of its first channel.
+// eachCovering calls f for every row dx of the input's gradient and every output pixel whose window
+// covers that row. f receives the output's dy and the index o of its first channel.
 func (p *poolParams) eachCovering(dy, dx []float32, split gpu.Split, f func(ox, oy, iy int32, dy, dx []float32, o int)) {
 	n := int(p.Channels)
 	split(int(p.Rows), func(from, to int) {

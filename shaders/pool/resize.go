@@ -14,15 +14,15 @@ var resizeSource string
 
 type resizeParams struct{ Rows, Height, Width, Channels, OutHeight, OutWidth int32 }
 
-// imageGroups has an invocation for each of columns elements in workgroups along x, and a workgroup
-// for each row along y and z.
+// imageGroups are workgroups for an image: along x an invocation for each of `columns` elements,
+// along y and z a workgroup for each row.
 func imageGroups(columns, rows int) [3]int {
 	const limit = 65535
 	layers := (rows + limit - 1) / limit
 	return [3]int{(columns + kernels.Workgroup - 1) / kernels.Workgroup, (rows + layers - 1) / layers, layers}
 }
 
-// bilinear is the two inputs of an axis between which output o lies, and the weight of the second.
+// bilinear returns the two inputs between which output o lies, and the weight f of the second.
 func bilinear(o, inputs, outputs int) (i0, i1 int, f float64) {
 	s := (float64(o)+0.5)*float64(inputs)/float64(outputs) - 0.5
 	s = min(max(s, 0), float64(inputs-1))

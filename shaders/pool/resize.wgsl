@@ -6,8 +6,8 @@
 //   dx[i] += Σ_o max(0, 1 - |s(o) - i|) dy[o]
 //
 // Positions are kept as whole numbers of 1 / (2 H'), so that they are exact. Forward, an invocation
-// has an x, since what it shares among channels costs more than they; backward it has an x and a
-// channel. The row is the workgroup's y and z.
+// has one x and all channels: computing the position costs more than the channels that share it.
+// Backward, it has one x and one channel. y and z of the workgroup give the row.
 //
 // Header (go doc ./shaders): Invocation, real.
 

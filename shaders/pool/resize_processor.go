@@ -12,7 +12,7 @@ func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	split(int(p.Rows), func(from, to int) {
 		r := kernels.TakeRoom()
 		defer r.Leave()
-		places := p.places()
+		places := p.columnSources()
 		mixed := kernels.RoomFor(&r.Rows, row)
 		for at := from; at < to; at++ {
 			y0, y1, f := bilinear(at%int(p.OutHeight), int(p.Height), int(p.OutHeight))
@@ -22,29 +22,29 @@ func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 			} else {
 				vector.Filter(mixed, image[y0*row:], row, []float32{float32(1 - f), float32(f)})
 			}
-			p.along(a[1].F[at*outRow:][:outRow], mixed, places)
+			p.mixRow(a[1].F[at*outRow:][:outRow], mixed, places)
 		}
 	})
 }
 
-// place is where a column of the outputs finds its two pixels in a row.
-type place struct {
+// columnSource is where a column of the output finds its two pixels in a row of the input.
+type columnSource struct {
 	left, right int
-	share       float32 // of the right one
+	share       float32 // weight of the right pixel
 }
 
-// places are those of all columns.
-func (p *resizeParams) places() []place {
-	places, n := make([]place, p.OutWidth), int(p.Channels)
+// columnSources are the sources of all columns.
+func (p *resizeParams) columnSources() []columnSource {
+	places, n := make([]columnSource, p.OutWidth), int(p.Channels)
 	for ox := range places {
 		x0, x1, f := bilinear(ox, int(p.Width), int(p.OutWidth))
-		places[ox] = place{x0 * n, x1 * n, float32(f)}
+		places[ox] = columnSource{x0 * n, x1 * n, float32(f)}
 	}
 	return places
 }
 
-// along mixes neighbours of the row x.
-func (p *resizeParams) along(y, x []float32, places []place) {
+// mixRow computes a row y of the output from a row x, by mixing neighbours.
+func (p *resizeParams) mixRow(y, x []float32, places []columnSource) {
 	n := int(p.Channels)
 	for i, at := range places {
 		to, left, right := y[i*n:][:n], x[at.left:][:n], x[at.right:][:n]
@@ -54,7 +54,7 @@ func (p *resizeParams) along(y, x []float32, places []place) {
 	}
 }
 
-// resizeBackwardFast gathers for each row of inputs from the rows of outputs, and then along it.
+// resizeBackwardFast computes each row of dx: it sums rows of dy, and then pixels along the row.
 func resizeBackwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
 	split(int(p.Rows), func(from, to int) {
@@ -69,11 +69,11 @@ func resizeBackwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// gatherRows makes sum the rows of dy, each times the weight of the input's row iy in it.
+// gatherRows sets sum to the rows of dy, each times the weight that the input's row iy has in it.
 func (p *resizeParams) gatherRows(sum, dy []float32, iy int) {
 	clear(sum)
 	height, outHeight := int(p.Height), int(p.OutHeight)
-	first, end := (iy-1)*outHeight/height-1, (iy+2)*outHeight/height+2 // those that may, and a few
+	first, end := (iy-1)*outHeight/height-1, (iy+2)*outHeight/height+2 // rows that use iy, and some more
 	for oy := max(first, 0); oy < min(end, outHeight); oy++ {
 		y0, y1, f := bilinear(oy, height, outHeight)
 		if y0 == iy {
@@ -85,8 +85,8 @@ func (p *resizeParams) gatherRows(sum, dy []float32, iy int) {
 	}
 }
 
-// addAlong adds to a row of the input's gradient a row of the output's width, each pixel to the two
-// that it mixes.
+// addAlong adds dy, a row of the output's width, to a row of the input's gradient: each pixel to
+// the two from which it is mixed.
 func (p *resizeParams) addAlong(dx, dy []float32) {
 	n := int(p.Channels)
 	for ox := range int(p.OutWidth) {

@@ -1,5 +1,5 @@
 // Package pulse lets a long computation say that it goes on. The page replaces a worker that falls
-// silent. While Go computes in a browser, no timer and no message of the worker has its turn, so the
+// silent. While Go computes in a browser, the worker handles no timer and no message, and so the
 // computation itself has to say that it lives.
 package pulse
 
@@ -14,12 +14,12 @@ var (
 	told  time.Time
 )
 
-// Listen makes Beat call f, at most once in a time. Only a program of one thread may call it, before
-// the first Beat.
+// Listen makes Beat call f, at most once in every interval. Only a program of one thread may call
+// Listen, and before the first Beat.
 func Listen(f func(), interval time.Duration) { tell, every = f, interval }
 
-// Beat says that the computation goes on. Call it every few milliseconds. Where nobody listens it
-// does nothing, and any goroutine may call it.
+// Beat says that the computation goes on. Call it every few milliseconds. If nobody listens, it
+// does nothing and any goroutine may call it.
 func Beat() {
 	if tell == nil {
 		return

@@ -58,18 +58,18 @@ type world struct {
 	asked      chan task
 }
 
-// task is work for MPI. begin starts it; ended says whether it has ended, and is nil if begin did all.
+// task is work for MPI. begin starts it. ended says whether it has ended; nil: begin does it all.
 type task struct {
 	begin func() error
 	ended func() (bool, error)
 	done  chan error
 }
 
-// MPI moves data only while it is called. Short messages come within a few looks at what is under
-// way. Looking on without a pause would take a core from the training.
+// MPI moves data only while it is called. Short messages arrive within a few looks at the tasks
+// under way. Looking without a pause would take a core from the training.
 const (
 	looks   = 200
-	between = 50 * time.Microsecond // two looks, after that many
+	between = 50 * time.Microsecond // the pause between two looks, after so many without a pause
 )
 
 // serve starts tasks in the order in which they are asked for, and ends when asked is closed.
@@ -114,7 +114,7 @@ func (w *world) start(under []task, t task) []task {
 	return append(under, t)
 }
 
-// look tells those who wait for tasks that have ended, and returns the others.
+// look wakes those who wait for tasks that have ended, and returns the other tasks.
 func look(under []task) (rest []task) {
 	for _, t := range under {
 		if ended, err := t.ended(); ended || err != nil {
@@ -145,7 +145,7 @@ func (w *world) Mean(values []float32) (wait func() error) {
 	own := append([]float32(nil), values...)
 	request := (*C.MPI_Request)(C.malloc(C.size_t(unsafe.Sizeof(C.MPI_Request(nil)))))
 	var pinned runtime.Pinner
-	free := func() { // also where nobody waits: a failed run does not
+	free := func() { // also if nobody waits: a failed run does not wait
 		pinned.Unpin()
 		C.free(unsafe.Pointer(request))
 	}
@@ -177,7 +177,7 @@ func (w *world) Mean(values []float32) (wait func() error) {
 	}
 }
 
-// Gather tells all ranks the lengths first.
+// Gather implements Ranks. It first tells all ranks the lengths.
 func (w *world) Gather(own []byte) ([][]byte, error) {
 	lengths, err := w.gather(binary.LittleEndian.AppendUint64(nil, uint64(len(own))))
 	if err != nil {
@@ -198,7 +198,7 @@ func (w *world) Gather(own []byte) ([][]byte, error) {
 	return all, nil
 }
 
-// gather is Gather of equal lengths.
+// gather is Gather for slices of equal length.
 func (w *world) gather(own []byte) ([][]byte, error) {
 	together := make([]byte, w.size*len(own))
 	err := <-w.ask(task{begin: func() error {

@@ -17,7 +17,7 @@ type Ranks interface {
 	// Rank is the number of this process, from 0 on.
 	Rank() int
 
-	// Gather returns what each rank gives, by rank.
+	// Gather returns the bytes of all ranks, by rank; own are those of this rank.
 	Gather(own []byte) ([][]byte, error)
 
 	// Leave ends the membership of a rank that has done its work. A rank that fails exits without it,

@@ -22,8 +22,8 @@ var (
 		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
-// fusion holds the shares of some pixels of one image: for each class the softmax of the
-// confidences over the raters who labelled it, and 0 for the others.
+// fusion holds the shares of some pixels of one image. For each class, the shares are the softmax
+// of the confidences over the raters who labelled the class. Other raters have the share 0.
 type fusion[F gpu.Float] struct {
 	p             *ratersParams
 	first, pixels int
@@ -58,24 +58,24 @@ func (b *fusion[F]) next(confidence, valid []F, end int) bool {
 	return true
 }
 
-// values are those of the pixels in x, where each pixel has n.
+// values are the values of these pixels in x, in which each pixel has n values.
 func (b *fusion[F]) values(x []F, n int) []F { return x[b.first*n:][:b.pixels*n] }
 
-// share turns the confidences of class c into shares.
+// share replaces the confidences of class c by shares.
 func (b *fusion[F]) share(c int) {
 	b.rows = b.rows[:0]
 	for label := c; label < b.labels(); label += b.classes() {
 		if b.valid[label] > 0 {
 			b.rows = append(b.rows, label*b.pixels)
 		} else {
-			clear(b.shares.of(label, b.pixels))
+			clear(b.shares.plane(label, b.pixels))
 		}
 	}
-	softmaxAcross(b.shares.all(), b.rows, b.largest[:b.pixels], b.sums[:b.pixels])
+	softmaxAcross(b.shares.memory(), b.rows, b.largest[:b.pixels], b.sums[:b.pixels])
 }
 
-// softmaxAcross replaces rows of x, which begin at the given places, by their softmax: element i of
-// a row is divided among elements i of all rows.
+// softmaxAcross replaces rows of x by their softmax across rows: the elements i of all rows become
+// positive and add up to 1. rows has the index in x at which each row begins.
 func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
 	if vector.SoftmaxAcross(kernels.Singles(x), rows, len(sums)) {
 		return
@@ -100,14 +100,14 @@ func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
 	}
 }
 
-// fused is class c of the fused labels, of which other has the planes.
+// fused returns class c of the fused labels. The planes of the raters' labels are in b.other.
 func (b *fusion[F]) fused(c int) []F {
 	y := b.sums[:b.pixels]
 	b.rows = b.rows[:0]
 	for label := c; label < b.labels(); label += b.classes() {
 		b.rows = append(b.rows, label*b.pixels)
 	}
-	sumProductsAcross(y, b.shares.all(), b.other.all(), b.rows)
+	sumProductsAcross(y, b.shares.memory(), b.other.memory(), b.rows)
 	return y
 }
 
@@ -141,7 +141,7 @@ func fuseBackwardZPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 	for b.next(a[0].F, a[2].F, to) {
 		b.other.gather(b.values(a[3].F, b.classes()), b.classes())
 		for label := range b.labels() {
-			kernels.MultiplyRow(b.shares.of(label, b.pixels), b.other.of(label%b.classes(), b.pixels))
+			kernels.MultiplyRow(b.shares.plane(label, b.pixels), b.other.plane(label%b.classes(), b.pixels))
 		}
 		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
 	}
@@ -159,7 +159,7 @@ func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F]
 				gradient[i] = dy[i*k+c]
 			}
 			for label := c; label < b.labels(); label += k {
-				s, z := b.shares.of(label, b.pixels), b.other.of(label, b.pixels)
+				s, z := b.shares.plane(label, b.pixels), b.other.plane(label, b.pixels)
 				kernels.AddScaledRow(z, fused, -1)
 				kernels.MultiplyRow(s, z)
 				kernels.MultiplyRow(s, gradient)

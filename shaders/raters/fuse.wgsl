@@ -9,7 +9,7 @@
 //
 // Below raters_common.wgsl.
 
-const NOBODY: f32 = -1.0e30; // in place of ℓ of who did not label
+const NOBODY: f32 = -1.0e30; // stands for ℓ of raters who did not label
 
 @group(0) @binding(1) var<storage, read> confidence: array<stored>; // ℓ
 @group(0) @binding(2) var<storage, read> z: array<stored>;

@@ -33,10 +33,10 @@ func (p *ratersParams) quadPixels() int {
 }
 
 // mostBlockValues is the largest number of values of (B, P, M, K) in a block in quads. Compilers do
-// not unroll loops over more, and then keep the arrays out of registers.
+// not unroll longer loops, and then keep the arrays out of registers.
 const mostBlockValues = 128
 
-// inQuads says whether blocks are in quads: an image has whole ones, and they are not too large.
+// inQuads says whether blocks are in quads: if an image has whole ones, and they are not too large.
 func (p *ratersParams) inQuads() bool {
 	n := p.quadPixels()
 	return int(p.Pixels)%n == 0 && n*int(p.Raters*p.Classes) <= mostBlockValues
@@ -153,7 +153,7 @@ func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int
 					rows = append(rows, label*pixels)
 				}
 			}
-			differAcross(plane[:pixels], labels.all(), rows)
+			differAcross(plane[:pixels], labels.memory(), rows)
 			for i, v := range plane[:pixels] {
 				y[i*k+c] = v
 			}
@@ -162,8 +162,8 @@ func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int
 	}
 }
 
-// differAcross makes y[i] 1 where the rows of x that begin at the given places differ, and 0
-// elsewhere.
+// differAcross sets y[i] to 1 if the elements i of the rows of x differ, and otherwise to 0. rows
+// has the index in x at which each row begins.
 func differAcross[F gpu.Float](y, x []F, rows []int) {
 	if vector.DifferAcross(kernels.Singles(y), kernels.Singles(x), rows) {
 		return
@@ -180,7 +180,7 @@ func differAcross[F gpu.Float](y, x []F, rows []int) {
 	}
 }
 
-// ratersOf checks maps (B, H, W, M, K) and gives their extents.
+// ratersOf checks that x is maps (B, H, W, M, K), and returns their extents.
 func ratersOf(operator string, x *tensor.Tensor) *ratersParams {
 	kernels.RequireShape(operator, "maps", x, -1, -1, -1, -1, -1)
 	return &ratersParams{uint32(x.Dim(0)), uint32(x.Dim(1) * x.Dim(2)), uint32(x.Dim(3)), uint32(x.Dim(4))}
@@ -218,8 +218,8 @@ func Weigh(x, share *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(weighRatersKind, p, x.Shape(), x, share)
 }
 
-// Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M, K),
-// result (B, H, W, K). No gradient.
+// Disputed is 1 where the labels of two raters differ, and 0 elsewhere: labels z (B, H, W, M, K),
+// valid (B, M, K), result (B, H, W, K). Raters who did not label do not count. No gradient passes.
 func Disputed(z, valid *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("disputed", z)
 	kernels.RequireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))

@@ -1,8 +1,9 @@
 // Shared part of the kernels on maps (B, P, M, K) and (B, P, K) of P pixels: raters.wgsl, fuse.wgsl
-// and rule.wgsl. An invocation computes a block of pixels: as few as fill whole quads in both kinds
-// of map, or one pixel. The numbers of a block lie side by side. The invocation loads them once,
-// for all raters and structures. All invocations of a workgroup belong to one image. Extents are
-// constants: compilers unroll loops over a block, and keep its arrays in registers.
+// and rule.wgsl. An invocation computes a block of pixels: the fewest pixels that fill whole quads
+// in both kinds of map, or one pixel. The numbers of a block lie side by side, and the invocation
+// loads them once, for all raters and structures. All invocations of a workgroup belong to one
+// image. Extents are constants: compilers unroll loops over a block, and keep its arrays in
+// registers.
 //
 // Header (go doc ./shaders): Invocation, real, stored, floats, WIDTH. Besides: RATERS and CLASSES
 // (4, 2), LABELS (their product), PIXELS (of a block: 2), VALUES (of a block of (B, P, M, K):
@@ -10,7 +11,7 @@
 
 const SIZE: u32 = 64u;
 const QUADS: u32 = VALUES / WIDTH; // loads of a block of (B, P, M, K)
-const RESULT_QUADS: u32 = RESULTS / WIDTH; // and of (B, P, K)
+const RESULT_QUADS: u32 = RESULTS / WIDTH; // loads of a block of (B, P, K)
 
 struct Params {
   batch: u32,
@@ -24,7 +25,7 @@ struct Params {
 // Blocks of an image; invocation i of image b takes block b · blocks() + i.
 fn blocks() -> u32 { return params.pixels / PIXELS; }
 
-// For value j of a block: its index in the block without raters, and in (B, M, K) its label.
+// For value j of a block: its index in a block of (B, P, K), and its label in (B, M, K).
 fn result_of(j: u32) -> u32 { return j / LABELS * CLASSES + j % CLASSES; }
 fn label_of(j: u32, image: u32) -> u32 { return image * LABELS + j % LABELS; }
 

@@ -121,8 +121,8 @@ var (
 
 // LikelihoodRule is ℓ = z log z̃ + (1 - z) log(1 - z̃), the log-probability of the label that was
 // given, averaged over a Gaussian window of disputed pixels with the given σ in pixels (PAPER.md
-// §3.3). estimate z̃, inside (0, 1), and z are (B, H, W, M, K), valid (B, M, K). Where nobody
-// disagrees near by, ℓ is 0.
+// §3.3). estimate z̃, inside (0, 1), and z are (B, H, W, M, K), valid (B, M, K). Where no pixel
+// near by is disputed, ℓ is 0.
 func LikelihoodRule(estimate, z, valid *tensor.Tensor, sigma float64) *tensor.Tensor {
 	kernels.SameShape("likelihood_rule", estimate, z)
 	g, where := estimate.Graph(), Disputed(z, valid)
@@ -134,9 +134,9 @@ func LikelihoodRule(estimate, z, valid *tensor.Tensor, sigma float64) *tensor.Te
 	return g.Apply(normaliseKind, p, estimate.Shape(), sum, pool.GaussianBlur(where, sigma, radius))
 }
 
-// AgreementRule is ℓ = log[z̃ y + (1 - z̃)(1 - y)]: how far what a rater would draw agrees with the
-// calibrated mask y (B, H, W, K), through which no gradient passes. estimate z̃, inside (0, 1), is
-// (B, H, W, M, K).
+// AgreementRule is ℓ = log[z̃ y + (1 - z̃)(1 - y)]: how well the mask that a rater would draw
+// agrees with the calibrated mask y (B, H, W, K). estimate z̃, inside (0, 1), is (B, H, W, M, K).
+// No gradient passes through y.
 func AgreementRule(estimate, y *tensor.Tensor) *tensor.Tensor {
 	return estimate.Graph().Apply(agreementKind, ruleOf("agreement_rule", estimate, y), estimate.Shape(), estimate, y)
 }

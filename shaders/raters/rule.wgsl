@@ -33,7 +33,7 @@ fn results(block: u32) -> array<f32, RESULTS> {
   return all;
 }
 
-// What the fused map has for each value of quad q.
+// The values of the fused map that belong to the values of quad q.
 fn beside(q: u32, all: array<f32, RESULTS>) -> floats {
   var map = all;
   var v = floats();

@@ -24,10 +24,10 @@ type Operator struct {
 	Build  func(x []*tensor.Tensor) *tensor.Tensor  // appends the operator
 	Fill   func(input, i int, r *rand.Rand) float64 // values of the inputs; nil: normal
 	Fixed  map[int]bool                             // inputs without gradient
-	ATol   float64                                  // tolerance of devices against the reference, absolute,
+	ATol   float64                                  // tolerance against the reference: absolute
 	RTol   float64                                  // and relative to the largest value; both 0: both 1e-5
 	FD     float64                                  // relative tolerance of finite differences; 0: 1e-5
-	Rough  bool                                     // no finite differences: the gradient is a rule of its own
+	Rough  bool                                     // no finite differences: the gradient is no derivative
 	Half   float64                                  // RTol with storage of halves, at inference; 0: not checked
 	Mixed  float64                                  // RTol with storage of halves, in training; 0: not checked
 	Params []int                                    // in training: inputs that are f32 parameters
@@ -36,35 +36,35 @@ type Operator struct {
 	mixes  bool                                     // the graph is of f32, as in training; Check sets it
 }
 
-// Rounded is twice the error of a result that is stored as a half, 2^-11 of it. The rest is for
-// f32.
+// Rounded is twice the relative error of a result that is stored as a half, 2^-11. The other 2^-11
+// is for the computation in f32.
 const Rounded = 1.0 / (1 << 10)
 
-// as is a device that claims to be of another kind and may choose kernel variants.
-type as struct {
+// disguised is a device that claims to be of another kind, and that may choose kernel variants.
+type disguised struct {
 	gpu.Device
 	kind   gpu.Kind
-	choose func(programs []*gpu.Program) int // nil: the preferred one
+	choose func(programs []*gpu.Program) int // nil: choose the preferred program
 }
 
 // Choose implements tensor.Chooser.
-func (d as) Choose(programs []*gpu.Program) int {
+func (d disguised) Choose(programs []*gpu.Program) int {
 	if d.choose == nil {
 		return 0
 	}
 	return d.choose(programs)
 }
 
-// Preferring is the device without its choice: it takes the variants that kernels prefer.
+// Preferring is the device d, but it runs the variants that kernels prefer.
 func Preferring(d gpu.Device) gpu.Device {
-	if a, ok := d.(as); ok {
+	if a, ok := d.(disguised); ok {
 		a.choose = nil
 		return a
 	}
 	return d
 }
 
-func (d as) Info() gpu.Info {
+func (d disguised) Info() gpu.Info {
 	info := d.Device.Info()
 	info.Kind = d.kind
 	return info
@@ -80,9 +80,9 @@ func Check(t *testing.T, o Operator) {
 	}
 }
 
-// Storages are the test with storage of f32 and, if it has the tolerances, with storage of halves:
-// as at inference, without gradients, and as in training. The reference does not round what it
-// stores: the tolerances have to allow for the rounding.
+// Storages returns copies of the test: with storage of f32 and, if the test has the tolerances,
+// with storage of halves as at inference (without gradients) and as in training. The reference does
+// not round what it stores, and so the tolerances have to allow for the rounding.
 func (o Operator) Storages() []Operator {
 	all := []Operator{o}
 	if o.Half != 0 {
@@ -101,8 +101,8 @@ func (o Operator) Storages() []Operator {
 	return all
 }
 
-// input appends input k. It returns the input, and what the operator is given: in training a
-// parameter is rounded.
+// input appends input k. It returns the input x and the tensor that the operator is given: in
+// training with halves, given may be x rounded.
 func (o *Operator) input(g *tensor.Graph, k int) (x, given *tensor.Tensor) {
 	floats := o.Floats
 	if o.mixes && slices.Contains(slices.Concat(o.Params, o.Full), k) {
@@ -153,7 +153,7 @@ func (o *Operator) label(i int) string {
 	return "gradient " + string(rune('0'+i-1))
 }
 
-// Compare fails the test unless got is want within the tolerances.
+// Compare fails the test unless got equals want within the tolerances.
 func (o *Operator) Compare(t *testing.T, device, what string, got, want []float32) {
 	t.Helper()
 	if want == nil {
@@ -175,7 +175,7 @@ func (o *Operator) Compare(t *testing.T, device, what string, got, want []float3
 	}
 }
 
-// values are the inputs, the same for every device, as float32.
+// values are the values of the inputs, in float32. They are the same for every device.
 func (o *Operator) values() [][]float32 {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := make([][]float32, len(o.Inputs))

@@ -12,13 +12,13 @@ import (
 	"mrprism/shaders/vector"
 )
 
-// EachVariant calls f as EachKind does. It then calls f again and again with every GPU as a CPU
-// adapter, each time with another choice of variants, until every variant that runs there has run,
-// of every kernel of the plans that f compiles.
+// EachVariant calls f as EachKind does. It then calls f repeatedly with every GPU as a CPU adapter,
+// each time with another choice of variants, until all variants that the adapter can run have run,
+// of every kernel in the plans that f compiles.
 //
-// Nearly all of the time goes into compiling. Of a variant that the device would not choose itself,
-// each test therefore runs one program, not one for every width and everything that a convolution
-// takes over.
+// Compiling takes nearly all of the time. If the device would not choose a variant itself, each
+// test therefore runs only one program of that variant, not one for every width and every fused
+// operator.
 func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {
@@ -27,12 +27,12 @@ func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 			inGo(d, func(name string) { f(name, d) })
 			continue
 		}
-		var offered [][]*gpu.Program // by dispatch, the programs that the CPU's plans could run
-		f(info.Backend+" as "+string(gpu.KindCPU), as{d, gpu.KindCPU, func(programs []*gpu.Program) int {
+		var offered [][]*gpu.Program // by dispatch of the CPU's plans: programs that could run it
+		f(info.Backend+" as "+string(gpu.KindCPU), disguised{d, gpu.KindCPU, func(programs []*gpu.Program) int {
 			offered = append(offered, programs)
 			return 0
 		}})
-		f(info.Backend+" as "+string(gpu.KindDiscrete), as{d, gpu.KindDiscrete, func(programs []*gpu.Program) int {
+		f(info.Backend+" as "+string(gpu.KindDiscrete), disguised{d, gpu.KindDiscrete, func(programs []*gpu.Program) int {
 			if !inBrowser {
 				return 0
 			}
@@ -43,14 +43,14 @@ func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 		}})
 		for round, more := 1, true; more; round++ {
 			choose := func(programs []*gpu.Program) int {
-				if round < len(programs) && wanted(t, programs[round]) {
+				if round < len(programs) && runsInTest(t, programs[round]) {
 					return round
 				}
 				return 0
 			}
 			more = slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return round < len(programs) })
 			if slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return choose(programs) > 0 }) {
-				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, choose})
+				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), disguised{d, gpu.KindCPU, choose})
 			}
 		}
 	}
@@ -72,11 +72,11 @@ func inGo(d gpu.Device, f func(name string)) {
 // inBrowser says that the tests themselves run in a browser.
 const inBrowser = runtime.GOOS == "js"
 
-// sampled are the programs that stand for their variants, by test and name.
+// sampled are the programs that represent their variants, by test and name.
 var sampled = map[string]*gpu.Program{}
 
-// wanted says whether a program is run. In a test it is the first of its name.
-func wanted(t *testing.T, p *gpu.Program) bool {
+// runsInTest says whether a test runs a program: it runs the first program of each name.
+func runsInTest(t *testing.T, p *gpu.Program) bool {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	key := test + " " + p.Name
 	if sampled[key] == nil {

@@ -7,8 +7,8 @@ import (
 	"mrprism/shaders/gpu"
 )
 
-// A block is a variable that holds other variables, its members, side by side: one dispatch takes
-// all.
+// A block is a variable that holds other variables, its members, side by side, so that one dispatch
+// serves all of them.
 
 const (
 	// Members begin at multiples of blockAlignment elements.

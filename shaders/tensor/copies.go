@@ -3,9 +3,9 @@ package tensor
 import "slices"
 
 // elide removes copies to variables: the node that makes the original writes the variable instead,
-// and readers of the original read the variable. That is possible if only one node writes the
-// original, if no node touches the variable between that node and the copy, and if no node writes
-// it afterwards.
+// and readers of the original read the variable. This needs three things: only one node writes the
+// original, no node touches the variable between that node and the copy, and no node writes the
+// variable afterwards.
 func elide(nodes []node) []node {
 	for at := 0; at < len(nodes); at++ {
 		copied := &nodes[at]
@@ -17,7 +17,7 @@ func elide(nodes []node) []node {
 		if from.kept || from.variable != nil || to.variable == nil || maker < 0 || maker > at || from.elements != to.elements {
 			continue
 		}
-		possible := nodes[maker].kernel != nil // not zeroed and nothing else
+		possible := nodes[maker].kernel != nil // the maker is no zeroing
 		for i := range nodes {
 			touches := slices.Contains(nodes[i].touched(), to.root())
 			switch {

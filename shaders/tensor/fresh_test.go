@@ -72,7 +72,7 @@ func TestWhatIsFirstAddedToIsNotZeroed(t *testing.T) {
 			g.Zero(d)
 			y := c.build(g, a, d).Keep()
 			p := compile(t, NewSet(), g)
-			require.Len(t, p.parts[each].nodes, 1+c.commands)
+			require.Len(t, p.parts[everyRun].nodes, 1+c.commands)
 			require.NoError(t, p.Write(x, []float32{1, 1, 1}))
 			for range 2 {
 				require.NoError(t, p.Run(t.Context()))

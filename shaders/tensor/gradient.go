@@ -20,8 +20,8 @@ func (g *Graph) Part(recompute bool, build func() *Tensor) *Tensor {
 }
 
 // Backward appends the gradients of all tensors on which loss, a tensor of one element, depends.
-// seed holds the derivative by the loss itself, usually 1. If seed is an input, the caller writes
-// it.
+// seed holds the derivative with respect to the loss itself, usually 1. If seed is an input, the
+// caller writes it.
 func (g *Graph) Backward(loss, seed *Tensor) {
 	if loss.Elements() != seed.Elements() {
 		panic(fmt.Sprintf("tensor: the seed %v of the gradient does not fit %v", seed, loss))
@@ -102,7 +102,7 @@ func (t *Tensor) viewed() *Tensor {
 	return t
 }
 
-// original is the storage of which this one is a copy, or the storage itself.
+// original is the storage of which this one is a copy (by Recompute), or the storage itself.
 func (s *storage) original() *storage {
 	if s.twin != nil {
 		return s.twin

@@ -9,23 +9,23 @@ import (
 
 // Graph is a list of operators being built.
 type Graph struct {
-	floats    gpu.ElementType // of tensors of floats, but where an operator says otherwise
+	floats    gpu.ElementType // how tensors store floats, unless an operator says otherwise
 	ops       []*Op
-	lowered   *[]node // where Dispatch appends while operators are turned into dispatches; nil: to ops
+	lowered   *[]node // while operators become dispatches, Dispatch appends here; nil: to ops
 	variables map[*Variable]*Tensor
 	constants []*Tensor
 	storages  int
-	part      int          // being built; 0: none is
+	part      int          // the part that is being built; 0: none
 	parts     int          // so far
 	again     map[int]bool // parts that Backward computes again
 	layer     string       // that appends operators
 	trains    bool         // Backward was called
-	aliases   bool         // Rewrite is at work
-	group     Group        // over which batch normalisation takes its statistics; nil: there is none
+	aliases   bool         // Rewrite is running
+	group     Group        // batch normalisation takes statistics over it; nil: none
 }
 
-// node is one dispatch. Where kernel is nil, it zeroes a storage or, if it has a group, replaces it
-// by its mean over the group's ranks.
+// node is one dispatch. If kernel is nil, the node zeroes a storage or, if it has a group, replaces
+// the storage by its mean over the group's ranks.
 type node struct {
 	kernel    *Kernel
 	params    any
@@ -42,9 +42,9 @@ type storage struct {
 	kind     gpu.ElementType
 	elements int
 	variable *Variable // nil for what a plan owns
-	whole    *storage  // the block in which it lies, from element first on; nil: it lies alone
+	whole    *storage  // the block in which it lies, from element first on; nil: in none
 	first    int
-	twin     *storage // what was made in its place before it was made again
+	twin     *storage // of a copy that Recompute made: the storage of which it is a copy
 	constant []byte   // written once when the plan is compiled
 	kept     bool     // has a buffer of its own for the plan's whole life: inputs, outputs
 	input    bool     // the caller writes it
@@ -61,7 +61,7 @@ type Tensor struct {
 	gradient *Tensor
 }
 
-// NewGraph returns an empty graph of floats that are F32.
+// NewGraph returns an empty graph that stores floats as F32.
 func NewGraph() *Graph { return NewGraphOf(gpu.F32) }
 
 // NewGraphOf returns an empty graph that stores floats as F32 or F16, like the set with which it
@@ -71,7 +71,7 @@ func NewGraphOf(floats gpu.ElementType) *Graph {
 	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}, again: map[int]bool{}}
 }
 
-// Shape is the tensor's extents; do not modify.
+// Shape is the tensor's extents. Do not modify the slice.
 func (t *Tensor) Shape() []int { return t.shape }
 
 // Dim is extent i; negative i counts from the end.
@@ -179,7 +179,7 @@ func (g *Graph) NewOf(kind gpu.ElementType, label string, shape []int) *Tensor {
 	return g.tensor(label, kind, shape)
 }
 
-// Variable is the graph's tensor of a variable; a parameter needs a gradient.
+// Variable is the graph's tensor for a variable. It needs a gradient if that is a parameter.
 func (g *Graph) Variable(v *Variable) *Tensor {
 	if t := g.variables[v]; t != nil {
 		return t
@@ -208,7 +208,7 @@ func (g *Graph) Writes(v *Variable) bool {
 	return t != nil && slices.ContainsFunc(g.ops, func(op *Op) bool { return op.writes(t.storage) })
 }
 
-// Reshape sees the same elements, and the same gradient, in another shape.
+// Reshape is a view of the same elements, and of the same gradient, in another shape.
 func (t *Tensor) Reshape(shape ...int) *Tensor {
 	if elements(shape) != t.Elements() {
 		panic(fmt.Sprintf("tensor: reshape %v to %v changes the number of elements", t, shape))
@@ -216,7 +216,7 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 	return &Tensor{graph: t.graph, shape: slices.Clone(shape), storage: t.storage, needs: t.needs, base: t}
 }
 
-// Detach sees the same elements, and no gradient passes.
+// Detach is a view of the same elements through which no gradient passes.
 func (t *Tensor) Detach() *Tensor {
 	return &Tensor{graph: t.graph, shape: t.shape, storage: t.storage}
 }
@@ -228,22 +228,22 @@ func (t *Tensor) Keep() *Tensor {
 	return t
 }
 
-// Shadow is a tensor like x, stored as another type, whose gradient is x's: what adds to the
-// gradient of the shadow adds to that of x, in x's type.
+// Shadow is a tensor like x that is stored as another type. It shares the gradient of x, in x's
+// type.
 func (x *Tensor) Shadow(kind gpu.ElementType) *Tensor {
 	y := x.graph.tensor(fmt.Sprintf("%s of %s", kind, x.storage.label), kind, x.shape)
 	y.needs, y.base = x.needs, x
 	return y
 }
 
-// Store changes the type in which the floats of a tensor will be stored. The graph has not been
-// compiled.
+// Store changes the type in which the floats of a tensor will be stored. Call it before the graph
+// is compiled.
 func (x *Tensor) Store(floats gpu.ElementType) { x.storage.kind = floats }
 
-// Variable is the variable of which x is the graph's tensor; nil: x is of none.
+// Variable is the variable for which x stands, or nil.
 func (x *Tensor) Variable() *Variable { return x.storage.variable }
 
-// Storage identifies the memory that x sees: views of one tensor have the same.
+// Storage identifies the memory of x: views of one tensor have the same storage.
 func (x *Tensor) Storage() any { return x.storage }
 
 // Input says that the caller writes x.
@@ -281,7 +281,7 @@ func (t *Tensor) HasGradient() bool {
 	return t.gradient != nil
 }
 
-// Layered names the layer that appends operators until restore is called, see Op.Layer.
+// Layered names the layer the layer that appends operators until restore is called, see Op.Layer.
 func (g *Graph) Layered(name string) (restore func()) {
 	before := g.layer
 	g.layer = name

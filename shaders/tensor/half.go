@@ -9,13 +9,13 @@ import (
 	"mrprism/shaders/half"
 )
 
-// numbers are what a dispatch stores and computes its floats in.
+// numbers says in which types a dispatch stores its floats and computes with them.
 type numbers uint8
 
 const (
 	full  numbers = iota // F32
 	short                // plans of F16: storage in F16, and short sums if a kernel asks for HALF
-	mixed                // tensors of F16 in training: sums in F32, since gradients are near F16's ends
+	mixed                // tensors of F16 in training: sums in F32, for small gradients
 )
 
 // suffix ends the names of programs.
@@ -40,7 +40,7 @@ func (n *node) floats() gpu.ElementType {
 	return floats
 }
 
-// numbers are those of a node of the plan.
+// numbers are the types of floats for a node of the plan.
 func (p *Plan) numbers(n *node) numbers {
 	switch {
 	case n.floats() == gpu.F32:

@@ -18,10 +18,10 @@ type Kernel struct {
 	Body      gpu.Body     // plain, in float64; arrays may be longer than the tensor: params has the extents
 	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
 	Wide      []int        // arguments that are F32 even if others are F16: statistics, sums, weights' gradients
-	Variants  []Variant    // of those that run on a device the first preferred one is used
+	Variants  []Variant    // a device uses the first variant that runs on it and is preferred
 
 	Copies bool    // the kernel does nothing but write its first argument to its second
-	Fresh  *Kernel // writes all of the last argument, to which this kernel adds; nil: there is none
+	Fresh  *Kernel // writes the last argument, where this kernel adds to it; may be nil
 }
 
 // Variant is one way to compute a Kernel.
@@ -30,8 +30,8 @@ type Variant struct {
 	Source  string                               // WGSL below the header: see source
 	Enables string                               // Source's directive: "enable subgroups;"
 	Entry   string                               // entry point, if not the kernel's name
-	Runs    func(info gpu.Info, params any) bool // whether it computes the kernel there; nil: everywhere
-	Prefers func(info gpu.Info, params any) bool // whether it is faster than those after it; nil: everywhere
+	Runs    func(info gpu.Info, params any) bool // whether it can run on a device; nil: on all
+	Prefers func(info gpu.Info, params any) bool // whether it beats the variants after it; nil: yes
 	Groups  func(params any) [3]int              // workgroups for these parameters
 	Header  func(params any) string              // declarations (Constants); nil: none
 }
@@ -46,7 +46,7 @@ func Fast[P any](f func(p *P, a []gpu.Array32, split gpu.Split)) gpu.Fast {
 	return func(params any, a []gpu.Array32, split gpu.Split) { f(params.(*P), a, split) }
 }
 
-// mostGroups are the workgroups that WebGPU allows in a dimension.
+// mostGroups is the number of workgroups that WebGPU allows in a dimension.
 const mostGroups = 65535
 
 // Linear spreads n invocations over workgroups of the given size, in two dimensions where one would
@@ -87,9 +87,9 @@ func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program
 	return p
 }
 
-// invocation is how an entry point of Linear's workgroups of `size` gets the number of its element.
-// Kernels with barriers or subgroups take the builtins one by one: in a structure Tint holds the
-// group for different among invocations.
+// invocation declares how an entry point gets the number of its element, if Linear has spread the
+// invocations. Kernels with barriers or subgroups take the builtins as separate arguments: if they
+// are in a structure, Tint assumes that the workgroup's number differs among invocations.
 const invocation = `struct Invocation {
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
@@ -98,9 +98,8 @@ const invocation = `struct Invocation {
 fn number(id: Invocation, size: u32) -> u32 { return (id.group.y * id.groups.x + id.group.x) * size + id.local; }
 `
 
-// source is the WGSL of a variant: a header, then Source. The header has the directives, since
-// WGSL wants them first, what storage holds (real, real4, HALF), Invocation and what Header
-// declares.
+// source is the WGSL of a variant: a header, then Source. The header begins with the directives, as
+// WGSL requires, and declares real, real4, HALF, Invocation and what Header adds.
 func (v *Variant) source(floats numbers, params any) string {
 	var b strings.Builder
 	if v.Enables != "" {

@@ -7,26 +7,26 @@ import (
 	"mrprism/shaders/gpu"
 )
 
-// Group is the processes that train one network together, its ranks: each on a device of its own,
-// with images of its own.
+// Group is the processes, called ranks, that train one network together. Each rank has its own
+// device and its own images.
 type Group interface {
 	// Size is the number of ranks.
 	Size() int
-	// Mean begins to replace the values by their means over the ranks, and wait ends it. All ranks
-	// call Mean for values of equal length, in the same order. Each gets the same bits.
+	// Mean starts to replace the values by their means over the ranks, and wait finishes it. All
+	// ranks call Mean with slices of equal length, in the same order. All get the same bits.
 	Mean(values []float32) (wait func() error)
 }
 
-// Normalise lets batch normalisation take its statistics over all images of the group.
+// Normalise lets batch normalisation take its statistics over the images of all ranks.
 func (g *Graph) Normalise(group Group) { g.group = group }
 
 // Group is the group over which batch normalisation takes its statistics; nil: over the images of
 // the graph alone.
 func (g *Graph) Group() Group { return g.group }
 
-// Meet replaces t, of floats F32, by its mean over the ranks. A plan begins the mean behind the
-// last command before Meet that touches t, and runs on until a later command touches t. If none
-// does, t has to be a variable or kept, and the mean is there after Plan.Run.
+// Meet replaces t, of F32, by its mean over the ranks. A plan starts the mean after the last
+// command before Meet that touches t, and goes on until a later command touches t. If no command
+// does, t has to be a variable or kept, and holds the mean after Plan.Run.
 func (g *Graph) Meet(t *Tensor, group Group) {
 	n := node{target: t.storage, group: group, soon: true}
 	if g.lowered != nil {
@@ -36,8 +36,8 @@ func (g *Graph) Meet(t *Tensor, group Group) {
 	g.append(&Op{node: &n, Inputs: []*Tensor{t}, Outputs: []*Tensor{t}})
 }
 
-// Soon lets a plan run each dispatch that build appends right behind the last command before it
-// that touches what it touches.
+// Soon lets a plan run each dispatch that build appends as early as possible: right after the last
+// command that touches one of the dispatch's tensors.
 func (g *Graph) Soon(build func()) {
 	first := len(g.ops)
 	build()
@@ -46,8 +46,8 @@ func (g *Graph) Soon(build func()) {
 	}
 }
 
-// hurried moves each node that runs soon to behind the last node before it that touches what it
-// touches.
+// hurried moves each node that runs soon forward, to right after the last node that touches one of
+// its storages.
 func hurried(nodes []node) []node {
 	out := make([]node, 0, len(nodes))
 	for _, n := range nodes {
@@ -67,12 +67,12 @@ func (n *node) meetsAny(others []*storage) bool {
 	return slices.ContainsFunc(n.touched(), func(s *storage) bool { return slices.Contains(others, s) })
 }
 
-// leg is a stretch of a part's nodes without a meeting, and the meetings behind it.
+// leg is a run of a part's nodes without a meeting, and the meetings right after it.
 type leg struct {
 	nodes     []node
 	meets     []node
-	awaits    []*storage    // means of earlier legs that the nodes need
-	commands  []gpu.Command // until they are recorded
+	awaits    []*storage    // storages whose means, begun by earlier legs, the nodes need
+	commands  []gpu.Command // nil once they are recorded
 	recording gpu.Recording // nil: there are no commands
 }
 
@@ -94,7 +94,7 @@ func cut(nodes []node) []*leg {
 	return legs
 }
 
-// needs are those of the storages, whose means are not there yet, that the leg touches.
+// needs lists the storages that the leg touches, among those whose means are pending.
 func (l *leg) needs(pending []*storage) (list []*storage) {
 	for _, s := range pending {
 		if slices.ContainsFunc(l.nodes, func(n node) bool { return slices.Contains(n.touched(), s) }) {
@@ -112,11 +112,11 @@ type meeting struct {
 	wait   func() error
 }
 
-// meetings are those of a run that have begun and not ended.
+// meetings are the means of a run that have begun and not ended.
 type meetings []meeting
 
-// begin reads what the ranks take means of, and begins the means. Reading waits for the commands
-// before it.
+// begin reads the storages of the nodes and starts their means over the ranks. Reading waits for
+// the commands before it.
 func (m *meetings) begin(ctx context.Context, p *Plan, nodes []node) error {
 	buffers := make([]gpu.Buffer, len(nodes))
 	lengths := make([]int, len(nodes))
@@ -133,7 +133,7 @@ func (m *meetings) begin(ctx context.Context, p *Plan, nodes []node) error {
 	return nil
 }
 
-// end waits for the means of storages, where they have begun, and writes them.
+// end waits for those means of the storages that have begun, and writes them.
 func (m *meetings) end(p *Plan, of []*storage) error {
 	rest := (*m)[:0:0]
 	for _, now := range *m {

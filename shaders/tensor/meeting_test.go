@@ -98,7 +98,7 @@ func TestMeetingsBeginEarly(t *testing.T) {
 		g.Meet(g.Variable(sum.to), recorded{&events})
 	}
 	p := compile(t, set, g)
-	require.Len(t, p.parts[each].legs, 2, "y to b, meet, then z")
+	require.Len(t, p.parts[everyRun].legs, 2, "y to b, meet, then z")
 	require.NoError(t, p.Write(x, []float32{1}))
 	require.NoError(t, p.Run(t.Context()))
 	assert.Equal(t, []string{"begins", "begins", "ends", "ends"}, events)

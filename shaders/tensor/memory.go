@@ -6,7 +6,7 @@ import (
 	"mrprism/shaders/gpu"
 )
 
-// touched lists the storages whose memory a node reads or writes. A block stands for its members.
+// touched lists the storages that a node reads or writes, with blocks in place of their members.
 func (n *node) touched() []*storage {
 	if n.kernel == nil {
 		return []*storage{n.target.root()}
@@ -39,7 +39,7 @@ func (n *node) writes(s *storage) bool {
 
 // redirect lets a node touch one storage where it touched another.
 func (n *node) redirect(from, to *storage) {
-	n.arguments = slices.Clone(n.arguments) // the graph keeps its own
+	n.arguments = slices.Clone(n.arguments) // the graph's own slice stays unchanged
 	for j, a := range n.arguments {
 		if a == from {
 			n.arguments[j] = to
@@ -51,7 +51,7 @@ type slot struct {
 	label    string
 	kind     gpu.ElementType
 	elements int
-	lives    []life // of the storages that share it; no two meet
+	lives    []life // of the storages that share the slot; no two overlap
 }
 
 // life is the nodes from the first that touches a storage to the last.
@@ -64,11 +64,11 @@ type slots struct {
 	of    map[*storage]int
 }
 
-// assign gives each storage a slot; storages that share a slot are never alive at one node. The
-// largest storage chooses first, and each takes the smallest slot that is free for its whole life:
-// no slot has to grow (Pisarchyk & Lee 2020, "greedy by size"). Storages share whole buffers, never
-// ranges of one, because WebGPU forbids a dispatch to read one range of a buffer and write another.
-// A held storage has a buffer of its own.
+// assign gives each storage a slot. Storages that share a slot are never alive at the same node.
+// The largest storage chooses first, and each takes the smallest slot that is free for its whole
+// life, so that no slot has to grow (Pisarchyk & Lee 2020, "greedy by size"). Storages share whole
+// buffers, never ranges of one, because WebGPU forbids a dispatch to read one range of a buffer and
+// write another. A held storage has a buffer of its own.
 func assign(nodes []node, held map[*storage]bool) slots {
 	lives := map[*storage]life{}
 	var order []*storage
@@ -90,7 +90,7 @@ func assign(nodes []node, held map[*storage]bool) slots {
 	out := slots{of: map[*storage]int{}}
 	for _, s := range order {
 		chosen := -1
-		for k := len(out.slots) - 1; k >= 0 && chosen < 0; k-- { // the smallest are the last
+		for k := len(out.slots) - 1; k >= 0 && chosen < 0; k-- { // the smallest slots come last
 			free := !slices.ContainsFunc(out.slots[k].lives, lives[s].meets)
 			if free && out.slots[k].kind == s.kind {
 				chosen = k

@@ -54,17 +54,17 @@ type Scalar struct {
 // It belongs to no device.
 type Op struct {
 	Kind       *Kind
-	Attributes any       // the kind's own type, a value or a pointer to a value that nobody changes
-	Inputs     []*Tensor // nil: an optional input that is not there
+	Attributes any       // of the kind's own type: a value, or a pointer that nobody writes
+	Inputs     []*Tensor // nil: an optional input is missing
 	Outputs    []*Tensor // first the result
 	Layer      string    // the layer that appended it, such as "encoder.layer1.0.conv1"
 
 	graph *Graph
-	part  int   // of the graph (Part); 0: in none
+	part  int   // the part of the graph that has it (Part); 0: none
 	stage stage // set by staged
 	order int   // set by rewrite
 	first *Op   // the operator of which Recompute made this copy; otherwise nil
-	node  *node // of a bare dispatch or a zeroing, which has no kind
+	node  *node // set for a bare dispatch or a zeroing, which has no kind
 }
 
 // Graph is the graph that the operator belongs to.
@@ -160,7 +160,7 @@ func (g *Graph) Dispatch(k *Kernel, params any, arguments ...*Tensor) {
 			op.Inputs = append(op.Inputs, a)
 		}
 	}
-	n.floats() // or panic
+	n.floats() // panics if floats have two types
 	if g.lowered != nil {
 		*g.lowered = append(*g.lowered, n)
 		return
@@ -200,7 +200,7 @@ func live(ops []*Op) []*Op {
 			continue
 		}
 		if op.clears() {
-			delete(needed, op.node.target) // what was there before is overwritten
+			delete(needed, op.node.target) // the zeroing overwrites earlier values
 			continue
 		}
 		for _, x := range op.Inputs {
@@ -208,7 +208,7 @@ func live(ops []*Op) []*Op {
 				needed[x.storage.root()] = true
 			}
 		}
-		if op.node != nil { // a dispatch may add to what it writes
+		if op.node != nil { // a dispatch may add to its result, and then reads it
 			for _, y := range op.Outputs {
 				needed[y.storage.root()] = true
 			}

@@ -15,17 +15,17 @@ type Plan struct {
 	floats  gpu.ElementType // of the graph
 	buffers map[*storage]gpu.Buffer
 	owned   []gpu.Buffer
-	parts   [each + 1]part
+	parts   [everyRun + 1]part
 	folded  int  // the set's version when the constants were computed
 	trains  bool // writes learned variables
 	bytes   int64
 }
 
-// part is what a plan runs equally often.
+// part is the nodes of one stage of a plan, which run equally often.
 type part struct {
 	nodes      []node
 	legs       []*leg
-	results    []*storage // means that no command needs
+	results    []*storage // storages whose means no command needs
 	dispatches int
 }
 
@@ -39,7 +39,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases 
 		return nil, err
 	}
 	parts, held := fold(hurried(elide(fresh(g.lower(g.rewritten(device.Info(), phases))))))
-	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(parts[each]), folded: -1}
+	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(parts[everyRun]), folded: -1}
 	if err := p.record(ctx, parts, held); err != nil {
 		p.Release()
 		return nil, err
@@ -48,7 +48,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases 
 }
 
 // record gives the plan memory and records the commands of each part.
-func (p *Plan) record(ctx context.Context, parts [each + 1][]node, held map[*storage]bool) error {
+func (p *Plan) record(ctx context.Context, parts [everyRun + 1][]node, held map[*storage]bool) error {
 	if err := p.allocate(ctx, slices.Concat(parts[:]...), held); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (at *part) add(l *leg) {
 	}
 }
 
-// rewritten are copies of the operators that matter, after the rewrites.
+// rewritten returns copies of the operators whose results are needed, after the rewrites.
 func (g *Graph) rewritten(info gpu.Info, phases [][]Rewrite) []*Op {
 	var ops []*Op
 	copies := map[*Op]*Op{}
@@ -115,7 +115,7 @@ func (g *Graph) rewritten(info gpu.Info, phases [][]Rewrite) []*Op {
 	return ops
 }
 
-// commands are the nodes with their buffers; programs grows by those that are new.
+// commands are the nodes with their buffers. It returns programs with the new ones appended.
 func (p *Plan) commands(nodes []node, programs []*gpu.Program) ([]gpu.Command, []*gpu.Program) {
 	commands := make([]gpu.Command, 0, len(nodes))
 	for _, n := range nodes {
@@ -196,29 +196,29 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 
 // Run replays the commands that depend on more than parameters and early inputs. Read waits for the
 // results.
-func (p *Plan) Run(ctx context.Context) error { return p.run(ctx, each, false) }
+func (p *Plan) Run(ctx context.Context) error { return p.run(ctx, everyRun, false) }
 
-// RunApart is Run without the means over ranks that no command needs: those tensors keep what this
-// rank has.
-func (p *Plan) RunApart(ctx context.Context) error { return p.run(ctx, each, true) }
+// RunApart is Run, but does not take the means over ranks that no command needs: those tensors keep
+// the values of this rank.
+func (p *Plan) RunApart(ctx context.Context) error { return p.run(ctx, everyRun, true) }
 
 // RunEarly replays the commands that depend on early inputs and parameters alone. Call it after
 // writing early inputs or parameters, before Run.
 func (p *Plan) RunEarly(ctx context.Context) error { return p.run(ctx, early, false) }
 
-// run replays a part, after what depends on parameters alone where one has been written since.
+// run replays a part, and before it the constant stage if a parameter has been written since.
 func (p *Plan) run(ctx context.Context, at stage, apart bool) error {
 	legs := p.parts[at].legs
 	if p.folded != p.set.version {
 		legs = slices.Concat(p.parts[constant].legs, legs)
 	}
-	if p.trains { // even where it fails half way
+	if p.trains { // even if the run fails half way
 		p.set.version++
 	}
 	var begun meetings
 	var recordings []gpu.Recording
 	for _, l := range legs {
-		if err := begun.end(p, l.awaits); err != nil { // nothing that was recorded since touches them
+		if err := begun.end(p, l.awaits); err != nil { // no command since touches them
 			return err
 		}
 		if l.recording != nil {
@@ -271,7 +271,7 @@ func (p *Plan) write(t *Tensor, n int, b []byte) error {
 	return p.device.Write(buffer, 0, b)
 }
 
-// Read waits and returns kept tensors.
+// Read waits for the results, and returns the values of kept tensors.
 func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error) {
 	buffers := make([]gpu.Buffer, len(tensors))
 	lengths := make([]int, len(tensors))
@@ -285,7 +285,7 @@ func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error
 	return readFloats(ctx, p.device, buffers, lengths)
 }
 
-// readFloats waits and reads the first floats of buffers, as many as lengths says.
+// readFloats waits, and reads the first lengths[i] floats of buffer i.
 func readFloats(ctx context.Context, device gpu.Device, buffers []gpu.Buffer, lengths []int) ([][]float32, error) {
 	values, ranges := make([][]float32, len(buffers)), make([]gpu.Range, len(buffers))
 	for i, b := range buffers {
@@ -313,7 +313,7 @@ func (p *Plan) Buffer(t *Tensor) gpu.Buffer { return p.buffer(t.storage) }
 
 // Dispatches is the number of dispatches that Run replays. It does not count those that depend on
 // parameters alone.
-func (p *Plan) Dispatches() int { return p.parts[each].dispatches }
+func (p *Plan) Dispatches() int { return p.parts[everyRun].dispatches }
 
 // EarlyDispatches is the number of dispatches that RunEarly replays.
 func (p *Plan) EarlyDispatches() int { return p.parts[early].dispatches }
@@ -326,7 +326,7 @@ type Commands struct {
 }
 
 // Commands lists the commands of Run, for programs that time them one by one.
-func (p *Plan) Commands() Commands { return p.list(p.parts[each].nodes) }
+func (p *Plan) Commands() Commands { return p.list(p.parts[everyRun].nodes) }
 
 // EarlyCommands lists the commands of RunEarly.
 func (p *Plan) EarlyCommands() Commands { return p.list(p.parts[early].nodes) }

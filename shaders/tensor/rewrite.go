@@ -19,9 +19,9 @@ type Rewriter struct {
 	Info gpu.Info // of the device that will compute; zero if the graph is not being compiled
 
 	graph   *Graph
-	ops     []*Op              // passed so far, with those that are gone
+	ops     []*Op              // operators so far, including those that are gone
 	gone    map[*Op]bool       // replaced operators, and operators that nobody reads any more
-	makers  map[*storage]*Op   // the one operator that makes a storage, or several
+	makers  map[*storage]*Op   // the one operator that makes a storage, or `several`
 	readers map[*storage][]*Op // an operator is listed once for each input that reads the storage
 	fused   map[*Op]*Op        // the operator that Fuse put in an operator's place
 
@@ -62,7 +62,7 @@ func newRewriter(g *Graph, info gpu.Info, ops []*Op) *Rewriter {
 	for i, op := range ops {
 		op.order = i
 		r.add(op)
-		if len(g.again) == 0 { // no operator is a copy: makers and readers tell who uses a storage
+		if len(g.again) == 0 { // there are no copies: makers and readers know all users
 			continue
 		}
 		for _, t := range slices.Concat(op.Inputs, op.Outputs) {
@@ -81,7 +81,7 @@ func newRewriter(g *Graph, info gpu.Info, ops []*Op) *Rewriter {
 	return r
 }
 
-// add notes what an operator makes and reads.
+// add records which storages an operator makes and reads.
 func (r *Rewriter) add(op *Op) {
 	for _, y := range op.Outputs {
 		if s := y.storage; op.node != nil || r.makers[s] != nil || s.variable != nil {
@@ -102,11 +102,11 @@ func (r *Rewriter) add(op *Op) {
 	}
 }
 
-// several stands for the makers of a variable, of a storage that a bare dispatch writes, and of a
+// several is listed as the maker of a variable, of a storage that a bare dispatch writes, and of a
 // storage that more than one operator writes.
 var several = &Op{}
 
-// exchange puts operators in the place of others, at the end of the list so far.
+// exchange replaces operators by others, which it appends to the list.
 func (r *Rewriter) exchange(replaced, made []*Op) {
 	for _, op := range replaced {
 		r.unmake(op)
@@ -140,21 +140,21 @@ func (r *Rewriter) remove(op *Op) {
 		s := x.storage
 		i := slices.Index(r.readers[s], op)
 		r.readers[s] = slices.Delete(slices.Clone(r.readers[s]), i, i+1)
-		if maker := r.Maker(x); maker != nil && !r.read(maker) && !r.gone[maker] {
+		if maker := r.Maker(x); maker != nil && !r.isRead(maker) && !r.gone[maker] {
 			r.remove(maker)
 		}
 	}
 }
 
-// read says whether an operator or the caller reads an output of the operator.
-func (r *Rewriter) read(op *Op) bool {
+// isRead says whether another operator or the caller reads an output of op.
+func (r *Rewriter) isRead(op *Op) bool {
 	return slices.ContainsFunc(op.Outputs, func(y *Tensor) bool {
 		return y.storage.kept || y.storage.variable != nil || len(r.readers[y.storage]) > 0
 	})
 }
 
-// Maker is the operator that makes x. It is nil if x is an input or a variable, if a bare dispatch
-// writes x, or if several operators do.
+// Maker is the operator that makes x. It is nil if x is an input or a variable, or if a bare
+// dispatch or more than one operator writes x.
 func (r *Rewriter) Maker(x *Tensor) *Op {
 	if x == nil {
 		return nil
@@ -218,7 +218,7 @@ func (r *Rewriter) ReplaceAll(replaced []*Op, outputs []*Tensor, build func() []
 			}
 			for k, y := range n.Outputs {
 				if y.storage == result.storage {
-					n.Outputs[k], found = outputs[i].as(y.shape), true
+					n.Outputs[k], found = outputs[i].inShape(y.shape), true
 				}
 			}
 		}
@@ -230,20 +230,20 @@ func (r *Rewriter) ReplaceAll(replaced []*Op, outputs []*Tensor, build func() []
 	return true
 }
 
-// as sees a tensor in a shape.
-func (t *Tensor) as(shape []int) *Tensor {
+// inShape is t, or a view of it if t has another shape.
+func (t *Tensor) inShape(shape []int) *Tensor {
 	if slices.Equal(t.shape, shape) {
 		return t
 	}
 	return t.Reshape(shape...)
 }
 
-// inPlaceOf sees t where an operator saw x: in x's shape, and detached if x was.
+// inPlaceOf is the view of t that can replace x: in x's shape, and detached if x was.
 func (t *Tensor) inPlaceOf(x *Tensor) *Tensor {
 	if t.needs && !x.needs {
 		t = t.Detach()
 	}
-	return t.as(x.shape)
+	return t.inShape(x.shape)
 }
 
 // Fuse puts one operator of kind k, with op's outputs, in the place of op and of first, whose
@@ -301,7 +301,7 @@ func (r *Rewriter) Reuse(op *Op) bool {
 		}
 		delete(r.readers, y.storage)
 		if r.graph.aliases {
-			alias := *output.as(y.shape)
+			alias := *output.inShape(y.shape)
 			alias.base = output
 			defer func() { *y = alias }()
 		}
@@ -317,7 +317,7 @@ func (r *Rewriter) earlier(op *Op) *Op {
 	}
 	for _, other := range r.Readers(op.Inputs[0]) {
 		if other.Kind == op.Kind && other.Precedes(op) && (other.part == op.part || other.part == 0) && !r.gone[other] &&
-			slices.EqualFunc(other.Inputs, op.Inputs, (*Tensor).Same) && slices.EqualFunc(other.Outputs, op.Outputs, (*Tensor).alike) &&
+			slices.EqualFunc(other.Inputs, op.Inputs, (*Tensor).Same) && slices.EqualFunc(other.Outputs, op.Outputs, (*Tensor).sameShapeAndType) &&
 			reflect.DeepEqual(other.Attributes, op.Attributes) && r.makes(other) && !r.writtenSince(other, op) {
 			return other
 		}
@@ -338,8 +338,8 @@ func (r *Rewriter) replaceable(op *Op) bool {
 	})
 }
 
-// alike says whether two tensors have one shape and one type.
-func (x *Tensor) alike(other *Tensor) bool {
+// sameShapeAndType says whether two tensors have one shape and one type.
+func (x *Tensor) sameShapeAndType(other *Tensor) bool {
 	return slices.Equal(x.shape, other.shape) && x.Type() == other.Type()
 }
 
@@ -351,8 +351,8 @@ func (x *Tensor) Same(other *Tensor) bool {
 	return x.storage == other.storage && slices.Equal(x.shape, other.shape) && x.viewed() == other.viewed() && x.needs == other.needs
 }
 
-// Outside appends what build appends to no part, where Recompute does not compute it again. A
-// replacement calls it.
+// Outside lets build append operators that belong to no part, so that Recompute does not compute
+// them again. Call it while replacing operators.
 func (r *Rewriter) Outside(build func() *Tensor) *Tensor {
 	part := r.graph.part
 	r.graph.part = 0

@@ -35,7 +35,7 @@ type Variable struct {
 	Initial Initialiser // draws one element's first value; nil: zero
 	Rate    float64     // multiplies a parameter's learning rate; 0: as 1
 
-	block   *Variable // the one in which it lies, from element first on; nil: it lies alone
+	block   *Variable // the block in which it lies, from element first on; nil: it lies alone
 	first   int
 	members []*Variable // of a block
 }
@@ -75,7 +75,7 @@ func NewSet() *Set {
 	return &Set{names: map[string]*Variable{}, buffers: map[*Variable]gpu.Buffer{}}
 }
 
-// Floats is the type in which the set's float variables are stored: F32 but after Store.
+// Floats is the type in which the set stores float variables: F32, unless Store has changed it.
 func (s *Set) Floats() gpu.ElementType { return s.floats }
 
 // Store makes F32 or F16 the type of all float variables, present and future. It returns an error
@@ -165,7 +165,7 @@ func (s *Set) Allocate(ctx context.Context, device gpu.Device) error {
 	return nil
 }
 
-// placed lists the variables with a buffer of their own: blocks, and those in none.
+// placed lists the variables with buffers of their own: blocks, and variables outside blocks.
 func (s *Set) placed() []*Variable {
 	var out []*Variable
 	seen := map[*Variable]bool{}

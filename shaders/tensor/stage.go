@@ -6,9 +6,9 @@ import "slices"
 type stage uint8
 
 const (
-	constant stage = iota // again only when a parameter or a statistic has been written
-	early                 // again only when an early input has been written
-	each                  // in every run
+	constant stage = iota // runs again only after a parameter or a statistic has been written
+	early                 // runs again only after an early input has been written
+	everyRun              // in every run
 )
 
 // Early marks an input that stays while a plan runs many times, such as the image. RunEarly
@@ -45,7 +45,7 @@ func staged(ops []*Op) []*Op {
 		}
 		for _, y := range op.Outputs {
 			if op.node != nil || y.storage.variable != nil {
-				op.stage = each
+				op.stage = everyRun
 			}
 		}
 		for _, y := range op.Outputs {
@@ -56,7 +56,7 @@ func staged(ops []*Op) []*Op {
 	return ops
 }
 
-// stage is how often a storage changes that no operator makes.
+// stage says how often a storage changes that no operator makes.
 func (s *storage) stage(written map[*storage]bool) stage {
 	switch {
 	case s.constant != nil:
@@ -65,18 +65,18 @@ func (s *storage) stage(written map[*storage]bool) stage {
 		if s.variable.Role.learned() && !written[s.root()] {
 			return constant
 		}
-		return each
+		return everyRun
 	case s.early:
 		return early
 	case s.input:
-		return each
+		return everyRun
 	}
 	return constant
 }
 
-// fold divides nodes by how often they have to run. held are the storages of one stage that a later
-// stage touches: they share no memory.
-func fold(nodes []node) (parts [each + 1][]node, held map[*storage]bool) {
+// fold divides nodes by stage. held are the storages of one stage that a later stage touches. They
+// share no memory.
+func fold(nodes []node) (parts [everyRun + 1][]node, held map[*storage]bool) {
 	stages, written := map[*storage]stage{}, map[*storage]bool{}
 	for i := range nodes {
 		for _, s := range nodes[i].touched() {
@@ -92,7 +92,7 @@ func fold(nodes []node) (parts [each + 1][]node, held map[*storage]bool) {
 		}
 		return at
 	}
-	for again := true; again; { // a storage may be read before the node that makes it change
+	for again := true; again; { // a node may read a storage before the node that makes it change
 		again = false
 		for i := range nodes {
 			at := of(&nodes[i])

@@ -61,12 +61,12 @@ func (k *Kernel) candidates(info gpu.Info, params any) []*Variant {
 	return append([]*Variant{chosen}, slices.Delete(candidates, preferred, preferred+1)...)
 }
 
-// Preferred says whether one of the variants is likely worth while on a device.
+// Preferred says whether a device prefers one of the kernel's variants.
 func (k *Kernel) Preferred(info gpu.Info, params any) bool {
 	return slices.ContainsFunc(k.Variants, func(v Variant) bool {
 		return (v.Runs == nil || v.Runs(info, params)) && (v.Prefers == nil || v.Prefers(info, params))
 	})
 }
 
-// tooMany workgroups for WebGPU.
+// tooMany says whether there are more workgroups than WebGPU allows.
 func tooMany(groups [3]int) bool { return slices.Max(groups[:]) > mostGroups }

@@ -4,15 +4,15 @@ package vector
 
 import "simd/archsimd"
 
-// These functions work across rows of one length that begin at the given places of x: on the first
-// elements of all rows, then on the second ones, and so on.
+// These functions work across rows of equal length: on the first elements of all rows, then on the
+// second ones, and so on. rows has the index at which each row begins.
 
-// SoftmaxAcross replaces the elements at one place of all rows by their softmax.
+// SoftmaxAcross replaces, for every i < n, the elements i of all rows by their softmax.
 func SoftmaxAcross(x []float32, rows []int, n int) bool {
-	if !more(x) {
+	if !usesVectors(x) {
 		return false
 	}
-	one := all(1)
+	one := broadcast(1)
 	for j := 0; j < n && len(rows) > 0; j += 8 {
 		m := load(x[rows[0]+j : rows[0]+n])
 		for _, row := range rows[1:] {
@@ -35,9 +35,9 @@ func SoftmaxAcross(x []float32, rows []int, n int) bool {
 	return true
 }
 
-// SumProductsAcross sets y to the sums of a b across rows.
+// SumProductsAcross sets y[i] to the sum of a[row+i] b[row+i] over the rows.
 func SumProductsAcross(y, a, b []float32, rows []int) bool {
-	if !more(y) {
+	if !usesVectors(y) {
 		return false
 	}
 	n := len(y)
@@ -52,15 +52,15 @@ func SumProductsAcross(y, a, b []float32, rows []int) bool {
 	return true
 }
 
-// DifferAcross sets y to 1 where rows, of numbers from 0 to 1, differ, and to 0 elsewhere.
+// DifferAcross sets y[i] to 1 if the rows' elements i (0 to 1) differ, and otherwise to 0.
 func DifferAcross(y, x []float32, rows []int) bool {
-	if !more(y) {
+	if !usesVectors(y) {
 		return false
 	}
 	var zero eight
-	n, none, one, two := len(y), all(-1), all(1), all(2)
+	n, none, one, two := len(y), broadcast(-1), broadcast(1), broadcast(2)
 	for j := 0; j < n; j += 8 {
-		least, most := two, none // of probabilities
+		least, most := two, none // least is above every element, and most below
 		for _, row := range rows {
 			v := load(x[row+j : row+n])
 			least, most = least.Min(v), most.Max(v)

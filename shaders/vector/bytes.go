@@ -5,16 +5,16 @@ package vector
 type words struct {
 	inputs  int  // in a word: four bytes, or two 16-bit integers
 	columns int  // of a panel
-	zero    byte // stands for 0 in the left factor, whose bytes are unsigned
+	zero    byte // the byte that stands for 0 in the left factor, whose bytes are unsigned
 
 	// dots sets sums (rows of all lines, columns) to start (columns) and products with a panel.
 	dots func(k int, l *Lines, x, b []byte, start, sums []int32)
-	// The others compute as many elements, or columns, as fill vectors, and return their number.
+	// These compute as many elements, or columns, as fill vectors, and return their number.
 	toWords  func(to []byte, x []int8) int
 	floats   func(to []float32, x []int8) int
 	quantize func(to []int8, x []float32, factor float32) int
 	finish   func(p *finishing, fixed bool) int
-	// negative says whether an element is below 0; nil: that makes no difference.
+	// negative says whether an element is below 0. It is nil if dots does not need to know.
 	negative func(x []int8) (negative bool, done int)
 	// softmax is SoftmaxColumns with a scale for powers of 2.
 	softmax func(x []int32, scale float32, total []float32)
@@ -45,8 +45,8 @@ func ToWords(to []byte, x []int8) {
 	}
 }
 
-// whole calls do for those of n elements that fill vectors, and returns their number.
-func whole(lanes, n int, do func(n int)) int {
+// inWholeVectors rounds n down to whole vectors, calls do with this number, and returns it.
+func inWholeVectors(lanes, n int, do func(n int)) int {
 	n -= n % lanes
 	if n > 0 {
 		do(n)
@@ -54,8 +54,8 @@ func whole(lanes, n int, do func(n int)) int {
 	return n
 }
 
-// Lines gives the places of the rows of a left factor: lines of rows, and the words of a row in
-// parts. Line, Row and Part are the distances from one to the next, bytes.
+// Lines says where the rows of a left factor lie. A line has Rows rows, and a row's words are in
+// Parts parts. Line, Row and Part are the distances from one to the next, in bytes.
 type Lines struct {
 	Lines, Line int
 	Rows, Row   int
@@ -63,7 +63,7 @@ type Lines struct {
 	Negative    bool // some bytes may be below 0
 }
 
-// HasNegative is Lines.Negative of x; true if that makes no difference.
+// HasNegative is the Lines.Negative of x. It is true if it does not matter at this level.
 func HasNegative(x []int8) bool {
 	w := &Current().words
 	if w.negative == nil {
@@ -83,10 +83,10 @@ type Bytes struct {
 	words words
 	k, n  int
 	data  []byte  // (panels, K / inputs, columns) words
-	start []int32 // by column: less what the zero of the left factor adds
+	start []int32 // by column: minus the products of the byte that stands for 0
 }
 
-// Reset makes it a matrix of k rows and n columns, for Pack to fill.
+// Reset makes m a matrix of k rows and n columns, which Pack fills.
 func (m *Bytes) Reset(k, n int) {
 	m.level, m.k, m.n = Current(), k, n
 	m.words = m.level.words
@@ -160,7 +160,7 @@ func (m *Bytes) Multiply(panel int, l *Lines, x []byte, sums []int32) {
 		return
 	}
 	part := m.k / l.Parts * size                                         // bytes
-	_ = x[(l.Lines-1)*l.Line+(l.Rows-1)*l.Row+(l.Parts-1)*l.Part+part-1] // vectors check nothing
+	_ = x[(l.Lines-1)*l.Line+(l.Rows-1)*l.Row+(l.Parts-1)*l.Part+part-1] // vectors check no bounds
 	_ = sums[l.Lines*l.Rows*w.columns-1]
 	w.dots(part/4, l, x, m.data[panel*m.k*w.columns*size:], m.start[panel*w.columns:], sums)
 }

@@ -21,9 +21,9 @@ func (c *Calls) MultiplyPart(m *Matrix, part Part, a Left, sums []float32, strid
 	if add {
 		adds = 1
 	}
-	c.call(callMultiply, at(m.data), int32(m.k), int32(part.First), int32(part.Terms), int32(part.Panel), int32(part.Panels),
-		at(a.Values), int32(a.Lines), int32(a.Rows), int32(a.Line), int32(a.Row), int32(a.Step),
-		at(sums), int32(stride), adds, int32(m.level.terms))
+	c.call(callMultiply, address(m.data), int32(m.k), int32(part.First), int32(part.Terms), int32(part.Panel), int32(part.Panels),
+		address(a.Values), int32(a.Lines), int32(a.Rows), int32(a.Line), int32(a.Row), int32(a.Step),
+		address(sums), int32(stride), adds, int32(m.level.terms))
 }
 
 // Multiply is Matrix.Multiply.
@@ -36,7 +36,7 @@ func (c *Calls) MaxOfColumns(most, x []float32) {
 		MaxOfColumns(most, x)
 		return
 	}
-	c.call(callMax, at(x), at(most), int32(len(x)/len(most)))
+	c.call(callMax, address(x), address(most), int32(len(x)/len(most)))
 }
 
 func (c *Calls) AddScaled(y, x []float32, s float32) {
@@ -44,7 +44,7 @@ func (c *Calls) AddScaled(y, x []float32, s float32) {
 		AddScaled(y, x, s)
 		return
 	}
-	c.call(callAddScaled, at(y), at(x), int32(len(y)), int32(math.Float32bits(s)))
+	c.call(callAddScaled, address(y), address(x), int32(len(y)), int32(math.Float32bits(s)))
 }
 
 func (c *Calls) ExpColumns(x []float32, scale float32, shift, total []float32) {
@@ -52,7 +52,7 @@ func (c *Calls) ExpColumns(x []float32, scale float32, shift, total []float32) {
 		ExpColumns(x, scale, shift, total)
 		return
 	}
-	c.call(callExp, at(x), at(shift), at(total), int32(len(x)/len(shift)), int32(math.Float32bits(scale)))
+	c.call(callExp, address(x), address(shift), address(total), int32(len(x)/len(shift)), int32(math.Float32bits(scale)))
 }
 
 // Crew are threads that compute in Go's memory, if that is shared. In WebAssembly Go itself has
@@ -70,14 +70,14 @@ type Crew struct {
 const (
 	free = iota
 	flying
-	late // the piece was given up; a thread may still write its results
+	late // nobody waits for the piece any more, but a thread may still write its results
 )
 
 // MostCalls is the largest number of calls of a piece.
 const MostCalls = 8
 
-// site/vectors.js has the same numbers: the places on the board of waiting pieces, of finished
-// pieces and of calls, and the numbers of functions.
+// site/vectors.js has the same numbers. They are the places on the board for waiting pieces,
+// finished pieces and calls, and the numbers of functions.
 const (
 	mostFlying = 32
 	boardQueue = 8
@@ -150,8 +150,8 @@ func (c *Crew) Publish(calls *Calls) {
 }
 
 // Finish waits for a piece, and computes other pieces meanwhile. It returns false if the thread
-// that has the piece is late or dead. The piece's results then mean nothing, and the crew keeps its
-// memory, holds, as long as the thread may write there.
+// that has the piece is late or dead. The piece's results are then invalid, and the crew keeps
+// holds, the memory of the piece, as long as the thread may write to it.
 func (c *Crew) Finish(calls *Calls, holds any) bool {
 	s := &c.slots[calls.slot]
 	c.flying--
@@ -163,7 +163,7 @@ func (c *Crew) Finish(calls *Calls, holds any) bool {
 	return true
 }
 
-// call adds a call.
+// call adds a call to the piece.
 func (c *Calls) call(function int32, words ...int32) {
 	if c.count == MostCalls {
 		panic("vector: a piece of too many calls")
@@ -174,5 +174,5 @@ func (c *Calls) call(function int32, words ...int32) {
 	c.count++
 }
 
-// at is the address of a slice, in WebAssembly's 32 bits.
-func at(x []float32) int32 { return int32(uintptr(unsafe.Pointer(unsafe.SliceData(x)))) }
+// address is the address of a slice, in WebAssembly's 32 bits.
+func address(x []float32) int32 { return int32(uintptr(unsafe.Pointer(unsafe.SliceData(x)))) }

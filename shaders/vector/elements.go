@@ -3,7 +3,7 @@ package vector
 import "math"
 
 // These functions work on the elements of slices of equal length. Vectors compute the last elements
-// of a slice like the others: a result does not depend on where the slice is cut.
+// of a slice like the others, and so results do not depend on where it is cut.
 
 // Add adds x to y.
 func Add(y, x []float32) {
@@ -140,13 +140,13 @@ func FinishRows(rows, columns int, y []float32, stride int, x []float32, from in
 	if f.Residual != nil {
 		_ = f.Residual[(rows-1)*f.Stride+columns-1]
 	}
-	moves := &y[0] == &x[0] && stride != from // a row would overwrite the rest of the one before
+	moves := &y[0] == &x[0] && stride != from // a row would overwrite the row before it
 	done := 0
 	if !moves {
 		done = finishPanels(rows, columns, y, stride, x, from, f)
 	}
 	if rest := columns - done; vectors() && rest >= 8 && !(moves && rest%8 > 0) {
-		r := f.from(done)
+		r := f.fromColumn(done)
 		finishRowsVectors(rows, rest&^7, y[done:], stride, x[done:], from, &r)
 		done += rest &^ 7
 	}
@@ -155,8 +155,8 @@ func FinishRows(rows, columns int, y []float32, stride int, x []float32, from in
 	}
 }
 
-// from is f for the columns from column on.
-func (f *Finish) from(column int) Finish {
+// fromColumn is f for the columns from column on.
+func (f *Finish) fromColumn(column int) Finish {
 	r := *f
 	for _, part := range []*[]float32{&r.Scale, &r.Shift, &r.Residual} {
 		if *part != nil {
@@ -166,7 +166,7 @@ func (f *Finish) from(column int) Finish {
 	return r
 }
 
-// These stand for the nil slices of a Finish.
+// These replace the nil slices of a Finish.
 var (
 	noScale [MaxColumns]float32
 	nothing [MaxColumns]float32
@@ -303,7 +303,7 @@ func deviations(variance, eps float32) float32 {
 }
 
 // Numbers for e^x. x is clamped to least … most. e^x = 2^n e^r with n = round(x / log 2) and
-// therefore |r| ≤ log 2 / 2. There Taylor's series up to r⁶ / 6! is off by at most 1.2e-7.
+// therefore |r| ≤ log 2 / 2. For such r, Taylor's series up to r⁶ / 6! is off by at most 1.2e-7.
 // Adding 1.5·2²³ leaves n in the last bits of a float32.
 const (
 	round       = 3 << 22

@@ -2,7 +2,7 @@
 
 package vector
 
-// vectors is false: this build has none.
+// vectors is false: this build has no vectors.
 func vectors() bool { return false }
 
 // These are never called.

@@ -8,15 +8,15 @@ import "simd/archsimd"
 // little, because memory takes most of the time.
 func vectors() bool { return Current().elements }
 
-// moreVectors is vectors for functions that pages do not need, and more also says whether there is
-// a first slice.
+// moreVectors says the same for functions that pages do not need. usesVectors does so for a
+// function with this first slice, and is false if the slice is nil.
 func moreVectors() bool { return vectors() }
 
-func more(first []float32) bool { return first != nil && moreVectors() }
+func usesVectors(first []float32) bool { return first != nil && moreVectors() }
 
 type eight = archsimd.Float32x8
 
-func all(v float32) eight { return archsimd.BroadcastFloat32x8(v) }
+func broadcast(v float32) eight { return archsimd.BroadcastFloat32x8(v) }
 
 // load and store take up to eight elements.
 func load(x []float32) eight {
@@ -77,7 +77,7 @@ func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, 
 func load8(x []float32) eight { return archsimd.LoadFloat32x8((*[8]float32)(x)) }
 
 func addScaledVectors(y, x []float32, s float32) {
-	factor := all(s)
+	factor := broadcast(s)
 	for i := 0; i < len(y); i += 8 {
 		store(factor.MulAdd(load(x[i:]), load(y[i:])), y[i:])
 	}
@@ -96,7 +96,7 @@ func filterVectors(y, x []float32, stride int, window []float32) {
 	for i := 0; i < len(y); i += 8 {
 		var sum eight
 		for t, w := range window {
-			sum = all(w).MulAdd(load(x[i+t*stride:]), sum)
+			sum = broadcast(w).MulAdd(load(x[i+t*stride:]), sum)
 		}
 		store(sum, y[i:])
 	}
@@ -129,7 +129,7 @@ func takeLargerVectors(y, x []float32) {
 func largerOrNaN(v, than eight) archsimd.Mask32x8 { return than.Less(v).Or(v.NotEqual(v)) }
 
 func placeLargerVectors(y, places, x []float32, place float32) {
-	at := all(place)
+	at := broadcast(place)
 	for i := 0; i < len(y); i += 8 {
 		largest, v := load(y[i:]), load(x[i:])
 		larger := largerOrNaN(v, largest)
@@ -150,7 +150,7 @@ func reluVectors(x []float32) {
 
 func relu6Vectors(x []float32) {
 	var zero eight
-	six := all(6)
+	six := broadcast(6)
 	for i := 0; i < len(x); i += 8 {
 		store(six.Min(zero.Max(load(x[i:]))), x[i:]) // with a NaN both return the second argument
 	}
@@ -181,8 +181,8 @@ func dotVectors(a, b []float32) float32 {
 	return total(sum)
 }
 
-// layerNormVectors is LayerNorm of rows of a multiple of eight. Go's own arithmetic is kept apart
-// from the vectors.
+// layerNormVectors is LayerNorm for rows of a multiple of eight. Vectors and Go's own arithmetic
+// are in separate loops.
 func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
 	n := len(scale)
 	for i := range mean {
@@ -192,7 +192,7 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 			sum = sum.Add(load8(x[j:]))
 		}
 		m := together(sum) / float32(n)
-		middle := all(m)
+		middle := broadcast(m)
 		for j := 0; j < n; j += 8 {
 			d := load8(x[j:]).Sub(middle)
 			squares = d.MulAdd(d, squares)
@@ -205,7 +205,7 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 	}
 	for i := range mean {
 		x, y := x[i*n:][:n], y[i*n:][:n]
-		m, s := all(mean[i]), all(r[i])
+		m, s := broadcast(mean[i]), broadcast(r[i])
 		for j := 0; j < n; j += 8 {
 			v := load8(x[j:]).Sub(m).Mul(s).MulAdd(load8(scale[j:]), load8(bias[j:]))
 			v.Store((*[8]float32)(y[j:]))
@@ -214,7 +214,7 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 	archsimd.ClearAVXUpperBits()
 }
 
-// together is total without leaving the vectors, and spread is that in all lanes.
+// together is the sum of the lanes, computed in vectors. spread is that sum in all lanes.
 func together(v eight) float32 { return fourths(v).GetElem(0) }
 func spread(v eight) eight     { return fourths(v).Broadcast1To8() }
 
@@ -225,7 +225,7 @@ func fourths(v eight) archsimd.Float32x4 {
 }
 
 func expVectors(x []float32, scale, shift float32) {
-	a, b := all(scale), all(shift)
+	a, b := broadcast(scale), broadcast(shift)
 	for i := 0; i < len(x); i += 8 {
 		store(expOf(a.MulAdd(load(x[i:]), b)), x[i:])
 	}
@@ -240,7 +240,7 @@ func logVectors(x []float32) {
 }
 
 func logLikelihoodVectors(y, q, label []float32) {
-	one := all(1)
+	one := broadcast(1)
 	for i := 0; i < len(y); i += 8 {
 		v, t := load(q[i:]), load(label[i:])
 		unmarked := one.Sub(t).Mul(logOf(one.Sub(v)))
@@ -251,7 +251,7 @@ func logLikelihoodVectors(y, q, label []float32) {
 
 func sigmoidVectors(x []float32) {
 	var zero eight
-	one := all(1)
+	one := broadcast(1)
 	for i := 0; i < len(x); i += 8 {
 		store(one.Div(one.Add(expOf(zero.Sub(load(x[i:]))))), x[i:])
 	}
@@ -268,7 +268,7 @@ func geluVectors(x []float32) {
 }
 
 func addGELUGradientVectors(dx, dy, x []float32) {
-	bellOf := all(normal)
+	bellOf := broadcast(normal)
 	for i := 0; i < len(x); i += 8 {
 		v := load(x[i:])
 		p, bell := phiOf(v)
@@ -279,7 +279,7 @@ func addGELUGradientVectors(dx, dy, x []float32) {
 }
 
 func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
-	n, a := len(shift), all(scale)
+	n, a := len(shift), broadcast(scale)
 	for j := 0; j < n; j += 8 {
 		b, sum := load(shift[j:]), load(total[j:])
 		for i := j; i < len(x); i += n {
@@ -306,7 +306,7 @@ func maxOfColumnsVectors(most, x []float32) {
 
 func addWhereVectors(y, x, places []float32, place float32) {
 	var zero eight
-	here := all(place)
+	here := broadcast(place)
 	for i := 0; i < len(y); i += 8 {
 		v := load(x[i:]).Merge(zero, load(places[i:]).Equal(here))
 		store(load(y[i:]).Add(v), y[i:])

@@ -126,17 +126,17 @@ func (s *Sums) run(f *IntegerFinish, y, start unsafe.Pointer, length int, fixed 
 	s.raw = finishing{
 		sums: &s.Sums[0], stride: s.Stride, y: y, step: s.Step, rows: s.Rows, columns: s.Columns,
 		by: &f.By[s.First], start: start, residualBy: &f.ResidualBy[s.First], shortcutBy: &f.ShortcutBy[s.First], shift: int(f.Shift),
-		residual: through(s.Residual, last), residual8: through(s.Residual8, last), shortcut: through(s.Shortcut, last),
+		residual: checked(s.Residual, last), residual8: checked(s.Residual8, last), shortcut: checked(s.Shortcut, last),
 	}
 	if f.ReLU {
 		s.raw.relu = 1
 	}
-	defer func() { s.raw = finishing{} }() // must not keep the memory alive
+	defer func() { s.raw = finishing{} }() // raw must not keep the memory alive
 	return w.finish(&s.raw, fixed)
 }
 
-// through is the address of x, which reaches to element last, or nil.
-func through[T any](x []T, last int) *T {
+// checked is the address of x, or nil if x is nil. It panics unless x has an element last.
+func checked[T any](x []T, last int) *T {
 	if x == nil {
 		return nil
 	}
@@ -144,8 +144,8 @@ func through[T any](x []T, last int) *T {
 	return &x[0]
 }
 
-// from leaves out the first columns. At least one stays.
-func (p *finishing) from(columns int, fixed bool) {
+// skip leaves out the first columns. At least one column stays.
+func (p *finishing) skip(columns int, fixed bool) {
 	size := uintptr(4)
 	if fixed {
 		size = 1
@@ -167,7 +167,7 @@ func beyond[T any](p *T, bytes uintptr) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(p), bytes)
 }
 
-// mostFixed is far beyond an int8 in 256ths, and a sum of four such values fits an int32.
+// mostFixed limits a term. It is far beyond an int8 in 256ths, and four terms fit an int32.
 const mostFixed = 1 << 23
 
 // ToFixed rounds v to nearest even, clamped to ±2²³.

@@ -7,7 +7,7 @@ import (
 	"simd/archsimd"
 )
 
-// constants have every number in all lanes: spreading one in a register takes three instructions.
+// constants have every number in all lanes: to spread one takes three instructions.
 var constants = struct {
 	least, most, log2e, round, high, low, e6, e5, e4, e3, e2, one                [8]float32
 	smallest, shift, shifted, logHigh, logLow, lessHalf, infinite, nan, rootHalf [8]float32
@@ -67,10 +67,10 @@ func logOf(x eight) eight {
 	return logAtEnds(x, logOfParts(f, power))
 }
 
-// logOfNormal is log x of x from smallest on, below infinity.
+// logOfNormal is log x for finite x from `smallest` on.
 func logOfNormal(x eight) eight { return logOfParts(parts(x)) }
 
-// parts are f and n.
+// parts are the f and n of x = 2^n (1 + f).
 func parts(x eight) (f, power eight) {
 	c, bits := &constants, x.AsInt32x8()
 	n := bits.Sub(lanes(&c.rootHalf).AsInt32x8()).ShiftAllRight(23)

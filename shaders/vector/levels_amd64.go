@@ -53,7 +53,7 @@ var (
 			if done == p.columns {
 				return done
 			}
-			p.from(done, fixed)
+			p.skip(done, fixed)
 			return done + p.finish(8, fixed, finishFixedAVX2, finishFloatsAVX2)
 		},
 		dotsAVX512x1, dotsAVX512x2, dotsAVX512x3, dotsAVX512x4, dotsAVX512x5, dotsAVX512x6,
@@ -70,13 +70,13 @@ func assemblyWords(
 	finish func(p *finishing, fixed bool) int, dots ...assembledDots,
 ) words {
 	w.toWords = func(to []byte, x []int8) int {
-		return whole(lanes*w.inputs, len(x), func(n int) { toWords(&to[0], &x[0], n) })
+		return inWholeVectors(lanes*w.inputs, len(x), func(n int) { toWords(&to[0], &x[0], n) })
 	}
 	w.floats = func(to []float32, x []int8) int {
-		return whole(lanes, len(x), func(n int) { floats(&to[0], &x[0], n) })
+		return inWholeVectors(lanes, len(x), func(n int) { floats(&to[0], &x[0], n) })
 	}
 	w.quantize = func(to []int8, x []float32, factor float32) int {
-		return whole(lanes, len(x), func(n int) { quantize(&to[0], &x[0], n, factor) })
+		return inWholeVectors(lanes, len(x), func(n int) { quantize(&to[0], &x[0], n, factor) })
 	}
 	w.softmax = func(x []int32, scale float32, total []float32) {
 		softmax(&x[0], len(x)/w.columns, scale, &total[0])

@@ -14,7 +14,7 @@ func (n *Normalisation) inVectors() bool {
 	return moreVectors() && channels > 0 && channels%8 == 0
 }
 
-// normalised returns x̂, and y before the ReLU, of eight channels from c on.
+// normalised returns x̂, and y before the ReLU, for eight channels from c on.
 func (n *Normalisation) normalised(x eight, c int) (xHat, y eight) {
 	xHat = x.Sub(load8(n.Mean[c:])).Mul(load8(n.R[c:]))
 	return xHat, xHat.MulAdd(load8(n.Scale[c:]), load8(n.Bias[c:]))
@@ -42,7 +42,7 @@ func (n *Normalisation) Rows(y, x []float32) bool {
 		for c := 0; c < channels; c += 8 {
 			_, v := n.normalised(load8(x[c:]), c)
 			if n.ReLU {
-				v = zero.Max(v) // of a number and a NaN the second
+				v = zero.Max(v) // of a number and a NaN, Max returns the second argument
 			}
 			v.Store((*[8]float32)(y[c:]))
 		}
@@ -75,7 +75,7 @@ func (n *Normalisation) AddGradientByX(dx, x, dy, products, sums []float32, shar
 	if !n.inVectors() {
 		return false
 	}
-	channels, less := len(n.Mean), all(-share)
+	channels, less := len(n.Mean), broadcast(-share)
 	x, dy, products, sums = x[:len(dx)], dy[:len(dx)], products[:channels], sums[:channels]
 	for ; len(dx) > 0; dx, x, dy = dx[channels:], x[channels:], dy[channels:] {
 		for c := 0; c < channels; c += 8 {

@@ -2,7 +2,7 @@ package vector
 
 import "math"
 
-// terms is the number of rows of a panel that fit the first cache, of 32 KiB or more.
+// terms is the number of rows of a panel that fit the first cache, which has at least 32 KiB.
 const terms = 256
 
 // Matrix is the right factor of a product, (K, N). A panel has the columns of a block of sums.
@@ -13,7 +13,7 @@ type Matrix struct {
 	data  []float32 // (panels, K, columns)
 }
 
-// Reset makes it a matrix of k rows and n columns, for Pack to fill. It reuses its memory.
+// Reset makes m a matrix of k rows and n columns, which Pack fills. It reuses its memory.
 func (m *Matrix) Reset(k, n int) {
 	m.level, m.k, m.n = Current(), k, n
 	size := m.Panels() * k * m.level.columns
@@ -29,18 +29,18 @@ func (m *Matrix) Holds() bool { return m.level == Current() }
 // Panels is the number of panels.
 func (m *Matrix) Panels() int { return (m.n + m.level.columns - 1) / m.level.columns }
 
-// Stride is the number of columns of all panels: N, rounded up.
+// Stride is the number of columns of all panels together: N, rounded up.
 func (m *Matrix) Stride() int { return m.Panels() * m.level.columns }
 
-// Pack sets rows first … first+rows-1 of a panel. Element (i, j) of these, of all N columns, is
-// w[i*stride + j].
+// Pack sets rows first … first+rows-1 of a panel from w, which has all N columns: element (i, j) of
+// these rows is w[i*stride + j].
 func (m *Matrix) Pack(panel, first, rows int, w []float32, stride int) {
 	width := m.level.columns
 	from := panel * width
 	count := min(width, m.n-from)
 	to := m.data[(panel*m.k+first)*width:][:rows*width]
 	if pack := m.level.pack; pack != nil && rows > 0 && count == width {
-		_ = w[(rows-1)*stride+from+width-1] // the module checks nothing
+		_ = w[(rows-1)*stride+from+width-1] // the module checks no bounds
 		pack(to, w[from:], rows, stride)
 		return
 	}
@@ -77,7 +77,7 @@ type Left struct {
 type Part struct{ First, Terms, Panel, Panels int }
 
 // Multiply sets c = a m, or adds a m to c. Element (i, k) of a is a[i*row + k*step]. Element (i, j)
-// of c is c[i*stride + j]. c has Stride columns, and those beyond N mean nothing.
+// of c is c[i*stride + j]. c has Stride columns; those beyond N have arbitrary values.
 func (m *Matrix) Multiply(rows int, a []float32, row, step int, c []float32, stride int, add bool) {
 	m.MultiplyTerms(0, m.k, rows, a, row, step, c, stride, add)
 }
@@ -99,10 +99,10 @@ func (m *Matrix) MultiplyPart(part Part, a Left, c []float32, stride int, add bo
 		}
 		return
 	}
-	// Assembly checks nothing.
+	// Assembly checks no bounds.
 	_ = a.Values[(a.Lines-1)*a.Line+(a.Rows-1)*a.Row+(part.Terms-1)*a.Step]
 	_ = c[(rows-1)*stride+part.Panels*width-1]
-	block := evenly(a.Rows, l.most)
+	block := blockSize(a.Rows, l.most)
 	for from := 0; from < part.Terms; from += l.terms {
 		terms := min(l.terms, part.Terms-from)
 		for panel := range part.Panels {
@@ -117,13 +117,14 @@ func (m *Matrix) MultiplyPart(part Part, a Left, c []float32, stride int, add bo
 	}
 }
 
-// evenly is the size of the fewest and most even blocks of at most most into which n can be cut.
-func evenly(n, most int) int {
+// blockSize cuts n elements into as few blocks of at most `most` elements as possible, and returns
+// the size that makes these blocks most equal.
+func blockSize(n, most int) int {
 	blocks := (n-1)/most + 1
 	return (n-1)/blocks + 1
 }
 
-// Wrap makes it a matrix of one panel, k rows of Columns, in the memory of values.
+// Wrap makes m a matrix of one panel, (k, Columns), in the memory of values.
 func (m *Matrix) Wrap(k int, values []float32) {
 	m.level = Current()
 	m.k, m.n = k, m.level.columns

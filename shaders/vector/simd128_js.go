@@ -94,13 +94,13 @@ func wordsOf(inputs int) words {
 			dotsModule(int32(k), unsafe.Pointer(l), &x[0], &b[0], &start[0], &sums[0])
 		},
 		toWords: func(to []byte, x []int8) int {
-			return whole(8, len(x), func(n int) { wordsModule(&to[0], &x[0], int32(n)) })
+			return inWholeVectors(8, len(x), func(n int) { wordsModule(&to[0], &x[0], int32(n)) })
 		},
 		floats: func(to []float32, x []int8) int {
-			return whole(8, len(x), func(n int) { floatsModule(&to[0], &x[0], int32(n)) })
+			return inWholeVectors(8, len(x), func(n int) { floatsModule(&to[0], &x[0], int32(n)) })
 		},
 		quantize: func(to []int8, x []float32, factor float32) int {
-			return whole(16, len(x), func(n int) { quantizeModule(&to[0], &x[0], int32(n), factor) })
+			return inWholeVectors(16, len(x), func(n int) { quantizeModule(&to[0], &x[0], int32(n), factor) })
 		},
 		softmax: func(x []int32, scale float32, total []float32) {
 			softmaxModule(&x[0], &total[0], int32(len(x)/8), scale)
@@ -119,7 +119,7 @@ func wordsOf(inputs int) words {
 			return copy(to, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)))
 		}
 		w.negative = func(x []int8) (negative bool, done int) {
-			done = whole(16, len(x), func(n int) { negative = negativeModule(&x[0], int32(n)) != 0 })
+			done = inWholeVectors(16, len(x), func(n int) { negative = negativeModule(&x[0], int32(n)) != 0 })
 			return negative, done
 		}
 	}
@@ -134,14 +134,14 @@ func compile(module string) int32
 //go:wasmimport vectors choose
 func choose(number int32)
 
-// The functions of simd128/product.go and elements.go, and what Go calls by slices. Slices are of n
-// elements.
+// The functions of simd128/product.go and elements.go, and Go functions that call them with slices
+// of n elements.
 
 // vectors says whether the module computes slices.
 func vectors() bool { return Current().elements }
 
-// of is the address of a slice.
-func of(x []float32) *float32 { return unsafe.SliceData(x) }
+// ptr is the address of a slice.
+func ptr(x []float32) *float32 { return unsafe.SliceData(x) }
 
 //go:wasmimport vectors product
 //go:noescape
@@ -155,85 +155,85 @@ func pack(to, from *float32, rows, stride int32)
 //go:noescape
 func addModule(y, x *float32, n int32)
 
-func addVectors(y, x []float32) { addModule(of(y), of(x), int32(len(y))) }
+func addVectors(y, x []float32) { addModule(ptr(y), ptr(x), int32(len(y))) }
 
 //go:wasmimport vectors addScaled
 //go:noescape
 func addScaledModule(y, x *float32, n int32, s float32)
 
-func addScaledVectors(y, x []float32, s float32) { addScaledModule(of(y), of(x), int32(len(y)), s) }
+func addScaledVectors(y, x []float32, s float32) { addScaledModule(ptr(y), ptr(x), int32(len(y)), s) }
 
 //go:wasmimport vectors addProducts
 //go:noescape
 func addProductsModule(y, a, b *float32, n int32)
 
 func addProductsVectors(y, a, b []float32) {
-	addProductsModule(of(y), of(a), of(b), int32(len(y)))
+	addProductsModule(ptr(y), ptr(a), ptr(b), int32(len(y)))
 }
 
 //go:wasmimport vectors takeLarger
 //go:noescape
 func takeLargerModule(y, x *float32, n int32)
 
-func takeLargerVectors(y, x []float32) { takeLargerModule(of(y), of(x), int32(len(y))) }
+func takeLargerVectors(y, x []float32) { takeLargerModule(ptr(y), ptr(x), int32(len(y))) }
 
 //go:wasmimport vectors relu
 //go:noescape
 func reluModule(x *float32, n int32)
 
-func reluVectors(x []float32) { reluModule(of(x), int32(len(x))) }
+func reluVectors(x []float32) { reluModule(ptr(x), int32(len(x))) }
 
 //go:wasmimport vectors sum
 //go:noescape
 func sumModule(x *float32, n int32) float32
 
-func sumVectors(x []float32) float32 { return sumModule(of(x), int32(len(x))) }
+func sumVectors(x []float32) float32 { return sumModule(ptr(x), int32(len(x))) }
 
 //go:wasmimport vectors dot
 //go:noescape
 func dotModule(a, b *float32, n int32) float32
 
-func dotVectors(a, b []float32) float32 { return dotModule(of(a), of(b), int32(len(a))) }
+func dotVectors(a, b []float32) float32 { return dotModule(ptr(a), ptr(b), int32(len(a))) }
 
 //go:wasmimport vectors exp
 //go:noescape
 func expModule(x *float32, n int32, scale, shift float32)
 
-func expVectors(x []float32, scale, shift float32) { expModule(of(x), int32(len(x)), scale, shift) }
+func expVectors(x []float32, scale, shift float32) { expModule(ptr(x), int32(len(x)), scale, shift) }
 
 //go:wasmimport vectors sigmoid
 //go:noescape
 func sigmoidModule(x *float32, n int32)
 
-func sigmoidVectors(x []float32) { sigmoidModule(of(x), int32(len(x))) }
+func sigmoidVectors(x []float32) { sigmoidModule(ptr(x), int32(len(x))) }
 
 //go:wasmimport vectors gelu
 //go:noescape
 func geluModule(x *float32, n int32)
 
-func geluVectors(x []float32) { geluModule(of(x), int32(len(x))) }
+func geluVectors(x []float32) { geluModule(ptr(x), int32(len(x))) }
 
 //go:wasmimport vectors addGELUGradient
 //go:noescape
 func addGELUGradientModule(dx, dy, x *float32, n int32)
 
 func addGELUGradientVectors(dx, dy, x []float32) {
-	addGELUGradientModule(of(dx), of(dy), of(x), int32(len(dx)))
+	addGELUGradientModule(ptr(dx), ptr(dy), ptr(x), int32(len(dx)))
 }
 
 //go:wasmimport vectors maxOfColumns
 //go:noescape
 func maxOfColumnsModule(x, most *float32, rows int32)
 
-// Panels have the eight columns of this level.
-func maxOfColumnsVectors(most, x []float32) { maxOfColumnsModule(of(x), of(most), int32(len(x)/8)) }
+// At this level a panel has eight columns.
+func maxOfColumnsVectors(most, x []float32) { maxOfColumnsModule(ptr(x), ptr(most), int32(len(x)/8)) }
 
 //go:wasmimport vectors expColumns
 //go:noescape
 func expColumnsModule(x, shift, total *float32, rows int32, scale float32)
 
 func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
-	expColumnsModule(of(x), of(shift), of(total), int32(len(x)/8), scale)
+	expColumnsModule(ptr(x), ptr(shift), ptr(total), int32(len(x)/8), scale)
 }
 
 //go:wasmimport vectors finishRows
@@ -242,8 +242,8 @@ func finishRowsModule(rows, columns int32, y *float32, stride int32, x *float32,
 
 // The module counts rows in bytes.
 func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
-	finishRowsModule(int32(rows), int32(4*columns), of(y), int32(4*stride), of(x), int32(4*from),
-		of(f.Scale), of(f.Shift), of(f.Residual), int32(4*f.Stride), f.ReLU)
+	finishRowsModule(int32(rows), int32(4*columns), ptr(y), int32(4*stride), ptr(x), int32(4*from),
+		ptr(f.Scale), ptr(f.Shift), ptr(f.Residual), int32(4*f.Stride), f.ReLU)
 }
 
 //go:wasmimport vectors layerNorm
@@ -251,7 +251,7 @@ func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, 
 func layerNormModule(rows, columns int32, y, x, scale, bias, mean, r *float32, eps float32)
 
 func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
-	layerNormModule(int32(len(mean)), int32(4*len(scale)), of(y), of(x), of(scale), of(bias), of(mean), of(r), eps)
+	layerNormModule(int32(len(mean)), int32(4*len(scale)), ptr(y), ptr(x), ptr(scale), ptr(bias), ptr(mean), ptr(r), eps)
 }
 
 // The function of simd128/windows.go takes a windows.

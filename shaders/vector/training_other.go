@@ -2,7 +2,7 @@
 
 package vector
 
-// This build has no vectors for what pages do not need: these functions return false.
+// This build has no vectors for functions that pages do not need: they return false.
 
 func moreVectors() bool { return false }
 

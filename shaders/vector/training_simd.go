@@ -4,22 +4,22 @@ package vector
 
 import "simd/archsimd"
 
-// Only training uses these functions. Numbers are spread over vectors before the loops: Go's own
-// arithmetic is slow between vectors.
+// Only training uses these functions. Numbers are spread over vectors before the loops, since Go's
+// own arithmetic is slow between vector instructions.
 
-// leastLow keeps 1 − low below 1: no logarithm is of 0.
+// leastLow keeps 1 − low below 1, so that no logarithm of 0 is taken.
 const leastLow = 0x1p-23
 
 // CrossEntropy sets every y to −(label log q + (1 − label) log(1 − q)), with q clamped to low
 // … 1 − low. A NaN stays. It returns false if low is below 2⁻²³.
 func CrossEntropy(y, q, label []float32, low float32) bool {
-	if !more(y) || low < leastLow {
+	if !usesVectors(y) || low < leastLow {
 		return false
 	}
 	q, label = q[:len(y)], label[:len(y)]
-	one, least, most := all(1), all(low), all(1-low)
+	one, least, most := broadcast(1), broadcast(low), broadcast(1-low)
 	for i := 0; i < len(y); i += 8 {
-		v, t := within(load(q[i:]), least, most), load(label[i:])
+		v, t := clampEight(load(q[i:]), least, most), load(label[i:])
 		l := logOfNormal(v)
 		unmarked := logOfNormal(one.Sub(v))
 		l = t.Sub(one).Mul(unmarked).Sub(t.Mul(l))
@@ -29,18 +29,18 @@ func CrossEntropy(y, q, label []float32, low float32) bool {
 	return true
 }
 
-// within clamps q. A NaN stays.
-func within(q, least, most eight) eight { return most.Min(least.Max(q)) }
+// clampEight clamps q to least … most. A NaN stays.
+func clampEight(q, least, most eight) eight { return most.Min(least.Max(q)) }
 
 // AddCrossEntropyGradient adds the gradient of CrossEntropy to dx.
 func AddCrossEntropyGradient(dx, q, label, dy []float32, low float32) bool {
-	if !more(dx) {
+	if !usesVectors(dx) {
 		return false
 	}
 	q, label, dy = q[:len(dx)], label[:len(dx)], dy[:len(dx)]
-	one, least, most := all(1), all(low), all(1-low)
+	one, least, most := broadcast(1), broadcast(low), broadcast(1-low)
 	for i := 0; i < len(dx); i += 8 {
-		v := within(load(q[i:]), least, most)
+		v := clampEight(load(q[i:]), least, most)
 		slope := v.Sub(load(label[i:])).Div(v.Mul(one.Sub(v)))
 		store(slope.MulAdd(load(dy[i:]), load(dx[i:])), dx[i:])
 	}
@@ -50,7 +50,7 @@ func AddCrossEntropyGradient(dx, q, label, dy []float32, low float32) bool {
 
 // AddReLUGradient adds dy to dx where x is above 0.
 func AddReLUGradient(dx, dy, x []float32) bool {
-	if !more(dx) {
+	if !usesVectors(dx) {
 		return false
 	}
 	dy, x = dy[:len(dx)], x[:len(dx)]
@@ -65,14 +65,14 @@ func AddReLUGradient(dx, dy, x []float32) bool {
 
 // Update takes a step of parameters x by their gradient g, with their moments and their average.
 func (s *AdamStep) Update(x, g, m, v, average []float32) bool {
-	if !more(x) {
+	if !usesVectors(x) {
 		return false
 	}
 	n := len(x)
 	g, m, v, average = g[:n], m[:n], v[:n], average[:n]
-	factor, beta1, rest1, beta2, rest2 := all(s.Factor), all(s.Beta1), all(1-s.Beta1), all(s.Beta2), all(1-s.Beta2)
-	c1, c2, epsilon, rate, decay := all(s.Correction1), all(s.Correction2), all(s.Epsilon), all(s.Rate), all(s.Decay)
-	averaging, rest := all(s.Averaging), all(1-s.Averaging)
+	factor, beta1, rest1, beta2, rest2 := broadcast(s.Factor), broadcast(s.Beta1), broadcast(1-s.Beta1), broadcast(s.Beta2), broadcast(1-s.Beta2)
+	c1, c2, epsilon, rate, decay := broadcast(s.Correction1), broadcast(s.Correction2), broadcast(s.Epsilon), broadcast(s.Rate), broadcast(s.Decay)
+	averaging, rest := broadcast(s.Averaging), broadcast(1-s.Averaging)
 	for i := 0; i < len(x); i += 8 {
 		grad := load(g[i:]).Mul(factor)
 		first := load(m[i:]).MulAdd(beta1, grad.Mul(rest1))
@@ -92,16 +92,16 @@ func (s *AdamStep) Update(x, g, m, v, average []float32) bool {
 // AddLayerNormGradientByX adds LayerNorm's gradient to dx, a row of channels. mean and r are
 // LayerNorm's.
 func AddLayerNormGradientByX(dx, dy, x, scale []float32, mean, r float32) bool {
-	if !more(dx) {
+	if !usesVectors(dx) {
 		return false
 	}
 	dy, x, scale = dy[:len(dx)], x[:len(dx)], scale[:len(dx)]
 	var sum, product eight
-	m, by, share := all(mean), all(r), all(1/float32(len(dx)))
+	m, by, share := broadcast(mean), broadcast(r), broadcast(1/float32(len(dx)))
 	for i := 0; i < len(dx); i += 8 {
 		d := load(dy[i:]).Mul(load(scale[i:]))
 		sum = sum.Add(d)
-		product = load(x[i:]).Sub(m).MulAdd(d, product) // d is 0 beyond the last
+		product = load(x[i:]).Sub(m).MulAdd(d, product) // d is 0 beyond the last channel
 	}
 	g := spread(sum).Mul(share)
 	gx := spread(product).Mul(share).Mul(by).Mul(by)
@@ -116,12 +116,12 @@ func AddLayerNormGradientByX(dx, dy, x, scale []float32, mean, r float32) bool {
 
 // AddLayerNormGradients adds dy x̂ of a row to products and dy to sums.
 func AddLayerNormGradients(products, sums, dy, x []float32, mean, r float32) bool {
-	if !more(products) {
+	if !usesVectors(products) {
 		return false
 	}
 	n := len(products)
 	sums, dy, x = sums[:n], dy[:n], x[:n]
-	m, by := all(mean), all(r)
+	m, by := broadcast(mean), broadcast(r)
 	for i := 0; i < len(products); i += 8 {
 		d := load(dy[i:])
 		xHat := load(x[i:]).Sub(m).Mul(by)
@@ -136,7 +136,7 @@ func AddLayerNormGradients(products, sums, dy, x []float32, mean, r float32) boo
 // for rows that have not one, two, four or eight elements.
 func ScaleRows(y, x []float32, from []uint32, scale, shift []float32) bool {
 	n := len(from)
-	if !more(y) || n == 0 || 8%n > 0 {
+	if !usesVectors(y) || n == 0 || 8%n > 0 {
 		return false
 	}
 	x = x[:len(y)]

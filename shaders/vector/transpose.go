@@ -5,7 +5,7 @@ func Transpose(y []float32, to int, x []float32, from, rows, columns int, add bo
 	if rows == 0 || columns == 0 {
 		return
 	}
-	_, _ = y[(columns-1)*to+rows-1], x[(rows-1)*from+columns-1] // assembly checks nothing
+	_, _ = y[(columns-1)*to+rows-1], x[(rows-1)*from+columns-1] // assembly checks no bounds
 	first := 0
 	for _, t := range Current().transpose {
 		n, width := (rows-first)/t.rows*t.rows, columns/t.columns*t.columns

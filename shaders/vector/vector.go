@@ -13,13 +13,13 @@ type Level struct {
 	Name string // "AVX-512", "AVX2", "SIMD128", "Go"
 
 	rows, columns int // of the block of sums that a product holds in registers
-	most          int // rows in one call: those of a block, or of any number of blocks
+	most          int // largest number of rows in a call
 	terms         int // number of terms that a product sums before the next block
 	product       func(k int, a []float32, row, step int, b []float32, c []float32, stride, rows int, add bool)
 	elements      bool // slices are computed in vectors too
 	words         words
 
-	// Functions of a panel, in assembly; nil: use those of slices.
+	// Functions of a panel, in assembly; nil: use the functions of slices.
 	expColumns                          func(x *float32, rows int, scale float32, shift, total *float32)
 	expGradientColumns, expGradientRows func(x, d *float32, rows int, scale float32, shift, delta *float32)
 	// Largest values of the columns of a panel with 4, 8, … rows.

@@ -35,7 +35,7 @@ type windows struct {
 	least, most             float32
 }
 
-// windowsSummed sums a multiple of so many channels.
+// windowsSummed computes the sums for a multiple of `channels` channels.
 type windowsSummed struct {
 	channels int
 	sum      func(p *byte)
@@ -81,8 +81,9 @@ func (w *Windows) describe(first, channels int) {
 	r.xRow, r.weightRow = 4*w.XTap[0]-columns*r.xColumn, 4*w.WeightTap[0]-columns*r.weightColumn
 }
 
-// reach is the address of element first of x. It panics unless x has the channels from there on,
-// and those of all steps: each is a number and a distance. Vectors check nothing.
+// reach is the address of element first of x, for vectors, which check no bounds. It panics unless
+// x has `channels` elements there, and after all steps: a step is a number of repetitions and a
+// distance.
 func reach(x []float32, first, channels int, steps ...[2]int) *float32 {
 	low, high := first, first+channels
 	for _, s := range steps {

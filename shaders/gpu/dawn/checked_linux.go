@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loadChecked loads a file whose SHA-512 is sum. It loads a copy in memory of what was checked: a
-// file that changes meanwhile changes nothing.
+// loadChecked loads a file if its SHA-512 is sum. It checks and loads one copy in memory, so that
+// it does not matter if the file changes meanwhile.
 func loadChecked(path, sum string) (uintptr, error) {
 	number, err := unix.MemfdCreate("dawn", unix.MFD_CLOEXEC)
 	if err != nil {

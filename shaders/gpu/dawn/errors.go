@@ -27,8 +27,8 @@ func typed(kind uint32, message string) error {
 // oneLine joins the lines of a message.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// scoped runs f and returns an error that f raised in Dawn: out of memory before internal errors
-// before validation.
+// scoped runs f and returns an error that f raised in Dawn. Of several errors it returns the most
+// serious: out of memory, then internal errors, then validation.
 func (d *device) scoped(f func()) error {
 	filters := [...]uint32{filterValidation, filterInternal, filterOutOfMemory}
 	for _, filter := range filters {
@@ -55,7 +55,7 @@ func (d *device) scoped(f func()) error {
 // Failure delivers a loss, and returns errors from outside of error scopes.
 func (d *device) Failure() error {
 	d.l.InstanceProcessEvents(d.instance)
-	return d.uncaptured.take()
+	return d.uncaptured.takeErrors()
 }
 
 // uncaptured collects errors. Dawn may report them on its own thread.
@@ -70,8 +70,8 @@ func (u *uncaptured) add(err error) {
 	u.errors = append(u.errors, err)
 }
 
-// take returns and clears the collected errors.
-func (u *uncaptured) take() error {
+// takeErrors returns and clears the collected errors.
+func (u *uncaptured) takeErrors() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	err := errors.Join(u.errors...)

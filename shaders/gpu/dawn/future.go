@@ -38,14 +38,14 @@ func handleCallback(user uintptr, status uint32, value uintptr, message string) 
 	}
 }
 
-// shapes are the three of C callbacks.
+// shapes are the addresses of callbacks for C, one for each of the three lists of arguments.
 type shapes struct {
 	// (status, handle or number, message, user data): adapter, device, pipeline, error scope;
 	// (device, reason or type, message, user data): lost device, uncaptured error.
 	value uintptr
 	plain uintptr // (status, message, user data): map
-	// Work done: only the completion of the future counts. This fits headers with and without a
-	// message.
+	// Work done: it ignores its arguments, and so fits headers with and without a message. Only the
+	// completion of the future counts.
 	done uintptr
 }
 
@@ -58,7 +58,7 @@ type outcome struct {
 
 const (
 	waitSlice = 20 * time.Millisecond // how soon a cancelled context ends a wait
-	waitLimit = 10 * time.Minute      // after it the driver counts as hung
+	waitLimit = 10 * time.Minute      // after this time the driver counts as hung
 )
 
 // pending is an operation under way.

@@ -85,7 +85,7 @@ type library struct {
 	ShaderModuleRelease    func(handle)
 
 	path string
-	// capabilities: the library takes an instanceCapabilities, not an instanceFeatures.
+	// capabilities says that the library takes an instanceCapabilities, not an instanceFeatures.
 	capabilities bool
 }
 
@@ -100,7 +100,7 @@ var (
 //go:embed libraries.txt
 var libraries string
 
-// prebuilt gives name and SHA-512 of the library for this system; empty if there is none.
+// prebuilt returns the name and SHA-512 of the library for this system, or empty strings.
 func prebuilt() (name, sum string) {
 	for line := range strings.Lines(libraries) {
 		if word := strings.Fields(line); word[0] == runtime.GOOS+"/"+runtime.GOARCH {
@@ -138,14 +138,14 @@ func loadLibrary(named string, note func(string)) (*library, error) {
 // name, perhaps in the working directory, where a stranger's archive may have put a library.
 type candidate struct {
 	path  string
-	named bool // by the user: loaded whatever it has
+	named bool // the user named it: it is loaded without a check
 }
 
-// candidates are the files to try, in order. If the user named a file or folder, there are no
-// others.
+// candidates are the files to try, in order. If the user named a file or folder, they are the only
+// candidates.
 func candidates(named string) ([]candidate, error) {
 	if variable := os.Getenv(LibraryVariable); named == "" && variable != "" {
-		if !filepath.IsAbs(variable) { // it would mean another file in each working directory
+		if !filepath.IsAbs(variable) { // a relative path depends on the working directory
 			return nil, fmt.Errorf("%s is %q: name the Dawn library there by an absolute path", LibraryVariable, variable)
 		}
 		named = variable
@@ -181,8 +181,8 @@ func candidates(named string) ([]candidate, error) {
 	return files, nil
 }
 
-// open loads the prebuilt library, or what the user named. Of a file that is the user's own, note
-// hears before it is loaded.
+// open loads the prebuilt library, or a file that the user named. If the latter is not the prebuilt
+// library, open calls note before it loads the file.
 func (c candidate) open(note func(string)) (*library, error) {
 	_, sum := prebuilt()
 	if !c.named {

@@ -42,12 +42,12 @@ var _ gpu.Device = (*device)(nil)
 
 // Open loads Dawn and creates a device on the fastest adapter, with all its features and limits.
 // Vulkan's VK_DRIVER_FILES can narrow the choice. library, or else MRPRISM_DAWN_LIB, may name the
-// library or its folder; it is loaded whatever it has, and note says so if it is not the prebuilt
-// one of libraries.txt. Otherwise Open looks in the executable's folder and in mrprism/dawn of the
-// user's cache folder, and loads nothing whose SHA-512 is another. Never does it look in the
-// working directory. What Dawn itself needs (libvulkan, libstdc++), the system finds as for every
-// program. Without a library or an adapter the error is a gpu.ErrNoAdapter. It lists every file
-// that was tried.
+// library or its folder. A named library is loaded unchecked, and Open calls note if it is not the
+// prebuilt one of libraries.txt. Otherwise Open looks in the executable's folder and in
+// mrprism/dawn of the user's cache folder, and loads only the library with the SHA-512 of
+// libraries.txt. It never looks in the working directory. The system finds the libraries that Dawn
+// needs (libvulkan, libstdc++), as for every program. Without a library or an adapter the error is
+// a gpu.ErrNoAdapter. It lists every file that was tried.
 func Open(ctx context.Context, library string, note func(string)) (gpu.Device, error) {
 	l, err := loadLibrary(library, note)
 	if err != nil {
@@ -199,8 +199,8 @@ func (d *device) probeFeatures() error {
 	return d.Alive()
 }
 
-// plausible says whether these can be an adapter's limits. Garbage means that the library has
-// another structure.
+// plausible says whether these can be an adapter's limits. If not, the structure of this library
+// differs.
 func (l *limits) plausible() bool {
 	return l.maxComputeInvocationsPerWorkgroup >= 64 && l.maxComputeInvocationsPerWorkgroup <= 1<<16 &&
 		l.maxComputeWorkgroupsPerDimension >= 1<<10 && l.maxBufferSize >= 1<<20 && l.maxStorageBufferBindingSize >= 1<<20 &&
@@ -229,7 +229,7 @@ func (d *device) Shut(releaseAll func()) error {
 	}
 	if d.handle != 0 {
 		l.DeviceDestroy(d.handle)
-		for _, c := range d.compiling { // their callers gave up; they end with the device
+		for _, c := range d.compiling { // nobody waits for them any more; they end with the device
 			if got, err := c.wait(context.Background()); err == nil {
 				release(l.ComputePipelineRelease, got.value)
 			}

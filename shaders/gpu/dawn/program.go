@@ -32,7 +32,7 @@ func (d *device) Compile(ctx context.Context, programs []*gpu.Program) error {
 	for _, p := range programs {
 		compiling := d.compiling[p]
 		if compiling == nil {
-			continue // given twice, or failed above
+			continue // the program was given twice, or failed above
 		}
 		got, err := compiling.wait(ctx)
 		if err != nil { // a later Prepare waits again
@@ -67,7 +67,7 @@ func (d *device) start(p *gpu.Program) error {
 	return nil
 }
 
-// compile starts the compilation of one program.
+// compile passes one program to Dawn, which compiles it in the background.
 func (d *device) compile(p *gpu.Program) (*pending, error) {
 	module, err := d.module(p)
 	if err != nil {

@@ -72,7 +72,7 @@ func (d *device) Build(steps []gpu.Step[handle], params []byte) (_ *recording, e
 }
 
 // bindGroup binds the parameters and arguments of a step. The parameters have their exact size:
-// Dawn refuses those that are too short for the WGSL.
+// Dawn refuses parameters that are too short for the WGSL.
 func (d *device) bindGroup(s gpu.Step[handle], params bindGroupEntry) handle {
 	entries := []bindGroupEntry{params}
 	for i, b := range s.Bound {

@@ -19,8 +19,8 @@ const (
 	mostInFlight   = 2 // submissions: one computes while the next is encoded
 )
 
-// A card starts when it gets its first submission. On one, the first portion of a run is therefore
-// short, and each further one may be twice as long: the card computes while the next is encoded.
+// A graphics card computes while the next submission is encoded. On a card the first portion of a
+// run is therefore short, and each further portion may be twice as long.
 const firstPortion = 32 // steps
 
 // mostSteps is the largest first portion of a run, 0 for any.
@@ -75,7 +75,7 @@ type doneTime struct {
 	exact bool
 }
 
-// follow begins to watch the submitted work, of which steps are the last.
+// follow begins to watch the work just submitted. steps are those of the last submission.
 func (d *device) follow(steps []*step) submission {
 	p := d.l.begin(d.instance, callbacks().done, func(info callbackInfo) uint64 {
 		return d.l.QueueOnSubmittedWorkDone(d.queue, info)

@@ -120,17 +120,17 @@ func Open(ctx context.Context, name string, options Options) (gpu.Device, error)
 	if name == "" {
 		name = os.Getenv(Variable)
 	}
-	d, err := named(ctx, name, options)
+	d, err := openNamed(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
 	return debugged(d), nil
 }
 
-func named(ctx context.Context, name string, options Options) (gpu.Device, error) {
+func openNamed(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	switch name {
 	case "", Auto:
-		return best(ctx, options)
+		return openBest(ctx, options)
 	case Processor:
 		return processor.Open(), nil
 	case Reference:
@@ -148,7 +148,7 @@ func named(ctx context.Context, name string, options Options) (gpu.Device, error
 	return nil, fmt.Errorf("no device is called %q: choose one of %s", name, strings.Join(Names(), ", "))
 }
 
-func best(ctx context.Context, options Options) (gpu.Device, error) {
+func openBest(ctx context.Context, options Options) (gpu.Device, error) {
 	var failures []error
 	for _, b := range backends {
 		d, err := b.open(ctx, options)

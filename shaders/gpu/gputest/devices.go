@@ -32,8 +32,9 @@ type opened struct {
 	err    error
 }
 
-// all opens every device once in a test binary and keeps it until the process ends.
-var all = sync.OnceValue(func() []opened {
+// openedDevices opens every device once in a test binary. The devices stay open until the process
+// ends.
+var openedDevices = sync.OnceValue(func() []opened {
 	useLavapipe()
 	var devices []opened
 	for _, name := range device.Names() {
@@ -52,8 +53,8 @@ func open(name string) (gpu.Device, error) {
 	return device.Open(ctx, name, device.Options{})
 }
 
-// useLavapipe makes tests use the software driver, which is equal on every machine, unless
-// VK_DRIVER_FILES names another one.
+// useLavapipe makes tests use the software driver, which is the same on every machine, unless
+// VK_DRIVER_FILES names another driver.
 func useLavapipe() {
 	if runtime.GOOS == "js" || os.Getenv("VK_DRIVER_FILES") != "" {
 		return
@@ -69,7 +70,7 @@ func useLavapipe() {
 func Devices(t testing.TB) []gpu.Device {
 	t.Helper()
 	var devices []gpu.Device
-	for _, o := range all() {
+	for _, o := range openedDevices() {
 		if o.err == nil {
 			devices = append(devices, o.device)
 			continue
@@ -86,7 +87,7 @@ func Devices(t testing.TB) []gpu.Device {
 // skipped subtest.
 func Each(t *testing.T, test func(t *testing.T, d gpu.Device)) {
 	t.Helper()
-	for _, o := range all() {
+	for _, o := range openedDevices() {
 		t.Run(o.name, func(t *testing.T) {
 			if o.err != nil {
 				missing(t, o.name, o.err)

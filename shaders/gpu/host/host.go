@@ -38,11 +38,11 @@ type buffer[F gpu.Float] struct {
 	spec   gpu.BufferSpec
 	array  gpu.ArrayOf[F]
 	kept   map[int]*gpu.Kept // by the first byte of a view
-	shared bool              // may change without Upload: nothing is kept
+	shared bool              // the memory may change without Upload, so nothing derived is kept
 }
 
-// written makes the kept data of the buffer stale.
-func (b *buffer[F]) written() {
+// expireKept makes the kept data of the buffer stale.
+func (b *buffer[F]) expireKept() {
 	for _, k := range b.kept {
 		k.Expire()
 	}
@@ -62,7 +62,7 @@ func (b *buffer[F]) keep(from int) *gpu.Kept {
 	return b.kept[from]
 }
 
-// raw is the memory as bytes, if it has the elements as other devices do, or nil.
+// raw is the memory as bytes, or nil if other devices keep the elements in another type.
 func (b *buffer[F]) raw() []byte {
 	switch b.spec.Type {
 	case gpu.I32:
@@ -102,12 +102,12 @@ func (d *Device[F]) Values(b gpu.Buffer) []F {
 	if err != nil {
 		panic(err)
 	}
-	bound.Buffer.written()
+	bound.Buffer.expireKept()
 	bound.Buffer.shared = true
 	return array(bound).F
 }
 
-// Failure finds nothing: each call returns its own errors.
+// Failure returns nil: each call returns its own errors.
 func (d *Device[F]) Failure() error { return nil }
 
 // Create makes zeroed buffers.
@@ -135,7 +135,7 @@ func (d *Device[F]) Free(b *buffer[F]) { b.array, b.kept = gpu.ArrayOf[F]{}, nil
 
 // Upload copies src into a buffer from byte at on.
 func (d *Device[F]) Upload(to *buffer[F], at int, src []byte) error {
-	to.written()
+	to.expireKept()
 	if memory := to.raw(); memory != nil {
 		copy(memory[at:], src)
 		return nil
@@ -209,7 +209,7 @@ func (d *Device[F]) Submit(ctx context.Context, recordings [][]gpu.Step[*buffer[
 func (d *Device[F]) step(ctx context.Context, s *gpu.Step[*buffer[F]]) error {
 	if s.Program == nil {
 		a := array(s.Bound[0])
-		s.Bound[0].Buffer.written()
+		s.Bound[0].Buffer.expireKept()
 		clear(a.F)
 		clear(a.I)
 		clear(a.U)
@@ -225,7 +225,7 @@ func (d *Device[F]) step(ctx context.Context, s *gpu.Step[*buffer[F]]) error {
 	for i, b := range s.Bound {
 		a := array(b)
 		if s.Program.Arguments[i] == gpu.ReadWrite {
-			b.Buffer.written()
+			b.Buffer.expireKept()
 		} else {
 			a.Kept = b.Buffer.keep(b.From)
 		}

@@ -14,19 +14,19 @@ type crew struct {
 	busy     sync.Mutex
 	members  int
 	piece    func(i int)
-	state    atomic.Uint64 // dispatches so far, pieces of this one, pieces taken
+	state    atomic.Uint64 // dispatches so far, pieces of the current one, and pieces taken
 	left     atomic.Int64  // pieces not yet done
 	sleeping atomic.Int64
 	wake     chan struct{}
 }
 
-// all devices in Go share one crew.
-var all = &crew{wake: make(chan struct{}, mostMembers)}
+// sharedCrew serves all devices in Go.
+var sharedCrew = &crew{wake: make(chan struct{}, mostMembers)}
 
 const (
 	mostMembers = 1024
-	// restless is how long a member looks for a dispatch before it sleeps. After looks looks it lets
-	// other goroutines use its thread.
+	// restless is how long a member looks for a dispatch before it sleeps. After every `looks`
+	// looks it lets other goroutines use its thread.
 	restless = 100 * time.Microsecond
 	looks    = 100
 )
@@ -86,13 +86,13 @@ func (c *crew) open(state uint64) bool { return state%countUnit < state%dispatch
 // member works on all dispatches after number done.
 func (c *crew) member(done uint64) {
 	for {
-		done = c.next(done)
+		done = c.awaitDispatch(done)
 		c.work()
 	}
 }
 
-// next waits for a dispatch other than number seen.
-func (c *crew) next(seen uint64) uint64 {
+// awaitDispatch waits until there is another dispatch than number seen.
+func (c *crew) awaitDispatch(seen uint64) uint64 {
 	since := time.Now()
 	for i := 1; ; i++ {
 		if now := c.state.Load() / dispatchUnit; now != seen {

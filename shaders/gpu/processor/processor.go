@@ -47,20 +47,20 @@ func Open() *Device {
 func (d *Device) run(ctx context.Context, p *gpu.Program, params any, arguments []gpu.Array32) error {
 	d.yield()
 	if p.Fast == nil {
-		exactly(p, params, arguments)
+		runBody(p, params, arguments)
 		return nil
 	}
 	p.Fast(params, arguments, func(n int, part func(from, to int)) { d.split(ctx, n, part) })
 	return ctx.Err()
 }
 
-// yield lets the browser deliver messages to its worker from time to time. For that all goroutines
-// must wait.
+// yield lets the browser deliver messages to its worker from time to time. The browser does so only
+// while all goroutines wait.
 func (d *Device) yield() {
 	if runtime.GOOS != "js" || time.Since(d.yielded) < patience {
 		return
 	}
-	time.Sleep(time.Millisecond) // the shortest that ends in the browser and not in Go
+	time.Sleep(time.Millisecond) // the shortest sleep in which the browser gets its turn
 	d.yielded = time.Now()
 }
 
@@ -82,7 +82,7 @@ func (d *Device) split(ctx context.Context, n int, part func(from, to int)) {
 		return
 	}
 	var panicked atomic.Value
-	shared := all.do(count, workers, func(i int) {
+	shared := sharedCrew.do(count, workers, func(i int) {
 		defer func() {
 			if r := recover(); r != nil {
 				panicked.CompareAndSwap(nil, fmt.Sprint(r))
@@ -93,15 +93,15 @@ func (d *Device) split(ctx context.Context, n int, part func(from, to int)) {
 	if r := panicked.Load(); r != nil {
 		panic(r) // package host adds the kernel's name
 	}
-	if !shared { // another device has the threads
+	if !shared { // another device is using the threads
 		for i := range count {
 			piece(i)
 		}
 	}
 }
 
-// exactly computes a program by its Body.
-func exactly(p *gpu.Program, params any, arguments []gpu.Array32) {
+// runBody computes a program by its Body, on copies of the arguments in float64.
+func runBody(p *gpu.Program, params any, arguments []gpu.Array32) {
 	copies := make([]gpu.Array, len(arguments))
 	for i, a := range arguments {
 		copies[i] = gpu.Array{F: converted[float64](a.F), I: a.I, U: a.U, B: a.B}

@@ -14,12 +14,12 @@ var ErrNotGo = errors.New("sharing: not a WebAssembly program with a memory of i
 const (
 	header        = 8
 	memorySection = 5
-	shared        = 3 // and limited
+	shared        = 3 // a shared memory with a limit
 	mostPages     = 65536
 )
 
 // Share returns the program with a shared memory of at most 4 GiB. It changes nothing in a program
-// that has one.
+// whose memory is shared already.
 func Share(program []byte) ([]byte, error) {
 	for at := header; at < len(program); {
 		begin := at

@@ -98,7 +98,7 @@ func (d *device) ask(doing, method string, arguments ...any) (js.Value, error) {
 	return answer, err
 }
 
-// Failure finds nothing: gpu.js answers each call with the failures so far.
+// Failure returns nil: gpu.js answers each call with the failures so far.
 func (d *device) Failure() error { return nil }
 
 func (d *device) Create(_ context.Context, specs []gpu.BufferSpec) ([]int, error) {
@@ -114,7 +114,7 @@ func (d *device) Create(_ context.Context, specs []gpu.BufferSpec) ([]int, error
 	return numbers(answer), nil
 }
 
-// numbers are the ids of an answer.
+// numbers are the ids in an answer of gpu.js.
 func numbers(answer js.Value) []int {
 	ids := answer.Get("ids")
 	all := make([]int, ids.Length())

@@ -33,7 +33,7 @@ type device struct {
 
 	staging *wgpu.Buffer // of stagingBytes
 	flights []flight     // unfinished submissions, oldest first
-	landed  time.Time    // when the last one was seen to be finished
+	landed  time.Time    // when the last finished submission was seen to be finished
 }
 
 var _ gpu.Device = (*device)(nil)
@@ -110,8 +110,8 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	return d, nil
 }
 
-// The library's Go values hold one reference each to a C object. A buffer has its device's before
-// it.
+// Each of the library's Go values holds one reference to a C object. In a buffer, the device's
+// reference comes before it.
 var (
 	_ [0]struct{} = [unsafe.Sizeof(wgpu.Instance{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
 	_ [0]struct{} = [unsafe.Sizeof(wgpu.Adapter{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
@@ -127,7 +127,7 @@ func bufferReference(b *wgpu.Buffer) unsafe.Pointer {
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(b))[1]
 }
 
-// Failure finds a loss. Calls of the library return their other errors themselves.
+// Failure returns an error if the device is lost. Calls of the library return all others.
 func (d *device) Failure() error {
 	if d.errors.lost != 0 {
 		return d.Lose(C.GoString(&d.errors.lost_message[0]))
@@ -169,7 +169,7 @@ func (d *device) check(err error, doing string) error {
 }
 
 // bound is the size of a binding of n bytes, rounded up to whole vec4s. wgpu-native 0.19 compares
-// it with the needs of the pipeline before, if both have one layout, and that may need a vec4.
+// it with the needs of an earlier pipeline of the same layout, which may be a vec4.
 func bound(n int) uint64 { return uint64((n + 15) / 16 * 16) }
 
 func (d *device) Create(_ context.Context, specs []gpu.BufferSpec) ([]*wgpu.Buffer, error) {

@@ -20,7 +20,7 @@ func (d *device) Compiled(p *gpu.Program) bool { return d.pipelines[p] != nil }
 
 func (d *device) Compile(ctx context.Context, programs []*gpu.Program) error {
 	for _, p := range programs {
-		if d.Compiled(p) { // given twice
+		if d.Compiled(p) { // the program was given twice
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -253,7 +253,7 @@ func (d *device) wait(ctx context.Context, keep int) error {
 		d.flights = d.flights[1:]
 		now := time.Now()
 		if f.since.Before(d.landed) {
-			f.since = d.landed // it waited for the submission before
+			f.since = d.landed // f waited for the submission before it
 		}
 		if f.recording != nil {
 			f.recording.pace.finished(f.commands, now.Sub(f.since))

@@ -21,7 +21,7 @@ const (
 	longestStep     = 1024
 )
 
-// slow says whether an adapter may be software.
+// slow says whether an adapter may be a software adapter.
 func slow(kind gpu.Kind) bool { return kind == gpu.KindCPU || kind == gpu.KindUnknown }
 
 func newPace(kind gpu.Kind) pace {

@@ -16,7 +16,7 @@ import (
 // the variant then enables or requires.
 var Features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups", gpu.PackedDot: gpu.PackedDot}
 
-// Guises are devices. Together they choose every variant that any device chooses.
+// Guises are made-up devices. Every variant that some real device chooses is chosen by one of them.
 func Guises() []gpu.Info {
 	all := slices.Sorted(maps.Keys(Features))
 	return []gpu.Info{
@@ -26,16 +26,16 @@ func Guises() []gpu.Info {
 	}
 }
 
-// Choice is a kernel with parameters, and the variants that three devices prefer for it: a software
-// adapter with subgroups of eight lanes, another software adapter, a GPU. The plain variant has no
-// name.
+// Choice is a kernel with parameters, and the names of the variants that three devices should
+// prefer for it: a software adapter with subgroups of eight lanes, another software adapter, and a
+// GPU. The plain variant's name is empty.
 type Choice struct {
 	Kernel *tensor.Kernel
 	Params any
 	Want   [3]string
 }
 
-// Check requires that the devices choose these variants.
+// Check fails the test unless the devices choose these variants.
 func Check(t *testing.T, choices []Choice) {
 	t.Helper()
 	subgroups := Guises()[0]

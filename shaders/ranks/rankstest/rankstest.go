@@ -21,7 +21,7 @@ type shared struct {
 	once  sync.Once
 }
 
-// call is what all ranks gave in the same turn.
+// call collects what the ranks give in one turn.
 type call struct {
 	given [][]byte
 	sums  []float32
@@ -47,10 +47,10 @@ func Each(size int, f func(r *Rank)) {
 	all.Wait()
 }
 
-// Fail ends what other ranks wait for: as mpirun kills them if one exits.
+// Fail lets all other ranks stop waiting, with ErrGone: mpirun would kill them if one rank exits.
 func (r *Rank) Fail() { r.shared.once.Do(func() { close(r.shared.gone) }) }
 
-// ErrGone is what the others get.
+// ErrGone is the error that the other ranks get after Fail.
 var ErrGone = errors.New("another rank has failed")
 
 // wait waits for all ranks.
@@ -85,8 +85,7 @@ func (r *Rank) join(add func(c *call)) *call {
 	return c
 }
 
-// Mean sums in the order in which the ranks come: enough for two, of which a sum does not depend on
-// the order.
+// Mean sums in the order in which the ranks arrive. The order does not matter for two ranks.
 func (r *Rank) Mean(values []float32) (wait func() error) {
 	c := r.join(func(c *call) {
 		if c.sums == nil {

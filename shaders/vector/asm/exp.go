@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// constants are numbers in memory, each in sixteen lanes. A level with enough registers holds them
-// there: as operands in memory they take more time than the arithmetic.
+// constants are numbers in memory, each in sixteen lanes. A level with enough registers loads them
+// into registers: as operands in memory they take more time than the arithmetic.
 type constants map[string]Op
 
 type number struct {
@@ -40,8 +40,8 @@ func expConstants() constants {
 		float("c4", 1./24), float("c3", 1./6), float("c2", 1./2), float("c1", 1))
 }
 
-// held loads the constants, if there are 32 registers.
-func (c constants) held(l *level) constants {
+// inRegisters loads the constants into registers, if there are 32.
+func (c constants) inRegisters(l *level) constants {
 	if l.lanes < 16 {
 		return c
 	}
@@ -79,7 +79,7 @@ func (l *level) exp(c constants, x reg.VecVirtual) {
 func (l *level) expColumns(c constants) {
 	TEXT("expColumns"+l.name, NOSPLIT, "func(x *float32, rows int, scale float32, shift, total *float32)")
 	x, rows, shift, total := argument("x"), argument("rows"), argument("shift"), argument("total")
-	c = c.held(l)
+	c = c.inRegisters(l)
 	scale := l.everywhere("scale")
 	shifts, totals := l.registers(2), l.registers(2)
 	for i := range 2 {

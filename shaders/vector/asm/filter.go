@@ -7,8 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// filter sets every y to Σ_t window[t] x[i + t stride], i < n, a multiple of a vector. It sums
-// eight vectors at once, and the last ones alone.
+// filter sets y[i] to Σ_t window[t] x[i + t stride] for i < n, a multiple of the lanes. It sums
+// eight vectors at once, and the remaining vectors one by one.
 func (l *level) filter() {
 	TEXT("filter"+l.name, NOSPLIT, "func(y, x *float32, n, stride int, window *float32, taps int)")
 	y, x, n := argument("y"), argument("x"), argument("n")

@@ -7,7 +7,8 @@ import (
 )
 
 // finishRows computes y = max(floor, x scale + shift + residual) for rows of 2 lanes. stride, from
-// and residualStride are distances of rows, elements. scale and shift have one row.
+// and residualStride are the distances between rows of y, x and residual in elements. scale and
+// shift have one row.
 func (l *level) finishRows() {
 	TEXT("finishRows"+l.name, NOSPLIT,
 		"func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)")

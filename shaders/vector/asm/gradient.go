@@ -15,7 +15,7 @@ func (l *level) expGradients(c constants) {
 		}
 		TEXT(name, NOSPLIT, "func(x, d *float32, rows int, scale float32, shift, delta *float32)")
 		x, d, rows, shift, delta := argument("x"), argument("d"), argument("rows"), argument("shift"), argument("delta")
-		c := c.held(l)
+		c := c.inRegisters(l)
 		scale := l.everywhere("scale")
 		shifts, deltas := l.registers(2), l.registers(2)
 		if columns {

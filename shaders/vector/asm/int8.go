@@ -17,7 +17,7 @@ func fixedConstants() constants {
 
 // dots computes start (2 lanes) plus the products of 32-bit words of a (rows, parts, k) and b
 // (parts, k, 2 lanes). A word has four bytes, unsigned in a, or two 16-bit integers. row and part
-// are the distances of rows and parts of a, bytes.
+// are the distances between rows and parts of a in bytes.
 func (l *level) dots(rows int) {
 	TEXT(fmt.Sprintf("dots%sx%d", l.name, rows), NOSPLIT, "func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)")
 	start := argument("start")
@@ -63,7 +63,7 @@ func (l *level) dots(rows int) {
 	JNZ(LabelRef("part"))
 	c, stride := argument("c"), argument("stride")
 	SHLQ(U8(2), stride)
-	l.each(c, stride, rows, func(i int, at Mem) { l.move(sums[i], at) })
+	l.eachVector(c, stride, rows, func(i int, at Mem) { l.move(sums[i], at) })
 	end()
 }
 
@@ -86,8 +86,8 @@ const (
 	finishReLU
 )
 
-// finish finishes sums as finishing says, to int8 or floats: one vector of columns after the other,
-// and row after row in it.
+// finish finishes sums, as vector.finishing describes, to int8 or floats. The outer loop goes over
+// vectors of columns, the inner loop over rows.
 func (l *level) finish(c constants, fixed bool) {
 	kind := "Floats"
 	if fixed {
@@ -136,7 +136,7 @@ func (l *level) finish(c constants, fixed bool) {
 	stride, step := pointer(finishStride), pointer(finishStep)
 	SHLQ(U8(2), stride)
 	residual, residual8, shortcut := pointer(finishResidual), pointer(finishResidual8), pointer(finishShortcut)
-	place := GP64() // of the row in y, residual and shortcut, in elements
+	place := GP64() // index of the row in y, residual and shortcut
 	MOVQ(column, place)
 	Label("row")
 	v, t := l.register(), l.register()
@@ -220,9 +220,10 @@ func (l *level) storeBytes(v reg.VecVirtual, to Mem) {
 	VMOVQ(v.AsX(), to)
 }
 
-// through writes a function of n elements from one slice to another. n is a multiple of turn.
-// toSize and fromSize are the sizes of elements. begin, if not nil, loads further parameters.
-func (l *level) through(name, parameters string, turn, toSize, fromSize int, begin func(), do func(to, from Mem)) {
+// convert writes a function that computes n elements of one slice from those of another. n is a
+// multiple of turn. toSize and fromSize are the sizes of elements in bytes. begin, if not nil,
+// loads further parameters.
+func (l *level) convert(name, parameters string, turn, toSize, fromSize int, begin func(), do func(to, from Mem)) {
 	TEXT(name+l.name, NOSPLIT, parameters)
 	to, from, n := argument("to"), argument("from"), argument("n")
 	if begin != nil {
@@ -243,7 +244,7 @@ func (l *level) through(name, parameters string, turn, toSize, fromSize int, beg
 func (l *level) conversions(c constants) {
 	var factor reg.VecVirtual
 	load := func() { factor = l.everywhere("factor") }
-	l.through("quantize", "func(to *int8, from *float32, n int, factor float32)", l.lanes, 1, 4, load, func(to, from Mem) {
+	l.convert("quantize", "func(to *int8, from *float32, n int, factor float32)", l.lanes, 1, 4, load, func(to, from Mem) {
 		v := l.register()
 		VMULPS(from, factor, v)
 		VMINPS(c["mostSteps"], v, v)
@@ -251,14 +252,14 @@ func (l *level) conversions(c constants) {
 		VCVTPS2DQ(v, v)
 		l.storeBytes(v, to)
 	})
-	l.through("floats", "func(to *float32, from *int8, n int)", l.lanes, 4, 1, nil, func(to, from Mem) {
+	l.convert("floats", "func(to *float32, from *int8, n int)", l.lanes, 4, 1, nil, func(to, from Mem) {
 		v := l.register()
 		VPMOVSXBD(from, v)
 		VCVTDQ2PS(v, v)
 		VMOVUPS(v, to)
 	})
 	if l.lanes == 16 {
-		l.through("words", "func(to *byte, from *int8, n int)", 64, 1, 1, nil, func(to, from Mem) {
+		l.convert("words", "func(to *byte, from *int8, n int)", 64, 1, 1, nil, func(to, from Mem) {
 			v := l.register()
 			l.move(from, v)
 			VPXORD(c["zero"], v, v)
@@ -266,14 +267,14 @@ func (l *level) conversions(c constants) {
 		})
 		return
 	}
-	l.through("words", "func(to *byte, from *int8, n int)", 16, 2, 1, nil, func(to, from Mem) {
+	l.convert("words", "func(to *byte, from *int8, n int)", 16, 2, 1, nil, func(to, from Mem) {
 		v := l.register()
 		VPMOVSXBW(from, v)
 		l.move(v, to)
 	})
 }
 
-// softmaxConstants are the least exponent, and the coefficients of 2^x, |x| ≤ ½.
+// softmaxConstants are the least exponent, and the coefficients of a polynomial for 2^x, |x| ≤ ½.
 func softmaxConstants() constants {
 	return newConstants("softmax_", float("least", -125), float("c0", 1), float("c1", 0.69314694), float("c2", 0.2402212),
 		float("c3", 0.05550713), float("c4", 0.009675541), float("c5", 0.0013276472))

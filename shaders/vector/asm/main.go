@@ -86,8 +86,8 @@ func (l *level) registers(n int) []reg.VecVirtual {
 	return all
 }
 
-// each calls do for every vector of c, row by row.
-func (l *level) each(c, stride reg.Register, rows int, do func(i int, at Mem)) {
+// eachVector calls do for every vector of c, row by row.
+func (l *level) eachVector(c, stride reg.Register, rows int, do func(i int, at Mem)) {
 	to := GP64()
 	MOVQ(c, to)
 	for r := range rows {
@@ -133,7 +133,7 @@ func (l *level) product(rows int) {
 	add := Load(Param("add"), GP8())
 	TESTB(add, add)
 	JZ(LabelRef("zero"))
-	l.each(c, stride, rows, func(i int, at Mem) { VMOVUPS(at, sums[i]) })
+	l.eachVector(c, stride, rows, func(i int, at Mem) { VMOVUPS(at, sums[i]) })
 	JMP(LabelRef("begin"))
 	Label("zero")
 	for _, s := range sums {
@@ -159,6 +159,6 @@ func (l *level) product(rows int) {
 	DECQ(k)
 	JNZ(LabelRef("term"))
 	Label("end")
-	l.each(c, stride, rows, func(i int, at Mem) { VMOVUPS(sums[i], at) })
+	l.eachVector(c, stride, rows, func(i int, at Mem) { VMOVUPS(sums[i], at) })
 	end()
 }

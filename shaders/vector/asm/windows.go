@@ -33,8 +33,8 @@ const (
 // mostPositions times two vectors of channels are eight sums, which hide the time of an addition.
 const mostPositions = 4
 
-// windows sums as windows says, whose positions it counts down: up to four positions at once, and
-// in them one or two vectors of channels after the other.
+// windows writes the function that computes the sums of vector.windows, and counts down its
+// positions. It computes up to four positions at once, one or two vectors of channels at a time.
 func (l *level) windows() {
 	TEXT("windows"+l.name, NOSPLIT, "func(p *byte)")
 	p := argument("p")
@@ -47,7 +47,7 @@ func (l *level) windows() {
 		Label(group)
 		CMPQ(field(windowsPositions), U8(positions))
 		JL(LabelRef(next))
-		channels := GP64() // that are done
+		channels := GP64() // channels done so far
 		XORQ(channels, channels)
 		for vectors := 2; vectors > 0; vectors-- {
 			block, done := fmt.Sprintf("block%dx%d", positions, vectors), fmt.Sprintf("done%dx%d", positions, vectors)

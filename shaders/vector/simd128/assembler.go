@@ -104,7 +104,7 @@ func (f *function) repeat(count *variable, step int, do func()) {
 	})
 }
 
-// apply is the operands and then the instruction.
+// apply is the code of the operands, and then the instruction.
 func apply(instruction code, on ...value) code {
 	var all code
 	for _, v := range on {
@@ -133,8 +133,8 @@ func access(number, offset int) code {
 	return append(append(vector(number), unsigned(alignment)...), unsigned(offset)...)
 }
 
-// load loads four float32, splat one for all lanes, and alone one for the first, with 0 in the
-// others.
+// load loads four float32. splat loads one into all lanes. alone loads one into the first lane, and
+// 0 into the others.
 func load(from value, offset int) code  { return apply(access(0x00, offset), from) }
 func splat(from value, offset int) code { return apply(access(0x09, offset), from) }
 func alone(from value) code             { return apply(access(0x5C, 0), from) }
@@ -173,7 +173,8 @@ func choose(a, b, mask value) code { return apply(vector(0x52), a, b, mask) }
 // larger is the larger value. A NaN counts as larger than any number.
 func larger(a, b value) code { return apply(vector(0xE9), a, b) }
 
-// raise is b where a < b, else a. lower is b where b < a, else a. A NaN in a stays.
+// raise is b where a < b, and otherwise a. lower is b where b < a, and otherwise a. A NaN in a
+// stays.
 func raise(a, b value) code { return apply(vector(0xEB), a, b) }
 func lower(a, b value) code { return apply(vector(0xEA), a, b) }
 

@@ -5,36 +5,37 @@ import "math"
 // The formulas of shaders/vector/elements.go.
 
 func (m *module) elements() {
-	m.each("add", 2, 0, func(s *slices) { s.set(0, add(s.at(0), s.at(1))) })
-	m.each("addScaled", 2, 1, func(s *slices) { s.set(0, m.madd(s.number(0), s.at(1), s.at(0))) })
-	m.each("addProducts", 3, 0, func(s *slices) { s.set(0, m.madd(s.at(1), s.at(2), s.at(0))) })
-	m.each("takeLarger", 2, 0, func(s *slices) { s.set(0, larger(s.at(0), s.at(1))) })
-	m.each("relu", 1, 0, func(s *slices) { s.set(0, raise(s.at(0), constant(0))) })
-	m.each("exp", 1, 2, func(s *slices) { s.set(0, s.exp(m.madd(s.number(0), s.at(0), s.number(1)))) })
-	m.each("sigmoid", 1, 0, func(s *slices) {
-		s.set(0, div(constant(1), add(constant(1), s.exp(sub(constant(0), s.at(0))))))
+	m.elementwise("add", 2, 0, func(s *slices) { s.set(0, add(s.current(0), s.current(1))) })
+	m.elementwise("addScaled", 2, 1, func(s *slices) { s.set(0, m.madd(s.number(0), s.current(1), s.current(0))) })
+	m.elementwise("addProducts", 3, 0, func(s *slices) { s.set(0, m.madd(s.current(1), s.current(2), s.current(0))) })
+	m.elementwise("takeLarger", 2, 0, func(s *slices) { s.set(0, larger(s.current(0), s.current(1))) })
+	m.elementwise("relu", 1, 0, func(s *slices) { s.set(0, raise(s.current(0), constant(0))) })
+	m.elementwise("exp", 1, 2, func(s *slices) { s.set(0, s.exp(m.madd(s.number(0), s.current(0), s.number(1)))) })
+	m.elementwise("sigmoid", 1, 0, func(s *slices) {
+		s.set(0, div(constant(1), add(constant(1), s.exp(sub(constant(0), s.current(0))))))
 	})
-	m.each("gelu", 1, 0, func(s *slices) {
-		x := s.keep(s.at(0))
+	m.elementwise("gelu", 1, 0, func(s *slices) {
+		x := s.keep(s.current(0))
 		phi, _ := s.phi(x)
 		s.set(0, mul(x, phi))
 	})
-	m.each("addGELUGradient", 3, 0, func(s *slices) {
-		x := s.keep(s.at(2))
+	m.elementwise("addGELUGradient", 3, 0, func(s *slices) {
+		x := s.keep(s.current(2))
 		phi, bell := s.phi(x)
 		slope := m.madd(mul(x, constant(normal)), bell, phi)
-		s.set(0, m.madd(slope, s.at(1), s.at(0)))
+		s.set(0, m.madd(slope, s.current(1), s.current(0)))
 	})
-	m.reduce("sum", 1, func(s *slices, so value) value { return add(so, s.at(0)) })
-	m.reduce("dot", 2, func(s *slices, so value) value { return m.madd(s.at(0), s.at(1), so) })
+	m.reduce("sum", 1, func(s *slices, so value) value { return add(so, s.current(0)) })
+	m.reduce("dot", 2, func(s *slices, so value) value { return m.madd(s.current(0), s.current(1), so) })
 	m.maxOfColumns()
 	m.expColumns()
 	m.finishRows()
 	m.layerNorm()
 }
 
-// slices are the slices of a function, which takes four elements at a time and then one at a time.
-// Both ways give equal bits: a result does not depend on where a slice is cut.
+// slices are the slices of a function. The function computes four elements at a time, and the last
+// ones one by one. Both ways give the same bits, so that a result does not depend on where a slice
+// is cut.
 type slices struct {
 	*function
 	from    []*variable
@@ -65,8 +66,8 @@ func (m *module) slices(name string, many, numbers int, result ...byte) *slices 
 	return s
 }
 
-// each writes a function that calls do for all elements of slices.
-func (m *module) each(name string, many, numbers int, do func(s *slices)) {
+// elementwise writes a function that calls do for all elements of slices.
+func (m *module) elementwise(name string, many, numbers int, do func(s *slices)) {
 	m.slices(name, many, numbers).through(do)
 }
 
@@ -83,8 +84,8 @@ func (s *slices) through(do func(s *slices)) {
 	}
 }
 
-// at is the current elements of a slice. A single one has zeros after it.
-func (s *slices) at(slice int) value {
+// current is the current four elements of a slice, or a single one with zeros after it.
+func (s *slices) current(slice int) value {
 	if s.one {
 		return alone(s.from[slice])
 	}
@@ -112,7 +113,8 @@ func (s *slices) keep(v value) *variable {
 	return kept
 }
 
-// reduce writes a function that adds up.
+// reduce writes a function that returns a sum over the elements; next adds four elements to the sum
+// so far.
 func (m *module) reduce(name string, many int, next func(s *slices, so value) value) {
 	s := m.slices(name, many, 0, f32)
 	sum := s.local(v128) // 0, as locals are
@@ -123,7 +125,7 @@ func (m *module) reduce(name string, many int, next func(s *slices, so value) va
 // columnsOfPanel is the number of columns of a panel.
 const columnsOfPanel = 8
 
-// columns goes through the rows of a panel, four columns after four. begin gets the place of the
+// columns goes through the rows of a panel, four columns at a time. begin gets the place of the
 // columns in the other slices, row computes one row, and done ends the columns.
 func (s *slices) columns(begin func(offset int), row func(at *variable), done func(offset int)) {
 	at, left := s.local(i32), s.local(i32)
@@ -141,8 +143,8 @@ func (s *slices) columns(begin func(offset int), row func(at *variable), done fu
 	}
 }
 
-// finishRows is FinishRows of a multiple of four columns. Strides are in bytes. A nil slice has
-// address 0.
+// finishRows writes FinishRows for a multiple of four columns. Strides are in bytes. A nil slice
+// has address 0.
 func (m *module) finishRows() {
 	f := m.function("finishRows")
 	rows, columns := f.parameter(i32), f.parameter(i32) // columns in bytes
@@ -169,7 +171,7 @@ func (m *module) finishRows() {
 	})
 }
 
-// layerNorm is LayerNorm of rows of a multiple of four.
+// layerNorm writes LayerNorm for rows of a multiple of four.
 func (m *module) layerNorm() {
 	f := m.function("layerNorm")
 	rows, columns := f.parameter(i32), f.parameter(i32) // columns in bytes

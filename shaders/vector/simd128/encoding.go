@@ -17,7 +17,7 @@ func signed(v int) code {
 	}
 }
 
-// list is a vector in WebAssembly's sense. sized is a content after its length.
+// list is a vector in WebAssembly's sense. sized is content with its length before it.
 func list(items []code) code {
 	all := unsigned(len(items))
 	for _, i := range items {
@@ -45,8 +45,8 @@ func (m *module) bytes() []byte {
 		bodies = append(bodies, sized(append(append(list(locals), f.body...), end)))
 	}
 	all := []byte("\x00asm\x01\x00\x00\x00")
-	// A memory of any size. shaders/vector replaces this by a shared memory, in as many
-	// bytes.
+	// A memory of any size. shaders/vector replaces this declaration by that of a shared memory,
+	// which has as many bytes.
 	memory := append(append(text("env"), text("mem")...), 0x02, 0x00, 0x80, 0x80, 0x80, 0x00)
 	for _, s := range []code{
 		section(1, types...), section(2, memory), section(3, indices...), section(7, exports...), section(10, bodies...),

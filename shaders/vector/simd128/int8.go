@@ -2,7 +2,7 @@ package main
 
 // These functions multiply int8 in words, see bytes.go, and finish sums. A word has two 16-bit
 // integers, or with the relaxed instructions four bytes. The fields of Go's structures have eight
-// bytes each, and their numbers are their places.
+// bytes each, and are numbered in their order.
 
 // field loads a number from a structure of the Go program.
 func field(from value, number int) code {
@@ -28,8 +28,8 @@ const (
 // dots writes the function that sets sums (rows of all lines, 8) to start (8) plus the products of
 // words of a (rows, parts, k) and b (parts, k, 8).
 //
-// The relaxed product of bytes is exact if the bytes of one factor are 0 … 127. Negative bytes
-// need a second way: a product with 0 in their place, plus a product of their opposites with the
+// The relaxed product of bytes is exact if the bytes of one factor are 0 … 127. Negative bytes need
+// a second way: a product in which they are 0, plus the product of their opposites with the
 // opposite of b.
 type dots struct {
 	*function
@@ -173,8 +173,8 @@ const (
 	finishReLU
 )
 
-// finish writes the function that finishes sums as vector.finishing says, to int8 or floats: four
-// columns after four, and row after row in them.
+// finish writes the function that finishes sums, as vector.finishing describes, to int8 or floats.
+// The outer loop goes over columns, four at a time, and the inner loop over rows.
 func (m *module) finish(fixed bool) {
 	name, size := "finishFloats", 4
 	if fixed {
@@ -247,9 +247,9 @@ func (m *module) toFixed(v value) value {
 	return m.toInts(nearest(raise(lower(v, constant(1<<23)), constant(-1<<23))))
 }
 
-// turns writes a function of n elements, a multiple of turn, from one slice to another. The sizes
-// are those of elements.
-func (m *module) turns(name string, turn, toSize, fromSize int, numbers int, do func(f *function, to, from, number *variable)) {
+// convert writes a function that computes n elements, a multiple of turn, of one slice from those
+// of another. toSize and fromSize are the sizes of elements in bytes.
+func (m *module) convert(name string, turn, toSize, fromSize int, numbers int, do func(f *function, to, from, number *variable)) {
 	f := m.function(name)
 	to, from, n := f.parameter(i32), f.parameter(i32), f.parameter(i32)
 	var number *variable
@@ -267,13 +267,13 @@ func (m *module) turns(name string, turn, toSize, fromSize int, numbers int, do 
 
 func (m *module) conversions() {
 	if !m.relaxed {
-		m.turns("words", 8, 2, 1, 0, func(f *function, to, from, _ *variable) { f.store(to, 0, eightBytes(from)) })
+		m.convert("words", 8, 2, 1, 0, func(f *function, to, from, _ *variable) { f.store(to, 0, eightBytes(from)) })
 	}
-	m.turns("floats", 8, 4, 1, 0, func(f *function, to, from, _ *variable) {
+	m.convert("floats", 8, 4, 1, 0, func(f *function, to, from, _ *variable) {
 		f.store(to, 0, fourBytes(from))
 		f.store(to, bytesOfVector, fourBytes(plus(from, integer(4))))
 	})
-	m.turns("quantize", 16, 1, 4, 1, func(f *function, to, from, factor *variable) {
+	m.convert("quantize", 16, 1, 4, 1, func(f *function, to, from, factor *variable) {
 		steps := func(i int) value {
 			v := mul(load(from, i*bytesOfVector), factor)
 			return m.toInts(nearest(raise(lower(v, constant(127)), constant(-127))))

@@ -73,15 +73,15 @@ func (p *product) block(rows int) {
 		p.left[r].set(plus(p.left[r-1], p.row))
 	}
 	p.when(p.add, func() {
-		p.each(rows, func(sum *variable, offset int) { sum.set(load(p.to, offset)) })
+		p.eachSum(rows, func(sum *variable, offset int) { sum.set(load(p.to, offset)) })
 	})
 	p.otherwise(func() {
-		p.each(rows, func(sum *variable, _ int) { sum.set(constant(0)) })
+		p.eachSum(rows, func(sum *variable, _ int) { sum.set(constant(0)) })
 	})
 	p.fromB.set(p.b)
 	p.count.set(p.k)
 	p.repeat(p.count, 1, func() { p.term(rows) })
-	p.each(rows, func(sum *variable, offset int) { p.store(p.to, offset, sum) })
+	p.eachSum(rows, func(sum *variable, offset int) { p.store(p.to, offset, sum) })
 }
 
 // term adds a term to every sum.
@@ -99,8 +99,8 @@ func (p *product) term(rows int) {
 	p.fromB.set(plus(p.fromB, integer(mostVectors*bytesOfVector)))
 }
 
-// each calls do for the sums of rows and their places in c.
-func (p *product) each(rows int, do func(sum *variable, offset int)) {
+// eachSum calls do for the sums of rows and their places in c.
+func (p *product) eachSum(rows int, do func(sum *variable, offset int)) {
 	p.to.set(p.c)
 	for _, row := range p.sums[:rows] {
 		for v, sum := range row {

@@ -21,8 +21,8 @@ const (
 	windowsLeast // float32, and the largest after it
 )
 
-// windowsSums sums as vector.windows says: four positions at once, and then one by one, 8 channels
-// after the other.
+// windowsSums writes the function that computes the sums of vector.windows: first four positions at
+// once, then the rest one by one, and 8 channels at a time.
 type windowsSums struct {
 	*function
 	p                                      *variable // parameter
@@ -83,10 +83,10 @@ func (m *module) windows() {
 // block writes the code of 8 channels of some positions.
 func (w *windowsSums) block(positions int) {
 	w.when(field(w.p, windowsStart), func() {
-		w.each(positions, w.start, windowsStartStep, func(sum *variable, offset int) { sum.set(load(w.at, offset)) })
+		w.eachSum(positions, w.start, windowsStartStep, func(sum *variable, offset int) { sum.set(load(w.at, offset)) })
 	})
 	w.otherwise(func() {
-		w.each(positions, w.start, windowsStartStep, func(sum *variable, _ int) { sum.set(constant(0)) })
+		w.eachSum(positions, w.start, windowsStartStep, func(sum *variable, _ int) { sum.set(constant(0)) })
 	})
 	w.from[0].set(w.x)
 	for i := 1; i < positions; i++ {
@@ -115,13 +115,13 @@ func (w *windowsSums) block(positions int) {
 		move(w.xRow, w.weightRow)
 	})
 	least, most := splat(w.p, 8*windowsLeast), splat(w.p, 8*windowsLeast+4)
-	w.each(positions, w.y, windowsYStep, func(sum *variable, offset int) {
+	w.eachSum(positions, w.y, windowsYStep, func(sum *variable, offset int) {
 		w.store(w.at, offset, lower(raise(sum, least), most))
 	})
 }
 
-// each calls do for the sums of positions and their places in a slice.
-func (w *windowsSums) each(positions int, slice *variable, step int, do func(sum *variable, offset int)) {
+// eachSum calls do for the sums of positions and their places in a slice.
+func (w *windowsSums) eachSum(positions int, slice *variable, step int, do func(sum *variable, offset int)) {
 	w.at.set(slice)
 	for _, sums := range w.sums[:positions] {
 		for v, sum := range sums {

@@ -95,7 +95,7 @@ func Run(t *testing.T, directory string, flags ...string) {
 	cancel()
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second): // a process of the browser still has its output open
+	case <-time.After(5 * time.Second): // some process of the browser still has its output open
 	}
 }
 
