@@ -67,9 +67,8 @@ func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 // narrow is the number of channels up to which a map does not get a convolution of its own.
 const narrow = 8
 
-// convolutionOfConcat cuts the weight, and makes a convolution for each map. The convolution of a
-// map from another part belongs to no part, and is computed once. A narrow map of the same part
-// stays joined.
+// convolutionOfConcat makes a convolution for each map. The convolution of a map from another part
+// belongs to no part, and is computed once. A narrow map of one part stays joined.
 func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.Conv2DKind && op.Kind != conv.LinearKind {
 		return false

@@ -65,8 +65,7 @@ func depthwiseActivation(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, conv.FusedDepthwiseKind, &p, first.Inputs...)
 }
 
-// convolutionNorm joins a linear map and its layer norm, on devices that are faster with one
-// dispatch.
+// convolutionNorm joins a linear map and its layer norm, on devices where this is faster.
 func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
 	first := soleFirst(r, conv.FusedKind, op, norm.LayerNormKind)
 	if first == nil {

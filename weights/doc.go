@@ -7,9 +7,10 @@
 // [Metadata].
 //
 // The package checks everything in a file before it uses it. [Decode] applies the format's rules
-// and tighter limits. [Manifest.Open] compares the SHA-256 sum with those built into the program
-// ([Shipped]), or the content with the sum that a user's own file carries, and refuses values that
-// are not finite. In a browser the package reads neither network nor files: programs give it bytes.
+// and tighter limits. [Manifest.Open] compares the file's SHA-256 with those built into the program
+// ([Shipped]). The content of a user's own file it compares with the sum in that file. It refuses
+// values that are not finite. In a browser the package reads neither network nor files: programs
+// give it bytes.
 package weights
 
 //go:generate go run ../cmd/tables/manifest

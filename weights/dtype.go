@@ -11,7 +11,7 @@ import (
 // DType is a tensor's element type as written in the header.
 type DType string
 
-// The element types that programs name; dtypes has all.
+// The element types that programs name. dtypes has all types.
 const (
 	F64  DType = "F64"
 	F32  DType = "F32"
@@ -23,7 +23,7 @@ const (
 var le = binary.LittleEndian
 
 // dtypes holds every element type of the format: its size in bits, and the decoder of the element
-// at the beginning of b. A type without a decoder is valid in a file and cannot be decoded.
+// at the beginning of b. A type without a decoder is valid in a file, but we cannot decode it.
 var dtypes = map[DType]struct {
 	bits   uint64
 	decode func(b []byte) float32

@@ -84,8 +84,8 @@ var ErrUnsynced = errors.New("may not survive a power cut")
 // WriteAtomic forces them to disk, reads them back, compares their SHA-256, gives the file its name
 // and forces the folder to disk. A program that is killed leaves the old file or the new one, never
 // a part, and perhaps a hidden temporary file that the next successful write to the path removes.
-// Only one writer per path at a time is allowed. With ErrUnsynced the new file is there, with any
-// other error the old one.
+// Only one writer per path at a time is allowed. After ErrUnsynced the path has the new file, after
+// any other error the old one.
 func WriteAtomic(path string, write func(io.Writer) error) error {
 	staged, err := Stage(path, write)
 	if err != nil {
@@ -102,7 +102,7 @@ type Staged struct{ path, temporary string }
 func Stage(path string, write func(io.Writer) error) (*Staged, error) {
 	if _, err := os.Readlink(path); err == nil {
 		if file, err := filepath.EvalSymlinks(path); err == nil {
-			path = file // the link stays
+			path = file // replace the file that the link names
 		}
 	}
 	s := &Staged{path: path}
@@ -183,8 +183,8 @@ func sameContent(path string, want []byte) error {
 
 const temporarySuffix = ".tmp"
 
-// temporaryPrefix begins the names of a file's temporary files. It has the file's name, or a sum of
-// a long name: file systems limit the length.
+// temporaryPrefix is the beginning of the names of a file's temporary files. It contains the file's
+// name, or a sum of the name if that is long: file systems limit the length.
 func temporaryPrefix(path string) string {
 	const most = 100 // bytes
 	base := filepath.Base(path)

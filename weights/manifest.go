@@ -12,8 +12,8 @@ import (
 
 // Manifest lists the models that ship. It is built into every program, the page's included.
 type Manifest struct {
-	// Models that search whole images come first, then the others, each group by name. The page offers
-	// the first one.
+	// Models that search whole images come first, then all others. Both groups are sorted by name.
+	// The page offers the first model.
 	Models []Entry `json:"models"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Spec is a tensor a model expects.
+// Spec is a tensor that a model expects.
 type Spec struct {
 	Name  string
 	Shape []int

@@ -11,7 +11,7 @@ import (
 )
 
 // described lists the metadata that say what a file's tensors compute and how their masks are used.
-// Files that differ in one of them have no mean.
+// Mean refuses files that differ in one of them.
 var described = []string{
 	"configuration", "recipe", "classes", "raters", "labels", "anchor", "orientation", "nesting", "pieces", "mirrored", "side", "normalisation", "layout",
 }
@@ -25,7 +25,7 @@ var described = []string{
 //
 // The metadata are those of the first file, without its measurements: metrics, ranges, trust and
 // the colours of older files. The key data joins the data of all files, and mean_of lists their
-// content sums. An error uses names, one for each file, and says what two files differ in.
+// content sums. An error names two files (by names) and says in what they differ.
 func Mean(names []string, files []*File) (*File, error) {
 	var sums []string
 	stored := files
@@ -93,7 +93,7 @@ func Mean(names []string, files []*File) (*File, error) {
 }
 
 // leastCosine is the least cosine between the weights of two files that began from the same
-// weights. Our runs of that kind have 0.92 and more; runs with different seeds have 0.00.
+// weights. Such runs of ours have 0.92 and more; runs with different seeds have 0.00.
 const leastCosine = 0.1
 
 // related refuses files whose weights are at right angles to those of the first file.

@@ -31,15 +31,15 @@ type Metadata struct {
 	Anchor        string   // anchor: the class to search whole photographs for; empty: no search
 	Independent   bool     // nesting "none": a structure need not lie inside the one before it
 	SinglePieces  bool     // pieces "single": a structure is one piece, only its largest is kept
-	// Mirrored, mirrored "averaged": every map is the mean with the map of the mirror image. This
-	// takes twice the time.
+	// mirrored "averaged": every map is averaged with the map of the mirror image. This takes twice
+	// the time.
 	Mirrored bool
-	// Turned, orientation "any": images may be turned by any quarter. A search that finds nothing
-	// tries the other three.
+	// orientation "any": images may be turned by any multiple of 90°. A search that finds nothing
+	// tries the other three directions.
 	Turned bool
 	Side   int // side: pixels of the square that the network sees
-	// normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or, with Standardise,
-	// Standardise.
+	// normalisation: (x − Mean)/Deviation for each RGB channel with values in 0..1. If Standardise
+	// is set, the function Standardise follows instead.
 	Mean, Deviation [3]float32
 	Standardise     bool
 	Data            string             // data: the training data and what was held out
@@ -52,7 +52,8 @@ type Metadata struct {
 	Ranges          map[string]float32 // ranges: largest |input| by layer, for int8; may be missing
 }
 
-// flag is a boolean of Metadata: true is the value under the key, false no such key.
+// flag is a boolean of Metadata. If it is true, the header has the value under the key; if it is
+// false, the header lacks the key.
 type flag struct {
 	key, value string
 	set        *bool
@@ -65,7 +66,7 @@ func (m *Metadata) flags() []flag {
 	}
 }
 
-// texts are the fields that the header has as they are, by key.
+// texts are the fields that the header holds unchanged, by key.
 func (m *Metadata) texts() map[string]*string {
 	return map[string]*string{
 		"name": &m.Name, "title": &m.Title, "configuration": &m.Configuration, "recipe": &m.Recipe, "task": &m.Task, "labels": &m.Labels,

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Normalise takes a pixel value v from 0..1 to -2..2, which the network expects.
+// Normalise maps a pixel value v in 0..1 to -2..2, the range that the network expects.
 func Normalise(v float32) float32 { return (v - 0.5) / 0.25 }
 
 // Denormalise reverses Normalise.
 func Denormalise(v float32) float32 { return v*0.25 + 0.5 }
 
-// Standardise takes brightness and contrast out of an image's values, of any shape. It makes them
-// (v − mean) / deviation, within ±4. For the mean and the deviation, values beyond the 5th and
-// the 95th percentile count as those percentiles (winsorised): otherwise specks and haloes would
-// hide faint structures. A deviation below 0.01 of 0..1 counts as 0.01: otherwise noise would
+// Standardise removes brightness and contrast from an image's values, of any shape: it replaces v
+// by (v − mean) / deviation, clamped to ±4. For the mean and the deviation, values beyond the 5th
+// and the 95th percentile count as those percentiles (winsorised): otherwise specks and haloes
+// would hide faint structures. A deviation below 0.01 of 0..1 counts as 0.01: otherwise noise would
 // become a picture.
 func Standardise(x []float32) {
 	sorted := slices.Clone(x)

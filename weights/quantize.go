@@ -27,8 +27,8 @@ func (t *Tensor) heavy() bool {
 	return len(t.Shape) >= 2 && t.Elements() >= quantizedElements && strings.HasSuffix(t.Name, ".weight")
 }
 
-// convert returns f with its heavy weights as convert returns them and all else as F32. It refuses
-// quantized files and values that are not finite.
+// convert returns f with its heavy weights replaced by the results of convert, and all other
+// tensors as F32. It refuses quantized files and values that are not finite.
 func (f *File) convert(convert func(t *Tensor, values []float32) ([]Tensor, error)) (*File, error) {
 	if q := f.Metadata["quantization"]; q != "" {
 		return nil, fmt.Errorf("weights: already quantized (%s); take the file it was made from", q)
@@ -51,8 +51,8 @@ func (f *File) convert(convert func(t *Tensor, values []float32) ([]Tensor, erro
 	return out, nil
 }
 
-// Halve returns f with its heavy weights as F16, rounded to the nearest, and all else as F32. It
-// refuses values beyond ±65504 and values that are not finite.
+// Halve returns f with its heavy weights as F16, rounded to the nearest, and all other tensors as
+// F32. It refuses values beyond ±65504 and values that are not finite.
 func Halve(f *File) (*File, error) {
 	return f.convert(func(t *Tensor, values []float32) ([]Tensor, error) {
 		halves := Tensor{Name: t.Name, DType: F16, Shape: slices.Clone(t.Shape)}
@@ -67,8 +67,8 @@ func Halve(f *File) (*File, error) {
 	})
 }
 
-// Quantize returns f with its heavy weights as int8 per output channel and all else as F32. The
-// metadata name the quantization. It refuses values that are not finite.
+// Quantize returns f with its heavy weights as int8 per output channel, and all other tensors as
+// F32. The metadata name the quantization. It refuses values that are not finite.
 func Quantize(f *File) (*File, error) {
 	out, err := f.convert(func(t *Tensor, values []float32) ([]Tensor, error) {
 		quantized, scales := quantizeChannels(values, t.Shape[len(t.Shape)-1])

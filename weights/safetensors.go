@@ -52,8 +52,8 @@ func broken(rule, format string, args ...any) error {
 	return &FormatError{Rule: rule, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Decode reads a safetensors file. The tensors share the memory of data; what Decode allocates
-// grows only with the header. A file that breaks a rule of the format, has duplicate keys or
+// Decode reads a safetensors file. The tensors share the memory of data, so that Decode allocates
+// memory only for the header. A file that breaks a rule of the format, has duplicate keys or
 // exceeds a limit gives a [*FormatError].
 func Decode(data []byte) (*File, error) {
 	if len(data) < 8 {

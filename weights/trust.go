@@ -10,44 +10,47 @@ import (
 // Trust says when to believe the results of a model. "export -ranges" learns it from training
 // images. Package trust makes and uses it.
 type Trust struct {
-	Images   int                 `json:"images"`   // learned from
+	Images   int                 `json:"images"`   // from which it was learned
 	Evidence map[string]Evidence `json:"evidence"` // by code
-	// Threshold is of the score, the weighted sum of the evidence: a higher score means doubt.
+	// The score is the weighted sum of the evidence. A score above Threshold means doubt.
 	Threshold float64             `json:"threshold"`
 	Looks     map[string]Features `json:"looks"`          // views "whole" and "close"
 	Maps      map[string]Map      `json:"maps,omitempty"` // by structure: probability to share of raters
-	// Areas says, by structure, how far the logarithm of the majority's area lies outside of the range
-	// of mask and raters, before Maps. Ratio says it of the cup/disc ratio.
+	// Areas says, by structure, how far the logarithm of the majority's area lies outside the range
+	// of the areas of mask and raters, before Maps is applied. Ratio says the same of the cup/disc
+	// ratio.
 	Areas map[string]Spread `json:"areas,omitempty"`
 	Ratio *Spread           `json:"ratio,omitempty"`
-	// Outlines says, by structure, how far the outline of an expert lies from that of the mask, before
-	// Maps, in units of the radius of a circle of the outermost structure's area.
+	// Outlines says, by structure, how far an expert's outline lies from the mask's, before Maps is
+	// applied. The unit is the radius of a circle with the outermost structure's area.
 	Outlines map[string]Spread `json:"outlines,omitempty"`
 	// FoldsOf is the number of cross-validation runs whose held-out images were used; 0: the images
 	// are those that the weights were trained on.
 	FoldsOf int `json:"foldsOf,omitempty"`
-	// Cameras are the training data sets that mark what another one does not, such as the cup.
+	// Cameras are the training data sets in which a structure is marked, such as the cup, that
+	// another data set lacks.
 	Cameras []Camera `json:"cameras,omitempty"`
-	// Mirror is how far the ratio of an image and that of its mirror image usually lie apart, at
-	// most; 0: it is not known.
+	// Mirror is the largest usual distance between the ratios of an image and of its mirror image;
+	// 0: not known.
 	Mirror float64 `json:"mirror,omitempty"`
 }
 
-// Camera is how whole photographs of a training data set look to the encoder, and what they taught.
+// Camera says how whole photographs of a training data set look to the encoder, and which
+// structures they taught.
 type Camera struct {
 	Name    string   `json:"name"`    // of the data set
 	Classes []string `json:"classes"` // structures that are marked here, and not in every data set
 	Look    Features `json:"look"`
 	Far     float64  `json:"far"` // the 95th percentile of the distances of images from a fit without them
-	// Others lead to the data sets where none of Classes is marked.
+	// Others are directions to the data sets in which none of Classes is marked.
 	Others []Direction `json:"others,omitempty"`
 }
 
-// Direction leads from a camera, at 0, to a data set of another, at 1. Along it the two are told
-// apart best (Fisher 1936).
+// Direction is the direction in feature space that best tells a camera, at 0, from a data set of
+// another camera, at 1 (Fisher 1936).
 type Direction struct {
 	To   string    `json:"to"`   // the other data set
-	Away []float32 `json:"away"` // is multiplied with scaled features, see Features
+	Away []float32 `json:"away"` // factors of scaled features, see Features
 	Far  float64   `json:"far"`  // the 95th percentile of the camera's own images, each from a fit without it
 }
 
@@ -78,13 +81,14 @@ type Map struct {
 }
 
 // Spread says how far an interval reaches below and above a range. The interval then holds a share,
-// Coverage, of the figures of images like those that Spread was learned from.
+// Coverage, of the figures of images like those from which Spread was learned.
 type Spread struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
 	Coverage float64 `json:"coverage"` // 0..1
-	// Low and High are of images of usual difficulty, 1. Difficulty is Base and the sum of figures of
-	// the result, by code, each times its factor of Signs. Without Signs it is 1 for all images.
+	// Low and High are for images of difficulty 1, the usual one. An image's difficulty is Base
+	// plus the sum of figures of its result, by code, each times its factor in Signs. Without Signs
+	// it is 1 for all images.
 	Base  float64            `json:"base,omitempty"`
 	Signs map[string]float64 `json:"signs,omitempty"`
 }
@@ -164,7 +168,7 @@ func (m Map) valid() bool {
 	return true
 }
 
-// MostReach is the most that Trust.Outlines may say.
+// MostReach is the largest value that Trust.Outlines may have.
 const MostReach = 2
 
 func (s Spread) valid() bool {

@@ -41,7 +41,7 @@ func (f *File) ContentSum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Seal stores the content sum in the metadata; call it last, before Encode.
+// Seal stores the content sum in the metadata. Call it last, before Encode.
 func (f *File) Seal() {
 	if f.Metadata == nil {
 		f.Metadata = map[string]string{}
@@ -78,11 +78,12 @@ type Model struct {
 	SHA256   string   // of the whole file, hex
 	Shipped  bool     // the sum is in the manifest; otherwise the file is the user's own
 	Proof    string   // Entry.Proof of a shipped model
-	Others   []*Model // of an ensemble: its other members
+	Others   []*Model // the other members, if this is an ensemble
 }
 
 // Name is the name that programs use: a shipped model's own name, or "own-" and the sum of a user's
-// file. A user's file can therefore not pass for a shipped model or for another file of its name.
+// file. Therefore a user's file cannot be mistaken for a shipped model, or for another file with
+// its name.
 func (m *Model) Name() string {
 	if m.Shipped {
 		return m.Metadata.Name

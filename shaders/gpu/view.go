@@ -5,10 +5,9 @@ import "fmt"
 // ViewAlignment divides the first byte of a view. It is the largest offset alignment in WebGPU.
 const ViewAlignment = 256
 
-// View is a range of elements of a buffer. Every method of a device takes a view as a buffer. Many
-// small tensors can be views of one buffer, and one dispatch can then take all of them. One
-// dispatch may write several views of a buffer, but not read one and write another (a rule of
-// WebGPU).
+// View is a range of elements of a buffer. Every method of a device takes a view as a buffer. Small
+// tensors can be views of one buffer, which one dispatch then takes whole. One dispatch may write
+// several views of a buffer, but not read one and write another (a rule of WebGPU).
 type View struct {
 	whole Buffer // as allocated
 	first int    // element of whole

@@ -28,8 +28,7 @@ func fresh(nodes []node) []node {
 		gone[users[to][at-1]] = true
 		n.kernel = n.kernel.Fresh
 		later, own := users[to][at+1:], users[from]
-		// Zeroed again later, or replaced by a mean.
-		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil })
+		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil }) // zeroed or averaged later
 		if !n.kernel.Copies || at > 1 || cleared || to.kept || from.kept || from.variable != nil || len(own) == 0 || own[len(own)-1] != i {
 			continue
 		}

@@ -117,8 +117,8 @@ func (m *Matrix) MultiplyPart(part Part, a Left, c []float32, stride int, add bo
 	}
 }
 
-// blockSize cuts n elements into as few blocks of at most `most` elements as possible, and returns
-// the size that makes these blocks most equal.
+// blockSize is the size of blocks of n elements: as few blocks of at most `most` elements, and as
+// equal ones, as possible.
 func blockSize(n, most int) int {
 	blocks := (n-1)/most + 1
 	return (n-1)/blocks + 1

@@ -81,9 +81,8 @@ func (w *Windows) describe(first, channels int) {
 	r.xRow, r.weightRow = 4*w.XTap[0]-columns*r.xColumn, 4*w.WeightTap[0]-columns*r.weightColumn
 }
 
-// reach is the address of element first of x, for vectors, which check no bounds. It panics unless
-// x has `channels` elements there, and after all steps: a step is a number of repetitions and a
-// distance.
+// reach is the address of element first of x. Vectors check no bounds: it panics unless x has
+// `channels` elements there, and after all steps: a step is a number and a distance.
 func reach(x []float32, first, channels int, steps ...[2]int) *float32 {
 	low, high := first, first+channels
 	for _, s := range steps {

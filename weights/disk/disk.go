@@ -1,5 +1,5 @@
 // Package disk writes the files that a run must not lose. A record is on disk as a whole or not at
-// all. A test can make any write fail, as on a full disk or in a read-only folder.
+// all. Tests can make any write fail, as on a full disk or in a read-only folder.
 package disk
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// The operations on files that Fault is asked about.
+// The operations on files that Fault can make fail.
 const (
 	Open   = "open" // a file is made
 	Write  = "write"
@@ -23,8 +23,8 @@ const (
 	Link   = "link"
 )
 
-// Fault is nil outside of tests. Every operation asks it first and fails with the error that it
-// returns. A write that fails has written half.
+// Fault is nil outside of tests. Every operation calls it first, and fails with the error that it
+// returns. A failed write has written half of its bytes.
 var Fault func(operation, path string) error
 
 func fault(operation, path string) error {
@@ -45,8 +45,8 @@ func faultOr(operation, path string, do func() error) error {
 	return do()
 }
 
-// Cause is a file error without the operation and the path, for a message that names the file
-// itself.
+// Cause is a file error without the operation and the path, for a message that already names the
+// file.
 func Cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -66,8 +66,8 @@ func OpenFile(path string, flag int, mode fs.FileMode) (*File, error) {
 	return &File{f}, err
 }
 
-// CreateTemp is os.CreateTemp but for the file's mode: the umask alone decides who may read the
-// file, since the file is renamed to become a result.
+// CreateTemp is os.CreateTemp with another mode: the umask alone decides who may read the file,
+// because the file is later renamed to become a result.
 func CreateTemp(folder, pattern string) (*File, error) {
 	if err := fault(Open, pattern); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func SecondName(of, name string) error {
 // and FUSE file systems cannot sync a folder, and SyncName returns nil there.
 func SyncName(path string) error {
 	if runtime.GOOS == "windows" {
-		return nil // Windows cannot sync folders, and journals renames
+		return nil // Windows cannot sync folders, but journals renames
 	}
 	err := faultOr(Sync, path, func() error {
 		d, err := os.Open(filepath.Dir(path))
@@ -126,10 +126,10 @@ func SyncName(path string) error {
 // Records is a file that grows by whole records.
 type Records struct {
 	file *File
-	end  int64 // of the last whole record
+	end  int64 // where the last whole record ends
 }
 
-// NewRecords appends to a file behind its first end bytes and drops the rest of the file.
+// NewRecords keeps the first end bytes of a file, drops the rest, and appends records.
 func NewRecords(file *File, end int64) (*Records, error) {
 	r := &Records{file, end}
 	return r, r.cut()
@@ -144,8 +144,8 @@ func (r *Records) cut() error {
 	return err
 }
 
-// Append adds a record. If that fails, Append leaves nothing of the record, and the caller may
-// append the next one.
+// Append adds a record. If this fails, nothing of the record is left, and the caller may append the
+// next one.
 func (r *Records) Append(record []byte) error {
 	n, err := r.file.Write(record)
 	if err != nil {

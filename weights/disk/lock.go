@@ -9,7 +9,8 @@ import (
 )
 
 // Lock locks a folder for this process, by a file .lock that stays in it. It fails only if another
-// process has the lock: where locks are unknown, or nothing can be written, it does nothing.
+// process has the lock. If the file system has no locks or the folder cannot be written, Lock does
+// nothing.
 func Lock(folder string) (io.Closer, error) {
 	lock := flock.New(filepath.Join(folder, ".lock"))
 	free, err := lock.TryLock()

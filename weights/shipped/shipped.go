@@ -1,8 +1,8 @@
 //go:build !js
 
 // Package shipped embeds the files of the models that ship into native programs. The page fetches
-// these files: the package does not build for the page, and no page program can embed them by
-// mistake.
+// these files. The package does not build for the page, so that no program of the page can embed
+// them by mistake.
 package shipped
 
 import (

@@ -18,12 +18,12 @@ type Figure struct {
 // colours are those of the page's structures (site/colours.js).
 var colours = []string{"#3fd0ff", "#bef55c", "#f57db7", "#ab9a7c", "#6a79ff", "#f1daba"}
 
-// plain replaces what XML does not take as it is.
-var plain = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+// xmlEscapes replaces the characters that XML reserves.
+var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// escaped is a text within XML.
+// escaped is a text for use within XML.
 func escaped(text string) string {
-	return plain.Replace(strings.Map(func(r rune) rune {
+	return xmlEscapes.Replace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xfffe || r == 0xffff {
 			return -1
 		}
@@ -31,8 +31,8 @@ func escaped(text string) string {
 	}, strings.ToValidUTF8(text, "")))
 }
 
-// SVG writes a path for each figure, in pixels of an image of w × h. Each has a title, which says
-// whether it was corrected by hand.
+// SVG writes a path for each figure, in pixels of an image of w × h. The title of a path says
+// whether a person corrected the figure.
 func SVG(w, h int, figures []Figure) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">`+"\n", w, h, w, h)
@@ -71,7 +71,7 @@ type collection struct {
 type feature struct {
 	Type       string     `json:"type"`
 	Properties properties `json:"properties"`
-	Geometry   *geometry  `json:"geometry"` // null: nothing is marked
+	Geometry   *geometry  `json:"geometry"` // null if nothing is marked
 }
 
 type properties struct {
@@ -89,7 +89,7 @@ type geometry struct {
 }
 
 // GeoJSON writes a feature for each figure: a Polygon or MultiPolygon in pixels of an image of w ×
-// h, or null if nothing is marked. Source: RFC 7946, but for the coordinates.
+// h, or null if nothing is marked. Source: RFC 7946, except for the coordinates.
 func GeoJSON(w, h int, figures []Figure) ([]byte, error) {
 	all := collection{"FeatureCollection", []feature{}}
 	for _, f := range figures {

@@ -9,9 +9,8 @@ import (
 // Point is a place in pixels: (0, 0) is the outer corner of the first pixel, and y points down.
 type Point [2]float64
 
-// Polygon is an outline, and the holes in it. Each is a closed line whose last point is the first
-// one again. Outlines have a positive area by the shoelace formula, holes a negative one, as
-// RFC 7946 wants.
+// Polygon is an outline and the holes in it, each a closed line whose last point repeats the first.
+// Outlines have a positive area by the shoelace formula, holes a negative one, as RFC 7946 wants.
 type Polygon [][]Point
 
 // ring is a closed line with its area by the shoelace formula.

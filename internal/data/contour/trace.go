@@ -27,7 +27,7 @@ func (l Lines) line(i int) []float32 {
 // Trace follows the level set of a map of width × height values, row by row, with bilinear
 // interpolation between pixel centres. A point (x, y) is in the map's pixels; the centre of the
 // first pixel is (0.5, 0.5). Outside the map everything counts as below the level, so that every
-// line closes. Trace drops points that lie within tolerance pixels of the line without them.
+// line closes. Trace drops a point if it lies within tolerance pixels of the line without it.
 // Source: marching squares (Lorensen and Cline 1987, in two dimensions). The mean of the four
 // corners decides how a saddle joins.
 func Trace(values []float32, width, height int, level, tolerance float32) Lines {
@@ -39,15 +39,15 @@ func Trace(values []float32, width, height int, level, tolerance float32) Lines 
 	return t.follow(tolerance)
 }
 
-// tracer holds the crossings. An edge of the grid between pixel centres is named by its first
-// corner (x, y), each from −1, and its direction: 2·(row·stride + column), plus one where it is
+// tracer holds the crossings of a grid whose corners are pixel centres. An edge has the number
+// 2·(row·stride + column) of its first corner (x, y), each from −1, plus one if the edge is
 // vertical.
 type tracer struct {
 	values        []float32
 	width, height int
 	level         float32
 	next          map[int]int // from the edge where a line enters a cell to the edge where it leaves
-	order         []int       // the entering edges as found: map order must not matter
+	order         []int       // the entering edges in the order found, since a map has none
 }
 
 func (t *tracer) at(x, y int) float32 {
@@ -82,7 +82,7 @@ var crossings = [16][][2]int{
 	13: {{top, right}}, 14: {{left, top}},
 }
 
-// bands are the crossings of saddles whose high corners join.
+// bands are the crossings of saddles whose high corners are joined.
 var bands = map[int][][2]int{5: {{top, right}, {bottom, left}}, 10: {{left, top}, {right, bottom}}}
 
 // link visits every cell of four neighbouring pixel centres and joins its crossed edges.
@@ -112,8 +112,8 @@ func (t *tracer) link() {
 	}
 }
 
-// point is where the level crosses an edge. Towards the outside of the map that is at the border of
-// the pixel.
+// point is where the level crosses an edge. On an edge to the outside of the map it is the border
+// of the pixel.
 func (t *tracer) point(edge int) (float32, float32) {
 	vertical := edge%2 == 1
 	cell := edge / 2
@@ -145,7 +145,7 @@ func (t *tracer) follow(tolerance float32) Lines {
 			}
 			x, y := t.point(edge)
 			line = append(line, x, y)
-			to := t.next[edge] // which there is: every line closes
+			to := t.next[edge] // exists, since every line closes
 			delete(t.next, edge)
 			if to == start {
 				break

@@ -35,19 +35,19 @@ type Augmentation struct {
 	Distract   float64 // share of views on which false structures are painted (distract)
 }
 
-// DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to
-// cover other cameras than those of the training images.
+// DefaultAugmentation suits photographs and slices that occur in a left and a right form. Its
+// changes of colour should cover other cameras than those of the training images.
 var DefaultAugmentation = Augmentation{
 	Tight: .5, Between: .25, Wide: .6, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
-// othersTight and othersWide are the shares of Tight and Wide in the views of cases that other
-// people have marked: these come from many cameras and teach where the structure is.
+// othersTight and othersWide replace Tight and Wide for cases that other people have marked. Such
+// cases come from many cameras, and teach where the structure is.
 const othersTight, othersWide = 0.4, 0.3
 
-// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre +
-// matrix·((u, v) + bend(u, v)), in pixels.
+// view maps the unit square to the image: (u, v), each in -½..½, is mapped to centre + matrix·((u,
+// v) + bend(u, v)) in pixels.
 type view struct {
 	cx, cy         float64
 	xu, xv, yu, yv float64
@@ -56,27 +56,27 @@ type view struct {
 	swell          *swell // nil: none
 }
 
-// at is the point of the image, in pixels, that the view shows at (u, v).
-func (v *view) at(u, w float64) (x, y float64) {
+// source is the point of the image, in pixels, that the view shows at (u, v).
+func (v *view) source(u, w float64) (x, y float64) {
 	if v.bend != nil {
-		du, dw := v.bend.at(u, w)
+		du, dw := v.bend.displacement(u, w)
 		u, w = u+du, w+dw
 	}
 	x, y = v.cx+v.xu*u+v.xv*w, v.cy+v.yu*u+v.yv*w
 	if v.swell != nil {
-		x, y = v.swell.at(x, y)
+		x, y = v.swell.source(x, y)
 	}
 	return x, y
 }
 
-// middle is a square's side and centre.
+// middle returns a square's side and centre.
 func middle(sq imageio.Square) (side, x, y float64) {
 	side = float64(sq.Side)
 	return side, float64(sq.X) + side/2, float64(sq.Y) + side/2
 }
 
-// view draws the geometry. It always takes equally many random numbers: a changed probability does
-// not shift the other draws.
+// view draws the geometry. It always takes the same number of random numbers, so that a changed
+// probability does not shift the other draws.
 func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	kind, between := rng.Float64(), rng.Float64()
 	scale, dx, dy := symmetric(rng), symmetric(rng), symmetric(rng)
@@ -98,7 +98,7 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 		side *= math.Exp(wide * between)
 	case it.anchored:
 		near, x, y := middle(it.tight)
-		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
+		f := 0. // 0: the anchor's square, 1: the whole image; sides grow in proportion
 		if kind >= tight {
 			f = between
 		}
@@ -112,7 +112,7 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	side *= math.Exp(a.Scale * scale)
 	shift := a.Shift * side
 	if widened {
-		shift = max(shift, (side-whole)/2) // the image lies anywhere in a wider view
+		shift = max(shift, (side-whole)/2) // in a wider view the image may lie anywhere
 	}
 	v := view{cx: cx + shift*dx, cy: cy + shift*dy, side: side}
 	if away {
@@ -129,11 +129,11 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	return v
 }
 
-// awayTries bounds the draws of a view away from the anchor.
+// awayTries is how often away draws a view.
 const awayTries = 8
 
-// away draws a view of the image that, however it is turned, shows nothing of the anchor. take is
-// false if none was wanted or found; a crop has no room for one. Without Away it draws nothing.
+// away draws a view that shows nothing of the anchor, however the view is turned. take is false if
+// no such view was wanted or found; a crop has no room for one. Without Away it draws nothing.
 func (a Augmentation) away(it *Sample, rng *rand.Rand) (v view, take bool) {
 	if a.Away == 0 {
 		return v, false
@@ -152,7 +152,7 @@ func (a Augmentation) away(it *Sample, rng *rand.Rand) (v view, take bool) {
 	return v, take
 }
 
-// look draws the colours and the sharpness. It takes equally many random numbers for every picture.
+// look draws the colours and the sharpness. It takes equally many random numbers for all pictures.
 func (a Augmentation) look(it *Sample, rng *rand.Rand) Look {
 	l := AsTaken
 	l.Brightness = a.Brightness * symmetric(rng)
@@ -186,7 +186,7 @@ const MostElastic = 0.4 / bendCells
 // the square on each side.
 type bend [bendCells + 3][bendCells + 3][2]float64
 
-// bend draws a displacement, after view and look. Without Elastic it draws nothing.
+// bend draws a displacement, after view and look. Without Elastic it takes no random numbers.
 func (a Augmentation) bend(rng *rand.Rand) *bend {
 	if a.Elastic == 0 {
 		return nil
@@ -200,8 +200,8 @@ func (a Augmentation) bend(rng *rand.Rand) *bend {
 	return &b
 }
 
-// at is the displacement at (u, v) in -½..½, in sides.
-func (b *bend) at(u, v float64) (du, dv float64) {
+// displacement is the displacement at (u, v), each in -½..½, in sides.
+func (b *bend) displacement(u, v float64) (du, dv float64) {
 	column, across := spline(u)
 	row, down := spline(v)
 	for j, wj := range down {
@@ -214,7 +214,7 @@ func (b *bend) at(u, v float64) (du, dv float64) {
 	return du, dv
 }
 
-// spline gives the first of the four control points that reach t in -½..½, and their weights,
+// spline returns the first of the four control points that influence t in -½..½, and their weights,
 // which sum to 1.
 func spline(t float64) (first int, weights [4]float64) {
 	t = max(0, min(bendCells, (t+.5)*bendCells))
@@ -224,7 +224,7 @@ func spline(t float64) (first int, weights [4]float64) {
 	return first, [4]float64{s * s * s / 6, (3*t*t*t - 6*t*t + 4) / 6, (3*s*s*s - 6*s*s + 4) / 6, t * t * t / 6}
 }
 
-// MostSwell is the largest Augmentation.Swell, below which swell keeps the order of distances.
+// MostSwell is the largest Augmentation.Swell. Up to it, swell keeps the order of distances.
 const MostSwell = 1.3
 
 // swell shows the middle of a disc smaller (by > 0) or larger (-1 < by < 0) and the outline
@@ -235,7 +235,7 @@ type swell struct {
 	by float64
 }
 
-// swell draws after bend. Without Swell it draws nothing.
+// swell draws after bend. Without Swell it takes no random numbers.
 func (a Augmentation) swell(it *Sample, rng *rand.Rand) *swell {
 	if a.Swell == 0 {
 		return nil
@@ -247,8 +247,8 @@ func (a Augmentation) swell(it *Sample, rng *rand.Rand) *swell {
 	return &swell{it.disc, by}
 }
 
-// at is the point of the image that is shown at (x, y), both in pixels.
-func (s *swell) at(x, y float64) (float64, float64) {
+// source is the point of the image that is shown at (x, y), both in pixels.
+func (s *swell) source(x, y float64) (float64, float64) {
 	dx, dy := x-s.x, y-s.y
 	r := math.Hypot(dx, dy) / s.radius
 	if r >= 1 {
@@ -259,8 +259,8 @@ func (s *swell) at(x, y float64) (float64, float64) {
 }
 
 // grain adds grey noise to every second view (s, s, 3): Gaussian noise in blobs of 1 to 4 pixels,
-// with a deviation drawn from 0 to Grain times the picture's own. It draws after swell, and nothing
-// without Grain.
+// with a deviation drawn from 0 to Grain times the picture's own. It draws after swell. Without
+// Grain it takes no random numbers.
 func (a Augmentation) grain(pixels []float32, s int, rng *rand.Rand) {
 	if a.Grain == 0 {
 		return

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// thirds divides samples by the size of a class relative to the class before it, as of a cup in its
-// disc: into equal thirds of the range of sizes. A third without samples is left out. The error
-// names a sample without such a size.
+// thirds divides samples by the size of a class relative to the class before it, such as of a cup
+// in its disc. Each third has a third of the range of sizes. A third without samples is left out.
+// The error names a sample that has no such size.
 func (d *Dataset) thirds(samples []*Sample, class string) ([][]*Sample, error) {
 	k := slices.Index(d.Classes, class)
 	if k < 1 {

@@ -18,12 +18,12 @@ func TestBendOfLines(t *testing.T) {
 			stretch[row][column] = [2]float64{.1 * float64(column), .2 * float64(row)}
 		}
 	}
-	u0, v0 := stretch.at(-.5, -.5)
+	u0, v0 := stretch.displacement(-.5, -.5)
 	for _, p := range [][2]float64{{-.5, -.5}, {.5, .5}, {.1, -.37}, {.25, .25}, {-.499, .499}} {
-		du, dv := shift.at(p[0], p[1])
+		du, dv := shift.displacement(p[0], p[1])
 		assert.InDelta(t, .01, du, 1e-12)
 		assert.InDelta(t, -.02, dv, 1e-12)
-		du, dv = stretch.at(p[0], p[1])
+		du, dv = stretch.displacement(p[0], p[1])
 		assert.InDelta(t, u0+.1*bendCells*(p[0]+.5), du, 1e-12)
 		assert.InDelta(t, v0+.2*bendCells*(p[1]+.5), dv, 1e-12)
 	}
@@ -32,9 +32,9 @@ func TestBendOfLines(t *testing.T) {
 // area is the factor by which a small square at (u, v) grows; a negative area is folded.
 func (b *bend) area(u, v float64) float64 {
 	const step = 1e-4
-	u0, v0 := b.at(u, v)
-	ur, vr := b.at(u+step, v)
-	ub, vb := b.at(u, v+step)
+	u0, v0 := b.displacement(u, v)
+	ur, vr := b.displacement(u+step, v)
+	ub, vb := b.displacement(u, v+step)
 	return ((step+ur-u0)*(step+vb-v0) - (vr-v0)*(ub-u0)) / (step * step)
 }
 

@@ -17,7 +17,7 @@ type Report struct {
 	Name     string    `json:"name"`
 	Images   int       `json:"images"`
 	HeldOut  int       `json:"heldOut"`
-	Aside    int       `json:"validation"` // that a split sets aside
+	Aside    int       `json:"validation"` // images that a split sets aside
 	Training int       `json:"training"`
 	Classes  []string  `json:"classes"`
 	Raters   []string  `json:"raters"`
@@ -27,7 +27,7 @@ type Report struct {
 	Findings []Finding `json:"findings"` // errors first
 }
 
-// Finding is one error, or one thing that is probably a mistake.
+// Finding is one error, or one probable mistake.
 type Finding struct {
 	Error bool   `json:"error"` // training would fail
 	Kind  string `json:"kind"`
@@ -55,7 +55,7 @@ const (
 	KindTurned    = "turned image" // its EXIF orientation is applied
 	KindSize      = "odd size"     // tiny or long
 	KindColour    = "odd colour"   // grey among coloured or the reverse
-	KindScale     = "odd scale"    // of 16 bits it uses fewer than the others, or more
+	KindScale     = "odd scale"    // it uses fewer or more of 16 bits than the others
 	KindSmall     = "small class"
 )
 
@@ -76,9 +76,9 @@ func (r *Report) Failed() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Error })
 }
 
-// Check reads all files and reports what training would refuse, and what it would take although it
-// is probably a mistake. It keeps no images: it needs the memory of a few. It calls progress after
-// each case.
+// Check reads all files. It reports data that training would refuse, and data that training would
+// take but that is probably a mistake. It keeps no images, and needs memory for a few at a time. It
+// calls progress after each case.
 func Check(ctx context.Context, dirs []string, progress func(done, total int)) *Report {
 	d, problems := survey(dirs)
 	r := &Report{Name: strings.Join(dirs, ", ")}
@@ -178,8 +178,8 @@ func (r *Report) colours(cases []*caseFigures) {
 	}
 }
 
-// scales finds images of 16-bit samples that are shown brighter or darker than most of their
-// folder: the decoder decides for each image how many of the bits are used.
+// scales finds images of 16-bit samples that are shown brighter or darker than most images of their
+// folder: the decoder decides for each image how many of the bits it uses.
 func (r *Report) scales(cases []*caseFigures) {
 	counts := map[string]*[17]int{} // by folder and bits: the number of images that use so many
 	for _, c := range cases {
@@ -192,7 +192,7 @@ func (r *Report) scales(cases []*caseFigures) {
 	for _, c := range cases {
 		usual := 1
 		count := counts[filepath.Dir(c.Image)]
-		for bits := range count[1:] { // 0 is for other samples
+		for bits := range count[1:] { // count[0] is for images of other samples
 			if count[bits+1] >= count[usual] {
 				usual = bits + 1
 			}
@@ -218,14 +218,14 @@ type Figure struct {
 	Share   float64 `json:"share"` // mean share of the image that is marked
 
 	Compared int     `json:"compared"` // masks of images that another rater has marked too
-	Dice     float64 `json:"dice"`     // mean over those of the mean Dice with the others
-	Area     float64 `json:"area"`     // geometric mean over those of the area to the others' mean
+	Dice     float64 `json:"dice"`     // mean over these masks of the mean Dice with the others
+	Area     float64 `json:"area"`     // geometric mean over them of area / the others' mean area
 	Worst    string  `json:"worst"`    // the case of the lowest Dice
-	Least    float64 `json:"least"`    // that Dice
+	Least    float64 `json:"least"`    // the lowest Dice
 }
 
-// A rater is an outlier if the mean Dice is farDice lower than the median rater's, or if the areas
-// are farArea times the others' or more, or 1/farArea of them or less.
+// A rater is an outlier if his mean Dice is farDice below the median rater's, or if his areas are
+// at least farArea times those of the others, or at most 1/farArea of them.
 const (
 	farDice = 0.1
 	farArea = 1.5
@@ -301,7 +301,7 @@ func figure(cases []*caseFigures, m, k int) (f Figure) {
 	return f
 }
 
-// outliers warns of the outliers among at least three raters of a class.
+// outliers warns of outliers, if a class has at least three raters.
 func (r *Report) outliers(figures []Figure) {
 	var dice []float64
 	for _, f := range figures {
@@ -321,7 +321,7 @@ func (r *Report) outliers(figures []Figure) {
 	}
 }
 
-// copies warns of two raters whose masks are equal too often to be two people's.
+// copies warns of two raters whose masks are equal too often for two people.
 func (r *Report) copies(d *Dataset, cases []*caseFigures, k int) {
 	const least = 5 // images
 	for a := range d.Raters {

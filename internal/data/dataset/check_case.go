@@ -23,7 +23,7 @@ type caseFigures struct {
 	findings []Finding
 }
 
-// mark is the figures of one mask. "Others" are the raters who marked the class too.
+// mark is the figures of one mask. "Others" are the other raters who marked the class.
 type mark struct {
 	given  bool
 	area   int     // pixels
@@ -31,11 +31,11 @@ type mark struct {
 	others int
 	dice   float64 // mean Dice with the others
 	rest   float64 // the others' mean Dice with each other; NaN for fewer than two
-	ratio  float64 // area to the others' mean; 0 if either is empty
+	ratio  float64 // area / the others' mean area; 0 if either is empty
 }
 
-// look reads a case and lists all its faults. It examines the image and the masks of a case without
-// faults.
+// look reads a case and lists all its faults. If there are none, it examines the image and the
+// masks.
 func (d *Dataset) look(c Case) *caseFigures {
 	f := &caseFigures{Case: c}
 	faults := slices.Clone(c.faults)
@@ -124,7 +124,7 @@ func (f *caseFigures) class(d *Dataset, l *Loaded, k int) {
 	}
 }
 
-// compare sets the figures that compare rater m with the others.
+// compare sets the figures that compare rater m's mask with the others.
 func (a *mark) compare(marks []mark, pairs [][]float64, m int) {
 	var dice, rest []float64
 	area := 0
@@ -149,7 +149,7 @@ func (a *mark) compare(marks []mark, pairs [][]float64, m int) {
 // judge warns of a mask that is probably a mistake. It gives only the likeliest reason.
 func (f *caseFigures) judge(d *Dataset, l *Loaded, m, k int) {
 	const (
-		far    = 0.25 // less Dice with the others than they have among themselves
+		far    = 0.25 // how much lower the Dice with the others is than theirs among themselves
 		hardly = 0.3  // Dice of two raters who mean different things
 	)
 	a, path, class := f.marks[k][m], l.Case.Masks[m][k], d.Classes[k]
@@ -174,9 +174,9 @@ func (f *caseFigures) judge(d *Dataset, l *Loaded, m, k int) {
 	}
 }
 
-// inverted reports whether a mask of more than half of the image is probably exchanged with its
-// background. The exchanged mask then has a much higher Dice with the others; or the mask marks the
-// image's border, unless its Dice with the others is low as well.
+// inverted reports whether a mask of more than half of the image has probably been exchanged with
+// its background. This is so if the exchanged mask has a much higher Dice with the others. It is
+// also so if the mask marks the image's border, unless the exchanged mask's Dice is low as well.
 func inverted(l *Loaded, m, k int, a mark) bool {
 	const (
 		gain   = 0.25 // of Dice

@@ -11,11 +11,11 @@
 //	groups.csv                        name and group, such as the patient: see GroupsFile
 //	split.json                        which images are for training, validation and test, see Split
 //
-// A missing mask file is a missing label. Every other deviation is an error: a mask of another
-// size, an unreadable file, a folder of a rater or class that dataset.json does not name, a rater
-// or class without a folder, a mask without an image. Open and Load return all errors at once, each
-// with its file. OpenSound and LoadSound leave out the cases whose own files have errors. Check
-// also finds data that can be read but is probably a mistake.
+// A missing mask file is a missing label. Every other deviation from this form is an error: a mask
+// of another size, an unreadable file, a folder of a rater or class that dataset.json does not
+// name, a rater or class without a folder, a mask without an image. Open and Load return all errors
+// at once, each with its file. OpenSound and LoadSound leave out the cases whose own files have
+// errors. Check also finds data that can be read but is probably a mistake.
 package dataset
 
 import (
@@ -39,8 +39,8 @@ const (
 // HoldOut is the period of held-out cases: every fifth in sorted order.
 const HoldOut = 5
 
-// Dataset is one folder or several of the same classes and raters. Folders of people may follow a
-// folder of agreement levels: their people enter as the nearest levels.
+// Dataset is one folder, or several with the same classes and raters. A folder of agreement levels
+// may be followed by folders of people: the people's masks are turned into the nearest levels.
 type Dataset struct {
 	Name    string // the folders' names, joined with "+"
 	Classes []string
@@ -52,7 +52,7 @@ type Dataset struct {
 	Splits []string // the splits that divide the cases, as Split.String names them; nil: every fifth image is held out
 
 	names     map[string]bool // of all images, including those left out for their faults
-	strictest map[string]Part // by name: the part in the folder that restricts it, or one of its group, most
+	strictest map[string]Part // by name: the most restricted part of the image or its group
 	findings  []Finding       // warnings about the folders, for Check
 }
 
@@ -62,7 +62,7 @@ type Case struct {
 	Folder string     // the dataset's name
 	Image  string     // path
 	W, H   int        // pixels, as displayed
-	Masks  [][]string // paths (M, K), or (R, K) of R people beside levels; empty if the label is missing
+	Masks  [][]string // paths (M, K), or (R, K) of R people beside levels; empty: missing
 	Part   Part       // what it is for
 	Levels bool       // the raters are agreement levels
 	Others bool       // marked by other people than the data set's raters: see Add
@@ -70,8 +70,8 @@ type Case struct {
 	Diagnosis Diagnosis // of diagnosis.csv
 	Group     string    // of groups.csv; empty: it is a group of its own
 
-	unit    string   // the least name among the images that stay together with it, see unite
-	nearest int      // so many agreement levels stand for its people, see Loaded.levels; 0: none
+	unit    string   // the first name, in order, among the images that stay together, see unite
+	nearest int      // number of agreement levels that replace its people, see Loaded.levels; or 0
 	soft    bool     // its masks are probabilities, see Taught
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
@@ -266,12 +266,12 @@ func (d *Dataset) listMasks(dir string, problems *Problems) {
 		index[c.Name] = i
 	}
 	raters := filepath.Join(dir, "raters")
-	known(raters, "rater", d.Raters, problems)
+	checkFolders(raters, "rater", d.Raters, problems)
 	for m, rater := range d.Raters {
 		if !exists(filepath.Join(raters, rater)) {
-			continue // known has added the problem
+			continue // checkFolders has added the problem
 		}
-		known(filepath.Join(raters, rater), "class", d.Classes, problems)
+		checkFolders(filepath.Join(raters, rater), "class", d.Classes, problems)
 		count := 0
 		for k, class := range d.Classes {
 			folder := filepath.Join(raters, rater, class)
@@ -322,8 +322,8 @@ func (c *Case) count(folder string, raters, classes []string) {
 	}
 }
 
-// known compares a folder's sub-folders with the names in dataset.json.
-func known(dir, kind string, names []string, problems *Problems) {
+// checkFolders compares a folder's sub-folders with the names in dataset.json.
+func checkFolders(dir, kind string, names []string, problems *Problems) {
 	present := strange(dir, kind, names, problems)
 	for _, n := range names {
 		if !slices.Contains(present, n) {
@@ -332,7 +332,7 @@ func known(dir, kind string, names []string, problems *Problems) {
 	}
 }
 
-// strange returns the names in a folder. A name that dataset.json does not give is a problem.
+// strange returns the names in a folder. It adds a problem for each name that dataset.json lacks.
 func strange(dir, kind string, names []string, problems *Problems) (present []string) {
 	for _, e := range entries(dir, "a folder for each "+kind+" belongs there", problems) {
 		present = append(present, e.Name())
@@ -347,24 +347,24 @@ func strange(dir, kind string, names []string, problems *Problems) (present []st
 func (c *Case) checkSize(path string) {
 	info, err := header(path)
 	if err == nil {
-		err = c.fits(path, info.W, info.H)
+		err = c.checkFit(path, info.W, info.H)
 	}
 	if err != nil {
 		c.faults.add("%v", err)
 	}
 }
 
-// fits refuses a mask of another size than its image's. It accepts any mask if the image's size is
-// not known.
-func (c *Case) fits(path string, w, h int) error {
+// checkFit refuses a mask of another size than its image's. It accepts any mask if the image's size
+// is not known.
+func (c *Case) checkFit(path string, w, h int) error {
 	if c.W != 0 && (w != c.W || h != c.H) {
 		return fmt.Errorf("%s: the mask is %d×%d pixels but %s is %d×%d%s; they must be equal", path, w, h, c.Image, c.W, c.H, c.turned)
 	}
 	return nil
 }
 
-// As gives every case the columns of other classes, in their order. A class that the data set lacks
-// becomes a missing label. A class of the data set that is not among classes is an error.
+// As rearranges the masks of every case to other classes, in their order. A class that the data set
+// lacks becomes a missing label. A class of the data set that is not among classes is an error.
 func (d *Dataset) As(classes []string) error {
 	column := make([]int, len(d.Classes))
 	for k, class := range d.Classes {
@@ -385,9 +385,9 @@ func (d *Dataset) As(classes []string) error {
 	return nil
 }
 
-// Add adds the cases of folders that other people have marked. These may have fewer classes. The
-// mean vote of these people teaches the fused mask, as near as so many masks as d has raters can
-// tell it; the raters' heads learn nothing from them.
+// Add adds the cases of folders that other people have marked. These folders may have fewer
+// classes. The mean vote of these people teaches the fused mask: as many masks as d has raters
+// stand for it, as nearly as they can. The raters' heads learn nothing from these cases.
 func (d *Dataset) Add(others *Dataset) error {
 	if err := others.As(d.Classes); err != nil {
 		return err

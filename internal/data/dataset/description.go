@@ -18,8 +18,8 @@ import (
 // DescriptionFile is the file that makes a folder a data set.
 const DescriptionFile = "dataset.json"
 
-// description is dataset.json; Open ignores further fields (source, licence, note, …). It refuses
-// the field "label": without "labels", agreement levels would be taken for people.
+// description is dataset.json; Open ignores further fields (source, licence, note, …), but refuses
+// the field "label": somebody meant "labels", and agreement levels would be taken for people.
 type description struct {
 	Name    string          `json:"name"`
 	Classes []string        `json:"classes"`
@@ -62,7 +62,7 @@ func describe(path string, problems *Problems) *description {
 	return &desc
 }
 
-// checkNames wants distinct names that a model can have too.
+// checkNames adds a problem for names that are not distinct or that a model could not have.
 func checkNames(path, field string, names []string, problems *Problems) {
 	if len(names) == 0 {
 		problems.add("%s: %s is empty or missing", path, field)

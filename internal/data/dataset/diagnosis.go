@@ -12,11 +12,11 @@ import (
 )
 
 // DiagnosisFile is the file of a data set's folder that says what was diagnosed in its images: a
-// CSV with the columns name (without extension) and label, 0 or 1. Images may be missing, and it
-// may have those of other folders.
+// CSV with the columns name (without extension) and label, 0 or 1. The file may lack images, and
+// may have images of other folders.
 const DiagnosisFile = "diagnosis.csv"
 
-// Diagnosis is what diagnosis.csv says of an image.
+// Diagnosis is the label of an image in diagnosis.csv.
 type Diagnosis int8
 
 const (
@@ -43,8 +43,8 @@ func (d *Dataset) diagnose(dir string, problems *Problems) {
 	})
 }
 
-// table reads a CSV with the columns name, of an image, and another one. It calls visit with every
-// line; c is nil if the folder has no such image. It is not found if there is no such file.
+// table reads a CSV with the column name, of an image, and one other column. It calls visit with
+// every line; c is nil if the folder has no such image. found is false if there is no such file.
 func (d *Dataset) table(path, example string, problems *Problems, visit func(c *Case, line int, name, value string)) (found bool) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// distract paints on a share of the views (s, s, 3) things that look like a structure and are none:
-// bright and dark patches of the structure's size, clusters of specks, rings, and over everything a
-// veil and a flare. Patches keep a distance of half their size from everything marked in labels (s,
-// s, ·). distract takes the last random numbers of a view, and none without Distract.
+// distract paints things that look like a structure, but are none, on a share of the views (s, s,
+// 3): bright and dark patches of the structure's size, clusters of specks, rings, and over
+// everything a veil and a flare. Patches keep a distance of half their size from everything marked
+// in labels (s, s, ·). distract draws last for a view.
 func (a Augmentation) distract(pixels, labels []float32, s int, rng *rand.Rand) {
 	if a.Distract == 0 || rng.Float64() >= a.Distract {
 		return
@@ -25,7 +25,7 @@ func (a Augmentation) distract(pixels, labels []float32, s int, rng *rand.Rand) 
 
 // patches paints lesions beside the marked circle. Their colour varies about bright.
 func patches(pixels []float32, s int, marked disc, bright [3]float32, rng *rand.Rand) {
-	size := marked.radius // of patches
+	size := marked.radius // the size of patches
 	if size < .03*float64(s) {
 		size = (.04 + .12*rng.Float64()) * float64(s)
 	}

@@ -11,13 +11,13 @@ import (
 	"mrprism/weights/disk"
 )
 
-// FusedRater stands in the raters' place where labels are fused.
+// FusedRater is the only rater of a data set whose labels are fused.
 const FusedRater = "fused"
 
 // Taught is the data set with the fused labels of a folder in place of its raters' masks, for cases
 // to learn from: FOLDER/CLASS/NAME.png, as evaluate fuse writes them. It has one rater, FusedRater.
-// Its Cases are those of d, with the masks of all raters, to score by. Cases of other people keep
-// their masks. The error is a Problems that names every map that is missing.
+// Its Cases are the cases of d, with the masks of all raters, which scores need. Cases of other
+// people keep their masks. The error is a Problems that names every map that is missing.
 func (d *Dataset) Taught(folder string, cases []Case) (taught *Dataset, relabelled []Case, err error) {
 	var problems Problems
 	for _, c := range cases {
@@ -41,7 +41,7 @@ func (d *Dataset) Taught(folder string, cases []Case) (taught *Dataset, relabell
 	return &copied, relabelled, nil
 }
 
-// MaskFile is FOLDER/NAME.png. If there is NAME.PNG instead, it is that.
+// MaskFile is FOLDER/NAME.png, or FOLDER/NAME.PNG if only that exists.
 func MaskFile(folder, name string) string {
 	path := filepath.Join(folder, name+".png")
 	if upper := filepath.Join(folder, name+".PNG"); !exists(path) && exists(upper) {
@@ -61,7 +61,7 @@ func (c *Case) probabilities(path string) ([]uint8, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a whole PNG (%w)", path, err)
 	}
-	if err := c.fits(path, m.Bounds().Dx(), m.Bounds().Dy()); err != nil {
+	if err := c.checkFit(path, m.Bounds().Dx(), m.Bounds().Dy()); err != nil {
 		return nil, err
 	}
 	p := make([]uint8, 0, m.Bounds().Dx()*m.Bounds().Dy())
@@ -71,7 +71,7 @@ func (c *Case) probabilities(path string) ([]uint8, error) {
 	case *image.Gray16:
 		for i := 0; i < len(m.Pix); i += 2 {
 			v := int(m.Pix[i])<<8 | int(m.Pix[i+1])
-			p = append(p, uint8((v+128)/257)) // the nearest
+			p = append(p, uint8((v+128)/257)) // rounded to the nearest step
 		}
 	default:
 		return nil, fmt.Errorf("%s: is in colour or has a palette; fused labels are grey, of 8 or 16 bits", path)
@@ -79,8 +79,8 @@ func (c *Case) probabilities(path string) ([]uint8, error) {
 	return p, nil
 }
 
-// consensus is the mean vote (H·W) of class k with its majority; not ok if votes cannot be counted.
-// Of fused labels the mean vote is the probability.
+// consensus is the mean vote (H·W) of class k and its majority. ok is false if votes cannot be
+// counted. For fused labels the mean vote is the probability.
 func (l *Loaded) consensus(k int) (mean []float32, majority []uint8, ok bool) {
 	if !l.soft {
 		votes, ok := l.Votes(k)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// GroupsFile is the file of a data set's folder that says which images belong together, as those of
-// one patient do: a CSV with the columns name (without extension) and group. Images of one group
-// lie on one side of every split.
+// GroupsFile is the file of a data set's folder that says which images belong together, such as
+// those of one patient: a CSV with the columns name (without extension) and group. Every split
+// keeps the images of a group together.
 const GroupsFile = "groups.csv"
 
 // group reads groups.csv, if there is one. An image that it does not name is a group of its own.
@@ -46,7 +46,7 @@ func (d *Dataset) group(dir string, problems *Problems) {
 // unite finds the images that stay together: those of one name in several folders, and those of one
 // group.
 func (d *Dataset) unite() {
-	smaller := map[string]string{} // a smaller name in the same unit, by name and by FOLDER/GROUP
+	smaller := map[string]string{} // by name and FOLDER/GROUP: a smaller name in the unit
 	least := func(name string) string {
 		for smaller[name] != "" {
 			name = smaller[name]
@@ -57,7 +57,7 @@ func (d *Dataset) unite() {
 		group := c.Folder + "/" + c.Group
 		switch a, b := least(c.Name), least(group); {
 		case c.Group == "" || a == b:
-		case b == group: // its first image
+		case b == group: // the group's first image
 			smaller[group] = a
 		default:
 			smaller[max(a, b)] = min(a, b)
@@ -68,13 +68,13 @@ func (d *Dataset) unite() {
 	}
 }
 
-// Units numbers, from 0, the groups of cases that a split may not part. The order is that of the
-// least name in a group. A case without a group is one with the cases of its name alone.
+// Units numbers, from 0, the groups of cases that a split must keep together, in the order of the
+// first name of each group. A case without a group forms one with the cases of the same name.
 func Units(cases []Case) []int {
 	return ranks(cases, func(c Case) string { return cmp.Or(c.unit, c.Name) })
 }
 
-// Folds gives each case one of several parts, from 0: the parts take the Units in turn.
+// Folds assigns each case to one of several parts, from 0: the parts take Units in turn.
 func Folds(cases []Case, parts int) []int {
 	part := Units(cases)
 	for i := range part {
@@ -83,7 +83,7 @@ func Folds(cases []Case, parts int) []int {
 	return part
 }
 
-// ranks are the places of the cases' keys among all keys in sorted order, equal ones counted once.
+// ranks are the places of the cases' keys in the sorted list of all distinct keys.
 func ranks(cases []Case, key func(Case) string) []int {
 	keys := make([]string, len(cases))
 	for i, c := range cases {

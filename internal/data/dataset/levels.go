@@ -7,8 +7,8 @@ import (
 	"mrprism/internal/data/metric"
 )
 
-// enter fits the cases to those of the first folder, dir. Beside agreement levels people become the
-// nearest levels. It returns what speaks against it; empty: nothing.
+// enter adapts the cases of a further folder, dir, to the first folder. If the first has agreement
+// levels, people become the nearest levels. refusal is the reason why this is impossible, or empty.
 func (d *Dataset) enter(first *Dataset, dir string) (refusal string) {
 	classes := slices.Equal(d.Classes, first.Classes)
 	switch {
@@ -45,10 +45,10 @@ func (c *Case) labelled(m, k int) bool {
 	return people >= leastPeople
 }
 
-// leastPeople is the number of masks of a class from which agreement levels can be told.
+// leastPeople is the least number of masks of a class that defines agreement levels.
 const leastPeople = 2
 
-// levels turns the case into one of n agreement levels, those nearest to the votes. A class with
+// levels turns the case into one with n agreement levels, those nearest to the votes. A class with
 // fewer than least masks is missing in all levels.
 func (l *Loaded) levels(n, least int) *Loaded {
 	changed := *l
@@ -66,9 +66,9 @@ func (l *Loaded) levels(n, least int) *Loaded {
 	return &changed
 }
 
-// level is level j, from 1, of n (H·W): what at least ⌈(j - ½)·R/n⌉ of R people marked. The mean of
-// all levels is the multiple of 1/n nearest to the share of people, the upper one of two: exactly
-// the share where R divides n.
+// level is level j, from 1, of n levels (H·W): the pixels that at least ⌈(j - ½)·R/n⌉ of R people
+// marked. The mean of all levels is then the multiple of 1/n that is nearest to the share of
+// people, rounded up at ties. It is exactly the share if R divides n.
 func level(votes metric.Votes, j, n int) []uint8 {
 	least := ((2*j-1)*votes.Raters + 2*n - 1) / (2 * n)
 	mask := make([]uint8, len(votes.Count))

@@ -22,16 +22,16 @@ type Loaded struct {
 	// of 1/255.
 	Masks [][][]uint8
 
-	people [][][]uint8 // as Masks, (R, K): of people for whom Masks are levels; nil: Masks are as in the files
+	people [][][]uint8 // (R, K) masks of people if Masks are levels made of them, or nil
 
 	ones []string // masks that hold 1 where others hold 255
 }
 
-// Given lists the masks of class k of those raters who marked it.
-func (l *Loaded) Given(k int) [][]uint8 { return given(l.Masks, k) }
+// Given lists the masks of class k by the raters who marked it.
+func (l *Loaded) Given(k int) [][]uint8 { return presentMasks(l.Masks, k) }
 
-// given lists the masks of class k that are not missing.
-func given(all [][][]uint8, k int) (masks [][]uint8) {
+// presentMasks lists the masks of class k that are not missing.
+func presentMasks(all [][][]uint8, k int) (masks [][]uint8) {
 	for _, row := range all {
 		if row[k] != nil {
 			masks = append(masks, row[k])
@@ -40,9 +40,9 @@ func given(all [][][]uint8, k int) (masks [][]uint8) {
 	return masks
 }
 
-// Votes counts, pixel by pixel (H, W), who marked class k: the people themselves, also where levels
-// stand for them. It is not ok if nobody gave a mask, or if an agreement level is missing: the
-// other levels do not say how many experts marked a pixel.
+// Votes counts, pixel by pixel (H, W), the people who marked class k, even if Masks are levels made
+// of them. ok is false if nobody gave a mask, or if an agreement level is missing: the other levels
+// do not say how many experts marked a pixel.
 func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	given := l.Experts(k)
 	if len(given) == 0 || l.people == nil && l.Levels && len(given) < len(l.Masks) {
@@ -51,13 +51,13 @@ func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	return metric.Count(given...), true
 }
 
-// Experts lists the masks of class k of the people themselves, also where levels stand for them. Of
-// folders of levels it lists the levels.
+// Experts lists the masks of class k by people, even if Masks are levels made of them. For a folder
+// of levels it lists the levels.
 func (l *Loaded) Experts(k int) [][]uint8 {
 	if l.people != nil {
-		return given(l.people, k)
+		return presentMasks(l.people, k)
 	}
-	return given(l.Masks, k)
+	return presentMasks(l.Masks, k)
 }
 
 // Load reads a case's image and masks. People beside agreement levels become levels. The error is a
@@ -102,13 +102,13 @@ func Load(c Case) (*Loaded, error) {
 }
 
 // LoadSound reads cases on all processors and reports progress after each, from one goroutine at a
-// time. It leaves out the cases with bad files and returns every bad file of all cases; the other
-// cases stay in order. The error is the context's; LoadSound returns nothing else then.
+// time. It leaves out the cases with bad files, and returns every bad file of all cases. The other
+// cases stay in order. If the context ends, LoadSound returns only its error.
 func LoadSound(ctx context.Context, cases []Case, progress func(done, total int)) (sound []*Loaded, left Problems, err error) {
 	return load(ctx, cases, progress, func(l *Loaded) (*Loaded, error) { return l, nil })
 }
 
-// load reads cases and keeps the results of keep.
+// load reads cases, and returns the results of keep.
 func load[T any](ctx context.Context, cases []Case, progress func(done, total int), keep func(*Loaded) (T, error)) (sound []T, left Problems, err error) {
 	kept, faults := make([]T, len(cases)), make([]error, len(cases))
 	err = Each(ctx, len(cases), progress, func(i int) error {

@@ -19,7 +19,7 @@ type Look struct {
 // AsTaken changes nothing.
 var AsTaken = Look{Contrast: 1, Gamma: 1, Channels: [3]float64{1, 1, 1}, Saturation: 1}
 
-// With returns the case as a camera of that look would show it. The labels are shared, not copied.
+// With returns the case as a camera with that look would show it. The labels are shared.
 func (l *Loaded) With(look Look) *Loaded {
 	changed, image := *l, *l.Image
 	changed.Image = &image
@@ -53,16 +53,16 @@ func (l *Loaded) Turned(quarters int) *Loaded {
 }
 
 // Farther returns the case as a camera with a wider field would show it, off centre. The picture
-// lies on black that is times as wide and high (times ≥ 1). A quarter of the new room is left of
-// the picture, and three quarters are above it.
+// lies on a black background that is `times` as wide and as high (times ≥ 1). A quarter of the
+// added width is left of the picture, and three quarters of the added height are above it.
 func (l *Loaded) Farther(times float64) *Loaded {
 	w, h := int(times*float64(l.Image.W)), int(times*float64(l.Image.H))
 	left, above := (w-l.Image.W)/4, 3*(h-l.Image.H)/4
 	return l.moved(w, h, func(x, y int) (int, int) { return x - left, y - above })
 }
 
-// moved returns the case with a new image (h, w) and new masks. Their pixel (x, y) comes from the
-// old pixel that from returns, and is 0 if that lies outside.
+// moved returns the case with a new image (h, w) and new masks. Pixel (x, y) is the old pixel
+// from(x, y), or 0 if that lies outside.
 func (l *Loaded) moved(w, h int, from func(x, y int) (int, int)) *Loaded {
 	move := func(pixels []uint8, channels int) []uint8 {
 		out := make([]uint8, w*h*channels)

@@ -22,14 +22,14 @@ func (c *Case) Mask(path string) ([]uint8, error) {
 	return mask, err
 }
 
-// mask is Mask. It also returns the value of pixels inside: 1, 255 or 65535, and 0 of an empty
-// mask.
+// mask is Mask, and also returns the value that pixels inside have: 1, 255 or 65535, or 0 for an
+// empty mask.
 func (c *Case) mask(path string) (mask []uint8, inside uint16, err error) {
 	values, w, h, err := greys(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := c.fits(path, w, h); err != nil {
+	if err := c.checkFit(path, w, h); err != nil {
 		return nil, 0, err
 	}
 	mask, inside = make([]uint8, w*h), slices.Max(values)
@@ -40,14 +40,14 @@ func (c *Case) mask(path string) (mask []uint8, inside uint16, err error) {
 		case plain && v == inside:
 			mask[i] = 1
 		default:
-			return nil, 0, fmt.Errorf("%s: holds %s (%d at x %d, y %d); a mask is 0 outside and 255 inside: %s", path, listed(values), v, i%w, i/w, remedy(values))
+			return nil, 0, fmt.Errorf("%s: holds %s (%d at x %d, y %d); a mask is 0 outside and 255 inside: %s", path, listValues(values), v, i%w, i/w, remedy(values))
 		}
 	}
 	return mask, inside, nil
 }
 
-// listed names the values of a picture, the first ones of many.
-func listed(values []uint16) string {
+// listValues names the values of a picture. Of many values it names the first ones.
+func listValues(values []uint16) string {
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
 	text := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(distinct[:min(len(distinct), 6)]), "[]")), ", ")
 	if len(distinct) > 6 {
@@ -56,7 +56,7 @@ func listed(values []uint16) string {
 	return text
 }
 
-// remedy says how to make masks of a picture of other values. Labels are few and small.
+// remedy says how to make masks of a picture with other values. Few small ones are labels.
 func remedy(values []uint16) string {
 	if distinct := slices.Compact(slices.Sorted(slices.Values(values))); distinct[len(distinct)-1] < 32 {
 		return "these are labels; write a mask for each class into its folder, 255 where the label is that class's"
@@ -64,7 +64,7 @@ func remedy(values []uint16) string {
 	return "set it to 0 below 128 and to 255 from there on, or draw it without soft edges"
 }
 
-// greys are the values of a grey picture as they are stored, up to 255 or, of 16 bits, up to 65535.
+// greys are the values of a grey picture as stored: up to 255, or up to 65535 with 16 bits.
 func greys(path string) (values []uint16, w, h int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func greys(path string) (values []uint16, w, h int, err error) {
 		}
 		values[i] = uint16(r)
 	}
-	// Of 16 bits Decode gives what is good to look at, and not the values.
+	// Decode scales 16-bit values for the eye, and does not return them as stored.
 	if about, err := png.DecodeConfig(bytes.NewReader(data)); err == nil && about.ColorModel == color.Gray16Model && m.Orientation == 1 {
 		deep, err := png.Decode(bytes.NewReader(data))
 		if err != nil {

@@ -11,8 +11,8 @@ const widestSpectrum = 0.1
 
 // restyle gives a share of the views (s, s, 3) of a sample the look of another sample, by a degree
 // from 0 to 1: either its colour statistics or the amplitudes of its low frequencies. The other
-// sample is seen by the draws of the view itself, so that both show as much around the anchor. Its
-// own draws are of a stream of their own. Grey pictures take on the look of grey ones alone.
+// sample is seen in the same drawn view, so that both show equally much around the anchor. restyle
+// draws from a random stream of its own. Grey pictures take on the look of grey ones alone.
 func (s *Sampler) restyle(pixels []float32, it *Sample, position uint64) {
 	a, size, rng := s.options.Augmentation, s.options.Size, s.random(styleStream, position)
 	if a.Restyle == 0 || rng.Float64() >= a.Restyle {
@@ -32,7 +32,7 @@ func (s *Sampler) restyle(pixels []float32, it *Sample, position uint64) {
 	draws := s.random(drawStream, position)
 	view, look := a.view(other, draws), a.look(other, draws)
 	shown := make([]float32, len(pixels))
-	other.samplePixels(shown, size, 1, view, look) // sums over the picture need no smoothing
+	other.samplePixels(shown, size, 1, view, look) // only sums need it: no smoothing
 	if spectral {
 		takeAmplitudes(pixels, shown, size, int(width*float64(size)/2), degree)
 	} else {
@@ -120,7 +120,7 @@ func lowSpectrum(pixels []float32, w []complex128, reach int) []complex128 {
 	return spectrum
 }
 
-// addSpectrum adds the picture of a spectrum as lowSpectrum's to every third value.
+// addSpectrum adds the picture of a spectrum (reach+1, 2·reach+1) to every third value.
 func addSpectrum(pixels []float32, w []complex128, reach int, spectrum []complex128) {
 	s := len(w)
 	sums := make([]float64, s)

@@ -14,9 +14,9 @@ import (
 // samplePixel is the memory of a sample's pixel in bytes: its colours and an index.
 const samplePixel = 3 + 2
 
-// Sample is a case as training keeps it, 5 bytes a pixel. A pixel's labels are an index into the
-// patterns of labels that occur: between borders neighbouring pixels have equal labels, and
-// patterns are few.
+// Sample is a case as training keeps it in memory, 5 bytes a pixel. A pixel has an index into the
+// patterns of labels that occur. There are few patterns, since neighbouring pixels mostly have
+// equal labels.
 type Sample struct {
 	Folder, Name string
 	Diagnosis    Diagnosis
@@ -31,7 +31,7 @@ type Sample struct {
 	whole    imageio.Square
 	tight    imageio.Square // around the anchor
 	anchored bool
-	disc     disc // the anchor's
+	disc     disc // the anchor's circle
 }
 
 // LoadSamples reads cases as LoadSound does and makes samples of them; it does not keep the masks.
@@ -44,7 +44,7 @@ func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, p
 	}
 	return load(ctx, cases, progress, func(l *Loaded) (*Sample, error) {
 		if l.Others {
-			l = l.levels(len(d.Raters), 1) // their mean vote teaches the mask
+			l = l.levels(len(d.Raters), 1) // only their mean vote is used, to teach the mask
 		}
 		return newSample(l, k)
 	})
@@ -83,7 +83,7 @@ func (it *Sample) marks(k, classes int, visit func(pattern []float32, label int,
 	}
 }
 
-// Marked sums the pixels that raters marked as class k, and all pixels of their masks of class k.
+// Marked counts the pixels that raters marked as class k, and all pixels of these masks.
 func (it *Sample) Marked(k, classes int) (inside, all float64) {
 	it.marks(k, classes, func(pattern []float32, l int, pixels float64) {
 		all += pixels
@@ -92,8 +92,8 @@ func (it *Sample) Marked(k, classes int) (inside, all float64) {
 	return inside, all
 }
 
-// Outside sums the pixels that raters marked as class k (k ≥ 1) but not as class k-1, and all
-// pixels that they marked as class k. It counts raters who have marked both classes.
+// Outside counts the pixels that raters marked as class k (k ≥ 1) but not as class k-1, and all
+// that they marked as class k. Only raters who have marked both classes count.
 func (it *Sample) Outside(k, classes int) (outside, all float64) {
 	it.marks(k, classes, func(pattern []float32, l int, pixels float64) {
 		if it.valid[l-1] != 0 {
@@ -194,8 +194,8 @@ func circleOf(n, w int, half float64, marked func(i int) bool) (d disc) {
 
 // sampleImage fills dst (s, s, 3). If the view shrinks the image, a pixel is the mean of n×n
 // bilinear samples, where n is the whole number of image pixels that it covers along a side. If the
-// view enlarges the image, n is 1. This is imageio's rule, turned. Beyond the border the edge
-// continues.
+// view enlarges the image, n is 1. This is the rule of package imageio, for views that may be
+// turned. Beyond the border the edge pixels continue.
 func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 	it.samplePixels(dst, s, max(1, int(math.Ceil(v.side/float64(s)-1e-9))), v, look)
 }
@@ -213,7 +213,7 @@ func (it *Sample) samplePixels(dst []float32, s, n int, v view, look Look) {
 				vv := (float64(y*n+j)+.5)*grid - .5
 				for i := range n {
 					u := (float64(x*n+i)+.5)*grid - .5
-					px, py := v.at(u, vv)
+					px, py := v.source(u, vv)
 					x0, x1, fx := corner(px, w)
 					y0, y1, fy := corner(py, h)
 					p00, p10 := it.image.Pix[3*(y0*w+x0):][:3], it.image.Pix[3*(y0*w+x1):][:3]
@@ -232,10 +232,10 @@ func (it *Sample) samplePixels(dst []float32, s, n int, v view, look Look) {
 	look.finish(dst, s, s)
 }
 
-// sampleLabels fills dst (s, s, M·K). A label is 1 if the bilinear interpolation of the mask at
-// the pixel's centre exceeds one half. Enlarged contours come out smooth (the nearest pixel would
-// give stairs), labels stay 0 and 1, nested masks stay nested, and areas are kept. Outside of the
-// image all labels are 0. Labels that are probabilities stay as they are interpolated.
+// sampleLabels fills dst (s, s, M·K). A label is 1 if the bilinear interpolation of the mask at the
+// pixel's centre exceeds one half. Enlarged contours come out smooth (the nearest pixel would give
+// stairs), labels stay 0 and 1, nested masks stay nested, and areas are kept. Outside of the image
+// all labels are 0. Labels that are probabilities are interpolated and not thresholded.
 func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 	w, h := it.image.W, it.image.H
 	labels := len(it.patterns[0])
@@ -243,7 +243,7 @@ func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 		vv := (float64(y)+.5)/float64(s) - .5
 		for x := range s {
 			u := (float64(x)+.5)/float64(s) - .5
-			px, py := v.at(u, vv)
+			px, py := v.source(u, vv)
 			out := dst[(y*s+x)*labels:][:labels]
 			if px < 0 || py < 0 || px >= float64(w) || py >= float64(h) {
 				clear(out)
@@ -263,23 +263,23 @@ func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 			for l := range out {
 				out[l] = w00*p00[l] + w10*p10[l] + w01*p01[l] + w11*p11[l]
 				if !it.soft {
-					out[l] = above(out[l])
+					out[l] = aboveHalf(out[l])
 				}
 			}
 		}
 	}
 }
 
-// above is 1 for more than one half, else 0.
-func above(v float32) float32 {
+// aboveHalf is 1 if v is more than one half, and otherwise 0.
+func aboveHalf(v float32) float32 {
 	if v > .5 {
 		return 1
 	}
 	return 0
 }
 
-// corner is the pair of pixels of 0..n-1 between whose centres the coordinate c lies, and how far c
-// is toward the second.
+// corner returns the two pixels of 0..n-1 between whose centres the coordinate c lies, and how far
+// c is from the first towards the second, 0..1.
 func corner(c float64, n int) (first, second int, fraction float32) {
 	c -= .5
 	if c <= 0 {

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	Size  int    // side S of the network's input, pixels
 	Batch int    // cases a batch
-	Seed  uint64 // a seed and a step decide a batch
+	Seed  uint64 // seed and step determine a batch
 
 	// Balance is a class inside the one before it. The data set's own samples are drawn equally
 	// often from each third of the range of its relative size; empty: each sample equally often.
@@ -37,8 +37,8 @@ type Batch struct {
 type Sampler struct {
 	options Options
 	samples []*Sample   // of the data set's raters
-	parts   [][]*Sample // of samples: those that take turns
-	others  []*Sample   // of other people; if there are any, they take every second place in a batch
+	parts   [][]*Sample // groups of samples that take turns
+	others  []*Sample   // of other people; if any, they take every second place in a batch
 	raters  int
 	classes int
 }
@@ -107,8 +107,8 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	return out
 }
 
-// Prefetch makes the batches of steps, in order, two ahead of their use. It closes the channel when
-// the context ends.
+// Prefetch makes the batches of steps, in order, up to two ahead of their use. It closes the
+// channel when the context ends.
 func (s *Sampler) Prefetch(ctx context.Context, steps iter.Seq[uint64]) <-chan *Batch {
 	batches := make(chan *Batch, 1)
 	go func() {
@@ -139,13 +139,13 @@ func (s *Sampler) sample(position uint64) *Sample {
 	return s.turn(s.parts[position%n], orderStream, position/n)
 }
 
-// turn is the sample at a position: each stretch of n positions is a permutation of n samples.
+// turn is the sample at a position, if every run of n positions is a permutation of the n samples.
 func (s *Sampler) turn(samples []*Sample, stream, position uint64) *Sample {
 	n := uint64(len(samples))
 	return samples[s.random(stream, position/n).Perm(len(samples))[position%n]]
 }
 
-// The streams keep the order of cases and the draws of a case independent of each other.
+// Random streams. The order of cases is independent of the draws for a case.
 const (
 	orderStream = iota
 	drawStream

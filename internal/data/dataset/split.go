@@ -17,8 +17,8 @@ import (
 	"mrprism/weights/disk"
 )
 
-// SplitFile is the file of a data set's folder that says which images are for what. Without it
-// every fifth image, or group of images, is held out.
+// SplitFile is the file of a data set's folder that says which images are for training, validation
+// and test. Without it every fifth image, or group of images, is held out.
 const SplitFile = "split.json"
 
 // Part says what an image is for.
@@ -28,7 +28,7 @@ const (
 	ForTraining   Part = iota
 	ForValidation      // training scores by it, and does not learn from it
 	ForTest            // held out: only for measuring
-	Unlisted           // in no list of the split: for nothing
+	Unlisted           // in no list of the split: not used
 )
 
 // Split is split.json: the names of images, without extension.
@@ -91,16 +91,16 @@ func readSplit(path string) (*Split, error) {
 	return s, nil
 }
 
-// Divide takes the split in a file in place of those of the folders and of every fifth image. Names
-// are those of images in any of the folders. The error is a Problems that names every image that is
-// named twice or does not exist.
+// Divide applies the split in a file, which replaces the folders' own splits or the holding out of
+// every fifth image. Names are those of images in any of the folders. The error is a Problems that
+// names every image that is named twice or does not exist.
 func (d *Dataset) Divide(path string) error {
 	s, err := readSplit(path)
 	if err != nil {
 		return Problems{err.Error()}
 	}
 	part, problems := s.assign(path, d.names)
-	if s.whole(path, d.Cases, part, &problems); len(problems) > 0 {
+	if s.checkGroups(path, d.Cases, part, &problems); len(problems) > 0 {
 		return problems
 	}
 	d.Splits = []string{s.String()}
@@ -122,7 +122,7 @@ func partOf(parts map[string]Part, name string) Part {
 	return Unlisted
 }
 
-// assign gives each listed name its part.
+// assign returns the part of each listed name.
 func (s *Split) assign(path string, images map[string]bool) (parts map[string]Part, problems Problems) {
 	parts, in := map[string]Part{}, map[string]string{}
 	for _, l := range s.lists() {
@@ -148,8 +148,8 @@ func (s *Split) assign(path string, images map[string]bool) (parts map[string]Pa
 	return parts, problems
 }
 
-// whole adds a problem for each group with images in two lists of the split.
-func (s *Split) whole(path string, cases []Case, parts map[string]Part, problems *Problems) {
+// checkGroups adds a problem for each group with images in two lists of the split.
+func (s *Split) checkGroups(path string, cases []Case, parts map[string]Part, problems *Problems) {
 	first, told := map[string]Case{}, map[string]bool{}
 	for _, c := range cases {
 		part, listed := parts[c.Name]
@@ -166,7 +166,7 @@ func (s *Split) whole(path string, cases []Case, parts map[string]Part, problems
 	}
 }
 
-// divide gives the cases of a folder their parts: by its split, or every fifth group is held out.
+// divide sets the parts of a folder's cases: by its split, or else every fifth group is held out.
 func (d *Dataset) divide(dir string, problems *Problems) {
 	path := filepath.Join(dir, SplitFile)
 	if !exists(path) {
@@ -184,7 +184,7 @@ func (d *Dataset) divide(dir string, problems *Problems) {
 	}
 	parts, faults := s.assign(path, images)
 	*problems = append(*problems, faults...)
-	s.whole(path, d.Cases, parts, problems)
+	s.checkGroups(path, d.Cases, parts, problems)
 	d.Splits = []string{s.String()}
 	for i := range d.Cases {
 		d.Cases[i].Part = partOf(parts, d.Cases[i].Name)
@@ -209,8 +209,8 @@ func (d *Dataset) holdOut() {
 	}
 }
 
-// settle notes the names of all images, and what the image of a name is for in the folder that
-// restricts it most.
+// settle records the names of all images and, for each name, the most restricted part that the
+// image has in any folder.
 func (d *Dataset) settle() {
 	d.names, d.strictest = map[string]bool{}, map[string]Part{}
 	for _, c := range d.Cases {
@@ -220,7 +220,7 @@ func (d *Dataset) settle() {
 	d.spread()
 }
 
-// spread restricts the images that stay together as the most restricted of them.
+// spread restricts all images of a unit as much as the most restricted of them.
 func (d *Dataset) spread() {
 	d.unite()
 	most := map[string]Part{}
@@ -234,39 +234,39 @@ func (d *Dataset) spread() {
 	}
 }
 
-// restrict notes a part of an image's name. An image that a split does not list restricts nothing
-// in other folders.
+// restrict records a part for an image's name, if it is stricter than the part so far. If a split
+// does not list an image, this restricts nothing in other folders.
 func (d *Dataset) restrict(name string, part Part) {
 	if part != Unlisted {
 		d.strictest[name] = max(d.strictest[name], part)
 	}
 }
 
-// of lists the cases that satisfy a condition.
-func (d *Dataset) of(keep func(c Case) bool) []Case {
+// filter lists the cases that satisfy a condition.
+func (d *Dataset) filter(keep func(c Case) bool) []Case {
 	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return !keep(c) })
 }
 
 // HeldOut lists the cases that are only for measuring.
-func (d *Dataset) HeldOut() []Case { return d.of(func(c Case) bool { return c.Part == ForTest }) }
+func (d *Dataset) HeldOut() []Case { return d.filter(func(c Case) bool { return c.Part == ForTest }) }
 
 // Training lists the cases to learn from. If several data sets are mixed, Training leaves out a
 // case whose name or group is held out or set aside in any of them, even if the held-out files have
 // faults: one eye may be in two data sets, as a crop and as a photograph.
 func (d *Dataset) Training() []Case {
-	return d.of(func(c Case) bool { return c.Part == ForTraining && d.strictest[c.Name] == ForTraining })
+	return d.filter(func(c Case) bool { return c.Part == ForTraining && d.strictest[c.Name] == ForTraining })
 }
 
 // Validation lists the cases that a split sets aside for scores during training. It leaves out
 // those that another folder holds out.
 func (d *Dataset) Validation() []Case {
-	return d.of(func(c Case) bool { return c.Part == ForValidation && d.strictest[c.Name] == ForValidation })
+	return d.filter(func(c Case) bool { return c.Part == ForValidation && d.strictest[c.Name] == ForValidation })
 }
 
 // Unlisted lists the cases that a split does not name.
-func (d *Dataset) Unlisted() []Case { return d.of(func(c Case) bool { return c.Part == Unlisted }) }
+func (d *Dataset) Unlisted() []Case { return d.filter(func(c Case) bool { return c.Part == Unlisted }) }
 
-// UnlistedNote says how many images a split does not name; empty if it names all.
+// UnlistedNote says how many images a split does not name. It is empty if the split names all.
 func (d *Dataset) UnlistedNote() string {
 	left := d.Unlisted()
 	if len(left) == 0 {

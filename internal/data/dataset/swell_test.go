@@ -19,7 +19,7 @@ func TestSwell(t *testing.T) {
 		before := 0.
 		for i := 1; i <= 300; i++ {
 			r := float64(i) / 200 * s.radius
-			x, y := s.at(s.x+.6*r, s.y-.8*r)
+			x, y := s.source(s.x+.6*r, s.y-.8*r)
 			seen := math.Hypot(x-s.x, y-s.y)
 			assert.InDelta(t, -.8/.6, (y-s.y)/(x-s.x), 1e-9, "along a radius")
 			require.Greater(t, seen, before, "%v at %v radii", by, r/s.radius)

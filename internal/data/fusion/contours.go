@@ -7,9 +7,9 @@ import (
 )
 
 // Contours fuses outlines. It learns over a data set how far each rater's outline strays, in each
-// direction from the structure's middle, and by how much he marks too much or too little. Distances
+// direction from the structure's middle, and how much too large or too small he marks it. Distances
 // are shares of √(H·W). In direction θ rater m's signed distance to his outline is d_m, positive
-// inside, and the distance to the true one is s:
+// inside, and the signed distance to the true outline is s:
 //
 //	d_m = s + b_m + e_m,   e_m ~ N(0, σ_m(θ)²)
 //	ŝ = Σ w_m (d_m − b_m) / Σ w_m,   w_m = λ_m / σ_m(θ)²
@@ -31,8 +31,8 @@ import (
 //     freedom. z is the mark's mean distance from ŝ + b_m, divided by the rater's usual one. Blank
 //     and exchanged marks hardly count.
 //
-// Learn sees marks at 256 pixels a side or fewer. An object that only a minority marked is left
-// out. The raters' rates in a Fit are those beside its map.
+// Learn sees marks at 256 pixels a side at most. An object that only a minority marked is left out.
+// The raters' rates in a Fit compare their marks with its map.
 type Contours struct {
 	images []image
 	bias   []float64          // b, by rater
@@ -45,7 +45,7 @@ const (
 	sectors  = 16
 	rounds   = 3       // of new outlines ŝ = 0
 	learning = 256     // longest side that Learn sees, in pixels
-	ownSize  = 2       // images for which the whole outline counts in a sector
+	ownSize  = 2       // the whole outline's variance counts in a sector as so many images
 	rounding = 1. / 12 // variance of an outline on a grid, pixels²
 )
 
@@ -55,7 +55,7 @@ type image struct {
 	width int
 }
 
-// NewContours knows nothing yet of its raters.
+// NewContours makes a fusion that knows nothing yet of its raters.
 func NewContours(raters int) *Contours {
 	c := &Contours{bias: make([]float64, raters), usual: make([]float64, raters), noise: make([][sectors]float64, raters)}
 	for m := range raters {
@@ -67,9 +67,9 @@ func NewContours(raters int) *Contours {
 	return c
 }
 
-// Add keeps an image's marks for Learn. They are width pixels wide.
+// Add keeps an image's marks, width pixels wide, for Learn.
 func (c *Contours) Add(marks [][]uint8, width int) {
-	_, n := given(marks)
+	_, n := presentMarks(marks)
 	height := n / width
 	step := (max(width, height) + learning - 1) / learning
 	small := make([][]uint8, len(marks))
@@ -103,8 +103,8 @@ func (c *Contours) Learn() {
 	}
 }
 
-// Fuse fuses the marks of an image, which are width pixels wide. If the majority marks no pixel, or
-// every pixel, it is the mean vote.
+// Fuse fuses the marks of an image, width pixels wide. If the majority marks no pixel, or every
+// pixel, the result is the mean vote.
 func (c *Contours) Fuse(marks [][]uint8, width int) *Fit {
 	f := newField(image{marks, width})
 	if f == nil {
@@ -120,7 +120,7 @@ func (c *Contours) Fuse(marks [][]uint8, width int) *Fit {
 	return &Fit{Map: deviation, Raters: rates(marks, deviation), Converged: true}
 }
 
-// field is an image's marks as distances, shares of √(H·W).
+// field is an image's marks as distances to outlines, in units of √(H·W).
 type field struct {
 	distances [][]float32 // (H·W) by rater; nil without a mark
 	fused     []float64   // (H·W) ŝ
@@ -175,7 +175,7 @@ type outlines struct {
 	pixel   float64
 }
 
-// look sees the pixels within one pixel of ŝ = 0. If there are none, what was seen last remains.
+// look updates seen from the pixels within one pixel of ŝ = 0. Without such pixels seen stays.
 func (f *field) look() {
 	var at []int
 	o := &outlines{sectors: make([][sectors]float64, len(f.distances)), means: make([]float64, len(f.distances)), pixel: f.pixel}
@@ -238,8 +238,8 @@ func (c *Contours) precision(m int) (mean float64) {
 	return mean
 }
 
-// trust is λ by rater, and the place of ŝ, for raters at these mean distances. It begins with the
-// weighted median, which a few gross marks do not move.
+// trust returns λ by rater, and the place of ŝ, for raters at these mean distances. It begins with
+// the weighted median, which a few gross marks do not move.
 func (c *Contours) trust(means []float64) (trust []float64, place float64) {
 	type rater struct{ at, weight float64 }
 	var raters []rater

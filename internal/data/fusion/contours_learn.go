@@ -46,7 +46,7 @@ func (c *Contours) learnBiases(seen []*outlines) (trust [][]float64) {
 	return trust
 }
 
-// pair is what images say of two raters in one sector: the variance of their difference, times the
+// pair compares two raters in one sector: the variance of their difference, and the number of
 // images that count.
 type pair struct{ variance, images float64 }
 
@@ -58,7 +58,7 @@ func (c *Contours) learnNoise(seen []*outlines, trust [][]float64) {
 		parts[k] = make([]pair, raters*raters)
 	}
 	whole, slow := make([]pair, raters*raters), make([]float64, raters*raters)
-	least := 0. // the variance of rounding
+	least := 0. // the least variance, that of rounding
 	for i, o := range seen {
 		least += rounding * o.pixel * o.pixel / float64(len(seen))
 		for m := range raters {
@@ -88,7 +88,7 @@ func (c *Contours) learnNoise(seen []*outlines, trust [][]float64) {
 	if len(seen) == 0 {
 		return
 	}
-	var left []float64 // of the variance, by pair
+	var left []float64 // variance that is left, by pair
 	for at, p := range whole {
 		if p.variance > 0 {
 			left = append(left, slow[at]/p.variance)
@@ -99,7 +99,7 @@ func (c *Contours) learnNoise(seen []*outlines, trust [][]float64) {
 	for k, pairs := range parts {
 		own := solve(pairs, raters, least)
 		for m := range raters {
-			n := 0. // images in which m met somebody
+			n := 0. // images that m and somebody else marked
 			for _, p := range pairs[m*raters : (m+1)*raters] {
 				n = max(n, p.images)
 			}
@@ -111,7 +111,7 @@ func (c *Contours) learnNoise(seen []*outlines, trust [][]float64) {
 func (p *pair) add(o pair) { p.variance, p.images = p.variance+o.variance, p.images+o.images }
 
 // solve finds σ_m² ≥ 0 whose sums are nearest to the variances of pairs (M·M), by least squares
-// with weights images/variance², rater after rater. It begins as if the raters of a pair were equal.
+// with weights images/variance², rater after rater. It begins with equal variances in a pair.
 func solve(pairs []pair, raters int, least float64) []float64 {
 	all := make([]float64, raters)
 	improve := func(term func(p pair, other float64) (value, weight float64)) {

@@ -2,11 +2,11 @@ package fusion
 
 import "math"
 
-// signed are the distances (H·W) to a mark's outline in pixels, positive inside, from -most to
-// most. A mark without an outline is as far as can be from every pixel.
+// signed returns the distances (H·W) to a mark's outline in pixels, positive inside, clamped to
+// ±most. If a mark has no outline, all distances are ±most.
 func signed(mark []uint8, width int, most float64) []float32 {
 	d := make([]float32, len(mark))
-	for value, sign := range []float64{1, -1} { // inside, the nearest pixel outside counts
+	for value, sign := range []float64{1, -1} { // inside: distance to the nearest outside
 		for i, square := range squares(mark, uint8(value), width) {
 			if mark[i] != uint8(value) {
 				d[i] = float32(sign * min(math.Sqrt(square)-.5, most))
@@ -16,8 +16,8 @@ func signed(mark []uint8, width int, most float64) []float32 {
 	return d
 }
 
-// squares are the squared distances (H·W), in pixels, to the nearest pixel with a value; +Inf if
-// there is none (Felzenszwalb and Huttenlocher, Theory of Computing 2012).
+// squares returns the squared distances (H·W), in pixels, to the nearest pixel with a value, or
+// +Inf if there is none (Felzenszwalb and Huttenlocher, Theory of Computing 2012).
 func squares(mark []uint8, value uint8, width int) []float64 {
 	all := make([]float64, len(mark))
 	for x := range width { // within columns, down and up

@@ -12,13 +12,13 @@ import (
 const MaxIterations = 10_000
 
 const (
-	precision = 1e-14 // of squared rates; ITK's
+	precision = 1e-14 // of squared rates, as in ITK
 	certain   = 1e-3  // the lowest prior of a pixel
 	piece     = 1 << 14
 )
 
-// em is the state of EM. Pixels with the same marks differ in their priors alone: EM works on these
-// patterns, of which there are few.
+// em is the state of EM. Pixels with the same marks, a pattern, differ only in their priors. EM
+// works on patterns, since there are few.
 type em struct {
 	index    []int32 // (H·W) the pixel's pattern
 	patterns []pattern
@@ -30,7 +30,7 @@ type em struct {
 	estimate     bool      // the M step estimates the prevalence
 	right, wrong float64   // pseudo-counts
 
-	raters []Rates // who have marked
+	raters []Rates // raters who have marked
 }
 
 // pattern is a set of pixels with the same marks.
@@ -43,14 +43,14 @@ type pattern struct {
 	in, out, scale float64
 }
 
-// span is a part of a pattern's priors, with what the E step makes of it.
+// span is a part of a pattern's priors, with the sums that the E step computes for it.
 type span struct {
 	pattern, from, to int
 	inside, log       float64
 }
 
 func newEM(marks [][]uint8, prior []float32) *em {
-	given, n := given(marks)
+	given, n := presentMarks(marks)
 	e := &em{prior: prior, raters: make([]Rates, len(given))}
 	e.index, e.patterns = patterns(given, n)
 	for i := range e.patterns { // W begins as the mean vote
@@ -79,7 +79,7 @@ func newEM(marks [][]uint8, prior []float32) *em {
 	return e
 }
 
-// believed keeps a prior off 0 and 1.
+// believed keeps a prior away from 0 and 1.
 func believed(prior float32) float64 { return min(max(float64(prior), certain), 1-certain) }
 
 // patterns groups pixels by their marks, rater after rater.
@@ -105,7 +105,7 @@ func patterns(marks [][]uint8, n int) (index []int32, all []pattern) {
 	return index, all
 }
 
-// fit alternates M and E until the rates rest.
+// fit alternates M and E steps until the rates stay the same.
 func (e *em) fit(marks [][]uint8) *Fit {
 	fit := &Fit{}
 	for !fit.Converged && len(fit.LogLikelihood) < MaxIterations {
@@ -135,7 +135,7 @@ func (e *em) maximise() (changed float64) {
 	}
 	change := func(rate *float64, part, whole float64) {
 		before := *rate
-		if whole > 0 { // else nothing speaks against the rate that there is
+		if whole > 0 { // otherwise the rate stays as it is
 			*rate = min(max(part/whole, 0), 1)
 		}
 		changed = max(changed, (*rate-before)*(*rate-before))
@@ -171,7 +171,7 @@ func (e *em) expect() (log float64) {
 			}
 		}
 		if p.scale = max(in, out); math.IsInf(p.scale, -1) {
-			p.in, p.out, p.scale = 1, 1, 0 // impossible inside and outside: the prior decides
+			p.in, p.out, p.scale = 1, 1, 0 // neither is possible: the prior decides
 		} else {
 			p.in, p.out = math.Exp(in-p.scale), math.Exp(out-p.scale)
 		}

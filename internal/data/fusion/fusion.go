@@ -4,8 +4,8 @@
 // computes on the CPU in float64, for one structure at a time.
 //
 // Marks are a mask (H·W) of 0 and 1 for each rater, nil for a rater who did not mark the structure.
-// Such a rater is left out, and has rates of NaN. Masks of different sizes, and no mask at all,
-// panic.
+// Such a rater is left out, and his rates are NaN. Functions panic if masks differ in size, or if
+// there is no mask.
 package fusion
 
 import (
@@ -17,8 +17,8 @@ import (
 type Fit struct {
 	Map    []float64 // (H·W) probability that a pixel is inside
 	Raters []Rates   // by rater
-	// LogLikelihood of the marks after each M step, in nats. EM never lowers it. The logarithm of the
-	// prior that pseudo-counts stand for is part of it. nil for the mean vote and Contours.
+	// LogLikelihood of the marks after each M step, in nats, with the logarithm of the prior that
+	// pseudo-counts stand for. EM never lowers it. nil for the mean vote and Contours.
 	LogLikelihood []float64
 	// Converged is false if EM was stopped after MaxIterations.
 	Converged bool
@@ -31,9 +31,9 @@ type Rates struct {
 	Specificity float64 // q: share of the outside that the rater leaves unmarked, 0..1
 }
 
-// MeanVote is the share of raters who marked a pixel, and the raters' rates beside it.
+// MeanVote is the share of raters who marked each pixel, with the raters' rates against it.
 func MeanVote(marks [][]uint8) *Fit {
-	given, n := given(marks)
+	given, n := presentMarks(marks)
 	mean := make([]float64, n)
 	for _, mark := range given {
 		for i, v := range mark {
@@ -55,8 +55,8 @@ func MeanVote(marks [][]uint8) *Fit {
 // never changed, M comes first, and EM ends once no squared rate has changed by more than 1e-14.
 // SimpleITK does not limit the number of iterations; here MaxIterations ends them.
 //
-// prior, if not nil, replaces f by a probability for each pixel (H·W). It counts as 1e-3 at least
-// and as 1 − 1e-3 at most. Without it, marks that are all empty or all full are their own fusion.
+// prior, if not nil, replaces f by a probability for each pixel (H·W). It is clamped to 1e-3 … 1 −
+// 1e-3. Without it, the fusion of masks that are all empty, or all full, is such a mask.
 func STAPLE(marks [][]uint8, prior []float32) *Fit {
 	vote := MeanVote(marks)
 	share := 0.0
@@ -72,8 +72,8 @@ func STAPLE(marks [][]uint8, prior []float32) *Fit {
 }
 
 // Pseudo-counts of DawidSkene: EM begins as if each rater had already judged these pixels, inside
-// and outside alike. They keep rates off 0 and 1, where one mark would decide a pixel alone, and
-// are few beside the pixels of a structure.
+// and outside alike. They keep rates away from 0 and 1, at which a single mark would decide a
+// pixel, and are few compared with the pixels of a structure.
 const (
 	PseudoRight = 9.0
 	PseudoWrong = 1.0
@@ -86,8 +86,8 @@ const (
 //	E   W = π Π p^D (1 − p)^(1−D) / (the same + (1 − π) Π q^(1−D) (1 − q)^D)
 //
 // Both steps are exact. The pseudo-counts 9 and 1 are those of a prior Beta(10, 2) of each rate,
-// whose logarithm is part of LogLikelihood. W begins as the mean vote. EM ends as in STAPLE. π counts
-// as 1e-3 at least and as 1 − 1e-3 at most: a network is never certain.
+// whose logarithm is part of LogLikelihood. W begins as the mean vote. EM ends as in STAPLE. π is
+// clamped to 1e-3 … 1 − 1e-3: a network is never certain.
 //
 // Without a prior, π is one number that the M step estimates: (Σ W + 1) / (H·W + 2), under a prior
 // Beta(2, 2).
@@ -97,11 +97,11 @@ func DawidSkene(marks [][]uint8, prior []float32) *Fit {
 	return e.fit(marks)
 }
 
-// Counts are the pixels that a rater's rates and bias come from. A map's pixels are sums of its
-// probabilities.
+// Counts are the numbers of pixels from which a rater's rates and bias are computed. For a map they
+// are sums of probabilities.
 type Counts struct{ Inside, Outside, Marked, Both float64 }
 
-// Count counts the pixels of a mark beside a fused map.
+// Count compares a mark with a fused map.
 func Count(mark []uint8, fused []float64) (c Counts) {
 	for i, v := range mark {
 		c.Inside += fused[i]
@@ -131,7 +131,7 @@ func (c Counts) Bias() float64 {
 	return math.Log(c.Marked / c.Inside)
 }
 
-// rates are the raters' rates beside a map.
+// rates are the raters' rates if the map is the truth.
 func rates(marks [][]uint8, w []float64) []Rates {
 	all := make([]Rates, len(marks))
 	for m, mark := range marks {
@@ -143,8 +143,8 @@ func rates(marks [][]uint8, w []float64) []Rates {
 	return all
 }
 
-// given are the marks that are not nil, and their number of pixels.
-func given(marks [][]uint8) (given [][]uint8, pixels int) {
+// presentMarks returns the marks that are not nil, and the number of pixels of each.
+func presentMarks(marks [][]uint8) (given [][]uint8, pixels int) {
 	for _, mark := range marks {
 		if mark == nil {
 			continue

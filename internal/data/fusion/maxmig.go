@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// MaxMIG is the fusion of Max-MIG (Cao et al., ICLR 2019) beside a network h that stays as it is.
-// The crowd's aggregator
+// MaxMIG is the fusion of Max-MIG (Cao et al., ICLR 2019) with a fixed network h. The crowd's
+// aggregator
 //
 //	g(z) = σ(logit π + Σ_m s_m(z_m)),   s_m(1) and s_m(0) learned, 0 for a missing mark
 //
-// learns to tell what h says of the same pixel: with K_ij = Σ_c h_i,c g_j,c / π_c over the classes
-// inside and outside it maximises mean_i log K_ii − mean_ij K_ij + 1, a bound of their mutual
-// information. The fusion of a pixel is ∝ h g / π.
+// learns to predict h at the same pixel: with K_ij = Σ_c h_i,c g_j,c / π_c over the classes inside
+// and outside it maximises mean_i log K_ii − mean_ij K_ij + 1, a bound of their mutual information.
+// The fusion of a pixel is ∝ h g / π.
 //
 // We assume that π is the mean of h over all pixels. The mean of K_ij is then 1 whatever the marks
 // weigh, and the bound is the mean of log K_ii alone: EM with a logistic regression as its M step.
-// The original trains h along, on batches, and has its own π. A weak prior, of half a squared
+// The original also trains h, on batches, and has its own π. A weak prior, half of the squared
 // evidence, keeps the evidence of perfect raters finite. Pixels of equal marks and nearly equal h
 // are counted together.
 type MaxMIG struct {
@@ -41,9 +41,9 @@ func NewMaxMIG(raters int) *MaxMIG {
 	return &MaxMIG{raters: raters, cells: map[string]*[levels]cell{}, evidence: make([]float64, 2*raters)}
 }
 
-// Add keeps counts of an image's marks beside the network's map (H·W) for Learn.
+// Add counts an image's marks, and the network's map (H·W) at them, for Learn.
 func (g *MaxMIG) Add(marks [][]uint8, network []float32) {
-	g.each(marks, func(key string, pixels []int32) {
+	g.eachPattern(marks, func(key string, pixels []int32) {
 		of := g.cells[key]
 		if of == nil {
 			of = new([levels]cell)
@@ -58,12 +58,12 @@ func (g *MaxMIG) Add(marks [][]uint8, network []float32) {
 	})
 }
 
-// each calls visit with every pattern of marks and its pixels.
-func (g *MaxMIG) each(marks [][]uint8, visit func(key string, pixels []int32)) {
+// eachPattern calls visit with every pattern of marks and its pixels.
+func (g *MaxMIG) eachPattern(marks [][]uint8, visit func(key string, pixels []int32)) {
 	if len(marks) != g.raters {
 		panic(fmt.Sprintf("fusion: MaxMIG: marks of %d raters, made for %d", len(marks), g.raters))
 	}
-	given, n := given(marks)
+	given, n := presentMarks(marks)
 	index, patterns := patterns(given, n)
 	pixels := make([][]int32, len(patterns))
 	for i, at := range index {
@@ -84,8 +84,8 @@ func (g *MaxMIG) each(marks [][]uint8, visit func(key string, pixels []int32)) {
 	}
 }
 
-// of are the parameters of a pattern's marks.
-func (g *MaxMIG) of(key string) (at []int) {
+// parameters returns the indices in evidence of a pattern's marks.
+func (g *MaxMIG) parameters(key string) (at []int) {
 	for m, mark := range key {
 		if mark != '-' {
 			at = append(at, 2*m+int(mark-'0'))
@@ -94,10 +94,10 @@ func (g *MaxMIG) of(key string) (at []int) {
 	return at
 }
 
-// crowd is the log-odds of g for marks.
+// crowd is the log-odds of g for a pattern of marks.
 func (g *MaxMIG) crowd(key string) float64 {
 	sum := g.prior
-	for _, at := range g.of(key) {
+	for _, at := range g.parameters(key) {
 		sum += g.evidence[at]
 	}
 	return sum
@@ -106,7 +106,7 @@ func (g *MaxMIG) crowd(key string) float64 {
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // Learn estimates the evidence of the marks from the images that were added. It returns the bound
-// after each step of EM, in nats a pixel; it does not fall, but for rounding.
+// after each step of EM, in nats a pixel; up to rounding, it never falls.
 func (g *MaxMIG) Learn() (bounds []float64) {
 	const most, rest = 1000, 1e-9
 	if g.pixels == 0 {
@@ -115,13 +115,13 @@ func (g *MaxMIG) Learn() (bounds []float64) {
 	share := g.inside / g.pixels
 	g.prior = math.Log(share / (1 - share))
 	for m := range g.raters {
-		g.evidence[2*m], g.evidence[2*m+1] = -1, 1 // equal raters who are right more often than not
+		g.evidence[2*m], g.evidence[2*m+1] = -1, 1 // equal raters, more often right than wrong
 	}
 	keys := make([]string, 0, len(g.cells))
 	for key := range g.cells {
 		keys = append(keys, key)
 	}
-	slices.Sort(keys) // sums repeat to the bit
+	slices.Sort(keys) // so that sums repeat to the bit
 	for range most {
 		bound, moved := g.step(keys, share)
 		bounds = append(bounds, bound)
@@ -132,8 +132,8 @@ func (g *MaxMIG) Learn() (bounds []float64) {
 	return bounds
 }
 
-// step is the E step and a Newton step of the M step. It returns the bound before it, with the
-// prior of the evidence, and the largest change of an evidence.
+// step is an E step and one Newton step of the M step. It returns the bound before the step,
+// including the prior of the evidence, and the largest change of an evidence.
 func (g *MaxMIG) step(keys []string, share float64) (bound, moved float64) {
 	n := len(g.evidence)
 	slope, curve := make([]float64, n), make([][]float64, n)
@@ -154,7 +154,7 @@ func (g *MaxMIG) step(keys []string, share float64) (bound, moved float64) {
 			believed, pixels = believed+c.pixels*in/(in+out), pixels+c.pixels
 			bound += c.pixels * math.Log(in+out)
 		}
-		at := g.of(key)
+		at := g.parameters(key)
 		for _, i := range at {
 			slope[i] += believed - pixels*p
 			for _, j := range at {
@@ -170,7 +170,8 @@ func (g *MaxMIG) step(keys []string, share float64) (bound, moved float64) {
 	return bound / g.pixels, moved
 }
 
-// solved is x of a x = b for a positive definite a, by Gaussian elimination. It overwrites both.
+// solved returns x with a x = b for a positive definite a, by Gaussian elimination. It overwrites
+// both.
 func solved(a [][]float64, b []float64) []float64 {
 	for i := range b {
 		for j := i + 1; j < len(b); j++ {
@@ -190,11 +191,11 @@ func solved(a [][]float64, b []float64) []float64 {
 	return b
 }
 
-// Fuse fuses the marks of an image with the network's map (H·W) of it. Without a map it is g alone.
+// Fuse fuses the marks of an image with the network's map (H·W) of it. Without a map it is g.
 func (g *MaxMIG) Fuse(marks [][]uint8, network []float32) *Fit {
-	_, n := given(marks)
+	_, n := presentMarks(marks)
 	fused := make([]float64, n)
-	g.each(marks, func(key string, pixels []int32) {
+	g.eachPattern(marks, func(key string, pixels []int32) {
 		crowd := g.crowd(key)
 		for _, i := range pixels {
 			odds := crowd

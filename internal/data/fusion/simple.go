@@ -14,10 +14,9 @@ func Majority(marks [][]uint8) *Fit {
 	return &Fit{Map: most, Raters: rates(marks, most), Converged: true}
 }
 
-// Likely is MrPrism's fusion: at each pixel the raters' marks, weighed by the probability of the
-// mark under a network's estimate of what that rater draws (H·W, by rater). It is the softmax of
-// the log-probabilities (PAPER.md §3.3). A probability counts as 1e-3 at least and as 1 − 1e-3 at
-// most.
+// Likely is MrPrism's fusion: the mean of the raters' marks at each pixel. A mark weighs as much as
+// the probability that the network's estimate (H·W) for that rater gives it: the softmax of
+// log-probabilities (PAPER.md §3.3). Probabilities are clamped to 1e-3 … 1 − 1e-3.
 func Likely(marks [][]uint8, estimates [][]float32) *Fit {
 	return weighed(marks, estimates, func(p float32, mark uint8) float64 {
 		if mark == 0 {
@@ -27,9 +26,9 @@ func Likely(marks [][]uint8, estimates [][]float32) *Fit {
 	})
 }
 
-// Trusted is the fusion of Diag (Wu et al. 2022): at each pixel the raters' marks, weighed as a
-// network trusts each rater there. Its maps (H·W, by rater) say it by the odds: a weight is
-// p / (1 − p). A probability counts as 1e-6 at least and as 1 − 1e-6 at most.
+// Trusted is the fusion of Diag (Wu et al. 2022): the mean of the raters' marks at each pixel. A
+// mark weighs as much as the network trusts the rater there: the odds p / (1 − p) of its map (H·W)
+// for that rater. Probabilities are clamped to 1e-6 … 1 − 1e-6.
 func Trusted(marks [][]uint8, trust [][]float32) *Fit {
 	return weighed(marks, trust, func(p float32, _ uint8) float64 {
 		q := min(max(float64(p), 1e-6), 1-1e-6)
@@ -37,13 +36,13 @@ func Trusted(marks [][]uint8, trust [][]float32) *Fit {
 	})
 }
 
-// weighed is the mean of the marks at each pixel, under weights of the pixel's value in a map of
-// each rater (H·W) and of his mark.
+// weighed is the mean of the marks at each pixel. A rater's weight depends on the value of his map
+// (H·W) at the pixel and on his mark.
 func weighed(marks [][]uint8, maps [][]float32, weight func(p float32, mark uint8) float64) *Fit {
 	if len(marks) != len(maps) {
 		panic(fmt.Sprintf("fusion: marks of %d raters, maps of %d", len(marks), len(maps)))
 	}
-	_, n := given(marks)
+	_, n := presentMarks(marks)
 	fused := make([]float64, n)
 	for i := range fused {
 		marked, all := 0., 0.

@@ -31,7 +31,7 @@ func readFile(path string) ([]byte, error) {
 	return data, disk.Cause(err)
 }
 
-// readImage reads an image. Its errors do not name the file: a Skip does.
+// readImage reads an image. Its errors do not name the file, since a Skip does.
 func readImage(path string) (*imageio.Image, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func readOther(path string, photograph *imageio.Image) (*imageio.Image, error) {
 	return m, err
 }
 
-// files lists the files under a folder, sorted, without hidden files and those that macOS adds to
+// files lists the files under a folder, sorted. It omits hidden files and those that macOS adds to
 // archives.
 func files(folder string) (paths []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {

@@ -53,7 +53,7 @@ func listRIGA(o *Options) (*listing, error) {
 			l.skip(path, "neither imageNprime nor imageN-1 to imageN-6")
 			continue
 		}
-		c := at(cases, filepath.Join(filepath.Dir(path), found[1]))
+		c := caseOf(cases, filepath.Join(filepath.Dir(path), found[1]))
 		c.folder, c.number = filepath.Dir(path), found[1]
 		if kind := found[2]; kind[0] == '-' {
 			l.claim(&c.drawn[kind[1]-'1'], path)
@@ -82,21 +82,21 @@ func listRIGA(o *Options) (*listing, error) {
 
 // rigaPart is the part of a folder in the protocol of MRNet: photographs of Magrabia test.
 func rigaPart(source, folder string) dataset.Part {
-	if strings.Contains(strings.ToLower(within(source, folder)), "magrabi") {
+	if strings.Contains(strings.ToLower(pathBelow(source, folder)), "magrabi") {
 		return dataset.ForTest
 	}
 	return dataset.ForTraining
 }
 
-// within is a path from the folder that holds the source on: folders above it say nothing.
-func within(source, path string) string {
+// pathBelow is a path from the folder that holds the source on: folders above tell nothing.
+func pathBelow(source, path string) string {
 	if relative, err := filepath.Rel(filepath.Dir(source), path); err == nil {
 		return relative
 	}
 	return path
 }
 
-// withoutCorrected leaves out the files of a folder if there is a corrected folder beside it.
+// withoutCorrected omits the files of a folder if there is a corrected folder beside it.
 func (l *listing) withoutCorrected(paths []string) []string {
 	const corrected = "-Corrected"
 	present := map[string]int{}
@@ -111,8 +111,8 @@ func (l *listing) withoutCorrected(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return present[filepath.Dir(path)+corrected] > 0 })
 }
 
-// rigaNames gives every folder a short name: its own, or its path from the source on if two folders
-// share a name.
+// rigaNames gives every folder a short name: its own, or, if two folders share that name, its path
+// below the source.
 func rigaNames(source string, cases map[string]*rigaCase) map[string]string {
 	names, alike := map[string]string{}, map[string]int{}
 	for _, c := range cases {
@@ -181,13 +181,13 @@ func listREFUGE(o *Options) (*listing, error) {
 		name := imageio.Stem(path)
 		switch extension := strings.ToLower(imageio.Extension(path)); {
 		case extension == ".bmp":
-			l.claim(&at(cases, name).mask, path)
+			l.claim(&caseOf(cases, name).mask, path)
 		case extension != ".jpg" && extension != ".jpeg":
 			l.skip(path, "neither a photograph (.jpg) nor a mask (.bmp)")
 		case strings.Contains(path, "Illustration"):
 			l.skip(path, "an illustration, with the masks drawn in")
 		default:
-			l.claim(&at(cases, name).photograph, path)
+			l.claim(&caseOf(cases, name).photograph, path)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
@@ -197,14 +197,14 @@ func listREFUGE(o *Options) (*listing, error) {
 		case c.mask:
 			l.skip(c.photograph, "there is no mask of this name")
 		default:
-			l.jobs = append(l.jobs, job{name, partNamed(within(o.Source, c.photograph)), func() ([]picture, []Skip) { return c.read(name) }})
+			l.jobs = append(l.jobs, job{name, partNamed(pathBelow(o.Source, c.photograph)), func() ([]picture, []Skip) { return c.read(name) }})
 		}
 	}
 	return l, nil
 }
 
-// partNamed is the part that a path names: a folder that begins with training, validation or test,
-// or has one of these after a hyphen. Without such a folder it is training.
+// partNamed is the part that a path names, by a folder whose name begins with training, validation
+// or test, or has one of these after a hyphen. Without such a folder it is training.
 func partNamed(path string) dataset.Part {
 	for part := range strings.SplitSeq(filepath.ToSlash(strings.ToLower(filepath.Dir(path))), "/") {
 		for word := range strings.SplitSeq(part, "-") {

@@ -1,6 +1,6 @@
 // Package importer turns published sets of annotated images into data set folders (package
-// dataset): RIGA, REFUGE and QUBIQ, each as it is unpacked from where it is published. The terms of
-// the source hold for the written data set.
+// dataset): RIGA, REFUGE and QUBIQ, each as unpacked from the published archive. The terms of the
+// source also hold for the written data set.
 package importer
 
 import (
@@ -27,7 +27,7 @@ type Layout struct {
 // Layouts are the forms that Run can import.
 var Layouts = []Layout{riga, refuge, refugeRaters, qubiq}
 
-// FindLayout gives the layout of a name.
+// FindLayout returns the layout with a name.
 func FindLayout(name string) (Layout, error) {
 	var names []string
 	for _, l := range Layouts {
@@ -88,8 +88,8 @@ func (l *listing) claim(place *string, path string) {
 	*place = path
 }
 
-// at returns the case of a key, a new one for a new key.
-func at[T any](cases map[string]*T, key string) *T {
+// caseOf returns the case of a key, and makes it if there is none.
+func caseOf[T any](cases map[string]*T, key string) *T {
 	if cases[key] == nil {
 		cases[key] = new(T)
 	}
@@ -111,11 +111,11 @@ type picture struct {
 	masks [][][]uint8 // (M, K) of (H, W), 0 or 1; nil if the label is missing
 }
 
-// Run imports. The folder appears whole at the end or not at all. Run replaces a folder with
-// content only if Force is given and the folder is a data set.
+// Run imports a source. The folder appears at the end as a whole, or not at all. Run replaces a
+// folder with content only if Force is set and the folder is a data set.
 func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 	var err error
-	if o.Source, err = filepath.Abs(o.Source); err != nil { // cases take its name, and "." is no name
+	if o.Source, err = filepath.Abs(o.Source); err != nil { // "." could not name cases
 		return nil, err
 	}
 	t, err := newTarget(&o)
@@ -133,7 +133,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(t.temporary) // no longer there after finish
+	defer os.RemoveAll(t.temporary) // finish has moved it
 	s := &Summary{Name: found.name, Classes: found.classes, Raters: found.raters, Skipped: found.skipped}
 	s.Masks = make([][]int, len(s.Raters))
 	for m := range s.Masks {
@@ -201,8 +201,8 @@ func (s *Summary) count(p picture, part dataset.Part) {
 	}
 }
 
-// settleSplit sorts the lists of the published split. There is none if the source has images of one
-// part alone.
+// settleSplit sorts the lists of the published split. If all images are of one part, there is no
+// split.
 func (s *Summary) settleSplit(note string) {
 	if note == "" || len(s.Split.Train) == 0 || len(s.Split.Validation)+len(s.Split.Test) == 0 {
 		s.Split = dataset.Split{}
@@ -226,8 +226,8 @@ func (s *Summary) withoutIdle() {
 	s.Raters, s.Masks = s.Raters[:kept], s.Masks[:kept]
 }
 
-// unmarked is the reason to skip a picture if nobody marked one of the classes: training cannot use
-// it.
+// unmarked is the reason to skip a picture: nobody marked one of the classes, and training cannot
+// use it.
 func (p *picture) unmarked(classes []string) string {
 	for k, class := range classes {
 		if !slices.ContainsFunc(p.masks, func(masks [][]uint8) bool { return masks[k] != nil }) {

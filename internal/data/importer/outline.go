@@ -10,20 +10,20 @@ import (
 
 // A rater has drawn two closed outlines, of the disc and of the cup within it, into a copy of a
 // photograph. The strokes are the pixels in which the copy differs from the photograph. They
-// separate regions of the image. Every pixel of a stroke goes to the nearer region, and the border
-// runs along the stroke's middle, however thick it is. Photographs saved again as JPEG differ a
-// little everywhere, and strokes have gaps: outlined tries several thresholds, and makes strokes
-// thicker.
+// separate regions of the image. Every pixel of a stroke is given to the nearer region, so that the
+// border runs along the stroke's middle, however thick the stroke is. Photographs saved again as
+// JPEG differ a little everywhere, and strokes have gaps. Therefore outlined tries several
+// thresholds, and thickens strokes.
 const (
 	speck    = 20   // strokes of fewer pixels are noise
 	least    = 0.01 // regions of a smaller share of the enclosed area are noise
-	oval     = 0.85 // least fullness of an outline, see fullness; an ellipse has 1
-	leftover = 0.25 // strokes beside the outlines, of the outer one's length: more are an open outline
+	oval     = 0.85 // least fullness of an outline; an ellipse has 1
+	leftover = 0.25 // strokes beside outlines / length of the outer one; more: an outline is open
 )
 
-// outlined is the disc and the cup (H, W), 0 and 1, that are drawn into a copy of a photograph of
-// equal size. If it finds only one outline, this is the disc, cup is nil, and the reason says so.
-// If it finds none, both are nil.
+// outlined finds the disc and the cup (H, W), 0 and 1, whose outlines are drawn into a copy of a
+// photograph of equal size. A single outline is the disc; cup is then nil, and reason says so.
+// Without outlines both are nil.
 func outlined(photograph, drawn *imageio.Image) (disc, cup []uint8, reason string) {
 	w, h := photograph.W, photograph.H
 	difference := make([]uint8, w*h)
@@ -50,9 +50,9 @@ func outlined(photograph, drawn *imageio.Image) (disc, cup []uint8, reason strin
 			switch {
 			case outer == nil:
 			case inner != nil:
-				return s.whole(outer, w, h), s.whole(inner, w, h), ""
+				return s.imageMask(outer, w, h), s.imageMask(inner, w, h), ""
 			case disc == nil:
-				disc, reason = s.whole(outer, w, h), "only one closed outline was found; it is taken for the disc"
+				disc, reason = s.imageMask(outer, w, h), "only one closed outline was found; it is taken for the disc"
 			}
 		}
 	}
@@ -66,7 +66,7 @@ type strokes struct {
 	thick      []bool // (h, w) the strokes made thicker
 }
 
-// newStrokes takes pixels that differ by more than a threshold. It returns nil if there are only
+// newStrokes finds pixels that differ by more than a threshold. It returns nil if there are only
 // specks.
 func newStrokes(difference []uint8, w, h int, threshold uint8, thicker int) *strokes {
 	all := make([]bool, w*h)
@@ -106,8 +106,8 @@ func newStrokes(difference []uint8, w, h int, threshold uint8, thicker int) *str
 	return s
 }
 
-// regions are the areas within the outer outline, inner included, and within the inner one. Without
-// a closed oval outline both are nil.
+// regions returns the area within the outer outline (including the inner area) and the area within
+// the inner one. Without a closed oval outline both are nil.
 func (s *strokes) regions() (outer, inner []bool) {
 	free := make([]bool, len(s.thick))
 	for i, thick := range s.thick {
@@ -132,7 +132,7 @@ func (s *strokes) regions() (outer, inner []bool) {
 		outer[i] = l != outside
 	}
 	length := s.length(outer)
-	if enclosed == 0 || fullness(outer, s.w) < oval || s.beside(label, outside) > leftover*length {
+	if enclosed == 0 || fullness(outer, s.w) < oval || s.strayStrokes(label, outside) > leftover*length {
 		return nil, nil
 	}
 	inside := -1
@@ -153,14 +153,13 @@ func (s *strokes) regions() (outer, inner []bool) {
 	switch {
 	case regions > 1 && best >= oval:
 		return outer, inner
-	case regions == 1 && s.beside(label, inside) <= leftover*length:
+	case regions == 1 && s.strayStrokes(label, inside) <= leftover*length:
 		return outer, nil
 	}
 	return nil, nil
 }
 
-// share gives every pixel without a region the region of the nearest pixel that has one, step by
-// step.
+// share gives every pixel without a region the region of the nearest pixel that has one.
 func (s *strokes) share(label []int) {
 	var front []int
 	for i, l := range label {
@@ -184,8 +183,8 @@ func (s *strokes) share(label []int) {
 	}
 }
 
-// beside counts the pixels of strokes that lie within one region: such strokes separate nothing.
-func (s *strokes) beside(label []int, region int) float64 {
+// strayStrokes counts the stroke pixels that lie within one region and separate nothing.
+func (s *strokes) strayStrokes(label []int, region int) float64 {
 	stroke, sizes := components(s.line, s.w, true)
 	parts := make([]bool, len(sizes))
 	for i, l := range stroke {
@@ -214,8 +213,8 @@ func (s *strokes) length(region []bool) float64 {
 	return float64(n)
 }
 
-// whole is a region as a mask of the image.
-func (s *strokes) whole(region []bool, w, h int) []uint8 {
+// imageMask is a region as a mask of the whole image.
+func (s *strokes) imageMask(region []bool, w, h int) []uint8 {
 	mask := make([]uint8, w*h)
 	for i, in := range region {
 		x, y := s.x+i%s.w, s.y+i/s.w
@@ -226,8 +225,8 @@ func (s *strokes) whole(region []bool, w, h int) []uint8 {
 	return mask
 }
 
-// fullness is a region's area to that of the ellipse with its second moments, 4π·sqrt(det): 1 for
-// ellipses, less for rings, crescents and broken shapes.
+// fullness is a region's area / the area of the ellipse with the same second moments, 4π·sqrt(det):
+// 1 for ellipses, and less for rings, crescents and broken shapes.
 func fullness(region []bool, w int) float64 {
 	var n, sx, sy, sxx, syy, sxy float64
 	for i, in := range region {
@@ -245,8 +244,8 @@ func fullness(region []bool, w int) float64 {
 	return n / (4 * math.Pi * math.Sqrt(max(determinant, pixel)))
 }
 
-// components numbers the connected parts of the set pixels of rows of w. label is the part of each
-// pixel, -1 if the pixel is not set; sizes are the parts' areas in pixels.
+// components numbers the connected parts of the set pixels, in rows of w. label is the part of each
+// pixel, or -1 if the pixel is not set. sizes are the parts' areas in pixels.
 func components(set []bool, w int, diagonal bool) (label, sizes []int) {
 	label = slices.Repeat([]int{-1}, len(set))
 	for l, piece := range roi.Connected(len(set), w, diagonal, func(i int) bool { return set[i] }) {

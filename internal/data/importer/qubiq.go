@@ -109,7 +109,7 @@ func listQUBIQ(o *Options) (*listing, error) {
 	return l, nil
 }
 
-// part is the case's part. Without a Test folder the challenge's Validation is what papers test on.
+// part is the case's part. If there is no Test folder, Validation is for test, as in papers.
 func (c *qubiqCase) part(tested bool) dataset.Part {
 	switch {
 	case c.split == "" || c.split == "training":
@@ -146,8 +146,8 @@ func distinct[T cmp.Ordered](values []T) []T {
 	return slices.Compact(values)
 }
 
-// taskNames are the classes: those of o, or the organ, or task01, …. The error says which name a
-// data set cannot have, before anything is read.
+// taskNames are the names of the classes: from o, or the organ, or task01, …. The error, before
+// anything is read, says which name a data set cannot have.
 func taskNames(o *Options, organ string, tasks []int) (names []string, err error) {
 	switch {
 	case len(o.Classes) > 0 && len(o.Classes) != len(tasks):
@@ -172,7 +172,7 @@ func taskNames(o *Options, organ string, tasks []int) (names []string, err error
 	return names, nil
 }
 
-// read makes a picture of a case, or pictures of a volume's slices. A mask that it cannot use
+// read makes a picture of a case, or pictures of a volume's slices. A mask that is not usable
 // becomes a missing label.
 func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures []picture, left []Skip) {
 	v, err := readNIfTI(c.image)
@@ -221,7 +221,7 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 	return c.slices(o, name, v, masks), left
 }
 
-// plane makes the picture of an image whose masks are planes. The image's third axis, if any, is
+// plane makes the picture of an image whose masks are planes. A third axis of the image has its
 // modalities.
 func (c *qubiqCase) plane(o *Options, name string, v *nifti.Volume, masks [][]*nifti.Volume) (picture, error) {
 	channels := o.Channels
@@ -242,8 +242,8 @@ func (c *qubiqCase) plane(o *Options, name string, v *nifti.Volume, masks [][]*n
 }
 
 // slices makes a picture of the volume's slice with the most marks. The slices lie across the
-// volume's shortest axis. With AllSlices it makes a picture of every marked slice; then held-out
-// images and training images can show the same people.
+// volume's shortest axis. With AllSlices it makes a picture of every marked slice. Held-out images
+// and training images can then show the same people.
 func (c *qubiqCase) slices(o *Options, name string, v *nifti.Volume, masks [][]*nifti.Volume) (pictures []picture) {
 	lengths := []int{v.W, v.H, v.D}
 	shortest := slices.Min(lengths)
@@ -270,7 +270,7 @@ func (c *qubiqCase) slices(o *Options, name string, v *nifti.Volume, masks [][]*
 	return pictures
 }
 
-// marked makes masks of planes, 1 for values other than 0, and counts their marked pixels.
+// marked makes masks of planes, with 1 for values other than 0, and counts the marked pixels.
 func marked(masks [][]*nifti.Volume, plane func(*nifti.Volume) []float32) (rows [][][]uint8, count int) {
 	for _, row := range masks {
 		taken := make([][]uint8, len(row))
@@ -292,7 +292,7 @@ func marked(masks [][]*nifti.Volume, plane func(*nifti.Volume) []float32) (rows 
 	return rows, count
 }
 
-// pixels makes an image (H, W, 3) of one plane of intensities, grey, or of three.
+// pixels makes an image (H, W, 3) of three planes of intensities, or a grey one of a single plane.
 func (o *Options) pixels(planes [][]float32) []uint8 {
 	pix := make([]uint8, 3*len(planes[0]))
 	for c := range 3 {

@@ -11,8 +11,8 @@ import (
 	"mrprism/internal/files/imageio"
 )
 
-// refugeRaters is REFUGE with the masks of its seven ophthalmologists, as the authors of MrPrism
-// and others after them pass it on.
+// refugeRaters is REFUGE with the masks of its seven ophthalmologists, in the form in which the
+// authors of MrPrism and others distribute it.
 var refugeRaters = Layout{
 	Name: "refuge-raters",
 	Description: `REFUGE with the masks of its seven ophthalmologists (rater1 to rater7), as sets for MrPrism and Medical-SAM-Adapter have it
@@ -48,9 +48,9 @@ func listREFUGERaters(o *Options) (*listing, error) {
 		case found != nil:
 			class, rater := slices.Index(refugeClasses, strings.ToLower(found[2])), int(found[3][0]-'1')
 			raters = max(raters, rater+1)
-			l.claim(&at(cases, filepath.Join(folder, found[1])).masks[class][rater], path)
+			l.claim(&caseOf(cases, filepath.Join(folder, found[1])).masks[class][rater], path)
 		case slices.Contains([]string{".jpg", ".jpeg", ".png", ".bmp"}, strings.ToLower(imageio.Extension(base))) && name == filepath.Base(folder):
-			l.claim(&at(cases, filepath.Join(folder, name)).photograph, path)
+			l.claim(&caseOf(cases, filepath.Join(folder, name)).photograph, path)
 		default:
 			l.skip(path, "neither NAME/NAME.jpg nor NAME/NAME_seg_disc_N.png or NAME_seg_cup_N.png")
 		}
@@ -64,7 +64,7 @@ func listREFUGERaters(o *Options) (*listing, error) {
 			l.skip(key, "masks without a photograph of this name")
 			continue
 		}
-		l.jobs = append(l.jobs, job{name, partNamed(within(o.Source, c.photograph)), func() ([]picture, []Skip) { return c.read(name, raters) }})
+		l.jobs = append(l.jobs, job{name, partNamed(pathBelow(o.Source, c.photograph)), func() ([]picture, []Skip) { return c.read(name, raters) }})
 	}
 	return l, l.distinctJobs()
 }

@@ -2,13 +2,13 @@ package metric
 
 import "math/bits"
 
-// Bits is a mask with one bit a pixel: 64 pixels are compared at once.
+// Bits is a mask with one bit a pixel, so that 64 pixels are compared at once.
 type Bits struct {
 	words        []uint64
 	area, pixels int
 }
 
-// Pack makes bits of a mask, or of the probabilities above one half.
+// Pack makes bits of a mask, or of a map of probabilities: 1 above one half.
 func Pack[T Pixel](mask []T) Bits {
 	b := Bits{words: make([]uint64, (len(mask)+63)/64), pixels: len(mask)}
 	for i, v := range mask {
@@ -25,7 +25,7 @@ func (b Bits) Area() int { return b.area }
 
 // Dice is 2|A∩B|/(|A| + |B|). Two empty masks give 1.
 func (b Bits) Dice(other Bits) float64 {
-	same("Bits.Dice", b.pixels, other.pixels)
+	requireSame("Bits.Dice", b.pixels, other.pixels)
 	if b.area+other.area == 0 {
 		return 1
 	}

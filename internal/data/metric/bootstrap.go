@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// BootstrapAll is Bootstrap of every column of values. Columns of one length see the same
-// resamples: each is drawn once for all of them, on every processor. The result is the same to the
-// bit.
+// BootstrapAll is Bootstrap of every column of values, with the same bits. Columns of equal length
+// share resamples, and each resample is drawn once for all of them, on all processors.
 func BootstrapAll(columns [][]float64, resamples int, seed uint64) (all []Interval) {
 	all = make([]Interval, len(columns))
 	byLength := map[int][]int{}

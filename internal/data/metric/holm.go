@@ -6,8 +6,8 @@ import (
 )
 
 // Holm adjusts the p-values of a family of tests (Holm 1979): the i-th smallest of m, from 0, is
-// multiplied by m − i. An adjusted p is at most 1, and at least that of every smaller p. A test
-// that rejects at adjusted p ≤ α keeps the chance of any false rejection in the family at α.
+// multiplied by m − i. An adjusted p is at most 1, and at least that of every smaller p. Rejecting
+// at adjusted p ≤ α keeps the probability of any false rejection in the family at α or less.
 func Holm(p []float64) (adjusted []float64) {
 	order := make([]int, len(p))
 	for i := range order {

@@ -11,8 +11,8 @@ type Pixel interface{ ~uint8 | ~float32 }
 
 func inside[T Pixel](v T) bool { return float64(v) > 0.5 }
 
-// same panics if a and b, the numbers of values that the named function got, differ.
-func same(function string, a, b int) {
+// requireSame panics if a and b, the numbers of values that the named function got, differ.
+func requireSame(function string, a, b int) {
 	if a != b {
 		panic(fmt.Sprintf("metric: %s: %d values against %d", function, a, b))
 	}
@@ -20,7 +20,7 @@ func same(function string, a, b int) {
 
 // Dice is 2|A∩B|/(|A| + |B|) of two masks. Two empty masks give 1.
 func Dice[A, B Pixel](a []A, b []B) float64 {
-	same("Dice", len(a), len(b))
+	requireSame("Dice", len(a), len(b))
 	var both, sum int
 	for i, v := range a {
 		inA, inB := inside(v), inside(b[i])
@@ -37,8 +37,8 @@ func Dice[A, B Pixel](a []A, b []B) float64 {
 	return share(both, sum, 0)
 }
 
-// share is (2·both + ε)/(sum + ε), the Dice of masks that share a number of pixels and have a sum
-// of pixels; 1 if both are empty.
+// share is (2·both + ε)/(sum + ε), the Dice of two masks with `both` pixels in common and `sum`
+// pixels in all. It is 1 if both masks are empty.
 func share(both, sum int, epsilon float64) float64 {
 	if sum == 0 {
 		return 1
@@ -58,13 +58,13 @@ func Area[T Pixel](mask []T) (n int) {
 
 // VerticalDiameter is the largest number of pixels inside the mask (h, w) in any one column.
 func VerticalDiameter[T Pixel](mask []T, w, h int) int {
-	same("VerticalDiameter", len(mask), w*h)
+	requireSame("VerticalDiameter", len(mask), w*h)
 	return fullest(mask, w+1, func(i int) int { return i % w })
 }
 
 // HorizontalDiameter is the largest number of pixels inside the mask (h, w) in any one row.
 func HorizontalDiameter[T Pixel](mask []T, w, h int) int {
-	same("HorizontalDiameter", len(mask), w*h)
+	requireSame("HorizontalDiameter", len(mask), w*h)
 	return fullest(mask, h+1, func(i int) int { return i / w })
 }
 
@@ -80,7 +80,7 @@ func fullest[T Pixel](mask []T, n int, line func(i int) int) int {
 }
 
 // VerticalRatio is the vertical cup-to-disc ratio: the cup's vertical diameter / the disc's. It is
-// 0 if the disc is empty: a cup without a disc means nothing.
+// 0 if the disc is empty, since a cup without a disc is meaningless.
 func VerticalRatio[T Pixel](disc, cup []T, w, h int) float64 {
 	outer := VerticalDiameter(disc, w, h)
 	if outer == 0 {
@@ -107,7 +107,7 @@ func Hausdorff95[A, B Pixel](a []A, b []B, w, h int) float64 {
 type point struct{ x, y int }
 
 func outline[T Pixel](mask []T, w, h int) (points []point) {
-	same("outline", len(mask), w*h)
+	requireSame("outline", len(mask), w*h)
 	for i, v := range mask {
 		x, y := i%w, i/w
 		if inside(v) && (x == 0 || y == 0 || x == w-1 || y == h-1 ||
@@ -118,8 +118,8 @@ func outline[T Pixel](mask []T, w, h int) (points []point) {
 	return points
 }
 
-// reach is the 95th percentile of the distances from each point to the nearest of others. Both are
-// in the order of their rows.
+// reach is the 95th percentile of the distances from each point to the nearest point of others.
+// Points and others are sorted by row.
 func reach(points, others []point) float64 {
 	rows := byRow(others)
 	distances := make([]float64, len(points))
@@ -130,7 +130,7 @@ func reach(points, others []point) float64 {
 	return quantile(distances, .95)
 }
 
-// lines are points in ascending order, by row; lines[y] are those of row y.
+// lines are points by row: lines[y] are those of row y, in ascending order.
 type lines [][]point
 
 func byRow(points []point) lines {

@@ -8,19 +8,19 @@ import (
 // Hours is the number of hours on a clock.
 const Hours = 12
 
-// raysAnHour are spread evenly over the 30 degrees of an hour.
+// raysAnHour is the number of rays in the 30 degrees of an hour.
 const raysAnHour = 10
 
 // Rim is the rim between cup and disc, on rays from the disc's centre of gravity. Its width on a
-// ray is how far the disc reaches, less how far the cup reaches. Hour 0 is twelve o'clock, at the
+// ray is how far the disc reaches minus how far the cup reaches. Hour 0 is twelve o'clock, at the
 // top of the image; hours go clockwise as displayed.
 type Rim struct {
 	X, Y float64 // the disc's centre of gravity, pixels; NaN without a disc
-	// Hours are the widths at each hour of a clock face, pixels: the mean over rays within 15
+	// Hours are the widths at each hour of a clock face in pixels: means over rays within 15
 	// degrees. A width is negative where the cup is outside.
 	Hours [Hours]float64
-	// Narrowest is the least ratio, 0..1, of the width on a ray, 0 where the cup reaches as far as
-	// the disc, to the diameter of the disc in that direction (Spaeth et al. 2002).
+	// Narrowest is the least ratio, 0..1, of the width on a ray to the disc's diameter in that
+	// direction (Spaeth et al. 2002). It is 0 if the cup reaches as far as the disc.
 	Narrowest float64
 	At        int     // the hour of the narrowest ray
 	Absent    float64 // rays without a rim, degrees of the circle
@@ -29,8 +29,8 @@ type Rim struct {
 // RimOf measures the rim between masks (h, w). Without a disc or a cup there is only the centre,
 // and ok is false.
 func RimOf[T Pixel](disc, cup []T, w, h int) (r Rim, ok bool) {
-	same("RimOf", len(disc), w*h)
-	same("RimOf", len(cup), w*h)
+	requireSame("RimOf", len(disc), w*h)
+	requireSame("RimOf", len(cup), w*h)
 	x, y := centre(disc, w)
 	if r.X, r.Y = x, y; math.IsNaN(x) || !slices.ContainsFunc(cup, inside) {
 		return r, false
@@ -72,8 +72,8 @@ func centre[T Pixel](mask []T, w int) (x, y float64) {
 	return float64(across)/float64(n) + 0.5, float64(down)/float64(n) + 0.5
 }
 
-// reachOf is the distance from a point at which a ray is inside a mask for the last time, to half a
-// pixel; 0 if it never is.
+// reachOf is the largest distance from a point at which a ray is inside a mask, to half a pixel; 0
+// if it never is.
 func reachOf[T Pixel](mask []T, w, h int, x, y, dx, dy float64) (reach float64) {
 	for t := 0.; ; t += 0.5 {
 		px, py := int(math.Floor(x+t*dx)), int(math.Floor(y+t*dy))

@@ -34,8 +34,8 @@ func (m Matrix) Match() (sum float64) {
 	return sum / float64(raters)
 }
 
-// assign gives each rater a prediction such that the sum is largest. It returns each prediction's
-// rater; -1 for none. Every rater in turn takes the shortest augmenting path over the distances
+// assign gives each rater a prediction, so that Dice is largest. It returns each prediction's
+// rater, or -1 for none. Every rater in turn takes the shortest augmenting path over the distances
 // 1 − Dice, reduced by the prices of raters and predictions (Kuhn 1955; Jonker and Volgenant 1987).
 func (m Matrix) assign(raters int) (rater []int) {
 	n := len(m)
@@ -97,8 +97,8 @@ func Dices(predicted, raters []Bits) Matrix {
 }
 
 // Energy is the generalized energy distance of two sets of masks, 2E[d(S, Y)] − E[d(S, S′)] −
-// E[d(Y, Y′)] with d = 1 − IoU, over all pairs (Kohl et al., NeurIPS 2018). A mask with itself
-// is one of the pairs. Two empty masks have d = 0, an empty mask and another have d = 1.
+// E[d(Y, Y′)] with d = 1 − IoU, over all pairs (Kohl et al., NeurIPS 2018). A mask with itself is
+// one of the pairs. For two empty masks d = 0; for an empty mask and another d = 1.
 func Energy(predicted, raters []Bits) float64 {
 	return 2*distance(predicted, raters) - distance(predicted, predicted) - distance(raters, raters)
 }

@@ -16,7 +16,7 @@ type Interval struct {
 }
 
 // Bootstrap resamples the values (one a case) with replacement and takes the 2.5 and 97.5
-// percentiles of the means. A seed decides the interval; 2,000 resamples are plenty. Without
+// percentiles of the means. The seed determines the interval; 2,000 resamples are plenty. Without
 // resamples, and for fewer than two values, there is no interval. Without values the mean is NaN.
 func Bootstrap(values []float64, resamples int, seed uint64) Interval {
 	if len(values) < 2 || resamples < 1 {
@@ -74,7 +74,7 @@ func Wilson(successes, n int) (low, high float64) {
 	middle := (share + z*z/(2*all)) / (1 + z*z/all)
 	half := z / (1 + z*z/all) * math.Sqrt(share*(1-share)/all+z*z/(4*all*all))
 	low, high = max(0, middle-half), min(1, middle+half)
-	switch { // the formula gives exactly 0 and 1 there, and its rounding does not
+	switch { // exactly 0 and 1 by the formula, but for rounding
 	case n == 0:
 	case successes == 0:
 		low = 0
@@ -87,7 +87,7 @@ func Wilson(successes, n int) (low, high float64) {
 // Line is the straight line y = slope·x + intercept of least squares. Both are NaN if x has fewer
 // than two different values.
 func Line(x, y []float64) (slope, intercept float64) {
-	same("Line", len(x), len(y))
+	requireSame("Line", len(x), len(y))
 	if len(x) == 0 || slices.Min(x) == slices.Max(x) {
 		return math.NaN(), math.NaN()
 	}
@@ -123,8 +123,8 @@ func ranks(x []float64) []float64 {
 	return out
 }
 
-// equals returns the range of positions at which v stands in sorted. The range is empty, and where
-// v belongs, if sorted lacks v.
+// equals returns the range of positions of v in sorted. If sorted lacks v, the range is empty and
+// lies where v belongs.
 func equals(sorted []float64, v float64) (first, after int) {
 	first, _ = slices.BinarySearch(sorted, v)
 	return first, first + sort.Search(len(sorted)-first, func(i int) bool { return sorted[first+i] != v })
@@ -149,12 +149,12 @@ func AUROC(positives, negatives []float64) float64 {
 	return won / (float64(len(positives)) * float64(len(negatives)))
 }
 
-// mostExact is the number of differences up to which Wilcoxon counts all signs.
+// mostExact is the number of differences up to which Wilcoxon counts all choices of signs.
 const mostExact = 100
 
 // Wilcoxon is the two-sided p-value of the signed-rank test that paired differences lie around 0.
-// It leaves out differences of 0. For up to 100 others it is exact, given the ties; for more it
-// uses the normal approximation; for none it is 1.
+// Differences of 0 do not count. For up to 100 others p is exact, given the ties, and for more it
+// is the normal approximation. For none it is 1.
 func Wilcoxon(differences []float64) (p float64) {
 	var d, sizes []float64
 	for _, v := range differences {
@@ -165,7 +165,7 @@ func Wilcoxon(differences []float64) (p float64) {
 	if len(d) == 0 {
 		return 1
 	}
-	// Ranks count from 1, twice as large: the ranks of ties are whole numbers then.
+	// Ranks count from 1 and are doubled, so that the ranks of ties are whole numbers.
 	twice, total, positive, squares := make([]int, len(d)), 0, 0, 0.
 	for i, r := range ranks(sizes) {
 		twice[i] = int(2*r) + 2
@@ -205,7 +205,7 @@ func ICC(values [][]float64) float64 {
 	if n < 2 || len(values[0]) < 2 {
 		return math.NaN()
 	}
-	// The sums below are rounded and could find differences between equal values.
+	// The sums below are rounded, and could differ for equal values.
 	if all := slices.Concat(values...); slices.Min(all) == slices.Max(all) {
 		return math.NaN()
 	}

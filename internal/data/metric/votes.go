@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Votes is a reference given by raters: how many of them marked each pixel. A single rater or an
-// arbitrated mask is the case Raters = 1.
+// Votes is a reference by raters: how many of them marked each pixel. A single rater, or an
+// arbitrated mask, has Raters = 1.
 type Votes struct {
 	Count  []uint16 // one a pixel, 0..Raters
 	Raters int
@@ -23,7 +23,7 @@ func Count(masks ...[]uint8) Votes {
 	}
 	v := Votes{Count: make([]uint16, len(masks[0])), Raters: len(masks)}
 	for _, m := range masks {
-		same("Count", len(m), len(v.Count))
+		requireSame("Count", len(m), len(v.Count))
 		for i, p := range m {
 			if p > 1 {
 				panic(fmt.Sprintf("metric: Count: a mask holds %d; want 0 or 1", p))
@@ -63,8 +63,8 @@ func (v Votes) Mean() []float32 {
 	return p
 }
 
-// softDiceThresholds are the paper's, in thousandths: comparing them with votes is exact. Source of
-// the thresholds, of ">" and of ε: the authors' evaluation code.
+// softDiceThresholds are the paper's, in thousandths, so that comparing them with votes is exact.
+// Source of the thresholds, of ">" and of ε: the authors' evaluation code.
 var softDiceThresholds = [...]int{100, 300, 500, 700, 900}
 
 // SoftDice is the mean over the thresholds .1 .3 .5 .7 .9 of (2|P∩G| + ε)/(|P| + |G| + ε). P are
@@ -72,7 +72,7 @@ var softDiceThresholds = [...]int{100, 300, 500, 700, 900}
 // If both are empty, the threshold counts 1. The value of a data set is the plain mean over its
 // images.
 func SoftDice(p []float32, ref Votes) (mean float64) {
-	same("SoftDice", len(p), len(ref.Count))
+	requireSame("SoftDice", len(p), len(ref.Count))
 	pixels := ref.joint(p)
 	for t := range softDiceThresholds {
 		var both, sum int
@@ -92,15 +92,15 @@ func SoftDice(p []float32, ref Votes) (mean float64) {
 	return mean / float64(len(softDiceThresholds))
 }
 
-// joint counts pixels by how many thresholds p is above (row) and how many the share of votes is
+// joint counts pixels by the number of thresholds below p (row) and below the share of votes
 // (column).
 func (v Votes) joint(p []float32) (pixels [len(softDiceThresholds) + 1][len(softDiceThresholds) + 1]int) {
-	var levels [len(softDiceThresholds)]float32 // maps are float32, and float32 is compared
+	var levels [len(softDiceThresholds)]float32 // in float32, as maps are
 	votes := make([]uint8, v.Raters+1)
 	for i, t := range softDiceThresholds {
 		levels[i] = float32(float64(t) / 1000)
 		for c := range votes {
-			if 1000*c > t*v.Raters { // in integers: of six raters three votes are exactly one half
+			if 1000*c > t*v.Raters { // in integers: three of six votes are exactly one half
 				votes[c]++
 			}
 		}
@@ -159,13 +159,13 @@ func NewCalibration(bins int) *Calibration {
 	return &Calibration{bins: make([]bin, bins)}
 }
 
-// Add takes one map with its reference. If region is not nil, only its pixels count. Background
-// outweighs everything else in an image, and the union of the raters' masks (Votes.Union) is the
-// usual second region.
+// Add takes one map with its reference. If region is not nil, only its pixels count. Most of an
+// image is background, and so a second Calibration usually takes the union of the raters' masks
+// (Votes.Union).
 func (c *Calibration) Add(p []float32, ref Votes, region []uint8) {
-	same("Calibration.Add", len(p), len(ref.Count))
+	requireSame("Calibration.Add", len(p), len(ref.Count))
 	if region != nil {
-		same("Calibration.Add", len(region), len(p))
+		requireSame("Calibration.Add", len(region), len(p))
 	}
 	for i, v := range p {
 		if region != nil && region[i] == 0 {
@@ -215,7 +215,7 @@ func (c *Calibration) Bins() (bins []Bin) {
 
 // Merge adds what another Calibration of as many bins has gathered.
 func (c *Calibration) Merge(other *Calibration) {
-	same("Calibration.Merge", len(c.bins), len(other.bins))
+	requireSame("Calibration.Merge", len(c.bins), len(other.bins))
 	for i, b := range other.bins {
 		c.bins[i].probability += b.probability
 		c.bins[i].vote += b.vote

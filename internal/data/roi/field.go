@@ -3,10 +3,10 @@ package roi
 import "mrprism/internal/files/imageio"
 
 const (
-	dark  = 20     // of 255: in a dark pixel no channel is brighter
+	dark  = 20     // of 255: the brightest channel of a dark pixel
 	tenth = .1     // a field's square is at least this share smaller than the letterbox
 	share = .02    // of a row or column that is lit at the border of the field
-	least = 1. / 8 // of the letterbox: a smaller square is not a field
+	least = 1. / 8 // of the letterbox's side: a smaller square is no field
 )
 
 // Field is the square around the lit pixels: photographs of the eye's ground have black around
@@ -33,7 +33,7 @@ func Field(img *imageio.Image) imageio.Square {
 	return imageio.Square{X: (x0 + x1 - side) / 2, Y: (y0 + y1 - side) / 2, Side: side}
 }
 
-// lit is the range [from, to) from the first to the last line with more lit pixels than more.
+// lit is the range [from, to) from the first to the last line that has more than `more` lit pixels.
 func lit(count []int, more float64) (from, to int) {
 	from = len(count)
 	for i, n := range count {

@@ -9,8 +9,8 @@ const (
 
 // Even puts the pixels (s, s, 3), 0..1, of a field into even and bright light. Each lit pixel is
 // divided by the mean lightness of the lit pixels around it (a box blur, twice), which then is 0.6.
-// So neither a short exposure nor a field that is dark on one side hides a structure. From near, a
-// structure would be its own light: Even is for whole fields.
+// So neither a short exposure nor a field that is dark on one side hides a structure. Even is for
+// whole fields: in a close view a structure would be divided by its own lightness.
 func Even(x []float32, s int) {
 	lit, light := make([]float32, s*s), make([]float32, s*s)
 	for i := range lit {
@@ -29,8 +29,8 @@ func Even(x []float32, s int) {
 	}
 }
 
-// blurred returns the transpose of p (s, s) after each value has become the mean of those at most
-// around away in its row.
+// blurred returns the transpose of p (s, s), after replacing each value by the mean of the values
+// in its row that are at most `around` away.
 func blurred(p []float32, s, around int) []float32 {
 	out, sums := make([]float32, s*s), make([]float32, s+1)
 	for y := range s {

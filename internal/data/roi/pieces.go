@@ -8,9 +8,9 @@ func Pieces(p []float32, s int, level float32) [][]int {
 	return Connected(len(p), s, true, func(i int) bool { return p[i] > level })
 }
 
-// Connected returns the connected parts of the set pixels among pixels 0..n-1 of rows of w, with
-// diagonal neighbours or without. Each part is a list of pixels. The parts are in the reading order
-// of their first pixels.
+// Connected returns the connected parts of the set pixels among pixels 0..n-1, in rows of w.
+// Diagonal neighbours are connected if diagonal is true. Each part is a list of pixels. The parts
+// are in the reading order of their first pixels.
 func Connected(n, w int, diagonal bool, set func(i int) bool) (pieces [][]int) {
 	seen, h := make([]bool, n), n/w
 	for start := range n {

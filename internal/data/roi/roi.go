@@ -1,13 +1,13 @@
 // Package roi decides which square of a photograph the network looks at closely.
 //
-// The network first sees the whole lit part of a photograph (Field), at S×S pixels, and where that
-// shows nothing for sure, the same in even light (Even). Candidates
-// then finds regions from the probability of the anchor: one for each 8-connected component above
-// one half. The region is a square around the centre of the component's bounding box, with twice
-// the box's longer side, rounded to whole pixels of the photograph. The square may reach beyond the
-// photograph, whose edge pixels then continue: the structure is always in the middle, as in
-// training. If the square would be as large as the letterbox, a second look would show nothing new,
-// and the letterbox is the region.
+// The network first sees the whole lit part of a photograph (Field), at S×S pixels. If that shows
+// nothing for sure, it sees the same in even light (Even). Candidates then finds regions from the
+// probability of the anchor: one for each 8-connected component above one half. The region is a
+// square around the centre of the component's bounding box, with twice the box's longer side,
+// rounded to whole pixels of the photograph. The square may reach beyond the photograph, whose edge
+// pixels then continue: the structure is always in the middle, as in training. If the square would
+// be as large as the letterbox, the letterbox is the region, since a second look would show nothing
+// new.
 package roi
 
 import (
@@ -20,7 +20,7 @@ import (
 	"mrprism/internal/files/imageio"
 )
 
-// Margin is the side of the region over the size of the structure.
+// Margin is the side of the region / the size of the structure.
 const Margin = 2
 
 // Candidate is a place where the structure may be.
@@ -57,7 +57,7 @@ func Candidates(p []float32, s int, seen imageio.Square, w, h int) ([]Candidate,
 	return found, nil
 }
 
-// candidate is the region of a piece.
+// candidate makes the candidate of a piece.
 func candidate(p []float32, s int, piece []int, seen imageio.Square, scale float64, whole imageio.Square) Candidate {
 	b := box{s, s, 0, 0}
 	var c Candidate
@@ -80,8 +80,8 @@ func candidate(p []float32, s int, piece []int, seen imageio.Square, scale float
 	return c
 }
 
-// shown returns p with 0 at the pixels that lie wholly outside of the image. There the square only
-// continues the image's edge.
+// shown returns p with 0 at the pixels that lie wholly outside the image, where the square only
+// repeats the image's edge.
 func shown(p []float32, s int, scale float64, whole imageio.Square, w, h int) []float32 {
 	beside := func(i, origin, extent int) bool {
 		from := float64(origin) + float64(i)*scale

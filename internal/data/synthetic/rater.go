@@ -83,7 +83,7 @@ func (s *Scene) Mark(r Rater, seed uint64) [][]bool {
 	if r.Missed > 0 || r.Strayed > 0 {
 		blots = newField(random, blotSpacing, reach)
 	}
-	s.each(func(i int, x, y float64) {
+	s.eachPixel(func(i int, x, y float64) {
 		t, g := r.thresholds(s.Eye, x, y), contour.at(x, y)
 		h := 0.0
 		if blots != nil {
@@ -109,7 +109,7 @@ func (s *Scene) Mark(r Rater, seed uint64) [][]bool {
 func (s *Scene) Probability(r Rater, class int) []float64 {
 	r.check()
 	p := make([]float64, s.width*s.height)
-	s.each(func(i int, x, y float64) {
+	s.eachPixel(func(i int, x, y float64) {
 		t := r.thresholds(s.Eye, x, y)
 		var marked [2]float64
 		for c := range marked {

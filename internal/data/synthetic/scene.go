@@ -35,12 +35,12 @@ func (s *Scene) TextureImage() *image.RGBA { return newPainter(s.Eye).paintTextu
 // Truth is the structure itself: 1[s > 0], row by row.
 func (s *Scene) Truth(class int) []bool {
 	mask := make([]bool, s.width*s.height)
-	s.each(func(i int, x, y float64) { mask[i] = s.Eye.Distance(class, x, y) > 0 })
+	s.eachPixel(func(i int, x, y float64) { mask[i] = s.Eye.Distance(class, x, y) > 0 })
 	return mask
 }
 
-// each calls f for every pixel with its point of the eye.
-func (s *Scene) each(f func(i int, x, y float64)) {
+// eachPixel calls f for every pixel with its point of the eye.
+func (s *Scene) eachPixel(f func(i int, x, y float64)) {
 	for i := range s.width * s.height {
 		x, y := s.point(i%s.width, i/s.width)
 		f(i, x, y)

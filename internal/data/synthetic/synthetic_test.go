@@ -186,7 +186,7 @@ func TestSectors(t *testing.T) {
 		truth := scene.Truth(Disc)
 		for m, r := range raters {
 			mask := scene.Mark(r, uint64(m))[Disc]
-			scene.each(func(i int, x, y float64) {
+			scene.eachPixel(func(i int, x, y float64) {
 				if mask[i] != truth[i] {
 					quadrant := int(math.Floor((math.Atan2(y, x)+math.Pi/4)/(math.Pi/2)+4)) % 4
 					errors[m][quadrant]++

@@ -68,17 +68,17 @@ func (g *Graph) Output(name string, v *Value) {
 	g.Model.Shapes[name] = slices.Clone(v.Shape)
 }
 
-// Constant is an initialiser. Graph asks for the values of a name only once.
+// Constant is an initialiser. Graph calls values only once for each name.
 func (g *Graph) Constant(name string, values func() []float64, shape ...int) *Value {
 	return g.constant(name, Float, values, shape)
 }
 
-// scalar is a constant whose name has its value.
+// scalar is a constant that is named after its value.
 func (g *Graph) scalar(v float64) *Value {
 	return g.Constant(fmt.Sprintf("scalar %.9g", v), func() []float64 { return []float64{v} })
 }
 
-// integers is a constant list whose name has its values.
+// integers is a constant list that is named after its values.
 func (g *Graph) integers(list ...int) *Value {
 	values := make([]float64, len(list))
 	for i, v := range list {
@@ -143,7 +143,7 @@ func (g *Graph) nodes(operator string, shapes [][]int, attributes map[string]Att
 	return results
 }
 
-// The kinds of attributes that operators have.
+// Attributes of each kind.
 func number(v float64) Attribute { return Attribute{Kind: KindFloat, Float: v} }
 func integer(v int) Attribute    { return Attribute{Kind: KindInt, Int: v} }
 func list(v ...int) Attribute    { return Attribute{Kind: KindInts, Ints: v} }

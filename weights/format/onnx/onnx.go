@@ -22,7 +22,7 @@ type Node struct {
 
 // Attribute is a constant of a node. Only the field of its kind is set.
 type Attribute struct {
-	Kind   AttributeKind // 0: the file does not give it
+	Kind   AttributeKind // 0: the file does not say
 	Float  float64
 	Int    int
 	String string

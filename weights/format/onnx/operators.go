@@ -13,8 +13,8 @@ func requireRank(operator string, x *Value, rank int) {
 	}
 }
 
-// window is the extent of one axis of the result: a window of k moves by stride over n elements
-// with some more before and after.
+// window is the extent of one axis of the result, if a window of k elements moves by stride over n
+// elements and the padding before and after them.
 func window(operator string, n, k, stride, before, after int) int {
 	if k < 1 || stride < 1 || before < 0 || after < 0 || n+before+after < k {
 		panic(fmt.Sprintf("onnx: %s: a window of %d with stride %d and padding %d, %d does not fit %d", operator, k, stride, before, after, n))
@@ -74,8 +74,8 @@ func (g *Graph) MaxPool(x *Value, k, stride, pad int) *Value {
 	return g.pool("MaxPool", x, shape, k, stride, [4]int{pad, pad, pad, pad})
 }
 
-// AveragePool is the mean of each k×k window of x (N, C, H, W). Of a window that reaches beyond x
-// it is the mean of the part in x. pads are in ONNX's order: top, left, bottom, right.
+// AveragePool is the mean of each k×k window of x (N, C, H, W). Padding does not count. pads are in
+// ONNX's order: top, left, bottom, right.
 func (g *Graph) AveragePool(x *Value, k, stride int, pads [4]int) *Value {
 	requireRank("AveragePool", x, 4)
 	rows, columns := window("AveragePool", x.Dim(2), k, stride, pads[0], pads[2]), window("AveragePool", x.Dim(3), k, stride, pads[1], pads[3])

@@ -7,10 +7,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// fields are those of a Protocol Buffers message by number, each list in the order of the file.
+// fields are a Protocol Buffers message's fields by number, each list in the order of the file.
 type fields map[int][]field
 
-// field has an integer for the wire types varint and fixed, and bytes for what has a length.
+// field has an integer for the wire types varint and fixed, and bytes for the type with a length.
 type field struct {
 	wire    protowire.Type
 	integer uint64

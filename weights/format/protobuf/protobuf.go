@@ -58,7 +58,7 @@ func (m *Message) Double(number int, v float64) *Message {
 
 // Bytes appends bytes without copying them.
 func (m *Message) Bytes(number int, b []byte) *Message {
-	return m.counted(number, len(b)).append(b)
+	return m.lengthPrefix(number, len(b)).append(b)
 }
 
 // Text appends a string.
@@ -66,10 +66,10 @@ func (m *Message) Text(number int, s string) *Message { return m.Bytes(number, [
 
 // Message appends a message. The inner message must not grow afterwards.
 func (m *Message) Message(number int, inner *Message) *Message {
-	return m.counted(number, inner.size).append(inner.pieces...)
+	return m.lengthPrefix(number, inner.size).append(inner.pieces...)
 }
 
-// counted appends the tag of a field of n bytes, which follow.
-func (m *Message) counted(number, n int) *Message {
+// lengthPrefix appends the tag and the length of a field of n bytes. The caller appends the bytes.
+func (m *Message) lengthPrefix(number, n int) *Message {
 	return m.append(protowire.AppendVarint(tag(number, protowire.BytesType), uint64(n)))
 }

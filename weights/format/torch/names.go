@@ -13,11 +13,12 @@ import (
 
 // Map gives the tensors of a state dict their names in our network.
 type Map struct {
-	// Names replaces the beginning of a name, the key, by the value. A value of null leaves the tensor
-	// out. The longest key that fits counts; "" fits every name. A name that no key fits stays.
+	// Names replaces the beginning of a name, the key, by the value. A value of null leaves the
+	// tensor out. If several keys fit, the longest counts; "" fits every name. A name that no key
+	// fits stays as it is.
 	Names map[string]*string `json:"names"`
-	// The network was trained on (v − Mean)/Deviation, by colour, of values v in 0..1; nil: as ours
-	// is.
+	// The network was trained on (v − Mean)/Deviation, for each colour, with v in 0..1. nil: it was
+	// trained on our normalisation.
 	Mean      *[3]float64 `json:"mean"`
 	Deviation *[3]float64 `json:"deviation"`
 }
@@ -60,7 +61,7 @@ func FindMap(nameOrFile string) (*Map, error) {
 	return &m, nil
 }
 
-// rename is our name of a tensor. taken is false if the map leaves the tensor out.
+// rename returns our name of a tensor. taken is false if the map leaves the tensor out.
 func (m *Map) rename(name string) (ours string, taken bool) {
 	if strings.HasSuffix(name, "num_batches_tracked") {
 		return "", false
@@ -78,8 +79,9 @@ func (m *Map) rename(name string) (ours string, taken bool) {
 	return ours, taken
 }
 
-// firstConvolutions are those of the encoders. sign says whether a constant that is part of every
-// sum is added to the second tensor, a bias, or taken off it, a mean that batch norm subtracts.
+// firstConvolutions are the first convolutions of the encoders. Every sum of such a convolution may
+// contain a constant. sign says whether the constant is added to the second tensor, which is a
+// bias, or subtracted from it, which is then a mean that batch norm subtracts.
 var firstConvolutions = []struct {
 	kernel, constant string
 	sign             float64
@@ -117,7 +119,7 @@ func (m *Map) renormaliseConvolution(file *weights.File, kernel, constant string
 	if err != nil {
 		return err
 	}
-	zero := float64(weights.Denormalise(0)) // v = zero + scale·x of our x
+	zero := float64(weights.Denormalise(0)) // v = zero + scale·x, where x is ours
 	scale := float64(weights.Denormalise(1)) - zero
 	shifts := make([]float64, len(constants))
 	for i, v := range values {

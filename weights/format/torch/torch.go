@@ -39,17 +39,17 @@ func (e *MismatchError) Error() string {
 	var text []string
 	if n := len(e.Misshaped); n > 0 {
 		text = append(text, fmt.Sprintf("%d tensors of another shape", n))
-		text = append(text, some(e.Misshaped)...)
+		text = append(text, firstLines(e.Misshaped)...)
 	}
 	if n := len(e.Homeless); n > 0 {
 		text = append(text, fmt.Sprintf("%d tensors of names that this model does not have", n))
-		text = append(text, some(e.Homeless)...)
+		text = append(text, firstLines(e.Homeless)...)
 	}
 	return strings.Join(text, "\n  ")
 }
 
-// some are the first lines of a list. A wrong map gives hundreds of lines that say nothing more.
-func some(lines []string) []string {
+// firstLines are the first lines of a list. A wrong map gives hundreds of lines.
+func firstLines(lines []string) []string {
 	const few = 20
 	if len(lines) <= few+1 {
 		return lines
@@ -58,8 +58,8 @@ func some(lines []string) []string {
 }
 
 // Take turns a state dict into float32 tensors with the names and layouts of the model (specs). It
-// skips the tensors that the map leaves out and BatchNorm's counters. Any other tensor without a
-// place in the model gives a *MismatchError. The state dict may lack tensors of the model.
+// skips the tensors that the map leaves out and BatchNorm's counters. If any other tensor has no
+// place in the model, the error is a *MismatchError. The state dict may lack tensors of the model.
 func (m *Map) Take(dict *weights.File, specs []weights.Spec) (*weights.File, error) {
 	ours := make(map[string]weights.Spec, len(specs))
 	for _, s := range specs {
@@ -125,8 +125,8 @@ func Missing(file *weights.File, specs []weights.Spec) []string {
 	return short
 }
 
-// layout gives our axis for each axis of PyTorch's layout; -1 is an axis of length 1 that ours
-// lacks.
+// layout has, for each axis of PyTorch's layout, the number of the same axis in ours, or -1 for an
+// axis of length 1 that ours lacks.
 type layout []int
 
 // layoutOf is the layout of a model's tensor. Ours are channels-last: convolutions (kh, kw, in,
@@ -173,7 +173,7 @@ func sameShape(a, b []int) bool {
 	return slices.Equal(trim(a), trim(b))
 }
 
-// arrange puts values in PyTorch's order into the order of our shape.
+// arrange reorders values from PyTorch's layout to ours.
 func (l layout) arrange(values []float32, ours []int) []float32 {
 	stride := make([]int, len(ours)) // of our axes in their order
 	step := 1
