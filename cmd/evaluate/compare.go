@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"io"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/compare"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
@@ -26,8 +24,8 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	flags.Add("computing, with -weights", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
 	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + command.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		r.Precision, r.Open = *precision, device.Open
-		if err := cmp.Or(checkCompare(&r, flags, rest), device.Check()); err != nil {
+		r.Precision, r.Device = *precision, device.Open
+		if err := cmp.Or(r.Check(), checkCompare(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
 		return compare.Run(ctx, r, stdout, stderr)
@@ -37,21 +35,9 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 // compareFlags are the flags of methods, images and output.
 func compareFlags(r *compare.Request) *cli.Groups {
 	flags := cli.NewGroups()
-	list := func(predictions bool) func(text string) error {
-		return func(text string) error {
-			for one := range strings.SplitSeq(text, ",") {
-				name, value := compare.Named(one)
-				if value == "" {
-					return errors.New("a name is empty; remove the comma or give the name")
-				}
-				r.Named = append(r.Named, compare.NamedMethod{Name: name, Given: value, Predictions: predictions})
-			}
-			return nil
-		}
-	}
 	flags.Add("methods", func(f *flag.FlagSet) {
-		f.Func("weights", "`NAME`[,FILE,NAME=FILE]: shipped models, and .safetensors files; A+B+C is the mean of several models' maps", list(false))
-		f.Func("predictions", "`NAME=DIR`[,NAME=DIR]: folders of predictions, each with the method's name", list(true))
+		f.Func("weights", "`NAME`[,FILE,NAME=FILE]: shipped models, and .safetensors files; A+B+C is the mean of several models' maps", func(list string) error { return r.Add(list, false) })
+		f.Func("predictions", "`NAME=DIR`[,NAME=DIR]: folders of predictions, each with the method's name", func(list string) error { return r.Add(list, true) })
 	})
 	flags.Add("images", func(f *flag.FlagSet) {
 		f.StringVar(&r.Data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
@@ -84,10 +70,6 @@ func checkCompare(r *compare.Request, flags *cli.Groups, rest []string) error {
 		return cli.Wrong("which methods? give -weights NAME,FILE or -predictions NAME=DIR (shipped: %s)", command.Shipped())
 	case unnamed >= 0:
 		return cli.Wrong("-predictions %s: name the method, as in -predictions ours=%s", r.Named[unnamed].Given, r.Named[unnamed].Given)
-	case !slices.Contains(score.Parts, r.On):
-		return cli.Wrong("-on %s: choose %s", r.On, score.PartNames)
-	case r.Region != "none" && r.Region != "auto":
-		return cli.Wrong("-roi %s: choose none or auto", r.Region)
 	case r.Reference != "mean" && r.Reference != "truth" && !strings.HasPrefix(r.Reference, "rater:"):
 		return cli.Wrong("-reference %s: choose mean, truth or rater:NAME", r.Reference)
 	}

@@ -28,7 +28,7 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 	flags.Add("computing", func(set *flag.FlagSet) { precision, device = command.PrecisionFlag(set), command.DeviceFlags(set) })
 	p := cli.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + command.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		r.Weights, r.Precision, r.Open = *weights, *precision, device.Open
+		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open
 		switch {
 		case len(rest) > 0:
 			return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])

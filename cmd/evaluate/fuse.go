@@ -5,13 +5,11 @@ import (
 	"context"
 	"flag"
 	"io"
-	"slices"
 	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/fuse"
-	"mrprism/internal/study/score"
 	"mrprism/model"
 )
 
@@ -37,8 +35,8 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + command.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		r.Weights, r.Precision, r.Open = *weights, *precision, device.Open
-		if err := cmp.Or(checkFuse(&r, rest, flags.Given()), device.Check()); err != nil {
+		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open
+		if err := cmp.Or(r.Check(), checkFuse(&r, rest, flags.Given()), device.Check()); err != nil {
 			return err
 		}
 		return fuse.Run(ctx, r, stdout, stderr)
@@ -56,10 +54,6 @@ func checkFuse(f *fuse.Request, rest []string, given map[string]bool) error {
 		return cli.Wrong("-data %s: fuse one data set at a time", f.Data)
 	case f.Out == "":
 		return cli.Wrong("where to? give -out DIR")
-	case !slices.Contains(score.Parts, f.On):
-		return cli.Wrong("-on %s: choose %s", f.On, score.PartNames)
-	case f.Region != "none" && f.Region != "auto":
-		return cli.Wrong("-roi %s: choose none or auto", f.Region)
 	}
 	for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
 		if given[name] && f.Weights == "" {

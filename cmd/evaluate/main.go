@@ -14,7 +14,6 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/evaluate"
-	"mrprism/internal/study/score"
 	"mrprism/model"
 )
 
@@ -59,8 +58,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
 	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		r.Weights, r.Precision, r.Open = *weights, *precision, device.Open
-		if err := cmp.Or(checkRequest(&r, flags, rest), device.Check()); err != nil {
+		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open
+		if err := cmp.Or(r.Check(), checkRequest(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
 		return evaluate.Run(ctx, r, stdout, stderr)
@@ -80,12 +79,8 @@ func checkRequest(r *evaluate.Request, flags *cli.Groups, rest []string) error {
 		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
 	case r.Data == "" && r.Centres == "" && r.Foreign == "":
 		return cli.Wrong("which data? give -data DIR, -centres FILE or -foreign DIR")
-	case !slices.Contains(score.Parts, r.On):
-		return cli.Wrong("-on %s: choose %s", r.On, score.PartNames)
 	case slices.Contains([]string{"heldout", "train", "all"}, r.Split):
 		return cli.Wrong("-split %s: -split names a file; choose the images by -on test, validation, train or all", r.Split)
-	case r.Region != "none" && r.Region != "auto":
-		return cli.Wrong("-roi %s: choose none or auto", r.Region)
 	case r.CSV == "-":
 		return cli.Wrong("-csv -: name a file; standard output shows the table, or the JSON with -json -")
 	case !ends(r.Risk, ".svg"):

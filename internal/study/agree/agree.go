@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
@@ -107,28 +106,16 @@ func (g *agreementStudy) open(dir string) (err error) {
 // names all faults.
 func (g *agreementStudy) gatherAll(ctx context.Context) error {
 	var problems dataset.Problems
-	for few := range slices.Chunk(g.data.Cases, runtime.GOMAXPROCS(0)) {
-		g.progress.Show("%s: comparing the raters", few[0].Name)
-		looked := make([]*comparedImage, len(few))
-		err := dataset.Each(ctx, len(few), nil, func(i int) error {
-			looked[i] = g.look(few[i])
+	look := func(i int) (*comparedImage, error) { return g.look(g.data.Cases[i]), nil }
+	err := score.InOrder(ctx, len(g.data.Cases), runtime.GOMAXPROCS(0), look, func(l *comparedImage) error {
+		g.progress.Begin()
+		g.progress.Show("%s: comparing the raters", l.Name)
+		if problems = append(problems, l.faults...); len(problems) > 0 {
 			return nil
-		})
-		if err != nil {
-			return errors.Join(score.AsError(problems), err)
 		}
-		for _, l := range looked {
-			g.progress.Begin()
-			problems = append(problems, l.faults...)
-			if len(problems) > 0 {
-				continue
-			}
-			if err := g.add(l); err != nil {
-				return err
-			}
-		}
-	}
-	return score.AsError(problems)
+		return g.add(l)
+	})
+	return errors.Join(score.AsError(problems), err)
 }
 
 // add keeps the figures of an image, and its pictures if it is among the worst.

@@ -21,10 +21,11 @@ import (
 
 // Request holds the flags of evaluate compare.
 type Request struct {
-	Data, Split, On, Region, Reference, Out string
-	Named                                   []NamedMethod // in the order of the command line
-	Precision                               model.Precision
-	Open                                    command.Opener
+	score.Images
+	Reference, Out string
+	Named          []NamedMethod // in the order of the command line
+	Precision      model.Precision
+	Device         command.Opener
 }
 
 // NamedMethod is a method as the command line gives it.
@@ -32,6 +33,21 @@ type NamedMethod struct {
 	Name, Given string // name is empty if the user gave none
 	Predictions bool   // a folder; otherwise weights
 	Passes      int    // of weights, if not those that they were trained for
+}
+
+// Add adds the methods of a list NAME=VALUE,VALUE: folders of predictions, or weights.
+func (r *Request) Add(list string, predictions bool) error {
+	for one := range strings.SplitSeq(list, ",") {
+		name, value, found := strings.Cut(one, "=")
+		if !found {
+			name, value = "", one
+		}
+		if value = strings.TrimSpace(value); value == "" {
+			return errors.New("a name is empty; remove the comma or give the name")
+		}
+		r.Named = append(r.Named, NamedMethod{Name: strings.TrimSpace(name), Given: value, Predictions: predictions})
+	}
+	return nil
 }
 
 // Run scores all methods and delivers the report. Bad predictions make it fail in the end,
@@ -60,7 +76,7 @@ func (c *Comparer) Compare(ctx context.Context, stderr io.Writer) (*Comparison, 
 	for _, m := range c.methods {
 		defer m.Close()
 		if n, computes := m.predictor.(*network); computes {
-			n.session.Precision, n.session.Open = c.Request.Precision, c.Request.Open
+			n.session.Precision, n.session.Open = c.Precision, c.Device
 			n.session.Note = func(text string) { c.progress.Note("evaluate compare", text) }
 		}
 	}
@@ -93,7 +109,7 @@ func (c *Comparer) failure() error {
 
 // Open opens the data set and the methods.
 func Open(r Request) (*Comparer, error) {
-	data, err := score.OpenDivided(r.Split, strings.Split(r.Data, ",")...)
+	data, err := r.Images.Open()
 	if err == nil && data.AsLevels() {
 		err = fmt.Errorf("%s: agreement levels and people cannot be compared with heads together; give -data each folder alone", data.Name)
 	}
@@ -101,7 +117,7 @@ func Open(r Request) (*Comparer, error) {
 		return nil, err
 	}
 	c := &Comparer{Request: r, data: data, rater: -1}
-	if c.cases, err = score.PartOf(data, r.On); err != nil {
+	if c.cases, err = r.Part(data); err != nil {
 		return nil, err
 	}
 	if name, ok := strings.CutPrefix(r.Reference, "rater:"); ok {
@@ -110,7 +126,7 @@ func Open(r Request) (*Comparer, error) {
 		}
 	}
 	for _, one := range r.Named {
-		m, err := c.openMethod(one, r.Region)
+		m, err := c.openMethod(one)
 		if err != nil {
 			return nil, err
 		}
@@ -132,12 +148,12 @@ func (c *Comparer) nameBySource() {
 	}
 }
 
-func (c *Comparer) openMethod(one NamedMethod, region string) (m *method, err error) {
+func (c *Comparer) openMethod(one NamedMethod) (m *method, err error) {
 	var troubles []trouble
 	if one.Predictions {
 		m, troubles, err = newFolder(one.Given, c.data)
 	} else {
-		m, err = newNetwork(one, region, c.data)
+		m, err = newNetwork(one, c.Images, c.data)
 	}
 	if err != nil {
 		return nil, err

@@ -2,10 +2,8 @@ package compare
 
 import (
 	"bytes"
-	"errors"
 	"image"
 	"image/png"
-	"sync"
 	"testing"
 
 	"mrprism/internal/study/statistics"
@@ -25,24 +23,6 @@ func TestStatedDice(t *testing.T) {
 	require.InDelta(t, 2*2.5/(3+2.5), statedDice([]float32{1, .75, .75, 0, 0, 0}), 1e-12)
 	require.Equal(t, 1., statedDice(make([]float32, 4)))
 	require.Zero(t, statedDice([]float32{.5, 0}))
-}
-
-// Goroutines deliver in order, and none waits for one that failed.
-func TestTurns(t *testing.T) {
-	var turns turns
-	var wait sync.WaitGroup
-	var order []int
-	for _, i := range []int{3, 1, 2, 0} {
-		wait.Go(func() { _ = turns.take(i, nil, func() { order = append(order, i) }) })
-	}
-	wait.Wait()
-	require.Equal(t, []int{0, 1, 2, 3}, order)
-	failed := errors.New("lost")
-	wait.Go(func() {
-		require.ErrorIs(t, turns.take(6, nil, func() { t.Error("delivered after a failure") }), failed)
-	})
-	require.ErrorIs(t, turns.take(4, failed, nil), failed)
-	wait.Wait()
 }
 
 // A gallery keeps the images of the largest ranks, however many are offered.

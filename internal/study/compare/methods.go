@@ -14,6 +14,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/score"
 	"mrprism/weights/disk"
 )
 
@@ -92,16 +93,16 @@ type network struct {
 
 // newNetwork opens weights. The model's classes and raters belong to those of the data set of the
 // same name.
-func newNetwork(one NamedMethod, region string, data *dataset.Dataset) (*method, error) {
+func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset) (*method, error) {
 	m, err := command.Ensemble(one.Given)
 	if err != nil {
 		return nil, err
 	}
 	about := &m.Metadata
-	if region == "auto" && about.Anchor == "" {
-		return nil, fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave -roi auto out", about.Name)
+	if err := images.Searched(about); err != nil {
+		return nil, err
 	}
-	n := &network{session: command.Session{Model: m}, recurrences: segment.Feedbacks(about), region: region}
+	n := &network{session: command.Session{Model: m}, recurrences: segment.Feedbacks(about), region: images.Region}
 	if segment.SettlesAround(about) {
 		n.recurrences = 0
 	}
@@ -310,14 +311,6 @@ func (f filed) read(files map[string]string) ([]float32, error) {
 		return nil, troubled(Missing, "%s: there is no prediction for %s", f.dir, f.Name)
 	}
 	return readPrediction(files[f.Name], f.W, f.H)
-}
-
-// Named splits NAME=VALUE at the first equals sign; the name is empty without one.
-func Named(text string) (name, value string) {
-	if name, value, found := strings.Cut(text, "="); found {
-		return strings.TrimSpace(name), strings.TrimSpace(value)
-	}
-	return "", strings.TrimSpace(text)
 }
 
 // sameName is the first name that two methods share; empty if there is none.

@@ -1,11 +1,11 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 
 	"mrprism/internal/command"
@@ -34,8 +34,9 @@ type record struct {
 // caseRecord is one image.
 type caseRecord struct {
 	*subject
-	methods [][]*record  // by method and class; nil without a prediction or a reference
-	classes []*reference // nil without a reference
+	methods  [][]*record  // by method and class; nil without a prediction or a reference
+	classes  []*reference // nil without a reference
+	troubles []trouble
 }
 
 // reference is what the maps of a class are compared with, and what stays of it.
@@ -55,7 +56,6 @@ type Comparer struct {
 	progress *command.Progress
 
 	large sync.Mutex // held while a large image is scored: a single one is in memory
-	turns turns
 
 	// All in the order of the images.
 	records   []*caseRecord
@@ -75,57 +75,22 @@ func (c *Comparer) scoreAll(ctx context.Context) error {
 	for range c.methods {
 		c.diagrams = append(c.diagrams, statistics.Tabulate(len(c.data.Classes), func(int) *metric.Calibration { return metric.NewCalibration(score.Bins) }))
 	}
-	one := func(i int) error {
-		r, troubles, err := c.scoreCase(ctx, i)
-		return c.turns.take(i, err, func() { c.keep(r, troubles) })
-	}
+	atOnce := runtime.GOMAXPROCS(0)
 	for _, m := range c.methods {
 		if _, computes := m.predictor.(*network); computes {
-			for i := range c.cases {
-				if err := cmp.Or(ctx.Err(), one(i)); err != nil {
-					return err
-				}
-			}
-			return nil
+			atOnce = 1
 		}
 	}
-	return dataset.Each(ctx, len(c.cases), nil, one)
-}
-
-// turns lets goroutines deliver in the order of their numbers.
-type turns struct {
-	lock   sync.Mutex
-	change *sync.Cond
-	next   int
-	failed error
-}
-
-// take waits for the numbers before i and calls deliver, unless err or an error of theirs is not
-// nil.
-func (t *turns) take(i int, err error, deliver func()) error {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if t.change == nil {
-		t.change = sync.NewCond(&t.lock)
-	}
-	for t.next < i && t.failed == nil {
-		t.change.Wait()
-	}
-	if t.failed = cmp.Or(t.failed, err); t.failed == nil {
-		deliver()
-	}
-	t.next++
-	t.change.Broadcast()
-	return t.failed
+	return score.InOrder(ctx, len(c.cases), atOnce, func(i int) (*caseRecord, error) { return c.scoreCase(ctx, i) }, c.keep)
 }
 
 // keep adds an image to what is kept, and frees what only the pictures need.
-func (c *Comparer) keep(r *caseRecord, troubles []trouble) {
+func (c *Comparer) keep(r *caseRecord) error {
 	c.progress.Begin()
 	c.progress.Show("%s", r.Name)
-	c.troubles = append(c.troubles, troubles...)
+	c.troubles = append(c.troubles, r.troubles...)
 	if r.methods == nil {
-		return // a fault of the data set
+		return nil // a fault of the data set
 	}
 	for k, s := range r.classes {
 		if s == nil {
@@ -143,10 +108,11 @@ func (c *Comparer) keep(r *caseRecord, troubles []trouble) {
 	}
 	r.classes, r.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder}}
 	c.records = append(c.records, r)
+	return nil
 }
 
 // scoreCase scores an image map by map. The error is one of a network or of the context.
-func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble, error) {
+func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, error) {
 	s := newSubject(c.cases[i])
 	if s.W*s.H > largePixels {
 		c.large.Lock()
@@ -157,16 +123,16 @@ func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble
 	for _, m := range c.methods {
 		p, err := m.predict(ctx, s)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %s: %w", s.Image, m.Name, err)
+			return nil, fmt.Errorf("%s: %s: %w", s.Image, m.Name, err)
 		}
 		predictions = append(predictions, p)
 	}
 	methods := statistics.Tabulate(len(c.methods), func(int) []*record { return make([]*record, len(c.data.Classes)) })
-	var troubles []trouble
 	for k := range c.data.Classes {
 		target, err := c.target(s, k)
 		if err != nil {
-			return r, []trouble{{Kind: ofTheData, Text: err.Error()}}, nil
+			r.troubles = []trouble{{Kind: ofTheData, Text: err.Error()}}
+			return r, nil
 		}
 		if r.classes = append(r.classes, target); target == nil {
 			continue
@@ -174,7 +140,7 @@ func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble
 		for j, p := range predictions {
 			one, err := c.scoreClass(s, target, p, c.methods[j].Passes, k)
 			if bad, ok := errors.AsType[*trouble](err); ok {
-				troubles = append(troubles, trouble{c.methods[j].Name, bad.Kind, bad.Text})
+				r.troubles = append(r.troubles, trouble{c.methods[j].Name, bad.Kind, bad.Text})
 			}
 			methods[j][k] = one
 		}
@@ -182,7 +148,7 @@ func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, []trouble
 	}
 	r.methods = methods
 	c.compareRatios(r)
-	return r, troubles, nil
+	return r, nil
 }
 
 // target reads the marks and the reference of a class; nil without a reference.

@@ -182,7 +182,7 @@ func runHere(t *testing.T, r Request) (got Report, table string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
 	r.Recurrences, r.Precision, r.JSON = 1, model.F32, filepath.Join(t.TempDir(), "scores.json")
-	r.Open = func(context.Context, func(string)) (gpu.Device, error) { return reference.Open(), nil }
+	r.Device = func(context.Context, func(string)) (gpu.Device, error) { return reference.Open(), nil }
 	require.NoError(t, Run(t.Context(), r, &stdout, &stderr), stderr.String())
 	require.NoError(t, json.Unmarshal(studytest.ReadFile(t, r.JSON), &got))
 	return got, stdout.String()
@@ -193,7 +193,7 @@ func runHere(t *testing.T, r Request) (got Report, table string) {
 func TestChangedCentres(t *testing.T) {
 	lines := filepath.Join(t.TempDir(), "lines.csv")
 	file := studytest.CentresFile(t, "name,cx,cy,r\na,.7,.5,.5\n", "a.png")
-	got, table := runHere(t, Request{Weights: studytest.Biased(t, segmenttest.Fundus(), 30), Sources: Sources{Centres: file, Changed: true}, Outputs: Outputs{CSV: lines}})
+	got, table := runHere(t, Request{Weights: studytest.Biased(t, segmenttest.Fundus(), 30), Centres: file, Changed: true, Outputs: Outputs{CSV: lines}})
 	pictures := got.Centres.Pictures
 	require.Len(t, pictures, 1+len(Changes))
 	require.Len(t, got.Centres.Together, 1+len(Changes))
@@ -237,7 +237,7 @@ func TestStopped(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range []struct{ centred, foreign int }{{1, 0}, {2, 1}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &scorer{Request: Request{Sources: Sources{Centres: centres, Foreign: foreign}}, progress: command.NewProgress(io.Discard, 5)}
+		s := &scorer{Request: Request{Centres: centres, Foreign: foreign}, progress: command.NewProgress(io.Discard, 5)}
 		ready := func() bool { return len(s.centred) == c.centred && len(s.foreign) == c.foreign }
 		open := func(context.Context, func(string)) (gpu.Device, error) {
 			return &stopping{reference.Open(), ready, cancel}, nil

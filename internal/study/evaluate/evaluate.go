@@ -22,18 +22,12 @@ import (
 type Request struct {
 	Weights, Against string // names or files
 	Precision        model.Precision
-	Open             command.Opener
+	Device           command.Opener
 	Recurrences      int
-	Sources
+	score.Images
+	Centres, Foreign string // FILE[,FILE] and DIR[,DIR]
+	Changed, Turned  bool
 	Outputs
-}
-
-// Sources are the images to score, and how.
-type Sources struct {
-	Data, Split, Region string
-	On                  string // the part of the split
-	Centres, Foreign    string
-	Changed, Turned     bool
 }
 
 // Outputs are the files to write; empty names are not written. The JSON goes to standard output if
@@ -70,7 +64,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	}
 	progress := command.NewProgress(stderr, in.images(&r))
 	note := func(text string) { progress.Note("evaluate", text) }
-	s := &scorer{Request: r, data: in.data, progress: progress, session: command.Session{Model: scored, Precision: r.Precision, Open: r.Open, Note: note}}
+	s := &scorer{Request: r, data: in.data, progress: progress, session: command.Session{Model: scored, Precision: r.Precision, Open: r.Device, Note: note}}
 	s.sheet = s.newSheet()
 	defer s.session.Close()
 	if s.data != nil && s.data.UnlistedNote() != "" {
@@ -104,7 +98,7 @@ func (r *Request) against() (all []*compare.Comparer, err error) {
 	}
 	for _, reference := range []string{"mean", "truth"} {
 		c, err := compare.Open(compare.Request{
-			Data: r.Data, Split: r.Split, On: r.On, Region: r.Region, Reference: reference, Precision: r.Precision, Open: r.Open,
+			Images: r.Images, Reference: reference, Precision: r.Precision, Device: r.Device,
 			Named: []compare.NamedMethod{{Given: r.Weights, Passes: r.Recurrences + 1}, {Given: r.Against}},
 		})
 		if err != nil {
@@ -148,14 +142,10 @@ func (r *Request) model() (*weights.Model, error) {
 	case r.Recurrences < 0:
 		r.Recurrences = segment.Feedbacks(about)
 	}
-	if about.Anchor == "" && (r.Region == "auto" || r.Centres != "") {
-		flag := "-roi auto"
-		if r.Region != "auto" {
-			flag = "-centres"
-		}
-		return nil, fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave %s out", about.Name, flag)
+	if about.Anchor == "" && r.Centres != "" {
+		return nil, fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave -centres out", about.Name)
 	}
-	return m, nil
+	return m, r.Searched(about)
 }
 
 // deliver writes the files and then prints the table, or the JSON. It tries each of them even if

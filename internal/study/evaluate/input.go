@@ -27,13 +27,13 @@ type input struct {
 func (r *Request) open(m *weights.Model) (in *input, err error) {
 	in = &input{}
 	if r.Data != "" {
-		if in.data, err = score.OpenDivided(r.Split, strings.Split(r.Data, ",")...); err != nil {
+		if in.data, err = r.Images.Open(); err != nil {
 			return nil, err
 		}
 		if err = in.data.As(m.Metadata.Classes); err != nil {
 			return nil, fmt.Errorf("%w: give data of classes that %s segments", err, m.Metadata.Name)
 		}
-		if in.cases, err = score.PartOf(in.data, r.On); err != nil {
+		if in.cases, err = r.Images.Part(in.data); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
@@ -66,7 +67,7 @@ func TestIntervalsOfAnImage(t *testing.T) {
 	require.NoError(t, err)
 	l, err := dataset.Load(data.Cases[0])
 	require.NoError(t, err)
-	s := &scorer{data: data, Request: Request{Sources: Sources{Region: "none"}}}
+	s := &scorer{data: data, Request: Request{Images: score.Images{Region: "none"}}}
 	m, err := command.Weights(studytest.WeightsFile(t, segmenttest.Fundus(), nil))
 	require.NoError(t, err)
 	s.session.Model = m

@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
@@ -26,7 +27,7 @@ func TestPartOfTheImages(t *testing.T) {
 	data, err := dataset.Open(dir)
 	require.NoError(t, err)
 	open := func(context.Context, func(string)) (gpu.Device, error) { return reference.Open(), nil }
-	s := &scorer{Request: Request{Sources: Sources{Region: "none", On: "all"}}, data: data, progress: command.NewProgress(io.Discard, 5), session: command.Session{Model: m, Precision: model.F32, Open: open}}
+	s := &scorer{Request: Request{Images: score.Images{Region: "none", On: "all"}}, data: data, progress: command.NewProgress(io.Discard, 5), session: command.Session{Model: m, Precision: model.F32, Open: open}}
 	defer s.session.Close()
 	require.NoError(t, os.Remove(data.Cases[2].Image))
 	require.ErrorContains(t, s.scoreAll(t.Context(), data.Cases), data.Cases[2].Image)

@@ -105,7 +105,7 @@ func (s *scorer) report(in *input) *Report {
 
 // dataReport gathers the scores of the cases, of which the split has a number of images.
 func (s *scorer) dataReport(r *Report, images int) {
-	r.Data, r.Split, r.Region, r.Images, r.Cases = s.Sources.Data, s.On, s.Region, len(s.cases), s.cases
+	r.Data, r.Split, r.Region, r.Images, r.Cases = s.Images.Data, s.On, s.Region, len(s.cases), s.cases
 	r.Lists = s.data.Splits
 	r.NotFound = len(statistics.Filter(s.cases, func(c *caseScore) bool { return !c.Found }))
 	if len(s.cases) < images {

@@ -21,6 +21,7 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/study/picture"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
@@ -165,7 +166,7 @@ func TestSheet(t *testing.T) {
 		paint(t, filepath.Join(filepath.Dir(centres), "images", name+".png"), inks[i])
 	}
 	file, path := studytest.Biased(t, segmenttest.Fundus(), 30), filepath.Join(t.TempDir(), "worst.JPG")
-	got, _ := runHere(t, Request{Weights: file, Sources: Sources{Data: dir, On: "all", Region: "none", Centres: centres}, Outputs: Outputs{Worst: path}})
+	got, _ := runHere(t, Request{Weights: file, Images: score.Images{Data: dir, On: "all", Region: "none"}, Centres: centres, Outputs: Outputs{Worst: path}})
 
 	var want []color.RGBA // the inks, in order
 	var frames []color.RGBA

@@ -27,11 +27,11 @@ import (
 
 // Request holds the flags of evaluate fuse.
 type Request struct {
-	Data, Out, Region string
-	On, Split         string // which images
-	Weights           string // empty without a network
-	Precision         model.Precision
-	Open              command.Opener
+	score.Images
+	Out       string // folder
+	Weights   string // empty without a network
+	Precision model.Precision
+	Device    command.Opener
 }
 
 // fusionStudy fuses the marks of a data set and keeps figures of raters and methods.
@@ -63,7 +63,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	}
 	f.progress = command.NewProgress(stderr, len(f.cases))
 	if f.session != nil {
-		f.session.Precision, f.session.Open = r.Precision, r.Open
+		f.session.Precision, f.session.Open = r.Precision, r.Device
 		f.session.Note = func(text string) { f.progress.Note("evaluate fuse", text) }
 		defer f.session.Close()
 	}
@@ -83,14 +83,14 @@ func (f *fusionStudy) open() (err error) {
 	if err := report.CheckVacant(f.Out); err != nil {
 		return err
 	}
-	if f.data, err = score.OpenDivided(f.Split, f.Request.Data); err != nil {
+	if f.data, err = f.Images.Open(); err != nil {
 		return err
 	}
-	if f.cases, err = score.PartOf(f.data, f.On); err != nil {
+	if f.cases, err = f.Part(f.data); err != nil {
 		return err
 	}
 	if f.data.Levels {
-		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.Request.Data)
+		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.Images.Data)
 	}
 	if f.Weights == "" {
 		return nil
@@ -100,13 +100,13 @@ func (f *fusionStudy) open() (err error) {
 		return err
 	}
 	about := &m.Metadata
-	if f.Region == "auto" && about.Anchor == "" {
-		return fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave -roi auto out", about.Name)
+	if err := f.Searched(about); err != nil {
+		return err
 	}
 	for _, class := range f.data.Classes {
 		k := slices.Index(about.Classes, class)
 		if k < 0 {
-			return fmt.Errorf("%s: %s does not segment the %s, but %s: leave -weights out, or give weights of all classes of the data", f.Request.Data, about.Name, class, strings.Join(about.Classes, ", "))
+			return fmt.Errorf("%s: %s does not segment the %s, but %s: leave -weights out, or give weights of all classes of the data", f.Images.Data, about.Name, class, strings.Join(about.Classes, ", "))
 		}
 		f.column = append(f.column, k)
 	}

@@ -11,6 +11,7 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
@@ -38,7 +39,7 @@ func TestPooled(t *testing.T) {
 // A stopped program has the CSVs of the images that it fused, and says that they are a part.
 func TestFuseStopped(t *testing.T) {
 	dir, _ := studytest.Synthesise(t)
-	f := &fusionStudy{Request: Request{Data: dir, Out: t.TempDir(), On: "all"}, progress: command.NewProgress(new(strings.Builder), 5)}
+	f := &fusionStudy{Request: Request{Images: score.Images{Data: dir, On: "all", Region: "none"}, Out: t.TempDir()}, progress: command.NewProgress(new(strings.Builder), 5)}
 	require.NoError(t, f.open())
 	require.NoError(t, f.learn(t.Context()))
 	require.NoError(t, os.Remove(f.data.Cases[2].Image))

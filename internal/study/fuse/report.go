@@ -170,7 +170,7 @@ func (f *fusionStudy) scoreLines(line func(cells ...string)) {
 // print prints the scores, and the raters over all images.
 func (f *fusionStudy) print(stdout io.Writer) error {
 	t := command.NewTable(2, 0)
-	t.Line("%s: %d images, maps in %s", f.Request.Data, f.images, f.Out)
+	t.Line("%s: %d images, maps in %s", f.Images.Data, f.images, f.Out)
 	if f.images < len(f.cases) {
 		t.Line("stopped before all %d images were fused", len(f.cases))
 	}

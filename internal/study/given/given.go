@@ -26,7 +26,7 @@ type Request struct {
 	Weights, Data string
 	Most          int // marks given at once
 	Precision     model.Precision
-	Open          command.Opener
+	Device        command.Opener
 	CSV           string
 }
 
@@ -55,7 +55,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 		return err
 	}
 	g.progress = command.NewProgress(stderr, len(held)+len(known))
-	g.session.Open, g.session.Precision = r.Open, r.Precision
+	g.session.Open, g.session.Precision = r.Device, r.Precision
 	g.session.Note = func(text string) { g.progress.Note("evaluate evidence", text) }
 	defer g.session.Close()
 	stopped := g.all(ctx, known, held)

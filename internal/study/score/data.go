@@ -11,20 +11,42 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/program/cli"
 	"mrprism/weights"
 )
 
-// Parts are the values of -on.
-var Parts = []string{"test", "validation", "train", "all"}
+// Images are the images of data sets to score.
+type Images struct {
+	Data   string // DIR[,DIR]
+	Split  string // file that divides them; empty: as their folders say
+	On     string // the part: test, validation, train or all
+	Region string // that networks see: none, the whole image, or auto, which searches the image first
+}
 
-// PartNames are parts for people.
-const PartNames = "test, validation, train or all"
+// Check returns an error of usage.
+func (i Images) Check() error {
+	switch {
+	case !slices.Contains([]string{"test", "validation", "train", "all"}, i.On):
+		return cli.Wrong("-on %s: choose test, validation, train or all", i.On)
+	case i.Region != "none" && i.Region != "auto":
+		return cli.Wrong("-roi %s: choose none or auto", i.Region)
+	}
+	return nil
+}
 
-// OpenDivided opens data sets, divided as a split's file says; an empty file: as their folders say.
-func OpenDivided(split string, folders ...string) (*dataset.Dataset, error) {
-	data, err := dataset.Open(folders...)
-	if err == nil && split != "" {
-		err = data.Divide(split)
+// Searched returns an error if a model is to search photographs and does not.
+func (i Images) Searched(about *weights.Metadata) error {
+	if i.Region == "auto" && about.Anchor == "" {
+		return fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave -roi auto out", about.Name)
+	}
+	return nil
+}
+
+// Open opens the data sets and divides them.
+func (i Images) Open() (*dataset.Dataset, error) {
+	data, err := dataset.Open(strings.Split(i.Data, ",")...)
+	if err == nil && i.Split != "" {
+		err = data.Divide(i.Split)
 	}
 	if err != nil {
 		return nil, err
@@ -32,18 +54,18 @@ func OpenDivided(split string, folders ...string) (*dataset.Dataset, error) {
 	return data, nil
 }
 
-// PartOf is a part of a data set's images. An empty part is an error.
-func PartOf(d *dataset.Dataset, on string) ([]dataset.Case, error) {
-	cases := map[string][]dataset.Case{"test": d.HeldOut(), "validation": d.Validation(), "train": d.Training(), "all": d.Cases}[on]
+// Part is the part of the data sets that is scored. An empty part is an error.
+func (i Images) Part(d *dataset.Dataset) ([]dataset.Case, error) {
+	cases := map[string][]dataset.Case{"test": d.HeldOut(), "validation": d.Validation(), "train": d.Training(), "all": d.Cases}[i.On]
 	switch {
 	case len(cases) > 0:
 		return cases, nil
 	case len(d.Splits) > 0:
-		return nil, fmt.Errorf("%s: its split has no images for %s; list some, or give another -on", d.Name, on)
-	case on == "validation":
+		return nil, fmt.Errorf("%s: its split has no images for %s; list some, or give another -on", d.Name, i.On)
+	case i.On == "validation":
 		return nil, fmt.Errorf("%s has no split, and without one there are no validation images: write %s, or name a file by -split", d.Name, dataset.SplitFile)
 	}
-	return nil, fmt.Errorf("%s: no images for %s; every fifth image is held out: give at least %d images, or -on all", d.Name, on, dataset.HoldOut)
+	return nil, fmt.Errorf("%s: no images for %s; every fifth image is held out: give at least %d images, or -on all", d.Name, i.On, dataset.HoldOut)
 }
 
 // AsError is the problems as an error; nil without problems.
@@ -54,8 +76,27 @@ func AsError(problems dataset.Problems) error {
 	return problems
 }
 
-// CheckImages reads every image, mask and truth, and every other picture, once before the long computation begins. The error is a
-// dataset.Problems that names every bad file, or that of ctx.
+// InOrder makes the results 0 … n-1, some at once, and keeps them one after another in their order.
+// It ends at the first error.
+func InOrder[T any](ctx context.Context, n, atOnce int, result func(i int) (T, error), keep func(T) error) error {
+	for from := 0; from < n; from += atOnce {
+		made := make([]T, min(atOnce, n-from))
+		err := dataset.Each(ctx, len(made), nil, func(i int) (err error) {
+			made[i], err = result(from + i)
+			return err
+		})
+		for i := 0; i < len(made) && err == nil; i++ {
+			err = keep(made[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckImages reads every image, mask and truth, and every other picture, once before the long
+// computation begins. The error is a dataset.Problems that names every bad file, or that of ctx.
 func CheckImages(ctx context.Context, cases []dataset.Case, pictures, classes []string, stderr io.Writer) error {
 	progress := command.NewProgress(stderr, len(cases)+len(pictures))
 	defer progress.Clear()
