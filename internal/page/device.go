@@ -14,7 +14,7 @@ const (
 	// After a second loss Chrome refuses adapters for about two minutes. The processor computes
 	// meanwhile.
 	gpuPause = 130 * time.Second
-	// A second loss within this time of the first gives the GPU up for gpuPause.
+	// After a second loss within this time the GPU is given up for gpuPause.
 	lossWindow = 10 * time.Second
 )
 
@@ -23,11 +23,11 @@ type Device struct {
 	Name     string // adapter, backend and kind
 	GPU      bool
 	Software bool   // the GPU is one that the processor emulates
-	Reason   string // why the processor computes; empty: no GPU is missing and none failed
+	Reason   string // why the processor replaces a GPU, or empty
 	Why      string // why auto took this device; empty: it had no choice
 }
 
-// choice is the device that computes, and what decides about the next one.
+// choice is the device that computes, and the facts that decide about the next one.
 type choice struct {
 	gpu.Device
 	reason   string    // see Device
@@ -47,7 +47,7 @@ func (h *Host) Computer() Device {
 	return Device{info.String(), c.onGPU(), c.software(), c.reason, info.Why}
 }
 
-// precision is the wished one, or F32 if the device cannot compute in it.
+// precision is the wished precision, or F32 if the device cannot compute in it.
 func (h *Host) precision() model.Precision {
 	if h.Precision == model.Int8 || h.Precision == model.F16 && h.computer.Info().HasFeature("shader-f16") {
 		return h.Precision
@@ -63,7 +63,7 @@ func (h *Host) openWished(ctx context.Context) (gpu.Device, error) {
 	return h.open(ctx)
 }
 
-// openDevice takes the wished device, or the processor if that does not open.
+// openDevice opens the wished device, or the processor if that fails.
 func (h *Host) openDevice(ctx context.Context) {
 	d, err := h.openWished(ctx)
 	h.computer.reason = ""
@@ -80,9 +80,9 @@ func (h *Host) closeDevice() {
 }
 
 // recover answers a failure of the GPU, and reports whether the caller should run again. After a
-// first loss it opens the GPU again. The processor takes over after a second loss, in the same
-// request (again) or soon after the first; if the GPU's memory does not suffice; and if the GPU
-// refuses the model or computes it wrongly.
+// first loss it opens the GPU again. The processor takes over in three cases: after a second loss,
+// in the same request (again) or soon after the first; if the GPU's memory does not suffice; and if
+// the GPU refuses the model or computes it wrongly.
 func (h *Host) recover(ctx context.Context, cause error, again bool) bool {
 	c := &h.computer
 	if !c.onGPU() || ctx.Err() != nil {

@@ -17,7 +17,7 @@ import (
 type engines struct {
 	model        *weights.Model // the model that was asked for last
 	ready        Engine
-	making       *making // becomes ready
+	making       *making // will become the ready engine
 	bridge       Engine  // on the processor, until the GPU's engine is made
 	bridgeDevice gpu.Device
 }
@@ -25,7 +25,7 @@ type engines struct {
 // making is an engine that is being made. A GPU may compile for seconds, and the host answers other
 // messages meanwhile.
 type making struct {
-	model  *weights.Model // nil: its weights are on their way
+	model  *weights.Model // nil: its weights are being downloaded
 	done   chan struct{}  // closed once engine or err is set
 	engine Engine
 	err    error
@@ -33,7 +33,7 @@ type making struct {
 	stale  atomic.Bool // nothing needs it any more
 }
 
-// begin starts work on another engine, once the work on the engine before has ended.
+// begin starts work on another engine after the work on the previous engine has ended.
 func (e *engines) begin(mk *making, work func()) {
 	before := e.making
 	mk.done, e.making = make(chan struct{}), mk
@@ -67,8 +67,8 @@ func (mk *making) ended() bool {
 	}
 }
 
-// adopt makes the present model's engine ready, if it has been made. If making it failed, adopt
-// returns the error once.
+// adopt makes the engine that has been made the ready one. If making it failed, adopt returns the
+// error once.
 func (e *engines) adopt() error {
 	mk := e.making
 	if mk == nil || mk.model == nil || mk.model != e.model || !mk.ended() {
@@ -116,12 +116,12 @@ func (e *engines) close() {
 	e.closeReady()
 }
 
-// settle takes over the engine that was made since the last message. If making it failed, the next
-// request makes it again and meets the error.
+// settle adopts the engine that was made since the last message. If making it failed, the next
+// request tries again and returns the error.
 func (h *Host) settle() { _ = h.engines.adopt() }
 
-// startWarming compiles a model's kernels before its weights are here. It drops an error: making
-// the engine meets it again.
+// startWarming compiles a model's kernels before its weights are here. It drops an error, since
+// making the engine will give it again.
 func (h *Host) startWarming(about weights.Entry) {
 	d, precision := h.computer.Device, h.precision()
 	h.engines.begin(&making{}, func() { _ = h.warm(context.Background(), d, about, precision) })
@@ -143,7 +143,7 @@ func (h *Host) make(wanted bool) {
 		// A software adapter is slow, and our tests run on it: it is proved only if nobody waits.
 		hurry := software && (mk.wanted.Load() || h.Waiting())
 		if mk.err == nil && onGPU && !hurry && !mk.stale.Load() {
-			mk.err = mk.engine.Prove(ctx, m.Proof) // drivers compile the rest in this first run
+			mk.err = mk.engine.Prove(ctx, m.Proof) // drivers finish compiling in this first run
 		}
 	})
 }
@@ -175,15 +175,15 @@ func (h *Host) run(ctx context.Context, img *imageio.Image, o segment.Options) (
 	return h.engines.ready.Segment(ctx, img, o)
 }
 
-// bridged segments on the processor while the GPU's engine is being made, if Prepare began an
-// engine, or a request for another model did. The first image of a page that prepared nothing waits
-// for the GPU. If ok is false, the caller waits for the GPU.
+// bridged segments on the processor while the GPU's engine is being made. It does so only if
+// Prepare, or a request for another model, began an engine: the first image of a page that prepared
+// nothing waits for the GPU. If ok is false, the caller has to wait for the GPU.
 func (h *Host) bridged(ctx context.Context, img *imageio.Image, o segment.Options) (r *segment.Result, ok bool, err error) {
 	e := &h.engines
 	if e.making == nil || e.making.model == nil || !h.computer.onGPU() || h.precision() != model.F32 || !quick(e.model) {
 		return nil, false, nil
 	}
-	h.make(true) // the engine that is being made may be another model's
+	h.make(true) // the engine that is being made may be for another model
 	mk := e.making
 	if mk.ended() {
 		return nil, false, nil
@@ -196,7 +196,7 @@ func (h *Host) bridged(ctx context.Context, img *imageio.Image, o segment.Option
 		}
 		e.bridgeDevice = d
 	}
-	// The GPU, once ready, computes everything sooner than the processor ends.
+	// A GPU that becomes ready computes all of it before the processor has finished.
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {

@@ -32,7 +32,7 @@ type Platform struct {
 	Models    *weights.Manifest // the models that Fetch can download
 
 	// Fetch downloads the weights of a shipped model and tells the bytes received. With anew it
-	// passes by every copy that is damaged.
+	// does not use copies that caches or proxies keep.
 	Fetch func(ctx context.Context, file string, anew bool, tell func(done int)) ([]byte, error)
 	// Waiting reports whether another message waits. It may be called by any goroutine.
 	Waiting func() bool
@@ -130,8 +130,8 @@ type Job struct {
 	// Known is the request of an earlier result of the same picture, model and options. If the host
 	// still keeps that result, it is the answer.
 	Known int
-	// Passing says that nobody looks at the result. The host keeps it until the next one of that kind,
-	// and forgets no other result for it.
+	// Passing says that nobody looks at the result. The host keeps only the last such result, apart
+	// from the others.
 	Passing bool
 }
 
@@ -178,7 +178,7 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		return nil, &segment.OptionError{Err: err}
 	}
 	r, err := h.run(ctx, img, job.Options)
-	// At most two runs follow: of the GPU opened again, then of the processor.
+	// At most two runs follow: on the GPU opened again, then on the processor.
 	for again := false; err != nil && h.recover(ctx, err, again); again = true {
 		r, err = h.run(ctx, img, job.Options)
 	}
@@ -195,7 +195,7 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	} else {
 		h.results.add(job.Request, made)
 	}
-	// The engine measured the network. The user waited for downloads and decoding too.
+	// The engine's total is the network's time. The user also waited for downloads and decoding.
 	r.Timings["network"] = r.Timings["total"]
 	r.Timings["total"] = float64(h.now().Sub(begun).Microseconds()) / 1000
 	return made, nil
@@ -203,7 +203,7 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 
 // Prepare downloads and compiles a model. It returns when that is done. If another message waits,
 // it returns once the model is downloaded, and the engine is made in the background. Prepare
-// returns no failure of the device: Segment meets it again, and recovers.
+// returns no failure of the device: Segment meets and handles it.
 func (h *Host) Prepare(request int, name string, tell func(stage string, done, total int)) error {
 	ctx, end := h.begin(request)
 	defer end()

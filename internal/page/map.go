@@ -7,7 +7,7 @@ import (
 	"mrprism/internal/segment"
 )
 
-// Map names one of a result's maps. An index that the kind does not use is ignored.
+// Map names one of a result's maps. The kind decides which indices count.
 type Map struct {
 	Kind  string // probability, disagreement, others, between, rater, recurrence or mark
 	Class int
@@ -16,7 +16,7 @@ type Map struct {
 
 // Values returns the map, (Height, Width), 0…1.
 func (m Map) Values(r *segment.Maps) ([]float32, error) {
-	if err := within("class", m.Class, len(r.Classes)); err != nil {
+	if err := checkIndex("class", m.Class, len(r.Classes)); err != nil {
 		return nil, err
 	}
 	switch m.Kind {
@@ -35,17 +35,17 @@ func (m Map) Values(r *segment.Maps) ([]float32, error) {
 		}
 		return r.Between(m.Class), nil
 	case "mark":
-		if err := within("i", m.I, len(r.Marks())); err != nil {
+		if err := checkIndex("i", m.I, len(r.Marks())); err != nil {
 			return nil, err
 		}
 		return r.Mark(m.I), nil
 	case "rater":
-		if err := within("m", m.M, len(r.Raters)); err != nil {
+		if err := checkIndex("m", m.M, len(r.Raters)); err != nil {
 			return nil, err
 		}
 		return r.Rater(m.M, m.Class), nil
 	case "recurrence":
-		if err := within("i", m.I, r.Recurrences+1); err != nil {
+		if err := checkIndex("i", m.I, r.Recurrences+1); err != nil {
 			return nil, err
 		}
 		return r.Recurrence(m.I, m.Class), nil
@@ -53,7 +53,7 @@ func (m Map) Values(r *segment.Maps) ([]float32, error) {
 	return nil, fmt.Errorf("unknown map %q", m.Kind)
 }
 
-func within(name string, i, n int) error {
+func checkIndex(name string, i, n int) error {
 	if i < 0 || i >= n {
 		return fmt.Errorf("%s is not a number from 0 to %d", name, n-1)
 	}

@@ -73,12 +73,12 @@ func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, in
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		// What a cache or a proxy keeps may be damaged, and would come each time.
+		// A damaged copy in a cache or a proxy would be returned each time.
 		if again, failed := h.download(ctx, entry, true, received); failed == nil {
 			m, err = again, nil
 		}
 	}()
-	// Not while another model's buffers are on the GPU: most of its kernels serve this model too.
+	// Not if another model is on the GPU: most of that model's kernels serve this one too.
 	if h.computer.onGPU() && h.engines.ready == nil && h.engines.making == nil {
 		h.startWarming(entry)
 	}

@@ -9,7 +9,7 @@ import (
 // progressEvery is the least time between two reports of one stage.
 const progressEvery = 50 * time.Millisecond
 
-// requests are the page's questions. Their numbers grow, and the host answers them in that order.
+// requests are the page's requests. Their numbers grow, and the host answers them in this order.
 type requests struct {
 	interrupts chan struct{} // holds a value after a message came
 
@@ -64,7 +64,7 @@ func (r *requests) Interrupt() {
 // whileIdle returns when done is closed, when ctx ends, or when a message waits.
 func (r *requests) whileIdle(ctx context.Context, done <-chan struct{}, waiting func() bool) {
 	select {
-	case <-r.interrupts: // its message may have been answered
+	case <-r.interrupts: // the message may have been answered already
 	default:
 	}
 	if waiting() {
@@ -78,7 +78,7 @@ func (r *requests) whileIdle(ctx context.Context, done <-chan struct{}, waiting 
 }
 
 // paced returns a function that calls tell at most every progressEvery for one stage. It always
-// tells the end of a stage.
+// reports the end of a stage.
 func (s *system) paced(tell func(stage string, done, total int)) func(stage string, done, total int) {
 	last, lastStage := time.Time{}, ""
 	return func(stage string, done, total int) {

@@ -13,7 +13,7 @@ import (
 // File is a file of a result's masks that the user saves.
 type File struct {
 	Format   string    // of package export
-	Reader   int       // whose: an index of masks.Readers; 0 is the consensus
+	Reader   int       // author: an index of masks.Readers; 0 is the consensus
 	I        int       // the recurrence of the consensus
 	Classes  []int     // its structures, in order
 	Drawn    []Drawing // what a person drew on them
@@ -37,8 +37,7 @@ func (r *Segmented) Formats() (names []string) {
 	return names
 }
 
-// Lacks says why there is no DICOM SEG of a DICOM image. It is empty if there is one, and of other
-// images.
+// Lacks says why a DICOM image has no DICOM SEG. It is empty if it has one, and for other images.
 func (r *Segmented) Lacks() string {
 	h, ok := r.Picture.Header.(*dicom.Header)
 	if !ok {
@@ -50,7 +49,7 @@ func (r *Segmented) Lacks() string {
 	return ""
 }
 
-// Save makes a file of the result of a request. It lies as the image did before its turns.
+// Save makes a file of the result of a request, in the orientation of the image before its turns.
 func (h *Host) Save(request int, file File) ([]byte, error) {
 	r, err := h.Result(request)
 	if err != nil {
@@ -62,7 +61,7 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	}
 	before := r.Picture.Before()
 	readers := masks.Readers(r.Raters, r.Labels, len(r.Marks()) > 0, true)
-	if err := within("reader", file.Reader, len(readers)); err != nil {
+	if err := checkIndex("reader", file.Reader, len(readers)); err != nil {
 		return nil, err
 	}
 	d := masks.Drawing{Picture: &before, By: readers[file.Reader].By, Model: r.Model, Day: h.now(), Identity: file.Identity}
@@ -76,8 +75,8 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 	return format.Write(&d)
 }
 
-// Clinical are the figures beside the ratio of a request's result, with what the user knows. drawn
-// is as in File.
+// Clinical returns the figures beside the ratio for a request's result. known is what the user
+// knows of the eye; drawn is as in File.
 func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none segment.Clinical, err error) {
 	r, err := h.Result(request)
 	if err == nil {
@@ -88,7 +87,7 @@ func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none
 	}
 	known.Drawn = map[int][]byte{}
 	for _, one := range drawn {
-		if err := within("class", one.Class, len(r.Classes)); err != nil {
+		if err := checkIndex("class", one.Class, len(r.Classes)); err != nil {
 			return none, err
 		}
 		if len(one.Mask) != r.Width*r.Height {
@@ -99,9 +98,9 @@ func (h *Host) Clinical(request int, known segment.Known, drawn []Drawing) (none
 	return r.Clinical(known), nil
 }
 
-// structure is the mask of a class with what was drawn on it.
+// structure is the mask of a class with the person's drawing on it.
 func (f File) structure(r *segment.Maps, by masks.Reader, class int) (none masks.Structure, err error) {
-	if err := errors.Join(within("class", class, len(r.Classes)), within("i", f.I, r.Recurrences+1)); err != nil {
+	if err := errors.Join(checkIndex("class", class, len(r.Classes)), checkIndex("i", f.I, r.Recurrences+1)); err != nil {
 		return none, err
 	}
 	if !by.Has(r, class) {
@@ -128,7 +127,7 @@ func (f File) structure(r *segment.Maps, by masks.Reader, class int) (none masks
 }
 
 // Corrected is the PNG of a mask with what a person drew on it after the image was turned by
-// quarters clockwise. Both PNGs lie as the image did before its turns.
+// quarters clockwise. Both PNGs have the orientation of the image before its turns.
 func Corrected(mask []byte, drawn []uint8, turn int) ([]byte, error) {
 	m, err := imageio.Decode("the mask", mask)
 	if err != nil {

@@ -28,12 +28,12 @@ const (
 	PreviousCheckpoint = "checkpoint.previous.safetensors"
 )
 
-// ofPrefix begins the keys of a checkpoint that describe the model whose network the run keeps.
+// ofPrefix begins a checkpoint's keys that describe the model whose network the run keeps.
 const ofPrefix = "of."
 
 // save writes the state of the run as the checkpoint, keeps the last checkpoint as the previous
-// one, and exports the weights. It refuses a state that is not finite: the saved files then stay.
-// Of several ranks one writes.
+// one, and exports the weights. It refuses a state that is not finite, and the saved files then
+// stay. Only one rank writes.
 func (t *Trainer) save(ctx context.Context) error {
 	if t.Options.Follows() {
 		t.saved = time.Now()
@@ -58,7 +58,7 @@ func (t *Trainer) save(ctx context.Context) error {
 			t.checkpointed = t.step
 		}
 		if err != nil {
-			return fmt.Errorf("writing the checkpoint: %w; %s", err, t.kept())
+			return fmt.Errorf("writing the checkpoint: %w; %s", err, t.adviceOnDisk())
 		}
 	}
 	file, err := t.averaged(ctx)
@@ -66,7 +66,7 @@ func (t *Trainer) save(ctx context.Context) error {
 		err = t.Options.export(file, "")
 	}
 	if err != nil {
-		return fmt.Errorf("exporting the weights: %w; %s", err, t.kept())
+		return fmt.Errorf("exporting the weights: %w; %s", err, t.adviceOnDisk())
 	}
 	t.saved = time.Now()
 	return nil
@@ -78,8 +78,8 @@ func (t *Trainer) state() []*tensor.Variable {
 }
 
 // checkpoint writes the state. From the first checkpoint on, the folder always has a whole one.
-// From the second on it has two, if the file system allows two names of one file. written says that
-// the new checkpoint is in its place, even with an error.
+// From the second on it has two, if the file system allows two names for a file. written says that
+// the new checkpoint is in place, even if there is an error.
 func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (written bool, err error) {
 	file := &weights.File{Metadata: map[string]string{
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
@@ -111,7 +111,7 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		return false, err
 	}
 	path, previous := filepath.Join(t.Options.Out, Checkpoint), filepath.Join(t.Options.Out, PreviousCheckpoint)
-	if t.checkpointed == none { // a file at path is damaged: it must not replace the previous one
+	if t.checkpointed == noCheckpoint { // the file is damaged: it must not replace the other
 		return writeFile(path, file)
 	}
 	second := previous + ".new"
@@ -132,17 +132,17 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		}
 	}
 	if err != nil {
-		_ = os.Remove(second) // gone if it is the previous one by now
+		_ = os.Remove(second) // already gone if it has become the previous one
 	}
 	return written, err
 }
 
-// kept says what is saved and what to do after the disk failed.
-func (t *Trainer) kept() string {
+// adviceOnDisk says what is saved, and what to do after the disk failed.
+func (t *Trainer) adviceOnDisk() string {
 	const again = "make room there, or let it be written to, and "
 	path := filepath.Join(t.Options.Out, Checkpoint)
 	switch {
-	case t.checkpointed != none:
+	case t.checkpointed != noCheckpoint:
 		return fmt.Sprintf("%s holds step %d: %sgo on with -resume", path, t.checkpointed, again)
 	case t.Options.Resume:
 		return fmt.Sprintf("the checkpoint that the run was resumed from is still there: %sresume once more", again)
@@ -150,27 +150,27 @@ func (t *Trainer) kept() string {
 	return fmt.Sprintf("nothing of the run was saved yet: %sstart again, or name another -out", again)
 }
 
-// none is the step of a checkpoint that does not exist.
-const none = -1
+// noCheckpoint is the step of a checkpoint that does not exist.
+const noCheckpoint = -1
 
-// lastGood says what is saved and what to do after a run diverged.
+// lastGood says what is saved, and what to do after a run diverged.
 func (t *Trainer) lastGood() string {
 	lower := "a lower -rate"
 	if t.Options.Precision == model.F16 {
 		lower = "-precision f32 or a lower -rate"
 	}
 	switch {
-	case t.checkpointed == none && t.Options.Resume: // resumed from the previous checkpoint
+	case t.checkpointed == noCheckpoint && t.Options.Resume: // resumed from the previous checkpoint
 		return fmt.Sprintf("%s is whole: start from the weights exported in the same folder with -init, %s and another -out", filepath.Join(t.Options.Out, PreviousCheckpoint), lower)
-	case t.checkpointed == none:
+	case t.checkpointed == noCheckpoint:
 		return "nothing was saved yet: try " + lower
 	}
 	return fmt.Sprintf("%s holds step %d, the last good state: start from its weights with -init %s, %s and another -out",
 		filepath.Join(t.Options.Out, Checkpoint), t.checkpointed, filepath.Join(t.Options.Out, t.Options.Name+floatSuffix), lower)
 }
 
-// writeFile replaces the file at path. written says that the new file is there: only its folder may
-// not be synced.
+// writeFile replaces the file at path. written says that the new file is in place, even if its
+// folder could not be synced.
 func writeFile(path string, file *weights.File) (written bool, err error) {
 	data, err := file.Encode()
 	if err != nil {
@@ -195,7 +195,7 @@ func (t *Trainer) restore() error {
 				t.Options.tell(fmt.Sprintf("%v; going on from %s, step %d", p, path, t.step))
 			}
 			return nil
-		case errors.Is(err, errOptions): // a checkpoint of another run: the previous one is no better
+		case errors.Is(err, errOptions): // of another run, and so is the previous one
 			return err
 		}
 		problems = append(problems, err)
@@ -203,7 +203,7 @@ func (t *Trainer) restore() error {
 	return t.Options.nothing(problems...)
 }
 
-// nothing is the error without a checkpoint to resume: there is none, or none can be read.
+// nothing is the error if no checkpoint can be resumed: there is none, or none can be read.
 func (o Options) nothing(problems ...error) error {
 	damaged := slices.DeleteFunc(problems, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
 	if len(damaged) == 0 {
@@ -221,14 +221,14 @@ func (t *Trainer) images() string {
 	return fmt.Sprintf("%d images %08x", len(t.cases), sum.Sum32())
 }
 
-// everyFifth names the division of the images without a split.
+// everyFifth names the division of images that have no split.
 const everyFifth = "every fifth held out"
 
 // Split identifies the splits that divide the images of the run, by the sizes of their lists and a
 // sum over the names. It is empty if every fifth image is held out.
 func (t *Trainer) Split() string { return strings.Join(t.Dataset.Splits, "; ") }
 
-// Saved is the step from which the run in a folder can be resumed; -1 without a whole checkpoint.
+// Saved is the step from which the run in a folder can be resumed; -1 without a checkpoint.
 func Saved(folder string) int {
 	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
 		file, err := readCheckpoint(filepath.Join(folder, name))
@@ -239,7 +239,7 @@ func Saved(folder string) int {
 			return step
 		}
 	}
-	return none
+	return noCheckpoint
 }
 
 // readCheckpoint reads and verifies a file of tensors. The error names the file.

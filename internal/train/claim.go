@@ -10,11 +10,11 @@ import (
 	"mrprism/weights/disk"
 )
 
-// claim makes the run's folder and locks it. It writes a file for trial: hours of training must not
-// end with a folder that cannot be written to. No other process can train in the folder until the
+// claim makes the run's folder and locks it. It writes a trial file, since hours of training must
+// not end with a folder that is not writable. No other process can train in the folder until the
 // lock is closed or this process ends.
 func (o Options) claim() (io.Closer, error) {
-	if o.Resume { // must not make a folder if there is no run
+	if o.Resume { // without a run, no folder must be made
 		if _, err := os.Stat(o.Out); err != nil {
 			return nil, o.nothing(err)
 		}
@@ -26,7 +26,7 @@ func (o Options) claim() (io.Closer, error) {
 	if err := os.WriteFile(trial, nil, 0o644); err != nil {
 		return nil, fmt.Errorf("the run's folder cannot be written to: %w", err)
 	}
-	if err := os.Remove(trial); err != nil && !errors.Is(err, os.ErrNotExist) { // another process may have
+	if err := os.Remove(trial); err != nil && !errors.Is(err, os.ErrNotExist) { // somebody else may
 		return nil, err
 	}
 	held, err := disk.Lock(o.Out)

@@ -10,7 +10,7 @@ import (
 	"mrprism/model/rivals"
 )
 
-// open lists the data. A bad case is an error; with SkipBad open names it and leaves it out.
+// open lists the data. A bad case is an error. With SkipBad, open notes and omits it instead.
 func (o Options) open() (*dataset.Dataset, error) {
 	d, err := o.openFolders(o.Data)
 	if err != nil {
@@ -39,8 +39,8 @@ func (o Options) open() (*dataset.Dataset, error) {
 	return d, nil
 }
 
-// divide gives the images to learn from and those to score by: as -validate or -fold says, else
-// those of the split's validation list.
+// divide returns the images to learn from and the images for scores. The latter are chosen by
+// -validate or -fold, and otherwise by the split's validation list.
 func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err error) {
 	listed := d.Validation()
 	if o.validates() {
@@ -76,8 +76,8 @@ func (o Options) checkLabels() error {
 	return nil
 }
 
-// teach gives the images to learn from the fused labels, if there are any. The data set that it
-// returns has the raters that teach.
+// teach gives the images to learn from the fused labels, if there are any. The raters of the data
+// set that it returns are the ones that teach.
 func (o Options) teach(d *dataset.Dataset, learn []dataset.Case) (*dataset.Dataset, []dataset.Case, error) {
 	if o.Labels == "" {
 		return d, learn, nil
@@ -94,8 +94,8 @@ func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {
 	return d, err
 }
 
-// sound returns what was loaded. Without SkipBad a case that was left out is an error; with it,
-// sound names the case, and only a set without any sound case is an error.
+// sound returns what was loaded. Without SkipBad an omitted case is an error. With it, sound notes
+// the case, and only a set without any sound case is an error.
 func sound[T any](o Options, loaded []T, left dataset.Problems, err error) ([]T, error) {
 	switch {
 	case err != nil || len(left) == 0:

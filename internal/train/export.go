@@ -26,10 +26,10 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
 	about.Independent = t.Config.Independent
 	about.Configuration = t.Config.Name
-	if t.step <= t.maskFirst() && t.Options.Recipe.MaskFirst > 0 { // a run that was stopped early: its heads know nothing
+	if t.step <= t.maskFirst() && t.Options.Recipe.MaskFirst > 0 { // stopped early: untrained heads
 		about.Recipe = model.MaskAlone
 	}
-	if of := t.of; of != nil { // the network is the same, and so is what is known of its masks
+	if of := t.of; of != nil { // the network is the same, and so are its masks' properties
 		about.Title, about.Task = cmp.Or(about.Title, of.Title), cmp.Or(about.Task, of.Task)
 		about.Data, about.Trust, about.Ranges, about.Mirrored = of.Data, of.Trust, of.Ranges, of.Mirrored
 		about.Turned, about.SinglePieces = about.Turned || of.Turned, about.SinglePieces || of.SinglePieces

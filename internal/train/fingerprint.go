@@ -12,9 +12,9 @@ import (
 )
 
 // fingerprint names every choice that a resumed run must share with the run that wrote the
-// checkpoint. It leaves out the choices that the program's version makes: the user is told of
-// another version. Options that are newer than the fingerprint appear only if they are set, and
-// older checkpoints can still be resumed.
+// checkpoint. It omits choices that depend on the program's version, since the user is told of
+// another version. Newer options appear only if they are set, so that older checkpoints can still
+// be resumed.
 func (o Options) fingerprint() string {
 	recipe := fmt.Sprintf("%+v", o.Recipe)
 	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false ", "Settles:0 ", "Frozen:false ", "Unspoilt:false ", "MaskFirst:0 "} {
@@ -72,7 +72,7 @@ func differences(one, other, first, second string) string {
 	return strings.Join(lines, "\n")
 }
 
-// spoken gives the flags of choices whose name in the fingerprint is another.
+// spoken has the flags of choices that have another name in the fingerprint.
 var spoken = map[string]string{
 	"name": "recipe", "average": "ema", "diceweight": "dice", "nossim": "cross-entropy", "phases": "phases (or side and epochs)",
 	"orientation": "any-orientation", "pieces": "single-pieces",

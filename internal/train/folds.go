@@ -13,12 +13,12 @@ import (
 	"mrprism/weights"
 )
 
-// folds are the weights of runs that had each set a part of the training images aside. What settles
-// learns from what such a run makes of these images: the run's own weights know them too well.
+// folds are the weights of runs, each of which had set aside a part of the training images. Settle
+// learns from a fold's results on that part: weights that have seen an image know it too well.
 type folds struct {
-	variables []*tensor.Variable // of the network that stays as it is
-	values    [][][]float32      // of the run itself, from Init, and then of each fold
-	worn      int                // which of them the variables have
+	variables []*tensor.Variable // of the network, which does not learn
+	values    [][][]float32      // first of the run itself, from Init, then of each fold
+	worn      int                // index in values of the variables' present weights
 	parts     map[string]int     // by the name of an image: the fold that had set it aside
 }
 
@@ -45,7 +45,7 @@ func (t *Trainer) fold(ctx context.Context, files []*weights.File, all []dataset
 		f.parts[all[i].Name] = part
 	}
 	for _, v := range t.set.Variables(tensor.Parameter, tensor.Statistic) {
-		if t.set.Lookup("adam.m."+v.Name) == nil { // what settles learns
+		if t.set.Lookup("adam.m."+v.Name) == nil { // v belongs to the network, which does not learn
 			f.variables = append(f.variables, v)
 		}
 	}
@@ -73,8 +73,8 @@ func (t *Trainer) fold(ctx context.Context, files []*weights.File, all []dataset
 	return nil
 }
 
-// wear gives the network the run's own weights, 0, or those of a fold, from 1. Without folds it does
-// nothing.
+// wear gives the network the run's own weights (0), or the weights of a fold (from 1). Without
+// folds it does nothing.
 func (t *Trainer) wear(which int) error {
 	f := t.folds
 	if f == nil || f.worn == which {

@@ -20,7 +20,7 @@ import (
 // group is the ranks of a run, and the time that they cost. A nil group is one rank.
 type group struct {
 	ranks.Ranks
-	waiting time.Duration // since waited was called
+	waiting time.Duration // since the last call of waited
 }
 
 func newGroup(r ranks.Ranks) *group {
@@ -49,7 +49,7 @@ func (g *group) waited() float64 {
 	return g.waiting.Seconds()
 }
 
-// average makes the loss and the terms of a step the means over the ranks.
+// average replaces the loss and the terms of a step by their means over the ranks.
 func (g *group) average(names []string, now *Report) error {
 	if g == nil {
 		return nil
@@ -69,8 +69,8 @@ func (g *group) average(names []string, now *Report) error {
 	return nil
 }
 
-// decide ends the run if the context has ended or patience is out. All ranks end after the same
-// step: if one of them has to.
+// decide ends the run if the context has ended or patience is out. If one rank has to end, all
+// ranks end after the same step.
 func (t *Trainer) decide(ctx context.Context) error {
 	ends := ctx.Err() != nil || t.outOfPatience()
 	if t.group != nil {
@@ -78,7 +78,7 @@ func (t *Trainer) decide(ctx context.Context) error {
 		if ends {
 			wish[0] = 1
 		}
-		if err := t.group.Ranks.Mean(wish)(); err != nil { // not counted: it is part of no step
+		if err := t.group.Ranks.Mean(wish)(); err != nil { // its time is part of no step
 			return err
 		}
 		ends = wish[0] > 0
@@ -87,29 +87,29 @@ func (t *Trainer) decide(ctx context.Context) error {
 	return nil
 }
 
-// stranger is what a rank tells the others before they work together: where it runs, what its clock
-// says, and what has to be the same on all.
+// stranger is what a rank tells the others first: where it runs, its clock, and the values that
+// have to be the same on all ranks.
 type stranger struct {
 	Host  string
 	Clock time.Time
 	Same  map[string]string
 }
 
-// ErrDiffer means that ranks were not started alike.
+// ErrDiffer means that ranks were started with different choices.
 var ErrDiffer = errors.New("cannot train together")
 
-// mostApart is how far clocks may differ. Checkpoints, logs and -hours go by the clock of one rank.
+// mostApart is how much clocks may differ. Checkpoints, logs and -hours use the clock of one rank.
 const mostApart = 5 * time.Second
 
-// introduce returns an error if ranks were started with other programs, options, devices or clocks.
+// introduce returns an error if ranks differ in programs, options, devices or clocks.
 func (o Options) introduce(info gpu.Info) error {
 	if o.Ranks != nil {
 		o.tell(fmt.Sprintf("%d ranks, with %d of the %d batches of a step each", o.size(), o.batches(), o.accumulate()))
 	}
-	return o.meet(map[string]string{"version": o.Commit, "options": o.fingerprint(), "device": computedOn(info)})
+	return o.requireSame(map[string]string{"version": o.Commit, "options": o.fingerprint(), "device": computedOn(info)})
 }
 
-// agree returns an error if ranks have read other images, or begin with other weights.
+// agree returns an error if ranks have read different images, or begin with different weights.
 func (t *Trainer) agree(ctx context.Context) error {
 	if t.group == nil {
 		return nil
@@ -131,18 +131,18 @@ func (t *Trainer) agree(ctx context.Context) error {
 			weights = crc64.Update(weights, table, []byte{byte(b), byte(b >> 8), byte(b >> 16), byte(b >> 24)})
 		}
 	}
-	return t.Options.meet(map[string]string{
+	return t.Options.requireSame(map[string]string{
 		"images": fmt.Sprintf("%s, their content %016x", images, sum), "split": t.Split(),
 		"beginning": fmt.Sprintf("step %d, variables %016x", t.step, weights),
 	})
 }
 
-// meet returns an error if what ranks have to share differs.
-func (o Options) meet(same map[string]string) error {
+// requireSame returns an error if a value differs that has to be the same on all ranks.
+func (o Options) requireSame(same map[string]string) error {
 	if o.Ranks == nil {
 		return nil
 	}
-	if _, err := o.Ranks.Gather(nil); err != nil { // from here on all are at the same moment
+	if _, err := o.Ranks.Gather(nil); err != nil { // all ranks pass this at the same moment
 		return err
 	}
 	host, err := os.Hostname()

@@ -16,7 +16,7 @@ import (
 // initial are the weights that a run starts from.
 type initial struct {
 	file  *weights.File    // nil: random weights
-	names *torch.Map       // names of PyTorch's tensors; nil: the file is a model of ours
+	names *torch.Map       // names of PyTorch's tensors; nil: file is a model of ours
 	about weights.Metadata // of a model of ours
 	folds []*weights.File  // of Options.Folds
 }
@@ -44,8 +44,8 @@ func (o Options) openInitial() (from initial, err error) {
 }
 
 // begin gives the variables their initial weights. Variables that a PyTorch file lacks keep their
-// random values. Variables whose shape depends on the numbers of raters or classes do too, if a
-// model has other numbers. A note tells the user.
+// random values. If a model has other numbers of raters or classes, variables whose shape depends
+// on these also do. A note tells the user.
 func (t *Trainer) begin(from initial) error {
 	variables := t.set.Variables(tensor.Parameter, tensor.Statistic)
 	var taken *weights.File
@@ -81,7 +81,7 @@ func (t *Trainer) begin(from initial) error {
 	return t.write(taken, given)
 }
 
-// fitting are the tensors of a file that have a variable's name and shape.
+// fitting are the tensors of a file that have the name and shape of a variable.
 func fitting(file *weights.File, variables []*tensor.Variable) *weights.File {
 	out := &weights.File{}
 	for _, v := range variables {

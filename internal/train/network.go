@@ -10,7 +10,7 @@ import (
 	"mrprism/model/rivals"
 )
 
-// read reads the images to learn from, and those set aside to score by.
+// read reads the images to learn from, and the images set aside for scores.
 func (o Options) read(ctx context.Context, data *dataset.Dataset, learn, apart []dataset.Case, progress func(done, total int)) (cases []*dataset.Sample, aside []*dataset.Loaded, err error) {
 	cases, left, err := dataset.LoadSamples(ctx, data, learn, o.Anchor, progress)
 	if cases, err = sound(o, cases, left, err); err != nil || len(apart) == 0 {
@@ -37,11 +37,11 @@ func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*d
 	c.AreaPrior = areas(cases, len(data.Classes))
 	c.Independent, c.Levels = o.independent(data, cases), data.Levels
 	c.Extend(o.Recipe.Steered, o.Recipe.Settles > 0)
-	return c, teaches(data, learn, c.Method)
+	return c, checkMethod(data, learn, c.Method)
 }
 
-// teaches returns an error if the data lacks what the method, if there is one, learns from.
-func teaches(data *dataset.Dataset, learn []dataset.Case, m *model.Method) error {
+// checkMethod returns an error if the data lacks what the method needs; m may be nil.
+func checkMethod(data *dataset.Dataset, learn []dataset.Case, m *model.Method) error {
 	if m == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func teaches(data *dataset.Dataset, learn []dataset.Case, m *model.Method) error
 	return nil
 }
 
-// areas are the mean shares of pixels of each class in the labels.
+// areas has the mean share of pixels of each class in the labels.
 func areas(cases []*dataset.Sample, classes int) []float64 {
 	share := make([]float64, classes)
 	for k := range share {
@@ -71,8 +71,8 @@ func areas(cases []*dataset.Sample, classes int) []float64 {
 	return share
 }
 
-// fewOutside is the share of a structure's pixels outside of the structure before it that still
-// counts as raters' mistakes.
+// fewOutside is the share of a structure's pixels outside the structure before it, up to which they
+// count as raters' mistakes.
 const fewOutside = 0.05
 
 // independent says whether raters marked structures outside of the structures before them (a cup

@@ -15,7 +15,7 @@ import (
 	"mrprism/shaders/ranks"
 )
 
-// Phase is a stretch of a run at one image side.
+// Phase is a part of a run with one image side.
 type Phase struct {
 	Side   int // pixels, a multiple of 64
 	Epochs int
@@ -35,25 +35,24 @@ func ParsePhases(text string) ([]Phase, error) {
 	return phases, nil
 }
 
-// Options are the choices of a run. With the data they decide every step.
+// Options are the choices of a run. Options and data determine every step.
 type Options struct {
 	Data []string // data set folders
 	// Also names folders with other raters, maybe with fewer classes. Every second training image is
 	// from them, and trains the mask alone.
 	Also  []string
 	Split string // file of the split of Data (dataset.Split); empty: those of the folders
-	// Labels is a folder of fused labels that the images of Data teach in place of their raters'
-	// masks (dataset.Taught); empty: the raters teach. The recipe is one in which the mask alone
-	// learns.
+	// Labels is a folder of fused labels, which replace the raters' masks of Data (dataset.Taught);
+	// empty: the raters' masks teach. It needs a recipe in which the mask alone learns.
 	Labels string
 	Config string       // compact, mobile, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
 	Batch  int
-	// Accumulate is the number of batches whose gradients make one step, with the memory of one batch;
-	// 0 and 1: one for each rank. Ranks share them evenly. Batch norm sees one batch at a time.
+	// Accumulate is the number of batches whose gradients make one step, in the memory of one
+	// batch; 0 and 1: one for each rank. Ranks share the batches evenly. Batch norm sees one batch.
 	Accumulate int
-	// SyncNorm: batch norm takes its statistics over the batches that all ranks have at a time.
+	// SyncNorm: batch norm takes its statistics over the present batches of all ranks.
 	SyncNorm bool
 	Clip     float64 // largest norm of the gradient of all parameters; 0: any
 	// Precision of the network's maps and their gradients: F32, or F16 with scaling of the loss;
@@ -71,7 +70,7 @@ type Options struct {
 	Upright        bool    // they are neither turned nor mirrored
 	Turns          bool    // they are also turned by a multiple of 90°
 	Away           float64 // share that look away from the anchor
-	Balance        string  // class of whose relative sizes each third is drawn equally often: dataset.Options
+	Balance        string  // class whose thirds of size are drawn equally often: dataset.Options
 	Restyle        float64 // share that take on the look of another image
 	Distract       float64 // share with painted lesions, reflexes and veils beside the structures
 	Grain          float64 // every second view gets noise of up to this share of its deviation
@@ -147,17 +146,17 @@ func (o Options) rank() int {
 	return o.Ranks.Rank()
 }
 
-// Follows says that another rank writes the run's files, scores and speaks.
+// Follows says that another rank writes the run's files, scores and reports.
 func (o Options) Follows() bool { return o.rank() > 0 }
 
-// Share makes Accumulate say the number of batches in a step where it was left to the ranks: a
-// resumed run may have other ranks.
+// Share sets Accumulate to the number of batches in a step if it was left to the ranks, since a
+// resumed run may have another number of ranks.
 func (o *Options) Share() { o.Accumulate = o.accumulate() }
 
 // images is the number of images in a step.
 func (o Options) images() int { return o.Batch * o.accumulate() }
 
-// mostPixels is the largest batch, in pixels. Its colours have 4 GiB, the largest buffer of current
+// mostPixels is the largest batch, in pixels. Its colours take 4 GiB, the largest buffer of current
 // devices.
 const mostPixels = 4 << 30 / (3 * 4)
 
@@ -190,7 +189,7 @@ func (o Options) Check() error {
 	if err := cmp.Or(o.checkFolds(), o.checkLabels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
 		return err
 	}
-	// checks the options alone: New checks again with the data set
+	// only the options are checked here: New checks again with the data set
 	like := &dataset.Dataset{Name: "data", Classes: []string{cmp.Or(o.Anchor, "structure")}, Raters: []string{"rater"}}
 	_, err = o.metadata(like, 1, 0).Map()
 	return err

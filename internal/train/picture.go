@@ -17,8 +17,8 @@ type Picture struct {
 	Masks         [][]float32 // the calibrated mask (S, S, K) after each recurrence
 }
 
-// pictured says whether the next step needs a picture: the first step, and then evenly over the
-// run, resumed or not.
+// pictured says whether the next step needs a picture: the first step does, and then steps evenly
+// over the run, resumed or not.
 func (t *Trainer) pictured() bool {
 	if t.Options.Pictures < 1 {
 		return false

@@ -100,10 +100,10 @@ func TestRanksTrainLikeOne(t *testing.T) {
 		one, two, again := ofTwenty(t, data, recipe), ofTwenty(t, data, recipe), ofTwenty(t, data, recipe)
 		one.Accumulate = 2
 		train(t, processor(t), one, 20)
-		require.Equal(t, []error{nil, nil}, together(t, 2, onProcessor, func(int) Options { return two }, none))
+		require.Equal(t, []error{nil, nil}, together(t, 2, onProcessor, func(int) Options { return two }, noCheckpoint))
 		most, where := furthest(t, state(t, one), state(t, two), "running_")
 		require.Zero(t, most, "%s: %s", recipe, where)
-		require.Equal(t, []error{nil, nil}, together(t, 2, onProcessor, func(int) Options { return again }, none))
+		require.Equal(t, []error{nil, nil}, together(t, 2, onProcessor, func(int) Options { return again }, noCheckpoint))
 		requireSame(t, two.Out, again.Out)
 	}
 }
@@ -115,7 +115,7 @@ func TestSynchronisedRanksTrainLikeOneBatch(t *testing.T) {
 	one, two := ofTwenty(t, data, "default"), ofTwenty(t, data, "default")
 	one.Batch, two.SyncNorm = 4, true
 	train(t, reference.Open(), one, 20)
-	require.Equal(t, []error{nil, nil}, together(t, 2, onReference, func(int) Options { return two }, none))
+	require.Equal(t, []error{nil, nil}, together(t, 2, onReference, func(int) Options { return two }, noCheckpoint))
 	most, where := furthest(t, state(t, one), state(t, two), "adam.")
 	t.Logf("at most %.2g apart, in %s", most, where)
 	require.Less(t, most, 1e-5, where)
@@ -189,7 +189,7 @@ func TestRanksThatDiffer(t *testing.T) {
 				change(&mine)
 			}
 			return mine
-		}, none)
+		}, noCheckpoint)
 		for _, err := range failed {
 			require.ErrorContains(t, err, want)
 		}
@@ -209,7 +209,7 @@ func TestClocksThatDiffer(t *testing.T) {
 func TestRanksDivergeTogether(t *testing.T) {
 	o := options(t, writeData(t, 5))
 	o.Recipe.Rate = 1e30
-	for _, err := range together(t, 2, onProcessor, func(int) Options { return o }, none) {
+	for _, err := range together(t, 2, onProcessor, func(int) Options { return o }, noCheckpoint) {
 		require.ErrorIs(t, err, ErrDiverged)
 	}
 }

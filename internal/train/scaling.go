@@ -19,25 +19,25 @@ type scaling struct {
 
 const goodSteps = 2000
 
-// plain is the scaling of f32. In f16 a scale of 1 has Skipped steps.
-var plain = scaling{Scale: 1}
+// noScaling is the scaling of f32. In f16, a scale of 1 comes with Skipped steps.
+var noScaling = scaling{Scale: 1}
 
 // newScaling is the scaling of a run's first step.
 func newScaling(p model.Precision) scaling {
 	if p == model.F16 {
 		return scaling{Scale: model.LossScale}
 	}
-	return plain
+	return noScaling
 }
 
-// after is the scaling after a step whose scaled gradients were finite or not.
-func (s scaling) after(finite bool) (scaling, error) {
+// next is the scaling after a step whose scaled gradients were finite or not.
+func (s scaling) next(finite bool) (scaling, error) {
 	switch {
 	case !finite && s.Scale <= 1:
 		return s, ErrDiverged
 	case !finite:
 		return scaling{Scale: s.Scale / 2, Skipped: s.Skipped + 1}, nil
-	case s == plain:
+	case s == noScaling:
 		return s, nil
 	case s.Good+1 == goodSteps:
 		return scaling{Scale: 2 * s.Scale, Skipped: s.Skipped}, nil

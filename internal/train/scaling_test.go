@@ -22,7 +22,7 @@ func TestScaling(t *testing.T) {
 	step := func(finite bool) {
 		t.Helper()
 		var err error
-		s, err = s.after(finite)
+		s, err = s.next(finite)
 		require.NoError(t, err)
 	}
 	step(true)
@@ -42,13 +42,13 @@ func TestScaling(t *testing.T) {
 		step(false)
 	}
 	assert.Equal(t, scaling{Scale: 1, Skipped: 17}, s)
-	_, err = s.after(false)
+	_, err = s.next(false)
 	require.ErrorIs(t, err, ErrDiverged)
 
 	s = newScaling("")
 	step(true)
 	assert.Equal(t, newScaling(model.F32), s)
-	_, err = s.after(false)
+	_, err = s.next(false)
 	require.ErrorIs(t, err, ErrDiverged)
 	for _, text := range []string{"", "1 2", "0 1 2", "NaN 1 1", "1 -1 0"} {
 		_, err := parseScaling(text)

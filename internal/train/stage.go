@@ -28,7 +28,7 @@ type stage struct {
 	step     *model.Step
 	plan     *tensor.Plan // of the losses and gradients of a batch
 	update   *model.Update
-	updating *tensor.Plan // of the update: plan, unless a step sums the gradients of several batches
+	updating *tensor.Plan // of the update: the same as plan, unless a step sums several gradients
 	loss     *tensor.Tensor
 	names    []string // of terms
 	terms    []*tensor.Tensor
@@ -77,13 +77,13 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 	return p, nil
 }
 
-// numbers are those of this rank's batches, from the next step on, that sampler i of n makes: of
-// all batches it makes those whose number is i modulo n, and counts these from 0 on. They end at
-// once if it makes none: a rank may always have the same folds.
+// numbers are the numbers of this rank's batches that sampler i of n makes, from the next step on.
+// Of all batches, it makes those whose number is i modulo n, and counts these from 0. The sequence
+// is empty if it makes none: a rank may always have the same folds.
 func (t *Trainer) numbers(i, n int) iter.Seq[uint64] {
 	step := t.step
 	return func(yield func(uint64) bool) {
-		for without := 0; without < n; without++ { // numbers modulo n repeat after n steps
+		for without := 0; without < n; without++ { // numbers repeat modulo n after n steps
 			first := t.firstBatch(step)
 			for number := first; number < first+t.Options.batches(); number++ {
 				if number%n != i {
@@ -120,8 +120,8 @@ func (p *stage) bytes() int64 {
 	return p.plan.Bytes()
 }
 
-// next takes one step.
-func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
+// takeStep takes one step.
+func (t *Trainer) takeStep(ctx context.Context, p *stage) (*Report, error) {
 	total, began := t.Steps(), time.Now()
 	now := &Report{
 		Step: t.step + 1, Steps: total, Epoch: t.step/t.epochSteps() + 1, Epochs: total / t.epochSteps(), Side: p.side,
@@ -155,7 +155,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 			return err
 		}
 		data, more := <-p.data[turn]
-		if !more { // the context of a trial ended; a run finishes its step
+		if !more { // only in a trial, whose context ended: a run finishes its step
 			return context.Cause(ctx)
 		}
 		now.DataSeconds += time.Since(asked).Seconds()
@@ -183,8 +183,8 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	return t.settle(ctx)
 }
 
-// change updates the parameters by the gradients, unless the plan of the gradients has done it, and
-// reports their norm.
+// change updates the parameters by the gradients, unless the plan of the gradients has done so, and
+// reports the norm of the gradients.
 func (t *Trainer) change(ctx context.Context, p *stage, factor float64, now *Report) error {
 	began := time.Now()
 	if p.updating != p.plan {
@@ -224,7 +224,7 @@ func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 	if finite(squares) {
 		now.Norm = math.Sqrt(squares) * factor
 	}
-	if t.scaled, err = t.scaled.after(finite(squares)); err != nil {
+	if t.scaled, err = t.scaled.next(finite(squares)); err != nil {
 		return fmt.Errorf("%w; %s", err, t.lastGood())
 	}
 	if now.Skipped = !finite(squares); now.Skipped {
@@ -271,8 +271,8 @@ func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i in
 	return nil
 }
 
-// settle rounds the float64 values of the reference device to the float32 values of a checkpoint. A
-// resumed run then has the same bits on the reference too.
+// settle rounds the reference device's float64 values to float32, as a checkpoint does, so that a
+// resumed run has the same bits on the reference too.
 func (t *Trainer) settle(ctx context.Context) error {
 	if t.device.Info().Kind != gpu.KindReference {
 		return nil

@@ -66,7 +66,7 @@ func TestStepsMakeNothingThatStays(t *testing.T) {
 		p.cancel()
 		p.data = []<-chan *dataset.Batch{ready}
 		step := func() {
-			_, err := trainer.next(t.Context(), p)
+			_, err := trainer.takeStep(t.Context(), p)
 			require.NoError(t, err)
 		}
 		memory := func(collect bool) (m runtime.MemStats) {

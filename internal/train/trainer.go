@@ -67,14 +67,14 @@ type Trainer struct {
 	step   int // steps done
 	scaled scaling
 	folds  *folds            // nil without Options.Folds
-	of     *weights.Metadata // of Options.Init, if its network learns nothing; otherwise nil
+	of     *weights.Metadata // of Options.Init, if its network does not learn; otherwise nil
 	adam   adam.Options
 	group  *group // of the ranks; nil: this process trains alone
 	ended  bool   // the run stops before its last step
 
 	held         io.Closer // the lock of the run's folder; nil: a dry run
 	saved        time.Time // when the state was last saved
-	checkpointed int       // the step of the whole checkpoint in the run's folder, or none
+	checkpointed int       // the step of the whole checkpoint in the run's folder, or noCheckpoint
 }
 
 // New opens and checks the data, declares the network and reads the checkpoint or the initial
@@ -122,7 +122,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	t, err := load(ctx, device, o, data, begin, progress)
 	if err != nil {
 		held.Close()
-		_ = os.Remove(o.Out) // fails if something is in it
+		_ = os.Remove(o.Out) // fails if the folder has files
 		return nil, err
 	}
 	t.held = held
@@ -150,7 +150,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		return nil, err
 	}
 	t := &Trainer{
-		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
+		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: noCheckpoint, scaled: newScaling(o.Precision),
 		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)}, group: newGroup(o.Ranks),
 	}
 	if o.SyncNorm && t.group != nil {
@@ -166,7 +166,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 // declare declares every variable, allocates them and gives them their first values.
 func (t *Trainer) declare(ctx context.Context, begin initial) error {
 	t.build(t.Options.Phases[0].Side, t.Options.Batch, t.Options.Recipe)
-	model.Declare(t.set, t.Config) // the export has parts that the recipe does not train
+	model.Declare(t.set, t.Config) // the export also has parts that the recipe does not train
 	if err := t.set.Allocate(ctx, t.device); err != nil {
 		return err
 	}
@@ -215,8 +215,8 @@ func (t *Trainer) start(ctx context.Context, from initial) error {
 	return t.beginAverages(ctx)
 }
 
-// beginAverages sets the averages to the parameters. If they began at 0, those of the first steps
-// would be too small, and those of a run whose steps were all skipped would stay 0.
+// beginAverages sets the averages to the parameters. If they began at 0, they would be too small
+// after the first steps, and stay 0 in a run whose steps were all skipped.
 func (t *Trainer) beginAverages(ctx context.Context) error {
 	for _, v := range t.set.Variables(tensor.Parameter) {
 		average := t.set.Lookup(model.AveragePrefix + v.Name)
@@ -254,7 +254,7 @@ func (t *Trainer) Close() {
 // Images is the number of images trained on.
 func (t *Trainer) Images() int { return len(t.cases) }
 
-// Aside are the names, FOLDER/NAME, of the images set aside to score by.
+// Aside are the names, FOLDER/NAME, of the images set aside for scores.
 func (t *Trainer) Aside() (names []string) {
 	for _, c := range t.aside {
 		names = append(names, c.Folder+"/"+c.Name)
@@ -266,8 +266,8 @@ func (t *Trainer) Aside() (names []string) {
 func (t *Trainer) Done() int { return t.step }
 
 // Run trains to the end, or until patience is out. If the context is cancelled, Run finishes the
-// step, saves and returns the context's error. If that of another rank is cancelled, the rank that
-// speaks returns context.Canceled, and a rank that follows no error.
+// step, saves and returns the context's error. If another rank's context is cancelled, the rank
+// that reports returns context.Canceled, and ranks that follow return no error.
 func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	t.saved = time.Now()
 	last := 0
@@ -304,8 +304,8 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	return ctx.Err()
 }
 
-// maskFirst is the number of steps at the beginning of the run in which the mask alone learns. A run
-// that keeps the best weights has none: the best mask might have heads that know nothing.
+// maskFirst is the number of steps at the beginning of the run in which the mask alone learns. A
+// run that keeps the best weights has none, since the best mask might have untrained heads.
 func (t *Trainer) maskFirst() int {
 	if t.Options.validates() {
 		return 0
@@ -324,15 +324,15 @@ func (t *Trainer) Steps() int {
 
 func (t *Trainer) epochSteps() int {
 	images := t.Options.images()
-	if n := t.own(); n < len(t.cases) { // every second image is from Options.Also
+	if n := t.ownImages(); n < len(t.cases) { // every second image is from Options.Also
 		return (2*n + images - 1) / images
 	}
 	return (len(t.cases) + images - 1) / images
 }
 
-// own is the number of images that the data set's own raters marked. An epoch sees each of them
-// once.
-func (t *Trainer) own() (n int) {
+// ownImages is the number of images that the data set's own raters marked. An epoch sees each of
+// them once.
+func (t *Trainer) ownImages() (n int) {
 	for _, c := range t.cases {
 		if !c.Others() {
 			n++
@@ -356,7 +356,7 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 	defer p.release()
 	var pace pace
 	for t.step < last && !t.ended {
-		now, err := t.next(working, p)
+		now, err := t.takeStep(working, p)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ type Trial struct {
 	Bytes       int64         // of GPU memory
 	Images      int           // in a step
 	Seconds     float64       // median of a step
-	DataSeconds float64       // of that, waiting for data: the median
+	DataSeconds float64       // median of the part spent waiting for data
 	Left        time.Duration // for all steps of the run at this side
 }
 
@@ -28,7 +28,7 @@ func (t *Trainer) Try(ctx context.Context, report func(Trial)) error {
 	if !t.Options.DryRun {
 		panic("training: Try without Options.DryRun")
 	}
-	const steps = 4 // of which the first warms up
+	const steps = 4 // the first one warms up
 	remaining := t.remaining(t.step)
 	tried := map[int]bool{}
 	for _, phase := range t.Options.Phases {
@@ -66,7 +66,7 @@ func (t *Trainer) try(ctx context.Context, side, steps int) (*Trial, error) {
 	}
 	var seconds, data []float64
 	for i := range steps {
-		now, err := t.next(ctx, p)
+		now, err := t.takeStep(ctx, p)
 		if err != nil {
 			return nil, fmt.Errorf("trying a step at %d²: %w", side, err)
 		}

@@ -96,6 +96,6 @@ func TestTryInterrupted(t *testing.T) {
 		for range batches { // what was made already
 		}
 	}
-	_, err = tried.next(ctx, p)
+	_, err = tried.takeStep(ctx, p)
 	require.ErrorIs(t, err, why)
 }

@@ -30,9 +30,9 @@ func (f Fold) String() string { return fmt.Sprintf("%d/%d", f.Index, f.Of) }
 // validates says whether images are set aside.
 func (o Options) validates() bool { return o.Validate > 0 || o.Fold.Of > 0 }
 
-// split divides the training images into those to learn from and those set aside to score by. Only
-// the names decide, not the seed or the order of folders: an image in two folders is on one side,
-// and so is a group. The units of dataset.Units go to the folds in turn.
+// split divides the training images into those to learn from and those set aside for scores. Only
+// names decide, not the seed or the order of folders. All images of a unit (dataset.Units), such as
+// a group, are on one side, and the folds take units in turn.
 func (o Options) split(cases []dataset.Case) (learn, aside []dataset.Case) {
 	for n, i := range dataset.Units(cases) {
 		c, out := cases[n], math.Floor(float64(i+1)*o.Validate) > math.Floor(float64(i)*o.Validate)
@@ -57,7 +57,7 @@ type best struct {
 // BestSuffix follows the name of the exported model that scored best.
 const BestSuffix = ".best"
 
-// recurrences is the number of feedbacks for scoring.
+// recurrences is the number of recurrences for scoring.
 func (t *Trainer) recurrences() int {
 	return segment.Feedbacks(&weights.Metadata{Recipe: t.Options.Recipe.Name})
 }
@@ -99,7 +99,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	if t.best.Epoch == 0 || mean > t.best.Score {
 		t.best = best{mean, t.step / t.epochSteps()}
 		if err := t.Options.export(file, BestSuffix); err != nil {
-			return nil, fmt.Errorf("exporting the best weights: %w; %s", err, t.kept())
+			return nil, fmt.Errorf("exporting the best weights: %w; %s", err, t.adviceOnDisk())
 		}
 	}
 	return &mean, nil
@@ -132,8 +132,8 @@ func (t *Trainer) load(ctx context.Context, file *weights.File) (err error) {
 	return nil
 }
 
-// outOfPatience says whether the best score is Patience epochs old, on the rank that scores. The
-// others know no score since the checkpoint.
+// outOfPatience says whether the best score is Patience epochs old, on the rank that scores. Other
+// ranks know no score since the checkpoint.
 func (t *Trainer) outOfPatience() bool {
 	return !t.Options.Follows() && t.Options.Patience > 0 && t.best.Epoch > 0 && t.step/t.epochSteps()-t.best.Epoch >= t.Options.Patience
 }

@@ -1,9 +1,9 @@
-// Package codec has pictures in JPEG 2000, HTJ2K and JPEG-LS decoded, for which there is no sound
-// decoder in Go. In the page WebAssembly decoders do it (site/codec.js). Natively programs do that
-// the user installs: opj_decompress of OpenJPEG, and dcmdjpls of DCMTK.
+// Package codec decodes pictures in JPEG 2000, HTJ2K and JPEG-LS, for which Go has no sound
+// decoder. The page uses decoders in WebAssembly (site/codec.js). Native programs call programs
+// that the user installs: opj_decompress of OpenJPEG, and dcmdjpls of DCMTK.
 //
-// The package reads the headers itself: a decoder gets no picture of another size or kind than its
-// caller expects.
+// The package reads the headers itself, so that no decoder gets a picture of another size or kind
+// than its caller expects.
 package codec
 
 import (
@@ -24,7 +24,7 @@ const (
 	JPEGLS   Kind = "JPEG-LS"
 )
 
-// Form is what the header of a compressed picture says.
+// Form is the size and kind of a compressed picture, from its header.
 type Form struct {
 	W, H, Components int
 	Bits             int // of a sample, 1 to 16
@@ -38,22 +38,22 @@ func (f Form) String() string {
 	return fmt.Sprintf("%d×%d pixels of %d components and %d bits", f.W, f.H, f.Components, f.Bits)
 }
 
-// Platform is what decodes.
+// Platform decodes pictures: the browser, or programs.
 type Platform interface {
-	// Missing is the error where nothing decodes a kind here: a raster.Refused. Nil: something
-	// does.
+	// Missing returns a raster.Refused if nothing on this platform decodes a kind, and otherwise
+	// nil.
 	Missing(k Kind) error
-	// Decode gives the samples in little-endian order: of one byte up to 8 bits, else of two.
-	// planar says that each component stands by itself. It ends after a limit of time and memory.
+	// Decode returns samples of one byte (up to 8 bits) or two, in little-endian order. planar says
+	// that components follow each other. Decode has limits of time and memory.
 	Decode(k Kind, data []byte, form Form) (samples []byte, planar bool, err error)
 }
 
-var platform Platform // of a build for the page, what Use was called with
+var platform Platform // in a build for the page, the argument of Use
 
-// Use has a platform decode from now on.
+// Use makes a platform decode from now on.
 func Use(p Platform) { platform = p }
 
-// Missing is the error where nothing decodes a kind here.
+// Missing is the error if nothing on this platform decodes a kind, or nil.
 func Missing(k Kind) error {
 	if platform == nil {
 		return raster.Unsupported(string(k))
@@ -91,13 +91,13 @@ func Decode(k Kind, data []byte, form Form) ([]uint16, error) {
 	return out, nil
 }
 
-// mostPixels is more than any caller takes.
+// mostPixels is more than any caller accepts.
 const mostPixels = 64_000_000
 
 var errShort = errors.New("the file is cut short")
 
-// Read reads the header of a compressed picture. It refuses those that are cut short, which some
-// decoders fill with grey, and those whose components differ in size or depth.
+// Read reads the header of a compressed picture. It refuses a picture that is cut short, which some
+// decoders fill up with grey, and one whose components differ in size or depth.
 func (k Kind) Read(data []byte) (Form, error) {
 	f, err := Form{}, error(nil)
 	if k == JPEGLS {
@@ -114,7 +114,7 @@ func (k Kind) Read(data []byte) (Form, error) {
 	return f, err
 }
 
-// stream is the codestream in a JPEG 2000 file of boxes; data itself if it is none.
+// stream is the codestream in a JPEG 2000 file of boxes, or data itself if it is no such file.
 func stream(data []byte) []byte {
 	if !bytes.HasPrefix(data, []byte("\x00\x00\x00\x0cjP  ")) {
 		return data

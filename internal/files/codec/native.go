@@ -18,8 +18,8 @@ import (
 	"mrprism/internal/files/raster"
 )
 
-// Limits of a program that decodes. Windows and macOS bound the time alone: there the size in the
-// header bounds the memory.
+// Limits of a program that decodes. Windows and macOS limit only the time; there, the size in the
+// header limits the memory.
 var (
 	longest     = time.Minute
 	mostMemory  = 2 << 20 // KiB of addresses
@@ -31,7 +31,7 @@ func init() { Use(programs{}) }
 // programs decodes with programs that the user installed.
 type programs struct{}
 
-// tool is a program, and the package of it for each system.
+// tool is a program, and the name of its package on each system.
 type tool struct{ program, debian, brew, site string }
 
 func (k Kind) tool() tool {
@@ -41,8 +41,8 @@ func (k Kind) tool() tool {
 	return tool{"opj_decompress", "libopenjp2-tools", "openjpeg", "OpenJPEG 2.5 or later"}
 }
 
-// find is the program's path. LookPath returns an error for one in the working directory, where a
-// stranger may have put it beside images.
+// find is the program's path. LookPath returns an error for a program in the working directory,
+// where a stranger may have put it beside images.
 func (t tool) find() (string, error) {
 	path, err := exec.LookPath(t.program)
 	if err == nil && !filepath.IsAbs(path) {
@@ -116,12 +116,12 @@ func run(t tool, folder string, arguments []string) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s did not end within %v", t.program, longest)
 	case errors.As(err, new(*exec.ExitError)):
-		return fmt.Errorf("%s refuses it: %q", t.program, said.last())
+		return fmt.Errorf("%s refuses it: %q", t.program, said.lastLine())
 	}
 	return err
 }
 
-// tail keeps the end of what a program says.
+// tail keeps the end of a program's messages.
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -130,8 +130,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line that says something.
-func (t *tail) last() string {
+// lastLine is the last line that is not empty.
+func (t *tail) lastLine() string {
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.Contains(strings.ToLower(lines[i]), "error") || strings.HasPrefix(lines[i], "F:") || strings.HasPrefix(lines[i], "E:") {
@@ -141,7 +141,7 @@ func (t *tail) last() string {
 	return lines[len(lines)-1]
 }
 
-// wrapped is a DICOM file of a JPEG-LS, for dcmdjpls reads no other.
+// wrapped puts a JPEG-LS into a DICOM file, since dcmdjpls reads nothing else.
 func wrapped(data []byte, form Form) []byte {
 	file := append(make([]byte, 128), "DICM"...)
 	put := func(group, element uint16, kind, value string) {
@@ -181,7 +181,7 @@ func wrapped(data []byte, form Form) []byte {
 
 const pixels = "\xe0\x7f\x10\x00" // the tag of the pixel data
 
-// unwrapped are the pixels of a file that dcmdjpls made of what wrapped gave it: its last element.
+// unwrapped are the pixels of a file that dcmdjpls has made of a wrapped one: its last element.
 func unwrapped(file []byte) ([]byte, error) {
 	at := bytes.Index(file, []byte(pixels+"O"))
 	if at < 0 || at+12 > len(file) {

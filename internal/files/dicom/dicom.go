@@ -1,11 +1,11 @@
 // Package dicom reads a frame of a DICOM file.
 //
 // It reads implicit and explicit values, both byte orders, deflated files, and pixels that are
-// plain, in run lengths, in JPEG of 8 bits, in lossless JPEG, or in what package codec has decoded.
-// Other transfer syntaxes are refused by their names. Grey values are shown as the file's window
-// says; without one, 8-bit values stay, and others are spread from the frame's least to its
-// largest. Where there is no window, the VOI lookup table counts. Padding is black. Overlays and
-// shutters are ignored. Source: DICOM PS3.3 C.7.5, C.7.6, C.7.9 and C.11, and PS3.5 A and G.
+// plain, in run lengths, in JPEG of 8 bits, in lossless JPEG, or in a format of package codec. It
+// refuses other transfer syntaxes by name. Grey values are shown as the file's window says; without
+// one, 8-bit values stay, and others are spread from the frame's least to its largest. If there is
+// no window, the VOI lookup table counts. Padding is black. Overlays and shutters are ignored.
+// Source: DICOM PS3.3 C.7.5, C.7.6, C.7.9 and C.11, and PS3.5 A and G.
 package dicom
 
 import (
@@ -25,7 +25,7 @@ var syntaxes = map[string]string{
 	"1.2.840.10008.1.2.4.110": "JPEG XL lossless", "1.2.840.10008.1.2.4.112": "JPEG XL",
 }
 
-// codecs are the transfer syntaxes whose pictures package codec has decoded.
+// codecs are the transfer syntaxes whose pictures package codec decodes.
 var codecs = map[string]codec.Kind{
 	"1.2.840.10008.1.2.4.80": codec.JPEGLS, "1.2.840.10008.1.2.4.81": codec.JPEGLS,
 	"1.2.840.10008.1.2.4.90": codec.JPEG2000, "1.2.840.10008.1.2.4.91": codec.JPEG2000,
@@ -47,7 +47,7 @@ type frame struct {
 	window                  *window // nil: none
 	modality, voi           *table  // nil: none
 	jpeg                    raster.JPEG
-	cut                     raster.Span // what decode shows of the values, if the file leaves out much
+	cut                     raster.Span // the values that decode shows, if the file leaves out many
 }
 
 // Open reads the header; slice counts frames from 1, and 0 is the middle one. Errors are plain,
@@ -86,9 +86,9 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 	}, nil
 }
 
-// readable refuses what decode does not read.
+// readable returns an error for a frame that decode cannot read.
 func (f *frame) readable() error {
-	if other := f.other(); other != nil {
+	if other := f.noPicture(); other != nil {
 		return *other
 	}
 	if name := syntaxes[f.syntax]; name != "" {
@@ -140,8 +140,8 @@ func (f *frame) readable() error {
 	return fmt.Errorf("it declares %d samples a pixel for %s", f.samples, f.photometric)
 }
 
-// memory is the peak of decode. Stored bytes become numbers, 4 bytes a sample, and those become a
-// picture; the stored bytes are gone by then.
+// memory is the peak of decode in bytes. Stored bytes become numbers of 4 bytes a sample. These
+// become a picture after the stored bytes have been freed.
 func (f *frame) memory() int64 {
 	pixels, samples := int64(f.w)*int64(f.h), int64(f.samples)
 	numbers, picture, stored := 4*samples*pixels, 4*pixels, int64(0)
@@ -195,7 +195,7 @@ func (f *frame) decode() (image.Image, error) {
 		least = -math.Ldexp(1, f.stored-1)
 	}
 	scale := math.Ldexp(1, 8-f.stored)
-	yCbCr := f.photometric == "YBR_FULL" || f.photometric == "YBR_FULL_422" // codecs make RGB of the others
+	yCbCr := f.photometric == "YBR_FULL" || f.photometric == "YBR_FULL_422" // codecs make RGB
 	for i := range f.w * f.h {
 		p := m.Pix[4*i:]
 		for c := range 3 {

@@ -56,11 +56,11 @@ type losslessJPEG struct {
 	restart          int // pixels between restarts; 0: none
 	tables           [4]*huffman
 	data             []byte
-	held             uint64 // the lowest kept bits are the next ones of the scan
+	held             uint64 // its lowest `kept` bits are the next bits of the scan
 	kept             int
 }
 
-// short codes of at most this many bits, as nearly all are, are looked up at once.
+// shortCode is the number of bits up to which codes, that is nearly all, are looked up at once.
 const shortCode = 9
 
 // huffman says for each code's length its first code, and where its values begin.
@@ -119,7 +119,7 @@ func (d *losslessJPEG) table(b []byte) error {
 	return nil
 }
 
-// fill keeps at least 32 bits of the scan, or all that are left before a marker.
+// fill reads ahead at least 32 bits of the scan, or all that are left before a marker.
 func (d *losslessJPEG) fill() {
 	for d.kept <= 56 && len(d.data) > 0 {
 		b := d.data[0]
@@ -214,7 +214,7 @@ func (d *losslessJPEG) scan(b, data []byte) ([]uint16, error) {
 			if len(d.data) < 2 || d.data[0] != 0xff || d.data[1]&0xf8 != 0xd0 {
 				return nil, errJPEG
 			}
-			d.data, d.kept, fresh = d.data[2:], 0, i // bits that fill a byte are dropped
+			d.data, d.kept, fresh = d.data[2:], 0, i // drops the bits that fill up a byte
 		}
 		for c := range n {
 			at := i*n + c

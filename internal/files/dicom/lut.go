@@ -14,8 +14,8 @@ const (
 	lutData       = 0x00283006
 )
 
-// table is a lookup table: stored values from first on become its entries. Others become the first
-// or the last one. Source: DICOM PS3.3 C.11.1 and C.11.2.
+// table is a lookup table: value first + i becomes entry i. Values outside become the first or the
+// last entry. Source: DICOM PS3.3 C.11.1 and C.11.2.
 type table struct {
 	first   int
 	entries []uint16
@@ -71,8 +71,8 @@ func (t *table) apply(values []float32) {
 	}
 }
 
-// tables reads the lookup tables of a grey frame. The modality LUT stands in place of slope and
-// intercept. A window goes before the VOI LUT.
+// tables reads the lookup tables of a grey frame. A modality LUT replaces slope and intercept. If
+// there is a window, the VOI LUT is not used.
 func (f *frame) tables() (err error) {
 	if f.samples != 1 || f.photometric == "PALETTE COLOR" {
 		return nil

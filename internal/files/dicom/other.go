@@ -9,8 +9,8 @@ import (
 // study is the advice for objects that belong to the images of a study.
 const study = "open an image of the same study"
 
-// objects are what files hold that have no pictures, by the beginning of their SOP class UID, the
-// longer ones first. Source: PS3.6 A.
+// objects are the contents of files without pictures, by the beginning of the SOP class UID, longer
+// ones first. Source: PS3.6 A.
 var objects = []struct{ class, what, advice string }{
 	{"1.2.840.10008.5.1.4.1.1.104.1", "a PDF in a DICOM file", "a viewer of PDFs shows it; " + study},
 	{"1.2.840.10008.5.1.4.1.1.104.", "a document or a model in a DICOM file", study},
@@ -37,8 +37,8 @@ var videos = []struct{ syntax, name string }{
 	{"1.2.840.10008.1.2.7.", "SMPTE ST 2110"},
 }
 
-// other says what the file is if it holds no picture; nil if it does.
-func (f *frame) other() *raster.Refused {
+// noPicture is the error of a file that holds no picture, or nil if it does.
+func (f *frame) noPicture() *raster.Refused {
 	for _, video := range videos {
 		if f.syntax == video.syntax || strings.HasPrefix(f.syntax, strings.TrimSuffix(video.syntax, ".")+".") {
 			return &raster.Refused{Problem: "this is a video in a DICOM file (" + video.name + "), which MrPrism does not read", Advice: "save single pictures of it as PNG"}

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// palette is the colours' entries for one of red, green and blue: stored values from first on
-// become them, others the first or the last one. Source: PS3.3 C.7.6.3.1.5 and C.7.9.2.
+// palette has the entries of one of red, green and blue: value first + i becomes entry i. Values
+// outside become the first or the last entry. Source: PS3.3 C.7.6.3.1.5 and C.7.9.2.
 type palette struct {
 	first   int
 	entries []uint8
@@ -50,7 +50,7 @@ func (f *frame) palette(c uint32) (*palette, error) {
 	return p, nil
 }
 
-// wordsOf are the numbers in bytes, of 16 bits if wide, else of 8.
+// wordsOf are the numbers in data: of 16 bits if wide, and otherwise of 8.
 func wordsOf(data []byte, order binary.ByteOrder, wide bool) (all []uint16) {
 	for i := 0; i < len(data); i++ {
 		if !wide {
@@ -62,9 +62,9 @@ func wordsOf(data []byte, order binary.ByteOrder, wide bool) (all []uint16) {
 	return all
 }
 
-// segmented unpacks a palette of count entries that is written in segments. Each begins with its
-// kind and its length: 0 is followed by as many entries, 1 leads in a line to the entry that
-// follows, and 2 repeats as many earlier segments from the offset of bytes that follows.
+// segmented unpacks a palette of count entries that is written in segments. A segment begins with
+// its kind and its length. Kind 0 has as many entries. Kind 1 is a straight line of this length to
+// the entry that follows. Kind 2 repeats as many segments from the offset in bytes that follows.
 func segmented(data []byte, order binary.ByteOrder, wide bool, count int) (entries []uint16, err error) {
 	words, size := wordsOf(data, order, wide), 1
 	if wide {

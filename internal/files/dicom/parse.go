@@ -41,7 +41,7 @@ type parser struct {
 	elements int
 	slice    int               // the frame that is wanted, from 1; 0: the middle one
 	found    map[uint32][]byte // values outside sequences, and of the frame's functional groups
-	pieces   [][]byte          // items of encapsulated pixel data, the table of offsets first
+	pieces   [][]byte          // items of encapsulated pixel data; first the table of offsets
 	packed   []byte            // a deflated data set; data is its beginning
 	pixelsAt int               // where the value of the pixel data begins in data
 }
@@ -62,7 +62,7 @@ func Is(data []byte) bool {
 	return (group == 2 || group == 8) && element <= 0x20 && (letters(data[4:6]) || int64(length) < int64(len(data)))
 }
 
-// letters reports whether a value representation may stand here.
+// letters reports whether b begins like a value representation: with two capitals.
 func letters(b []byte) bool { return b[0] >= 'A' && b[0] <= 'Z' && b[1] >= 'A' && b[1] <= 'Z' }
 
 // macros are sequences within functional groups that place a frame and say what its values mean.
@@ -109,7 +109,7 @@ func (p *parser) body() error {
 	return nil
 }
 
-// deflated unpacks as much of a data set as stands before its pixels.
+// deflated unpacks the part of a data set before its pixels.
 func (p *parser) deflated(syntax string) (*parser, string, error) {
 	packed := p.data[p.at:]
 	for size := firstHead; ; size *= 4 {
@@ -170,8 +170,8 @@ func (p *parser) head() (tag uint32, kind string, length uint32, err error) {
 	return tag, kind, uint32(p.order.Uint16(b[6:])), nil
 }
 
-// element reads an element, or passes over it. If keep is true its value is kept, unless there is
-// one.
+// element reads an element, or skips it. If keep is true it keeps the value, unless there is one
+// already.
 func (p *parser) element(depth int, keep bool) error {
 	if p.elements++; p.elements > maxElements || depth > maxDepth {
 		return errors.New("it has too many elements, or sequences within each other")
@@ -194,7 +194,7 @@ func (p *parser) element(depth int, keep bool) error {
 			end = min(end, p.at+int(length))
 		}
 		before, from := p.implicit, p.at
-		p.implicit = before || kind == "UN" // what is unknown is implicit
+		p.implicit = before || kind == "UN" // elements of an unknown kind are implicit
 		err := p.sequence(depth+1, end, length == undefined, groups || (keep && depth > 0), only)
 		p.implicit = before
 		if tag == modalityLUT || tag == windowLUT {
@@ -231,7 +231,7 @@ func (p *parser) frame() (index, frames int) {
 	return p.slice - 1, frames
 }
 
-// sequence reads the items of a sequence. It keeps the values of item only, or of all if that is −1.
+// sequence reads the items of a sequence. It keeps the values of item `only`, or of all (−1).
 func (p *parser) sequence(depth, end int, open, keep bool, only int) error {
 	for number := 0; p.at < end; number++ {
 		keep := keep && (only < 0 || only == number)
@@ -271,12 +271,12 @@ func (p *parser) sequence(depth, end int, open, keep bool, only int) error {
 	return nil
 }
 
-// ends reports whether the end of an item stands here.
+// ends reports whether an item ends here.
 func (p *parser) ends() bool {
 	return len(p.data)-p.at >= 8 && uint32(p.order.Uint16(p.data[p.at:]))<<16|uint32(p.order.Uint16(p.data[p.at+2:])) == itemEnd
 }
 
-// encapsulated reads the items of compressed pixels. Some files lack the end.
+// encapsulated reads the items of compressed pixels. In some files their end is missing.
 func (p *parser) encapsulated() error {
 	for p.pieces = [][]byte{}; len(p.data)-p.at >= 8; {
 		tag, _, length, err := p.head()
@@ -293,7 +293,7 @@ func (p *parser) encapsulated() error {
 // text is a value without its padding.
 func text(value []byte) string { return strings.Trim(string(value), " \x00") }
 
-// word is a value of 16 bits; other if there is none.
+// word is a value of 16 bits, or other if there is none.
 func (p *parser) word(tag uint32, other int) int {
 	if v := p.found[tag]; len(v) >= 2 {
 		return int(p.order.Uint16(v))

@@ -43,11 +43,11 @@ func (f *frame) samplesOf() ([]float32, error) {
 	if kind, ok := codecs[f.syntax]; ok {
 		return f.decoded(kind)
 	}
-	return f.plain(count)
+	return f.uncompressed(count)
 }
 
 // decoded are the numbers of a picture that a codec decodes. A codestream may have fewer bits than
-// the file says, or the unused ones too. Some programs write its sign wrongly: the file's counts.
+// the file says, or also the unused ones. Its sign may be wrong: the file's counts.
 func (f *frame) decoded(kind codec.Kind) ([]float32, error) {
 	data, err := f.compressed()
 	if err != nil {
@@ -74,8 +74,8 @@ func (f *frame) decoded(kind codec.Kind) ([]float32, error) {
 	return values, nil
 }
 
-// plain reads pixels that are not compressed.
-func (f *frame) plain(count int) ([]float32, error) {
+// uncompressed reads pixels that are not compressed.
+func (f *frame) uncompressed(count int) ([]float32, error) {
 	data := f.found[pixelData]
 	bits := int64(count) * int64(f.allocated)
 	if f.photometric == "YBR_FULL_422" {
@@ -120,7 +120,7 @@ func (f *frame) plain(count int) ([]float32, error) {
 	return values, nil
 }
 
-// numbersOf makes numbers of bytes. Planes hold a sample of all pixels each.
+// numbersOf makes numbers of bytes. Planes hold one sample of all pixels each.
 func (f *frame) numbersOf(data []byte, order binary.ByteOrder, count int, planes bool) ([]float32, error) {
 	size := f.allocated / 8
 	if len(data) < count*size {
@@ -146,7 +146,7 @@ func (f *frame) numbersOf(data []byte, order binary.ByteOrder, count int, planes
 	return values, nil
 }
 
-// number takes the stored bits out of a sample.
+// number is the number in the stored bits of a sample.
 func (f *frame) number(v uint32) float32 {
 	v = v >> (f.high + 1 - f.stored) << (32 - f.stored)
 	if f.signed {
@@ -155,8 +155,8 @@ func (f *frame) number(v uint32) float32 {
 	return float32(v >> (32 - f.stored))
 }
 
-// compressed is the frame's compressed data: one item each, all items of the only frame, or the
-// items that the table of offsets gives it.
+// compressed is the frame's compressed data. A frame has one item. A single frame may have all
+// items, and otherwise the table of offsets tells which items it has.
 func (f *frame) compressed() ([]byte, error) {
 	if len(f.pieces) < 2 {
 		return nil, errShort
@@ -187,8 +187,8 @@ func (f *frame) compressed() ([]byte, error) {
 	return joined, nil
 }
 
-// runs decompresses run lengths: a segment a byte of each sample, the highest first. The result has
-// the samples in planes, lowest byte first.
+// runs decompresses run lengths. A segment has one byte of each sample, the highest first. The
+// result has the samples in planes, lowest byte first.
 func (f *frame) runs(data []byte) ([]byte, error) {
 	size, pixels := f.allocated/8, f.w*f.h
 	if len(data) < 64 || size == 0 {
@@ -247,7 +247,7 @@ func precision(data []byte) int {
 	return 0
 }
 
-// asJPEG says in a JPEG of RGB that its components are that.
+// asJPEG marks a JPEG of RGB as such.
 func (f *frame) asJPEG(data []byte) []byte {
 	if head := data[:min(len(data), 64)]; f.photometric == "RGB" && len(data) > 2 && !bytes.Contains(head, []byte("\x00\x0eAdobe")) {
 		return append([]byte("\xff\xd8\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"), data[2:]...)

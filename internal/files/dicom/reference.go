@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Header is what a segmentation takes over from the file of its source.
+// Header is the part of a source's file that a segmentation takes over.
 type Header struct {
-	class, instance, study, series string // UIDs; empty: the file lacks them, or they are none
+	class, instance, study, series string // UIDs; empty: missing or invalid
 	space                          string // the UID of the frame of reference; empty: none
 	w, h                           int
 	frame, frames                  int        // the frame's number, from 1
-	spacing                        [2]float64 // mm from row to row, and from column to column; 0: unknown
+	spacing                        [2]float64 // mm between rows, and between columns; 0: unknown
 	thickness                      float64    // mm of a slice; a pixel's height if it is unknown
 	axes                           [2][3]float64
 	position                       [3]float64
@@ -46,7 +46,7 @@ func (f *frame) reference() *Header {
 	if v := f.numbers(0x00280030); len(v) >= 2 && length(v[0]) && length(v[1]) {
 		h.spacing = [2]float64(v)
 	}
-	h.thickness = h.spacing[0] // of a source that does not say it
+	h.thickness = h.spacing[0] // if the source does not say
 	for _, tag := range []uint32{0x00180088, 0x00180050} {
 		if v := f.numbers(tag); len(v) > 0 && length(v[0]) {
 			h.thickness = v[0]
@@ -76,7 +76,7 @@ func (f *frame) reference() *Header {
 	}
 	for tag, kind := range identities {
 		value := f.short(tag, longestIdentity)
-		switch kind { // ACR-NEMA wrote 1997.04.24 and 14:04:38
+		switch kind { // in ACR-NEMA 1997.04.24 and 14:04:38
 		case "DA":
 			value = strings.ReplaceAll(value, ".", "")
 		case "TM":
@@ -88,8 +88,7 @@ func (f *frame) reference() *Header {
 }
 
 // Eye is which eye of a pair, or other paired part of the body, the image shows: "right", "left",
-// or empty where the file does not say it (Image Laterality (0020,0062), else Laterality
-// (0020,0060)).
+// or empty if the file does not say it (Image Laterality (0020,0062), else Laterality (0020,0060)).
 func (h *Header) Eye() string {
 	if h == nil {
 		return ""
@@ -97,7 +96,7 @@ func (h *Header) Eye() string {
 	return h.eye
 }
 
-// short is a copy of a text; empty if it is longer than most.
+// short is a copy of a text, or empty if the text is longer than most.
 func (p *parser) short(tag uint32, most int) string {
 	if v := p.found[tag]; len(v) <= most {
 		return text(v)
@@ -105,7 +104,7 @@ func (p *parser) short(tag uint32, most int) string {
 	return ""
 }
 
-// uid is the first of some UIDs that is one.
+// uid is the first of these UIDs that is valid.
 func (p *parser) uid(tags ...uint32) string {
 	for _, tag := range tags {
 		v := p.short(tag, 64)
@@ -116,20 +115,20 @@ func (p *parser) uid(tags ...uint32) string {
 	return ""
 }
 
-// square reports whether the axes have length 1 and stand upright on each other, and whether the
-// position is a place.
+// square reports whether the axes have length 1 and are perpendicular, and whether the position is
+// finite.
 func (h *Header) square() bool {
 	dot := func(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 	right, down := h.axes[0], h.axes[1]
 	ok := math.Abs(dot(right, right)-1) < 1e-3 && math.Abs(dot(down, down)-1) < 1e-3 && math.Abs(dot(right, down)) < 1e-3
 	for _, v := range h.position {
-		ok = ok && math.Abs(v) < 1e7 // NaN is not
+		ok = ok && math.Abs(v) < 1e7 // also refuses NaN
 	}
 	return ok
 }
 
-// Check returns an error if no segmentation can refer to the file. It names all that the file
-// lacks.
+// Check returns an error if no segmentation can refer to the file. It names everything that is
+// missing.
 func (h *Header) Check() error {
 	var lacks []string
 	for _, needed := range []struct{ uid, name string }{
@@ -149,9 +148,9 @@ func (h *Header) Check() error {
 	return nil
 }
 
-// Place says where the frame lies in the patient: steps of a pixel to the right and down and of a
-// slice, and the middle of the first pixel, in mm; x points to the patient's left, y to the back and
-// z to the head. ok is false if the file does not say.
+// Place says where the frame lies in the patient, in mm: the steps from a pixel to the right, down
+// and to the next slice, and the middle of the first pixel. x points to the patient's left, y to
+// the back and z to the head. ok is false if the file does not say.
 func (h *Header) Place() (right, down, through, origin [3]float64, ok bool) {
 	r, d := h.axes[0], h.axes[1]
 	through = [3]float64{r[1]*d[2] - r[2]*d[1], r[2]*d[0] - r[0]*d[2], r[0]*d[1] - r[1]*d[0]}

@@ -24,19 +24,18 @@ type Segment struct {
 	Corrected bool    // a person corrected it
 }
 
-// Segmentation is a DICOM SEG of a frame of another file. Nothing in it names the patient, unless
-// Identity says that it may; but it refers to its source by UIDs, by which an archive finds the
-// patient.
+// Segmentation is a DICOM SEG of a frame of another file. Unless Identity is set, nothing in it
+// names the patient. But it refers to its source by UIDs, with which an archive finds the patient.
 type Segmentation struct {
 	Source     *Header
 	Segments   []Segment // each inside the one before
 	Fractional bool      // probabilities; otherwise masks of one bit
 	By         string    // "consensus", or who drew it
 	Model      string    // its title
-	Serial     string    // what tells the model from others
+	Serial     string    // identifies the model
 	Version    string
-	Day        time.Time // when it was made; the time of the day is not told
-	Identity   bool      // copy what the source says of patient and study
+	Day        time.Time // when it was made; the time of day is not written
+	Identity   bool      // copy patient and study from the source
 }
 
 // code is a coded concept.
@@ -60,8 +59,8 @@ func (c code) item() elements {
 	return e
 }
 
-// Encode writes the file. Equal segmentations of one day become equal files: their UIDs follow from
-// their content. Source: PS3.3 A.51, C.8.20 and C.7.6.16.
+// Encode writes the file. Equal segmentations of one day give equal files, since UIDs are computed
+// from the content. Source: PS3.3 A.51, C.8.20 and C.7.6.16.
 func (s *Segmentation) Encode() ([]byte, error) {
 	if err := s.Source.Check(); err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (s *Segmentation) label(text string) string {
 	return limited(text, 64)
 }
 
-// dataSet is the file without its head. uids are those of the instance, the series and the
+// dataSet is the file without its head. uids are the UIDs of the instance, the series and the
 // dimensions.
 func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
 	h := s.Source
@@ -275,7 +274,7 @@ func (s *Segmentation) segments(e *elements) {
 	e.text(0x00620013, "CS", overlap)
 }
 
-// groups has a frame for each segment: its source, its number and its place.
+// groups describes a frame for each segment: its source, its number and its place.
 func (s *Segmentation) groups(e *elements) {
 	h := s.Source
 	var shared elements
@@ -286,7 +285,7 @@ func (s *Segmentation) groups(e *elements) {
 	}
 	if h.spacing[0] > 0 {
 		var measures elements
-		measures.decimals(0x00180050, h.thickness) // which the standard wants beside the spacing
+		measures.decimals(0x00180050, h.thickness) // which the standard requires with the spacing
 		measures.decimals(0x00280030, h.spacing[0], h.spacing[1])
 		shared.sequence(0x00289110, measures)
 	}

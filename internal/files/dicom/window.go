@@ -7,7 +7,7 @@ import (
 	"mrprism/internal/files/raster"
 )
 
-// window says which values of a grey frame become black and which white. Source: PS3.3 C.11.2.1.
+// window says which values of a grey frame become black and white. Source: PS3.3 C.11.2.1.
 type window struct {
 	centre, width float64
 	function      string // LINEAR, LINEAR_EXACT or SIGMOID
@@ -33,15 +33,15 @@ func (w *window) limits() (low, high float64) {
 	return w.centre - 0.5 - (w.width-1)/2, w.centre - 0.5 + (w.width-1)/2
 }
 
-// sigmoid replaces values by what the window makes of them, 0 to 1.
+// sigmoid replaces values by the window's sigmoid of them, 0 to 1.
 func (w *window) sigmoid(values []float32) {
 	for i, v := range values {
 		values[i] = float32(1 / (1 + math.Exp(-4*(float64(v)-w.centre)/w.width)))
 	}
 }
 
-// blank makes NaN of padding, which is no part of the picture: of the stored Pixel Padding Value,
-// or of all values between it and the Range Limit. Source: PS3.3 C.7.5.1.1.2.
+// blank replaces padding, which is no part of the picture, by NaN: the Pixel Padding Value, or all
+// stored values between it and the Range Limit. Source: PS3.3 C.7.5.1.1.2.
 func (f *frame) blank(values []float32) {
 	if len(f.found[0x00280120]) < 2 {
 		return
@@ -63,7 +63,7 @@ func (f *frame) blank(values []float32) {
 	}
 }
 
-// grey takes padding out of stored values, and applies slope, intercept and window.
+// grey removes padding from stored values, and applies slope, intercept and window.
 func (f *frame) grey(values []float32) image.Image {
 	f.blank(values)
 	if f.modality != nil {

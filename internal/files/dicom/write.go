@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// elements is a data set, or an item of a sequence, with explicit values in little-endian order. Its
-// tags must grow.
+// elements is a data set, or an item of a sequence, with explicit values in little-endian order.
+// Tags must be appended in ascending order.
 type elements []byte
 
 func (e *elements) tag(tag uint32) {
@@ -83,7 +83,7 @@ func decimal(v float64) string {
 	return text
 }
 
-// limited is a text of at most some characters, without those that separate values or lines.
+// limited is a text without the characters that separate values or lines, cut to a length.
 func limited(text string, most int) string {
 	runes := slices.DeleteFunc([]rune(strings.ToValidUTF8(text, "?")), func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f })
 	return strings.TrimSpace(string(runes[:min(most, len(runes))]))
@@ -126,5 +126,5 @@ func packed(masks [][]uint8) []byte {
 	return out
 }
 
-// longest is the most bytes of an element's value.
+// longest is the largest size of an element's value in bytes.
 const longest = math.MaxUint32 - 1

@@ -14,8 +14,8 @@ import (
 	"mrprism/shaders/pulse"
 )
 
-// bitmap is what a BMP's headers say. They come in the sizes of bmp_image_reader.cc of Chromium,
-// whose rules these are: 12 bytes (OS/2), 16 to 64 (OS/2 2), 40 (Windows), and 52, 56, 108 and 124
+// bitmap is the content of a BMP's headers. Their sizes and the rules are those of Chromium's
+// bmp_image_reader.cc: 12 bytes (OS/2), 16 to 64 (OS/2 2), 40 (Windows), and 52, 56, 108 and 124
 // with masks.
 type bitmap struct {
 	w, h, bits, compression uint32
@@ -43,7 +43,7 @@ func bmpHeader(name string, data []byte) (*Info, *Error) {
 	return info, nil
 }
 
-// readBitmap reads the headers, and refuses what x/image/bmp cannot decode.
+// readBitmap reads the headers, and refuses pictures that x/image/bmp cannot decode.
 func readBitmap(data []byte) (*bitmap, error) {
 	const fileHeader = 14
 	order := binary.LittleEndian
@@ -76,7 +76,7 @@ func readBitmap(data []byte) (*bitmap, error) {
 		}
 	}
 	masks := header[40:56]
-	if size == 40 && (b.compression == 3 || b.compression == 6) { // they follow the header
+	if size == 40 && (b.compression == 3 || b.compression == 6) { // masks follow the header
 		clear(masks)
 		rest = rest[copy(masks[:min(len(masks), 12+4*int(b.compression/6))], rest):]
 	}
@@ -92,7 +92,7 @@ func readBitmap(data []byte) (*bitmap, error) {
 		if start > 0 {
 			used = min(used, max(0, int(start)-(len(data)-len(rest)))/colour)
 		}
-		b.palette = make([]byte, 4<<b.bits) // colours that are not there are black
+		b.palette = make([]byte, 4<<b.bits) // missing colours are black
 		for i := range min(used, len(rest)/colour) {
 			copy(b.palette[4*i:][:3], rest[colour*i:])
 		}
@@ -107,7 +107,7 @@ func readBitmap(data []byte) (*bitmap, error) {
 	return b, nil
 }
 
-// readable refuses the kinds of pixels that are not read, by name.
+// readable refuses the kinds of pixels that we do not read, by name.
 func (b *bitmap) readable(masks []byte) error {
 	order, kind := binary.LittleEndian, fmt.Sprintf("%d bits a pixel", b.bits)
 	switch b.compression {
@@ -131,8 +131,8 @@ func (b *bitmap) readable(masks []byte) error {
 	return raster.Unsupported(kind)
 }
 
-// decode has x/image/bmp read the pixels behind a header that it knows: of 40 bytes, or of 108
-// where alpha counts. Alpha that is 0 everywhere does not, as in browsers.
+// decode lets x/image/bmp read the pixels after a header that it knows: of 40 bytes, or of 108 if
+// alpha counts. Alpha that is 0 everywhere does not count, as in browsers.
 func (b *bitmap) decode() (image.Image, error) {
 	size := 40
 	if b.alpha {

@@ -88,7 +88,7 @@ func display(format string) string {
 	return strings.ToUpper(format)
 }
 
-// noSlice is the error of a picture that a file does not have.
+// noSlice is the error if a file lacks the wanted picture.
 func noSlice(name string, slice, slices int) *Error {
 	return &Error{
 		Name: name, Problem: fmt.Sprintf("there is no slice %d; the file has %d", slice, slices),
@@ -96,7 +96,7 @@ func noSlice(name string, slice, slices int) *Error {
 	}
 }
 
-// foreign are formats that people do try, recognised by their first bytes.
+// foreign are formats that people try and we do not read, recognised by their first bytes.
 var foreign = []struct {
 	offset int
 	magic  string

@@ -22,14 +22,14 @@ type reader struct {
 }
 
 var framed = []reader{
-	{"dicom", dicom.Is, dicom.Open}, // first: its preamble may be the head of a TIFF
+	{"dicom", dicom.Is, dicom.Open}, // first, since its preamble may be the head of a TIFF
 	{"tiff", tiff.Is, tiff.Open},
 	{"nifti", nifti.Is, nifti.Open},
 }
 
 // framedHeader reads the header of a picture of such a file.
 func framedHeader(name string, r reader, data []byte, slice int) (info *Info, err *Error) {
-	defer func() { // the readers return errors; a fault in one must not end the program
+	defer func() { // a panic in a reader must not end the program
 		if fault := recover(); fault != nil {
 			info, err = nil, damaged(name, r.format, "%v", fault)
 		}
@@ -55,7 +55,7 @@ func (innerJPEG) Memory(data []byte, w, h int) int64 {
 	if err != nil || info.storedW != w || info.storedH != h {
 		return 0
 	}
-	return info.memory - 3*int64(w)*int64(h) // the file around it counts what its picture becomes
+	return info.memory - 3*int64(w)*int64(h) // the file around it counts the converted picture
 }
 
 func (innerJPEG) Decode(data []byte, w, h int) (image.Image, error) {
@@ -83,7 +83,7 @@ func Recognised(head []byte) bool {
 			return true
 		}
 	}
-	if len(head) >= 18 && string(head[:2]) == "BM" { // so may a text begin
+	if len(head) >= 18 && string(head[:2]) == "BM" { // a text may begin so too
 		return binary.LittleEndian.Uint32(head[14:]) <= 124 // the size of the second header
 	}
 	webp := len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"

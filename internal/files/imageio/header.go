@@ -19,18 +19,18 @@ import (
 const (
 	MaxPixels = 64_000_000 // width × height
 	MaxSide   = 65_535     // pixels
-	MaxMemory = 256 << 20  // bytes at the peak of decoding, the caller's file not counted
+	MaxMemory = 256 << 20  // bytes at the peak of decoding, without the caller's file
 	slack     = 1 << 20    // bytes: inflate window, tables, buffers
 	signature = "\x89PNG\r\n\x1a\n"
-	// A JPEG may have maxScans scans; programs write about ten. A scan takes 53 bytes of file and
-	// makes the decoder visit all blocks.
+	// A JPEG may have maxScans scans; programs write about ten. A scan may take 53 bytes in the
+	// file and still make the decoder visit all blocks.
 	maxScans = 100
 	// An image of up to safePixels can be read in any encoding: the hungriest, a progressive JPEG in
 	// four colours, peaks at 27 bytes a pixel.
 	safePixels = 9_000_000
 )
 
-// Info is what the header of a file says.
+// Info is the content of a file's header.
 type Info struct {
 	W, H        int // pixels, as displayed
 	Orientation int // EXIF, 1..8
@@ -47,14 +47,14 @@ type Info struct {
 	full             bool  // 16-bit samples use all bits
 	inverted         bool  // low 16-bit samples are white
 	cut              *raster.Span
-	missing          string // what a JPEG has no data of
+	missing          string // the part of a JPEG without data
 }
 
 // Header is HeaderSlice of the picture that the format prefers.
 func Header(name string, data []byte) (*Info, error) { return HeaderSlice(name, data, 0) }
 
-// HeaderSlice reads the size of a picture of a file without decoding; slice is that of DecodeSlice.
-// It refuses every file that DecodeSlice refuses before it allocates.
+// HeaderSlice reads the size of a picture without decoding it; slice is as in DecodeSlice. It
+// refuses every file that DecodeSlice refuses before allocating.
 func HeaderSlice(name string, data []byte, slice int) (*Info, error) {
 	info, err := header(name, data, slice)
 	if err != nil {
@@ -133,11 +133,11 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	}
 	info := &Info{Format: "png", Orientation: pngOrientation(data), storedW: int(w), storedH: int(h)}
 	if w > MaxSide || h > MaxSide {
-		return info, nil // check refuses it; below, products cannot overflow
+		return info, nil // check refuses it, so that products below cannot overflow
 	}
 	channels := map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind]
 	pixels := int64(w) * int64(h)
-	// Bytes a pixel as decoded, and as converted to RGB if that cannot be done in place.
+	// Bytes of a decoded pixel, and of an RGB pixel if conversion is not possible in place.
 	decoded, converted := int64(4), int64(0)
 	head, _, _ := bytes.Cut(data, []byte("IDAT"))
 	if (kind == 0 && !bytes.Contains(head, []byte("tRNS"))) || kind == 3 {
@@ -151,7 +151,7 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 		decoded *= 2 // image/png allocates a picture for each of the seven passes
 	}
 	if info.Orientation != 1 {
-		converted = 3 // beside what was decoded
+		converted = 3 // beside the decoded picture
 	}
 	raw := pixels * channels * depth / 8
 	info.memory += pixels*(decoded+converted) + 4*int64(w)*channels + slack
@@ -228,9 +228,8 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 	return info, nil
 }
 
-// decodeJPEG decodes a JPEG. All of its picture may be there without the end marker, and then it is
-// read, as browsers do. Those also show a picture that is cut off, with a grey or empty rest; this
-// refuses it.
+// decodeJPEG decodes a JPEG. A complete picture without an end marker is read, as in browsers.
+// Browsers also show a picture that is cut off, with a grey or empty rest; decodeJPEG refuses it.
 func decodeJPEG(data []byte, ended bool) (image.Image, error) {
 	if ended {
 		return jpeg.Decode(pulse.Reader(bytes.NewReader(data)))
@@ -248,13 +247,13 @@ type frame struct {
 	progressive bool
 	components  []byte          // identifiers
 	scanned     []byte          // identifiers of those with at least one scan
-	finest      map[byte]uint64 // by identifier: the coefficients whose last bit a progressive scan holds
+	finest      map[byte]uint64 // by identifier: coefficients whose last bit some scan holds
 	scans       int
 	memory      int64 // bytes of the decoder's planes and coefficients
 }
 
-// read takes the size and the sampling factors, which decide the size of the planes. The decoder of
-// a progressive picture keeps all coefficients, 4 bytes each, until the end.
+// read reads the size and the sampling factors, which determine the size of the planes. The decoder
+// of a progressive picture keeps all coefficients, 4 bytes each, until the end.
 func (f *frame) read(marker byte, body []byte) {
 	f.h, f.w = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
 	f.progressive, f.finest = marker == 0xc2, map[byte]uint64{}
@@ -272,8 +271,8 @@ func (f *frame) read(marker byte, body []byte) {
 	}
 }
 
-// scan notes which components a scan header names. A progressive picture's first scans carry the
-// mean of every block; a component with later scans alone would be grey.
+// scan notes which components a scan header names. The first scans of a progressive picture have
+// the mean of every block; a component that has only later scans would be grey.
 func (f *frame) scan(body []byte) {
 	f.scans++
 	if len(body) == 0 || len(body) != 4+2*int(body[0]) {
@@ -298,8 +297,8 @@ func (f *frame) coarse() bool {
 }
 
 // segment returns the marker at or after data[at], its body, and where to go on; next is 0 at the
-// end of the picture (marker 0xd9) or of the file. It passes over bytes that are no marker (a
-// scan's data, padding), as libjpeg does.
+// end of the picture (marker 0xd9) or of the file. It skips bytes that are no marker (a scan's
+// data, padding), as libjpeg does.
 func segment(data []byte, at int) (marker byte, body []byte, next int) {
 	for at < len(data) {
 		i := bytes.IndexByte(data[at:], 0xff)

@@ -8,11 +8,11 @@
 // half-grey picture.
 //
 // A file becomes 8-bit RGB at the size and orientation in which viewers display it. Grey becomes
-// three equal channels. raster.Range decides what is black and white of grey that is not of 8 bits,
-// from the file and the values. Of colours of 16 bits the eight highest of the bits that the
-// picture uses are kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is
-// composited over black, as the surround of a fundus photograph and of a scan is black. CMYK is
-// converted. Colour profiles and gamma chunks are ignored.
+// three equal channels. For grey of other than 8 bits, raster.Range chooses black and white from
+// the file and the values. For colours of 16 bits, the eight highest of the bits that the picture
+// uses are kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is composited
+// over black, like the black surround of a fundus photograph and of a scan. CMYK is converted.
+// Colour profiles and gamma chunks are ignored.
 package imageio
 
 import (
@@ -42,20 +42,19 @@ type Image struct {
 	Slice   int        // which picture of the file this is, from 1
 	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
 
-	// Cut is the range of values that the file asks to be shown, if that leaves out much of the
-	// others.
+	// Cut is the range of values that the file wants to be shown, if it leaves out many values.
 	Cut raster.Span
 
 	// Turn counts the quarter turns clockwise that Turned has made, 0 to 3.
 	Turn int
 
-	// Header is what masks of this picture take over from its file: a *dicom.Header or a
-	// *nifti.Geometry, and nil for other formats.
+	// Header is the part of the file that masks of this picture take over: a *dicom.Header or a
+	// *nifti.Geometry, or nil for other formats.
 	Header any
 }
 
-// PixelSize is the size of a pixel in what the picture shows, mm across and down. It is 0 for formats
-// whose resolution is that of a print.
+// PixelSize is the size of a pixel in the pictured body, mm across and down. It is 0 for formats
+// whose resolution is meant for printing.
 func (m *Image) PixelSize() [2]float64 {
 	if m.Format == "dicom" || m.Format == "nifti" {
 		return m.Spacing
@@ -75,7 +74,7 @@ func DecodeSlice(name string, data []byte, slice int) (m *Image, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The readers return errors. A fault in one must not end the program.
+	// A panic in a reader must not end the program.
 	defer func() {
 		if fault := recover(); fault != nil {
 			m, err = nil, damaged(name, header.Format, "%v", fault)
@@ -253,7 +252,7 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 	}
 }
 
-// scale is one channel of alpha 0..255 over black, rounded as color.NRGBA rounds it.
+// scale is one channel with alpha 0..255 over black, rounded as color.NRGBA rounds.
 func scale(v uint8, alpha uint32) uint8 {
 	return uint8(uint32(v) * 0x101 * (alpha * 0x101) / 0xffff >> 8)
 }
@@ -323,7 +322,7 @@ func EncodeGrey(w, h int, levels []uint8, comment string) ([]byte, error) {
 	if comment == "" {
 		return data, nil
 	}
-	const head = len(signature) + 25 // bytes as far as the end of IHDR
+	const head = len(signature) + 25 // bytes up to the end of IHDR
 	text := "tEXtComment\x00" + comment
 	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(text)-4))
 	chunk = append(chunk, text...)

@@ -8,11 +8,10 @@ import (
 	"unicode"
 )
 
-// extensions are those of the formats. No other end of a name is one: CT.1.2.840.3 has none.
+// extensions are the extensions of the formats. No other ending counts: CT.1.2.840.3 has none.
 var extensions = []string{".nii.gz", ".nii", ".hdr", ".img", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".dcm", ".dicom"}
 
-// Extension is the end of a file's name that tells its format, as it is written; empty if none
-// does.
+// Extension is the ending of a file's name that tells its format, as written in the name, or empty.
 func Extension(name string) string {
 	base := filepath.Base(name)
 	for _, e := range extensions {
@@ -42,8 +41,8 @@ func isDevice(name string) bool {
 	return slices.Contains([]string{"con", "prn", "aux", "nul", "conin$", "conout$"}, name)
 }
 
-// OutputStem begins the names of files that are written of an image. It is Stem without what a
-// system refuses in names, or shows in another order than it is written.
+// OutputStem begins the names of files that are written for an image. It is Stem without characters
+// that a system refuses in names or that change the order of writing.
 func OutputStem(name string) string {
 	stem := strings.Map(func(r rune) rune {
 		turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' // the order of writing
@@ -53,7 +52,7 @@ func OutputStem(name string) string {
 		return r
 	}, Stem(name))
 	stem = cmp.Or(strings.TrimRight(stem, ". "), "image")
-	first, _, _ := strings.Cut(stem, ".") // a device it is whatever comes after a point
+	first, _, _ := strings.Cut(stem, ".") // it is a device whatever follows a point
 	if first = strings.TrimRight(first, " "); isDevice(first) {
 		stem = first + "_" + stem[len(first):]
 	}

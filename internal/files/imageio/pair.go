@@ -6,8 +6,8 @@ import (
 	"mrprism/internal/files/nifti"
 )
 
-// HeaderOf is the file that names a pair of NIfTI files: of NAME.img it is NAME.hdr. Other paths
-// are their own.
+// HeaderOf is the file by which we name a pair of NIfTI files: NAME.hdr for NAME.img. It is path
+// itself for all others.
 func HeaderOf(path string) string {
 	switch Extension(path) {
 	case ".img":
@@ -18,8 +18,8 @@ func HeaderOf(path string) string {
 	return path
 }
 
-// Whole is the content of an image file that was read: of NIfTI's NAME.hdr and NAME.img it is both,
-// if read reads the other one.
+// Whole is the content of an image file. For NIfTI's NAME.hdr or NAME.img it is the content of
+// both, if read can read the other file.
 func Whole(path string, data []byte, read func(path string) ([]byte, error)) []byte {
 	head := HeaderOf(path)
 	if head != path {

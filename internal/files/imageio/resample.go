@@ -9,11 +9,11 @@ import (
 
 // This file holds the one resampler. Crop brings a square of the image, which may reach beyond its
 // border, to S×S for the network, and Restore brings maps back to the image. Both follow one rule
-// along each axis: output pixel i covers [origin + i·step, origin + (i+1)·step) of the source.
-// For step > 1 it is the mean over that interval, otherwise the linear interpolation at the
-// interval's centre (half-pixel). Beyond the border the source continues with its edge pixel. The
-// two rules meet at step 1, where an aligned square is copied unchanged. Every product is rounded
-// to float32 (no fused multiply-add): all machines agree to the bit.
+// along each axis: output pixel i covers [origin + i·step, origin + (i+1)·step) of the source. For
+// step > 1 it is the mean over that interval, otherwise the linear interpolation at the interval's
+// centre (half-pixel). Beyond the border the source continues with its edge pixel. The two rules
+// meet at step 1, where an aligned square is copied unchanged. Every product is rounded to float32
+// (no fused multiply-add), so that all machines agree to the bit.
 
 // Square is a region of the displayed image, in pixels: its left upper corner and its side. It may
 // extend beyond the image.
@@ -58,8 +58,8 @@ func (m *Image) Crop(dst []float32, sq Square, s int) {
 	vertical(lines, 3*s, horizontal, func(i int) []float32 { return dst[3*s*i : 3*s*(i+1)] })
 }
 
-// Restore is the way back: it resamples channel c of a map (s, s, channels), computed on the
-// square, onto the w×h image. The result (h, w) is zero outside the square.
+// Restore reverses Crop: it resamples channel c of a map (s, s, channels), computed on the square,
+// onto the w×h image. The result (h, w) is zero outside the square.
 func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
 	if s <= 0 || sq.Side <= 0 || c < 0 || c >= channels || len(src) != s*s*channels {
 		panic(fmt.Sprintf("imageio: Restore: channel %d of %d, %d values, %d² from square %+v", c, channels, len(src), s, sq))
@@ -140,7 +140,7 @@ func linear(n int, c float64) span {
 }
 
 // vertical sums rows that horizontal makes on demand. Neighbouring outputs share at most two source
-// rows; vertical keeps two, and its memory does not grow with the image.
+// rows, and so vertical keeps two: its memory does not grow with the image.
 func vertical(lines []span, width int, horizontal func(j int, row []float32), output func(i int) []float32) {
 	rows := [2][]float32{make([]float32, width), make([]float32, width)}
 	have := [2]int{-1, -1}

@@ -7,10 +7,10 @@ import (
 	"mrprism/internal/files/raster"
 )
 
-// tones are what 16-bit samples of a picture become, black 0 and white 65535.
+// tones has the shown value for every 16-bit sample: 0 is black and 65535 white.
 type tones [1 << 16]uint16
 
-// samples are the memory of a picture of 16-bit samples; channels is 0 for pictures of others.
+// samples returns the memory of a picture of 16-bit samples. For other pictures channels is 0.
 func samples(src image.Image) (pix []uint8, stride, channels int) {
 	switch m := src.(type) {
 	case *image.Gray16:
@@ -47,8 +47,8 @@ func count(pix []uint8, stride, channels, w, h int) (counts []uint32, grey bool)
 }
 
 // depth is how many bits the samples use: 8, 10, 12, 14 or 16. Microscopes and scanners write 10,
-// 12 or 14 bits without saying so; their highest byte alone would be nearly black. A five-hundredth
-// of the samples of all but small pictures, such as hot pixels, may lie beyond.
+// 12 or 14 bits without saying so; their highest byte alone would be nearly black. Except in small
+// pictures, a five-hundredth of the samples, such as hot pixels, may use more bits.
 func depth(counts []uint32) int {
 	total, largest := 0, len(counts)-1
 	for _, n := range counts {
@@ -65,8 +65,8 @@ func depth(counts []uint32) int {
 	return max(8, used+used%2)
 }
 
-// tonesOf decides how the samples of a picture are shown, and says how many bits they use; 0 and
-// nil if it has others than those of 16 bits. Grey has the range that its values give it. Colours
+// tonesOf decides how the 16-bit samples of a picture are shown, and returns how many bits they
+// use. For other samples it returns 0 and nil. Grey is shown in the range of its values. Colours
 // keep their proportions: their highest used bits are shown.
 func tonesOf(src image.Image, header *Info) (int, *tones) {
 	pix, stride, channels := samples(src)

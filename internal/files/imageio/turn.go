@@ -1,7 +1,6 @@
 package imageio
 
-// quarters are the EXIF orientations of a file that is displayed after so many quarter turns
-// clockwise.
+// quarters has, by the number of quarter turns clockwise, the EXIF orientation that displays them.
 var quarters = [4]int{1, 6, 3, 8}
 
 // Turned is the picture after quarter turns clockwise, 0 to 3.
@@ -30,7 +29,7 @@ func TurnLevels[T any](levels []T, w, h, turn int) []T {
 	return out
 }
 
-// Before is the picture without its turns, and without pixels.
+// Before is the picture as it was before its turns, without pixels.
 func (m *Image) Before() Image {
 	before := *m
 	before.Pix, before.Turn = nil, 0
@@ -41,13 +40,13 @@ func (m *Image) Before() Image {
 	return before
 }
 
-// Unturned brings levels (H, W) of a picture that Turned has made into the order that they had.
+// Unturned turns levels (H, W) of a picture that Turned has made back, to (h, w).
 func Unturned[T any](m *Image, levels []T) (out []T, w, h int) {
 	before := m.Before()
 	return TurnLevels(levels, m.W, m.H, (4-m.Turn)%4), before.W, before.H
 }
 
-// eachTurned gives the place of each pixel of a w×h picture before and after 1 to 3 quarter turns.
+// eachTurned calls pixel with the index of each pixel of a w×h picture before and after its turns.
 func eachTurned(w, h, turn int, pixel func(from, to int)) {
 	base, dx, dy := orient(quarters[turn], w, h)
 	for y := range h {

@@ -30,7 +30,7 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 	}
 	info := &Info{Format: "webp", Orientation: 1, storedW: config.Width, storedH: config.Height}
 	// A lossy picture with alpha has planes of 2.5 bytes a pixel beside the RGB that it becomes. A
-	// lossless one has 4 bytes, as often as twice.
+	// lossless one has 4 bytes a pixel, up to twice.
 	info.memory = 9*int64(config.Width)*int64(config.Height) + slack
 	info.decode = func() (image.Image, error) {
 		m, err := webp.Decode(pulse.Reader(bytes.NewReader(data)))
@@ -59,7 +59,7 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 }
 
 // lossy is the picture of a lossy WebP, whose luma runs from 16 to 235 and chroma from 16 to 240
-// (BT.601). package image takes YCbCr for that of JPEG, which runs from 0 to 255: black would be
+// (BT.601). Package image assumes the YCbCr of JPEG, which runs from 0 to 255: black would become
 // grey.
 type lossy struct{ image.NYCbCrA }
 
@@ -95,5 +95,5 @@ func (m *lossy) row(y int, dst []uint8) {
 	}
 }
 
-// neighbour is the other sample of chroma, of (size+1)/2 samples, that pixel i lies beside.
+// neighbour is the second nearest sample of chroma, of (size+1)/2 samples, to pixel i.
 func neighbour(i, size int) int { return min(max((i-1)/2+i%2, 0), (size-1)/2) }

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Geometry is where a slice lies in space, as a header says it: the spatial part of the header, and
-// the slice's place along the third axis.
+// Geometry says where a slice lies in space: the spatial part of a header, and the slice's place
+// along the third axis.
 type Geometry struct {
 	units        byte       // of length: NIFTI_UNITS 0 to 3
 	pixels       [3]float64 // a step along each axis, in units
@@ -19,7 +19,7 @@ type Geometry struct {
 	slice        int  // along the third axis, from 0
 }
 
-// layout is where fields stand in a header, in bytes.
+// layout has the offsets of fields in a header, in bytes.
 type layout struct {
 	size, dimensions, pixels, qform, sform, quaternion, offset, rows, units int
 }
@@ -35,7 +35,7 @@ var layouts = map[bool]layout{
 func Scanner(right, down, through, origin [3]float64) *Geometry {
 	g := &Geometry{units: 2, mirror: 1, sform: 1}
 	for axis, v := range [][3]float64{right, down, through, origin} {
-		v[0], v[1] = -v[0], -v[1] // NIfTI counts to the right and the front
+		v[0], v[1] = -v[0], -v[1] // NIfTI's x points to the right and y to the front
 		if axis < 3 {
 			g.pixels[axis] = math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
 		}
@@ -74,8 +74,8 @@ func geometry(b []byte, order binary.ByteOrder, two bool) *Geometry {
 	return g.sound()
 }
 
-// sound drops what has no meaning: steps that are no lengths become 1 without a unit, and a method
-// that places nothing is not used.
+// sound removes what has no meaning: invalid steps become 1 without a unit, and a method that
+// places nothing is not used.
 func (g *Geometry) sound() *Geometry {
 	usable := func(v float64) bool { return !math.IsNaN(v) && math.Abs(v) < 1e12 }
 	if g.units > 3 {
@@ -117,8 +117,8 @@ func (g *Geometry) determinant() float64 {
 	return r[0][0]*(r[1][1]*r[2][2]-r[1][2]*r[2][1]) - r[0][1]*(r[1][0]*r[2][2]-r[1][2]*r[2][0]) + r[0][2]*(r[1][0]*r[2][1]-r[1][1]*r[2][0])
 }
 
-// alone is the geometry of a volume that has this slice only.
-func (g Geometry) alone() Geometry {
+// singleSlice is the geometry of a volume that has only this slice.
+func (g Geometry) singleSlice() Geometry {
 	k := float64(g.slice)
 	for i := range g.rows {
 		g.rows[i][3] += k * g.rows[i][2]

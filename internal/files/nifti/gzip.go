@@ -31,14 +31,14 @@ func (m *members) Read(p []byte) (int, error) {
 		case n > 0:
 			return n, nil
 		}
-		if err := m.next(); err != nil {
+		if err := m.nextMember(); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// next goes on to the next member; io.EOF if there is none.
-func (m *members) next() error {
+// nextMember goes on to the next member, and returns io.EOF if there is none.
+func (m *members) nextMember() error {
 	for zero := byte(0); zero == 0; {
 		var err error
 		if zero, err = m.left.ReadByte(); err != nil {

@@ -31,19 +31,19 @@ const (
 
 var errShort = errors.New("the file is cut short")
 
-// header is what the reader uses of a file's header.
+// header has the fields of a file's header that the reader uses.
 type header struct {
 	order            binary.ByteOrder
 	axes             [7]int64 // lengths
 	datatype         int
 	offset           int64 // of the first value, bytes
 	slope, intercept float64
-	low, high        float64 // the values that the file wants to be black and white; equal: none
+	low, high        float64 // values that the file wants black and white; equal: none
 	spacing          [2]float64
 	geometry         *Geometry // its slice is 0
 }
 
-// datatypes are the bytes of a value, by the number of its type. Those of 3 and 4 channels are
+// datatypes has the size of a value in bytes, by the number of its type. Types 128 and 2304 are
 // colours.
 var datatypes = map[int]int64{2: 1, 4: 2, 8: 4, 16: 4, 64: 8, 256: 1, 512: 2, 768: 4, 1024: 8, 1280: 8, 128: 3, 2304: 4}
 
@@ -57,7 +57,7 @@ func Is(data []byte) bool {
 	return magic(data) || IsHeader(data)
 }
 
-// magic reports whether data begins with a header of a file that has its values too.
+// magic reports whether data begins with the header of a file that also has the values.
 func magic(data []byte) bool {
 	return len(data) >= sizeOne && (string(data[344:348]) == "n+1\x00" || string(data[4:12]) == "n+2\x00\r\n\x1a\n")
 }
@@ -103,7 +103,7 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	}, nil
 }
 
-// unpacked reads data, or what gzip packed in it.
+// unpacked reads data, unpacked if it is gzip.
 func unpacked(data []byte) (io.Reader, error) {
 	if !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
 		return bytes.NewReader(data), nil
@@ -115,7 +115,7 @@ func unpacked(data []byte) (io.Reader, error) {
 	return z, nil
 }
 
-// short words the errors of a file that ends too early.
+// short rewords the error of a file that ends too early.
 func short(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errShort
@@ -123,7 +123,7 @@ func short(err error) error {
 	return err
 }
 
-// readHeader reads and checks a header of either version. r stands behind it then.
+// readHeader reads and checks a header of either version, and leaves r just after it.
 func readHeader(r io.Reader) (*header, error) {
 	b := make([]byte, sizeOne)
 	if n, err := io.ReadFull(r, b); err != nil {
@@ -185,12 +185,12 @@ func readHeader(r io.Reader) (*header, error) {
 	}
 	err := h.check(r, int64(len(b)), count)
 	if pair && err == errShort {
-		err = errPair // the header alone
+		err = errPair // the file has only the header
 	}
 	return h, err
 }
 
-// check refuses what cannot be read, and skips the bytes between header and values.
+// check refuses a file that cannot be read, and skips the bytes between header and values.
 func (h *header) check(r io.Reader, read, count int64) error {
 	if count < 2 || count > 7 {
 		return fmt.Errorf("it declares %d axes", count)
@@ -228,7 +228,7 @@ func (h *header) check(r io.Reader, read, count int64) error {
 	return short(err)
 }
 
-// volume is where a slice lies in a file.
+// volume says where a slice lies in a file.
 type volume struct {
 	*header
 	data        []byte
@@ -269,10 +269,10 @@ func (v *volume) decode() (image.Image, error) {
 			done += int64(len(part))
 		}
 	}
-	if err := v.rest(r, v.slices-v.first-v.axes[2]); err != nil {
+	if err := v.readRest(r, v.slices-v.first-v.axes[2]); err != nil {
 		return nil, err
 	}
-	all := counter.all()
+	all := counter.finish()
 	low, high := all.Range(raster.Span{Low: v.low, High: v.high}, raster.Span{})
 	v.cut = all.Cut(raster.Span{Low: low, High: high})
 	return raster.Grey(slice, w, h, low, high, false), nil
@@ -281,7 +281,7 @@ func (v *volume) decode() (image.Image, error) {
 // value is a value as the header scales it.
 func (v *volume) value(stored []byte) float32 { return float32(v.slope*v.number(stored) + v.intercept) }
 
-// counter counts values. It counts stored ones of one and two bytes as they are, which is faster.
+// counter counts values. It counts stored values of up to two bytes unscaled, which is faster.
 type counter struct {
 	*volume
 	histogram *raster.Histogram
@@ -305,8 +305,8 @@ func (c *counter) count(part []byte) {
 	}
 }
 
-// all is the histogram of everything that was counted.
-func (c *counter) all() *raster.Histogram {
+// finish returns the histogram of all counted values.
+func (c *counter) finish() *raster.Histogram {
 	for stored, n := range c.narrow {
 		if n > 0 {
 			c.histogram.Add(c.value([]byte{byte(stored), byte(stored >> 8)}), n)
@@ -315,9 +315,9 @@ func (c *counter) all() *raster.Histogram {
 	return c.histogram
 }
 
-// rest reads a compressed file to its end, where its checksum stands. Behind the slices that were
-// read there are left others.
-func (v *volume) rest(r io.Reader, left int64) error {
+// readRest reads a compressed file to its end, to check its checksum. `left` slices have not been
+// read yet.
+func (v *volume) readRest(r io.Reader, left int64) error {
 	if _, packed := r.(*members); !packed {
 		return nil
 	}
@@ -348,10 +348,10 @@ func (v *volume) colours(r io.Reader) (image.Image, error) {
 		}
 	}
 	opaque(m.Pix)
-	return m, v.rest(r, v.slices-v.first-v.at-1)
+	return m, v.readRest(r, v.slices-v.first-v.at-1)
 }
 
-// opaque makes pixels opaque if all are transparent: their alpha says nothing.
+// opaque makes all pixels opaque if all are transparent, since such alpha is meaningless.
 func opaque(pix []uint8) {
 	for i := 3; i < len(pix); i += 4 {
 		if pix[i] != 0 {

@@ -18,7 +18,7 @@ func IsHeader(data []byte) bool {
 	return len(data) >= sizeOne && (string(data[344:348]) == "ni1\x00" || string(data[4:12]) == "ni2\x00\r\n\x1a\n")
 }
 
-// missing is the error of data that end before the last value.
+// missing is the error if data ends before the last value.
 func (h *header) missing(data []byte) error {
 	if IsHeader(data) && int64(len(data)) <= h.offset+4 { // up to four bytes say that extensions follow
 		return errPair
@@ -34,7 +34,7 @@ func headSize(data []byte) int {
 	return sizeOne
 }
 
-// Join makes one file of a pair: the header, and the values behind it. Open and Read read it.
+// Join makes one file of a pair: the header, followed by the values. Open and Read can read it.
 func Join(header, values []byte) []byte {
 	return slices.Concat(header[:min(len(header), headSize(header))], values)
 }

@@ -62,7 +62,7 @@ func Read(data []byte, most int64) (*Volume, error) {
 		}
 		left -= min(piece, left)
 	}
-	return &Volume{int(w), int(height), int(depth), out}, v.rest(r, 0)
+	return &Volume{int(w), int(height), int(depth), out}, v.readRest(r, 0)
 }
 
 // Slice is plane i across an axis (0 x, 1 y, 2 z): its values (h, w). The lower of the other axes

@@ -9,14 +9,14 @@ import (
 	"mrprism/shaders/pulse"
 )
 
-// Encode writes a compressed volume of one slice of w × h pixels; several volumes lie along the fourth
-// axis. Levels of 0 to 255 are probabilities, and are read as 0 to 1. With mask they become 0, or 1
-// from 128 on. g places the slice; if it is nil, spacing is mm a pixel, across and down, 0 if unknown.
-// about is at most 79 bytes.
+// Encode writes a compressed volume of one slice of w × h pixels; several volumes lie along the
+// fourth axis. Levels of 0 to 255 are probabilities, and are read as 0 to 1. With mask, levels from
+// 128 on become 1 and all others 0. g places the slice; if it is nil, spacing is mm a pixel, across
+// and down, 0 if unknown. about is at most 79 bytes.
 func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][]uint8, mask bool) ([]byte, error) {
 	place := Geometry{mirror: 1, pixels: [3]float64{1, 1, 1}}
 	if g != nil {
-		place = g.alone()
+		place = g.singleSlice()
 	} else if spacing[0] > 0 && spacing[1] > 0 {
 		place.units, place.pixels = 2, [3]float64{spacing[0], spacing[1], 1}
 	}
@@ -45,8 +45,8 @@ func Encode(w, h int, g *Geometry, spacing [2]float64, about string, volumes [][
 	return out.Bytes(), nil
 }
 
-// header is a header of version 1, or of version 2 where the numbers need it, with the four bytes
-// that say that no extension follows.
+// header is a header of version 1, or of version 2 if the numbers need it, with the four bytes that
+// say that no extension follows.
 func (g Geometry) header(w, h, volumes int, about string, mask bool) []byte {
 	two := g.two || w > math.MaxInt16 || h > math.MaxInt16
 	at, order := layouts[two], binary.LittleEndian

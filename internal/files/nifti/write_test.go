@@ -32,7 +32,7 @@ func (g *Geometry) affine(t *testing.T) (m [3][4]float64) {
 	for slice := range 2 { // alone moves the offset by the third column
 		moved := *g
 		moved.slice = slice
-		for i, v := range moved.alone().offset {
+		for i, v := range moved.singleSlice().offset {
 			m[i][2+slice] = v
 		}
 	}

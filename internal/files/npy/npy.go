@@ -23,7 +23,7 @@ type Array struct {
 
 const magic = "\x93NUMPY"
 
-// types read one value; the keys are descriptors without their byte order.
+// types has functions that read one value, by the descriptor without its byte order.
 var types = map[string]struct {
 	size int
 	read func(order binary.ByteOrder, b []byte) float32

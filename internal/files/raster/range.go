@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Span is a range of values, from black to white. It says nothing unless Low < High.
+// Span is a range of values, from black to white. It is empty unless Low < High.
 type Span struct{ Low, High float64 }
 
 // Histogram counts the values that decide a picture's range of grey: those of the picture, or of
-// its volume. The caller leaves padding out.
+// its volume. The caller does not add padding.
 type Histogram struct {
 	counts     []uint32 // by bin, in the order of the values
 	total      float64
 	Ends       Span // the least and the largest value
 	background int  // the fullest bin; spread sets it
-	own        Span // what Range has decided without the file
+	own        Span // the range that Range has found in the values
 }
 
-// binBits are the bits of a value that choose its bin: sign, exponent and 11 of the fraction. Whole
+// binBits is how many bits of a value choose its bin: sign, exponent and 11 of the fraction. Whole
 // numbers up to 4096 have bins of their own.
 const binBits = 20
 
@@ -39,7 +39,7 @@ func HistogramOf(values []float32) *Histogram {
 	return h
 }
 
-// Add counts a value n times. What is not finite takes no part.
+// Add counts a value n times. It ignores values that are not finite.
 func (h *Histogram) Add(v float32, n uint32) {
 	f := float64(v)
 	if n == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
@@ -53,14 +53,14 @@ func (h *Histogram) Add(v float32, n uint32) {
 func binOf(v float64) int {
 	bits := math.Float32bits(float32(v) + 0) // +0 makes 0 of −0
 	if bits>>31 == 1 {
-		bits = ^bits // the bits of a negative number fall as it rises
+		bits = ^bits // the bits of a negative number fall as the number rises
 	} else {
 		bits |= 1 << 31
 	}
 	return int(bits >> (32 - binBits))
 }
 
-// value is the number in a bin that is nearest to 0.
+// value is the number of a bin that is nearest to 0.
 func value(bin int) float64 {
 	bits := uint32(bin) << (32 - binBits)
 	if bits>>31 == 1 {
@@ -69,11 +69,11 @@ func value(bin int) float64 {
 	return float64(math.Float32frombits(^bits &^ (1<<(32-binBits) - 1)))
 }
 
-// Small is the number of values below which each of them counts: a thousandth is one at most.
+// Small is the number of values below which each counts: a thousandth is one at most.
 const Small = 2000
 
 const (
-	few      = 8     // a picture of so few values is flat, such as a mask
+	few      = 8     // a picture of so few different values is flat, such as a mask
 	ranks    = 2000  // shares are rounded down to a half of a thousandth
 	tail     = 0.125 // the share of the pixels at either end that is looked at
 	steep    = 6     // a thousandth of the pixels moves white by 0.6 % of the range
@@ -83,19 +83,19 @@ const (
 	distance = 3     // the range of pictures far from 0, in that of their values, begins so far below
 )
 
-// Range decides which values are black and white. No small share of the pixels does: in the
+// Range decides which values are black and white. Few pixels cannot change this much: in the
 // pictures of ../shared/data, a thousandth of the pixels moves no grey of the others by more than
 // two levels of 255, whatever its values are.
 //
 // White is the least of black + (value − black)·e^6p, over values that a share p ≤ 1/8 of the
 // pixels exceeds. Black is 0. It is lower where values are negative, and higher where 6.4 % of the
-// pixels share the lowest value, or where all values are far from 0. Of the most frequent value,
-// often an empty background, no more pixels count than three times all others.
+// pixels share the lowest value, or where all values are far from 0. The most frequent value is
+// often an empty background: it counts at most three times as much as all others.
 //
-// file is the range that the file asks for. Each of its ends counts where it lies within that of
-// the values. A range in which less than half of the pixels lie, the background aside, is a
-// mistake. A small or a flat picture has the range bits, that of its type, or that of its values if
-// bits says nothing. Nothing can be counted afterwards.
+// file is the range that the file asks for. Each of its ends counts if it lies within the range of
+// the values. A range with less than half of the pixels, without the background, is taken for a
+// mistake. A small or flat picture gets the range of its type, bits, or that of its values if bits
+// is empty. Call no Add afterwards.
 func (h *Histogram) Range(file, bits Span) (low, high float64) {
 	if h.total == 0 {
 		return 0, 1
@@ -107,14 +107,14 @@ func (h *Histogram) Range(file, bits Span) (low, high float64) {
 		}
 	}
 	h.own = own
-	if file.Low < file.High && file.Low < own.High && file.High > own.Low && h.holds(file) {
+	if file.Low < file.High && file.Low < own.High && file.High > own.Low && h.holdsHalf(file) {
 		return max(own.Low, file.Low), min(own.High, file.High)
 	}
 	return own.Low, own.High
 }
 
-// holds reports whether at least half of the values beside the background lie in a range.
-func (h *Histogram) holds(s Span) bool {
+// holdsHalf reports whether at least half of the values, without the background, lie in a range.
+func (h *Histogram) holdsHalf(s Span) bool {
 	within := 0.
 	for bin := binOf(max(s.Low, h.Ends.Low)); bin <= binOf(min(s.High, h.Ends.High)); bin++ {
 		if bin != h.background {
@@ -124,8 +124,8 @@ func (h *Histogram) holds(s Span) bool {
 	return within >= (h.total-float64(h.counts[h.background]))/2
 }
 
-// Cut is the range that is shown, if it leaves out more than a tenth of the one that Range has
-// found in the values; else it says nothing.
+// Cut is the shown range, if it leaves out more than a tenth of the range that Range has found in
+// the values. Otherwise it is empty.
 func (h *Histogram) Cut(shown Span) Span {
 	if slack := (h.own.High - h.own.Low) / 10; slack > 0 && (shown.Low > h.own.Low+slack || shown.High < h.own.High-slack) {
 		return shown
@@ -133,7 +133,7 @@ func (h *Histogram) Cut(shown Span) Span {
 	return Span{}
 }
 
-// spread is the range that the values alone have; false for a small or flat picture.
+// spread is the range found in the values alone; false for a small or flat picture.
 func (h *Histogram) spread() (Span, bool) {
 	var fullest [few]uint32                    // ascending
 	h.counts = h.counts[:binOf(h.Ends.High)+1] // the rest is empty
@@ -163,7 +163,7 @@ func (h *Histogram) spread() (Span, bool) {
 	return Span{low, h.white(low)}, true
 }
 
-// white is the white for a black.
+// white is the value of white if low is black.
 func (h *Histogram) white(low float64) float64 {
 	span, above := math.Inf(1), 0.
 	for bin, n := range slices.Backward(h.counts) {
@@ -199,7 +199,7 @@ func (h *Histogram) black() float64 {
 // share is a part of a total, rounded down to steps of 1/ranks.
 func share(part, total float64) float64 { return math.Floor(part/total*ranks) / ranks }
 
-// quantile is the least value that more than a share of the pixels do not exceed.
+// quantile is the least value such that more than a share of the pixels are not above it.
 func (h *Histogram) quantile(share float64) float64 {
 	below := 0.
 	for bin := binOf(h.Ends.Low); bin < len(h.counts); bin++ {

@@ -1,4 +1,4 @@
-// Package raster is what the readers of TIFF, DICOM and NIfTI files share with package imageio.
+// Package raster has types that readers of TIFF, DICOM and NIfTI files share with package imageio.
 package raster
 
 import (
@@ -6,7 +6,7 @@ import (
 	"image"
 )
 
-// Frame is a picture in a file: what the header says of it, and how to decode it.
+// Frame is a picture in a file: its header, and a function that decodes it.
 type Frame struct {
 	W, H        int        // pixels, as stored
 	Orientation int        // EXIF, 1..8
@@ -14,11 +14,11 @@ type Frame struct {
 	Slice       int        // the picture's number in the file, from 1
 	Slices      int        // pictures in the file
 	Memory      int64      // bytes, the peak of Decode, the file not counted
-	Full        bool       // 16-bit samples use all bits: nobody has to look how many
+	Full        bool       // 16-bit samples use all bits
 	Inverted    bool       // low 16-bit samples are white
 	Cut         *Span      // Decode sets it: the file's own range, if it leaves out much; nil for formats without one
 	Least       int64      // bytes, the smallest file that can hold the picture
-	Header      any        // what the format's writer wants of the header; nil: nothing
+	Header      any        // the part of the header that the format's writer needs; may be nil
 
 	// Decode makes the picture. The caller may overwrite it.
 	Decode func() (image.Image, error)
@@ -43,12 +43,12 @@ type Refused struct{ Problem, Advice string }
 
 func (r Refused) Error() string { return r.Problem }
 
-// NoSlice is the error of a picture that the file does not have. It is the number of those it has.
+// NoSlice is the error if a file lacks the wanted picture. Its value is how many it has.
 type NoSlice int
 
 func (n NoSlice) Error() string { return fmt.Sprintf("the file has %d pictures", int(n)) }
 
-// Level is a value as one of 256 levels: low and less becomes 0, high and more 255, NaN 0.
+// Level is a value as one of 256 levels: low and less become 0, high and more 255, NaN 0.
 func Level(v, low, high float64) uint8 {
 	switch {
 	case !(v > low): // NaN too

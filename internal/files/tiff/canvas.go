@@ -7,8 +7,8 @@ import (
 	"mrprism/internal/files/raster"
 )
 
-// canvas is the picture that decode fills. Samples of up to 16 bits go to its pixels at once.
-// Others, and signed ones, are kept as floats: finish maps their range to 256 levels.
+// canvas is the picture that decode fills. Unsigned samples of up to 16 bits are written to its
+// pixels. All others are kept as floats until finish maps their range to 256 levels.
 type canvas struct {
 	*page
 	pix      []uint8
@@ -42,13 +42,13 @@ func newCanvas(p *page) *canvas {
 	return c
 }
 
-// takesRows reports whether setRow can take the rows as they are in the file: one sample a pixel, of
-// 1 or 8 bits.
+// takesRows reports whether setRow can take rows as the file has them: one sample of 1 or 8 bits a
+// pixel.
 func (c *canvas) takesRows() bool {
-	return c.pix != nil && c.stride == 1 && c.together() == 1 && c.colours == 1 && c.samples == 1 && c.predictor == 1 && (c.bits == 1 || c.bits == 8)
+	return c.pix != nil && c.stride == 1 && c.samplesPerPlane() == 1 && c.colours == 1 && c.samples == 1 && c.predictor == 1 && (c.bits == 1 || c.bits == 8)
 }
 
-// setRow takes n samples of row y, from x on, as set would take one after the other.
+// setRow sets n samples of row y, from x on.
 func (c *canvas) setRow(x, y, n int, line []byte) {
 	row, flip := c.pix[y*c.w+x:][:n], byte(0)
 	if c.photometric == whiteIsZero {
@@ -69,7 +69,7 @@ func (c *canvas) setRow(x, y, n int, line []byte) {
 	}
 }
 
-// set takes a sample.
+// set sets one sample.
 func (c *canvas) set(x, y, channel int, v uint64) {
 	at := y*c.w + x
 	if c.floats != nil {
@@ -137,7 +137,7 @@ func (c *canvas) finish() image.Image {
 		}
 		return &image.Paletted{Pix: c.pix, Stride: c.w, Rect: bounds, Palette: colours}
 	case c.photometric == cmyk:
-		if deep { // the highest byte
+		if deep { // keep the highest byte
 			for i := range c.w * c.h * 4 {
 				c.pix[i] = c.pix[2*i]
 			}

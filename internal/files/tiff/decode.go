@@ -45,9 +45,9 @@ func (p *page) decode() (image.Image, error) {
 
 // rows decompresses a strip or tile row by row.
 func (p *page) rows(c *canvas, data []byte, column, row, plane int) error {
-	samples := p.together()
+	samples := p.samplesPerPlane()
 	if plane >= p.colours && plane != p.alpha && p.separate {
-		return nil // a plane that is not shown
+		return nil // the plane is not shown
 	}
 	r, err := p.reader(data, min(p.tileH, p.h-row*p.tileH))
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *page) rows(c *canvas, data []byte, column, row, plane int) error {
 	return nil
 }
 
-// channel is where a sample of the file goes in the picture, −1 if it is not shown.
+// channel is the picture's channel for a sample of the file, or −1 if it is not shown.
 func (p *page) channel(sample int) int {
 	switch {
 	case sample < p.colours:
@@ -171,7 +171,7 @@ func (b *packBits) Read(out []byte) (n int, err error) {
 	return n, nil
 }
 
-// unpack makes numbers of a row's bytes. The caller masks what a predictor carries over.
+// unpack makes numbers of a row's bytes. The caller masks bits that a predictor carries over.
 func (p *page) unpack(line []byte, values []uint64) {
 	if p.predictor == 3 {
 		line = p.joined(line)
@@ -204,7 +204,7 @@ func (p *page) unpack(line []byte, values []uint64) {
 			for kept < p.bits && kept <= 56 {
 				held, kept, at = held<<8|uint64(line[at]), kept+8, at+1
 			}
-			if kept < p.bits { // 57 to 63 bits: the last ones come from another byte
+			if kept < p.bits { // of 57 to 63 bits the last come from another byte
 				need := p.bits - kept
 				next := uint64(line[at])
 				at++
@@ -221,7 +221,7 @@ func (p *page) unpack(line []byte, values []uint64) {
 
 // joined undoes the predictor of floats: bytes are differences, the highest of all samples first.
 func (p *page) joined(line []byte) []byte {
-	samples, size := p.together(), p.bits/8
+	samples, size := p.samplesPerPlane(), p.bits/8
 	for i := samples; i < len(line); i++ {
 		line[i] += line[i-samples]
 	}
@@ -240,8 +240,8 @@ func (p *page) joined(line []byte) []byte {
 	return out
 }
 
-// whole is a strip or tile as a JPEG of its own, with the page's tables.
-func (p *page) whole(data []byte) ([]byte, error) {
+// completeJPEG is a strip or tile as a JPEG of its own, with the page's tables.
+func (p *page) completeJPEG(data []byte) ([]byte, error) {
 	if len(data) < 4 || data[0] != 0xff || data[1] != 0xd8 {
 		return nil, errors.New("a strip or tile is no JPEG")
 	}
@@ -255,13 +255,13 @@ func (p *page) whole(data []byte) ([]byte, error) {
 	return append(whole, data[2:]...), nil
 }
 
-// largestJPEG is the memory of the strip or tile that takes most of it. Decode says what is wrong
-// with those that it refuses.
+// largestJPEG is the memory of the strip or tile that takes most. It skips those that Decode
+// refuses with an error.
 func (p *page) largestJPEG() (most int64) {
 	for i := range p.across * p.down * p.planes() {
 		data, err := p.chunk(i)
 		if err == nil {
-			data, err = p.whole(data)
+			data, err = p.completeJPEG(data)
 		}
 		if err != nil {
 			continue
@@ -277,7 +277,7 @@ func (p *page) largestJPEG() (most int64) {
 func (p *page) picture(c *canvas, data []byte, column, row, plane int) error {
 	x, y := column*p.tileW, row*p.tileH
 	w, h := min(p.tileW, p.w-x), min(p.tileH, p.h-y)
-	whole, err := p.whole(data)
+	whole, err := p.completeJPEG(data)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (p *page) picture(c *canvas, data []byte, column, row, plane int) error {
 		return err
 	}
 	four, is := m.(*image.CMYK)
-	if is != (p.together() == 4) || is && p.photometric != cmyk && p.photometric != rgb {
+	if is != (p.samplesPerPlane() == 4) || is && p.photometric != cmyk && p.photometric != rgb {
 		return errors.New("a JPEG in it has other colours than it declares")
 	}
 	for j := range h {

@@ -44,15 +44,15 @@ type page struct {
 	compression, photometric       uint64
 	bits, samples, predictor       int
 	format                         uint64 // of samples: 1 unsigned, 2 signed, 3 float
-	separate, reversed             bool   // samples in planes; bits of a byte from the lowest
+	separate, reversed             bool   // samples in planes; a byte begins with its lowest bit
 	colours, alpha                 int    // channels that are shown; the sample that is alpha, or −1
 	associated                     bool   // alpha is multiplied in
 	faxOptions                     uint64
 	tileW, tileH, across, down     int
 	offsets, counts, map16, tables entry
-	shift                          uint64 // bytes from the first slice of a stack to this one
+	shift                          uint64 // bytes between the first slice of a stack and this one
 	jpeg                           raster.JPEG
-	bare                           bool // a size that nobody decodes
+	bare                           bool // only the size is known, and decoding refuses it
 }
 
 // page reads a directory and refuses what decode cannot read.
@@ -97,7 +97,7 @@ func (f *file) page(d map[uint16]entry) (*page, error) {
 	return p, p.layout(d)
 }
 
-// readable says which kinds of pictures are read.
+// readable returns an error for kinds of pictures that we do not read.
 func (p *page) readable(d map[uint16]entry) error {
 	name := compressions[p.compression]
 	if name == "" {
@@ -135,7 +135,7 @@ func (p *page) readable(d map[uint16]entry) error {
 	case whiteIsZero, blackIsZero, palette:
 		p.colours = 1
 		if p.photometric == blackIsZero && p.samples >= 3 && d[tagExtra].count == 0 {
-			p.colours = 3 // some programs say so of RGB
+			p.colours = 3 // some programs write this for RGB
 		}
 	case rgb:
 		p.colours = 3
@@ -164,8 +164,8 @@ func (p *page) readable(d map[uint16]entry) error {
 	return nil
 }
 
-// layout finds the strips or tiles. Each has an offset and a length in the file: a directory that
-// promises more of them than the file can name is refused.
+// layout finds the strips or tiles. Each has an offset and a length in the file. A directory that
+// promises more of them than the file has room for is refused.
 func (p *page) layout(d map[uint16]entry) error {
 	p.offsets, p.counts = d[tagStripOffsets], d[tagStripCounts]
 	p.tileW, p.tileH = p.w, int(min(p.uint(d[tagStripRows], 0, uint64(p.h)), uint64(p.h)))
@@ -205,11 +205,11 @@ func (p *page) planes() int {
 	return 1
 }
 
-// together is how many samples stand side by side in a plane.
-func (p *page) together() int { return p.samples / p.planes() }
+// samplesPerPlane is how many samples of a pixel lie side by side in a plane.
+func (p *page) samplesPerPlane() int { return p.samples / p.planes() }
 
-// chunk is strip or tile i in the file. Some programs leave a length at 0: what is not compressed,
-// or is all there is, runs as far as it needs.
+// chunk is strip or tile i in the file. Some programs leave the length at 0: the length then
+// follows if the chunk is not compressed or is the only one.
 func (p *page) chunk(i int) ([]byte, error) {
 	at, size := p.uint(p.offsets, i, 0), p.uint(p.counts, i, 0)
 	if size == 0 && at > 0 && (p.compression == 1 || p.across*p.down*p.planes() == 1) {
@@ -222,10 +222,9 @@ func (p *page) chunk(i int) ([]byte, error) {
 	return p.data[at:][:min(size, uint64(len(p.data))-at)], nil
 }
 
-// stack is the number of slices that the only directory stands for, and turns to one of them.
-// ImageJ describes so a stack that is too large for a directory a slice: "images=N", and the slices
-// lie one after another. Those count that the file holds whole, before anything else that the
-// directory names.
+// stack is the number of slices that the only directory stands for, and selects one of them. ImageJ
+// writes a large stack so: "images=N", and slices one after another. Only slices count that the
+// file holds as a whole, before anything else that the directory names.
 func (p *page) stack(d map[uint16]entry, at uint64, slice int) int {
 	text, found := strings.CutPrefix(string(d[tagDescription].bytes), "ImageJ=")
 	_, text, named := strings.Cut(text, "\nimages=")
@@ -235,8 +234,8 @@ func (p *page) stack(d map[uint16]entry, at uint64, slice int) int {
 		return 1
 	}
 	first := p.uint(p.offsets, 0, 0)
-	row := uint64(p.w*p.together()*p.bits+7) / 8
-	for i := range p.down * p.planes() { // the strips lie in a piece
+	row := uint64(p.w*p.samplesPerPlane()*p.bits+7) / 8
+	for i := range p.down * p.planes() { // the strips must be contiguous
 		if p.uint(p.offsets, i, 0) != first+row*(uint64(i/p.down*p.h)+uint64(i%p.down*p.tileH)) {
 			return 1
 		}
@@ -264,7 +263,7 @@ func (p *page) stack(d map[uint16]entry, at uint64, slice int) int {
 // wide reports whether samples are kept as floats until their range is known.
 func (p *page) wide() bool { return p.format != 1 || p.bits > 16 }
 
-// memory is the peak of decode: the picture, a row, and a JPEG tile or what the picture becomes.
+// memory is the peak of decode: the picture, a row, and a JPEG tile or the converted picture.
 func (p *page) memory() int64 {
 	pixels := int64(p.w) * int64(p.h)
 	each := int64(1)
@@ -284,14 +283,14 @@ func (p *page) memory() int64 {
 	if p.compression == 7 {
 		beside = max(beside, p.largestJPEG())
 	}
-	total := pixels*each + beside + int64(p.tileW)*int64(p.together())*16 + 1<<20
+	total := pixels*each + beside + int64(p.tileW)*int64(p.samplesPerPlane())*16 + 1<<20
 	if p.bits > 8 || p.wide() {
 		total += raster.RangeMemory
 	}
 	return total
 }
 
-// least is what the strips must hold at the compression's largest ratio.
+// least is the least size of the strips, at the compression's largest ratio.
 func (p *page) least() int64 {
 	raw := int64(p.w) * int64(p.h) * int64(p.samples) * int64(p.bits) / 8
 	switch p.compression {

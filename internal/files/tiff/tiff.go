@@ -1,9 +1,9 @@
 // Package tiff reads a page of a TIFF or BigTIFF file.
 //
 // It reads strips and tiles, samples of 1 to 64 bits and floats, interleaved or in planes, in grey,
-// RGB, CMYK or palettes. It knows the compressions LZW, Deflate, PackBits, CCITT and JPEG. What it
-// cannot read it refuses by name. It decodes row by row: nothing unpacks to more than the header
-// promises. Source: TIFF 6.0; Adobe's Technical Notes 1 to 3; the BigTIFF design.
+// RGB, CMYK or palettes. It knows the compressions LZW, Deflate, PackBits, CCITT and JPEG. It
+// refuses other pictures by name. It decodes row by row, so that nothing unpacks to more than the
+// header promises. Source: TIFF 6.0; Adobe's Technical Notes 1 to 3; the BigTIFF design.
 package tiff
 
 import (
@@ -36,11 +36,11 @@ type file struct {
 type entry struct {
 	kind  uint16
 	count uint64
-	at    uint64 // where the values are; 0: in the entry
+	at    uint64 // offset of the values; 0: in the entry
 	bytes []byte
 }
 
-// sizes are the bytes of a value, by kind.
+// sizes has the size of a value in bytes, by kind.
 var sizes = map[uint16]uint64{1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
 
 // Is reports whether data begins like a TIFF file.
@@ -95,7 +95,7 @@ func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 	}, nil
 }
 
-// number is the offset or count of the file's width at a position.
+// number is the offset or count at a position, in the width of this file.
 func (f *file) number(at uint64) (uint64, bool) {
 	size := uint64(4)
 	if f.big {
@@ -110,14 +110,14 @@ func (f *file) number(at uint64) (uint64, bool) {
 	return uint64(f.order.Uint32(f.data[at:])), true
 }
 
-// ifd is a page's directory as it is in the file.
+// ifd is a page's directory as stored in the file.
 type ifd struct {
 	at    uint64
 	table []byte // entries
 }
 
-// pages finds the directories. A chain that leads back, or out of the file, ends them. Pages that
-// show another one in small, or are its mask, do not count, unless there are no others.
+// pages finds the directories. Their chain ends where it leads back or out of the file. A page that
+// shows another page in small, or is its mask, does not count, unless there are no others.
 func (f *file) pages() ([]ifd, error) {
 	first, head, size := uint64(4), uint64(2), uint64(12)
 	if f.big {
@@ -159,7 +159,7 @@ func (f *file) pages() ([]ifd, error) {
 	return nil, errors.New("it has no directory of a page, or the file is cut short")
 }
 
-// reduced reports whether a page is another one in small, or its mask.
+// reduced reports whether a page shows another page in small, or is its mask.
 func (f *file) reduced(d ifd) bool {
 	size, value := 12, 8
 	if f.big {
@@ -182,7 +182,7 @@ func (f *file) reduced(d ifd) bool {
 	return false
 }
 
-// entries reads a directory's entries, and leaves out those that point out of the file.
+// entries reads a directory's entries. It omits those that point out of the file.
 func (f *file) entries(table []byte) map[uint16]entry {
 	size, wide := 12, uint64(4)
 	if f.big {
@@ -218,7 +218,7 @@ func (f *file) entries(table []byte) map[uint16]entry {
 	return all
 }
 
-// uint is value i of an entry; other if there is none, or it is no whole number.
+// uint is value i of an entry, or other if that is missing or no whole number.
 func (f *file) uint(e entry, i int, other uint64) uint64 {
 	if uint64(i) >= e.count {
 		return other
@@ -236,7 +236,7 @@ func (f *file) uint(e entry, i int, other uint64) uint64 {
 	return other
 }
 
-// perMillimetre is a rational of pixels a unit as mm a pixel, 0 if it is senseless.
+// perMillimetre converts a rational of pixels a unit to mm a pixel. It is 0 for nonsense.
 func (f *file) perMillimetre(e entry, unit float64) float64 {
 	if e.kind != 5 || e.count == 0 {
 		return 0

@@ -11,21 +11,21 @@ import (
 	"mrprism/shaders/pulse"
 )
 
-// Page is a grey picture of a file that Encode writes.
+// Page is a grey picture for Encode.
 type Page struct {
 	Name   string  // of the page
 	About  string  // what it shows
 	Levels []uint8 // (H, W)
 }
 
-// stripBytes is about how many pixels a strip has: readers unpack one at a time.
+// stripBytes is about how many pixels a strip has. Readers unpack a strip at a time.
 const stripBytes = 1 << 16
 
 // Encode writes pages of w × h pixels in 8-bit grey, packed by Deflate. spacing is mm a pixel, across
 // and down; 0 if unknown.
 func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 	out := []byte("II*\x00\x00\x00\x00\x00")
-	link := 4 // where the offset of the next directory stands
+	link := 4 // position of the next directory's offset
 	for _, p := range pages {
 		if len(p.Levels) != w*h || w <= 0 || h <= 0 {
 			panic("tiff: the levels are not those of the page")
@@ -78,8 +78,8 @@ func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 	return out, nil
 }
 
-// directory collects the entries of a page, by growing tags. Values that do not fit into an entry
-// are appended to the file.
+// directory collects the entries of a page, in ascending order of tags. Values that do not fit into
+// an entry are appended to the file.
 type directory struct {
 	at      *[]byte
 	entries []byte
@@ -100,7 +100,7 @@ func (d *directory) entry(tag, kind uint16, count int, value []byte) {
 	*d.at = append(*d.at, value...)
 }
 
-// numbers writes SHORT where TIFF wants it, and otherwise LONG.
+// numbers writes SHORT if TIFF wants that for the tag, and otherwise LONG.
 func (d *directory) numbers(tag uint16, values ...uint32) {
 	var b []byte
 	switch tag {

@@ -1,4 +1,4 @@
-// Package archive writes a ZIP in parts: what is written need not stay in memory.
+// Package archive writes a ZIP in parts, so that written parts need not stay in memory.
 package archive
 
 import (
@@ -41,7 +41,7 @@ func (w *Writer) Add(name string, data []byte, modified time.Time) error {
 // Close writes the list of the files. Part then has the last part.
 func (w *Writer) Close() error { return w.zip.Close() }
 
-// Part returns what the ZIP has grown by since the last call.
+// Part returns the bytes of the ZIP that are new since the last call.
 func (w *Writer) Part() []byte {
 	part := bytes.Clone(w.part.Bytes())
 	w.part.Reset()

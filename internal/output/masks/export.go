@@ -17,7 +17,7 @@ import (
 	"mrprism/weights"
 )
 
-// Consensus is who drew what the raters are fused into.
+// Consensus is the author of the fused masks.
 const Consensus = "consensus"
 
 // Structure is one structure in a picture.
@@ -27,14 +27,14 @@ type Structure struct {
 	Corrected bool    // a person corrected it
 }
 
-// Drawing is what somebody saw in a picture.
+// Drawing is the structures that somebody drew, or would draw, in a picture.
 type Drawing struct {
-	Picture    *imageio.Image // what the file says of it; its pixels are not needed
+	Picture    *imageio.Image // its file's properties; pixels are not needed
 	By         string         // Consensus, or for example "guess of rater1"
 	Structures []Structure
 	Model      *weights.Model
-	Day        time.Time // a DICOM SEG tells the day on which it was made
-	Identity   bool      // a DICOM SEG keeps what its source says of patient and study
+	Day        time.Time // written into a DICOM SEG
+	Identity   bool      // a DICOM SEG copies patient and study from its source
 }
 
 // Format is a form of file.
@@ -45,10 +45,10 @@ type Format struct {
 	Whole  bool   // one file holds all structures; otherwise cmd/segment writes one for each
 
 	write func(d *Drawing) ([]byte, error)
-	check func(m *imageio.Image) error // why a picture cannot be saved so; nil: all can
+	check func(m *imageio.Image) error // why a picture cannot be saved so; nil: every picture can
 }
 
-// Formats are all there are. The first is the default.
+// Formats are all formats. The first is the default.
 var Formats = []Format{
 	{Name: "png", Ending: ".png", About: "probability, 8 bits", write: png(false)},
 	{Name: "png-mask", Ending: "_mask.png", About: "0 and 255", write: png(true)},
@@ -56,8 +56,8 @@ var Formats = []Format{
 	{Name: "tiff-mask", Ending: "_mask.tif", About: "0 and 255", write: pages(true)},
 	{Name: "nifti", Ending: ".nii.gz", About: "probability, 0 to 1, in the space of a NIfTI or DICOM source", write: volumes(false)},
 	{Name: "nifti-mask", Ending: "_mask.nii.gz", About: "0 and 1", write: volumes(true)},
-	{Name: "dicom-seg", Ending: "_seg.dcm", About: "masks as a DICOM SEG of a DICOM source", Whole: true, write: segmentation(false), check: refers},
-	{Name: "dicom-seg-fractional", Ending: "_seg_fractional.dcm", About: "probabilities as a DICOM SEG", Whole: true, write: segmentation(true), check: refers},
+	{Name: "dicom-seg", Ending: "_seg.dcm", About: "masks as a DICOM SEG of a DICOM source", Whole: true, write: segmentation(false), check: checkReference},
+	{Name: "dicom-seg-fractional", Ending: "_seg_fractional.dcm", About: "probabilities as a DICOM SEG", Whole: true, write: segmentation(true), check: checkReference},
 	{Name: "svg", Ending: ".svg", About: "outlines, a path for each structure", Whole: true, write: svg},
 	{Name: "geojson", Ending: ".geojson", About: "outlines as polygons, in pixels of the image", Whole: true, write: geojson},
 }
@@ -111,7 +111,7 @@ func (f Format) Write(d *Drawing) ([]byte, error) {
 	return f.write(d)
 }
 
-// Structures are those of maps (H, W) of probabilities.
+// Structures makes structures of maps (H, W) of probabilities.
 func Structures(w, h int, names []string, maps [][]float32) ([]Structure, error) {
 	var all []Structure
 	for i, name := range names {
@@ -124,8 +124,8 @@ func Structures(w, h int, names []string, maps [][]float32) ([]Structure, error)
 	return all, nil
 }
 
-// Correct puts what a person drew on the structure: a level for each pixel, and unsaid where
-// nothing was drawn.
+// Correct draws a person's correction on the structure: a level for each pixel, or unsaid where the
+// person drew nothing.
 func (s *Structure) Correct(drawn []uint8, unsaid uint8) error {
 	if len(drawn) != len(s.Levels) {
 		return fmt.Errorf("the correction of %s has %d pixels, and its map %d", s.Name, len(drawn), len(s.Levels))
@@ -144,7 +144,7 @@ func (d *Drawing) corrected() bool {
 	return slices.ContainsFunc(d.Structures, func(s Structure) bool { return s.Corrected })
 }
 
-// masked are the levels as 0 and 255.
+// masked replaces levels by 0 and 255.
 func masked(levels []uint8) []uint8 {
 	out := make([]uint8, len(levels))
 	for i, v := range levels {
@@ -163,8 +163,8 @@ func (s Structure) form(mask bool) []uint8 {
 	return s.Levels
 }
 
-// about is a line on a structure.
-func (d *Drawing) about(s Structure, mask bool) string {
+// comment describes a structure in one line.
+func (d *Drawing) comment(s Structure, mask bool) string {
 	what := "probability of "
 	if mask {
 		what = "mask of "
@@ -193,7 +193,7 @@ func pages(mask bool) func(d *Drawing) ([]byte, error) {
 	return func(d *Drawing) ([]byte, error) {
 		var all []tiff.Page
 		for _, s := range d.Structures {
-			all = append(all, tiff.Page{Name: s.Name, About: d.about(s, mask), Levels: s.form(mask)})
+			all = append(all, tiff.Page{Name: s.Name, About: d.comment(s, mask), Levels: s.form(mask)})
 		}
 		return tiff.Encode(d.Picture.W, d.Picture.H, d.Picture.Spacing, all)
 	}
@@ -205,7 +205,7 @@ func volumes(mask bool) func(d *Drawing) ([]byte, error) {
 		for _, s := range d.Structures {
 			names = append(names, s.Name)
 		}
-		about := d.about(Structure{Name: strings.Join(names, " "), Corrected: d.corrected()}, mask)
+		about := d.comment(Structure{Name: strings.Join(names, " "), Corrected: d.corrected()}, mask)
 		p := d.Picture
 		w, h, stored, place := p.W, p.H, p.Stored, (*nifti.Geometry)(nil)
 		switch header := p.Header.(type) {
@@ -229,8 +229,8 @@ func volumes(mask bool) func(d *Drawing) ([]byte, error) {
 	}
 }
 
-// refers returns an error if no DICOM SEG can refer to the picture's file.
-func refers(m *imageio.Image) error {
+// checkReference returns an error if no DICOM SEG can refer to the picture's file.
+func checkReference(m *imageio.Image) error {
 	if h, ok := m.Header.(*dicom.Header); ok {
 		return h.Check()
 	}

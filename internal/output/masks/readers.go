@@ -7,11 +7,11 @@ import (
 	"mrprism/weights"
 )
 
-// Reader is who a map is of.
+// Reader is the author of a map: the consensus, a rater or a level.
 type Reader struct {
-	Suffix  string // of files' names
+	Suffix  string // suffix of files' names
 	By      string // in files
-	Outline bool   // it is of classes that have outlines alone
+	Outline bool   // has maps only of classes that have outlines
 
 	Of func(r *segment.Maps, class int) []float32
 }
@@ -19,9 +19,9 @@ type Reader struct {
 // Has says whether there is a map of a class.
 func (b Reader) Has(r *segment.Maps, class int) bool { return !b.Outline || r.HasOutlines(class) }
 
-// Readers are those of whom there is a map: first the consensus, then the raters or levels of
-// agreement that the model predicts and, with marks, those who have not marked. With outlines, what
-// lies inside of the inner and of the outer outline follows.
+// Readers lists the authors of maps: the consensus, the raters or levels of agreement that the
+// model predicts, and, with marks, those who have not marked. With outlines, the areas inside the
+// inner and the outer outline follow.
 func Readers(raters []string, labels string, marks, outlines bool) []Reader {
 	all := []Reader{{By: Consensus, Of: (*segment.Maps).Probability}}
 	for m, name := range raters {

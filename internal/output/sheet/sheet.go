@@ -1,5 +1,5 @@
-// Package sheet writes results as a table for spreadsheets, in CSV: a line an image, and the same
-// columns for all. The program segment and the page write it.
+// Package sheet writes results as a CSV table for spreadsheets, with a line for each image. All
+// lines have the same columns. The program segment and the page write it.
 package sheet
 
 import (
@@ -24,7 +24,7 @@ type Record struct {
 	Slice   int    `json:"slice"` // of the file, from 1; 0: it has one picture
 	Program string `json:"program"`
 	Date    string `json:"date"`    // of the result, RFC 3339
-	Options string `json:"options"` // what was asked for, by which a run knows its own lines
+	Options string `json:"options"` // of the run, by which it recognises its own lines
 	Review  string `json:"review"`  // what a person decided: accepted, rejected or ""
 	Error   string `json:"error"`   // why there is no result
 	// Classes and Raters say which columns the record has, with or without a result.
@@ -33,7 +33,7 @@ type Record struct {
 	Result  *Result  `json:"result"`
 }
 
-// Result is what was found in an image.
+// Result is the findings in an image.
 type Result struct {
 	Width        int                  `json:"width"`
 	Height       int                  `json:"height"`
@@ -49,9 +49,9 @@ type Result struct {
 	Doubt        *float64             `json:"doubt"` // nil: the weights cannot tell
 	Doubts       []segment.Doubt      `json:"doubts"`
 	Measurements segment.Measurements `json:"measurements"`
-	// Corrected are the masks that a person changed. Measurements are of what they drew.
+	// Corrected are the masks that a person changed. Measurements are of the changed masks.
 	Corrected   []Mask `json:"corrected"`
-	CorrectedBy string `json:"corrected_by"` // who that was, as the person says it
+	CorrectedBy string `json:"corrected_by"` // the person's own name for themselves
 }
 
 // Mask is a mask of a rater, or of "you", the consensus.
@@ -67,7 +67,7 @@ type cell struct {
 	value  any
 }
 
-// cells are those of a record, in the order of the columns.
+// cells are the cells of a record, in the order of the columns.
 func (r Record) cells() []cell {
 	v := r.Result
 	if v == nil {
@@ -196,7 +196,7 @@ func structureCells(class string, c int, m segment.Measurements) []cell {
 	return append(append(out, intervalCells(class+"_area_px", interval)...), trustCells(class, verdict)...)
 }
 
-// trustCells are a word and its reason. A figure that a person drew has neither.
+// trustCells are a verdict and its reason. They are empty for a figure that a person drew.
 func trustCells(name string, v *trust.Verdict) []cell {
 	if v == nil {
 		v = &trust.Verdict{}
@@ -218,7 +218,7 @@ func number[N int | float64](v *N) any {
 	return *v
 }
 
-// text is a value as it stands in the file. A text that a spreadsheet would run as a formula gets an
+// text is a value as the file has it. A text that a spreadsheet would run as a formula gets an
 // apostrophe before it.
 func text(value any) string {
 	switch v := value.(type) {
@@ -250,7 +250,7 @@ func New(records ...Record) *Table {
 	return t
 }
 
-// Widen adds the columns that the table lacks of a record. Each comes after the column that it
+// Widen adds the columns of a record that the table lacks. Each comes after the column that it
 // follows in the record.
 func (t *Table) Widen(r Record) {
 	at := 0
@@ -277,7 +277,7 @@ func (t *Table) Add(r Record) {
 	t.Lines = append(t.Lines, line)
 }
 
-// Put is Add in place of the line i, or at the end if i is −1.
+// Put replaces line i by a record, or adds the record if i is −1.
 func (t *Table) Put(i int, r Record) {
 	t.Add(r)
 	if last := len(t.Lines) - 1; i >= 0 {
@@ -298,7 +298,7 @@ func (t *Table) Find(r Record, columns ...string) int {
 	})
 }
 
-// mark is the byte order mark, by which spreadsheets know UTF-8.
+// mark is the byte order mark, by which spreadsheets recognise UTF-8.
 const mark = "\ufeff"
 
 // Bytes is the table as CSV in UTF-8, with a byte order mark and lines that end in CR LF.
@@ -314,7 +314,7 @@ func (t *Table) Bytes() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Read reads what Bytes wrote. A last line that is cut is left out.
+// Read reads a table that Bytes wrote. It leaves out a last line that is cut off.
 func Read(data []byte) (t *Table, cut bool, err error) {
 	data = bytes.TrimPrefix(data, []byte(mark))
 	r, lines := csv.NewReader(bytes.NewReader(data)), [][]string(nil)

@@ -14,7 +14,7 @@ import (
 
 // Memory keeps the times from run to run. If it cannot keep them, they are measured again.
 type Memory interface {
-	Get(key string) (text []byte, err error) // nil: nothing is there
+	Get(key string) (text []byte, err error) // nil: nothing is kept
 	Put(key string, text []byte) error
 }
 
@@ -36,13 +36,13 @@ type record struct {
 	Failures int `json:"failures,omitempty"` // measurements that were begun and gave no times
 }
 
-// mostFailures is how often the measurement of a pair may fail. Then it is not measured any more.
+// mostFailures is how often the measurement of a pair may fail before it is given up.
 const mostFailures = 2
 
 var errFailed = errors.New("it could not be measured")
 
-// With returns a function for device.Options.Compare, which measures a pair that the memory does
-// not know.
+// With returns a function for device.Options.Compare. It measures a pair of devices if the memory
+// does not know it.
 func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device) (ratio float64, err error) {
 	return func(ctx context.Context, adapter, processor gpu.Device) (float64, error) {
 		p := pairOf(adapter.Info(), processor.Info())
@@ -61,10 +61,10 @@ func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device
 		}
 		keep := func() {
 			if text, err := json.MarshalIndent(r, "", "  "); err == nil {
-				_ = memory.Put(p.key(), append(text, '\n')) // else the pair is measured again
+				_ = memory.Put(p.key(), append(text, '\n')) // without it the pair is measured again
 			}
 		}
-		r.Failures++ // counted before the measurement: a driver may end the program
+		r.Failures++ // before the measurement, since a driver may end the program
 		keep()
 		times, err := Measure(ctx, adapter, processor)
 		if ctx.Err() != nil { // the user ended it: that is no failure
@@ -81,7 +81,7 @@ func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device
 	}
 }
 
-// source is a variable for the tests.
+// source is a variable so that tests can replace it.
 var source = version.Source()
 
 func pairOf(adapter, processor gpu.Info) pair {

@@ -1,6 +1,5 @@
-// Package choose measures which is the faster on a machine without a real GPU: an adapter that
-// emulates one on the processor (lavapipe, SwiftShader, WARP), or the processor's own vectors. The
-// machine remembers the times.
+// Package choose measures which device is faster on a machine without a real GPU: an adapter that
+// emulates a GPU (lavapipe, SwiftShader, WARP), or the processor's own vectors. The times are kept.
 package choose
 
 import (
@@ -21,11 +20,11 @@ const Patience = time.Second
 
 const (
 	side   = 64           // pixels of the maps, as deep in the encoder
-	rounds = 7            // at most; the least time counts, since other programs lengthen times
-	enough = Patience / 2 // then no other round begins
+	rounds = 7            // at most; the least time counts, since other programs lengthen some
+	enough = Patience / 2 // after this time no round begins
 )
 
-// Times are milliseconds of the same commands.
+// Times are milliseconds of the same commands on both devices.
 type Times struct {
 	AdapterMS   float64 `json:"adapter_ms"`
 	ProcessorMS float64 `json:"processor_ms"`
@@ -73,8 +72,8 @@ func measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) 
 	return Times{least[0], least[1]}, nil
 }
 
-// differ is the difference of two results from which on the adapter computes wrongly. Results are
-// about 1; sums in another order change them by less.
+// differ is the difference of two results from which on the adapter counts as wrong. Results are
+// about 1, and another order of sums changes them by less.
 const differ = 1e-2
 
 // contender is a device with the network on it.

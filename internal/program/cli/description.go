@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Describe is an argument that help does not list. A program with this argument alone prints its
-// Description as JSON. Manual pages and completions are made of that.
+// Describe is an argument that help does not list. With this argument alone, a program prints its
+// Description as JSON, of which manual pages and completions are made.
 const Describe = "-describe"
 
-// Description says what -h says.
+// Description is the content of -h.
 type Description struct {
 	Name, Intro, Examples string
 	Subprograms           []string
@@ -20,8 +20,8 @@ type Description struct {
 // Flag describes a flag.
 type Flag struct {
 	Group, Name, Usage string
-	Argument           string // what stands for its value; empty if it takes none
-	Default            string // empty if usage says it, and for zeros
+	Argument           string // the name of its value; empty: it takes none
+	Default            string // empty for zeros, or if Usage says it
 }
 
 func (p *Program) description(flags *Groups) Description {

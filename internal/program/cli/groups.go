@@ -54,8 +54,7 @@ func (g *Groups) Given() map[string]bool {
 }
 
 // Parse parses flags, which may stand between other arguments, and returns the other arguments.
-// After "--" no argument is a flag. The error is flag.ErrHelp if -h was given, else one of wrong
-// usage.
+// After "--" no argument is a flag. The error is flag.ErrHelp for -h, and otherwise of wrong usage.
 func (g *Groups) Parse(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		if err := g.FlagSet.Parse(args); errors.Is(err, flag.ErrHelp) {

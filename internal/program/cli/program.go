@@ -44,10 +44,10 @@ type Program struct {
 	Stdout, Stderr  io.Writer
 }
 
-// Subprograms are those that the first argument can name, with what runs them.
+// Subprograms has the function of each subprogram that the first argument can name.
 type Subprograms map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 
-// usageError is a wrong usage.
+// usageError marks an error of wrong usage.
 type usageError struct{ error }
 
 // Wrong makes an error of wrong usage. Run shows it with a hint to -h and returns Usage.
@@ -59,8 +59,8 @@ type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// Printable is a text of one line or several as a terminal can show it: a character that moves the
-// cursor or turns the order of writing, in a file's name, is written as its code.
+// Printable is a text, of one line or several, that is safe for a terminal. A character that moves
+// the cursor or changes the order of writing, as a file's name may have, is written as its code.
 func Printable(text string) string {
 	var out strings.Builder
 	for i, r := range text {
@@ -76,14 +76,14 @@ func Printable(text string) string {
 	return out.String()
 }
 
-// Message is a printable text of one message: lines after the first are indented, so that a name
-// with a newline in it does not begin a message of its own in a log.
+// Message is a printable text of one message. Lines after the first are indented, so that a name
+// with a newline does not look like a new message in a log.
 func Message(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(Printable(text), "\n", "\n  "), "\n    ", "\n  ")
 }
 
-// Run parses args, calls body with the arguments that are not flags and returns the exit code. With
-// -h or -version it prints that instead.
+// Run parses args, calls body with the arguments that are not flags and returns the exit code. For
+// -h and -version it prints their text instead.
 func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
 	var asked bool
 	flags.Add("this program", func(f *flag.FlagSet) {

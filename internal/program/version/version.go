@@ -1,4 +1,4 @@
-// Package version says which MrPrism a program is.
+// Package version tells a program's version.
 package version
 
 import (
@@ -12,13 +12,13 @@ import (
 // built is NUMBER+COMMIT. The Makefile sets it: -ldflags "-X mrprism/internal/program/version.built=…".
 var built string
 
-// Number is the version: 1.2.3 of the tag v1.2.3, and 0.0.DATE of other commits.
+// Number is the version: 1.2.3 at the tag v1.2.3, and 0.0.DATE at other commits.
 func Number() string {
 	number, _, _ := strings.Cut(built, "+")
 	return cmp.Or(number, "unknown")
 }
 
-// Commit is the commit that the program was built of.
+// Commit is the commit from which the program was built.
 func Commit() string {
 	_, commit, _ := strings.Cut(built, "+")
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" { // built without the Makefile
@@ -31,7 +31,7 @@ func Commit() string {
 	return cmp.Or(commit, "unknown")
 }
 
-// Source is the commit and Go's version: what the bits of a result may depend on.
+// Source is the commit and Go's version. The bits of a result may depend on both.
 func Source() string { return Commit() + " " + runtime.Version() }
 
 // About is what a program prints with -version.

@@ -32,7 +32,7 @@ type Scalar struct {
 }
 
 // Create begins a new file in the folder, and makes the folder if it is missing. The file starts or
-// resumes a run at the given step: TensorBoard then hides this and later steps of earlier files.
+// resumes a run at a step. TensorBoard then hides this step and later ones of earlier files.
 func Create(folder string, step int) (*Writer, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (w *Writer) event(step int, fill func(e *protobuf.Message)) error {
 	_ = e.Write(data) // a bytes.Buffer returns no error
 	record = data.Bytes()
 	record = binary.LittleEndian.AppendUint32(record, masked(record[12:]))
-	return w.file.Append(record) // in one piece: a run that is killed leaves whole records
+	return w.file.Append(record) // in one piece, so that a killed run leaves whole records
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
