@@ -25,6 +25,8 @@ seen them. -on scores others. The table has
                  "bothEmpty" and "softDiceMarked"
   truth          Dice of the pixels above one half, and Brier score, if the data set has
                  truth/CLASS/NAME.png
+  against        the same images by the weights of -against, as "evaluate compare" prints them: every figure of
+                 both, with paired differences; by the mean vote and, if there is one, by the truth
   calibration    expected calibration error and Brier score inside the union of all marks
   outline        95 % Hausdorff distance from the majority's outline
   agreement      Fleiss' kappa of the raters, and the intraclass correlation of their areas

@@ -79,14 +79,18 @@ func fullest[T Pixel](mask []T, n int, line func(i int) int) int {
 	return slices.Max(lines)
 }
 
-// VerticalRatio is the vertical cup-to-disc ratio: the cup's vertical diameter / the disc's. It is
-// 0 if the disc is empty, since a cup without a disc is meaningless.
+// VerticalRatio is the vertical cup-to-disc ratio of two masks (h, w).
 func VerticalRatio[T Pixel](disc, cup []T, w, h int) float64 {
-	outer := VerticalDiameter(disc, w, h)
-	if outer == 0 {
+	return DiameterRatio(VerticalDiameter(disc, w, h), VerticalDiameter(cup, w, h))
+}
+
+// DiameterRatio is the cup's diameter / the disc's. It is 0 if the disc is empty, since a cup without
+// a disc is meaningless.
+func DiameterRatio(disc, cup int) float64 {
+	if disc == 0 {
 		return 0
 	}
-	return float64(VerticalDiameter(cup, w, h)) / float64(outer)
+	return float64(cup) / float64(disc)
 }
 
 // Hausdorff95 is the robust Hausdorff distance of two masks (h, w), in pixels: the larger of the

@@ -267,8 +267,8 @@ func (c *Comparer) riskOf(i int) *riskCurve {
 	if len(images) == 0 {
 		return nil
 	}
-	points := score.Curve(images)
-	out := &riskCurve{Method: c.methods[i].Name, Area: metric.Mean(statistics.Values(points, func(p score.RiskPoint) float64 { return p.Dice }))}
+	points, area := score.Curve(images)
+	out := &riskCurve{Method: c.methods[i].Name, Area: area}
 	step := (len(points) + curvePoints - 1) / curvePoints
 	for at := (len(points) - 1) % step; at < len(points); at += step { // all images are the last point
 		out.Curve = append(out.Curve, points[at])

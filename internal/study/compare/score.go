@@ -262,19 +262,13 @@ func (c *Comparer) compareRatios(r *caseRecord) {
 	if disc < 0 || cup < 0 || r.classes[disc] == nil || r.classes[cup] == nil || r.classes[disc].diameter == 0 {
 		return
 	}
-	ratio := func(inner, outer int) float64 {
-		if outer == 0 {
-			return 0
-		}
-		return float64(inner) / float64(outer)
-	}
-	right := ratio(r.classes[cup].diameter, r.classes[disc].diameter)
+	right := metric.DiameterRatio(r.classes[disc].diameter, r.classes[cup].diameter)
 	for _, classes := range r.methods {
 		if classes[disc] == nil || classes[cup] == nil {
 			continue
 		}
 		for i := range classes[cup].passes {
-			classes[cup].passes[i][score.RatioError] = math.Abs(ratio(classes[cup].diameters[i], classes[disc].diameters[i]) - right)
+			classes[cup].passes[i][score.RatioError] = math.Abs(metric.DiameterRatio(classes[disc].diameters[i], classes[cup].diameters[i]) - right)
 		}
 	}
 }

@@ -193,8 +193,8 @@ func risks(cases []*caseScore) *riskReport {
 		images = append(images, score.Ranked{Score: oddness, Dice: c.softDice()})
 	}
 	if out.Unknown == 0 {
-		out.Curve = score.Curve(images)
-		out.Area = new(metric.Mean(statistics.Values(out.Curve, func(p score.RiskPoint) float64 { return p.Dice })))
+		points, area := score.Curve(images)
+		out.Curve, out.Area = points, &area
 	}
 	return out
 }

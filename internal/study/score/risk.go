@@ -15,8 +15,9 @@ type RiskPoint struct {
 type Ranked struct{ Score, Dice float64 }
 
 // Curve is the mean soft Dice of the first image, the first two and so on, in the order of their
-// scores. Images of equal scores have no order: each counts as their mean.
-func Curve(images []Ranked) (points []RiskPoint) {
+// scores, and the area under it: the mean of its points. Images of equal scores have no order: each
+// counts as their mean.
+func Curve(images []Ranked) (points []RiskPoint, area float64) {
 	slices.SortStableFunc(images, func(a, b Ranked) int { return cmp.Compare(a.Score, b.Score) })
 	sum := 0.
 	for first := 0; first < len(images); {
@@ -29,7 +30,8 @@ func Curve(images []Ranked) (points []RiskPoint) {
 			sum += mean
 			n := float64(first + 1)
 			points = append(points, RiskPoint{n / float64(len(images)), sum / n})
+			area += sum / n / float64(len(images))
 		}
 	}
-	return points
+	return points, area
 }

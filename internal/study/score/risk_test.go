@@ -21,10 +21,12 @@ func TestCurve(t *testing.T) {
 			mean[i] += sum / float64(i+1) / float64(len(orders))
 		}
 	}
-	points := Curve(append([]Ranked{}, images...))
+	points, area := Curve(append([]Ranked{}, images...))
 	require.Len(t, points, 5)
 	for i, p := range points {
 		require.InDelta(t, float64(i+1)/5, p.Share, 1e-12)
 		require.InDelta(t, mean[i], p.Dice, 1e-12)
+		area -= p.Dice / 5
 	}
+	require.InDelta(t, 0, area, 1e-12)
 }
