@@ -58,33 +58,35 @@ func TestGoldens(t *testing.T) {
 		{"raters", "agreed/*", 0, []string{"raters", data, "-out", at("agreed")}},
 		{"ratersOfLevels", "levels/*", 0, []string{"raters", levels, "-out", at("levels")}},
 	} {
-		if c.name != "raters" && c.name != "ratersOfLevels" {
-			c.args = append(c.args, "-device", "processor")
-		}
-		var stdout, stderr, all bytes.Buffer
-		code := run(t.Context(), c.args, &stdout, &stderr)
-		require.Equal(t, c.code, code, "%s: %s", c.name, stderr.String())
-		fmt.Fprintf(&all, "-- stdout --\n%s", stdout.String())
-		files, err := filepath.Glob(at(c.files))
-		require.NoError(t, err)
-		for _, file := range files {
-			if slices.Contains([]string{".csv", ".json", ".md", ".tex"}, filepath.Ext(file)) {
-				fmt.Fprintf(&all, "-- %s --\n%s", filepath.Base(file), shortened(t, file))
+		t.Run(c.name, func(t *testing.T) {
+			if c.name != "raters" && c.name != "ratersOfLevels" {
+				c.args = append(c.args, "-device", "processor")
 			}
-		}
-		got, path := spaces.ReplaceAllString(places.Replace(all.String()), "  "), filepath.Join("testdata", c.name+".golden")
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		}
-		want := strings.Split(string(studytest.ReadFile(t, path)), "\n")
-		for i, line := range strings.Split(got, "\n") {
-			if i >= len(want) || !sameFigures(want[i], line) {
-				assert.Equal(t, strings.Join(want, "\n"), got, "%s, line %d", path, i+1)
-				break
+			var stdout, stderr, all bytes.Buffer
+			code := run(t.Context(), c.args, &stdout, &stderr)
+			require.Equal(t, c.code, code, "%s: %s", c.name, stderr.String())
+			fmt.Fprintf(&all, "-- stdout --\n%s", stdout.String())
+			files, err := filepath.Glob(at(c.files))
+			require.NoError(t, err)
+			for _, file := range files {
+				if slices.Contains([]string{".csv", ".json", ".md", ".tex"}, filepath.Ext(file)) {
+					fmt.Fprintf(&all, "-- %s --\n%s", filepath.Base(file), shortened(t, file))
+				}
 			}
-		}
-		assert.Len(t, strings.Split(got, "\n"), len(want), path)
+			got, path := spaces.ReplaceAllString(places.Replace(all.String()), "  "), filepath.Join("testdata", c.name+".golden")
+			if *update {
+				require.NoError(t, os.MkdirAll("testdata", 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+			}
+			want := strings.Split(string(studytest.ReadFile(t, path)), "\n")
+			for i, line := range strings.Split(got, "\n") {
+				if i >= len(want) || !sameFigures(want[i], line) {
+					assert.Equal(t, strings.Join(want, "\n"), got, "%s, line %d", path, i+1)
+					break
+				}
+			}
+			assert.Len(t, strings.Split(got, "\n"), len(want), path)
+		})
 	}
 }
 
