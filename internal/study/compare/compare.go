@@ -167,14 +167,14 @@ func (c *Comparer) openMethod(one NamedMethod) (m *method, err error) {
 
 // deliver writes the files of -out, if it is given, and prints the table.
 func (r *Comparison) deliver(dir string, stdout io.Writer) error {
-	d, t := r.Document(), command.NewTable(2, 0)
-	d.Lines(t)
+	d := r.Document()
 	if dir == "" {
-		return t.Print(stdout)
+		return d.Print(stdout)
 	}
-	t.Line("report: %s", filepath.Join(dir, "report.html"))
-	return errors.Join(report.Save(dir, map[string]func(io.Writer) error{
+	failed := report.Save(dir, map[string]func(io.Writer) error{
 		"cases.csv": r.casesCSV, "summary.csv": r.summaryCSV, "report.md": d.Markdown, "tables.tex": d.LaTeX, "report.html": d.HTML,
 		"report.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
-	}), t.Print(stdout))
+	})
+	d.Notes = append(d.Notes, "report: "+filepath.Join(dir, "report.html"))
+	return errors.Join(failed, d.Print(stdout))
 }

@@ -138,7 +138,7 @@ func (f *fusionStudy) fuseAll(ctx context.Context) error {
 		f.progress.Show("%s: reading", c.Name)
 		l, err := dataset.Load(c)
 		if err != nil {
-			return err // it names the files, which have changed since input.check
+			return err // it names the files, which have changed since score.CheckImages
 		}
 		seen, err := f.see(ctx, l.Name, l.Image)
 		if err != nil {

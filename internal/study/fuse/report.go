@@ -2,11 +2,11 @@ package fuse
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
@@ -92,7 +92,7 @@ func (f *fusionStudy) deliver(stdout io.Writer) error {
 	if len(f.scores) > 0 {
 		failed = append(failed, weights.WriteAtomic(filepath.Join(f.Out, "scores.csv"), f.scoresCSV))
 	}
-	return errors.Join(append(failed, f.print(stdout))...)
+	return errors.Join(append(failed, f.document().Print(stdout))...)
 }
 
 // ratersCSV writes each rater beside each map, and then over all images.
@@ -167,44 +167,50 @@ func (f *fusionStudy) scoreLines(line func(cells ...string)) {
 	}
 }
 
-// print prints the scores, and the raters over all images.
-func (f *fusionStudy) print(stdout io.Writer) error {
-	t := command.NewTable(2, 0)
-	t.Line("%s: %d images, maps in %s", f.Images.Data, f.images, f.Out)
+// document has the scores, and the raters over all images.
+func (f *fusionStudy) document() *report.Document {
+	d := &report.Document{Title: "Fused marks of " + f.data.Name, Lead: []string{fmt.Sprintf("%s: %d images, maps in %s", f.Images.Data, f.images, f.Out)}}
 	if f.images < len(f.cases) {
-		t.Line("stopped before all %d images were fused", len(f.cases))
+		d.Lead = append(d.Lead, fmt.Sprintf("stopped before all %d images were fused", len(f.cases)))
 	}
 	if f.session != nil {
-		t.Line("prior of dawid-skene-prior, and network of max-mig: %s", f.session.Model.Metadata.Name)
+		d.Lead = append(d.Lead, "prior of dawid-skene-prior, and network of max-mig: "+f.session.Model.Metadata.Name)
 	}
+	scores, raters := report.Part{Title: "Beside the truth"}, report.Part{Title: "The raters"}
 	for _, class := range f.data.Classes {
 		votes := f.scored(meanVote, class)
 		if len(votes) == 0 {
 			continue
 		}
-		t.Title("%s, %d images: beside the truth; Brier inside the union of truth and marks (lower is better)", class, len(votes))
-		t.Line("\tsoft Dice ×100\tless the mean vote's\tDice ×100\tless the mean vote's\tBrier ×100\tless the mean vote's")
+		t := report.Table{
+			Title:   fmt.Sprintf("%s, %d images: beside the truth; Brier inside the union of truth and marks (lower is better)", class, len(votes)),
+			Columns: report.Columns("", "soft Dice ×100", "less the mean vote's", "Dice ×100", "less the mean vote's", "Brier ×100", "less the mean vote's"),
+		}
 		for _, method := range f.methods() {
-			rows := f.scored(method.Name, class)
-			line := method.Name
+			rows, cells := f.scored(method.Name, class), []string{method.Name}
 			for j := range scoreNames {
 				gain := "–"
 				if method.Name != meanVote {
 					gain = report.Signed(statistics.Interval(gains(rows, votes, j)), 100, 2)
 				}
-				line += "\t" + report.Plain(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }), 100, 2) + "\t" + gain
+				cells = append(cells, report.Plain(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }), 100, 2), gain)
 			}
-			t.Line("%s", line)
+			t.Rows = append(t.Rows, report.Texts(cells...))
 		}
+		scores.Tables = append(scores.Tables, t)
 	}
 	class := ""
 	f.eachPooled(func(r *raterRow) {
 		if r.class != class {
 			class = r.class
-			t.Title("%s: the raters over all images. Sensitivity and specificity in percent, bias as change of area in percent", class)
-			t.Line("\trater\tsensitivity\tspecificity\tbias")
+			raters.Tables = append(raters.Tables, report.Table{
+				Title:   class + ": the raters over all images. Sensitivity and specificity in percent, bias as change of area in percent",
+				Columns: report.Columns("", "rater", "sensitivity", "specificity", "bias"),
+			})
 		}
-		t.Line("%s\t%s\t%s\t%s\t%s", r.method, r.rater, report.Percent("%.1f", r.Sensitivity), report.Percent("%.2f", r.Specificity), report.Percent("%+.1f", math.Exp(r.bias)-1))
+		t := &raters.Tables[len(raters.Tables)-1]
+		t.Rows = append(t.Rows, report.Texts(r.method, r.rater, report.Percent("%.1f", r.Sensitivity), report.Percent("%.2f", r.Specificity), report.Percent("%+.1f", math.Exp(r.bias)-1)))
 	})
-	return t.Print(stdout)
+	d.Parts = []report.Part{scores, raters}
+	return d
 }

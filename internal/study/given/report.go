@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	standard "maps"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 
-	"mrprism/internal/command"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 	"mrprism/weights"
@@ -35,15 +34,17 @@ func (g *evidenceStudy) deliver(stdout io.Writer) error {
 	if g.CSV != "" {
 		failed = weights.WriteAtomic(g.CSV, g.writeCSV)
 	}
-	return errors.Join(failed, g.print(stdout))
+	return errors.Join(failed, g.document().Print(stdout))
 }
 
-// print prints each figure, and the paired differences of ours.
-func (g *evidenceStudy) print(stdout io.Writer) error {
-	t := command.NewTable(2, 0)
+// document has each figure, and the paired differences of ours.
+func (g *evidenceStudy) document() *report.Document {
 	about := &g.session.Model.Metadata
-	t.Line("%s on the images of %s that training did not see", about.Name, g.set.Name)
+	d := &report.Document{
+		Title: "Given marks: " + about.Name, Lead: []string{fmt.Sprintf("%s on the images of %s that training did not see", about.Name, g.set.Name)},
+	}
 	for _, class := range g.set.Classes {
+		part := report.Part{Title: class}
 		for k := 0; k <= g.Most; k++ {
 			rows := statistics.Filter(g.rows, func(r givenRow) bool { return r.class == class && r.given == k })
 			for _, figure := range givenFigures {
@@ -57,26 +58,27 @@ func (g *evidenceStudy) print(stdout io.Writer) error {
 				if k == 0 {
 					said = "a corrected patch"
 				}
-				t.Title("%s, %s, %d images: %s", class, said, len(rows), figure.title)
-				t.Line("\t×100\tours less this")
-				t.Line("ours\t%s\t", report.Plain(statistics.MeanOver(rows, of(figure.ours)), 100, 1))
+				t := report.Table{Title: fmt.Sprintf("%s, %s, %d images: %s", class, said, len(rows), figure.title), Columns: report.Columns("", "×100", "ours less this")}
+				t.Rows = []report.Row{report.Texts("ours", report.Plain(statistics.MeanOver(rows, of(figure.ours)), 100, 1), "")}
 				for _, name := range figure.others {
 					gain := statistics.MeanOver(rows, func(r givenRow) float64 { return figureOf(r, figure.ours) - figureOf(r, name) })
 					if gain != nil {
-						t.Line("%s\t%s\t%s", name, report.Plain(statistics.MeanOver(rows, of(name)), 100, 1), report.Signed(gain, 100, 2))
+						t.Rows = append(t.Rows, report.Texts(name, report.Plain(statistics.MeanOver(rows, of(name)), 100, 1), report.Signed(gain, 100, 2)))
 					}
 				}
+				part.Tables = append(part.Tables, t)
 			}
 		}
+		d.Parts = append(d.Parts, part)
 	}
-	for _, key := range slices.SortedFunc(standard.Keys(g.blends), compareBlends) {
+	for _, key := range slices.SortedFunc(maps.Keys(g.blends), compareBlends) {
 		against := "those not given"
 		if key.all {
 			against = "all"
 		}
-		t.Line("fixed blend for %s, %d marks, against %s: %.1f of the network", g.set.Classes[key.class], key.given, against, g.blends[key])
+		d.Notes = append(d.Notes, fmt.Sprintf("fixed blend for %s, %d marks, against %s: %.1f of the network", g.set.Classes[key.class], key.given, against, g.blends[key]))
 	}
-	return t.Print(stdout)
+	return d
 }
 
 func compareBlends(a, b blendKey) int {
@@ -102,7 +104,7 @@ func figureOf(r givenRow, name string) float64 {
 func (g *evidenceStudy) writeCSV(w io.Writer) error {
 	return report.WriteCSV(w, []string{"image", "structure", "given", "figure", "value"}, func(line func(...string)) {
 		for _, row := range g.rows {
-			for _, name := range slices.Sorted(standard.Keys(row.figures)) {
+			for _, name := range slices.Sorted(maps.Keys(row.figures)) {
 				line(row.image, row.class, strconv.Itoa(row.given), name, report.DigitsOf(row.figures[name]))
 			}
 		}

@@ -183,6 +183,13 @@ func (d *Document) Lines(t *command.Table) {
 	}
 }
 
+// Print writes the document for a terminal.
+func (d *Document) Print(w io.Writer) error {
+	t := command.NewTable(2, 0)
+	d.Lines(t)
+	return t.Print(w)
+}
+
 // Markdown writes the document as Markdown.
 func (d *Document) Markdown(w io.Writer) error {
 	var b strings.Builder

@@ -23,10 +23,8 @@ func (r *Report) deliver(out string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	t := command.NewTable(2, 0)
-	d.Lines(t)
 	if out == "" {
-		return t.Print(stdout)
+		return d.Print(stdout)
 	}
 	files := map[string]func(io.Writer) error{
 		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
@@ -37,7 +35,7 @@ func (r *Report) deliver(out string, stdout io.Writer) error {
 			files["dendrogram-"+c.Class+".svg"] = d.Write
 		}
 	}
-	return errors.Join(report.Save(out, files), t.Print(stdout))
+	return errors.Join(report.Save(out, files), d.Print(stdout))
 }
 
 // casesCSV has a line for each image and structure that two or more have marked.
