@@ -1,7 +1,8 @@
 // Why the processor computes, in words, and what can be done about it.
 
-// The worker's reason is the text of a Go error. It holds one of these texts, of gpu.js where there
-// is no adapter, else of shaders/gpu. The first that it holds counts.
+// The worker's reason is the text of a Go error. It contains one of these texts, which come from
+// gpu.js if there is no adapter, and otherwise from shaders/gpu. The first one that it contains
+// counts.
 const reasons = [
   ["this browser has no WebGPU", { chip: "no WebGPU", sentence: "This browser gives no WebGPU", next: "Current Chrome and Edge have it." }],
   ["not loaded over https", { chip: "no WebGPU", sentence: "This browser gives no WebGPU to pages from another machine without https",
@@ -14,8 +15,8 @@ const reasons = [
 // The GPU refused, did not answer or computed wrongly.
 const failed = { chip: "GPU failed", sentence: "The graphics processor could not be used", next: "Please report this with the reason under About." };
 
-// whyProcessor words a reason. had: a GPU computed before in this page, and was lost if none is
-// offered now.
+// whyProcessor puts a reason into words. had: a GPU computed earlier in this page, and so was lost
+// if there is none now.
 export function whyProcessor(reason, had) {
   const [text, why] = reasons.find(([text]) => reason.includes(text)) ?? ["", failed];
   return had && text === "no GPU adapter" ? whyProcessor("GPU device lost") : why;

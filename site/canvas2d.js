@@ -1,8 +1,8 @@
-// What the stage draws with the browser's own canvas: the lines over the photograph, always, and
-// photograph and map where WebGL does not draw them. Coordinates are photograph pixels.
+// What the stage draws with the browser's own canvas: always the lines over the photograph, and the
+// photograph and the map if WebGL does not draw them. Coordinates are photograph pixels.
 
-// Sheet is a transparent canvas over the whole stage. After a change it draws itself in the next
-// frame, once.
+// Sheet is a transparent canvas over the whole stage. After changes it draws itself once, in the
+// next frame.
 class Sheet {
   #due = false; #view = null;
 
@@ -65,10 +65,11 @@ export class Lines extends Sheet {
     this.#contours = list.map(({ points, starts, colour, width, dash, band }) => ({ path: pathOf({ points, starts }), colour: `rgb(${colour.join()})`, width, dash, band }));
     this.ask();
   }
-  // region sets the square; without arguments there is none. An active one is being placed by hand.
+  // region sets the square, or removes it if there are no arguments. active: the square is being
+  // placed by hand.
   region(x, y, side, active) { this.#region = side ? { x, y, side, active } : null; this.ask(); }
 
-  // ruler sets the line that is measured, from and to [x, y]; null: none.
+  // ruler sets the measured line, { from, to }, each [x, y], or null.
   ruler(line) { this.#ruler = line; this.ask(); }
   // cursor sets the pen: at [x, y] or null, its radius, and the points of a polygon; null: no pen.
   cursor(pen) { this.#cursor = pen; this.ask(); }
@@ -90,7 +91,7 @@ export class Lines extends Sheet {
     if (!this.#region) return;
     const { x, y, side, active } = this.#region, square = new Path2D();
     square.rect(x, y, side, side);
-    if (active) { // all around it is dimmed
+    if (active) { // dims everything around the square
       const outside = new Path2D(square), { a, e, f } = c.getTransform();
       outside.rect(-e / a, -f / a, this.canvas.width / a, this.canvas.height / a);
       c.fillStyle = "rgb(0 0 0 / .5)";

@@ -1,6 +1,6 @@
 // What clinicians read beside the vertical ratio, in words: which eye it is, the narrowest rim,
-// ISNT and the damage stage. The worker computes them (internal/segment, Clinical). Which eye,
-// a scale by hand and corrected masks it learns from the page, which asks it anew.
+// ISNT and the damage stage. The worker computes them (internal/segment, Clinical). If the user
+// chooses an eye, gives a scale or corrects masks, the page sends these and asks again.
 import { YOU } from "./layers.js";
 import { bare, lengths } from "./scale.js";
 import { number, t } from "./words.js";
@@ -8,8 +8,8 @@ import { number, t } from "./words.js";
 const ratio = (value) => number(value, 2), SIDES = ["inferior", "superior", "nasal", "temporal"];
 const between = (low, high, text) => (low === null || low === undefined ? "" : `${text(low)} – ${text(high)}`);
 
-// wishOf is what the worker has to be asked for a state or a second photograph: { result,
-// corrections, eye, known }, or null where the figures are those of the result itself.
+// wishOf is the question to the worker for a state or a second photograph, { result, corrections,
+// eye, known }, or null if the result's own figures are right.
 export function wishOf({ result, corrections, eye, known }) {
   const { inner, outer } = result?.measurements.verticalRatio ?? {};
   const drawn = corrections.some(({ rater, class: c }) => rater === YOU && (c === inner || c === outer));
@@ -17,8 +17,8 @@ export function wishOf({ result, corrections, eye, known }) {
 }
 export const sameWish = (a, b) => ["result", "corrections", "eye", "known"].every((key) => a?.[key] === b?.[key]);
 
-// readAnew is a result with the figures that the worker read anew, or without any until it has:
-// then rereading is true.
+// readAnew is a result with the worker's new figures. Until these have come it has none, and
+// rereading is true.
 export function readAnew(of) {
   const { result, figured } = of, wish = wishOf(of);
   if (!wish) return result;
@@ -30,9 +30,9 @@ const EYES = { right: "right eye", left: "left eye" };
 const BY = { user: "as you say", dicom: "by the DICOM file", name: "by the file's name", picture: "by the side of the disc" };
 const SAYS = { user: "You say the other eye.", dicom: "The DICOM file says the other eye.", name: "The file's name says the other eye.", picture: "The side of the disc says the other eye." };
 
-// eyeText says which eye it is and by whom; empty where that is not known.
+// eyeText says which eye it is and who said so. It is empty if the eye is not known.
 export const eyeText = ({ side, by } = {}) => (side ? `${t(EYES[side])}, ${t(BY[by])}` : "");
-// eyeRemarks are what says that it is the other eye.
+// eyeRemarks are the reasons to think that it is the other eye.
 export const eyeRemarks = ({ measurements: { eye } }) => (eye?.against ?? []).map((by) => t(SAYS[by]));
 
 // clinicalRows are the figures of a result, each { key, name, text, range, more }. range is over

@@ -1,6 +1,6 @@
-// The worker that decodes one compressed picture. It can be ended at any time, and its memory with
-// it. The decoders are those of npm's @cornerstonejs/codec-openjpeg, codec-charls and
-// codec-openjph; each is a module that Emscripten made, and a program that comes when it is wanted.
+// The worker that decodes one compressed picture. Ending it, at any time, also frees its memory.
+// The decoders are those of npm's @cornerstonejs/codec-openjpeg, codec-charls and codec-openjph;
+// each is a module by Emscripten, and is loaded when it is needed.
 import { get } from "./addresses.js";
 
 const DECODERS = {
@@ -11,7 +11,7 @@ const DECODERS = {
 
 const PAGE = 65536, MOST = 1 << 30; // bytes of memory
 
-// bounded has a program's memory grow no further than MOST.
+// bounded keeps a program's memory from growing beyond MOST.
 function bounded({ exports }) {
   const memory = Object.values(exports).find((value) => value instanceof WebAssembly.Memory), { grow } = memory;
   memory.grow = (pages) => {
@@ -32,8 +32,7 @@ async function load(name, said) {
   }).then(resolve, reject));
 }
 
-// decode gives the samples, and whether each component stands by itself. form is what the header
-// says.
+// decode returns the samples, and whether components follow each other. form is from the header.
 function decode(module, name, bytes, form) {
   const decoder = new module[DECODERS[name].decoder]();
   decoder.getEncodedBuffer(bytes.length).set(bytes);
@@ -51,7 +50,7 @@ onmessage = async ({ data: { name, bytes, form } }) => {
   try {
     const decoded = decode(module, name, bytes, form);
     postMessage(decoded, [decoded.samples.buffer]);
-  } catch (error) { // of C++ it is a number
+  } catch (error) { // an error of C++ is a number
     const message = typeof error === "number" ? [module.getExceptionMessage?.(error)].flat().at(-1) : error?.message;
     postMessage({ error: last || message || "it is damaged" });
   }

@@ -1,5 +1,5 @@
-// Colours of structures, raters and maps. They show on a fundus (orange) and on grey images, and people
-// who lack a kind of cone tell them apart (testdata/colours_test.js). They came from a search.
+// Colours of structures, raters and maps. They are visible on a fundus (orange) and on grey images,
+// and colour-blind people can tell them apart (testdata/colours_test.js). A search found them.
 export const STRUCTURES = [[63, 208, 255], [190, 245, 92], [245, 125, 183], [171, 154, 124], [106, 121, 255], [241, 218, 186]];
 export const RATERS = [[236, 143, 0], [89, 139, 168], [185, 178, 128], [230, 175, 186], [154, 130, 104], [135, 112, 255], [251, 229, 191]];
 export const you = [255, 255, 255];

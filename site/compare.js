@@ -1,6 +1,7 @@
-// The second photograph beside the one on the stage, such as another visit or the other eye. Its part
-// of the state is compared, or null where nothing is compared; these functions change it. Its model and
-// raters' weights are those of the result on the stage: figures of two models tell nothing.
+// The second photograph beside the one on the stage, such as another visit or the other eye. Its
+// part of the state is `compared`, or null if nothing is compared; these functions change it. Model
+// and raters' weights are those of the result on the stage, since figures of different models are
+// not comparable.
 import { noHistory } from "./history.js";
 import { fitted, layers, viewsOf } from "./layers.js";
 import { editedOf, figuresOf } from "./masks.js";
@@ -23,8 +24,8 @@ export const comparing = {
   pairDecoded: (s, { job, image }) => (running(s, job) ? changed(s, { image }) : s),
   paired: (s, { job, result }) => (running(s, job) ? changed(s, { job: null, asked: job, result: { ...result, asked: job }, views: {} }) : s),
   pairFailed: (s, { job, error }) => (running(s, job) ? changed(s, { job: null, error }) : s),
-  // swap makes the second photograph the one that is worked on. Each keeps its result, its corrections
-  // and its scale. The history of steps ends.
+  // swap puts the second photograph on the stage. Both keep their results, corrections and scales.
+  // The history of steps ends.
   swap(s) {
     if (!canSwap(s)) return s;
     const { picture, image, result, views, corrections, known, eye, figured } = s, { mirrored, first, job, error, asked, ...other } = s.compared;
@@ -38,9 +39,9 @@ export const comparing = {
 export const canSwap = ({ compared, job, result, picture, drafting }) =>
   Boolean(compared?.result) && !compared.job && !job && !drafting && result?.asked.picture === picture;
 
-// pairing begins to compute the second photograph where its result is not of the first one's model
-// and weights. The one on the stage comes first, and a slider has come to rest. Region, marks and
-// corrections stay as long as the model does.
+// pairing begins to compute the second photograph if its result has another model or other weights
+// than the first one's. It waits until the photograph on the stage is computed and sliders rest.
+// Region, marks and corrections stay unless the model changes.
 export function pairing(s) {
   const { compared, result } = s;
   if (compared?.job && s.job) return changed(s, { job: null });
@@ -57,7 +58,8 @@ export function pairLayers({ compared: { result, corrections }, choices }) {
   return layers(result, { ...fitted(choices, result), edited: editedOf(result, corrections, null) });
 }
 
-// pairViewed takes a view of the second photograph; pairGone a result that the worker has forgotten.
+// pairViewed handles a view of the second photograph, and pairGone a result that the worker has
+// forgotten.
 export const pairViewed = (s, key, view) => changed(s, { views: { ...s.compared.views, [key]: view } });
 export const pairGone = (s) => changed(s, { result: null, views: {} });
 
@@ -83,9 +85,9 @@ export function differences(first, second, scales) {
   return rows;
 }
 
-// fellow compares the vertical ratio with that of the other eye, { name, eye, difference, large }:
-// that of the result on the stage, whose figures are measured, less the other's. It is null unless
-// one is a right and the other a left eye.
+// fellow compares the vertical ratios of both eyes, { name, eye, difference, large }. difference is
+// the ratio of the result on the stage, with the figures measured, minus the other ratio. It is
+// null unless one is a right and the other a left eye.
 const LARGE = 0.2; // of difference in the vertical ratio (Ong et al. 1999)
 export function fellow({ measured, compared }) {
   if (!compared?.result?.found || !measured?.found) return null;
@@ -97,7 +99,7 @@ export function fellow({ measured, compared }) {
 
 // ---- the mirror ----
 
-// mirrored flips pixels that lie over a part of a photograph of a width, left to right; and lines.
+// These mirror a picture over a part of a photograph, whose width is given, and lines.
 export function mirroredPicture(picture, width) {
   const { x = 0, pixelsWide: w, pixelsHigh: h, rgba } = picture, from = new Uint32Array(rgba.buffer, rgba.byteOffset, w * h), to = new Uint32Array(w * h);
   for (let y = 0; y < h; y++) for (let i = 0; i < w; i++) to[y * w + i] = from[y * w + w - 1 - i];

@@ -59,7 +59,7 @@ function drawTable(s) {
   $("comparison-table").hidden = $("comparison-note").hidden = !ready;
   if (!ready) return;
   const both = [[measured, known], [figuresOf(compared), compared.known]];
-  if (first) both.reverse(); // the second less the first, whichever is worked on
+  if (first) both.reverse(); // the second minus the first, whichever is on the stage
   const results = both.map(([one]) => one), scales = both.map(([one, known]) => scaleOf(one.measurements, known)), mm = scales.every(Boolean);
   const cell = (tag, text, fields = {}) => element(tag, fields, text), row = (...cells) => element("tr", {}, ...cells);
   const heads = ["Figure", "First", "Second", "Difference"].map((text) => cell("th", t(text), { scope: "col" }));

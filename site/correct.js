@@ -1,9 +1,9 @@
-// What a person drew on a mask. A correction is { rater, class, width, height, tiles }: tiles holds
-// squares of TILE × TILE bytes by number, row by row, with 255 inside, 0 outside and UNSAID where
-// nothing was drawn. A stroke copies the tiles that it touches, and shares all others with the
-// correction before it: steps of the history cost what they changed. A base is the mask below it,
-// { width, height, bytes, box, plain }: probabilities of 0 to 255, the box around those above one
-// half, and the mask without corrections.
+// What a person drew on a mask, and masks with it. A correction is { rater, class, width, height,
+// tiles }: tiles holds squares of TILE × TILE bytes by number, row by row, with 255 inside, 0
+// outside and UNSAID where nothing was drawn. A stroke copies the tiles that it touches, and shares
+// all others with the previous correction, so that a step of the history takes memory only for its
+// changes. A base is the mask below a correction, { width, height, bytes, box, plain }:
+// probabilities of 0 to 255, the box around those above one half, and the mask without corrections.
 
 export const UNSAID = 128;
 const TILE = 64, AREA = TILE * TILE;
@@ -35,13 +35,13 @@ export function baseOf(values, width, height) {
 export class Stroke {
   #of; #tiles; #own = new Set();
   constructor(correction) { this.#of = correction; this.#tiles = new Map(correction.tiles); }
-  // correction is what is drawn so far. A draft shares its tiles with the stroke that goes on.
-  // fresh are the numbers of the tiles that this stroke has touched.
+  // correction is the drawing so far. It shares its tiles with the stroke, which goes on. fresh are
+  // the numbers of the tiles that this stroke has touched.
   get correction() { return { ...this.#of, tiles: this.#tiles, fresh: this.#own, bytes: this.#own.size * AREA }; }
   get drawn() { return this.#own.size > 0; }
 
   set(x, y, value) { this.row(y, x, x + 1, value); }
-  // row draws the pixels of row y from x to end, which it leaves out.
+  // row draws the pixels of row y from x up to, and without, end.
   row(y, x, end, value) {
     const { width, height } = this.#of;
     if (y < 0 || y >= height) return;
@@ -83,7 +83,7 @@ export class Stroke {
   }
 }
 
-// cuts are where a closed line of points crosses a height.
+// cuts are the x at which a closed line of points crosses a height.
 function cuts(points, at) {
   const all = [];
   points.forEach(([ax, ay], i) => {
@@ -107,9 +107,9 @@ function boxOf(correction, { left, top, right, bottom }, margin = 0) {
   return { x: left, y: top, width, height };
 }
 
-// corrected is the mask of a base as a person corrected it, within a window that holds all of it:
-// { x, y, width, height, mask, of }, a byte a pixel, 1 inside; of is the correction. near is such a
-// mask of the same base and another correction: what differs from it is made anew.
+// corrected is the mask of a base as a person corrected it, within a window that holds all of it: {
+// x, y, width, height, mask, of }, a byte a pixel, 1 inside; of is the correction. near is such a
+// mask for the same base and another correction: only tiles that differ are computed.
 export function corrected(base, correction, near = base.plain) {
   const box = boxOf(correction, base.box), { x: left, y: top, width, height } = box;
   const within = near && near.x >= left && near.y >= top && near.x + near.width <= left + width && near.y + near.height <= top + height;
@@ -132,8 +132,8 @@ export function corrected(base, correction, near = base.plain) {
   return { ...box, mask, of: correction };
 }
 
-// changes says whether a correction differs in any pixel of its mask from the one before it. Where
-// the base has not come yet, it may.
+// changes says whether two corrections differ in any pixel of the mask. Without a base yet, they
+// may.
 export function changes(base, before, after) {
   if (!base) return true;
   const inside = (tile, k, i) => (!tile || tile[k] === UNSAID ? base.bytes[i] >> 7 : tile[k] & 1);
@@ -148,7 +148,7 @@ export function changes(base, before, after) {
   return false;
 }
 
-// at says whether a pixel of a window is inside; beyond the window nothing is.
+// at says whether a pixel of a window is inside. No pixel beyond the window is.
 export const at = ({ x: left, y: top, width, height, mask }, x, y) =>
   x >= left && y >= top && x < left + width && y < top + height && mask[(y - top) * width + x - left] === 1;
 
@@ -164,8 +164,8 @@ export function borderNear(window, x, y, reach) {
   return nearest;
 }
 
-// pieceAt is the list of pixels, each [x, y], that hang together with one and are on its side of
-// the border. It is null if they reach the end of the window: that area is not closed.
+// pieceAt is the list of pixels, each [x, y], that are connected with a pixel on its side of the
+// border. It is null if they reach the end of the window, where the area is not closed.
 export function pieceAt(window, x, y) {
   const { x: left, y: top, width, height, mask } = window, here = at(window, x, y), seen = new Uint8Array(mask.length);
   const list = [], open = [[x, y]];
@@ -205,9 +205,9 @@ export function outlineOf({ x: left, y: top, width, height, mask }) {
   return { points: Float32Array.from(points), starts: Uint32Array.from(starts) };
 }
 
-// evidenceOf makes a correction a mark for the network (internal/segment/marks.go). It says what
-// the person drew, and within margin pixels of that what the base is sure of. It says nothing about
-// all other pixels.
+// evidenceOf makes a correction a mark for the network (internal/segment/marks.go). It has what the
+// person drew and, within margin pixels of that, pixels where the base is sure. It says nothing
+// about all other pixels.
 export function evidenceOf(correction, base, margin) {
   const { width, tiles } = correction, box = boxOf(correction, { left: width, top: correction.height, right: 0, bottom: 0 }, margin);
   let near = new Uint8Array(box.width * box.height);
@@ -235,7 +235,7 @@ export function evidenceOf(correction, base, margin) {
   return { ...mark.correction, name: "corrected by hand" };
 }
 
-// wholeMask is a mark as the worker takes it: a byte for each pixel of the photograph.
+// wholeMask is a mark in the form for the worker: a byte for each pixel of the photograph.
 export function wholeMask(mark) {
   const mask = new Uint8Array(mark.width * mark.height).fill(UNSAID);
   eachTile(mark, (tile, tx, ty) => {
@@ -246,5 +246,6 @@ export function wholeMask(mark) {
   return mask;
 }
 
-// withMask is a mark as Segmenter.segment takes it: one that was drawn here has tiles.
+// withMask is a mark in the form for Segmenter.segment. A mark that was drawn here has tiles
+// instead.
 export const withMask = (mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark);

@@ -1,5 +1,5 @@
-// Has pictures decoded for wasm/segmenter that Go does not read, each in a worker of its own. name
-// is that of a decoder: openjpeg, openjph or charls.
+// Decodes pictures that Go cannot read, for wasm/segmenter, each in a worker of its own. name is
+// the name of a decoder: openjpeg, openjph or charls.
 import { check, has } from "./addresses.js";
 
 const LONGEST = 30e3; // ms
@@ -7,8 +7,8 @@ const LONGEST = 30e3; // ms
 // mrprismDecodes says whether this page was built with a decoder.
 globalThis.mrprismDecodes = (name) => has(`${name}.wasm`);
 
-// mrprismDecode resolves to { samples, planar }, to { error } of a picture that cannot be decoded,
-// or to { missing }, which says why the decoder did not come.
+// mrprismDecode resolves to { samples, planar }, to { error } if the picture cannot be decoded, or
+// to { missing }, the reason why the decoder could not be loaded.
 globalThis.mrprismDecode = async (name, bytes, form) => {
   try {
     for (const script of ["codec.js", `${name}.js`]) await check(script); // a worker's scripts take no integrity

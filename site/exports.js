@@ -1,12 +1,12 @@
-// The files that the page saves: their formats and names, measurements as JSON and as CSV. The worker
-// makes those of masks, at the photograph's size (internal/output/masks), and overlay.js a picture of
-// what the stage shows.
+// The files that the page saves: their formats and names, measurements as JSON and as CSV. The
+// worker makes the files of masks, at the photograph's size (internal/output/masks). overlay.js
+// makes a picture of the stage.
 import { YOU, outlinesOf } from "./layers.js";
 import { regionBy, table } from "./measurements.js";
 
-// FORMATS are the choices of a user. files has, by what a button saves, the format's name in package
-// export, the end of the file's name before and after what page adds, and the kind of file. A whole
-// format has all structures in one file.
+// FORMATS are the choices of a user. files has, by what a button saves, the format's name in
+// package masks, the end of the file's name before and after the page's addition, and the MIME
+// type. whole: one file has all structures.
 const pixels = (name, ending, type) => ({ name, files: { mask: [`${name}-mask`, "_mask", ending, type], probability: [name, "", ending, type] } });
 export const FORMATS = [
   { ...pixels("png", ".png", "image/png"), text: "PNG", labels: { mask: "Mask PNG", probability: "Probability PNG" } },
@@ -21,19 +21,20 @@ export const FORMATS = [
 
 // offered are the formats in which a result can be saved: a DICOM SEG needs a DICOM source.
 export const offered = ({ formats }) => FORMATS.filter(({ files }) => Object.values(files).every(([made]) => !made || formats.includes(made)));
-// formatOf is the format that the user chose, where the result can be saved so.
+// formatOf is the format that the user chose, or the first one if the result cannot be saved so.
 export const formatOf = ({ format, result }) => offered(result).find(({ name }) => name === format) ?? FORMATS[0];
 
-// stem begins the names of files that are saved of an image, as imageio.OutputStem does: without an
-// extension of the formats, and without what a system refuses in names. CON is a device on Windows.
+// stem begins the names of files that are saved for an image, like imageio.OutputStem: it lacks the
+// extension, and characters that a system refuses in names. CON is a device on Windows.
 export const stem = (name) => name.replace(/(?<=[^/])\.(nii\.gz|nii|hdr|img|png|jpe?g|tiff?|bmp|webp|dcm|dicom)$/i, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_")
   .replace(/\.+$/, "").replace(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)/i, "$1_") || "image";
 
-// stemOf begins the names of what is saved of a picture. It tells the slice of a volume.
+// stemOf begins the names of files that are saved for a picture. It includes the slice of a volume.
 export const stemOf = ({ name }, { slice, slices }) => stem(name) + (slices > 1 ? `_slice${slice}` : "");
 
-// fileOf names a file of class c, or of all. what is one of its format's files; suffix tells whose it
-// is. i is the recurrence, which the name tells where it is not the last. corrected: a person drew on it.
+// fileOf names a file of class c, or of all. what is one of its format's files; suffix tells the
+// author. i is the recurrence, which the name has unless it is the last. corrected: a person drew
+// on the mask.
 export function fileOf({ result, what, class: c, i, corrected, suffix = "" }, { whole, files }, stem, ending = files[what][2]) {
   const [, kind] = files[what];
   return `${stem}${whole ? "" : `_${result.classes[c]}`}${suffix}${kind}${i < result.recurrences ? `_rec${i}` : ""}${corrected ? "_corrected" : ""}${ending}`;
@@ -61,7 +62,7 @@ export function json(result, image, { slice, slices }, known, fellow) {
     image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, no_raters: noRaters || undefined, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
-  if (asked.picture.turn) record.turned = 90 * asked.picture.turn; // degrees clockwise; saved masks are not
+  if (asked.picture.turn) record.turned = 90 * asked.picture.turn; // degrees; saved masks are not
   if (known) record.spacing_by_hand = [known, known];
   if (fellow) record.fellow_eye = { image: fellow.name, eye: fellow.eye, vertical_ratio_difference: fellow.difference, remarked: fellow.large };
   if (result.corrected) {
@@ -74,8 +75,8 @@ export function json(result, image, { slice, slices }, known, fellow) {
   return JSON.stringify(record, null, 2) + "\n";
 }
 
-// csv starts with a byte order mark, by which spreadsheets know UTF-8. It quotes what needs it, and
-// defuses what a spreadsheet would run as a formula.
+// csv starts with a byte order mark, by which spreadsheets recognise UTF-8. It quotes texts if
+// necessary, and defuses texts that a spreadsheet would run as a formula.
 export const csv = (result, image, _, known, fellow) => "\ufeff" + table(image, result, fellow).map((row) => row.map((value) => {
   let text = String(value);
   if (typeof value === "string" && /^[=+\-@\t]/.test(text)) text = "'" + text;

@@ -1,9 +1,10 @@
-// Figures of masks that a person has corrected, as internal/segment/measure.go computes those
-// of the model; the rim it computes anew (clinical.js). A mask is a window of the photograph, { x,
-// y, width, height, mask }: a byte a pixel, 1 inside.
+// Figures of masks that a person has corrected, computed as in internal/segment/measure.go. The
+// worker computes the rim anew (clinical.js). A mask is a window of the photograph, { x, y, width,
+// height, mask }: a byte a pixel, 1 inside.
 import { at } from "./correct.js";
 
-// extentOf is the area of a mask in pixels, the most pixels in a column and in a row, and its parts.
+// extentOf is the area of a mask in pixels, the largest number of pixels in a column and in a row,
+// and the number of its parts.
 export function extentOf(window) {
   const { width, height, mask } = window, columns = new Uint32Array(width), rows = new Uint32Array(height);
   let area = 0;
@@ -15,7 +16,7 @@ export function extentOf(window) {
 // piecesOf counts the parts of a mask that do not touch, not even at a corner. A part is joined from
 // runs of pixels in a row, each [start, end, part].
 function piecesOf({ width, height, mask }) {
-  const parts = []; // the part that each joined, or itself
+  const parts = []; // by part: the part that it joined, or itself
   const root = (part) => { while (parts[part] !== part) part = parts[part]; return part; };
   let above = [], pieces = 0;
   for (let y = 0; y < height; y++) {
@@ -38,8 +39,8 @@ function piecesOf({ width, height, mask }) {
   return pieces;
 }
 
-// trustIn is the word about the main figure of a result, { word, reason }: about the vertical
-// ratio, or about the structure that is trusted least. It is null where a person drew all of it.
+// trustIn is the verdict on the main figure of a result, { word, reason }: on the vertical ratio,
+// or on the structure that is trusted least. It is null if a person drew all of it.
 export function trustIn({ measurements: { verticalRatio, structures } }) {
   const worst = ["do not use", "check", "trusted"], of = verticalRatio ? [verticalRatio] : structures;
   const words = of.map(({ trust }) => trust).filter(Boolean);
@@ -52,9 +53,9 @@ function beyondOf({ x, y, width, mask }, outer) {
 }
 
 // measuredBy is a result with the figures of its corrected masks, and beyond, how far a cup lies
-// outside its disc. Ranges and intervals stay the model's. maskOf gives the corrected mask of a
-// correction, or null where its base is not here yet; plain gives the mask of a class that nobody
-// has corrected, or null likewise.
+// outside its disc. Ranges and intervals stay the model's. maskOf returns the corrected mask of a
+// correction, and plain the mask of a class that nobody has corrected. Both return null while the
+// base has not come.
 export function measuredBy(result, corrections, maskOf, plain, you) {
   const structures = [...result.measurements.structures], hand = [], masks = new Map();
   for (const correction of corrections) {

@@ -1,7 +1,7 @@
-// What the Go program asks of the browser's WebGPU: a device that reports every failure, and a
-// walker that replays recorded commands: Go calls JavaScript once a replay and not once a dispatch.
-// It sets globalThis.mrprismGPU and runs where the Go program runs, in a page or a worker. Only
-// shaders/gpu/webgpu calls it.
+// The Go program's access to the browser's WebGPU: a device that reports every failure, and a
+// walker that replays recorded commands. So Go calls JavaScript once a replay and not once a
+// dispatch. It sets globalThis.mrprismGPU and runs where the Go program runs, in a page or a
+// worker. Only shaders/gpu/webgpu calls it.
 //
 // Asynchronous functions never reject. They resolve to an object {error, message, …}: error is ""
 // or one of "no-adapter", "lost", "memory", "validation", "internal". Buffers, pipelines and
@@ -12,8 +12,8 @@ const stagingBytes = 8 << 20; // the most one read may ask for
 const largestBinding = 2 ** 31; // element indices are 32-bit
 const wantedFeatures = ["shader-f16", "subgroups"];
 
-// A submission takes about a tenth of a second: watchdogs end one of seconds, and Go can cancel the
-// work only between two.
+// A submission takes about a tenth of a second: watchdogs end submissions of seconds, and Go can
+// cancel work only between submissions.
 const longSubmission = 200; // ms, halves the number of commands in one
 const shortSubmission = 50; // ms, doubles it
 const longestStep = 1024; // commands
@@ -83,8 +83,8 @@ class Device {
     this.failed ??= failure(error, message);
   }
 
-  // outcome is a failure that no caller was told of yet, or none. A call that was cancelled
-  // (token.cancelled) tells nobody: the next call gets the failure.
+  // outcome is a failure that no caller has received yet, or none. Nobody receives the outcome of a
+  // cancelled call (token.cancelled): the next call gets the failure.
   outcome(token) {
     if (this.lost) return failure("lost", this.lost);
     if (token.cancelled) return fine;
@@ -325,13 +325,13 @@ class Device {
       pass?.end();
       this.device.queue.submit([encoder.finish()]);
     });
-    // device.lost tells a loss.
+    // device.lost reports a loss.
     const done = this.device.queue.onSubmittedWorkDone().catch(() => {});
     const flight = Promise.all([failed, done]).then(([failed]) => {
       this.flights.splice(this.flights.indexOf(flight), 1);
       if (failed) this.fail(failed.error, failed.message);
       const now = performance.now();
-      since = Math.max(since, this.landed); // it had waited for the one before
+      since = Math.max(since, this.landed); // it had to wait for the submission before it
       this.landed = now;
       pace(recording, to - from, now - since, this.slow ? 1 : 16);
     });
@@ -371,7 +371,7 @@ async function open(onLost, token) {
     }
     const requiredFeatures = wantedFeatures.filter((feature) => adapter.features.has(feature));
     const device = await adapter.requestDevice({ label: "mrprism", requiredFeatures, requiredLimits });
-    if (token.cancelled) device.destroy(); // nobody waits for it any more
+    if (token.cancelled) device.destroy(); // nobody is waiting for it any more
     return { ...fine, device: new Device(adapter, device, onLost) };
   } catch (error) {
     return failure("no-adapter", error.message);

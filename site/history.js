@@ -1,5 +1,5 @@
-// The one history of what changes the picture: corrections, region, raters' weights and marks. A
-// moment is { corrections, roi, weights, evidence }. Moments share what did not change.
+// The history of the user's changes: corrections, region, raters' weights and marks. A moment is {
+// corrections, roi, weights, evidence }. Moments share unchanged parts.
 const STEPS = 50, BYTES = 64 * 2 ** 20; // of tiles that steps have changed
 const PARTS = ["corrections", "roi", "weights", "evidence"];
 
@@ -13,15 +13,15 @@ export function remember({ past }, moment, bytes = 0) {
   while (list.length > STEPS || (sum > BYTES && list.length > 1)) sum -= list.shift().bytes;
   return { past: list, future: [] };
 }
-// trimmed drops moments next to the present that are the present: a job that failed or was cancelled
-// changed nothing.
+// trimmed drops neighbouring moments that equal the present one: a job that failed or was cancelled
+// has changed nothing.
 export function trimmed(history, now) {
   const { past, future } = history, undone = past.length && same(past.at(-1), now), redone = future.length && same(future[0], now);
   if (!undone && !redone) return history;
   return trimmed({ past: undone ? past.slice(0, -1) : past, future: redone ? future.slice(1) : future }, now);
 }
-// left is a list of histories, { picture, model, history }, the one left last at its end. The first
-// ones are dropped where all together keep too much.
+// left adds a history to a list of histories, { picture, model, history }, in the order in which
+// they were left. It drops the first ones if all together take too much memory.
 export function left(list, one) {
   const all = [...list.filter(({ picture }) => picture !== one.picture), ...(one.history === noHistory ? [] : [one])];
   const bytes = ({ history: { past, future } }) => [...past, ...future].reduce((sum, step) => sum + step.bytes, 0);

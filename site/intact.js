@@ -1,8 +1,7 @@
-// Says which files of the page did not come as they were published. Browsers run no script whose
-// integrity fails, and page.js not without this one. Where the page did not start, or lacks a
-// style, each file is fetched past the caches, which may keep a damaged one, and the page is loaded
-// once more. index.html names this script by two addresses, in case that a cache keeps a damaged
-// one of it.
+// Names the files of the page that did not come as published. Browsers run no script whose
+// integrity fails, and page.js needs this script. If the page did not start, or lacks a style, each
+// file is fetched past the caches, which may keep a damaged copy, and the page is reloaded once.
+// index.html has this script at two addresses, in case a cache keeps a damaged copy of it.
 const AGAIN = "mrprism-again";
 
 const { dataset } = document.documentElement;
@@ -34,6 +33,6 @@ function tried() {
     const before = sessionStorage.getItem(AGAIN);
     sessionStorage.setItem(AGAIN, "yes");
     return before;
-  } catch { return "yes"; } // a private window
+  } catch { return "yes"; } // no storage, as in a private window
 }
 function forget() { try { sessionStorage.removeItem(AGAIN); } catch { /* as above */ } }

@@ -18,7 +18,7 @@ const fade = (rgb, level) => rgb.map((v) => Math.round(v * (0.35 + 0.65 * level)
 // mark a pixel. The scale of the map ends there.
 const mostDisagreement = (n) => (n < 2 ? 1 : Math.floor(n / 2) * Math.ceil(n / 2) / (n * (n - 1) / 2));
 
-// fitted are the choices that fit a result: another model has other structures and raters.
+// fitted adapts the choices to a result, since another model has other structures and raters.
 export function fitted(choices, { model, raters }) {
   const n = raters.length, map = n < 2 && choices.map === "disagreement" ? "heat" : choices.map;
   return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], edited: [], level: Math.max(1, Math.min(choices.level, n)), map };
@@ -29,8 +29,7 @@ export const shownRecurrence = ({ recurrences }, { recurrence }) => Math.min(rec
 
 const view = (kind, fields) => ({ key: kind + JSON.stringify(fields), kind, fields });
 
-// baseView is the whole map below a correction of a mask, { rater, class }. It is of the last
-// recurrence.
+// baseView is the whole map, of the last recurrence, below a correction of a mask { rater, class }.
 export function baseView({ classes, raters, recurrences }, { rater, class: name }) {
   const c = classes.indexOf(name), m = raters.indexOf(rater);
   const { key, ...of } = m < 0 ? view("recurrence", { i: recurrences, class: c }) : view("rater", { m, class: c });
@@ -83,7 +82,7 @@ export function layers(result, choices) {
   if (shown.length > 3) keys.push({ colours: shown.map(raterColour), dash: solid, text: t("{n} raters", { n: shown.length }) + of });
   else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + (marked(m) ? `, ${t("as marked")}` : "") + byHand(mask(raters[m], s)) + of })));
   for (const [i, mark] of evidence.entries()) {
-    // A rater's line is the mark; what was drawn here is on the mask itself.
+    // A rater's own line shows the mark, and a mark drawn here is on the mask itself.
     if (raters.includes(mark.rater) || mark.class !== classes[s] || mark.tiles) continue;
     line(view("mark", { i, class: s }), yourColour, 1.5, 0);
     keys.push({ colours: [yourColour], dash: 0, text: `${t("You")}, ${t("as marked")}${classes.length > 1 ? `, ${t(classes[s])}` : ""}` });
@@ -103,8 +102,8 @@ export function layers(result, choices) {
   return { why, lines, keys, bases, map: map && { ...map, ramp: choices.map, text: `${title(classes[s])}: ${map.text}` } };
 }
 
-// measuredLines are the outlines of what is measured, a structure each. Reports and comparisons show
-// them, whatever the stage does.
+// measuredLines are the outlines of the measured structures. Reports and comparisons show them,
+// whatever the stage shows.
 export const measuredLines = ({ classes, recurrences }) => classes.map((name, c) =>
   ({ view: view("recurrence", { i: recurrences, class: c }), colour: structureColour(c), edited: { rater: YOU, class: name, drawn: true } }));
 

@@ -1,9 +1,9 @@
-// The photograph in other colours: brighter, with more contrast, or without red. Only the stage shows
-// it so; the model sees the photograph as it was taken.
+// The photograph in other colours: brighter, with more contrast, or without red. Only the stage is
+// affected; the model sees the photograph as it was taken.
 export const asTaken = { brightness: 0, contrast: 0, redFree: false };
 
-// looked is an image with its pixels, RGBA, as a look has them. brightness and contrast go from −100 to
-// 100; a contrast of 100 is four times the image's. Red-free is the green channel in grey.
+// looked is an image with its pixels, RGBA, in a look. brightness and contrast go from −100 to 100;
+// a contrast of 100 is four times the image's. Red-free is the green channel in grey.
 export function looked(image, { brightness, contrast, redFree }) {
   if (!brightness && !contrast && !redFree) return image;
   const gain = 4 ** (contrast / 100), shift = 127.5 * (1 - gain) + 1.275 * brightness * Math.max(1, gain);

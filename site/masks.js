@@ -1,12 +1,12 @@
-// The corrected masks of a result, and its figures. What is given has { result, views, corrections }: a
-// state (state.js), or its second photograph (compare.js).
+// The corrected masks of a result, and its figures. The argument has { result, views, corrections
+// }: a state (state.js), or its second photograph (compare.js).
 import { blank, corrected, sameMask } from "./correct.js";
 import { readAnew, sameWish } from "./clinical.js";
 import { measuredBy } from "./figures.js";
 import { YOU, baseView } from "./layers.js";
 
-// maskOf is the corrected mask of a correction, or null where the map below it is not here yet. The
-// last mask of a base is where the next one goes on.
+// maskOf is the corrected mask of a correction, or null if the map below it has not come yet. The
+// next mask of a base is computed from the last one.
 const masks = new WeakMap(), latest = new WeakMap();
 export function maskOf({ result, views }, correction) {
   const base = result && views[baseView(result, correction).key], known = masks.get(correction);
@@ -16,15 +16,15 @@ export function maskOf({ result, views }, correction) {
   latest.set(base, mask);
   return mask;
 }
-// plainMask is a correction of a mask in which nothing is drawn, the same one each time.
+// plainMask is an empty correction of a mask, the same object each time.
 const plain = new WeakMap();
 function plainMask(result, c) {
   if (!plain.has(result)) plain.set(result, new Map(result.classes.map((name) => [name, blank(YOU, name, result)])));
   return plain.get(result).get(c);
 }
 
-// figuresOf is a result with the figures of what was corrected, the same one each time.
-const figures = new WeakMap(); // of results, the last, beside what it is of
+// figuresOf is a result with the figures of corrected masks, the same object each time.
+const figures = new WeakMap(); // by result: the last figures, and what they were computed from
 export function figuresOf(s) {
   const { result, views, corrections, eye, known, figured } = s, last = figures.get(result), of = { result, views };
   if (sameWish(last, s) && last.views === views && last.figured === figured) return last.measured;
@@ -33,8 +33,8 @@ export function figuresOf(s) {
   return measured;
 }
 
-// editedOf are the masks whose maps are needed, { rater, class, drawn }: those that are corrected or
-// about to be, and both that a corrected rim lies between.
+// editedOf are the masks whose maps are needed, { rater, class, drawn }: masks that are or will be
+// corrected, and both masks of a corrected rim.
 export function editedOf(result, corrections, editing) {
   const list = corrections.map(({ rater, class: c }) => ({ rater, class: c, drawn: true }));
   const { inner, outer } = result.measurements.verticalRatio ?? {}, now = editing ? [editing] : [];

@@ -1,9 +1,9 @@
 // The measurements table, and why a result is doubted, in words. The worker computes both
-// (internal/segment). measurements has the area of each structure, and the vertical ratio if
-// there are a disc and a cup. low and high are the range over the mask and the raters or agreement
-// levels. interval holds the experts' majority in a share of images, its coverage; weights may lack
-// it. A ratio without an inner structure has value null, and weights without heads have low and
-// high null.
+// (internal/segment). measurements has the area of each structure, and the vertical ratio if there
+// are a disc and a cup. low and high are the range over the mask and the raters or agreement
+// levels. interval contains the experts' majority in a share of images, its coverage; weights may
+// lack it. A ratio without an inner structure has value null, and weights without heads have low
+// and high null.
 import { clinicalNotes, clinicalRows, clinicalTable, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
@@ -22,8 +22,8 @@ const byHand = () => `, ${t("corrected by hand")}`;
 
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
-// ranges are those that a figure has, each [name, meaning, range in the figure's format]. One that
-// does not hold what a person corrected says so.
+// ranges are the ranges of a figure, each [name, meaning, range in the figure's format]. A range
+// says so if the corrected figure is outside it.
 export function ranges(result, { low, high, interval, corrected, ...figure }, format) {
   const value = figure.value ?? figure.area, outside = ` (${t("the corrected value is outside")})`, list = [], known = (v) => v !== undefined && v !== null;
   const range = (a, b) => `${format(a)} – ${format(b)}${corrected && (value < a || value > b) ? outside : ""}`;
@@ -39,11 +39,11 @@ export function ranges(result, { low, high, interval, corrected, ...figure }, fo
 // expertsRange is a range over the mask and the raters or levels, as ranges has it.
 export const expertsRange = (result, text) => [t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), text];
 
-// remarks are what a person who corrected should look at once more.
+// remarks are warnings for a person who corrected masks.
 export const remarks = ({ beyond }) => (beyond?.pixels
   ? [t("The {inner} as corrected reaches beyond the {outer}, by {n} pixels.", { inner: t(beyond.inner), outer: t(beyond.outer), n: whole(beyond.pixels) })] : []);
 
-// whyDoubted is why a user should not rely on a result, { title, reasons }, or null.
+// whyDoubted says why a user should not rely on a result, { title, reasons }, or is null.
 export function whyDoubted({ found, doubts, classes }) {
   if (found && !doubts.length) return null;
   const missing = doubts.find(({ code }) => code === "not-found")?.text ?? `No ${classes[0]} was found in this picture.`;
@@ -56,8 +56,8 @@ export function whyDoubted({ found, doubts, classes }) {
 export const verdict = ({ word, reason }, { doubts }, tag = "p") => element(tag, { className: `verdict ${word.split(" ").at(-1)}` },
   element("strong", {}, t(word)), ...(reason && !doubts.some(({ text }) => text === reason) ? [` ${t(reason)}`] : []));
 
-// trustRow says below the main figure how far to trust it, how near doubt is to its threshold, and
-// which structures have another word. It is empty where a person drew all of it.
+// trustRow says, below the main figure, how far to trust it, how near doubt is to its threshold,
+// and which structures have another verdict. It is empty if a person drew all of it.
 function trustRow(result) {
   const main = trustIn(result);
   if (!main) return [];
@@ -124,7 +124,8 @@ function fillTable(result, doubted, scale) {
   $("measure-note").textContent = notes.join(" ");
 }
 
-// fillMore fills the part that unfolds: the horizontal ratio, heights, widths and pieces, and the rim.
+// fillMore fills the part that can be unfolded: the horizontal ratio, heights, widths and pieces,
+// and the rim.
 function fillMore(result, scale) {
   $("measure-more").classList.toggle("stale", Boolean(result.rereading)); // until the worker has read the rim anew
   if (result.rereading) return;
@@ -181,7 +182,7 @@ function fillClinical(result, scale) {
   $("eye").value = eye.by === "user" ? eye.side : "";
 }
 
-// regionBy says how a result's region came about.
+// regionBy says how a result's region was chosen.
 export const regionBy = ({ roi, asked }) => (roi.whole ? "whole image" : asked.roi === "auto" ? "found" : "by hand");
 
 // sentence is the result for a screen reader.

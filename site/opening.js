@@ -1,8 +1,8 @@
 // The ways in for photographs: chosen, a folder's, of the camera, dropped or pasted.
 import { $, all } from "./dom.js";
 
-// takePhotographs calls open(files) with each list of { blob, name }. along is true where the images
-// that are open already should stay, folder where there may be files that are no images.
+// takePhotographs calls open(files) with each list of { blob, name }. along: images that are
+// already open should stay. folder: some files may be no images.
 export function takePhotographs(open, send) {
   for (const [id, along] of [["file", false], ["folder", false], ["camera", true]]) {
     $(id).onchange = () => {
@@ -14,7 +14,7 @@ export function takePhotographs(open, send) {
   }
   for (const button of all("[data-action=open]")) button.onclick = () => $("file").click();
 
-  let drags = 0; // elements under the file
+  let drags = 0; // elements under the dragged file
   const drag = (change) => { drags = Math.max(0, drags + change); send({ type: "set", dragging: drags > 0 }); };
   const listen = (type, act) => addEventListener(type, (event) => { if (event.dataTransfer?.types.includes("Files")) act(event); });
   listen("dragenter", (event) => { event.preventDefault(); drag(1); });
@@ -30,13 +30,13 @@ export function takePhotographs(open, send) {
     else open([...files].map((file) => ({ blob: file, name: file.name })));
   });
   addEventListener("paste", (event) => {
-    // Browsers give the name image.png to pixels that were never a file.
+    // Browsers call pixels that were never a file image.png.
     open([...event.clipboardData?.files ?? []].map((file) => ({ blob: file, name: file.name === "image.png" ? `pasted-${now()}.png` : file.name })));
   });
 }
 
-// paired are files in which the NAME.hdr and NAME.img of a NIfTI volume are one: the header, of
-// which 348 bytes count, and the values behind it.
+// paired joins the NAME.hdr and NAME.img of a NIfTI volume into one file: 348 bytes of the header,
+// and the values after it.
 export function paired(files) {
   const named = new Map(files.map((file) => [file.name, file])), taken = new Set();
   const joined = files.map((file) => {
@@ -56,11 +56,11 @@ const inFolder = (path) => path.replace(/^[^/]*\//, "");
 const { compare } = new Intl.Collator("en", { numeric: true });
 const ordered = (files) => files.filter(({ name }) => !/(^|\/)\./.test(name)).sort((a, b) => compare(a.name, b.name));
 
-// walked resolves to the files of what was dropped. A file that cannot be read is passed over.
+// walked resolves to all files in a dropped entry. It skips files that cannot be read.
 async function walked(entry, path) {
   if (entry.isFile) return new Promise((resolve) => entry.file((file) => resolve([{ blob: file, name: path + file.name }]), () => resolve([])));
   const reader = entry.createReader(), lists = [];
-  for (;;) { // it gives a hundred at a time
+  for (;;) { // browsers return a hundred at a time
     const entries = await new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
     if (!entries.length) return lists.flat();
     const below = entry.fullPath.replace(/^\/[^/]*\/?/, "");

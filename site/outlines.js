@@ -1,12 +1,12 @@
-// What the stage shows of a result: its lines as points, and its map as a picture. What a person
-// corrected is outlined as corrected.
+// What the stage shows of a result: lines as points, and the map as a picture. Outlines of
+// corrected masks are the corrected ones.
 import { paint } from "./colours.js";
 import { outlineOf, sameMask } from "./correct.js";
 import { layers, viewsOf } from "./layers.js";
 import { maskOf } from "./masks.js";
 
-// standing is what a state shows of its result, { wanted, contours, overlay }: what layers.js has,
-// the lines, and the picture of the map, if any. It is null until all views of it are there.
+// standing is what a state shows of its result: { wanted (by layers.js), contours, overlay (the
+// picture of the map, if any) }. It is null until all views have come.
 export function standing(s) {
   const wanted = layers(s.result, s.choices), { lines, map, bases } = wanted;
   const needed = viewsOf({ ...wanted, bases: bases.filter(({ drawn }) => drawn) });
@@ -14,7 +14,8 @@ export function standing(s) {
   return { wanted, contours: outlined(s, lines), get overlay() { return map && painted(s.views[map.view.key], map); } };
 }
 
-// painted is a view in the colours of a map. The last picture of a view is kept: a stroke changes none.
+// painted is a view in the colours of a map. The last picture of a view is kept, since strokes do
+// not change it.
 const pictures = new WeakMap();
 function painted(view, { ramp, gain }) {
   const known = pictures.get(view);
@@ -24,14 +25,13 @@ function painted(view, { ramp, gain }) {
   return picture;
 }
 
-// outlined are lines, as layers.js has them, with their { points, starts }. The views of all lines
-// must be there.
+// outlined adds { points, starts } to lines of layers.js. The views of all lines must have come.
 export const outlined = (s, lines) => lines.map(({ view, edited, ...line }) => {
   const { points, starts } = (edited?.drawn && corrected(s, edited)) || s.views[view.key];
   return { ...line, points, starts };
 });
 
-// corrected is the border of a corrected mask, or null where nothing is drawn on it.
+// corrected is the border of a corrected mask, or null if nothing is drawn on the mask.
 const borders = new WeakMap();
 function corrected(s, edited) {
   const correction = s.corrections.find((one) => sameMask(one, edited)), mask = correction && maskOf(s, correction);

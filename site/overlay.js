@@ -1,5 +1,5 @@
 // The photograph with what the stage shows of a result, as a PNG of the photograph's own size: map,
-// outlines, and a legend in the corner where it covers the fewest outlines.
+// outlines, and a legend in the corner in which it covers the fewest outlines.
 import { fillBand, pathOf, picture } from "./canvas2d.js";
 import { bar, css } from "./colours.js";
 import { looked } from "./look.js";
@@ -30,7 +30,7 @@ function drawPicture(c, { x = 0, y = 0, width, height, drawnWidth = width, drawn
   c.globalAlpha = 1;
 }
 
-// drawLine draws a line as the stage does, by a unit in place of CSS pixels.
+// drawLine draws a line as the stage does, in a unit instead of CSS pixels.
 function drawLine(c, { colour, width, dash, band }, path, unit) {
   if (band) fillBand(c, path, css(colour));
   c.setLineDash(dash ? [dash * unit, 0.7 * dash * unit] : []);
@@ -41,8 +41,8 @@ function drawLine(c, { colour, width, dash, band }, path, unit) {
   c.setLineDash([]);
 }
 
-// rowsOf are the rows of the legend, { text, colour, sign }. sign draws what stands before the text in
-// a box of 2 × 1, in heights of the text.
+// rowsOf are the rows of the legend, { text, colour, sign }. sign draws the key before the text in
+// a box of 2 × 1 heights of the text.
 function rowsOf({ why, keys, map }) {
   const line = ({ colours, dash, band }) => (c) => colours.forEach((colour, i) => {
     const piece = new Path2D(band ? "M0 .2h2v.6h-2z" : `M${2 * i / colours.length} .5h${2 / colours.length}`);
@@ -83,8 +83,8 @@ function drawLegend(c, wanted, contours) {
   c.restore();
 }
 
-// corner is where a box lies in a picture, by the fewest points of contours below it. Lengths are in
-// heights of the text, of a size in pixels.
+// corner is the place of a box in a picture, in the corner with the fewest points of contours below
+// the box. Lengths are in heights of the text, of a size in pixels.
 function corner(width, height, wide, high, margin, contours, size) {
   const right = width - wide - margin, bottom = height - high - margin;
   const covered = ([x, y]) => contours.reduce((sum, { points }) => {

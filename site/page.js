@@ -1,5 +1,5 @@
-// The page: what the user does and what the worker answers become events, state.js makes the next
-// state of them, view.js draws it, and the effects below do what it asks of the worker.
+// The page. Actions of the user and answers of the worker become events. state.js computes the next
+// state, view.js draws it, and the effects below send the state's questions to the worker.
 import "./intact.js";
 import { baseOf, withMask } from "./correct.js";
 import { fellow } from "./compare.js";
@@ -24,10 +24,10 @@ import { draw } from "./view.js";
 import { watchFolder } from "./watch.js";
 import { Work, narrow } from "./work.js";
 
-const TEXT = "textarea, input:not([type=range], [type=checkbox], [type=radio])"; // what keys write into
+const TEXT = "textarea, input:not([type=range], [type=checkbox], [type=radio])"; // keys write into these
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
 const WEIGHT_DELAY = 250; // ms without a movement of a rater's slider
-const QUIET = 1000; // ms without a question to the worker, before the page is kept for use without a network
+const QUIET = 1000; // ms without a question to the worker before the page is stored
 const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pictures by their header
 
 const stage = new Stage($("stage"));
@@ -48,20 +48,20 @@ const pen = new Pen(() => state, (event) => send(event), stage), ruler = new Rul
 
 // ---- state, events, effects ----
 
-// choices are what the controls choose of a result.
+// choices are the values of the controls for a result.
 const choices = () => ({
   contour: $("contour").checked, outlines: $("outlines").checked, map: picked("map")[0], structure: Number(picked("structure")[0] ?? 0), raters: picked("rater").map(Number),
   levelShown: $("level-shown").checked, level: Number($("level").value), levelAll: $("level-all").checked, recurrence: Number($("recurrence").value),
 });
 const picked = (name) => all(`input[name=${name}]:checked`).map(({ value }) => value);
 
-// Browsers bring back what the controls were before the page was loaded anew; the recurrence is the
-// last one all the same.
+// Browsers restore the controls when a page is reloaded. The recurrence is nevertheless the last
+// one.
 let state = { ...initial, choices: { ...initial.choices, ...choices(), recurrence: initial.choices.recurrence },
   opacity: Number($("opacity").value), theme: remembered("theme"), format: remembered("format"), keepAll: remembered("keep-all") === "yes", language };
 
-// An effect, [value, begin], runs while its value of the state is truthy. begin starts it and
-// returns a function that ends it. When the value changes the effect ends, and begins anew.
+// An effect, [value, begin], runs while value(state) is truthy. begin starts it and returns a
+// function that ends it. When the value changes, the effect ends and begins again.
 const effects = [
   [(s) => s.job, compute],
   [(s) => s.compared?.job, computePair],
@@ -85,11 +85,11 @@ function later(ms, event) {
   return () => clearTimeout(timer);
 }
 
-const asked = new WeakSet(); // questions and saves that the worker was asked
+const asked = new WeakSet(); // questions and saves that have been sent to the worker
 const events = [];
 let sending = false;
 
-// send takes an event to the next state. Events that are sent meanwhile wait until that is done.
+// send goes to the next state by an event. Events that are sent meanwhile wait.
 function send(event) {
   events.push(event);
   if (sending) return;
@@ -156,15 +156,15 @@ function computePair(job) {
   return () => ending.abort();
 }
 
-// readAnew asks for the figures of a rim that the user knows more of than the result does.
+// readAnew asks for figures of a rim with what the user knows and the result does not.
 function readAnew(wish) {
   segmenter.clinical(wish).then((figures) => send({ type: "figured", wish, figures }), (error) => send({ type: "unfigured", wish, error: told(error) }));
   return () => {};
 }
 
 // prepare gets a model ready while nothing else is to be done. An image that is opened meanwhile
-// waits for its weights and shows how far they are. A failure here is shown if the user chose the
-// model; otherwise the next job meets it again, and shows it.
+// waits for its weights and shows how far they are. A failure is shown if the user chose the model;
+// otherwise the next job fails again, and shows it.
 function prepare(model) {
   const ending = new AbortController();
   if (!navigator.connection?.saveData) {
@@ -179,7 +179,7 @@ function prepare(model) {
   return () => ending.abort();
 }
 
-// keep has the browser keep models for use without a network, and learns which it keeps.
+// keep stores models in the browser for use without a network, and learns which are stored.
 function keep(names) { keepModels(names).then(({ kept, error }) => send({ type: "set", kept, unkept: error })); }
 addEventListener("online", () => send({ type: "set", unkept: "" }));
 $("keep-all").onchange = () => {
@@ -203,10 +203,10 @@ function save(save) {
     send({ type: "saved", save });
   }).catch((error) => send({ type: "unsaved", save, error: told(error) }));
 }
-// saved resolves to what a file holds: what the worker makes of one reader, or a ZIP of all.
+// saved resolves to the content of a file: of one reader, or a ZIP of all readers.
 const saved = (save) => (save.files.length > 1 ? segmenter.zip(eachOf(save)) : segmenter.save({ ...save, ...save.files[0] }));
 async function* eachOf(save) {
-  // Once a person has drawn, their masks and the model's lie apart.
+  // If a person has drawn, drawn masks and the model's are in separate folders.
   const drawn = save.files.some(({ corrected }) => corrected), folder = ({ corrected }) => (!drawn ? "" : corrected ? "drawn/" : "guessed/");
   for (const one of save.files) yield { name: folder(one) + one.file, bytes: (await segmenter.save({ ...save, ...one })).buffer };
 }
@@ -221,9 +221,9 @@ const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisable
 
 // ---- photographs and weights ----
 
-// open shows an image. Several become the worklist, and so does one more, where there is a list, or
-// an image that would be lost with what a person drew, or with along any image. show: the first is
-// shown. Weights become a model.
+// open shows an image. Several images become the worklist. So does a further image if there is a
+// list, if an open image with drawings would be lost, or, with along, if any image is open. show:
+// the first image is shown. A weights file becomes a model.
 function open(files, { along = false, show = true, folder = false } = {}) {
   if (folder) return void openFolder(files);
   const weights = files.filter(({ name }) => /\.safetensors$/i.test(name));
@@ -238,7 +238,7 @@ function open(files, { along = false, show = true, folder = false } = {}) {
   send({ type: "add", pictures, along, show, open: !narrow() });
   if (!worklist && beside && image) work.shrink(state.picture, image);
 }
-// openFolder passes over what is no image, and says so once.
+// openFolder skips files that are no images, and says so once.
 async function openFolder(files) {
   const images = await segmenter.images(files).catch(() => files), n = files.length - images.length;
   open(images);
@@ -263,7 +263,7 @@ async function openSample() {
   }
 }
 takePhotographs(open, send);
-// An image that came into the watched folder is shown if nobody looks at another one.
+// An image that comes into the watched folder is shown if no other is open.
 watchFolder((file) => open([file], { along: true, show: !state.worklist && !subject(state).picture }), (error) => send({ type: "failed", error }));
 $("slice").oninput = () => { $("slice-number").textContent = t("{slice} of {slices}", { slice: $("slice").value, slices: $("slice").max }); };
 $("slice").onchange = () => {
@@ -283,8 +283,8 @@ function turn(quarters) {
 }
 $("turn").onclick = () => turn(1);
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
-// Loading anew clears photographs and lists from page and worker, and lets a version that waits
-// take over.
+// Reloading removes photographs and lists from page and worker, and lets a waiting version take
+// over.
 $("close").onclick = $("work-close").onclick = () => { if (mayLose(unsaved(state))) leave(); };
 askBeforeLeaving(() => state);
 
@@ -295,7 +295,7 @@ $("compare-file").onchange = () => {
   if (file && mayLose(unsavedPair(state))) send({ type: "compare", picture: segmenter.picture(file, file.name) });
 };
 $("comparison-mirror").onchange = () => send({ type: "mirror", mirrored: $("comparison-mirror").checked });
-// Each photograph stays where it is, and as large: the stages exchange their views.
+// The stages exchange their views, so that each photograph keeps its place and size.
 $("comparison-swap").onclick = enabled(() => {
   const [here, there] = [stage.view, second().view], { compared } = state;
   send({ type: "swap" });
@@ -323,7 +323,7 @@ async function openWeights(file) {
 
 // ---- what is shown, region, files ----
 
-// The panel hears of controls that are built later too.
+// Listening on the panel includes controls that are built later.
 $("panel").addEventListener("input", ({ target }) => {
   const { id, name, value } = target, key = id.replace("region-", "");
   if (name === "weight") send({ type: "slide", m: Number(target.dataset.rater), value: Number(value) });
@@ -440,7 +440,7 @@ $("language").onclick = async () => {
 
 // ---- keys ----
 
-// keys act wherever the focus is, but in a field for text. N and P go on while they are held.
+// keys act wherever the focus is, except in a field for text. N and P repeat while they are held.
 const keys = {
   ...work.keys,
   r: () => (state.editing ? send({ type: "recalibrate" }) : stage.look("r")), f: () => stage.look("0"),
@@ -459,7 +459,7 @@ addEventListener("keydown", (event) => {
 draw(state, {}, stage, second);
 resultFirst();
 clearWhenIdle();
-// What sw.js keeps is downloaded when nothing else is to be done: neither the start nor the first
-// result waits for it.
+// Files for use without a network are downloaded when nothing else is to be done, so that neither
+// the start nor the first result waits for them.
 const whenIdle = () => (segmenter.busy ? setTimeout(whenIdle, QUIET) : keepOffline(() => !segmenter.used));
 segmenter.ready.catch(() => {}).then(() => setTimeout(whenIdle, QUIET));

@@ -44,14 +44,14 @@ export class Pen {
     this.#stroke = null;
     if (stroke?.drawn) this.#send({ type: "stroke", correction: stroke.correction });
   }
-  // cancel takes back a stroke that has not ended: a second finger has come, or the mode ends.
+  // cancel removes an unfinished stroke, when a second finger comes or the mode ends.
   cancel() {
     this.#stroke = null;
     this.#held = false;
     this.#send({ type: "undraft" });
   }
   hover(x, y) { this.#put(x, y); }
-  // forget drops the stroke and the polygon that have not ended, leave the cursor too.
+  // forget drops the unfinished stroke and polygon; leave also removes the cursor.
   forget() { this.cancel(); this.#points = []; this.#show(); }
   leave() { this.forget(); this.#cursor = null; this.#stage.set("cursor", null); }
 
@@ -77,7 +77,7 @@ export class Pen {
     this.#send({ type: "stroke", correction: stroke.correction });
   }
 
-  // key takes a key of the stage and says whether it did.
+  // key handles a key of the stage, and returns whether it did.
   key(event) {
     const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }, arrow = arrows[event.key];
     const { scale } = this.#stage, [w, h] = this.#stage.size, { image } = this.#state();

@@ -1,5 +1,5 @@
-// On a phone the result comes first: the measurements stand above the section that opens images. The
-// document has that order too, for keys and screen readers.
+// On a phone the result comes first: the measurements are above the section that opens images. The
+// document has the same order, for keys and screen readers.
 import { $ } from "./dom.js";
 
 export function resultFirst() {

@@ -1,6 +1,6 @@
-// The printed report of a result: one page of A4 or Letter, black on white. reportOf says what it
-// contains, reportPage makes its document, and print.css has its looks. Nothing identifies a person
-// unless the user asks for it.
+// The printed report of a result: one page of A4 or Letter, black on white. reportOf has its
+// content, reportPage makes its document, and print.css its looks. Nothing identifies a person
+// unless the user wants it.
 import { limits, version } from "./build.js";
 import { picture, pathOf } from "./canvas2d.js";
 import { clinicalNotes, eyeRemarks, eyeText, fellowNotes } from "./clinical.js";
@@ -19,11 +19,11 @@ import { isolated, language, t } from "./words.js";
 const TALLEST = 250 / 25.4 * 96; // CSS pixels that fit on a page of Letter, within its margins
 const WIDTH = 184, GAP = 4, HEIGHTS = [110, 96, 84, 76, 68, 60, 52, 44, 36, 28]; // mm; those of the pictures, the first that fits
 const DOTS = 300 / 25.4; // of the pictures, a mm
-// Dashes tell the structures apart where colours do not, mm.
+// Dashes, in mm, tell structures apart without colours.
 const DASHES = [[], [2, 1.2], [0.6, 0.9], [3, 0.9, 0.6, 0.9]];
 
-// reportOf is what the report of a state says. options: now, a Date; file: the image's name is
-// written; reference: a text of the user, or "".
+// reportOf is the content of the report of a state. options: now, a Date; file: whether to write
+// the image's name; reference: a text of the user, or "".
 export function reportOf(s, { now, file, reference }) {
   const { result, measured, picture: { name, opened }, image } = s, { roi, recurrences, classes } = result, why = whyDoubted(result), { evidence } = subject(s), scale = scaleOf(measured.measurements, s.known);
   const when = (date) => new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, { year: "numeric", month: "long", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" }).format(date);
@@ -102,16 +102,16 @@ export function reportPage(s, options) {
   for (const one of pictures) paint(one, s.image, lines);
 }
 
-// linesOf are the outlines of what was measured, and below them those that the stage shows of raters
-// or levels: { points, starts, colour, width, dash, text }, width and dash in mm. The lines of several
-// raters share one text.
+// linesOf are the outlines of the measured masks and, below them, the raters' or levels' lines on
+// the stage: { points, starts, colour, width, dash, text }, width and dash in mm. The lines of
+// several raters share one text.
 function linesOf(s) {
   const { result, choices, measured } = s;
   if (!result.found) return [];
   const { lines, keys } = layers(result, { ...choices, contour: false, map: "none", recurrence: Infinity }), all = lines.every(({ view }) => view.key in s.views);
   const text = (i) => (keys.length === lines.length ? keys[i].text : i ? "" : keys.map((key) => key.text).join("; "));
   return [
-    ...(all ? outlined(s, lines).map((line, i) => ({ ...line, width: 0.2, dash: [], text: text(i) })) : []), // they may be on their way
+    ...(all ? outlined(s, lines).map((line, i) => ({ ...line, width: 0.2, dash: [], text: text(i) })) : []), // may be missing yet
     ...outlined(s, measuredLines(result)).map((line, c) => {
       const { class: name, corrected } = measured.measurements.structures[c];
       return { ...line, width: 0.45, dash: DASHES[c % DASHES.length], text: `${title(name)}, ${t("consensus")}${corrected ? `, ${t("corrected by hand")}` : ""}` };
@@ -157,8 +157,8 @@ function keyOf({ colour, width, dash }) {
   return made;
 }
 
-// printReports prints the report in place of the page, however printing is asked for, where state()
-// has a result.
+// printReports prints the report instead of the page, however printing is started, if state() has a
+// result.
 export function printReports(state) {
   const remove = () => $("report")?.remove();
   addEventListener("beforeprint", () => {

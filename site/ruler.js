@@ -1,6 +1,6 @@
 // The ruler: pointer and keys while a length is measured, in place of the pen (pen.js). The stage
 // calls it with photograph pixels; it sends the line, { from, to }.
-const REACH = 14; // CSS pixels to an end that a press takes hold of
+const REACH = 14; // CSS pixels within which a press grips an end
 
 export class Ruler {
   #state; #send; #stage; #held = ""; #end = "to";
@@ -23,8 +23,8 @@ export class Ruler {
   close() {}
   leave() { this.#held = ""; }
 
-  // key takes a key of the stage and says whether it did. Arrow keys move one end of the line; space
-  // takes the other.
+  // key handles a key of the stage, and returns whether it did. Arrow keys move one end of the
+  // line; space selects the other end.
   key(event) {
     const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     if (event.key === "Escape") this.#send({ type: "measure", on: false });

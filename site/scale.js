@@ -1,11 +1,11 @@
 // Lengths and areas on a photograph, in words.
 import { number, t } from "./words.js";
 
-// scaleOf is a scale, { mm, by }: mm a pixel across and down, by the "file" or by "hand". It is null
-// where nobody has said how large a pixel is.
+// scaleOf is a scale, { mm, by }: mm a pixel across and down, by the "file" or by "hand". It is
+// null if the size of a pixel is not known.
 export const scaleOf = ({ spacing } = {}, known) => (known ? { mm: [known, known], by: "hand" } : spacing ? { mm: spacing, by: "file" } : null);
 
-// rounded has three digits, and no more than three behind the point.
+// rounded writes three digits, with at most three after the point.
 export const rounded = (value) => number(value, Math.max(0, Math.min(3, 2 - Math.floor(Math.log10(Math.max(1e-9, Math.abs(value)))))));
 
 // discDiameter is the mean of a disc's height and width in pixels; 0 without a disc.
@@ -17,7 +17,7 @@ export function discDiameter({ structures, verticalRatio }) {
 // bare is a length without its unit.
 export const bare = (length) => length.replace(/ \D*$/, "");
 
-// lengths are a line of dx, dy pixels in every unit that is known, the best first: mm, disc
+// lengths are the length of a line of dx, dy pixels in every known unit, the best first: mm, disc
 // diameters, pixels.
 export function lengths([dx, dy], measurements, scale) {
   const list = [t("{length} px", { length: number(Math.hypot(dx, dy)) })], disc = measurements ? discDiameter(measurements) : 0;

@@ -1,10 +1,9 @@
-// The scripts of workers. They take no integrity: sw.js withholds those that are not as they were
-// published. Where there is no service worker, as on plain http, the page itself looks at them
-// before.
+// The scripts of workers. Browsers check no integrity for them: sw.js withholds scripts that are
+// not as published. Without a service worker, as on plain http, the page itself checks them first.
 import { published } from "./addresses.js";
 import { scripts } from "./build.js";
 
-// Only these two addresses may become scripts: the content security policy admits no other source
+// Only these two addresses may become scripts: the content security policy allows no other source
 // of worker URLs.
 const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
   createScriptURL(url) {
@@ -14,16 +13,16 @@ const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
 });
 export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name);
 
-// guarded resolves once sw.js answers for the page, or the scripts of the worker have been looked
-// at. It throws what published does.
+// guarded resolves once sw.js answers for the page, or the worker's scripts have been checked. It
+// throws the errors of published.
 export async function guarded() { if (!await (answered ??= answers())) await check(); }
 let answered;
 
-// check throws where a script of the worker does not come as it was published.
+// check throws if a script of the worker does not come as published.
 export async function check() { for (const [name, sum] of Object.entries(scripts)) await published(name, sum); }
 
-// answers resolves to whether sw.js answers for the page. Browsers without it have none; a page
-// that was loaded past it may be of another version.
+// answers resolves to whether sw.js answers for the page: not if the browser has no service
+// workers, nor if the page was loaded past sw.js and may be of another version.
 async function answers() {
   const { serviceWorker } = navigator;
   if (!serviceWorker || serviceWorker.controller) return Boolean(serviceWorker);

@@ -3,7 +3,7 @@ import { wholeMask } from "./correct.js";
 import { YOU } from "./layers.js";
 import { check, guarded, scriptURL } from "./scripts.js";
 
-// SegmentError is what went wrong and what the user can do next. code: image, weights, memory,
+// SegmentError says what went wrong and what the user can do next. code: image, weights, memory,
 // lost, cancelled, crashed, silent, …
 export class SegmentError extends Error {
   constructor({ code, message, next }) {
@@ -14,19 +14,19 @@ export class SegmentError extends Error {
   }
 }
 
-// A worker that has something to do and says nothing for this long, ms, is replaced. It says that it
-// lives when it is asked, and while it computes.
+// A worker that has something to do and sends nothing for PATIENCE ms is replaced. It answers
+// pings, and reports while it computes.
 const PATIENCE = 4000, TURN = 500;
-const LONGER = 4; // times: what the next worker may take, and each before its first result: it compiles
+const LONGER = 4; // factor of patience for the next worker, and before a first result
 const HEAD = 352; // bytes, imageio.HeadSize
-const AGAIN = 2; // times: what a worker may take that was silent and spoke again
+const AGAIN = 2; // factor of patience for a worker that was silent and sent something again
 
 const crashed = (detail, again, code) => new SegmentError({
   code, message: `The program that computes stopped unexpectedly. (${detail})`,
   next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly.",
 });
 
-// changed is the error for a file that did not come as it was published.
+// changed is the error for a file that did not come as published.
 export const changed = (name) => new SegmentError({
   code: "changed", message: `${name} did not come as it was published, and was not used.`,
   next: "Reload the page. If that does not help, tell who serves it.",
@@ -49,7 +49,7 @@ export class Segmenter extends EventTarget {
   #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set(); #zipped = Promise.resolve();
   #silent = 0; #patience = PATIENCE; #turned = 0; // ms: silence so far, what is allowed, the last turn
   #compiled = false; // the worker has given a result
-  used = false; // the page or a script gave pictures or weights, which would be lost with the page
+  used = false; // there were pictures or weights, which would be lost with the page
 
   constructor() {
     super();
@@ -60,9 +60,9 @@ export class Segmenter extends EventTarget {
   // busy says whether the worker has something to do.
   get busy() { return this.#pending.size > 0; }
 
-  // watch adds up how long the worker has been silent. A turn counts as at most twice its length:
-  // the machine slept, or the page itself was busy. A hidden page does not count, as browsers slow
-  // its timers down.
+  // watch adds up how long the worker has been silent. A turn counts at most twice its length,
+  // since the machine may have slept or the page been busy. Time in which the page is hidden does
+  // not count, as browsers then slow timers down.
   #watch() {
     const now = performance.now(), passed = Math.min(now - this.#turned, 2 * TURN);
     this.#turned = now;
@@ -83,16 +83,16 @@ export class Segmenter extends EventTarget {
     this.#imageSent = 0;
     this.#ownSent.clear();
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
-    this.ready.catch(() => {}); // callers that await it hear of a failure
+    this.ready.catch(() => {}); // callers that await it get the failure
     try { await guarded(); } catch (error) { return this.#end(changed(error.changed)); }
     const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search });
-    // A worker that died may go on to send: each message that waited in it fails.
+    // A worker that died may still send: each message that waited in it fails.
     worker.onmessage = ({ data }) => { if (worker === this.#worker) { this.#heard(); this.#receive(data); } };
     worker.onerror = (event) => {
       event.preventDefault();
       if (worker !== this.#worker) return;
       if (event.message) return this.#died(event.message);
-      // A script of it did not come. That has no message.
+      // A script of the worker could not be loaded, for which browsers give no message.
       check().then(() => this.#died("worker.js could not be loaded"), (error) => this.#end(changed(error.changed)));
     };
     this.#worker = worker;
@@ -102,7 +102,7 @@ export class Segmenter extends EventTarget {
     const again = this.#info !== null || this.#restarts++ < 1;
     this.#end(crashed(detail, again, code), again);
   }
-  // end ends the worker and all that it was asked.
+  // end ends the worker and all its requests.
   #end(error, again = false) {
     this.#worker?.terminate();
     this.#settle.reject(error);
@@ -152,10 +152,10 @@ export class Segmenter extends EventTarget {
     return { blob, name, slice, turn, key: ++this.#images, opened: Date.now() };
   }
 
-  // knows says whether there is a model of that name, of the site or of the user.
+  // knows says whether the site or the user has a model with that name.
   knows(model) { return this.#own.has(model) || Boolean(this.#info?.models.some(({ name }) => name === model)); }
 
-  // prepare downloads and compiles a model before it is asked for. hooks: progress, signal.
+  // prepare downloads and compiles a model before it is needed. hooks: progress, signal.
   prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
 
   // weights makes a weights file of the user a model, after the worker has verified it. It resolves
@@ -169,12 +169,13 @@ export class Segmenter extends EventTarget {
   }
 
   // segment resolves to the worker's result message, with the date. options: model, recurrences
-  // (left out: as the model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
-  // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks:
-  // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice, slices,
-  // rgba }), thumb (as image, but small), signal (an AbortSignal, which ends this request and no other).
-  // For the list: known is the id of an earlier result of the same question; passing says that nobody
-  // will look at the result. Where the worker fell silent, another one tries once more.
+  // (left out: as the model was trained), roi ("auto", "none" or "x,y,side"), raterWeights,
+  // evidence (a list of { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG).
+  // hooks: progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice,
+  // slices, rgba }), thumb (as image, but small), signal (an AbortSignal, which ends this request
+  // and no other). For the list: known is the id of an earlier result of the same question; passing
+  // says that nobody will look at the result. If the worker falls silent, another one tries once
+  // more.
   segment(picture, options, hooks) {
     const attempt = () => this.#segment(picture, options, hooks);
     return attempt().catch((error) => { if (error.code !== "silent") throw error; return attempt(); });
@@ -188,7 +189,7 @@ export class Segmenter extends EventTarget {
       ({ rater, class: c, name, ...(mask instanceof Blob ? { png: await read(mask, name, "evidence") } : { mask }) })));
     if (hooks.signal?.aborted) throw cancelled();
     this.#imageSent = picture.key;
-    // A request that ends early may leave the picture undecoded.
+    // A request that ends early may not have decoded the picture.
     const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; };
     hooks.signal?.addEventListener("abort", unsent);
     const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, slice: picture.slice, turn: picture.turn, wantImage: Boolean(hooks.image), wantThumb: Boolean(hooks.thumb), ...options, evidence };
@@ -202,8 +203,8 @@ export class Segmenter extends EventTarget {
     }
   }
 
-  // show resolves to a map of a result in the form that type names. "map" is the whole map:
-  // { values: Float32Array(width·height) }. "view" is what the stage needs of it: { x, y, width,
+  // show resolves to a map of a result in the form that type names. "map" is the whole map: {
+  // values: Float32Array(width·height) }. "view" is the part that the stage needs: { x, y, width,
   // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. fields: kind (probability,
   // rater, recurrence, disagreement, others, between or mark), m, i, class.
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
@@ -211,16 +212,15 @@ export class Segmenter extends EventTarget {
   // table resolves to a CSV of records, as internal/output/sheet has them: { bytes }.
   table(records) { return this.#ask({ type: "table", records: JSON.stringify(records) }); }
 
-  // images resolves to those of files, each { blob, name }, that may be images by their first
-  // bytes.
+  // images resolves to the files, each { blob, name }, that may be images by their first bytes.
   async images(files) {
-    const heads = await Promise.all(files.map(({ blob }) => blob.slice(0, HEAD).arrayBuffer().catch(() => null))); // which opening it says
+    const heads = await Promise.all(files.map(({ blob }) => blob.slice(0, HEAD).arrayBuffer().catch(() => null))); // opening reports it
     const { are } = await this.#ask({ type: "recognise", heads: heads.filter(Boolean) });
     return files.filter((_, i) => !heads[i] || are.shift());
   }
 
-  // zip resolves to the Blob of a ZIP. files gives { name, bytes } one after the other: no more than
-  // one of them is in memory. The worker writes one ZIP at a time.
+  // zip resolves to the Blob of a ZIP. files yields { name, bytes } one after the other, so that
+  // only one is in memory. The worker writes one ZIP at a time.
   zip(files) {
     const made = this.#zipped.then(() => this.#zip(files));
     this.#zipped = made.catch(() => {});
@@ -237,8 +237,8 @@ export class Segmenter extends EventTarget {
     return new Blob(parts, { type: "application/zip" });
   }
 
-  // correct resolves to the bytes of the PNG of a mask with a correction on it, which was drawn after
-  // quarter turns. Both PNGs lie as the photograph did before.
+  // correct resolves to the bytes of the PNG of a mask with a correction on it, which was drawn
+  // after quarter turns. Both PNGs are in the photograph's orientation before the turns.
   async correct(png, correction, turn) {
     const mask = wholeMask(correction), blob = await png.arrayBuffer(), { bytes } = await this.#ask({ type: "correct", blob, mask, turn }, [blob, mask.buffer]);
     return bytes.buffer;
@@ -260,18 +260,18 @@ export class Segmenter extends EventTarget {
   }
 }
 
-// drawnOn are corrections as the worker takes them.
+// drawnOn are corrections in the form for the worker.
 const drawnOn = (result, corrections) => corrections.map((correction) => ({ class: result.classes.indexOf(correction.class), mask: wholeMask(correction) }));
 
 // inScripts is an error as scripts get it. A call that its signal ended rejects with the signal's
-// reason: a DOMException named "AbortError", unless abort was called with something else. What only
-// the worker can check, such as the number of raters, is a wrong argument too.
+// reason: a DOMException named "AbortError", unless abort was called with something else. Wrong
+// values that only the worker can find, such as the number of raters, are wrong arguments too.
 function inScripts(error, signal) {
   if (error.code === "cancelled" && signal?.aborted) return signal.reason;
   return error.code === "options" ? new TypeError(error.message) : error;
 }
 
-// What scripts may give, each with a test and what it has to be.
+// Options of scripts, each with a test and a description of valid values.
 const own = (wanted, is) => ({ wanted, is });
 const SETTLING = {
   evidence: own("a list of { rater, class, mask }", (v) => v === null || Array.isArray(v)),
@@ -288,8 +288,7 @@ const SEGMENTING = {
   slice: own("a whole number from 1", (v) => Number.isInteger(v) && v >= 0),
   turn: own("0, 90, 180 or 270", (v) => [0, 90, 180, 270].includes(v)),
 };
-// checked throws a TypeError where a script gives what is not in allowed. An option that is undefined
-// is left out.
+// checked throws a TypeError for options that are not in allowed. It omits undefined options.
 function checked(options, allowed) {
   if (typeof options !== "object" || options === null) throw new TypeError(`the options are not an object: ${options}`);
   for (const [name, value] of Object.entries(options)) {
@@ -318,7 +317,7 @@ export function publish(segmenter) {
     if (!(i in list)) throw new RangeError(`${what} ${wanted} is not one of ${list.join(", ")}`);
     return i;
   };
-  // run resolves to the result for scripts. changes are options that are given, beside those before.
+  // run resolves to the result for scripts. before has the earlier options.
   async function run(picture, before, { evidence, raterWeights }, hooks) {
     const options = { ...before };
     if (evidence !== undefined) options.evidence = checkedEvidence(evidence ?? []);

@@ -1,12 +1,12 @@
-// Raters' weights as people set them: shares in percent that add to 100. The worker takes each weight
-// relative to the largest (internal/segment), and null where all are equal.
+// Raters' weights as people set them: shares in percent that add up to 100. The worker takes
+// weights relative to the largest (internal/segment), or null if all are equal.
 const ALIKE = 0.01; // percent: shares this near are equal
 
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 export const equalShares = (n) => Array(n).fill(100 / n);
 
-// shared gives rater m a share. The others share the rest in the proportions that they have; where
-// they have nothing, in equal parts.
+// shared gives rater m a share. The others share the rest in their present proportions, or equally
+// if they have nothing.
 export function shared(shares, m, share) {
   const rest = 100 - share, others = sum(shares) - shares[m];
   return shares.map((one, i) => (i === m ? share : others > ALIKE ? one * rest / others : rest / (shares.length - 1)));
@@ -20,8 +20,8 @@ export function weightsOf(shares) {
 }
 export const sameWeights = (a, b) => a === b || Boolean(a && b) && a.length === b.length && a.every((weight, m) => weight === b[m]);
 
-// inWhole are shares in whole percent that add to 100 too: those with the largest fractions are
-// rounded up.
+// inWhole are the shares in whole percent, which also add up to 100: shares with the largest
+// fractions are rounded up.
 export function inWhole(shares) {
   const whole = shares.map(Math.floor), up = Math.round(100 - sum(whole));
   const order = [...shares.keys()].sort((a, b) => shares[b] - whole[b] - (shares[a] - whole[a]));

@@ -3,9 +3,9 @@
 // WebGL2 is missing, and after its context was lost. Both have the methods image, overlay, opacity
 // and view. The program starts once there is a photograph. Lines draws contours and region on a
 // canvas above. The stage keeps everything that it shows, and can change who draws the pictures at
-// any time. Events: "changed" when viewer.wasm (detail) did not come as it was published. "view"
-// when the photograph was moved or scaled. While the region is placed by hand, "move" has the
-// change { x, y, side } that is asked for, "apply" and "leave" end it.
+// any time. Events: "changed" when viewer.wasm (detail) did not come as published. "view" when the
+// photograph was moved or scaled. While the region is placed by hand, "move" has the wanted change
+// { x, y, side }; "apply" and "leave" end it.
 import { Lines, Pictures } from "./canvas2d.js";
 import { sideWithin } from "./state.js";
 
@@ -16,12 +16,12 @@ export class Stage extends EventTarget {
     super();
     Object.assign(this, { element, viewer });
     this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null, ruler: null, cursor: null };
-    this.twin = null; // the stage that moves as this one does, where it shows a photograph
-    this.pen = null; // draws where it is set, and then takes presses of one pointer, and keys
+    this.twin = null; // the stage that moves with this one, if it shows a photograph
+    this.pen = null; // if set, gets presses of one pointer and keys, and draws
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
     Object.assign(this, { scale: 1, x: 0, y: 0 });
-    // What was chosen to be seen, until the user zooms or pans: "whole", "region" or nothing.
-    // Another photograph comes so too, with its region once that is known.
+    // The part that was chosen to be seen, "whole" or "region", or nothing once the user zooms or
+    // pans. The next photograph is shown in the same way, with its region once that is known.
     this.follows = "whole";
     this.pointers = new Map();
     this.pictures = new Pictures(element, "prepend");
@@ -106,8 +106,8 @@ export class Stage extends EventTarget {
   }
   #bounded(scale) { return Math.min(64, Math.max(this.fitScale / 2, scale)); }
   get #both() { return this.twin?.shown.image ? [this, this.twin] : [this]; }
-  // zoom scales by a factor about a point of the stage, CSS pixels from its corner, or its centre. A
-  // twin scales as far, and no stage farther than both can.
+  // zoom scales by a factor about a point of the stage, CSS pixels from its corner, or its centre.
+  // A twin scales by the same factor, and neither more than both can.
   zoom(factor, px = this.size[0] / 2, py = this.size[1] / 2) {
     const far = this.#both.map((one) => one.#bounded(one.scale * factor) / one.scale), k = factor > 1 ? Math.min(...far) : Math.max(...far);
     for (const one of this.#both) one.#scaleTo(one.scale * k, px, py);
@@ -132,7 +132,7 @@ export class Stage extends EventTarget {
     for (const one of "+-".includes(name) ? [this] : this.#both) act(one);
     return true;
   }
-  // view is where the photograph lies, as another stage of this size can take it over.
+  // view is the place of the photograph, which another stage of this size can take over.
   get view() { return { scale: this.scale, x: this.x, y: this.y, follows: this.follows }; }
   set view(view) {
     Object.assign(this, view);
@@ -199,7 +199,7 @@ export class Stage extends EventTarget {
   #under(px, py) { return [(px - this.x) / this.scale, (py - this.y) / this.scale]; }
   #ink(end) { this.inking = false; this.pen?.[end](); }
 
-  // grip is what a press at a point of the stage takes hold of: a corner, the square or a new one.
+  // grip is what a press at a point of the stage grips: a corner, the square or a new square.
   #grip(px, py) {
     const p = this.shown.placing, x = (px - this.x) / this.scale, y = (py - this.y) / this.scale, reach = 14 / this.scale;
     for (const dx of [0, p.side]) for (const dy of [0, p.side]) {
@@ -235,8 +235,8 @@ export class Stage extends EventTarget {
     event.preventDefault();
   }
 
-  // start starts viewer.wasm and hands the stage over to it, if the browser can. That takes the
-  // page's thread for a while, and nothing can be used meanwhile.
+  // start starts viewer.wasm and hands the stage over to it, if the browser can. This blocks the
+  // page's thread for a while.
   async #start() {
     if (!document.createElement("canvas").getContext("webgl2")) return this.#fallBack("this browser gives no WebGL2");
     try {
@@ -283,12 +283,12 @@ export class Stage extends EventTarget {
   }
 }
 
-// painted resolves once the next frame is on the screen.
+// painted resolves after the next frame is on the screen.
 const painted = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
 
 // gateFrames lets Ebitengine draw only after mrprismWake(): an unchanging page does no work.
 // Ebitengine asks for a frame after every frame. While its program starts, requestAnimationFrame is
-// ours, and the program keeps it. gateFrames returns a function that puts the browser's back.
+// ours, and the program keeps it. gateFrames returns a function that restores the browser's own.
 function gateFrames() {
   const original = window.requestAnimationFrame, real = original.bind(window);
   let due = 2, waiting = null;

@@ -1,7 +1,7 @@
-// The state of the page, and next, the only function that changes it. A state is plain values and
+// The state of the page, and next, the only function that changes it. A state has plain values, and
 // knows neither the document nor the worker. view.js draws a state. page.js asks the worker for
-// what a state needs, and sends what happens as events. Nobody writes to a part of a state: a part
-// that changed is another object. By that view.js and page.js see what they have to do.
+// what a state needs, and sends what happens as events. Nobody writes to a part of a state: a
+// changed part is a new object, by which view.js and page.js see what they have to do.
 import { whyProcessor } from "./adapter.js";
 import { changes, evidenceOf, sameMask } from "./correct.js";
 import { back, forth, left, noHistory, remember, same, trimmed } from "./history.js";
@@ -23,12 +23,12 @@ const SMALLEST = 16; // side of the region, photograph pixels
 
 export { YOU };
 const LARGEST_PEN = 400; // photograph pixels
-const LAST = Infinity; // as the recurrence of choices: the last one of any result
+const LAST = Infinity; // as a chosen recurrence: the last one of any result
 const NONE = []; // no marks
-const UNDECIDED = "undecided"; // what a message is about: keys for an image that nobody will see
+const UNDECIDED = "undecided"; // subject of a message about keys for an image that nobody will see
 
 export const initial = {
-  device: null, // what computes: { adapter, gpu, software, reason, why } as the worker says it
+  device: null, // the device that computes: { adapter, gpu, software, reason, why }
   hadGPU: false, // a GPU computed before in this page
   visited: false, // a worker was ready before
   stopped: false, // the worker died for good
@@ -39,11 +39,11 @@ export const initial = {
   preparing: "", // the model that the worker gets ready while there is no photograph
   kept: null, // names of the models that the browser keeps for use without a network; null: not known
   keepAll: false, // the user wants all of the site's models kept
-  unkept: "", // why one of them could not be kept
+  unkept: "", // why a model could not be kept
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   worklist: null, // several images, a line each, as worklist.js has them
-  safe: NONE, // what a person did and a file has, as unsaved.js has it
-  waiting: NONE, // what keys asked for before their image is seen, as waiting.js has it
+  safe: NONE, // a person's work that a file has, as unsaved.js has it
+  waiting: NONE, // acts that wait until their image is seen, as waiting.js has it
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
   // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
@@ -55,7 +55,7 @@ export const initial = {
   compared: null, // the second photograph, as compare.js has it, or null
   coming: null, // a new result that still lacks views: { result, views }
   result: null, // the result on the stage; result.asked is the job that made it
-  views: {}, // of that result, by key
+  views: {}, // of the result, by key
   questions: [], // views that the worker was asked for: { result, key, kind, fields }
   // what is being saved: { result, what, class, i, made, classes, identity, files, file, type, waits,
   // again }; made is the format in package export, files are { reader, classes, drawn, file } with corrections,
@@ -70,22 +70,22 @@ export const initial = {
   // { m, values, weights }: the rater, the shares before, and the weights before the first movement.
   sliders: { values: [], moving: false, from: null },
   placing: null, // the square while it is placed by hand: { x, y, side, wanted }
-  // what is drawn with while masks are corrected, { tool, size, rater, class, cut }, or null
+  // the drawing tool while masks are corrected, { tool, size, rater, class, cut }, or null
   editing: null,
   corrections: NONE, // of the result on the stage, as correct.js makes them
   drafting: null, // the corrections before the stroke that is being drawn
   history: noHistory, // of corrections, region, weights and marks
   histories: NONE, // of the worklist's images that were left, as history.js has them
-  // what to go back to where the job of the last steps ends without a result, { history,
-  // corrections, to }: the history before them, and the one after, or null
+  // what to restore if the job of the last steps ends without a result, { history, corrections, to
+  // }: the history before the steps and the one after, or null
   stepping: null,
-  measured: null, // the result with the figures of what was corrected
+  measured: null, // the result with the figures of corrected masks
   measuring: false, // lengths are measured
   ruler: null, // the line that is measured, { from, to }, each [x, y] in photograph pixels
   known: null, // mm a pixel, by a length that the user knows
   eye: "", // which eye it is, "right" or "left", as the user says
-  figuring: null, // what the worker is asked to read anew, as clinical.js has it
-  figured: null, // what it read: { figures }, beside what it was asked
+  figuring: null, // the question for new figures, as clinical.js has it
+  figured: null, // the answer: { figures } and the question
   look: asTaken, // of the photograph on the stage, as look.js has it
   opacity: 45, // of the map, in percent
   scale: 1, // of the photograph, CSS pixels a pixel
@@ -97,8 +97,8 @@ export const initial = {
   status: "", // for screen readers
 };
 
-// next is the state after an event. An event has the name of its handler as type.
-// A slider that still moves comes to rest before another step: steps keep their order.
+// next is the state after an event. An event has the name of its handler as type. A slider that
+// still moves comes to rest before another step, so that steps keep their order.
 export function next(s, { type, ...event }) {
   if (s.sliders.moving && SETTLED.includes(type)) s = next(s, { type: "weigh" });
   const now = pairing(shown(targeted(handlers[type](s, event))));
@@ -115,7 +115,7 @@ const handlers = {
     const all = [...models, ...s.models.filter(({ own }) => own)];
     const kept = (name) => (all.some((model) => model.name === name) ? name : all[0]?.name ?? "");
     const known = { ...computedBy(s, device), models: all, listed: kept(s.listed), model: kept(s.model), visited: true };
-    // After a worker has died the page does not warn again, and prepares no model: that may be what
+    // After a worker has died, the page does not warn again, and prepares no model: that may have
     // ended the worker.
     if (s.visited) return known;
     const { sentence, next } = whyProcessor(device.reason, known.hadGPU);
@@ -142,10 +142,10 @@ const handlers = {
     if (first.length) now.worklist = { ...list, at: picture.key, asked: picture.key };
     return show ? handlers.press(now, { act: { type: "pick", key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key } }) : now;
   },
-  // press asks for an act (decide, step, pick, edit) by a key or a button. The act follows at once
-  // or, where its image is not seen yet, once it is.
+  // press requests an act (decide, step, pick, edit) by a key or a button. The act follows at once,
+  // or as soon as its image is seen.
   press: (s, { act }) => pressed(s.waiting.length ? s : mended(s, UNDECIDED), act),
-  // pick shows a line's image, step goes to a line whose image shows once nobody steps on.
+  // pick shows a line's image. step goes to a line, whose image is shown when nobody steps further.
   pick(s, { key, open = s.worklist.open }) {
     const now = { ...s, worklist: { ...s.worklist, at: key, asked: key, open } }, line = lineAt(now.worklist);
     if (line.picture.refused) return told(now, line.error);
@@ -163,7 +163,7 @@ const handlers = {
     const said = { accepted: "{name} is accepted.", rejected: "{name} is rejected.", "": "{name} is not decided." };
     return { ...s, worklist: list, status: t(said[review], { name }) };
   },
-  // again computes what failed once more, the chosen line first.
+  // again computes failed lines once more, the chosen line first.
   again(s) {
     const now = { ...s, worklist: { ...retried(s.worklist), paused: false } };
     return lineAt(now.worklist).state === "waiting" ? handlers.pick(now, { key: now.worklist.at }) : now;
@@ -188,7 +188,7 @@ const handlers = {
   // leaf shows another slice of the file on the stage.
   leaf: (s, { picture }) => handlers.open({ ...s, worklist: s.worklist && pictured(s.worklist, s.picture, picture) }, { picture }),
 
-  // turn takes the photograph turned by quarters. What was drawn or given lies on the other one.
+  // turn replaces the photograph by a turned one. Drawings and marks were on the old one.
   turn(s, { picture, quarters }) {
     if (s.corrections.length || subject(s).evidence.length) {
       return { ...s, banner: { message: "The photograph was not turned: corrections and marks lie on it.", next: "Turn it first, or remove them.", kind: "note" } };
@@ -248,7 +248,7 @@ const handlers = {
   refused(s, { question, error }) {
     s = { ...s, questions: without(s.questions, question) };
     const { result, key } = question;
-    if (result === s.coming?.result) { // once more, where the worker forgot the result or died
+    if (result === s.coming?.result) { // asks again if the worker has forgotten the result or died
       if (s.job.again || ![...FORGOTTEN, "crashed"].includes(error.code)) return told(ended(s, true), error, s.job.picture);
       return { ...s, job: { ...s.job, again: true }, coming: null };
     }
@@ -257,7 +257,7 @@ const handlers = {
     if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
     return FORGOTTEN.includes(error.code) ? renew(s, result) : told(s, error, s.picture);
   },
-  // save saves a file of the chosen format; class is left out where it has all structures.
+  // save saves a file of the chosen format. class is missing if the file has all structures.
   save(s, { what, class: c }) {
     const { result, picture, choices } = s, format = formatOf(s), [made, , , kind] = format.files[what], last = result.recurrences, stem = stemOf(picture, s.image);
     const classes = format.whole ? [...result.classes.keys()] : [c], save = { result, what, class: c, i: shownRecurrence(result, choices), made, classes, identity: s.identity };
@@ -275,7 +275,7 @@ const handlers = {
   unsaved(s, { save, error }) {
     const others = { ...s, saves: without(s.saves, save) };
     if (!FORGOTTEN.includes(error.code) || save.again) return told(others, error, "save");
-    const renewed = !s.job && s.result !== save.result; // for another question
+    const renewed = !s.job && s.result !== save.result; // to another question
     const again = { ...save, again: true, waits: !renewed, result: renewed ? s.result : save.result };
     if (!isAbout(s, save.result)) return notSaved(others, save);
     return renew({ ...others, saves: [...others.saves, again] }, save.result);
@@ -297,7 +297,7 @@ const handlers = {
   weigh,
 
   // ---- marks ----
-  // mark gives a mark in place of the one of its rater about its structure, and shows the rater.
+  // mark adds a mark, which replaces the rater's mark of the same structure, and shows the rater.
   mark(s, { mark }) {
     if (!settles(s)) return s;
     const others = subject(s).evidence.filter((other) => other.rater !== mark.rater || other.class !== mark.class);
@@ -331,7 +331,7 @@ const handlers = {
   region: (s, { roi }) => begin({ ...s, placing: null }, { roi }),
 
   // ---- corrections ----
-  // edit begins to correct a mask, or changes with what. The mask is then shown.
+  // edit begins to correct a mask, or changes the tool. The mask is then shown.
   edit(s, { waited, ...changes }) {
     if (!s.result?.found || !s.image) return { ...s, banner: { message: "There is nothing to correct.", next: "Open an image, or place the region by hand.", kind: "note" } };
     const { classes, raters } = s.result, { choices } = s, first = { tool: "brush", size: Math.max(4, Math.round(s.result.roi.side / 16)), rater: YOU, class: classes[choices.structure], cut: false };
@@ -350,7 +350,7 @@ const handlers = {
   },
   undraft: (s) => (s.drafting ? { ...s, corrections: s.drafting, drafting: null } : s),
   uncorrect: (s) => ({ ...s, corrections: s.corrections.length ? NONE : s.corrections }),
-  // recalibrate gives what was drawn as marks, and settles the others around it.
+  // recalibrate makes marks of the drawings, and settles the other masks around them.
   recalibrate(s) {
     if (!settles(s) || !s.corrections.length || s.drafting) return s;
     const margin = Math.max(4, Math.round(s.result.roi.side / 48));
@@ -371,7 +371,7 @@ const handlers = {
     if (mm !== null && !(mm > 0 && pixels > 0)) return s;
     return { ...s, known: mm && mm / pixels, status: mm ? "Lengths are in millimetres now." : "The scale is forgotten." };
   },
-  // eye takes which eye it is, "right" or "left"; "" takes it back.
+  // eye sets the eye, "right" or "left", or removes it ("").
   eye: (s, { eye }) => ({ ...s, eye }),
   figured: (s, { wish, figures }) => (wish === s.figuring ? { ...s, figuring: null, figured: { ...wish, figures } } : s),
   unfigured(s, { wish, error }) {
@@ -386,10 +386,10 @@ const handlers = {
   dismiss: (s) => ({ ...s, banner: null }),
 };
 
-// toKeep are the models that the user wants kept and that are not.
+// toKeep are the models that the user wants to keep and that are not kept yet.
 export const toKeep = ({ keepAll, kept, models }) => (keepAll && kept ? models.filter(({ own, name }) => !own && !kept.includes(name)) : []);
 
-// undecided tells of images about which keys decided, and of which there is no result to look at.
+// undecided reports decisions by keys about images that have no result to look at.
 function undecided(s, name) {
   const names = [...new Set([...(s.banner?.of === UNDECIDED ? s.banner.names : []), name])];
   return { ...s, banner: { message: `Not decided, as there is no result to look at: ${names.join(", ")}.`, next: "Compute it again, or reject it.", kind: "note", of: UNDECIDED, names } };
@@ -404,21 +404,21 @@ const computedBy = (s, { adapter, gpu, software, reason, why }) =>
 function told(s, { code, message, next }, of = null) {
   return code === "cancelled" ? { ...s, status: "Cancelled." } : { ...s, banner: { message, next, of } };
 }
-// mended takes away the message about something that has gone well now. Other messages stay.
+// mended removes the message about something that now works. Other messages stay.
 const mended = (s, of) => (s.banner && s.banner.of === of ? { ...s, banner: null } : s);
 
 // ---- jobs and results ----
 
 const UNASKED = { roi: "auto", weights: null, evidence: NONE };
-// subject is what the page is about: the running job, or what the result on the stage was made of.
+// subject is the running job, or the job of the result on the stage.
 export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
-// settles says whether marks can be given: not while another photograph or model is on its way.
+// settles says whether marks can be given: not while another photograph or model is being loaded.
 const settles = (s) => Boolean(s.result?.takesMarks) && s.result.model === s.listed && subject(s).picture === s.picture;
 
-// begin starts a job in place of the running one. changes has what is new; the photograph, region,
-// weights and marks are otherwise those of the running job or of the last result. A model that was only
-// listed computes from now on. The result on the stage stays until the new one is complete, and a
-// job that fails leaves it there.
+// begin starts a job that replaces the running one. changes has the new values; all other values of
+// photograph, region, weights and marks are those of the running job or the last result. A model
+// that was only listed computes from now on. The result on the stage stays until the new one is
+// complete, and a job that fails leaves it there.
 function begin(s, changes) {
   const { picture, roi, weights, evidence } = subject(s), other = s.listed !== s.model;
   const job = { picture, ...(other ? UNASKED : { roi, weights, evidence }), ...changes };
@@ -427,11 +427,11 @@ function begin(s, changes) {
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
 
-const FORGOTTEN = ["gone", "silent"]; // codes of errors where the worker, or the one in its place, has no result any more
+const FORGOTTEN = ["gone", "silent"]; // codes of errors: the worker has no result any more
 const REFUSED = ["image", "options", "evidence"]; // codes of errors that trying again does not mend
-// ended is the state without its job. The list and the sliders show again with which model and
-// weights the result on the stage was computed. If again is true and nothing of the job's photograph
-// is shown, the job can begin again.
+// ended is the state without its job. The list and the sliders show the model and the weights of
+// the result on the stage again. If again is true and nothing of the job's photograph is shown, the
+// job can begin again.
 function ended(s, again = false) {
   const left = again && s.job && s.result?.asked.picture !== s.job.picture ? s.job : null;
   const without = { ...s, job: null, left, progress: null, coming: null, saves: s.saves.filter(({ waits }) => !waits) };
@@ -440,8 +440,8 @@ function ended(s, again = false) {
   return { ...without, model, listed: s.listed === s.model ? model : s.listed, sliders: slidersAt(s, s.result, asked.weights) };
 }
 
-// shown puts a coming result on the stage once it has all views that the controls ask for: nothing
-// of one result ever stands beside another's.
+// shown puts a coming result on the stage once it has all views that the controls need, so that
+// parts of different results are never shown together.
 function shown(s) {
   if (!s.coming) return s;
   const { result, views } = s.coming, choices = fitted(s.choices, result);
@@ -458,7 +458,7 @@ function announced(result) {
   return `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`;
 }
 
-// ask adds the questions for views that the controls want and nobody has asked for.
+// ask adds questions for views that the controls need and that have not been requested.
 function ask(s) {
   const questions = [...s.questions];
   for (const { result, views } of [s, s.coming ?? {}]) {
@@ -482,10 +482,10 @@ function isAbout(s, { asked, model }) {
   return same && model === s.model && model === s.listed;
 }
 
-// renew segments again as for a result that the worker has forgotten: it keeps its last four, those
-// of scripts among them, and a new worker keeps none. If a job runs, or another result is shown,
-// renew changes nothing. It also changes nothing if the page went on to something else: the user
-// would get another mask than the one that was asked for.
+// renew segments again to replace a result that the worker has forgotten: a worker keeps its last
+// four, including those of scripts, and a new worker has none. If a job runs, another result is
+// shown, or the page has changed since, renew changes nothing: the user would get another mask than
+// the requested one.
 function renew(s, result) {
   return s.job || s.result !== result || !isAbout(s, result) ? s : begin(s, {});
 }
@@ -504,8 +504,8 @@ const notSaved = (s, { file, result }) => told(s, {
 
 // steers says whether the mask follows raters' weights, and there is something to share.
 export const steers = ({ steered, raters }) => steered && raters.length > 1;
-// slidersAt puts the sliders at the weights of a result. If the user is moving them they stay where
-// they are, unless the result is another model's.
+// slidersAt sets the sliders to the weights of a result. While the user moves them they stay,
+// unless the result is another model's.
 function slidersAt({ sliders, choices }, result, weights) {
   if (sliders.moving && choices.model === result.model) return sliders;
   return { values: steers(result) ? sharesOf(weights, result.raters.length) : [], moving: false, from: null };
@@ -518,11 +518,11 @@ function weigh(s) {
   return s.job ? rested : { ...rested, status: announced(s.result) }; // a preview has shown it
 }
 
-// follows says whether a change of weights alone takes the worker a moment: where a model takes marks,
-// weights act in the consensus and in no pass (model/DECISIONS.md).
+// follows says whether the worker needs only a moment for a change of weights alone: in models that
+// take marks, weights act in the consensus and in no pass (model/DECISIONS.md).
 const follows = ({ steered, takesMarks }) => steered && takesMarks;
-// quick says whether a job changes weights alone, in such a model. It shows no progress unless the
-// worker has to do more.
+// quick says whether a job changes only weights, in such a model. The page then shows no progress
+// unless the worker has to do more.
 function quick(s, job) {
   const { result } = s;
   return Boolean(result) && follows(result) && result.model === s.listed && !sameWeights(job.weights, result.asked.weights) && sameButWeights(job, result.asked);
@@ -538,7 +538,8 @@ function preview(s) {
 // ---- corrections and the history ----
 
 const replaced = (list, correction) => [...list.filter((other) => !sameMask(other, correction)), correction];
-// moment is what the history remembers of a state. While sliders move the weights are those before.
+// moment is the part of a state that the history remembers. While sliders move, it has the weights
+// before.
 function moment(s) {
   const { roi, weights, evidence } = subject(s), { moving, from } = s.sliders;
   return { corrections: s.drafting ?? s.corrections, roi, weights: moving && from ? from.weights : weights, evidence };
@@ -556,7 +557,7 @@ function stepped(s, { history, moment: { corrections, ...asked } }, status) {
   return { ...begin(now, changes), sliders: { values, moving: false, from: null }, status };
 }
 
-// remembered puts a step into the history. What a worker or a failure changes is no step.
+// remembered adds a step to the history. Changes by a worker or a failure are no steps.
 const STEPS = ["stroke", "uncorrect", "recalibrate", "mark", "unmark", "region", "apply", "weigh", "equal"];
 const SETTLED = [...STEPS.filter((type) => type !== "weigh" && type !== "equal"), "undo", "redo"];
 function remembered(before, s, type) {
@@ -568,8 +569,8 @@ function remembered(before, s, type) {
   return { ...s, history: remember(s.history, then, bytes) };
 }
 
-// returned takes back the steps whose job has ended without a result. Steps of corrections alone need
-// no job, and stay.
+// returned removes the steps whose job has ended without a result. Steps of corrections need no
+// job, and stay.
 function returned(before, s, type) {
   const { stepping, history } = s;
   if (stepping && !s.job) {
@@ -581,8 +582,8 @@ function returned(before, s, type) {
   return { ...s, stepping: { history: from.history, corrections: from.corrections, to: history } };
 }
 
-// kept is the state without corrections and history where another photograph or model is shown. A
-// line of the worklist gets its own back, and a photograph of a comparison its corrections.
+// kept drops corrections and history if another photograph or model is shown. A line of the
+// worklist gets its own back, and a photograph of a comparison its corrections.
 function kept(before, s, type) {
   if (type === "swap") return s;
   const other = s.picture !== before.picture || (s.result && before.result && s.result.model !== before.result.model);
@@ -593,7 +594,7 @@ function kept(before, s, type) {
   return { ...s, corrections: line?.corrections ?? NONE, drafting: null, editing: null, history, histories, choices: { ...s.choices, edited: [] } };
 }
 
-// targeted asks for the maps below the masks that are corrected or about to be.
+// targeted requests the maps below masks that are, or will be, corrected.
 function targeted(s) {
   if (!s.result) return s;
   const list = editedOf(s.result, s.corrections, s.editing), { edited } = s.choices;
@@ -601,27 +602,27 @@ function targeted(s) {
   return is ? s : ask({ ...s, choices: { ...s.choices, edited: list } });
 }
 
-// measured has the figures follow each stroke, once it has ended: of a large mask they take long.
+// measured updates the figures after each stroke has ended, since for a large mask they take long.
 function measured(s) {
   if (!s.result) return s.measured ? { ...s, measured: null } : s;
   const made = s.drafting ? s.measured : figuresOf(s);
   return asking(made === s.measured ? s : { ...s, measured: made });
 }
-// asking has the worker asked for figures that it has not read, nor was asked for.
+// asking requests figures that the worker has not computed and has not been asked for.
 function asking(s) {
   const wish = s.drafting ? s.figuring : wishOf(s);
   if (!wish) return s.figuring ? { ...s, figuring: null } : s;
   return sameWish(s.figuring, wish) || (!s.figuring && sameWish(s.figured, wish)) ? s : { ...s, figuring: sameWish(s.figured, wish) ? null : wish };
 }
 
-// whoMarks are those whose masks can be corrected.
+// whoMarks are the raters whose masks can be corrected.
 export const whoMarks = (result) => [YOU, ...(byLevels(result) ? [] : result.raters)];
 
 // ---- the square ----
 
 // moved is the square after a change of x, y or side. It stays within limits: at least a quarter of
-// its side is on the photograph. The square that was wanted has none, and the change is made to
-// that one: the first digits of a number that is being typed leave no trace in the other numbers.
+// its side is on the photograph. wanted is the square without limits, to which the change is made,
+// so that the first digits of a number being typed do not change the other numbers.
 export function moved({ wanted }, change, { width, height }) {
   const asked = { ...wanted, ...change }, side = sideWithin(asked.side, { width, height });
   const within = (at, length) => Math.round(Math.min(length - side / 4, Math.max(-0.75 * side, at)));

@@ -1,10 +1,10 @@
-// The service worker answers with files as they were published, and with no others: worker scripts
-// take no integrity. It keeps the page for use without a network. Each version has a cache. The
-// first one is filled while it is used, and as a whole once a page asks for that; a later version
-// is filled before it is used, and the cache of the version before stays. A model is kept once it
-// is used, or once a page asks for it, and a decoder once it is used. A new version has those that
-// the one before kept. It takes over when no page of the old one is open, or when a page without an
-// image asks for it and no other page is open, which may have an image.
+// The service worker answers only with files as published, since browsers check no integrity of
+// worker scripts. It keeps the page for use without a network. Each version has a cache. The first
+// one is filled while it is used, and as a whole once a page asks for that; a later version is
+// filled before it is used, and the cache of the version before stays. A model is kept once it is
+// used, or once a page asks for it, and a decoder once it is used. A new version takes over models
+// and decoders that the old one kept. It becomes active when no page of the old one is open, or
+// when a page without an image asks for it and no other page is open, which may have an image.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
 const MODELS = /*MODELS*/{}; // and decoders
@@ -15,8 +15,8 @@ const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
 const address = (name) => new URL(name, registration.scope).href;
 const HASHED = /^v\/([0-9a-f]{24})\/(.*)$/; // addresses.js makes such addresses
 const HEAVY = /\.(wasm|safetensors)$/;
-// sources are the requests that may bring a file, of heavy ones first that of the page. What the
-// browser has already may be damaged: it is then asked past its cache.
+// sources are the requests that may bring a file, for heavy ones first the page's own request. The
+// browser's copy may be damaged, and so the others go past its cache.
 const sources = (name) => (HEAVY.test(name) ? [`v/${ALL[name].slice(0, 24)}/${name}`, name] : [name])
   .flatMap((at) => ["force-cache", "reload"].map((cache) => new Request(address(at), { cache })));
 
@@ -28,8 +28,8 @@ async function right(name, response) {
 
 const put = async (name, response) => (await caches.open(PREFIX + VERSION)).put(address(name), response);
 
-// kept resolves to the copy of a file, or to undefined. This version's cache has it from then on. A
-// damaged copy is none.
+// kept resolves to the copy of a file, which this version's cache then has, or to undefined. A
+// damaged copy does not count.
 async function kept(name) {
   for (const place of new Set([PREFIX + VERSION, ...await caches.keys()])) {
     const copy = await (await caches.open(place)).match(address(name));
@@ -54,11 +54,11 @@ async function keep(name) { if (!await kept(name)) await put(name, await bring(n
 
 async function fill() {
   for (const name in FILES) await keep(name);
-  // What the version before kept stays there for use without a network, also where it has changed.
+  // Files that the old version kept are kept again, also if they have changed.
   for (const name in MODELS) if (await caches.match(address(name))) await keep(name);
 }
 
-// begin keeps what a first page has already, which waits for it.
+// begin keeps the files that a first page has loaded already. The page waits for it.
 const begin = () => Promise.allSettled(Object.keys(FILES).filter((name) => /\.(html|js|css)$/.test(name)).map(keep));
 
 addEventListener("install", (event) => event.waitUntil(registration.active ? fill() : begin()));
@@ -82,7 +82,7 @@ async function takeOver() {
   if (pages.filter(({ url }) => url.startsWith(registration.scope)).length === 1) await skipWaiting();
 }
 
-const coming = new Map(); // files that a page is answered with and that will then be kept
+const coming = new Map(); // files that are being sent to a page and will then be kept
 
 // keepModels keeps models and answers with the names of all that are kept. error says why one is not.
 async function keepModels(names, port) {
@@ -101,7 +101,7 @@ addEventListener("fetch", (event) => {
   url.hash = url.search = "";
   if (event.request.method !== "GET" || !url.href.startsWith(registration.scope)) return;
   const path = url.href.slice(registration.scope.length) || "index.html", [, is = "", name = path] = HASHED.exec(path) ?? [];
-  // Another version's file is not here.
+  // Only for files of this version.
   if (Object.hasOwn(ALL, name) && ALL[name].startsWith(is)) event.respondWith(answer(event, name));
 });
 
@@ -109,7 +109,8 @@ async function answer(event, name) {
   const { request } = event, copy = request.cache !== "reload" && await kept(name);
   if (copy) return copy;
   const response = await (name.startsWith("weights/") && name in MODELS ? fetch(request) : bring(name).catch((error) => {
-    // The browser checks it. Or it may be a new version's page, and nothing else is as new.
+    // The browser checks these files' integrity. index.html may be of a new version, which is then
+    // fetched.
     if (request.integrity || name === "index.html") return fetch(request);
     throw error;
   }));

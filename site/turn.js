@@ -1,5 +1,5 @@
-// Quarter turns of the photograph. The worker turns the pixels (imageio.Turned); here is what the page
-// knows of a turned photograph.
+// Quarter turns of the photograph. The worker turns the pixels (imageio.Turned). The page turns the
+// region.
 
 // turnedSquare is a region "x,y,side" on a photograph of a height after a quarter turn clockwise.
 export function turnedSquare(roi, height) {

@@ -1,28 +1,29 @@
-// What a person did: decisions, drawings and marks. state.safe has those that a file has. The page
-// asks before it forgets others.
+// A person's work: decisions, drawings and marks. state.safe lists the parts that a file has. The
+// page asks before it drops others.
 import { subject } from "./state.js";
 import { t } from "./words.js";
 import { lineBy } from "./worklist.js";
 
-// A decision is a text, so that the same one is equal; drawings and marks are the objects
+// A decision is a text, so that equal decisions are equal; drawings and marks are the objects
 // themselves.
 const ofLine = ({ key, review, corrections, result }) => [...(review ? [`${key} ${review}`] : []), ...corrections, ...(result?.asked.evidence ?? [])];
 const ofPair = ({ compared }) => (compared ? [...compared.corrections, ...compared.asked.evidence] : []);
 
-// doneBy is all that a person did, each thing once, and unsaved what would be lost.
+// doneBy is all work of a person, each part once, and unsaved the part that would be lost.
 const doneBy = (s) => [...new Set([...(s.worklist?.lines ?? []).flatMap(ofLine), ...s.corrections, ...subject(s).evidence, ...ofPair(s), ...s.waiting])];
 export const unsaved = (s) => doneBy(s).filter((one) => !s.safe.includes(one));
-// unsavedHere is that of the image on the stage, unsavedPair that of the second photograph.
+// unsavedHere is the unsaved work on the image on the stage, unsavedPair on the second photograph.
 export function unsavedHere(s) {
   const line = s.worklist && lineBy(s.worklist, s.picture);
   return unsaved({ ...s, worklist: line && { lines: [line] }, compared: null, waiting: [] });
 }
 export const unsavedPair = (s) => ofPair(s).filter((one) => !s.safe.includes(one));
 
-// inList is what a file of the list has: a table has decisions alone. inFile is that of one image.
+// inList is the work that a file of the list has: a table has only decisions. inFile is the work in
+// one image's file.
 export const inList = ({ lines }, what) => lines.flatMap(ofLine).filter((one) => what === "zip" || typeof one === "string");
 export const inFile = ({ files, made, result }) => (made ? [...files.flatMap(({ drawn }) => drawn), ...result.asked.evidence] : []);
-// safe is the state once a file has further things. What a person has removed since is forgotten.
+// safe adds work that a file now has. It forgets work that the person has removed since.
 export function safe(s, things) {
   const all = doneBy(s);
   return { ...s, safe: [...s.safe, ...things].filter((one) => all.includes(one)) };
@@ -34,11 +35,11 @@ export function leave(go = () => location.reload()) {
   leaving = true;
   go();
 }
-// askBeforeLeaving has the browser ask before the page is closed or loaded anew.
+// askBeforeLeaving makes the browser ask before the page is closed or reloaded.
 export function askBeforeLeaving(state) {
   addEventListener("beforeunload", (event) => { if (!leaving && unsaved(state()).length) event.preventDefault(); });
 }
-// mayLose asks whether to go on where things would be lost.
+// mayLose asks whether to go on if work would be lost.
 export function mayLose({ length: n }) {
   return !n || confirm(t({ one: "A decision, drawing or mark is not saved and would be lost. Go on?", other: "{n} decisions, drawings and marks are not saved and would be lost. Go on?" }, { n }));
 }

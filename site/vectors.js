@@ -1,9 +1,9 @@
-// Vectors for Go programs that are built with the tag simd128 (shaders/vector). A program
-// brings modules that work on its memory, and imports their functions. The memory does not exist
-// before the program does: the program imports the functions below, which call those of the chosen
-// module. This script runs after wasm_exec.js and before the program, in a worker, a page or Node.
-// It changes nothing for other Go programs. In a worker without wasm_exec.js it is a thread that
-// computes beside a program.
+// Vectors for Go programs that are built with the tag simd128 (shaders/vector). A program brings
+// modules that work on its memory, and imports their functions. The memory does not exist before
+// the program. The program therefore imports the functions below, which call the functions of the
+// chosen module. This script runs after wasm_exec.js and before the program, in a worker, a page or
+// Node. It changes nothing for other Go programs. In a worker without wasm_exec.js it is a thread
+// that computes beside a program.
 
 // Where things lie on the board, in words, as in shaders/vector/crew.go.
 const PUBLISHED = 0, TAKEN = 1, READY = 2, SLEEPING = 3, CHOSEN = 4, QUEUE = 8, SLOTS = 32, DONE = QUEUE + SLOTS, CALLS = DONE + SLOTS, WORDS = 17, SLOT_WORDS = 1 + 8 * WORDS;
@@ -82,7 +82,7 @@ if (!globalThis.Go) onmessage = ({ data: { memory, modules, at } }) => {
   }
 };
 
-// TextDecoder and getRandomValues refuse shared memory: they get a copy.
+// TextDecoder and getRandomValues refuse shared memory, and so get a copy.
 const isShared = (view) => Object.prototype.toString.call(view?.buffer) === "[object SharedArrayBuffer]";
 if (globalThis.Go) {
   const { decode } = TextDecoder.prototype, { getRandomValues } = crypto;
@@ -95,7 +95,7 @@ if (globalThis.Go) {
   };
 }
 
-// mrprismScript is the address of a worker's script, by the one policy that a worker may make.
+// mrprismScript makes an address a worker's script, by the only policy that a worker may create.
 let policy;
 globalThis.mrprismScript = (name) => {
   policy ??= globalThis.trustedTypes?.createPolicy("mrprism", {
@@ -107,7 +107,7 @@ globalThis.mrprismScript = (name) => {
   return policy?.createScriptURL(name) ?? name;
 };
 
-// unshared clears the flag in a program's fifth section by which its memory is shared.
+// unshared clears the flag in a program's fifth section that makes its memory shared.
 const unshared = (program) => {
   let at = 8;
   const number = () => {
@@ -129,7 +129,7 @@ if (globalThis.Go) globalThis.Go = class extends Go {
   #memory;
 
   // load compiles a program, which get fetches, and resolves to its instance. The memory is shared
-  // where the program asks for that and the engine can.
+  // if the program wants this and the engine can do it.
   async load(address, get = fetch) {
     try {
       return (await WebAssembly.instantiateStreaming(get(address), this.importObject)).instance;
@@ -152,8 +152,8 @@ if (globalThis.Go) globalThis.Go = class extends Go {
       return true;
     };
     this.importObject.vectors = {
-      // compile returns the number of the module that lies at an address, or -1 where the engine
-      // lacks its instructions.
+      // compile returns the number of the module at an address in memory, or -1 if the engine lacks
+      // its instructions.
       compile: (at, length) => {
         try {
           const module = new WebAssembly.Module(new Uint8Array(this.#memory.buffer, at, length).slice());
@@ -166,8 +166,8 @@ if (globalThis.Go) globalThis.Go = class extends Go {
         chosen = modules[number = wanted];
         if (board) Atomics.store(board.numbers, CHOSEN, number);
       },
-      // startCrew starts threads where the memory can be shared: one for each further core, or for
-      // each further one of mostThreads, which bench sets. They are ready some time later.
+      // startCrew starts threads if the memory is shared: one for each further core, or up to
+      // mostThreads, which bench sets. They become ready later.
       startCrew: (at) => {
         if (!isShared(this.mem) || !globalThis.crossOriginIsolated || !globalThis.Worker) return;
         board = new Board(this.#memory, at);
@@ -189,8 +189,8 @@ if (globalThis.Go) globalThis.Go = class extends Go {
         Atomics.store(n, PUBLISHED, (next + 1) | 0);
         if (Atomics.load(n, SLEEPING) > 0) Atomics.notify(n, PUBLISHED, 1);
       },
-      // finishPiece waits for a piece as long as a piece takes this thread. The program then does
-      // it itself.
+      // finishPiece waits for a piece as long as this thread would take for it. After that the
+      // program computes it itself.
       finishPiece: (slot) => {
         const done = () => Atomics.load(board.numbers, DONE + slot);
         while (!done() && compute());

@@ -5,13 +5,13 @@ import { scriptURL } from "./scripts.js";
 const AGAIN = 5e3; // ms until a page asks again: another may be closing, or have work to end
 const DAY = 864e5; // ms
 
-// keepOffline has sw.js keep the whole page, unless the browser is to save data. While empty() says
-// that this page has nothing open, the page asks for a version that waits, and loads itself anew
-// with it. It looks for a newer version every day: a kiosk's page may stay open for weeks.
+// keepOffline makes sw.js keep the whole page, unless the browser should save data. While empty()
+// says that this page has nothing open, it activates a waiting version and reloads itself. It looks
+// for a newer version every day, since a kiosk's page may stay open for weeks.
 export async function keepOffline(empty) {
   const { serviceWorker, connection, storage } = navigator;
   if (!serviceWorker || connection?.saveData) return;
-  // A page that was loaded past the worker has a version already.
+  // A page that was loaded past the service worker already has some version.
   let controlled = Boolean(serviceWorker.controller);
   serviceWorker.addEventListener("controllerchange", () => { if (controlled && empty()) location.reload(); controlled = true; });
   try {
@@ -27,14 +27,14 @@ export async function keepOffline(empty) {
     registration.addEventListener("updatefound", watch);
     watch();
     ask();
-    // Without a network the version stays.
+    // Without a network the present version stays.
     setInterval(() => { if (empty()) registration.update().catch(() => {}); }, DAY);
   } catch (error) { console.info("offline use is not available:", error.message); }
 }
 
-// keepModels has the browser keep models, by name. It resolves to { kept, error }: the names of all
-// models that it keeps now, and why one of those asked for is not kept. It never resolves where the
-// browser keeps nothing.
+// keepModels stores models in the browser, by name. It resolves to { kept, error }: the names of
+// all stored models, and why one of the wanted ones is not stored. It never resolves if the browser
+// cannot store anything.
 export function keepModels(names) {
   asked = asked.then(async () => {
     const { active } = await navigator.serviceWorker.ready, { port1, port2 } = new MessageChannel();
@@ -46,4 +46,4 @@ export function keepModels(names) {
   });
   return asked;
 }
-let asked = navigator.serviceWorker ? Promise.resolve() : new Promise(() => {}); // one after the other
+let asked = navigator.serviceWorker ? Promise.resolve() : new Promise(() => {}); // one at a time

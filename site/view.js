@@ -19,7 +19,7 @@ import { YOU, canRecalibrate, canRedo, canUndo, stageText, steers, subject, whoM
 // {} at first.
 // second gives the stage of the second photograph.
 export function draw(s, before, stage, second) {
-  if (before.language && s.language !== before.language) { // every text anew
+  if (before.language && s.language !== before.language) { // draws every text again
     speak(s.language);
     before = { choices: {} };
   }
@@ -63,7 +63,7 @@ const parts = [
 
 const write = (id, text) => { $(id).textContent = text; };
 
-// show shows or hides elements. The focus of one that goes passes to the stage.
+// show shows or hides elements. If a hidden one has the focus, the stage gets it.
 function show(visible, ...ids) {
   for (const element of ids.map($)) {
     if (!visible && element.contains(document.activeElement)) $("stage").focus();
@@ -73,7 +73,7 @@ function show(visible, ...ids) {
 
 // ---- language, and what computes ----
 
-// drawLanguage names the other language, as those call it who speak it.
+// drawLanguage names the other language in that language.
 const LANGUAGES = { en: ["DE", "Deutsch", "de"], de: ["EN", "English", "en"] };
 function drawLanguage({ language }) {
   const [textContent, name, lang] = LANGUAGES[language];
@@ -112,7 +112,7 @@ function drawModels({ visited, models, listed }, before) {
   $("model-note").replaceChildren(...(bytes ? [card, ` (${number(bytes / 1e6, 1)} MB)`] : []));
 }
 
-// drawComputed names what computed the result on the stage: another device may compute by now.
+// drawComputed names the device that computed the result on the stage; now another one may compute.
 function drawComputed({ result }) {
   if (!result) return;
   const { adapter, why } = result, processor = /\[\w+, (processor|reference)\]$/.test(adapter), name = adapter.replace(/ \[[^\]]*\]$/, "");
@@ -212,8 +212,8 @@ function fileButton({ labels }, what, c, of) {
   return made;
 }
 
-// revealDoubt scrolls the panel down to why the result of another photograph or model is doubted,
-// where that is below it.
+// revealDoubt scrolls the panel to the reasons for doubt, if they are below it and the result is of
+// another photograph or model.
 function revealDoubt({ result }, before) {
   if (!result || before.result === undefined || result.model === before.result?.model) return; // undefined: another language
   const panel = $("panel"), below = $("doubt").getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom;
@@ -278,7 +278,7 @@ function drawSliders({ sliders: { values } }) {
   }
 }
 
-// drawMarks lists the marks that the result settles around, or will.
+// drawMarks lists the marks around which the result settles, or will settle.
 function drawMarks(s) {
   const { result } = s;
   if (!result?.takesMarks) return;
@@ -300,8 +300,8 @@ function drawOpacity({ opacity }, before, stage) {
   stage.set("opacity", opacity / 100);
 }
 
-// drawLayers draws what the controls ask for, once all of it is there. Until then the stage and the
-// legend keep what they show.
+// drawLayers draws what the controls ask for, once all of it has come. Until then the stage and the
+// legend stay as they are.
 function drawLayers(s, before, stage) {
   const { result } = s;
   if (!result) return $("legend").replaceChildren();
@@ -312,8 +312,8 @@ function drawLayers(s, before, stage) {
   if (!lags(s) && now.overlay !== stage.shown.overlay) stage.set("overlay", now.overlay);
   drawLegend(now.wanted);
 }
-// lags says whether the map waits until a slider rests: where the processor draws too, a map takes
-// longer than the outlines and figures that follow the slider.
+// lags says whether the map waits until a slider rests: if the processor also draws, the map is
+// slower than the outlines and figures that follow the slider.
 const lags = ({ sliders, device }) => sliders.moving && (!device?.gpu || device.software);
 function drawRested(s, before, stage) {
   if (before.sliders?.moving && !s.sliders.moving) drawLayers(s, before, stage);
@@ -359,7 +359,7 @@ const HELP = {
   fill: "Click into a closed hole to fill it.",
 };
 
-// drawLegend says why a doubted result is doubted, and names the lines and the map.
+// drawLegend shows the reasons for doubt, and names the lines and the map.
 function drawLegend({ why, keys, map }) {
   const row = (sign, text) => element("div", { className: "key" }, sign, element("span", {}, text));
   const svg = (tag, attributes, ...children) => {
@@ -387,7 +387,7 @@ function drawSaves(s) {
   for (const button of all("#save-masks button")) {
     const { what, class: c } = button.dataset;
     const pending = s.saves.some((save) => save.result === s.result && save.made === files[what][0] && (c === undefined || save.class === Number(c)));
-    button.ariaDisabled = pending ? "true" : null; // disabled in earnest it would lose the focus
+    button.ariaDisabled = pending ? "true" : null; // a disabled button would lose the focus
   }
 }
 
@@ -399,7 +399,7 @@ function drawPlacing({ placing }, before, stage) {
     show(placing, "placing", "region-fields");
     for (const key of placing ? ["x", "y", "side"] : []) {
       const field = $(`region-${key}`);
-      // A number that is being typed stays until it is a square's.
+      // A number being typed stays until the square has it.
       if (document.activeElement !== field || placing.wanted[key] === placing[key]) field.value = placing[key];
     }
   }

@@ -1,18 +1,18 @@
 // Images that come into the folder that `serve -watch` watches, for a page whose address has
-// ?watch. serve gives them to one browser, which has its cookie. ?watch=N: the first N images are
-// not for this page.
+// ?watch. serve gives them to one browser, which has its cookie. With ?watch=N the page omits the
+// first N images.
 import { clockIdle } from "./idle.js";
 
 const EVERY = 2000, AFTER_FAILURE = 10000; // ms
 
 // watchFolder calls take({ blob, name }) for each image that comes after the page was loaded. blob
-// reads the file when it is needed: the page keeps no image of a long day in memory. refused(error)
-// is called once if serve gives this browser nothing.
+// reads the file when it is needed: the page keeps no image of a long day in memory. It calls
+// refused(error) once if serve refuses this browser.
 export function watchFolder(take, refused) {
   const wishes = new URLSearchParams(location.search);
   if (!wishes.has("watch")) return;
   let after = wishes.get("watch"); // how many files were taken; empty before the first answer
-  // A page that is loaded anew begins with what comes then.
+  // After a reload the page begins with images that come later.
   wishes.set("watch", "");
   history.replaceState(null, "", `?${wishes}`);
   const ask = async (what, method = "GET") => {
@@ -22,10 +22,10 @@ export function watchFolder(take, refused) {
   };
   const look = async () => {
     const { count, files } = await (await ask(`files?after=${after}`)).json();
-    // A server that was started anew counts from 0.
+    // A restarted server counts from 0.
     if (after === "" || count < after) after = count;
     for (const { number, name } of files) {
-      // A file that has gone, or was changed, is passed over: a changed one comes again.
+      // A file that is gone or has changed is skipped: a changed file is offered again.
       const there = await ask(number, "HEAD").then(() => true, () => false);
       if (there) {
         take({ blob: { size: 0, arrayBuffer: () => ask(number).then((response) => response.arrayBuffer()) }, name });

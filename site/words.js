@@ -1,7 +1,7 @@
 // The page's texts in the language of the display. A text stands in English where it is used, and
-// that English is its key: words.de.js has the German. {name} in a text is the place of a value. What
-// the worker and the state say is English with the values filled in; it is known by its pattern.
-// The German of the programs' messages is long and seldom shown: see learn.
+// that English is its key: words.de.js has the German. {name} in a text is the place of a value.
+// Messages of the worker and the state are English with the values filled in; they are recognised
+// by their pattern. The German of the programs' messages is long and seldom shown: see learn.
 import { check } from "./addresses.js";
 import { german } from "./words.de.js";
 
@@ -10,23 +10,24 @@ const ATTRIBUTES = ["aria-label", "aria-roledescription", "title", "placeholder"
 
 export let language = "en";
 
-// t is a text in the language of the display. values has what its places hold: a number is written
-// as that language writes it. A text that counts is { one, other }, and its values have the number
-// as n. A text that the language lacks stays English.
+// t is a text in the language of the display. values has the values of its places; numbers are
+// written as in that language. A text with a plural is { one, other }, with the number as n in
+// values. A text without translation stays English.
 export function t(text, values = {}) {
   text = upright(text);
   const english = text.other ?? text, entry = TEXTS[language][english] ?? (language === "en" ? text : null);
   if (entry === null) return known(filled(chosen(text, values), values));
   return filled(chosen(entry, values), values);
 }
-// upright is a message in which a file's name is filled in already, without what turns the order.
+// upright is a message, which may contain a file's name, without characters that change the order
+// of writing.
 const upright = (text) => (typeof text === "string" ? text.replace(/[\u202a-\u202e\u2066\u2067]/g, "\ufffd") : text);
 const chosen = (entry, { n }) => (typeof entry === "string" ? entry : entry[new Intl.PluralRules(language).select(n)] ?? entry.other);
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => (name in values ? written(values[name]) : place));
 const written = (value) => (typeof value === "number" ? number(value, { maximumFractionDigits: 20 }) : isolated(value));
 
-// isolated is a name from outside, such as a file's, whose order of writing must not reach what
-// stands beside it: right-to-left letters, and the characters that turn the order.
+// isolated is a name from outside, such as a file's, whose order of writing must not affect its
+// surroundings, as right-to-left letters and characters for the order would.
 export const isolated = (name) => (/[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/.test(name) ? `\u2068${name.replace(/[\u2066-\u2069]/g, "\ufffd")}\u2069` : name);
 
 // number is a number in the language of the display. digits are those after the point, or options of
@@ -36,7 +37,7 @@ export function number(value, digits = 0) {
   return new Intl.NumberFormat(language, options).formatToParts(value).map(({ type, value }) => (type === "group" ? "\u202f" : value)).join("");
 }
 
-// known is a text whose values are filled in. The values are translated in their turn.
+// known translates a text whose values are filled in, and also translates the values.
 function known(english) {
   for (const { key, names, pattern } of patterns()) {
     const match = pattern.exec(english);
@@ -50,8 +51,7 @@ function valueOf(text) {
   return said === text && parts.length > 1 ? parts.map(valueOf).join("; ") : said;
 }
 
-// patterns are the texts with places, those that say most first. Texts that say little would be found
-// in others.
+// patterns are the texts with places, the longest first. Short ones would be found in others.
 const LEAST = 11; // characters beside the places
 const made = {};
 function patterns() {
@@ -63,8 +63,8 @@ function patterns() {
   }));
 }
 
-// learn fetches what the programs say in a language, once it is spoken. Without a network that
-// stays English.
+// learn fetches the programs' messages in a language when it is first used. Without a network they
+// stay English.
 const PROGRAMS = { de: "words.programs.de.json" };
 const learnt = {};
 export const learn = (code) => (learnt[code] ??= PROGRAMS[code] && check(PROGRAMS[code]).then((answer) => answer.json()).then((texts) => {
@@ -123,5 +123,5 @@ speak(wanted());
 learn(language);
 document.documentElement.dataset.spoken = "";
 
-// intact.js says which file is missing. This script says it of intact.js.
+// intact.js says which file is missing. This script does so for intact.js.
 addEventListener("load", () => { if (!document.documentElement.dataset.intact) document.getElementById("changed").hidden = false; });

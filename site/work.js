@@ -1,5 +1,5 @@
-// What the page does for the worklist: it asks the worker for the lines, makes small pictures, and turns
-// its controls and keys into events. worklist.js has the list itself.
+// The page's work for the worklist: it has the worker compute the lines, makes small pictures, and
+// turns controls and keys into events. worklist.js has the list itself.
 import { withMask } from "./correct.js";
 import { $ } from "./dom.js";
 import { download } from "./exports.js";
@@ -63,7 +63,7 @@ export class Work {
   }
   #keepMasks(result) {
     let ended = false;
-    // Where the worker has forgotten them, the ZIP asks again.
+    // If the worker has forgotten them, the ZIP asks again.
     this.#masks(result).then((files) => { if (!ended) this.#send({ type: "masks", result, files }); }, () => {});
     return () => { ended = true; };
   }
@@ -83,13 +83,13 @@ export class Work {
     } catch (error) { this.#send({ type: "unwritten", error: this.#told(error) }); }
   }
 
-  // keys are those of the list, each with what it does.
+  // keys are the keys of the list, each with its action.
   get keys() {
     const press = (act) => () => { if (this.#state().worklist) this.#send({ type: "press", act }); };
     return { n: press({ type: "step", by: 1 }), p: press({ type: "step", by: -1 }), a: press({ type: "decide", what: "accepted" }), x: press({ type: "decide", what: "rejected" }) };
   }
 
-  // listen has the controls of the list send events.
+  // listen makes the controls of the list send events.
   listen() {
     $("work-files").open = !narrow();
     const send = this.#send, { keys } = this, work = (values) => () => send({ type: "work", ...values(this.#state().worklist) });

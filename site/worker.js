@@ -1,12 +1,12 @@
 // The worker that computes. It starts segmenter.wasm, which answers the page's messages itself.
-// What is set on globalThis here is for wasm/segmenter.
+// wasm/segmenter uses the functions that are set on globalThis here.
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
 import "./decoding.js";
 import { get, stream } from "./addresses.js";
 
-// What the page's address asks for (?precision=f16, ?measure=off), or "".
+// The value of an option in the page's address (?precision=f16, ?measure=off), or "".
 globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
 
 // Values that the browser remembers from visit to visit, by key.
@@ -26,8 +26,9 @@ async function inMemory(mode, act) {
   try { return await settled(act(database.transaction("memory", mode).objectStore("memory"))); } finally { database.close(); }
 }
 
-// mrprismDownload resolves to the bytes of a file. It tells how many have come, and ends when tell
-// returns false. With anew they are those that were published, whatever caches keep.
+// mrprismDownload resolves to the bytes of a file. It calls tell with the number of bytes so far,
+// and ends when tell returns false. With anew the bytes are those that were published, whatever
+// caches keep.
 globalThis.mrprismDownload = async (name, anew, tell) => {
   const response = await (anew ? get : stream)(name).catch(() => { throw new Error("the site does not answer, and this browser has not kept the model"); });
   if (!response.ok) throw new Error(`${name}: the server answered ${response.status}`);

@@ -5,7 +5,7 @@ import { json, stemOf } from "./exports.js";
 import { YOU } from "./layers.js";
 import { regionBy } from "./measurements.js";
 
-// records are the lines as internal/output/sheet has them. by is who corrected.
+// records are the lines in the form of internal/output/sheet. by is the person who corrected.
 export function records({ lines, by }) {
   const { classes = [], raters = [] } = lines.find(({ result }) => result)?.result ?? {};
   return lines.map((line) => {
@@ -17,7 +17,7 @@ export function records({ lines, by }) {
   });
 }
 
-// optionsOf are what was asked for, in the words of the program segment.
+// optionsOf are the options of a result, in the words of the program segment.
 function optionsOf({ asked: { roi, evidence }, precision, measurements: { eye } }, { slice, turn }) {
   return [`roi=${roi}`, `precision=${precision}`, `slice=${slice}`, ...(eye?.by === "user" ? [`eye=${eye.side}`] : []), ...(turn ? [`turn=${90 * turn}`] : []), ...evidence.map(({ rater, class: c, name }) => `evidence=${rater}/${c}=${name}`)].join(" ");
 }
@@ -30,9 +30,9 @@ function resultOf(result, by) {
   };
 }
 
-// filesOf gives the files of the ZIP one after the other, each { name, bytes }. masksOf resolves to a
-// line's masks, correct to the bytes of one with a correction (Segmenter.correct), table to those of
-// the table. It tells how many lines are done.
+// filesOf gives the files of the ZIP one after the other, each { name, bytes }. masksOf resolves to
+// a line's masks, correct to the bytes of one with a correction (Segmenter.correct), table to those
+// of the table. It calls tell with the number of finished lines.
 export async function* filesOf(list, { masksOf, correct, table, tell }) {
   const encoded = (text) => new TextEncoder().encode(text).buffer, stems = stemsOf(list.lines);
   yield { name: "table.csv", bytes: await table() };

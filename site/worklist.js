@@ -1,7 +1,7 @@
 // The worklist: several images that were opened at once, a line each. It is the part worklist of the
 // state (state.js), or null where there is one image or none. Everything here is pure.
 //
-// A line keeps a handle of its file, figures, strokes and small files, and no pixels:
+// A line keeps a handle of its file, figures, strokes and small files, but no pixels:
 //   key, picture (as Segmenter.picture made it; with refused, an error, it is not tried at all), state
 //   ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted" or "rejected"),
 //   result (with the figures of what was corrected), corrections, masks ({ id, files }: PNGs of the
@@ -15,7 +15,8 @@ const UNSEEN = { state: "waiting", error: null, review: "", result: null, correc
 const lineOf = (picture) =>
   ({ key: picture.key, picture, thumb: "", ...UNSEEN, ...(picture.refused && { state: "failed", error: picture.refused }) });
 
-// added is a list with further pictures, or a new one. open: the lines show, and not the bar alone.
+// added is a list with further pictures, or a new list. open: the lines are shown, not only the
+// bar.
 export function added(list, pictures, open) {
   const lines = pictures.map(lineOf);
   if (list) return { ...list, lines: [...list.lines, ...lines] };
@@ -33,23 +34,23 @@ export const changed = (list, line, fields) => ({ ...list, lines: list.lines.map
 export const toReview = ({ review, state, result, corrections }) =>
   !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length || (trustIn(result)?.word ?? "trusted") !== "trusted")) || corrections.length > 0);
 
-// shown are the lines that the list shows. The one that was chosen stays until another is chosen.
+// shownLines are the lines that the list shows. The chosen line stays until another one is chosen.
 export const shownLines = (list) => (list.toReview ? list.lines.filter((line) => toReview(line) || line.key === list.at) : list.lines);
 
-// neighbour is the line so many lines further on, or the last one there.
+// neighbour is the line `by` lines further on, or the last one in that direction.
 export function neighbour(list, by) {
   const lines = shownLines(list), i = lines.findIndex(({ key }) => key === list.at);
   return lines[Math.max(0, Math.min(lines.length - 1, i + by))];
 }
 
-// counts are those of the lines by what has become of them.
+// counts has the numbers of lines by their state.
 export const counts = ({ lines }) => ({
   all: lines.length, waiting: lines.filter(({ state }) => state === "waiting").length, toReview: lines.filter(toReview).length,
 });
 
-// decided is the list with a decision about the line that was chosen, or null without a result that
-// a person sees: what has failed can only be rejected. The same decision once more takes it back,
-// but not if it waited for the image: a person who saw no effect yet may have pressed twice.
+// decided is the list with a decision about the chosen line, or null if the person does not see a
+// result: a failed line can only be rejected. Repeating a decision takes it back, unless it waited
+// for the image: a person who saw no effect yet may have pressed twice.
 export function decided(list, what, seen, waited) {
   const line = lineAt(list), { key, review } = line;
   if (!seen && (line.state !== "failed" || what === "accepted")) return null;
@@ -57,7 +58,7 @@ export function decided(list, what, seen, waited) {
   return { ...changed(list, line, { review: review === what && !stays ? "" : what }), sure: waited ? key : 0 };
 }
 
-// sees says whether a person sees the result of the line that was chosen.
+// sees says whether a person sees the result of the chosen line.
 export const sees = ({ worklist, job, result }) => !job && result?.asked.picture === lineAt(worklist).picture;
 
 // done and failed are the list after a task, { key, picture }.
@@ -70,25 +71,26 @@ export function failed(list, { key, picture }, error) {
   return line && !line.result ? changed(list, line, { state: "failed", error }) : list;
 }
 
-// canRetry says that a line may be computed after all: nothing is wrong with its file. retried has
-// all of these wait.
+// canRetry says that a failed line may succeed, because its file is not the reason. retried makes
+// all such lines wait.
 export const canRetry = ({ state, error }) => state === "failed" && error.code !== "image";
 export const retried = (list) => ({ ...list, lines: list.lines.map((line) => (canRetry(line) ? { ...line, state: "waiting", error: null } : line)) });
 
-// withoutOthers has the lines wait whose results are of another model. The list is of one model, and
+// withoutOthers makes lines wait whose results are of another model. A list has one model, and
 // corrections end with the model.
 function withoutOthers(list, { model }) {
   if (!list.lines.some(({ result }) => result && result.model !== model)) return list;
   return { ...list, lines: list.lines.map((line) => (line.result && line.result.model !== model ? { ...line, ...UNSEEN } : line)) };
 }
 
-// pictured is the list whose line has another picture in place of one: another slice of the same file.
+// pictured replaces a line's picture by another one: another slice of the same file.
 export function pictured(list, from, picture) {
   const line = lineBy(list, from);
   return line ? changed(list, line, { ...UNSEEN, picture }) : list;
 }
 
-// followed brings the list to what an event has changed on the stage, and says what is computed next.
+// followed updates the list after an event, by what changed on the stage, and schedules the next
+// task.
 export function followed(before, s, type, { job, error }) {
   if (!s.worklist) return s;
   let list = s.worklist;
@@ -102,7 +104,7 @@ export function followed(before, s, type, { job, error }) {
   return said(before, scheduled(now));
 }
 
-// onStage takes the figures on the stage over, with strokes that have ended and are measured.
+// onStage copies the figures on the stage to the line, with all strokes that are measured.
 function onStage(list, { result, measured, corrections, drafting }) {
   const { picture } = result?.asked ?? {};
   if (!measured || drafting || !lineBy(list, picture) || (measured.corrected?.length ?? 0) !== corrections.length) return list;
@@ -114,8 +116,8 @@ function onStage(list, { result, measured, corrections, drafting }) {
   return changed(now, line, { state: "done", error: null, result: measured, masks: masks?.id === result.id ? masks : null, ...drawing });
 }
 
-// scheduled chooses the task, the line that is computed in the background. What a person waits for
-// comes first: a task then ends, and begins anew later.
+// scheduled chooses the task, the line that is computed in the background. Work that a person waits
+// for comes first: a task then ends, and begins again later.
 function scheduled(s) {
   const list = s.worklist, { task } = list;
   const may = !list.paused && !list.saving && !s.stopped && !s.job && !s.questions.length && !s.saves.length && Boolean(s.model) && s.model === s.listed;
@@ -134,16 +136,16 @@ function said(before, s) {
   return { ...s, status: s.status === before.status ? text : `${s.status} ${text}` };
 }
 
-// unmasked is the result on the stage if its line lacks its masks: they go into the ZIP.
+// unmasked is the result on the stage if its line lacks its masks, which the ZIP needs.
 export function unmasked({ worklist, result, job }) {
   const line = worklist && result && !job && lineBy(worklist, result.asked.picture);
   return line && result.found && line.masks?.id !== result.id ? result : null;
 }
 
-// resting is the key of the line that keys have come to and that is not shown yet.
+// resting is the key of the line that keys have reached and that is not shown yet.
 export const resting = ({ worklist }) => (worklist && worklist.at !== worklist.asked ? worklist.at : 0);
 
-// stateOf is what a line shows: its state, or what a person decided.
+// stateOf is what a line shows: its state, or the person's decision.
 export function stateOf({ worklist, job }, line) {
   const { state, review, picture, result } = line;
   if (review) return review;

@@ -18,7 +18,7 @@ export function drawWorklist(s, before) {
   drawFiles(list);
 }
 
-// mainFigure is the one that the list shows of a result, as summary has it.
+// mainFigure is the figure of a result that the list shows, in the form of summary.
 const mainFigure = (result) => (result?.found ? summary(result, null)[0] : undefined);
 
 function drawBar(s) {

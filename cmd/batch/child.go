@@ -23,11 +23,11 @@ const childArgument = "-child"
 // reply is the answer of a child to its task and to each file.
 type reply struct {
 	Outcome Outcome
-	Error   string // of the place where results go; it ends the pipeline
+	Error   string // an error of the results' folder, which ends the pipeline
 }
 
-// child is a process that segments one image at a time, seen from the process that started it. What
-// kills the child kills no other image.
+// child is a process that segments one image at a time, as the process that started it sees it. If
+// an image kills the child, no other image is lost.
 type child struct {
 	process *exec.Cmd
 	in      io.WriteCloser // the task, then names of files, in JSON
@@ -37,8 +37,8 @@ type child struct {
 
 // death is how a child ended.
 type death struct {
-	how   string // such as "signal: killed"
-	early bool   // before it had loaded the weights: no image is to blame
+	how   string // for example "signal: killed"
+	early bool   // before it had loaded the weights, so that no image is to blame
 }
 
 func (d death) Error() string {
@@ -49,7 +49,7 @@ func (d death) Error() string {
 }
 
 // start starts a child and waits until it has loaded the weights. The child ends when this process
-// does.
+// ends.
 func (t Task) start(ctx context.Context) (*child, error) {
 	c, err := launch(max(1, runtime.GOMAXPROCS(0)/t.Workers))
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *child) ask(ctx context.Context, what any) (Outcome, error) {
 	case ctx.Err() != nil:
 		return Outcome{}, ctx.Err()
 	case err != nil:
-		return Outcome{}, death{c.process.ProcessState.String() + c.said.first(), false}
+		return Outcome{}, death{c.process.ProcessState.String() + c.said.firstLine(), false}
 	case r.Error != "":
 		return Outcome{}, errors.New(r.Error)
 	}
@@ -114,7 +114,7 @@ func (c *child) ask(ctx context.Context, what any) (Outcome, error) {
 // serve is the child itself: it answers its task and then each file, until its input ends. It
 // returns the exit code.
 func serve(ctx context.Context, in io.Reader, out io.Writer) int {
-	signal.Ignore(os.Interrupt, syscall.SIGTERM) // the parent hears them too and decides
+	signal.Ignore(os.Interrupt, syscall.SIGTERM) // the parent gets them too, and decides
 	requests, replies := json.NewDecoder(in), json.NewEncoder(out)
 	var t Task
 	if requests.Decode(&t) != nil {
@@ -132,7 +132,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) int {
 	}
 }
 
-// words are the first that a child says on stderr while it has a file.
+// words are the beginning of a child's messages on stderr while it has a file.
 type words struct {
 	sync.Mutex
 	text []byte
@@ -151,8 +151,8 @@ func (w *words) forget() {
 	w.text = nil
 }
 
-// first is the first line, such as " (fatal error: out of memory)".
-func (w *words) first() string {
+// firstLine is the first line in brackets, such as " (fatal error: out of memory)".
+func (w *words) firstLine() string {
 	w.Lock()
 	defer w.Unlock()
 	line, _, _ := bytes.Cut(bytes.TrimSpace(w.text), []byte("\n"))

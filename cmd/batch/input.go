@@ -21,8 +21,8 @@ import (
 // number of pixels.
 const largest = 1 << 30
 
-// images lists the files of patterns or of a list, sorted and each once. An error says which
-// pattern matches nothing, or which file of the list is missing.
+// images lists the files of patterns or of a list, sorted and without repetitions. An error names
+// the pattern that matches nothing, or the missing file.
 func images(ctx context.Context, patterns []string, list, out string) (paths []string, err error) {
 	if list != "" {
 		paths, err = listed(ctx, list)
@@ -87,8 +87,8 @@ func listed(ctx context.Context, list string) (all []string, err error) {
 	return all, nil
 }
 
-// absolute is a local path from the root, since workers may run in other folders. Names with a
-// scheme stay.
+// absolute makes a local path absolute, since workers may run in other folders. It does not change
+// names with a scheme.
 func absolute(path string) string {
 	if strings.Contains(path, "://") {
 		return path

@@ -24,9 +24,9 @@ const (
 	masksName    = "masks"
 	originName   = "journal/origin.json"
 	inputsName   = "journal/inputs.jsonl"
-	busyFolder   = "journal/busy"   // ABC: locked while an image whose key begins so is in work
+	busyFolder   = "journal/busy"   // ABC: locked while an image whose key begins so is segmented
 	doneFolder   = "journal/done"   // ABC/KEY.json: its masks are complete
-	killedFolder = "journal/killed" // KEY.json: it killed two processes in which it was alone
+	killedFolder = "journal/killed" // KEY.json: it killed two processes that had no other image
 )
 
 // Task is what all workers need to know.
@@ -34,11 +34,11 @@ type Task struct {
 	Weights string // name or file
 	SHA256  string // of the weights
 	Device  string
-	Out     string // a folder, from the root
-	Workers int    // in a process
+	Out     string // a folder, by an absolute path
+	Workers int    // workers in a process
 }
 
-// origin is what the masks in a folder share.
+// origin is what all masks in a folder have in common.
 type origin struct {
 	SHA256 string `json:"weights_sha256"`
 	Device string `json:"device"`
@@ -46,9 +46,9 @@ type origin struct {
 
 func (t *Task) path(name string) string { return filepath.Join(t.Out, filepath.FromSlash(name)) }
 
-// done is the file that says that a key's masks are complete. A folder has a 4096th of the keys:
-// each write reads its whole folder.
-func (t *Task) done(key string) string {
+// donePath is the file that says that a key's masks are complete. A folder has a 4096th of the
+// keys, because each write reads its whole folder.
+func (t *Task) donePath(key string) string {
 	return t.path(doneFolder + "/" + key[:3] + "/" + key + ".json")
 }
 
@@ -60,7 +60,7 @@ func (t *Task) busy(key string) string   { return t.path(busyFolder + "/" + key[
 func (t *Task) killed(key string) string { return t.path(killedFolder + "/" + key + ".json") }
 
 // claim makes the folder of the results, tries to write to it and locks it. It refuses results of
-// other weights or of another device: masks in a folder must all be comparable.
+// other weights or of another device: all masks in a folder must be comparable.
 func claim(t Task) (io.Closer, error) {
 	for _, name := range []string{busyFolder, killedFolder, doneFolder, masksName} {
 		if err := os.MkdirAll(t.path(name), 0o777); err != nil {
@@ -81,7 +81,7 @@ func claim(t Task) (io.Closer, error) {
 	return lock, nil
 }
 
-// match compares the task with that of an earlier run, or records it.
+// match compares the task with the task of an earlier run, or records it.
 func (t *Task) match() error {
 	data, err := os.ReadFile(t.path(originName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,15 +106,15 @@ func (t *Task) match() error {
 	return nil
 }
 
-// entry is a file of the journal: the record of a key, what its masks were made by, and their sums
-// by their files' names.
+// entry is a file of the journal: the record of a key, what made its masks, and the masks' sums by
+// file name.
 type entry struct {
 	sheet.Record
 	Origin origin                 `json:"origin"`
 	Masks  map[string]command.Sum `json:"masks"`
 }
 
-// errCut is the error of a file of the journal that is not whole.
+// errCut is the error of a file of the journal that is incomplete.
 var errCut = errors.New("cut or damaged")
 
 // entry reads a file of the journal; nil if there is none.
@@ -132,17 +132,17 @@ func (t *Task) entry(path string) (*entry, error) {
 	return e, nil
 }
 
-// recall returns the record of a key that an earlier run has done or named, and nil for a new one.
-// The masks of a key that is done are as they were written. Of an entry that is not believed, say
-// hears why.
+// recall returns the record of a key that an earlier run has done or has named as a killer, and nil
+// for a new key. The masks of a key that is done have been verified. If recall does not believe an
+// entry, it calls say with the reason.
 func (t *Task) recall(key string, say func(error)) (*sheet.Record, error) {
-	for _, path := range []string{t.done(key), t.killed(key)} {
+	for _, path := range []string{t.donePath(key), t.killed(key)} {
 		e, err := t.entry(path)
-		if e != nil && path == t.done(key) {
+		if e != nil && path == t.donePath(key) {
 			err = t.verify(key, e)
 		}
 		if _, failed := errors.AsType[*fs.PathError](err); failed && e == nil {
-			return nil, err // of the journal itself
+			return nil, err // an error of the journal itself
 		}
 		if err != nil {
 			say(err)
@@ -153,14 +153,14 @@ func (t *Task) recall(key string, say func(error)) (*sheet.Record, error) {
 	return nil, nil
 }
 
-// verify returns an error unless the entry has all masks of the key by this task, and they are as
-// they were written.
+// verify returns an error unless the entry has all masks of the key by this task, and none has
+// changed since it was written.
 func (t *Task) verify(key string, e *entry) error {
 	if len(e.Masks) == 0 || len(e.Masks) != len(e.Classes) {
 		return command.ErrNoSum
 	}
 	if e.Origin != (origin{t.SHA256, t.Device}) {
-		return fmt.Errorf("%q is of other weights or another device", t.done(key))
+		return fmt.Errorf("%q is of other weights or another device", t.donePath(key))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Masks)) {
 		if err := e.Masks[name].Check(t.mask(key, name)); err != nil {
@@ -170,7 +170,7 @@ func (t *Task) verify(key string, e *entry) error {
 	return nil
 }
 
-// writeJSON writes a whole file, or leaves what was there.
+// writeJSON writes a whole file, or leaves the old one.
 func writeJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command batch segments very many images as an Apache Beam pipeline: masks, a table and a summary
-// out.
+// Command batch segments very many images as an Apache Beam pipeline. It writes masks, a table and
+// a summary.
 package main
 
 import (
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	b := &batch{stdout: stdout}
 	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, b.flags(), args, func(patterns []string) error {
-		beam.Init() // does not return in a worker that a runner has started
+		beam.Init() // in a worker that a runner has started, this does not return
 		if err := b.check(patterns); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (b *batch) check(patterns []string) error {
 	return nil
 }
 
-// body checks everything that can be checked, and then works.
+// body checks everything that can be checked, and then runs the pipeline.
 func (b *batch) body(ctx context.Context, patterns []string) error {
 	if err := b.load(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (b *batch) load() error {
 	return nil
 }
 
-// report says in a line what the summary says.
+// report prints the summary in a line.
 func (b *batch) report(took time.Duration) error {
 	data, err := os.ReadFile(filepath.Join(b.task.Out, summaryName))
 	var s Summary

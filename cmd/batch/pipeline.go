@@ -46,8 +46,8 @@ func (b *batch) pipeline(ctx context.Context, paths []string) error {
 	return b.tidy(paths)
 }
 
-// outcomes segments all files. Prism, Beam's own runner, has one bundle of a step in work at a
-// time: there each worker is a step of its own.
+// outcomes segments all files. Prism, Beam's own runner, runs one bundle of a step at a time.
+// There, each worker is a step of its own.
 func (b *batch) outcomes(root beam.Scope) beam.PCollection {
 	files := beam.ParDo(root, &inputs{b.task.path(inputsName)}, beam.Impulse(root))
 	var all []beam.PCollection
@@ -59,8 +59,8 @@ func (b *batch) outcomes(root beam.Scope) beam.PCollection {
 	return beam.Flatten(root, all...)
 }
 
-// writeInputs writes the names of the files, a JSON string a line: a pipeline's own description
-// would become too large with a million of them.
+// writeInputs writes the names of the files, a JSON string a line. With a million names the
+// pipeline's own description would become too large.
 func writeInputs(path string, paths []string) error {
 	var lines bytes.Buffer
 	e := json.NewEncoder(&lines)
@@ -72,7 +72,7 @@ func writeInputs(path string, paths []string) error {
 	return writeNew(path, lines.Bytes())
 }
 
-// inputs reads what writeInputs wrote.
+// inputs reads the file that writeInputs wrote.
 type inputs struct{ File string }
 
 func (i *inputs) ProcessElement(_ context.Context, _ []byte, emit func(Input)) error {

@@ -30,7 +30,7 @@ type segmenter struct {
 	task    Task
 	model   *weights.Model
 	session *command.Session
-	unsure  bool // it has said that results have no sums
+	unsure  bool // it has reported results without sums
 }
 
 // Fault is nil outside of tests. It is called with the name of each image before it is decoded, and
@@ -66,8 +66,8 @@ func keyOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// file segments a file, unless its content is done. Of two files of one content, also in two
-// processes, the second one waits for the first one's result.
+// file segments a file, unless its content is done. If two files have the same content, the second
+// waits for the result of the first, even in another process.
 func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	data, err := read(ctx, path)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	if err := lock.Lock(); err != nil {
 		return Outcome{}, err
 	}
-	defer lock.Close() // a killed process gives it up too
+	defer lock.Close() // also released if the process is killed
 	if r, err := s.task.recall(key, s.doubt(path)); err != nil {
 		return Outcome{}, err
 	} else if r != nil {
@@ -88,8 +88,8 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	return s.fresh(ctx, path, key, data)
 }
 
-// doubt says why the journal is not believed about a file. Of results without sums there may be
-// very many: it says so once.
+// doubt reports why the journal is not believed about a file. There may be very many results
+// without sums, which it reports once.
 func (s *segmenter) doubt(path string) func(error) {
 	return func(err error) {
 		switch {
@@ -154,11 +154,11 @@ func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 			return err
 		}
 	}
-	return writeJSON(s.task.done(key), done)
+	return writeJSON(s.task.donePath(key), done)
 }
 
-// record is the line of a table for a result, or with nil for a file that has none. It has no date:
-// without one, a rerun writes the same line for a bad file.
+// record is the line of a table for a result, or for a file without a result (nil). It has no date,
+// so that a rerun writes the same line for a bad file.
 func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
 	r := sheet.Record{
 		Image: path, Program: program + " " + version.Source(), Options: "roi=auto precision=f32 slice=0",
@@ -178,7 +178,7 @@ func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
 	return r
 }
 
-// outcome is that of a record in the journal, perhaps of a file with another name.
+// outcome is the outcome for a record in the journal, which may be of a file with another name.
 func outcome(path, key string, r sheet.Record) Outcome {
 	if r.Error == "" {
 		return Outcome{Path: path, Key: key}

@@ -19,15 +19,15 @@ const (
 	deadName    = "dead-letters"
 )
 
-// ours are the names that tableName makes.
+// ours matches the names that tableName makes.
 var ours = regexp.MustCompile(`^(?:results|dead-letters)(?:-\d{5,}-of-\d{5,})?\.csv$`)
 
-// shard gives an outcome the number of its table, by its name.
+// shard gives an outcome the number of its table, by the file's name.
 type shard struct{ Shards int }
 
-func (s *shard) ProcessElement(o Outcome) (int, Outcome) { return s.of(o.Path), o }
+func (s *shard) ProcessElement(o Outcome) (int, Outcome) { return s.numberOf(o.Path), o }
 
-func (s *shard) of(path string) int {
+func (s *shard) numberOf(path string) int {
 	h := fnv.New32a()
 	h.Write([]byte(path))
 	return int(h.Sum32() % uint32(s.Shards))
@@ -55,7 +55,7 @@ func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcom
 		sum = plus(sum, count(r))
 		results.Add(r)
 		if o.Failed != "" {
-			dead.Lines = append(dead.Lines, []string{last(&results, "image"), o.Key, o.Failed, last(&results, "error")})
+			dead.Lines = append(dead.Lines, []string{lastText(&results, "image"), o.Key, o.Failed, lastText(&results, "error")})
 		}
 	}
 	insertKeys(&results, all)
@@ -71,26 +71,26 @@ func sorted(next func(*Outcome) bool) (all []Outcome) {
 	return all
 }
 
-// recordOf takes the record of an outcome from the journal, or makes that of a failure.
+// recordOf reads the record of an outcome from the journal, or makes one for a failure.
 func (s *segmenter) recordOf(o Outcome) (sheet.Record, error) {
 	if o.Failed != "" {
 		r := s.record(o.Path, nil)
 		r.Error = o.Error
 		return r, nil
 	}
-	e, err := s.task.entry(s.task.done(o.Key))
+	e, err := s.task.entry(s.task.donePath(o.Key))
 	if err != nil {
 		return sheet.Record{}, err
 	}
 	if e == nil {
-		return sheet.Record{}, fmt.Errorf("%s is gone; all workers must see the folder of -out", s.task.done(o.Key))
+		return sheet.Record{}, fmt.Errorf("%s is gone; all workers must see the folder of -out", s.task.donePath(o.Key))
 	}
 	e.Image = o.Path
 	return e.Record, nil
 }
 
-// last is a text of the table's last line.
-func last(t *sheet.Table, column string) string {
+// lastText is the text in a column of the table's last line.
+func lastText(t *sheet.Table, column string) string {
 	return t.Lines[len(t.Lines)-1][slices.Index(t.Columns, column)]
 }
 
@@ -122,8 +122,8 @@ func tableName(name string, number, shards int) string {
 func (b *batch) tidy(paths []string) error {
 	by, keep := shard{b.shards}, map[string]bool{}
 	for _, p := range paths {
-		keep[tableName(resultsName, by.of(p), b.shards)] = true
-		keep[tableName(deadName, by.of(p), b.shards)] = true
+		keep[tableName(resultsName, by.numberOf(p), b.shards)] = true
+		keep[tableName(deadName, by.numberOf(p), b.shards)] = true
 	}
 	entries, err := os.ReadDir(b.task.Out)
 	for _, e := range entries {
@@ -138,8 +138,8 @@ func (b *batch) tidy(paths []string) error {
 type Summary struct {
 	Files     int `json:"files"`
 	Segmented int `json:"segmented"`
-	NotFound  int `json:"not_found"` // of these: nothing was found
-	Doubted   int `json:"doubted"`   // of these: there are doubts
+	NotFound  int `json:"not_found"` // of these: without a structure
+	Doubted   int `json:"doubted"`   // of these: with doubts
 	Failed    int `json:"failed"`
 }
 

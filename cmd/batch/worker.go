@@ -15,8 +15,8 @@ type Input struct {
 	Number int
 }
 
-// Outcome is what became of a file. A runner may hold all of them at once, so the measurements stay
-// in the journal.
+// Outcome is the outcome for a file. A runner may hold all outcomes at once, and so measurements
+// stay in the journal.
 type Outcome struct {
 	Path   string
 	Key    string // SHA-256 of its content, empty if it could not be read
@@ -34,11 +34,11 @@ type Worker struct {
 
 // pool are children of this process.
 type pool struct {
-	idle  chan *child // those without work; nil stands for one that has to be started
-	alone sync.Mutex  // held by whom takes all of them
+	idle  chan *child // children without work; nil: one that has to be started
+	alone sync.Mutex  // held by the goroutine that takes all of them
 }
 
-// pools are by their task.
+// pools has a pool for each task.
 var pools struct {
 	sync.Mutex
 	of map[Task]*pool
@@ -61,8 +61,8 @@ func (w *Worker) Setup() {
 }
 
 // ProcessElement segments a file. If the child dies, a new one tries the file alone, and if that
-// dies too, the file is named. An error is one of the place where results go, or of ctx, and ends
-// the pipeline; what is wrong with the file stands in the outcome.
+// dies too, the file is recorded by name. A fault of the file is in the outcome. An error is of the
+// results' folder or of ctx, and ends the pipeline.
 func (w *Worker) ProcessElement(ctx context.Context, in Input) (Outcome, error) {
 	o, err := w.try(ctx, in.Path)
 	if errors.As(err, new(death)) {
@@ -74,7 +74,7 @@ func (w *Worker) ProcessElement(ctx context.Context, in Input) (Outcome, error) 
 	return o, err
 }
 
-// try has a child segment a file. The error is a death if the child dies.
+// try lets a child segment a file. The error is a death if the child dies.
 func (w *Worker) try(ctx context.Context, path string) (o Outcome, err error) {
 	c := <-w.pool.idle
 	defer func() { w.pool.idle <- c }()
@@ -90,7 +90,7 @@ func (w *Worker) try(ctx context.Context, path string) (o Outcome, err error) {
 	return o, err
 }
 
-// tryAlone tries a file while no other child of this process has work: they share its memory.
+// tryAlone tries a file while no other child of this process has work: children share the memory.
 func (w *Worker) tryAlone(ctx context.Context, path string) (Outcome, error) {
 	w.pool.alone.Lock()
 	defer w.pool.alone.Unlock()

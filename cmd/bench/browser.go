@@ -34,7 +34,7 @@ func browse(ctx context.Context, o options, device string, m *weights.Model, tel
 	}
 	defer p.close()
 	for {
-		message, err := p.next(ctx)
+		message, err := p.nextMessage(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func openPage(ctx context.Context, files map[string][]byte, modules string, work
 		return nil, err
 	}
 	if p.site, err = serve(files, modules); err != nil {
-		_ = os.RemoveAll(p.folder) // the first error says more
+		_ = os.RemoveAll(p.folder) // the first error is more helpful
 		return nil, err
 	}
 	ctx, p.stop = context.WithCancel(ctx)
@@ -89,8 +89,8 @@ func (p *page) close() {
 	_ = os.RemoveAll(p.folder) // temporary
 }
 
-// next waits for the next message of a worker. If the message is an error, next returns it as one.
-func (p *page) next(ctx context.Context) (told, error) {
+// nextMessage waits for the next message of a worker, and returns an error message as an error.
+func (p *page) nextMessage(ctx context.Context) (workerMessage, error) {
 	select {
 	case message := <-p.messages:
 		if message.kind == "error" {
@@ -98,9 +98,9 @@ func (p *page) next(ctx context.Context) (told, error) {
 		}
 		return message, nil
 	case <-ctx.Done():
-		return told{}, ctx.Err()
+		return workerMessage{}, ctx.Err()
 	case <-p.ended:
-		return told{}, fmt.Errorf("Chromium ended early: %s", p.complaints.String())
+		return workerMessage{}, fmt.Errorf("Chromium ended early: %s", p.complaints.String())
 	}
 }
 
@@ -147,7 +147,7 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 	return files, err
 }
 
-// sources is the folder of MrPrism's sources that this program was built from. Those in the working
+// sources is the folder of the sources from which this program was built. Sources in the working
 // directory may be a stranger's.
 func sources() (string, error) {
 	_, file, _, _ := runtime.Caller(0)

@@ -124,7 +124,7 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 	}()
 	c := &ceilings{}
 	if d.Info().Kind == gpu.KindProcessor {
-		err = c.ofVectors(ctx, d, repeats)
+		err = c.measureVectors(ctx, d, repeats)
 	} else {
 		c.Arithmetic, err = fullRate(ctx, d, repeats, func(loops uint32) (gpu.Command, float64) {
 			p := &ceilingParams{Loops: loops, Factor: 0.999, Term: 0.5}
@@ -146,11 +146,11 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 }
 
 // fullRate is the rate of a command in billions of operations per second. It doubles the loops
-// until the cost of starting does not count. The function of returns the command and its
-// multiply-adds, which are two operations each.
-func fullRate(ctx context.Context, d gpu.Device, repeats int, of func(loops uint32) (gpu.Command, float64)) (spread, error) {
+// until the cost of starting does not count. command returns the command and its multiply-adds,
+// which are two operations each.
+func fullRate(ctx context.Context, d gpu.Device, repeats int, command func(loops uint32) (gpu.Command, float64)) (spread, error) {
 	for loops := uint32(1); ; loops *= 2 {
-		command, adds := of(loops)
+		command, adds := command(loops)
 		ms, err := replay(ctx, d, command, repeats)
 		if err != nil || ms.Median > milliseconds(replayTime) || loops == mostLoops {
 			return ms.rate(2e-6 * adds), err

@@ -108,11 +108,11 @@ func TestCeilingOfVectors(t *testing.T) {
 // A kernel of int8 is compared with the ceiling of int8, if that was measured.
 func TestShares(t *testing.T) {
 	// 100 GFLOP/s, 10 GB/s
-	k := kernelTimes{Name: "conv2d_int8_forward", GFLOP: 1, GB: 0.1, Time: one(10)}
-	c := &ceilings{Arithmetic: one(200), Memory: one(40)}
+	k := kernelTimes{Name: "conv2d_int8_forward", GFLOP: 1, GB: 0.1, Time: single(10)}
+	c := &ceilings{Arithmetic: single(200), Memory: single(40)}
 	adds, ceiling := c.shares(k)
 	assert.Equal(t, []float64{0.5, 0.5}, []float64{adds, ceiling})
-	c.Int8 = one(800)
+	c.Int8 = single(800)
 	adds, ceiling = c.shares(k)
 	assert.Equal(t, []float64{0.125, 0.25}, []float64{adds, ceiling})
 	k.Name = "conv2d_forward"

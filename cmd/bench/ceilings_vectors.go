@@ -7,9 +7,9 @@ import (
 	"mrprism/shaders/vector"
 )
 
-// The processor multiplies with the vectors of shaders/vector. Its ceiling is their
-// product of blocks that stay in the first cache, on all threads. The fastest of a few block sizes
-// counts, because the best size depends on the cache and on the cost of a call.
+// The processor multiplies with the vectors of shaders/vector. Its ceiling is the rate of products
+// of blocks that stay in the first cache, on all threads. The fastest of a few block sizes counts,
+// because the best size depends on the cache and on the cost of a call.
 
 // block is a repeated product of (rows, terms) and (terms, columns of a panel).
 type block struct{ Rows, Terms, Loops int32 }
@@ -27,11 +27,11 @@ func candidates() []block {
 func leftValue(i int) int  { return i % 7 }
 func rightValue(i int) int { return i % 3 }
 
-// values makes n values.
-func values[T int8 | float32](n int, of func(int) int) []T {
+// values is the list of value(i) for i < n.
+func values[T int8 | float32](n int, value func(int) int) []T {
 	out := make([]T, n)
 	for i := range out {
-		out[i] = T(of(i))
+		out[i] = T(value(i))
 	}
 	return out
 }
@@ -82,8 +82,8 @@ func vectorProgram(name string, fast func(rows, terms, loops, columns int, split
 	}
 }
 
-// ofVectors measures the processor's multiply-adds.
-func (c *ceilings) ofVectors(ctx context.Context, d gpu.Device, repeats int) error {
+// measureVectors measures the processor's multiply-adds.
+func (c *ceilings) measureVectors(ctx context.Context, d gpu.Device, repeats int) error {
 	if err := d.Prepare(ctx, []*gpu.Program{products, products8}); err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"mrprism/weights"
 )
 
-// measured is our network and the times of its runs in ms: encoders, all recurrences, whole runs, and
-// with Evidence passes that settle around marks and whole recalibrations.
+// measured is our network and the times of its runs in ms: encoders, all recurrences and whole
+// runs. With Evidence there are also passes around marks (settle) and whole recalibrations.
 type measured struct {
 	*ours
 	small                         *tensor.Variable // read to wait for the encoder
@@ -57,8 +57,8 @@ func (m *measured) run(ctx context.Context) error {
 	return err
 }
 
-// recalibrate does what a change of marks asks of the network: new marks, passes that settle, each
-// mask read back, and the raters' labels.
+// recalibrate runs what a change of marks requires: it writes new marks, runs passes that settle,
+// reads each mask, and then the raters' labels.
 func (m *measured) recalibrate(ctx context.Context) error {
 	n := m.network.Side * m.network.Side * m.network.Classes
 	said := slices.Repeat([]float32{1}, n)
@@ -79,7 +79,7 @@ func (m *measured) recalibrate(ctx context.Context) error {
 	return err
 }
 
-// inference measures the encoder and the recurrences. A network of another precision runs in turn
+// inference measures the encoder and the recurrences. A network of another precision alternates
 // with one in f32.
 func inference(ctx context.Context, device gpu.Device, config model.Config, o options, m *weights.Model, r *report, tell func(string)) error {
 	tell("compiling the network")
@@ -136,8 +136,8 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	return nil
 }
 
-// inTurn fills the networks with weights and runs them in turn. Their times do not contain the
-// first run; inTurn returns the milliseconds of the first network's.
+// inTurn fills the networks with weights and runs them in turn. Times do not include first runs;
+// inTurn returns the milliseconds of the first network's first run.
 func inTurn(ctx context.Context, all []*measured, repeats int, m *weights.Model, tell func(string)) (first float64, err error) {
 	tell("first pass")
 	for i, n := range all {
@@ -163,7 +163,7 @@ func inTurn(ctx context.Context, all []*measured, repeats int, m *weights.Model,
 	return first, nil
 }
 
-// ratiosOf are the ratios of neighbouring runs.
+// ratiosOf are the ratios of simultaneous runs of two networks.
 func ratiosOf(now, base []float64) spread {
 	all := make([]float64, len(now))
 	for i := range now {

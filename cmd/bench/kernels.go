@@ -13,8 +13,8 @@ import (
 )
 
 // kernelTimes are the dispatches of one program with one shape in one part of the network. Each is
-// replayed alone on the network's buffers: small tensors come from a cache more often than in the
-// network.
+// replayed alone on the network's buffers, so that small tensors come from a cache more often than
+// in the network.
 type kernelTimes struct {
 	Part       string  `json:"part"`  // encoder, one recurrence, rater labels, one pass around marks, training step
 	Name       string  `json:"name"`  // of kernel and variant
@@ -22,9 +22,9 @@ type kernelTimes struct {
 	Dispatches int     `json:"count"` // in one run of the part
 	Time       spread  `json:"ms"`    // of one dispatch, with its fixed cost
 	GFLOP      float64 `json:"gflop"` // of one dispatch, as shaders.Work counts
-	GB         float64 `json:"gb"`    // of all tensors of a dispatch, each once
+	GB         float64 `json:"gb"`    // of all tensors of a dispatch, each counted once
 	Adds       float64 `json:"adds"`  // reached share of the device's multiply-adds, 0..1
-	// Ceiling: the larger of Adds and the reached share of bandwidth; above 1 from a cache
+	// The larger of Adds and the reached share of the bandwidth; above 1 from a cache.
 	Ceiling float64 `json:"ceiling"`
 }
 
@@ -66,7 +66,7 @@ func (r *report) kernels(ctx context.Context, d gpu.Device, part string, list te
 	return nil
 }
 
-// shares are the reached share of the multiply-adds, and the larger of that and of the bandwidth's.
+// shares returns the reached share of multiply-adds, and the larger of it and the bandwidth's.
 func (c *ceilings) shares(t kernelTimes) (adds, ceiling float64) {
 	arithmetic := c.Arithmetic.Most
 	if c.Int8.Most > 0 && strings.Contains(t.Name, "int8") {
@@ -84,8 +84,8 @@ const (
 	mostWait   = 100 * time.Millisecond // largest latency: browsers call hidden pages seldom
 )
 
-// measureLatency returns the time from the end of a command until the program knows of it: browsers
-// look for results at intervals. It is the least of a few empty reads.
+// measureLatency returns the time from the end of a command until the program knows of it, since
+// browsers look for results at intervals. It is the least time of a few empty reads.
 func measureLatency(ctx context.Context, d gpu.Device) (time.Duration, error) {
 	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "latency", Type: gpu.U32, Elements: 1}})
 	if err != nil {
@@ -178,7 +178,7 @@ func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spre
 	return spreadOf(times), nil
 }
 
-// milliseconds keeps the fractions.
+// milliseconds is t in milliseconds, with fractions.
 func milliseconds(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }
 
 // since is the time since start in milliseconds.

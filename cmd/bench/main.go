@@ -136,7 +136,7 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 	var base *report
 	var err error
 	if r.base != "" {
-		if base, err = readReport(r.base); err != nil { // before the long measurement
+		if base, err = readReport(r.base); err != nil { // read before the long measurement
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return compare(stdout, base, found)
 }
 
-// stages is the number of stages that progress shows; of -peers beside a number of runtimes.
+// stages is the number of stages that progress shows. Of -peers it depends on runtimes.
 func (r *request) stages(runtimes int) int {
 	switch {
 	case r.modules != "" && r.Train:

@@ -11,9 +11,9 @@ import (
 	"mrprism/weights"
 )
 
-// In the browser, runner/worker.js sets options, weights and the name of a device, and passes
-// messages on. The program never ends by itself, because the browser still calls back for the
-// closed device.
+// In the browser, runner/worker.js sets options, weights and the name of a device, and forwards
+// messages. The program never ends by itself, because the browser still calls back for the closed
+// device.
 func main() {
 	tell := js.Global().Get("benchTell")
 	r, err := inWorker(func(stage string) { tell.Invoke("stage", stage) })

@@ -56,7 +56,7 @@ func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell 
 	return r, err
 }
 
-// preparing is a device that counts the prepared programs, and the time of preparing them.
+// preparing is a device that counts the prepared programs and the time that this takes.
 type preparing struct {
 	gpu.Device
 	programs map[*gpu.Program]bool
@@ -111,7 +111,7 @@ func training(ctx context.Context, device gpu.Device, config model.Config, o opt
 	return r.kernels(ctx, d, "training step", s.plan.Commands(), o.Repeats, tell)
 }
 
-// fill writes the weights, or random ones: times do not depend on them.
+// fill writes the weights, or random ones, since times do not depend on them.
 func fill(set *tensor.Set, m *weights.Model) error {
 	if m == nil {
 		return set.Initialise(1)

@@ -22,8 +22,8 @@ import (
 	"mrprism/shaders/tensor"
 )
 
-// python is Debian's Python, which finds python3-torch. With -I it imports nothing from the working
-// directory.
+// python is Debian's Python, which finds python3-torch. It runs with -I, and so imports nothing
+// from the working directory.
 var python = "/usr/bin/python3"
 
 // stepSides are the sides of compared steps without -side.
@@ -63,7 +63,7 @@ type torchAnswer struct {
 	Norms map[string]float64 `json:"norms"`
 }
 
-// newTorchStep starts the process with the step that a folder has.
+// newTorchStep starts the process with the step in a folder.
 func newTorchStep(ctx context.Context, folder string) (*torchStep, error) {
 	root, err := sources()
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *request) sides() []int {
 	return stepSides
 }
 
-// stepMatches compare our step with PyTorch's at every side.
+// stepMatches compares our step with PyTorch's at every side.
 func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(string)) (out []match, err error) {
 	if !d.Info().InGo() {
 		return nil, fmt.Errorf("-peers -train compares with PyTorch on the CPU: add -device processor")
@@ -192,7 +192,7 @@ func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) 
 	if err := s.run(ctx); err != nil {
 		return match{}, err
 	}
-	if m.Difference, err = apart(loss, norms, first); err != nil {
+	if m.Difference, err = largestDifference(loss, norms, first); err != nil {
 		return match{}, err
 	}
 	err = m.time(o.Repeats, func(i int) { tell(fmt.Sprintf("%s: step %d of %d", part, i+1, o.Repeats)) },
@@ -286,9 +286,9 @@ func gradients(ctx context.Context, d gpu.Device, config model.Config, o options
 	return float64(values[0][0]), norms, nil
 }
 
-// apart is the largest relative difference of the losses and of the norms. The difference of norms
-// is relative to a thousandth of the largest norm at least, because smaller norms are rounding.
-func apart(loss float64, norms map[string]float64, theirs torchAnswer) (float64, error) {
+// largestDifference is the largest relative difference of the losses and of the norms. Norms differ
+// relative to at least a thousandth of the largest norm: smaller ones are rounding.
+func largestDifference(loss float64, norms map[string]float64, theirs torchAnswer) (float64, error) {
 	if len(norms) != len(theirs.Norms) {
 		return 0, fmt.Errorf("%d parameters have gradients here and %d in PyTorch", len(norms), len(theirs.Norms))
 	}

@@ -65,7 +65,7 @@ func TestWhereThereIsNoTorch(t *testing.T) {
 // If the steps differ, the error names the difference.
 func TestApart(t *testing.T) {
 	norms := map[string]float64{"a": 2, "b": 1e-6}
-	difference, err := apart(4, norms, torchAnswer{Loss: 4.004, Norms: map[string]float64{"a": 2.001, "b": 2e-6}})
+	difference, err := largestDifference(4, norms, torchAnswer{Loss: 4.004, Norms: map[string]float64{"a": 2.001, "b": 2e-6}})
 	require.NoError(t, err)
 	assert.InDelta(t, 1e-3, difference, 1e-6, "of the loss; b is rounding")
 	for problem, theirs := range map[string]torchAnswer{
@@ -74,7 +74,7 @@ func TestApart(t *testing.T) {
 		"PyTorch has no gradient of ":               {Loss: 4, Norms: map[string]float64{"a": 2, "c": 1}},
 		"2 parameters have gradients here and 1 in": {Loss: 4, Norms: map[string]float64{"a": 2}},
 	} {
-		_, err := apart(4, norms, theirs)
+		_, err := largestDifference(4, norms, theirs)
 		assert.ErrorContains(t, err, problem)
 	}
 }

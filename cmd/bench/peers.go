@@ -23,8 +23,8 @@ import (
 	"mrprism/weights"
 )
 
-// rest is a pause in which the threads of one peer stop looking for work.
-const rest = 50 * time.Millisecond
+// pause is a pause in which the threads of one peer stop looking for work.
+const pause = 50 * time.Millisecond
 
 // peer computes a part of the network: our program or another runtime, in this process or another.
 type peer interface {
@@ -39,14 +39,14 @@ type match struct {
 	TheirsName string `json:"theirs_name"`
 	Ours       spread `json:"ours"`   // ms, from the image to all results in memory
 	Theirs     spread `json:"theirs"` // ms
-	// Ratio: ours/theirs of the medians, with the range of neighbouring runs
+	// ours/theirs of the medians, with the range of neighbouring runs
 	Ratio spread `json:"ratio"`
-	// Difference: the largest, relative to values above 1; of a step, of loss and norms
+	// the largest difference, relative to values above 1; for a step, of loss and norms
 	Difference float64 `json:"difference"`
 	Agreement  float64 `json:"agreement"` // limit of Difference
 }
 
-// Sums of float32 in another order may differ by agreement. From tooFar on the networks differ.
+// Sums of float32 in another order may differ by agreement. From tooFar on, networks differ.
 const agreement, tooFar = 1e-4, 1e-2
 
 // peersReport is the result of -peers.
@@ -76,7 +76,7 @@ func natively(d gpu.Device) []runtimeOf {
 	return all
 }
 
-// String names it for people.
+// String names the runtime for people.
 func (r runtimeOf) String() string {
 	if r.provider == "webgpu" {
 		return r.provider
@@ -140,7 +140,7 @@ func exported(ctx context.Context, o options, tell func(string)) (map[string][]b
 		arguments := []string{"run", "mrprism/cmd/export", "-part", part, "-side", fmt.Sprint(o.Side), "-onnx", file}
 		if o.Weights != "" {
 			named := o.Weights
-			if strings.HasSuffix(named, ".safetensors") { // a file; export runs in another folder
+			if strings.HasSuffix(named, ".safetensors") { // a file: export runs in another folder
 				if named, err = filepath.Abs(named); err != nil {
 					return nil, err
 				}
@@ -258,7 +258,7 @@ func watch(ctx context.Context, s *site, fail func(error)) {
 	}
 }
 
-// matches compares and then times both parts. With an error it also returns the finished parts.
+// matches compares both parts and then times them. With an error it returns the finished parts.
 func matches(ctx context.Context, o options, ours, theirs peer, oursName, theirsName string, tell func(string)) (out []match, err error) {
 	for _, part := range []string{encoderAlone, wholeNetwork} {
 		tell(part + ": comparing with " + theirsName)
@@ -297,7 +297,7 @@ func (m *match) time(repeats int, begin func(i int), ours, theirs func() (float6
 			run   func() (float64, error)
 			times *[]float64
 		}{{ours, &times}, {theirs, &theirTimes}} {
-			time.Sleep(rest)
+			time.Sleep(pause)
 			ms, err := peer.run()
 			if err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 // report is the result of a run; its JSON is for scripts and -compare. Times are in milliseconds
 // unless the name has another unit.
 type report struct {
-	Adapter   string          `json:"adapter"` // what computed
+	Adapter   string          `json:"adapter"` // the device that computed
 	Backend   string          `json:"backend"`
 	Kind      string          `json:"kind"`
 	Driver    string          `json:"driver"`
@@ -25,7 +25,7 @@ type inferenceTimes struct {
 	FirstMS     float64 `json:"first_ms"` // four passes, the first time
 	Encoder     spread  `json:"encoder"`
 	Recurrence  spread  `json:"recurrence"`
-	// FourPasses: encoder, four recurrences and the raters' labels
+	// encoder, four recurrences and the raters' labels
 	FourPasses spread `json:"four_passes"`
 	// With Evidence: a pass that settles around marks, and two of them after new marks, with the
 	// raters' labels.
@@ -70,8 +70,8 @@ func spreadOf(values []float64) spread {
 	return spread{Median: (s[(n-1)/2] + s[n/2]) / 2, Least: s[0], Most: s[n-1], N: n}
 }
 
-// one is a single measurement.
-func one(v float64) spread { return spread{v, v, v, 1} }
+// single is the spread of a single measurement.
+func single(v float64) spread { return spread{v, v, v, 1} }
 
 // scaled multiplies all values.
 func (s spread) scaled(by float64) spread {

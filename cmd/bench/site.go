@@ -21,15 +21,15 @@ var embedded embed.FS
 // runner has the scripts of the page and of node.
 var runner, _ = fs.Sub(embedded, "runner") // the name is valid
 
-// told is a message of a worker.
-type told struct{ kind, text string }
+// workerMessage is a message of a worker.
+type workerMessage struct{ kind, text string }
 
 // site serves files to Chromium and node on this machine. It passes on messages of workers, and
 // jobs and answers of peers.
 type site struct {
 	address  string
 	server   *http.Server
-	messages chan told
+	messages chan workerMessage
 	peers    map[string]*remote
 }
 
@@ -43,7 +43,7 @@ func serve(files map[string][]byte, modules string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{address: "http://" + listener.Addr().String(), messages: make(chan told), peers: map[string]*remote{}}
+	s := &site{address: "http://" + listener.Addr().String(), messages: make(chan workerMessage), peers: map[string]*remote{}}
 	mux := http.NewServeMux()
 	for _, name := range []string{oursInPage, onnxRuntime} {
 		p := &remote{jobs: make(chan job), answers: make(chan answer)}
@@ -73,9 +73,9 @@ func (s *site) close() { _ = s.server.Close() } // ends waiting requests
 
 func (s *site) tell(_ http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
-	message := told{r.PathValue("kind"), string(text)}
+	message := workerMessage{r.PathValue("kind"), string(text)}
 	if err != nil {
-		message = told{"error", err.Error()}
+		message = workerMessage{"error", err.Error()}
 	}
 	select {
 	case s.messages <- message:

@@ -32,7 +32,7 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 	return newStepWith(ctx, d, config, o, func(s *step) { s.update = s.Update(s.set, adamOptions, 0) })
 }
 
-// newStepWith compiles the step; end adds what follows the backward pass.
+// newStepWith compiles the step; end appends the operators after the backward pass.
 func newStepWith(ctx context.Context, d gpu.Device, config model.Config, o options, end func(*step)) (*step, error) {
 	recipe, err := model.NewRecipe(o.Recipe)
 	if err != nil {

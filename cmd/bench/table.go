@@ -32,8 +32,8 @@ func (r *report) figures() []figure {
 	out = append(out, []figure{
 		{"ceiling of copying", "GB/s", c.Memory}, {"a dispatch of nothing", "µs", c.Dispatch},
 		{"encoder", ms, i.Encoder}, {"one recurrence", ms, i.Recurrence}, {"four passes, warm", ms, i.FourPasses},
-		{"four passes, the first time", ms, one(i.FirstMS)}, {"compile", ms, one(i.CompileMS)},
-		{"compile, pipelines alone", ms, one(i.PipelinesMS)}, {"network", "pipelines", count(i.Pipelines)},
+		{"four passes, the first time", ms, single(i.FirstMS)}, {"compile", ms, single(i.CompileMS)},
+		{"compile, pipelines alone", ms, single(i.PipelinesMS)}, {"network", "pipelines", count(i.Pipelines)},
 		{"encoder", "dispatches", count(i.EncoderDispatches)}, {"one recurrence", "dispatches", count(i.RecurrenceDispatches)},
 		{"four passes", "dispatches", count(i.Dispatches)}, {"network", "MiB of buffers", mebibytes(i.Bytes)},
 	}...)
@@ -43,13 +43,13 @@ func (r *report) figures() []figure {
 	if t := i.ToF32; t != nil {
 		out = append(out, []figure{
 			{"encoder", "of f32", t.Encoder}, {"one recurrence", "of f32", t.Recurrence}, {"four passes, warm", "of f32", t.FourPasses},
-			{"network, buffers", "of f32", one(t.Bytes)},
+			{"network, buffers", "of f32", single(t.Bytes)},
 		}...)
 	}
 	if t := r.Training; t != nil {
 		out = append(out, []figure{
-			{"training step, warm", ms, t.Step}, {"training step, the first time", ms, one(t.FirstMS)},
-			{"training step, compile", ms, one(t.CompileMS)}, {"training step, compile, pipelines alone", ms, one(t.PipelinesMS)},
+			{"training step, warm", ms, t.Step}, {"training step, the first time", ms, single(t.FirstMS)},
+			{"training step, compile", ms, single(t.CompileMS)}, {"training step, compile, pipelines alone", ms, single(t.PipelinesMS)},
 			{"training step", "pipelines", count(t.Pipelines)}, {"training step", "dispatches", count(t.Dispatches)},
 			{"training step", "MiB of buffers", mebibytes(t.Bytes)},
 		}...)
@@ -57,9 +57,9 @@ func (r *report) figures() []figure {
 	return out
 }
 
-func count(n int) spread { return one(float64(n)) }
+func count(n int) spread { return single(float64(n)) }
 
-func mebibytes(n int64) spread { return one(float64(n) / (1 << 20)) }
+func mebibytes(n int64) spread { return single(float64(n) / (1 << 20)) }
 
 // table prints the report.
 func (r *report) table(out io.Writer) error {
@@ -103,7 +103,7 @@ func (t *kernelTimes) row() row {
 	return row{t.Name, t.Shape, t.Dispatches, ms, n * t.GFLOP, n * t.GB, ms * t.Adds, ms * t.Ceiling}
 }
 
-// rows are the shapes, or the sums over the programs, the longest time first.
+// rows are the shapes, or sums by program, the longest time first.
 func rows(part []kernelTimes, programs bool) []row {
 	var out []row
 	for i := range part {
@@ -138,8 +138,8 @@ func parts(kernels []kernelTimes) [][]kernelTimes {
 	return out
 }
 
-// smallestShare is the share of a part's time below which its tables have no line. The JSON has
-// all.
+// smallestShare is the share of a part's time below which a kernel has no line in tables. The JSON
+// has all kernels.
 const smallestShare = 0.005
 
 func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
@@ -204,7 +204,7 @@ func readReport(file string) (*report, error) {
 	return r, nil
 }
 
-// ratio is now/base of the medians, with the range that both spreads allow.
+// ratio is now/base of the medians, with the range of ratios that both spreads allow.
 func ratio(base, now spread) spread {
 	return spread{Median: now.Median / base.Median, Least: now.Least / base.Most, Most: now.Most / base.Least, N: min(base.N, now.N)}
 }

@@ -26,20 +26,20 @@ const (
 	years     = 5                    // the authority's
 	validity  = 397 * 24 * time.Hour // browsers accept no certificate for more than 398 days
 	renewal   = 365 * 24 * time.Hour // after which the next certificate begins
-	remaining = 30 * 24 * time.Hour  // one that ends sooner gives way to the next
+	remaining = 30 * 24 * time.Hour  // a certificate that ends sooner gives way to the next
 )
 
 // selfMade are the certificates that serve makes for the names and addresses of this machine: one
 // after the other, with one key, all signed by an authority that other machines trust. The
-// authority's key is gone once it has signed them, and its constraints allow no other name. When a
-// name is added or the last certificate is about to end, all are made anew.
+// authority's key is not kept, and its constraints allow no other name. When a name is added or the
+// last certificate is about to end, all certificates are made anew.
 type selfMade struct {
 	authority []byte            // DER
 	leaves    []tls.Certificate // by date
 }
 
-// keptOrMade are the certificates in a folder, or new ones there. say hears of an authority of an
-// earlier version, which had no limits and whose key lay in the folder.
+// keptOrMade are the certificates in a folder, or new ones that it writes there. It tells say of an
+// authority by an earlier version, which had no limits and left its key in the folder.
 func keptOrMade(folder string, names []string, now time.Time, say io.Writer) (s selfMade, err error) {
 	cert, key := filepath.Join(folder, certificateFile), filepath.Join(folder, keyFile)
 	kept, err := tls.LoadX509KeyPair(cert, key)
@@ -61,7 +61,7 @@ func keptOrMade(folder string, names []string, now time.Time, say io.Writer) (s 
 	return s, nil
 }
 
-// read completes the certificates that were kept.
+// read reads the other certificates beside the kept one.
 func read(folder string, kept tls.Certificate) (s selfMade, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, authorityFile))
 	if err != nil {
@@ -89,8 +89,8 @@ func read(folder string, kept tls.Certificate) (s selfMade, err error) {
 	return s, nil
 }
 
-// at is the certificate to show at a time.
-func (s selfMade) at(now time.Time) *tls.Certificate {
+// certificateAt is the certificate to present at a time.
+func (s selfMade) certificateAt(now time.Time) *tls.Certificate {
 	for i := range s.leaves {
 		if now.Add(remaining).Before(s.leaves[i].Leaf.NotAfter) {
 			return &s.leaves[i]
@@ -99,9 +99,9 @@ func (s selfMade) at(now time.Time) *tls.Certificate {
 	return &s.leaves[len(s.leaves)-1]
 }
 
-// serves says whether the certificates hold for all names and some weeks to come.
+// serves says whether the certificates are valid for all names and for some weeks.
 func (s selfMade) serves(names []string, now time.Time) bool {
-	leaf := s.at(now).Leaf
+	leaf := s.certificateAt(now).Leaf
 	for _, name := range names {
 		if leaf.VerifyHostname(name) != nil {
 			return false
@@ -121,7 +121,7 @@ func newAuthority(names []string, now time.Time) (*x509.Certificate, *ecdsa.Priv
 	hosts, addresses := split(names)
 	c.PermittedDNSDomains = hosts
 	if len(hosts) == 0 {
-		c.PermittedDNSDomains = []string{"invalid"} // no constraint would allow all; nothing is called so
+		c.PermittedDNSDomains = []string{"invalid"} // none would allow all; no host is called so
 	}
 	for _, ip := range addresses {
 		c.PermittedIPRanges = append(c.PermittedIPRanges, &net.IPNet{IP: ip, Mask: net.CIDRMask(8*len(ip), 8*len(ip))})
@@ -152,7 +152,7 @@ func split(names []string) (hosts []string, addresses []net.IP) {
 }
 
 func sign(template, by *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
-	der, err := x509.CreateCertificate(rand.Reader, template, by, public, key) // draws the serial number
+	der, err := x509.CreateCertificate(rand.Reader, template, by, public, key) // draws its number
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +190,8 @@ func makeCertificates(folder string, names []string, now time.Time) (s selfMade,
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return s, err
 	}
-	// The key is written before the certificate, and over the key of an earlier authority: no
-	// certificate is ever there without its key.
+	// The key is written before the certificate, over the key of an earlier authority, so that no
+	// certificate is ever without its key.
 	err = os.WriteFile(filepath.Join(folder, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, authorityFile), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority}), 0o644)
@@ -215,15 +215,15 @@ func fingerprint(certificate []byte) string {
 	return text
 }
 
-// keyHash is the hash of a certificate's key by which Chrome knows it: the kiosk's browser opens
-// 127.0.0.1, for which the clinic's certificate need not be.
+// keyHash is the hash of a certificate's key, by which Chrome can trust it: the kiosk's browser
+// opens 127.0.0.1, which the clinic's certificate need not name.
 func keyHash(c *tls.Certificate) string {
 	sum := sha256.Sum256(c.Leaf.RawSubjectPublicKeyInfo)
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// ownNames are the names and addresses by which a listener is reached: its own address, or, if it
-// listens at all addresses, the machine's name and all its addresses.
+// ownNames are the names and addresses at which a listener is reached: its own address, or, if it
+// listens at all addresses, the machine's name and all addresses of the machine.
 func ownNames(address net.Addr, extra []string) []string {
 	host, _, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -241,7 +241,7 @@ func ownNames(address net.Addr, extra []string) []string {
 	if name, err := os.Hostname(); err == nil {
 		names = append(names, name)
 	}
-	addresses, _ := net.InterfaceAddrs() // without them the other names remain
+	addresses, _ := net.InterfaceAddrs() // if this fails, the other names remain
 	for _, a := range addresses {
 		if own, ok := a.(*net.IPNet); ok && !own.IP.IsLoopback() && !own.IP.IsLinkLocalUnicast() {
 			names = append(names, own.IP.String())

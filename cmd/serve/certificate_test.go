@@ -57,7 +57,7 @@ func TestSelfMadeCertificates(t *testing.T) {
 	assert.Equal(t, first.authority, again.authority, "it is kept: machines trust it")
 	for day := 0; day < years*365; day += 7 { // nobody installs anything for five years
 		at := now.AddDate(0, 0, day)
-		leaf := again.at(at).Leaf
+		leaf := again.certificateAt(at).Leaf
 		require.LessOrEqual(t, leaf.NotAfter.Sub(leaf.NotBefore), 398*24*time.Hour)
 		for _, name := range names {
 			require.NoError(t, verify(t, first.authority, leaf, name, at), "%s on day %d", name, day)
@@ -125,7 +125,7 @@ func TestAuthorityOfAnEarlierVersion(t *testing.T) {
 	var said bytes.Buffer
 	made, err := keptOrMade(folder, []string{"clinic.example"}, now, &said)
 	require.NoError(t, err)
-	assert.False(t, made.at(now).Leaf.IsCA)
+	assert.False(t, made.certificateAt(now).Leaf.IsCA)
 	assert.Contains(t, said.String(), fingerprint(old.Raw))
 	left, err := os.ReadFile(filepath.Join(folder, keyFile))
 	require.NoError(t, err)

@@ -14,15 +14,15 @@ import (
 	"mrprism/weights/disk"
 )
 
-// claimed is a folder that this serve alone uses and its user alone reads. It has the profile of
-// the kiosk's browser, what people save there, and the file that opens the page of -watch.
+// claimed is a folder that only this server uses and only its user can read. It has the profile of
+// the kiosk's browser, files that people save there, and the file that opens the page of -watch.
 type claimed struct {
 	path string
 	lock io.Closer
 }
 
-// claim makes the folder of a server at an address. It removes the folders of this user's servers
-// that have ended without doing so, such as killed ones.
+// claim makes the folder of a server at an address. It removes the folders that this user's earlier
+// servers have left, for example killed ones.
 func claim(address string) (*claimed, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -32,7 +32,7 @@ func claim(address string) (*claimed, error) {
 	if err := os.MkdirAll(all, 0o700); err != nil {
 		return nil, fmt.Errorf("no place for private files: %w; name another folder with XDG_CACHE_HOME", err)
 	}
-	// One server after the other: no server removes a folder that another has not locked yet.
+	// One server after the other: none removes a folder that another has not locked yet.
 	turn, err := patiently(func() (io.Closer, error) { return disk.Lock(all) })
 	if err != nil {
 		return nil, fmt.Errorf("another serve holds %q: %w; end it", all, err)
@@ -86,7 +86,7 @@ func remove(path string) error {
 	return nil
 }
 
-// patiently tries for some seconds.
+// patiently calls try for some seconds until it succeeds.
 func patiently(try func() (io.Closer, error)) (c io.Closer, err error) {
 	for end := time.Now().Add(3 * time.Second); ; sleep(context.Background(), 20*time.Millisecond) {
 		if c, err = try(); err == nil || time.Now().After(end) {

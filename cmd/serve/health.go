@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// health answers /healthz, by which load balancers and containers see that serve serves. They ask
-// by names that are none of the site's hosts.
+// health answers /healthz, by which load balancers and containers see that the server works. Their
+// requests have host names that are not the site's.
 func health(site http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" || r.Method != http.MethodGet && r.Method != http.MethodHead {

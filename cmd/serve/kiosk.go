@@ -26,7 +26,7 @@ import (
 // kiosk keeps a browser open at an address, full-screen.
 type kiosk struct {
 	browser string
-	flags   []chromedp.ExecAllocatorOption // of the user
+	flags   []chromedp.ExecAllocatorOption // the user's flags
 	address func() string                  // asked before each start
 	cookie  *http.Cookie                   // of private
 	folder  string                         // for the profile and what people save
@@ -35,7 +35,7 @@ type kiosk struct {
 	wait    func(ctx context.Context, d time.Duration) // until a new start
 }
 
-// screen is the kiosk of the options; nil without -kiosk.
+// screen is the kiosk of the options, or nil without -kiosk.
 func (o *options) screen(log io.Writer) (*kiosk, error) {
 	if !o.kiosk {
 		return nil, nil
@@ -60,24 +60,24 @@ func flagOf(text string) chromedp.ExecAllocatorOption {
 	}
 }
 
-// trust makes the browser take a certificate that no authority signed.
+// trust makes the browser accept a certificate that no known authority signed.
 func (k *kiosk) trust(pair *tls.Certificate) {
 	if k != nil {
 		k.flags = append(k.flags, chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(pair)))
 	}
 }
 
-// ServeHTTP is what the page asks for when nobody has touched it for a while.
+// ServeHTTP answers the page's request for a new session, after nobody has touched it for a while.
 func (k *kiosk) ServeHTTP(out http.ResponseWriter, _ *http.Request) {
 	select {
 	case k.left <- struct{}{}:
-	default: // it was asked for already
+	default: // it has been requested already
 	}
 	out.WriteHeader(http.StatusNoContent)
 }
 
-// show runs the browser until ctx ends. The channel closes when the browser has ended; at once
-// without a kiosk.
+// show runs the browser until ctx ends. The channel is closed when the browser has ended, or at
+// once without a kiosk.
 func (k *kiosk) show(ctx context.Context) (closed chan struct{}) {
 	closed = make(chan struct{})
 	go func() {
@@ -100,7 +100,7 @@ const (
 var errIdle = errors.New("nobody touched the page")
 
 // run starts the browser, and starts it again when it ends, until ctx ends. Each start has a fresh
-// profile: nothing of one session is there in the next.
+// profile, so that nothing of one session remains in the next.
 func (k *kiosk) run(ctx context.Context) {
 	pause := shortest
 	for address := k.address(); ; {
@@ -125,8 +125,8 @@ func (k *kiosk) run(ctx context.Context) {
 	}
 }
 
-// session runs the browser once, in a profile that it removes. The browser gets its orders through
-// a pipe, which no other program reads, and ends when serve does, since the pipe then closes.
+// session runs the browser once, in a profile that it removes. The browser gets its commands
+// through a pipe, which no other program reads. It ends with serve, which closes the pipe.
 func (k *kiosk) session(ctx context.Context, address string) (err error) {
 	profile, err := os.MkdirTemp(k.folder, "profile-")
 	if err != nil {
@@ -137,7 +137,7 @@ func (k *kiosk) session(ctx context.Context, address string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove(profile), remove(saved)) }()
-	select { // of a session before
+	select { // discard the request of an earlier session
 	case <-k.left:
 	default:
 	}
@@ -166,7 +166,7 @@ func (k *kiosk) session(ctx context.Context, address string) (err error) {
 	}
 }
 
-// open brings the page up in place of the empty one with which Chrome started.
+// open shows the page in place of the empty one with which Chrome starts.
 func (k *kiosk) open(ctx context.Context, chrome cdp.Session, address, saved string) error {
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
@@ -200,8 +200,8 @@ func (k *kiosk) open(ctx context.Context, chrome cdp.Session, address, saved str
 	}
 }
 
-// options are the browser's flags. Chrome asks nobody anything, reports nothing, keeps no memory of
-// a crash, which has images in it, and computes on Linux on the graphics card.
+// options are the browser's flags. Chrome shows no questions and reports nothing. It writes no
+// crash dumps, since these would contain images. On Linux it computes on the graphics card.
 func (k *kiosk) options(profile string) []chromedp.ExecAllocatorOption {
 	all := []chromedp.ExecAllocatorOption{chromedp.ExecPath(k.browser)}
 	for text := range strings.FieldsSeq("--kiosk --no-first-run --no-default-browser-check --noerrdialogs " +
@@ -212,7 +212,7 @@ func (k *kiosk) options(profile string) []chromedp.ExecAllocatorOption {
 	if runtime.GOOS == "linux" {
 		all = append(all, chromedp.Flag("enable-unsafe-webgpu", true), chromedp.Flag("enable-features", "Vulkan"))
 	}
-	all = append(all, chromedp.Flag("no-sandbox", false)) // chromedp would leave the sandbox out for root
+	all = append(all, chromedp.Flag("no-sandbox", false)) // chromedp omits the sandbox for root
 	return append(append(all, k.flags...), chromedp.UserDataDir(profile))
 }
 

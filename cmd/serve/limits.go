@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What clients may take of serve.
+// Limits for clients.
 const (
 	asking      = 10 * time.Second // for a request, of which serve reads no content
 	stall       = 30 * time.Second // for each part of an answer, at most 32 KiB
@@ -17,9 +17,9 @@ const (
 	ending      = 8 * time.Second  // for what is being sent when serve stops; `docker stop` kills after 10
 )
 
-// limited has a server wait for no client longer than the limits above. An answer may take long as
-// a whole, on a slow connection, as long as each part of it is taken within d: WriteTimeout alone
-// would be for the whole.
+// limited makes a server wait for no client longer than these limits. On a slow connection a whole
+// answer may take long, if the client takes each part of it within d. WriteTimeout would limit the
+// whole answer.
 func limited(server *http.Server, d time.Duration) *http.Server {
 	server.ReadTimeout, server.WriteTimeout, server.IdleTimeout, server.MaxHeaderBytes = asking, d, waiting, headerBytes
 	inner := server.Handler
@@ -43,7 +43,7 @@ func (w *patientWriter) Write(part []byte) (int, error) {
 	return w.ResponseWriter.Write(part)
 }
 
-// finish stops a server once it has sent what it is sending, or when the time for that is over.
+// finish stops a server after it has finished its present answers, or after the time for that.
 func finish(server *http.Server, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), ending)
 	defer cancel()

@@ -79,10 +79,10 @@ type options struct {
 	kiosk             bool
 	idle              time.Duration
 	browserFlags      string
-	policy            bool   // print the kiosk's policies, in place of serving
+	policy            bool   // print the kiosk's policies instead of serving
 	watch             string // a folder; empty: none
 	metrics           string // where the figures are served; empty: nowhere
-	checked           string // an address to ask, in place of serving
+	checked           string // an address to check instead of serving
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -128,7 +128,7 @@ func (o *options) check() error {
 	return nil
 }
 
-// loopback reports whether an address to listen at is reached from this machine alone.
+// loopback reports whether an address can be reached only from this machine.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
@@ -175,7 +175,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	if server.TLSConfig != nil {
 		listener = tls.NewListener(listener, server.TLSConfig)
-		shown, _ := server.TLSConfig.GetCertificate(nil) // all have one key
+		shown, _ := server.TLSConfig.GetCertificate(nil) // all certificates have one key
 		screen.trust(shown)
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -218,8 +218,8 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 }
 
-// forOne adds to the site at an address what is for one browser: that of the kiosk, or the user's
-// own. place is a folder that only the user reads.
+// forOne adds the private part of the site, for one browser: the kiosk's or the user's own. place
+// is a folder that only the user can read.
 func (o *options) forOne(ctx context.Context, screen *kiosk, handler http.Handler, address, place string, stdout io.Writer) error {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -246,7 +246,7 @@ func (o *options) forOne(ctx context.Context, screen *kiosk, handler http.Handle
 	screen.cookie, screen.folder = own.cookie, place
 	screen.address = func() string {
 		wishes := url.Values{}
-		if folder != nil { // what comes while Chrome starts is for the next page
+		if folder != nil { // images that come while Chrome starts are for the next page
 			wishes.Set("watch", strconv.Itoa(folder.count()))
 		}
 		if o.idle > 0 {

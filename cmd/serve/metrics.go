@@ -18,7 +18,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // by code
 	seconds  *prometheus.HistogramVec // from the request to the end of the answer
-	bytes    *prometheus.HistogramVec // of answers, as they are sent: compressed where they are
+	bytes    *prometheus.HistogramVec // of answers as sent, compressed or not
 	inFlight prometheus.Gauge
 }
 
@@ -41,7 +41,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// buildInfo is 1, with the version and the commit that serve was built of.
+// buildInfo is 1, with the version and the commit from which serve was built.
 func buildInfo() prometheus.Collector {
 	labels := prometheus.Labels{"version": version.Number(), "revision": version.Commit(), "go": runtime.Version()}
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mrprism_build_info", Help: "1; what serve was built of.", ConstLabels: labels},

@@ -16,8 +16,8 @@ import (
 	"mrprism/internal/program/cli"
 )
 
-// policies are what keeps the kiosk's Chrome at an address. Chrome takes them from a folder of root
-// only, for all its users; no flag of its command line can say the same.
+// policies keep the kiosk's Chrome at an address. Chrome reads policies only from a folder of root,
+// for all its users; no command-line flag does the same.
 func policies(address string) map[string]any {
 	off, blocked := false, 2
 	return map[string]any{
@@ -26,7 +26,7 @@ func policies(address string) map[string]any {
 
 		"DeveloperToolsAvailability": blocked, "ExtensionInstallBlocklist": []any{"*"},
 		"IncognitoModeAvailability": 1, "BrowserGuestModeEnabled": off, "BrowserAddPersonEnabled": off, "NewTabPageLocation": "about:blank",
-		"PrinterTypeDenyList": []any{"pdf"}, // a file wherever the person likes
+		"PrinterTypeDenyList": []any{"pdf"}, // it would write files anywhere
 
 		// Nothing is kept and nothing sent.
 		"BrowserSignin": 0, "SyncDisabled": true, "PasswordManagerEnabled": off, "AutofillAddressEnabled": off, "AutofillCreditCardEnabled": off,
@@ -52,12 +52,11 @@ func (o *options) managed(stdout io.Writer) error {
 
 // policyText is the file of policies for an address.
 func policyText(address string) string {
-	text, _ := json.MarshalIndent(policies(address), "", "\t") // has nothing that JSON lacks
+	text, _ := json.MarshalIndent(policies(address), "", "\t") // cannot fail
 	return string(text) + "\n"
 }
 
-// policyFolder is where a browser looks for policies on Linux; empty on other systems, which have
-// no folder for them.
+// policyFolder is where a browser looks for policies on Linux. It is empty on other systems.
 func policyFolder(browser string) string {
 	if runtime.GOOS != "linux" {
 		return ""
@@ -68,7 +67,7 @@ func policyFolder(browser string) string {
 	return "/etc/chromium/policies/managed"
 }
 
-// unmanaged lists the policies for an address that a folder does not have.
+// unmanaged lists the policies for an address that a folder lacks.
 func unmanaged(folder, address string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
@@ -92,7 +91,7 @@ func unmanaged(folder, address string) ([]string, error) {
 	return slices.Sorted(maps.Keys(wanted)), nil
 }
 
-// warning says which policies are missing; empty for none.
+// warning says which policies are missing. It is empty if none is.
 func warning(browser, folder, address string) string {
 	if folder == "" {
 		return fmt.Sprintf("serve cannot see here whether policies keep people at this kiosk from files and other sites: give %q those that serve -kiosk-policy prints.\n", browser)

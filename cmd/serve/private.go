@@ -13,9 +13,9 @@ import (
 )
 
 // private is the part of the site for one browser, which has its cookie. Other users of this
-// machine reach the same address. They read every command line and perhaps the log: the cookie
-// stands in neither. The kiosk's browser receives it through a pipe, any other through an address
-// that works once and stands in a file that only the user of serve reads.
+// machine reach the same address. They can read every command line and perhaps the log, and so the
+// cookie is in neither. The kiosk's browser receives it through a pipe. Any other browser receives
+// it through an address that works once, in a file that only the user of serve can read.
 type private struct {
 	http.ServeMux
 	cookie *http.Cookie
@@ -23,7 +23,7 @@ type private struct {
 
 	mu   sync.Mutex
 	file string // with the address; empty: none
-	once string // what the address ends in
+	once string // the end of the address
 	site string // the page's own address
 }
 
@@ -32,7 +32,8 @@ const (
 	opening   = privately + "open"
 )
 
-// newPrivate is for a server at a port. Browsers keep one jar of cookies for all ports of a host.
+// newPrivate makes the part of a server at a port. The cookie's name has the port: ports of a host
+// share cookies.
 func newPrivate(port string, secure bool, log io.Writer) *private {
 	return &private{log: log, cookie: &http.Cookie{
 		Name: "mrprism-" + port, Value: rand.Text(), Path: privately, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure,
@@ -67,18 +68,18 @@ func (p *private) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	has, err := r.Cookie(p.cookie.Name)
 	site := r.Header.Get("Sec-Fetch-Site")
-	if err != nil || !same(has.Value, p.cookie.Value) || site != "" && site != "same-origin" {
+	if err != nil || !sameSecret(has.Value, p.cookie.Value) || site != "" && site != "same-origin" {
 		http.Error(out, "Only the page that the user of serve opened may ask for this.", http.StatusForbidden)
 		return
 	}
 	p.ServeMux.ServeHTTP(out, r)
 }
 
-// open answers the address in the file.
+// open answers requests for the address in the file.
 func (p *private) open(out http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.file == "" || !same(r.URL.RawQuery, p.once) {
+	if p.file == "" || !sameSecret(r.URL.RawQuery, p.once) {
 		http.Error(out, "This address has been used. Open the file again that serve names.", http.StatusForbidden)
 		return
 	}
@@ -90,4 +91,6 @@ func (p *private) open(out http.ResponseWriter, r *http.Request) {
 	http.Redirect(out, r, "/?watch", http.StatusSeeOther)
 }
 
-func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func sameSecret(a, b string) bool {
+	return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}

@@ -18,7 +18,7 @@ import (
 	"mrprism/weights/shipped"
 )
 
-// listen takes an address, which a flag names. other is one that the message of an error proposes.
+// listen listens at the address of a flag. The message of an error proposes the address other.
 func listen(flag, address, other string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -58,7 +58,7 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 		if err != nil {
 			return nil, "", err
 		}
-		config = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own.at(time.Now()), nil }}
+		config = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own.certificateAt(time.Now()), nil }}
 		fmt.Fprintf(stdout, "install this certificate on the machines that use the page: %s\nits SHA-256: %s, valid until %s\n",
 			filepath.Join(folder, authorityFile), fingerprint(own.authority), own.leaves[len(own.leaves)-1].Leaf.NotAfter.Format(time.DateOnly))
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	watchEvery  = time.Second // between two looks at the folder; a file that stays as it is for one is complete
-	mostWatched = 10_000      // files that are offered; then the oldest are forgotten
+	watchEvery  = time.Second // between looks; a file that has not changed meanwhile is complete
+	mostWatched = 10_000      // offered files; if there are more, the oldest are forgotten
 	largestFile = 256 << 20   // bytes; the page takes no larger ones
 )
 
@@ -29,7 +29,7 @@ type watched struct {
 	log  io.Writer
 
 	mu      sync.Mutex
-	seen    map[string]stamp // what the last look saw
+	seen    map[string]stamp // the files at the last look
 	known   map[string]stamp // files that are offered, were there at the start, or are no images
 	offered []offer
 	forgot  int // offers that were forgotten
@@ -46,7 +46,7 @@ type offer struct {
 	stamp
 }
 
-// watch opens a folder. What lies in it already is not offered.
+// watch opens a folder. Files that are in it already are not offered.
 func watch(folder string, log io.Writer) (*watched, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -80,8 +80,8 @@ func (w *watched) list() (map[string]stamp, error) {
 	return files, err
 }
 
-// look offers the files that are complete: new or changed since they were offered, and as they were
-// at the last look.
+// look offers the files that are complete: those that are new, or have changed since they were
+// offered, but not since the last look.
 func (w *watched) look() error {
 	files, err := w.list()
 	w.mu.Lock()
@@ -145,8 +145,8 @@ func (w *watched) run(stop <-chan struct{}) {
 }
 
 // ServeHTTP answers requests for /private/: "files?after=N" lists the files after the first N that
-// were offered, and says how many these are; without N it lists none. A number is the bytes of that
-// file.
+// were offered, and their number; without N it lists none. A number alone requests the bytes of
+// that file.
 func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	switch what := strings.TrimPrefix(r.URL.Path, privately); what {
 	case "files":
@@ -183,7 +183,7 @@ func (w *watched) serveList(out http.ResponseWriter, after string) {
 	_ = json.NewEncoder(out).Encode(map[string]any{"count": count, "files": files})
 }
 
-// serveFile sends an offered file, if it still is as it was.
+// serveFile sends an offered file, if it has not changed.
 func (w *watched) serveFile(out http.ResponseWriter, r *http.Request, number int) bool {
 	w.mu.Lock()
 	i := number - w.forgot
@@ -193,7 +193,7 @@ func (w *watched) serveFile(out http.ResponseWriter, r *http.Request, number int
 	}
 	o := w.offered[i]
 	w.mu.Unlock()
-	// A link may stand there now. Nothing is opened that is no regular file.
+	// The file may have become a link. Only regular files are opened.
 	if info, err := w.root.Lstat(o.name); err != nil || !info.Mode().IsRegular() {
 		return false
 	}

@@ -13,8 +13,8 @@ import (
 type Window struct{ X, Y, Width, Height int }
 
 // Picture is pixels that the stage draws over a window of the photograph. Each is the mean of a
-// square block of the photograph's pixels. The last block of a row or column may be narrower than
-// the others, but is drawn as wide: the window has the whole width of its blocks.
+// square block of the photograph's pixels. The last block of a row or column may have fewer pixels,
+// but is drawn as large as the others: the window has the whole width of all blocks.
 type Picture struct {
 	Window                 // in photograph pixels
 	PixelsWide, PixelsHigh int
@@ -22,18 +22,18 @@ type Picture struct {
 	block                  int    // side of a block
 }
 
-// Map is what the stage needs of a probability map within a window: bytes, 255 for 1, and the lines
-// where the map crosses one half.
+// Map is the part of a probability map that the stage shows, within a window: bytes, with 255 for
+// 1, and the lines where the map crosses one half.
 type Map struct {
 	Picture
 	Lines contour.Lines // in photograph pixels
 }
 
-// longestSide bounds a map's pixels on a side: a network of 256² says nothing finer.
+// longestSide limits a map's pixels on a side: a network of 256² shows nothing finer.
 const longestSide = 1024
 
 // shrink makes the picture of a window with the smallest blocks that leave no side longer than
-// longest. pixel says what becomes of the block [x0, x1) × [y0, y1), in pixels of the window.
+// longest. pixel computes the value of the block [x0, x1) × [y0, y1), in pixels of the window.
 func shrink(w Window, longest, channels int, pixel func(out []byte, x0, y0, x1, y1 int)) Picture {
 	block := max(1, (max(w.Width, w.Height)+longest-1)/longest)
 	wide, high := (w.Width+block-1)/block, (w.Height+block-1)/block
@@ -52,8 +52,8 @@ func shrink(w Window, longest, channels int, pixel func(out []byte, x0, y0, x1, 
 // lineTolerance is how far a simplified contour may lie from the traced one, in map pixels.
 const lineTolerance = 0.06
 
-// NewMap shrinks a window's values (Height, Width) to what the stage needs, and traces the contour
-// at one half. It panics if the number of values is not that of the window's pixels.
+// NewMap shrinks a window's values (Height, Width) for the stage, and traces the contour at one
+// half. It panics if the number of values differs from the number of pixels in the window.
 func NewMap(values []float32, w Window) Map {
 	if len(values) != w.Width*w.Height {
 		panic(fmt.Sprintf("overlay: %d values for a window of %d×%d", len(values), w.Width, w.Height))

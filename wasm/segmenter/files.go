@@ -28,7 +28,7 @@ func writeTable(m message) error {
 	return err
 }
 
-// growing is the ZIP that the page is having written.
+// growing is the ZIP that is being written for the page.
 var growing *archive.Writer
 
 // writeZIP answers "zip".
@@ -60,7 +60,7 @@ func writeZIP(m message) error {
 	return err
 }
 
-// recognised says of each file, by its first bytes, whether it may be an image.
+// recognised says for each file, by its first bytes, whether it may be an image.
 func recognised(heads js.Value) []any {
 	are := make([]any, heads.Length())
 	for i := range are {

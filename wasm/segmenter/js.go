@@ -44,7 +44,7 @@ func floatsOf(array js.Value) []float32 {
 	return v
 }
 
-// await is what a promise comes to. It may be called anywhere but inside a callback.
+// await returns the result of a promise. It must not be called inside a callback.
 func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	type outcome struct {
 		value js.Value

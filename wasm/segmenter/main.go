@@ -19,8 +19,8 @@
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, between, mark), m, i,
 //	         class: the whole map
 //	view     as map: what the stage needs of the map, within the region
-//	save     id of a result, format (a name of package export), reader (an index of
-//	         export.Readers; left out: the consensus), i (the recurrence of the consensus), classes,
+//	save     id of a result, format (a name of package masks), reader (an index of
+//	         masks.Readers; left out: the consensus), i (the recurrence of the consensus), classes,
 //	         drawn (list of { class, mask }, what a person drew on masks), identity: a file as bytes
 //	clinical id of a result, eye ("right", "left" or ""), mm (a pixel; null: as the file says),
 //	         drawn (as in save, on the consensus): segment.Clinical with what the user knows
@@ -50,12 +50,12 @@ import (
 	"mrprism/weights"
 )
 
-// inbox is larger than any page's burst of questions. A message that does not fit is refused: a
-// callback must not wait.
+// inbox is larger than any page's burst of messages. A message that does not fit is refused,
+// because a callback must not wait.
 const inbox = 1024
 
-// beatEvery is the least time between two messages of a computation that it goes on. The page
-// replaces a worker that is silent for several seconds.
+// beatEvery is the least time between two messages in which a computation says that it goes on. The
+// page replaces a worker that is silent for several seconds.
 const beatEvery = 500 * time.Millisecond
 
 func alive() { post(map[string]any{"type": "alive"}) }

@@ -15,19 +15,19 @@ import (
 	"mrprism/wasm/overlay"
 )
 
-// longestShown bounds the sides of the picture given to the stage: every WebGL2 device has textures
-// of this size.
+// longestShown limits the sides of the picture for the stage: every WebGL2 device has textures of
+// this size.
 const longestShown = 4096
 
-// longestThumb bounds the sides of the small picture for the page's list.
+// longestThumb limits the sides of the small picture for the page's list.
 const longestThumb = 96
 
-// mostGarbage is how much garbage may lie in memory while a list is computed, in percent of what is
-// in use. Collecting takes little: there are few pointers in weights and maps.
+// mostGarbage is how much garbage may be in memory while a list is computed, in percent of the used
+// memory. Collecting takes little time, since weights and maps have few pointers.
 const mostGarbage = 20
 
-// post sends a message to the page. The buffers of the typed arrays in transfer go with it and are
-// not copied.
+// post sends a message to the page. The buffers of the typed arrays in transfer are moved and not
+// copied.
 func post(message map[string]any, transfer ...js.Value) {
 	buffers := make([]any, len(transfer))
 	for i, array := range transfer {
@@ -36,7 +36,7 @@ func post(message map[string]any, transfer ...js.Value) {
 	js.Global().Call("postMessage", message, buffers)
 }
 
-// message is one from the page.
+// message is a message from the page.
 type message struct{ js.Value }
 
 // number returns a numeric field, or −1 if the message has none of that name.
@@ -49,7 +49,7 @@ func (m message) number(name string) int {
 
 func (m message) text(name string) string { return m.Get(name).String() }
 
-// file returns a function that copies the message's file, or nil if the message brings none.
+// file returns a function that copies the message's file, or nil if the message has none.
 func (m message) file() func() []byte {
 	blob := m.Get("blob")
 	if blob.IsNull() || blob.IsUndefined() {
@@ -140,7 +140,7 @@ func segmentImage(h *page.Host, m message) error {
 		}
 	}
 	if job.Passing {
-		// A wasm memory never shrinks: it would grow by what earlier images left behind.
+		// A wasm memory never shrinks, and would grow with the garbage of earlier images.
 		debug.SetGCPercent(mostGarbage)
 		runtime.GC()
 	}
@@ -196,7 +196,7 @@ func saveFile(h *page.Host, m message) error {
 	return err
 }
 
-// drawn is what the message says that a person drew.
+// drawn are the person's drawings in the message.
 func (m message) drawn() (all []page.Drawing) {
 	drawn := m.Get("drawn")
 	for i := range drawn.Length() {

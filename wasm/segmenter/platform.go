@@ -28,10 +28,10 @@ func platform(waiting func() bool) page.Platform {
 	return p
 }
 
-// wish is what the page's address asks for, as ?NAME=…; empty where it asks for nothing.
+// wish is the value of ?NAME=… in the page's address, or empty.
 func wish(name string) string { return js.Global().Call("mrprismWish", name).String() }
 
-// described adds to a message what computes.
+// described adds the device to a message.
 func described(d page.Device, message map[string]any) map[string]any {
 	maps.Copy(message, map[string]any{"adapter": d.Name, "gpu": d.GPU, "software": d.Software, "reason": d.Reason, "why": d.Why})
 	return message
@@ -62,7 +62,7 @@ func download(ctx context.Context, file string, anew bool, tell func(done int)) 
 // memoryTime is how long the browser may take to remember.
 const memoryTime = 2 * time.Second
 
-// browserMemory is what the browser keeps for this site.
+// browserMemory is the browser's storage for this site.
 type browserMemory struct{}
 
 // Get implements choose.Memory.

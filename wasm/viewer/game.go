@@ -23,15 +23,15 @@ type picture struct {
 	image               *ebiten.Image
 }
 
-// game holds what is on the stage. JavaScript's calls write it under the lock and ask for a frame;
-// Update uploads, Draw draws.
+// game has the pictures on the stage. Calls from JavaScript change it under the lock and ask for a
+// frame. Update uploads pictures, and Draw draws them.
 type game struct {
 	mu       sync.Mutex
 	photo    *picture
 	overlay  *picture
 	opacity  float64
 	view     view
-	retired  []*ebiten.Image // replaced images, freed at the next update
+	retired  []*ebiten.Image // replaced images, which the next update frees
 	stopping bool
 	density  float64 // device pixels a CSS pixel
 	frames   int

@@ -40,23 +40,24 @@ func (g *game) expose() {
 		}))
 	}
 	// image(x, y, width, height, pixelsWide, pixelsHigh, rgba Uint8Array) sets the photograph,
-	// which is opaque; overlay, of the same arguments, sets a coloured map, premultiplied. Without
-	// arguments there is none.
+	// which is opaque. overlay, with the same arguments, sets a coloured map, premultiplied. Calls
+	// without arguments remove the picture.
 	method("image", func(a []js.Value) { g.replace(&g.photo, a) })
 	method("overlay", func(a []js.Value) { g.replace(&g.overlay, a) })
-	// opacity(0…1) sets that of the overlay.
+	// opacity(0…1) sets the overlay's opacity.
 	method("opacity", func(a []js.Value) { g.opacity = a[0].Float() })
 	// view(scale, x, y) sets the view.
 	method("view", func(a []js.Value) { g.view = view{Scale: a[0].Float(), X: a[1].Float(), Y: a[2].Float()} })
 	// stop() ends the program; its canvas stays behind for the caller to remove.
 	method("stop", func([]js.Value) { g.stopping = true })
-	// frames() counts the frames that were drawn: tests see by it that an unchanged stage draws none.
+	// frames() counts drawn frames, by which tests see that an unchanged stage draws none.
 	api.Set("frames", js.FuncOf(func(js.Value, []js.Value) any { return g.frames }))
 	js.Global().Set("mrprismViewer", api)
 	js.Global().Call("dispatchEvent", js.Global().Get("Event").New("mrprismviewer"))
 }
 
-// replace puts the picture of a call's arguments in the place of another, whose memory it retires.
+// replace replaces a picture by the picture of a call's arguments, and retires the memory of the
+// old one.
 func (g *game) replace(place **picture, a []js.Value) {
 	if old := *place; old != nil && old.image != nil {
 		g.retired = append(g.retired, old.image)
