@@ -70,7 +70,7 @@ var goldenOperators = map[string]func(x operands) *tensor.Tensor{
 	},
 }
 
-// goldenTolerances are relative to the largest value, where 1e-5 is not to be had.
+// goldenTolerances are relative to the largest value, for goldens that 1e-5 does not allow for.
 var goldenTolerances = map[string]float64{
 	"bce.lo001": 6e-5, // the largest gradient is 1 / (1 - q) at q = 0.999, where 1 - q has lost ten bits
 }
@@ -216,9 +216,8 @@ func TestGoldenAdam(t *testing.T) {
 	})
 }
 
-// A first step in which everything that the goldens leave out shows: the gradient is clipped to a
-// half, so that the moments are of that half, and the step is the rate times the gradient's sign
-// plus the decay.
+// A first step that shows what the goldens lack: the gradient is clipped to a half, so that the
+// moments are of that half, and the step is the rate times the gradient's sign plus the decay.
 func TestAdamClipsAndDecays(t *testing.T) {
 	shadertest.EachKind(t, func(device string, d gpu.Device) {
 		for _, n := range []int{3, 4} { // one by one, in quads

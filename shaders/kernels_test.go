@@ -36,8 +36,8 @@ type example struct {
 	build  func(x []*tensor.Tensor) *tensor.Tensor
 }
 
-// noGoldens are operators, and sizes for which other kernel variants are chosen, that the goldens
-// do not have.
+// noGoldens has examples that the goldens lack: operators, and sizes for which other kernel
+// variants are chosen.
 var noGoldens = map[string]example{
 	"add broadcast":   {[][]int{{4, 6}, {6}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.AddBroadcast(x[0], x[1]) }},
 	"attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor { return attention.Attention(x[0], x[1], 1) }},
@@ -114,7 +114,7 @@ var noGoldens = map[string]example{
 	}},
 }
 
-// recorder is the reference in the guise of another device, which keeps the programs it is asked to
+// recorder is the reference, disguised as another device. It records the programs that it has to
 // compile.
 type recorder struct {
 	gpu.Device
@@ -144,8 +144,8 @@ func (r *recorder) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	return r.Device.Prepare(ctx, programs)
 }
 
-// everyProgram is what all operators dispatch, forwards and backwards, on all of these, and one of
-// each variant that runs there and is preferred on none.
+// everyProgram has all programs that all operators dispatch, forwards and backwards, on made-up
+// devices of all kinds. Of each variant that no device prefers it has one program.
 func everyProgram(t *testing.T) map[*gpu.Program]bool {
 	t.Helper()
 	goldens := goldenFile(t)

@@ -14,7 +14,8 @@ import (
 	"mrprism/weights/format/onnx"
 )
 
-// onnxOperator expresses an operator of ONNX with ours; nil: there is no way.
+// onnxOperator returns a function that builds an operator of ONNX from ours, or nil if that is
+// impossible.
 func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
 	for _, k := range pointwise.Scalars {
 		if k.Scalar.ONNX == name {
@@ -26,7 +27,7 @@ func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
 	return onnxOperators[name]
 }
 
-// onnxOperators are those that are no pointwise.Scalars.
+// onnxOperators are the operators of ONNX that are no pointwise.Scalars.
 var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Adam":                  onnxAdam,
 	"Add":                   func(g *onnxGraph, c *onnx.Case) { g.sum(c, 1, 1) },
@@ -71,7 +72,7 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Transpose":  onnxTranspose,
 }
 
-// Each is an operator element by element.
+// elementwise feeds the case's input to an operator on single elements.
 func (g *onnxGraph) elementwise(c *onnx.Case, f func(x *tensor.Tensor) *tensor.Tensor) {
 	x := input(c, 0)
 	g.expect(f(g.feed(floats(x), extents(x)...)), floats(c.Outputs[0]), extents(x)...)
@@ -118,7 +119,7 @@ func (g *onnxGraph) expectSum(c *onnx.Case, then func(y *tensor.Tensor) *tensor.
 	}
 }
 
-// onnxCompare is the threshold of the difference, which has the sign of the comparison.
+// onnxCompare is a threshold of the difference of both inputs, times the sign of the comparison.
 func onnxCompare(g *onnxGraph, c *onnx.Case, sign float32) {
 	g.expectSum(c, func(y *tensor.Tensor) *tensor.Tensor { return pointwise.Threshold(y, 0) }, func(t *onnx.Tensor) []float32 { return narrowed(t.Values) }, sign, -sign)
 }

@@ -121,7 +121,7 @@ func TestMetadataRoundTrip(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 
-	m.Ranges = nil // as in files of before
+	m.Ranges = nil // as in older files
 	values, err = m.Map()
 	require.NoError(t, err)
 	assert.NotContains(t, values, "ranges")

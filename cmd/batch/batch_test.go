@@ -33,7 +33,8 @@ const (
 	full      = "BATCH_FULL"   // the disk has no room for masks
 )
 
-// TestMain makes the test's binary the program, if a test calls it so: a killed process is no test.
+// TestMain makes the test's binary the program if a test starts it so, because a test cannot be a
+// process that is killed.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "" {
 		os.Exit(m.Run())
@@ -110,9 +111,9 @@ func photographs(t *testing.T, n int) (folder string) {
 	return folder
 }
 
-// written is what a folder holds: content and time of each file, by its name. Files with temporary
+// filesIn has the content and the time of each file in a folder, by name. Files with temporary
 // names, which a killed process leaves, do not count.
-func written(t *testing.T, folder string) map[string]string {
+func filesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -133,7 +134,7 @@ func written(t *testing.T, folder string) map[string]string {
 func savedMasks(t *testing.T, out string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for name, what := range written(t, filepath.Join(out, masksName)) {
+	for name, what := range filesIn(t, filepath.Join(out, masksName)) {
 		_, all[name], _ = strings.Cut(what, "\x89PNG")
 	}
 	return all
@@ -203,10 +204,10 @@ func TestMasksTablesAndRerun(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &s))
 	assert.Equal(t, [3]int{32, 31, 1}, [3]int{s.Files, s.Segmented, s.Failed})
 
-	before := written(t, out)
+	before := filesIn(t, out)
 	got = call(t, nil, args...)
 	require.Equal(t, 1, got.code, got.stderr)
-	assert.Equal(t, before, written(t, out), "a rerun writes nothing twice")
+	assert.Equal(t, before, filesIn(t, out), "a rerun writes nothing twice")
 
 	got = call(t, nil, append([]string{"-shards", "3", "-workers", "1"}, args...)...)
 	require.Equal(t, 1, got.code, got.stderr)
@@ -225,7 +226,7 @@ func TestDamagedResults(t *testing.T) {
 	args := []string{"-weights", w, "-out", out, filepath.Join(in, "*.png")}
 	got := call(t, nil, args...)
 	require.Zero(t, got.code, got.stderr)
-	before := written(t, out)
+	before := filesIn(t, out)
 	change := func(path string, change func([]byte) []byte) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -267,7 +268,7 @@ func TestDamagedResults(t *testing.T) {
 	for i, path := range files[:5] {
 		assert.Contains(t, got.stderr, filepath.Base(path), i)
 	}
-	after := written(t, out)
+	after := filesIn(t, out)
 	for name, what := range before {
 		if strings.HasPrefix(name, masksName) {
 			_, want, _ := strings.Cut(what, "\x89PNG")
@@ -282,11 +283,11 @@ func TestDamagedResults(t *testing.T) {
 	}
 	got = call(t, nil, args...)
 	require.Zero(t, got.code, got.stderr)
-	assert.Equal(t, after, written(t, out))
+	assert.Equal(t, after, filesIn(t, out))
 	assert.NotContains(t, got.stderr, "again")
 }
 
-// What is wrong is said before any work, and nothing is made.
+// Faults are reported before any work, and nothing is written.
 func TestFaultsBeforeWork(t *testing.T) {
 	w, in, work := untrained(t, 1), photographs(t, 2), t.TempDir()
 	write := func(name, text string) string {
@@ -320,11 +321,11 @@ func TestFaultsBeforeWork(t *testing.T) {
 		assert.NoDirExists(t, out)
 	}
 	require.Zero(t, call(t, nil, "-weights", w, "-out", out, all).code)
-	before := written(t, out)
+	before := filesIn(t, out)
 	other := call(t, nil, "-weights", untrained(t, 2), "-out", out, all)
 	assert.Equal(t, 1, other.code)
 	assert.Contains(t, other.stderr, "has results of other weights")
-	assert.Equal(t, before, written(t, out))
+	assert.Equal(t, before, filesIn(t, out))
 }
 
 // A full disk ends the pipeline. Nothing half-written has a final name, and with room a rerun does

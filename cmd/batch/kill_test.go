@@ -42,11 +42,11 @@ func TestPoisonedImage(t *testing.T) {
 	assert.Contains(t, dead[0]["error"], "p04.png kills the process, also alone: signal: killed (poisoned)")
 	assert.Len(t, savedMasks(t, out), 9)
 
-	before := written(t, out)
+	before := filesIn(t, out)
 	got = call(t, faults, args...)
 	assert.Equal(t, 1, got.code, got.stderr)
 	assert.NotContains(t, got.stderr, "poisoned")
-	assert.Equal(t, before, written(t, out))
+	assert.Equal(t, before, filesIn(t, out))
 
 	killed, err := filepath.Glob(filepath.Join(out, killedFolder, "*.json"))
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestKilledWorkers(t *testing.T) {
 		default:
 			t.Logf("%4d done, everything is killed", done)
 			kill(c.Process.Pid)
-			before = written(t, filepath.Join(out, doneFolder))
+			before = filesIn(t, filepath.Join(out, doneFolder))
 			next = 10 * n
 		}
 	}))
@@ -147,7 +147,7 @@ func TestKilledWorkers(t *testing.T) {
 
 	got := call(t, nil, "-weights", w, "-out", out, pattern)
 	require.Zero(t, got.code, got.stderr)
-	assert.Subset(t, written(t, filepath.Join(out, doneFolder)), before)
+	assert.Subset(t, filesIn(t, filepath.Join(out, doneFolder)), before)
 	assert.GreaterOrEqual(t, len(savedMasks(t, whole)), n)
 	assert.True(t, assert.ObjectsAreEqual(savedMasks(t, whole), savedMasks(t, out)), "the masks differ")
 	assert.Equal(t, undated(t, whole), undated(t, out))

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With -folds what settles learns from the runs that had set an image aside. The model keeps the
-// weights of -init to the bit, the order of the folds matters, and a run that was stopped goes on as
-// if it had not been.
+// With -folds, settle learns an image from the run that had set it aside. The model keeps the
+// weights of -init to the bit, the order of the folds matters, and a run that was stopped goes on
+// as if it had not been.
 func TestFolds(t *testing.T) {
 	data := writeData(t, 10)
 	ours, err := model.NewRecipe("default")

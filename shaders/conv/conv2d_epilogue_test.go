@@ -20,7 +20,7 @@ import (
 )
 
 // TestConvolutionAbsorbs compares chains of operators in one dispatch with the same chains in one
-// dispatch an operator, on every device. Keeping every result between them keeps operators apart.
+// dispatch an operator, on every device. Keeping all intermediate results prevents fusion.
 func TestConvolutionAbsorbs(t *testing.T) {
 	type parts struct {
 		c, other *tensor.Tensor // the convolution's result, and another tensor of its shape

@@ -16,8 +16,8 @@ import (
 )
 
 // TestConvolutionAbsorbsSplit compares a convolution, what it absorbs and the split of the result,
-// in one dispatch on every device, with the reference in one dispatch an operator. Keeping every
-// result between them keeps operators apart.
+// in one dispatch on every device, with the reference in one dispatch an operator. Keeping all
+// intermediate results prevents fusion.
 func TestConvolutionAbsorbsSplit(t *testing.T) {
 	const batch, height, width = 1, 5, 7
 	linear := func(x, w, bias *tensor.Tensor) *tensor.Tensor {

@@ -17,8 +17,8 @@ import (
 )
 
 // TestLinearAbsorbsLayerNorm compares linear map, sum and layer norm in one dispatch, on every
-// device, with the reference in one dispatch an operator. Keeping every result between them keeps
-// operators apart.
+// device, with the reference in one dispatch an operator. Keeping all intermediate results prevents
+// fusion.
 func TestLinearAbsorbsLayerNorm(t *testing.T) {
 	for _, c := range []struct {
 		rows, inputs, outputs int

@@ -26,8 +26,8 @@ func TestClampLog(t *testing.T) {
 	}
 }
 
-// TestClampLogAbsorbsSum compares logarithm and sum in one dispatch, on every device, with the
-// reference's of one after the other, which keeping the result between them forces.
+// TestClampLogAbsorbsSum compares logarithm and sum in one dispatch, on every device, with two
+// dispatches on the reference. Keeping the intermediate result prevents fusion there.
 func TestClampLogAbsorbsSum(t *testing.T) {
 	for name, sum := range map[string]func(log, other *tensor.Tensor) *tensor.Tensor{
 		"a table":     pointwise.AddBroadcast,

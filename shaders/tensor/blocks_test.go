@@ -74,7 +74,7 @@ func TestBlocksHaveTheirSize(t *testing.T) {
 	require.Equal(t, blockMost+blockAlignment, large[1].Elements())
 }
 
-// What a plan makes of parameters alone is made again when their block was written.
+// A plan computes what depends on parameters alone again after their block was written.
 func TestABlockThatIsWrittenChangesItsMembers(t *testing.T) {
 	set, g := NewSet(), NewGraph()
 	a := set.Variable(Parameter, "a", 2)

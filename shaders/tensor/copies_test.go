@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// copied does what its name says.
+// copied is y = a.
 var copied = &Kernel{
 	Name: "copied", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite}, Copies: true,
 	Body:     Body(func(p *addParams, a []gpu.Array) { copy(a[1].F[:p.N], a[0].F) }),
 	Variants: []Variant{{Source: "const SIZE: u32 = 64u;", Groups: func(p any) [3]int { return Linear(int(p.(*addParams).N), 64) }}},
 }
 
-// What is copied to a variable is computed there, unless that would change what somebody reads.
+// A result that is copied to a variable is computed in the variable, unless this would change what
+// another operator reads.
 func TestCopiesToVariables(t *testing.T) {
 	put := func(v, x *Tensor) { v.Graph().Dispatch(copied, &addParams{2}, x, v) }
 	for _, c := range []struct {

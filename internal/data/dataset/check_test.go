@@ -16,8 +16,8 @@ func check(t *testing.T, dirs ...string) *Report {
 	return Check(t.Context(), dirs, nil)
 }
 
-// of lists the findings of a kind: FILE: TEXT, the file relative to the folder.
-func of(t *testing.T, r *Report, dir, kind string) (found []string) {
+// findingsOf lists the findings of a kind: FILE: TEXT, the file relative to the folder.
+func findingsOf(t *testing.T, r *Report, dir, kind string) (found []string) {
 	t.Helper()
 	for _, f := range r.Findings {
 		if f.Kind == kind {
@@ -49,7 +49,7 @@ func TestCheckOfSoundData(t *testing.T) {
 	}
 	assert.Equal(t, []string{"raters a and b marked exactly the same cup in 6 of 6 images; is one a copy?",
 		"raters a and c marked exactly the same cup in 6 of 6 images; is one a copy?",
-		"raters b and c marked exactly the same cup in 6 of 6 images; is one a copy?"}, of(t, r, dir, KindSame))
+		"raters b and c marked exactly the same cup in 6 of 6 images; is one a copy?"}, findingsOf(t, r, dir, KindSame))
 	require.Len(t, r.Figures, 6)
 	// The discs have 20 columns and 20, 21 and 22 rows; each lies within the next.
 	b := r.Figures[1]
@@ -76,7 +76,7 @@ func TestCheckGoesOnAfterFaults(t *testing.T) {
 	put(t, filepath.Join(dir, "images", name(1)+".png"), same)
 	r := check(t, dir)
 	assert.True(t, r.Failed())
-	faults := of(t, r, dir, KindFault)
+	faults := findingsOf(t, r, dir, KindFault)
 	require.Len(t, faults, 4)
 	for i, want := range []string{"zoe: dataset.json names no such rater", filepath.Join("cup", "eye02.png"), "8×9", "(1 at x 7"} {
 		assert.Contains(t, faults[i], want)
@@ -84,7 +84,7 @@ func TestCheckGoesOnAfterFaults(t *testing.T) {
 	for _, f := range r.Findings[:4] {
 		assert.True(t, f.Error, "errors come first")
 	}
-	duplicates := of(t, r, dir, KindDuplicate)
+	duplicates := findingsOf(t, r, dir, KindDuplicate)
 	require.Len(t, duplicates, 2)
 	assert.Contains(t, duplicates[0], filepath.Join("images", "eye01.png")+": the same pixels as")
 	assert.Contains(t, duplicates[0], "both are trained on")
@@ -112,16 +112,16 @@ func TestCheckOfMasks(t *testing.T) {
 	}
 	r := check(t, dir)
 	assert.False(t, r.Failed())
-	inverted := of(t, r, dir, KindInverted)
+	inverted := findingsOf(t, r, dir, KindInverted)
 	require.Len(t, inverted, 2)
 	assert.Contains(t, inverted[0], filepath.Join("a", "disc", "eye00.png")+": marks 79 % of the image as disc")
 	assert.Contains(t, inverted[1], filepath.Join("c", "cup", "eye03.png")+": marks the whole image as cup")
-	assert.Equal(t, []string{filepath.Join("raters", "b", "disc", "eye01.png") + ": is empty; 2 other raters marked the disc"}, of(t, r, dir, KindEmpty))
-	outliers := of(t, r, dir, KindMask)
+	assert.Equal(t, []string{filepath.Join("raters", "b", "disc", "eye01.png") + ": is empty; 2 other raters marked the disc"}, findingsOf(t, r, dir, KindEmpty))
+	outliers := findingsOf(t, r, dir, KindMask)
 	require.Len(t, outliers, 1)
 	assert.Contains(t, outliers[0], filepath.Join("c", "disc", "eye02.png")+": mean Dice 0.")
 	assert.Contains(t, outliers[0], "who have 0.98 among themselves")
-	assert.Equal(t, []string{"rater a has not marked the cup in 1 of 10 images; these labels are missing"}, of(t, r, dir, KindMissing))
+	assert.Equal(t, []string{"rater a has not marked the cup in 1 of 10 images; these labels are missing"}, findingsOf(t, r, dir, KindMissing))
 }
 
 func TestCheckOfRaters(t *testing.T) {
@@ -131,7 +131,7 @@ func TestCheckOfRaters(t *testing.T) {
 		disc.Max.X = disc.Min.X + disc.Dx()/2
 		put(t, maskPath(dir, "c", "disc", i), pngOf(t, maskOf(disc)))
 	}
-	found := of(t, check(t, dir), dir, KindRater)
+	found := findingsOf(t, check(t, dir), dir, KindRater)
 	require.Len(t, found, 1)
 	assert.Contains(t, found[0], "rater c, disc: mean Dice 0.6")
 	assert.Contains(t, found[0], "areas 0.54 times theirs, over 6 images") // 10·22 of 20·20 and 20·21
@@ -140,8 +140,8 @@ func TestCheckOfRaters(t *testing.T) {
 	levels := write(t, 5)
 	put(t, filepath.Join(levels, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"agreement-levels"}`))
 	r := check(t, levels)
-	assert.Empty(t, of(t, r, levels, KindSame))
-	nesting := of(t, r, levels, KindNesting)
+	assert.Empty(t, findingsOf(t, r, levels, KindSame))
+	nesting := findingsOf(t, r, levels, KindNesting)
 	require.Len(t, nesting, 10)
 	assert.Equal(t, filepath.Join("raters", "b", "disc", "eye00.png")+": 20 of its 420 pixels are not in a, the level below", nesting[0])
 }
@@ -162,9 +162,9 @@ func TestCheckOfImages(t *testing.T) {
 		put(t, filepath.Join(dir, "raters", rater, "cup", "long.png"), pngOf(t, dot))
 	}
 	r := check(t, dir)
-	assert.Equal(t, []string{filepath.Join("images", "eye01.png") + ": is grey; 6 of 7 images are in colour"}, of(t, r, dir, KindColour))
-	assert.Equal(t, []string{filepath.Join("images", "long.png") + ": is of one colour, 1,2,3"}, of(t, r, dir, KindBlank))
-	sizes := of(t, r, dir, KindSize)
+	assert.Equal(t, []string{filepath.Join("images", "eye01.png") + ": is grey; 6 of 7 images are in colour"}, findingsOf(t, r, dir, KindColour))
+	assert.Equal(t, []string{filepath.Join("images", "long.png") + ": is of one colour, 1,2,3"}, findingsOf(t, r, dir, KindBlank))
+	sizes := findingsOf(t, r, dir, KindSize)
 	require.Len(t, sizes, 7)
 	assert.Contains(t, sizes[6], "long.png: is 200×90 pixels; more than half")
 
@@ -175,14 +175,14 @@ func TestCheckOfImages(t *testing.T) {
 		}
 	}
 	r = check(t, few)
-	assert.Equal(t, []string{"fewer than 5 images: none is held out, and nothing can be measured"}, of(t, r, few, KindSplit))
-	small := of(t, r, few, KindSmall)
+	assert.Equal(t, []string{"fewer than 5 images: none is held out, and nothing can be measured"}, findingsOf(t, r, few, KindSplit))
+	small := findingsOf(t, r, few, KindSmall)
 	require.Len(t, small, 1)
 	assert.Contains(t, small[0], "the cup covers 0.052 % of an image, 8.5 pixels at 128²")
 }
 
-// Masks of other values are read where their meaning is plain, and refused with what to do where it
-// is not. A class that nobody marked is told.
+// Masks of other values are read if their meaning is plain, and otherwise refused with advice.
+// Check reports a class that nobody marked.
 func TestCheckOfMaskValues(t *testing.T) {
 	masks := map[string]struct {
 		of    image.Image
@@ -204,8 +204,8 @@ func TestCheckOfMaskValues(t *testing.T) {
 		r := check(t, dir)
 		assert.Equal(t, c.bad, r.Failed(), name)
 		if kind := map[bool]string{true: KindFault, false: KindValues}[c.bad]; c.found == "" {
-			assert.Empty(t, of(t, r, dir, kind), name)
-		} else if found := of(t, r, dir, kind); assert.Len(t, found, 1, name) {
+			assert.Empty(t, findingsOf(t, r, dir, kind), name)
+		} else if found := findingsOf(t, r, dir, kind); assert.Len(t, found, 1, name) {
 			assert.Contains(t, found[0], c.found, name)
 		}
 		if !c.bad {
@@ -228,8 +228,8 @@ func TestCheckOfMaskValues(t *testing.T) {
 	}
 	r := check(t, dir)
 	assert.False(t, r.Failed())
-	require.Len(t, of(t, r, dir, KindNoMarks), 1)
-	assert.Contains(t, of(t, r, dir, KindNoMarks)[0], "all 18 masks of the cup are empty")
+	require.Len(t, findingsOf(t, r, dir, KindNoMarks), 1)
+	assert.Contains(t, findingsOf(t, r, dir, KindNoMarks)[0], "all 18 masks of the cup are empty")
 }
 
 // grey8 is a picture of 0 with a square of 3×3 pixels that have the given values in turn.

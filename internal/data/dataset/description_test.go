@@ -104,5 +104,5 @@ func TestCheckOfScale(t *testing.T) {
 		file(1) + ": uses 10 bits, most others 12: it is shown 4 times as bright" + advice,
 		file(3) + ": uses 14 bits, most others 12: it is shown 4 times as dark" + advice,
 		file(4) + ": uses 8 bits, most others 12: it is shown 16 times as bright" + advice,
-	}, of(t, check(t, dir, even), dir, KindScale), "one folder does not speak of another")
+	}, findingsOf(t, check(t, dir, even), dir, KindScale), "one folder does not speak of another")
 }

@@ -70,7 +70,7 @@ func TestCheckGroups(t *testing.T) {
 	dir := writeGroups(t, "eye99,a\n")
 	r := Check(t.Context(), []string{dir}, nil)
 	assert.False(t, r.Failed())
-	texts := strings.Join(of(t, r, dir, KindGroup), "\n")
+	texts := strings.Join(findingsOf(t, r, dir, KindGroup), "\n")
 	assert.Contains(t, texts, `names images that are not there (1), such as "eye99"`)
 	assert.Contains(t, texts, `gives 2 of 12 images no group, such as "eye10"`)
 	_, err := Open(writeGroups(t, "eye00,d\neye10,\n"))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The levels of people are nested, and their mean is the nearest that so many levels can tell to
-// the share of people.
+// The levels of people are nested. Their mean is as near to the share of people as with this number
+// of levels is possible.
 func TestLevelsOfPeople(t *testing.T) {
 	for _, c := range []struct {
 		people, levels int
@@ -46,8 +46,8 @@ func asLevels(t *testing.T, dir, raters string) {
 	put(t, filepath.Join(dir, "dataset.json"), []byte(`{"name":"levels","classes":["disc","cup"],"raters":[`+raters+`],"labels":"agreement-levels"}`))
 }
 
-// Behind a folder of levels people become the nearest levels: in the samples and in check. One mask
-// of a class tells no level, and one person enters not at all.
+// After a folder of levels, people become the nearest levels, in the samples and in Check. One mask
+// of a class defines no level, and a single person is refused.
 func TestPeopleBesideLevels(t *testing.T) {
 	first, people := write(t, 5), write(t, 5)
 	asLevels(t, first, `"a","b","c"`)

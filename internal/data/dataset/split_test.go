@@ -42,7 +42,7 @@ func TestSplit(t *testing.T) {
 	r := Check(t.Context(), []string{dir}, nil)
 	assert.False(t, r.Failed())
 	assert.Equal(t, []int{6, 2, 1, 2}, []int{r.Images, r.Training, r.Aside, r.HeldOut})
-	assert.Len(t, of(t, r, dir, KindSplit), 1)
+	assert.Len(t, findingsOf(t, r, dir, KindSplit), 1)
 
 	other := filepath.Join(t.TempDir(), "other.json")
 	put(t, other, []byte(`{"train": ["eye03"], "test": ["eye00"]}`))

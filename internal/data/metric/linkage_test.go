@@ -14,8 +14,7 @@ func TestAverageLinkage(t *testing.T) {
 	assert.Equal(t, []Merge{{0, 1, 17}, {4, 5, 22}, {2, 3, 28}, {6, 7, 33}}, merges)
 }
 
-// Of pairs that nobody compared nothing is known: they count in no mean, and clusters without a
-// known pair stay apart.
+// Unknown distances count in no mean, and clusters without a known pair stay apart.
 func TestAverageLinkageOfUnknownPairs(t *testing.T) {
 	nan := math.NaN()
 	assert.Equal(t, []Merge{{0, 1, .1}, {2, 3, .4}}, AverageLinkage([][]float64{{}, {.1}, {nan, .4}}), "0 and 2 share no image")

@@ -19,8 +19,8 @@ import (
 	"mrprism/shaders/gpu/reference"
 )
 
-// Every device keeps every promise of the interface gpu.Device. In a page the reference is left
-// out: it lets no timer run that could end its work, and no page uses it.
+// Every device keeps every promise of the interface gpu.Device. In a page the reference is not
+// tested: it blocks the timers that would end its work, and no page uses it.
 func TestConformance(t *testing.T) {
 	inPage := runtime.GOOS == "js"
 	for _, name := range device.Names() {
