@@ -11,9 +11,10 @@ struct Params {
   batch: u32,
   inputs: u32, // channels of x
   outputs: u32, // channels of y
-  has_bias: u32, // 1: bias (C) is added; 2: the sum is scaled by bias[0], shifted by bias[1] of (2, C)
-  // What is added to the sum. adds & 3: 1 adds what y holds, 2 the residual, 3 the residual before
-  // scale and shift. adds & 4 adds the shortcut, after the activation.
+  // 1: bias (C) is added. SCALE_AND_SHIFT: the sum is scaled by bias[0], shifted by bias[1] of (2, C).
+  has_bias: u32,
+  // What is added to the sum: 0 or one of ADD_TO_Y, ADD_RESIDUAL and ADD_RESIDUAL_FIRST, and
+  // ADD_SHORTCUT.
   adds: u32,
   // backward_weight: the number of parts of the sum, each with a result of its own. forward: the
   // number of phases of either axis, one for each group.z. Each phase begins one weight and one
@@ -61,7 +62,7 @@ fn weight_row(g: Geometry, part: i32, t: i32, j: i32) -> i32 {
 // add_weights writes output (or quad) n of a row of dw, or adds to it.
 fn add_weights(row: i32, n: i32, sum: floats) {
   let i = row * i32(params.outputs / WIDTH) + n;
-  dw[i] = sum + select(floats(), dw[i], params.adds == 1u);
+  dw[i] = sum + select(floats(), dw[i], params.adds == ADD_TO_Y);
 }
 
 // put finishes the sum of output (or quad) n of a pixel as Params say, and writes it.
@@ -69,12 +70,12 @@ fn put(pixel: i32, n: i32, sum: floats) {
   let outputs = i32(params.outputs / WIDTH);
   let i = pixel * outputs + n;
   var v = sum;
-  let adds = params.adds & 3u;
-  if (adds == 3u) { v += floats(residual[i]); }
-  if (params.has_bias == 2u) { v = v * floats(bias[n]) + floats(bias[outputs + n]); }
-  if (adds == 1u) { v += floats(y[i]); }
-  if (adds == 2u) { v += floats(residual[i]); }
+  let adds = params.adds & ~ADD_SHORTCUT;
+  if (adds == ADD_RESIDUAL_FIRST) { v += floats(residual[i]); }
+  if (params.has_bias == SCALE_AND_SHIFT) { v = v * floats(bias[n]) + floats(bias[outputs + n]); }
+  if (adds == ADD_TO_Y) { v += floats(y[i]); }
+  if (adds == ADD_RESIDUAL) { v += floats(residual[i]); }
   v = activated(v);
-  if ((params.adds & 4u) != 0u) { v += floats(shortcut[i]); }
+  if ((params.adds & ADD_SHORTCUT) != 0u) { v += floats(shortcut[i]); }
   write(pixel, n, outputs, stored(v));
 }

@@ -21,6 +21,14 @@ const (
 	AddShortcut      uint32 = 4 // after the activation
 )
 
+// epilogueHeader has what a kernel says about them.
+func epilogueHeader(p *Params) string {
+	return pointwise.ActivatedWGSL(p.Activation) + tensor.Constants(map[string]int{
+		"SCALE_AND_SHIFT": int(ScaleAndShift), "ADD_TO_Y": int(addToY), "ADD_RESIDUAL": int(AddResidual),
+		"ADD_RESIDUAL_FIRST": int(AddResidualFirst), "ADD_SHORTCUT": int(AddShortcut),
+	})
+}
+
 // Indices of the arguments of conv2dForward and conv2dSplit.
 const (
 	BiasAt     = 2

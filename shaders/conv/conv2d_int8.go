@@ -84,12 +84,8 @@ var conv2dInt8 = &tensor.Kernel{
 
 func conv2dInt8Header(params any) string {
 	p := params.(*Int8Params)
-	relu := 0
-	if p.Activation == pointwise.Activation(pointwise.ReLUKind) {
-		relu = 1
-	}
-	return "alias floats = vec4<f32>;\n" + tensor.Constants(map[string]int{"RELU": relu, "INT8": int(p.Int8)}) +
-		pointwise.ActivatedWGSL(p.Activation) + conv2dGeometryPart
+	return "alias floats = vec4<f32>;\n" + tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation), "INT8": int(p.Int8)}) +
+		epilogueHeader(&p.Params) + conv2dGeometryPart
 }
 
 // tile is the tile of conv2d_int8_tiles.wgsl, where a term is a word.

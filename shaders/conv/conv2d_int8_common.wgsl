@@ -1,9 +1,8 @@
 // Shared part of the convolutions of int8 (conv2d_int8*.wgsl): their parameters and arguments, and
 // how they finish a sum.
 //
-// Header: conv2d_geometry.wgsl, floats (vec4<f32>), INT8 (1: y is int8, else f32) and RELU (1: the
-// activation is ReLU; the other activations have no int8). All other
-// floats are f32.
+// Header: conv2d_geometry.wgsl, floats (vec4<f32>), INT8 (1: y is int8, else f32) and ACTIVATION
+// (with INT8 1: ReLU, or 0). All other floats are f32.
 
 // The fields of Params in conv2d_common.wgsl, and then those for int8.
 struct Params {
@@ -80,11 +79,11 @@ fn finish(quad: i32) -> Finish {
   let quads = i32(params.outputs) / 4;
   var f = Finish(scale[quad] * params.sum_factor, vec4<f32>(params.residual_factor), vec4<f32>());
   if (params.has_bias == 1u) { f.start = bias[quad] * params.factor; }
-  if (params.has_bias == 2u) {
+  if (params.has_bias == SCALE_AND_SHIFT) {
     let factor = bias[quad];
     f.by *= factor;
     f.start = bias[quads + quad] * params.factor;
-    if ((params.adds & 3u) == 3u) { f.residual_by *= factor; }
+    if ((params.adds & ~ADD_SHORTCUT) == ADD_RESIDUAL_FIRST) { f.residual_by *= factor; }
   }
   return f;
 }
@@ -100,16 +99,16 @@ fn store(pixel: i32, quad: i32, f: Finish, total: vec4<i32>) {
   let sum = vec4<f32>(total >> vec4<u32>(params.shift));
   if (INT8 == 1u) {
     var t = fixed(sum * f.by) + fixed(f.start);
-    if ((params.adds & 3u) != 0u) { t += fixed(residual_at(i) * f.residual_by); }
-    if (RELU == 1u) { t = max(t, vec4<i32>()); }
-    if ((params.adds & 4u) != 0u) { t += fixed(shortcut[i] * params.factor); }
+    if ((params.adds & ~ADD_SHORTCUT) != 0u) { t += fixed(residual_at(i) * f.residual_by); }
+    if (ACTIVATION != 0u) { t = max(t, vec4<i32>()); }
+    if ((params.adds & ADD_SHORTCUT) != 0u) { t += fixed(shortcut[i] * params.factor); }
     y[i] = packed(clamp((t + vec4<i32>(128)) >> vec4<u32>(8u), vec4<i32>(-127), vec4<i32>(127)));
     return;
   }
   var v = sum * f.by + f.start;
-  if ((params.adds & 3u) != 0u) { v += residual_at(i) * f.residual_by; }
+  if ((params.adds & ~ADD_SHORTCUT) != 0u) { v += residual_at(i) * f.residual_by; }
   v = activated(v);
-  if ((params.adds & 4u) != 0u) { v += shortcut[i]; }
+  if ((params.adds & ADD_SHORTCUT) != 0u) { v += shortcut[i]; }
   let bits = bitcast<vec4<u32>>(v);
   y[4 * i] = bits.x;
   y[4 * i + 1] = bits.y;

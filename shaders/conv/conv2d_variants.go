@@ -5,7 +5,6 @@ import (
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
-	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
 
@@ -45,7 +44,7 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 func conv2dHeader(p *Params, inputs, outputs int, write string) string {
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
 	return kernels.InWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
-		pointwise.ActivatedWGSL(p.Activation) + write + conv2dGeometryPart
+		epilogueHeader(p) + write + conv2dGeometryPart
 }
 
 // conv2dGroups are the workgroups of the variants.

@@ -133,13 +133,8 @@ func Apply(k *tensor.Kind, x *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
 }
 
-// Activation is the number of a kind that convolutions compute too; 0: they do not. k may be nil.
-func Activation(k *tensor.Kind) uint32 {
-	if k == nil || k.Scalar == nil || k.Scalar.WGSL == "" {
-		return 0
-	}
-	return uint32(slices.Index(Scalars, k) + 1)
-}
+// Activation is the number of a kind of Scalars, which convolutions compute too; 0: it is none.
+func Activation(k *tensor.Kind) uint32 { return uint32(slices.Index(Scalars, k) + 1) }
 
 // Activated is v after the activation with this number. Number 0 is v itself.
 func Activated(activation uint32, v float64) float64 {

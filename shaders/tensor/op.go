@@ -23,8 +23,7 @@ type Kind struct {
 	// Halves says how the operator takes part where training stores maps in halves.
 	Halves Halves
 
-	// Scalar is the function of one number that the operator applies to each; nil: it is no such
-	// operator.
+	// Scalar is the function of one number that the operator computes; nil: it is none.
 	Scalar *Scalar
 
 	// Once says that Recompute keeps the outputs instead of computing them again: they are small,
@@ -46,7 +45,7 @@ const (
 type Scalar struct {
 	Exact func(x float64) float64 // the definition, and the reference
 	Fast  func(values []float32)  // replaces each value, on the processor
-	WGSL  string                  // statements that return it for v of type floats; empty: no convolution computes it
+	WGSL  string                  // statements that return it for v of type floats, of a convolution that computes it too
 	ONNX  string                  // ONNX's operator that computes it; empty: export writes several, or none
 }
 
