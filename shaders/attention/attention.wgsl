@@ -1,9 +1,9 @@
 // Attention for heads of any D. It suits processors that emulate a GPU, where a load costs as much
 // as tens of multiplications. An invocation has 8 neighbouring queries (for dk and dv: keys) of one
 // head, its rows. It visits 8 keys (queries), the tokens, at a time, and keeps their scores in
-// registers: 16 loads serve 64 multiply-adds. A row beyond the last repeats the last row, and is
-// not written. y (the mean over the keys so far), dq and dkv stay in storage. In storage of halves
-// they are rounded after every 8 tokens. Below attention_common.wgsl: stored and made are real.
+// registers: 16 loads serve 64 multiply-adds. Rows beyond the last repeat it, unwritten. y (the
+// mean over the keys so far), dq and dkv stay in storage. In storage of halves they are rounded
+// after every 8 tokens. Below attention_common.wgsl: stored and made are real.
 //
 // A matrix has a column for each of four rows (a: 0 to 3, b: 4 to 7) and a row for each of four
 // tokens.
@@ -39,19 +39,18 @@ fn outer(tokens: vec4<f32>, rows: vec4<f32>) -> mat4x4<f32> {
   return mat4x4<f32>(tokens * rows.x, tokens * rows.y, tokens * rows.z, tokens * rows.w);
 }
 
-// mask_missing replaces the scores of tokens that do not exist by the lowest score. The matrix has
-// tokens from j on; tokens from n on do not exist.
-fn mask_missing(s: mat4x4<f32>, j: u32, n: u32) -> mat4x4<f32> {
+// masked gives tokens that do not exist the lowest score: of those from j on, tokens from n on.
+fn masked(s: mat4x4<f32>, j: u32, n: u32) -> mat4x4<f32> {
   let there = vec4<u32>(j, j + 1u, j + 2u, j + 3u) < vec4<u32>(n);
   let none = vec4<f32>(LOWEST);
   return mat4x4<f32>(select(none, s[0], there), select(none, s[1], there), select(none, s[2], there), select(none, s[3], there));
 }
 
-fn max_of_four(v: vec4<f32>) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
+fn max4(v: vec4<f32>) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
 
 // highest is the highest of m and of the eight scores, for each row.
 fn highest(m: vec4<f32>, s: mat4x4<f32>, t: mat4x4<f32>) -> vec4<f32> {
-  return max(m, vec4<f32>(max_of_four(max(s[0], t[0])), max_of_four(max(s[1], t[1])), max_of_four(max(s[2], t[2])), max_of_four(max(s[3], t[3]))));
+  return max(m, vec4<f32>(max4(max(s[0], t[0])), max4(max(s[1], t[1])), max4(max(s[2], t[2])), max4(max(s[3], t[3]))));
 }
 
 // by_row has one number of v for each row, by_token one for each token.
@@ -61,7 +60,7 @@ fn by_token(v: vec4<f32>) -> mat4x4<f32> { return mat4x4<f32>(v, v, v, v); }
 fn exponentials(m: mat4x4<f32>) -> mat4x4<f32> { return mat4x4<f32>(exp2(m[0]), exp2(m[1]), exp2(m[2]), exp2(m[3])); }
 fn products(a: mat4x4<f32>, b: mat4x4<f32>) -> mat4x4<f32> { return mat4x4<f32>(a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]); }
 
-// kept is element i of y times before, or 0 if before is 0: then y has not been written yet.
+// kept is element i of y times before, or 0 if before is 0: y is not written yet.
 fn kept(i: u32, before: f32) -> f32 { return select(f32(y[i]) * before, 0.0, before == 0.0); }
 
 // update multiplies y of four rows by before and adds v. add_queries and add_pairs add to
@@ -125,10 +124,10 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
       sb += outer(k, xb);
       tb += outer(l, xb);
     }
-    sa = mask_missing(sa * scale, j, params.keys);
-    sb = mask_missing(sb * scale, j, params.keys);
-    ta = mask_missing(ta * scale, j + 4u, params.keys);
-    tb = mask_missing(tb * scale, j + 4u, params.keys);
+    sa = masked(sa * scale, j, params.keys);
+    sb = masked(sb * scale, j, params.keys);
+    ta = masked(ta * scale, j + 4u, params.keys);
+    tb = masked(tb * scale, j + 4u, params.keys);
     let ha = highest(ma, sa, ta);
     let hb = highest(mb, sb, tb);
     let da = la * exp2(ma - ha);
@@ -213,10 +212,10 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
       yb += outer(v, gb);
       zb += outer(w, gb);
     }
-    sa = products(exponentials(mask_missing(sa * scale, j, params.keys) - by_row(ea)), ya - by_row(da)) * params.scale;
-    ta = products(exponentials(mask_missing(ta * scale, j + 4u, params.keys) - by_row(ea)), za - by_row(da)) * params.scale;
-    sb = products(exponentials(mask_missing(sb * scale, j, params.keys) - by_row(eb)), yb - by_row(db)) * params.scale;
-    tb = products(exponentials(mask_missing(tb * scale, j + 4u, params.keys) - by_row(eb)), zb - by_row(db)) * params.scale;
+    sa = products(exponentials(masked(sa * scale, j, params.keys) - by_row(ea)), ya - by_row(da)) * params.scale;
+    ta = products(exponentials(masked(ta * scale, j + 4u, params.keys) - by_row(ea)), za - by_row(da)) * params.scale;
+    sb = products(exponentials(masked(sb * scale, j, params.keys) - by_row(eb)), yb - by_row(db)) * params.scale;
+    tb = products(exponentials(masked(tb * scale, j + 4u, params.keys) - by_row(eb)), zb - by_row(db)) * params.scale;
     for (var c = 0u; c < params.width; c++) {
       let k = k_of(r, c);
       let l = k_of(t, c);
@@ -267,10 +266,10 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       yb += outer(g, w);
       zb += outer(d, w);
     }
-    sa = exponentials(mask_missing(sa * scale, j, params.queries) - by_token(lse_of(i)));
-    sb = exponentials(mask_missing(sb * scale, j, params.queries) - by_token(lse_of(i)));
-    ta = exponentials(mask_missing(ta * scale, j + 4u, params.queries) - by_token(lse_of(n)));
-    tb = exponentials(mask_missing(tb * scale, j + 4u, params.queries) - by_token(lse_of(n)));
+    sa = exponentials(masked(sa * scale, j, params.queries) - by_token(lse_of(i)));
+    sb = exponentials(masked(sb * scale, j, params.queries) - by_token(lse_of(i)));
+    ta = exponentials(masked(ta * scale, j + 4u, params.queries) - by_token(lse_of(n)));
+    tb = exponentials(masked(tb * scale, j + 4u, params.queries) - by_token(lse_of(n)));
     ya = products(sa, ya - by_token(delta_of(i))) * params.scale;
     yb = products(sb, yb - by_token(delta_of(i))) * params.scale;
     za = products(ta, za - by_token(delta_of(n))) * params.scale;

@@ -1,8 +1,8 @@
 // Attention for heads of D = 4, 8, 16, 32 or 64 channels on processors that emulate a GPU with
 // subgroups of eight, where a load is a loop over lanes. Each lane holds four neighbouring queries
 // (for dk and dv: keys) and their results: at most 16 of the channels, and neighbouring lanes hold
-// the others. Each lane loads another key and its value, or its part of the two, and shuffles hand
-// them to all lanes. Below attention_common.wgsl.
+// the others. Each lane loads another key and its value, or a part of them, for all lanes to
+// shuffle. Below attention_common.wgsl.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const ROWS: u32 = 4u; // tokens that a lane holds
@@ -57,8 +57,7 @@ fn along(x: Quads, y: Quads) -> f32 {
   return s;
 }
 
-// products are the scalar products of a token with four tokens, summed over the lanes that share a
-// token.
+// products are the products of a token with four tokens, summed over the lanes of a token.
 fn products(x: Quads, y: Rows) -> vec4<f32> {
   var s = vec4<f32>(along(x, y.r0), along(x, y.r1), along(x, y.r2), along(x, y.r3));
   if (SHARE > 1u) { s += subgroupShuffleXor(s, 1u); }
@@ -100,7 +99,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let last = min(first + ROWS, params.queries);
-  // A loop visits the four rows: code written out four times would be compiled four times.
+  // A loop visits the four rows: code four times would be compiled four times.
   var tokens: array<Quads, ROWS>;
   for (var i = first; i < last; i++) { tokens[i - first] = scores_query(b, i, h, part); }
   let queries = Rows(tokens[0], tokens[1], tokens[2], tokens[3]);

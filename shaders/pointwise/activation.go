@@ -18,10 +18,10 @@ type activationParams struct{ N uint32 }
 
 func activationCount(p *activationParams) uint32 { return p.N }
 
-// Scalars are all kinds of a function of one number.
+// Scalars are the kinds of all functions of one number.
 var Scalars []*tensor.Kind
 
-// adding adds to the gradient of x; saved is x, or y if the kind saves the output.
+// adding adds the gradient to dx. saved is x, or y if the kind saves the output.
 type adding[F gpu.Float] = func(dx, dy, saved []F)
 
 // activationKind is the kind of an operator that applies facts.Scalar: the kernels ENTRY_forward and
@@ -59,7 +59,7 @@ func added[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a
 var (
 	ReLUKind = activationKind(tensor.Kind{Name: "ReLU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
 		Exact: relu, Fast: vector.ReLU, ONNX: "Relu",
-		WGSL: "return select(v, floats(), v <= floats());", // a NaN passes, unlike with max()
+		WGSL: "return select(v, floats(), v <= floats());", // max() would drop a NaN
 	}}, "relu", activationFile, addReLUGradient[float64], addReLUGradient[float32], false)
 	GELUKind = activationKind(tensor.Kind{Name: "GELU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
 		Exact: gelu, Fast: vector.GELU,
@@ -128,7 +128,7 @@ func GELU(x *tensor.Tensor) *tensor.Tensor { return Apply(GELUKind, x) }
 // Sigmoid is 1 / (1 + e^-x).
 func Sigmoid(x *tensor.Tensor) *tensor.Tensor { return Apply(SigmoidKind, x) }
 
-// Apply is a function of Scalars, by its kind.
+// Apply applies the function of a kind in Scalars to x.
 func Apply(k *tensor.Kind, x *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
 }

@@ -18,8 +18,8 @@ import (
 // Probability is a value well inside (0, 1).
 func Probability(_, _ int, r *rand.Rand) float64 { return 0.05 + 0.9*r.Float64() }
 
-// ClearOf draws normal values of a deviation, clear of the kinks of a function: finite differences
-// and halves fall on either side of a kink at k up to 5 · 2⁻¹⁰ · |k| away.
+// ClearOf draws normal values with a deviation, away from a function's kinks: within 5 · 2⁻¹⁰ · |k|
+// of a kink k, finite differences and halves may fall on its other side.
 func ClearOf(deviation float64, kinks ...float64) func(_, _ int, r *rand.Rand) float64 {
 	return func(_, _ int, r *rand.Rand) float64 {
 		for {

@@ -20,7 +20,7 @@ type Kind struct {
 	// Passes is how many of the first inputs the gradient passes to; 0: all.
 	Passes int
 
-	// Halves says how the operator takes part where training stores maps in halves.
+	// Halves says what the operator does if training stores maps in halves.
 	Halves Halves
 
 	// Scalar is the function of one number that the operator computes; nil: it is none.
@@ -31,14 +31,14 @@ type Kind struct {
 	Once bool
 }
 
-// Halves is a part in shaders.StoreHalves.
+// Halves says what shaders.StoreHalves does with an operator.
 type Halves int
 
 // The parts.
 const (
 	HalvesNever  Halves = iota // takes and makes F32
 	HalvesFollow               // stores halves if its first input does
-	HalvesBegin                // stores halves, and has its inputs rounded to halves, if one depends on a graph's input
+	HalvesBegin                // rounds inputs and stores halves, if one depends on a graph's input
 )
 
 // Scalar is a function of one number.
