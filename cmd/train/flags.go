@@ -36,7 +36,7 @@ func (r *runner) declare() *declared {
 		d.data = f.String("data", "", "`FOLDER`s of data, separated by commas, with the same classes and raters (required). "+
 			"Behind a folder of agreement levels, folders of two or more people may follow: they count as the nearest levels")
 		d.also = f.String("also", "", "`FOLDER`s of data that other people have marked, separated by commas, with all or some of the classes. "+
-			"Every second training image comes from them. Their mean vote trains the mask, rounded to what as many masks as -data has raters can tell; they train no rater and no level")
+			"Every second batch comes from them: give whole images here where -data has crops. Their mean vote trains the mask, rounded to what as many masks as -data has raters can tell; they train no rater and no level")
 		f.StringVar(&o.Split, "split", "", "`FILE` that lists the images for training, validation and test, in place of split.json in the data's folder")
 		f.StringVar(&o.Labels, "labels", "", "`FOLDER` of fused labels, CLASS/NAME.png, that teach in place of the raters' masks, such as OUT/staple of \"evaluate fuse\". "+
 			"Greys, of 8 or 16 bits, are probabilities. Give -recipe bce or baseline with it, or a -method that need not know who marked what. Scores still compare with the raters' mean vote")

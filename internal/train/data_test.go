@@ -106,7 +106,7 @@ func TestAlso(t *testing.T) {
 	both, _, err := resume(t, o)
 	require.NoError(t, err)
 	assert.Equal(t, own+3+4, both.Images())
-	assert.Equal(t, 2*steps-own%2, both.epochSteps(), "every second image is of the others")
+	assert.Equal(t, 2*steps-own%2, both.epochSteps(), "every second batch is of the others")
 	both.Close()
 
 	o.Out, o.Also = filepath.Join(t.TempDir(), "missing"), []string{filepath.Join(t.TempDir(), "none")}

@@ -324,7 +324,7 @@ func (t *Trainer) Steps() int {
 
 func (t *Trainer) epochSteps() int {
 	images := t.Options.images()
-	if n := t.ownImages(); n < len(t.cases) { // every second image is from Options.Also
+	if n := t.ownImages(); n < len(t.cases) { // every second batch is from Options.Also
 		return (2*n + images - 1) / images
 	}
 	return (len(t.cases) + images - 1) / images

@@ -49,12 +49,12 @@ func TestOthers(t *testing.T) {
 	s, err := NewSampler(d, samples, Options{Size: 16, Batch: 4, Seed: 3})
 	require.NoError(t, err)
 	seen := map[string]int{}
-	for step := range uint64(15) {
+	for step := range uint64(30) {
 		b := s.Batch(step)
 		for i := range 4 {
 			valid, own := b.Valid[6*i:6*i+6], b.Own[6*i:6*i+6]
 			seen[b.Names[i]]++
-			if i%2 == 0 {
+			if step%2 == 0 {
 				assert.Contains(t, b.Names[i], "eyes/")
 				assert.Equal(t, valid, own)
 				continue
@@ -76,9 +76,9 @@ func TestOthers(t *testing.T) {
 		}
 	}
 	for name, n := range seen {
-		want := 5
+		want := 10
 		if name[:4] == "othe" {
-			want = 6
+			want = 12
 		}
 		assert.Equal(t, want, n, name)
 	}

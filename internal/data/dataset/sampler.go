@@ -38,7 +38,7 @@ type Sampler struct {
 	options Options
 	samples []*Sample   // of the data set's raters
 	parts   [][]*Sample // groups of samples that take turns
-	others  []*Sample   // of other people; if any, they take every second place in a batch
+	others  []*Sample   // of other people; if any, every second batch is theirs
 	raters  int
 	classes int
 }
@@ -83,7 +83,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	for i := range b {
 		wait.Go(func() {
 			position := step*uint64(b) + uint64(i)
-			it, rng := s.sample(position), s.random(drawStream, position)
+			it, rng := s.sample(step, uint64(i)), s.random(drawStream, position)
 			image, label := out.Images[i*values:][:values], out.Labels[i*marks:][:marks]
 			view, look := a.view(it, rng), a.look(it, rng)
 			view.bend = a.bend(rng)
@@ -126,16 +126,17 @@ func (s *Sampler) Prefetch(ctx context.Context, steps iter.Seq[uint64]) <-chan *
 	return batches
 }
 
-// sample is the case at a position of the endless sequence. Cases of other people take the odd
-// positions, if there are any.
-func (s *Sampler) sample(position uint64) *Sample {
+// sample is the i-th case of a step's batch. Every second batch has cases of other people, if there
+// are any. A batch has one kind alone, so that batch statistics do not mix crops with whole images.
+func (s *Sampler) sample(step, i uint64) *Sample {
+	b, n := uint64(s.options.Batch), uint64(len(s.parts))
 	if len(s.others) > 0 {
-		if position%2 == 1 {
-			return s.turn(s.others, othersStream, position/2)
+		if step%2 == 1 {
+			return s.turn(s.others, othersStream, step/2*b+i)
 		}
-		position /= 2
+		step /= 2
 	}
-	n := uint64(len(s.parts))
+	position := step*b + i
 	return s.turn(s.parts[position%n], orderStream, position/n)
 }
 
