@@ -18,6 +18,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -237,7 +238,7 @@ func TestFullDisk(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(filepath.Dir(out), "full"))
 	require.NoError(t, err)
 	for _, e := range entries {
-		assert.Contains(t, []string{".lock", logName, configurationName, boardFolder}, e.Name(), "nothing half-written is left")
+		assert.Contains(t, []string{disk.LockFile, logName, configurationName, boardFolder}, e.Name(), "nothing half-written is left")
 	}
 
 	// with a checkpoint there already

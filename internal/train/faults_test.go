@@ -43,7 +43,7 @@ func TestThePreviousCheckpointIsKept(t *testing.T) {
 	assert.Equal(t, "3", stepOf(t, filepath.Join(o.Out, PreviousCheckpoint)))
 	entries, err := os.ReadDir(o.Out)
 	require.NoError(t, err)
-	assert.Len(t, entries, 4, "two checkpoints, two exports and nothing temporary")
+	assert.Len(t, entries, 5, "two checkpoints, two exports, the lock and nothing temporary")
 }
 
 // If the folder cannot be forced to disk, the new checkpoint is kept, with hard links and without,

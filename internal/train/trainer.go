@@ -19,6 +19,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // ErrDiverged means that a step's loss or gradient was not finite. The saved files stay.
@@ -121,6 +122,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	}
 	t, err := load(ctx, device, o, data, begin, progress)
 	if err != nil {
+		_ = os.Remove(filepath.Join(o.Out, disk.LockFile))
 		held.Close()
 		_ = os.Remove(o.Out) // fails if the folder has files
 		return nil, err
