@@ -8,8 +8,9 @@
 // network is trained, train.go builds the losses of Algorithm 1, update.go the optimiser's step.
 // settle.go has the passes around given marks, reveal.go what training gives of them, evidence.go
 // what inference is given. infer.go runs one image. method.go is where another way to learn from
-// several raters is put in, on the same encoder and decoder: package rivals has them. integration.go
-// is for Table 4. precision.go says how a device computes a network, which changes no equation of it.
+// several raters is put in, on the same encoder and decoder: package rivals has them.
+// integration.go is for Table 4. precision.go says how a device computes a network, which changes
+// no equation of it.
 //
 // Glossary, paper to code:
 //

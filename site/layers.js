@@ -46,10 +46,10 @@ export const whyNoOutlines = ({ measurements }, s) => {
 };
 
 // layers gives { why, lines, map, keys, bases }. why is the title of a doubt, if any. lines are
-// contours from the bottom to the top, each { view, colour, width, dash, edited, band }. A person may have
-// corrected the mask edited. A band is filled. map is { view, ramp, gain, text } or null. keys are what the legend
-// says of the lines, each { colours, dash, text }. bases are the views that corrections, reports and
-// comparisons need; the lines need those in which something is drawn.
+// contours from the bottom to the top, each { view, colour, width, dash, edited, band }. A person
+// may have corrected the mask edited. A band is filled. map is { view, ramp, gain, text } or null.
+// keys are what the legend says of the lines, each { colours, dash, text }. bases are the views
+// that corrections, reports and comparisons need; the lines need those in which something is drawn.
 export function layers(result, choices) {
   const why = whyDoubted(result)?.title, { classes, raters, recurrences, asked: { evidence } } = result;
   if (!result.found) return { why, lines: [], map: null, keys: [], bases: [] };

@@ -58,8 +58,8 @@ export const initial = {
   views: {}, // of the result, by key
   questions: [], // views that the worker was asked for: { result, key, kind, fields }
   // what is being saved: { result, what, class, i, made, classes, identity, files, file, type, waits,
-  // again }; made is the format in package export, files are { reader, classes, drawn, file } with corrections,
-  // and file is the name of the one, or of the ZIP of all
+  // again }; made is the format in package masks, files are { reader, classes, drawn, file } with
+  // corrections, and file is the name of the one, or of the ZIP of all
   saves: [],
   format: "", // in which the user saves, as in exports.js
   each: false, // with the consensus, each rater's files are saved

@@ -90,8 +90,8 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// shortened is a file's text. Of many lines it has the first and the last. A JSON has a line for each
-// of its values, numbers of six digits, and the first three items of long arrays alone.
+// shortened is a file's text. Of many lines it has the first and the last. A JSON has a line for
+// each of its values, numbers of six digits, and the first three items of long arrays alone.
 func shortened(t *testing.T, file string) []byte {
 	data := studytest.ReadFile(t, file)
 	if filepath.Ext(file) != ".json" {
@@ -140,8 +140,8 @@ var spaces = regexp.MustCompile(`   +|Go float32[^\[]*\[[^\]]*\]`)
 
 var numbers = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
 
-// sameFigures compares lines: numbers within 2e-5, a ten thousandth or their last digit, as processors
-// round differently.
+// sameFigures compares lines: numbers within 2e-5, a ten thousandth or their last digit, as
+// processors round differently.
 func sameFigures(want, got string) bool {
 	if want == got {
 		return true

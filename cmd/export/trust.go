@@ -277,8 +277,8 @@ func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
 	}
 }
 
-// held says for each data set how often intervals and outlines held, and how wide they were, by what
-// the other folds taught.
+// held says for each data set how often intervals and outlines held, and how wide they were, by
+// what the other folds taught.
 func (t *truster) held(classes []string) (lines string) {
 	add := func(what string, all []trust.Residual, width func(float64) string) {
 		for _, h := range trust.Coverage(all, coverage) {

@@ -205,8 +205,8 @@ func near(t *testing.T, want []float32, got *image.Gray) {
 	}
 }
 
-// With -outlines there are masks of the inner and the outer outline of each structure that has them.
-// One of an earlier run goes.
+// With -outlines there are masks of the inner and the outer outline of each structure that has
+// them. One of an earlier run goes.
 func TestFilesOfOutlines(t *testing.T) {
 	dir := t.TempDir()
 	photo := write(t, filepath.Join(dir, "eye.jpg"), encodeJPEG(t, synthetic.Photograph(synthetic.SampleSeed, 240, 200)))

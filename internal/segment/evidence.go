@@ -41,8 +41,8 @@ func (e *Engine) found(structures []Structure) bool {
 	})
 }
 
-// doubts are Result.Doubt and Result.Doubts. Of a doubted result they say that the file shows a part
-// of its values, if it does.
+// doubts are Result.Doubt and Result.Doubts. Of a doubted result they say that the file shows a
+// part of its values, if it does.
 func (e *Engine) doubts(found bool, figures trust.Figures, looks map[string][]float32, cut raster.Span) (score *float64, doubts []Doubt) {
 	what := e.about.Classes[e.anchor()]
 	doubts = []Doubt{}

@@ -90,12 +90,13 @@ func (e *OptionError) Unwrap() error { return e.Err }
 
 // Options of one segmentation.
 type Options struct {
-	// Recurrences are the feedbacks, 0 to MaxRecurrences, or Trained: Rec0 … RecN are computed. A model
-	// that takes evidence computes Rec0 alone if there is none: a further pass would change nothing.
+	// Recurrences are the feedbacks, 0 to MaxRecurrences, or Trained: Rec0 … RecN are computed. A
+	// model that takes evidence computes Rec0 alone if there is none: a further pass would change
+	// nothing.
 	Recurrences int
 	ROI         string // auto, none or x,y,side, see package roi; empty: auto
-	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the largest
-	// one; nil: all raters count the same.
+	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the
+	// largest one; nil: all raters count the same.
 	RaterWeights []float32
 	Eye          string // which eye it is, as the user says: Right, Left or empty
 	Name         string // of the image's file, which may tell the eye

@@ -21,8 +21,8 @@ type Outlines struct {
 }
 
 // depths is how deep each pixel lies in the mask of a class before calibrate, (Height, Width): 1/2
-// on its outline, 1 at least weights.MostReach radii inside, and 0 as far outside. It is nil without
-// the structure.
+// on its outline, 1 at least weights.MostReach radii inside, and 0 as far outside. It is nil
+// without the structure.
 func (r *Maps) depths(class int) []float32 {
 	s, radius, mask := r.side, r.radius(class), channel(r.plain, class, len(r.Classes))
 	if radius == 0 {
@@ -45,8 +45,8 @@ func (r *Maps) depths(class int) []float32 {
 	return restore(depths, s, 1, 0, r.ROI, r.Width, r.Height)
 }
 
-// radius is that of a circle of the area of the outermost structure around a class before calibrate,
-// in pixels of the network. It is 0 without the structure.
+// radius is that of a circle of the area of the outermost structure around a class before
+// calibrate, in pixels of the network. It is 0 without the structure.
 func (r *Maps) radius(class int) float64 {
 	if r.plain == nil {
 		return 0
@@ -67,8 +67,8 @@ func (r *Maps) pixels(class int, margin float64) float64 {
 }
 
 // Apart is the least margin with which trust.Between of the outline of an expert's mask (Height,
-// Width) lies between the outlines of a class, in radii as in weights.Trust.Outlines. It is infinite
-// if there is none.
+// Width) lies between the outlines of a class, in radii as in weights.Trust.Outlines. It is
+// infinite if there is none.
 func (r *Maps) Apart(class int, mask []uint8) float64 {
 	values := make([]float32, len(mask))
 	for i, v := range mask {
@@ -116,7 +116,8 @@ func (r *Maps) Between(class int) []float32 {
 	return between
 }
 
-// moved is the depths of a class with the margin added to a side, or the mask where that is farther.
+// moved is the depths of a class with the margin added to a side, or the mask where that is
+// farther.
 func (r *Maps) moved(class, side int, farther func(a, b float32) float32) []float32 {
 	depths, mask := r.depths(class), r.Probability(class)
 	by := float32(side) * float32(r.margins[class]/(2*weights.MostReach))

@@ -24,8 +24,8 @@ func expert(x, y, a, b float64) []uint8 {
 	return mask
 }
 
-// Of a further expert's outline 95 % lies between both outlines in nine of ten eyes, by a margin that
-// was learned from the experts of twenty eyes.
+// Of a further expert's outline 95 % lies between both outlines in nine of ten eyes, by a margin
+// that was learned from the experts of twenty eyes.
 func TestOutlinesHoldFurtherExperts(t *testing.T) {
 	r := &Maps{Width: 64, Height: 64, ROI: imageio.Square{Side: 64}, Classes: []string{"disc"}, side: 32, margins: map[int]float64{}}
 	r.plain = drawn(32, 16, 16, 8, 8, .9)

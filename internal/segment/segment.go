@@ -172,7 +172,8 @@ func (e *Engine) settle(ctx context.Context, p *place, q request) (settled, erro
 }
 
 // passed is what the passes make of a region and marks. Raters' weights of a model that takes marks
-// act after it, in the consensus alone (model/DECISIONS.md): another choice of weights needs no pass.
+// act after it, in the consensus alone (model/DECISIONS.md): another choice of weights needs no
+// pass.
 type passed struct {
 	evidence    []Evidence // that were asked for
 	recurrences int

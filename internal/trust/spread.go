@@ -40,9 +40,9 @@ const (
 	rounds, cautious = 20, 0.5
 )
 
-// NewSpread returns by how much to widen ranges so that they hold a share, coverage, of new figures:
-// that of a new patient's figures, on the mean over patients. It never narrows a range. ok is false
-// with too few patients for that share.
+// NewSpread returns by how much to widen ranges so that they hold a share, coverage, of new
+// figures: that of a new patient's figures, on the mean over patients. It never narrows a range. ok
+// is false with too few patients for that share.
 //
 // The scores are residuals over the difficulty of their images, which is learned from the other
 // parts (normalised scores, Lei et al. 2018). The reach is the least for which the mean loss of the
@@ -177,8 +177,8 @@ type Held struct {
 	Width  float64 // median of the widened ranges
 }
 
-// Coverage is Held for each camera, in order of names. It is nil if a part is too large: then the others teach
-// too little.
+// Coverage is Held for each camera, in order of names. It is nil if a part is too large: then the
+// others teach too little.
 func Coverage(all []Residual, coverage float64) (held []Held) {
 	shares, widths := map[string]map[int][]float64{}, map[string][]float64{}
 	for _, part := range parts(all) {

@@ -32,8 +32,8 @@ func TestSpreadIsExact(t *testing.T) {
 	assert.False(t, ok, "no reach is enough")
 }
 
-// Spreads hold what they say on new patients, and little more: where each has one figure, where they
-// have several that err together, and where some images are harder.
+// Spreads hold what they say on new patients, and little more: where each has one figure, where
+// they have several that err together, and where some images are harder.
 func TestSpreadHoldsWhatItSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
 	for name, c := range map[string]struct {

@@ -108,8 +108,8 @@ func NewMirror(apart []float64) float64 {
 	return math.Round(1000*max(leastMirror, quantile(slices.Sorted(slices.Values(apart)), near))) / 1000
 }
 
-// Widened is by how much intervals and outlines of a structure are widened: 1 on photographs as near
-// as those of the cameras that taught it, and more with the distance. It is 0 where they are
+// Widened is by how much intervals and outlines of a structure are widened: 1 on photographs as
+// near as those of the cameras that taught it, and more with the distance. It is 0 where they are
 // withheld: the structure is not to be used, or its camera is remote.
 func Widened(t *weights.Trust, class string, look []float32, v Verdict) float64 {
 	away, _, known := Away(t.Cameras, class, look)

@@ -1,6 +1,6 @@
 // Package rivals has other ways to learn from several raters, each on the paper's encoder and
-// decoder, which package model has. A file is a method: its comment names the paper and what differs
-// from it. parts.go has what several of them use.
+// decoder, which package model has. A file is a method: its comment names the paper and what
+// differs from it. parts.go has what several of them use.
 package rivals
 
 import (

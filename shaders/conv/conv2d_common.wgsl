@@ -11,7 +11,7 @@ struct Params {
   batch: u32,
   inputs: u32, // channels of x
   outputs: u32, // channels of y
-  // 1: bias (C) is added. SCALE_AND_SHIFT: the sum is scaled by bias[0], shifted by bias[1] of (2, C).
+  // 1: bias (C) is added. SCALE_AND_SHIFT: bias[0] scales the sum, bias[1] of (2, C) shifts it.
   has_bias: u32,
   // What is added to the sum: 0 or one of ADD_TO_Y, ADD_RESIDUAL and ADD_RESIDUAL_FIRST, and
   // ADD_SHORTCUT.

@@ -24,8 +24,8 @@ var Scalars []*tensor.Kind
 // adding adds the gradient to dx. saved is x, or y if the kind saves the output.
 type adding[F gpu.Float] = func(dx, dy, saved []F)
 
-// activationKind is the kind of an operator that applies facts.Scalar: the kernels ENTRY_forward and
-// ENTRY_backward of a file. Its gradient takes the output if savesOutput, otherwise the input.
+// activationKind is the kind of an operator that applies facts.Scalar: the kernels ENTRY_forward
+// and ENTRY_backward of a file. Its gradient takes the output if savesOutput, otherwise the input.
 func activationKind(facts tensor.Kind, entry, file string, exact adding[float64], fast adding[float32], savesOutput bool) *tensor.Kind {
 	f := facts.Scalar
 	forward := kernels.InPieces(activationCount, func(_ *activationParams, a []gpu.Array, from, to int) {

@@ -84,8 +84,8 @@ func VerticalRatio[T Pixel](disc, cup []T, w, h int) float64 {
 	return DiameterRatio(VerticalDiameter(disc, w, h), VerticalDiameter(cup, w, h))
 }
 
-// DiameterRatio is the cup's diameter / the disc's. It is 0 if the disc is empty, since a cup without
-// a disc is meaningless.
+// DiameterRatio is the cup's diameter / the disc's. It is 0 if the disc is empty, since a cup
+// without a disc is meaningless.
 func DiameterRatio(disc, cup int) float64 {
 	if disc == 0 {
 		return 0

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// built is NUMBER+COMMIT. The Makefile sets it: -ldflags "-X mrprism/internal/program/version.built=…".
+// built is NUMBER+COMMIT. The Makefile sets it: -ldflags "-X
+// mrprism/internal/program/version.built=…".
 var built string
 
 // Number is the version: 1.2.3 at the tag v1.2.3, and 0.0.DATE at other commits.

@@ -17,8 +17,8 @@ import (
 	"mrprism/internal/study/score"
 )
 
-// agreementStudy gathers figures of the raters of a data set, image by image. It keeps figures, and no
-// masks.
+// agreementStudy gathers figures of the raters of a data set, image by image. It keeps figures, and
+// no masks.
 type agreementStudy struct {
 	out      string
 	data     *dataset.Dataset

@@ -1,5 +1,5 @@
-// Package chart draws curves, forest plots, grids and dendrograms as SVG pictures. A picture needs no
-// script, no font and no other file. Curves are gonum's.
+// Package chart draws curves, forest plots, grids and dendrograms as SVG pictures. A picture needs
+// no script, no font and no other file. Curves are gonum's.
 package chart
 
 import (

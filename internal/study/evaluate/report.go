@@ -38,8 +38,8 @@ type Report struct {
 	Cases     []*caseScore     `json:"cases,omitempty"`
 	Centres   *centresReport   `json:"centres,omitempty"`
 	Foreign   *foreignReport   `json:"foreign,omitempty"`
-	// Against: this model beside the weights of -against, by the mean vote and, if there is one, by the
-	// truth
+	// Against: this model beside the weights of -against, by the mean vote and, if there is one, by
+	// the truth
 	Against []*compare.Comparison `json:"against,omitempty"`
 	// Odd: of all pictures, with -centres or -foreign
 	Odd *oddReport `json:"doubtScore,omitempty"`

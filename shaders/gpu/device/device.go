@@ -30,8 +30,8 @@ type Options struct {
 	Note        func(string) // gets the reasons of auto's choice, and which library is loaded unchecked; may be nil
 
 	// Compare measures how many times as fast as an adapter that emulates a GPU Processor is. If it
-	// fails or is nil, auto takes Processor. It is never called for a real GPU. internal/page/choose
-	// has one.
+	// fails or is nil, auto takes Processor. It is never called for a real GPU.
+	// internal/page/choose has one.
 	Compare func(ctx context.Context, adapter, processor gpu.Device) (ratio float64, err error)
 }
 
