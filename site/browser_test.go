@@ -157,11 +157,13 @@ type page struct {
 	outside  []string // addresses that are not the site's
 }
 
-// flags are what WebGPU in a headless Chromium without a GPU needs, and silence.
+// flags are what WebGPU in a headless Chromium needs, and silence.
 func flags(extra ...chromedp.ExecAllocatorOption) []chromedp.ExecAllocatorOption {
 	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
-	options = append(options, chromedp.NoSandbox, chromedp.Flag("enable-unsafe-webgpu", true), chromedp.Flag("use-webgpu-adapter", "swiftshader"),
-		chromedp.Flag("enable-features", "Vulkan"), chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("disable-quic", true),
+	for name, value := range chromium.Adapter() {
+		options = append(options, chromedp.Flag(name, value))
+	}
+	options = append(options, chromedp.NoSandbox, chromedp.Flag("disable-quic", true),
 		// Each window would load two pages for its address bar.
 		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", false), chromedp.WSURLReadTimeout(time.Minute))

@@ -175,7 +175,8 @@ func TestInBrowser(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	for _, args := range [][]string{{"-weights", "fundus"}, {"-browser", "-device", "wgpu"}, {"-n", "0"}, {"-device", "abacus"}, {"stray"}, {"-train", "-recipe", "soup"}, {"-json", "/nofolder/report.json"}, {"-compare", "base.json", "-json", "-"},
 		{"-browser", "-peers", "x", "-device", "wgpu"}, {"-peers", "x", "-train", "-browser"}, {"-train", "-precision", "int8"}, {"-config", "huge"}, {"-side", "65"}, {"-side", "0"}, {"-raters", "0"},
-		{"-recompute"}, {"-batch", "2"}, {"-recipe", "paper"}, {"-peers", "x", "-kernels"}, {"-peers", "x", "-compare", "base.json"}} {
+		{"-recompute"}, {"-batch", "2"}, {"-recipe", "paper"}, {"-peers", "x", "-kernels"}, {"-peers", "x", "-compare", "base.json"},
+		{"-pack"}, {"-pack", "-packed", "x", "-weights", "cells"}} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, cli.Usage, code, args)
 		assert.Contains(t, stderr, "see bench -h")

@@ -23,8 +23,8 @@ import (
 const browserDevice = "browser"
 
 // browse measures in a worker of headless Chromium, on a device of the page.
-func browse(ctx context.Context, o options, device string, m *weights.Model, tell func(string)) (*report, error) {
-	files, err := pageFiles(ctx, o, m)
+func (r *request) browse(ctx context.Context, device string, m *weights.Model, tell func(string)) (*report, error) {
+	files, err := r.pageFiles(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func browse(ctx context.Context, o options, device string, m *weights.Model, tel
 			return nil, err
 		}
 		if message.kind == "report" {
-			r := new(report)
-			return r, json.Unmarshal([]byte(message.text), r)
+			found := new(report)
+			return found, json.Unmarshal([]byte(message.text), found)
 		}
 		tell(message.text)
 	}
@@ -106,10 +106,10 @@ func (p *page) nextMessage(ctx context.Context) (workerMessage, error) {
 
 // pageFiles returns the files of the page by path: this program as WebAssembly, its options,
 // weights and scripts.
-func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]byte, error) {
+func (r *request) pageFiles(ctx context.Context, m *weights.Model) (map[string][]byte, error) {
 	files := map[string][]byte{"/weights": {}}
 	var err error
-	if files["/options"], err = json.Marshal(o); err != nil {
+	if files["/options"], err = json.Marshal(r.options); err != nil {
 		return nil, err
 	}
 	if m != nil {
@@ -117,34 +117,53 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 			return nil, err
 		}
 	}
-	wasm := []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
-	root, err := sources()
-	if err != nil {
-		return nil, fmt.Errorf("-browser compiles this program: %w", err)
+	for name, build := range map[string]func() ([]byte, error){
+		"bench.wasm":   func() ([]byte, error) { return compiled(ctx) },
+		"gpu.js":       func() ([]byte, error) { return source("site", "gpu.js") },
+		"vectors.js":   func() ([]byte, error) { return source("site", "vectors.js") },
+		"wasm_exec.js": func() ([]byte, error) { return goScript(ctx) },
+	} {
+		if files["/"+name], err = r.made.file(name, build); err != nil {
+			return nil, fmt.Errorf("-browser: %w", err)
+		}
 	}
-	goroot, err := goTool(ctx, nil, "env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
+	return files, nil
+}
+
+// compiled is this program as WebAssembly.
+func compiled(ctx context.Context) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "mrprism-bench")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	compiled := filepath.Join(folder, "bench.wasm")
-	if _, err := goTool(ctx, wasm, "build", "-tags", "simd128", "-o", compiled, "mrprism/cmd/bench"); err != nil {
+	file := filepath.Join(folder, "bench.wasm")
+	if _, err := goTool(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "build", "-tags", "simd128", "-o", file, "mrprism/cmd/bench"); err != nil {
 		return nil, err
 	}
-	for address, file := range map[string]string{
-		"/bench.wasm": compiled, "/gpu.js": filepath.Join(root, "site", "gpu.js"), "/vectors.js": filepath.Join(root, "site", "vectors.js"),
-		"/wasm_exec.js": filepath.Join(goroot, "lib", "wasm", "wasm_exec.js"),
-	} {
-		if files[address], err = os.ReadFile(file); err != nil {
-			return nil, err
-		}
+	program, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
 	}
-	files["/bench.wasm"], err = sharing.Share(files["/bench.wasm"])
-	return files, err
+	return sharing.Share(program)
+}
+
+// goScript is Go's own script, which starts WebAssembly.
+func goScript(ctx context.Context) ([]byte, error) {
+	goroot, err := goTool(ctx, nil, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(goroot, "lib", "wasm", "wasm_exec.js"))
+}
+
+// source is a file of the sources.
+func source(names ...string) ([]byte, error) {
+	root, err := sources()
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(append([]string{root}, names...)...))
 }
 
 // sources is the folder of the sources from which this program was built. Sources in the working

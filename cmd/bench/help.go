@@ -29,14 +29,16 @@ it above 100 %.
 both reports allow.
 -precision f16 or int8 measures f32 in turn with it and also prints ratios to f32.
 -train also measures whole training steps (Algorithm 1: forward, backward, Adam).
--browser measures in a worker of headless Chromium, on its software adapter or with -device processor. It compiles this
-program to WebAssembly, which needs Go and the sources that this program was built from.
+-browser measures in a worker of headless Chromium, on its software adapter or with -device processor; with
+CHROMIUM_ADAPTER=vulkan in the environment, on the machine's card. It compiles this program to WebAssembly, which needs Go
+and the sources that this program was built from. -pack -packed FOLDER writes there what -browser and -peers make so, for the
+network of the same flags; with -packed FOLDER, a machine without Go takes it from there.
 
 -peers runs ONNX Runtime in turn with our program, with the same network, weights and image:
   on a GPU             in node, with WebGPU on the same adapter
   -device processor    in node, on the CPU with one thread and with all
   -browser             in the same Chromium: its WebGPU beside ours, its WebAssembly beside our processor, with one thread
-                       and with two
+                       and with two. On WebGPU it also replays a recording (its graph capture)
 bench first compares the results. Times are from the image to all results in memory. Ratios are of the medians; "from" and
 "to" are the smallest and the largest ratio of neighbouring runs. This needs node, Go, and the sources that
 this program was built from; "make bench-peers" installs the rest.

@@ -35,6 +35,7 @@ type request struct {
 	device         string // name; empty without -device
 	wish           command.Device
 	modules        string // folder with ONNX Runtime
+	made           made
 	base, jsonFile string
 }
 
@@ -56,6 +57,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.StringVar(&r.modules, "peers", "", "compare with ONNX Runtime, which npm has installed in `FOLDER`, or with -train with the machine's PyTorch")
 		f.StringVar(&r.base, "compare", "", "print ratios to an earlier report, the JSON in `FILE`")
 		f.StringVar(&r.jsonFile, "json", "", "write the report to `FILE` as JSON; - prints it instead of the table")
+		f.StringVar(&r.made.folder, "packed", "", "take what -browser and -peers make with Go from `FOLDER`")
+		f.BoolVar(&r.made.pack, "pack", false, "write it to the folder of -packed, and end")
 		f.BoolVar(&list, "devices", false, "list what can compute here, and end")
 	})
 	flags.Add("training step", func(f *flag.FlagSet) {
@@ -105,6 +108,8 @@ func (r *request) check(given map[string]bool) error {
 		return fmt.Errorf("-batch, -recipe and -recompute are of a training step: add -train")
 	case r.modules != "" && (r.Kernels || r.base != ""):
 		return fmt.Errorf("-peers has a table of its own: leave out -kernels and -compare")
+	case r.made.pack && (r.made.folder == "" || r.Weights != ""):
+		return fmt.Errorf("-pack needs -packed FOLDER, and packs random weights: leave out -weights")
 	case r.base != "" && r.jsonFile == "-":
 		return fmt.Errorf("-json - prints the report alone: with -compare, name a file")
 	case r.Repeats < 1 || r.Batch < 1:
@@ -133,6 +138,9 @@ func (r *request) check(given map[string]bool) error {
 
 // run measures and prints the report.
 func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if r.made.pack {
+		return r.pack(ctx, stderr)
+	}
 	var base *report
 	var err error
 	if r.base != "" {
@@ -178,7 +186,7 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	var found *report
 	if r.browser {
-		found, err = browse(ctx, r.options, cmp.Or(r.device, browserDevice), m, tell)
+		found, err = r.browse(ctx, cmp.Or(r.device, browserDevice), m, tell)
 	} else {
 		found, err = bench(ctx, d, r.options, m, tell)
 	}

@@ -59,25 +59,31 @@ type peersReport struct {
 type runtimeOf struct {
 	device, provider string
 	threads          int
+	capture          bool // WebGPU replays a recording
 }
 
 // inPage are the matches in Chromium. Our processor has as many threads as ONNX Runtime.
-var inPage = []runtimeOf{{browserDevice, "webgpu", 1}, {device.Processor, "wasm", 1}, {device.Processor, "wasm", 2}}
+var inPage = []runtimeOf{
+	{browserDevice, "webgpu", 1, false}, {browserDevice, "webgpu", 1, true}, {device.Processor, "wasm", 1, false}, {device.Processor, "wasm", 2, false},
+}
 
 // natively are the matches of a device: with WebGPU, or on the CPU with one thread and with all.
 func natively(d gpu.Device) []runtimeOf {
 	if !d.Info().InGo() {
-		return []runtimeOf{{"", "webgpu", 1}}
+		return []runtimeOf{{provider: "webgpu", threads: 1}}
 	}
-	all := []runtimeOf{{"", "cpu", 1}}
+	all := []runtimeOf{{provider: "cpu", threads: 1}}
 	if most := runtime.GOMAXPROCS(0); most > 1 {
-		all = append(all, runtimeOf{"", "cpu", most})
+		all = append(all, runtimeOf{provider: "cpu", threads: most})
 	}
 	return all
 }
 
 // String names the runtime for people.
 func (r runtimeOf) String() string {
+	if r.capture {
+		return r.provider + ", captured"
+	}
 	if r.provider == "webgpu" {
 		return r.provider
 	}
@@ -95,12 +101,12 @@ func (r *request) peers(ctx context.Context, d gpu.Device, m *weights.Model, run
 		found.Matches, err = r.stepMatches(ctx, d, tell)
 		return found, err
 	}
-	files, err := exported(ctx, r.options, tell)
+	files, err := r.exported(ctx, tell)
 	if err != nil {
 		return nil, err
 	}
 	if r.browser {
-		own, err := pageFiles(ctx, r.options, m)
+		own, err := r.pageFiles(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -127,39 +133,47 @@ func (r *request) peers(ctx context.Context, d gpu.Device, m *weights.Model, run
 
 // exported writes the network and its encoder as ONNX. It returns them and the picture by their
 // paths on the site.
-func exported(ctx context.Context, o options, tell func(string)) (map[string][]byte, error) {
+func (r *request) exported(ctx context.Context, tell func(string)) (map[string][]byte, error) {
 	tell("exporting the network as ONNX")
+	files := map[string][]byte{"/x": gpu.Float32Bytes(channelsFirst(picture(r.Side), 3))}
+	for _, part := range []string{encoderAlone, wholeNetwork} {
+		var err error
+		if files["/model/"+part], err = r.made.file(fmt.Sprintf("%s-%d-%s.onnx", r.Config, r.Side, part), func() ([]byte, error) {
+			return r.onnx(ctx, part)
+		}); err != nil {
+			return nil, fmt.Errorf("-peers: %w", err)
+		}
+	}
+	return files, nil
+}
+
+// onnx runs cmd/export on a part of the network.
+func (r *request) onnx(ctx context.Context, part string) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "mrprism-peers")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	files := map[string][]byte{"/x": gpu.Float32Bytes(channelsFirst(picture(o.Side), 3))}
-	for _, part := range []string{encoderAlone, wholeNetwork} {
-		file := filepath.Join(folder, part+".onnx")
-		arguments := []string{"run", "mrprism/cmd/export", "-part", part, "-side", fmt.Sprint(o.Side), "-onnx", file}
-		if o.Weights != "" {
-			named := o.Weights
-			if strings.HasSuffix(named, ".safetensors") { // a file: export runs in another folder
-				if named, err = filepath.Abs(named); err != nil {
-					return nil, err
-				}
+	file := filepath.Join(folder, part+".onnx")
+	arguments := []string{"run", "mrprism/cmd/export", "-part", part, "-side", fmt.Sprint(r.Side), "-onnx", file}
+	if r.Weights != "" {
+		named := r.Weights
+		if strings.HasSuffix(named, ".safetensors") { // a file: export runs in another folder
+			if named, err = filepath.Abs(named); err != nil {
+				return nil, err
 			}
-			arguments = append(arguments, "-weights", named)
-		} else {
-			arguments = append(arguments, "-config", o.Config, "-raters", fmt.Sprint(o.Raters), "-classes", fmt.Sprint(o.Classes))
 		}
-		if part == wholeNetwork {
-			arguments = append(arguments, "-passes", fmt.Sprint(passes))
-		}
-		if _, err := goTool(ctx, nil, arguments...); err != nil {
-			return nil, fmt.Errorf("-peers runs cmd/export: %w", err)
-		}
-		if files["/model/"+part], err = os.ReadFile(file); err != nil {
-			return nil, err
-		}
+		arguments = append(arguments, "-weights", named)
+	} else {
+		arguments = append(arguments, "-config", r.Config, "-raters", fmt.Sprint(r.Raters), "-classes", fmt.Sprint(r.Classes))
 	}
-	return files, nil
+	if part == wholeNetwork {
+		arguments = append(arguments, "-passes", fmt.Sprint(passes))
+	}
+	if _, err := goTool(ctx, nil, arguments...); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
 }
 
 // installed is the name and the version of an installed npm package.
@@ -231,7 +245,7 @@ func matchInPage(ctx context.Context, o options, files map[string][]byte, module
 	}
 	tell("opening a page, " + theirs.String())
 	p, err := openPage(ctx, files, modules, fmt.Sprintf("worker.js?peer=%s&device=%s&threads=%d", oursInPage, theirs.device, theirs.threads),
-		fmt.Sprintf("ort.mjs?provider=%s&threads=%d", theirs.provider, theirs.threads))
+		fmt.Sprintf("ort.mjs?provider=%s&threads=%d&capture=%t", theirs.provider, theirs.threads, theirs.capture))
 	if err != nil {
 		return nil, err
 	}

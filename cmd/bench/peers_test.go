@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,8 +64,19 @@ func TestPeerInPage(t *testing.T) {
 	here, err := newPeer(t.Context(), d, tiny, nil)
 	require.NoError(t, err)
 	defer here.release()
-	files, err := pageFiles(t.Context(), tiny, nil)
+	r := request{options: tiny, made: made{folder: t.TempDir(), pack: true}}
+	require.NoError(t, r.pack(t.Context(), io.Discard))
+	r.made.pack = false
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", "") // Go is not asked again
+	files, err := r.exported(t.Context(), func(string) {})
 	require.NoError(t, err)
+	assert.Len(t, files, 3, "the picture and two networks")
+	files, err = r.pageFiles(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = (&request{options: options{Config: "tiny", Side: 128}, made: r.made}).exported(t.Context(), func(string) {})
+	require.ErrorContains(t, err, "and -pack")
+	t.Setenv("PATH", path)
 	p, err := openPage(t.Context(), files, "", "worker.js?peer="+oursInPage+"&device="+browserDevice)
 	require.NoError(t, err)
 	defer p.close()

@@ -1,12 +1,17 @@
 """Times the PyTorch twin (model/testdata/twin) in PyTorch's own ways, for comparison with `bench` on the same GPU.
 
-    python3 cmd/bench/peers/pytorch.py --config compact --side 256 --batch 4 --json pytorch.json
+    python3 cmd/bench/peers/pytorch.py --config compact --side 128,256 --batch 1,4,16,32 --json pytorch.json
     build/bench -config compact-steered -side 256 -batch 4 -train
 
 The twin runs as PyTorch runs best: with weights in PyTorch's layouts, its scaled_dot_product_attention and its own optimiser, fused on CUDA.
-It is timed eagerly and compiled; in f32 with TF32 off and on, and in bf16 by autocast. The script times the encoder, four passes from an image,
-and a training step of recipe `recurrent` (two recurrences, three reweightings). It prints the median of --runs after --warmup, in milliseconds,
-with the 10 % and 90 % quantiles. It is for development, with any PyTorch from 2.0 on; 1.13 runs eagerly only.
+The script times the encoder and four passes of --batch images, and a training step of recipe `recurrent` (two recurrences, three
+reweightings). It prints the median of --runs after --warmup, in milliseconds, with the 10 % and 90 % quantiles. --modes says how:
+    eager      one kernel after the other, as Python asks for them
+    graphed    all kernels of a function, or of the whole step, recorded once as a CUDA graph and replayed
+    compiled   torch.compile
+    reduced    torch.compile(mode="reduce-overhead"): compiled kernels, replayed as CUDA graphs; without the step
+--ways says in which numbers: f32, tf32 (f32 whose products are TF32), bf16 (by autocast). With -last, as in bf16-last, channels lie last
+in memory. The script is for development, with any PyTorch from 2.0 on; 1.13 has eager and graphed only. On a CPU there are no graphs.
 
     python3 cmd/bench/peers/pytorch.py --serve FOLDER
 
@@ -14,6 +19,7 @@ takes training steps on the CPU for `bench -peers build/peers -train`. bench has
 Each line of the input asks for one step, and the script answers it with a line of JSON.
 """
 import argparse
+import itertools
 import json
 import math
 import pathlib
@@ -72,13 +78,14 @@ class Native(network.Network):
 
 
 def remembered(f):
-    """Caches f, whose results depend on its arguments' sizes alone."""
+    """Caches f, whose results depend on its numbers and on the last argument's type and device. A CUDA graph may not copy them again."""
     known = {}
 
-    def g(h, w, c, like):
-        key = h, w, c, like.dtype, like.device
+    def g(*arguments):
+        like = arguments[-1]
+        key = *arguments[:-1], like.dtype, like.device
         if key not in known:
-            known[key] = f(h, w, c, like)
+            known[key] = f(*arguments)
         return known[key]
     return g
 
@@ -100,11 +107,11 @@ def timed(f, device, warmup, runs):
     return {"ms": statistics.median(took), "low": took[len(took) // 10], "high": took[-1 - len(took) // 10], "runs": runs}
 
 
-def cases(net, a, device):
-    """The timed functions by name. The draws of the step are made once, as data."""
+def cases(net, a, device, layout):
+    """The timed functions by name, and the loss of a step. The draws of the step are made once, as data."""
     M, K, S, B = net.c.M, net.c.K, a.side, a.batch
     g = torch.Generator().manual_seed(1)
-    x = torch.randn(B, 3, S, S, generator=g).to(device)
+    x = torch.randn(B, 3, S, S, generator=g).to(device).contiguous(memory_format=layout)
     z = (torch.rand(B, M, K, S, S, generator=g) > .5).float().to(device)
     valid = torch.ones(B, M, K, device=device)
     w0 = twin.initial_confidence(g, B, M, K, S // 8).to(device)
@@ -133,28 +140,57 @@ def cases(net, a, device):
     return {"encoder": encoder, "passes": passes}, loss
 
 
-def measure(a, device, way, compiled):
+def graphed(f):
+    """Records f as a CUDA graph, and returns the function that replays it on the same memory."""
+    if not torch.cuda.is_available():
+        raise RuntimeError("a CPU has no CUDA graphs")
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):  # a recording may not allocate or choose algorithms for the first time
+        for _ in range(3):
+            f()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        f()
+    return graph.replay
+
+
+def compiled(f, **options):
+    if not hasattr(torch, "compile"):
+        raise RuntimeError(f"PyTorch {torch.__version__} has no torch.compile")
+    return torch.compile(f, **options)
+
+
+def measure(a, device, mode, way):
+    """The times of one mode and way at a.side and a.batch."""
     c = network.config(a.config, a.raters, a.classes)
     c.steered = True
+    layout = torch.channels_last if way.endswith("-last") else torch.contiguous_format
     params, buffers = network.initialise(c, 1)
     net = Native(c, {k: v.to(device) for k, v in params.items()}, {k: v.to(device) for k, v in buffers.items()})
-    forward, loss = cases(net, a, device)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = way == "tf32"
-    wrap = torch.compile if compiled else (lambda f: f)
+    net.p = {k: v.contiguous(memory_format=layout) if v.dim() == 4 else v for k, v in net.p.items()}
+    forward, loss = cases(net, a, device, layout)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = way.startswith("tf32")
+    inner = {"compiled": compiled, "reduced": lambda f: compiled(f, mode="reduce-overhead")}.get(mode, lambda f: f)
+    outer = graphed if mode == "graphed" else lambda f: f
     out = {}
 
-    def run(name, f):
-        def cast():
-            with torch.autocast(device, torch.bfloat16, enabled=way == "bf16"):
+    def cast(f):
+        def g():
+            # a graph may not keep casts from one run to the next
+            with torch.autocast(device, torch.bfloat16, enabled=way.startswith("bf16"), cache_enabled=mode == "eager"):
                 return f()
-        out[name] = timed(cast, device, a.warmup, a.runs)
+        return g
 
     for name, f in forward.items():
-        run(name, wrap(f))
+        out[name] = timed(outer(cast(inner(f))), device, a.warmup, a.runs)
+    if mode == "reduced":
+        return out
     for v in net.p.values():
         v.requires_grad_()
-    adam = torch.optim.Adam(net.p.values(), 1e-3, **({"fused": True} if device == "cuda" else {}))
-    total = wrap(loss)
+    adam = torch.optim.Adam(net.p.values(), 1e-3, **({"fused": True, "capturable": mode == "graphed"} if device == "cuda" else {}))
+    total = cast(inner(loss))
 
     def step():
         adam.zero_grad(set_to_none=True)
@@ -162,7 +198,7 @@ def measure(a, device, way, compiled):
         adam.step()
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    run("step", step)
+    out["step"] = timed(outer(step), device, a.warmup, a.runs)
     if device == "cuda":
         out["step"]["MiB"] = torch.cuda.max_memory_allocated() / 2**20
     return out
@@ -236,40 +272,40 @@ PLAIN = network.attend
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--config", default="compact", choices=["compact", "paper", "tiny"])
-    p.add_argument("--side", type=int, default=256, help="image side, pixels, a multiple of 64")
-    p.add_argument("--batch", type=int, default=4)
+    p.add_argument("--side", default="256", help="image sides, pixels, multiples of 64, with commas between them")
+    p.add_argument("--batch", default="4", help="numbers of images, with commas between them")
     p.add_argument("--raters", type=int, default=4)
     p.add_argument("--classes", type=int, default=2)
     p.add_argument("--runs", type=int, default=20)
     p.add_argument("--warmup", type=int, default=5)
-    p.add_argument("--ways", default="f32,tf32,bf16", help="of f32, tf32, bf16")
-    p.add_argument("--no-compile", action="store_true", help="eager only")
+    p.add_argument("--modes", default="eager,graphed,compiled,reduced", help="of eager, graphed, compiled, reduced")
+    p.add_argument("--ways", default="f32,tf32,bf16", help="of f32, tf32, bf16, and each of them with -last")
     p.add_argument("--json", help="file to write the figures to")
     p.add_argument("--serve", metavar="FOLDER", help="take the step of this folder whenever a line comes")
     a = p.parse_args()
     device = "cuda" if torch.cuda.is_available() and not a.serve else "cpu"
-    network.positions = remembered(network.positions)
+    network.positions, twin.window, twin.ssim_window = remembered(network.positions), remembered(twin.window), remembered(twin.ssim_window)
     if hasattr(F, "scaled_dot_product_attention"):
         network.attend = attend
     if a.serve:
         return serve(a.serve)
     agrees(a)
     where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-    print(f"PyTorch {torch.__version__} on {where}: {a.config}, {a.side}², batch {a.batch}; ms, median [10 %, 90 %]")
-    results = {"torch": torch.__version__, "device": where, "config": a.config, "side": a.side, "batch": a.batch, "ways": {}}
-    for compiled in [False] if a.no_compile or not hasattr(torch, "compile") else [False, True]:
-        for way in a.ways.split(","):
-            if way == "tf32" and device == "cpu":
+    results = {"torch": torch.__version__, "device": where, "config": a.config, "cases": []}
+    sides, batches = a.side, a.batch
+    for a.side, a.batch in itertools.product(map(int, sides.split(",")), map(int, batches.split(","))):
+        print(f"PyTorch {torch.__version__} on {where}: {a.config}, {a.side}², batch {a.batch}; ms, median [10 %, 90 %]")
+        for mode, way in itertools.product(a.modes.split(","), a.ways.split(",")):
+            if way.startswith("tf32") and device == "cpu":
                 continue
-            name = f"{'compiled' if compiled else 'eager'} {way}"
             try:
-                results["ways"][name] = measure(a, device, way, compiled)
-            except Exception as e:  # if one way fails, the others still run
-                results["ways"][name] = {"error": f"{type(e).__name__}: {e}"}
-                print(f"{name:16} {results['ways'][name]['error'][:160]}")
-                continue
-            line = "   ".join(f"{k} {v['ms']:.2f} [{v['low']:.2f}, {v['high']:.2f}]" for k, v in results["ways"][name].items())
-            print(f"{name:16} {line}", flush=True)
+                took = measure(a, device, mode, way)
+                line = "   ".join(f"{k} {v['ms']:.2f} [{v['low']:.2f}, {v['high']:.2f}]" for k, v in took.items())
+            except Exception as e:  # if one fails, the others still run
+                took = {"error": f"{type(e).__name__}: {e}"}
+                line = took["error"][:160]
+            print(f"  {mode + ' ' + way:18} {line}", flush=True)
+            results["cases"].append({"side": a.side, "batch": a.batch, "mode": mode, "way": way, **took})
     if a.json:
         pathlib.Path(a.json).write_text(json.dumps(results, indent=1) + "\n")
 

@@ -72,11 +72,16 @@ def shuffled(ell, permutation, scale, offset):
 
 # ---------------------------------------------------------------- losses
 
-def ssim(a, b):
-    """SSIM map (B,K,S,S): 11x11 Gaussian, sigma 1.5, sum 1, zero padding, C1 = 1e-4, C2 = 9e-4."""
+def ssim_window(like):
+    """The 11 weights of SSIM's Gaussian along an axis: sigma 1.5, sum 1."""
     t = torch.arange(-5, 6, dtype=torch.float64)
     g = torch.exp(-t * t / (2 * 1.5 ** 2))
-    g = (g / g.sum()).to(a)
+    return (g / g.sum()).to(like)
+
+
+def ssim(a, b):
+    """SSIM map (B,K,S,S): zero padding, C1 = 1e-4, C2 = 9e-4."""
+    g = ssim_window(a)
     ma, mb = blur(a, g), blur(b, g)
     va, vb, cov = blur(a * a, g) - ma * ma, blur(b * b, g) - mb * mb, blur(a * b, g) - ma * mb
     return ((2 * ma * mb + 1e-4) * (2 * cov + 9e-4)) / ((ma * ma + mb * mb + 1e-4) * (va + vb + 9e-4))
