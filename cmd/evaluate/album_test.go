@@ -26,7 +26,7 @@ func TestForeign(t *testing.T) {
 	require.Equal(t, []string{"not-found"}, got.Foreign.Pictures[2].Codes())
 	require.Equal(t, "c.png", got.Foreign.Pictures[2].Name)
 	require.Regexp(t, `together +3 +3 \(100.0 %\)`, table)
-	require.NotContains(t, table, "not doubted")
+	require.NotContains(t, table, "Of these, not doubted")
 	require.Contains(t, table, "every result is wrong, or its picture is foreign")
 
 	got, _ = Scores(t, "-weights", studytest.Biased(t, segmenttest.Raters(), 30), "-foreign", two)

@@ -23,11 +23,14 @@ seen them. -on scores others. The table has
                  such images, and has soft Dice without them too. In -csv the column "empty" is "both" if
                  the mask has no pixel above one half either, else "marks"; -json has "unmarked",
                  "bothEmpty" and "softDiceMarked"
+  maps           the figures of "evaluate compare", of RecN: means over the images, against the mean vote and, if
+                 there is one, against the truth
   truth          Dice of the pixels above one half, and Brier score, if the data set has
                  truth/CLASS/NAME.png
-  against        the same images by the weights of -against, as "evaluate compare" prints them: every figure of
-                 both, with paired differences; by the mean vote and, if there is one, by the truth
-  calibration    expected calibration error and Brier score inside the union of all marks
+  against        the same images by the weights of -against, beside these: every figure of both, with paired
+                 differences
+  calibration    expected calibration error and Brier score inside the union of all marks, over the pixels of
+                 all images together
   outline        95 % Hausdorff distance from the majority's outline
   agreement      Fleiss' kappa of the raters, and the intraclass correlation of their areas
   heads          Dice of each rater's or level's head with the marks of every one. A head should be
@@ -45,7 +48,7 @@ seen them. -on scores others. The table has
   doubts         how many images the program doubts, and by which code
   trust          how many results have the word trusted, check or "do not use", by figure; of the trusted ratios, how many
                  lie within 0.1 of the mean of the experts' ratios, or of the levels'
-  risk–coverage  soft Dice of the images that are kept, from the least odd to the oddest (-risk)
+  risk–coverage  soft Dice of the images that are kept, from the least odd to the oddest
   changed        soft Dice of the same images as another camera might show them (-changed), and how far
                  an eye's vertical cup/disc ratio moves: its standard deviation under the changes of
                  gamma, white balance, contrast and exposure
@@ -70,12 +73,11 @@ With -centres or -foreign the table also has the area under the ROC curve (AUROC
 wrong results and foreign pictures against right results and the images of -data. A result that found
 nothing ranks highest.
 
--worst FILE.jpg: a contact sheet. From -data it shows the ten lowest soft Dice of the anchor, or of the
-first structure. From -centres it shows silently wrong results, then doubted wrong ones, then the
-farthest from the centre. The model's outlines have a colour for each structure; the dashed white
-outline is the raters' majority or the CSV's circle. Frames are amber if the result is doubted; red if
-it is not doubted and is wrong or has a soft Dice below 50; else grey. The sheet shows images with their
-names: keep it where the images may lie.
+-out DIR: report.html has the tables, curves and pictures, among them the ten images of -data with the lowest and
+the highest soft Dice, and the ten worst photographs of -centres: silently wrong results, then doubted wrong ones,
+then the farthest from the centre. Outlines have a colour for each structure; the dashed white outline is the
+raters' majority or the CSV's circle. The page shows images with their names: keep it where the images may lie.
+Beside it are report.md, tables.tex, report.json (as -json) and cases.csv (as -csv).
 
 Brackets hold 95 % intervals: Wilson's for the share of intervals that hold a figure, else from 2,000
 bootstrap samples of two or more images. p-values are of Wilcoxon's signed-rank test over the images.
@@ -90,8 +92,8 @@ examples:
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto            search whole photographs first
   evaluate -weights fundus -data data/drishti-gs1-crop -against baseline.safetensors -changed
   evaluate -weights fundus -data data/drishti-gs1-crop -csv scores.csv -json scores.json
-  evaluate -weights fundus -centres data/hrf/disc.csv -turned -worst worst.jpg
-  evaluate -weights fundus -data data/drishti-gs1-full -roi auto -foreign data/bubil-cells -risk risk.svg
+  evaluate -weights fundus -centres data/hrf/disc.csv -turned -out report
+  evaluate -weights fundus -data data/drishti-gs1-full -roi auto -foreign data/bubil-cells
   evaluate -weights a.safetensors+b.safetensors -data data/drishti-gs1-crop     the mean of two models
   evaluate fuse -data data/qubiq-brain-growth -out fused                    fuse the raters' marks
   evaluate raters data/qubiq-brain-growth                                   how far the raters agree

@@ -6,9 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/program/cli"
@@ -52,8 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Add("output", func(f *flag.FlagSet) {
 		f.StringVar(&r.JSON, "json", "", "write all figures to `FILE` as JSON; - prints the JSON instead of the table")
 		f.StringVar(&r.CSV, "csv", "", "write a line for each image of -data and structure, or for each photograph of -centres, to `FILE`")
-		f.StringVar(&r.Risk, "risk", "", "draw the risk–coverage curve of -data to `FILE.svg`")
-		f.StringVar(&r.Worst, "worst", "", "draw a contact sheet of the ten worst results of -data and of -centres to `FILE.jpg`")
+		f.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for report.html with curves and pictures, the tables and all figures")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
 	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
@@ -69,9 +66,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // checkRequest returns an error if the flags contradict each other.
 func checkRequest(r *evaluate.Request, flags *cli.Groups, rest []string) error {
 	given := flags.Given()
-	ends := func(path string, extensions ...string) bool {
-		return path == "" || slices.Contains(extensions, strings.ToLower(filepath.Ext(path)))
-	}
 	switch {
 	case len(rest) > 0:
 		return cli.Wrong("unexpected argument %q; give data sets as -data DIR,DIR", rest[0])
@@ -83,22 +77,18 @@ func checkRequest(r *evaluate.Request, flags *cli.Groups, rest []string) error {
 		return cli.Wrong("-split %s: -split names a file; choose the images by -on test, validation, train or all", r.Split)
 	case r.CSV == "-":
 		return cli.Wrong("-csv -: name a file; standard output shows the table, or the JSON with -json -")
-	case !ends(r.Risk, ".svg"):
-		return cli.Wrong("-risk %s: the curve is an SVG picture; name a file that ends in .svg", r.Risk)
 	case r.CSV != "" && r.Data != "" && r.Centres != "":
 		return cli.Wrong("-csv has other columns for -data than for -centres: give one of the two")
-	case !ends(r.Worst, ".jpg", ".jpeg"):
-		return cli.Wrong("-worst %s: the sheet is a JPEG picture; name a file that ends in .jpg or .jpeg", r.Worst)
 	case r.Recurrences < -1 || r.Recurrences > segment.MaxRecurrences:
 		return cli.Wrong("-recurrences %d: choose 0 to %d", r.Recurrences, segment.MaxRecurrences)
 	}
-	for _, name := range []string{"worst", "changed", "csv"} {
+	for _, name := range []string{"changed", "csv"} {
 		if given[name] && r.Data == "" && r.Centres == "" {
 			return cli.Wrong("-%s needs -data or -centres", name)
 		}
 	}
 	for _, name := range [][2]string{
-		{"against", "data"}, {"split", "data"}, {"on", "data"}, {"roi", "data"}, {"risk", "data"}, {"turned", "centres"},
+		{"against", "data"}, {"split", "data"}, {"on", "data"}, {"roi", "data"}, {"turned", "centres"},
 	} {
 		if given[name[0]] && flags.Lookup(name[1]).Value.String() == "" {
 			return cli.Wrong("-%s needs -%s", name[0], name[1])

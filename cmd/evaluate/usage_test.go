@@ -18,8 +18,8 @@ func TestHelp(t *testing.T) {
 	require.Zero(t, run(t.Context(), []string{"-h"}, &out, &problems))
 	require.Empty(t, problems.String())
 	stdout := out.String()
-	for _, word := range []string{"-centres FILE", "-turned", "-foreign DIR", "-risk", "AUROC", "name,cx,cy,r,note", "Wilson", "0.4 to 2.5", "silently wrong",
-		"-worst FILE.jpg", "contact sheet"} {
+	for _, word := range []string{"-centres FILE", "-turned", "-foreign DIR", "AUROC", "name,cx,cy,r,note", "Wilson", "0.4 to 2.5", "silently wrong",
+		"-out DIR", "report.html"} {
 		require.Contains(t, stdout, word)
 	}
 	require.NotContains(t, stdout, "%!", "a verb without its value")
@@ -33,7 +33,7 @@ func TestHelp(t *testing.T) {
 func TestWrongUsageOfPictures(t *testing.T) {
 	centres := studytest.CentresFile(t, "name,cx,cy,r\na,.5,.5,.5\n", "a.png")
 	file, blind := studytest.WeightsFile(t, segmenttest.Fundus(), nil), studytest.WeightsFile(t, segmenttest.Raters(), nil)
-	dir, cups := filepath.Dir(centres), studytest.CupsOnly(t)
+	dir := filepath.Dir(centres)
 	for _, c := range []struct {
 		code int
 		want string
@@ -46,24 +46,16 @@ func TestWrongUsageOfPictures(t *testing.T) {
 		{2, "-csv needs -data or -centres", []string{"-weights", file, "-foreign", dir, "-csv", "a.csv"}},
 		{2, "-csv has other columns", []string{"-weights", file, "-data", dir, "-centres", centres, "-csv", "a.csv"}},
 		{2, "-roi needs -data", []string{"-weights", file, "-centres", centres, "-roi", "auto"}},
-		{2, "-risk needs -data", []string{"-weights", file, "-foreign", dir, "-risk", "a.svg"}},
 		{2, "-changed needs -data or -centres", []string{"-weights", file, "-foreign", dir, "-changed"}},
 		{2, "-split needs -data", []string{"-weights", file, "-foreign", dir, "-split", "a.json"}},
 		{2, "-against needs -data", []string{"-weights", file, "-foreign", dir, "-against", file}},
-		{2, "-risk curve.png: the curve is an SVG picture", []string{"-weights", file, "-data", dir, "-risk", "curve.png"}},
-		{2, "-worst needs -data or -centres", []string{"-weights", file, "-foreign", dir, "-worst", "a.jpg"}},
-		{2, "-worst sheet.png: the sheet is a JPEG picture", []string{"-weights", file, "-centres", centres, "-worst", "sheet.png"}},
-		{2, "-worst -: the sheet is a JPEG picture", []string{"-weights", file, "-data", dir, "-worst", "-"}},
-		{2, "-worst jpg: the sheet is a JPEG picture", []string{"-weights", file, "-data", dir, "-worst", "jpg"}},
-		{1, "there is no folder", []string{"-weights", file, "-centres", centres, "-worst", filepath.Join(dir, "nowhere", "a.jpeg")}},
-		{1, "nobody has marked the disc in the images of -data, and -worst ranks them by it", []string{"-weights", file, "-data", cups, "-worst", filepath.Join(dir, "a.jpg")}},
 		{1, "does not search photographs (it was trained without -anchor): leave -centres out", []string{"-weights", blind, "-centres", centres}},
 		{1, filepath.Join(dir, "nowhere.csv") + ": cannot be read", []string{"-weights", file, "-centres", filepath.Join(dir, "nowhere.csv")}},
 		{1, "would count twice", []string{"-weights", file, "-centres", centres + "," + dir + "/./disc.csv"}},
 		{1, "a name is empty", []string{"-weights", file, "-foreign", dir + ","}},
 		{1, "there is no .png", []string{"-weights", file, "-foreign", t.TempDir()}},
+		{1, "is not empty; name a new folder as -out", []string{"-weights", file, "-centres", centres, "-out", dir}},
 		{1, "not a directory", []string{"-weights", file, "-foreign", centres}},
-		{1, "there is no folder", []string{"-weights", file, "-data", dir, "-risk", filepath.Join(dir, "nowhere", "a.svg")}},
 	} {
 		code, stdout, stderr := call(t, append(c.args, "-device", "reference")...)
 		require.Equal(t, c.code, code, stderr)

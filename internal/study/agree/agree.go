@@ -29,6 +29,9 @@ type agreementStudy struct {
 	ratios  [][]float64 // vertical cup/disc ratios by image and rater, of images that all raters marked
 }
 
+// most is the number of images with the least agreement.
+const most = 10
+
 // structureSums is what is known of a structure until now.
 type structureSums struct {
 	cases  []*disagreement
@@ -36,7 +39,7 @@ type structureSums struct {
 	areas  [][]float64   // by image and rater, of images that all raters marked
 	pairs  [][]pairSum   // by rater and earlier rater
 	raters []raterCounts // by rater
-	worst  picture.Worst
+	worst  report.Gallery
 }
 
 // pairSum is the Dice of two raters over their common images.
@@ -97,7 +100,11 @@ func (g *agreementStudy) open(dir string) (err error) {
 		for m := range pairs {
 			pairs[m] = make([]pairSum, m)
 		}
-		g.classes = append(g.classes, &structureSums{pairs: pairs, raters: make([]raterCounts, n)})
+		of := &structureSums{pairs: pairs, raters: make([]raterCounts, n)}
+		if g.out != "" {
+			of.worst.Most = most
+		}
+		g.classes = append(g.classes, of)
 	}
 	return nil
 }
@@ -128,18 +135,17 @@ func (g *agreementStudy) add(l *comparedImage) error {
 			continue
 		}
 		of.add(c, g.data.Levels)
-		var err error
-		if !math.IsNaN(c.rank().Figure) && g.out != "" {
-			of.worst.Offer(c.rank(), func() *picture.Cell {
-				if bare == nil {
-					bare, err = g.picture(l)
-				}
-				if err != nil {
-					return &picture.Cell{}
-				}
-				return g.draw(bare, l, k, c)
-			})
+		if math.IsNaN(c.rank().Figure) {
+			continue
 		}
+		err := of.worst.Offer(c.rank(), func() (_ report.Exhibit, err error) {
+			if bare == nil {
+				if bare, err = g.picture(l); err != nil {
+					return report.Exhibit{}, err
+				}
+			}
+			return g.draw(bare, l, k, c)
+		})
 		if err != nil {
 			return err
 		}
@@ -180,9 +186,9 @@ func (of *structureSums) add(c *comparedMarks, levels bool) {
 
 // rank puts the image first whose raters agree least: by the mean Dice of their pairs, and of
 // agreement levels by the consensus.
-func (d *disagreement) rank() picture.Rank {
+func (d *disagreement) rank() report.Rank {
 	if math.IsNaN(d.dice) {
-		return picture.Rank{Figure: -d.consensus}
+		return report.Rank{Figure: -d.consensus}
 	}
-	return picture.Rank{Figure: -d.dice}
+	return report.Rank{Figure: -d.dice}
 }

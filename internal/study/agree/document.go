@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mrprism/internal/command"
@@ -19,10 +18,7 @@ import (
 
 // deliver writes the files, if a folder is named, and then prints the table.
 func (r *Report) deliver(out string, stdout io.Writer) error {
-	d, err := r.Document()
-	if err != nil {
-		return err
-	}
+	d := r.Document()
 	if out == "" {
 		return d.Print(stdout)
 	}
@@ -41,24 +37,24 @@ func (r *Report) deliver(out string, stdout io.Writer) error {
 // casesCSV has a line for each image and structure that two or more have marked.
 func (r *Report) casesCSV(w io.Writer) error {
 	header := []string{"image", "structure", "raters", "mean_dice", "least_dice", "least_a", "least_b", "kappa_union", "kappa_whole", "consensus"}
-	return report.WriteCSV(w, header, func(line func(...string)) {
+	return report.WriteCSV(w, header, func(line func(...any)) {
 		for _, c := range r.Classes {
 			for _, d := range c.cases {
-				least, a, b := "", "", ""
+				least, a, b := math.NaN(), "", ""
 				if !r.Levels {
-					least, a, b = report.DigitsOf(d.least), r.Raters[d.a], r.Raters[d.b]
+					least, a, b = d.least, r.Raters[d.a], r.Raters[d.b]
 				}
-				line(d.image, c.Class, strconv.Itoa(d.raters), report.DigitsOf(d.dice), least, a, b, report.DigitsOf(d.union), report.DigitsOf(d.whole), report.DigitsOf(d.consensus))
+				line(d.image, c.Class, d.raters, d.dice, least, a, b, d.union, d.whole, d.consensus)
 			}
 		}
 	})
 }
 
 func (r *Report) pairsCSV(w io.Writer) error {
-	return report.WriteCSV(w, []string{"structure", "rater_a", "rater_b", "images", "mean_dice"}, func(line func(...string)) {
+	return report.WriteCSV(w, []string{"structure", "rater_a", "rater_b", "images", "mean_dice"}, func(line func(...any)) {
 		for _, c := range r.Classes {
 			for _, p := range c.Pairs {
-				line(c.Class, p.A, p.B, strconv.Itoa(p.Images), report.Digits(p.Dice))
+				line(c.Class, p.A, p.B, p.Images, p.Dice)
 			}
 		}
 	})
@@ -66,10 +62,10 @@ func (r *Report) pairsCSV(w io.Writer) error {
 
 func (r *Report) ratersCSV(w io.Writer) error {
 	header := []string{"structure", "rater", "masks", "mean_area", "mean_dice", "sensitivity", "specificity", "bias"}
-	return report.WriteCSV(w, header, func(line func(...string)) {
+	return report.WriteCSV(w, header, func(line func(...any)) {
 		for _, c := range r.Classes {
 			for _, m := range c.Raters {
-				line(c.Class, m.Rater, strconv.Itoa(m.Masks), report.Digits(m.Area), report.Digits(m.Dice), report.Digits(m.Sensitivity), report.Digits(m.Specificity), report.Digits(m.Bias))
+				line(c.Class, m.Rater, m.Masks, m.Area, m.Dice, m.Sensitivity, m.Specificity, m.Bias)
 			}
 		}
 	})
@@ -101,7 +97,7 @@ func (r *Report) summary() (paragraphs []string) {
 }
 
 // Document is the report for people.
-func (r *Report) Document() (*report.Document, error) {
+func (r *Report) Document() *report.Document {
 	d := &report.Document{
 		Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images.",
 		Parts: []report.Part{{Title: "Agreement", Tables: []report.Table{r.agreement()}}},
@@ -117,37 +113,25 @@ func (r *Report) Document() (*report.Document, error) {
 			_ = r.dendrogram(c).Write(&tree)
 			p.Plots = []report.Plot{{Title: "The raters as a tree", SVG: template.HTML(tree.String())}} // chart escapes the names
 		}
-		if len(c.cells) > 0 {
-			album := report.Album{Title: "The images with the least agreement", Key: d.Key}
-			for _, one := range c.cells {
-				uri, err := picture.Embedded(one.Picture)
-				if err != nil {
-					return nil, err
-				}
-				size := one.Picture.Rect.Size()
-				album.Exhibits = append(album.Exhibits, report.Exhibit{Name: one.Name, Shots: []report.Shot{{Figure: one.Figure, Picture: uri, Width: size.X, Height: size.Y}}})
-			}
-			p.Albums = []report.Album{album}
+		if len(c.gallery.Exhibits) > 0 {
+			c.gallery.Title, c.gallery.Key = "The images with the least agreement", d.Key
+			p.Albums = []report.Album{c.gallery.Album}
 		}
 		d.Parts = append(d.Parts, p)
 	}
-	return d, nil
+	return d
 }
 
 // agreement has a row for each structure.
 func (r *Report) agreement() report.Table {
-	g := report.Table{Title: "Agreement. Dice and consensus ×100, with 95 % intervals", Columns: report.Columns("", "images", "Dice of pairs", "κ in the union", "κ in the image", "consensus", "ICC of areas")}
+	t := report.Table{Title: "Agreement. Dice and consensus ×100, with 95 % intervals", Columns: report.Columns("", "images", "Dice of pairs", "κ in the union", "κ in the image", "consensus", "ICC of areas")}
 	for _, c := range r.Classes {
-		area := "–"
-		if c.Area != nil {
-			area = c.Area.text()
-		}
-		g.Rows = append(g.Rows, report.Texts(c.Class, strconv.Itoa(c.Images), report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Plain(c.Consensus, 100, 1), area))
+		t.Add(c.Class, c.Images, report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Plain(c.Consensus, 100, 1), c.Area)
 	}
 	if r.Ratio != nil {
-		g.Rows = append(g.Rows, report.Texts("vertical cup/disc ratio", strconv.Itoa(r.Ratio.Images), "", "", "", "", r.Ratio.text()))
+		t.Add("vertical cup/disc ratio", r.Ratio.Images, "", "", "", "", r.Ratio)
 	}
-	return g
+	return t
 }
 
 // text is the figure, with the number of images if it is not defined in all.
@@ -158,72 +142,62 @@ func (k kappaReport) text(images int) string {
 	return report.Plain(k.Interval, 1, 3)
 }
 
-func (c *correlationReport) text() string {
-	if c.ICC == nil {
+func (c *correlationReport) String() string {
+	if c == nil || c.ICC == nil {
 		return "–"
 	}
 	return fmt.Sprintf("%.3f, %d images", *c.ICC, c.Images)
 }
 
-// scaled is a figure; a dash for nil.
-func scaled(form string, v *float64, by float64) string {
-	if v == nil {
-		return "–"
-	}
-	return fmt.Sprintf(form, by**v)
-}
-
 // dice has a row and a column for each rater.
 func (c *classAgreement) dice(raters []string) report.Table {
-	g := report.Table{Title: c.Class + ": mean Dice ×100 of pairs of raters", Columns: report.Columns(append([]string{""}, raters...)...)}
+	t := report.Table{Title: c.Class + ": mean Dice ×100 of pairs of raters", Columns: report.Columns(append([]string{""}, raters...)...)}
 	for m, rater := range raters {
-		row := []string{rater}
+		row := []any{rater}
 		for o := range raters {
-			switch low, high := min(m, o), max(m, o); {
-			case o == m:
+			if o == m {
 				row = append(row, "")
-			default:
-				row = append(row, scaled("%.1f", statistics.Defined(c.mean[high][low]), 100))
+				continue
 			}
+			row = append(row, report.Scaled("%.1f", statistics.Defined(c.mean[max(m, o)][min(m, o)]), 100))
 		}
-		g.Rows = append(g.Rows, report.Texts(row...))
+		t.Add(row...)
 	}
-	return g
+	return t
 }
 
 // people has a row for each rater or level.
 func (c *classAgreement) people(levels bool) report.Table {
 	if levels {
-		g := report.Table{Title: c.Class + ": the levels", Columns: report.Columns("", "masks", "mean area, % of the image")}
+		t := report.Table{Title: c.Class + ": the levels", Columns: report.Columns("", "masks", "mean area, % of the image")}
 		for _, m := range c.Raters {
-			g.Rows = append(g.Rows, report.Texts(m.Rater, strconv.Itoa(m.Masks), scaled("%.2f", m.Area, 100)))
+			t.Add(m.Rater, m.Masks, report.Scaled("%.2f", m.Area, 100))
 		}
-		return g
+		return t
 	}
-	g := report.Table{Title: c.Class + ": the raters beside STAPLE; percent, bias as change of area", Columns: report.Columns("", "masks", "mean area", "Dice with the others", "sensitivity", "specificity", "bias")}
+	t := report.Table{Title: c.Class + ": the raters beside STAPLE; percent, bias as change of area", Columns: report.Columns("", "masks", "mean area", "Dice with the others", "sensitivity", "specificity", "bias")}
 	for _, m := range c.Raters {
 		bias := "–"
 		if m.Bias != nil {
 			bias = fmt.Sprintf("%+.1f", 100*math.Expm1(*m.Bias))
 		}
-		g.Rows = append(g.Rows, report.Texts(m.Rater, strconv.Itoa(m.Masks), scaled("%.2f", m.Area, 100), scaled("%.1f", m.Dice, 100),
-			scaled("%.1f", m.Sensitivity, 100), scaled("%.2f", m.Specificity, 100), bias))
+		t.Add(m.Rater, m.Masks, report.Scaled("%.2f", m.Area, 100), report.Scaled("%.1f", m.Dice, 100), report.Scaled("%.1f", m.Sensitivity, 100), report.Scaled("%.2f", m.Specificity, 100), bias)
 	}
-	return g
+	return t
 }
 
 // disagreements has a row for each of the worst images.
 func (c *classAgreement) disagreements(levels bool) report.Table {
+	t := report.Table{Title: c.Class + ": least agreement. Dice ×100", Columns: report.Columns("image", "mean Dice", "farthest pair", "their Dice")}
 	if levels {
-		g := report.Table{Title: c.Class + ": least agreement", Columns: report.Columns("image", "consensus, %")}
-		for _, w := range c.Worst {
-			g.Rows = append(g.Rows, report.Texts(w.Image, scaled("%.1f", w.Consensus, 100)))
-		}
-		return g
+		t = report.Table{Title: c.Class + ": least agreement", Columns: report.Columns("image", "consensus, %")}
 	}
-	g := report.Table{Title: c.Class + ": least agreement. Dice ×100", Columns: report.Columns("image", "mean Dice", "farthest pair", "their Dice")}
 	for _, w := range c.Worst {
-		g.Rows = append(g.Rows, report.Texts(w.Image, scaled("%.1f", w.Dice, 100), w.A+", "+w.B, scaled("%.1f", w.Least, 100)))
+		if levels {
+			t.Add(w.Image, report.Scaled("%.1f", w.Consensus, 100))
+			continue
+		}
+		t.Add(w.Image, report.Scaled("%.1f", w.Dice, 100), w.A+", "+w.B, report.Scaled("%.1f", w.Least, 100))
 	}
-	return g
+	return t
 }

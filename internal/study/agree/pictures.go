@@ -5,6 +5,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/study/picture"
+	"mrprism/internal/study/report"
 )
 
 // picture reads the image at the size of the album.
@@ -17,14 +18,15 @@ func (g *agreementStudy) picture(l *comparedImage) (*picture.Picture, error) {
 }
 
 // draw draws the outlines of all raters on a copy of the picture.
-func (g *agreementStudy) draw(bare *picture.Picture, l *comparedImage, k int, c *comparedMarks) *picture.Cell {
+func (g *agreementStudy) draw(bare *picture.Picture, l *comparedImage, k int, c *comparedMarks) (report.Exhibit, error) {
 	p := bare.Copy()
 	for m, mark := range l.marks[k] {
 		if mark != nil {
 			picture.Shaded(p.RGBA, picture.Whole(p.Trace(asMap(mark), l.W, l.H, 0, 0)), picture.ResultLine, picture.RaterColour(m))
 		}
 	}
-	return &picture.Cell{Name: c.image, Figure: g.figure(&c.disagreement), Picture: p.RGBA}
+	shot, err := report.NewShot("", g.figure(&c.disagreement), p.RGBA)
+	return report.Exhibit{Name: c.image, Shots: []report.Shot{shot}}, err
 }
 
 // figure says in a few words how far the raters disagree.

@@ -6,7 +6,7 @@ import (
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/chart"
-	"mrprism/internal/study/picture"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
 
@@ -38,10 +38,10 @@ type classAgreement struct {
 	Tree       []treeReport       `json:"tree,omitempty"` // average linkage on 1 − Dice
 	Worst      []worstReport      `json:"worst"`
 
-	cases  []*disagreement
-	merges []metric.Merge
-	cells  []*picture.Cell
-	mean   [][]float64 // Dice by rater and earlier rater; NaN without a common image
+	cases   []*disagreement
+	merges  []metric.Merge
+	gallery report.Gallery
+	mean    [][]float64 // Dice by rater and earlier rater; NaN without a common image
 }
 
 // kappaReport is Fleiss' kappa of the images in which it is defined.
@@ -116,7 +116,7 @@ func kappa(cases []*disagreement, of func(*disagreement) float64) kappaReport {
 
 func (g *agreementStudy) classReport(class string, of *structureSums) *classAgreement {
 	c := &classAgreement{
-		Class: class, Images: len(of.cases), Skipped: of.single, cases: of.cases, cells: of.worst.Cells,
+		Class: class, Images: len(of.cases), Skipped: of.single, cases: of.cases, gallery: of.worst,
 		Dice:       statistics.MeanOver(of.cases, func(d *disagreement) float64 { return d.dice }),
 		KappaUnion: kappa(of.cases, func(d *disagreement) float64 { return d.union }),
 		KappaWhole: kappa(of.cases, func(d *disagreement) float64 { return d.whole }),
@@ -191,7 +191,7 @@ func (of *structureSums) withOthers(m int) float64 {
 func (g *agreementStudy) worstReports(cases []*disagreement) (reports []worstReport) {
 	ranked := statistics.Filter(cases, func(d *disagreement) bool { return !math.IsNaN(d.rank().Figure) })
 	slices.SortStableFunc(ranked, func(a, b *disagreement) int { return a.rank().Compare(b.rank()) })
-	for _, d := range ranked[:min(picture.Most, len(ranked))] {
+	for _, d := range ranked[:min(most, len(ranked))] {
 		w := worstReport{Image: d.image, Consensus: statistics.Defined(d.consensus)}
 		if !g.data.Levels {
 			w.Dice, w.Least, w.A, w.B = statistics.Defined(d.dice), statistics.Defined(d.least), g.data.Raters[d.a], g.data.Raters[d.b]

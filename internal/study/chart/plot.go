@@ -125,6 +125,29 @@ func Inline(p *plot.Plot, label string) template.HTML {
 	return template.HTML(strings.ReplaceAll(svgHead.ReplaceAllString(b.String(), head), family, ""))
 }
 
+// Lines are curves as SVG within HTML. The label says what they show to those who cannot see them.
+func Lines(x, y, label string, lines []Line) template.HTML {
+	p := New(x, y)
+	for i, l := range lines {
+		points := plotter.XYs(make([]plotter.XY, len(l.X)))
+		for j := range points {
+			points[j] = plotter.XY{X: l.X[j], Y: l.Y[j]}
+		}
+		line, dots, err := plotter.NewLinePoints(points)
+		if err != nil {
+			continue // it refuses no points at all
+		}
+		line.LineStyle, dots.GlyphStyle = LineStyle(i), Dot(i)
+		p.Add(line)
+		if l.Dots {
+			p.Add(dots)
+		}
+	}
+	p.X.Min, p.X.Max = 0, 1
+	Air(p)
+	return Inline(p, label)
+}
+
 // Series are values with intervals at places along x: a line with dots, or bars.
 type Series struct {
 	Index  int // of the ink

@@ -13,6 +13,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
@@ -26,13 +27,26 @@ type Request struct {
 	Named          []NamedMethod // in the order of the command line
 	Precision      model.Precision
 	Device         command.Opener
+	Watch          Watch // the first method's results; or nil
+	Shown          int   // images in a gallery
 }
+
+// Watch sees what a network makes of an image with its marks, and says what to keep beside the rows.
+// If the device is lost, it sees the image again.
+type Watch func(ctx context.Context, e *segment.Engine, l *dataset.Loaded, r *segment.Result) (seen any, err error)
+
+// References beside rater:NAME.
+const (
+	Mean  = "mean"
+	Truth = "truth"
+)
 
 // NamedMethod is a method as the command line gives it.
 type NamedMethod struct {
-	Name, Given string // name is empty if the user gave none
-	Predictions bool   // a folder; otherwise weights
-	Passes      int    // of weights, if not those that they were trained for
+	Name, Given string           // name is empty if the user gave none
+	Predictions bool             // a folder; otherwise weights
+	Passes      int              // of weights, if not those that they were trained for
+	Session     *command.Session // with the weights, which stays open; or nil
 }
 
 // Add adds the methods of a list NAME=VALUE,VALUE: folders of predictions, or weights.
@@ -58,46 +72,55 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
+	r.Shown = 3
 	c, err := Open(r)
 	if err != nil {
 		return err
 	}
-	compared, err := c.Compare(ctx, stderr)
+	stopped := c.Score(ctx, command.NewProgress(stderr, len(c.cases)))
+	compared, err := c.Comparison(c.Sides[0])
 	if compared == nil {
-		return err
+		return cmp.Or(stopped, err)
 	}
-	return errors.Join(compared.deliver(r.Out, stdout), err)
+	return errors.Join(compared.deliver(r.Out, stdout), stopped, err)
 }
 
-// Compare scores all methods. The error names what could not be scored, beside the comparison of
-// the rest. The comparison is nil if nothing was scored.
-func (c *Comparer) Compare(ctx context.Context, stderr io.Writer) (*Comparison, error) {
-	c.progress = command.NewProgress(stderr, len(c.cases))
-	for _, m := range c.methods {
-		defer m.Close()
-		if n, computes := m.predictor.(*network); computes {
-			n.session.Precision, n.session.Open = c.Precision, c.Device
-			n.session.Note = func(text string) { c.progress.Note("evaluate compare", text) }
+// Score scores all methods until one fails.
+func (c *Comparer) Score(ctx context.Context, progress *command.Progress) error {
+	c.progress = progress
+	defer progress.Clear()
+	for i, m := range c.methods {
+		n, computes := m.predictor.(*network)
+		if !computes || c.Named[i].Session != nil {
+			continue
 		}
+		defer n.session.Close()
+		n.session.Precision, n.session.Open = c.Precision, c.Device
+		n.session.Note = func(text string) { progress.Note("evaluate compare", text) }
 	}
 	if text := c.data.UnlistedNote(); text != "" {
-		c.progress.Note("evaluate compare", text)
+		progress.Note("evaluate compare", text)
 	}
-	stopped := c.scoreAll(ctx)
-	c.progress.Clear()
-	if len(c.records) == 0 {
-		return nil, cmp.Or(stopped, c.failure())
+	return c.scoreAll(ctx)
+}
+
+// Comparison is what was scored against one reference; nil if nothing was. The error names what
+// could not be scored, beside the comparison of the rest.
+func (c *Comparer) Comparison(s *Side) (*Comparison, error) {
+	failed := c.failure(s)
+	if len(s.Images) == 0 {
+		return nil, failed
 	}
-	if !slices.ContainsFunc(c.unmarked, func(n int) bool { return n < len(c.records) }) {
-		return nil, cmp.Or(stopped, fmt.Errorf("%s: no image has the reference %s", c.data.Name, c.Request.Reference))
+	if !slices.ContainsFunc(s.Unmarked, func(n int) bool { return n < len(s.Images) }) {
+		return nil, fmt.Errorf("%s: no image has the reference %s", c.data.Name, s.reference)
 	}
-	return c.report(), errors.Join(stopped, c.failure())
+	return c.report(s), failed
 }
 
 // failure is the error of predictions that were left out; nil without any.
-func (c *Comparer) failure() error {
+func (c *Comparer) failure(s *Side) error {
 	if len(c.troubles) == 0 {
-		if len(c.records) == 0 {
+		if len(s.Images) == 0 {
 			return fmt.Errorf("%s: no image was scored", c.data.Name)
 		}
 		return nil
@@ -116,14 +139,24 @@ func Open(r Request) (*Comparer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparer{Request: r, data: data, rater: -1}
-	if c.cases, err = r.Part(data); err != nil {
+	cases, err := r.Part(data)
+	if err != nil {
 		return nil, err
 	}
-	if name, ok := strings.CutPrefix(r.Reference, "rater:"); ok {
-		if c.rater = slices.Index(data.Raters, name); c.rater < 0 {
-			return nil, fmt.Errorf("-reference %s: %s has the raters %s", r.Reference, data.Name, strings.Join(data.Raters, ", "))
+	return Of(r, data, cases, r.Reference)
+}
+
+// Of opens the methods, for cases of a data set against references.
+func Of(r Request, data *dataset.Dataset, cases []dataset.Case, references ...string) (*Comparer, error) {
+	c := &Comparer{Request: r, data: data, cases: cases}
+	for _, reference := range references {
+		s := &Side{reference: reference, rater: -1, galleries: newGalleries(r.Shown)}
+		if name, ok := strings.CutPrefix(reference, "rater:"); ok {
+			if s.rater = slices.Index(data.Raters, name); s.rater < 0 {
+				return nil, fmt.Errorf("-reference %s: %s has the raters %s", reference, data.Name, strings.Join(data.Raters, ", "))
+			}
 		}
+		c.Sides = append(c.Sides, s)
 	}
 	for _, one := range r.Named {
 		m, err := c.openMethod(one)
@@ -159,6 +192,9 @@ func (c *Comparer) openMethod(one NamedMethod) (m *method, err error) {
 		return nil, err
 	}
 	m.Name = cmp.Or(one.Name, m.Name)
+	if n, computes := m.predictor.(*network); computes && len(c.methods) == 0 {
+		n.watch = c.Watch
+	}
 	for _, t := range troubles {
 		c.troubles = append(c.troubles, trouble{m.Name, t.Kind, t.Text})
 	}

@@ -3,28 +3,30 @@ package compare
 import (
 	"fmt"
 	"io"
-	"strconv"
 
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
-	"mrprism/internal/study/statistics"
 )
 
-// casesCSV writes a line for each image, class, method and pass.
+// casesCSV writes a line for each image, class, method and pass. The Dice with raters stand beside
+// the last pass.
 func (r *Comparison) casesCSV(w io.Writer) error {
-	header := append([]string{"folder", "image", "class", "method", "pass"}, figureKeys()...)
+	header := []string{"folder", "image", "class", "method", "pass"}
+	for _, f := range score.Figures {
+		header = append(header, f.Key)
+	}
 	for _, what := range []string{"dice_with_", "head_dice_"} {
 		for _, rater := range r.Raters {
 			header = append(header, what+rater)
 		}
 	}
-	return report.WriteCSV(w, header, func(line func(...string)) {
-		for _, one := range r.records {
+	return report.WriteCSV(w, header, func(line func(...any)) {
+		for _, one := range r.images {
 			for k, class := range r.Classes {
 				for i, m := range r.Methods {
 					for pass := range m.Passes {
-						if record := one.methods[i][k]; record != nil {
-							line(append([]string{one.Folder, one.Name, class.Class, m.Name, strconv.Itoa(pass)}, record.cells(pass, len(r.Raters))...)...)
+						if row := one.Rows[i][k]; row != nil {
+							line(append([]any{one.Folder, one.Name, class.Class, m.Name, pass}, row.cells(pass)...)...)
 						}
 					}
 				}
@@ -33,23 +35,18 @@ func (r *Comparison) casesCSV(w io.Writer) error {
 	})
 }
 
-// figureKeys are the names of the figures.
-func figureKeys() []string {
-	return statistics.Tabulate(len(score.AllFigures), func(i int) string { return score.AllFigures[i].Key })
-}
-
-// cells are the figures of a pass, and of the raters beside the last pass.
-func (r *record) cells(pass, raters int) (cells []string) {
-	for _, v := range r.passes[pass] {
-		cells = append(cells, report.DigitsOf(v))
+// cells are the figures of a pass, and of the raters.
+func (r *Row) cells(pass int) (cells []any) {
+	for _, v := range r.Passes[pass] {
+		cells = append(cells, v)
 	}
-	for _, dices := range [][]float64{r.mask, r.heads} {
-		for m := range raters {
-			if dices == nil || pass < len(r.passes)-1 {
+	for _, dice := range []func(m int) float64{func(m int) float64 { return r.Mask[m] }, r.head} {
+		for m := range r.Mask {
+			if pass < len(r.Passes)-1 {
 				cells = append(cells, "")
 				continue
 			}
-			cells = append(cells, report.DigitsOf(dices[m]))
+			cells = append(cells, dice(m))
 		}
 	}
 	return cells
@@ -62,33 +59,26 @@ var summaryColumns = []string{
 
 // summaryCSV writes a line for each class, method, pass and figure, with the test of the last pass.
 func (r *Comparison) summaryCSV(w io.Writer) error {
-	return report.WriteCSV(w, summaryColumns, func(line func(...string)) {
+	return report.WriteCSV(w, summaryColumns, func(line func(...any)) {
 		for _, class := range r.Classes {
 			for _, m := range class.Methods {
 				for pass, all := range m.Passes {
-					for _, key := range figureKeys() {
-						if e := all[key]; e != nil {
-							cells := append([]string{class.Class, m.Method, strconv.Itoa(pass), key}, e.cells()...)
-							line(append(cells, class.testCells(m, pass, key)...)...)
+					for _, f := range score.Figures {
+						e, t := all[f.Key], class.Test(m.Method, f.Key)
+						if e == nil {
+							continue
 						}
+						cells := []any{class.Class, m.Method, pass, f.Key, e.Images, e.Undefined, e.Mean, e.Low, e.High}
+						if t == nil || pass < len(m.Passes)-1 {
+							line(append(cells, "", "", "", "", "", "", "")...)
+							continue
+						}
+						line(append(cells, t.Against, t.Images, t.Difference.Mean, t.Difference.Low, t.Difference.High, t.P, t.Holm)...)
 					}
 				}
 			}
 		}
 	})
-}
-
-func (e *estimate) cells() []string {
-	return []string{strconv.Itoa(e.Images), strconv.Itoa(e.Undefined), report.DigitsOf(e.Mean), report.Digits(e.Low), report.Digits(e.High)}
-}
-
-func (c *classComparison) testCells(m methodSummary, pass int, figure string) []string {
-	t := c.Test(m.Method, figure)
-	if t == nil || pass < len(m.Passes)-1 {
-		return make([]string, 7)
-	}
-	d := t.Difference
-	return []string{t.Against, strconv.Itoa(t.Images), report.DigitsOf(d.Mean), report.Digits(d.Low), report.Digits(d.High), report.DigitsOf(t.P), report.DigitsOf(t.Holm)}
 }
 
 // subject says what was compared with what.

@@ -190,18 +190,16 @@ func (r *Comparison) albums() (list []report.Album) {
 		structures = append(structures, report.Entry{Name: c.Class, Ink: chart.CSS(picture.Structures[i%len(picture.Structures)])})
 	}
 	first, g := r.Methods[0].Name, r.galleries
-	for _, one := range []struct {
-		title string
-		gallery
-	}{
-		{"Lowest soft Dice, mean of the methods", g.lowest}, {"Highest soft Dice, mean of the methods", g.highest},
-		{first + " is ahead of the best other", g.gains}, {first + " is behind the best other", g.losses},
+	if g == nil {
+		return nil
+	}
+	for _, album := range []report.Album{
+		{Title: "Lowest soft Dice, mean of the methods", Exhibits: g.lowest.Exhibits},
+		{Title: "Highest soft Dice, mean of the methods", Exhibits: g.highest.Exhibits},
+		{Title: first + " is ahead of the best other", Exhibits: g.gains.Exhibits},
+		{Title: first + " is behind the best other", Exhibits: g.losses.Exhibits},
 	} {
-		if len(one.exhibits) > 0 {
-			album := report.Album{Title: one.title, Key: structures}
-			for _, e := range one.exhibits {
-				album.Exhibits = append(album.Exhibits, e.Exhibit)
-			}
+		if album.Key = structures; len(album.Exhibits) > 0 {
 			list = append(list, album)
 		}
 	}

@@ -1,9 +1,7 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 
@@ -12,48 +10,43 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// galleryImages is the number of images in each gallery.
-const galleryImages = 3
-
 // galleries are the images that the report shows.
-type galleries struct{ lowest, highest, gains, losses gallery }
+type galleries struct{ lowest, highest, gains, losses report.Gallery }
 
-// gallery keeps the images of the largest ranks. Its memory does not grow with the number of
-// images.
-type gallery struct{ exhibits []*exhibit }
-
-// exhibit is an image with the outlines of every method.
-type exhibit struct {
-	report.Exhibit
-	rank float64
+func newGalleries(most int) *galleries {
+	return &galleries{report.Gallery{Most: most}, report.Gallery{Most: most}, report.Gallery{Most: most}, report.Gallery{Most: most}}
 }
 
-// offer offers an image that all methods have.
-func (g *galleries) offer(c *Comparer, r *caseRecord) {
-	dice := statistics.Tabulate(len(r.methods), func(i int) float64 { d, _ := meanOver(r.methods[i]); return d })
+// offer offers an image that all methods have. The error is one of its file.
+func (g *galleries) offer(c *Comparer, r *Image) error {
+	dice := statistics.Tabulate(len(r.Rows), func(i int) float64 { d, _ := meanOver(r.Rows[i]); return d })
 	mean := 0.
 	for _, d := range dice {
 		mean += d / float64(len(dice))
 	}
 	if math.IsNaN(mean) {
-		return
+		return nil
 	}
-	var drawn *exhibit // once for all galleries
-	show := func(to *gallery, rank float64) {
-		if !to.wants(rank) {
+	var drawn *report.Exhibit // once for all galleries
+	var failed error
+	show := func(to *report.Gallery, rank float64) {
+		if failed != nil {
 			return
 		}
-		if drawn == nil {
-			drawn = c.exhibit(r, dice)
-		}
-		if drawn != nil {
-			to.add(&exhibit{drawn.Exhibit, rank})
-		}
+		failed = to.Offer(report.Rank{Figure: rank}, func() (_ report.Exhibit, err error) {
+			if drawn == nil {
+				drawn, err = c.exhibit(r, dice)
+			}
+			if err != nil {
+				return report.Exhibit{}, err
+			}
+			return *drawn, nil
+		})
 	}
 	show(&g.lowest, -mean)
 	show(&g.highest, mean)
 	if len(dice) < 2 {
-		return
+		return failed
 	}
 	rival := slices.Max(dice[1:])
 	if gain := dice[0] - rival; gain > 0 {
@@ -61,33 +54,21 @@ func (g *galleries) offer(c *Comparer, r *caseRecord) {
 	} else if gain < 0 {
 		show(&g.losses, -gain)
 	}
+	return failed
 }
 
-// wants reports whether an image of the rank would be kept.
-func (g *gallery) wants(rank float64) bool {
-	return len(g.exhibits) < galleryImages || rank > g.exhibits[galleryImages-1].rank
-}
-
-func (g *gallery) add(e *exhibit) {
-	g.exhibits = append(g.exhibits, e)
-	slices.SortStableFunc(g.exhibits, func(a, b *exhibit) int { return cmp.Compare(b.rank, a.rank) })
-	g.exhibits = g.exhibits[:min(galleryImages, len(g.exhibits))]
-}
-
-// exhibit draws an image; nil if it cannot be read, which the troubles tell then.
-func (c *Comparer) exhibit(r *caseRecord, dice []float64) *exhibit {
+// exhibit draws an image with the outlines of every method.
+func (c *Comparer) exhibit(r *Image, dice []float64) (*report.Exhibit, error) {
 	img, err := r.image()
 	if err != nil {
-		c.troubles = append(c.troubles, trouble{Kind: ofTheData, Text: err.Error()})
-		return nil
+		return nil, err
 	}
-	plain := picture.NewPicture(img)
-	out := &exhibit{Exhibit: report.Exhibit{Name: r.Name}}
+	plain, out := picture.NewPicture(img), &report.Exhibit{Name: r.Name}
 	for i, m := range c.methods {
 		p := plain.Copy()
-		for k, one := range r.methods[i] {
-			if one != nil {
-				p.Result(k, one.outline)
+		for k, row := range r.Rows[i] {
+			if row != nil {
+				p.Result(k, row.outline)
 			}
 		}
 		for _, t := range r.classes {
@@ -95,12 +76,11 @@ func (c *Comparer) exhibit(r *caseRecord, dice []float64) *exhibit {
 				p.Truth(t.outline)
 			}
 		}
-		size, url := p.Rect.Size(), template.URL("")
-		if url, err = picture.Embedded(p.RGBA); err != nil {
-			c.troubles = append(c.troubles, trouble{Kind: ofTheData, Text: fmt.Sprintf("%s: %v", r.Image, err)})
-			return nil
+		shot, err := report.NewShot(m.Name, fmt.Sprintf("%.1f", 100*dice[i]), p.RGBA)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Image, err)
 		}
-		out.Shots = append(out.Shots, report.Shot{Name: m.Name, Figure: fmt.Sprintf("%.1f", 100*dice[i]), Picture: url, Width: size.X, Height: size.Y})
+		out.Shots = append(out.Shots, shot)
 	}
-	return out
+	return out, nil
 }

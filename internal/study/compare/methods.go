@@ -47,11 +47,36 @@ type prediction interface {
 // subject is an image that is scored. Its pixels are read if somebody needs them.
 type subject struct {
 	dataset.Case
-	image func() (*imageio.Image, error)
+	image  func() (*imageio.Image, error)
+	loaded *dataset.Loaded
+	seen   any // what Watch says of it
 }
 
 func newSubject(c dataset.Case) *subject {
-	return &subject{c, sync.OnceValues(func() (*imageio.Image, error) { return command.ReadImage(c.Image) })}
+	return &subject{Case: c, image: sync.OnceValues(func() (*imageio.Image, error) { return command.ReadImage(c.Image) })}
+}
+
+// load reads the marks, and the image too if it is to be whole.
+func (s *subject) load(whole bool) (l *dataset.Loaded, err error) {
+	if whole {
+		if l, err = dataset.Load(s.Case); err == nil {
+			s.loaded, s.image = l, func() (*imageio.Image, error) { return l.Image, nil }
+		}
+		return l, err
+	}
+	l = &dataset.Loaded{Case: s.Case}
+	for _, paths := range s.Masks {
+		row := make([][]uint8, len(paths))
+		for k, path := range paths {
+			if path != "" {
+				if row[k], err = s.Mask(path); err != nil {
+					return nil, err
+				}
+			}
+		}
+		l.Masks = append(l.Masks, row)
+	}
+	return l, nil
 }
 
 // Kinds of trouble.
@@ -83,7 +108,8 @@ func troubled(kind, format string, args ...any) *trouble {
 
 // network is a model as a predictor.
 type network struct {
-	session     command.Session
+	session     *command.Session
+	watch       Watch // or nil
 	recurrences int
 	region      string
 	lost        int   // images in which it found nothing
@@ -94,15 +120,20 @@ type network struct {
 // newNetwork opens weights. The model's classes and raters belong to those of the data set of the
 // same name.
 func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset) (*method, error) {
-	m, err := command.Ensemble(one.Given)
-	if err != nil {
-		return nil, err
+	session := one.Session
+	if session == nil {
+		m, err := command.Ensemble(one.Given)
+		if err != nil {
+			return nil, err
+		}
+		session = &command.Session{Model: m}
 	}
+	m := session.Model
 	about := &m.Metadata
 	if err := images.Searched(about); err != nil {
 		return nil, err
 	}
-	n := &network{session: command.Session{Model: m}, recurrences: segment.Feedbacks(about), region: images.Region}
+	n := &network{session: session, recurrences: segment.Feedbacks(about), region: images.Region}
 	if segment.SettlesAround(about) {
 		n.recurrences = 0
 	}
@@ -142,6 +173,9 @@ func (n *network) predict(ctx context.Context, s *subject) (prediction, error) {
 	made := segmented{network: n}
 	err = n.session.Do(ctx, func(e *segment.Engine) (err error) {
 		made.Result, err = e.Segment(ctx, img, segment.Options{Recurrences: n.recurrences, ROI: n.region})
+		if err == nil && n.watch != nil {
+			s.seen, err = n.watch(ctx, e, s.loaded, made.Result)
+		}
 		return err
 	})
 	if err == nil && !made.Found {

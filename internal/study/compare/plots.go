@@ -31,7 +31,7 @@ func (c *classComparison) passesPlot() template.HTML {
 			if most == 1 {
 				shift = float64(i)
 			}
-			s.X, s.Values = append(s.X, float64(pass)+shift), append(s.Values, all[score.AllFigures[score.SoftDice].Key].Interval)
+			s.X, s.Values = append(s.X, float64(pass)+shift), append(s.Values, all[score.Figures[score.SoftDice].Key].Interval)
 		}
 		p.Add(s)
 	}
@@ -111,20 +111,15 @@ func short(name string, raters int) string {
 
 // riskPlot shows the mean soft Dice of the images of which each method is most certain.
 func (r *Comparison) riskPlot() template.HTML {
-	p := chart.New("share of images kept, the most certain first", "mean soft Dice ×100")
+	lines := make([]chart.Line, len(r.Methods))
 	for i, m := range r.Methods {
 		for _, one := range r.Risk {
-			if one.Method != m.Name {
-				continue
-			}
-			points := plotter.XYs(statistics.Tabulate(len(one.Curve), func(j int) plotter.XY { return plotter.XY{X: one.Curve[j].Share, Y: 100 * one.Curve[j].Dice} }))
-			if line, err := plotter.NewLine(points); err == nil {
-				line.LineStyle = chart.LineStyle(i)
-				p.Add(line)
+			for _, p := range one.Curve {
+				if one.Method == m.Name {
+					lines[i].X, lines[i].Y = append(lines[i].X, p.Share), append(lines[i].Y, 100*p.Dice)
+				}
 			}
 		}
 	}
-	p.X.Min, p.X.Max = 0, 1
-	chart.Air(p)
-	return chart.Inline(p, "risk–coverage curve")
+	return chart.Lines("share of images kept, the most certain first", "mean soft Dice ×100", "risk–coverage curve", lines)
 }

@@ -29,8 +29,8 @@ type Comparison struct {
 	Notes    []string          `json:"notes,omitempty"`
 	Troubles []trouble         `json:"troubles,omitempty"` // in no figure
 
-	records   []*caseRecord
-	galleries galleries
+	images    []*Image
+	galleries *galleries
 	bootstrap batch
 }
 
@@ -116,20 +116,20 @@ func (b *batch) run() {
 }
 
 // report gathers the scores.
-func (c *Comparer) report() *Comparison {
+func (c *Comparer) report(s *Side) *Comparison {
 	r := &Comparison{
-		Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: c.Request.Reference, Raters: c.data.Raters, Levels: c.data.Levels, Images: len(c.records), Of: len(c.cases),
-		Methods: c.methods, Troubles: c.troubles, records: c.records, galleries: c.galleries,
+		Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: s.reference, Raters: c.data.Raters, Levels: c.data.Levels, Images: len(s.Images), Of: len(c.cases),
+		Methods: c.methods, Troubles: c.troubles, images: s.Images, galleries: s.galleries,
 	}
 	for k, class := range c.data.Classes {
-		r.Classes = append(r.Classes, c.compareClass(r, class, k))
+		r.Classes = append(r.Classes, c.compareClass(r, s, class, k))
 	}
 	r.adjust()
 	for i, m := range c.methods {
 		if n, computes := m.predictor.(*network); computes && n.lost > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s found nothing in %d images; they are scored as empty masks", m.Name, n.lost))
 		}
-		if curve := c.riskOf(i); curve != nil {
+		if curve := c.riskOf(s, i); curve != nil {
 			r.Risk = append(r.Risk, *curve)
 		}
 	}
@@ -138,39 +138,39 @@ func (c *Comparer) report() *Comparison {
 }
 
 // compareClass gathers a class.
-func (c *Comparer) compareClass(r *Comparison, class string, k int) classComparison {
-	out := classComparison{Class: class, Images: len(c.records) - c.unmarked[k], Unmarked: c.unmarked[k]}
+func (c *Comparer) compareClass(r *Comparison, side *Side, class string, k int) classComparison {
+	out := classComparison{Class: class, Images: len(side.Images) - side.Unmarked[k], Unmarked: side.Unmarked[k]}
 	for i, m := range c.methods {
 		if !slices.Contains(m.Classes, class) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s does not segment the %s", m.Name, class))
 			continue
 		}
-		if s := c.summarise(&r.bootstrap, i, k); s.Images > 0 {
+		if s := c.summarise(&r.bootstrap, side, i, k); s.Images > 0 {
 			out.Methods = append(out.Methods, s)
 		}
 	}
 	if len(out.Methods) == 0 {
 		return out
 	}
-	paired := statistics.Filter(c.records, func(one *caseRecord) bool {
-		return !slices.ContainsFunc(out.Methods, func(s methodSummary) bool { return one.methods[s.index][k] == nil })
+	paired := statistics.Filter(side.Images, func(one *Image) bool {
+		return !slices.ContainsFunc(out.Methods, func(s methodSummary) bool { return one.Rows[s.index][k] == nil })
 	})
 	if out.Paired = len(paired); out.Paired < out.Images {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s: %d of %d images lack a prediction of some method; paired comparisons leave them out",
 			class, out.Images-out.Paired, out.Images))
 	}
-	r.Notes = append(r.Notes, c.emptyNotes(class, k)...)
+	r.Notes = append(r.Notes, c.emptyNotes(side, class, k)...)
 	out.Tests = testAll(&r.bootstrap, out.Methods, paired, k)
 	return out
 }
 
 // emptyNotes say how often a class is in no reference and in no mark, and how often each method
 // then predicts no pixel above one half: its Dice is 1 there.
-func (c *Comparer) emptyNotes(class string, k int) (notes []string) {
+func (c *Comparer) emptyNotes(s *Side, class string, k int) (notes []string) {
 	for i, m := range c.methods {
-		records := statistics.NonNil(c.records, func(one *caseRecord) *record { return one.methods[i][k] })
-		empty := statistics.Filter(records, func(r *record) bool { return r.empty })
-		both := statistics.Filter(empty, func(r *record) bool { return r.last()[score.Dice] == 1 })
+		records := statistics.NonNil(s.Images, func(one *Image) *Row { return one.Rows[i][k] })
+		empty := statistics.Filter(records, func(r *Row) bool { return r.Empty })
+		both := statistics.Filter(empty, func(r *Row) bool { return r.Last()[score.Dice] == 1 })
 		if len(empty) > 0 {
 			notes = append(notes, fmt.Sprintf("%s: every mark is empty in %d of %d images; %s predicts none in %d of these: their Dice is 100",
 				class, len(empty), len(records), m.Name, len(both)))
@@ -180,16 +180,16 @@ func (c *Comparer) emptyNotes(class string, k int) (notes []string) {
 }
 
 // summarise gathers a method's figures of a class.
-func (c *Comparer) summarise(b *batch, i, k int) methodSummary {
-	records := statistics.NonNil(c.records, func(one *caseRecord) *record { return one.methods[i][k] })
+func (c *Comparer) summarise(b *batch, s *Side, i, k int) methodSummary {
+	records := statistics.NonNil(s.Images, func(one *Image) *Row { return one.Rows[i][k] })
 	out := methodSummary{Method: c.methods[i].Name, Images: len(records), index: i}
 	if len(records) == 0 {
 		return out
 	}
 	for pass := range c.methods[i].Passes {
 		all := passSummary{}
-		for f, about := range score.AllFigures {
-			values := statistics.Values(records, func(one *record) float64 { return one.passes[pass][f] })
+		for f, about := range score.Figures {
+			values := statistics.Values(records, func(one *Row) float64 { return one.Passes[pass][f] })
 			if len(values) > 0 {
 				all[about.Key] = &estimate{b.add(values), len(values), len(records) - len(values)}
 			}
@@ -197,28 +197,23 @@ func (c *Comparer) summarise(b *batch, i, k int) methodSummary {
 		out.Passes = append(out.Passes, all)
 	}
 	for m, rater := range c.data.Raters {
-		mask := b.add(statistics.Values(records, func(one *record) float64 { return one.mask[m] }))
-		head := b.add(statistics.Values(records, func(one *record) float64 {
-			if one.heads == nil {
-				return math.NaN()
-			}
-			return one.heads[m]
-		}))
+		mask := b.add(statistics.Values(records, func(one *Row) float64 { return one.Mask[m] }))
+		head := b.add(statistics.Values(records, func(one *Row) float64 { return one.head(m) }))
 		if mask != nil {
 			out.Raters = append(out.Raters, raterDice{rater, mask, head})
 		}
 	}
-	out.Reliability, out.PooledECE = c.diagrams[i][k].Bins(), statistics.Defined(c.diagrams[i][k].ECE())
+	out.Reliability, out.PooledECE = s.Pooled[i][k].Union.Bins(), statistics.Defined(s.Pooled[i][k].Union.ECE())
 	return out
 }
 
 // testAll tests every method and figure against the first method. Images in which one of the two
 // has no figure are not in the test.
-func testAll(b *batch, methods []methodSummary, paired []*caseRecord, k int) (tests []pairedTest) {
+func testAll(b *batch, methods []methodSummary, paired []*Image, k int) (tests []pairedTest) {
 	for _, m := range methods[1:] {
-		for f, about := range score.AllFigures {
-			differences := statistics.Values(paired, func(one *caseRecord) float64 {
-				return one.methods[m.index][k].last()[f] - one.methods[methods[0].index][k].last()[f]
+		for f, about := range score.Figures {
+			differences := statistics.Values(paired, func(one *Image) float64 {
+				return one.Rows[m.index][k].Last()[f] - one.Rows[methods[0].index][k].Last()[f]
 			})
 			if len(differences) > 0 {
 				tests = append(tests, pairedTest{
@@ -231,12 +226,9 @@ func testAll(b *batch, methods []methodSummary, paired []*caseRecord, k int) (te
 	return tests
 }
 
-// last are the figures of the last pass.
-func (r *record) last() *score.Figures { return &r.passes[len(r.passes)-1] }
-
 // adjust corrects the p-values by Holm. A family is all tests of a figure.
 func (r *Comparison) adjust() {
-	for _, about := range score.AllFigures {
+	for _, about := range score.Figures {
 		var family []*pairedTest
 		for i := range r.Classes {
 			for j := range r.Classes[i].Tests {
@@ -256,10 +248,10 @@ func (r *Comparison) adjust() {
 const curvePoints = 200
 
 // riskOf ranks the images by the Dice that a method's maps state of themselves; nil without images.
-func (c *Comparer) riskOf(i int) *riskCurve {
+func (c *Comparer) riskOf(s *Side, i int) *riskCurve {
 	var images []score.Ranked
-	for _, one := range c.records {
-		dice, stated := meanOver(one.methods[i])
+	for _, one := range s.Images {
+		dice, stated := meanOver(one.Rows[i])
 		if !math.IsNaN(dice) {
 			images = append(images, score.Ranked{Score: -stated, Dice: dice})
 		}
@@ -278,15 +270,15 @@ func (c *Comparer) riskOf(i int) *riskCurve {
 
 // meanOver are the mean soft Dice and stated Dice over the classes that a method has; NaN without
 // any.
-func meanOver(classes []*record) (dice, stated float64) {
-	has := statistics.Filter(classes, func(r *record) bool { return r != nil })
-	dice = metric.Mean(statistics.Values(has, func(r *record) float64 { return r.last()[score.SoftDice] }))
-	return dice, metric.Mean(statistics.Values(has, func(r *record) float64 { return r.stated }))
+func meanOver(classes []*Row) (dice, stated float64) {
+	has := statistics.Filter(classes, func(r *Row) bool { return r != nil })
+	dice = metric.Mean(statistics.Values(has, func(r *Row) float64 { return r.Last()[score.SoftDice] }))
+	return dice, metric.Mean(statistics.Values(has, func(r *Row) float64 { return r.stated }))
 }
 
 // shown are the figures that some method of the class has.
 func (c *classComparison) shown() []score.Figure {
-	return statistics.Filter(score.AllFigures[:], func(f score.Figure) bool {
+	return statistics.Filter(score.Figures, func(f score.Figure) bool {
 		return slices.ContainsFunc(c.Methods, func(m methodSummary) bool { return m.last()[f.Key] != nil })
 	})
 }

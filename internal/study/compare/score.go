@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"mrprism/internal/command"
@@ -17,26 +18,50 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// record is what one method reaches for one class of one image. Figures are NaN where they are not
+// Row is what one method reaches for one class of one image. Figures are NaN where they are not
 // defined.
-type record struct {
-	passes      []score.Figures
-	mask, heads []float64 // Dice of the last pass, and of a rater's own head, with the rater's mark
-	stated      float64   // the Dice that the last map expects of itself
-	empty       bool      // reference and marks are
+type Row struct {
+	Passes []score.Values
+	Mask   []float64   // Dice of the last pass with each rater's mark
+	Heads  [][]float64 // Dice of each rater's head with each rater's mark; nil for no head
+	Empty  bool        // reference and marks are
+
+	stated float64 // the Dice that the last map expects of itself
 
 	// For keep, which drops them.
 	diameters []int // vertical, by pass
-	union     *metric.Calibration
+	pooled    Calibration
 	outline   [][]picture.Point
 }
 
-// caseRecord is one image.
-type caseRecord struct {
+// Last are the figures of the last pass.
+func (r *Row) Last() score.Values { return r.Passes[len(r.Passes)-1] }
+
+// head is the Dice of a rater's own head; NaN without one.
+func (r *Row) head(m int) float64 {
+	if r.Heads == nil || r.Heads[m] == nil {
+		return math.NaN()
+	}
+	return r.Heads[m][m]
+}
+
+// Image is one image against one reference.
+type Image struct {
 	*subject
-	methods  [][]*record  // by method and class; nil without a prediction or a reference
-	classes  []*reference // nil without a reference
-	troubles []trouble
+	Rows [][]*Row // by method and class; nil without a prediction or a reference
+	Seen any      // what Watch said of it
+
+	classes []*reference // nil without a reference
+}
+
+// Calibration gathers the pixels of the last pass: inside the union in 15 and 50 bins, and in the
+// whole image.
+type Calibration struct{ Union, Fine, Whole *metric.Calibration }
+
+func (c *Calibration) merge(other Calibration) {
+	c.Union.Merge(other.Union)
+	c.Fine.Merge(other.Fine)
+	c.Whole.Merge(other.Whole)
 }
 
 // reference is what the maps of a class are compared with, and what stays of it.
@@ -46,79 +71,119 @@ type reference struct {
 	outline  [][]picture.Point
 }
 
+// Side is everything against one reference, in the order of the images.
+type Side struct {
+	Images   []*Image
+	Unmarked []int           // by class: images without a reference
+	Pooled   [][]Calibration // by method and class
+
+	reference string // mean, truth or rater:NAME
+	rater     int    // of the reference; -1 for the others
+	galleries *galleries
+}
+
 // Comparer scores methods on the images of a data set.
 type Comparer struct {
 	Request
+	Sides []*Side // by reference
+
 	data     *dataset.Dataset
 	cases    []dataset.Case
-	rater    int // of the reference; -1 for the others
 	methods  []*method
 	progress *command.Progress
-
-	large sync.Mutex // held while a large image is scored: a single one is in memory
-
-	// All in the order of the images.
-	records   []*caseRecord
-	unmarked  []int // by class: images without a reference
-	troubles  []trouble
-	diagrams  [][]*metric.Calibration // by method and class, inside the union
-	galleries galleries
+	troubles []trouble  // in the order of the images
+	atOnce   int        // images
+	large    sync.Mutex // held while a large image is scored: a single one is in memory
 }
 
-// largePixels is the size above which one image at a time is scored.
-const largePixels = 2_000_000
+const (
+	// largePixels is the size above which one image at a time is scored.
+	largePixels = 2_000_000
+	// garbage is the memory that may lie idle before it is collected, in percent of what is in use.
+	// Maps of a large image come and go, each of tens of megabytes.
+	garbage = 40
+)
+
+// scored is an image against all references.
+type scored struct {
+	*subject
+	sides    []*Image // nil after a fault of the data set
+	troubles []trouble
+}
 
 // scoreAll scores the images. Folders are read on all processors, networks take one image after
 // another. An error of a network ends it, a bad file does not.
 func (c *Comparer) scoreAll(ctx context.Context) error {
-	c.unmarked = make([]int, len(c.data.Classes))
-	for range c.methods {
-		c.diagrams = append(c.diagrams, statistics.Tabulate(len(c.data.Classes), func(int) *metric.Calibration { return metric.NewCalibration(score.Bins) }))
-	}
-	atOnce := runtime.GOMAXPROCS(0)
-	for _, m := range c.methods {
-		if _, computes := m.predictor.(*network); computes {
-			atOnce = 1
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	for _, s := range c.Sides {
+		s.Unmarked = make([]int, len(c.data.Classes))
+		for range c.methods {
+			s.Pooled = append(s.Pooled, statistics.Tabulate(len(c.data.Classes), func(int) Calibration {
+				return Calibration{metric.NewCalibration(score.Bins), metric.NewCalibration(fineBins), metric.NewCalibration(score.Bins)}
+			}))
 		}
 	}
-	return score.InOrder(ctx, len(c.cases), atOnce, func(i int) (*caseRecord, error) { return c.scoreCase(ctx, i) }, c.keep)
+	c.atOnce = runtime.GOMAXPROCS(0)
+	for _, m := range c.methods {
+		if _, computes := m.predictor.(*network); computes {
+			c.atOnce = 1
+		}
+	}
+	return score.InOrder(ctx, len(c.cases), c.atOnce, func(i int) (*scored, error) { return c.scoreCase(ctx, i) }, c.keep)
+}
+
+const fineBins = 50
+
+// begin shows an image, now or when it is kept: images that are scored at once cannot.
+func (c *Comparer) begin(s *subject, now bool) {
+	if now {
+		c.progress.Begin()
+		c.progress.Show("%s: scoring", s.Name)
+	}
 }
 
 // keep adds an image to what is kept, and frees what only the pictures need.
-func (c *Comparer) keep(r *caseRecord) error {
-	c.progress.Begin()
-	c.progress.Show("%s", r.Name)
+func (c *Comparer) keep(r *scored) error {
+	c.begin(r.subject, c.atOnce > 1)
 	c.troubles = append(c.troubles, r.troubles...)
-	if r.methods == nil {
-		return nil // a fault of the data set
-	}
-	for k, s := range r.classes {
-		if s == nil {
-			c.unmarked[k]++
-		}
-	}
-	c.galleries.offer(c, r)
-	for i, classes := range r.methods {
-		for k, one := range classes {
-			if one != nil {
-				c.diagrams[i][k].Merge(one.union)
-				one.union, one.outline, one.diameters = nil, nil, nil
+	for j, one := range r.sides {
+		s := c.Sides[j]
+		for k, ref := range one.classes {
+			if ref == nil {
+				s.Unmarked[k]++
 			}
 		}
+		if err := s.galleries.offer(c, one); err != nil {
+			c.troubles = append(c.troubles, trouble{Kind: ofTheData, Text: err.Error()})
+		}
+		for i, classes := range one.Rows {
+			for k, row := range classes {
+				if row != nil {
+					s.Pooled[i][k].merge(row.pooled)
+					row.pooled, row.outline, row.diameters = Calibration{}, nil, nil
+				}
+			}
+		}
+		one.classes, one.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder}}
+		s.Images = append(s.Images, one)
 	}
-	r.classes, r.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder}}
-	c.records = append(c.records, r)
 	return nil
 }
 
 // scoreCase scores an image map by map. The error is one of a network or of the context.
-func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, error) {
+func (c *Comparer) scoreCase(ctx context.Context, i int) (*scored, error) {
 	s := newSubject(c.cases[i])
+	c.begin(s, c.atOnce == 1)
 	if s.W*s.H > largePixels {
 		c.large.Lock()
 		defer c.large.Unlock()
 	}
-	r := &caseRecord{subject: s}
+	r := &scored{subject: s}
+	refs, err := c.references(s)
+	if err != nil {
+		r.troubles = []trouble{{Kind: ofTheData, Text: err.Error()}}
+		return r, nil
+	}
 	var predictions []prediction
 	for _, m := range c.methods {
 		p, err := m.predict(ctx, s)
@@ -127,83 +192,98 @@ func (c *Comparer) scoreCase(ctx context.Context, i int) (*caseRecord, error) {
 		}
 		predictions = append(predictions, p)
 	}
-	methods := statistics.Tabulate(len(c.methods), func(int) []*record { return make([]*record, len(c.data.Classes)) })
-	for k := range c.data.Classes {
-		target, err := c.target(s, k)
-		if err != nil {
-			r.troubles = []trouble{{Kind: ofTheData, Text: err.Error()}}
-			return r, nil
-		}
-		if r.classes = append(r.classes, target); target == nil {
-			continue
-		}
-		for j, p := range predictions {
-			one, err := c.scoreClass(s, target, p, c.methods[j].Passes, k)
-			if bad, ok := errors.AsType[*trouble](err); ok {
-				r.troubles = append(r.troubles, trouble{c.methods[j].Name, bad.Kind, bad.Text})
-			}
-			methods[j][k] = one
-		}
-		target.Target = nil // the outline and the diameter stay
+	for j := range c.Sides {
+		one := &Image{subject: s, Seen: s.seen, classes: refs[j], Rows: statistics.Tabulate(len(c.methods), func(int) []*Row { return make([]*Row, len(c.data.Classes)) })}
+		r.sides = append(r.sides, one)
 	}
-	r.methods = methods
-	c.compareRatios(r)
+	for k := range c.data.Classes {
+		for i, p := range predictions {
+			if err := c.scoreClass(r, p, i, k); err != nil {
+				bad, _ := errors.AsType[*trouble](err)
+				r.troubles = append(r.troubles, trouble{c.methods[i].Name, bad.Kind, bad.Text})
+			}
+		}
+	}
+	for _, one := range r.sides {
+		c.compareRatios(one)
+	}
 	return r, nil
 }
 
-// target reads the marks and the reference of a class; nil without a reference.
-func (c *Comparer) target(s *subject, k int) (*reference, error) {
-	l := &dataset.Loaded{Case: s.Case}
-	for _, paths := range s.Masks {
-		row := make([][]uint8, len(paths))
-		if paths[k] != "" {
-			mark, err := s.Mask(paths[k])
-			if err != nil {
-				return nil, err
+// references are those of an image by side and class; nil for a class without one.
+func (c *Comparer) references(s *subject) (refs [][]*reference, err error) {
+	l, err := s.load(c.Watch != nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, side := range c.Sides {
+		row := make([]*reference, len(c.data.Classes))
+		for k, class := range c.data.Classes {
+			var mask []uint8
+			switch {
+			case side.rater >= 0:
+				mask = l.Masks[side.rater][k]
+			case side.reference == Truth:
+				if mask, err = score.ReadTruth(l.Case, class); err != nil {
+					return nil, err
+				}
 			}
-			row[k] = mark
+			if mask == nil && side.reference != Mean {
+				continue
+			}
+			if t := score.TargetOf(l, k, mask); t != nil {
+				row[k] = &reference{t, metric.VerticalDiameter(t.Majority, s.W, s.H), picture.NewPlacing(s.W, s.H).Trace(t.Votes.Mean(), s.W, s.H, 0, 0)}
+			}
 		}
-		l.Masks = append(l.Masks, row)
+		refs = append(refs, row)
 	}
-	var mask []uint8
-	if c.Request.Reference != "mean" {
-		var err error
-		if mask, err = c.referenceMask(l, k); mask == nil {
-			return nil, err
-		}
-	}
-	t := score.TargetOf(l, k, mask)
-	if t == nil {
-		return nil, nil
-	}
-	return &reference{t, metric.VerticalDiameter(t.Majority, s.W, s.H), picture.NewPlacing(s.W, s.H).Trace(t.Votes.Mean(), s.W, s.H, 0, 0)}, nil
+	return refs, nil
 }
 
-// referenceMask is the truth or a rater's mark; nil if there is none.
-func (c *Comparer) referenceMask(l *dataset.Loaded, k int) ([]uint8, error) {
-	if c.rater >= 0 {
-		return l.Masks[c.rater][k], nil
+// scoreClass scores the maps of method i for class k against all references. There are no rows if
+// it has no maps, or bad ones. The error is a *trouble.
+func (c *Comparer) scoreClass(r *scored, p prediction, i, k int) error {
+	sides := statistics.Filter(r.sides, func(one *Image) bool { return one.classes[k] != nil })
+	if len(sides) == 0 {
+		return nil
 	}
-	return score.ReadTruth(l.Case, c.data.Classes[k])
-}
-
-// scoreClass scores the maps of a method; nil if it has none. The error is a *trouble.
-func (c *Comparer) scoreClass(s *subject, ref *reference, p prediction, passes, k int) (*record, error) {
-	r := &record{empty: ref.Empty()}
-	for i := range passes {
-		values, err := p.pass(i, k)
+	rows := make([]*Row, len(sides))
+	for j, one := range sides {
+		rows[j] = &Row{Empty: one.classes[k].Empty()}
+	}
+	var heads heads
+	var trouble error
+	for pass := range c.methods[i].Passes {
+		values, err := p.pass(pass, k)
 		if values == nil {
-			return nil, err
+			return err
 		}
-		r.union = metric.NewCalibration(score.Bins)
-		r.passes = append(r.passes, ref.Of(values, r.union))
-		r.diameters = append(r.diameters, metric.VerticalDiameter(values, s.W, s.H))
-		if i == passes-1 {
-			r.stated, r.outline = statedDice(values), picture.NewPlacing(s.W, s.H).Trace(values, s.W, s.H, 0, 0)
-			r.mask = ref.Dices(metric.Pack(values))
+		last := pass == c.methods[i].Passes-1
+		if last {
+			heads, trouble = c.heads(p, sides[0].classes[k].Marks, k)
+		}
+		for j, one := range sides {
+			ref, row := one.classes[k], rows[j]
+			var set []metric.Bits
+			if last && heads.complete && !c.data.Levels {
+				set = heads.masks
+			}
+			scored := ref.Of(values, set)
+			row.Passes = append(row.Passes, scored.Values())
+			row.diameters = append(row.diameters, metric.VerticalDiameter(values, r.W, r.H))
+			if last {
+				fine := metric.NewCalibration(fineBins)
+				fine.Add(values, ref.Votes, ref.Union)
+				row.pooled = Calibration{scored.Union, fine, scored.Whole}
+				row.stated, row.outline = statedDice(values), picture.NewPlacing(r.W, r.H).Trace(values, r.W, r.H, 0, 0)
+				row.Mask, row.Heads = ref.Dices(metric.Pack(values)), heads.dices(ref.Target)
+			}
 		}
 	}
-	return r, c.scoreHeads(r, ref, p, k)
+	for j, one := range sides {
+		one.Rows[i][k] = rows[j]
+	}
+	return trouble
 }
 
 // statedDice is the Dice of the pixels above one half that a map expects if its probabilities are
@@ -222,53 +302,59 @@ func statedDice(p []float32) float64 {
 	return 2 * inside / (pixels + all)
 }
 
-// scoreHeads compares the heads with their raters and, of named raters, both as sets. Heads without
-// a mark do not count. The error is the first *trouble; there are no figures of heads then.
-func (c *Comparer) scoreHeads(r *record, ref *reference, p prediction, k int) error {
-	heads, own := make([]metric.Bits, len(ref.Marks)), make([]float64, len(ref.Marks))
-	some, complete := false, true
-	for m, mark := range ref.Marks {
-		own[m] = math.NaN()
-		if mark == nil {
-			continue
-		}
+// heads are the raters' maps above one half.
+type heads struct {
+	masks    []metric.Bits
+	has      []bool // by rater
+	complete bool   // whoever marked has one
+}
+
+// heads reads the maps of raters. The error is the first *trouble of a rater with a mark; there are
+// no heads then.
+func (c *Comparer) heads(p prediction, marks [][]uint8, k int) (h heads, err error) {
+	h = heads{make([]metric.Bits, len(marks)), make([]bool, len(marks)), true}
+	for m, mark := range marks {
 		values, err := p.head(m, k)
-		if err != nil {
-			return err
-		}
-		if values == nil {
-			complete = false
-			continue
-		}
-		heads[m], some = metric.Pack(values), true
-		own[m] = ref.Dices(heads[m])[m]
-	}
-	if some {
-		r.heads = own
-	}
-	if complete && !c.data.Levels {
-		if set := ref.Set(heads); set != nil {
-			last := &r.passes[len(r.passes)-1]
-			last[score.Energy], last[score.DiceMax], last[score.DiceMatch] = set.Energy, set.Max, statistics.Number(set.Match)
+		switch {
+		case values != nil:
+			h.masks[m], h.has[m] = metric.Pack(values), true
+		case mark == nil:
+		case err != nil:
+			return heads{}, err
+		default:
+			h.complete = false
 		}
 	}
-	return nil
+	return h, nil
+}
+
+// dices are the Dice of each head with each rater's mark; nil without any head of a rater.
+func (h heads) dices(t *score.Target) (rows [][]float64) {
+	for m, has := range h.has {
+		if has {
+			if rows == nil {
+				rows = make([][]float64, len(h.has))
+			}
+			rows[m] = t.Dices(h.masks[m])
+		}
+	}
+	return rows
 }
 
 // compareRatios adds the error of the vertical cup-to-disc ratio to the cup's figures. A disc or
 // cup that a method did not find counts as a ratio of 0.
-func (c *Comparer) compareRatios(r *caseRecord) {
+func (c *Comparer) compareRatios(r *Image) {
 	disc, cup := segment.DiscAndCup(c.data.Classes)
 	if disc < 0 || cup < 0 || r.classes[disc] == nil || r.classes[cup] == nil || r.classes[disc].diameter == 0 {
 		return
 	}
 	right := metric.DiameterRatio(r.classes[disc].diameter, r.classes[cup].diameter)
-	for _, classes := range r.methods {
+	for _, classes := range r.Rows {
 		if classes[disc] == nil || classes[cup] == nil {
 			continue
 		}
-		for i := range classes[cup].passes {
-			classes[cup].passes[i][score.RatioError] = math.Abs(metric.DiameterRatio(classes[disc].diameters[i], classes[cup].diameters[i]) - right)
+		for i := range classes[cup].Passes {
+			classes[cup].Passes[i][score.RatioError] = math.Abs(metric.DiameterRatio(classes[disc].diameters[i], classes[cup].diameters[i]) - right)
 		}
 	}
 }

@@ -1,17 +1,22 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 )
 
@@ -26,6 +31,78 @@ type photograph struct {
 	name   string
 	path   string
 	circle *circle // of -centres, in shares; nil if the structure is absent
+}
+
+// readEach reads every path of a list; an empty list has none. The error is a dataset.Problems with
+// the problems of all paths.
+func readEach(list string, read func(path string) (*album, error)) (all []*album, err error) {
+	if list == "" {
+		return nil, nil
+	}
+	paths, err := distinct(list)
+	if err != nil {
+		return nil, err
+	}
+	var problems dataset.Problems
+	for _, path := range paths {
+		one, err := read(path)
+		if several := (dataset.Problems)(nil); errors.As(err, &several) {
+			problems = append(problems, several...)
+		} else if err != nil {
+			problems = append(problems, err.Error())
+		}
+		all = append(all, one)
+	}
+	return all, score.AsError(problems)
+}
+
+// distinct splits paths at commas. It refuses empty paths, paths that do not exist, and two paths
+// of the same file.
+func distinct(text string) (paths []string, err error) {
+	var infos []os.FileInfo
+	for path := range strings.SplitSeq(text, ",") {
+		if path = strings.TrimSpace(path); path == "" {
+			return nil, fmt.Errorf("%q: a name is empty; remove the comma or give the name", text)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: cannot be read (%w)", path, errors.Unwrap(err))
+		}
+		if again := slices.IndexFunc(infos, func(other os.FileInfo) bool { return os.SameFile(info, other) }); again >= 0 {
+			return nil, fmt.Errorf("%s and %s are the same and would count twice; name it once", paths[again], path)
+		}
+		paths, infos = append(paths, path), append(infos, info)
+	}
+	return paths, nil
+}
+
+// pictures lists the image files of a folder in sorted order, without hidden files.
+func pictures(dir string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); command.HoldsImage(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
+
+// paths are the files of albums.
+func paths(albums ...[]*album) (all []string) {
+	for _, a := range slices.Concat(albums...) {
+		for _, p := range a.photographs {
+			all = append(all, p.path)
+		}
+	}
+	return all
+}
+
+// stopped says that the program was stopped before it judged a number of pictures; nothing for 0.
+func stopped(all int) string {
+	if all == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; stopped before all %d were judged", all)
 }
 
 // photographs is the number of photographs of the albums.
@@ -64,7 +141,7 @@ type shownPhotograph struct {
 
 // judge segments the photographs of all albums, each in its guises, until one fails. The error
 // names that photograph. A model with an anchor searches the photographs.
-func (s *scorer) judge(ctx context.Context, albums []*album, guises func(shownPhotograph) iter.Seq[shownPhotograph], keep func(shownPhotograph, *segment.Result)) error {
+func (s *study) judge(ctx context.Context, albums []*album, guises func(shownPhotograph) iter.Seq[shownPhotograph], keep func(shownPhotograph, *segment.Result) error) error {
 	for _, a := range albums {
 		for _, p := range a.photographs {
 			img, err := command.ReadImage(p.path)
@@ -78,14 +155,15 @@ func (s *scorer) judge(ctx context.Context, albums []*album, guises func(shownPh
 			for v := range guises(v) {
 				s.progress.Begin()
 				s.progress.Show("%s: segmenting", v.Label(p.name))
-				err := s.session.Do(ctx, func(e *segment.Engine) error {
-					r, err := e.Segment(ctx, v.image, segment.Options{Recurrences: s.Recurrences, ROI: "auto"})
-					if err == nil {
-						s.adapter = e.Adapter()
-						keep(v, r)
-					}
+				var r *segment.Result
+				err := s.session.Do(ctx, func(e *segment.Engine) (err error) {
+					s.adapter = e.Adapter()
+					r, err = e.Segment(ctx, v.image, segment.Options{Recurrences: s.Recurrences, ROI: "auto"})
 					return err
 				})
+				if err == nil {
+					err = keep(v, r)
+				}
 				if err != nil {
 					return fmt.Errorf("%s: %w", p.path, err)
 				}
@@ -110,14 +188,6 @@ func unfinished(done, all int) int {
 		return all
 	}
 	return 0
-}
-
-// stopped says that the program was stopped before it judged a number of pictures; nothing for 0.
-func (t *table) stopped(all int) {
-	if all > 0 {
-		t.Line("stopped before all %d were judged", all)
-		t.Break()
-	}
 }
 
 // readForeign lists the pictures of a folder, or of its subfolder images if that exists.
@@ -145,10 +215,11 @@ type foreignScore struct {
 }
 
 // judgeForeign judges the pictures of all folders until one fails.
-func (s *scorer) judgeForeign(ctx context.Context, albums []*album) error {
+func (s *study) judgeForeign(ctx context.Context) error {
 	asItIs := func(v shownPhotograph) iter.Seq[shownPhotograph] { return slices.Values([]shownPhotograph{v}) }
-	return s.judge(ctx, albums, asItIs, func(v shownPhotograph, r *segment.Result) {
-		s.foreign = append(s.foreign, &foreignScore{v.album.name, v.name, trustOf(r)})
+	return s.judge(ctx, s.foreign, asItIs, func(v shownPhotograph, r *segment.Result) error {
+		s.strange = append(s.strange, &foreignScore{v.album.name, v.name, trustOf(r)})
+		return nil
 	})
 }
 
@@ -168,34 +239,38 @@ type ForeignTally struct {
 }
 
 // foreignReport gathers the judgements; nil without -foreign.
-func (s *scorer) foreignReport(albums []*album) *foreignReport {
-	if len(albums) == 0 {
+func (s *study) foreignReport() *foreignReport {
+	if len(s.foreign) == 0 {
 		return nil
 	}
 	row := func(folder string, of []*foreignScore) ForeignTally {
 		return ForeignTally{folder, len(of), statistics.ShareOf(of, func(f *foreignScore) bool { return f.Doubted })}
 	}
-	out := &foreignReport{Together: row("", s.foreign), Pictures: s.foreign, Of: unfinished(len(s.foreign), photographs(albums))}
-	for _, a := range albums {
-		if of := statistics.Filter(s.foreign, func(f *foreignScore) bool { return f.Folder == a.name }); len(of) > 0 {
+	out := &foreignReport{Together: row("", s.strange), Pictures: s.strange, Of: unfinished(len(s.strange), photographs(s.foreign))}
+	for _, a := range s.foreign {
+		if of := statistics.Filter(s.strange, func(f *foreignScore) bool { return f.Folder == a.name }); len(of) > 0 {
 			out.Folders = append(out.Folders, row(a.name, of))
 		}
 	}
 	return out
 }
 
-// foreign prints the rows, and names the first pictures that are not doubted.
-func (t *table) foreign(r *foreignReport) {
-	t.Title("Pictures of another kind than the model's images")
-	t.stopped(r.Of)
-	t.Line("\timages\tdoubted")
-	for _, row := range r.Folders {
-		t.Line("%s\t%d\t%v", row.Folder, row.Images, row.Doubted)
+// part has the rows, and names the first pictures that are not doubted.
+func (r *foreignReport) part() report.Part {
+	t := report.Table{Title: "Pictures of another kind than the model's images" + stopped(r.Of), Columns: report.Columns("", "images", "doubted")}
+	rows := r.Folders
+	if len(rows) > 1 {
+		rows = append(slices.Clone(rows), r.Together)
 	}
-	if len(r.Folders) > 1 {
-		t.Line("together\t%d\t%v", r.Together.Images, r.Together.Doubted)
+	for _, row := range rows {
+		t.Add(cmp.Or(row.Folder, "together"), row.Images, row.Doubted)
 	}
-	t.Break()
+	p := report.Part{Title: "Pictures of another kind", Tables: []report.Table{t}}
 	missed := statistics.Filter(r.Pictures, func(f *foreignScore) bool { return !f.Doubted })
-	report.First(t.Table, "", missed, func(f *foreignScore) { t.Line("not doubted: %s of %s", f.Name, f.Folder) })
+	if len(missed) > 0 {
+		t := report.Table{Title: "Of these, not doubted", Columns: report.Columns("picture", "folder")}
+		t.First(len(missed), func(i int) []any { return []any{missed[i].Name, missed[i].Folder} })
+		p.Tables = append(p.Tables, t)
+	}
+	return p
 }

@@ -48,21 +48,22 @@ func TestReadForeign(t *testing.T) {
 
 // The table names ten pictures that are not doubted, and the number of the others.
 func TestForeignNames(t *testing.T) {
-	s := &scorer{}
+	s := &study{}
 	set := &album{name: "wild"}
 	for i := range 14 {
 		f := &foreignScore{Folder: "wild", Name: fmt.Sprintf("p%02d.png", i), judgement: judgement{Found: true, Doubted: i == 3}}
-		s.foreign, set.photographs = append(s.foreign, f), append(set.photographs, photograph{name: f.Name})
+		s.strange, set.photographs = append(s.strange, f), append(set.photographs, photograph{name: f.Name})
 	}
-	r := s.foreignReport([]*album{set})
+	s.foreign = []*album{set}
+	r := s.foreignReport()
 	require.Zero(t, r.Of)
 	var out bytes.Buffer
-	require.NoError(t, (&Report{Foreign: r}).Table(&out))
+	require.NoError(t, (&Report{Foreign: r}).Document().Print(&out))
 	require.Contains(t, out.String(), "wild  14      1 (7.1 %)")
 	require.NotContains(t, out.String(), "together")
-	require.Equal(t, 10, strings.Count(out.String(), "not doubted: "))
+	require.Equal(t, 10, strings.Count(out.String(), ".png "))
 	require.NotContains(t, out.String(), "p03.png")
-	require.Contains(t, out.String(), "not doubted: p10.png of wild")
+	require.Regexp(t, `p10.png +wild`, out.String())
 	require.NotContains(t, out.String(), "p11.png")
 	require.Contains(t, out.String(), "and 3 more, in -json")
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"mrprism/internal/segment"
+	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
@@ -32,15 +34,63 @@ type centreScore struct {
 func (c *centreScore) silent() bool { return !c.Right && !c.Doubted }
 
 // judgeCentres judges the photographs of all CSVs until one fails.
-func (s *scorer) judgeCentres(ctx context.Context, albums []*album) error {
-	return s.judge(ctx, albums, s.guises, func(v shownPhotograph, r *segment.Result) {
-		score := &centreScore{Set: v.album.name, Name: v.name, guise: v.guise, Ratio: verticalRatio(r)}
-		score.judge(r, s.anchor(), v.circle)
-		if s.sheet != nil && v.Change == "" {
-			offerCentre(s.sheet, v.image, r, score, v.circle)
+func (s *study) judgeCentres(ctx context.Context) error {
+	about := &s.session.Model.Metadata
+	anchor := slices.Index(about.Classes, about.Anchor)
+	return s.judge(ctx, s.centres, s.guises, func(v shownPhotograph, r *segment.Result) error {
+		c := &centreScore{Set: v.album.name, Name: v.name, guise: v.guise, Ratio: verticalRatio(r)}
+		c.judge(r, anchor, v.circle)
+		s.centred = append(s.centred, c)
+		if v.Change != "" {
+			return nil
 		}
-		s.centred = append(s.centred, score)
+		return s.farthest.Offer(c.rank(), func() (report.Exhibit, error) { return c.exhibit(v, r) })
 	})
+}
+
+// exhibit shows the outlines of the result and the circle.
+func (c *centreScore) exhibit(v shownPhotograph, r *segment.Result) (report.Exhibit, error) {
+	p := picture.NewPicture(v.image)
+	part, x, y := r.Within()
+	for k := range r.Classes {
+		p.Result(k, p.Trace(part.Probability(k), part.Width, part.Height, x, y))
+	}
+	if v.circle != nil {
+		p.Truth([][]picture.Point{p.Circle(v.circle.x, v.circle.y, v.circle.r)})
+	}
+	said := c.wrong()
+	switch {
+	case c.Right:
+		said = "right"
+		if c.Distance != nil {
+			said = fmt.Sprintf("right, %.2f radii from the centre", *c.Distance)
+		}
+	case !c.Doubted:
+		said = "silently wrong: " + said
+	}
+	if c.Doubted {
+		said += "; doubted"
+	}
+	shot, err := report.NewShot("", said, p.RGBA)
+	return report.Exhibit{Name: c.Label(c.Name + " of " + c.Set), Shots: []report.Shot{shot}}, err
+}
+
+// rank puts silently wrong results first, then wrong results with a doubt, then right results. A
+// wrong result without a distance comes first in its group.
+func (c *centreScore) rank() (r report.Rank) {
+	switch {
+	case c.silent():
+		r.Group = 2
+	case !c.Right:
+		r.Group = 1
+	}
+	switch {
+	case c.Distance != nil:
+		r.Figure = *c.Distance
+	case !c.Right:
+		r.Figure = math.Inf(1)
+	}
+	return r
 }
 
 // guises shows a photograph as it is, turned under -turned, and under every change of -changed.
@@ -73,12 +123,6 @@ func (r *Request) looks() int {
 		n += len(Changes)
 	}
 	return n
-}
-
-// anchor is the class that the model searches photographs for; -1 without one.
-func (s *scorer) anchor() int {
-	about := &s.session.Model.Metadata
-	return slices.Index(about.Classes, about.Anchor)
 }
 
 // judge compares the anchor's mask with the circle, in pixels. The circle is nil if the structure
@@ -134,27 +178,25 @@ type tally struct {
 }
 
 // centresReport gathers the judgements; nil without -centres.
-func (s *scorer) centresReport(albums []*album) *centresReport {
-	if len(albums) == 0 {
+func (s *study) centresReport() *centresReport {
+	if len(s.centres) == 0 {
 		return nil
 	}
-	out := &centresReport{
-		Anchor: s.session.Model.Metadata.Anchor, Together: s.tallies(""), Pictures: s.centred,
-		Of: unfinished(len(s.centred), s.looks()*photographs(albums)),
-	}
+	about := &s.session.Model.Metadata
+	out := &centresReport{Anchor: about.Anchor, Together: s.tallies(""), Pictures: s.centred, Of: unfinished(len(s.centred), s.looks()*photographs(s.centres))}
 	plain := statistics.Filter(s.centred, func(c *centreScore) bool { return c.guise == guise{} })
-	out.Words = wordsOf(statistics.Tabulate(len(plain), func(i int) *judgement { return &plain[i].judgement }), s.session.Model.Metadata.Classes)
+	out.Words = wordsOf(statistics.Tabulate(len(plain), func(i int) *judgement { return &plain[i].judgement }), about.Classes)
 	if s.Changed {
 		out.Steady = steadyRatios(s.centredEyes())
 	}
-	for _, a := range albums {
+	for _, a := range s.centres {
 		out.Sets = append(out.Sets, s.tallies(a.name)...)
 	}
 	return out
 }
 
 // tallies has a row for each guise of one set, or of all sets if the name is empty.
-func (s *scorer) tallies(set string) (rows []tally) {
+func (s *study) tallies(set string) (rows []tally) {
 	in := statistics.Filter(s.centred, func(c *centreScore) bool { return set == "" || c.Set == set })
 	for _, c := range in {
 		if slices.ContainsFunc(rows, func(row tally) bool { return row.guise == c.guise }) {
@@ -172,24 +214,30 @@ func (s *scorer) tallies(set string) (rows []tally) {
 	return rows
 }
 
-// centres prints the rows, and names every result that is silently wrong.
-func (t *table) centres(r *centresReport) {
-	t.Title("Photographs with the centre of the %s", r.Anchor)
-	t.stopped(r.Of)
-	t.Line("\timages\tright\tright and doubted\twrong and doubted\tsilently wrong")
+// part has the rows, and names every result that is silently wrong.
+func (r *centresReport) part() report.Part {
+	t := report.Table{
+		Title:   "Photographs with the centre of the " + r.Anchor + stopped(r.Of),
+		Columns: report.Columns("", "images", "right", "right and doubted", "wrong and doubted", "silently wrong"),
+	}
 	rows := r.Sets
 	if slices.ContainsFunc(rows, func(row tally) bool { return row.Set != rows[0].Set }) {
 		rows = slices.Concat(rows, r.Together)
 	}
 	for _, row := range rows {
-		t.Line("%s\t%d\t%v\t%v\t%v\t%v", row.Label(cmp.Or(row.Set, "together")), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
+		t.Add(row.Label(cmp.Or(row.Set, "together")), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
 	}
-	t.Break()
-	t.words(" of these photographs", r.Words)
-	report.IfAny(r.Steady, t.steady)
+	p := report.Part{Title: "Photographs with a known place", Tables: []report.Table{t}}
+	p.Tables = append(p.Tables, wordsTables(" of these photographs", r.Words)...)
+	p.Tables = append(p.Tables, r.Steady.tables()...)
+	silent := report.Table{Title: "Silently wrong", Columns: report.Columns("photograph", "why")}
 	for _, c := range r.Pictures {
 		if c.silent() {
-			t.Line("silently wrong: %s: %s", c.Label(c.Name+" of "+c.Set), c.wrong())
+			silent.Add(c.Label(c.Name+" of "+c.Set), c.wrong())
 		}
 	}
+	if len(silent.Rows) > 0 {
+		p.Tables = append(p.Tables, silent)
+	}
+	return p
 }

@@ -2,7 +2,7 @@ package evaluate
 
 import (
 	"context"
-	"strings"
+	"fmt"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
@@ -98,23 +98,23 @@ type changeClassReport struct {
 	Difference *metric.Interval `json:"difference"` // less that of the unchanged image
 }
 
-// changes segments a case under every change.
-func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []changedScore, err error) {
+// changes segments an image under every change.
+func (s *study) changes(ctx context.Context, e *segment.Engine, l *dataset.Loaded) (scores []changedScore, err error) {
 	for _, c := range Changes {
 		s.progress.Begin()
 		s.progress.Show("%s: %s", l.Name, c.Name)
 		changed := c.to(l)
-		masks, found, err := s.masks(ctx, changed)
+		r, err := e.Segment(ctx, changed.Image, segment.Options{Recurrences: s.Recurrences, ROI: s.Region})
 		if err != nil {
 			return nil, err
 		}
-		one := changedScore{c.Name, found, make([]*float64, len(masks)), nil}
-		if disc, cup := segment.DiscAndCup(s.data.Classes); found && disc >= 0 && cup >= 0 {
-			one.Ratio = new(metric.VerticalRatio(masks[disc], masks[cup], changed.Image.W, changed.Image.H))
+		one := changedScore{Change: c.Name, Found: r.Found, SoftDice: make([]*float64, len(s.data.Classes))}
+		if disc, cup := segment.DiscAndCup(s.data.Classes); r.Found && disc >= 0 && cup >= 0 {
+			one.Ratio = new(metric.VerticalRatio(r.Probability(disc), r.Probability(cup), changed.Image.W, changed.Image.H))
 		}
-		for k, mask := range masks {
+		for k := range one.SoftDice {
 			if target := score.TargetOf(changed, k, nil); target != nil {
-				one.SoftDice[k] = new(target.SoftDice(mask))
+				one.SoftDice[k] = new(target.SoftDice(r.Probability(k)))
 			}
 		}
 		scores = append(scores, one)
@@ -123,11 +123,11 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 }
 
 // changeReports gathers the changes over all cases.
-func (s *scorer) changeReports() (out []changeReport) {
+func (s *study) changeReports() (out []changeReport) {
 	for i, change := range Changes {
-		r := changeReport{Change: change.Name, NotFound: len(statistics.Filter(s.cases, func(c *caseScore) bool { return !c.Changed[i].Found }))}
+		r := changeReport{Change: change.Name, NotFound: len(statistics.Filter(s.scores, func(c *caseScore) bool { return !c.Changed[i].Found }))}
 		for k, class := range s.data.Classes {
-			marked := statistics.Filter(s.cases, func(c *caseScore) bool { return c.Changed[i].SoftDice[k] != nil })
+			marked := statistics.Filter(s.scores, func(c *caseScore) bool { return c.Changed[i].SoftDice[k] != nil })
 			dice := func(c *caseScore) float64 { return *c.Changed[i].SoftDice[k] }
 			difference := func(c *caseScore) float64 { return dice(c) - c.Classes[k].SoftDice[s.Recurrences] }
 			r.Classes = append(r.Classes, changeClassReport{class, statistics.MeanOver(marked, dice), statistics.MeanOver(marked, difference)})
@@ -137,11 +137,11 @@ func (s *scorer) changeReports() (out []changeReport) {
 	return out
 }
 
-// changes prints a row for each change: the score of each class and the difference to the first
+// changesPart has a row for each change: the score of each class and the difference to the first
 // row.
-func (t *table) changes(r *Report) {
-	t.Title("Changed images: soft Dice ×100 of Rec%d, and the difference to the same images as they are", r.Recurrences)
-	titles, first := []string{""}, []string{"as they are"}
+func (r *Report) changesPart() report.Part {
+	t := report.Table{Title: fmt.Sprintf("Changed images: soft Dice ×100 of Rec%d, and the difference to the same images as they are", r.Recurrences)}
+	titles, first := []string{""}, []any{"as they are"}
 	for _, c := range r.Classes {
 		var unchanged *metric.Interval
 		if c.Images > 0 {
@@ -149,20 +149,14 @@ func (t *table) changes(r *Report) {
 		}
 		titles, first = append(titles, c.Class, "difference"), append(first, report.Plain(unchanged, 100, 1), "")
 	}
-	t.Line("%s", strings.Join(titles, "\t"))
-	t.Line("%s", strings.Join(first, "\t"))
+	t.Columns = report.Columns(append(titles, "nothing found in")...)
+	t.Add(append(first, r.NotFound)...)
 	for _, change := range r.Changes {
-		cells := []string{change.Change}
+		cells := []any{change.Change}
 		for _, c := range change.Classes {
 			cells = append(cells, report.Plain(c.SoftDice, 100, 1), report.Signed(c.Difference, 100, 1))
 		}
-		t.Line("%s", strings.Join(cells, "\t"))
+		t.Add(append(cells, change.NotFound)...)
 	}
-	t.Break()
-	report.IfAny(r.Steady, t.steady)
-	for _, change := range r.Changes {
-		if change.NotFound > 0 {
-			t.Line("%s: nothing was found in %d of them; they are scored as empty masks", change.Change, change.NotFound)
-		}
-	}
+	return report.Part{Title: "Changed images", Note: "Where nothing is found, an empty mask is scored.", Tables: append([]report.Table{t}, r.Steady.tables()...)}
 }

@@ -99,7 +99,7 @@ func TestRatios(t *testing.T) {
 	require.InDelta(t, 0, r.Bias.Mean, 1e-12)
 
 	var out strings.Builder
-	require.NoError(t, (&Report{Ratio: r}).Table(&out))
+	require.NoError(t, (&Report{Ratio: r}).Document().Print(&out))
 	require.Contains(t, out.String(), "slope 0.50, intercept +0.300")
 	require.Contains(t, out.String(), "bias of the smallest quarter (2, true mean 0.45)  +0.075 [")
 

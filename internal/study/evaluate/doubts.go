@@ -2,9 +2,7 @@ package evaluate
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -87,12 +85,13 @@ func doubts(cases []*caseScore) *doubtsReport {
 	return out
 }
 
-func (t *table) doubts(r *doubtsReport) {
-	t.Line("doubted\t%v", r.Doubted)
+func (r *doubtsReport) table() report.Table {
+	t := report.Table{Title: "Doubts", Columns: report.Columns("", "images")}
+	t.Add("doubted", r.Doubted)
 	for _, n := range r.Codes {
-		t.Line("  %s\t%d", n.Code, n.Images)
+		t.Add("  "+n.Code, n.Images)
 	}
-	t.Break()
+	return t
 }
 
 // oddReport says whether the doubt score separates results that should be doubted from others.
@@ -104,8 +103,8 @@ type oddReport struct {
 }
 
 // odd compares the scores of all pictures; nil with -data alone.
-func (s *scorer) odd() *oddReport {
-	if len(s.centred)+len(s.foreign) == 0 {
+func (s *study) odd() *oddReport {
+	if len(s.centred)+len(s.strange) == 0 {
 		return nil
 	}
 	var out oddReport
@@ -122,13 +121,13 @@ func (s *scorer) odd() *oddReport {
 		}
 		*scores = append(*scores, score)
 	}
-	for _, c := range s.cases {
+	for _, c := range s.scores {
 		add(&c.judgement, false)
 	}
 	for _, c := range s.centred {
 		add(&c.judgement, !c.Right)
 	}
-	for _, f := range s.foreign {
+	for _, f := range s.strange {
 		add(&f.judgement, true)
 	}
 	if out.Unknown == 0 {
@@ -137,18 +136,21 @@ func (s *scorer) odd() *oddReport {
 	return &out
 }
 
-func (t *table) odd(r *oddReport) {
-	t.Title("Does the doubt score separate wrong results and foreign pictures from the others?")
+func (r *oddReport) table() report.Table {
+	t := report.Table{Title: "Does the doubt score separate wrong results and foreign pictures from the others?", Columns: report.Columns("", "AUROC", "odd", "others")}
+	said := "–"
 	switch {
 	case r.Unknown > 0:
-		t.Line("The weights cannot tell: %d of %d results have no score.", r.Unknown, r.Odd+r.Others)
+		said = fmt.Sprintf("– (the weights cannot tell: %d of %d results have no score)", r.Unknown, r.Odd+r.Others)
 	case r.Odd == 0:
-		t.Line("There is nothing to separate: no result is wrong, and no picture is foreign.")
+		said = "– (no result is wrong, and no picture is foreign)"
 	case r.Others == 0:
-		t.Line("There is nothing to separate: every result is wrong, or its picture is foreign.")
-	default:
-		t.Line("AUROC\t%.3f\t%d odd, %d others", *r.AUROC, r.Odd, r.Others)
+		said = "– (every result is wrong, or its picture is foreign)"
+	case r.AUROC != nil:
+		said = fmt.Sprintf("%.3f", *r.AUROC)
 	}
+	t.Add("doubt score", said, r.Odd, r.Others)
+	return t
 }
 
 // riskReport says how soft Dice rises when doubted images of -data are left out. An image's soft
@@ -199,40 +201,26 @@ func risks(cases []*caseScore) *riskReport {
 	return out
 }
 
-func (t *table) risk(r *riskReport) {
-	t.Title("Soft Dice ×100 without the doubted images; mean over the marked structures")
-	t.Line("all images\t%s", report.Plain(r.All, 100, 2))
+// part has the means, and the curve if there is one.
+func (r *riskReport) part() report.Part {
+	t := report.Table{Title: "Soft Dice ×100 without the doubted images; mean over the marked structures", Columns: report.Columns("", "mean")}
+	t.Add("all images", report.Plain(r.All, 100, 2))
+	kept := "those not doubted"
 	if r.NotDoubted != nil {
-		t.Line("those not doubted, %v\t%s", r.Kept, report.Plain(r.NotDoubted, 100, 2))
-	} else {
-		t.Line("those not doubted\t–")
+		kept += fmt.Sprintf(", %v", r.Kept)
 	}
-	if r.Area != nil {
-		t.Line("area under the risk–coverage curve\t%.2f", 100**r.Area)
-	} else {
-		t.Line("area under the risk–coverage curve\t–\tthe weights cannot tell how odd a result is (%d have no score)", r.Unknown)
+	t.Add(kept, report.Plain(r.NotDoubted, 100, 2))
+	if r.Area == nil {
+		t.Add("area under the risk–coverage curve", fmt.Sprintf("– (the weights cannot tell how odd a result is: %d have no score)", r.Unknown))
+		return report.Part{Title: "Doubts, risk and coverage", Tables: []report.Table{t}}
 	}
-}
-
-// fewDots is the largest number of points that the curve marks one by one.
-const fewDots = 60
-
-// riskSVG draws the curve.
-func (r *Report) riskSVG(w io.Writer) error {
-	if r.Risk == nil || r.Risk.Curve == nil {
-		return errors.New("there is no risk–coverage curve: the weights cannot tell how odd a result is, or no image was scored")
+	t.Add("area under the risk–coverage curve", fmt.Sprintf("%.2f", 100**r.Area))
+	lines := []chart.Line{{X: statistics.Tabulate(len(r.Curve), func(i int) float64 { return r.Curve[i].Share }), Y: statistics.Tabulate(len(r.Curve), func(i int) float64 { return 100 * r.Curve[i].Dice })}}
+	if r.NotDoubted != nil {
+		lines = append(lines, chart.Line{X: []float64{r.Kept.Share}, Y: []float64{100 * r.NotDoubted.Mean}, Dots: true})
 	}
-	line := chart.Line{Name: "least odd", Dots: len(r.Risk.Curve) <= fewDots}
-	for _, p := range r.Risk.Curve {
-		line.X, line.Y = append(line.X, p.Share), append(line.Y, 100*p.Dice)
-	}
-	lines := []chart.Line{line}
-	if kept := r.Risk.NotDoubted; kept != nil {
-		lines = append(lines, chart.Line{Name: "not doubted", X: []float64{r.Risk.Kept.Share}, Y: []float64{100 * kept.Mean}, Dots: true})
-	}
-	return chart.Chart{
-		Title: r.Weights.Title, X: "share of images kept",
-		Subtitle: fmt.Sprintf("%s, %s: %d images, the least odd kept first; area under the curve %.2f", r.Data, r.Split, len(r.Risk.Curve), 100**r.Risk.Area),
-		Panels:   []chart.Panel{{Title: "Mean soft Dice ×100 of the images kept", Lines: lines}},
-	}.Write(w)
+	return report.Part{Title: "Doubts, risk and coverage", Tables: []report.Table{t}, Plots: []report.Plot{{
+		Title: "Risk and coverage", SVG: chart.Lines("share of images kept, the least odd first", "mean soft Dice ×100", "risk–coverage curve", lines),
+		Caption: "Mean soft Dice of the images that are kept. The dot: the images that are not doubted.",
+	}}}
 }

@@ -40,7 +40,7 @@ func TestDoubts(t *testing.T) {
 	r := doubts(cases)
 	require.Equal(t, &doubtsReport{statistics.Share{Images: 5, Share: 5. / 6}, []CodeCount{{"odd", 3}, {"not-found", 2}, {"edge", 1}}}, r)
 	var out bytes.Buffer
-	require.NoError(t, (&Report{Doubts: r}).Table(&out))
+	require.NoError(t, (&Report{Doubts: r}).Document().Print(&out))
 	require.Regexp(t, `doubted +5 \(83.3 %\)\n  odd +3\n  not-found +2\n  edge +1\n`, out.String())
 	require.Nil(t, doubts(nil))
 }
@@ -48,34 +48,34 @@ func TestDoubts(t *testing.T) {
 // Wrong results and foreign pictures are odd, the others are not. A result that found nothing is
 // the oddest. With one unknown score there is no AUROC.
 func TestOdd(t *testing.T) {
-	s := &scorer{cases: []*caseScore{judged([]float64{1}, new(.2)), judged([]float64{1}, new(.9))}}
+	s := &study{scores: []*caseScore{judged([]float64{1}, new(.2)), judged([]float64{1}, new(.9))}}
 	require.Nil(t, s.odd(), "nothing should be doubted where there is only -data")
 	s.centred = []*centreScore{
 		{Right: true, judgement: judgement{Found: true, Doubt: new(.5)}}, {Right: false, judgement: judgement{Found: true, Doubt: new(.5)}}, {Right: false, judgement: judgement{Found: false}},
 	}
-	s.foreign = []*foreignScore{{judgement: judgement{Found: true, Doubt: new(3.)}}}
+	s.strange = []*foreignScore{{judgement: judgement{Found: true, Doubt: new(3.)}}}
 	// .5 is above .2, beside .5 and below .9; the two others are above all three.
 	r := s.odd()
 	require.Equal(t, []int{3, 3, 0}, []int{r.Odd, r.Others, r.Unknown})
 	require.InDelta(t, (1.5+3+3)/9, *r.AUROC, 1e-12)
 	var out bytes.Buffer
-	require.NoError(t, (&Report{Odd: r}).Table(&out))
-	require.Contains(t, out.String(), "AUROC  0.833  3 odd, 3 others")
+	require.NoError(t, (&Report{Odd: r}).Document().Print(&out))
+	require.Regexp(t, `doubt score +0.833 +3 +3`, out.String())
 
-	s.cases = append(s.cases, judged([]float64{1}, nil))
+	s.scores = append(s.scores, judged([]float64{1}, nil))
 	r = s.odd()
 	require.Nil(t, r.AUROC)
 	out.Reset()
-	require.NoError(t, (&Report{Odd: r}).Table(&out))
-	require.Contains(t, out.String(), "The weights cannot tell: 1 of 7 results have no score.")
-	require.NotContains(t, out.String(), "AUROC")
+	require.NoError(t, (&Report{Odd: r}).Document().Print(&out))
+	require.Contains(t, out.String(), "the weights cannot tell: 1 of 7 results have no score")
+	require.NotContains(t, out.String(), "0.833")
 
-	for want, s := range map[string]*scorer{
+	for want, s := range map[string]*study{
 		"no result is wrong":    {centred: s.centred[:1]},
 		"every result is wrong": {centred: s.centred[1:]},
 	} {
 		out.Reset()
-		require.NoError(t, (&Report{Odd: s.odd()}).Table(&out))
+		require.NoError(t, (&Report{Odd: s.odd()}).Document().Print(&out))
 		require.Contains(t, out.String(), want)
 	}
 }
@@ -92,7 +92,7 @@ func TestRisks(t *testing.T) {
 	require.Equal(t, statistics.Share{Images: 2, Share: .5}, r.Kept)
 	require.InDelta(t, (.8+.7+1.9/3+1.9/4)/4, *r.Area, 1e-12)
 	var out bytes.Buffer
-	require.NoError(t, (&Report{Risk: r}).Table(&out))
+	require.NoError(t, (&Report{Doubts: &doubtsReport{}, Risk: r}).Document().Print(&out))
 	require.Regexp(t, `those not doubted, 2 \(50.0 %\) +70.00 \[`, out.String())
 	require.Contains(t, out.String(), "area under the risk–coverage curve  65.21")
 
@@ -100,17 +100,17 @@ func TestRisks(t *testing.T) {
 	require.Nil(t, doubted.NotDoubted)
 	require.InDelta(t, .05, *doubted.Area, 1e-12)
 	out.Reset()
-	require.NoError(t, (&Report{Risk: doubted}).Table(&out))
+	require.NoError(t, (&Report{Doubts: &doubtsReport{}, Risk: doubted}).Document().Print(&out))
 	require.Regexp(t, `those not doubted +–\n`, out.String())
-	require.NoError(t, (&Report{Risk: doubted}).riskSVG(&out))
+	require.NotEmpty(t, doubted.part().Plots)
 
 	r = risks(append(cases, judged([]float64{1}, nil)))
 	require.Equal(t, 1, r.Unknown)
 	require.True(t, r.Area == nil && r.Curve == nil)
-	require.ErrorContains(t, (&Report{Risk: r}).riskSVG(&out), "the weights cannot tell how odd a result is")
+	require.Empty(t, r.part().Plots)
 	out.Reset()
-	require.NoError(t, (&Report{Risk: r}).Table(&out))
-	require.Contains(t, out.String(), "curve  –")
+	require.NoError(t, (&Report{Doubts: &doubtsReport{}, Risk: r}).Document().Print(&out))
+	require.Contains(t, out.String(), "curve  – (the weights cannot tell")
 	require.Nil(t, risks(cases[4:]))
 }
 

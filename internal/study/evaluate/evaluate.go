@@ -1,5 +1,5 @@
 // Package evaluate scores one model, or the mean of several, on data sets, on photographs with a
-// known place, and on pictures of another kind.
+// known place, and on pictures of another kind. Figures of maps are those of package compare.
 package evaluate
 
 import (
@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"path/filepath"
 
 	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/compare"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/model"
 	"mrprism/weights"
@@ -30,104 +32,112 @@ type Request struct {
 	Outputs
 }
 
-// Outputs are the files to write; empty names are not written. The JSON goes to standard output if
-// its name is "-".
-type Outputs struct{ JSON, CSV, Risk, Worst string }
+// Outputs are the files and the folder to write; empty names are not written. The JSON goes to
+// standard output if its name is "-".
+type Outputs struct{ JSON, CSV, Out string }
 
-// files are the files to write, without standard output.
-func (o Outputs) files() []string {
-	if o.JSON == "-" {
-		o.JSON = ""
-	}
-	return []string{o.CSV, o.JSON, o.Risk, o.Worst}
+// study is everything that is scored, and its scores.
+type study struct {
+	Request
+	session          command.Session
+	progress         *command.Progress
+	compared         *compare.Comparer // of -data, by the mean vote and by the truth; nil without it
+	data             *dataset.Dataset  // with the model's classes; nil without -data
+	cases            []dataset.Case    // of the split
+	centres, foreign []*album
+
+	adapter  string // what computed
+	scores   []*caseScore
+	centred  []*centreScore
+	strange  []*foreignScore
+	farthest report.Gallery // the worst of -centres; of none without -out
 }
 
 // Run reads the input, scores it and delivers the report.
 func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
-	if err := command.CheckOutputs(r.files()...); err != nil {
+	if err := r.checkOutputs(); err != nil {
 		return err
 	}
-	scored, err := r.model()
+	s, err := r.open()
 	if err != nil {
 		return err
 	}
-	in, err := r.open(scored)
-	if err != nil {
+	about := &s.session.Model.Metadata
+	if err := score.CheckImages(ctx, s.cases, paths(s.centres, s.foreign), about.Classes, stderr); err != nil {
 		return err
 	}
-	against, err := r.against()
-	if err := cmp.Or(err, r.checkSheet(in, scored)); err != nil {
-		return err
-	}
-	if err := score.CheckImages(ctx, in.cases, in.pictures(), scored.Metadata.Classes, stderr); err != nil {
-		return err
-	}
-	progress := command.NewProgress(stderr, in.images(&r))
-	note := func(text string) { progress.Note("evaluate", text) }
-	s := &scorer{Request: r, data: in.data, progress: progress, session: command.Session{Model: scored, Precision: r.Precision, Open: r.Device, Note: note}}
-	s.sheet = s.newSheet()
+	s.progress = command.NewProgress(stderr, s.pictures())
+	s.session.Note = func(text string) { s.progress.Note("evaluate", text) }
 	defer s.session.Close()
-	if s.data != nil && s.data.UnlistedNote() != "" {
-		note(s.data.UnlistedNote())
+	if s.data != nil && !score.SameRaters(about, s.data) {
+		s.session.Note(score.OtherRaters(about, s.data))
 	}
-	if s.data != nil && !score.SameRaters(&scored.Metadata, s.data) {
-		note(score.OtherRaters(&scored.Metadata, s.data))
-	}
-	stopped := s.scoreInput(ctx, in)
-	progress.Clear()
-	if len(s.cases)+len(s.centred)+len(s.foreign) == 0 {
+	stopped := s.scoreAll(ctx)
+	s.progress.Clear()
+	if len(s.scores)+len(s.centred)+len(s.strange) == 0 {
 		return stopped
 	}
-	made := s.report(in)
-	for _, c := range against {
-		if stopped == nil && (c.Reference == "mean" || s.hasTruth()) {
-			var compared *compare.Comparison
-			compared, stopped = c.Compare(ctx, stderr)
-			if compared != nil {
-				made.Against = append(made.Against, compared)
-			}
-		}
-	}
-	return errors.Join(stopped, made.deliver(r.Outputs, stdout))
+	made, err := s.report()
+	return errors.Join(stopped, err, made.deliver(r.Outputs, stdout))
 }
 
-// against opens the comparisons with the weights of -against, by the mean vote and by the truth.
-func (r *Request) against() (all []*compare.Comparer, err error) {
-	if r.Against == "" {
-		return nil, nil
+// checkOutputs checks that the files can be written.
+func (r *Request) checkOutputs() error {
+	json := r.JSON
+	if json == "-" {
+		json = ""
 	}
-	for _, reference := range []string{"mean", "truth"} {
-		c, err := compare.Open(compare.Request{
-			Images: r.Images, Reference: reference, Precision: r.Precision, Device: r.Device,
-			Named: []compare.NamedMethod{{Given: r.Weights, Passes: r.Recurrences + 1}, {Given: r.Against}},
-		})
-		if err != nil {
+	if err := command.CheckOutputs(r.CSV, json); err != nil || r.Out == "" {
+		return err
+	}
+	return report.CheckVacant(r.Out)
+}
+
+// open opens the weights and the data sets, and lists the pictures. Classes of the model that the
+// data lacks have no marks. It sets the number of recurrences if the user has not.
+func (r *Request) open() (*study, error) {
+	m, err := r.model()
+	if err != nil {
+		return nil, err
+	}
+	s := &study{session: command.Session{Model: m, Precision: r.Precision, Open: r.Device}}
+	if r.Data != "" {
+		if s.data, err = r.Images.Open(); err != nil {
 			return nil, err
 		}
-		all = append(all, c)
+		if err = s.data.As(m.Metadata.Classes); err != nil {
+			return nil, fmt.Errorf("%w: give data of classes that %s segments", err, m.Metadata.Name)
+		}
+		if s.cases, err = r.Part(s.data); err != nil {
+			return nil, err
+		}
+		methods := []compare.NamedMethod{{Given: r.Weights, Passes: r.Recurrences + 1, Session: &s.session}}
+		if r.Against != "" {
+			methods = append(methods, compare.NamedMethod{Given: r.Against})
+		}
+		request := compare.Request{Images: r.Images, Named: methods, Precision: r.Precision, Device: r.Device, Watch: s.watch, Shown: r.shown()}
+		if s.compared, err = compare.Of(request, s.data, s.cases, compare.Mean, compare.Truth); err != nil {
+			return nil, err
+		}
 	}
-	return all, nil
+	if s.centres, err = readEach(r.Centres, readCentres); err != nil {
+		return nil, err
+	}
+	s.farthest.Most = r.shown()
+	s.foreign, err = readEach(r.Foreign, readForeign)
+	s.Request = *r
+	return s, err
 }
 
-// hasTruth reports whether a structure of some image has been scored beside the truth.
-func (s *scorer) hasTruth() bool {
-	return slices.ContainsFunc(s.cases, func(c *caseScore) bool {
-		return slices.ContainsFunc(c.Classes, func(k *classScore) bool { return k != nil && k.Truth != nil })
-	})
+// shown is the number of pictures in a gallery of the report.
+func (r *Request) shown() int {
+	if r.Out == "" {
+		return 0
+	}
+	return 10
 }
 
-// scoreInput scores all of the input until something fails or ctx ends.
-func (s *scorer) scoreInput(ctx context.Context, in *input) error {
-	if err := s.scoreAll(ctx, in.cases); err != nil {
-		return err
-	}
-	if err := s.judgeCentres(ctx, in.centres); err != nil {
-		return err
-	}
-	return s.judgeForeign(ctx, in.foreign)
-}
-
-// model opens the weights. It also sets the number of recurrences if the user has not.
+// model opens the weights.
 func (r *Request) model() (*weights.Model, error) {
 	m, err := command.Ensemble(r.Weights)
 	if err != nil {
@@ -148,20 +158,53 @@ func (r *Request) model() (*weights.Model, error) {
 	return m, r.Searched(about)
 }
 
-// deliver writes the files and then prints the table, or the JSON. It tries each of them even if
+// pictures is the number of pictures to segment, with those of -changed and -turned.
+func (s *study) pictures() int {
+	n := len(s.cases)
+	if s.Changed {
+		n += len(s.cases) * len(Changes)
+	}
+	return n + s.looks()*photographs(s.centres) + photographs(s.foreign)
+}
+
+// scoreAll scores all of the input until something fails or ctx ends.
+func (s *study) scoreAll(ctx context.Context) error {
+	if s.compared != nil {
+		err := s.compared.Score(ctx, s.progress)
+		mean, truth := s.compared.Sides[0], s.compared.Sides[1]
+		for i, image := range mean.Images {
+			c := image.Seen.(*caseScore)
+			c.score(image.Rows[0], truth.Images[i].Rows[0], score.SameRaters(&s.session.Model.Metadata, s.data))
+			s.scores = append(s.scores, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return cmp.Or(s.judgeCentres(ctx), s.judgeForeign(ctx))
+}
+
+// deliver writes the files and then prints the tables, or the JSON. It tries each of them even if
 // another fails, and returns all errors. Standard output comes last: if its reader has gone away,
 // writing to it ends the program.
 func (r *Report) deliver(o Outputs, stdout io.Writer) error {
+	d := r.Document()
 	asJSON := func(w io.Writer) error { return command.WriteJSON(w, r) }
-	show := r.Table
+	show := d.Print
+	var failed []error
+	if o.CSV != "" {
+		failed = append(failed, weights.WriteAtomic(o.CSV, r.csv))
+	}
 	if o.JSON == "-" {
 		show = asJSON
+	} else if o.JSON != "" {
+		failed = append(failed, weights.WriteAtomic(o.JSON, asJSON))
 	}
-	var failed []error
-	for i, content := range []func(io.Writer) error{r.csv, asJSON, r.riskSVG, r.sheet.JPEG} {
-		if path := o.files()[i]; path != "" {
-			failed = append(failed, weights.WriteAtomic(path, content))
-		}
+	if o.Out != "" {
+		failed = append(failed, report.Save(o.Out, map[string]func(io.Writer) error{
+			"cases.csv": r.csv, "report.json": asJSON, "report.md": d.Markdown, "tables.tex": d.LaTeX, "report.html": d.HTML,
+		}))
+		d.Notes = append(d.Notes, "report: "+filepath.Join(o.Out, "report.html"))
 	}
 	return errors.Join(append(failed, show(stdout))...)
 }

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -43,11 +44,8 @@ func disputed(marks [][]uint8) (places []int) {
 }
 
 // likelihood is the geometric mean of the probabilities that a head p (H, W) gives to a mark in
-// these places; 0 without a mark.
+// these places.
 func likelihood(p []float32, mark []uint8, places []int) float64 {
-	if mark == nil || len(places) == 0 {
-		return 0
-	}
 	logarithm := 0.
 	for _, i := range places {
 		p := min(max(float64(p[i]), lowestProbability), 1-lowestProbability)
@@ -59,15 +57,20 @@ func likelihood(p []float32, mark []uint8, places []int) float64 {
 	return math.Exp(logarithm / float64(len(places)))
 }
 
-// weighMarks scores the marks (H, W) of the raters, nil for a missing one, by their likelihoods.
-func weighMarks(likelihoods []float64, marks [][]uint8, truth []uint8) []*markScore {
+// weighMarks scores the marks (H, W) of the raters, nil for a missing one, by their likelihoods
+// under the raters' heads. It is nil for fewer than three marks, and where they are equal.
+func weighMarks(head func(m int) []float32, marks [][]uint8, truth []uint8) []*markScore {
+	places := disputed(marks)
+	if places == nil {
+		return nil
+	}
 	out, sum, given := make([]*markScore, len(marks)), 0., 0.
 	for m, mark := range marks {
 		if mark == nil {
 			continue
 		}
-		out[m] = &markScore{Weight: likelihoods[m], Dice: metric.Dice(mark, majority(marks, m))}
-		sum += likelihoods[m]
+		out[m] = &markScore{Weight: likelihood(head(m), mark, places), Dice: metric.Dice(mark, majority(marks, m))}
+		sum += out[m].Weight
 		given++
 		if truth != nil {
 			out[m].Truth = new(metric.Dice(mark, truth))
@@ -117,8 +120,8 @@ type grossMark struct {
 }
 
 // marksReport gathers the marks of class k over the cases; nil without scored marks.
-func (s *scorer) marksReport(k int) *marksReport {
-	scored := statistics.Filter(s.cases, func(c *caseScore) bool { return c.Classes[k] != nil && c.Classes[k].Marks != nil })
+func (s *study) marksReport(k int) *marksReport {
+	scored := statistics.Filter(s.scores, func(c *caseScore) bool { return c.Classes[k] != nil && c.Classes[k].Marks != nil })
 	if len(scored) == 0 {
 		return nil
 	}
@@ -155,19 +158,27 @@ func (s *scorer) marksReport(k int) *marksReport {
 	return out
 }
 
-func (t *table) marks(class string, r *marksReport) {
+func (r *marksReport) tables(class string) []report.Table {
 	with := "the majority of the others"
 	if r.Truth {
 		with = "the truth"
 	}
-	t.Title("%s: weight of each rater's marks by their likelihood under the rater's head (1: an equal share), and their Dice ×100 with %s", class, with)
+	t := report.Table{
+		Title:   fmt.Sprintf("%s: weight of each rater's marks by their likelihood under the rater's head (1: an equal share), and their Dice ×100 with %s", class, with),
+		Columns: report.Columns("", "weight", "Dice ×100"),
+	}
 	for _, m := range r.Raters {
-		t.Line("%s\t%s\t%s", m.Rater, report.Plain(m.Weight, 1, 2), report.Plain(m.Dice, 100, 1))
+		t.Add(m.Rater, report.Plain(m.Weight, 1, 2), report.Plain(m.Dice, 100, 1))
 	}
-	t.Break()
-	t.row("rank correlation in an image", r.Rank, report.Signed, 1, 2)
-	if r.Gross != nil {
-		t.Line("marks with a Dice below %.0f: %d\t%s", 100*gross, len(r.GrossMarks), report.Plain(r.Gross, 1, 2))
+	t.Add("rank correlation in an image", report.Signed(r.Rank, 1, 2), "")
+	if r.Gross == nil {
+		return []report.Table{t}
 	}
-	report.First(t.Table, "  ", r.GrossMarks, func(m grossMark) { t.Line("  %s of %s\t%.2f\t%.1f", m.Rater, m.Image, m.Weight, 100*m.Dice) })
+	t.Add(fmt.Sprintf("marks with a Dice below %.0f: %d", 100*gross, len(r.GrossMarks)), report.Plain(r.Gross, 1, 2), "")
+	g := report.Table{Title: fmt.Sprintf("%s: marks with a Dice below %.0f", class, 100*gross), Columns: report.Columns("rater", "image", "weight", "Dice ×100")}
+	g.First(len(r.GrossMarks), func(i int) []any {
+		m := r.GrossMarks[i]
+		return []any{m.Rater, m.Image, report.Scaled("%.2f", &m.Weight, 1), report.Scaled("%.1f", &m.Dice, 100)}
+	})
+	return []report.Table{t, g}
 }

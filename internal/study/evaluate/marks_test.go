@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/study/score"
-	"mrprism/internal/study/statistics"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,7 +16,7 @@ func TestMarked(t *testing.T) {
 	head := []float32{0.9, 0.1, 0.8, 0.2}
 	usual, inverted := []uint8{1, 0, 1, 0}, []uint8{1, 0, 0, 1}
 	judged := func(head []float32, marks [][]uint8, truth []uint8) []*markScore {
-		return weighMarks(statistics.Tabulate(len(marks), func(i int) float64 { return likelihood(head, marks[i], disputed(marks)) }), marks, truth)
+		return weighMarks(func(int) []float32 { return head }, marks, truth)
 	}
 
 	scores := judged(head, [][]uint8{usual, usual, nil, inverted}, nil)
@@ -47,10 +45,10 @@ func TestMarked(t *testing.T) {
 }
 
 func TestMarksReport(t *testing.T) {
-	s := &scorer{data: &dataset.Dataset{Raters: []string{"ann", "bob", "eve"}}}
+	s := &study{data: &dataset.Dataset{Raters: []string{"ann", "bob", "eve"}}}
 	mark := func(weight, dice, truth float64) *markScore { return &markScore{weight, dice, &truth} }
-	s.cases = []*caseScore{
-		{Name: "one", Classes: []*classScore{{Truth: []score.Truth{{Dice: 1}}, Marks: []*markScore{mark(1.5, 0.9, 0.2), mark(1.2, 0.6, 0.3), mark(0.3, 0.1, 0.4)}}}},
+	s.scores = []*caseScore{
+		{Name: "one", Classes: []*classScore{{Truth: []truthScore{{Dice: 1}}, Marks: []*markScore{mark(1.5, 0.9, 0.2), mark(1.2, 0.6, 0.3), mark(0.3, 0.1, 0.4)}}}},
 		{Name: "two", Classes: []*classScore{{Marks: []*markScore{{Weight: 1.1, Dice: 0.7}, {Weight: 0.9, Dice: 0.8}, nil}}}},
 		{Name: "undisputed", Classes: []*classScore{{}}},
 		{Name: "unmarked", Classes: []*classScore{nil}},
@@ -65,13 +63,13 @@ func TestMarksReport(t *testing.T) {
 	assert.Nil(t, r.Gross.Low, "two marks of one image say nothing about other images")
 	assert.False(t, r.Truth, "the second image has none, so that all are beside the majority")
 
-	all := s.cases
-	s.cases = []*caseScore{all[0], all[2]}
+	all := s.scores
+	s.scores = []*caseScore{all[0], all[2]}
 	r = s.marksReport(0)
 	assert.True(t, r.Truth)
 	assert.InDelta(t, 0.4, r.Raters[2].Dice.Mean, 1e-9)
 
-	s.cases = all[2:]
+	s.scores = all[2:]
 	assert.Nil(t, s.marksReport(0))
 	assert.False(t, math.IsNaN(r.Rank.Mean))
 }

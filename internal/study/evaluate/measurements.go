@@ -44,7 +44,7 @@ type smallestReport struct {
 
 // ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil without
 // these structures or marks. A disc or cup that was not found counts as a ratio of 0.
-func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
+func (s *study) ratio(l *dataset.Loaded, r *segment.Result) *ratioScore {
 	disc, cup := segment.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 {
 		return nil
@@ -56,10 +56,10 @@ func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	}
 	w, h := l.Image.W, l.Image.H
 	out := &ratioScore{
-		Reference: metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), Predicted: metric.VerticalRatio(m.last(disc), m.last(cup), w, h),
+		Reference: metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), Predicted: metric.VerticalRatio(r.Probability(disc), r.Probability(cup), w, h),
 	}
 	out.Experts = experts(l, disc, cup, out.Reference)
-	if measured := m.measured.VerticalRatio; measured != nil {
+	if measured := r.Measurements.VerticalRatio; measured != nil {
 		out.Interval, out.Raters = promised(measured.Interval, out.Reference), ranged(measured, out.Reference)
 	}
 	return out
@@ -82,14 +82,15 @@ func ratios(cases []*caseScore) *ratioReport {
 	}
 }
 
-func (t *table) ratio(v *ratioReport) {
-	t.Title("Vertical cup/disc ratio against the majority's, %d images", v.Images)
-	t.row("absolute error", v.Error, report.Plain, 1, 3)
-	t.row("bias", v.Bias, report.Signed, 1, 3)
-	if v.Slope != nil {
-		t.Line("predicted by true, least squares\tslope %.2f, intercept %+.3f", *v.Slope, *v.Intercept)
+func (r *ratioReport) table() report.Table {
+	t := report.Table{Title: fmt.Sprintf("Vertical cup/disc ratio against the majority's, %d images", r.Images), Columns: report.Columns("", "")}
+	t.Add("absolute error", report.Plain(r.Error, 1, 3))
+	t.Add("bias", report.Signed(r.Bias, 1, 3))
+	if r.Slope != nil {
+		t.Add("predicted by true, least squares", fmt.Sprintf("slope %.2f, intercept %+.3f", *r.Slope, *r.Intercept))
 	}
-	t.Line("bias of the smallest quarter (%d, true mean %.2f)\t%s", v.Smallest.Images, v.Smallest.Reference, report.Signed(v.Smallest.Bias, 1, 3))
+	t.Add(fmt.Sprintf("bias of the smallest quarter (%d, true mean %.2f)", r.Smallest.Images, r.Smallest.Reference), report.Signed(r.Smallest.Bias, 1, 3))
+	return t
 }
 
 // heldInterval is an interval of one image beside the majority's figure.
@@ -165,8 +166,8 @@ type coveragesReport struct {
 }
 
 // coverages gathers the intervals of all cases; nil without cases.
-func (s *scorer) coverages() *coveragesReport {
-	if len(s.cases) == 0 {
+func (s *study) coverages() *coveragesReport {
+	if len(s.scores) == 0 {
 		return nil
 	}
 	var out coveragesReport
@@ -174,37 +175,33 @@ func (s *scorer) coverages() *coveragesReport {
 		marked := s.marked(k)
 		out.Areas = append(out.Areas, coverage(statistics.Tabulate(len(marked), func(i int) *heldInterval { return marked[i].Interval }), true))
 	}
-	ratios := statistics.NonNil(s.cases, func(c *caseScore) *ratioScore { return c.Ratio })
+	ratios := statistics.NonNil(s.scores, func(c *caseScore) *ratioScore { return c.Ratio })
 	out.Ratio = coverage(statistics.Tabulate(len(ratios), func(i int) *heldInterval { return ratios[i].Interval }), false)
 	out.Raters = coverage(statistics.Tabulate(len(ratios), func(i int) *heldInterval { return ratios[i].Raters }), false)
 	return &out
 }
 
-func (t *table) coverages(r *Report) {
-	t.Title("Intervals: how often they hold the majority's figure")
-	t.Line("\timages\twithout one\tinside\tpromised\tmedian width")
-	for k, c := range r.Intervals.Areas {
-		t.coverage("area of the "+r.Classes[k].Class, c, func(width float64) string { return fmt.Sprintf("%.1f %% of the area", 100*width) })
+func (r *coveragesReport) table(classes []classReport) report.Table {
+	t := report.Table{
+		Title:   "Intervals: how often they hold the majority's figure",
+		Columns: report.Columns("", "images", "without one", "inside", "promised", "median width"),
 	}
-	ratio := func(width float64) string { return fmt.Sprintf("%.3f", width) }
-	t.coverage("vertical cup/disc ratio", r.Intervals.Ratio, ratio)
-	t.coverage("  range of the mask and the heads", r.Intervals.Raters, ratio)
+	for k, c := range r.Areas {
+		c.add(&t, "area of the "+classes[k].Class, "%.1f %% of the area", 100)
+	}
+	r.Ratio.add(&t, "vertical cup/disc ratio", "%.3f", 1)
+	r.Raters.add(&t, "  range of the mask and the heads", "%.3f", 1)
+	return t
 }
 
-// coverage prints a row; nothing for nil.
-func (t *table) coverage(name string, c *coverageReport, show func(width float64) string) {
+// add adds a row; nothing for nil.
+func (c *coverageReport) add(t *report.Table, name, form string, scale float64) {
 	if c == nil {
 		return
 	}
-	inside, width, wanted := "–", "–", "–"
+	inside := "–"
 	if c.Share != nil {
 		inside = report.Plain(&metric.Interval{Mean: *c.Share, Low: c.Low, High: c.High}, 100, 1) + " %"
 	}
-	if c.Promised != nil {
-		wanted = fmt.Sprintf("%.0f %%", 100**c.Promised)
-	}
-	if c.Width != nil {
-		width = show(*c.Width)
-	}
-	t.Line("%s\t%d\t%d\t%s\t%s\t%s", name, c.Images, c.Without, inside, wanted, width)
+	t.Add(name, c.Images, c.Without, inside, report.Scaled("%.0f %%", c.Promised, 100), report.Scaled(form, c.Width, scale))
 }

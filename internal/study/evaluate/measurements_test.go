@@ -11,6 +11,8 @@ import (
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
+	"mrprism/model"
+	"mrprism/shaders/gpu/reference"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,7 +35,7 @@ func TestCoverage(t *testing.T) {
 
 	var out bytes.Buffer
 	reports := &coveragesReport{Areas: []*coverageReport{r, nil}, Ratio: without, Raters: coverage([]*heldInterval{{Low: .2, High: .4, Reference: .3}}, false)}
-	require.NoError(t, (&Report{Classes: []classReport{{Class: "disc", Images: 0}, {Class: "cup"}}, Intervals: reports}).Table(&out))
+	require.NoError(t, (&Report{Classes: []classReport{{Class: "disc", Images: 0}, {Class: "cup"}}, Intervals: reports}).Document().Print(&out))
 	require.Regexp(t, `area of the disc +4 +1 +75.0 \[30.1, 95.4\] % +90 % +50.0 % of the area\n`, out.String())
 	require.NotContains(t, out.String(), "area of the cup")
 	require.Regexp(t, `vertical cup/disc ratio +0 +2 +– +– +–\n`, out.String())
@@ -44,7 +46,7 @@ func TestCoverage(t *testing.T) {
 func TestCoverages(t *testing.T) {
 	data := &dataset.Dataset{Classes: []string{"disc", "cup"}}
 	ratio := &ratioScore{Interval: &heldInterval{.2, .5, new(.9), .4}, Raters: &heldInterval{Low: .3, High: .35, Reference: .4}}
-	s := &scorer{data: data, cases: []*caseScore{
+	s := &study{data: data, scores: []*caseScore{
 		{Classes: []*classScore{{Interval: &heldInterval{90, 130, new(.9), 100}}, nil}, Ratio: ratio},
 		{Classes: []*classScore{{}, nil}},
 	}}
@@ -57,7 +59,7 @@ func TestCoverages(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{r.Raters.Images, r.Raters.Inside})
 	require.InDelta(t, .05, *r.Raters.Width, 1e-12)
 	require.Nil(t, r.Raters.Promised)
-	require.Nil(t, (&scorer{data: data}).coverages())
+	require.Nil(t, (&study{data: data}).coverages())
 }
 
 // A result's intervals are set beside the majority's figures: area in pixels, and the ratio.
@@ -67,22 +69,28 @@ func TestIntervalsOfAnImage(t *testing.T) {
 	require.NoError(t, err)
 	l, err := dataset.Load(data.Cases[0])
 	require.NoError(t, err)
-	s := &scorer{data: data, Request: Request{Images: score.Images{Region: "none"}}}
+	s := &study{data: data, Request: Request{Images: score.Images{Region: "none"}}}
 	m, err := command.Weights(studytest.WeightsFile(t, segmenttest.Fundus(), nil))
 	require.NoError(t, err)
 	s.session.Model = m
-	maps := maps{recurrence: func(_, _ int) []float32 { return make([]float32, 1200) }}
-	maps.measured = segment.Measurements{
+	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
+	require.NoError(t, err)
+	defer e.Close()
+	r, err := e.Segment(t.Context(), l.Image, segment.Options{ROI: "none"})
+	require.NoError(t, err)
+	r.Measurements = segment.Measurements{
 		Structures:    []segment.Structure{{Interval: &segment.Interval{Low: 1, High: 9, Coverage: .8}}, {}},
 		VerticalRatio: &segment.Ratio{Low: new(.1), High: new(.6), Interval: &segment.Interval{Low: .2, High: .3, Coverage: .8}},
 	}
 	disc, cup := metric.Count(l.Given(0)...).Mean(), metric.Count(l.Given(1)...).Mean()
-	require.Equal(t, &heldInterval{1, 9, new(.8), float64(metric.Area(disc))}, s.class(l, maps, 0, nil).Interval)
-	require.Nil(t, s.class(l, maps, 1, nil).Interval)
-	ratio := s.ratio(l, maps)
-	reference := metric.VerticalRatio(disc, cup, 40, 30)
-	require.Equal(t, &heldInterval{.2, .3, new(.8), reference}, ratio.Interval)
-	require.Equal(t, &heldInterval{.1, .6, nil, reference}, ratio.Raters)
-	maps.measured.VerticalRatio = &segment.Ratio{} // no cup was found
-	require.True(t, s.ratio(l, maps).Interval == nil && s.ratio(l, maps).Raters == nil)
+	seen, err := s.watch(t.Context(), e, l, r)
+	require.NoError(t, err)
+	c := seen.(*caseScore)
+	require.Equal(t, &heldInterval{1, 9, new(.8), float64(metric.Area(disc))}, c.Classes[0].Interval)
+	require.Nil(t, c.Classes[1].Interval)
+	majority := metric.VerticalRatio(disc, cup, 40, 30)
+	require.Equal(t, &heldInterval{.2, .3, new(.8), majority}, c.Ratio.Interval)
+	require.Equal(t, &heldInterval{.1, .6, nil, majority}, c.Ratio.Raters)
+	r.Measurements.VerticalRatio = &segment.Ratio{} // no cup was found
+	require.True(t, s.ratio(l, r).Interval == nil && s.ratio(l, r).Raters == nil)
 }

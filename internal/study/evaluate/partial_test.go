@@ -5,10 +5,10 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"testing"
 
 	"mrprism/internal/command"
-	"mrprism/internal/data/dataset"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
@@ -18,23 +18,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The report has the images that were scored before one failed or the user stopped, and says that
-// it is a part.
+// The report has the images that were scored, says that it is a part, and names the bad file.
 func TestPartOfTheImages(t *testing.T) {
 	dir, about := studytest.Synthesise(t)
-	m, err := command.Weights(studytest.WeightsFile(t, about, nil))
-	require.NoError(t, err)
-	data, err := dataset.Open(dir)
-	require.NoError(t, err)
 	open := func(context.Context, func(string)) (gpu.Device, error) { return reference.Open(), nil }
-	s := &scorer{Request: Request{Images: score.Images{Region: "none", On: "all"}}, data: data, progress: command.NewProgress(io.Discard, 5), session: command.Session{Model: m, Precision: model.F32, Open: open}}
+	r := Request{Weights: studytest.WeightsFile(t, about, nil), Device: open, Precision: model.F32, Images: score.Images{Data: dir, Region: "none", On: "all"}}
+	s, err := r.open()
+	require.NoError(t, err)
 	defer s.session.Close()
-	require.NoError(t, os.Remove(data.Cases[2].Image))
-	require.ErrorContains(t, s.scoreAll(t.Context(), data.Cases), data.Cases[2].Image)
-	r := s.report(&input{cases: data.Cases})
-	require.Equal(t, []int{2, 5, 2}, []int{r.Images, r.Of, r.Classes[0].Images})
+	s.progress = command.NewProgress(io.Discard, 5)
+	require.NoError(t, os.Remove(s.cases[2].Image))
+	require.NoError(t, s.scoreAll(t.Context()))
+	made, err := s.report()
+	require.ErrorContains(t, err, s.cases[2].Image)
+	require.Equal(t, []int{4, 5, 4}, []int{made.Images, made.Of, made.Classes[0].Images})
 	var table bytes.Buffer
-	require.NoError(t, r.Table(&table))
-	require.Contains(t, table.String(), "stopped before all 5 images were scored")
-	require.Zero(t, s.report(&input{cases: data.Cases[:2]}).Of)
+	require.NoError(t, made.Document().Print(&table))
+	require.Contains(t, table.String(), "only 4 of 5 images were scored")
+	s.cases = slices.Delete(s.cases, 2, 3)
+	made, err = s.report()
+	require.Error(t, err)
+	require.Zero(t, made.Of)
 }

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -58,7 +59,7 @@ func (e eyeRatios) deviation() float64 {
 }
 
 // centredEyes are the photographs of -centres.
-func (s *scorer) centredEyes() (eyes []eyeRatios) {
+func (s *study) centredEyes() (eyes []eyeRatios) {
 	at := map[[2]string]int{}
 	for _, c := range s.centred {
 		key := [2]string{c.Set, c.Name}
@@ -78,9 +79,9 @@ func exposed(name string) bool {
 }
 
 // dataEyes are the images of -data.
-func (s *scorer) dataEyes() []eyeRatios {
-	return statistics.Tabulate(len(s.cases), func(i int) eyeRatios {
-		c := s.cases[i]
+func (s *study) dataEyes() []eyeRatios {
+	return statistics.Tabulate(len(s.scores), func(i int) eyeRatios {
+		c := s.scores[i]
 		e := eyeRatios{name: c.Name}
 		if c.Ratio != nil && c.Found {
 			e.ratios = append(e.ratios, c.Ratio.Predicted)
@@ -94,9 +95,15 @@ func (s *scorer) dataEyes() []eyeRatios {
 	})
 }
 
-// steady prints the deviations.
-func (t *table) steady(r *steadyReport) {
-	t.Line("vertical cup/disc ratio of an eye under the changes of gamma, white balance, contrast and exposure:")
-	t.Line("standard deviation %s, the largest %.3f (%s), %d eyes", report.Plain(r.Mean, 1, 3), r.Worst, r.Eye, r.Eyes)
-	t.Break()
+// tables have the deviations; none for nil.
+func (r *steadyReport) tables() []report.Table {
+	if r == nil {
+		return nil
+	}
+	t := report.Table{
+		Title:   "Vertical cup/disc ratio of an eye under the changes of gamma, white balance, contrast and exposure",
+		Columns: report.Columns("", "standard deviation", "the largest", "of", "eyes"),
+	}
+	t.Add("vertical cup/disc ratio", report.Plain(r.Mean, 1, 3), fmt.Sprintf("%.3f", r.Worst), r.Eye, r.Eyes)
+	return []report.Table{t}
 }

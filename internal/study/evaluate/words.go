@@ -1,11 +1,13 @@
 package evaluate
 
 import (
+	"fmt"
 	"math"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 	"mrprism/internal/trust"
 )
@@ -61,9 +63,9 @@ func wordsOf(all []*judgement, classes []string) (reports []wordsReport) {
 }
 
 // caseWords adds to the words of -data how near trusted ratios are to the experts' mean.
-func (s *scorer) caseWords() []wordsReport {
-	reports := wordsOf(statistics.Tabulate(len(s.cases), func(i int) *judgement { return &s.cases[i].judgement }), s.data.Classes)
-	trusted := statistics.Filter(s.cases, func(c *caseScore) bool { return c.Ratio != nil && c.Words[ratioName].Word == trust.Trusted })
+func (s *study) caseWords() []wordsReport {
+	reports := wordsOf(statistics.Tabulate(len(s.scores), func(i int) *judgement { return &s.scores[i].judgement }), s.data.Classes)
+	trusted := statistics.Filter(s.scores, func(c *caseScore) bool { return c.Ratio != nil && c.Words[ratioName].Word == trust.Trusted })
 	for i := range reports {
 		if reports[i].Figure == ratioName && len(trusted) > 0 {
 			reports[i].Near = new(statistics.ShareOf(trusted, func(c *caseScore) bool { return math.Abs(c.Ratio.Predicted-c.Ratio.Experts) <= withinReach }))
@@ -86,18 +88,21 @@ func experts(l *dataset.Loaded, disc, cup int, majority float64) float64 {
 	return sum / float64(len(outer))
 }
 
-// words prints how often each figure is trusted, in a set of photographs.
-func (t *table) words(set string, reports []wordsReport) {
+// wordsTables say how often each figure is trusted, in a set of photographs; none without figures.
+func wordsTables(set string, reports []wordsReport) []report.Table {
 	if len(reports) == 0 {
-		return
+		return nil
 	}
-	t.Title("How far to trust the figures%s", set)
-	t.Line("\ttrusted\tcheck\tdo not use\ttrusted, within %.1f of the experts' mean", withinReach)
+	t := report.Table{
+		Title:   "How far to trust the figures" + set,
+		Columns: report.Columns("", "trusted", "check", "do not use", fmt.Sprintf("trusted, within %.1f of the experts' mean", withinReach)),
+	}
 	for _, r := range reports {
 		near := ""
 		if r.Near != nil {
 			near = r.Near.String()
 		}
-		t.Line("%s\t%v\t%v\t%v\t%s", r.Figure, r.Trusted, r.Check, r.DoNotUse, near)
+		t.Add(r.Figure, r.Trusted, r.Check, r.DoNotUse, near)
 	}
+	return []report.Table{t}
 }

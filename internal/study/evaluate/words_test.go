@@ -16,7 +16,7 @@ func TestWords(t *testing.T) {
 	eye := func(word string, predicted float64) *caseScore {
 		return &caseScore{Ratio: &ratioScore{Predicted: predicted, Experts: .5}, judgement: judgement{Words: map[string]trust.Verdict{"disc": {Word: trust.Trusted}, ratioName: {Word: word}}}}
 	}
-	s := &scorer{data: &dataset.Dataset{Classes: []string{"disc", "cup"}}, cases: []*caseScore{
+	s := &study{data: &dataset.Dataset{Classes: []string{"disc", "cup"}}, scores: []*caseScore{
 		eye(trust.Trusted, .55), eye(trust.Trusted, .65), eye(trust.Trusted, .42), eye(trust.Check, .9), eye(trust.DoNotUse, .9),
 	}}
 	require.Equal(t, []wordsReport{

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
@@ -70,14 +71,14 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 
 // scoreMap compares a map with the truth.
 func scoreMap(right *score.Target, method, image, class string, p []float64) scoreRow {
-	narrow := score.Single(p)
-	s := right.Truth(narrow)
-	return scoreRow{rowKey{method, image, class}, [...]float64{right.SoftDice(narrow), s.Dice, s.Brier}}
+	c, figures := right.Of(score.Single(p), nil), score.Figures
+	return scoreRow{rowKey{method, image, class}, [...]float64{figures[score.SoftDice].Of(c), figures[score.Dice].Of(c), figures[score.BrierUnion].Of(c)}}
 }
 
 // gains are the differences of a method's figure to the mean vote's, image by image.
 func gains(rows, votes []scoreRow, figure int) []float64 {
-	return statistics.Tabulate(len(rows), func(i int) float64 { return rows[i].figures[figure] - votes[i].figures[figure] })
+	differences := statistics.Tabulate(len(rows), func(i int) float64 { return rows[i].figures[figure] - votes[i].figures[figure] })
+	return statistics.Values(differences, func(d float64) float64 { return d })
 }
 
 // scored are the scores of a method for a structure, in the order of the images.
@@ -98,9 +99,9 @@ func (f *fusionStudy) deliver(stdout io.Writer) error {
 // ratersCSV writes each rater beside each map, and then over all images.
 func (f *fusionStudy) ratersCSV(w io.Writer) error {
 	header := []string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias"}
-	return report.WriteCSV(w, header, func(line func(...string)) {
+	return report.WriteCSV(w, header, func(line func(...any)) {
 		write := func(r *raterRow) {
-			line(r.method, r.image, r.class, r.rater, report.DigitsOf(r.Sensitivity), report.DigitsOf(r.Specificity), report.DigitsOf(r.bias))
+			line(r.method, r.image, r.class, r.rater, r.Sensitivity, r.Specificity, r.bias)
 		}
 		for i := range f.raters {
 			write(&f.raters[i])
@@ -128,43 +129,36 @@ func (f *fusionStudy) scoresCSV(w io.Writer) error {
 	for _, name := range scoreNames {
 		header = append(header, name, name+"_less_mean_vote", name+"_less_mean_vote_low", name+"_less_mean_vote_high")
 	}
-	return report.WriteCSV(w, header, f.scoreLines)
+	return report.WriteCSV(w, header, func(line func(cells ...any)) {
+		for _, class := range f.data.Classes {
+			votes := f.scored(meanVote, class)
+			for _, method := range f.methods() {
+				rows := f.scored(method.Name, class)
+				for i, row := range rows {
+					line(scoreCells(method.Name, row.image, class, rows[i:i+1], votes[i:i+1])...)
+				}
+				if len(rows) > 0 {
+					line(scoreCells(method.Name, together, class, rows, votes)...)
+				}
+			}
+		}
+	})
 }
 
-// scoreLines are those of scores.csv.
-func (f *fusionStudy) scoreLines(line func(cells ...string)) {
-	write := func(o rowKey, figure func(j int) []string) {
-		cells := []string{o.method, o.image, o.class}
-		for j := range scoreNames {
-			cells = append(cells, figure(j)...)
+// scoreCells are the means of rows, and their differences to the mean vote's. One row has no
+// interval.
+func scoreCells(method, image, class string, rows, votes []scoreRow) []any {
+	cells := []any{method, image, class}
+	for j := range scoreNames {
+		cells = append(cells, metric.Mean(statistics.Values(rows, func(s scoreRow) float64 { return s.figures[j] })))
+		gain := statistics.Interval(gains(rows, votes, j))
+		if method == meanVote || gain == nil {
+			cells = append(cells, "", "", "")
+			continue
 		}
-		line(cells...)
+		cells = append(cells, gain.Mean, gain.Low, gain.High)
 	}
-	for _, class := range f.data.Classes {
-		votes := f.scored(meanVote, class)
-		for _, method := range f.methods() {
-			rows := f.scored(method.Name, class)
-			for i, row := range rows {
-				write(row.rowKey, func(j int) []string {
-					if method.Name == meanVote {
-						return []string{report.DigitsOf(row.figures[j]), "", "", ""}
-					}
-					return []string{report.DigitsOf(row.figures[j]), report.DigitsOf(row.figures[j] - votes[i].figures[j]), "", ""}
-				})
-			}
-			if len(rows) == 0 {
-				continue
-			}
-			write(rowKey{method.Name, together, class}, func(j int) []string {
-				mean := report.DigitsOf(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }).Mean)
-				if method.Name == meanVote {
-					return []string{mean, "", "", ""}
-				}
-				gain := statistics.Interval(gains(rows, votes, j))
-				return []string{mean, report.DigitsOf(gain.Mean), report.Digits(gain.Low), report.Digits(gain.High)}
-			})
-		}
-	}
+	return cells
 }
 
 // document has the scores, and the raters over all images.
@@ -187,7 +181,7 @@ func (f *fusionStudy) document() *report.Document {
 			Columns: report.Columns("", "soft Dice ×100", "less the mean vote's", "Dice ×100", "less the mean vote's", "Brier ×100", "less the mean vote's"),
 		}
 		for _, method := range f.methods() {
-			rows, cells := f.scored(method.Name, class), []string{method.Name}
+			rows, cells := f.scored(method.Name, class), []any{method.Name}
 			for j := range scoreNames {
 				gain := "–"
 				if method.Name != meanVote {
@@ -195,7 +189,7 @@ func (f *fusionStudy) document() *report.Document {
 				}
 				cells = append(cells, report.Plain(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }), 100, 2), gain)
 			}
-			t.Rows = append(t.Rows, report.Texts(cells...))
+			t.Add(cells...)
 		}
 		scores.Tables = append(scores.Tables, t)
 	}
@@ -209,7 +203,8 @@ func (f *fusionStudy) document() *report.Document {
 			})
 		}
 		t := &raters.Tables[len(raters.Tables)-1]
-		t.Rows = append(t.Rows, report.Texts(r.method, r.rater, report.Percent("%.1f", r.Sensitivity), report.Percent("%.2f", r.Specificity), report.Percent("%+.1f", math.Exp(r.bias)-1)))
+		percent := func(form string, v float64) string { return report.Scaled(form, statistics.Defined(v), 100) }
+		t.Add(r.method, r.rater, percent("%.1f", r.Sensitivity), percent("%.2f", r.Specificity), percent("%+.1f", math.Exp(r.bias)-1))
 	})
 	d.Parts = []report.Part{scores, raters}
 	return d

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
@@ -59,11 +58,11 @@ func (g *evidenceStudy) document() *report.Document {
 					said = "a corrected patch"
 				}
 				t := report.Table{Title: fmt.Sprintf("%s, %s, %d images: %s", class, said, len(rows), figure.title), Columns: report.Columns("", "×100", "ours less this")}
-				t.Rows = []report.Row{report.Texts("ours", report.Plain(statistics.MeanOver(rows, of(figure.ours)), 100, 1), "")}
+				t.Add("ours", report.Plain(statistics.MeanOver(rows, of(figure.ours)), 100, 1), "")
 				for _, name := range figure.others {
 					gain := statistics.MeanOver(rows, func(r givenRow) float64 { return figureOf(r, figure.ours) - figureOf(r, name) })
 					if gain != nil {
-						t.Rows = append(t.Rows, report.Texts(name, report.Plain(statistics.MeanOver(rows, of(name)), 100, 1), report.Signed(gain, 100, 2)))
+						t.Add(name, report.Plain(statistics.MeanOver(rows, of(name)), 100, 1), report.Signed(gain, 100, 2))
 					}
 				}
 				part.Tables = append(part.Tables, t)
@@ -102,10 +101,10 @@ func figureOf(r givenRow, name string) float64 {
 
 // writeCSV writes every figure of every image.
 func (g *evidenceStudy) writeCSV(w io.Writer) error {
-	return report.WriteCSV(w, []string{"image", "structure", "given", "figure", "value"}, func(line func(...string)) {
+	return report.WriteCSV(w, []string{"image", "structure", "given", "figure", "value"}, func(line func(...any)) {
 		for _, row := range g.rows {
 			for _, name := range slices.Sorted(maps.Keys(row.figures)) {
-				line(row.image, row.class, strconv.Itoa(row.given), name, report.DigitsOf(row.figures[name]))
+				line(row.image, row.class, row.given, name, row.figures[name])
 			}
 		}
 	})

@@ -117,6 +117,29 @@ func Texts(texts ...string) Row {
 	return Row{Cells: statistics.Tabulate(len(texts), func(i int) Cell { return Cell{Text: texts[i]} })}
 }
 
+// Add adds a row: texts, numbers and cells as they are, and what prints itself.
+func (t *Table) Add(cells ...any) {
+	t.Rows = append(t.Rows, Row{Cells: statistics.Tabulate(len(cells), func(i int) Cell {
+		if c, is := cells[i].(Cell); is {
+			return c
+		}
+		return Cell{Text: fmt.Sprint(cells[i])}
+	})})
+}
+
+// shown is the number of items that a table names.
+const shown = 10
+
+// First adds the first of n rows, and says how many more the JSON has.
+func (t *Table) First(n int, row func(i int) []any) {
+	for i := range min(n, shown) {
+		t.Add(row(i)...)
+	}
+	if n > shown {
+		t.Add(fmt.Sprintf("and %d more, in -json", n-shown))
+	}
+}
+
 // value is the text with its p-value.
 func (c Cell) value() string {
 	if c.P == "" {

@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/study/statistics"
 )
 
 // PValue writes a p-value with two digits.
@@ -28,43 +26,12 @@ func Equals(p string) string {
 	return "= " + p
 }
 
-// Digits writes a number with six digits; nothing for nil.
-func Digits(v *float64) string {
+// Scaled writes a number times a scale; a dash for nil.
+func Scaled(form string, v *float64, scale float64) string {
 	if v == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*v, 'g', 6, 64)
-}
-
-// DigitsOf is a figure with six digits; nothing for NaN.
-func DigitsOf(v float64) string { return Digits(statistics.Defined(v)) }
-
-// Percent writes a share in percent; a dash for NaN.
-func Percent(form string, v float64) string {
-	if math.IsNaN(v) {
 		return "–"
 	}
-	return fmt.Sprintf(form, 100*v)
-}
-
-// shown is the number of items that the table names.
-const shown = 10
-
-// IfAny prints a part of the report; nothing for nil.
-func IfAny[T any](part *T, print func(*T)) {
-	if part != nil {
-		print(part)
-	}
-}
-
-// First prints the first items of a list, and how many more the JSON has.
-func First[T any](t *command.Table, indent string, items []T, line func(T)) {
-	for _, item := range items[:min(len(items), shown)] {
-		line(item)
-	}
-	if more := len(items) - shown; more > 0 {
-		t.Line("%sand %d more, in -json", indent, more)
-	}
+	return fmt.Sprintf(form, scale**v)
 }
 
 // Plain writes the mean and the interval, scaled; a dash for nil.

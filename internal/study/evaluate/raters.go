@@ -3,14 +3,10 @@ package evaluate
 import (
 	"fmt"
 	"math"
-	"strings"
 
-	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
-	"mrprism/weights"
 )
 
 // headsReport compares the heads with the raters' marks.
@@ -57,29 +53,17 @@ func means(matrix [][]*float64) (diagonal, rest float64) {
 	return metric.Mean(on), metric.Mean(off)
 }
 
-func (t *table) heads(r *Report, c classReport) {
-	kind := "rater"
-	if r.Labels == weights.LabelsAgreementLevels {
-		kind = "level"
-	}
-	t.Title("%s: Dice ×100 of each head (row) with each %s (column)", c.Class, kind)
-	t.Line("\t%s", strings.Join(r.Raters, "\t"))
-	for i, row := range c.Heads.Dice {
-		cells := []string{r.Raters[i]}
+// table has the means of heads by raters, or by levels.
+func (h *headsReport) table(class, kind string, raters []string) report.Table {
+	t := report.Table{Title: fmt.Sprintf("%s: Dice ×100 of each head (row) with each %s (column)", class, kind), Columns: report.Columns(append([]string{""}, raters...)...)}
+	for i, row := range h.Dice {
+		cells := []any{raters[i]}
 		for _, d := range row {
-			cell := "–"
-			if d != nil {
-				cell = fmt.Sprintf("%.1f", 100**d)
-			}
-			cells = append(cells, cell)
+			cells = append(cells, report.Scaled("%.1f", d, 100))
 		}
-		t.Line("%s", strings.Join(cells, "\t"))
+		t.Add(cells...)
 	}
-	t.Break()
-	t.row("with its own", c.Heads.Own, report.Plain, 100, 1)
-	t.row("with the others'", c.Heads.Others, report.Plain, 100, 1)
-	t.row("own − others", c.Heads.Margin, report.Signed, 100, 1)
-	t.row("among the marks themselves", c.Heads.Raters, report.Plain, 100, 1)
+	return t
 }
 
 // Response is the change of the mask when one rater has all the weight.
@@ -137,40 +121,16 @@ func responses(names []string, scores []*classScore) (out []responseReport, foll
 	return out, statistics.Defined(product / square)
 }
 
-func (t *table) responses(c classReport) {
-	t.Title("%s: one rater has all the weight", c.Class)
-	t.Line("\tarea moves, %%\tthe rater's own area, %%\tDice ×100 with the rater, equal weights\talone\tgain")
-	for _, r := range c.Response {
-		t.Line("%s\t%s\t%+.1f\t%.1f\t%.1f\t%s", r.Rater, report.Signed(r.Area, 100, 1), 100*r.Own.Mean, 100*r.Before.Mean, 100*r.After.Mean, report.Signed(r.Gain, 100, 2))
+func responsesTable(class string, reports []responseReport) report.Table {
+	t := report.Table{
+		Title:   class + ": one rater has all the weight",
+		Columns: report.Columns("", "area moves, %", "the rater's own area, %", "Dice ×100 with the rater, equal weights", "alone", "gain"),
 	}
-	t.Break()
-	if c.Follows != nil {
-		t.Line("The mask's area makes %.0f %% of the move to the rater's own.", 100**c.Follows)
+	for _, r := range reports {
+		t.Add(r.Rater, report.Signed(r.Area, 100, 1), report.Scaled("%+.1f", &r.Own.Mean, 100), report.Scaled("%.1f", &r.Before.Mean, 100),
+			report.Scaled("%.1f", &r.After.Mean, 100), report.Signed(r.Gain, 100, 2))
 	}
-}
-
-// agreement compares a structure's outline with the majority's, and the raters with each other.
-type agreement struct {
-	// Hausdorff: pixels, of RecN; null if the mask or the majority is empty
-	Hausdorff *float64 `json:"hausdorff95"`
-	// Kappa: inside the union of the marks; null if not defined, as for equal marks
-	Kappa      *float64 `json:"fleissKappa"`
-	KappaWhole *float64 `json:"fleissKappaWholeImage"`
-}
-
-func agree(last []float32, target *score.Target) agreement {
-	return agreement{
-		statistics.Defined(target.Hausdorff95(last)), statistics.Defined(metric.FleissKappa(target.Votes, target.Union)), statistics.Defined(metric.FleissKappa(target.Votes, nil)),
-	}
-}
-
-// areas are a structure's pixels by rater; nil if a rater's mark is missing, and for levels.
-func (s *scorer) areas(l *dataset.Loaded, k int) []float64 {
-	given := l.Given(k)
-	if s.data.Levels || len(given) < len(s.data.Raters) {
-		return nil
-	}
-	return statistics.Tabulate(len(given), func(m int) float64 { return float64(metric.Area(given[m])) })
+	return t
 }
 
 type setReport struct {
@@ -211,37 +171,12 @@ func setReports(scores []*classScore) (*setReport, *agreementReport) {
 		}
 	}
 	agreed.ICC = statistics.Defined(metric.ICC(areas))
-	sets := statistics.NonNil(scores, func(c *classScore) *score.Set { return c.Set })
+	sets := statistics.NonNil(scores, func(c *classScore) *set { return c.Set })
 	if sets == nil {
 		return nil, agreed
 	}
 	return &setReport{
-		statistics.MeanOver(sets, func(s *score.Set) float64 { return s.Energy }), statistics.MeanOver(sets, func(s *score.Set) float64 { return s.Max }),
-		statistics.MeanOver(sets, func(s *score.Set) float64 { return statistics.Number(s.Match) }),
+		statistics.MeanOver(sets, func(s *set) float64 { return s.Energy }), statistics.MeanOver(sets, func(s *set) float64 { return s.Max }),
+		statistics.MeanOver(sets, func(s *set) float64 { return statistics.Number(s.Match) }),
 	}, agreed
-}
-
-func (t *table) agreement(r *Report, class string, a *agreementReport) {
-	t.Title("%s: outline of Rec%d, and how far the raters agree", class, r.Recurrences)
-	undefined := func(why string, images int) {
-		if images > 0 {
-			t.Line("  not defined: %s\t%d", why, images)
-		}
-	}
-	t.row("95 % Hausdorff distance from the majority, pixels", a.Hausdorff, report.Plain, 1, 1)
-	undefined("one of the two masks is empty", a.Undefined)
-	t.row("Fleiss' kappa of the raters inside the union of all marks", a.Kappa, report.Signed, 1, 2)
-	undefined("marks are equal, or there is one", a.KappaUndefined)
-	t.row("  in the whole image", a.KappaWhole, report.Signed, 1, 2)
-	undefined("marks are empty or full, or there is one", a.WholeUndefined)
-	if a.ICC != nil {
-		t.Line("intraclass correlation (2,1) of the raters' areas\t%.2f", *a.ICC)
-	}
-}
-
-func (t *table) set(class string, s *setReport) {
-	t.Title("%s: the heads as a set of possible marks, beside the raters' marks", class)
-	t.row("generalized energy distance, 1 − IoU (0: equal sets)", s.Energy, report.Plain, 1, 3)
-	t.row("Dice_max ×100, the best head for each mark", s.Max, report.Plain, 100, 1)
-	t.row("Dice_match ×100, another head for each mark", s.Match, report.Plain, 100, 1)
 }

@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"fmt"
 	"image"
 	"image/color"
 	"math"
@@ -12,34 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// The ten worst results stay, the worst first. Of equal results the earlier stays and comes first.
-// Results that do not stay are not drawn.
-func TestWorst(t *testing.T) {
-	var w Worst
-	drawn := 0
-	offer := func(name string, r Rank) {
-		w.Offer(r, func() *Cell {
-			drawn++
-			return &Cell{Name: name}
-		})
-	}
-	for i, figure := range []float64{3, 9, 1, 9, 4, 2, 8, 5, 7, 6} {
-		offer(fmt.Sprint(i), Rank{0, figure})
-	}
-	offer("less", Rank{0, .5})
-	offer("equal", Rank{0, 1})
-	require.Equal(t, 10, drawn)
-	offer("group", Rank{1, -7})
-	offer("greater", Rank{0, 2.5})
-	require.Equal(t, 12, drawn)
-	var names []string
-	for _, c := range w.Cells {
-		names = append(names, c.Name)
-	}
-	require.Equal(t, []string{"group", "1", "3", "6", "8", "9", "7", "4", "0", "greater"}, names)
-	require.Equal(t, 14, w.Offered)
-}
 
 // A picture is 220 pixels long. Outlines lie on the border of the mask, for a map of the whole
 // image and of a part. Dashes leave holes.
