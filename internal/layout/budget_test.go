@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   2700,
 	"internal/trust":   1230,
 	"model":            4600,
-	"shaders":          20000,
+	"shaders":          20020,
 	"site":             300,
 	"wasm":             950,
 	"weights":          3300,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9400
+const toolBudget = 9480
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)
