@@ -3,11 +3,11 @@
 import { published } from "./addresses.js";
 import { scripts } from "./build.js";
 
-// Only these two addresses may become scripts: the content security policy allows no other source
+// Only these addresses may become scripts: the content security policy allows no other source
 // of worker URLs.
 const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
   createScriptURL(url) {
-    if (url === "worker.js" || url === "sw.js") return url;
+    if (url === "worker.js" || url === "trainer.js" || url === "sw.js") return url;
     throw new TypeError(`not a script of this page: ${url}`);
   },
 });

@@ -17,6 +17,7 @@ site/programs:
 	@mkdir -p site/dist
 	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/viewer.wasm ./wasm/viewer
 	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/segmenter.wasm ./wasm/segmenter
+	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/trainer.wasm ./cmd/train
 
 # Decoders of JPEG 2000, HTJ2K and JPEG-LS. Without npm, or without a network, the page is built without them.
 .PHONY: site/decoders

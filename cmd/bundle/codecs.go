@@ -6,11 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
+
+type codec struct{ name, file, starts string }
 
 // codecs are the decoders that the page loads when it is given such a picture: files of npm's
 // packages @cornerstonejs/codec-*, and what their script calls the function that starts them.
-var codecs = []struct{ name, file, starts string }{
+var codecs = []codec{
 	{"openjpeg", "codec-openjpeg/dist/openjpegwasm_decode", "OpenJPEGWASM"},
 	{"openjph", "codec-openjph/dist/openjphjs", "Module"},
 	{"charls", "codec-charls/dist/charlswasm_decode", "CharLSWASM"},
@@ -38,10 +42,6 @@ func addCodecs(files map[string][]byte, folder string) error {
 // isCodec reports whether a file is the script or the program of a decoder, or the worker that runs
 // it, which are kept once they are used.
 func isCodec(name string) bool {
-	for _, c := range codecs {
-		if name == c.name+".wasm" || name == c.name+".js" {
-			return true
-		}
-	}
-	return name == "codec.js"
+	base := strings.TrimSuffix(strings.TrimSuffix(name, ".js"), ".wasm")
+	return base == "codec" || slices.ContainsFunc(codecs, func(c codec) bool { return c.name == base })
 }

@@ -37,6 +37,7 @@ import (
 const (
 	programLimit = 4_000_000
 	decoderLimit = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
+	trainerLimit = 2_500_000  // of the program that learns, with its scripts
 	weightsLimit = 7_000_000  // each model
 	firstLimit   = 11_000_000 // all files of the page, and one model
 )
@@ -52,8 +53,16 @@ const (
 	sampleQuality             = 90
 )
 
-// programFiles are the WebAssembly programs, which stand in site/dist already.
-var programFiles = []string{"viewer.wasm", "segmenter.wasm"}
+// programFiles are the WebAssembly programs, which stand in site/dist already. The memory of all but
+// the first is shared with threads (site/vectors.js).
+var programFiles = []string{"viewer.wasm", "segmenter.wasm", "trainer.wasm"}
+
+// learning are the files by which the page learns. They are fetched when they are wanted, and kept
+// once they are used.
+var learning = []string{"trainer.wasm", "trainer.js", "opfs.js", "learn.js"}
+
+// later reports whether a file is fetched when it is wanted, and kept once it is used.
+func later(name string) bool { return isCodec(name) || slices.Contains(learning, name) }
 
 // sources are the kinds of the page's own files in site/.
 var sources = []string{".html", ".css", ".js", ".json", ".webmanifest", ".svg"}
@@ -95,8 +104,10 @@ func bundle(from, to, codecs, commit string, quality int) error {
 			return fmt.Errorf("%w: run `make site`", err)
 		}
 	}
-	if files["segmenter.wasm"], err = sharing.Share(files["segmenter.wasm"]); err != nil {
-		return err
+	for _, name := range programFiles[1:] {
+		if files[name], err = sharing.Share(files[name]); err != nil {
+			return err
+		}
 	}
 	if err := addCodecs(files, codecs); err != nil {
 		return err
@@ -143,7 +154,7 @@ func bundle(from, to, codecs, commit string, quality int) error {
 func addresses(files map[string][]byte) ([]byte, error) {
 	sums := map[string]string{}
 	for name, content := range files {
-		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || isCodec(name) {
+		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || later(name) {
 			sums[name] = sha(content)
 		}
 	}
@@ -163,13 +174,13 @@ func version(commit string, files map[string][]byte) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %x", commit, sum.Sum(nil)[:4]))
 }
 
-// serviceWorker fills in the files that the worker keeps from the first visit, the models and
-// decoders that it keeps once they are used, all with their SHA-256, and the version, a hash over
+// serviceWorker fills in the files that the worker keeps from the first visit, the models, decoders
+// and learning that it keeps once they are used, all with their SHA-256, and the version, a hash over
 // these.
 func serviceWorker(files map[string][]byte) ([]byte, error) {
 	sums, models := map[string]string{}, map[string]string{}
 	for name, content := range files {
-		if isCodec(name) {
+		if later(name) {
 			models[name] = sha(content)
 		} else if name != "sw.js" {
 			sums[name] = sha(content)
@@ -265,9 +276,21 @@ func removeOthers(folder string, files map[string][]byte) error {
 	return nil
 }
 
+// limited are files whose sizes have a limit together.
+type limited struct {
+	what  string
+	most  int
+	holds func(name string) bool
+	bytes int
+}
+
 // checkSize prints sizes as downloaded.
 func checkSize(folder string, out io.Writer) error {
-	total, programs, decoders := 0, 0, 0
+	total, groups := 0, []*limited{
+		{what: "decoders, each when it is wanted", most: decoderLimit, holds: isCodec},
+		{what: "the program that learns, when it is wanted", most: trainerLimit, holds: later},
+		{what: "viewer and segmenter", most: programLimit, holds: func(name string) bool { return strings.HasSuffix(name, ".wasm") }},
+	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
@@ -286,22 +309,18 @@ func checkSize(folder string, out io.Writer) error {
 			return err
 		}
 		fmt.Fprintf(out, "%10d  %s\n", info.Size(), name)
-		if isCodec(name) {
-			decoders += int(info.Size())
-			continue
+		if i := slices.IndexFunc(groups, func(g *limited) bool { return g.holds(name) }); i >= 0 {
+			groups[i].bytes += int(info.Size())
 		}
-		total += int(info.Size())
-		if strings.HasSuffix(name, ".wasm") {
-			programs += int(info.Size())
+		if !later(name) {
+			total += int(info.Size())
 		}
 	}
-	fmt.Fprintf(out, "%10d  in all; programs %d of at most %d\n", total, programs, programLimit)
-	if programs > programLimit {
-		return fmt.Errorf("viewer and segmenter are %d bytes after brotli, at most %d are allowed", programs, programLimit)
-	}
-	fmt.Fprintf(out, "%10d  decoders, each when it is wanted, of at most %d in all\n", decoders, decoderLimit)
-	if decoders > decoderLimit {
-		return fmt.Errorf("the decoders are %d bytes after brotli, at most %d are allowed", decoders, decoderLimit)
+	for _, g := range groups {
+		fmt.Fprintf(out, "%10d  %s, of at most %d\n", g.bytes, g.what, g.most)
+		if g.bytes > g.most {
+			return fmt.Errorf("%s: %d bytes after brotli, at most %d are allowed", g.what, g.bytes, g.most)
+		}
 	}
 	largest := 0
 	for _, entry := range weights.Shipped().Models {

@@ -1,3 +1,5 @@
+//go:build !js
+
 package main
 
 import (
@@ -8,9 +10,6 @@ import (
 	"mrprism/internal/study/chart"
 	"mrprism/weights"
 )
-
-// curvesName is the picture of the curves in the run's folder.
-const curvesName = "curves.svg"
 
 // point adds a point to a line.
 func point(l *chart.Line, x, y float64) { l.X, l.Y = append(l.X, x), append(l.Y, y) }

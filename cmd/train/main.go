@@ -23,9 +23,6 @@ const program = "train"
 
 func main() { cli.Main(run) }
 
-// programs are those that the first argument can name.
-var programs = cli.Subprograms{"check": runCheck, "import": runImport, "synthetic": runSynthetic}
-
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && programs[args[0]] != nil {

@@ -22,6 +22,9 @@ import (
 // boardFolder has TensorBoard's event files in the run's folder.
 const boardFolder = "tensorboard"
 
+// curvesName is the picture of the curves in the run's folder.
+const curvesName = "curves.svg"
+
 // recorder writes the reports of a run into the log and TensorBoard's event files.
 type recorder struct {
 	out     string // the run's folder

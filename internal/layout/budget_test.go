@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"internal/program": 350,
 	"internal/segment": 2780,
 	"internal/study":   8790,
-	"internal/train":   2700,
+	"internal/train":   2840,
 	"internal/trust":   1230,
 	"model":            4600,
 	"shaders":          20020,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9480
+const toolBudget = 9490
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

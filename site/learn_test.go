@@ -1,0 +1,113 @@
+package site
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/data/synthetic"
+)
+
+// steps are the losses in a log.jsonl.
+func steps(t *testing.T, log []byte) (losses []float64) {
+	t.Helper()
+	for lines := bufio.NewScanner(bytes.NewReader(log)); lines.Scan(); {
+		var line struct {
+			Step int     `json:"step"`
+			Loss float64 `json:"loss"`
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &line))
+		losses = append(losses, line.Loss)
+		require.Equal(t, len(losses), line.Step)
+	}
+	return losses
+}
+
+// A run in the page, stopped, and continued after the page was loaded again, is the run of cmd/train
+// with the same arguments: same draws, and losses as near as two processors' sums. Resumed, the page
+// asks for nothing but the program, and the model that it prepares at its start.
+func TestLearnsAsTrainDoes(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
+	require.NoError(t, synthetic.WriteDataset(t.Context(), filepath.Join(folder, "pair"), pair, 8, 96, 1))
+	args := []string{"-out", "/run", "-config", "tiny", "-side", "64", "-epochs", "7", "-batch", "3", "-rate", "2e-4", "-save", "0", "-device", "processor"}
+	native := exec.Command("go", append([]string{"run", "mrprism/cmd/train", "-data", filepath.Join(folder, "pair")}, args...)...)
+	native.Args[len(native.Args)-len(args)+1] = filepath.Join(folder, "run")
+	out, err := native.CombinedOutput()
+	require.NoError(t, err, string(out))
+	log, err := os.ReadFile(filepath.Join(folder, "run", "log.jsonl"))
+	require.NoError(t, err)
+	want := steps(t, log)
+	require.GreaterOrEqual(t, len(want), 20)
+
+	type file struct{ Path, Base64 string }
+	var files []file
+	require.NoError(t, filepath.WalkDir(filepath.Join(folder, "pair"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(folder, path)
+		files = append(files, file{"/data/" + filepath.ToSlash(name), base64.StdEncoding.EncodeToString(data)})
+		return err
+	}))
+	text, err := json.Marshal(map[string]any{"files": files, "args": append([]string{"-data", "/data/pair"}, args...)})
+	require.NoError(t, err)
+
+	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), nil)
+	p := open(t, s, 900, 700)
+	p.ready()
+	const begin = `(async (order, until) => {
+		const { Learner, kept } = await import("./learn.js"), learner = new Learner(), notes = [];
+		for (const file of order.files ?? []) file.path = file.Path, file.blob = new Blob([Uint8Array.from(atob(file.Base64), (c) => c.charCodeAt(0))]);
+		learner.addEventListener("note", ({ detail }) => notes.push(detail.text));
+		learner.addEventListener("step", ({ detail }) => { if (detail.step === until) learner.pause(); });
+		const ended = new Promise((resolve) => learner.addEventListener("ended", ({ detail }) => resolve(detail)));
+		await learner.begin(order);
+		const { code, error } = await ended, log = await (await kept("/run/log.jsonl"))?.text();
+		return { code, error, log, notes: notes.join(""), model: (await kept("/run/model.safetensors"))?.size ?? 0 };
+	})`
+	type outcome struct {
+		Code              int
+		Error, Log, Notes string
+		Model             int
+	}
+	first := get[outcome](p, begin+"("+strings.TrimSuffix(string(text), "}")+`, "anew": true}, 7)`)
+	require.Equal(t, 0, first.Code, first.Notes+first.Error)
+	assert.Contains(t, first.Notes, "stopped before the end by the file")
+	assert.Less(t, len(steps(t, []byte(first.Log))), len(want))
+	p.do(`location.reload()`)
+	p.ready()
+	s.mu.Lock()
+	asked := len(s.requests)
+	s.mu.Unlock()
+	second := get[outcome](p, begin+`({ args: ["-with", "/run", "-resume"] }, 0)`)
+	require.Equal(t, 0, second.Code, second.Notes+second.Error)
+	got := steps(t, []byte(second.Log))
+	require.Len(t, got, len(want))
+	most := 0.0
+	for i := range want {
+		most = max(most, math.Abs(got[i]-want[i]))
+		assert.InDelta(t, want[i], got[i], 1e-4*max(1, want[i]), "step %d", i+1)
+	}
+	t.Logf("losses differ by %.2g at most over %d steps", most, len(want))
+	assert.Positive(t, second.Model)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, request := range s.requests[asked:] {
+		assert.Regexp(t, `^GET /((v/[0-9a-f]{24}/)?(trainer\.wasm|weights/fundus\.safetensors)|[a-z_]+\.js)$`, request)
+	}
+	p.clean()
+}

@@ -1,0 +1,43 @@
+// The worker that learns: cmd/train itself (trainer.wasm), with the browser's private file system as
+// its disk. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
+//
+// Messages in: begin (args of the program; files, a list of { path, blob } that are written first;
+// anew: what was there is removed; device), pause (the program ends its step and saves).
+// Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object),
+// ended (code, as of a process; error where the program did not come so far).
+import { listeners, put, remove } from "./opfs.js";
+import "./wasm_exec.js";
+import "./vectors.js";
+import "./gpu.js";
+import { get } from "./addresses.js";
+
+const RUN = "/run", STOP = `${RUN}/stop`;
+
+listeners.wrote = (path, bytes) => {
+  if (path === `${RUN}/log.jsonl`) postMessage({ type: "step", step: JSON.parse(new TextDecoder().decode(bytes)) });
+};
+
+async function begin({ args, files = [], anew, device = "" }) {
+  if (anew) for (const folder of ["/data", RUN, "/shipped"]) await remove(folder);
+  for (const { path, blob } of files) await put(path, blob);
+  await remove(STOP);
+  const go = new Go(), printed = [];
+  listeners.printed = (text) => { printed.push(text); postMessage({ type: "note", text }); };
+  go.argv = ["train", ...args];
+  go.env = { MRPRISM_DEVICE: device };
+  let code = 0;
+  go.exit = (is) => { code = is; };
+  await go.run(await go.load("trainer.wasm", get));
+  postMessage({ type: "ended", code, error: code === 1 || code === 2 ? printed.join("").trim().split("\n").at(-1) : "" });
+}
+
+// One tab learns at a time: the files are the same for all.
+const alone = (act) => navigator.locks.request("mrprism-learning", { ifAvailable: true }, (lock) => {
+  if (lock) return act();
+  throw new Error("another tab of this page is learning");
+});
+
+onmessage = ({ data }) => {
+  if (data.type === "pause") return put(STOP, new Blob());
+  alone(() => begin(data)).catch((error) => postMessage({ type: "ended", code: 1, error: String(error?.message ?? error), changed: error?.changed }));
+};
