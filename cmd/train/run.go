@@ -17,6 +17,7 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/train"
 	"mrprism/shaders/gpu"
+	"mrprism/weights"
 )
 
 // runner trains one run.
@@ -26,6 +27,7 @@ type runner struct {
 	divided       string  // the split of the run that -with repeats; empty: not known, or none
 	hours         float64 // 0: no limit
 	stopFile      string
+	judges        bool // at the end the model is compared with that of -init
 	open          func(context.Context) (gpu.Device, error)
 	stderr        io.Writer
 	bar           *progress
@@ -121,9 +123,26 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 		if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) { // also where another rank was told to end
 			r.finish(record)
 		}
+		if err == nil && r.judges {
+			err = r.judge(ctx, t)
+		}
 		return err
 	})
 }
+
+// judge compares the model with that of -init, and writes and prints what it finds.
+func (r *runner) judge(ctx context.Context, t *train.Trainer) error {
+	r.note("comparing with the model that the run began from")
+	j, err := t.Judge(ctx, r.result())
+	if err != nil {
+		return err
+	}
+	r.note(j.Says)
+	return weights.WriteAtomic(filepath.Join(r.options.Out, judgementName), func(w io.Writer) error { return command.WriteJSON(w, j) })
+}
+
+// judgementName is the file of -judge in the run's folder.
+const judgementName = "judgement.json"
 
 // noBeginning adds what to do if a run's folder cannot be written to before the first step.
 func noBeginning(err error) error {

@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8260,
+	"cmd":              8310,
 	"internal/command": 600,
 	"internal/data":    7600,
 	"internal/files":   6600,
@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"internal/program": 350,
 	"internal/segment": 2780,
 	"internal/study":   8790,
-	"internal/train":   2840,
+	"internal/train":   2850,
 	"internal/trust":   1230,
 	"model":            4600,
 	"shaders":          20020,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9490
+const toolBudget = 9500
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

@@ -1,0 +1,62 @@
+package train
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/shaders/gpu/reference"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The verdict is better only if the gain's interval over groups is above 0, and never of few groups.
+func TestVerdict(t *testing.T) {
+	judge := func(groups int, gain func(i int) float64) *Judgement {
+		var cases []dataset.Case
+		var before, after []float64
+		for i := range 2 * groups { // two images a group, by their name
+			cases = append(cases, dataset.Case{Folder: fmt.Sprint(i % 2), Name: fmt.Sprintf("image%02d", i/2)})
+			before, after = append(before, 0.5), append(after, 0.5+gain(i/2))
+		}
+		return judged(cases, before, after)
+	}
+	steady, mixed := func(int) float64 { return 0.1 }, func(i int) float64 { return 0.1 * float64(i%2*2-1) }
+	for _, c := range []struct {
+		groups int
+		gain   func(int) float64
+		better bool
+		says   string
+	}{
+		{5, steady, true, "better by 0.100"},
+		{4, steady, false, "8 images that were held out: too few to tell"},
+		{20, mixed, false, "is not better than the one that it began from"},
+		{6, func(int) float64 { return -0.1 }, false, "is not better than the one that it began from"},
+		{0, steady, false, "nobody knows how good"},
+	} {
+		j := judge(c.groups, c.gain)
+		assert.Equal(t, c.better, j.Better, j.Says)
+		assert.Contains(t, j.Says, c.says)
+		assert.Equal(t, c.groups, j.Groups)
+	}
+}
+
+// A model is not better than itself.
+func TestJudgesAModelByItself(t *testing.T) {
+	data, files := finished(t)
+	o := options(t, data)
+	o.Init = filepath.Join(t.TempDir(), "model.safetensors")
+	require.NoError(t, os.WriteFile(o.Init, files[o.Name+smallSuffix], 0o644))
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer trainer.Close()
+	j, err := trainer.Judge(t.Context(), o.Init)
+	require.NoError(t, err)
+	require.NotNil(t, j.Gain)
+	assert.Zero(t, j.Gain.Mean)
+	assert.False(t, j.Better)
+	assert.Len(t, j.Images, len(trainer.Dataset.HeldOut()))
+}
