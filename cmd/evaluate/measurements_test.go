@@ -70,7 +70,7 @@ func TestDataWithSomeOfTheClasses(t *testing.T) {
 	lines := filepath.Join(t.TempDir(), "lines.csv")
 	got, table := Scores(t, "-weights", file, "-data", part, "-changed", "-csv", lines)
 	require.Equal(t, whole.Classes[0], got.Classes[0])
-	require.Equal(t, []int{0, 0}, []int{got.Classes[1].Images, len(got.Classes[1].SoftDice)})
+	require.Equal(t, []any{0., nil}, []any{got.Classes[1]["images"], got.Classes[1]["softDice"]})
 	require.Nil(t, got.Cases[0].Classes[1])
 	require.Nil(t, got.Ratio)
 	require.Nil(t, got.Intervals.Areas[1])

@@ -13,7 +13,6 @@ import (
 	"mrprism/internal/study/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // deliver writes the files, if a folder is named, and then prints the table.
@@ -113,9 +112,9 @@ func (r *Report) Document() *report.Document {
 			_ = r.dendrogram(c).Write(&tree)
 			p.Plots = []report.Plot{{Title: "The raters as a tree", SVG: template.HTML(tree.String())}} // chart escapes the names
 		}
-		if len(c.gallery.Exhibits) > 0 {
-			c.gallery.Title, c.gallery.Key = "The images with the least agreement", d.Key
-			p.Albums = []report.Album{c.gallery.Album}
+		if len(c.worst.Exhibits) > 0 {
+			c.worst.Key = d.Key
+			p.Albums = []report.Album{c.worst}
 		}
 		d.Parts = append(d.Parts, p)
 	}
@@ -159,7 +158,8 @@ func (c *classAgreement) dice(raters []string) report.Table {
 				row = append(row, "")
 				continue
 			}
-			row = append(row, report.Scaled("%.1f", statistics.Defined(c.mean[max(m, o)][min(m, o)]), 100))
+			low, high := min(m, o), max(m, o)
+			row = append(row, report.Scaled("%.1f", c.Pairs[high*(high-1)/2+low].Dice, 100))
 		}
 		t.Add(row...)
 	}

@@ -7,28 +7,46 @@ import (
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
 
 // comparedImage is an image with its masks and its figures.
 type comparedImage struct {
 	dataset.Case
-	marks   [][][]uint8      // (K, M); nil for a missing mask
-	classes []*comparedMarks // by class; nil if fewer than two raters marked it
-	ratios  []float64        // by rater; nil unless all marked disc and cup
+	marks   [][][]uint8   // (K, M); nil for a missing mask
+	classes []*comparison // by class; nil if fewer than two raters marked it
+	ratios  []float64     // by rater; nil unless all marked disc and cup
 	faults  dataset.Problems
 }
 
-// comparedMarks are the raters of an image beside each other.
-type comparedMarks struct {
-	disagreement
-	dice [][]float64   // by rater and earlier rater; NaN without both masks
-	rows []raterCounts // by rater
+// comparison is the raters of an image beside each other. Figures are NaN where they are not
+// defined, and Dice also for agreement levels.
+type comparison struct {
+	image        string
+	raters       int
+	pairs        [][]float64     // Dice by rater and earlier rater; nil for levels
+	areas        []float64       // by rater: share of the image
+	counts       []fusion.Counts // by rater, beside the STAPLE map; nil for levels
+	dice         float64         // mean over the pairs of raters
+	least        float64         // of a pair
+	a, b         int             // that pair
+	union, whole float64         // Fleiss' kappa inside the union of the marks, and over the whole image
+	consensus    float64         // pixels that all marked over pixels that anybody marked
+}
+
+// rank puts the image first whose raters agree least: by the mean Dice of their pairs, and of
+// agreement levels by the consensus.
+func (c *comparison) rank() report.Rank {
+	if math.IsNaN(c.dice) {
+		return report.Rank{Figure: -c.consensus}
+	}
+	return report.Rank{Figure: -c.dice}
 }
 
 // look reads the masks of an image and compares them.
-func (g *agreementStudy) look(c dataset.Case) *comparedImage {
-	l := &comparedImage{Case: c, marks: make([][][]uint8, len(g.data.Classes)), classes: make([]*comparedMarks, len(g.data.Classes))}
+func (s *study) look(c dataset.Case) *comparedImage {
+	l := &comparedImage{Case: c, marks: make([][][]uint8, len(s.data.Classes)), classes: make([]*comparison, len(s.data.Classes))}
 	for k := range l.marks {
 		l.marks[k] = make([][]uint8, len(c.Masks))
 		for m, paths := range c.Masks {
@@ -46,17 +64,17 @@ func (g *agreementStudy) look(c dataset.Case) *comparedImage {
 	}
 	for k, marks := range l.marks {
 		given := statistics.Filter(marks, func(m []uint8) bool { return m != nil })
-		if len(given) > 1 && (!g.data.Levels || len(given) == len(marks)) {
-			l.classes[k] = compare(c.Name, marks, metric.Count(given...), g.data.Levels)
+		if len(given) > 1 && (!s.data.Levels || len(given) == len(marks)) {
+			l.classes[k] = compare(c.Name, marks, metric.Count(given...), s.data.Levels)
 		}
 	}
-	l.ratios = g.verticalRatios(l)
+	l.ratios = s.verticalRatios(l)
 	return l
 }
 
 // compare compares the marks of a structure, of which at least two are given.
-func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *comparedMarks {
-	c := &comparedMarks{disagreement: disagreement{image: image, raters: votes.Raters, dice: math.NaN(), least: math.Inf(1)}}
+func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *comparison {
+	c := &comparison{image: image, raters: votes.Raters, dice: math.NaN(), least: math.NaN()}
 	union := votes.Union()
 	c.union, c.whole = metric.FleissKappa(votes, union), metric.FleissKappa(votes, nil)
 	all := 0
@@ -66,11 +84,8 @@ func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *co
 		}
 	}
 	c.consensus = float64(all) / float64(metric.Area(union)) // NaN if nothing is marked
-	c.rows = make([]raterCounts, len(marks))
-	for m, mark := range marks {
-		if mark != nil {
-			c.rows[m] = raterCounts{masks: 1, area: float64(metric.Area(mark)) / float64(len(mark))}
-		}
+	for _, mark := range marks {
+		c.areas = append(c.areas, float64(metric.Area(mark))/float64(len(mark))) // NaN without a mark
 	}
 	if !levels {
 		c.people(marks)
@@ -79,36 +94,35 @@ func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *co
 }
 
 // people compares each rater with each other and with the STAPLE map.
-func (c *comparedMarks) people(marks [][]uint8) {
-	c.dice = make([][]float64, len(marks))
+func (c *comparison) people(marks [][]uint8) {
 	var values []float64
 	for b, mark := range marks {
+		row := make([]float64, b)
 		for a, other := range marks[:b] {
-			if mark == nil || other == nil {
-				c.dice[b] = append(c.dice[b], math.NaN())
+			if row[a] = math.NaN(); mark == nil || other == nil {
 				continue
 			}
-			d := metric.Dice(other, mark)
-			c.dice[b], values = append(c.dice[b], d), append(values, d)
-			if d < c.least {
-				c.least, c.a, c.b = d, a, b
+			row[a] = metric.Dice(other, mark)
+			if values = append(values, row[a]); !(row[a] >= c.least) {
+				c.least, c.a, c.b = row[a], a, b
 			}
 		}
+		c.pairs = append(c.pairs, row)
 	}
-	c.disagreement.dice = metric.Mean(values)
+	c.dice, c.counts = metric.Mean(values), make([]fusion.Counts, len(marks))
 	fit := fusion.STAPLE(marks, nil)
 	for m, mark := range marks {
 		if mark != nil {
-			c.rows[m].compared, c.rows[m].Counts = 1, fusion.Count(mark, fit.Map)
+			c.counts[m] = fusion.Count(mark, fit.Map)
 		}
 	}
 }
 
 // verticalRatios are the raters' vertical cup/disc ratios. They are nil without the structures, for
 // agreement levels, and unless every rater has marked a disc and a cup.
-func (g *agreementStudy) verticalRatios(l *comparedImage) (ratios []float64) {
-	disc, cup := segment.DiscAndCup(g.data.Classes)
-	if disc < 0 || cup < 0 || g.data.Levels {
+func (s *study) verticalRatios(l *comparedImage) (ratios []float64) {
+	disc, cup := segment.DiscAndCup(s.data.Classes)
+	if disc < 0 || cup < 0 || s.data.Levels {
 		return nil
 	}
 	for m, outer := range l.marks[disc] {

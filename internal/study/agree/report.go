@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/chart"
 	"mrprism/internal/study/report"
@@ -38,10 +39,9 @@ type classAgreement struct {
 	Tree       []treeReport       `json:"tree,omitempty"` // average linkage on 1 − Dice
 	Worst      []worstReport      `json:"worst"`
 
-	cases   []*disagreement
-	merges  []metric.Merge
-	gallery report.Gallery
-	mean    [][]float64 // Dice by rater and earlier rater; NaN without a common image
+	cases  []*comparison
+	merges []metric.Merge
+	worst  report.Album
 }
 
 // kappaReport is Fleiss' kappa of the images in which it is defined.
@@ -92,16 +92,16 @@ type worstReport struct {
 }
 
 // report makes the report of the images until now.
-func (g *agreementStudy) report() *Report {
-	r := &Report{Name: g.data.Name, Images: g.images, Raters: g.data.Raters, Levels: g.data.Levels}
-	if g.images < len(g.data.Cases) {
-		r.Of = len(g.data.Cases)
+func (s *study) report() *Report {
+	r := &Report{Name: s.data.Name, Images: s.images, Raters: s.data.Raters, Levels: s.data.Levels}
+	if s.images < len(s.data.Cases) {
+		r.Of = len(s.data.Cases)
 	}
-	for k, class := range g.data.Classes {
-		r.Classes = append(r.Classes, g.classReport(class, g.classes[k]))
+	for k, class := range s.data.Classes {
+		r.Classes = append(r.Classes, s.classReport(class, k))
 	}
-	if len(g.ratios) > 0 {
-		r.Ratio = correlation(g.ratios)
+	if len(s.ratios) > 0 {
+		r.Ratio = correlation(s.ratios)
 	}
 	return r
 }
@@ -110,91 +110,80 @@ func correlation(values [][]float64) *correlationReport {
 	return &correlationReport{statistics.Defined(metric.ICC(values)), len(values)}
 }
 
-func kappa(cases []*disagreement, of func(*disagreement) float64) kappaReport {
-	return kappaReport{statistics.MeanOver(cases, of), len(statistics.Values(cases, of))}
-}
-
-func (g *agreementStudy) classReport(class string, of *structureSums) *classAgreement {
+func (s *study) classReport(class string, k int) *classAgreement {
+	cases := s.classes[k]
+	kappa := func(of func(*comparison) float64) kappaReport {
+		return kappaReport{statistics.MeanOver(cases, of), len(statistics.Values(cases, of))}
+	}
 	c := &classAgreement{
-		Class: class, Images: len(of.cases), Skipped: of.single, cases: of.cases, gallery: of.worst,
-		Dice:       statistics.MeanOver(of.cases, func(d *disagreement) float64 { return d.dice }),
-		KappaUnion: kappa(of.cases, func(d *disagreement) float64 { return d.union }),
-		KappaWhole: kappa(of.cases, func(d *disagreement) float64 { return d.whole }),
-		Consensus:  statistics.MeanOver(of.cases, func(d *disagreement) float64 { return d.consensus }),
-		Worst:      g.worstReports(of.cases),
+		Class: class, Images: len(cases), Skipped: s.images - len(cases), cases: cases, worst: s.worst[k].Album,
+		Dice:       statistics.MeanOver(cases, func(d *comparison) float64 { return d.dice }),
+		KappaUnion: kappa(func(d *comparison) float64 { return d.union }),
+		KappaWhole: kappa(func(d *comparison) float64 { return d.whole }),
+		Consensus:  statistics.MeanOver(cases, func(d *comparison) float64 { return d.consensus }),
+		Worst:      s.worstReports(cases),
 	}
-	if !g.data.Levels {
-		c.Area = correlation(of.areas)
-		g.pairReports(c, of)
-		g.treeReports(c)
+	for m, name := range s.data.Raters {
+		c.Raters = append(c.Raters, raterOf(name, m, cases))
 	}
-	g.raterReports(c, of)
-	return c
-}
-
-// pairReports are the pairs of raters, in their order.
-func (g *agreementStudy) pairReports(c *classAgreement, of *structureSums) {
-	c.mean = make([][]float64, len(of.pairs))
-	for b, row := range of.pairs {
-		for a, sum := range row {
-			mean := sum.dice / float64(sum.images) // NaN without images
-			c.mean[b] = append(c.mean[b], mean)
-			c.Pairs = append(c.Pairs, PairReport{g.data.Raters[a], g.data.Raters[b], sum.images, statistics.Defined(mean)})
+	if s.data.Levels {
+		return c
+	}
+	all := statistics.Filter(cases, func(d *comparison) bool { return d.raters == len(d.areas) })
+	c.Area = correlation(statistics.Tabulate(len(all), func(i int) []float64 { return all[i].areas }))
+	far, members := make([][]float64, len(s.data.Raters)), make([][]string, len(s.data.Raters))
+	for b, name := range s.data.Raters {
+		members[b] = []string{name}
+		for a := range b {
+			dice := statistics.Values(cases, func(d *comparison) float64 { return d.pairs[b][a] })
+			mean := metric.Mean(dice)
+			far[b] = append(far[b], 1-mean)
+			c.Pairs = append(c.Pairs, PairReport{s.data.Raters[a], name, len(dice), statistics.Defined(mean)})
 		}
-	}
-}
-
-// treeReports clusters the raters.
-func (g *agreementStudy) treeReports(c *classAgreement) {
-	far := make([][]float64, len(c.mean))
-	var members [][]string
-	for b, row := range c.mean {
-		for _, dice := range row {
-			far[b] = append(far[b], 1-dice)
-		}
-		members = append(members, []string{g.data.Raters[b]})
 	}
 	c.merges = metric.AverageLinkage(far)
 	for _, m := range c.merges {
 		c.Tree = append(c.Tree, treeReport{members[m.A], members[m.B], m.Height})
 		members = append(members, slices.Concat(members[m.A], members[m.B]))
 	}
+	return c
 }
 
-// raterReports are the raters, or the levels.
-func (g *agreementStudy) raterReports(c *classAgreement, of *structureSums) {
-	for m, sum := range of.raters {
-		r := raterReport{Rater: g.data.Raters[m], Masks: sum.masks, Area: statistics.Defined(sum.area / float64(sum.masks))}
-		if rates := sum.Rates(); sum.compared > 0 {
-			r.Sensitivity, r.Specificity, r.Bias = statistics.Defined(rates.Sensitivity), statistics.Defined(rates.Specificity), statistics.Defined(sum.Bias())
-			r.Dice = statistics.Defined(of.withOthers(m))
+// raterOf is a rater, or a level, over the images.
+func raterOf(name string, m int, cases []*comparison) raterReport {
+	areas := statistics.Values(cases, func(c *comparison) float64 { return c.areas[m] })
+	r := raterReport{Rater: name, Masks: len(areas), Area: statistics.Defined(metric.Mean(areas))}
+	var sum fusion.Counts
+	var dice []float64
+	for _, c := range cases {
+		if c.counts == nil {
+			return r
 		}
-		c.Raters = append(c.Raters, r)
-	}
-}
-
-// withOthers is the mean Dice of a rater with the others, over all pairs and images.
-func (of *structureSums) withOthers(m int) float64 {
-	var sum pairSum
-	for b, row := range of.pairs {
-		for a, pair := range row {
-			if a == m || b == m {
-				sum.dice, sum.images = sum.dice+pair.dice, sum.images+pair.images
+		sum.Add(c.counts[m])
+		for b, row := range c.pairs {
+			for a, d := range row {
+				if (a == m || b == m) && !math.IsNaN(d) {
+					dice = append(dice, d)
+				}
 			}
 		}
 	}
-	return sum.dice / float64(sum.images)
+	if rates := sum.Rates(); len(areas) > 0 {
+		r.Sensitivity, r.Specificity, r.Bias = statistics.Defined(rates.Sensitivity), statistics.Defined(rates.Specificity), statistics.Defined(sum.Bias())
+		r.Dice = statistics.Defined(metric.Mean(dice))
+	}
+	return r
 }
 
 // worstReports are the images in which the raters agree least, the worst first. Images in which
 // nothing is marked are not among them.
-func (g *agreementStudy) worstReports(cases []*disagreement) (reports []worstReport) {
-	ranked := statistics.Filter(cases, func(d *disagreement) bool { return !math.IsNaN(d.rank().Figure) })
-	slices.SortStableFunc(ranked, func(a, b *disagreement) int { return a.rank().Compare(b.rank()) })
-	for _, d := range ranked[:min(most, len(ranked))] {
-		w := worstReport{Image: d.image, Consensus: statistics.Defined(d.consensus)}
-		if !g.data.Levels {
-			w.Dice, w.Least, w.A, w.B = statistics.Defined(d.dice), statistics.Defined(d.least), g.data.Raters[d.a], g.data.Raters[d.b]
+func (s *study) worstReports(cases []*comparison) (reports []worstReport) {
+	ranked := statistics.Filter(cases, func(c *comparison) bool { return !math.IsNaN(c.rank().Figure) })
+	slices.SortStableFunc(ranked, func(a, b *comparison) int { return a.rank().Compare(b.rank()) })
+	for _, c := range ranked[:min(most, len(ranked))] {
+		w := worstReport{Image: c.image, Consensus: statistics.Defined(c.consensus)}
+		if !s.data.Levels {
+			w.Dice, w.Least, w.A, w.B = statistics.Defined(c.dice), statistics.Defined(c.least), s.data.Raters[c.a], s.data.Raters[c.b]
 		}
 		reports = append(reports, w)
 	}

@@ -142,12 +142,9 @@ func (s *study) changeReports() (out []changeReport) {
 func (r *Report) changesPart() report.Part {
 	t := report.Table{Title: fmt.Sprintf("Changed images: soft Dice ×100 of Rec%d, and the difference to the same images as they are", r.Recurrences)}
 	titles, first := []string{""}, []any{"as they are"}
-	for _, c := range r.Classes {
-		var unchanged *metric.Interval
-		if c.Images > 0 {
-			unchanged = c.SoftDice[r.Recurrences]
-		}
-		titles, first = append(titles, c.Class, "difference"), append(first, report.Plain(unchanged, 100, 1), "")
+	for k, c := range r.classes {
+		unchanged := statistics.MeanOver(r.Cases, func(one *caseScore) float64 { return one.last(k) })
+		titles, first = append(titles, c.name, "difference"), append(first, report.Plain(unchanged, 100, 1), "")
 	}
 	t.Columns = report.Columns(append(titles, "nothing found in")...)
 	t.Add(append(first, r.NotFound)...)

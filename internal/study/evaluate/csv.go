@@ -1,11 +1,11 @@
 package evaluate
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
 )
 
 // csv writes a line for each image and marked structure of -data, or for each photograph of
@@ -14,54 +14,36 @@ func (r *Report) csv(w io.Writer) error {
 	if r.Data == "" && r.Centres != nil {
 		return r.Centres.csv(w)
 	}
+	figures := statistics.Filter(figures(r.Recurrences), func(f report.Figure[*classScore]) bool { return f.CSV != "" })
 	header := []string{"folder", "image", "found", "class"}
-	for i := range r.Recurrences + 1 {
-		header = append(header, fmt.Sprintf("soft_dice_rec%d", i))
+	for _, f := range figures {
+		header = append(header, f.CSV)
 	}
-	for i := range r.Recurrences + 1 {
-		header = append(header, fmt.Sprintf("dice_truth_rec%d", i), fmt.Sprintf("brier_truth_rec%d", i))
-	}
-	header = append(header, "hausdorff95_pixels", "fleiss_kappa", "energy_distance", "dice_max", "dice_match", "own_dice", "empty", "doubted", "doubt", "doubts")
-	return report.WriteCSV(w, header, func(line func(...any)) {
+	return report.WriteCSV(w, append(header, "empty", "doubted", "doubt", "doubts"), func(line func(...any)) {
 		for _, image := range r.Cases {
 			for k, class := range image.Classes {
 				if class == nil {
 					continue
 				}
-				cells := append([]any{image.Folder, image.Name, image.Found, r.Classes[k].Class}, class.cells(r.Recurrences)...)
-				line(append(cells, image.Doubted, image.Doubt, strings.Join(image.Codes(), ";"))...)
+				cells := []any{image.Folder, image.Name, image.Found, r.classes[k].name}
+				for _, f := range figures {
+					cells = append(cells, f.Of(class))
+				}
+				line(append(cells, class.empty(), image.Doubted, image.Doubt, strings.Join(image.Codes(), ";"))...)
 			}
 		}
 	})
 }
 
-// cells are the figures of a structure.
-func (c *classScore) cells(recurrences int) (cells []any) {
-	for _, dice := range c.SoftDice {
-		cells = append(cells, dice)
-	}
-	for i := range recurrences + 1 {
-		if c.Truth == nil {
-			cells = append(cells, "", "")
-			continue
-		}
-		cells = append(cells, c.Truth[i].Dice, c.Truth[i].Brier)
-	}
-	cells = append(cells, c.Agreement.Hausdorff, c.Agreement.Kappa)
-	if c.Set == nil {
-		cells = append(cells, "", "", "")
-	} else {
-		cells = append(cells, c.Set.Energy, c.Set.Max, c.Set.Match)
-	}
-	own, _ := means(c.Heads)
-	empty := ""
+// empty says whether the marks are, or the mask above one half as well.
+func (c *classScore) empty() string {
 	switch {
 	case c.BothEmpty:
-		empty = "both"
+		return "both"
 	case c.Unmarked:
-		empty = "marks"
+		return "marks"
 	}
-	return append(cells, own, empty)
+	return ""
 }
 
 // csv writes a line for each photograph in each guise.

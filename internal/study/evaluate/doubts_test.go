@@ -120,7 +120,7 @@ func TestDoubtsAreWritten(t *testing.T) {
 	for _, c := range cases {
 		c.Classes[0].SoftDice = []float64{.5}
 	}
-	r := &Report{Cases: cases, Classes: []classReport{{Class: "disc"}, {Class: "cup"}}}
+	r := &Report{Cases: cases, classes: []structure{{name: "disc"}, {name: "cup"}}}
 	var out bytes.Buffer
 	require.NoError(t, r.csv(&out))
 	rows, err := csv.NewReader(&out).ReadAll()

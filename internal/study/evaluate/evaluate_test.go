@@ -1,7 +1,12 @@
 package evaluate
 
 import (
+	"slices"
 	"testing"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,23 +24,29 @@ func TestFollows(t *testing.T) {
 	scores := []*classScore{
 		{Response: []*Response{{Area: .1, RaterArea: .2}, {Area: -.2, RaterArea: -.4}}}, {Response: []*Response{nil, {Area: .05, RaterArea: .1}}}, {},
 	}
-	out, follows := responses([]string{"a", "b"}, scores)
-	require.InDelta(t, .5, *follows, 1e-12)
-	require.Equal(t, []int{1, 2}, []int{out[0].Images, out[1].Images})
-	require.InDelta(t, -.075, out[1].Area.Mean, 1e-12)
-	require.InDelta(t, .125, out[1].Moved.Mean, 1e-12)
+	out := structure{Tree: report.Tree{}}
+	out.responses("disc", scores, []string{"a", "b"})
+	rows := out.Tree["response"].([]any)
+	row := func(i int) report.Tree { return rows[i].(report.Tree) }
+	require.InDelta(t, .5, out.Tree["follows"], 1e-12)
+	require.Equal(t, []any{1, 2}, []any{row(0)["images"], row(1)["images"]})
+	require.InDelta(t, -.075, row(1)["area"].(*metric.Interval).Mean, 1e-12)
+	require.InDelta(t, .125, row(1)["moved"].(*metric.Interval).Mean, 1e-12)
 }
 
 func TestHeads(t *testing.T) {
 	v := func(x float64) *float64 { return &x }
-	h := heads([]*classScore{
+	scores := []*classScore{
 		{Heads: [][]*float64{{v(.9), v(.7)}, {v(.5), v(.8)}}, Raters: [][]*float64{{v(1), v(.6)}, {v(.6), v(1)}}},
 		{Heads: [][]*float64{{v(.7), nil}, {v(.3), nil}}, Raters: [][]*float64{{v(1), nil}, {nil, nil}}},
-	})
-	require.InDelta(t, .8, *h.Dice[0][0], 1e-12)
-	require.InDelta(t, .7, *h.Dice[0][1], 1e-12)
-	require.InDelta(t, (.85+.7)/2, h.Own.Mean, 1e-12)
-	require.InDelta(t, (.6+.3)/2, h.Others.Mean, 1e-12)
-	require.InDelta(t, (.25+.4)/2, h.Margin.Mean, 1e-12)
-	require.InDelta(t, .6, h.Raters.Mean, 1e-12)
+	}
+	out := structure{Tree: report.Tree{}}
+	out.heads("disc", scores, []string{"a", "b"}, "")
+	dice := out.Tree["heads"].(report.Tree)["dice"].([][]*float64)
+	require.InDelta(t, .8, *dice[0][0], 1e-12)
+	require.InDelta(t, .7, *dice[0][1], 1e-12)
+	for path, want := range map[string]float64{"heads.own": (.85 + .7) / 2, "heads.others": (.6 + .3) / 2, "heads.margin": (.25 + .4) / 2, "heads.raters": .6} {
+		at := slices.IndexFunc(figures(0), func(f report.Figure[*classScore]) bool { return f.Path == path })
+		require.InDelta(t, want, metric.Mean(statistics.Values(scores, figures(0)[at].Of)), 1e-12, path)
+	}
 }

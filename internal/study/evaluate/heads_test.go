@@ -4,8 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/study/compare"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"
 )
@@ -24,11 +29,20 @@ func TestUndefinedKappa(t *testing.T) {
 	for _, marks := range [][][]uint8{same, differing, empty} {
 		scores = append(scores, &classScore{Agreement: agree(score.NewTarget(marks, nil, 4, 1))})
 	}
-	_, r := setReports(scores)
-	require.Equal(t, []int{2, 1, 3}, []int{r.KappaUndefined, r.WholeUndefined, r.Undefined})
-	require.InDelta(t, *scores[1].Agreement.Kappa, r.Kappa.Mean, 1e-12)
+	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: command.Session{Model: &weights.Model{}}, compared: &compare.Comparer{}}
+	for _, c := range scores {
+		c.SoftDice = []float64{1}
+		s.scores = append(s.scores, &caseScore{Classes: []*classScore{c}})
+	}
+	none := metric.NewCalibration(1)
+	s.compared.Sides = []*compare.Side{{Pooled: [][]compare.Calibration{{{Union: none, Fine: none, Whole: none}}}}}
+	r := s.structure(0)
+	agreement := r.Tree["agreement"].(report.Tree)
+	require.Equal(t, []any{2, 1, 3}, []any{agreement["fleissKappaUndefined"], agreement["fleissKappaWholeImageUndefined"], agreement["hausdorff95Undefined"]})
+	require.InDelta(t, *scores[1].Agreement.Kappa, agreement["fleissKappa"].(*metric.Interval).Mean, 1e-12)
 	var out strings.Builder
-	require.NoError(t, (&Report{Classes: []classReport{{Class: "disc", Images: 3, Agreement: r}}}).Document().Print(&out))
-	require.Regexp(t, `not if marks are equal, or there is one +[^ ]+( \[.*\])? +2\n`, out.String())
-	require.Regexp(t, `not if marks are empty or full, or there is one +[^ ]+( \[.*\])? +1\n`, out.String())
+	require.NoError(t, (&report.Document{Parts: []report.Part{{Tables: r.tables}}}).Print(&out))
+	require.Regexp(t, `inside the union of all marks +[^ ]+ +2\n`, out.String())
+	require.Regexp(t, `in the whole image +[^ ]+ \[.*\] +1\n`, out.String())
+	require.Regexp(t, `pixels +– +3\n`, out.String())
 }

@@ -181,13 +181,13 @@ func (s *study) coverages() *coveragesReport {
 	return &out
 }
 
-func (r *coveragesReport) table(classes []classReport) report.Table {
+func (r *coveragesReport) table(classes []structure) report.Table {
 	t := report.Table{
 		Title:   "Intervals: how often they hold the majority's figure",
 		Columns: report.Columns("", "images", "without one", "inside", "promised", "median width"),
 	}
 	for k, c := range r.Areas {
-		c.add(&t, "area of the "+classes[k].Class, "%.1f %% of the area", 100)
+		c.add(&t, "area of the "+classes[k].name, "%.1f %% of the area", 100)
 	}
 	r.Ratio.add(&t, "vertical cup/disc ratio", "%.3f", 1)
 	r.Raters.add(&t, "  range of the mask and the heads", "%.3f", 1)

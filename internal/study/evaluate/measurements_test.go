@@ -35,7 +35,7 @@ func TestCoverage(t *testing.T) {
 
 	var out bytes.Buffer
 	reports := &coveragesReport{Areas: []*coverageReport{r, nil}, Ratio: without, Raters: coverage([]*heldInterval{{Low: .2, High: .4, Reference: .3}}, false)}
-	require.NoError(t, (&Report{Classes: []classReport{{Class: "disc", Images: 0}, {Class: "cup"}}, Intervals: reports}).Document().Print(&out))
+	require.NoError(t, (&Report{classes: []structure{{name: "disc"}, {name: "cup"}}, Intervals: reports}).Document().Print(&out))
 	require.Regexp(t, `area of the disc +4 +1 +75.0 \[30.1, 95.4\] % +90 % +50.0 % of the area\n`, out.String())
 	require.NotContains(t, out.String(), "area of the cup")
 	require.Regexp(t, `vertical cup/disc ratio +0 +2 +– +– +–\n`, out.String())

@@ -31,7 +31,7 @@ func TestPartOfTheImages(t *testing.T) {
 	require.NoError(t, s.scoreAll(t.Context()))
 	made, err := s.report()
 	require.ErrorContains(t, err, s.cases[2].Image)
-	require.Equal(t, []int{4, 5, 4}, []int{made.Images, made.Of, made.Classes[0].Images})
+	require.Equal(t, []any{4, 5, 4}, []any{made.Images, made.Of, made.Classes[0]["images"]})
 	var table bytes.Buffer
 	require.NoError(t, made.Document().Print(&table))
 	require.Contains(t, table.String(), "only 4 of 5 images were scored")

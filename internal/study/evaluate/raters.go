@@ -1,70 +1,12 @@
 package evaluate
 
 import (
-	"fmt"
 	"math"
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
-
-// headsReport compares the heads with the raters' marks.
-type headsReport struct {
-	Dice   [][]*float64     `json:"dice"` // means: heads by raters
-	Own    *metric.Interval `json:"own,omitempty"`
-	Others *metric.Interval `json:"others,omitempty"`
-	Margin *metric.Interval `json:"margin,omitempty"` // own less others
-	Raters *metric.Interval `json:"raters,omitempty"` // each rater with the others: what people reach
-}
-
-// heads averages the matrices over the images. Own, others and margin are first averaged within an
-// image.
-func heads(scores []*classScore) *headsReport {
-	m := len(scores[0].Heads)
-	out := &headsReport{Dice: make([][]*float64, m)}
-	for i := range m {
-		for j := range m {
-			dice := statistics.Values(scores, func(c *classScore) float64 { return statistics.Number(c.Heads[i][j]) })
-			out.Dice[i] = append(out.Dice[i], statistics.Defined(metric.Mean(dice)))
-		}
-	}
-	out.Own = statistics.MeanOver(scores, func(c *classScore) float64 { own, _ := means(c.Heads); return own })
-	out.Others = statistics.MeanOver(scores, func(c *classScore) float64 { _, others := means(c.Heads); return others })
-	out.Margin = statistics.MeanOver(scores, func(c *classScore) float64 { own, others := means(c.Heads); return own - others })
-	out.Raters = statistics.MeanOver(scores, func(c *classScore) float64 { _, others := means(c.Raters); return others })
-	return out
-}
-
-// means are the means of a matrix's diagonal and of the rest; NaN without values.
-func means(matrix [][]*float64) (diagonal, rest float64) {
-	var on, off []float64
-	for i, row := range matrix {
-		for j, d := range row {
-			switch {
-			case d == nil:
-			case i == j:
-				on = append(on, *d)
-			default:
-				off = append(off, *d)
-			}
-		}
-	}
-	return metric.Mean(on), metric.Mean(off)
-}
-
-// table has the means of heads by raters, or by levels.
-func (h *headsReport) table(class, kind string, raters []string) report.Table {
-	t := report.Table{Title: fmt.Sprintf("%s: Dice ×100 of each head (row) with each %s (column)", class, kind), Columns: report.Columns(append([]string{""}, raters...)...)}
-	for i, row := range h.Dice {
-		cells := []any{raters[i]}
-		for _, d := range row {
-			cells = append(cells, report.Scaled("%.1f", d, 100))
-		}
-		t.Add(cells...)
-	}
-	return t
-}
 
 // Response is the change of the mask when one rater has all the weight.
 type Response struct {
@@ -88,95 +30,50 @@ func respond(mask, alone []float32, mark []uint8, votes metric.Votes) *Response 
 	}
 }
 
-type responseReport struct {
-	Rater  string           `json:"rater"`
-	Images int              `json:"images"`
-	Area   *metric.Interval `json:"area"`
-	Moved  *metric.Interval `json:"moved"`     // |change of area|
-	Own    *metric.Interval `json:"raterArea"` // of the rater's mark over the majority's
-	Before *metric.Interval `json:"before"`
-	After  *metric.Interval `json:"after"`
-	Gain   *metric.Interval `json:"gain"` // after less before
+// responseFigures are the columns of a rater.
+var responseFigures = []report.Figure[*Response]{
+	{Path: "area", Title: "area moves, %", Scale: 100, Digits: 1, Signed: true, Of: func(r *Response) float64 { return r.Area }},
+	{Path: "moved", Of: func(r *Response) float64 { return math.Abs(r.Area) }},
+	{Path: "raterArea", Title: "the rater's own area, %", Scale: 100, Digits: 1, Signed: true, Of: func(r *Response) float64 { return r.RaterArea }},
+	{Path: "before", Title: "Dice ×100 with the rater, equal weights", Scale: 100, Digits: 1, Of: func(r *Response) float64 { return r.Before }},
+	{Path: "after", Title: "alone", Scale: 100, Digits: 1, Of: func(r *Response) float64 { return r.After }},
+	{Path: "gain", Title: "gain", Scale: 100, Digits: 2, Signed: true, Of: func(r *Response) float64 { return r.After - r.Before }},
 }
 
-// responses averages by rater. It also fits how far the mask follows the raters:
-// Σ area·raterArea / Σ raterArea² over all images and raters.
-func responses(names []string, scores []*classScore) (out []responseReport, follows *float64) {
+// responses adds the means by rater, and how far the mask follows the raters: the slope
+// Σ area·raterArea / Σ raterArea² over all images and raters. 1 follows, 0 does not move.
+func (out *structure) responses(class string, scores []*classScore, names []string) {
+	t := report.Table{Title: class + ": one rater has all the weight", Columns: report.Columns("")}
+	for _, f := range responseFigures {
+		if f.Title != "" {
+			t.Columns = append(t.Columns, report.Column{Name: f.Title})
+		}
+	}
 	product, square := 0.0, 0.0
 	for m, name := range names {
 		all := statistics.NonNil(statistics.Filter(scores, func(c *classScore) bool { return c.Response != nil }), func(c *classScore) *Response { return c.Response[m] })
+		if len(all) == 0 {
+			continue
+		}
 		for _, r := range all {
 			product += r.Area * r.RaterArea
 			square += r.RaterArea * r.RaterArea
 		}
-		if len(all) > 0 {
-			out = append(out, responseReport{
-				name, len(all),
-				statistics.MeanOver(all, func(r *Response) float64 { return r.Area }), statistics.MeanOver(all, func(r *Response) float64 { return math.Abs(r.Area) }),
-				statistics.MeanOver(all, func(r *Response) float64 { return r.RaterArea }), statistics.MeanOver(all, func(r *Response) float64 { return r.Before }),
-				statistics.MeanOver(all, func(r *Response) float64 { return r.After }), statistics.MeanOver(all, func(r *Response) float64 { return r.After - r.Before }),
-			})
+		row, cells := report.Tree{"rater": name, "images": len(all)}, []any{name}
+		for _, f := range responseFigures {
+			mean := statistics.MeanOver(all, f.Of)
+			if row.Put(f.Path, mean); f.Title != "" {
+				cells = append(cells, f.Text(mean))
+			}
 		}
+		out.Put("response.-", row)
+		t.Add(cells...)
 	}
-	return out, statistics.Defined(product / square)
-}
-
-func responsesTable(class string, reports []responseReport) report.Table {
-	t := report.Table{
-		Title:   class + ": one rater has all the weight",
-		Columns: report.Columns("", "area moves, %", "the rater's own area, %", "Dice ×100 with the rater, equal weights", "alone", "gain"),
+	if follows := product / square; !math.IsNaN(follows) {
+		out.Put("follows", follows)
+		t.Add("the move of the mask's area, % of the move to the rater's own", report.Scaled("%.0f", &follows, 100))
 	}
-	for _, r := range reports {
-		t.Add(r.Rater, report.Signed(r.Area, 100, 1), report.Scaled("%+.1f", &r.Own.Mean, 100), report.Scaled("%.1f", &r.Before.Mean, 100),
-			report.Scaled("%.1f", &r.After.Mean, 100), report.Signed(r.Gain, 100, 2))
+	if len(t.Rows) > 0 {
+		out.tables = append(out.tables, t)
 	}
-	return t
-}
-
-type setReport struct {
-	Energy *metric.Interval `json:"generalizedEnergyDistance"`
-	Max    *metric.Interval `json:"diceMax"`
-	Match  *metric.Interval `json:"diceMatch,omitempty"`
-}
-
-type agreementReport struct {
-	Hausdorff *metric.Interval `json:"hausdorff95,omitempty"`
-	// Undefined: images in which one of the two masks is empty
-	Undefined int              `json:"hausdorff95Undefined"`
-	Kappa     *metric.Interval `json:"fleissKappa,omitempty"`
-	// KappaUndefined: images with equal marks, empty marks or a single mark
-	KappaUndefined int              `json:"fleissKappaUndefined"`
-	KappaWhole     *metric.Interval `json:"fleissKappaWholeImage,omitempty"`
-	// WholeUndefined: images with empty marks, full marks or a single mark
-	WholeUndefined int `json:"fleissKappaWholeImageUndefined"`
-	// ICC(2,1) over the images that all raters have marked
-	ICC *float64 `json:"iccOfAreas,omitempty"`
-}
-
-// setReports gathers both over the images of a structure. The set is nil without named raters'
-// heads.
-func setReports(scores []*classScore) (*setReport, *agreementReport) {
-	gather := func(of func(agreement) *float64) (*metric.Interval, int) {
-		values := statistics.Values(scores, func(c *classScore) float64 { return statistics.Number(of(c.Agreement)) })
-		return statistics.Interval(values), len(scores) - len(values)
-	}
-	agreed := &agreementReport{}
-	agreed.Hausdorff, agreed.Undefined = gather(func(a agreement) *float64 { return a.Hausdorff })
-	agreed.Kappa, agreed.KappaUndefined = gather(func(a agreement) *float64 { return a.Kappa })
-	agreed.KappaWhole, agreed.WholeUndefined = gather(func(a agreement) *float64 { return a.KappaWhole })
-	var areas [][]float64
-	for _, c := range scores {
-		if c.Areas != nil {
-			areas = append(areas, c.Areas)
-		}
-	}
-	agreed.ICC = statistics.Defined(metric.ICC(areas))
-	sets := statistics.NonNil(scores, func(c *classScore) *set { return c.Set })
-	if sets == nil {
-		return nil, agreed
-	}
-	return &setReport{
-		statistics.MeanOver(sets, func(s *set) float64 { return s.Energy }), statistics.MeanOver(sets, func(s *set) float64 { return s.Max }),
-		statistics.MeanOver(sets, func(s *set) float64 { return statistics.Number(s.Match) }),
-	}, agreed
 }

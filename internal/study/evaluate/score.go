@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"math"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
@@ -189,6 +190,15 @@ func (c *caseScore) score(mean, truth []*compare.Row, heads bool) {
 			out.Set = &set{*energy, last[score.DiceMax], statistics.Defined(last[score.DiceMatch])}
 		}
 	}
+}
+
+// last is the soft Dice of RecN; NaN for a class without marks.
+func (c *caseScore) last(k int) float64 {
+	if c.Classes[k] == nil {
+		return math.NaN()
+	}
+	dice := c.Classes[k].SoftDice
+	return dice[len(dice)-1]
 }
 
 // orNull are values with nil in place of NaN.

@@ -1,0 +1,191 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+
+	"mrprism/internal/data/metric"
+	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
+	"mrprism/weights"
+)
+
+// figures are those of a structure in an image for Rec0 to RecN. The JSON has the mean of each over
+// the images that have it.
+func figures(n int) (all []report.Figure[*classScore]) {
+	add := func(csv, path, title string, scale float64, digits int, signed bool, of func(c *classScore) float64) {
+		all = append(all, report.Figure[*classScore]{CSV: csv, Path: path, Title: title, Scale: scale, Digits: digits, Signed: signed, Of: of})
+	}
+	truth := func(i int, of func(truthScore) float64) func(*classScore) float64 {
+		return func(c *classScore) float64 {
+			if c.Truth == nil {
+				return math.NaN()
+			}
+			return of(c.Truth[i])
+		}
+	}
+	dice, brier := func(s truthScore) float64 { return s.Dice }, func(s truthScore) float64 { return statistics.Number(s.Brier) }
+	less := func(a, b func(*classScore) float64) func(*classScore) float64 {
+		return func(c *classScore) float64 { return a(c) - b(c) }
+	}
+	for i := range n + 1 {
+		add(fmt.Sprintf("soft_dice_rec%d", i), "softDice.-", fmt.Sprintf("soft Dice ×100 against the mean vote, Rec%d", i), 100, 2, false, func(c *classScore) float64 { return c.SoftDice[i] })
+	}
+	add("", "softDiceMarked", "  where somebody marked a pixel", 100, 2, false, func(c *classScore) float64 {
+		if c.Unmarked {
+			return math.NaN()
+		}
+		return c.SoftDice[n]
+	})
+	if n > 0 {
+		add("", "gain", fmt.Sprintf("  Rec%d − Rec0", n), 100, 2, true, func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
+	}
+	for i := range n + 1 {
+		add(fmt.Sprintf("dice_truth_rec%d", i), "truth.dice.passes.-", fmt.Sprintf("Dice ×100 beside the truth, Rec%d", i), 100, 2, false, truth(i, dice))
+		add(fmt.Sprintf("brier_truth_rec%d", i), "truth.brier.passes.-", fmt.Sprintf("Brier ×100 inside the union of truth and marks, Rec%d", i), 100, 2, false, truth(i, brier))
+	}
+	if n > 0 {
+		add("", "truth.dice.gain", fmt.Sprintf("  Dice, Rec%d − Rec0", n), 100, 2, true, less(truth(n, dice), truth(0, dice)))
+		add("", "truth.brier.gain", fmt.Sprintf("  Brier, Rec%d − Rec0", n), 100, 2, true, less(truth(n, brier), truth(0, brier)))
+	}
+	add("hausdorff95_pixels", "agreement.hausdorff95", "95 % Hausdorff distance from the majority, pixels", 1, 1, false, func(c *classScore) float64 { return statistics.Number(c.Agreement.Hausdorff) })
+	add("fleiss_kappa", "agreement.fleissKappa", "Fleiss' kappa of the raters inside the union of all marks", 1, 2, true, func(c *classScore) float64 { return statistics.Number(c.Agreement.Kappa) })
+	add("", "agreement.fleissKappaWholeImage", "  in the whole image", 1, 2, true, func(c *classScore) float64 { return statistics.Number(c.Agreement.KappaWhole) })
+	ofSet := func(of func(*set) float64) func(*classScore) float64 {
+		return func(c *classScore) float64 {
+			if c.Set == nil {
+				return math.NaN()
+			}
+			return of(c.Set)
+		}
+	}
+	add("energy_distance", "set.generalizedEnergyDistance", "", 1, 3, false, ofSet(func(s *set) float64 { return s.Energy }))
+	add("dice_max", "set.diceMax", "", 100, 1, false, ofSet(func(s *set) float64 { return s.Max }))
+	add("dice_match", "set.diceMatch", "", 100, 1, false, ofSet(func(s *set) float64 { return statistics.Number(s.Match) }))
+	own := func(c *classScore) float64 { own, _ := means(c.Heads); return own }
+	others := func(c *classScore) float64 { _, others := means(c.Heads); return others }
+	add("own_dice", "heads.own", "Dice ×100 of a head with its own rater", 100, 1, false, own)
+	add("", "heads.others", "  with the others", 100, 1, false, others)
+	add("", "heads.margin", "  own − others", 100, 1, true, less(own, others))
+	add("", "heads.raters", "  among the marks themselves", 100, 1, false, func(c *classScore) float64 { _, others := means(c.Raters); return others })
+	return all
+}
+
+// means are the means of a matrix's diagonal and of the rest; NaN without values.
+func means(matrix [][]*float64) (diagonal, rest float64) {
+	var on, off []float64
+	for i, row := range matrix {
+		for j, d := range row {
+			switch {
+			case d == nil:
+			case i == j:
+				on = append(on, *d)
+			default:
+				off = append(off, *d)
+			}
+		}
+	}
+	return metric.Mean(on), metric.Mean(off)
+}
+
+// structure is a structure over all images in which it is marked: as the JSON has it, and as tables.
+type structure struct {
+	report.Tree
+	name   string
+	tables []report.Table
+}
+
+// structure gathers class k.
+func (s *study) structure(k int) structure {
+	scores, name := s.marked(k), s.data.Classes[k]
+	out := structure{name: name, Tree: report.Tree{"class": name, "images": len(scores), "unmarked": 0, "bothEmpty": 0, "softDiceMarked": nil, "softDice": nil}}
+	if len(scores) == 0 {
+		return out
+	}
+	t := report.Table{Title: fmt.Sprintf("%s, %d images: passes, calibration over all pixels, and how far the raters agree", name, len(scores)), Columns: report.Columns("", "mean", "not defined in")}
+	for _, f := range figures(s.Recurrences) {
+		values := statistics.Values(scores, f.Of)
+		mean, undefined, agreement := statistics.Interval(values), len(scores)-len(values), f.Path[:3] == "agr"
+		if agreement { // it is told where there is none
+			out.Put(f.Path+"Undefined", undefined)
+		}
+		if mean != nil {
+			out.Put(f.Path, mean)
+		}
+		cell := report.Cell{Text: f.Text(mean)}
+		if f.Path == "gain" {
+			p := metric.Wilcoxon(values)
+			out.Put("gainP", p)
+			cell.P = report.PValue(p)
+		}
+		if f.Path == "truth.dice.passes.-" && mean != nil {
+			out.Put("truth.images", len(values))
+		}
+		if f.Title != "" && (mean != nil || agreement) && (f.Path != "softDiceMarked" || undefined > 0) {
+			t.Add(f.Title, cell, undefined)
+		}
+	}
+	count := func(path, title string, is func(*classScore) bool) {
+		n := len(statistics.Filter(scores, is))
+		if out.Put(path, n); n > 0 {
+			t.Add(title, n, "")
+		}
+	}
+	count("unmarked", "images in which every mark is empty: a threshold that the mask does not reach counts 100", func(c *classScore) bool { return c.Unmarked })
+	count("bothEmpty", "  of these, those whose mask is empty above one half", func(c *classScore) bool { return c.BothEmpty })
+	s.calibration(k, out, &t)
+	areas := statistics.Filter(scores, func(c *classScore) bool { return c.Areas != nil })
+	if icc := metric.ICC(statistics.Tabulate(len(areas), func(i int) []float64 { return areas[i].Areas })); !math.IsNaN(icc) {
+		out.Put("agreement.iccOfAreas", icc)
+		t.Add("intraclass correlation (2,1) of the raters' areas", report.Scaled("%.2f", &icc, 1), "")
+	}
+	out.tables = []report.Table{t}
+	if scores[0].Heads != nil {
+		out.heads(name, scores, s.data.Raters, s.session.Model.Metadata.Labels)
+		if marks := s.marksReport(k); marks != nil {
+			out.Put("marks", marks)
+			out.tables = append(out.tables, marks.tables(name)...)
+		}
+	}
+	out.responses(name, scores, s.data.Raters)
+	return out
+}
+
+// calibration adds the calibration of the pixels of all images.
+func (s *study) calibration(k int, out structure, t *report.Table) {
+	c := s.compared.Sides[0].Pooled[0][k]
+	if math.IsNaN(c.Union.ECE()) {
+		return
+	}
+	for _, f := range []struct {
+		path, title string
+		value       float64
+	}{
+		{"ece15", "expected calibration error, 15 bins, inside the union of all marks", c.Union.ECE()}, {"ece15WholeImage", "  in the whole image", c.Whole.ECE()}, {"ece50", "  50 bins, inside the union", c.Fine.ECE()},
+		{"brier", "Brier score inside the union of all marks", c.Union.Brier()}, {"brierWholeImage", "  in the whole image", c.Whole.Brier()},
+	} {
+		out.Put("calibration."+f.path, f.value)
+		t.Add(f.title, fmt.Sprintf("%.4f", f.value), "")
+	}
+}
+
+// heads adds the means of heads (rows) by raters, or by levels.
+func (out *structure) heads(class string, scores []*classScore, raters []string, labels string) {
+	kind := "rater"
+	if labels == weights.LabelsAgreementLevels {
+		kind = "level"
+	}
+	t := report.Table{Title: fmt.Sprintf("%s: Dice ×100 of each head (row) with each %s (column)", class, kind), Columns: report.Columns(append([]string{""}, raters...)...)}
+	var matrix [][]*float64
+	for i, rater := range raters {
+		row, cells := make([]*float64, len(raters)), []any{rater}
+		for j := range raters {
+			row[j] = statistics.Defined(metric.Mean(statistics.Values(scores, func(c *classScore) float64 { return statistics.Number(c.Heads[i][j]) })))
+			cells = append(cells, report.Scaled("%.1f", row[j], 100))
+		}
+		matrix = append(matrix, row)
+		t.Add(cells...)
+	}
+	out.Put("heads.dice", matrix)
+	out.tables = append(out.tables, t)
+}

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"strings"
+
+	"mrprism/internal/data/metric"
+)
+
+// Figure is a number of an item, such as a structure in an image: how it is called and written,
+// and how it is computed. A study keeps its figures in a table; a new one is an entry.
+type Figure[T any] struct {
+	CSV, Path, Title string // in a CSV, a Tree and a Table; empty: it is not there
+	Scale            float64
+	Digits           int
+	Signed           bool            // a difference
+	Of               func(T) float64 // NaN where it is not defined
+}
+
+// Text writes a mean and its interval; a dash for nil.
+func (f Figure[T]) Text(i *metric.Interval) string {
+	if f.Signed {
+		return Signed(i, f.Scale, f.Digits)
+	}
+	return Plain(i, f.Scale, f.Digits)
+}
+
+// Tree is an object of a JSON.
+type Tree map[string]any
+
+// Put puts a value at a path of names with dots between them. The last name "-" adds to a list.
+func (t Tree) Put(path string, value any) {
+	name, rest, within := strings.Cut(path, ".")
+	switch {
+	case !within:
+		t[name] = value
+	case rest == "-":
+		list, _ := t[name].([]any)
+		t[name] = append(list, value)
+	default:
+		if t[name] == nil {
+			t[name] = Tree{}
+		}
+		t[name].(Tree).Put(rest, value)
+	}
+}
