@@ -98,19 +98,7 @@ func (f *fusionStudy) learn(ctx context.Context) error {
 			f.crowds = append(f.crowds, fusion.NewMaxMIG(len(f.data.Raters)))
 		}
 	}
-	for _, c := range f.cases {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		f.progress.Show("%s: learning the raters", c.Name)
-		l, err := dataset.Load(c)
-		if err != nil {
-			return err
-		}
-		seen, err := f.see(ctx, l.Name, l.Image)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Image, err)
-		}
+	err := f.each(ctx, "learning the raters", func(l *dataset.Loaded, seen *networkMaps) error {
 		for k := range f.data.Classes {
 			marks := score.Marks(l, k)
 			f.learned[k].Add(marks, l.Image.W)
@@ -118,6 +106,10 @@ func (f *fusionStudy) learn(ctx context.Context) error {
 				f.crowds[k].Add(marks, seen.masks[k])
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for k := range f.learned {
 		f.learned[k].Learn()
@@ -128,40 +120,49 @@ func (f *fusionStudy) learn(ctx context.Context) error {
 	return nil
 }
 
-// fuseAll fuses the images until one fails. The error names that image.
+// fuseAll fuses the images until one fails.
 func (f *fusionStudy) fuseAll(ctx context.Context) error {
-	for _, c := range f.cases {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return f.each(ctx, "fusing", func(l *dataset.Loaded, seen *networkMaps) error {
 		f.progress.Begin()
-		f.progress.Show("%s: reading", c.Name)
-		l, err := dataset.Load(c)
-		if err != nil {
-			return err // it names the files, which have changed since score.CheckImages
-		}
-		seen, err := f.see(ctx, l.Name, l.Image)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Image, err)
-		}
 		if seen == nil && f.session != nil {
 			f.session.Note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
 		}
-		f.progress.Show("%s: fusing", c.Name)
 		if err := f.fuse(l, seen); err != nil {
 			return err
 		}
 		f.images++
+		return nil
+	})
+}
+
+// each reads and segments the images, and then does something with them, until one fails. seen is nil
+// without a network, and if it found nothing. The error names the image or its files.
+func (f *fusionStudy) each(ctx context.Context, doing string, do func(l *dataset.Loaded, seen *networkMaps) error) error {
+	for _, c := range f.cases {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f.progress.Show("%s: %s", c.Name, doing)
+		l, err := dataset.Load(c)
+		if err != nil {
+			return err // it names the files, which have changed since score.CheckImages
+		}
+		seen, err := f.see(ctx, l.Image)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Image, err)
+		}
+		if err := do(l, seen); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// see segments an image; nil without a network, and if the network found nothing.
-func (f *fusionStudy) see(ctx context.Context, name string, img *imageio.Image) (seen *networkMaps, err error) {
+// see segments an image.
+func (f *fusionStudy) see(ctx context.Context, img *imageio.Image) (seen *networkMaps, err error) {
 	if f.session == nil {
 		return nil, nil
 	}
-	f.progress.Show("%s: segmenting", name)
 	o := segment.Options{Recurrences: segment.Feedbacks(&f.session.Model.Metadata), ROI: f.Region}
 	err = f.session.Do(ctx, func(e *segment.Engine) error {
 		r, err := e.Segment(ctx, img, o)
