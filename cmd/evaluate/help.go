@@ -42,7 +42,8 @@ seen them. -on scores others. The table has
   response (*)   change of the mask's area when one rater has all the weight, and Dice with that rater
   vertical cup/disc ratio
                  error against the majority's masks. A slope of predicted by true well below 1 means
-                 that the model guesses sizes toward the middle; the smallest quarter shows by how much
+                 that the model guesses sizes toward the middle; the smallest quarter shows by how much. Limits of
+                 agreement are those of Bland and Altman (1986)
   intervals      how often the intervals of areas and of the ratio hold the majority's figure, and how
                  wide they are: areas as a share of the majority's area
   doubts         how many images the program doubts, and by which code
@@ -201,9 +202,11 @@ A map is a grey PNG of 8 or 16 bits (white is 1), a .npy of float32, float64 (0 
 255), or a .nii or .nii.gz of 0 to 1 with one slice, whose first axis runs to the right. For images in the
 folders of several data sets, one folder of maps has all names.
 
-Figures, as "evaluate -h" defines them: soft Dice, Dice, Brier score and expected calibration error (whole image, and
-inside the union of reference and marks), HD95; GED, Dice_max and Dice_match of methods with maps of raters; and the
-error of the vertical cup-to-disc ratio for disc and cup. Calibration errors are of each image, with 15 bins.
+Figures, as "evaluate -h" defines them: soft Dice, Dice, IoU, sensitivity, precision, Brier score and expected
+calibration error (whole image, and inside the union of reference and marks), HD95, average surface distance (ASSD) and
+surface Dice at 2 pixels between outlines; GED, Dice_max and Dice_match of methods with maps of raters; and the error of
+the vertical cup-to-disc ratio for disc and cup. The short tables leave some out. Calibration errors are of each image,
+with 15 bins.
 Brackets hold 95 % intervals from 2,000 bootstrap samples of images. p is of Wilcoxon's signed-rank test over the
 images that all methods have, at each method's last pass. Holm's correction covers all tests of a figure, over
 methods and classes.

@@ -18,23 +18,28 @@ func requireSame(function string, a, b int) {
 	}
 }
 
-// Dice is 2|A∩B|/(|A| + |B|) of two masks. Two empty masks give 1.
-func Dice[A, B Pixel](a []A, b []B) float64 {
-	requireSame("Dice", len(a), len(b))
-	var both, sum int
+// Overlap counts the pixels inside of two masks, and inside both.
+func Overlap[A, B Pixel](a []A, b []B) (inA, inB, both int) {
+	requireSame("Overlap", len(a), len(b))
 	for i, v := range a {
-		inA, inB := inside(v), inside(b[i])
-		if inA {
-			sum++
+		here, there := inside(v), inside(b[i])
+		if here {
+			inA++
 		}
-		if inB {
-			sum++
+		if there {
+			inB++
 		}
-		if inA && inB {
+		if here && there {
 			both++
 		}
 	}
-	return share(both, sum, 0)
+	return inA, inB, both
+}
+
+// Dice is 2|A∩B|/(|A| + |B|) of two masks. Two empty masks give 1.
+func Dice[A, B Pixel](a []A, b []B) float64 {
+	inA, inB, both := Overlap(a, b)
+	return share(both, inA+inB, 0)
 }
 
 // share is (2·both + ε)/(sum + ε), the Dice of two masks with `both` pixels in common and `sum`
@@ -93,19 +98,55 @@ func DiameterRatio(disc, cup int) float64 {
 	return float64(cup) / float64(disc)
 }
 
-// Hausdorff95 is the robust Hausdorff distance of two masks (h, w), in pixels: the larger of the
-// two 95th percentiles of the distances from one outline to the other. An outline pixel is inside
-// and has a neighbour outside (above, below, left or right) or lies on the border. Two empty masks
-// give 0, one empty mask gives NaN.
-func Hausdorff95[A, B Pixel](a []A, b []B, w, h int) float64 {
+// Surface is the distances between the outlines of two masks (h, w), in pixels: from each pixel of
+// one outline to the nearest of the other, ascending; NaN if the other mask is empty. An outline pixel
+// is inside and has a neighbour outside (above, below, left or right) or lies on the border.
+type Surface struct{ there, back []float64 }
+
+// SurfaceOf measures two masks.
+func SurfaceOf[A, B Pixel](a []A, b []B, w, h int) Surface {
 	from, to := outline(a, w, h), outline(b, w, h)
-	switch {
-	case len(from) == 0 && len(to) == 0:
-		return 0
-	case len(from) == 0 || len(to) == 0:
-		return math.NaN()
+	return Surface{distances(from, to), distances(to, from)}
+}
+
+// empty says whether a mask is. The distance is then NaN, or 0 if both are.
+func (s Surface) empty() (distance float64, is bool) {
+	n, m := len(s.there), len(s.back)
+	if n+m > 0 {
+		distance = math.NaN()
 	}
-	return max(reach(from, to), reach(to, from))
+	return distance, min(n, m) == 0
+}
+
+// Hausdorff95 is the robust Hausdorff distance: the larger of the two 95th percentiles.
+func (s Surface) Hausdorff95() float64 {
+	if d, is := s.empty(); is {
+		return d
+	}
+	return max(quantile(s.there, .95), quantile(s.back, .95))
+}
+
+// Average is the average symmetric surface distance (ASSD): the mean over the pixels of both outlines.
+func (s Surface) Average() float64 {
+	if d, is := s.empty(); is {
+		return d
+	}
+	return Mean(slices.Concat(s.there, s.back))
+}
+
+// Dice is the share of the pixels of both outlines that lie within a tolerance of the other outline
+// (Nikolov et al. 2021). Two empty masks give 1, one empty mask gives 0.
+func (s Surface) Dice(tolerance float64) float64 {
+	all, near := slices.Concat(s.there, s.back), 0
+	for _, d := range all {
+		if d <= tolerance {
+			near++
+		}
+	}
+	if len(all) == 0 {
+		return 1
+	}
+	return float64(near) / float64(len(all))
 }
 
 type point struct{ x, y int }
@@ -122,22 +163,28 @@ func outline[T Pixel](mask []T, w, h int) (points []point) {
 	return points
 }
 
-// reach is the 95th percentile of the distances from each point to the nearest point of others.
-// Points and others are sorted by row.
-func reach(points, others []point) float64 {
-	rows := byRow(others)
+// distances are those from each point to the nearest point of others, ascending. Points and others
+// are sorted by row.
+func distances(points, others []point) []float64 {
 	distances := make([]float64, len(points))
+	rows := byRow(others)
 	for i, p := range points {
-		distances[i] = math.Sqrt(float64(rows.nearest(p)))
+		distances[i] = math.NaN()
+		if len(others) > 0 {
+			distances[i] = math.Sqrt(float64(rows.nearest(p)))
+		}
 	}
 	slices.Sort(distances)
-	return quantile(distances, .95)
+	return distances
 }
 
 // lines are points by row: lines[y] are those of row y, in ascending order.
 type lines [][]point
 
 func byRow(points []point) lines {
+	if len(points) == 0 {
+		return nil
+	}
 	rows := make(lines, points[len(points)-1].y+1)
 	for start := 0; start < len(points); {
 		y, end := points[start].y, start

@@ -90,13 +90,13 @@ func TestHausdorff95(t *testing.T) {
 		return m
 	}
 	a := square(5, 5, 20)
-	assert.Zero(t, Hausdorff95(a, a, w, h))
-	assert.InDelta(t, 3, Hausdorff95(a, square(8, 5, 20), w, h), 1e-12, "moved by three pixels")
+	assert.Zero(t, SurfaceOf(a, a, w, h).Hausdorff95())
+	assert.InDelta(t, 3, SurfaceOf(a, square(8, 5, 20), w, h).Hausdorff95(), 1e-12, "moved by three pixels")
 	speck := square(5, 5, 20)
 	speck[29*w+39] = 1
-	assert.InDelta(t, 0, Hausdorff95(a, speck, w, h), 1e-12, "one pixel of 77 is within the last 5 %")
-	assert.Zero(t, Hausdorff95(make([]uint8, w*h), make([]uint8, w*h), w, h))
-	assert.True(t, math.IsNaN(Hausdorff95(a, make([]uint8, w*h), w, h)))
+	assert.InDelta(t, 0, SurfaceOf(a, speck, w, h).Hausdorff95(), 1e-12, "one pixel of 77 is within the last 5 %")
+	assert.Zero(t, SurfaceOf(make([]uint8, w*h), make([]uint8, w*h), w, h).Hausdorff95())
+	assert.True(t, math.IsNaN(SurfaceOf(a, make([]uint8, w*h), w, h).Hausdorff95()))
 }
 
 // The search by rows finds what comparing all pairs finds.
@@ -129,7 +129,7 @@ func TestHausdorff95OfAllPairs(t *testing.T) {
 			slices.Sort(all)
 			return quantile(all, .95)
 		}
-		assert.InDelta(t, max(far(from, to), far(to, from)), Hausdorff95(a, b, w, h), 1e-9)
+		assert.InDelta(t, max(far(from, to), far(to, from)), SurfaceOf(a, b, w, h).Hausdorff95(), 1e-9)
 	}
 }
 

@@ -97,11 +97,12 @@ func TestRatios(t *testing.T) {
 	require.InDelta(t, .075, r.Smallest.Bias.Mean, 1e-12) // .1 at .4, .05 at .5
 	require.InDelta(t, .06, r.Error.Mean, 1e-12)
 	require.InDelta(t, 0, r.Bias.Mean, 1e-12)
+	require.InDeltaSlice(t, []float64{-1.96 * math.Sqrt(.025/4), 1.96 * math.Sqrt(.025/4)}, r.Limits, 1e-12, "of -.1, -.05, 0, .05 and .1")
 
 	var out strings.Builder
 	require.NoError(t, (&Report{Ratio: r}).Document().Print(&out))
 	require.Contains(t, out.String(), "slope 0.50, intercept +0.300")
-	require.Contains(t, out.String(), "bias of the smallest quarter (2, true mean 0.45)  +0.075 [")
+	require.Regexp(t, `bias of the smallest quarter \(2, true mean 0.45\) +\+0.075 \[`, out.String())
 
 	one := ratios(cases[:1])
 	require.Nil(t, one.Slope)

@@ -28,6 +28,9 @@ type ratioReport struct {
 	Images int              `json:"images"`
 	Error  *metric.Interval `json:"absoluteError"`
 	Bias   *metric.Interval `json:"bias"` // predicted less reference
+	// Limits of agreement (Bland and Altman 1986): the bias less and plus 1.96 standard deviations;
+	// absent for one image
+	Limits []float64 `json:"limitsOfAgreement,omitempty"`
 	// Slope: of predicted by reference; well below 1 if the model guesses sizes toward the middle
 	Slope *float64 `json:"slope,omitempty"`
 	// Intercept: absent like Slope if all references are equal
@@ -75,8 +78,13 @@ func ratios(cases []*caseScore) *ratioReport {
 	references := statistics.Values(scores, func(s *ratioScore) float64 { return s.Reference })
 	slope, intercept := metric.Line(references, statistics.Values(scores, func(s *ratioScore) float64 { return s.Predicted }))
 	quarter := (len(scores) + 3) / 4
+	var limits []float64
+	biases := statistics.Values(scores, (*ratioScore).bias)
+	if spread := 1.96 * statistics.Deviation(biases); !math.IsNaN(spread) {
+		limits = []float64{metric.Mean(biases) - spread, metric.Mean(biases) + spread}
+	}
 	return &ratioReport{
-		Images: len(scores), Error: statistics.MeanOver(scores, func(s *ratioScore) float64 { return math.Abs(s.bias()) }), Bias: statistics.MeanOver(scores, (*ratioScore).bias),
+		Images: len(scores), Error: statistics.MeanOver(scores, func(s *ratioScore) float64 { return math.Abs(s.bias()) }), Bias: statistics.MeanOver(scores, (*ratioScore).bias), Limits: limits,
 		Slope: statistics.Defined(slope), Intercept: statistics.Defined(intercept),
 		Smallest: smallestReport{quarter, metric.Mean(references[:quarter]), statistics.MeanOver(scores[:quarter], (*ratioScore).bias)},
 	}
@@ -86,6 +94,9 @@ func (r *ratioReport) table() report.Table {
 	t := report.Table{Title: fmt.Sprintf("Vertical cup/disc ratio against the majority's, %d images", r.Images), Columns: report.Columns("", "")}
 	t.Add("absolute error", report.Plain(r.Error, 1, 3))
 	t.Add("bias", report.Signed(r.Bias, 1, 3))
+	if r.Limits != nil {
+		t.Add("limits of agreement (bias ± 1.96 standard deviations)", fmt.Sprintf("%+.3f to %+.3f", r.Limits[0], r.Limits[1]))
+	}
 	if r.Slope != nil {
 		t.Add("predicted by true, least squares", fmt.Sprintf("slope %.2f, intercept %+.3f", *r.Slope, *r.Intercept))
 	}

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"mrprism/internal/data/metric"
@@ -46,17 +45,8 @@ func steadyRatios(eyes []eyeRatios) *steadyReport {
 	return &steadyReport{len(eyes), statistics.MeanOver(eyes, eyeRatios.deviation), worst.deviation(), worst.name}
 }
 
-// deviation is the standard deviation of a sample, the eye's ratios.
-func (e eyeRatios) deviation() float64 {
-	n, mean, squares := float64(len(e.ratios)), 0., 0.
-	for _, v := range e.ratios {
-		mean += v / n
-	}
-	for _, v := range e.ratios {
-		squares += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(squares / (n - 1))
-}
+// deviation is the standard deviation of the eye's ratios.
+func (e eyeRatios) deviation() float64 { return statistics.Deviation(e.ratios) }
 
 // centredEyes are the photographs of -centres.
 func (s *study) centredEyes() (eyes []eyeRatios) {

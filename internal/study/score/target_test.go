@@ -57,3 +57,37 @@ func TestTargetOf(t *testing.T) {
 	require.Nil(t, TargetOf(l, 0, nil))
 	require.Equal(t, []uint8{0, 0, 1}, TargetOf(l, 0, []uint8{0, 0, 1}).Union)
 }
+
+// Figures of a map on 40×30 pixels are those of SciPy 1.10.1 (distance_transform_edt between outlines
+// by binary_erosion) and scikit-learn 1.2.1 (jaccard_score, recall_score, precision_score).
+func TestFiguresOfSciPy(t *testing.T) {
+	const w, h = 40, 30
+	mark, p := make([]uint8, w*h), make([]float32, w*h)
+	for i := range mark {
+		x, y := float64(i%w), float64(i/w)
+		if math.Pow((x-20)/9, 2)+math.Pow((y-14)/7, 2) < 1 && !(y >= 12 && y < 15 && x >= 24) {
+			mark[i] = 1
+		}
+		if math.Pow((x-23)/10, 2)+math.Pow((y-15)/6, 2) < 1 {
+			p[i] = .9
+		}
+	}
+	values := func(mark []uint8, p []float32) map[string]float64 {
+		out := map[string]float64{}
+		for i, v := range NewTarget([][]uint8{mark}, nil, w, h).Of(p, nil).Values() {
+			out[Figures[i].Key] = v
+		}
+		return out
+	}
+	got := values(mark, p)
+	for key, want := range map[string]float64{
+		"iou": 0.5541125541125541, "sensitivity": 0.7191011235955056, "precision": 0.7071823204419889,
+		"hd95_pixels": 4.709674775249766, "assd_pixels": 1.802882750455305, "surface_dice_2px": 0.6979166666666666,
+	} {
+		require.InDelta(t, want, got[key], 1e-12, key)
+	}
+	lost, right := values(mark, make([]float32, w*h)), values(make([]uint8, w*h), make([]float32, w*h))
+	require.Equal(t, []float64{0, 0, 0}, []float64{lost["iou"], lost["sensitivity"], lost["surface_dice_2px"]})
+	require.True(t, math.IsNaN(lost["precision"]) && math.IsNaN(lost["assd_pixels"]), "an empty map has no outline")
+	require.Equal(t, []float64{1, 0, 1}, []float64{right["iou"], right["assd_pixels"], right["surface_dice_2px"]}, "nothing where nothing is")
+}
