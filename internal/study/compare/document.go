@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mrprism/internal/study/chart"
@@ -111,7 +110,7 @@ func (c *classComparison) figures() report.Table {
 		t.Columns = append(t.Columns, column(f))
 	}
 	for _, m := range c.Methods {
-		row := report.Texts(m.Method, strconv.Itoa(m.Images))
+		row := t.Add(m.Method, m.Images)
 		row.Ink = chart.CSS(chart.Ink(m.index))
 		for _, f := range shown {
 			cell := report.Cell{Text: "–"}
@@ -126,7 +125,6 @@ func (c *classComparison) figures() report.Table {
 			}
 			row.Cells = append(row.Cells, cell)
 		}
-		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
@@ -142,12 +140,11 @@ func (c *classComparison) differences() report.Table {
 		t.Columns = append(t.Columns, column(f))
 	}
 	for _, m := range c.Methods[1:] {
-		row := report.Texts(m.Method)
+		row := t.Add(m.Method)
 		row.Ink = chart.CSS(chart.Ink(m.index))
 		for _, f := range shown {
 			row.Cells = append(row.Cells, c.Test(m.Method, f.Key).cell(f))
 		}
-		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
@@ -172,9 +169,7 @@ func (t *pairedTest) cell(f score.Figure) report.Cell {
 func (r *Comparison) riskPart() report.Part {
 	t := report.Table{Title: "Area under the risk–coverage curve", Columns: report.Columns("method", "mean soft Dice ×100")}
 	for _, one := range r.Risk {
-		row := report.Texts(one.Method, fmt.Sprintf("%.2f", 100*one.Area))
-		row.Ink = chart.CSS(chart.Ink(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method })))
-		t.Rows = append(t.Rows, row)
+		t.Add(one.Method, fmt.Sprintf("%.2f", 100*one.Area)).Ink = chart.CSS(chart.Ink(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method })))
 	}
 	return report.Part{
 		Title: "Does a method know when it is wrong?", Tables: []report.Table{t},

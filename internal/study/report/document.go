@@ -68,7 +68,7 @@ type Cell struct {
 	Text string
 	P    string // adjusted p-value; empty without a test
 	Mark Mark
-	Note string // in HTML
+	Note string
 }
 
 // Mark says that a cell stands out.
@@ -112,19 +112,15 @@ func Columns(names ...string) []Column {
 	return statistics.Tabulate(len(names), func(i int) Column { return Column{Name: names[i]} })
 }
 
-// Texts is a row of texts.
-func Texts(texts ...string) Row {
-	return Row{Cells: statistics.Tabulate(len(texts), func(i int) Cell { return Cell{Text: texts[i]} })}
-}
-
 // Add adds a row: texts, numbers and cells as they are, and what prints itself.
-func (t *Table) Add(cells ...any) {
+func (t *Table) Add(cells ...any) *Row {
 	t.Rows = append(t.Rows, Row{Cells: statistics.Tabulate(len(cells), func(i int) Cell {
 		if c, is := cells[i].(Cell); is {
 			return c
 		}
 		return Cell{Text: fmt.Sprint(cells[i])}
 	})})
+	return &t.Rows[len(t.Rows)-1]
 }
 
 // shown is the number of items that a table names.
@@ -140,12 +136,16 @@ func (t *Table) First(n int, row func(i int) []any) {
 	}
 }
 
-// value is the text with its p-value.
+// value is the text with its p-value and note.
 func (c Cell) value() string {
-	if c.P == "" {
-		return c.Text
+	text := c.Text
+	if c.P != "" {
+		text += ", p " + Equals(c.P)
 	}
-	return c.Text + ", p " + Equals(c.P)
+	if c.Note != "" {
+		text += " (" + c.Note + ")"
+	}
+	return text
 }
 
 // tables are those of all parts.
@@ -282,6 +282,9 @@ func latexCell(c Cell) string {
 	}
 	if found {
 		mean += ` {\scriptsize ` + interval + `}`
+	}
+	if c.Note != "" {
+		mean += ` {\scriptsize (` + texEscaper.Replace(c.Note) + `)}`
 	}
 	return mean
 }

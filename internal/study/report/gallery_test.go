@@ -23,7 +23,7 @@ func TestGallery(t *testing.T) {
 		offer(strconv.Itoa(i*17%50), Rank{Figure: float64(i * 17 % 50)})
 	}
 	require.Equal(t, []string{"49", "48", "47"}, names())
-	require.Less(t, drawn, 20)
+	require.Less(t, drawn, 30, "images that do not stay are not drawn")
 	offer("equal", Rank{Figure: 48})
 	offer("group", Rank{Group: 1})
 	require.Equal(t, []string{"group", "49", "48"}, names())

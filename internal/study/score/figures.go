@@ -14,7 +14,8 @@ type Case struct {
 	Union, Whole *metric.Calibration // of the map, inside the union and in the whole image
 	Set          Set                 // of the raters' maps
 
-	surface *metric.Surface
+	predicted, marked, both int // pixels of the map above one half, and of the majority
+	surface                 *metric.Surface
 }
 
 // Surface is the distance between the outlines of the map above one half and of the majority.
@@ -25,13 +26,12 @@ func (c *Case) Surface() metric.Surface {
 	return *c.surface
 }
 
-// overlap is a figure of the pixels of the map above one half and of the majority; NaN if what it is a
-// share of is empty.
-func overlap(of func(predicted, marked, both float64) float64) func(*Case) float64 {
-	return func(c *Case) float64 {
-		predicted, marked, both := metric.Overlap(c.Map, c.Majority)
-		return of(float64(predicted), float64(marked), float64(both))
+// portion is a number of pixels over another; something else without pixels.
+func portion(part, whole int, otherwise float64) float64 {
+	if whole == 0 {
+		return otherwise
 	}
+	return float64(part) / float64(whole)
 }
 
 // Tolerance is that of surface Dice, in pixels.
@@ -39,7 +39,8 @@ const Tolerance = 2
 
 // Of compares a map, and the maps of all raters above one half if they are known, with the target.
 func (t *Target) Of(p []float32, heads []metric.Bits) *Case {
-	c := &Case{t, p, metric.NewCalibration(Bins), metric.NewCalibration(Bins), t.Set(heads), nil}
+	c := &Case{Target: t, Map: p, Union: metric.NewCalibration(Bins), Whole: metric.NewCalibration(Bins), Set: t.Set(heads)}
+	c.predicted, c.marked, c.both = metric.Overlap(p, t.Majority)
 	c.Union.Add(p, t.Votes, t.Union)
 	c.Whole.Add(p, t.Votes, nil)
 	return c
@@ -69,15 +70,10 @@ type Figure struct {
 // Figures are in the order of tables and of Values. A new figure is one entry.
 var Figures = []Figure{
 	{"soft_dice", "Soft Dice ×100", 100, 2, false, true, func(c *Case) float64 { return c.SoftDice(c.Map) }},
-	{"dice", "Dice ×100", 100, 2, false, false, func(c *Case) float64 { return metric.Dice(c.Map, c.Majority) }},
-	{"iou", "IoU ×100", 100, 2, false, false, overlap(func(predicted, marked, both float64) float64 {
-		if predicted+marked == 0 {
-			return 1 // as Dice
-		}
-		return both / (predicted + marked - both)
-	})},
-	{"sensitivity", "Sensitivity ×100", 100, 2, false, false, overlap(func(_, marked, both float64) float64 { return both / marked })},
-	{"precision", "Precision ×100", 100, 2, false, false, overlap(func(predicted, _, both float64) float64 { return both / predicted })},
+	{"dice", "Dice ×100", 100, 2, false, false, func(c *Case) float64 { return portion(2*c.both, c.predicted+c.marked, 1) }},
+	{"iou", "IoU ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.predicted+c.marked-c.both, 1) }},
+	{"sensitivity", "Sensitivity ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.marked, math.NaN()) }},
+	{"precision", "Precision ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.predicted, math.NaN()) }},
 	{"brier_union", "Brier ×100, union", 100, 2, true, true, func(c *Case) float64 { return c.Union.Brier() }},
 	{"brier", "Brier ×100, image", 100, 2, true, false, func(c *Case) float64 { return c.Whole.Brier() }},
 	{"ece_union", "ECE ×100, union", 100, 2, true, true, func(c *Case) float64 { return c.Union.ECE() }},
