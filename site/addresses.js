@@ -28,6 +28,13 @@ export const get = (name) => published(name, SUMS[name], addressesOf(name));
 export const has = (name) => name in SUMS;
 export const check = (name) => published(name, SUMS[name]);
 
+// wanted loads a module that the page does not start with. names are its own and those of modules
+// that only it imports.
+export async function wanted(...names) {
+  await Promise.all(names.map(check)); // an import has no integrity
+  return import(`./${names[0]}`);
+}
+
 // stream fetches a file in pieces, as they arrive. The caller has to check them: weights are long,
 // and the segmenter verifies them.
 export async function stream(name) {

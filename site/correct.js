@@ -93,11 +93,11 @@ function cuts(points, at) {
   return all;
 }
 
-// eachTile calls act(tile, x, y) with the corner of each tile of a correction.
-function eachTile({ width, tiles }, act) {
-  for (const [n, tile] of tiles) act(tile, n % across(width) * TILE, Math.floor(n / across(width)) * TILE);
+// eachTile calls act(tile, x, y, TILE) with the corner of each tile of a correction.
+export function eachTile({ width, tiles }, act) {
+  for (const [n, tile] of tiles) act(tile, n % across(width) * TILE, Math.floor(n / across(width)) * TILE, TILE);
 }
-function boxOf(correction, { left, top, right, bottom }, margin = 0) {
+export function boxOf(correction, { left, top, right, bottom }, margin = 0) {
   eachTile(correction, (tile, x, y) => {
     left = Math.min(left, x - margin); top = Math.min(top, y - margin);
     right = Math.max(right, x + TILE + margin); bottom = Math.max(bottom, y + TILE + margin);

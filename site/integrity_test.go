@@ -55,6 +55,11 @@ func TestEveryScriptHasASum(t *testing.T) {
 		holds("build.js", name)
 		holds("sw.js", name)
 	}
+	for _, name := range reach(slices.Clone(ofPage), "sessions.js")[len(ofPage):] {
+		holds("addresses.js", name)
+		holds("sw.js", name)
+		assert.Contains(t, string(readBuilt(t, "page.js")), `"`+name+`"`, "what is wanted with sessions.js")
+	}
 	programs, err := fs.Glob(built(t, nil), "*.wasm")
 	require.NoError(t, err)
 	for _, name := range programs {

@@ -1,6 +1,7 @@
 // The page. Actions of the user and answers of the worker become events. state.js computes the next
 // state, view.js draws it, and the effects below send the state's questions to the worker.
 import "./intact.js";
+import { wanted } from "./addresses.js";
 import { baseOf, withMask } from "./correct.js";
 import { fellow } from "./compare.js";
 import { $, all } from "./dom.js";
@@ -77,6 +78,7 @@ const effects = [
     return () => {};
   }],
   [(s) => s.sliders.moving && s.sliders, () => later(WEIGHT_DELAY, { type: "weigh" })],
+  [(s) => s.session.keeping && s.worklist, () => { sessions((all) => all.changed()); return () => {}; }],
   ...work.effects,
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
 
@@ -228,8 +230,11 @@ function open(files, { along = false, show = true, folder = false } = {}) {
   if (folder) return void openFolder(files);
   const weights = files.filter(({ name }) => /\.safetensors$/i.test(name));
   if (weights.length && mayLose(unsaved(state))) for (const { blob } of weights) openWeights(blob);
-  files = paired(files.filter((file) => !weights.includes(file)));
+  const saved = files.filter(({ name }) => /\.(mrprism|zip)$/i.test(name));
+  files = paired(files.filter((file) => !weights.includes(file) && !saved.includes(file)));
+  if (saved.length) return void sessions((all) => all.open(saved)).then(() => open(files, { along, show }));
   if (!files.length) return;
+  if (state.worklist?.lines.some(({ picture }) => picture.missing)) return void sessions((all) => all.attach(files));
   send({ type: "opening" });
   const pictures = files.map(({ blob, name }) => ({ ...segmenter.picture(blob, name), refused: tooLarge(blob, name) })), [picture] = pictures, { worklist, image } = state;
   along ||= unsaved(state).length > 0;
@@ -248,6 +253,28 @@ function tooLarge({ size }, name) {
   if (size <= LARGEST_FILE) return null;
   return new SegmentError({ code: "image", message: `${name} is too large: ${Math.round(size / 2 ** 20)} MB, of at most ${LARGEST_FILE / 2 ** 20} MB.`, next: "Save it as a JPEG or in a smaller size." });
 }
+// sessions does something with the module of sessions, which is loaded when it is first wanted.
+let loaded;
+function sessions(act) {
+  loaded ??= wanted("sessions.js", "session.js", "keeping.js", "zip.js", "words.sessions.de.js").then(({ Sessions }) => new Sessions(() => state, send, segmenter, told));
+  return loaded.then(act, (error) => {
+    loaded = null;
+    send({ type: "failed", error: error.changed ? changed(error.changed) : told(error) });
+  });
+}
+$("session-open").onclick = () => $("session-file").click();
+$("session-file").onchange = () => {
+  const files = [...$("session-file").files].map((blob) => ({ blob, name: blob.name }));
+  $("session-file").value = "";
+  sessions((all) => all.open(files));
+};
+$("session-save").onclick = enabled(() => sessions((all) => all.save()));
+$("session-images").onchange = () => send({ type: "set", session: { ...state.session, images: $("session-images").checked } });
+$("session-keep").onchange = () => sessions((all) => all.keep($("session-keep").checked));
+$("session-kept").onclick = ({ target: { dataset: { go, forget } } }) => {
+  if (go) sessions((all) => all.goOn(go));
+  else if (forget && confirm(t("This removes the session from this browser. Go on?"))) sessions((all) => all.forget(forget));
+};
 async function openSample() {
   send({ type: "opening" });
   const { openings } = state;
@@ -458,6 +485,7 @@ addEventListener("keydown", (event) => {
 
 draw(state, {}, stage, second);
 resultFirst();
+if (remembered("sessions")) segmenter.ready.catch(() => {}).then(() => sessions((all) => all.offer()));
 clearWhenIdle();
 // Files for use without a network are downloaded when nothing else is to be done, so that neither
 // the start nor the first result waits for them.

@@ -17,7 +17,7 @@ import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
 import { inFile, inList, safe } from "./unsaved.js";
 import { due, pressed } from "./waiting.js";
-import { added, changed, decided, done, failed, followed, lineAt, lineBy, neighbour, pictured, retried, sees } from "./worklist.js";
+import { added, attached, changed, decided, done, failed, followed, lineAt, lineBy, neighbour, pictured, retried, sees, settled } from "./worklist.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
@@ -43,6 +43,9 @@ export const initial = {
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   worklist: null, // several images, a line each, as worklist.js has them
   safe: NONE, // a person's work that a file has, as unsaved.js has it
+  // images: the session is saved with them; keeping: this browser keeps it, at: when last; kept: other
+  // sessions that this browser keeps, { id, grader, saved, images, decided }
+  session: { images: false, keeping: false, at: "", kept: NONE },
   waiting: NONE, // acts that wait until their image is seen, as waiting.js has it
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
@@ -148,7 +151,7 @@ const handlers = {
   // pick shows a line's image. step goes to a line, whose image is shown when nobody steps further.
   pick(s, { key, open = s.worklist.open }) {
     const now = { ...s, worklist: { ...s.worklist, at: key, asked: key, open } }, line = lineAt(now.worklist);
-    if (line.picture.refused) return told(now, line.error);
+    if (line.picture.refused) return told(now, line.picture.refused);
     if (line.picture === subject(s).picture && (s.job || s.result)) return now;
     const { roi, weights, evidence } = line.result?.asked ?? UNASKED, known = line.result?.model === s.listed ? line.result.id : undefined;
     return begin({ ...now, banner: s.banner?.of === UNDECIDED ? s.banner : null, placing: null }, { picture: line.picture, roi, weights, evidence, known });
@@ -157,12 +160,25 @@ const handlers = {
     const { key } = neighbour(s.worklist, by);
     return key === s.worklist.at ? { ...s, status: by > 0 ? "This is the last image." : "This is the first image." } : { ...s, worklist: { ...s.worklist, at: key } };
   },
-  decide(s, { what, waited }) {
-    const list = decided(s.worklist, what, sees(s), waited), { picture: { name }, review } = lineAt(list ?? s.worklist);
+  decide(s, { what, waited, at = "" }) {
+    const list = decided(s.worklist, what, sees(s), waited, at), { picture: { name }, review } = lineAt(list ?? s.worklist);
     if (!list) return undecided(s, name);
     const said = { accepted: "{name} is accepted.", rejected: "{name} is rejected.", "": "{name} is not decided." };
     return { ...s, worklist: list, status: t(said[review], { name }) };
   },
+  // restored shows the list of a session. It is of one model.
+  restored: (s, { list, model }) => handlers.press({ ...s, worklist: list, listed: model, model }, { act: { type: "pick", key: list.at } }),
+  attached(s, { blobs }) {
+    const worklist = attached(s.worklist, blobs), now = { ...s, worklist };
+    return blobs.has(worklist.at) ? handlers.press(now, { act: { type: "pick", key: worklist.at } }) : now;
+  },
+  // settled chooses one of two versions of the chosen line.
+  settled(s, { take }) {
+    const worklist = settled(s.worklist, take), now = { ...s, worklist, status: take ? "The other version is taken." : "This version is kept." };
+    return take ? handlers.pick(now, { key: worklist.at }) : now;
+  },
+  comment: (s, { text }) => ({ ...s, worklist: changed(s.worklist, lineAt(s.worklist), { comment: text }) }),
+  stored: (s, { list }) => safe(s, inList(list, "session")),
   // again computes failed lines once more, the chosen line first.
   again(s) {
     const now = { ...s, worklist: { ...retried(s.worklist), paused: false } };
@@ -223,8 +239,8 @@ const handlers = {
   decoded(s, { job, image }) {
     if (job !== s.job) return s;
     const { picture } = job, turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
-    const said = s.worklist && lineBy(s.worklist, picture)?.result?.measurements.eye;
-    const kept = turned ? { known: s.known, eye: s.eye, look: s.look } : { known: null, eye: said?.by === "user" ? said.side : "", look: asTaken };
+    const line = s.worklist && lineBy(s.worklist, picture), said = line?.result?.measurements.eye;
+    const kept = turned ? { known: s.known, eye: s.eye, look: s.look } : { known: line?.known ?? null, eye: said?.by === "user" ? said.side : "", look: asTaken };
     return { ...s, ...kept, picture, image, measuring: false, ruler: null, identity: false, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
   segmented(s, { job, result }) {

@@ -4,9 +4,10 @@ import { subject } from "./state.js";
 import { t } from "./words.js";
 import { lineBy } from "./worklist.js";
 
-// A decision is a text, so that equal decisions are equal; drawings and marks are the objects
+// Decisions and comments are texts, so that equal ones are equal; drawings and marks are the objects
 // themselves.
-const ofLine = ({ key, review, corrections, result }) => [...(review ? [`${key} ${review}`] : []), ...corrections, ...(result?.asked.evidence ?? [])];
+const COMMENT = " says: ";
+const ofLine = ({ key, review, comment, corrections, result }) => [...(review ? [`${key} ${review}`] : []), ...(comment ? [key + COMMENT + comment] : []), ...corrections, ...(result?.asked.evidence ?? [])];
 const ofPair = ({ compared }) => (compared ? [...compared.corrections, ...compared.asked.evidence] : []);
 
 // doneBy is all work of a person, each part once, and unsaved the part that would be lost.
@@ -19,9 +20,9 @@ export function unsavedHere(s) {
 }
 export const unsavedPair = (s) => ofPair(s).filter((one) => !s.safe.includes(one));
 
-// inList is the work that a file of the list has: a table has only decisions. inFile is the work in
-// one image's file.
-export const inList = ({ lines }, what) => lines.flatMap(ofLine).filter((one) => what === "zip" || typeof one === "string");
+// inList is the work that a file of the list has: a session has all, a ZIP no comments, and a table
+// only decisions. inFile is the work in one image's file.
+export const inList = ({ lines }, what) => lines.flatMap(ofLine).filter((one) => what === "session" || (typeof one === "string" ? !one.includes(COMMENT) : what === "zip"));
 export const inFile = ({ files, made, result }) => (made ? [...files.flatMap(({ drawn }) => drawn), ...result.asked.evidence] : []);
 // safe adds work that a file now has. It forgets work that the person has removed since.
 export function safe(s, things) {

@@ -12,7 +12,7 @@ import { standing } from "./outlines.js";
 import { lengths, scaleOf } from "./scale.js";
 import { isolated, number, speak, t } from "./words.js";
 import { inWhole } from "./shares.js";
-import { drawWorklist } from "./workview.js";
+import { drawSession, drawWorklist } from "./workview.js";
 import { YOU, canRecalibrate, canRedo, canUndo, stageText, steers, subject, whoMarks } from "./state.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
@@ -33,6 +33,7 @@ const parts = [
   [drawDevice, "device", "stopped"],
   [drawModels, "models", "listed", "visited"],
   [drawWorklist, "worklist", "job", "result", "waiting"],
+  [drawSession, "session", "worklist", "result"],
   [drawPhotograph, "image"],
   [drawResult, "result"],
   [drawLook, "look", "image"],

@@ -67,10 +67,13 @@ function patterns() {
 // stay English.
 const PROGRAMS = { de: "words.programs.de.json" };
 const learnt = {};
-export const learn = (code) => (learnt[code] ??= PROGRAMS[code] && check(PROGRAMS[code]).then((answer) => answer.json()).then((texts) => {
+export const learn = (code) => (learnt[code] ??= PROGRAMS[code] && check(PROGRAMS[code]).then((answer) => answer.json()).then((texts) => teach(code, texts)).catch(() => { delete learnt[code]; }));
+
+// teach adds texts to a language.
+export function teach(code, texts) {
   Object.assign(TEXTS[code], texts);
   delete made[code];
-}).catch(() => { delete learnt[code]; }));
+}
 
 // ---- which language ----
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,8 +19,7 @@ import (
 // shows outside of them nobody has translated. Values in a text stand outside of its brackets.
 func marked(t *testing.T) *server {
 	t.Helper()
-	german, err := os.ReadFile("words.de.js")
-	require.NoError(t, err)
+	files := map[string][]byte{"sw.js": noKeeper}
 	marks := `
 const brackets = (text) => text.split(/(\{\w+\})/).map((part, i) => (i % 2 || !part ? part : "⟦" + part + "⟧")).join("");
 for (const [key, entry] of Object.entries(german)) {
@@ -38,7 +38,13 @@ for (const [key, entry] of Object.entries(german)) {
 	require.NoError(t, err)
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
-	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": noKeeper, "words.de.js": append(german, marks...), "words.programs.de.json": ofPrograms}), nil)
+	files["worker.js"], files["words.programs.de.json"] = worker, ofPrograms
+	for _, name := range []string{"words.de.js", "words.sessions.de.js"} {
+		german, err := os.ReadFile(name)
+		require.NoError(t, err)
+		files[name] = append(german, marks...)
+	}
+	s := serve(t, built(t, files), nil)
 	s.wishes = "?lang=de"
 	return s
 }
@@ -46,7 +52,7 @@ for (const [key, entry] of Object.entries(german)) {
 // untranslated lists what the page shows or says without German. Names of files and raters, units
 // and the like are no words of a language.
 const untranslated = `(() => {
-	const names = /MrPrism|Test adapter|GPU device lost: reading: as asked|as asked|\[[a-z, ]+\]|Go float32|Newborn brain, (three|seven) raters( and marks)?|Fundus: optic disc and cup|\b[\w.-]+\.(png|jpg|safetensors|dcm)\b|Rater\s?\d|[A-Z]\w+ (Class|Instance) UID \([0-9A-F,]+\)|Ann|Bob|Eve|Rec\d?|\b[ISNT]\b|English|DE\b|EN\b|px|MB|kB|\bms\b|\bs\b|×|1:1|%/g;
+	const names = /MrPrism|Test adapter|GPU device lost: reading: as asked|as asked|\[[a-z, ]+\]|Go float32|Newborn brain, (three|seven) raters( and marks)?|Fundus: optic disc and cup|\b[\w.-]+\.(png|jpg|safetensors|dcm|mrprism)\b|Rater\s?\d|[A-Z]\w+ (Class|Instance) UID \([0-9A-F,]+\)|Ann|Bob|Eve|Rec\d?|\b[ISNT]\b|English|DE\b|EN\b|px|MB|kB|\bms\b|\bs\b|×|1:1|%/g;
 	const rest = (text) => {
 		for (let before = ""; before !== text;) [before, text] = [text, text.replace(/⟦[^⟦⟧]*⟧/g, " ")];
 		return text.replace(names, " ");
@@ -180,6 +186,23 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("list, computed")
 	p.click("work-filter")
 	p.german("list, to review")
+	p.saving()
+	p.click("session-keep")
+	p.until(`!document.getElementById("session-line").hidden`)
+	data := p.sessionOf()
+	p.drop("notes.mrprism", []byte("this is text"))
+	p.until(`document.getElementById("banner-message").textContent.includes("notes.mrprism")`)
+	p.german("no session")
+	p.drop("other.mrprism", repacked(t, data, func(s map[string]any) {
+		first, second := s["readings"].([]any)[0].(map[string]any), s["readings"].([]any)[1].(map[string]any)
+		first["review"], first["comment"] = "accepted", ""
+		second["image"].(map[string]any)["sha256"] = strings.Repeat("ab", 32)
+	}))
+	p.until(`document.getElementById("banner-message").textContent.includes("other.mrprism")`)
+	p.german("two versions, and an image that is missing")
+	p.drop("two.png", photo)
+	p.until(`document.getElementById("banner-message").textContent.includes("übergangen")`)
+	p.german("a file of no image")
 	p.clean()
 }
 

@@ -86,7 +86,8 @@ export class Work {
   // keys are the keys of the list, each with its action.
   get keys() {
     const press = (act) => () => { if (this.#state().worklist) this.#send({ type: "press", act }); };
-    return { n: press({ type: "step", by: 1 }), p: press({ type: "step", by: -1 }), a: press({ type: "decide", what: "accepted" }), x: press({ type: "decide", what: "rejected" }) };
+    const decide = (what) => () => press({ type: "decide", what, at: new Date().toISOString() })();
+    return { n: press({ type: "step", by: 1 }), p: press({ type: "step", by: -1 }), a: decide("accepted"), x: decide("rejected") };
   }
 
   // listen makes the controls of the list send events.
@@ -101,6 +102,8 @@ export class Work {
     $("work-pause").onclick = work(({ paused }) => ({ paused: !paused }));
     $("work-again").onclick = () => send({ type: "again" });
     $("work-filter").onchange = work(() => ({ toReview: $("work-filter").checked }));
+    $("work-comment").oninput = () => send({ type: "comment", text: $("work-comment").value });
+    for (const id of ["work-mine", "work-theirs"]) $(id).onclick = () => send({ type: "settled", take: id === "work-theirs" });
     $("work-by").oninput = work(() => ({ by: $("work-by").value }));
     for (const what of ["csv", "zip"]) $(`work-${what}`).onclick = work(({ saving }) => ({ saving: saving || what }));
     $("work-lines").onclick = ({ target }) => {

@@ -3,6 +3,7 @@ package site
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ func TestScreenshotsOfTheList(t *testing.T) {
 	axe, _ := os.ReadFile(os.Getenv("MRPRISM_AXE"))
 	p := open(t, mock(t, nil), 1440, 900)
 	p.ready()
+	p.saving()
 	names := []string{"right-2026-11-24-0001.png", "left-2026-11-24-0002.png", "odd-2026-11-24-with-a-long-name-0003.png", "notes.txt", "nodisc-5.png"}
 	for _, n := range []string{"6", "7", "8", "9", "10", "11", "12"} {
 		names = append(names, "eye "+n+".png")
@@ -42,6 +44,13 @@ func TestScreenshotsOfTheList(t *testing.T) {
 	p.press(" ", false)
 	p.said("eye 7.png", "corrected")
 	p.press("Escape", false)
+	p.click("session-keep")
+	p.drop("other.mrprism", repacked(t, p.sessionOf(), func(s map[string]any) { // two versions of the image on the stage, and one image that is not there
+		s["readings"].([]any)[6].(map[string]any)["review"] = "rejected"
+		s["readings"].([]any)[5].(map[string]any)["image"].(map[string]any)["sha256"] = strings.Repeat("ab", 32)
+	}))
+	p.said("eye 7.png", "two versions")
+	p.until(`document.getElementById("session-line").textContent.includes("Kept in this browser")`)
 	for _, size := range []struct {
 		name          string
 		width, height int64

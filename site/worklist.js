@@ -5,12 +5,16 @@
 //   key, picture (as Segmenter.picture made it; with refused, an error, it is not tried at all), state
 //   ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted" or "rejected"),
 //   result (with the figures of what was corrected), corrections, masks ({ id, files }: PNGs of the
-//   model's masks of result id, a Blob a structure), thumb (an address), slice, slices.
+//   model's masks of result id, a Blob a structure), thumb (an address), slice, slices, known (mm a pixel, as
+//   the person says), decided (when), comment. In a line of a session (session.js) picture.missing has sum
+//   and size of an image that is not there, and rivals are other versions of the work on it.
 import { trustIn } from "./figures.js";
 import { t } from "./words.js";
 
 const NOTHING = [];
 const UNSEEN = { state: "waiting", error: null, review: "", result: null, corrections: NOTHING, masks: null };
+// newList is a list without lines. id, by and study are the session's: by is who works on it.
+export const newList = { lines: NOTHING, at: 0, asked: 0, sure: 0, open: true, paused: false, toReview: false, by: "", id: "", study: null, task: null, saving: "", saved: 0 };
 
 const lineOf = (picture) =>
   ({ key: picture.key, picture, thumb: "", ...UNSEEN, ...(picture.refused && { state: "failed", error: picture.refused }) });
@@ -20,7 +24,7 @@ const lineOf = (picture) =>
 export function added(list, pictures, open) {
   const lines = pictures.map(lineOf);
   if (list) return { ...list, lines: [...list.lines, ...lines] };
-  return { lines, at: lines[0].key, asked: 0, sure: 0, open, paused: false, toReview: false, by: "", task: null, saving: "", saved: 0 };
+  return { ...newList, lines, at: lines[0].key, open };
 }
 
 export const lineAt = ({ lines, at }) => lines.find(({ key }) => key === at);
@@ -31,8 +35,8 @@ export const changed = (list, line, fields) => ({ ...list, lines: list.lines.map
 
 // toReview says that a person should look at a line: its figure is not trusted, it has failed or
 // was corrected, and nobody has decided about it.
-export const toReview = ({ review, state, result, corrections }) =>
-  !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length || (trustIn(result)?.word ?? "trusted") !== "trusted")) || corrections.length > 0);
+export const toReview = ({ review, state, result, corrections, rivals }) =>
+  Boolean(rivals?.length) || !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length || (trustIn(result)?.word ?? "trusted") !== "trusted")) || corrections.length > 0);
 
 // shownLines are the lines that the list shows. The chosen line stays until another one is chosen.
 export const shownLines = (list) => (list.toReview ? list.lines.filter((line) => toReview(line) || line.key === list.at) : list.lines);
@@ -51,11 +55,11 @@ export const counts = ({ lines }) => ({
 // decided is the list with a decision about the chosen line, or null if the person does not see a
 // result: a failed line can only be rejected. Repeating a decision takes it back, unless it waited
 // for the image: a person who saw no effect yet may have pressed twice.
-export function decided(list, what, seen, waited) {
+export function decided(list, what, seen, waited, at) {
   const line = lineAt(list), { key, review } = line;
   if (!seen && (line.state !== "failed" || what === "accepted")) return null;
   const stays = waited || list.sure === key;
-  return { ...changed(list, line, { review: review === what && !stays ? "" : what }), sure: waited ? key : 0 };
+  return { ...changed(list, line, { review: review === what && !stays ? "" : what, decided: at }), sure: waited ? key : 0 };
 }
 
 // sees says whether a person sees the result of the chosen line.
@@ -64,7 +68,7 @@ export const sees = ({ worklist, job, result }) => !job && result?.asked.picture
 // done and failed are the list after a task, { key, picture }.
 export function done(list, { key, picture }, result, masks) {
   const line = list.lines.find((one) => one.key === key && one.picture === picture);
-  return line ? changed(withoutOthers(list, result), line, { state: "done", error: null, result, masks }) : list;
+  return line ? changed(withoutOthers(list, result), line, { state: "done", error: null, result, masks, ...reviewOf(line, result) }) : list;
 }
 export function failed(list, { key, picture }, error) {
   const line = list.lines.find((one) => one.key === key && one.picture === picture);
@@ -73,8 +77,11 @@ export function failed(list, { key, picture }, error) {
 
 // canRetry says that a failed line may succeed, because its file is not the reason. retried makes
 // all such lines wait.
-export const canRetry = ({ state, error }) => state === "failed" && error.code !== "image";
+export const canRetry = ({ state, error }) => state === "failed" && !["image", "missing"].includes(error.code);
 export const retried = (list) => ({ ...list, lines: list.lines.map((line) => (canRetry(line) ? { ...line, state: "waiting", error: null } : line)) });
+
+// reviewOf takes a decision back if other weights of the model gave the result.
+const reviewOf = (line, { sha256 }) => (line.result && line.result.sha256 !== sha256 ? { review: "" } : {});
 
 // withoutOthers makes lines wait whose results are of another model. A list has one model, and
 // corrections end with the model.
@@ -105,15 +112,15 @@ export function followed(before, s, type, { job, error }) {
 }
 
 // onStage copies the figures on the stage to the line, with all strokes that are measured.
-function onStage(list, { result, measured, corrections, drafting }) {
+function onStage(list, { result, measured, corrections, drafting, known }) {
   const { picture } = result?.asked ?? {};
   if (!measured || drafting || !lineBy(list, picture) || (measured.corrected?.length ?? 0) !== corrections.length) return list;
   const now = withoutOthers(list, result), line = lineBy(now, picture), { masks } = line;
   const drawn = line.corrections !== corrections && line.corrections.length + corrections.length > 0;
-  if (line.result === measured && !drawn) return list;
+  if (line.result === measured && !drawn && (line.known ?? null) === known) return list;
   // Another drawing needs another look.
   const drawing = drawn ? { corrections, review: "" } : {};
-  return changed(now, line, { state: "done", error: null, result: measured, masks: masks?.id === result.id ? masks : null, ...drawing });
+  return changed(now, line, { state: "done", error: null, result: measured, known, masks: masks?.id === result.id ? masks : null, ...reviewOf(line, result), ...drawing });
 }
 
 // scheduled chooses the task, the line that is computed in the background. Work that a person waits
@@ -134,6 +141,23 @@ function said(before, s) {
   if (!waited || waiting) return s;
   const text = `${t("All {n} images are computed.", { n: all })} ${t("{n} to review.", { n })}`;
   return { ...s, status: s.status === before.status ? text : `${s.status} ${text}` };
+}
+
+// attached gives lines the files, by key, that they lack.
+export function attached(list, blobs) {
+  return { ...list, lines: list.lines.map((line) => {
+    const { key, picture: { missing, refused, ...picture }, result, error } = line, blob = blobs.get(key);
+    if (!blob) return line;
+    const now = { ...picture, blob }, again = error?.code === "missing" ? { state: "waiting", error: null } : {};
+    return { ...line, ...again, picture: now, result: result && { ...result, asked: { ...result.asked, picture: now } } };
+  }) };
+}
+
+// settled is the list with one version of the chosen line: its own, or with take its first rival's.
+// The picture is a new one, so that the stage shows the version.
+export function settled(list, take) {
+  const line = lineAt(list), [{ result, ...work }, ...rivals] = line.rivals, picture = { ...line.picture };
+  return changed(list, line, take ? { ...work, picture, result: result && { ...result, asked: { ...result.asked, picture } }, rivals } : { rivals });
 }
 
 // unmasked is the result on the stage if its line lacks its masks, which the ZIP needs.

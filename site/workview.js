@@ -34,9 +34,16 @@ function drawBar(s) {
     $(`work-${what}`).ariaPressed = String(line.review === what);
     $(`work-${what}`).classList.toggle("waits", first?.what === what);
   }
+  if ($("work-comment").value !== (line.comment ?? "")) $("work-comment").value = line.comment ?? "";
+  const [rival] = line.rivals ?? [];
+  $("work-rival").hidden = !rival;
+  $("work-versions").textContent = rival ? t("This image has two versions. Here: {mine}. In the other session: {theirs}.", { mine: workIn(line), theirs: workIn(rival) }) : "";
   $("work-waiting").hidden = !n;
   $("work-waiting").textContent = t({ one: "{n} key waits for the image.", other: "{n} keys wait for the image." }, { n });
 }
+
+// workIn says what a person did, in a line or in a rival of it.
+const workIn = ({ review, corrections, comment, result }) => [t(review || "not decided"), corrections.length && t("corrected"), result?.asked.evidence.length && t("marks"), comment && `“${isolated(comment)}”`].filter(Boolean).join(", ");
 
 function drawProgress({ worklist: list }) {
   const { all, waiting, toReview: n } = counts(list), { result } = list.lines.find(({ result }) => result?.found) ?? {};
@@ -75,7 +82,7 @@ function drawLines(s, before) {
 }
 
 function drawLine(line, state) {
-  const { key, picture: { name }, thumb, error, result, corrections } = line, figure = mainFigure(result), facts = [];
+  const { key, picture, thumb, error, result, corrections, rivals } = line, { name } = picture, figure = mainFigure(result), facts = [];
   const fact = (className, text) => { if (text) facts.push(element("span", { className }, text)); };
   fact(`state ${state}`, t(state));
   if (figure) facts.push(element("span", { className: "hidden-text" }, figure.name));
@@ -84,7 +91,9 @@ function drawLine(line, state) {
   if (result && !result.found) fact("doubted", t("nothing found"));
   else if (main) fact(main.word === "trusted" ? "" : "doubted", t(main.word));
   if (corrections.length) fact("", t("corrected"));
-  fact("why", error && t(error.message).replace(`${name}: `, ""));
+  fact("", picture.missing && t("not attached"));
+  fact("doubted", rivals?.length && t("two versions"));
+  fact("why", error && !picture.missing && t(error.message).replace(`${name}: `, ""));
   const small = thumb ? element("img", { src: thumb, alt: "", loading: "lazy", decoding: "async" }) : element("i");
   const node = element("div", { id: `work-${key}`, className: `line${toReview(line) ? " review" : ""}`, title: error ? `${t(error.message)} ${t(error.next)}` : isolated(name) },
     small, element("span", { className: "name" }, isolated(name)), element("span", { className: "facts" }, ...facts));
@@ -93,8 +102,27 @@ function drawLine(line, state) {
   return node;
 }
 
+// drawSession draws what a session is saved with, and what this browser keeps. Kiosks keep none.
+const wishes = new URLSearchParams(location.search), KEEPS = !wishes.has("idle") && !wishes.has("kiosk") && Boolean(navigator.locks && navigator.storage?.getDirectory);
+const time = (date) => new Date(date).toLocaleString("sv").slice(0, -3); // 2026-11-27 14:03
+export function drawSession({ session: { images, keeping, at, kept }, worklist, result }, before) {
+  const missing = worklist?.lines.filter(({ picture }) => picture.missing).length ?? 0, can = worklist || result;
+  $("session-save").ariaDisabled = can ? null : "true";
+  $("session-consent").hidden = !KEEPS || !can;
+  $("session-images").checked = images;
+  $("session-keep").checked = keeping;
+  const lines = [missing && t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n: missing }), keeping && at && t("Kept in this browser at {time}.", { time: time(at) })];
+  $("session-line").textContent = lines.filter(Boolean).join(" ");
+  $("session-line").hidden = !lines.some(Boolean);
+  if (before.session?.kept === kept) return;
+  $("session-kept").replaceChildren(...kept.map(({ id, grader, saved, images: n, decided }) => {
+    const text = [t("Kept in this browser at {time}.", { time: time(saved) }), isolated(grader), t("{decided} of {n} images decided", { decided, n })].filter(Boolean).join(" · ");
+    const button = (name, data) => { const made = element("button", { type: "button", textContent: t(name) }); Object.assign(made.dataset, data); return made; };
+    return element("li", {}, element("span", {}, text), element("div", { className: "row" }, button("Go on", { go: id }), button("Forget", { forget: id })));
+  }));
+}
+
 function drawFiles({ lines, saving, saved, by }) {
-  $("work-who").hidden = !lines.some(({ corrections }) => corrections.length);
   if ($("work-by").value !== by) $("work-by").value = by;
   for (const what of ["csv", "zip"]) $(`work-${what}`).ariaDisabled = saving ? "true" : null;
   $("work-saved").hidden = saving !== "zip";

@@ -150,11 +150,11 @@ func bundle(from, to, codecs, commit string, quality int) error {
 }
 
 // addresses fills in the SHA-256 of what is fetched when it is wanted: programs, decoders, texts,
-// and the models that ship.
+// the modules that the page does not start with, and the models that ship.
 func addresses(files map[string][]byte) ([]byte, error) {
-	sums := map[string]string{}
+	sums, start := map[string]string{}, modules(files, "intact.js", "words.js", "page.js", "worker.js", "sw.js")
 	for name, content := range files {
-		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || later(name) {
+		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || kind == ".js" && !slices.Contains(start, name) {
 			sums[name] = sha(content)
 		}
 	}

@@ -87,7 +87,7 @@ async function work(data) {
       const bitmap = await createImageBitmap(new Blob([data.blob])).catch(() => null);
       if (!bitmap) return answer({ type: "error", code: "image", message: `${data.name}: this is a text file, not an image, whatever its name says.`, next: "Open a PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI image." });
       const [wide, high] = data.turn % 2 ? [bitmap.height, bitmap.width] : [bitmap.width, bitmap.height];
-      const canvas = new OffscreenCanvas(wide, high), context = canvas.getContext("2d");
+      const canvas = new OffscreenCanvas(wide, high), context = canvas.getContext("2d", { willReadFrequently: true });
       context.translate(wide / 2, high / 2);
       context.rotate((data.turn ?? 0) * Math.PI / 2);
       context.drawImage(bitmap, -bitmap.width / 2, -bitmap.height / 2);

@@ -1,0 +1,199 @@
+// The form of a session: what one person did with a list of images, as JSON and PNGs. A file has it
+// as a ZIP, and the browser keeps the same files (sessions.js). guide/sessions.md describes it.
+import { Stroke, blank, boxOf, eachTile, sameMask } from "./correct.js";
+import { version } from "./build.js";
+import { readPNG, writePNG } from "./zip.js";
+
+export const FORMAT = "MrPrism session", VERSION = 1;
+const UNSAID = 128;
+
+// Refused is an error for people: why a session is not read, and what to do.
+export class Refused extends Error {
+  constructor(message, next) { super(message); this.next = next; }
+}
+
+const sums = new WeakMap(); // by Blob
+// sumOf resolves to the SHA-256 of a file, in hexadecimal digits. known is what it is known to be.
+export async function sumOf(blob) {
+  if (!sums.has(blob)) {
+    const digest = await crypto.subtle.digest("SHA-256", await blob.arrayBuffer());
+    sums.set(blob, [...new Uint8Array(digest)].map((b) => b.toString(16).padStart(2, "0")).join(""));
+  }
+  return sums.get(blob);
+}
+
+// ---- drawings ----
+
+// turned is a window of a picture, { x, y, width, height, values }, after quarter turns clockwise of
+// that picture. high and wide are the picture's sides before.
+function turned(window, wide, high, quarters) {
+  if (!quarters) return window;
+  const { x, y, width, height, values } = window, now = new Uint8Array(values.length);
+  for (let i = 0; i < values.length; i++) now[(i % width) * height + height - 1 - Math.floor(i / width)] = values[i];
+  return turned({ x: high - y - height, y: x, width: height, height: width, values: now }, high, wide, quarters - 1);
+}
+
+const windowsOf = new WeakMap(); // by drawing: { at, blob }
+// drawn resolves to a drawing (correct.js) as { at: { x, y, width, height }, blob }: the smallest
+// window of tiles with all of it, in the photograph before its quarter turns.
+function drawn(drawing, turn) {
+  if (!windowsOf.has(drawing)) windowsOf.set(drawing, (async () => {
+    const { width: wide, height: high } = drawing, box = boxOf(drawing, { left: wide, top: high, right: 0, bottom: 0 }), values = new Uint8Array(box.width * box.height).fill(UNSAID);
+    eachTile(drawing, (tile, tx, ty, side) => {
+      for (let y = ty; y < Math.min(ty + side, high); y++) values.set(tile.subarray((y - ty) * side, (y - ty) * side + Math.min(side, wide - tx)), (y - box.y) * box.width + tx - box.x);
+    });
+    const { values: pixels, ...at } = turned({ ...box, values }, wide, high, (4 - turn) % 4);
+    return { at, blob: await writePNG({ ...at, values: pixels }) };
+  })());
+  return windowsOf.get(drawing);
+}
+
+// redrawn resolves to the drawing of a PNG at x, y. wide and high are the sides of the photograph
+// after its quarter turns.
+async function redrawn({ rater, class: c, x, y }, blob, turn, wide, high) {
+  const window = await readPNG(blob), [w, h] = turn % 2 ? [high, wide] : [wide, high];
+  if (!(x >= 0 && y >= 0 && x + window.width <= w && y + window.height <= h)) throw new RangeError("a drawing lies beside its photograph");
+  const now = turned({ ...window, x, y }, w, h, turn), stroke = new Stroke(blank(rater, c, { width: wide, height: high }));
+  for (let i = 0; i < now.values.length; i++) { // 255, 0 and 128; a browser may have changed them a little
+    const v = now.values[i];
+    if (v < 64 || v >= 192) stroke.set(now.x + i % now.width, now.y + Math.floor(i / now.width), v < 64 ? 0 : 255);
+  }
+  return stroke.correction;
+}
+
+// ---- writing ----
+
+const written = new WeakMap(); // by line: { number, reading, files }
+
+// readingOf resolves to a line as { reading, files }: its part of the JSON, and its PNGs as { name,
+// blob }. Their names begin with number.
+async function readingOf(line, number) {
+  if (written.get(line)?.number === number) return written.get(line);
+  const { picture, slice, slices, review, decided, comment, corrections, known, error, masks } = line, { blob, name, turn, missing } = picture, files = [];
+  const file = (name, blob) => { files.push({ name, blob }); return name; };
+  const { asked: { roi, weights, evidence } = { roi: "auto", weights: null, evidence: [] }, id, ...result } = line.result ?? {};
+  const drawings = (folder, list) => Promise.all(list.map(async (one, i) => {
+    const { rater, class: c } = one, called = `${folder}/${number}_${i + 1}.png`;
+    if (!one.tiles) return { rater, class: c, name: one.name, file: file(called, one.mask) };
+    const { at, blob } = await drawn(one, turn);
+    return { rater, class: c, ...(one.name ? { name: one.name } : {}), file: file(called, blob), ...at };
+  }));
+  const image = { sha256: missing?.sha256 ?? await sumOf(blob), bytes: missing?.bytes ?? blob.size, name, slice: picture.slice || slice || 0, slices: slices ?? 1, turn: 90 * turn };
+  const reading = {
+    image, review, decided: decided ?? "", comment: comment ?? "", ...(error && !missing ? { error: { code: error.code, message: error.message, next: error.next, date: error.date } } : {}), region: roi, weights: weights && Array.from(weights), mm: known ?? null,
+    drawn: await drawings("drawn", corrections), marks: await drawings("marks", evidence),
+    masks: (masks?.files ?? []).map((blob, c) => ({ class: line.result.classes[c], file: file(`masks/${number}_${c + 1}.png`, blob) })), result: line.result ? result : null,
+  };
+  written.set(line, { number, reading, files });
+  return written.get(line);
+}
+
+// filesOf resolves to the files of a session, each { name, blob }: session.json, then PNGs, then, with
+// images, those. Versions of an image that nobody has chosen from are readings after the last line's.
+export async function filesOf(list, model, images) {
+  const readings = [], files = [], pictures = new Map(), versions = list.lines.flatMap(({ rivals, picture }, versionOf) => (rivals ?? []).map((work) => ({ ...work, picture, versionOf })));
+  for (const one of [...list.lines, ...versions]) {
+    const made = await readingOf(one, readings.length + 1), { blob, name } = one.picture;
+    readings.push("versionOf" in one ? { ...made.reading, versionOf: one.versionOf } : made.reading);
+    files.push(...made.files);
+    if (images && blob) pictures.set(`images/${made.reading.image.sha256}${/\.[a-z0-9.]{1,8}$/i.exec(name)?.[0].toLowerCase() ?? ""}`, blob);
+  }
+  const at = list.lines.findIndex(({ key }) => key === list.at);
+  const session = { format: FORMAT, version: VERSION, program: `page ${version}`, id: list.id, saved: new Date().toISOString(), grader: list.by, study: list.study ?? null, model, at, readings };
+  const all = [{ name: "session.json", blob: new Blob([JSON.stringify(session)], { type: "application/json" }) }, ...files];
+  for (const [name, picture] of pictures) all.push({ name, blob: picture instanceof Blob ? picture : new Blob([await picture.arrayBuffer()]) });
+  return all;
+}
+
+// ---- reading ----
+
+const isResult = (r) => Array.isArray(r?.classes) && Array.isArray(r.raters) && Array.isArray(r.doubts) && Array.isArray(r.measurements?.structures) && r.roi?.side > 0 && r.width > 0 && r.height > 0 && typeof r.model === "string";
+
+// readSession resolves to a session's JSON, with lines in place of readings, and damaged: what could
+// not be read. files has functions by name, as of readZIP. picture makes the picture of a file.
+export async function readSession(files, name, picture) {
+  const bytes = await files.get("session.json")?.().catch(() => null);
+  const session = bytes && await bytes.text().then(JSON.parse).catch(() => null);
+  if (session?.format !== FORMAT || !Array.isArray(session.readings)) throw new Refused(`${name} is no session, or its beginning is missing.`, "Choose a file that “Save session” has made, or another copy of it.");
+  if (!(session.version <= VERSION)) throw new Refused(`${name} was saved by a later version of MrPrism.`, "Load the page anew to get the present version, then open it again.");
+  const damaged = [], pictures = new Map(), lines = [];
+  for (const [file, open] of files) {
+    const sum = /^images\/([0-9a-f]{64})/.exec(file)?.[1], blob = sum && await open().catch(() => null);
+    if (blob && await sumOf(blob) === sum) pictures.set(sum, blob);
+    else if (sum) damaged.push(file);
+  }
+  const all = await Promise.all(session.readings.map((reading) => lineOf(reading, files, pictures, picture).catch(() => null)));
+  for (const [i, one] of all.entries()) {
+    const { versionOf } = session.readings[i] ?? {}, of = versionOf < i && all[versionOf]?.line;
+    if (one && of) of.rivals = [...of.rivals ?? [], workOf(one.line)];
+    else if (one) lines.push(one.line);
+    damaged.push(...one?.damaged ?? [session.readings[i]?.image?.name ?? "session.json"]);
+  }
+  return { ...session, lines, damaged };
+}
+
+// lineOf resolves to { line, damaged }: the line of a reading, and its files that could not be read.
+// Nobody has decided about a line that lacks one.
+async function lineOf({ image, review, decided, comment, error, region, weights, mm, drawn: strokes, marks, masks, result }, files, pictures, pictureOf) {
+  const damaged = [], { sha256, bytes, name, slice, slices, turn } = image, quarters = turn / 90;
+  if (!/^[0-9a-f]{64}$/.test(sha256) || typeof name !== "string" || ![0, 1, 2, 3].includes(quarters)) return null;
+  const blob = pictures.get(sha256), made = pictureOf(blob ?? null, name, slice, quarters), is = isResult(result) ? result : null;
+  const picture = blob ? made : { ...made, missing: { sha256, bytes }, refused: missing(name) };
+  const read = async ({ file }) => files.get(file)?.().catch(() => null);
+  const drawings = async (list) => (await Promise.all((is ? list : []).map(async (one) => {
+    const png = await read(one);
+    const drawing = png && ("x" in one ? await redrawn(one, png, quarters, is.width, is.height).catch(() => null) : { mask: png });
+    if (!drawing) damaged.push(one.file);
+    return drawing && { ...drawing, rater: one.rater, class: one.class, ...(one.name ? { name: one.name } : {}) };
+  }))).filter(Boolean);
+  const corrections = await drawings(strokes), evidence = await drawings(marks), shown = is && await Promise.all(masks.map(read));
+  const known = is && { ...is, id: 0, asked: { picture, roi: region, weights: weights && Float32Array.from(weights), evidence } };
+  const failed = (typeof error?.message === "string" ? { next: "", ...error } : null) ?? (blob ? null : picture.refused);
+  const line = {
+    key: picture.key, picture, thumb: "", slice, slices, state: known ? "done" : failed ? "failed" : "waiting", error: known ? null : failed, review: damaged.length ? "" : String(review ?? ""),
+    decided: decided ?? "", comment: String(comment ?? ""), known: mm, result: known, corrections, masks: shown?.length && shown.every(Boolean) ? { id: 0, files: shown } : null,
+  };
+  return { line, damaged };
+}
+
+// missing is the error of a line whose image is not there.
+export const missing = (name) => ({ code: "missing", message: `${name} is not attached.`, next: "Open the image, or its folder. It is found by its content, whatever it is called now." });
+
+// ---- two sessions of one grader ----
+
+const identity = ({ picture: { missing, blob, turn }, slice, slices }) => [missing?.sha256 ?? sums.get(blob), slices > 1 ? slice : 0, turn].join();
+const touched = ({ review, comment, corrections, result, rivals }) => Boolean(review || comment || corrections.length || result?.asked.evidence.length || rivals?.length);
+const equalTiles = (a, b) => a.size === b.size && [...a].every(([n, tile]) => b.get(n)?.every((v, i) => v === tile[i]));
+const sameDrawing = (a, b) => sameMask(a, b) && (!a.tiles || !b.tiles ? a.tiles === b.tiles && a.name === b.name : equalTiles(a.tiles, b.tiles));
+const sameDrawings = (a, b) => a.length === b.length && a.every((one) => b.some((other) => sameDrawing(one, other)));
+const sameWork = (a, b) => a.review === b.review && (a.comment ?? "") === (b.comment ?? "") && sameDrawings(a.corrections, b.corrections) && sameDrawings(a.result?.asked.evidence ?? [], b.result?.asked.evidence ?? []);
+
+// WORK are the fields of a line that a person made, and the figures with them.
+const WORK = ["state", "error", "review", "decided", "comment", "known", "result", "corrections", "masks"];
+export const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, line[field]]));
+
+// merged resolves to lines with those of another session: an image that is new is added, work on an
+// image that nobody touched is taken over, and where both worked differently the line has the other
+// work as a rival. Nothing of lines is lost.
+export async function merged(lines, others) {
+  for (const { picture } of lines) if (!picture.missing) await sumOf(picture.blob);
+  const all = [...lines], met = new Set();
+  let conflicts = 0, taken = 0;
+  for (const other of others) {
+    const same = all.map((line, i) => !met.has(i) && identity(line) === identity(other) && 1 + (line.picture.name === other.picture.name));
+    const i = [2, 1].map((how) => same.indexOf(how)).find((at) => at >= 0) ?? -1, line = all[i]; // best of the same name too
+    met.add(i < 0 ? all.length : i);
+    if (i < 0) all.push(other);
+    else {
+      const picture = line.picture.missing && !other.picture.missing ? { ...line.picture, blob: other.picture.blob, missing: undefined, refused: undefined } : line.picture;
+      const here = picture === line.picture ? line : { ...line, picture };
+      const take = touched(other) && !touched(line), rivals = [...line.rivals ?? []];
+      const versions = [workOf(other), ...other.rivals ?? []].map((work) => ({ ...work, result: work.result && { ...work.result, asked: { ...work.result.asked, picture } } }));
+      for (const work of take ? versions.slice(1) : versions) if (touched(work) && ![...(take ? [other] : [line]), ...rivals].some((one) => sameWork(one, work))) rivals.push(work);
+      if (take) taken++;
+      if (rivals.length > (line.rivals?.length ?? 0)) conflicts++;
+      all[i] = { ...here, ...(take ? versions[0] : {}), rivals };
+    }
+  }
+  return { lines: all, added: all.length - lines.length, taken, conflicts };
+}

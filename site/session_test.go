@@ -1,0 +1,268 @@
+package site
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// differing writes photographs of different content, since a session knows an image by its content.
+func differing(t *testing.T, names ...string) (paths []string) {
+	t.Helper()
+	folder := t.TempDir()
+	for i, name := range names {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, photo(t, 320+8*i, 240), 0o644))
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// sessionOf saves the session of a page, and returns the file.
+func (p *page) sessionOf() []byte {
+	p.t.Helper()
+	p.do(`globalThis.saved = Object.keys(saved).forEach((name) => delete saved[name]) ?? saved`)
+	p.click("session-save")
+	return p.savedAs(".mrprism")
+}
+
+// unpacked are the files of a session, read by Go's own reader, and its JSON.
+func unpacked(t *testing.T, data []byte) (files map[string][]byte, session map[string]any) {
+	t.Helper()
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	files = map[string][]byte{}
+	for _, f := range archive.File {
+		in, err := f.Open()
+		require.NoError(t, err)
+		var content bytes.Buffer
+		_, err = content.ReadFrom(in) // compares the sum
+		require.NoError(t, err)
+		files[f.Name] = content.Bytes()
+	}
+	require.NoError(t, json.Unmarshal(files["session.json"], &session))
+	return files, session
+}
+
+// begun is a page with three images: a.png accepted, b.png turned and drawn on, c.png rejected with a
+// comment.
+func begun(t *testing.T, s *server) (*page, []string) {
+	p := open(t, s, 1440, 900)
+	p.ready()
+	p.saving()
+	paths := differing(t, "a.png", "b.png", "c.png")
+	p.upload("file", paths...)
+	p.allComputed()
+	p.press("a", false)
+	p.said("a.png", "accepted")
+	p.press("n", false)
+	p.onStage("b.png")
+	p.press("t", false)
+	p.until(`document.getElementById("file-line").textContent.includes("turned") && ` + sampleDone)
+	p.click("correct-start")
+	for range 4 {
+		p.press("ArrowUp", true) // by 40 pixels from the middle
+	}
+	p.press(" ", false)
+	p.said("b.png", "corrected")
+	p.press("Escape", false)
+	p.press("n", false)
+	p.onStage("c.png")
+	p.press("x", false)
+	p.said("c.png", "rejected")
+	p.do(`document.getElementById("work-comment").value = "Narbe \"unten\"", document.getElementById("work-comment").oninput()`)
+	p.do(`document.getElementById("work-by").value = "EM", document.getElementById("work-by").oninput()`)
+	return p, paths
+}
+
+// A session is saved, opened in another browser without its images, and finds them by their content
+// under other names. It is then what it was.
+func TestSessionOpensAgain(t *testing.T) {
+	t.Parallel()
+	s := mock(t, nil)
+	p, paths := begun(t, s)
+	before, data := p.lines(), p.sessionOf()
+	files, session := unpacked(t, data)
+	guide, err := os.ReadFile("guide/sessions.md")
+	require.NoError(t, err)
+	reading := session["readings"].([]any)[1].(map[string]any)
+	stroke := reading["drawn"].([]any)[0].(map[string]any)
+	for _, part := range []map[string]any{session, session["model"].(map[string]any), reading, reading["image"].(map[string]any), stroke} {
+		for field := range part {
+			assert.Contains(t, string(guide), "`"+field+"`", "a field that the guide does not explain")
+		}
+	}
+	var x, y, n float64
+	for i, v := range pixelsOf(t, files["drawn/2_1.png"]) {
+		if wide := int(stroke["width"].(float64)); v == 255 {
+			x, y, n = x+float64(i%wide), y+float64(i/wide), n+1
+		}
+	}
+	assert.InDelta(t, 164-40, stroke["x"].(float64)+x/n, 6, "what was drawn above on the turned photograph is left in the file")
+	assert.InDelta(t, 120, stroke["y"].(float64)+y/n, 6)
+	for _, name := range []string{"drawn/2_1.png", "masks/1_1.png", "masks/3_2.png"} {
+		require.Contains(t, files, name)
+		_, err := png.Decode(bytes.NewReader(files[name]))
+		require.NoError(t, err, name)
+	}
+	assert.Equal(t, "EM", session["grader"])
+	for name := range files {
+		assert.False(t, strings.HasPrefix(name, "images/"), "images only if asked for")
+	}
+
+	other := open(t, s, 1440, 900)
+	other.ready()
+	other.saving()
+	other.drop("of-em.mrprism", data)
+	other.until(`document.querySelectorAll("#work-lines [role=option]").length === 3`)
+	assert.Contains(t, other.text("banner-next"), "3 images are not attached.")
+	assert.Contains(t, other.lines()[0], "a.png, accepted, ")
+	assert.Contains(t, other.lines()[0], "not attached")
+	folder := t.TempDir()
+	renamed := []string{filepath.Join(folder, "x.png"), filepath.Join(folder, "b.png"), filepath.Join(folder, "c.png")}
+	for i, name := range []string{paths[1], paths[2], paths[0]} { // each under another's name
+		content, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(renamed[i], content, 0o644))
+	}
+	wrong := filepath.Join(folder, "a.png")
+	require.NoError(t, os.WriteFile(wrong, photo(t, 64, 64), 0o644))
+	other.upload("file", wrong, renamed[0])
+	other.until(`document.getElementById("banner-message").textContent.startsWith("1 image is attached.")`)
+	assert.Contains(t, other.text("banner-message"), "Not attached, as the content is another one: a.png.")
+	assert.Equal(t, "2 images are still missing.", other.text("banner-next"))
+	other.upload("file", renamed[1:]...)
+	other.until(`document.getElementById("session-line").hidden`)
+	other.pick("b.png")
+	other.onStage("b.png")
+	assert.Contains(t, other.text("file-line"), "turned by 90°")
+	other.until(`document.getElementById("correct-line").textContent.includes("Corrected by hand: disc.")`)
+	other.pick("c.png")
+	other.onStage("c.png")
+	assert.Equal(t, `Narbe "unten"`, get[string](other, `document.getElementById("work-comment").value`))
+	assert.Equal(t, before, other.lines())
+	assert.Equal(t, "EM", get[string](other, `document.getElementById("work-by").value`))
+
+	again, _ := unpacked(t, other.sessionOf())
+	assert.Equal(t, pixelsOf(t, files["drawn/2_1.png"]), pixelsOf(t, again["drawn/2_1.png"]), "every pixel that was drawn")
+	p.clean()
+	other.clean()
+}
+
+func pixelsOf(t *testing.T, data []byte) []byte {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(data))
+	require.NoError(t, err)
+	require.IsType(t, &image.Gray{}, img)
+	return img.(*image.Gray).Pix
+}
+
+// repacked is a session whose JSON was changed, in a ZIP by another program.
+func repacked(t *testing.T, data []byte, change func(session map[string]any)) []byte {
+	t.Helper()
+	files, session := unpacked(t, data)
+	change(session)
+	var err error
+	files["session.json"], err = json.Marshal(session)
+	require.NoError(t, err)
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	for name, content := range files {
+		f, err := w.Create(name)
+		require.NoError(t, err)
+		_, err = f.Write(content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return packed.Bytes()
+}
+
+// What is no session of this person and this version is named, and the list stays as it is. What
+// another computer brings joins it; of two versions a person chooses one.
+func TestSessionsThatDiffer(t *testing.T) {
+	t.Parallel()
+	p, _ := begun(t, mock(t, nil))
+	data, before := p.sessionOf(), p.lines()
+	for _, c := range []struct {
+		says string
+		data []byte
+	}{
+		{"x.mrprism is no session, or its beginning is missing.", []byte("this is text")},
+		{"x.mrprism was saved by a later version of MrPrism.", repacked(t, data, func(s map[string]any) { s["version"] = 2 })},
+		{"x.mrprism is the session of AB, and this one is of EM.", repacked(t, data, func(s map[string]any) { s["grader"] = "AB" })},
+		{"x.mrprism is of a model that this page does not have: tiny.", repacked(t, data, func(s map[string]any) { s["model"] = map[string]any{"name": "own-12", "title": "tiny"} })},
+		{"x.mrprism was cut short: what could be read is here. Not read, as it is missing or damaged: drawn/2_1.png", data[:bytes.Index(data, []byte("drawn/2_1.png"))]},
+	} {
+		p.drop("x.mrprism", c.data)
+		p.until(`document.getElementById("banner-message").textContent.startsWith("` + c.says + `")`)
+		assert.Equal(t, before, p.lines(), c.says)
+	}
+	p.pick("a.png")
+	p.onStage("a.png")
+	p.press("x", false)
+	p.said("a.png", "rejected")
+	p.drop("x.mrprism", repacked(t, data, func(s map[string]any) {
+		s["readings"].([]any)[1].(map[string]any)["image"].(map[string]any)["sha256"] = strings.Repeat("ab", 32)
+	}))
+	p.until(`document.getElementById("banner-message").textContent.includes("1 images are new, 0 were taken over, 1 have two versions.")`)
+	assert.Contains(t, p.text("work-versions"), "Here: rejected. In the other session: accepted.")
+	p.said("a.png", "two versions")
+	require.Len(t, p.lines(), 4)
+	_, both := unpacked(t, p.sessionOf())
+	assert.Len(t, both["readings"], 5, "both versions are saved")
+	p.click("work-theirs")
+	p.said("a.png", "accepted")
+	p.onStage("a.png")
+	assert.False(t, p.visible("work-rival"))
+	p.clean()
+}
+
+// A session that the browser keeps is there after the browser was killed. Another tab is told that
+// it is open, and nothing is left once it is forgotten.
+func TestKeptSession(t *testing.T) {
+	t.Parallel()
+	s, profile := mock(t, nil), chromedp.UserDataDir(t.TempDir())
+	p := open(t, s, 1200, 800, profile)
+	p.ready()
+	p.upload("file", differing(t, "a.png", "b.png", "c.png")...)
+	p.allComputed()
+	p.click("session-keep")
+	p.until(`document.getElementById("session-line").textContent.includes("Kept in this browser")`)
+	p.press("a", false)
+	p.said("a.png", "accepted")
+	time.Sleep(5 * time.Second) // what a browser that is killed may lose
+	require.NoError(t, chromedp.FromContext(p.ctx).Browser.Process().Kill())
+
+	p = open(t, s, 1200, 800, profile)
+	p.until(`document.querySelectorAll("#session-kept li").length === 1`)
+	assert.Contains(t, p.text("session-kept"), "1 of 3 images decided")
+	goOn := `document.querySelector("#session-kept [data-go]").click()`
+	p.do(goOn)
+	p.until(`document.querySelectorAll("#work-lines [role=option]").length === 3 && document.querySelectorAll("#session-kept li").length === 0`)
+	assert.Contains(t, p.lines()[0], "a.png, accepted")
+
+	ctx, cancel := chromedp.NewContext(p.ctx)
+	t.Cleanup(cancel)
+	other := &page{t: t, ctx: ctx}
+	other.run(chromedp.Navigate(s.URL))
+	other.until(`document.querySelectorAll("#session-kept li").length === 1`)
+	other.do(goOn)
+	other.until(`document.getElementById("banner-message").textContent === "This session is open in another tab of this browser."`)
+	assert.False(t, other.visible("worklist"))
+
+	p.click("session-keep")
+	p.until(`!localStorage.getItem("mrprism-sessions")`)
+	assert.Empty(t, get[[]string](p, `navigator.storage.getDirectory().then((root) => root.getDirectoryHandle("sessions")).then(async (folder) => { const names = []; for await (const name of folder.keys()) names.push(name); return names; })`))
+	p.clean()
+}

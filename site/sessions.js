@@ -1,0 +1,173 @@
+// Saves, opens and keeps sessions, and attaches images to them. session.js has their form, keeping.js
+// what the browser keeps. The page loads this module when a person wants a session.
+import { download } from "./exports.js";
+import * as keeping from "./keeping.js";
+import { now } from "./opening.js";
+import { Refused, filesOf, merged, readSession, sumOf } from "./session.js";
+import { unsaved } from "./unsaved.js";
+import { t, teach } from "./words.js";
+import { german } from "./words.sessions.de.js";
+import { narrow } from "./work.js";
+import { newList } from "./worklist.js";
+import { readZIP, writeZIP } from "./zip.js";
+
+teach("de", german);
+
+const DELAY = 1000; // ms from a change until it is kept
+const DAMAGED = 5; // names in a message
+
+const TAB = ["This session is open in another tab of this browser.", "Go on there, or close it there first. What you do here is kept only if you save it."];
+
+// Sessions needs state(), send(event), the segmenter, and told(error), an error with a message for people.
+export class Sessions {
+  #state; #send; #segmenter; #told; #timer = 0; #writing = Promise.resolve();
+  constructor(state, send, segmenter, told) {
+    [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
+  }
+
+  #note(message, next = "") { this.#send({ type: "note", message, next }); }
+  // run does something and tells what went wrong.
+  async #run(act) {
+    try {
+      if (!globalThis.crypto?.subtle) throw new Refused("Sessions need a page from https, or from this machine.", "Ask who serves it.");
+      return await act();
+    } catch (error) { this.#send({ type: "failed", error: error instanceof Refused ? error : this.#told(error) }); }
+  }
+  // list is the list of images, or a new one with the image that is open, with an id.
+  #list() {
+    if (!this.#state().worklist) this.#send({ type: "add", pictures: [], along: true, open: false });
+    if (!this.#state().worklist.id) this.#send({ type: "work", id: crypto.randomUUID() });
+    return this.#state().worklist;
+  }
+  // files resolves to the files of the session as it is, and what a person did until then.
+  async #files(images) {
+    const list = this.#list(), { models, model: name } = this.#state(), { title, sha256 = "" } = list.lines.find(({ result }) => result)?.result ?? models.find((one) => one.name === name) ?? {};
+    return { list, files: await filesOf(list, { name, title, sha256 }, images) };
+  }
+
+  save() {
+    return this.#run(async () => {
+      const { list, files } = await this.#files(this.#state().session.images);
+      const blob = await writeZIP(files).catch((error) => { throw error instanceof RangeError ? new Refused("The session with its images is larger than 4 GB.", "Save it without the images.") : error; });
+      download(`mrprism-${now()}.mrprism`, "application/zip", blob);
+      this.#send({ type: "stored", list });
+    });
+  }
+
+  // open opens session files, each { blob, name }, one after the other.
+  open(list) {
+    return this.#run(async () => {
+      for (const { blob, name } of list) {
+        const { files, whole } = await readZIP(blob);
+        await this.#take(files, name, whole);
+      }
+    });
+  }
+
+  // take opens a session, or joins it with the one that is open.
+  async #take(files, name, whole = true) {
+    const session = await readSession(files, name, (...of) => this.#segmenter.picture(...of)), { damaged, model } = session;
+    await this.#segmenter.ready;
+    if (!session.lines.length) throw new Refused(`${name} has no images that could be read.`, "Choose another copy of it.");
+    if (unsaved(this.#state()).length) this.#list(); // an open image joins
+    const { models, worklist, model: computes } = this.#state();
+    if (!models.some((one) => one.name === model?.name)) throw new Refused(`${name} is of a model that this page does not have: ${model?.title ?? model?.name}.`, "Open its weights file first, then the session again.");
+    const here = worklist && (worklist.lines.find(({ result }) => result)?.result.model ?? computes);
+    if (here && here !== model.name) throw new Refused(`${name} is of another model than this list.`, "Save this list's session and close it first.");
+    if (worklist?.by && session.grader && worklist.by !== session.grader) throw new Refused(`${name} is the session of ${session.grader}, and this one is of ${worklist.by}.`, "Save this list's session and close it first.");
+    const alone = !keeping.can || await keeping.hold(session.id), joined = await merged(worklist?.lines ?? [], session.lines);
+    const base = worklist ?? { ...newList, open: !narrow(), id: alone ? session.id : "", study: session.study, at: (session.lines[session.at] ?? session.lines[0]).key };
+    this.#send({ type: "restored", list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") }, model: model.name });
+    if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
+    this.#report(name, { whole, damaged, joined, alone, began: !worklist });
+    return alone;
+  }
+  #report(name, { whole, damaged, joined: { lines, added, taken, conflicts }, alone, began }) {
+    const n = lines.filter(({ picture }) => picture.missing).length, said = [];
+    if (!whole) said.push(t("{name} was cut short: what could be read is here.", { name }));
+    if (damaged.length) said.push(t("Not read, as it is missing or damaged: {files}.", { files: damaged.slice(0, DAMAGED).join(", ") + (damaged.length > DAMAGED ? ", …" : "") }));
+    if (!began) said.push(t("{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.", { name, added, taken, conflicts }));
+    if (!alone) said.push(t(TAB[0]));
+    const next = [...(conflicts ? [t("Choose a version where the list says so.")] : []), ...(n ? [t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n })] : []), ...(alone ? [] : [t(TAB[1])])];
+    if (said.length || next.length) this.#note(said.join(" ") || t("{name} is open.", { name }), next.join(" "));
+  }
+
+  // attach gives lines their images, found by the content of files, each { blob, name }.
+  attach(files) {
+    return this.#run(async () => {
+      const lacking = this.#state().worklist.lines.filter(({ picture }) => picture.missing), sizes = new Set(lacking.map(({ picture }) => picture.missing.bytes)), blobs = new Map();
+      let over = 0;
+      const changed = [];
+      for (const { blob, name } of files) {
+        const sum = !blob.size || sizes.has(blob.size) ? await sumOf(blob) : "", found = lacking.filter(({ picture }) => picture.missing.sha256 === sum);
+        for (const { key } of found) blobs.set(key, blob);
+        if (found.length) continue;
+        if (lacking.some(({ picture }) => picture.name === name)) changed.push(name);
+        else over++;
+      }
+      const wrong = changed.filter((name) => lacking.some((line) => line.picture.name === name && !blobs.has(line.key)));
+      this.#send({ type: "attached", blobs });
+      const rest = lacking.length - blobs.size, said = [];
+      if (blobs.size) said.push(t({ one: "{n} image is attached.", other: "{n} images are attached." }, { n: blobs.size }));
+      if (wrong.length) said.push(t("Not attached, as the content is another one: {files}.", { files: wrong.slice(0, DAMAGED).join(", ") }));
+      if (over) said.push(t({ one: "{n} file is of no image of the session, and was passed over.", other: "{n} files are of no image of the session, and were passed over." }, { n: over }));
+      if (said.length) this.#note(said.join(" "), rest ? t({ one: "{n} image is still missing.", other: "{n} images are still missing." }, { n: rest }) : "");
+    });
+  }
+
+  // ---- what the browser keeps ----
+
+  #set(values) { this.#send({ type: "set", session: { ...this.#state().session, ...values } }); }
+  // offer shows the sessions that the browser keeps, but for the one that is open.
+  async offer() {
+    const open = this.#state().worklist?.id, all = (await keeping.all()).filter(({ id }) => id !== open);
+    this.#set({ kept: all.map(({ id, grader, saved, readings }) => ({ id, grader, saved, images: readings.length, decided: readings.filter(({ review }) => review).length })) });
+  }
+  goOn(id) {
+    return this.#run(async () => {
+      if (!await keeping.hold(id)) return this.#note(...TAB);
+      if (this.#state().worklist) await this.#take(await keeping.filesOf(id), t("The kept session"));
+      else if (await this.#take(await keeping.filesOf(id), t("The kept session"))) this.#set({ keeping: true });
+      await this.offer();
+    });
+  }
+  // keep begins to keep the session, or ends it and forgets what was kept.
+  keep(on) {
+    return this.#run(async () => {
+      const { id } = this.#list();
+      if (on && !await keeping.hold(id)) {
+        this.#set({ keeping: false });
+        return this.#note(...TAB);
+      }
+      this.#set({ keeping: on, at: "" });
+      if (on) {
+        navigator.storage.persist?.().catch(() => {});
+        this.changed();
+      } else await this.forget(id);
+    });
+  }
+  async forget(id) {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.#writing = this.#writing.then(() => keeping.forget(id));
+    await this.#writing;
+    await this.offer();
+  }
+  // changed keeps the session soon.
+  changed() {
+    if (!this.#state().session.keeping) return;
+    this.#timer ||= setTimeout(() => { this.#writing = this.#writing.then(() => this.#keepNow()); }, DELAY);
+  }
+  async #keepNow() {
+    this.#timer = 0;
+    try {
+      const { list, files } = await this.#files(this.#state().session.images);
+      if (!this.#state().session.keeping) return;
+      await keeping.put(list.id, files);
+      this.#set({ at: new Date().toISOString() });
+      this.#send({ type: "stored", list });
+    } catch (error) {
+      this.#send({ type: "failed", error: { message: `This browser could not keep the session: ${error?.message ?? error}`, next: "Save it as a file." } });
+    }
+  }
+}
