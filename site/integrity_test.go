@@ -55,10 +55,12 @@ func TestEveryScriptHasASum(t *testing.T) {
 		holds("build.js", name)
 		holds("sw.js", name)
 	}
-	for _, name := range reach(slices.Clone(ofPage), "sessions.js")[len(ofPage):] {
-		holds("addresses.js", name)
-		holds("sw.js", name)
-		assert.Contains(t, string(readBuilt(t, "page.js")), `"`+name+`"`, "what is wanted with sessions.js")
+	for later, wants := range map[string]string{"sessions.js": "page.js", "ahead.js": "work.js"} {
+		for _, name := range reach(slices.Clone(ofPage), later)[len(ofPage):] {
+			holds("addresses.js", name)
+			holds("sw.js", name)
+			assert.Contains(t, string(readBuilt(t, wants)), `"`+name+`"`, "what is wanted with "+later)
+		}
 	}
 	programs, err := fs.Glob(built(t, nil), "*.wasm")
 	require.NoError(t, err)

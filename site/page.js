@@ -129,10 +129,15 @@ function told(error) {
 
 function compute(job) {
   const ending = new AbortController(), { signal } = ending;
-  segment(job, signal).then((result) => {
+  const anew = () => segment(job, signal).then((result) => {
     if (result.shipped && !state.kept?.includes(result.model)) keep([result.model]);
     send({ type: "segmented", job, result });
-  }).catch((error) => {
+  });
+  const shown = !job.again && !job.anew && work.recalled(job)?.then(({ image, ...kept }) => {
+    send({ type: "decoded", job, image });
+    send({ type: "segmented", job, ...kept });
+  }, anew);
+  (shown || anew()).catch((error) => {
     if (!signal.aborted) send({ type: "failed", job, error: told(error), of: job.picture });
   });
   return () => ending.abort();

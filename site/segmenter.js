@@ -203,6 +203,20 @@ export class Segmenter extends EventTarget {
     }
   }
 
+  // decode resolves to a picture in the form of the hook image.
+  async decode(picture) {
+    await this.ready;
+    const { key, name, slice, turn } = picture, blob = this.#imageSent === key ? null : await read(picture.blob, name, "image");
+    this.#imageSent = key;
+    let decoded;
+    const image = (made) => { decoded = made; };
+    await this.#ask({ type: "picture", key, blob, name, slice, turn, wantImage: true }, blob ? [blob] : [], { image }).catch((error) => {
+      if (this.#imageSent === key) this.#imageSent = 0;
+      throw error;
+    });
+    return decoded;
+  }
+
   // show resolves to a map of a result in the form that type names. "map" is the whole map: {
   // values: Float32Array(width·height) }. "view" is the part that the stage needs: { x, y, width,
   // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. fields: kind (probability,

@@ -49,7 +49,8 @@ export const initial = {
   waiting: NONE, // acts that wait until their image is seen, as waiting.js has it
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
-  // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
+  // the running segmentation: { picture, roi, weights, evidence }, again: true in a second try, and anew:
+  // true if the worker has forgotten it;
   // evidence is the list of marks, { rater, class, name, mask }; previews: true while a slider moves,
   // and replaces the number of the preview before
   job: null,
@@ -164,7 +165,8 @@ const handlers = {
     const list = decided(s.worklist, what, sees(s), waited, at), { picture: { name }, review } = lineAt(list ?? s.worklist);
     if (!list) return undecided(s, name);
     const said = { accepted: "{name} is accepted.", rejected: "{name} is rejected.", "": "{name} is not decided." };
-    return { ...s, worklist: list, status: t(said[review], { name }) };
+    const now = { ...s, worklist: list, status: t(said[review], { name }) };
+    return review && list.onward ? handlers.step(now, { by: 1 }) : now;
   },
   // restored shows the list of a session. It is of one model.
   restored: (s, { list, model }) => handlers.press({ ...s, worklist: list, listed: model, model }, { act: { type: "pick", key: list.at } }),
@@ -184,12 +186,12 @@ const handlers = {
     const now = { ...s, worklist: { ...retried(s.worklist), paused: false } };
     return lineAt(now.worklist).state === "waiting" ? handlers.pick(now, { key: now.worklist.at }) : now;
   },
-  work: (s, values) => ({ ...s, worklist: { ...s.worklist, ...values } }), // open, paused, toReview, by, saving, saved
+  work: (s, values) => ({ ...s, worklist: { ...s.worklist, ...values } }), // as worklist.js has them
   thumb(s, { picture, thumb, slice, slices }) {
     const line = s.worklist && lineBy(s.worklist, picture);
     return line ? { ...s, worklist: changed(s.worklist, line, { thumb, slice, slices }) } : s;
   },
-  computed: (s, { task, result, masks }) => ({ ...s, worklist: done(s.worklist, task, { ...result, asked: { picture: task.picture, ...UNASKED } }, masks) }),
+  computed: (s, { task, result, masks }) => ({ ...s, worklist: done(s.worklist, task, result, masks) }),
   uncomputed(s, { task, error }) {
     // Without the model each line would fail for the same reason.
     if (error.code === "weights") return told({ ...s, worklist: { ...s.worklist, paused: true } }, error, "weights");
@@ -243,8 +245,10 @@ const handlers = {
     const kept = turned ? { known: s.known, eye: s.eye, look: s.look } : { known: line?.known ?? null, eye: said?.by === "user" ? said.side : "", look: asTaken };
     return { ...s, ...kept, picture, image, measuring: false, ruler: null, identity: false, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
-  segmented(s, { job, result }) {
-    return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;
+  // segmented has a result, and what the list has kept of it: views, and figures that were read anew.
+  segmented(s, { job, result: made, views = {}, figures }) {
+    const { corrections, eye, known } = s, result = { ...made, asked: job };
+    return job === s.job ? ask({ ...s, coming: { result, views }, figured: figures ? { result, corrections, eye, known, figures } : s.figured }) : s;
   },
   failed: (s, { job, error, of }) => (job && job !== s.job ? s : told(job ? ended(s, !REFUSED.includes(error.code)) : s, error, of)),
   cancel(s) {
@@ -425,7 +429,8 @@ const mended = (s, of) => (s.banner && s.banner.of === of ? { ...s, banner: null
 
 // ---- jobs and results ----
 
-const UNASKED = { roi: "auto", weights: null, evidence: NONE };
+// UNASKED is what is asked of a photograph unless a person says otherwise.
+export const UNASKED = { roi: "auto", weights: null, evidence: NONE };
 // subject is the running job, or the job of the result on the stage.
 export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
 // settles says whether marks can be given: not while another photograph or model is being loaded.
@@ -503,7 +508,7 @@ function isAbout(s, { asked, model }) {
 // shown, or the page has changed since, renew changes nothing: the user would get another mask than
 // the requested one.
 function renew(s, result) {
-  return s.job || s.result !== result || !isAbout(s, result) ? s : begin(s, {});
+  return s.job || s.result !== result || !isAbout(s, result) ? s : begin(s, { anew: true });
 }
 
 // refuseSaves gives up the files that wait for a result, except those for which keep says true.

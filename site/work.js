@@ -1,9 +1,11 @@
 // The page's work for the worklist: it has the worker compute the lines, makes small pictures, and
 // turns controls and keys into events. worklist.js has the list itself.
+import { wanted } from "./addresses.js";
 import { withMask } from "./correct.js";
 import { $ } from "./dom.js";
 import { download } from "./exports.js";
 import { now } from "./opening.js";
+import { UNASKED, subject } from "./state.js";
 import { filesOf, records } from "./workfiles.js";
 import { lineAt, lineBy, resting, unmasked } from "./worklist.js";
 
@@ -16,7 +18,8 @@ export const narrow = () => matchMedia("(max-width: 860px), (max-aspect-ratio: 4
 
 // Work needs state(), send(event), the segmenter, and told(error), an error with a message for people.
 export class Work {
-  #state; #send; #segmenter; #told;
+  #state; #send; #segmenter; #told; #figured = new WeakMap(); // by result
+  #ahead = null; // ahead.js, once it is there
   constructor(state, send, segmenter, told) {
     [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
   }
@@ -25,11 +28,33 @@ export class Work {
   get effects() {
     return [
       [(s) => s.worklist?.task, (task) => this.#compute(task)],
-      [resting, (key) => { const timer = setTimeout(this.#send, LINE_DELAY, { type: "pick", key }); return () => clearTimeout(timer); }],
+      [resting, (key) => {
+        const timer = setTimeout(this.#send, this.#ahead?.ready(lineAt(this.#state().worklist).picture) ? 0 : LINE_DELAY, { type: "pick", key });
+        return () => clearTimeout(timer);
+      }],
+      [(s) => Boolean(s.worklist), () => {
+        wanted("ahead.js").then(({ Ahead }) => { this.#ahead = new Ahead(this.#state, this.#segmenter); }, () => {}); // steps are slower without
+        return () => {};
+      }],
+      [(s) => s.figured, (figured) => { this.#figured.set(figured.result, figured); return () => {}; }],
+      [(s) => s.worklist && !s.job && s.result && s.views, (views) => {
+        const { result, image } = this.#state();
+        this.#prepare();
+        return () => this.#leave(result, image, views);
+      }],
       [unmasked, (result) => this.#keepMasks(result)],
       [(s) => s.worklist?.saving, (what) => { this.#save(what); return () => {}; }],
     ];
   }
+
+  // leave keeps what the stage has shown.
+  #leave(result, image, views) {
+    const s = this.#state(), { picture } = result.asked, line = s.worklist && lineBy(s.worklist, picture), figured = this.#figured.get(result);
+    if (line && subject(s).picture !== picture) this.#ahead?.leave(result, views, image, line.corrections, figured?.corrections === line.corrections ? figured.figures : undefined);
+  }
+  #prepare() { this.#ahead?.prepare(this.#state().worklist); }
+  // recalled is that of Ahead, or null.
+  recalled(job) { return this.#ahead?.recalled(job) ?? null; }
 
   // thumb is the hook of a request (Segmenter.segment) that makes a line's small picture, or undefined.
   thumb(picture) {
@@ -48,9 +73,13 @@ export class Work {
 
   #compute(task) {
     const ending = new AbortController(), { signal } = ending, { picture } = task;
-    const options = { model: this.#state().model, roi: "auto", raterWeights: null, passing: true };
+    const options = { model: this.#state().model, roi: UNASKED.roi, raterWeights: UNASKED.weights, passing: true };
     this.#segmenter.segment(picture, options, { signal, thumb: this.thumb(picture) })
-      .then(async (result) => ({ type: "computed", task, result, masks: { id: result.id, files: await this.#masks(result) } }))
+      .then(async (made) => {
+        const result = { ...made, asked: { picture, ...UNASKED } };
+        await this.#ahead?.ask(result).then(() => this.#prepare(), () => {});
+        return { type: "computed", task, result, masks: { id: result.id, files: await this.#masks(result) } };
+      })
       .catch((error) => ({ type: "uncomputed", task, error: this.#told(error) }))
       .then((event) => { if (!signal.aborted) this.#send(event); });
     return () => ending.abort();
@@ -102,6 +131,9 @@ export class Work {
     $("work-pause").onclick = work(({ paused }) => ({ paused: !paused }));
     $("work-again").onclick = () => send({ type: "again" });
     $("work-filter").onchange = work(() => ({ toReview: $("work-filter").checked }));
+    $("work-text").oninput = work(() => ({ text: $("work-text").value }));
+    $("work-sort").onchange = work(() => ({ sort: $("work-sort").value }));
+    $("work-onward").onchange = work(() => ({ onward: $("work-onward").checked }));
     $("work-comment").oninput = () => send({ type: "comment", text: $("work-comment").value });
     for (const id of ["work-mine", "work-theirs"]) $(id).onclick = () => send({ type: "settled", take: id === "work-theirs" });
     $("work-by").oninput = work(() => ({ by: $("work-by").value }));

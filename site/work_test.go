@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -213,11 +214,12 @@ func TestCorrectionsStayWithTheirLine(t *testing.T) {
 	p.pick("b.png")
 	p.onStage("b.png")
 	assert.Equal(t, plain, get[int](p, area))
+	questions := get[int](p, `asked.length`)
 	p.pick("a.png")
 	p.onStage("a.png")
 	p.until(area + fmt.Sprintf(" === %d", drawn))
 	assert.Contains(t, p.text("correct-line"), "Corrected by hand: disc.")
-	assert.NotZero(t, get[int](p, `asked.at(-1).known`), "the worker is told of the result that it may still have")
+	assert.Equal(t, questions, get[int](p, `asked.length`), "nothing is computed again")
 
 	p.do(`document.getElementById("work-by").value = "EM", document.getElementById("work-by").oninput()`)
 	p.click("work-csv")
@@ -285,5 +287,62 @@ func TestWatchedFolderFillsTheList(t *testing.T) {
 	p.until(`document.querySelectorAll("#work-lines img").length === 2`)
 	p.pick("second.png")
 	p.onStage("second.png")
+	p.clean()
+}
+
+// A step shows the next image with its outlines at once, and the worker computes nothing. Lines are
+// sorted and filtered, and a decision goes on where a person wants that.
+func TestInstantSteps(t *testing.T) {
+	t.Parallel()
+	s := mock(t, nil)
+	p := open(t, s, 1200, 800)
+	p.ready()
+	p.asking()
+	folder := t.TempDir()
+	var paths []string
+	size := [2]int{1152, 864}
+	if os.Getenv("MRPRISM_LARGE") != "" { // to measure steps at 12 megapixels
+		size = [2]int{4000, 3000}
+	}
+	data := photo(t, size[0], size[1])
+	for _, name := range []string{"c10.png", "b2-odd.png", "c9.png", "a-high.png"} {
+		paths = append(paths, filepath.Join(folder, name))
+		require.NoError(t, os.WriteFile(paths[len(paths)-1], data, 0o644))
+	}
+	p.upload("file", paths...)
+	p.allComputed()
+	time.Sleep(time.Second) // neighbours are decoded
+	questions := get[int](p, `asked.length`)
+	step := func(key, name string) {
+		ms := get[float64](p, fmt.Sprintf(`new Promise((resolve) => {
+			const start = performance.now(), look = () => document.getElementById("file-line").textContent.startsWith(%q) && %s ? requestAnimationFrame(() => resolve(performance.now() - start)) : setTimeout(look);
+			document.body.dispatchEvent(new KeyboardEvent("keydown", { key: %q, bubbles: true }));
+			look();
+		})`, name, sampleDone, key))
+		t.Logf("%s after %.0f ms", name, ms)
+	}
+	step("n", "b2-odd.png")
+	step("p", "c10.png")
+	step("n", "b2-odd.png")
+	step("n", "c9.png")
+	time.Sleep(time.Second)
+	step("n", "a-high.png")
+	step("p", "c9.png")
+	assert.Equal(t, questions, get[int](p, `asked.length`), "the worker is asked for nothing but pixels")
+
+	order := func(by string, want ...string) {
+		p.do(`document.getElementById("work-sort").value = "` + by + `", document.getElementById("work-sort").onchange()`)
+		assert.Equal(t, want, get[[]string](p, `[...document.querySelectorAll("#work-lines [role=option]:not([hidden]) .name")].map(({ textContent }) => textContent)`), by)
+	}
+	order("name", "a-high.png", "b2-odd.png", "c9.png", "c10.png")
+	order("doubt", "b2-odd.png", "c10.png", "c9.png", "a-high.png")
+	order("trust", "b2-odd.png", "c10.png", "c9.png", "a-high.png")
+	order("ratio", "a-high.png", "c10.png", "b2-odd.png", "c9.png")
+	p.do(`document.getElementById("work-text").value = "C", document.getElementById("work-text").oninput()`)
+	order("name", "c9.png", "c10.png")
+	p.click("work-onward")
+	p.press("a", false)
+	p.onStage("c10.png")
+	p.said("c9.png", "accepted")
 	p.clean()
 }

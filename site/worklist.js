@@ -13,8 +13,9 @@ import { t } from "./words.js";
 
 const NOTHING = [];
 const UNSEEN = { state: "waiting", error: null, review: "", result: null, corrections: NOTHING, masks: null };
-// newList is a list without lines. id, by and study are the session's: by is who works on it.
-export const newList = { lines: NOTHING, at: 0, asked: 0, sure: 0, open: true, paused: false, toReview: false, by: "", id: "", study: null, task: null, saving: "", saved: 0 };
+// newList is a list without lines. text and sort are what the person filters and sorts by, onward
+// says that a decision shows the next image. id, by and study are the session's: by is who works on it.
+export const newList = { lines: NOTHING, at: 0, asked: 0, sure: 0, open: true, paused: false, toReview: false, text: "", sort: "", onward: false, by: "", id: "", study: null, task: null, saving: "", saved: 0 };
 
 const lineOf = (picture) =>
   ({ key: picture.key, picture, thumb: "", ...UNSEEN, ...(picture.refused && { state: "failed", error: picture.refused }) });
@@ -38,8 +39,22 @@ export const changed = (list, line, fields) => ({ ...list, lines: list.lines.map
 export const toReview = ({ review, state, result, corrections, rivals }) =>
   Boolean(rivals?.length) || !review && (state === "failed" || Boolean(result && (!result.found || result.doubts.length || (trustIn(result)?.word ?? "trusted") !== "trusted")) || corrections.length > 0);
 
-// shownLines are the lines that the list shows. The chosen line stays until another one is chosen.
-export const shownLines = (list) => (list.toReview ? list.lines.filter((line) => toReview(line) || line.key === list.at) : list.lines);
+// ORDERS give a line its place by what a person sorts by, the smallest first.
+const { compare } = new Intl.Collator("en", { numeric: true });
+const WORDS = ["do not use", "check", "trusted"];
+const ORDERS = {
+  doubt: ({ result }) => -(result?.doubt ?? -1), ratio: ({ result }) => -(result?.measurements.verticalRatio?.value ?? -1),
+  trust: ({ result }) => (result ? 1 + WORDS.indexOf(result.found ? trustIn(result)?.word : WORDS[0]) || WORDS.length + 1 : WORDS.length + 2),
+};
+// shownLines are the lines that the list shows, in order. The chosen line stays until another one is
+// chosen.
+export function shownLines({ lines, toReview: only, text, sort, at }) {
+  const has = (words) => (words ?? "").toLowerCase().includes(text.toLowerCase());
+  const shown = lines.filter((line) => line.key === at || ((!only || toReview(line)) && (!text || has(line.picture.name) || has(line.comment))));
+  if (!sort) return shown;
+  const place = ORDERS[sort];
+  return shown.sort((a, b) => (place ? place(a) - place(b) : compare(a.picture.name, b.picture.name)));
+}
 
 // neighbour is the line `by` lines further on, or the last one in that direction.
 export function neighbour(list, by) {

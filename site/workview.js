@@ -61,10 +61,11 @@ function drawProgress({ worklist: list }) {
 
 // drawn are the lines in the document by key, each { node, sign }. sign is what the line was drawn of.
 const drawn = new Map();
+let ordered = ""; // keys of the lines as they stand
 
 function drawLines(s, before) {
-  const list = s.worklist, shown = new Set(shownLines(list)), box = $("work-lines");
-  if (!drawn.size) box.replaceChildren();
+  const list = s.worklist, order = shownLines(list), shown = new Set(order), box = $("work-lines");
+  if (!drawn.size) [ordered] = ["", box.replaceChildren()];
   for (const line of list.lines) {
     const state = stateOf(s, line), selected = line.key === list.at, sign = [line, state, selected, shown.has(line)], known = drawn.get(line.key);
     if (known?.sign.every((one, i) => one === sign[i])) continue;
@@ -75,10 +76,13 @@ function drawLines(s, before) {
     else box.append(node);
     drawn.set(line.key, { node, sign });
   }
+  const keys = order.map(({ key }) => key).join();
+  if (keys !== ordered) box.append(...order.map(({ key }) => drawn.get(key).node));
+  ordered = keys;
   $("work-none").hidden = shown.size > 0;
   box.setAttribute("aria-activedescendant", `work-${list.at}`);
-  const { at, open, toReview: filter } = before.worklist ?? {};
-  if (list.open && (at !== list.at || !open || filter !== list.toReview)) drawn.get(list.at).node.scrollIntoView({ block: "nearest" });
+  const { at, open, toReview: filter, sort } = before.worklist ?? {};
+  if (list.open && (at !== list.at || !open || filter !== list.toReview || sort !== list.sort)) drawn.get(list.at).node.scrollIntoView({ block: "nearest" });
 }
 
 function drawLine(line, state) {

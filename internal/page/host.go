@@ -201,6 +201,15 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	return made, nil
 }
 
+// Decode decodes a job's picture, or takes the one that it kept, and calls Show with it.
+func (h *Host) Decode(job Job) error {
+	img, err := h.picture(&job, job.Options.Progress)
+	if err == nil {
+		job.Show(img)
+	}
+	return err
+}
+
 // Prepare downloads and compiles a model. It returns when that is done. If another message waits,
 // it returns once the model is downloaded, and the engine is made in the background. Prepare
 // returns no failure of the device: Segment meets and handles it.

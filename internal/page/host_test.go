@@ -86,6 +86,19 @@ func TestPassingAndKnownResults(t *testing.T) {
 	require.Equal(t, 10, runs, "what is forgotten is computed again")
 }
 
+// A picture that was decoded ahead is there for its job.
+func TestDecodedAhead(t *testing.T) {
+	w, shown := here(t, processor).start(), 0
+	job := w.job(1, "brain")
+	job.Show = func(img *imageio.Image) { shown = img.W }
+	require.NoError(t, w.Decode(job))
+	require.Positive(t, shown)
+	again := w.job(2, "brain")
+	again.Read = nil
+	_, err := w.Segment(again)
+	require.NoError(t, err)
+}
+
 // The total is the time that the user waited.
 func TestTimings(t *testing.T) {
 	w := here(t, processor).start()

@@ -66,7 +66,7 @@ async function work(data) {
   if (data.type === "recognise") return answer({ type: "recognise", are: data.heads.map((head) => new Uint8Array(head)[0] === 0x89) });
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
-  if (data.type === "segment") {
+  if (data.type === "segment" || data.type === "picture") {
     if (data.name.includes("crash")) {
       crashed = true;
       return postMessage({ type: "crashed", message: "as asked" });
@@ -99,6 +99,7 @@ async function work(data) {
       const { width, height, canvas } = current, rgba = new Uint8Array(canvas.getContext("2d").getImageData(0, 0, width, height).data.buffer);
       answer({ type: "image", ...picture, drawnWidth: width, drawnHeight: height, pixelsWide: width, pixelsHigh: height, rgba }, [rgba.buffer]);
     }
+    if (data.type === "picture") return answer({ type: "picture" });
     const slow = data.name.includes("slow") ? 400 : 15;
     for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {
       answer({ type: "progress", stage, done: stage === "download" ? i * 1.6e6 : i, total: stage === "download" ? 6.2e6 : steps });

@@ -70,6 +70,13 @@ export const tests = {
     equal([shown.job, shown.coming, shown.questions.length, shown.status.slice(0, 5)], [null, null, 0, "Done "], "after");
     equal(shown.result.model, "levels", "result");
   },
+  "what the list has kept is shown at once, and computed anew where a view is missing"() {
+    const first = shown(), begun = opened(first, "two.png"), kept = after(begun, { type: "segmented", job: begun.job, result: resultOf(begun), views: first.views });
+    equal([kept.job, kept.questions.length, kept.result.asked.picture.name], [null, 0, "two.png"], "at once");
+    const editing = after(kept, { type: "edit" }), [question] = editing.questions;
+    equal([question.whole, editing.job], [true, null], "the map below a correction");
+    equal(after(editing, { type: "refused", question, error: gone }).job.anew, true, "the worker has forgotten it");
+  },
   "a photograph takes over from one that is computed"() {
     const one = after(start, { type: "open", picture: picture("one.png") }), two = after(one, { type: "open", picture: picture("two.png") });
     const late = after(two, { type: "decoded", job: one.job, image }, { type: "segmented", job: one.job, result: resultOf(one) },

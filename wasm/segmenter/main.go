@@ -14,6 +14,8 @@
 //	         earlier result that is not needed any more), known (the id of an earlier result of the
 //	         same question, which is the answer if it is still kept), passing (nobody will look at
 //	         the result: it is kept until the next one of that kind)
+//	picture  key, blob, name, turn and wantImage as in segment: decodes the picture before it is
+//	         shown; slice of a volume
 //	weights  blob, name: a weights file of the user's own; the answer has the model's name for
 //	         "segment"
 //	map      id of a result, kind (probability, rater, recurrence, disagreement, others, between, mark), m, i,
@@ -34,7 +36,7 @@
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
 //	ping     asks for "alive"
 //
-// Messages out: ready, adapter, progress, image, thumb, result, weights, prepare, map, view, save,
+// Messages out: ready, adapter, progress, image, thumb, result, picture, weights, prepare, map, view, save,
 // clinical, correct, table, zip, error (code, message, next), and alive: the answer to "ping", sent
 // also in the middle of computations that answer nothing.
 package main

@@ -82,6 +82,12 @@ func answer(h *page.Host, m message) {
 		if err = h.Prepare(m.number("request"), m.text("model"), m.tell); err == nil {
 			m.reply(kind, map[string]any{})
 		}
+	case "picture":
+		job := m.job()
+		job.Show = m.show
+		if err = h.Decode(job); err == nil {
+			m.reply(kind, map[string]any{})
+		}
 	case "weights":
 		err = openWeights(h, m)
 	case "map", "view":
@@ -106,17 +112,30 @@ func answer(h *page.Host, m message) {
 	}
 }
 
+// job is the picture that a message names.
+func (m message) job() page.Job {
+	return page.Job{
+		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Slice: max(0, m.number("slice")),
+		Turn:    max(0, m.number("turn")) % 4,
+		Options: segment.Options{Progress: m.tell},
+	}
+}
+
+// show sends the forms of a decoded picture that the message wants.
+func (m message) show(img *imageio.Image) {
+	if m.Get("wantThumb").Truthy() {
+		m.showPicture("thumb", img, longestThumb)
+	}
+	if m.Get("wantImage").Bool() {
+		m.showPicture("image", img, longestShown)
+	}
+}
+
 // segmentImage answers "segment": image (once it is decoded), progress, and the result.
 func segmentImage(h *page.Host, m message) error {
-	job := page.Job{
-		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Slice: max(0, m.number("slice")), Model: m.text("model"),
-		Turn:     max(0, m.number("turn")) % 4,
-		Replaces: max(0, m.number("replaces")),
-		Known:    m.number("known"), Passing: m.Get("passing").Truthy(),
-		Options: segment.Options{
-			Recurrences: m.number("recurrences"), ROI: m.text("roi"), RaterWeights: floatsOf(m.Get("raterWeights")), Progress: m.tell,
-		},
-	}
+	job := m.job()
+	job.Model, job.Replaces, job.Known, job.Passing = m.text("model"), max(0, m.number("replaces")), m.number("known"), m.Get("passing").Truthy()
+	job.Options.Recurrences, job.Options.ROI, job.Options.RaterWeights = m.number("recurrences"), m.text("roi"), floatsOf(m.Get("raterWeights"))
 	if m.Get("recurrences").IsUndefined() {
 		job.Options.Recurrences = segment.Trained
 	}
@@ -131,14 +150,7 @@ func segmentImage(h *page.Host, m message) error {
 			job.Marks = append(job.Marks, segment.MarkFile{Rater: rater, Class: class, Name: mark.text("name"), PNG: data})
 		}
 	}
-	job.Show = func(img *imageio.Image) {
-		if m.Get("wantThumb").Truthy() {
-			m.showPicture("thumb", img, longestThumb)
-		}
-		if m.Get("wantImage").Bool() {
-			m.showPicture("image", img, longestShown)
-		}
-	}
+	job.Show = m.show
 	if job.Passing {
 		// A wasm memory never shrinks, and would grow with the garbage of earlier images.
 		debug.SetGCPercent(mostGarbage)
