@@ -167,9 +167,10 @@ func (t *pairedTest) cell(f score.Figure) report.Cell {
 
 // riskPart says whether the methods know when they are wrong.
 func (r *Comparison) riskPart() report.Part {
-	t := report.Table{Title: "Area under the risk–coverage curve", Columns: report.Columns("method", "mean soft Dice ×100")}
+	t := report.Table{Title: "Area under the risk–coverage curve", Columns: report.Columns("method", "mean soft Dice ×100", "in any order", "AURC ×100, of 1 − soft Dice")}
 	for _, one := range r.Risk {
-		t.Add(one.Method, fmt.Sprintf("%.2f", 100*one.Area)).Ink = chart.CSS(chart.Ink(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method })))
+		area, chance := 100*one.Area, 100*one.Curve[len(one.Curve)-1].Dice // all images are the last point
+		t.Add(one.Method, fmt.Sprintf("%.2f", area), fmt.Sprintf("%.2f", chance), fmt.Sprintf("%.2f", 100-area)).Ink = chart.CSS(chart.Ink(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method })))
 	}
 	return report.Part{
 		Title: "Does a method know when it is wrong?", Tables: []report.Table{t},

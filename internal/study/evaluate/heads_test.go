@@ -15,8 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// targetOf is the mean vote of marks of 4×1 pixels by rater.
+func targetOf(marks [][]uint8) *score.Target {
+	l := &dataset.Loaded{Case: dataset.Case{W: 4, H: 1}}
+	for _, mark := range marks {
+		l.Masks = append(l.Masks, [][]uint8{mark})
+	}
+	return score.TargetOf(l, 0, nil)
+}
+
 func TestAgree(t *testing.T) {
-	target := score.NewTarget([][]uint8{{1, 1, 0, 0}, {0, 1, 1, 0}}, nil, 4, 1)
+	target := targetOf([][]uint8{{1, 1, 0, 0}, {0, 1, 1, 0}})
 	a, votes := agree(target), target.Votes
 	require.InDelta(t, metric.FleissKappa(votes, []uint8{1, 1, 1, 0}), *a.Kappa, 1e-12)
 	require.InDelta(t, metric.FleissKappa(votes, nil), *a.KappaWhole, 1e-12)
@@ -27,7 +36,7 @@ func TestUndefinedKappa(t *testing.T) {
 	same, differing, empty := [][]uint8{{1, 1, 0, 0}, {1, 1, 0, 0}}, [][]uint8{{1, 1, 0, 0}, {0, 1, 1, 0}}, [][]uint8{{0, 0, 0, 0}, {0, 0, 0, 0}}
 	var scores []*classScore
 	for _, marks := range [][][]uint8{same, differing, empty} {
-		scores = append(scores, &classScore{Agreement: agree(score.NewTarget(marks, nil, 4, 1))})
+		scores = append(scores, &classScore{Agreement: agree(targetOf(marks))})
 	}
 	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: command.Session{Model: &weights.Model{}}, compared: &compare.Comparer{}}
 	for _, c := range scores {

@@ -22,30 +22,14 @@ type Target struct {
 	packed   []metric.Bits
 }
 
-// NewTarget is the mean vote of the marks (H, W) of the raters, nil for missing ones; or a
-// reference (H, W) in its place. It is nil without either.
-func NewTarget(marks [][]uint8, reference []uint8, w, h int) *Target {
-	var votes metric.Votes
-	if given := statistics.Filter(marks, func(m []uint8) bool { return m != nil }); len(given) > 0 {
-		votes = metric.Count(given...)
-	}
-	return newTarget(marks, votes, reference, w, h)
-}
-
-// TargetOf is the mean vote of a structure of an image, or a reference in its place. It is nil
+// TargetOf is the mean vote of a structure of an image, or a reference (H, W) in its place. It is nil
 // without either: where nobody marked the structure, or an agreement level is missing.
 func TargetOf(l *dataset.Loaded, k int, reference []uint8) *Target {
-	w, h := l.W, l.H
-	if l.Image != nil {
-		w, h = l.Image.W, l.Image.H
-	}
 	votes, _ := l.Votes(k)
-	return newTarget(Marks(l, k), votes, reference, w, h)
-}
-
-// newTarget takes votes, of no raters if there are none.
-func newTarget(marks [][]uint8, votes metric.Votes, reference []uint8, w, h int) *Target {
-	t := &Target{Votes: votes, Marks: marks, W: w, H: h}
+	t := &Target{Votes: votes, Marks: Marks(l, k), W: l.W, H: l.H}
+	if l.Image != nil {
+		t.W, t.H = l.Image.W, l.Image.H
+	}
 	switch {
 	case reference != nil:
 		t.Votes, t.Union = metric.Count(reference), slices.Clone(reference)
@@ -58,7 +42,7 @@ func newTarget(marks [][]uint8, votes metric.Votes, reference []uint8, w, h int)
 		return nil
 	}
 	t.Majority = t.Votes.Majority()
-	for _, mark := range marks {
+	for _, mark := range t.Marks {
 		t.packed = append(t.packed, metric.Pack(mark))
 	}
 	return t

@@ -10,10 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// targetOf is the mean vote of marks (H, W) by rater.
+func targetOf(marks [][]uint8, w, h int) *Target {
+	l := &dataset.Loaded{Case: dataset.Case{W: w, H: h}}
+	for _, mark := range marks {
+		l.Masks = append(l.Masks, [][]uint8{mark})
+	}
+	return TargetOf(l, 0, nil)
+}
+
 // The figures of a map of six pixels, by hand.
 func TestFiguresByHand(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}}
-	target := NewTarget(marks, nil, 6, 1)
+	target := targetOf(marks, 6, 1)
 	v := target.Of([]float32{1, .75, .75, 0, 0, 0}, nil).Values()
 	f := func(key string) float64 { return v[place(key)] }
 	// Votes are 1 and ½. Above .1 and .3: 3 pixels against 2; above .5 and .7: 3 against 1; above
@@ -34,7 +43,7 @@ func TestFiguresByHand(t *testing.T) {
 func TestSet(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0}, nil, {0, 1, 1, 0}}
 	swapped := []metric.Bits{metric.Pack([]float32{0, .9, .8, .1}), metric.Pack([]float32{1, 1, 1, 1}), metric.Pack([]float32{.7, .6, .5, 0})}
-	target := NewTarget(marks, nil, 4, 1)
+	target := targetOf(marks, 4, 1)
 	s := target.Set(swapped)
 	require.InDelta(t, 0, s.Energy, 1e-12)
 	require.InDelta(t, 1, s.Max, 1e-12)
@@ -43,7 +52,7 @@ func TestSet(t *testing.T) {
 	require.InDelta(t, .75, same.Max, 1e-12)
 	require.InDelta(t, .75, same.Match, 1e-12)
 	require.Positive(t, same.Energy)
-	require.True(t, math.IsNaN(NewTarget([][]uint8{marks[0], nil, nil}, nil, 4, 1).Set(swapped).Energy))
+	require.True(t, math.IsNaN(targetOf([][]uint8{marks[0], nil, nil}, 4, 1).Set(swapped).Energy))
 }
 
 // Levels say nothing without one of them. A reference stands beside what anybody marked.
@@ -74,7 +83,7 @@ func TestFiguresOfSciPy(t *testing.T) {
 	}
 	values := func(mark []uint8, p []float32) map[string]float64 {
 		out := map[string]float64{}
-		for i, v := range NewTarget([][]uint8{mark}, nil, w, h).Of(p, nil).Values() {
+		for i, v := range targetOf([][]uint8{mark}, w, h).Of(p, nil).Values() {
 			out[Figures[i].Key] = v
 		}
 		return out

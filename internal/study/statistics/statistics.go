@@ -37,12 +37,6 @@ func MeanOver[T any](items []T, figure func(T) float64) *metric.Interval {
 	return Interval(Values(items, figure))
 }
 
-// Tested is over, and the p-value of Wilcoxon's signed-rank test of the figure.
-func Tested[T any](items []T, figure func(T) float64) (*metric.Interval, *float64) {
-	values := Values(items, figure)
-	return Interval(values), Defined(metric.Wilcoxon(values))
-}
-
 // Deviation is the standard deviation of a sample; NaN for fewer than two values.
 func Deviation(values []float64) float64 {
 	mean, squares := metric.Mean(values), 0.
