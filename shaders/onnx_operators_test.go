@@ -18,7 +18,7 @@ import (
 // impossible.
 func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
 	for _, k := range pointwise.Scalars {
-		if k.Scalar.ONNX == name {
+		if k.ONNX == name {
 			return func(g *onnxGraph, c *onnx.Case) {
 				g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Apply(k, x) })
 			}
@@ -27,7 +27,8 @@ func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
 	return onnxOperators[name]
 }
 
-// onnxOperators are the operators of ONNX that are no pointwise.Scalars.
+// onnxOperators expresses operators of ONNX by ours, if they are no functions of one number
+// (pointwise.Scalars).
 var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Adam":                  onnxAdam,
 	"Add":                   func(g *onnxGraph, c *onnx.Case) { g.sum(c, 1, 1) },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"mrprism/shaders/pointwise"
 	"mrprism/weights/format/onnx"
 )
 
@@ -62,8 +63,8 @@ func interpret(m *onnx.Model, feeds map[string]array) (map[string]array, error) 
 			}
 			inputs = append(inputs, v)
 		}
-		operator := operators[node.Operator]
-		if operator == nil || node.Domain != "" {
+		operator := operatorOf(node)
+		if operator == nil {
 			return nil, fmt.Errorf("%s: no operator %s %s", node.Name, node.Domain, node.Operator)
 		}
 		results := operator(node.Attributes, inputs)
@@ -82,6 +83,20 @@ func interpret(m *onnx.Model, feeds map[string]array) (map[string]array, error) 
 
 type attributes = map[string]onnx.Attribute
 
+// operatorOf computes a node; nil: the interpreter cannot. A function of one number is computed by
+// its definition, which ONNX's own cases check too (package shaders).
+func operatorOf(node *onnx.Node) func(a attributes, in []array) []array {
+	if node.Domain != "" {
+		return nil
+	}
+	for _, k := range pointwise.Scalars {
+		if k.ONNX == node.Operator {
+			return elementwise(k.Scalar.Exact)
+		}
+	}
+	return operators[node.Operator]
+}
+
 var operators = map[string]func(a attributes, in []array) []array{
 	"Conv": one(convolve), "ConvTranspose": one(convolveTransposed), "Resize": one(resize),
 	"MaxPool": one(func(a attributes, in []array) array {
@@ -90,7 +105,6 @@ var operators = map[string]func(a attributes, in []array) []array{
 	"AveragePool": one(func(a attributes, in []array) array {
 		return pooled(a, in[0], 0, func(sum, v float64) float64 { return sum + v }, func(sum float64, n int) float64 { return sum / float64(n) })
 	}),
-	"Relu": elementwise(func(x float64) float64 { return max(x, 0) }),
 	"Clip": one(func(_ attributes, in []array) array {
 		out := newArray(in[0].shape...)
 		for i, x := range in[0].values {
@@ -98,7 +112,6 @@ var operators = map[string]func(a attributes, in []array) []array{
 		}
 		return out
 	}),
-	"Sigmoid":   elementwise(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
 	"Erf":       elementwise(math.Erf),
 	"Log":       elementwise(math.Log),
 	"Add":       broadcasting(func(x, y float64) float64 { return x + y }),

@@ -16,8 +16,7 @@ type kind struct {
 	print  func(p *printer, op *tensor.Op, f layout) *onnx.Value // f is not either
 }
 
-// kinds are the operators of inference, but for functions of one number that ONNX has too
-// (tensor.Scalar).
+// kinds are the operators of inference, but for those that ONNX has too (tensor.Kind.ONNX).
 func kinds() map[*tensor.Kind]kind {
 	return map[*tensor.Kind]kind{
 		conv.Conv2DKind:            {plane, printConvolution},
@@ -28,8 +27,6 @@ func kinds() map[*tensor.Kind]kind {
 		pool.AverageKind:           {plane, printAveragePool},
 		pool.ResizeKind:            {plane, printResize},
 		conv.LinearKind:            {either, printLinear},
-		pointwise.AddKind:          {either, printAdd},
-		pointwise.MultiplyKind:     {either, printMultiply},
 		pointwise.ReLU6Kind:        {either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Clip(x, 0, 6) })},
 		pointwise.GELUKind:         {either, unary((*onnx.Graph).Gelu)},
 		pointwise.ClampKind:        {either, printClamp},
@@ -37,7 +34,7 @@ func kinds() map[*tensor.Kind]kind {
 		pointwise.ConcatKind:       {plane, printConcat},
 		pointwise.SplitKind:        {plane, printSplit},
 		pointwise.ClampLogKind:     {either, printClampLog},
-		pointwise.AddBroadcastKind: {tokens, printAdd}, // of positions: maps of one size share a table
+		pointwise.AddBroadcastKind: {tokens, printElementwise("Add")}, // of positions: maps of one size share a table
 		norm.LayerNormKind:         {tokens, printLayerNorm},
 		attention.Kind:             {tokens, printAttention},
 	}
@@ -127,12 +124,15 @@ func printResize(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 	return p.Resize(p.value(x, plane), factor)
 }
 
-func printAdd(p *printer, op *tensor.Op, f layout) *onnx.Value {
-	return p.Add(p.value(op.Inputs[0], f), p.value(op.Inputs[1], f))
-}
-
-func printMultiply(p *printer, op *tensor.Op, f layout) *onnx.Value {
-	return p.Multiply(p.value(op.Inputs[0], f), p.value(op.Inputs[1], f))
+// printElementwise writes one operator of ONNX on the same inputs.
+func printElementwise(operator string) func(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	return func(p *printer, op *tensor.Op, f layout) *onnx.Value {
+		var inputs []*onnx.Value
+		for _, x := range op.Inputs {
+			inputs = append(inputs, p.value(x, f))
+		}
+		return p.Elementwise(operator, inputs...)
+	}
 }
 
 func printClamp(p *printer, op *tensor.Op, f layout) *onnx.Value {
@@ -162,9 +162,9 @@ func printFirst(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
 	a, from, x := op.Attributes.(*pointwise.ClampParams), p.makers[op.Inputs[0].Storage()], p.value(op.Inputs[0], f)
 	if a.High == 1 && from != nil && from.Kind == pointwise.SigmoidKind {
-		return p.Scalar("Log", p.AtLeast(x, float64(a.Low)))
+		return p.Elementwise("Log", p.AtLeast(x, float64(a.Low)))
 	}
-	return p.Scalar("Log", p.Clip(x, float64(a.Low), float64(a.High)))
+	return p.Elementwise("Log", p.Clip(x, float64(a.Low), float64(a.High)))
 }
 
 func printLayerNorm(p *printer, op *tensor.Op, _ layout) *onnx.Value {

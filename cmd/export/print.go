@@ -248,8 +248,8 @@ func (p *printer) kindOf(op *tensor.Op) kind {
 	if op.Kind == nil {
 		return kind{}
 	}
-	if s := op.Kind.Scalar; s != nil && s.ONNX != "" {
-		return kind{either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Scalar(s.ONNX, x) })}
+	if op.Kind.ONNX != "" {
+		return kind{either, printElementwise(op.Kind.ONNX)}
 	}
 	return p.kinds[op.Kind]
 }

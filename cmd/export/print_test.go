@@ -45,7 +45,7 @@ func TestScalars(t *testing.T) {
 }
 
 // Inference of every configuration has operators that export writes. Beside functions of one
-// number, export writes no others.
+// number, and those that ONNX has too, export writes no others.
 func TestKinds(t *testing.T) {
 	found := map[*tensor.Kind]bool{}
 	for _, k := range pointwise.Scalars {

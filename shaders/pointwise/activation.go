@@ -57,8 +57,8 @@ func added[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a
 }
 
 var (
-	ReLUKind = activationKind(tensor.Kind{Name: "ReLU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
-		Exact: relu, Fast: vector.ReLU, ONNX: "Relu",
+	ReLUKind = activationKind(tensor.Kind{Name: "ReLU", Halves: tensor.HalvesFollow, ONNX: "Relu", Scalar: &tensor.Scalar{
+		Exact: relu, Fast: vector.ReLU,
 		WGSL: "return select(v, floats(), v <= floats());", // max() would drop a NaN
 	}}, "relu", activationFile, addReLUGradient[float64], addReLUGradient[float32], false)
 	GELUKind = activationKind(tensor.Kind{Name: "GELU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
@@ -73,8 +73,8 @@ var (
 		Exact: relu6, Fast: vector.ReLU6,
 		WGSL: "return select(select(v, floats(), v <= floats()), floats(6.0), v >= floats(6.0));",
 	}}, "relu6", activationFile, addReLU6Gradient[float64], addReLU6Gradient[float32], false)
-	SigmoidKind = activationKind(tensor.Kind{Name: "Sigmoid", Scalar: &tensor.Scalar{
-		Exact: Logistic, Fast: vector.Sigmoid, ONNX: "Sigmoid", WGSL: "return 1.0 / (1.0 + exp(-v));",
+	SigmoidKind = activationKind(tensor.Kind{Name: "Sigmoid", ONNX: "Sigmoid", Scalar: &tensor.Scalar{
+		Exact: Logistic, Fast: vector.Sigmoid, WGSL: "return 1.0 / (1.0 + exp(-v));",
 	}}, "sigmoid", activationFile, addSigmoidGradient[float64], addSigmoidGradient[float32], true)
 )
 

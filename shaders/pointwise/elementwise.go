@@ -109,7 +109,7 @@ func AddTo(x, dy *tensor.Tensor, factor float32) {
 }
 
 var (
-	AddKind = kernels.Operator(tensor.Kind{Name: "Add", Halves: tensor.HalvesFollow}, addForward, func(op *tensor.Op) {
+	AddKind = kernels.Operator(tensor.Kind{Name: "Add", Halves: tensor.HalvesFollow, ONNX: "Add"}, addForward, func(op *tensor.Op) {
 		AddTo(op.Inputs[0], op.Output().Gradient(), 1)
 		AddTo(op.Inputs[1], op.Output().Gradient(), 1)
 	})
@@ -120,7 +120,7 @@ var (
 			SumRows(dy, table.Gradient())
 		}
 	})
-	MultiplyKind = kernels.Operator(tensor.Kind{Name: "Multiply", Halves: tensor.HalvesFollow}, multiplyForward, func(op *tensor.Op) {
+	MultiplyKind = kernels.Operator(tensor.Kind{Name: "Multiply", Halves: tensor.HalvesFollow, ONNX: "Mul"}, multiplyForward, func(op *tensor.Op) {
 		dy := op.Output().Gradient()
 		for i, x := range op.Inputs {
 			if x.NeedsGradient() {

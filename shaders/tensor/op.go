@@ -26,6 +26,10 @@ type Kind struct {
 	// Scalar is the function of one number that the operator computes; nil: it is none.
 	Scalar *Scalar
 
+	// ONNX is ONNX's operator for this one. export writes operators on single elements that have no
+	// attributes as this node, on the same inputs; empty: ONNX has none.
+	ONNX string
+
 	// Once says that Recompute keeps the outputs instead of computing them again: they are small,
 	// or computing them changes variables.
 	Once bool
@@ -46,7 +50,6 @@ type Scalar struct {
 	Exact func(x float64) float64 // the definition, and the reference
 	Fast  func(values []float32)  // replaces each value, on the processor
 	WGSL  string                  // statements that return it for v of type floats, of a convolution that computes it too
-	ONNX  string                  // ONNX's operator that computes it; empty: export writes several, or none
 }
 
 // Op is an operator of a graph: its kind, the tensors that it reads and the tensors that it makes.

@@ -100,8 +100,15 @@ func (g *Graph) Resize(x *Value, factor int) *Value {
 	}, x, nil, scales)
 }
 
-// Scalar is an operator of ONNX that is a function of one number, such as Relu.
-func (g *Graph) Scalar(operator string, x *Value) *Value { return g.node(operator, x.Shape, nil, x) }
+// Elementwise is an operator of ONNX on single elements, without attributes, such as Relu or Mul.
+// Inputs may lack leading axes or have axes of extent 1.
+func (g *Graph) Elementwise(operator string, inputs ...*Value) *Value {
+	shape := inputs[0].Shape
+	for _, x := range inputs[1:] {
+		shape = broadcast(operator, inputs[0], x, shape, x.Shape)
+	}
+	return g.node(operator, shape, nil, inputs...)
+}
 
 // Clip is min(max(x, low), high).
 func (g *Graph) Clip(x *Value, low, high float64) *Value {
@@ -110,30 +117,25 @@ func (g *Graph) Clip(x *Value, low, high float64) *Value {
 
 // AtLeast is max(x, low). It does not use Clip, because ONNX Runtime 1.30 on WebGPU fuses Conv,
 // Sigmoid and Clip into a convolution without the sigmoid.
-func (g *Graph) AtLeast(x *Value, low float64) *Value { return g.binary("Max", x, g.scalar(low)) }
+func (g *Graph) AtLeast(x *Value, low float64) *Value { return g.Elementwise("Max", x, g.scalar(low)) }
 
 // Gelu is x Φ(x) = x (1 + erf(x/√2)) / 2. PyTorch exports the same nodes, and ONNX Runtime fuses
 // them into one operator.
 func (g *Graph) Gelu(x *Value) *Value {
-	erf := g.node("Erf", x.Shape, nil, g.binary("Div", x, g.scalar(math.Sqrt2)))
-	return g.binary("Mul", g.binary("Mul", x, g.Add(erf, g.scalar(1))), g.scalar(0.5))
+	erf := g.node("Erf", x.Shape, nil, g.Elementwise("Div", x, g.scalar(math.Sqrt2)))
+	return g.Elementwise("Mul", g.Elementwise("Mul", x, g.Add(erf, g.scalar(1))), g.scalar(0.5))
 }
 
 // Add is a + b. One of them may lack leading axes or have axes of extent 1.
-func (g *Graph) Add(a, b *Value) *Value { return g.binary("Add", a, b) }
-
-// Multiply is a · b, which broadcast as in Add.
-func (g *Graph) Multiply(a, b *Value) *Value { return g.binary("Mul", a, b) }
+func (g *Graph) Add(a, b *Value) *Value { return g.Elementwise("Add", a, b) }
 
 // Times is x times a number.
-func (g *Graph) Times(x *Value, factor float64) *Value { return g.binary("Mul", x, g.scalar(factor)) }
+func (g *Graph) Times(x *Value, factor float64) *Value {
+	return g.Elementwise("Mul", x, g.scalar(factor))
+}
 
 // Min is the smaller of a and b.
-func (g *Graph) Min(a, b *Value) *Value { return g.binary("Min", a, b) }
-
-func (g *Graph) binary(operator string, a, b *Value) *Value {
-	return g.node(operator, broadcast(operator, a, b, a.Shape, b.Shape), nil, a, b)
-}
+func (g *Graph) Min(a, b *Value) *Value { return g.Elementwise("Min", a, b) }
 
 // broadcast is the shape of an element-wise result of shapes x and y. It panics with the names of a
 // and b if there is none.
