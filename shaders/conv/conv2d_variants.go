@@ -43,7 +43,7 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 // computes 1 or 4 outputs at a time.
 func conv2dHeader(p *Params, inputs, outputs int, write string) string {
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
-	return kernels.InWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
+	return kernels.InOneWidth(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
 		epilogueHeader(p) + write + conv2dGeometryPart
 }
 

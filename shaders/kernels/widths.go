@@ -19,6 +19,9 @@ func InWidths(width int) string {
 
 const widths = "alias stored = %s;\nalias floats = %s;\nconst WIDTH: u32 = %du;\nfn added(v: floats) -> f32 { return %s; }\n"
 
+// InOneWidth is InWidths for a kernel that has no other width. Tests know such a kernel by it.
+func InOneWidth(width int) string { return InWidths(width) + "// in no other width\n" }
+
 // Flat is PerElement for a file in two widths. If the number of elements is a multiple of four, an
 // invocation has four. On an emulated GPU a load of four costs about as much as a load of one.
 func Flat[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {

@@ -31,7 +31,7 @@ var (
 	layerNormBackwardPartial = kernels.Wide(kernels.InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
 		layerNormInPlaces("layer_norm_backward_partial", layerNormPlaces, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2, 3)
 	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
-		kernels.WithHeader(kernels.InWidths(1), "layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
+		kernels.WithHeader(kernels.InOneWidth(1), "layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
 )
 
 // layerNormInPlaces is a kernel with an invocation for each of count(p, width) results. An

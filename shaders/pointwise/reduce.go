@@ -28,7 +28,7 @@ var (
 	reduceRowsAdd = kernels.Wide(kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
 		kernels.Columnwise("reduce_rows_add", reduceFile, unary, reduceColumns, reduceQuads, nil)), 1)
 	spreadRows = kernels.InPieces(reduceAll, spreadPart[float64], spreadPart[float32],
-		kernels.WithHeader(kernels.InWidths(1), "spread_rows", reduceFile, unary, reduceStripes, nil))
+		kernels.WithHeader(kernels.InOneWidth(1), "spread_rows", reduceFile, unary, reduceStripes, nil))
 )
 
 // AddColumns adds columns [from, to) of every row of x (rows, columns) to y. The last row may be

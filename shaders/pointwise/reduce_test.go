@@ -16,6 +16,20 @@ func TestSum(t *testing.T) {
 	}
 }
 
+func TestReduceRows(t *testing.T) {
+	for _, columns := range []int{3, 8} {
+		shadertest.Check(t, shadertest.Operator{
+			Inputs: [][]int{{50, columns}},
+			Build: func(x []*tensor.Tensor) *tensor.Tensor {
+				y := x[0].Graph().New("sums", []int{columns})
+				pointwise.ReduceRows(pointwise.ReduceRowsWrite, x[0], y, columns)
+				return y
+			},
+			Rough: true,
+		})
+	}
+}
+
 // SumRows is checked as the gradient of a table added to every image.
 func TestAddBroadcast(t *testing.T) {
 	for _, shape := range [][]int{{1, 1, 1, 1}, {16, 3, 5, 2}, {100, 1, 1, 3}, {50, 1, 1, 8}, {3, 16, 16, 20}, {5000, 1, 1, 5}} {

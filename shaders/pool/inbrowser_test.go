@@ -9,3 +9,5 @@ import (
 )
 
 func TestInBrowser(t *testing.T) { shadertest.InBrowser(t) }
+
+func TestMain(m *testing.M) { shadertest.Main(m) }

@@ -17,7 +17,7 @@ func EachKind(t *testing.T, f func(name string, d gpu.Device)) {
 			continue
 		}
 		for _, kind := range []gpu.Kind{gpu.KindCPU, gpu.KindDiscrete} {
-			f(d.Info().Backend+" as "+string(kind), disguised{Device: d, kind: kind})
+			f(d.Info().Backend+" as "+string(kind), disguised{Device: d, info: ofKind(d, kind)})
 		}
 	}
 }

@@ -40,10 +40,10 @@ type Operator struct {
 // is for the computation in f32.
 const Rounded = 1.0 / (1 << 10)
 
-// disguised is a device that claims to be of another kind, and that may choose kernel variants.
+// disguised is a device that claims to be another, and that may choose kernel variants.
 type disguised struct {
 	gpu.Device
-	kind   gpu.Kind
+	info   gpu.Info
 	choose func(programs []*gpu.Program) int // nil: choose the preferred program
 }
 
@@ -64,9 +64,12 @@ func Preferring(d gpu.Device) gpu.Device {
 	return d
 }
 
-func (d disguised) Info() gpu.Info {
-	info := d.Device.Info()
-	info.Kind = d.kind
+func (d disguised) Info() gpu.Info { return d.info }
+
+// ofKind is the device's description as one of another kind.
+func ofKind(d gpu.Device, kind gpu.Kind) gpu.Info {
+	info := d.Info()
+	info.Kind = kind
 	return info
 }
 

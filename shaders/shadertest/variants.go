@@ -9,12 +9,15 @@ import (
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/gputest"
+	"mrprism/shaders/kernels/kerneltest"
 	"mrprism/shaders/vector"
 )
 
 // EachVariant calls f as EachKind does. It then calls f repeatedly with every GPU as a CPU adapter,
 // each time with another choice of variants, until all variants that the adapter can run have run,
-// of every kernel in the plans that f compiles.
+// of every kernel in the plans that f compiles. It also calls f with the reference in the guise of
+// every device that chooses other variants: their bodies are to compute the same, and Main finds
+// their programs.
 //
 // Compiling takes nearly all of the time. If the device would not choose a variant itself, each
 // test therefore runs only one program of that variant, not one for every width and every fused
@@ -25,14 +28,20 @@ func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 		info := d.Info()
 		if info.InGo() {
 			inGo(d, func(name string) { f(name, d) })
+			if info.Kind == gpu.KindReference && !inBrowser {
+				for _, guise := range kerneltest.Guises() {
+					guise.Backend, guise.Limits = info.Backend, info.Limits
+					f("reference as "+guise.String(), disguised{Device: d, info: guise})
+				}
+			}
 			continue
 		}
 		var offered [][]*gpu.Program // by dispatch of the CPU's plans: programs that could run it
-		f(info.Backend+" as "+string(gpu.KindCPU), disguised{d, gpu.KindCPU, func(programs []*gpu.Program) int {
+		f(info.Backend+" as "+string(gpu.KindCPU), disguised{d, ofKind(d, gpu.KindCPU), func(programs []*gpu.Program) int {
 			offered = append(offered, programs)
 			return 0
 		}})
-		f(info.Backend+" as "+string(gpu.KindDiscrete), disguised{d, gpu.KindDiscrete, func(programs []*gpu.Program) int {
+		f(info.Backend+" as "+string(gpu.KindDiscrete), disguised{d, ofKind(d, gpu.KindDiscrete), func(programs []*gpu.Program) int {
 			if !inBrowser {
 				return 0
 			}
@@ -50,7 +59,7 @@ func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 			}
 			more = slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return round < len(programs) })
 			if slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return choose(programs) > 0 }) {
-				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), disguised{d, gpu.KindCPU, choose})
+				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), disguised{d, ofKind(d, gpu.KindCPU), choose})
 			}
 		}
 	}

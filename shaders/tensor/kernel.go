@@ -87,6 +87,13 @@ func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program
 	return p
 }
 
+// Programs returns every program that a plan of this process could have run. Tests ask for them.
+func Programs() []*gpu.Program {
+	interned.Lock()
+	defer interned.Unlock()
+	return slices.Collect(maps.Values(interned.programs))
+}
+
 // invocation declares how an entry point gets the number of its element, if Linear has spread the
 // invocations. Kernels with barriers or subgroups take the builtins as separate arguments: if they
 // are in a structure, Tint assumes that the workgroup's number differs among invocations.
