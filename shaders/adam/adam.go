@@ -53,7 +53,7 @@ func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 		Factor: float32(factor), Rate: float32(rate), Correction1: float32(c1), Correction2: float32(c2), Averaging: float32(averaging),
 		Beta1: p.Beta1, Beta2: p.Beta2, Epsilon: p.Epsilon, Decay: p.Decay,
 	}
-	if s.Update(kernels.Singles(x), kernels.Singles(a[0].F[from:to]), kernels.Singles(m), kernels.Singles(v), kernels.Singles(average)) {
+	if s.Update(vector.Singles(x), vector.Singles(a[0].F[from:to]), vector.Singles(m), vector.Singles(v), vector.Singles(average)) {
 		return
 	}
 	for i, g := range a[0].F[from:to] {

@@ -243,7 +243,7 @@ var (
 
 // attentionDeltaPart computes delta from the rows of y and dy.
 func attentionDeltaPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
-	width, dot := int(p.Width), kernels.InVectors(vector.Dot, kernels.Dot[F])
+	width, dot := int(p.Width), vector.Dot[F]
 	for i := from; i < to; i++ {
 		a[2].F[i] = dot(a[0].F[i*width:][:width], a[1].F[i*width:][:width])
 	}

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"mrprism/shaders/gpu"
-	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 // Params say what a convolution does with a sum before it writes the result. HasBias is 0, 1 for a
@@ -92,7 +92,7 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 			clear(row)
 		}
 		if p.HasBias == 1 {
-			kernels.AddRow(row, bias)
+			vector.Add(row, bias)
 		}
 	}
 	conv2dVisit(p, func(_, fromX, fromW, to int) {

@@ -7,6 +7,7 @@ import (
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed depthwise.wgsl
@@ -95,9 +96,9 @@ func depthwiseForwardBody(p *Params, a []gpu.Array, from, to int) {
 			clear(y)
 		}
 		if p.HasBias == 1 {
-			kernels.AddRow(y, a[2].F)
+			vector.Add(y, a[2].F)
 		}
-		p.eachTap(position, func(x, w int) { kernels.AddProductsOf(y, a[0].F[x*n:][:n], a[1].F[w*n:][:n]) })
+		p.eachTap(position, func(x, w int) { vector.AddProducts(y, a[0].F[x*n:][:n], a[1].F[w*n:][:n]) })
 		for i, v := range y {
 			y[i] = pointwise.Activated(p.Activation, v)
 		}
@@ -114,7 +115,7 @@ func depthwiseWeightBody(p *Params, a []gpu.Array, from, to int) {
 		}
 		for position := part * int(p.Chunk); position < min((part+1)*int(p.Chunk), positions); position++ {
 			dy := a[1].F[p.destination(position)*n:][:n]
-			p.eachTap(position, func(x, w int) { kernels.AddProductsOf(dw[w*n:][:n], a[0].F[x*n:][:n], dy) })
+			p.eachTap(position, func(x, w int) { vector.AddProducts(dw[w*n:][:n], a[0].F[x*n:][:n], dy) })
 		}
 	}
 }

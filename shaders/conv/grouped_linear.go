@@ -57,7 +57,7 @@ func groupedLinearForwardBody(p *GroupedLinearParams, a []gpu.Array) {
 	}
 	p.eachGroup(0, int(p.Pixels), func(x, w, to int) {
 		for i, v := range a[0].F[x:][:inputs] {
-			kernels.AddScaledRow(y[to:][:outputs], a[1].F[w+i*outputs:], v)
+			vector.AddScaled(y[to:][:outputs], a[1].F[w+i*outputs:], v)
 		}
 	})
 	for i := range int(p.Sigmoid*p.Pixels) * width {
@@ -105,7 +105,7 @@ func (p *GroupedLinearParams) packedGroups(w gpu.Array32, split gpu.Split) *vect
 }
 
 func groupedLinearXPart[F gpu.Float](p *GroupedLinearParams, a []gpu.ArrayOf[F], from, to int) {
-	inputs, outputs, dot := int(p.Inputs), int(p.Outputs), kernels.InVectors(vector.Dot, kernels.Dot[F])
+	inputs, outputs, dot := int(p.Inputs), int(p.Outputs), vector.Dot[F]
 	p.eachGroup(from, to, func(x, w, y int) {
 		dy, weight, dx := a[0].F[y:][:outputs], a[1].F[w:][:inputs*outputs], a[2].F[x:][:inputs]
 		for i := range dx {
@@ -116,7 +116,7 @@ func groupedLinearXPart[F gpu.Float](p *GroupedLinearParams, a []gpu.ArrayOf[F],
 
 func groupedLinearWeightPart[F gpu.Float](p *GroupedLinearParams, a []gpu.ArrayOf[F], from, to int) {
 	inputs, outputs, chunk := int(p.Inputs), int(p.Outputs), int(p.Chunk)
-	weights, add := int(p.Groups)*inputs*outputs, kernels.InVectors(vector.AddScaled, kernels.AddScaledRow[F])
+	weights, add := int(p.Groups)*inputs*outputs, vector.AddScaled[F]
 	for part := from; part < to; part++ {
 		dw := a[2].F[part*weights:][:weights]
 		clear(dw)

@@ -29,13 +29,13 @@ var (
 
 func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, y := F(p.Low), a[2].F[from:to]
-	if vector.CrossEntropy(kernels.Singles(y), kernels.Singles(a[0].F[from:to]), kernels.Singles(a[1].F[from:to]), p.Low) {
+	if vector.CrossEntropy(vector.Singles(y), vector.Singles(a[0].F[from:to]), vector.Singles(a[1].F[from:to]), p.Low) {
 		return
 	}
 	for i, v := range a[0].F[from:to] {
 		y[i] = min(max(v, low), 1-low)
 	}
-	kernels.LogLikelihoods(y, y, a[1].F[from:to])
+	vector.LogLikelihood(y, y, a[1].F[from:to])
 	for i, v := range y {
 		y[i] = -v
 	}
@@ -43,7 +43,7 @@ func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], fr
 
 func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, label, dy, dx := F(p.Low), a[1].F[from:to], a[2].F[from:to], a[3].F[from:to]
-	if vector.AddCrossEntropyGradient(kernels.Singles(dx), kernels.Singles(a[0].F[from:to]), kernels.Singles(label), kernels.Singles(dy), p.Low) {
+	if vector.AddCrossEntropyGradient(vector.Singles(dx), vector.Singles(a[0].F[from:to]), vector.Singles(label), vector.Singles(dy), p.Low) {
 		return
 	}
 	for i, v := range a[0].F[from:to] {

@@ -60,14 +60,14 @@ func batchNormPartialPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], f
 	mean, squares := a[1].F[from*n:to*n], a[1].F[step+from*n:step+to*n]
 	clear(mean)
 	clear(squares)
-	p.eachRun(from, to, func(first, end int) { kernels.AddRow(mean[:end-first], a[0].F[first:end]) })
+	p.eachRun(from, to, func(first, end int) { vector.Add(mean[:end-first], a[0].F[first:end]) })
 	for chunk := from; chunk < to; chunk++ {
 		rows := F(p.rowsOf(chunk))
 		for c := range n {
 			mean[(chunk-from)*n+c] /= rows
 		}
 	}
-	p.eachRun(from, to, func(first, end int) { kernels.AddSquaresOf(squares[:end-first], a[0].F[first:end], mean) })
+	p.eachRun(from, to, func(first, end int) { vector.AddSquares(squares[:end-first], a[0].F[first:end], mean) })
 }
 
 // eachRun calls f for the runs of rows that belong to chunks [from, to), with a run's first element
@@ -195,7 +195,7 @@ func (n normalisation[F]) fast() *vector.Normalisation {
 func batchNormForwardPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, of := int(p.Channels), normalisationOf(p, a)
 	x, y := a[0].F[from*n:to*n], a[4].F[from*n:to*n]
-	if of.fast().Rows(kernels.Singles(y), kernels.Singles(x)) {
+	if of.fast().Rows(vector.Singles(y), vector.Singles(x)) {
 		return
 	}
 	for i, v := range x {
@@ -221,7 +221,7 @@ func batchNormBackwardPartialPart[F gpu.Float](p *BatchNormParams, a []gpu.Array
 	fast := of.fast()
 	p.eachRun(from, to, func(first, end int) {
 		x, dy := a[0].F[first:end], a[4].F[first:end]
-		if fast.AddGradients(kernels.Singles(products[:len(x)]), kernels.Singles(sums), kernels.Singles(x), kernels.Singles(dy)) {
+		if fast.AddGradients(vector.Singles(products[:len(x)]), vector.Singles(sums), vector.Singles(x), vector.Singles(dy)) {
 			return
 		}
 		for i, v := range x {
@@ -252,7 +252,7 @@ func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F],
 	}
 	products, sums := a[5].F[:n], a[5].F[n:][:n]
 	x, dy, dx := a[0].F[from*n:to*n], a[4].F[from*n:to*n], a[6].F[from*n:to*n]
-	if of.fast().AddGradientByX(kernels.Singles(dx), kernels.Singles(x), kernels.Singles(dy), kernels.Singles(products), kernels.Singles(sums), float32(share)) {
+	if of.fast().AddGradientByX(vector.Singles(dx), vector.Singles(x), vector.Singles(dy), vector.Singles(products), vector.Singles(sums), float32(share)) {
 		return
 	}
 	for i, v := range x {

@@ -46,8 +46,8 @@ func layerNormForwardPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], f
 	n, rows := int(p.Channels), int(p.Rows)
 	x, scale, bias, y := a[0].F[from*n:to*n], a[1].F[:n], a[2].F[:n], a[3].F[from*n:to*n]
 	means, rates := a[4].F[from:to], a[4].F[rows+from:rows+to]
-	if single := kernels.Singles(y); single != nil {
-		vector.LayerNorm(single, kernels.Singles(x), kernels.Singles(scale), kernels.Singles(bias), p.Eps, kernels.Singles(means), kernels.Singles(rates))
+	if single := vector.Singles(y); single != nil {
+		vector.LayerNorm(single, vector.Singles(x), vector.Singles(scale), vector.Singles(bias), p.Eps, vector.Singles(means), vector.Singles(rates))
 		return
 	}
 	for row := range means {
@@ -72,7 +72,7 @@ func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F],
 	for row := from; row < to; row++ {
 		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
 		mean, r := saved[row], saved[int(p.Rows)+row]
-		if vector.AddLayerNormGradientByX(kernels.Singles(dx), kernels.Singles(dy), kernels.Singles(x), kernels.Singles(scale), float32(mean), float32(r)) {
+		if vector.AddLayerNormGradientByX(vector.Singles(dx), vector.Singles(dy), vector.Singles(x), vector.Singles(scale), float32(mean), float32(r)) {
 			continue
 		}
 		var g, gx F
@@ -100,7 +100,7 @@ func layerNormBackwardPartialPart[F gpu.Float](p *LayerNormParams, a []gpu.Array
 			products, sums := a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n]
 			x, dy := a[0].F[row*n:][:n], a[1].F[row*n:][:n]
 			mean, r := saved[row], saved[rows+row]
-			if vector.AddLayerNormGradients(kernels.Singles(products), kernels.Singles(sums), kernels.Singles(dy), kernels.Singles(x), float32(mean), float32(r)) {
+			if vector.AddLayerNormGradients(vector.Singles(products), vector.Singles(sums), vector.Singles(dy), vector.Singles(x), float32(mean), float32(r)) {
 				continue
 			}
 			for c, d := range dy {

@@ -79,7 +79,7 @@ var (
 )
 
 func addReLUGradient[F gpu.Float](dx, dy, x []F) {
-	if vector.AddReLUGradient(kernels.Singles(dx), kernels.Singles(dy), kernels.Singles(x)) {
+	if vector.AddReLUGradient(vector.Singles(dx), vector.Singles(dy), vector.Singles(x)) {
 		return
 	}
 	for i, v := range x {

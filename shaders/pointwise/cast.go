@@ -7,6 +7,7 @@ import (
 	"mrprism/shaders/half"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed cast.wgsl
@@ -41,7 +42,7 @@ func widenPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
 }
 
 func widenBackwardPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
-	kernels.AddRow(a[1].F[from:to], a[0].F[from:])
+	vector.Add(a[1].F[from:to], a[0].F[from:])
 }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed clamp.wgsl
@@ -55,18 +56,18 @@ func thresholdPart[F gpu.Float](p *ClampParams, a []gpu.ArrayOf[F], from, to int
 }
 
 func straightThroughPart[F gpu.Float](_ *ClampParams, a []gpu.ArrayOf[F], from, to int) {
-	kernels.AddRow(a[1].F[from:to], a[0].F[from:])
+	vector.Add(a[1].F[from:to], a[0].F[from:])
 }
 
 func clampLogPart[F gpu.Float](p *ClampParams, a []gpu.ArrayOf[F], from, to int) {
 	clampPart(p, a, from, to)
-	kernels.Logarithms(a[1].F[from:to])
+	vector.Log(a[1].F[from:to])
 }
 
 func clampLogAddPart[F gpu.Float](p *ClampParams, a []gpu.ArrayOf[F], from, to int) {
 	y := a[2].F[from:to]
 	clamped(p, y, a[0].F[from:to])
-	kernels.Logarithms(y)
+	vector.Log(y)
 	for i, v := range a[1].F[from:to] {
 		y[i] += v
 	}

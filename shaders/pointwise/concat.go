@@ -8,6 +8,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed concat.wgsl
@@ -66,13 +67,13 @@ func sliceForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to
 
 func sliceBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
-		kernels.AddRow(partRow(p, a[1].F, r), a[0].F[r*int(p.Part):])
+		vector.Add(partRow(p, a[1].F, r), a[0].F[r*int(p.Part):])
 	}
 }
 
 func concatBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
-		kernels.AddRow(a[1].F[r*int(p.Part):][:p.Part], partRow(p, a[0].F, r))
+		vector.Add(a[1].F[r*int(p.Part):][:p.Part], partRow(p, a[0].F, r))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed reduce.wgsl
@@ -36,7 +37,7 @@ var (
 func AddColumns[F gpu.Float](y, x []F, columns, from, to int) {
 	for ; from < len(x); from, to = from+columns, to+columns {
 		row := x[from:min(to, len(x))]
-		kernels.AddRow(y[:len(row)], row)
+		vector.Add(y[:len(row)], row)
 	}
 }
 

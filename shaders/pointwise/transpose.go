@@ -7,6 +7,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed transpose.wgsl
@@ -44,7 +45,7 @@ func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to
 	for row := from; row < to; {
 		x, column := a[0].F[row/columns*rows*columns:], row%columns
 		count := min(to-row, columns-column)
-		kernels.TransposeInto(a[1].F[row*rows:], rows, x[column:], columns, rows, count, false)
+		vector.Transpose(a[1].F[row*rows:], rows, x[column:], columns, rows, count, false)
 		row += count
 	}
 }

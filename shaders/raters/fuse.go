@@ -77,26 +77,26 @@ func (b *fusion[F]) share(c int) {
 // softmaxAcross replaces rows of x by their softmax across rows: the elements i of all rows become
 // positive and add up to 1. rows has the index in x at which each row begins.
 func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
-	if vector.SoftmaxAcross(kernels.Singles(x), rows, len(sums)) {
+	if vector.SoftmaxAcross(vector.Singles(x), rows, len(sums)) {
 		return
 	}
 	for i := range largest {
 		largest[i], sums[i] = F(math.Inf(-1)), 0
 	}
 	for _, row := range rows {
-		kernels.TakeLarger(largest, x[row:][:len(largest)])
+		vector.TakeLarger(largest, x[row:][:len(largest)])
 	}
 	for _, row := range rows {
 		s := x[row:][:len(sums)]
-		kernels.AddScaledRow(s, largest, -1)
-		kernels.Exponentials(s)
-		kernels.AddRow(sums, s)
+		vector.AddScaled(s, largest, -1)
+		exponentials(s)
+		vector.Add(sums, s)
 	}
 	for i, sum := range sums {
 		sums[i] = 1 / sum
 	}
 	for _, row := range rows {
-		kernels.MultiplyRow(x[row:][:len(sums)], sums)
+		vector.Multiply(x[row:][:len(sums)], sums)
 	}
 }
 
@@ -113,12 +113,12 @@ func (b *fusion[F]) fused(c int) []F {
 
 // sumProductsAcross makes y[i] = Σ a[row+i] b[row+i] over the rows.
 func sumProductsAcross[F gpu.Float](y, a, b []F, rows []int) {
-	if vector.SumProductsAcross(kernels.Singles(y), kernels.Singles(a), kernels.Singles(b), rows) {
+	if vector.SumProductsAcross(vector.Singles(y), vector.Singles(a), vector.Singles(b), rows) {
 		return
 	}
 	clear(y)
 	for _, row := range rows {
-		kernels.AddProductsOf(y, a[row:][:len(y)], b[row:][:len(y)])
+		vector.AddProducts(y, a[row:][:len(y)], b[row:][:len(y)])
 	}
 }
 
@@ -141,7 +141,7 @@ func fuseBackwardZPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 	for b.next(a[0].F, a[2].F, to) {
 		b.other.gather(b.values(a[3].F, b.classes()), b.classes())
 		for label := range b.labels() {
-			kernels.MultiplyRow(b.shares.plane(label, b.pixels), b.other.plane(label%b.classes(), b.pixels))
+			vector.Multiply(b.shares.plane(label, b.pixels), b.other.plane(label%b.classes(), b.pixels))
 		}
 		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
 	}
@@ -160,9 +160,9 @@ func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F]
 			}
 			for label := c; label < b.labels(); label += k {
 				s, z := b.shares.plane(label, b.pixels), b.other.plane(label, b.pixels)
-				kernels.AddScaledRow(z, fused, -1)
-				kernels.MultiplyRow(s, z)
-				kernels.MultiplyRow(s, gradient)
+				vector.AddScaled(z, fused, -1)
+				vector.Multiply(s, z)
+				vector.Multiply(s, gradient)
 			}
 		}
 		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
@@ -187,4 +187,15 @@ func Fuse(confidence, z, valid *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("fuse", z)
 	kernels.RequireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
 	return z.Graph().Apply(fuseKind, p, []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, confidence, z, valid)
+}
+
+// exponentials replaces every x[i] by e^x[i].
+func exponentials[F gpu.Float](x []F) {
+	if single := vector.Singles(x); single != nil {
+		vector.Exp(single, 1, 0)
+		return
+	}
+	for i, v := range x {
+		x[i] = F(math.Exp(float64(v)))
+	}
 }

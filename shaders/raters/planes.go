@@ -2,7 +2,7 @@ package raters
 
 import (
 	"mrprism/shaders/gpu"
-	"mrprism/shaders/kernels"
+	"mrprism/shaders/vector"
 )
 
 // planes hold the values of some pixels: value 0 of all pixels, value 1 of all pixels, and so on.
@@ -33,10 +33,10 @@ func (p *planes[F]) gather(x []F, n int) {
 	if n > len(p.few) && p.many == nil {
 		p.many = make([]F, n)
 	}
-	kernels.TransposeInto(p.memory(), len(x)/n, x, n, len(x)/n, n, false)
+	vector.Transpose(p.memory(), len(x)/n, x, n, len(x)/n, n, false)
 }
 
 // addTo adds the planes to y, in which each pixel has n values.
 func (p *planes[F]) addTo(y []F, n int) {
-	kernels.TransposeInto(y, n, p.memory(), len(y)/n, n, len(y)/n, true)
+	vector.Transpose(y, n, p.memory(), len(y)/n, n, len(y)/n, true)
 }

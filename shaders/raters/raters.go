@@ -113,7 +113,7 @@ func shuffleRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 
 // scaleRows makes y[r, i] = scale[i] x[r, from[i]] + shift[i].
 func scaleRows[F gpu.Float](y, x []F, from []uint32, scale, shift []F) {
-	if vector.ScaleRows(kernels.Singles(y), kernels.Singles(x), from, kernels.Singles(scale), kernels.Singles(shift)) {
+	if vector.ScaleRows(vector.Singles(y), vector.Singles(x), from, vector.Singles(scale), vector.Singles(shift)) {
 		return
 	}
 	for n := len(from); len(y) >= n; x, y = x[n:], y[n:] {
@@ -165,7 +165,7 @@ func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int
 // differAcross sets y[i] to 1 if the elements i of the rows of x differ, and otherwise to 0. rows
 // has the index in x at which each row begins.
 func differAcross[F gpu.Float](y, x []F, rows []int) {
-	if vector.DifferAcross(kernels.Singles(y), kernels.Singles(x), rows) {
+	if vector.DifferAcross(vector.Singles(y), vector.Singles(x), rows) {
 		return
 	}
 	for i := range y {

@@ -9,6 +9,7 @@ import (
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/tensor"
+	"mrprism/shaders/vector"
 )
 
 //go:embed rule.wgsl
@@ -29,7 +30,7 @@ var (
 
 func likelihoodPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
 	n, k := int(p.Raters*p.Classes), int(p.Classes)
-	kernels.LogLikelihoods(a[4].F[from*n:to*n], a[0].F[from*n:to*n], a[2].F[from*n:to*n])
+	vector.LogLikelihood(a[4].F[from*n:to*n], a[0].F[from*n:to*n], a[2].F[from*n:to*n])
 	for pixel := from; pixel < to; pixel++ {
 		where, valid, y := fusedOf(p, a[1].F, pixel), ofImage(p, a[3].F, pixel), ofPixel(p, a[4].F, pixel)
 		for m := 0; m < n; m += k {
@@ -66,7 +67,7 @@ func agreementPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to in
 			}
 		}
 	}
-	kernels.Logarithms(a[2].F[from*n : to*n])
+	vector.Log(a[2].F[from*n : to*n])
 }
 
 func agreementBackwardPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {

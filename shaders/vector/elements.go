@@ -1,15 +1,30 @@
 package vector
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // These functions work on the elements of slices of equal length. Vectors compute the last elements
-// of a slice like the others, and so results do not depend on where it is cut.
+// of a slice like the others, and so results do not depend on where it is cut. The reference computes
+// some of them in float64, always in plain Go.
+
+// Float is float32, which vectors compute, or float64.
+type Float interface{ float32 | float64 }
+
+// Singles is x if it is of float32, and otherwise nil. It costs nothing: the compiler knows the size.
+func Singles[F Float](x []F) []float32 {
+	if unsafe.Sizeof(F(0)) != unsafe.Sizeof(float32(0)) {
+		return nil
+	}
+	return *(*[]float32)(unsafe.Pointer(&x))
+}
 
 // Add adds x to y.
-func Add(y, x []float32) {
+func Add[F Float](y, x []F) {
 	x = x[:len(y)]
-	if vectors() {
-		addVectors(y, x)
+	if single := Singles(y); single != nil && vectors() {
+		addVectors(single, Singles(x))
 		return
 	}
 	for i, v := range x {
@@ -18,10 +33,10 @@ func Add(y, x []float32) {
 }
 
 // AddScaled adds s x to y.
-func AddScaled(y, x []float32, s float32) {
+func AddScaled[F Float](y, x []F, s F) {
 	x = x[:len(y)]
-	if vectors() {
-		addScaledVectors(y, x, s)
+	if single := Singles(y); single != nil && vectors() {
+		addScaledVectors(single, Singles(x), float32(s))
 		return
 	}
 	for i, v := range x {
@@ -30,10 +45,10 @@ func AddScaled(y, x []float32, s float32) {
 }
 
 // AddProducts adds a[i] b[i] to every y[i].
-func AddProducts(y, a, b []float32) {
+func AddProducts[F Float](y, a, b []F) {
 	a, b = a[:len(y)], b[:len(y)]
-	if vectors() {
-		addProductsVectors(y, a, b)
+	if single := Singles(y); single != nil && vectors() {
+		addProductsVectors(single, Singles(a), Singles(b))
 		return
 	}
 	for i, v := range a {
@@ -64,10 +79,10 @@ func Filter(y, x []float32, stride int, window []float32) {
 }
 
 // Multiply multiplies y by x.
-func Multiply(y, x []float32) {
+func Multiply[F Float](y, x []F) {
 	x = x[:len(y)]
-	if moreVectors() {
-		multiplyVectors(y, x)
+	if single := Singles(y); single != nil && moreVectors() {
+		multiplyVectors(single, Singles(x))
 		return
 	}
 	for i, v := range x {
@@ -76,10 +91,10 @@ func Multiply(y, x []float32) {
 }
 
 // AddSquares adds (x − mean)² to squares. Each element has its own mean.
-func AddSquares(squares, x, mean []float32) {
+func AddSquares[F Float](squares, x, mean []F) {
 	x, mean = x[:len(squares)], mean[:len(squares)]
-	if moreVectors() {
-		addSquaresVectors(squares, x, mean)
+	if single := Singles(squares); single != nil && moreVectors() {
+		addSquaresVectors(single, Singles(x), Singles(mean))
 		return
 	}
 	for i, v := range x {
@@ -89,10 +104,10 @@ func AddSquares(squares, x, mean []float32) {
 
 // TakeLarger sets every y[i] to the larger of y[i] and x[i]. A NaN counts as larger than any
 // number.
-func TakeLarger(y, x []float32) {
+func TakeLarger[F Float](y, x []F) {
 	x = x[:len(y)]
-	if vectors() {
-		takeLargerVectors(y, x)
+	if single := Singles(y); single != nil && vectors() {
+		takeLargerVectors(single, Singles(x))
 		return
 	}
 	for i, v := range x {
@@ -260,12 +275,12 @@ func Sum(x []float32) float32 {
 }
 
 // Dot is Σ a[i] b[i].
-func Dot(a, b []float32) float32 {
+func Dot[F Float](a, b []F) F {
 	b = b[:len(a)]
-	if vectors() {
-		return dotVectors(a, b)
+	if single := Singles(a); single != nil && vectors() {
+		return F(dotVectors(single, Singles(b)))
 	}
-	var sum float32
+	var sum F
 	for i, v := range a {
 		sum += v * b[i]
 	}
@@ -340,25 +355,25 @@ func Exp(x []float32, scale, shift float32) {
 }
 
 // Log replaces every x by its natural logarithm, within two units of its last place.
-func Log(x []float32) {
-	if moreVectors() {
-		logVectors(x)
+func Log[F Float](x []F) {
+	if single := Singles(x); single != nil && moreVectors() {
+		logVectors(single)
 		return
 	}
 	for i, v := range x {
-		x[i] = float32(math.Log(float64(v)))
+		x[i] = F(math.Log(float64(v)))
 	}
 }
 
 // LogLikelihood sets every y[i] to label log q + (1 - label) log(1 - q). y may be q.
-func LogLikelihood(y, q, label []float32) {
+func LogLikelihood[F Float](y, q, label []F) {
 	q, label = q[:len(y)], label[:len(y)]
-	if moreVectors() {
-		logLikelihoodVectors(y, q, label)
+	if single := Singles(y); single != nil && moreVectors() {
+		logLikelihoodVectors(single, Singles(q), Singles(label))
 		return
 	}
 	for i, v := range q {
-		y[i] = label[i]*float32(math.Log(float64(v))) + (1-label[i])*float32(math.Log(float64(1-v)))
+		y[i] = label[i]*F(math.Log(float64(v))) + (1-label[i])*F(math.Log(float64(1-v)))
 	}
 }
 

@@ -166,7 +166,7 @@ func TestNaNStays(t *testing.T) {
 		"ReLU": ReLU, "ReLU6": ReLU6, "Sigmoid": Sigmoid, "GELU": GELU, "Exp": func(x []float32) { Exp(x, 1, 0) },
 		"TakeLarger":         func(x []float32) { TakeLarger(x, make([]float32, len(x))) },
 		"TakeLarger's other": func(x []float32) { y := make([]float32, len(x)); TakeLarger(y, x); copy(x, y) },
-		"Log":                Log, "Add": func(x []float32) { Add(x, make([]float32, len(x))) },
+		"Log":                Log[float32], "Add": func(x []float32) { Add(x, make([]float32, len(x))) },
 	} {
 		asLevels(t, func(l *Level) {
 			x := make([]float32, 13)

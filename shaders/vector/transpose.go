@@ -1,18 +1,21 @@
 package vector
 
 // Transpose sets y[j*to + i] to x[i*from + j], or adds it, for all rows i and columns j of x.
-func Transpose(y []float32, to int, x []float32, from, rows, columns int, add bool) {
+func Transpose[F Float](y []F, to int, x []F, from, rows, columns int, add bool) {
 	if rows == 0 || columns == 0 {
 		return
 	}
 	_, _ = y[(columns-1)*to+rows-1], x[(rows-1)*from+columns-1] // assembly checks no bounds
-	first := 0
+	first, single := 0, Singles(y)
 	for _, t := range Current().transpose {
+		if single == nil {
+			break
+		}
 		n, width := (rows-first)/t.rows*t.rows, columns/t.columns*t.columns
 		if n == 0 || width == 0 {
 			continue
 		}
-		t.blocks(&y[first], to, &x[first*from], from, n, width, add)
+		t.blocks(&single[first], to, &Singles(x)[first*from], from, n, width, add)
 		plainTranspose(y[first:], to, x[first*from:], from, n, width, columns, add)
 		first += n
 	}
@@ -26,7 +29,7 @@ type blocksTransposed struct {
 }
 
 // plainTranspose is Transpose from column first of x on.
-func plainTranspose(y []float32, to int, x []float32, from, rows, first, columns int, add bool) {
+func plainTranspose[F Float](y []F, to int, x []F, from, rows, first, columns int, add bool) {
 	if first == columns {
 		return
 	}
