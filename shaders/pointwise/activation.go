@@ -24,8 +24,8 @@ var Scalars []*tensor.Kind
 // adding adds the gradient to dx. saved is x, or y if the kind saves the output.
 type adding[F gpu.Float] = func(dx, dy, saved []F)
 
-// activationKind is the kind of an operator that applies facts.Scalar: the kernels ENTRY_forward
-// and ENTRY_backward of a file. Its gradient takes the output if savesOutput, otherwise the input.
+// activationKind is the kind of an operator that applies facts.Scalar. Its gradient is the kernel
+// ENTRY_backward of a file. The kernel takes the output if savesOutput, otherwise the input.
 func activationKind(facts tensor.Kind, entry, file string, exact adding[float64], fast adding[float32], savesOutput bool) *tensor.Kind {
 	f := facts.Scalar
 	forward := kernels.InPieces(activationCount, func(_ *activationParams, a []gpu.Array, from, to int) {
@@ -35,9 +35,9 @@ func activationKind(facts tensor.Kind, entry, file string, exact adding[float64]
 	}, func(_ *activationParams, a []gpu.ArrayOf[float32], from, to int) {
 		copy(a[1].F[from:to], a[0].F[from:to])
 		f.Fast(a[1].F[from:to])
-	}, kernels.Flat(entry+"_forward", file, unary, activationCount, nil))
-	backward := kernels.InPieces(activationCount, added(exact), added(fast),
-		kernels.Flat(entry+"_backward", file, binary, activationCount, nil))
+	}, activationKernel(f, entry+"_forward", activationFile, unary))
+	forward.Variants[0].Entry = "activation_forward"
+	backward := kernels.InPieces(activationCount, added(exact), added(fast), activationKernel(f, entry+"_backward", file, binary))
 	k := kernels.Operator(facts, forward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		saved := x
@@ -47,6 +47,14 @@ func activationKind(facts tensor.Kind, entry, file string, exact adding[float64]
 		op.Dispatch(backward, op.Attributes, saved, y.Gradient(), x.Gradient())
 	})
 	Scalars = append(Scalars, k)
+	return k
+}
+
+// activationKernel is a kernel in a file that may call activated.
+func activationKernel(f *tensor.Scalar, name, file string, arguments []gpu.Access) *tensor.Kernel {
+	k := kernels.Flat(name, file, arguments, activationCount, nil)
+	widths := k.Variants[0].Header
+	k.Variants[0].Header = func(params any) string { return widths(params) + activatedWGSL(f) }
 	return k
 }
 
@@ -147,11 +155,14 @@ func Activated(activation uint32, v float64) float64 {
 // ActivateAll applies the activation with this number, which is not 0, to every value.
 func ActivateAll(activation uint32, values []float32) { Scalars[activation-1].Scalar.Fast(values) }
 
-// ActivatedWGSL declares the function activated of floats.
+// ActivatedWGSL declares the function activated of floats, the activation with this number.
 func ActivatedWGSL(activation uint32) string {
-	body := "return v;"
-	if activation > 0 {
-		body = Scalars[activation-1].Scalar.WGSL
+	if activation == 0 {
+		return activatedWGSL(&tensor.Scalar{WGSL: "return v;"})
 	}
-	return "fn activated(v: floats) -> floats {\n  " + body + "\n}\n"
+	return activatedWGSL(Scalars[activation-1].Scalar)
+}
+
+func activatedWGSL(f *tensor.Scalar) string {
+	return "fn activated(v: floats) -> floats {\n  " + f.WGSL + "\n}\n"
 }

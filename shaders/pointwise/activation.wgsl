@@ -6,7 +6,8 @@
 //                                                 dx += dy (Φ(x) + x φ(x))
 //   sigmoid  y = 1 / (1 + e^-x)                   dx += dy y (1 - y)
 //
-// Header (go doc ./shaders): Invocation, stored, floats, WIDTH.
+// Header (go doc ./shaders): Invocation, stored, floats, WIDTH, and activated, the function of one
+// number (tensor.Scalar) that activation_forward applies.
 
 const SIZE: u32 = 64u;
 
@@ -21,25 +22,19 @@ struct Params {
 @group(0) @binding(2) var<storage, read> dy: array<stored>;
 @group(0) @binding(3) var<storage, read_write> dx: array<stored>;
 
-// erf_above is erf of a, which is not negative, by Abramowitz & Stegun 7.1.26: its absolute error
-// is below 1.5e-7.
-fn erf_above(a: floats) -> floats {
+// normal_cdf is Φ, with erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7.
+fn normal_cdf(v: floats) -> floats {
+  let a = abs(v) * 0.70710678;
   let t = 1.0 / (1.0 + 0.3275911 * a);
   let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-  return 1.0 - poly * exp(-a * a);
-}
-
-fn normal_cdf(v: floats) -> floats {
-  let a = v * 0.70710678;
-  return 0.5 * (1.0 + sign(a) * erf_above(abs(a)));
+  return 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));
 }
 
 @compute @workgroup_size(SIZE)
-fn relu_forward(id: Invocation) {
+fn activation_forward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
-  let v = floats(x[i]);
-  y[i] = stored(select(v, floats(), v <= floats())); // max() would drop a NaN
+  y[i] = stored(activated(floats(x[i])));
 }
 
 @compute @workgroup_size(SIZE)
@@ -47,14 +42,6 @@ fn relu_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   dx[i] = stored(floats(dx[i]) + select(floats(), floats(dy[i]), floats(x[i]) > floats()));
-}
-
-@compute @workgroup_size(SIZE)
-fn relu6_forward(id: Invocation) {
-  let i = number(id, SIZE);
-  if (i * WIDTH >= params.n) { return; }
-  let v = floats(x[i]);
-  y[i] = stored(select(select(v, floats(), v <= floats()), floats(6.0), v >= floats(6.0)));
 }
 
 @compute @workgroup_size(SIZE)
@@ -66,26 +53,11 @@ fn relu6_backward(id: Invocation) {
 }
 
 @compute @workgroup_size(SIZE)
-fn gelu_forward(id: Invocation) {
-  let i = number(id, SIZE);
-  if (i * WIDTH >= params.n) { return; }
-  let v = floats(x[i]);
-  y[i] = stored(v * normal_cdf(v));
-}
-
-@compute @workgroup_size(SIZE)
 fn gelu_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let v = floats(x[i]);
   dx[i] = stored(floats(dx[i]) + floats(dy[i]) * (normal_cdf(v) + v * 0.39894228 * exp(-0.5 * v * v)));
-}
-
-@compute @workgroup_size(SIZE)
-fn sigmoid_forward(id: Invocation) {
-  let i = number(id, SIZE);
-  if (i * WIDTH >= params.n) { return; }
-  y[i] = stored(1.0 / (1.0 + exp(-floats(x[i]))));
 }
 
 @compute @workgroup_size(SIZE)

@@ -49,7 +49,7 @@ const (
 type Scalar struct {
 	Exact func(x float64) float64 // the definition, and the reference
 	Fast  func(values []float32)  // replaces each value, on the processor
-	WGSL  string                  // statements that return it for v of type floats, of a convolution that computes it too
+	WGSL  string                  // statements that return it for v of floats, in its kernel and in convolutions
 }
 
 // Op is an operator of a graph: its kind, the tensors that it reads and the tensors that it makes.
