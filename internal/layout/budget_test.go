@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   2850,
 	"internal/trust":   1230,
 	"model":            4600,
-	"shaders":          20020,
+	"shaders":          19930,
 	"site":             300,
 	"wasm":             950,
 	"weights":          3300,
