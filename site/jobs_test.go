@@ -35,10 +35,11 @@ func (p *page) lastAsked() question {
 	return q
 }
 
-// slide moves a slider.
+// slide moves a slider, which rests where it is.
 func (p *page) slide(selector string, value int) {
 	p.t.Helper()
-	p.do(fmt.Sprintf(`(() => { const slider = document.querySelector(%q); slider.value = %d; slider.dispatchEvent(new Event("input")); })()`, selector, value))
+	p.do(fmt.Sprintf(`(() => { const slider = document.querySelector(%q); slider.value = %d; slider.dispatchEvent(new Event("input"));
+		if (slider.type === "range") slider.dispatchEvent(new Event("change", { bubbles: true })); })()`, selector, value))
 }
 
 func (p *page) click(id string) {
@@ -68,6 +69,7 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
+	p.asking()
 	photograph := readBuilt(t, "sample.jpg")
 	p.do(`(async () => {
 		globalThis.slow = new File([await (await fetch("sample.jpg")).arrayBuffer()], "slow.jpg");
@@ -75,8 +77,7 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	})()`)
 	p.do(`void (globalThis.outcome = script())`) // it computes, and the page's job waits
 	p.drop("photo.jpg", photograph)
-	p.until(computing)
-	time.Sleep(300 * time.Millisecond)
+	p.until(`asked.length === 2 && ` + computing)
 	p.click("cancel")
 	p.until(`document.getElementById("progress").hidden`)
 	assert.Equal(t, "a mask", get[string](p, "outcome"))
@@ -84,7 +85,7 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	p.drop("slow.jpg", photograph)
 	p.until(segmenting)
 	p.do(`void (globalThis.outcome = script())`) // it waits for the page's job
-	time.Sleep(300 * time.Millisecond)
+	p.until(`asked.length === 4`)
 	p.click("cancel")
 	assert.Equal(t, "a mask", get[string](p, "outcome"))
 	assert.Equal(t, "AbortError", get[string](p, `(() => { const ending = new AbortController(); setTimeout(() => ending.abort(), 500); return script({ signal: ending.signal }); })()`))
@@ -170,7 +171,11 @@ func TestSliderMovedWhileAResultArrives(t *testing.T) {
 	p.do(`(() => { // it goes on to 20, and has not come to rest when the result of 50 is shown
 		const slider = document.querySelector("input[name=weight]"), progress = document.getElementById("progress");
 		const moving = setInterval(() => { slider.value = 20; slider.dispatchEvent(new Event("input")); }, 20);
-		new MutationObserver(() => { if (progress.hidden && !globalThis.shown) { clearInterval(moving); globalThis.shown = slider.value; } }).observe(progress, { attributes: true });
+		new MutationObserver(() => { if (progress.hidden && !globalThis.shown) {
+			clearInterval(moving);
+			globalThis.shown = slider.value;
+			slider.dispatchEvent(new Event("change", { bubbles: true }));
+		} }).observe(progress, { attributes: true });
 	})()`)
 	p.until(`globalThis.shown`)
 	assert.Equal(t, "20", get[string](p, `shown`))
@@ -355,22 +360,35 @@ func TestChoicesStayWithTheModel(t *testing.T) {
 	p.clean()
 }
 
+// keysRest takes over the timer that page.js sets for 300 ms when keys step through the models: rest()
+// lets that time pass, and says whether the page waited for it.
+const keysRest = `(() => {
+	const [after, never] = [setTimeout, clearTimeout];
+	let waits = null;
+	globalThis.setTimeout = (act, ms, ...of) => ms === 300 ? (waits = () => act(...of)) : after(act, ms, ...of);
+	globalThis.clearTimeout = (timer) => { if (timer === waits) waits = null; else never(timer); };
+	globalThis.rest = () => { const act = waits; waits = null; act?.(); return act !== null; };
+})();`
+
 // Arrow keys step through the models: the one where they rest is used, and no entry opens a dialog.
 func TestModelsByArrowKeys(t *testing.T) {
 	t.Parallel()
-	p := open(t, mock(t, nil), 1200, 800)
+	s := mock(t, nil)
+	s.before = keysRest
+	p := open(t, s, 1200, 800)
 	p.ready()
 	p.sample()
 	p.asking()
 	p.do(`globalThis.dialogs = 0, document.getElementById("weights").addEventListener("click", (event) => { dialogs++; event.preventDefault(); })`)
 	p.do(`(() => { const list = document.getElementById("model"), step = (name) => { list.value = name; list.dispatchEvent(new Event("change")); };
 		step("raters"); step("levels"); step("raters"); step("levels"); })()`)
-	time.Sleep(600 * time.Millisecond)
-	assert.Zero(t, get[int](p, "asked.length"), "back where it was")
+	assert.False(t, get[bool](p, "rest()"), "back where it was")
 	p.do(`document.getElementById("model").focus()`)
 	for range 3 {
 		p.press("ArrowDown", false)
 	}
+	assert.Zero(t, get[int](p, "asked.length"))
+	assert.True(t, get[bool](p, "rest()"))
 	p.until(`document.querySelectorAll("#rater-list li").length === 7 && ` + sampleDone)
 	assert.Equal(t, 1, get[int](p, "asked.length"))
 	assert.Equal(t, "model", get[string](p, `document.activeElement.id`))
@@ -379,7 +397,7 @@ func TestModelsByArrowKeys(t *testing.T) {
 	// What is pressed before the keys have rested is done with the model in the list.
 	p.do(`(() => { const list = document.getElementById("model"); list.value = "levels"; list.dispatchEvent(new Event("change")); document.getElementById("region-none").click(); })()`)
 	p.until(`document.getElementById("region-line").textContent === "The whole image" && ` + sampleDone)
-	time.Sleep(600 * time.Millisecond)
+	assert.False(t, get[bool](p, "rest()"))
 	assert.Equal(t, 2, get[int](p, "asked.length"))
 	assert.Equal(t, question{"sample.jpg", "levels", "none", nil}, p.lastAsked())
 	p.click("own")

@@ -27,7 +27,6 @@ import { Work, narrow } from "./work.js";
 
 const TEXT = "textarea, input:not([type=range], [type=checkbox], [type=radio])"; // keys write into these
 const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
-const WEIGHT_DELAY = 250; // ms without a movement of a rater's slider
 const QUIET = 1000; // ms without a question to the worker before the page is stored
 const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pictures by their header
 
@@ -77,7 +76,6 @@ const effects = [
     $("stage").focus();
     return () => {};
   }],
-  [(s) => s.sliders.moving && s.sliders, () => later(WEIGHT_DELAY, { type: "weigh" })],
   [(s) => s.session.keeping && s.worklist, () => { sessions((all) => all.changed()); return () => {}; }],
   ...work.effects,
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
@@ -375,6 +373,14 @@ for (const key of ["x", "y", "side"]) {
   field.onkeydown = (event) => { if (event.key === "Enter") send({ type: "apply" }); if (event.key === "Escape") send({ type: "leave" }); };
 }
 $("raters-equal").onclick = () => send({ type: "equal" });
+
+// A rater's slider rests once its button, finger or key is let go. A key that is held changes it
+// again and again. What has neither, such as a screen reader, only changes it.
+let held = false;
+const rest = () => { held = false; if (state.sliders.moving) send({ type: "weigh" }); };
+$("rater-list").onkeydown = () => { held = true; };
+$("rater-list").onchange = () => { if (!held) rest(); };
+for (const end of ["pointerup", "pointercancel", "keyup", "blur"]) addEventListener(end, rest, true);
 
 $("mark-open").onclick = () => $("mark-file").click();
 $("mark-file").onchange = () => {

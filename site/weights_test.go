@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/stretchr/testify/assert"
@@ -54,8 +53,6 @@ func TestRatersShares(t *testing.T) {
 	assert.Equal(t, []int{34, 33, 33}, p.shares())
 	p.drag(p.atSlider(0, 33), p.atSlider(0, 50), p.atSlider(0, 80))
 	p.until(`asked.at(-1).raterWeights && ` + sampleDone)
-	time.Sleep(400 * time.Millisecond)
-	p.until(sampleDone)
 	dragged := p.shares()
 	assert.InDelta(t, 80, dragged[0], 3)
 	assert.Equal(t, 100, sum(dragged))
@@ -75,7 +72,6 @@ func TestRatersShares(t *testing.T) {
 	touch(input.DispatchTouchEventTypeTouchMove, [2]float64{to[0] + 20, to[1]})
 	touch(input.DispatchTouchEventTypeTouchEnd)
 	p.until(shareTexts + `[1] === 100`)
-	p.do(`new Promise((done) => setTimeout(done, 400))`)
 	p.until(sampleDone)
 	assert.Equal(t, []int{0, 100, 0}, p.shares())
 	assert.Equal(t, []float64{0, 1, 0}, p.lastAsked().RaterWeights)
@@ -85,11 +81,21 @@ func TestRatersShares(t *testing.T) {
 	p.press("Home", false)
 	p.until(shareTexts + `[1] === 0`)
 	assert.Equal(t, []int{50, 0, 50}, p.shares())
-	p.do(`new Promise((done) => setTimeout(done, 400))`)
 	p.until(sampleDone)
 
-	// Three movements are three steps.
-	for _, want := range [][]int{{0, 100, 0}, dragged, {34, 33, 33}} {
+	// A key that is held is one movement, as long as it lasts.
+	key := func(kind input.DispatchKeyEventType) {
+		p.run(command(input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: "ArrowRight", WindowsVirtualKeyCode: 39}))
+	}
+	for range 3 {
+		key(input.DispatchKeyEventTypeKeyDown)
+	}
+	p.until(shareTexts + `[1] === 3`)
+	key(input.DispatchKeyEventTypeKeyUp)
+	p.until(sampleDone)
+
+	// Four movements are four steps.
+	for _, want := range [][]int{{50, 0, 50}, {0, 100, 0}, dragged, {34, 33, 33}} {
 		p.click("undo")
 		p.until(sampleDone)
 		assert.Equal(t, want, p.shares())
