@@ -49,7 +49,7 @@ func TestAddressesOfThisVersion(t *testing.T) {
 // A page that was opened before a newer version came has its own version's viewer or none: it shows
 // the photograph without WebGL.
 func TestOldPageTakesNoNewViewer(t *testing.T) {
-	s := mock(t, nil)
+	s := drawn(t)
 	newer, err := Handler(built(t, map[string][]byte{"viewer.wasm": []byte("of another version")}), nil, []string{strings.Trim(s.URL[len("http://"):], "/")})
 	require.NoError(t, err)
 	var now atomic.Pointer[http.Handler]

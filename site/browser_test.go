@@ -6,13 +6,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
 	"net"
 	"net/http"
 	"os"
+	goruntime "runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,8 +34,8 @@ import (
 	"mrprism/shaders/gpu/chromium"
 )
 
-// deadline bounds one page test: SwiftShader on a busy machine is slow.
-const deadline = 4 * time.Minute
+// deadline bounds one page test, for one that waits in vain: SwiftShader on a busy machine is slow.
+const deadline = 10 * time.Minute
 
 // missing skips a test for want of something; with CI=true that is a failure.
 func missing(t *testing.T, what string) {
@@ -91,6 +94,8 @@ type server struct {
 	URL      string
 	wishes   string        // that open asks the page for, after URL
 	before   string        // a script that open has the page run before its own
+	watched  bool          // the page replaces a worker that is silent, as a slow machine's may be
+	plain    bool          // viewer.wasm does not start
 	patience time.Duration // how long a test may use the page; 0: deadline
 	http     *http.Server
 	inner    http.Handler // of Handler
@@ -136,7 +141,8 @@ func serveAt(t *testing.T, address string, tree fs.FS, weights map[string][]byte
 	return s
 }
 
-// mock is the site with a worker that computes nothing. change edits the worker's text.
+// mock is the site with a worker that computes nothing, and without viewer.wasm, which takes longer to
+// start than most tests. change edits the worker's text.
 func mock(t *testing.T, change func(string) string) *server {
 	t.Helper()
 	text, err := os.ReadFile("testdata/mock_worker.js")
@@ -144,13 +150,43 @@ func mock(t *testing.T, change func(string) string) *server {
 	if change != nil {
 		text = []byte(change(string(text)))
 	}
-	return serve(t, built(t, map[string][]byte{"worker.js": text, "sw.js": noKeeper}), nil)
+	s := serve(t, built(t, map[string][]byte{"worker.js": text, "sw.js": noKeeper}), nil)
+	s.plain = os.Getenv("MRPRISM_SCREENSHOTS") == ""
+	return s
+}
+
+// drawn is mock with viewer.wasm, for tests of the stage.
+func drawn(t *testing.T) *server {
+	t.Helper()
+	s := mock(t, nil)
+	s.plain = false
+	return s
+}
+
+const (
+	// unwatched stops the timer of segmenter.js that looks every 500 ms whether the worker is silent.
+	unwatched = `{ const every = setInterval; globalThis.setInterval = (act, ms, ...all) => ms === 500 ? 0 : every(act, ms, ...all); }`
+	// noWebGL has the stage draw the photograph on a plain canvas.
+	noWebGL = `{ const context = HTMLCanvasElement.prototype.getContext; HTMLCanvasElement.prototype.getContext = function (kind, ...all) { return kind === "webgl2" ? null : context.call(this, kind, ...all); }; }`
+)
+
+// script is what open has the page run before its own scripts.
+func (s *server) script() string {
+	script := s.before
+	if !s.watched {
+		script = unwatched + script
+	}
+	if s.plain {
+		script = noWebGL + script
+	}
+	return script
 }
 
 // page is one tab with a profile of its own, and everything it complained about or asked for.
 type page struct {
-	t   *testing.T
-	ctx context.Context
+	t     *testing.T
+	ctx   context.Context
+	plain bool // of its server
 
 	mu       sync.Mutex
 	problems []string // console errors, exceptions, policy violations
@@ -177,8 +213,15 @@ var shared struct {
 	stop func()
 }
 
-// TestMain ends the shared Chromium after the last test.
+// TestMain runs two tests a core, as most of them wait for a page, and ends the shared Chromium after
+// the last one.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0)))
+	}
 	code := m.Run()
 	if shared.ctx != nil {
 		shared.stop()
@@ -232,11 +275,11 @@ func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllo
 	t.Cleanup(cancel)
 	ctx, expire := context.WithTimeout(ctx, cmp.Or(s.patience, deadline))
 	t.Cleanup(expire)
-	p := &page{t: t, ctx: ctx}
+	p := &page{t: t, ctx: ctx, plain: s.plain}
 	require.NoError(t, chromedp.Listen(ctx, func(event any) { p.heard(s, event) }))
 	p.run(chromedp.EmulateViewport(int64(width), int64(height)),
 		command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}), // beside other tabs
-		command(devpage.AddScriptToEvaluateOnNewDocument, devpage.AddScriptToEvaluateOnNewDocumentParams{Source: s.before}),
+		command(devpage.AddScriptToEvaluateOnNewDocument, devpage.AddScriptToEvaluateOnNewDocumentParams{Source: s.script()}),
 		chromedp.Navigate(s.URL+s.wishes))
 	p.until(`document.readyState === "complete"`)
 	return p
@@ -320,6 +363,21 @@ func (p *page) until(condition string) {
 	}
 }
 
+// settled is the value of an expression once it has been the same in 15 frames. On a slow machine
+// frames take longer too.
+func settled[T any](p *page, expression string) T {
+	p.t.Helper()
+	return get[T](p, `(async () => {
+		for (let last, same = 0; ;) {
+			await new Promise(requestAnimationFrame);
+			const value = (`+expression+`), now = JSON.stringify(value);
+			same = now === last ? same + 1 : 0;
+			if (same === 15) return value;
+			last = now;
+		}
+	})()`)
+}
+
 // ready waits for the worker.
 func (p *page) ready() {
 	p.t.Helper()
@@ -329,6 +387,7 @@ func (p *page) ready() {
 // viewed waits until viewer.wasm, which starts with the first photograph, draws the stage.
 func (p *page) viewed() {
 	p.t.Helper()
+	require.False(p.t, p.plain, "mock starts no viewer.wasm: take drawn")
 	p.until(`globalThis.mrprismViewer`)
 }
 

@@ -24,6 +24,7 @@ const withMemory = `(async () => {
 // Where the browser's only adapter is emulated, the page computes with what a measurement shows to
 // be the faster, says so at its chip, and remembers it; ?device= is asked first.
 func TestThePageTakesTheFaster(t *testing.T) {
+	t.Parallel()
 	script, err := os.ReadFile("gpu.js")
 	require.NoError(t, err)
 	const compiling = "const pipeline = await this.device.createComputePipelineAsync("

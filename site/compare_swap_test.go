@@ -23,8 +23,7 @@ func (p *page) pressed(id string) {
 // bottom.
 func (p *page) outlines(of string) []float64 {
 	p.t.Helper()
-	p.do(`new Promise((done) => setTimeout(done, 400))`)
-	return get[[]float64](p, fmt.Sprintf(`(() => {
+	return settled[[]float64](p, fmt.Sprintf(`(() => {
 		const canvas = document.querySelector("#%s > canvas:last-of-type"), { width: w, height: h } = canvas, k = canvas.clientWidth / w, copy = new OffscreenCanvas(w, h).getContext("2d", { willReadFrequently: true });
 		copy.drawImage(canvas, 0, 0);
 		const d = copy.getImageData(0, 0, w, h).data;

@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func (p *page) middle() (x, y, scale float64) {
 // correcting opens the mock's result of a model and begins to correct it by hand.
 func correcting(t *testing.T, model string, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
-	p := open(t, mock(t, nil), width, height, extra...)
+	p := open(t, drawn(t), width, height, extra...)
 	p.ready()
 	if model != "levels" {
 		p.asking()
@@ -172,12 +173,12 @@ func TestCorrectingByKeysAndRecalibrating(t *testing.T) {
 	assert.NotEqual(t, size, p.text("correct-size-value"))
 	p.press("[", false)
 	p.press("ArrowRight", true)
-	time.Sleep(200 * time.Millisecond) // the map below the mark comes
 	for range 12 {
 		p.press("ArrowRight", true)
 	}
-	p.press(" ", false)
-	p.until(`document.getElementById("correct-line").textContent.includes("Bob, brain")`)
+	for !strings.Contains(p.text("correct-line"), "Bob, brain") { // nothing is drawn before the map below has come
+		p.press(" ", false)
+	}
 	p.until(`document.getElementById("measure-body").textContent.includes("Bob, brain, corrected by hand")`)
 	p.press("r", false)
 	p.until(`asked.at(-1).evidence.length === 1 && ` + sampleDone)

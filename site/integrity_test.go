@@ -116,6 +116,7 @@ func TestChangedFilesAreNamed(t *testing.T) {
 	} {
 		name, says := c.name, c.says
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := damaging(t, func(is string, content []byte) ([]byte, int) {
 				if is != name {
 					return nil, 0

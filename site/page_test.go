@@ -56,7 +56,7 @@ func (p *page) choose(model string) {
 
 func TestSampleInThePage(t *testing.T) {
 	t.Parallel()
-	s := mock(t, nil)
+	s := drawn(t)
 	p := open(t, s, 1200, 800)
 	p.ready()
 	p.sample()
@@ -118,12 +118,11 @@ func TestRatersWithoutWeights(t *testing.T) {
 
 func TestUnchangedPageDrawsNothing(t *testing.T) {
 	t.Parallel()
-	p := open(t, mock(t, nil), 1000, 700)
+	p := open(t, drawn(t), 1000, 700)
 	p.ready()
 	p.sample()
 	p.viewed()
-	time.Sleep(time.Second)
-	before := get[int](p, "mrprismViewer.frames()")
+	before := settled[int](p, "mrprismViewer.frames()")
 	time.Sleep(2 * time.Second)
 	assert.Equal(t, before, get[int](p, "mrprismViewer.frames()"), "frames while nothing changes")
 	p.do(`document.getElementById("zoom-in").click()`)
@@ -132,7 +131,7 @@ func TestUnchangedPageDrawsNothing(t *testing.T) {
 
 func TestKeyboardReachesEverything(t *testing.T) {
 	t.Parallel()
-	p := open(t, mock(t, nil), 1200, 800)
+	p := open(t, drawn(t), 1200, 800)
 	p.ready()
 	p.sample()
 	p.do(`document.getElementById("recurrences").open = true, document.activeElement.blur()`)
@@ -370,15 +369,15 @@ func TestPhotographThatWaits(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
+	p.asking()
 	p.drop("queued.jpg", readBuilt(t, "sample.jpg"))
-	time.Sleep(300 * time.Millisecond) // the worker has it, and is busy
+	p.until(`asked.length === 1`) // the worker has it, and is busy
 	p.choose("raters")
-	p.until(sampleDone)
-	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Newborn brain")
+	p.until(`document.getElementById("about-list").innerText.includes("Newborn brain") && ` + sampleDone)
 
 	p.do(`document.getElementById("region-none").click(), document.getElementById("cancel").click()`)
 	p.until(`document.getElementById("progress").hidden`)
-	time.Sleep(1500 * time.Millisecond)
+	p.do(`(async () => mrprism.segment(await (await fetch("sample.jpg")).blob()))()`) // the worker answers what came before first
 	assert.NotEqual(t, "The whole image", get[string](p, `document.getElementById("region-line").textContent`))
 	p.clean()
 }

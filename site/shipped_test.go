@@ -184,6 +184,7 @@ func TestWhileTheGPUCompiles(t *testing.T) {
 
 // The same where there is no WebGPU, and how long it takes.
 func TestSampleOnTheProcessor(t *testing.T) {
+	t.Parallel()
 	_, files := shippedModel(t, "fundus")
 	p := open(t, real(t, files), 900, 700, withoutWebGPU...)
 	p.ready()

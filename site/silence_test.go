@@ -41,7 +41,7 @@ const clockOfWatch = `(() => {
 func TestSilentWorker(t *testing.T) {
 	t.Parallel()
 	s := mock(t, nil)
-	s.before = clockOfWatch
+	s.before, s.watched = clockOfWatch, true
 	p := open(t, s, 1200, 800)
 	p.ready()
 	photo := readBuilt(t, "sample.jpg")

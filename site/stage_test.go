@@ -17,8 +17,7 @@ func TestStageWithoutWebGL(t *testing.T) {
 	p.until(`!document.getElementById("model").disabled`)
 	require.True(t, get[bool](p, `document.createElement("canvas").getContext("webgl2") === null`), "this browser has no WebGL2")
 	p.sample()
-	time.Sleep(500 * time.Millisecond)
-	assert.Greater(t, get[int](p, colours), 1000, "the photograph is drawn by the plain canvas")
+	p.until(colours + ` > 1000`) // the photograph is drawn by the plain canvas
 
 	// It dashes the two outlines of a doubted result, each with its dark edge.
 	p.do(`(() => { const plain = CanvasRenderingContext2D.prototype.stroke; CanvasRenderingContext2D.prototype.stroke = function (path) {
@@ -33,15 +32,13 @@ const colours = `(() => { const c = document.querySelector("#stage > canvas"), d
 
 func TestStageSurvivesLosingWebGL(t *testing.T) {
 	t.Parallel()
-	p := open(t, mock(t, nil), 1200, 800)
+	p := open(t, drawn(t), 1200, 800)
 	p.ready()
 	p.sample()
 	p.viewed()
 	p.do(`globalThis.notReloaded = true, globalThis.context = document.querySelector("#stage > canvas").getContext("webgl2"),
 		globalThis.losing = context.getExtension("WEBGL_lose_context"), losing.loseContext()`)
-	p.until(`document.querySelector("#stage > canvas").getContext("2d")`)
-	time.Sleep(500 * time.Millisecond)
-	assert.Greater(t, get[int](p, colours), 1000, "the photograph is still there, drawn by the plain canvas")
+	p.until(`document.querySelector("#stage > canvas").getContext("2d") && ` + colours + ` > 1000`) // the photograph is still there
 	assert.True(t, get[bool](p, "globalThis.notReloaded === true"), "the page was not reloaded")
 	assert.True(t, get[bool](p, sampleDone))
 	p.do(`losing.restoreContext()`)
@@ -51,17 +48,16 @@ func TestStageSurvivesLosingWebGL(t *testing.T) {
 
 func TestGPUProcessKilled(t *testing.T) {
 	t.Parallel()
-	p := open(t, mock(t, nil), 1200, 800, alone)
+	p := open(t, drawn(t), 1200, 800, alone)
 	p.ready()
 	p.sample()
 	p.viewed()
 	p.do(`globalThis.notReloaded = true`)
 	p.crashGPU()
-	time.Sleep(3 * time.Second)
+	p.until(`document.querySelector("#stage > canvas").getContext("2d") && ` + colours + ` > 1000`)
 	assert.True(t, get[bool](p, `globalThis.notReloaded === true && `+sampleDone), "the page and its result are still there")
 	zoom := `document.getElementById("zoom").textContent`
 	before := get[string](p, zoom)
 	p.click("zoom-region")
 	assert.NotEqual(t, before, get[string](p, zoom), "and can be looked at")
-	p.until(`document.querySelector("#stage > canvas").getContext("2d") && ` + colours + ` > 1000`)
 }

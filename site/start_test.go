@@ -46,7 +46,7 @@ func TestStartAsksForLittle(t *testing.T) {
 // the page has painted by then.
 func TestViewerComesWithAPhotograph(t *testing.T) {
 	t.Parallel()
-	s := mock(t, nil)
+	s := drawn(t)
 	var asked atomic.Bool
 	held := make(chan struct{})
 	handler, viewer := s.http.Handler, hashedAddress(t, "viewer.wasm")

@@ -14,6 +14,7 @@ import (
 // The processor computes the same to the bit with threads, without, and with threads that die. The
 // page has them where it is isolated, and memory of the program's own where the engine shares none.
 func TestThreadsOfThePage(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("vectors.js")
 	require.NoError(t, err)
 	_, files := shippedModel(t, "fundus")

@@ -147,6 +147,7 @@ func TestMaskFollowsASlider(t *testing.T) {
 						act();
 					});
 					for (const value of [40, 60, 80, 95]) out.push(await change(() => { slider.value = value; slider.dispatchEvent(new Event("input", { bubbles: true })); }));
+					slider.dispatchEvent(new Event("change", { bubbles: true }));
 					return out;
 				})();
 			})()`)

@@ -133,6 +133,7 @@ func TestFilesOfTheList(t *testing.T) {
 // A long list takes no more memory than a short one: lines keep figures and small files alone.
 // MRPRISM_LIST is how many images of a megapixel are segmented by the fundus weights, to measure it.
 func TestMemoryOfTheList(t *testing.T) {
+	t.Parallel()
 	n, width, height := 24, 320, 240
 	text := os.Getenv("MRPRISM_LIST")
 	if text != "" {
