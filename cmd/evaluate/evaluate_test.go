@@ -32,28 +32,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// built is the program under test, built once.
-var built string
+// asProgram is the environment variable under which this test binary is the program itself.
+const asProgram = "MRPRISM_TEST_EVALUATE"
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "evaluate")
-	if err != nil {
-		panic(err)
+	if os.Getenv(asProgram) != "" {
+		main()
 	}
-	built = filepath.Join(dir, "evaluate")
-	if out, err := exec.Command("go", "build", "-o", built, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(m.Run())
+}
+
+// process is the program with arguments, to be run.
+func process(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	return cmd
 }
 
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, problems bytes.Buffer
-	cmd := exec.Command(built, args...)
+	cmd := process(args...)
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	err := cmd.Run()
 	var exit *exec.ExitError

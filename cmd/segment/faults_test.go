@@ -11,7 +11,6 @@ import (
 	"image"
 	"image/color"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -277,7 +276,7 @@ func TestInterrupt(t *testing.T) {
 	for i := range 200 {
 		args = append(args, write(t, filepath.Join(dir, fmt.Sprintf("i%03d.png", i)), data))
 	}
-	cmd := exec.Command(built, args...)
+	cmd := process(args...)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	var stderr bytes.Buffer

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -196,7 +195,7 @@ func TestTableAfterInterrupt(t *testing.T) {
 	}
 	table := filepath.Join(out, "all.csv")
 	args := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-device", "reference", "-recurrences", "9", "-out", out, "-csv", table}
-	cmd := exec.Command(built, append(args, photos)...)
+	cmd := process(append(args, photos)...)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

@@ -30,23 +30,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// built is the program under test, built once.
-var built string
+// asProgram is the environment variable under which this test binary is the program itself.
+const asProgram = "MRPRISM_TEST_SEGMENT"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
 	os.Setenv(choose.Variable, "off") // tests neither measure nor use what the user has measured here
-	dir, err := os.MkdirTemp("", "segment")
-	if err != nil {
-		panic(err)
-	}
-	built = filepath.Join(dir, "segment")
-	if out, err := exec.Command("go", "build", "-o", built, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(m.Run())
+}
+
+// process is the program with arguments, to be run.
+func process(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	return cmd
 }
 
 // outcome is the exit code and the output of a run.
@@ -58,7 +57,7 @@ type outcome struct {
 func call(t *testing.T, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(built, args...)
+	cmd := process(args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
