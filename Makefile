@@ -11,8 +11,10 @@ export GOEXPERIMENT = simd
 PROGRAMS := $(filter-out batch bundle tables,$(notdir $(wildcard cmd/*)))
 
 # Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
+# `make test` has vetted them before.
 TIMEOUT ?= 30m
-TESTFLAGS ?= -p 2 -timeout $(TIMEOUT)
+TESTFLAGS ?= -p 2 -vet=off -timeout $(TIMEOUT)
+LONGEST := ./site ./internal/train ./shaders/conv ./shaders/attention ./cmd/train ./cmd/bench ./model
 
 .DEFAULT_GOAL := help
 include site/site.mk
@@ -31,12 +33,12 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	@$(MAKE) --no-print-directory site
 	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
 	go vet ./...
-	GOOS=js GOARCH=wasm go vet ./wasm/... ./shaders/gpu/... ./shaders/vector
-	GOOS=js GOARCH=wasm go vet -tags simd128 ./shaders/vector
+	GOOS=js GOARCH=wasm go vet -trimpath ./wasm/... ./shaders/gpu/... ./shaders/vector
+	GOOS=js GOARCH=wasm go vet -trimpath -tags simd128 ./shaders/vector
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
 	@go run ./cmd/bench -devices
-	go test $(TESTFLAGS) ./site ./...
-	cd cmd/batch && go vet ./... && go test -timeout $(TIMEOUT) ./...
+	go test $(TESTFLAGS) $(LONGEST) ./...
+	cd cmd/batch && go vet ./... && go test -vet=off -timeout $(TIMEOUT) ./...
 
 .PHONY: build
 build: site ## every program, in build/

@@ -163,7 +163,7 @@ func TestMasksTablesAndRerun(t *testing.T) {
 	w, in := untrained(t, 1), photographs(t, 30)
 	work := t.TempDir()
 	out, single, program := filepath.Join(work, "out"), filepath.Join(work, "single"), filepath.Join(work, "segment.exe")
-	built, err := exec.Command("go", "build", "-o", program, "mrprism/cmd/segment").CombinedOutput()
+	built, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "mrprism/cmd/segment").CombinedOutput()
 	require.NoError(t, err, "%s", built)
 	by, err := exec.Command(program, "-weights", w, "-device", "processor", "-out", single, in).CombinedOutput()
 	require.NoError(t, err, "%s", by)

@@ -138,7 +138,7 @@ func compiled(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "bench.wasm")
-	if _, err := goTool(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "build", "-tags", "simd128", "-o", file, "mrprism/cmd/bench"); err != nil {
+	if _, err := goTool(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "build", "-tags", "simd128", "-trimpath", "-o", file, "mrprism/cmd/bench"); err != nil {
 		return nil, err
 	}
 	program, err := os.ReadFile(file)

@@ -141,10 +141,15 @@ func bundle(from, to, codecs, commit string, quality int) error {
 	if files["sw.js"], err = serviceWorker(files); err != nil {
 		return err
 	}
+	written := make(chan error, len(files))
 	for name, content := range files {
-		if err := write(filepath.Join(to, name), content, quality); err != nil {
-			return err
-		}
+		go func() { written <- write(filepath.Join(to, name), content, quality) }()
+	}
+	for range files {
+		err = errors.Join(err, <-written)
+	}
+	if err != nil {
+		return err
 	}
 	return removeOthers(to, files)
 }

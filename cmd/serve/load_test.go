@@ -37,7 +37,7 @@ func program(t *testing.T) string {
 	t.Helper()
 	needSite(t)
 	file := filepath.Join(t.TempDir(), "serve")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, ".")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, string(said))

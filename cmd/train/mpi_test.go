@@ -26,7 +26,7 @@ var withMPI = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "train")
-	if out, err := exec.Command("go", "build", "-tags", "mpi", "-o", path, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags", "mpi", "-ldflags=-s -w", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", errors.New(string(out))
 	}
 	return path, nil

@@ -175,7 +175,9 @@ func programs(t *testing.T) []string {
 		}
 	}
 	for module, programs := range map[string][]string{".": ours, "cmd/batch": {"."}} {
-		build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", folder + string(filepath.Separator)}, programs...)...)
+		// What a debugger would need, and the commit, take half of the time.
+		flags := []string{"build", "-ldflags=-s -w", "-buildvcs=false", "-o", folder + string(filepath.Separator)}
+		build := exec.CommandContext(t.Context(), "go", append(flags, programs...)...)
 		build.Dir = path.Join(root, module)
 		output, err := build.CombinedOutput()
 		require.NoError(t, err, "%s", output)

@@ -65,7 +65,7 @@ func needsNode(t *testing.T) string {
 // compiled is this package's test program for js/wasm.
 func compiled(t *testing.T, flags ...string) string {
 	binary := filepath.Join(t.TempDir(), "test.wasm")
-	c := exec.CommandContext(t.Context(), "go", append(append([]string{"test", "-c", "-o", binary}, flags...), ".")...)
+	c := exec.CommandContext(t.Context(), "go", append(append([]string{"test", "-trimpath", "-c", "-o", binary}, flags...), ".")...)
 	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	output, err := c.CombinedOutput()
 	require.NoError(t, err, string(output))

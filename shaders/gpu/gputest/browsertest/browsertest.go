@@ -142,7 +142,7 @@ func newServer(t *testing.T, directory string, flags []string) *server {
 		s.add(t, "/"+name, filepath.Join(root, "site", name))
 	}
 	binary := filepath.Join(t.TempDir(), "test.wasm")
-	goTool(t, absolute, "test", "-tags", "simd128", "-c", "-o", binary, ".")
+	goTool(t, absolute, "test", "-tags", "simd128", "-trimpath", "-ldflags=-s -w", "-c", "-o", binary, ".") // as make site compiles
 	s.add(t, "/test.wasm", binary)
 	shared, err := sharing.Share(s.files["/test.wasm"])
 	if err != nil {
