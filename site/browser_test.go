@@ -34,8 +34,9 @@ import (
 	"mrprism/shaders/gpu/chromium"
 )
 
-// deadline bounds one page test, for one that waits in vain: SwiftShader on a busy machine is slow.
-const deadline = 10 * time.Minute
+// deadline ends a page test that waits in vain. A busy machine may be twenty times slower than an
+// idle one.
+const deadline = 20 * time.Minute
 
 // missing skips a test for want of something; with CI=true that is a failure.
 func missing(t *testing.T, what string) {
@@ -141,8 +142,8 @@ func serveAt(t *testing.T, address string, tree fs.FS, weights map[string][]byte
 	return s
 }
 
-// mock is the site with a worker that computes nothing, and without viewer.wasm, which takes longer to
-// start than most tests. change edits the worker's text.
+// mock is the site with a worker that computes nothing, and without viewer.wasm, which takes longer
+// to start than most tests. change edits the worker's text.
 func mock(t *testing.T, change func(string) string) *server {
 	t.Helper()
 	text, err := os.ReadFile("testdata/mock_worker.js")
@@ -213,8 +214,8 @@ var shared struct {
 	stop func()
 }
 
-// TestMain runs two tests a core, as most of them wait for a page, and ends the shared Chromium after
-// the last one.
+// TestMain runs two tests a core, as most of them wait for a page, and ends the shared Chromium
+// after the last one.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false

@@ -360,8 +360,8 @@ func TestChoicesStayWithTheModel(t *testing.T) {
 	p.clean()
 }
 
-// keysRest takes over the timer that page.js sets for 300 ms when keys step through the models: rest()
-// lets that time pass, and says whether the page waited for it.
+// keysRest takes over the timer that page.js sets for 300 ms when keys step through the models:
+// rest() lets that time pass, and says whether the page waited for it.
 const keysRest = `(() => {
 	const [after, never] = [setTimeout, clearTimeout];
 	let waits = null;
