@@ -84,6 +84,15 @@ func TestFuse(t *testing.T) {
 		c.Learn()
 		return c
 	})
+	lines := statistics.Tabulate(len(data.Classes), func(k int) (e fusion.Edges) {
+		for _, image := range data.Cases {
+			l, err := dataset.Load(image)
+			require.NoError(t, err)
+			e.Add(statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), l.Image.Pix, image.W)
+		}
+		e.Learn()
+		return e
+	})
 	crowds := statistics.Tabulate(len(data.Classes), func(k int) *fusion.MaxMIG {
 		g := fusion.NewMaxMIG(len(data.Raters))
 		for _, image := range data.Cases {
@@ -117,7 +126,7 @@ func TestFuse(t *testing.T) {
 			for method, fit := range map[string]*fusion.Fit{
 				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil),
 				"dawid-skene": fusion.DawidSkene(marks, nil), "dawid-skene-prior": fusion.DawidSkene(marks, prior),
-				"contours": learned[k].Fuse(marks, c.W), "majority": fusion.Majority(marks), "max-mig": crowds[k].Fuse(marks, prior),
+				"contours": learned[k].Fuse(marks, c.W), "edges": lines[k].Fuse(marks, l.Image.Pix, c.W), "majority": fusion.Majority(marks), "max-mig": crowds[k].Fuse(marks, prior),
 				"mrprism": fusion.Likely(marks, statistics.Tabulate(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, class)) })),
 			} {
 				p := readMap(t, filepath.Join(out, method, class, c.Name+".png"))
@@ -135,6 +144,11 @@ func TestFuse(t *testing.T) {
 					require.InDelta(t, fit.Raters[i].Sensitivity, studytest.Parsed(t, row["sensitivity"]), 1e-5)
 					require.InDelta(t, fit.Raters[i].Specificity, studytest.Parsed(t, row["specificity"]), 1e-5)
 					require.InDelta(t, fusion.Count(marks[i], fit.Map).Bias(), studytest.Parsed(t, row["bias"]), 1e-5)
+					if fit.Weights == nil {
+						require.Empty(t, row["weight"])
+						continue
+					}
+					require.InDelta(t, fit.Weights[i], studytest.Parsed(t, row["weight"]), 1e-5)
 				}
 				mask, err := score.ReadTruth(c, class)
 				require.NoError(t, err)
@@ -160,7 +174,7 @@ func TestFuse(t *testing.T) {
 		require.GreaterOrEqual(t, studytest.Parsed(t, all["brier_less_mean_vote_high"]), gain-1e-6)
 		require.Empty(t, find(scores, "mean-vote", "all", class)["brier_less_mean_vote"])
 	}
-	require.Len(t, scores, 2*8*(5+1))
+	require.Len(t, scores, 2*9*(5+1))
 }
 
 // Without truth there are no scores. Old maps are never mixed with new ones.
@@ -280,7 +294,7 @@ func TestFuseMisused(t *testing.T) {
 func TestFuseHelp(t *testing.T) {
 	code, stdout, stderr := runFusion(t, "-h")
 	require.Zero(t, code, stderr)
-	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "majority", "staple", "dawid-skene", "dawid-skene-prior", "contours", "max-mig", "mrprism", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
+	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "majority", "staple", "dawid-skene", "dawid-skene-prior", "contours", "edges", "max-mig", "mrprism", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
 		require.Contains(t, stdout, word)
 	}
 	for line := range strings.Lines(stdout) {

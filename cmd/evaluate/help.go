@@ -119,6 +119,11 @@ PNGs of 16 bits (0: outside, 65535: inside), for these methods:
                 hand counts more, biases are removed, and single marks far from a rater's usual ones hardly
                 count. It needs a dozen images or more, and raters who stay the same from image to image.
                 An object that only a minority marked is left out
+  edges         the mean outline (0 or 1), which looks at the image. A gross mark, one that overlaps the others far
+                less than they overlap each other, has weight 0 in its image. The rest count more where their
+                line follows an edge of the image. From all images it learns how far people draw outside the
+                edges, and moves the line inward by what is more than experts do, 1.75 pixels of an image of 256.
+                Raters may change from image to image. An object that only a minority marked is left out
   dawid-skene-prior
                 only with -weights: dawid-skene with the network's mask as the prior of each pixel, between
                 0.001 and 0.999
@@ -129,11 +134,12 @@ PNGs of 16 bits (0: outside, 65535: inside), for these methods:
                 how likely it is under the network's estimate of that rater
   diag          only with -weights of "train -method diag" whose raters are those of the data (Wu et al. 2022): each
                 mark is weighed as the network trusts that rater there, so that a diagnosis is surest
-All but contours and max-mig fuse every image on its own. A rater who did not mark a structure is left out there.
+All but contours, edges and max-mig fuse every image on its own. A rater who did not mark a structure is left out there.
 
 OUT/raters.csv    method, image, structure, rater, sensitivity, specificity, bias: the natural logarithm of
-                  the marked area over the fused area, above 0 if the rater marks too much. The image "all"
-                  counts the pixels of all images together
+                  the marked area over the fused area, above 0 if the rater marks too much; weight: the mark's
+                  share in edges, 0 if it was thrown out. The image "all" counts the pixels of all images
+                  together, and its weight is a mean
 OUT/scores.csv    if the data set has truth/CLASS/NAME.png: soft Dice (mean over the thresholds .1 .3 .5 .7 .9),
                   Dice of the pixels above one half and Brier score inside the union of truth and marks. The
                   image "all" has the means. Differences to the mean vote are paired by image, and low and high

@@ -70,15 +70,10 @@ func NewContours(raters int) *Contours {
 // Add keeps an image's marks, width pixels wide, for Learn.
 func (c *Contours) Add(marks [][]uint8, width int) {
 	_, n := presentMarks(marks)
-	height := n / width
-	step := (max(width, height) + learning - 1) / learning
+	step := stepOf(width, n/width)
 	small := make([][]uint8, len(marks))
 	for m, mark := range marks {
-		for y := 0; mark != nil && y < height; y += step {
-			for x := 0; x < width; x += step {
-				small[m] = append(small[m], mark[y*width+x])
-			}
-		}
+		small[m] = thinned(mark, width, step)
 	}
 	c.images = append(c.images, image{small, (width + step - 1) / step})
 }

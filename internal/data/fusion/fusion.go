@@ -1,6 +1,6 @@
 // Package fusion makes one probability map of the marks of several raters: the mean vote, the
-// majority, STAPLE, Dawid–Skene and Likely, which see one image, and Contours and MaxMIG, which
-// learn the raters over a data set. It also estimates each rater's sensitivity and specificity. It
+// majority, STAPLE, Dawid–Skene and Likely, which see one image, and Contours, Edges and MaxMIG,
+// which learn over a data set. It also estimates each rater's sensitivity and specificity. It
 // computes on the CPU in float64, for one structure at a time.
 //
 // Marks are a mask (H·W) of 0 and 1 for each rater, nil for a rater who did not mark the structure.
@@ -17,8 +17,11 @@ import (
 type Fit struct {
 	Map    []float64 // (H·W) probability that a pixel is inside
 	Raters []Rates   // by rater
+	// Weights are the raters' shares of the weight, NaN without a mark, 0 for a mark that was thrown
+	// out. nil except for Edges.
+	Weights []float64
 	// LogLikelihood of the marks after each M step, in nats, with the logarithm of the prior that
-	// pseudo-counts stand for. EM never lowers it. nil for the mean vote and Contours.
+	// pseudo-counts stand for. EM never lowers it. nil without EM.
 	LogLikelihood []float64
 	// Converged is false if EM was stopped after MaxIterations.
 	Converged bool

@@ -44,6 +44,7 @@ type fusionStudy struct {
 	heads    bool               // the network has a map of each of these raters
 	trusts   bool               // they say how far it trusts him, and not what he marks
 	learned  []*fusion.Contours // by class
+	edges    []*fusion.Edges    // by class
 	crowds   []*fusion.MaxMIG   // by class; nil without a network
 	progress *command.Progress
 
@@ -127,7 +128,7 @@ func (f *fusionStudy) fuse(l *dataset.Loaded, seen *networkMaps) error {
 			return err
 		}
 		for _, method := range f.methods() {
-			fit := method.fuse(f.panel(k, marks, l.Image.W, seen))
+			fit := method.fuse(f.panel(k, marks, l.Image, seen))
 			if !fit.Converged {
 				f.progress.Note("evaluate fuse", fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, class, method.Name, fusion.MaxIterations))
 			}

@@ -48,7 +48,7 @@ func TestFuseStopped(t *testing.T) {
 	var table strings.Builder
 	require.NoError(t, f.deliver(&table))
 	require.Contains(t, table.String(), "stopped before all 5 images were fused")
-	require.Len(t, studytest.Records(t, filepath.Join(f.Out, "scores.csv")), 2*5*(2+1))
+	require.Len(t, studytest.Records(t, filepath.Join(f.Out, "scores.csv")), 2*6*(2+1))
 
 	stopped, stop := context.WithCancel(t.Context())
 	stop()

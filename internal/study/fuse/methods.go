@@ -12,7 +12,10 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-const meanVote = "mean-vote" // the method with which the others are compared
+const (
+	meanVote = "mean-vote" // the method with which the others are compared
+	edges    = "edges"     // the method that weighs whole marks
+)
 
 // fusionMethod is a way to fuse marks, by the name of its folder and in the CSVs.
 type fusionMethod struct {
@@ -37,6 +40,7 @@ var Methods = []fusionMethod{
 	{"staple", MarksAlone, func(p panel) *fusion.Fit { return fusion.STAPLE(p.marks, nil) }},
 	{"dawid-skene", MarksAlone, func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, nil) }},
 	{"contours", MarksAlone, func(p panel) *fusion.Fit { return p.learned.Fuse(p.marks, p.width) }},
+	{edges, MarksAlone, func(p panel) *fusion.Fit { return p.edges.Fuse(p.marks, p.rgb, p.width) }},
 	{"dawid-skene-prior", aNetwork, func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, p.prior) }},
 	{"max-mig", aNetwork, func(p panel) *fusion.Fit { return p.crowd.Fuse(p.marks, p.prior) }},
 	{"mrprism", itsRaters, func(p panel) *fusion.Fit {
@@ -63,9 +67,11 @@ func (f *fusionStudy) methods() []fusionMethod {
 type panel struct {
 	marks   [][]uint8 // by rater; nil for a missing mark
 	width   int
+	rgb     []uint8          // the image
 	prior   []float32        // the network's mask, or nil
 	heads   [][]float32      // the network's map of each rater, or nil: what he marks, or how far it trusts him
 	learned *fusion.Contours // from all images
+	edges   *fusion.Edges    // from all images
 	crowd   *fusion.MaxMIG   // from all images; nil without a network
 }
 
@@ -76,8 +82,8 @@ type networkMaps struct {
 }
 
 // panel gathers what is known of class k. seen is nil without a network, and if it found nothing.
-func (f *fusionStudy) panel(k int, marks [][]uint8, width int, seen *networkMaps) panel {
-	p := panel{marks: marks, width: width, learned: f.learned[k]}
+func (f *fusionStudy) panel(k int, marks [][]uint8, image *imageio.Image, seen *networkMaps) panel {
+	p := panel{marks: marks, width: image.W, rgb: image.Pix, learned: f.learned[k], edges: f.edges[k]}
 	if f.crowds != nil {
 		p.crowd = f.crowds[k]
 	}
@@ -94,6 +100,7 @@ func (f *fusionStudy) panel(k int, marks [][]uint8, width int, seen *networkMaps
 func (f *fusionStudy) learn(ctx context.Context) error {
 	for range f.data.Classes {
 		f.learned = append(f.learned, fusion.NewContours(len(f.data.Raters)))
+		f.edges = append(f.edges, new(fusion.Edges))
 		if f.session != nil {
 			f.crowds = append(f.crowds, fusion.NewMaxMIG(len(f.data.Raters)))
 		}
@@ -102,6 +109,7 @@ func (f *fusionStudy) learn(ctx context.Context) error {
 		for k := range f.data.Classes {
 			marks := score.Marks(l, k)
 			f.learned[k].Add(marks, l.Image.W)
+			f.edges[k].Add(marks, l.Image.Pix, l.Image.W)
 			if seen != nil {
 				f.crowds[k].Add(marks, seen.masks[k])
 			}
@@ -113,6 +121,7 @@ func (f *fusionStudy) learn(ctx context.Context) error {
 	}
 	for k := range f.learned {
 		f.learned[k].Learn()
+		f.edges[k].Learn()
 		if f.crowds != nil {
 			f.crowds[k].Learn()
 		}

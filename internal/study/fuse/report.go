@@ -27,6 +27,8 @@ type raterRow struct {
 	rater string
 	fusion.Rates
 	bias   float64
+	weight float64 // his share in the fusion; NaN if the method weighs no whole marks
+	thrown int     // marks of weight 0
 	counts fusion.Counts
 }
 
@@ -46,7 +48,13 @@ func (f *fusionStudy) rate(method, image, class string, marks [][]uint8, fit *fu
 			continue
 		}
 		counts := fusion.Count(mark, fit.Map)
-		rows = append(rows, raterRow{rowKey{method, image, class}, f.data.Raters[m], fit.Raters[m], counts.Bias(), counts})
+		row := raterRow{rowKey: rowKey{method, image, class}, rater: f.data.Raters[m], Rates: fit.Raters[m], bias: counts.Bias(), weight: math.NaN(), counts: counts}
+		if fit.Weights != nil {
+			if row.weight = fit.Weights[m]; row.weight == 0 {
+				row.thrown = 1
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -61,10 +69,12 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 		}
 		n++
 		all.counts.Add(r.counts)
+		all.weight, all.thrown = all.weight+r.weight, all.thrown+r.thrown
 	}
 	if n == 0 {
 		return nil
 	}
+	all.weight /= float64(n)
 	all.Rates, all.bias = all.counts.Rates(), all.counts.Bias()
 	return &all
 }
@@ -98,10 +108,10 @@ func (f *fusionStudy) deliver(stdout io.Writer) error {
 
 // ratersCSV writes each rater beside each map, and then over all images.
 func (f *fusionStudy) ratersCSV(w io.Writer) error {
-	header := []string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias"}
+	header := []string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias", "weight"}
 	return report.WriteCSV(w, header, func(line func(...any)) {
 		write := func(r *raterRow) {
-			line(r.method, r.image, r.class, r.rater, r.Sensitivity, r.Specificity, r.bias)
+			line(r.method, r.image, r.class, r.rater, r.Sensitivity, r.Specificity, r.bias, r.weight)
 		}
 		for i := range f.raters {
 			write(&f.raters[i])
@@ -170,6 +180,9 @@ func (f *fusionStudy) document() *report.Document {
 	if f.session != nil {
 		d.Lead = append(d.Lead, "prior of dawid-skene-prior, and network of max-mig: "+f.session.Model.Metadata.Name)
 	}
+	for k, class := range f.data.Classes {
+		d.Lead = append(d.Lead, fmt.Sprintf("%s, edges: the line lies %.1f pixels inside the marks' mean (of an image of at most 256 a side)", class, f.edges[k].Bias()))
+	}
 	scores, raters := report.Part{Title: "Beside the truth"}, report.Part{Title: "The raters"}
 	for _, class := range f.data.Classes {
 		votes := f.scored(meanVote, class)
@@ -198,13 +211,17 @@ func (f *fusionStudy) document() *report.Document {
 		if r.class != class {
 			class = r.class
 			raters.Tables = append(raters.Tables, report.Table{
-				Title:   class + ": the raters over all images. Sensitivity and specificity in percent, bias as change of area in percent",
-				Columns: report.Columns("", "rater", "sensitivity", "specificity", "bias"),
+				Title:   class + ": the raters over all images. Sensitivity and specificity in percent, bias as change of area in percent. Weight: the mean share of a mark, in percent; thrown out: marks of weight 0",
+				Columns: report.Columns("", "rater", "sensitivity", "specificity", "bias", "weight", "thrown out"),
 			})
 		}
 		t := &raters.Tables[len(raters.Tables)-1]
 		percent := func(form string, v float64) string { return report.Scaled(form, statistics.Defined(v), 100) }
-		t.Add(r.method, r.rater, percent("%.1f", r.Sensitivity), percent("%.2f", r.Specificity), percent("%+.1f", math.Exp(r.bias)-1))
+		thrown := "–"
+		if !math.IsNaN(r.weight) {
+			thrown = fmt.Sprint(r.thrown)
+		}
+		t.Add(r.method, r.rater, percent("%.1f", r.Sensitivity), percent("%.2f", r.Specificity), percent("%+.1f", math.Exp(r.bias)-1), percent("%.1f", r.weight), thrown)
 	})
 	d.Parts = []report.Part{scores, raters}
 	return d
