@@ -19,7 +19,6 @@ func TestSlicesOfAVolume(t *testing.T) {
 	assert.Equal(t, "6 of 12", p.text("slice-number"))
 	p.slide("#slice", 9)
 	assert.Equal(t, "9 of 12", p.text("slice-number"), "the number follows the slider")
-	p.do(`document.getElementById("slice").dispatchEvent(new Event("change"))`)
 	p.until(fmt.Sprintf(`asked.length === 2 && %s`, sampleDone))
 	assert.Equal(t, []int{0, 9}, get[[]int](p, `asked.map(({ slice }) => slice)`))
 	assert.Equal(t, "9", get[string](p, `document.getElementById("slice").value`))
