@@ -20,6 +20,8 @@ require (
 
 require github.com/gofrs/flock v0.12.1
 
+require gonum.org/v1/gonum v0.16.0
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

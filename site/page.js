@@ -272,14 +272,8 @@ $("session-file").onchange = () => {
   sessions((all) => all.open(files));
 };
 $("session-save").onclick = enabled(() => sessions((all) => all.save()));
-$("session-images").onchange = () => {
-  send({ type: "set", session: { ...state.session, images: $("session-images").checked } });
-  if (state.session.keeping) sessions((all) => all.changed());
-};
-$("session-keep").onchange = () => {
-  const on = $("session-keep").checked; // it is drawn again before the module is there
-  sessions((all) => all.keep(on));
-};
+$("session-images").onchange = () => send({ type: "set", session: { ...state.session, images: $("session-images").checked } });
+$("session-keep").onchange = () => sessions((all) => all.keep($("session-keep").checked));
 $("session-kept").onclick = ({ target: { dataset: { go, forget } } }) => {
   if (go) sessions((all) => all.goOn(go));
   else if (forget && confirm(t("This removes the session from this browser. Go on?"))) sessions((all) => all.forget(forget));

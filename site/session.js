@@ -172,13 +172,11 @@ const sameWork = (a, b) => a.review === b.review && (a.comment ?? "") === (b.com
 const WORK = ["state", "error", "review", "decided", "comment", "known", "result", "corrections", "masks"];
 export const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, line[field]]));
 
-// summed resolves once the sums of all images of lines are known, which merged needs.
-export async function summed(lines) { for (const { picture } of lines) if (!picture.missing) await sumOf(picture.blob); }
-
-// merged is lines with those of another session: an image that is new is added, work on an image that
-// nobody touched is taken over, and where both worked differently the line has the other work as a
-// rival. Nothing of lines is lost.
-export function merged(lines, others) {
+// merged resolves to lines with those of another session: an image that is new is added, work on an
+// image that nobody touched is taken over, and where both worked differently the line has the other
+// work as a rival. Nothing of lines is lost.
+export async function merged(lines, others) {
+  for (const { picture } of lines) if (!picture.missing) await sumOf(picture.blob);
   const all = [...lines], met = new Set();
   let conflicts = 0, taken = 0;
   for (const other of others) {

@@ -238,9 +238,9 @@ func TestKeptSession(t *testing.T) {
 	p.upload("file", differing(t, "a.png", "b.png", "c.png")...)
 	p.allComputed()
 	p.click("session-keep")
-	p.press("a", false) // while the module is on its way
-	p.said("a.png", "accepted")
 	p.until(`document.getElementById("session-line").textContent.includes("Kept in this browser")`)
+	p.press("a", false)
+	p.said("a.png", "accepted")
 	time.Sleep(5 * time.Second) // what a browser that is killed may lose
 	require.NoError(t, chromedp.FromContext(p.ctx).Browser.Process().Kill())
 

@@ -3,7 +3,7 @@
 import { download } from "./exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
-import { Refused, filesOf, merged, readSession, sumOf, summed } from "./session.js";
+import { Refused, filesOf, merged, readSession, sumOf } from "./session.js";
 import { unsaved } from "./unsaved.js";
 import { t, teach } from "./words.js";
 import { german } from "./words.sessions.de.js";
@@ -75,13 +75,11 @@ export class Sessions {
     const here = worklist && (worklist.lines.find(({ result }) => result)?.result.model ?? computes);
     if (here && here !== model.name) throw new Refused(`${name} is of another model than this list.`, "Save this list's session and close it first.");
     if (worklist?.by && session.grader && worklist.by !== session.grader) throw new Refused(`${name} is the session of ${session.grader}, and this one is of ${worklist.by}.`, "Save this list's session and close it first.");
-    const alone = !keeping.can || await keeping.hold(session.id);
-    await summed(worklist?.lines ?? []);
-    const now = this.#state().worklist, joined = merged(now?.lines ?? [], session.lines); // the list may have changed
-    const base = now ?? { ...newList, open: !narrow(), id: alone ? session.id : "", study: session.study, at: (session.lines[session.at] ?? session.lines[0]).key };
+    const alone = !keeping.can || await keeping.hold(session.id), joined = await merged(worklist?.lines ?? [], session.lines);
+    const base = worklist ?? { ...newList, open: !narrow(), id: alone ? session.id : "", study: session.study, at: (session.lines[session.at] ?? session.lines[0]).key };
     this.#send({ type: "restored", list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") }, model: model.name });
-    if (!now) this.#send({ type: "stored", list: this.#state().worklist });
-    this.#report(name, { whole, damaged, joined, alone, began: !now });
+    if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
+    this.#report(name, { whole, damaged, joined, alone, began: !worklist });
     return alone;
   }
   #report(name, { whole, damaged, joined: { lines, added, taken, conflicts }, alone, began }) {

@@ -15,7 +15,6 @@ import (
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/chart"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/weights"
 )
 
@@ -62,7 +61,7 @@ func (r *runner) write(folder string) error {
 func (r *runner) overview() (chart.Grid, error) {
 	grid := chart.Grid{
 		Title: "Soft Dice ×100 less that of a network on the mean vote", Limit: widest,
-		Caption: "Generated data (64²) are scored against the truth, real images against the raters' mean vote. Bold: the 95 % interval over images leaves out 0.",
+		Caption: "Generated data (64²) are scored against the truth, real images against the raters' mean vote. Bold: the 95 % interval over seeds and images leaves out 0.",
 	}
 	for i, name := range []string{"Methods for several raters", "Without a model of raters", "The same network on fused labels"} {
 		grid.Groups = append(grid.Groups, chart.GridGroup{Name: name})
@@ -102,7 +101,7 @@ func cellsOf(t table, class string, all results) map[string]chart.GridCell {
 		return cells
 	}
 	for _, row := range effects(rows) {
-		cells[row.Name] = chart.GridCell{Value: row.Effects[0].Estimate, Bold: row.Effects[0].Low > 0 || row.Effects[0].High < 0}
+		cells[row.Name] = chart.GridCell{Value: row.Effects[0].Estimate, Bold: !row.Effects[0].Open && !math.IsNaN(row.Effects[0].Low)}
 	}
 	return cells
 }
@@ -115,17 +114,19 @@ func (r *runner) page(t table) (text string, picture chart.Forest, found bool, e
 
 Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images. Scores are of the held-out
 fifth, on which nothing was chosen: of real images another fifth with each seed. A figure is the mean over images, of the mean
-over seeds. Brackets hold the 95 %% interval of a bootstrap over images. Δ is the difference of soft Dice to the first row,
-"%s", over the seeds that both have. p is of Wilcoxon's signed-rank test over images, with Holm's
-correction over the rows. "Equal time" is a run of fewer steps, as long as one of the first row. Where there are fewer than
-three seeds, take a row for a beginning.
+over seeds. Brackets hold the 95 %% interval. Δ is the difference of soft Dice to the first row, "%s",
+over the seeds that both have. Intervals and p are of Student's t over seeds and images together (`+"`metric.OverRuns`"+`): another run, and
+other images, would give another difference. p has Holm's correction over the rows of one structure. Where both have one seed
+alone, the interval is of a bootstrap over images, and there is no p: "one run" is a difference of these two networks, not of their
+methods. With two seeds no difference below some 13 times its standard error can be told from chance. "Equal time" is a run of fewer steps, as long
+as one of the first row.
 
 `+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../../cmd/tables/scores).
 
 ![Differences of soft Dice to the first row](%s.svg)
 `, t.title, r.steps, images, base.title, t.name)
 	picture = chart.Forest{
-		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval over images; hollow: the interval covers 0",
+		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval; hollow: it covers 0, or there is one seed alone",
 		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
 	}
 	var far []string
@@ -174,8 +175,7 @@ const widest = 12
 type row struct {
 	entry
 	method string
-	delta  []float64 // of soft Dice, by image
-	p      float64   // after Holm's correction; of the first row nothing
+	delta  metric.Estimate // of soft Dice to the first row; P is after Holm's correction
 }
 
 // compared are the rows of a structure that have scores.
@@ -187,15 +187,17 @@ func compared(t table, class string, all results) (rows []row) {
 			}
 		}
 	}
+	var tested []*row
 	var p []float64
 	for i := range rows {
-		rows[i].delta = all.differences(key{class, rows[i].method, figures[0].name}, key{class, rows[0].method, figures[0].name})
-		p = append(p, metric.Wilcoxon(rows[i].delta))
-	}
-	if len(rows) > 1 {
-		for i, corrected := range metric.Holm(p[1:]) {
-			rows[i+1].p = corrected
+		x := &rows[i]
+		differences := all.differences(key{class, x.method, figures[0].name}, key{class, rows[0].method, figures[0].name})
+		if x.delta = metric.OverRuns(differences); i > 0 && !math.IsNaN(x.delta.P) {
+			tested, p = append(tested, x), append(p, x.delta.P)
 		}
+	}
+	for i, corrected := range metric.Holm(p) {
+		tested[i].delta.P = corrected
 	}
 	return rows
 }
@@ -208,8 +210,12 @@ func (x row) line(class string, all results, first bool) string {
 		cells[0] += ", equal time"
 	}
 	for f, about := range figures {
-		mean := statistics.Interval(all.values(key{class, x.method, about.name}))
-		if f > 0 && mean != nil {
+		estimate := metric.OverRuns(all.values(key{class, x.method, about.name}))
+		mean := new(estimate.Within(0, 1))
+		switch {
+		case estimate.Cases == 0:
+			mean = nil
+		case f > 0:
 			mean = &metric.Interval{Mean: mean.Mean}
 		}
 		cells = append(cells, report.Plain(mean, about.factor, 1))
@@ -218,7 +224,7 @@ func (x row) line(class string, all results, first bool) string {
 		case first:
 			cells = append(cells, "", "")
 		default:
-			cells = append(cells, report.Signed(statistics.Interval(x.delta), about.factor, 1), probability(x.p))
+			cells = append(cells, report.Signed(&x.delta.Interval, about.factor, 1), x.probability())
 		}
 	}
 	return "| " + strings.Join(cells, " | ") + " |"
@@ -230,11 +236,10 @@ func effects(rows []row) (list []chart.Row) {
 		if strings.HasSuffix(x.method, equalTime) {
 			continue
 		}
-		i := statistics.Interval(x.delta)
-		e := chart.Effect{Estimate: 100 * i.Mean, Low: math.NaN(), High: math.NaN()}
-		if i.Low != nil {
-			e.Low, e.High = 100**i.Low, 100**i.High
-			e.Open = e.Low <= 0 && e.High >= 0
+		e := chart.Effect{Estimate: 100 * x.delta.Mean, Low: math.NaN(), High: math.NaN()}
+		if x.delta.Low != nil {
+			e.Low, e.High = 100**x.delta.Low, 100**x.delta.High
+			e.Open = e.Low <= 0 && e.High >= 0 || x.delta.Runs == 1
 		}
 		list = append(list, chart.Row{Name: short(x.method), Effects: []chart.Effect{e}})
 	}
@@ -252,12 +257,15 @@ func short(method string) string {
 // plainly is a title without Markdown.
 func plainly(title string) string { return strings.ReplaceAll(title, "**", "") }
 
-func probability(p float64) string {
+// probability is p for a reader.
+func (x row) probability() string {
 	switch {
-	case math.IsNaN(p):
+	case x.delta.Runs == 1:
+		return "one run"
+	case math.IsNaN(x.delta.P):
 		return "–"
-	case p < 0.001:
+	case x.delta.P < 0.001:
 		return "< .001"
 	}
-	return strings.TrimPrefix(fmt.Sprintf("%.3f", p), "0")
+	return strings.TrimPrefix(fmt.Sprintf("%.3f", x.delta.P), "0")
 }

@@ -19,8 +19,12 @@ func TestPage(t *testing.T) {
 cell,mean-vote,1,0.1,soft_dice,0.80,0.70,0.60
 cell,mean-vote,1,0.1,ece,0.10,0.10,0.10
 cell,mean-vote,1,0.1,brier,0.20,0.20,0.20
+cell,mean-vote,2,0.1,soft_dice,0.80,0.70,0.60
+cell,mean-vote,3,0.1,soft_dice,0.80,0.70,0.60
 cell,wdnet,1,0.1,soft_dice,0.84,0.74,0.66
-cell,wdnet,2,0.1,soft_dice,0.80,0.74,0.62
+cell,wdnet,2,0.1,soft_dice,0.84,0.74,0.62
+cell,wdnet,3,0.1,soft_dice,0.84,0.74,0.64
+cell,cl,1,0.1,soft_dice,0.99,0.98,0.97
 cell,wdnet,1,0.1,ece,0.05,0.05,0.05
 cell,wdnet,1,0.1,brier,0.20,,0.10
 `), 0o644))
@@ -29,19 +33,20 @@ cell,wdnet,1,0.1,brier,0.20,,0.10
 	text, err := os.ReadFile(filepath.Join(pages, "table1.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "## bubil-cells, 128², cell, against the mean vote")
-	assert.Contains(t, string(text), "| mean vote, cross-entropy | 1 | 70.0 [60.0, 80.0] |  |  | 10.0 | 20.0 |")
-	assert.Contains(t, string(text), "| Weighted Doctor Net (Guan 2018) | 2 | 73.3 [64.0, 82.0] | +4.7 [+4.0, +6.0] |")
+	assert.Contains(t, string(text), "| mean vote, cross-entropy | 3 | 70.0 [45.2, 94.8] |  |  | 10.0 | 20.0 |")
+	assert.Contains(t, string(text), "| Weighted Doctor Net (Guan 2018) | 3 | 74.0 [49.3, 98.7] | +4.0 [+2.3, +5.7] | .009 |")
+	assert.Regexp(t, `crowd layer[^|]*\| 1 \| 98.0 [^|]*\| \+28.0 [^|]*\| one run \|`, string(text))
 	assert.Contains(t, string(text), "| 5.0 | 15.0 |", "the mean of the images where the figure is defined")
-	assert.Equal(t, 2, strings.Count(string(text), "\n| ")-1, "a head and two rows")
+	assert.Equal(t, 2, strings.Count(string(text), "\n| ")-2, "a head and three rows")
 	picture, err := os.ReadFile(filepath.Join(pages, "table1.svg"))
 	require.NoError(t, err)
 	assert.Contains(t, string(picture), ">wdnet<")
-	assert.Contains(t, string(picture), "+4.7")
+	assert.Contains(t, string(picture), "+4.0")
 	assert.NoFileExists(t, filepath.Join(pages, "table2.md"), "one row is no table")
 
 	overview, err := os.ReadFile(filepath.Join(pages, "overview.svg"))
 	require.NoError(t, err)
 	assert.Contains(t, string(overview), ">bubil-cells cell<")
-	assert.Contains(t, string(overview), `font-weight="700">+4.7<`)
-	assert.Equal(t, 1, strings.Count(string(overview), "text-anchor=\"middle\""), "one row has a score")
+	assert.Contains(t, string(overview), `font-weight="700">+4.0<`)
+	assert.Contains(t, string(overview), `font-weight="400">+28.0<`, "one run proves nothing")
 }

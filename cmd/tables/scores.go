@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,49 +195,43 @@ func (r *runner) read(d data) (all results, classes []string, err error) {
 	return all, classes, nil
 }
 
-// values are a figure of each image, the mean over the seeds, in the order of the images' names.
-func (all results) values(k key) []float64 {
-	var seeds []map[string]float64
-	for _, seed := range slices.Sorted(maps.Keys(all[k])) {
-		seeds = append(seeds, all[k][seed])
-	}
-	return imageMeans(seeds)
+// values are a figure by seed and image, in the order of their numbers and names; NaN where a seed
+// has no such image.
+func (all results) values(k key) [][]float64 {
+	return all.table(k, func(seed int, image string) (float64, bool) {
+		v, there := all[k][seed][image]
+		return v, there
+	})
 }
 
-// differences are those of a figure between a and b in each image, the mean over the seeds that
-// both have.
-func (all results) differences(a, b key) []float64 {
-	var seeds []map[string]float64
-	for _, seed := range slices.Sorted(maps.Keys(all[a])) { // in one order: sums then have the same bits
-		other, both := all[b][seed]
-		if !both {
-			continue
+// differences are those of a figure between a and b, as values has them, where both have it.
+func (all results) differences(a, b key) [][]float64 {
+	return all.table(a, func(seed int, image string) (float64, bool) {
+		v, there := all[a][seed][image]
+		base, both := all[b][seed][image]
+		return v - base, there && both
+	})
+}
+
+func (all results) table(k key, value func(seed int, image string) (float64, bool)) (rows [][]float64) {
+	images := map[string]bool{}
+	for _, of := range all[k] {
+		for image := range of {
+			images[image] = true
 		}
-		d := map[string]float64{}
-		for image, v := range all[a][seed] {
-			if base, both := other[image]; both {
-				d[image] = v - base
+	}
+	names := slices.Sorted(maps.Keys(images))
+	for _, seed := range slices.Sorted(maps.Keys(all[k])) {
+		row := make([]float64, len(names))
+		for i, image := range names {
+			v, there := value(seed, image)
+			if row[i] = v; !there {
+				row[i] = math.NaN()
 			}
 		}
-		seeds = append(seeds, d)
+		rows = append(rows, row)
 	}
-	return imageMeans(seeds)
-}
-
-// imageMeans are the means of each image over the seeds that have it, in the order of the images'
-// names.
-func imageMeans(seeds []map[string]float64) (means []float64) {
-	sum, count := map[string]float64{}, map[string]float64{}
-	for _, of := range seeds {
-		for image, v := range of {
-			sum[image] += v
-			count[image]++
-		}
-	}
-	for _, image := range slices.Sorted(maps.Keys(sum)) {
-		means = append(means, sum[image]/count[image])
-	}
-	return means
+	return rows
 }
 
 // records reads a table with a header.

@@ -3,7 +3,6 @@ package metric
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sort"
 )
@@ -15,24 +14,12 @@ type Interval struct {
 	High *float64 `json:"high,omitempty"`
 }
 
-// Bootstrap resamples the values (one a case) with replacement and takes the 2.5 and 97.5
-// percentiles of the means. The seed determines the interval; 2,000 resamples are plenty. Without
-// resamples, and for fewer than two values, there is no interval. Without values the mean is NaN.
-func Bootstrap(values []float64, resamples int, seed uint64) Interval {
-	if len(values) < 2 || resamples < 1 {
-		return Interval{Mean: Mean(values)}
+// Within is the interval of a figure that lies between two values, such as 0 and 1.
+func (i Interval) Within(least, most float64) Interval {
+	if i.Low != nil {
+		i.Low, i.High = new(max(*i.Low, least)), new(min(*i.High, most))
 	}
-	rng := rand.New(rand.NewPCG(seed, 0))
-	means := make([]float64, resamples)
-	for r := range means {
-		for range values {
-			means[r] += values[rng.IntN(len(values))]
-		}
-		means[r] /= float64(len(values))
-	}
-	slices.Sort(means)
-	low, high := quantile(means, .025), quantile(means, .975)
-	return Interval{Mean(values), &low, &high}
+	return i
 }
 
 // Mean is the arithmetic mean; NaN without values.

@@ -80,7 +80,7 @@ func ratios(cases []*caseScore) *ratioReport {
 	quarter := (len(scores) + 3) / 4
 	var limits []float64
 	biases := statistics.Values(scores, (*ratioScore).bias)
-	if spread := 1.96 * statistics.Deviation(biases); !math.IsNaN(spread) {
+	if spread := 1.96 * metric.Deviation(biases); !math.IsNaN(spread) {
 		limits = []float64{metric.Mean(biases) - spread, metric.Mean(biases) + spread}
 	}
 	return &ratioReport{

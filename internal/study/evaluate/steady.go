@@ -46,7 +46,7 @@ func steadyRatios(eyes []eyeRatios) *steadyReport {
 }
 
 // deviation is the standard deviation of the eye's ratios.
-func (e eyeRatios) deviation() float64 { return statistics.Deviation(e.ratios) }
+func (e eyeRatios) deviation() float64 { return metric.Deviation(e.ratios) }
 
 // centredEyes are the photographs of -centres.
 func (s *study) centredEyes() (eyes []eyeRatios) {

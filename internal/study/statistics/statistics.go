@@ -37,15 +37,6 @@ func MeanOver[T any](items []T, figure func(T) float64) *metric.Interval {
 	return Interval(Values(items, figure))
 }
 
-// Deviation is the standard deviation of a sample; NaN for fewer than two values.
-func Deviation(values []float64) float64 {
-	mean, squares := metric.Mean(values), 0.
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(squares / float64(len(values)-1))
-}
-
 // Tabulate are the n results of a function of 0 … n-1.
 func Tabulate[T any](n int, of func(i int) T) (all []T) {
 	for i := range n {
