@@ -3,7 +3,6 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +100,9 @@ func (r *Request) open() (*study, error) {
 		return nil, err
 	}
 	s := &study{session: command.Session{Model: m, Precision: r.Precision, Open: r.Device}}
+	if r.Out != "" {
+		s.farthest.Most = 10 // pictures in a gallery of the report
+	}
 	if r.Data != "" {
 		if s.data, err = r.Images.Open(); err != nil {
 			return nil, err
@@ -115,7 +117,7 @@ func (r *Request) open() (*study, error) {
 		if r.Against != "" {
 			methods = append(methods, compare.NamedMethod{Given: r.Against})
 		}
-		request := compare.Request{Images: r.Images, Named: methods, Precision: r.Precision, Device: r.Device, Watch: s.watch, Shown: r.shown()}
+		request := compare.Request{Images: r.Images, Named: methods, Precision: r.Precision, Device: r.Device, Watch: s.watch, Shown: s.farthest.Most}
 		if s.compared, err = compare.Of(request, s.data, s.cases, compare.Mean, compare.Truth); err != nil {
 			return nil, err
 		}
@@ -123,18 +125,9 @@ func (r *Request) open() (*study, error) {
 	if s.centres, err = readEach(r.Centres, readCentres); err != nil {
 		return nil, err
 	}
-	s.farthest.Most = r.shown()
 	s.foreign, err = readEach(r.Foreign, readForeign)
 	s.Request = *r
 	return s, err
-}
-
-// shown is the number of pictures in a gallery of the report.
-func (r *Request) shown() int {
-	if r.Out == "" {
-		return 0
-	}
-	return 10
 }
 
 // model opens the weights.
@@ -177,11 +170,17 @@ func (s *study) scoreAll(ctx context.Context) error {
 			c.score(image.Rows[0], truth.Images[i].Rows[0], score.SameRaters(&s.session.Model.Metadata, s.data))
 			s.scores = append(s.scores, c)
 		}
+		if err == nil && len(mean.Images) == 0 {
+			_, err = s.compared.Comparison(mean) // it names the bad files
+		}
 		if err != nil {
 			return err
 		}
 	}
-	return cmp.Or(s.judgeCentres(ctx), s.judgeForeign(ctx))
+	if err := s.judgeCentres(ctx); err != nil {
+		return err
+	}
+	return s.judgeForeign(ctx)
 }
 
 // deliver writes the files and then prints the tables, or the JSON. It tries each of them even if

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mrprism/internal/command"
+	"mrprism/internal/study/compare"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
@@ -26,6 +27,8 @@ func TestPartOfTheImages(t *testing.T) {
 	s, err := r.open()
 	require.NoError(t, err)
 	defer s.session.Close()
+	none, err := r.open() // to score the missing image alone
+	require.NoError(t, err)
 	s.progress = command.NewProgress(io.Discard, 5)
 	require.NoError(t, os.Remove(s.cases[2].Image))
 	require.NoError(t, s.scoreAll(t.Context()))
@@ -39,4 +42,9 @@ func TestPartOfTheImages(t *testing.T) {
 	made, err = s.report()
 	require.Error(t, err)
 	require.Zero(t, made.Of)
+
+	none.progress = command.NewProgress(io.Discard, 1)
+	none.compared, err = compare.Of(compare.Request{Named: []compare.NamedMethod{{Session: &none.session}}, Watch: none.watch}, none.data, none.cases[2:3], compare.Mean, compare.Truth)
+	require.NoError(t, err)
+	require.ErrorContains(t, none.scoreAll(t.Context()), none.cases[2].Image, "nothing was scored")
 }
