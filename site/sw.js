@@ -8,6 +8,7 @@
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
 const MODELS = /*MODELS*/{}; // and decoders
+const WANTED = /*WANTED*/[]; // modules that no page starts with
 const ALL = { ...FILES, ...MODELS };
 // Caches belong to the origin, which may have other deployments.
 const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
@@ -59,7 +60,7 @@ async function fill() {
 }
 
 // begin keeps the files that a first page has loaded already. The page waits for it.
-const begin = () => Promise.allSettled(Object.keys(FILES).filter((name) => /\.(html|js|css)$/.test(name)).map(keep));
+const begin = () => Promise.allSettled(Object.keys(FILES).filter((name) => /\.(html|js|css)$/.test(name) && !WANTED.includes(name)).map(keep));
 
 addEventListener("install", (event) => event.waitUntil(registration.active ? fill() : begin()));
 

@@ -21,6 +21,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -181,7 +182,7 @@ func version(commit string, files map[string][]byte) string {
 
 // serviceWorker fills in the files that the worker keeps from the first visit, the models, decoders
 // and learning that it keeps once they are used, all with their SHA-256, and the version, a hash over
-// these.
+// these. Modules that scripts want are not kept with those that the page starts with.
 func serviceWorker(files map[string][]byte) ([]byte, error) {
 	sums, models := map[string]string{}, map[string]string{}
 	for name, content := range files {
@@ -199,7 +200,20 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 		}
 		sums["weights/"+entry.Card] = sha(card)
 	}
-	text := string(files["sw.js"])
+	wanted := []string{}
+	for name, content := range files {
+		if filepath.Ext(name) == ".js" {
+			for _, call := range wantedCall.FindAllSubmatch(content, -1) {
+				wanted = append(wanted, strings.Split(strings.Trim(string(call[1]), `"`), `", "`)...)
+			}
+		}
+	}
+	slices.Sort(wanted)
+	list, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, err
+	}
+	text := strings.Replace(string(files["sw.js"]), "/*WANTED*/[]", string(list), 1)
 	for mark, list := range map[string]map[string]string{"/*FILES*/{}": sums, "/*MODELS*/{}": models} {
 		written, err := json.MarshalIndent(list, "", "  ") // keys are sorted
 		if err != nil {
@@ -209,6 +223,9 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 	}
 	return []byte(strings.ReplaceAll(text, "/*VERSION*/", sha([]byte(text))[:16])), nil
 }
+
+// wantedCall matches a call by which a script loads modules when it wants them (site/addresses.js).
+var wantedCall = regexp.MustCompile(`wanted\(("[^)]*")\)`)
 
 func sha(content []byte) string {
 	sum := sha256.Sum256(content)

@@ -206,7 +206,7 @@ func TestStructure(t *testing.T) {
 		}
 		read := map[string]bool{}
 		for _, n := range m.Nodes {
-			assert.NotNil(t, operators[n.Operator], n.Operator)
+			assert.NotNil(t, operatorOf(&n), n.Operator)
 			assert.Empty(t, n.Domain)
 			for _, in := range n.Inputs {
 				assert.True(t, known[in], "%s reads %s before it is made", n.Name, in)
