@@ -62,6 +62,10 @@ func TestEveryScriptHasASum(t *testing.T) {
 			assert.Contains(t, string(readBuilt(t, wants)), `"`+name+`"`, "what is wanted with "+later)
 		}
 	}
+	for _, name := range []string{"learn.js", "trainer.js", "opfs.js"} { // wanted later
+		holds("addresses.js", name)
+		holds("sw.js", name)
+	}
 	programs, err := fs.Glob(built(t, nil), "*.wasm")
 	require.NoError(t, err)
 	for _, name := range programs {

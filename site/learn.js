@@ -1,7 +1,14 @@
-// Learning from people's marks in this page: the page's side of the worker that learns
-// (trainer.js). page.js loads this module when it is wanted.
-import { check as published } from "./addresses.js";
+// Learning from people's marks in this page: a section of the panel, and the page's side of the
+// worker that learns (trainer.js). page.js loads this module when it is wanted.
+import { check as published, get } from "./addresses.js";
+import { $, element } from "./dom.js";
 import { check, guarded, scriptURL } from "./scripts.js";
+import { SegmentError } from "./segmenter.js";
+import { number, t } from "./words.js";
+
+const LEAST = 12; // images to learn from and to compare on
+const ROOM = 400e6; // bytes for two checkpoints and the models
+const STEPS = 300, BATCH = 4, SIDE = 128, RATE = 2e-4; // of a training
 
 // Learner runs the worker. Events: "note" (detail: what the program prints), "step" (detail: a line
 // of log.jsonl), "ended" (detail: { code, error }).
@@ -49,4 +56,162 @@ export async function kept(path) {
     if (error.name === "NotFoundError") return null;
     throw error;
   }
+}
+
+const refused = (message) => new SegmentError({ code: "data", message });
+
+// dataset reads what a dropped folder offers: its description, the files to learn from, and how
+// many images there are.
+async function dataset(files) {
+  const { name, blob } = files.find(({ name }) => /(^|\/)dataset\.json$/.test(name)), root = name.slice(0, -"dataset.json".length);
+  let about;
+  try { about = JSON.parse(await blob.text()); } catch { throw refused(t("dataset.json is not JSON. Write it anew, as the page about training shows.")); }
+  const inside = files.filter(({ name }) => name.startsWith(root)).map(({ name, blob }) => ({ name: name.slice(root.length), blob }));
+  const needed = inside.filter(({ name }) => /^(dataset\.json|groups\.csv|split\.json|images\/|raters\/)/.test(name));
+  const raters = (about.raters ?? []).filter((rater) => needed.some(({ name }) => name.startsWith(`raters/${rater}/`)));
+  const unmarked = (about.classes ?? []).filter((c) => !needed.some(({ name }) => name.startsWith("raters/") && name.split("/")[2] === c));
+  if (unmarked.length) throw refused(t("Nobody marked {classes}: take that out of dataset.json, or add the marks.", { classes: unmarked.join(", ") }));
+  return { name: String(about.name ?? "marks").replace(/[^\w-]+/g, "-"), classes: about.classes ?? [], raters, images: needed.filter(({ name }) => name.startsWith("images/")).length, files: needed };
+}
+
+// metadata is what a file of weights says of itself.
+async function metadata(blob) {
+  const size = new DataView(await blob.slice(0, 8).arrayBuffer()).getUint32(0, true);
+  return JSON.parse(await blob.slice(8, 8 + size).text()).__metadata__;
+}
+
+// order is what the program is told: learn from a data set, and start from a model that ships.
+async function order(data, { model, steps }) {
+  const { quota = Infinity, usage = 0 } = await navigator.storage.estimate(), left = quota - usage;
+  if (left < ROOM) throw refused(t("The browser gives this site {left} MB more, and learning takes {needed} MB. Make room on the disk, or leave the private window.", { left: Math.round(left / 1e6), needed: ROOM / 1e6 }));
+  const response = await get(`weights/${model}.safetensors`), blob = await response.blob(), about = await metadata(blob);
+  const args = ["-data", "/data", "-out", "/run", "-name", `${data.name}-model`, "-init", model, "-config", about.configuration.replace(/-(steered|evidence)/g, ""),
+    "-batch", BATCH, "-side", SIDE, "-epochs", Math.max(1, Math.round((steps || STEPS) * BATCH / (0.8 * data.images))), "-rate", RATE, "-save", 30, "-judge", model].map(String);
+  if (data.classes.includes(about.anchor)) args.push("-anchor", about.anchor);
+  if (JSON.parse(about.normalisation).standardise) args.push("-standardise");
+  if (about.pieces === "single") args.push("-single-pieces");
+  if (about.orientation === "any") args.push("-turns");
+  return { args, anew: true, files: [{ path: `/shipped/${model}.safetensors`, blob }, ...data.files.map(({ name, blob }) => ({ path: `/data/${name}`, blob }))] };
+}
+
+// ---- the section of the panel ----
+
+const learner = new Learner(), losses = [];
+let shown = null; // { section, …, page, data, name } while there is the section
+
+// showLearning shows what a folder's files can teach; files is null for a run that was paused. page
+// has: model and title of a shipped one to start from; name, of the run that was paused; device and
+// steps, where the address says them; use(file), which opens a model; download; and remember(name),
+// which keeps the name of a run for the next visit.
+export async function showLearning(files, page) {
+  const data = files && await dataset(files), name = data ? `${data.name}-model` : page.name;
+  if (!data && !await kept("/run/checkpoint.safetensors")) return page.remember("");
+  if (learner.running) throw refused(t("The page is learning already. Pause that first."));
+  shown?.section.remove();
+  const button = (text, act, className = "grow") => element("button", { type: "button", className, onclick: act }, text);
+  const parts = {
+    what: element("p", {}), line: element("p", { className: "figure", role: "status" }), meter: element("progress", { max: 1, hidden: true }), curve: element("div", {}),
+    begin: button(t("Learn"), () => start(true), "primary grow"), pause: button(t("Pause"), pause), go: button(t("Go on"), () => start(false), "primary grow"),
+    use: button(t("Use this model"), async () => page.use(await kept(`/run/${shown.name}.safetensors`))), save: button(t("Save it"), () => save()), forget: button(t("Forget it"), forget),
+  };
+  parts.meter.ariaLabel = t("Learn from these marks");
+  const { begin, pause: pausing, go, use, save: saving, forget: forgetting, ...texts } = parts;
+  const section = element("section", { id: "learning", ariaLabel: t("Learn from these marks") }, element("h2", {}, t("Learn from these marks")), ...Object.values(texts),
+    element("div", { className: "row" }, begin, pausing, go), element("div", { className: "row" }, use, saving, forgetting));
+  shown = { ...parts, section, page, data, name };
+  $("panel").querySelector("section").after(section);
+  losses.length = 0;
+  offer(data ? "begin" : "go", ...(data ? [] : ["forget"]));
+  if (data) introduce(data);
+  else await ended({ code: 0 }); // a run of an earlier visit
+  section.scrollIntoView({ block: "nearest" });
+}
+
+// offer shows these buttons and no others.
+const offer = (...names) => { for (const name of ["begin", "pause", "go", "use", "save", "forget"]) shown[name].hidden = !names.includes(name); };
+const tell = (text) => { shown.line.textContent = text; };
+
+function introduce({ images, raters, classes }) {
+  const { what, begin, page } = shown, said = [t("Images: {images}. People: {raters}. Structures: {classes}.", { images, raters: raters.join(", "), classes: classes.join(", ") })];
+  begin.disabled = images < LEAST || !raters.length;
+  if (begin.disabled) said.push(t("That is too little: it takes at least {n} images, and marks of one person or more.", { n: LEAST }));
+  else {
+    said.push(t("It starts from the model {model}, keeps a fifth of the images apart, and compares both models on them at the end. Nothing leaves this page.", { model: page.title }));
+    if (raters.length === 1) said.push(t("The marks are of one person: the model cannot know how people differ."));
+  }
+  what.textContent = said.join(" ");
+}
+
+async function start(anew) {
+  const { page, data, name } = shown;
+  offer("pause");
+  shown.meter.hidden = false;
+  shown.meter.removeAttribute("value");
+  tell(t("Getting ready …"));
+  try {
+    page.remember(name);
+    await learner.begin({ ...anew ? await order(data, page) : { args: ["-with", "/run", "-resume"] }, device: page.device });
+  } catch (error) { ended({ code: 1, error: error.message }); }
+}
+
+function pause() {
+  shown.pause.disabled = true;
+  learner.pause();
+}
+
+learner.addEventListener("step", ({ detail: { step, steps, loss, seconds } }) => {
+  losses.push({ step, loss, seconds });
+  const recent = losses.slice(-20), each = recent.reduce((sum, one) => sum + one.seconds, 0) / recent.length;
+  shown.meter.value = step / steps;
+  tell(t("Step {step} of {steps}, about {minutes} min left", { step, steps, minutes: number(Math.ceil((steps - step) * each / 60)) }));
+  shown.curve.replaceChildren(curve(steps));
+});
+learner.addEventListener("ended", ({ detail }) => ended(detail));
+
+// curve draws the loss, as a mean over its neighbours.
+function curve(steps) {
+  const make = (tag, attributes) => { const made = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value); return made; };
+  const smooth = losses.map(({ step }, i) => { const near = losses.slice(Math.max(0, i - 8), i + 1); return [step, near.reduce((sum, { loss }) => sum + loss, 0) / near.length]; });
+  const most = Math.max(...smooth.map(([, loss]) => loss)), svg = make("svg", { viewBox: "0 0 100 30", role: "img", "aria-label": t("Loss, falling as the model learns") });
+  svg.append(make("polyline", { points: smooth.map(([step, loss]) => `${100 * step / steps},${29 - 28 * loss / most}`).join(" "), fill: "none", stroke: "currentColor", "stroke-width": 0.7 }));
+  return svg;
+}
+
+async function ended({ code, error }) {
+  shown.pause.disabled = false;
+  shown.meter.hidden = true;
+  const saved = await kept("/run/checkpoint.safetensors"), judgement = code === 0 && await kept("/run/judgement.json");
+  if (judgement) {
+    offer("use", "save", "forget");
+    return tell(verdict(JSON.parse(await judgement.text())));
+  }
+  offer(saved ? "go" : "begin", ...(saved ? ["forget"] : []));
+  shown.begin.disabled = !shown.data;
+  tell(code === 0 ? t("Paused. It goes on where it was, also after the page was loaded anew.") : t("It stopped: {message}", { message: error }));
+}
+
+// verdict says whether the model is better than the one that it started from.
+function verdict({ images, groups, before, after, gain, better, own }) {
+  const three = (value) => number(value, 3);
+  if (!after) return t("No image was kept apart: nobody knows how good this model is.");
+  if (!gain) return t("Soft Dice {after} on {n} images that were kept apart. The model that it started from knows other structures: there is nothing to compare with.", { after: three(after.mean), n: images.length });
+  const said = [t("Soft Dice {before} before and {after} after, on {n} images that were kept apart.", { before: three(before.mean), after: three(after.mean), n: images.length })];
+  if (own) said.push(t("Dice of each person's own outline: {change}.", { change: number(own.mean, { minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "always" }) }));
+  if (groups < 5) return [...said, t("These are too few to tell whether the new model is better.")].join(" ");
+  const figures = { gain: three(gain.mean), low: three(gain.low), high: three(gain.high) };
+  return [...said, better ? t("The new model is better by {gain} (95 % interval {low} to {high}).", figures) : t("The new model is not better than the one that it started from (gain {gain}, 95 % interval {low} to {high}).", figures)].join(" ");
+}
+
+async function save() {
+  for (const [path, as] of [[`/run/${shown.name}.safetensors`], [`/run/${shown.name}.md`], ["/run/run.yaml", `${shown.name}.run.yaml`], ["/run/judgement.json", `${shown.name}.judgement.json`], ["/run/log.jsonl", `${shown.name}.log.jsonl`]]) {
+    const file = await kept(path);
+    if (file) shown.page.download(as ?? file.name, file.type, await file.arrayBuffer());
+  }
+}
+
+async function forget() {
+  await (await navigator.storage.getDirectory()).removeEntry("learning", { recursive: true });
+  shown.page.remember("");
+  shown.section.remove();
+  shown = null;
 }

@@ -246,8 +246,9 @@ function open(files, { along = false, show = true, folder = false } = {}) {
   send({ type: "add", pictures, along, show, open: !narrow() });
   if (!worklist && beside && image) work.shrink(state.picture, image);
 }
-// openFolder skips files that are no images, and says so once.
+// openFolder skips files that are no images, and says so once. A data set is there to learn from.
 async function openFolder(files) {
+  if (files.some(({ name }) => /(^|\/)dataset\.json$/.test(name))) return learnFrom(files);
   const images = await segmenter.images(files).catch(() => files), n = files.length - images.length;
   open(images);
   if (n) send({ type: "note", message: t({ one: "{n} file is no image that MrPrism reads, and was passed over.", other: "{n} files are no images that MrPrism reads, and were passed over." }, { n }) });
@@ -278,6 +279,14 @@ $("session-kept").onclick = ({ target: { dataset: { go, forget } } }) => {
   if (go) sessions((all) => all.goOn(go));
   else if (forget && confirm(t("This removes the session from this browser. Go on?"))) sessions((all) => all.forget(forget));
 };
+// learnFrom shows what a data set can teach, or, without one, a run that was paused.
+async function learnFrom(files = null) {
+  const wish = (name) => new URLSearchParams(location.search).get(name) ?? "";
+  try {
+    const { showLearning } = await wanted("learn.js"), { name: model, title } = state.models.find(({ name, own }) => name === state.model && !own) ?? state.models[0];
+    await showLearning(files, { model, title: t(title), name: remembered("learning"), device: wish("device"), steps: Number(wish("steps")), use: openWeights, download, remember: (name) => remember("learning", name) });
+  } catch (error) { send({ type: "failed", error: error.changed ? changed(error.changed) : told(error) }); }
+}
 async function openSample() {
   send({ type: "opening" });
   const { openings } = state;
@@ -502,3 +511,4 @@ clearWhenIdle();
 // the start nor the first result waits for them.
 const whenIdle = () => (segmenter.busy ? setTimeout(whenIdle, QUIET) : keepOffline(() => !segmenter.used));
 segmenter.ready.catch(() => {}).then(() => setTimeout(whenIdle, QUIET));
+if (remembered("learning")) segmenter.ready.then(() => learnFrom());

@@ -28,7 +28,8 @@ async function begin({ args, files = [], anew, device = "" }) {
   let code = 0;
   go.exit = (is) => { code = is; };
   await go.run(await go.load("trainer.wasm", get));
-  postMessage({ type: "ended", code, error: code === 1 || code === 2 ? printed.join("").trim().split("\n").at(-1) : "" });
+  const text = printed.join("");
+  postMessage({ type: "ended", code, error: code ? text.slice(text.lastIndexOf("\ntrain: ") + 1).replace(/^train: /, "").replaceAll("/data/", "").trim() : "" });
 }
 
 // One tab learns at a time: the files are the same for all.

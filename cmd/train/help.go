@@ -54,7 +54,7 @@ The folder RUN receives
   log.jsonl                a line for each step
   tensorboard/             the log for "tensorboard --logdir RUN". It also has training images, with votes and masks: do
                            not pass it on if the images are private
-  judgement.json           with -judge: scores before and after on images that the run has not seen
+  judgement.json           with -judge: scores before and after on images that the run has not seen; and NAME.md, a card
   curves.svg               the curves, drawn when the run ends or stops
 
 The loss is a sum, over the recurrences where the recipe has several, of
@@ -95,7 +95,7 @@ examples:
   for i in 1 2 3 4 5; do train -data my-hospital -recipe bce -seed $i -out runs/vote-$i -name vote-$i; done       an ensemble
   train -data my-hospital -out runs/mine-paper -recipe paper -cross-entropy -multi-head 1 -integration convlstm      the paper's Table 4
   train -data my-hospital -labels fused/staple -recipe bce -out runs/staple the same network on fused labels
-  train -data my-hospital -init fundus -out runs/mine -rate 2e-4 -judge    from a shipped model; other raters are possible
+  train -data my-hospital -init fundus -judge fundus -rate 2e-4 -out runs/mine   from a shipped model; other raters are possible
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine
   train -data my-hospital -init mobilenet_v2_1.0_224.safetensors -names mobilenet -config mobile -out runs/mine
   train -data my-hospital -init runs/old/model.f32.safetensors -recipe evidence -epochs 80 -out runs/mine

@@ -27,7 +27,7 @@ type runner struct {
 	divided       string  // the split of the run that -with repeats; empty: not known, or none
 	hours         float64 // 0: no limit
 	stopFile      string
-	judges        bool // at the end the model is compared with that of -init
+	judge         string // the model to compare with at the end; empty: none
 	open          func(context.Context) (gpu.Device, error)
 	stderr        io.Writer
 	bar           *progress
@@ -123,21 +123,24 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 		if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) { // also where another rank was told to end
 			r.finish(record)
 		}
-		if err == nil && r.judges {
-			err = r.judge(ctx, t)
+		if err == nil && r.judge != "" {
+			err = r.compare(ctx, t)
 		}
 		return err
 	})
 }
 
-// judge compares the model with that of -init, and writes and prints what it finds.
-func (r *runner) judge(ctx context.Context, t *train.Trainer) error {
-	r.note("comparing with the model that the run began from")
-	j, err := t.Judge(ctx, r.result())
+// compare compares the model with that of -judge, prints what it finds, and writes it and the card.
+func (r *runner) compare(ctx context.Context, t *train.Trainer) error {
+	r.note("comparing with " + r.judge)
+	j, err := t.Judge(ctx, r.result(), r.judge)
 	if err != nil {
 		return err
 	}
 	r.note(j.Says)
+	if err := command.WriteFile(filepath.Join(r.options.Out, r.options.Name+".md"), []byte(t.Card(j, time.Now()))); err != nil {
+		return err
+	}
 	return weights.WriteAtomic(filepath.Join(r.options.Out, judgementName), func(w io.Writer) error { return command.WriteJSON(w, j) })
 }
 

@@ -14,18 +14,22 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// Judgement compares the model of a run with the model that it began from, on images that the run
-// has not seen.
+// Judgement compares the model of a run with another one, such as that it began from, on images that
+// the run has not seen.
 type Judgement struct {
+	With   string   `json:"with"` // the other model
 	Images []Judged `json:"images"`
 	Groups int      `json:"groups"` // such as patients: each counts once in the intervals
-	// Mean soft Dice with the raters' mean vote, and its gain. Before and Gain are nil without a model
-	// of the same classes to begin from.
+	// Mean soft Dice with the raters' mean vote, and its gain. Before and Gain are nil if the other model
+	// has other classes.
 	Before *metric.Interval `json:"before,omitempty"`
 	After  *metric.Interval `json:"after"`
 	Gain   *metric.Interval `json:"gain,omitempty"`
 	Better bool             `json:"better"` // the gain's interval is above 0
-	Says   string           `json:"says"`
+	// Own is the gain in Dice of each rater's own guess with the rater's own mark, over that of the
+	// model before, which knew none of them: its mask. Nil as Gain is, and without raters.
+	Own  *metric.Interval `json:"own,omitempty"`
+	Says string           `json:"says"`
 }
 
 // Judged is an image, with the soft Dice of the model before and after, the mean over its classes.
@@ -36,13 +40,17 @@ type Judged struct {
 	After  float64  `json:"after"`
 }
 
+// figures are how a model did on an image: the mean soft Dice of its masks, and the mean Dice with each
+// rater's mark of what it guesses of that rater. NaN where nobody marked anything.
+type figures struct{ mask, own float64 }
+
 // fewGroups are too few for a verdict: even if all of 4 pairs are better, chance does that in one
 // case of 16.
 const fewGroups = 5
 
-// Judge scores the exported model in the file result, and Options.Init, on the images set aside by
-// -fold or -validate, or else on those held out.
-func (t *Trainer) Judge(ctx context.Context, result string) (*Judgement, error) {
+// Judge scores the exported model in the file result and another one, a file or one that ships, on the
+// images set aside by -fold or -validate, or else on those held out.
+func (t *Trainer) Judge(ctx context.Context, result, other string) (*Judgement, error) {
 	images := t.aside
 	if !t.Options.validates() {
 		var left dataset.Problems
@@ -58,48 +66,46 @@ func (t *Trainer) Judge(ctx context.Context, result string) (*Judgement, error) 
 	for i, l := range images {
 		cases[i] = l.Case
 	}
-	after, err := t.scores(ctx, result, images)
+	after, err := t.scores(ctx, result, images, true)
 	if err != nil {
 		return nil, err
 	}
-	var before []float64
-	if t.Options.Init != "" && t.Options.Names == "" {
-		if before, err = t.scores(ctx, t.Options.Init, images); err != nil {
-			return nil, err
-		}
+	before, err := t.scores(ctx, other, images, false)
+	if err != nil {
+		return nil, err
 	}
-	return judged(cases, before, after), nil
+	j := judged(cases, before, after)
+	j.With = other
+	return j, nil
 }
 
-// judged makes the judgement of scores by image; before is nil without a model to compare with.
-func judged(cases []dataset.Case, before, after []float64) *Judgement {
+// judged makes the judgement of scores by image; before is nil without a model of the same classes.
+func judged(cases []dataset.Case, before, after []figures) *Judgement {
 	j := &Judgement{}
 	units := dataset.Units(cases)
-	byUnit := make([]struct{ before, after []float64 }, len(cases))
+	byUnit := make([]struct{ before, after, gain, own []float64 }, len(cases))
 	for i, c := range cases {
-		if math.IsNaN(after[i]) { // nobody marked it
+		if math.IsNaN(after[i].mask) { // nobody marked it
 			continue
 		}
-		one, unit := Judged{Name: c.Folder + "/" + c.Name, Group: units[i], After: after[i]}, &byUnit[units[i]]
-		unit.after = append(unit.after, after[i])
+		one, unit := Judged{Name: c.Folder + "/" + c.Name, Group: units[i], After: after[i].mask}, &byUnit[units[i]]
+		unit.after = append(unit.after, after[i].mask)
 		if before != nil {
-			one.Before = &before[i]
-			unit.before = append(unit.before, before[i])
+			one.Before = &before[i].mask
+			unit.before = append(unit.before, before[i].mask)
+			unit.gain = append(unit.gain, after[i].mask-before[i].mask)
+			unit.own = append(unit.own, after[i].own-before[i].own)
 		}
 		j.Images = append(j.Images, one)
 	}
-	var first, last, gain []float64
-	for _, u := range byUnit {
-		if len(u.after) == 0 {
-			continue
-		}
-		last = append(last, metric.Mean(u.after))
-		if before != nil {
-			first = append(first, metric.Mean(u.before))
-			gain = append(gain, metric.Mean(u.after)-metric.Mean(u.before))
-		}
+	means := func(of func(i int) []float64) *metric.Interval {
+		return statistics.Interval(statistics.Values(statistics.Tabulate(len(byUnit), of), metric.Mean))
 	}
-	j.Groups, j.Before, j.After, j.Gain = len(last), statistics.Interval(first), statistics.Interval(last), statistics.Interval(gain)
+	for _, u := range byUnit {
+		j.Groups += min(len(u.after), 1)
+	}
+	j.Before, j.After = means(func(i int) []float64 { return byUnit[i].before }), means(func(i int) []float64 { return byUnit[i].after })
+	j.Gain, j.Own = means(func(i int) []float64 { return byUnit[i].gain }), means(func(i int) []float64 { return byUnit[i].own })
 	j.Better = j.Gain != nil && j.Groups >= fewGroups && *j.Gain.Low > 0
 	j.Says = j.verdict()
 	return j
@@ -111,21 +117,24 @@ func (j *Judgement) verdict() string {
 	case j.After == nil:
 		return "nothing was held out: nobody knows how good this model is"
 	case j.Gain == nil:
-		return fmt.Sprintf("soft Dice %.3f on %d images that were held out; there is no model to compare with", j.After.Mean, len(j.Images))
+		return fmt.Sprintf("soft Dice %.3f on %d images that were held out; the other model has other classes, and cannot be compared", j.After.Mean, len(j.Images))
 	}
 	said := fmt.Sprintf("soft Dice %.3f before and %.3f after, on %d images that were held out", j.Before.Mean, j.After.Mean, len(j.Images))
+	if j.Own != nil {
+		said += fmt.Sprintf("; Dice of each rater's own outline %+.3f", j.Own.Mean)
+	}
 	switch {
 	case j.Groups < fewGroups:
-		return fmt.Sprintf("%s: too few to tell whether this model is better than the one that it began from", said)
+		return fmt.Sprintf("%s: too few to tell whether this model is better", said)
 	case j.Better:
 		return fmt.Sprintf("%s: better by %.3f (95 %% interval %.3f to %.3f)", said, j.Gain.Mean, *j.Gain.Low, *j.Gain.High)
 	}
-	return fmt.Sprintf("%s: this model is not better than the one that it began from (gain %.3f, 95 %% interval %.3f to %.3f)", said, j.Gain.Mean, *j.Gain.Low, *j.Gain.High)
+	return fmt.Sprintf("%s: this model is not better (gain %.3f, 95 %% interval %.3f to %.3f)", said, j.Gain.Mean, *j.Gain.Low, *j.Gain.High)
 }
 
-// scores are the mean soft Dice of a model over the classes of each image; NaN where nobody marked a
-// class. They are nil if the model has other classes.
-func (t *Trainer) scores(ctx context.Context, model string, images []*dataset.Loaded) ([]float64, error) {
+// scores are those of a model; nil if it has other classes. heads says that its raters are the data
+// set's; otherwise its mask stands for each of them.
+func (t *Trainer) scores(ctx context.Context, model string, images []*dataset.Loaded, heads bool) ([]figures, error) {
 	m, err := command.Weights(model)
 	if err != nil || !slices.Equal(m.Metadata.Classes, t.Dataset.Classes) {
 		return nil, err
@@ -135,19 +144,29 @@ func (t *Trainer) scores(ctx context.Context, model string, images []*dataset.Lo
 		return nil, err
 	}
 	defer engine.Close()
-	means := make([]float64, len(images))
+	heads = heads && segment.HasHeads(&m.Metadata)
+	all := make([]figures, len(images))
 	for i, l := range images {
 		result, err := engine.Segment(ctx, l.Image, segment.Options{Recurrences: segment.Feedbacks(&m.Metadata)})
 		if err != nil {
 			return nil, fmt.Errorf("scoring %s/%s: %w", l.Folder, l.Name, err)
 		}
-		var values []float64
+		var masks, own []float64
 		for k := range t.Dataset.Classes {
 			if target := score.TargetOf(l, k, nil); target != nil {
-				values = append(values, target.SoftDice(result.Probability(k)))
+				masks = append(masks, target.SoftDice(result.Probability(k)))
+			}
+			for r, mark := range score.Marks(l, k) {
+				guess := result.Probability(k)
+				if heads {
+					guess = result.Rater(r, k)
+				}
+				if mark != nil && !t.Dataset.Levels {
+					own = append(own, metric.Dice(guess, mark))
+				}
 			}
 		}
-		means[i] = metric.Mean(values)
+		all[i] = figures{metric.Mean(masks), metric.Mean(own)}
 	}
-	return means, nil
+	return all, nil
 }

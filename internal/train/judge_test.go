@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/shaders/gpu/reference"
@@ -17,10 +18,10 @@ import (
 func TestVerdict(t *testing.T) {
 	judge := func(groups int, gain func(i int) float64) *Judgement {
 		var cases []dataset.Case
-		var before, after []float64
+		var before, after []figures
 		for i := range 2 * groups { // two images a group, by their name
 			cases = append(cases, dataset.Case{Folder: fmt.Sprint(i % 2), Name: fmt.Sprintf("image%02d", i/2)})
-			before, after = append(before, 0.5), append(after, 0.5+gain(i/2))
+			before, after = append(before, figures{0.5, 0.5}), append(after, figures{0.5 + gain(i/2), 0.7})
 		}
 		return judged(cases, before, after)
 	}
@@ -32,31 +33,39 @@ func TestVerdict(t *testing.T) {
 		says   string
 	}{
 		{5, steady, true, "better by 0.100"},
-		{4, steady, false, "8 images that were held out: too few to tell"},
-		{20, mixed, false, "is not better than the one that it began from"},
-		{6, func(int) float64 { return -0.1 }, false, "is not better than the one that it began from"},
+		{4, steady, false, "own outline +0.200: too few to tell"},
+		{20, mixed, false, "is not better (gain"},
+		{6, func(int) float64 { return -0.1 }, false, "is not better (gain"},
 		{0, steady, false, "nobody knows how good"},
 	} {
 		j := judge(c.groups, c.gain)
 		assert.Equal(t, c.better, j.Better, j.Says)
 		assert.Contains(t, j.Says, c.says)
 		assert.Equal(t, c.groups, j.Groups)
+		if c.groups > 0 {
+			assert.InDelta(t, 0.2, j.Own.Mean, 1e-9)
+		}
 	}
 }
 
-// A model is not better than itself.
+// A model is not better than itself, and its card says what is known of it.
 func TestJudgesAModelByItself(t *testing.T) {
 	data, files := finished(t)
 	o := options(t, data)
-	o.Init = filepath.Join(t.TempDir(), "model.safetensors")
-	require.NoError(t, os.WriteFile(o.Init, files[o.Name+smallSuffix], 0o644))
+	model := filepath.Join(t.TempDir(), "model.safetensors")
+	require.NoError(t, os.WriteFile(model, files[o.Name+smallSuffix], 0o644))
 	trainer, err := New(t.Context(), reference.Open(), o, nil)
 	require.NoError(t, err)
 	defer trainer.Close()
-	j, err := trainer.Judge(t.Context(), o.Init)
+	j, err := trainer.Judge(t.Context(), model, model)
 	require.NoError(t, err)
 	require.NotNil(t, j.Gain)
 	assert.Zero(t, j.Gain.Mean)
+	assert.NotNil(t, j.Own)
 	assert.False(t, j.Better)
 	assert.Len(t, j.Images, len(trainer.Dataset.HeldOut()))
+	card := trainer.Card(j, time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC))
+	for _, said := range []string{"| trained | 2026-11-27, 0 steps", "4 images to learn from, 1 held out |", "too few to tell", "## Limits", "Too few images were held out"} {
+		assert.Contains(t, card, said)
+	}
 }

@@ -28,6 +28,7 @@ var ErrDiverged = errors.New("the loss or its gradient is not finite")
 // Report describes a step. Its JSON is a line of a run's log.
 type Report struct {
 	Step     int                `json:"step"`
+	Steps    int                `json:"steps"` // of the run
 	Epoch    int                `json:"epoch"`
 	Side     int                `json:"side"`
 	Rate     float64            `json:"rate"`
@@ -47,10 +48,10 @@ type Report struct {
 	// RanksSeconds of Seconds were spent waiting for means over the ranks.
 	RanksSeconds float64 `json:"ranks_seconds,omitempty"`
 
-	Steps, Epochs int           `json:"-"` // of the run
-	Best          float64       `json:"-"` // highest SoftDice of the run
-	Left          time.Duration `json:"-"` // estimate for the rest of the run
-	Picture       *Picture      `json:"-"` // nil: not in this step
+	Epochs  int           `json:"-"` // of the run
+	Best    float64       `json:"-"` // highest SoftDice of the run
+	Left    time.Duration `json:"-"` // estimate for the rest of the run
+	Picture *Picture      `json:"-"` // nil: not in this step
 }
 
 // Trainer is a run in progress.
