@@ -55,7 +55,7 @@ func (r *runner) declare() *declared {
 			"paper (35 million) or tiny (for trials). -evidence follows the name if the recipe teaches the network to settle around given marks, and -steered if recipe recurrent "+
 			"shows it the raters' weights. Name compact-steered yourself to go on from such weights with another recipe")
 		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or from a shipped model, and not from random weights. "+
-			"If it has other numbers of raters or classes, tensors that depend on them start at random")
+			"Other raters than its own begin as these. If it has another number of classes, tensors that depend on them start at random")
 		f.StringVar(&o.Names, "names", "", "`MAP` that translates the names of -init, a PyTorch state dict saved as safetensors: resnet (torchvision's ResNet-34, for -config paper), "+
 			"mobilenet (MobileNetV2 1.0 with its norms folded into weights and biases, for -config mobile), "+
 			"same (no change), or a JSON file such as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, which may have \"mean\" and \"deviation\" of the "+

@@ -44,8 +44,9 @@ func (o Options) openInitial() (from initial, err error) {
 }
 
 // begin gives the variables their initial weights. Variables that a PyTorch file lacks keep their
-// random values. If a model has other numbers of raters or classes, variables whose shape depends
-// on these also do. A note tells the user.
+// random values. If a model has another number of raters, these begin as the model's (asKnown). Of a
+// model with other classes, variables whose shape depends on raters or classes keep their random
+// values. A note tells the user.
 func (t *Trainer) begin(from initial) error {
 	variables := t.set.Variables(tensor.Parameter, tensor.Statistic)
 	var taken *weights.File
@@ -64,6 +65,10 @@ func (t *Trainer) begin(from initial) error {
 				t.Options.Init, with[from.about.Standardise], with[t.Options.Standardise]))
 		}
 		taken = fitting(from.file, variables)
+		if had, has := len(from.about.Raters), t.Config.Raters; len(from.about.Classes) == t.Config.Classes && had != has {
+			taken.Tensors = append(taken.Tensors, asKnown(from.file, variables, had, has)...)
+			t.Options.tell(fmt.Sprintf("the %d raters begin as the %d of %s", has, had, t.Options.Init))
+		}
 	}
 	var given []*tensor.Variable
 	for _, v := range variables {
@@ -88,6 +93,56 @@ func fitting(file *weights.File, variables []*tensor.Variable) *weights.File {
 		if found := file.Tensor(v.Name); found != nil && slices.Equal(found.Shape, v.Shape) {
 			out.Tensors = append(out.Tensors, *found)
 		}
+	}
+	return out
+}
+
+// asKnown are the tensors of a model of `had` raters for variables that have the same shape for `has`
+// raters: rater m begins with the weights of rater m modulo had. Where raters are the input of a
+// layer, they share those weights. The masks of the model stay the same if nobody is left out.
+func asKnown(file *weights.File, variables []*tensor.Variable, had, has int) (list []weights.Tensor) {
+	for _, v := range variables {
+		found := file.Tensor(v.Name)
+		if found == nil || len(found.Shape) != len(v.Shape) {
+			continue
+		}
+		at := 0
+		for at < len(v.Shape) && found.Shape[at] == v.Shape[at] {
+			at++
+		}
+		if at == len(v.Shape) || found.Shape[at]*has != v.Shape[at]*had || !slices.Equal(found.Shape[at+1:], v.Shape[at+1:]) {
+			continue
+		}
+		values, err := found.Float32()
+		if err != nil {
+			continue
+		}
+		input, block := len(v.Shape) == 4 && at == 2, len(values)/had
+		for _, n := range v.Shape[:at] {
+			block /= n
+		}
+		list = append(list, weights.NewF32(v.Name, v.Shape, shared(values, block, had, has, input)))
+	}
+	return list
+}
+
+// shared makes blocks of `has` raters from those of `had` raters. Inputs share a block, and take in
+// those of raters that are left out.
+func shared(values []float32, block, had, has int, input bool) (out []float32) {
+	for rows := range slices.Chunk(values, had*block) {
+		row := make([]float32, has*block)
+		for m := range max(had, has) {
+			from, to := rows[m%had*block:][:block], row[m%has*block:][:block]
+			for i, x := range from {
+				switch {
+				case !input && m < has:
+					to[i] = x
+				case input:
+					to[i] += x / float32((max(had, has)-1-m%had)/had+1)
+				}
+			}
+		}
+		out = append(out, row...)
 	}
 	return out
 }
