@@ -85,8 +85,10 @@ async function order(data, { model, steps }) {
   const { quota = Infinity, usage = 0 } = await navigator.storage.estimate(), left = quota - usage;
   if (left < ROOM) throw refused(t("The browser gives this site {left} MB more, and learning takes {needed} MB. Make room on the disk, or leave the private window.", { left: Math.round(left / 1e6), needed: ROOM / 1e6 }));
   const response = await get(`weights/${model}.safetensors`), blob = await response.blob(), about = await metadata(blob);
+  const epochs = Math.max(1, Math.round((steps || STEPS) * BATCH / (0.8 * data.images))), large = Math.ceil(epochs / 10); // the last ones as large as the model was trained
+  const phases = about.side > SIDE && epochs > 1 ? `${SIDE}:${epochs - large},${about.side}:${large}` : `${SIDE}:${epochs}`;
   const args = ["-data", "/data", "-out", "/run", "-name", `${data.name}-model`, "-init", model, "-config", about.configuration.replace(/-(steered|evidence)/g, ""),
-    "-batch", BATCH, "-side", SIDE, "-epochs", Math.max(1, Math.round((steps || STEPS) * BATCH / (0.8 * data.images))), "-rate", RATE, "-save", 30, "-judge", model].map(String);
+    "-batch", BATCH, "-phases", phases, "-rate", RATE, "-save", 30, "-judge", model].map(String);
   if (data.classes.includes(about.anchor)) args.push("-anchor", about.anchor);
   if (JSON.parse(about.normalisation).standardise) args.push("-standardise");
   if (about.pieces === "single") args.push("-single-pieces");
