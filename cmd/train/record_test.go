@@ -99,7 +99,7 @@ func TestAScoredRun(t *testing.T) {
 	best := filepath.Join(out, "eyes.best.safetensors")
 	assert.Contains(t, stderr, "done: "+best+"\nscore it: evaluate -weights "+best+" -data "+data+"\n")
 	assert.Regexp(t, `run.yaml +[\d.]+ kB`, stderr)
-	assert.Regexp(t, `^{"step":1,"epoch":1,"side":64,"rate":[^,]+,"loss":[^,]+,"terms":{[^}]+},"soft_dice":0.[^,]+,"gradient_norm":[^,]+,"images":4,`+
+	assert.Regexp(t, `^{"step":1,"steps":1,"epoch":1,"side":64,"rate":[^,]+,"loss":[^,]+,"terms":{[^}]+},"soft_dice":0.[^,]+,"gradient_norm":[^,]+,"images":4,`+
 		`"seconds":[^,]+,"data_seconds":[^,]+,"device_seconds":[^,]+,"time":"[^"]+Z"}\n$`, string(readFile(t, out, logName)))
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Soft Dice")
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Norm of the gradient")
