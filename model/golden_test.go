@@ -310,8 +310,9 @@ func TestTrainingCurveIsTheTwins(t *testing.T) {
 			require.NoError(t, u.Write(s.plan, adam.Schedule(o, i+1, 1e-3, 1, 0), nil))
 			require.NoError(t, s.plan.Run(t.Context()))
 			got := s.read(t, s.loss)[0][0]
-			// Adam's first steps are signs of gradients, so that roundings grow: PyTorch in f32 is 4e-5 off
-			// its own float64 after 20 steps, and Dawn on lavapipe 4e-6 after 13 steps, and 1.7e-3 after 20
+			// Adam's first steps are signs of gradients, so that roundings grow: PyTorch in f32 is
+			// 4e-5 off its own float64 after 20 steps, and Dawn on lavapipe 4e-6 after 13 steps,
+			// and 1.7e-3 after 20
 			within := 1e-4
 			if i >= 13 {
 				within = 1e-2

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The kernels to whose variants DEVICES.md gives reasons exist. That they have these variants and no
-// others is checked by their families' tests (shadertest.Main).
+// The kernels to whose variants DEVICES.md gives reasons exist. That they have these variants and
+// no others is checked by their families' tests (shadertest.Main).
 func TestKernelsOfTheTableExist(t *testing.T) {
 	page, err := os.ReadFile("DEVICES.md")
 	require.NoError(t, err)

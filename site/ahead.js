@@ -1,6 +1,6 @@
 // What the list keeps of finished images, so that a step shows the next one at once: results with
-// their views, compressed, and for the neighbours also their pixels. Work (work.js) loads this module
-// with the first list.
+// their views, compressed, and for the neighbours also their pixels. Work (work.js) loads this
+// module with the first list.
 import { baseOf } from "./correct.js";
 import { fitted, layers, viewsOf } from "./layers.js";
 import { sameWeights } from "./shares.js";

@@ -165,7 +165,8 @@ func drawn(t *testing.T) *server {
 }
 
 const (
-	// unwatched stops the timer of segmenter.js that looks every 500 ms whether the worker is silent.
+	// unwatched stops the timer of segmenter.js that looks every 500 ms whether the worker is
+	// silent.
 	unwatched = `{ const every = setInterval; globalThis.setInterval = (act, ms, ...all) => ms === 500 ? 0 : every(act, ms, ...all); }`
 	// noWebGL has the stage draw the photograph on a plain canvas.
 	noWebGL = `{ const context = HTMLCanvasElement.prototype.getContext; HTMLCanvasElement.prototype.getContext = function (kind, ...all) { return kind === "webgl2" ? null : context.call(this, kind, ...all); }; }`

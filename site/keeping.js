@@ -20,8 +20,8 @@ export const hold = (id) => (held.has(id) ? Promise.resolve(true) : new Promise(
 }));
 
 const there = new Map(); // Blobs in the folder of the session by name
-// put writes the files of a session, each { name, blob }: session.json after those that it names. It
-// removes files that no reading names any more.
+// put writes the files of a session, each { name, blob }: session.json after those that it names.
+// It removes files that no reading names any more.
 export async function put(id, files) {
   const place = await (await folder(true)).getDirectoryHandle(id, { create: true });
   remembered(true);

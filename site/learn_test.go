@@ -37,9 +37,9 @@ func steps(t *testing.T, log []byte) (losses []float64) {
 	return losses
 }
 
-// A run in the page, stopped, and continued after the page was loaded again, is the run of cmd/train
-// with the same arguments: same draws, and losses as near as two processors' sums. Resumed, the page
-// asks for nothing but the program, and the model that it prepares at its start.
+// A run in the page, stopped, and continued after the page was loaded again, is the run of
+// cmd/train with the same arguments: same draws, and losses as near as two processors' sums.
+// Resumed, the page asks for nothing but the program, and the model that it prepares at its start.
 func TestLearnsAsTrainDoes(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -127,8 +127,8 @@ func TestLearningHasItsGerman(t *testing.T) {
 	}
 }
 
-// A folder of several people's marks teaches a model: learn, pause, go on after a reload, use it. Of
-// three images kept apart nobody can tell whether it is better, and the page says so.
+// A folder of several people's marks teaches a model: learn, pause, go on after a reload, use it.
+// Of three images kept apart nobody can tell whether it is better, and the page says so.
 func TestLearnsFromAFolder(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "pair")

@@ -134,7 +134,8 @@ for (const [name, act] of Object.entries(calls)) {
 globalThis.process = { getuid: () => 0, getgid: () => 0, geteuid: () => 0, getegid: () => 0, getgroups: () => [], pid: 1, ppid: 1, umask: () => 0, cwd: () => "/", chdir() {} };
 globalThis.path = { resolve: (...all) => `/${parts(all.join("/")).join("/")}` };
 
-// put writes a whole file, in folders that it makes; remove removes one, or a folder with all in it.
+// put writes a whole file, in folders that it makes; remove removes one, or a folder with all in
+// it.
 export async function put(path, blob) {
   const [folder, name] = await place(path, true), sync = await (await folder.getFileHandle(name, { create: true })).createSyncAccessHandle();
   try {

@@ -24,8 +24,8 @@ export async function sumOf(blob) {
 
 // ---- drawings ----
 
-// turned is a window of a picture, { x, y, width, height, values }, after quarter turns clockwise of
-// that picture. high and wide are the picture's sides before.
+// turned is a window of a picture, { x, y, width, height, values }, after quarter turns clockwise
+// of that picture. high and wide are the picture's sides before.
 function turned(window, wide, high, quarters) {
   if (!quarters) return window;
   const { x, y, width, height, values } = window, now = new Uint8Array(values.length);
@@ -88,8 +88,9 @@ async function readingOf(line, number) {
   return written.get(line);
 }
 
-// filesOf resolves to the files of a session, each { name, blob }: session.json, then PNGs, then, with
-// images, those. Versions of an image that nobody has chosen from are readings after the last line's.
+// filesOf resolves to the files of a session, each { name, blob }: session.json, then PNGs, then,
+// with images, those. Versions of an image that nobody has chosen from are readings after the last
+// line's.
 export async function filesOf(list, model, images) {
   const readings = [], files = [], pictures = new Map(), versions = list.lines.flatMap(({ rivals, picture }, versionOf) => (rivals ?? []).map((work) => ({ ...work, picture, versionOf })));
   for (const one of [...list.lines, ...versions]) {
@@ -109,8 +110,9 @@ export async function filesOf(list, model, images) {
 
 const isResult = (r) => Array.isArray(r?.classes) && Array.isArray(r.raters) && Array.isArray(r.doubts) && Array.isArray(r.measurements?.structures) && r.roi?.side > 0 && r.width > 0 && r.height > 0 && typeof r.model === "string";
 
-// readSession resolves to a session's JSON, with lines in place of readings, and damaged: what could
-// not be read. files has functions by name, as of readZIP. picture makes the picture of a file.
+// readSession resolves to a session's JSON, with lines in place of readings, and damaged: what
+// could not be read. files has functions by name, as of readZIP. picture makes the picture of a
+// file.
 export async function readSession(files, name, picture) {
   const bytes = await files.get("session.json")?.().catch(() => null);
   const session = bytes && await bytes.text().then(JSON.parse).catch(() => null);
@@ -132,8 +134,8 @@ export async function readSession(files, name, picture) {
   return { ...session, lines, damaged };
 }
 
-// lineOf resolves to { line, damaged }: the line of a reading, and its files that could not be read.
-// Nobody has decided about a line that lacks one.
+// lineOf resolves to { line, damaged }: the line of a reading, and its files that could not be
+// read. Nobody has decided about a line that lacks one.
 async function lineOf({ image, review, decided, comment, error, region, weights, mm, drawn: strokes, marks, masks, result }, files, pictures, pictureOf) {
   const damaged = [], { sha256, bytes, name, slice, slices, turn } = image, quarters = turn / 90;
   if (!/^[0-9a-f]{64}$/.test(sha256) || typeof name !== "string" || ![0, 1, 2, 3].includes(quarters)) return null;

@@ -55,8 +55,8 @@ func unpacked(t *testing.T, data []byte) (files map[string][]byte, session map[s
 	return files, session
 }
 
-// begun is a page with three images: a.png accepted, b.png turned and drawn on, c.png rejected with a
-// comment.
+// begun is a page with three images: a.png accepted, b.png turned and drawn on, c.png rejected with
+// a comment.
 func begun(t *testing.T, s *server) (*page, []string) {
 	p := open(t, s, 1440, 900)
 	p.ready()

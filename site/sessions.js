@@ -1,5 +1,5 @@
-// Saves, opens and keeps sessions, and attaches images to them. session.js has their form, keeping.js
-// what the browser keeps. The page loads this module when a person wants a session.
+// Saves, opens and keeps sessions, and attaches images to them. session.js has their form,
+// keeping.js what the browser keeps. The page loads this module when a person wants a session.
 import { download } from "./exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
@@ -18,7 +18,8 @@ const DAMAGED = 5; // names in a message
 
 const TAB = ["This session is open in another tab of this browser.", "Go on there, or close it there first. What you do here is kept only if you save it."];
 
-// Sessions needs state(), send(event), the segmenter, and told(error), an error with a message for people.
+// Sessions needs state(), send(event), the segmenter, and told(error), an error with a message for
+// people.
 export class Sessions {
   #state; #send; #segmenter; #told; #timer = 0; #writing = Promise.resolve();
   constructor(state, send, segmenter, told) {

@@ -43,16 +43,15 @@ export const initial = {
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   worklist: null, // several images, a line each, as worklist.js has them
   safe: NONE, // a person's work that a file has, as unsaved.js has it
-  // images: the session is saved with them; keeping: this browser keeps it, at: when last; kept: other
-  // sessions that this browser keeps, { id, grader, saved, images, decided }
+  // images: the session is saved with them; keeping: this browser keeps it, at: when last; kept:
+  // other sessions that this browser keeps, { id, grader, saved, images, decided }
   session: { images: false, keeping: false, at: "", kept: NONE },
   waiting: NONE, // acts that wait until their image is seen, as waiting.js has it
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
-  // the running segmentation: { picture, roi, weights, evidence }, again: true in a second try, and anew:
-  // true if the worker has forgotten it;
-  // evidence is the list of marks, { rater, class, name, mask }; previews: true while a slider moves,
-  // and replaces the number of the preview before
+  // the running segmentation: { picture, roi, weights, evidence }, again: true in a second try, and
+  // anew: true if the worker has forgotten it; evidence is the list of marks, { rater, class, name,
+  // mask }; previews: true while a slider moves, and replaces the number of the preview before
   job: null,
   left: null, // a job that ended without a result of its photograph: it can begin again
   progress: null, // of the job: { stage, done, total }
@@ -245,7 +244,8 @@ const handlers = {
     const kept = turned ? { known: s.known, eye: s.eye, look: s.look } : { known: line?.known ?? null, eye: said?.by === "user" ? said.side : "", look: asTaken };
     return { ...s, ...kept, picture, image, measuring: false, ruler: null, identity: false, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
-  // segmented has a result, and what the list has kept of it: views, and figures that were read anew.
+  // segmented has a result, and what the list has kept of it: views, and figures that were read
+  // anew.
   segmented(s, { job, result: made, views = {}, figures }) {
     const { corrections, eye, known } = s, result = { ...made, asked: job };
     return job === s.job ? ask({ ...s, coming: { result, views }, figured: figures ? { result, corrections, eye, known, figures } : s.figured }) : s;

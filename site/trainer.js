@@ -1,5 +1,5 @@
-// The worker that learns: cmd/train itself (trainer.wasm), with the browser's private file system as
-// its disk. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
+// The worker that learns: cmd/train itself (trainer.wasm), with the browser's private file system
+// as its disk. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
 //
 // Messages in: begin (args of the program; files, a list of { path, blob } that are written first;
 // anew: what was there is removed; device), pause (the program ends its step and saves).

@@ -4,8 +4,8 @@ import { subject } from "./state.js";
 import { t } from "./words.js";
 import { lineBy } from "./worklist.js";
 
-// Decisions and comments are texts, so that equal ones are equal; drawings and marks are the objects
-// themselves.
+// Decisions and comments are texts, so that equal ones are equal; drawings and marks are the
+// objects themselves.
 const COMMENT = " says: ";
 const ofLine = ({ key, review, comment, corrections, result }) => [...(review ? [`${key} ${review}`] : []), ...(comment ? [key + COMMENT + comment] : []), ...corrections, ...(result?.asked.evidence ?? [])];
 const ofPair = ({ compared }) => (compared ? [...compared.corrections, ...compared.asked.evidence] : []);

@@ -2,19 +2,21 @@
 // state (state.js), or null where there is one image or none. Everything here is pure.
 //
 // A line keeps a handle of its file, figures, strokes and small files, but no pixels:
-//   key, picture (as Segmenter.picture made it; with refused, an error, it is not tried at all), state
-//   ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted" or "rejected"),
-//   result (with the figures of what was corrected), corrections, masks ({ id, files }: PNGs of the
-//   model's masks of result id, a Blob a structure), thumb (an address), slice, slices, known (mm a pixel, as
-//   the person says), decided (when), comment. In a line of a session (session.js) picture.missing has sum
-//   and size of an image that is not there, and rivals are other versions of the work on it.
+//   key, picture (as Segmenter.picture made it; with refused, an error, it is not tried at all),
+//   state ("waiting", "done" or "failed"), error ({ message, next, date }), review ("", "accepted"
+//   or "rejected"), result (with the figures of what was corrected), corrections, masks ({ id,
+//   files }: PNGs of the model's masks of result id, a Blob a structure), thumb (an address),
+//   slice, slices, known (mm a pixel, as the person says), decided (when), comment. In a line of a
+//   session (session.js) picture.missing has sum and size of an image that is not there, and rivals
+//   are other versions of the work on it.
 import { trustIn } from "./figures.js";
 import { t } from "./words.js";
 
 const NOTHING = [];
 const UNSEEN = { state: "waiting", error: null, review: "", result: null, corrections: NOTHING, masks: null };
 // newList is a list without lines. text and sort are what the person filters and sorts by, onward
-// says that a decision shows the next image. id, by and study are the session's: by is who works on it.
+// says that a decision shows the next image. id, by and study are the session's: by is who works on
+// it.
 export const newList = { lines: NOTHING, at: 0, asked: 0, sure: 0, open: true, paused: false, toReview: false, text: "", sort: "", onward: false, by: "", id: "", study: null, task: null, saving: "", saved: 0 };
 
 const lineOf = (picture) =>
@@ -46,8 +48,8 @@ const ORDERS = {
   doubt: ({ result }) => -(result?.doubt ?? -1), ratio: ({ result }) => -(result?.measurements.verticalRatio?.value ?? -1),
   trust: ({ result }) => (result ? 1 + WORDS.indexOf(result.found ? trustIn(result)?.word : WORDS[0]) || WORDS.length + 1 : WORDS.length + 2),
 };
-// shownLines are the lines that the list shows, in order. The chosen line stays until another one is
-// chosen.
+// shownLines are the lines that the list shows, in order. The chosen line stays until another one
+// is chosen.
 export function shownLines({ lines, toReview: only, text, sort, at }) {
   const has = (words) => (words ?? "").toLowerCase().includes(text.toLowerCase());
   const shown = lines.filter((line) => line.key === at || ((!only || toReview(line)) && (!text || has(line.picture.name) || has(line.comment))));

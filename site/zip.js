@@ -48,9 +48,9 @@ export async function writeZIP(files) {
   return new Blob([...parts, ...list, record([[4, END], [2, 0], [2, 0], [2, list.length], [2, list.length], [4, size], [4, at], [2, 0]])], { type: "application/zip" });
 }
 
-// readZIP resolves to { files, whole }: the files of a ZIP by name, each a function that resolves to
-// its Blob and throws if it is damaged. whole is false if the end is missing; files are then those
-// before it.
+// readZIP resolves to { files, whole }: the files of a ZIP by name, each a function that resolves
+// to its Blob and throws if it is damaged. whole is false if the end is missing; files are then
+// those before it.
 export async function readZIP(blob) {
   const tail = new DataView(await blob.slice(Math.max(0, blob.size - 65557)).arrayBuffer());
   for (let at = tail.byteLength - 22; at >= 0; at--) {

@@ -54,8 +54,8 @@ const (
 	sampleQuality             = 90
 )
 
-// programFiles are the WebAssembly programs, which stand in site/dist already. The memory of all but
-// the first is shared with threads (site/vectors.js).
+// programFiles are the WebAssembly programs, which stand in site/dist already. The memory of all
+// but the first is shared with threads (site/vectors.js).
 var programFiles = []string{"viewer.wasm", "segmenter.wasm", "trainer.wasm"}
 
 // learning are the files by which the page learns. They are fetched when they are wanted, and kept
@@ -181,8 +181,8 @@ func version(commit string, files map[string][]byte) string {
 }
 
 // serviceWorker fills in the files that the worker keeps from the first visit, the models, decoders
-// and learning that it keeps once they are used, all with their SHA-256, and the version, a hash over
-// these. Modules that scripts want are not kept with those that the page starts with.
+// and learning that it keeps once they are used, all with their SHA-256, and the version, a hash
+// over these. Modules that scripts want are not kept with those that the page starts with.
 func serviceWorker(files map[string][]byte) ([]byte, error) {
 	sums, models := map[string]string{}, map[string]string{}
 	for name, content := range files {

@@ -15,8 +15,8 @@ import (
 	"mrprism/internal/data/metric"
 )
 
-// keptScores are the soft Dice of all methods and structures that have n images or more and no image
-// below 0.2: skewed, near 1, and as real masks have them.
+// keptScores are the soft Dice of all methods and structures that have n images or more and no
+// image below 0.2: skewed, near 1, and as real masks have them.
 func keptScores(t *testing.T, n int) (samples [][]float64) {
 	t.Helper()
 	r := &runner{scores: "scores"}
@@ -41,8 +41,8 @@ func keptScores(t *testing.T, n int) (samples [][]float64) {
 	return samples
 }
 
-// An interval over 10, 16 and 34 images holds the mean of all images in 92 to 97 % of draws, and over 7
-// in some 91 %: what the kept scores are stands for all images.
+// An interval over 10, 16 and 34 images holds the mean of all images in 92 to 97 % of draws, and
+// over 7 in some 91 %: what the kept scores are stands for all images.
 func TestIntervalsHold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	samples := keptScores(t, 30)
@@ -70,8 +70,8 @@ func TestIntervalsHold(t *testing.T) {
 	}
 }
 
-// Two methods that differ by their seeds alone differ at p < 0.05 in at most 6 % of comparisons, however
-// large the seeds' part is. With one seed each there is no p.
+// Two methods that differ by their seeds alone differ at p < 0.05 in at most 6 % of comparisons,
+// however large the seeds' part is. With one seed each there is no p.
 func TestSeedsAloneDifferSeldom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	samples := keptScores(t, 30)

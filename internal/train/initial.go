@@ -44,8 +44,8 @@ func (o Options) openInitial() (from initial, err error) {
 }
 
 // begin gives the variables their initial weights. Variables that a PyTorch file lacks keep their
-// random values. If a model has another number of raters, these begin as the model's (asKnown). Of a
-// model with other classes, variables whose shape depends on raters or classes keep their random
+// random values. If a model has another number of raters, these begin as the model's (asKnown). Of
+// a model with other classes, variables whose shape depends on raters or classes keep their random
 // values. A note tells the user.
 func (t *Trainer) begin(from initial) error {
 	variables := t.set.Variables(tensor.Parameter, tensor.Statistic)
@@ -97,9 +97,9 @@ func fitting(file *weights.File, variables []*tensor.Variable) *weights.File {
 	return out
 }
 
-// asKnown are the tensors of a model of `had` raters for variables that have the same shape for `has`
-// raters: rater m begins with the weights of rater m modulo had. Where raters are the input of a
-// layer, they share those weights. The masks of the model stay the same if nobody is left out.
+// asKnown are the tensors of a model of `had` raters for variables that have the same shape for
+// `has` raters: rater m begins with the weights of rater m modulo had. Where raters are the input
+// of a layer, they share those weights. The masks of the model stay the same if nobody is left out.
 func asKnown(file *weights.File, variables []*tensor.Variable, had, has int) (list []weights.Tensor) {
 	for _, v := range variables {
 		found := file.Tensor(v.Name)

@@ -86,8 +86,8 @@ func TestInitFromPyTorch(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A run with three raters starts from a model of two: the third begins as the first, and where raters
-// are an input the two share its weights, so that masks stay the same.
+// A run with three raters starts from a model of two: the third begins as the first, and where
+// raters are an input the two share its weights, so that masks stay the same.
 func TestInitOfOtherRaters(t *testing.T) {
 	_, files := finished(t)
 	scenario := synthetic.Scenario{Name: "three", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05}, {Name: "eve", Noise: 0.05}}}

@@ -14,14 +14,14 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// Judgement compares the model of a run with another one, such as that it began from, on images that
-// the run has not seen.
+// Judgement compares the model of a run with another one, such as that it began from, on images
+// that the run has not seen.
 type Judgement struct {
 	With   string   `json:"with"` // the other model
 	Images []Judged `json:"images"`
 	Groups int      `json:"groups"` // such as patients: each counts once in the intervals
-	// Mean soft Dice with the raters' mean vote, and its gain. Before and Gain are nil if the other model
-	// has other classes.
+	// Mean soft Dice with the raters' mean vote, and its gain. Before and Gain are nil if the other
+	// model has other classes.
 	Before *metric.Interval `json:"before,omitempty"`
 	After  *metric.Interval `json:"after"`
 	Gain   *metric.Interval `json:"gain,omitempty"`
@@ -40,16 +40,16 @@ type Judged struct {
 	After  float64  `json:"after"`
 }
 
-// figures are how a model did on an image: the mean soft Dice of its masks, and the mean Dice with each
-// rater's mark of what it guesses of that rater. NaN where nobody marked anything.
+// figures are how a model did on an image: the mean soft Dice of its masks, and the mean Dice with
+// each rater's mark of what it guesses of that rater. NaN where nobody marked anything.
 type figures struct{ mask, own float64 }
 
 // fewGroups are too few for a verdict: even if all of 4 pairs are better, chance does that in one
 // case of 16.
 const fewGroups = 5
 
-// Judge scores the exported model in the file result and another one, a file or one that ships, on the
-// images set aside by -fold or -validate, or else on those held out.
+// Judge scores the exported model in the file result and another one, a file or one that ships, on
+// the images set aside by -fold or -validate, or else on those held out.
 func (t *Trainer) Judge(ctx context.Context, result, other string) (*Judgement, error) {
 	images := t.aside
 	if !t.Options.validates() {

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The verdict is better only if the gain's interval over groups is above 0, and never of few groups.
+// The verdict is better only if the gain's interval over groups is above 0, and never of few
+// groups.
 func TestVerdict(t *testing.T) {
 	judge := func(groups int, gain func(i int) float64) *Judgement {
 		var cases []dataset.Case

@@ -99,9 +99,9 @@ func widthOf(source string) int {
 	return 0
 }
 
-// checkReasons is an error unless DEVICES.md has a row for each variant of these kernels, if a kernel
-// has several, and no others. If there are more than three, those beyond plain and tiles must have a
-// measured gain of 5 % or more.
+// checkReasons is an error unless DEVICES.md has a row for each variant of these kernels, if a
+// kernel has several, and no others. If there are more than three, those beyond plain and tiles
+// must have a measured gain of 5 % or more.
 func checkReasons(ran map[string]map[string]bool) (failed error) {
 	page, err := os.ReadFile(filepath.Join("..", "DEVICES.md"))
 	if err != nil {

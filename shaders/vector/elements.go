@@ -6,13 +6,14 @@ import (
 )
 
 // These functions work on the elements of slices of equal length. Vectors compute the last elements
-// of a slice like the others, and so results do not depend on where it is cut. The reference computes
-// some of them in float64, always in plain Go.
+// of a slice like the others, and so results do not depend on where it is cut. The reference
+// computes some of them in float64, always in plain Go.
 
 // Float is float32, which vectors compute, or float64.
 type Float interface{ float32 | float64 }
 
-// Singles is x if it is of float32, and otherwise nil. It costs nothing: the compiler knows the size.
+// Singles is x if it is of float32, and otherwise nil. It costs nothing: the compiler knows the
+// size.
 func Singles[F Float](x []F) []float32 {
 	if unsafe.Sizeof(F(0)) != unsafe.Sizeof(float32(0)) {
 		return nil

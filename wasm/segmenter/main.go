@@ -36,9 +36,9 @@
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
 //	ping     asks for "alive"
 //
-// Messages out: ready, adapter, progress, image, thumb, result, picture, weights, prepare, map, view, save,
-// clinical, correct, table, zip, error (code, message, next), and alive: the answer to "ping", sent
-// also in the middle of computations that answer nothing.
+// Messages out: ready, adapter, progress, image, thumb, result, picture, weights, prepare, map,
+// view, save, clinical, correct, table, zip, error (code, message, next), and alive: the answer to
+// "ping", sent also in the middle of computations that answer nothing.
 package main
 
 import (

@@ -13,16 +13,16 @@ import (
 //
 // The three factors are these:
 //
-//   - The trust λ_m holds for the whole image. It is (1 + z²/4)^−2.5, where z is how many deviations
-//     the mark's Dice with the fused marks lies below the median mark's. From z = 3 on it is 0: the
-//     mark is thrown out.
+//   - The trust λ_m holds for the whole image. It is (1 + z²/4)^−2.5, where z is how many
+//     deviations the mark's Dice with the fused marks lies below the median mark's. From z = 3 on
+//     it is 0: the mark is thrown out.
 //   - The edge e_m(x) is the mean steepness of the image around x on the mark's own line, which is
 //     habit pixels within the mark. A line beside every edge counts less, and far from its line a
 //     mark counts as if along a faint edge.
 //   - The bias b is one number for all images that were added. From d = 0 inward their mean log
-//     steepness climbs to a peak; b is the peak's d less habit, and not below 0. Experts draw a line
-//     1.5 to 2 pixels outside the steepest place (bubil-cells, bubil-cells-2b), untrained people
-//     farther out. b never takes more than half of a structure's thickness.
+//     steepness climbs to a peak; b is the peak's d less habit, and not below 0. Experts draw a
+//     line 1.5 to 2 pixels outside the steepest place (bubil-cells, bubil-cells-2b), untrained
+//     people farther out. b never takes more than half of a structure's thickness.
 //
 // Steepness is the length of the gradient of the grey image after a Gaussian blur of 1 pixel, in
 // deviations of the grey a pixel. Pixels are those of images scaled to 256 a side at most.
@@ -100,9 +100,9 @@ func (e *Edges) logSteepness(k int) float64 {
 // Bias is b, in pixels of an image scaled to 256 a side at most.
 func (e *Edges) Bias() float64 { return e.bias }
 
-// Fuse fuses the marks of an image (H, W, 3), width pixels wide. Weights in the Fit are shares of the
-// raters' weight on the fused outline. If the majority marks no pixel, or every pixel, the result
-// is the majority.
+// Fuse fuses the marks of an image (H, W, 3), width pixels wide. Weights in the Fit are shares of
+// the raters' weight on the fused outline. If the majority marks no pixel, or every pixel, the
+// result is the majority.
 func (e *Edges) Fuse(marks [][]uint8, rgb []uint8, width int) *Fit {
 	o := outline(marks, rgb, width)
 	if o == nil {

@@ -17,8 +17,8 @@ import (
 type Fit struct {
 	Map    []float64 // (H·W) probability that a pixel is inside
 	Raters []Rates   // by rater
-	// Weights are the raters' shares of the weight, NaN without a mark, 0 for a mark that was thrown
-	// out. nil except for Edges.
+	// Weights are the raters' shares of the weight, NaN without a mark, 0 for a mark that was
+	// thrown out. nil except for Edges.
 	Weights []float64
 	// LogLikelihood of the marks after each M step, in nats, with the logarithm of the prior that
 	// pseudo-counts stand for. EM never lowers it. nil without EM.

@@ -9,11 +9,11 @@ import (
 )
 
 // Bootstrap is the mean of the values, one a case, with the 95 % interval of the studentised
-// bootstrap (Efron & Tibshirani 1993, section 12.5), which is never narrower than Student's t. Scores
-// such as Dice are skewed and few: at 10 to 34 cases such intervals hold the true mean in 92 to 97 %,
-// where percentiles of the means hold it in 86 to 93 % (cmd/tables, TestIntervalsHold). The seed
-// determines the interval; 2,000 resamples are plenty. Without resamples, and for fewer than two
-// values, there is no interval. Without values the mean is NaN.
+// bootstrap (Efron & Tibshirani 1993, section 12.5), which is never narrower than Student's t.
+// Scores such as Dice are skewed and few: at 10 to 34 cases such intervals hold the true mean in 92
+// to 97 %, where percentiles of the means hold it in 86 to 93 % (cmd/tables, TestIntervalsHold).
+// The seed determines the interval; 2,000 resamples are plenty. Without resamples, and for fewer
+// than two values, there is no interval. Without values the mean is NaN.
 func Bootstrap(values []float64, resamples int, seed uint64) Interval {
 	return BootstrapAll([][]float64{values}, resamples, seed)[0]
 }
@@ -73,8 +73,8 @@ func bootstrap(columns [][]float64, named []int, n, resamples int, seed uint64, 
 	}
 }
 
-// studentised is the interval around a mean of n values, from the statistics of resamples: their mean
-// less this one, over their deviation.
+// studentised is the interval around a mean of n values, from the statistics of resamples: their
+// mean less this one, over their deviation.
 func studentised(mean, spread float64, statistics []float64, n int) (low, high float64) {
 	t := StudentQuantile(.975, float64(n-1)) / math.Sqrt(float64(n))
 	below, above := -t, t

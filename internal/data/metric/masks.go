@@ -99,8 +99,8 @@ func DiameterRatio(disc, cup int) float64 {
 }
 
 // Surface is the distances between the outlines of two masks (h, w), in pixels: from each pixel of
-// one outline to the nearest of the other, ascending; NaN if the other mask is empty. An outline pixel
-// is inside and has a neighbour outside (above, below, left or right) or lies on the border.
+// one outline to the nearest of the other, ascending; NaN if the other mask is empty. An outline
+// pixel is inside and has a neighbour outside (above, below, left or right) or lies on the border.
 type Surface struct{ there, back []float64 }
 
 // SurfaceOf measures two masks.
@@ -126,7 +126,8 @@ func (s Surface) Hausdorff95() float64 {
 	return max(quantile(s.there, .95), quantile(s.back, .95))
 }
 
-// Average is the average symmetric surface distance (ASSD): the mean over the pixels of both outlines.
+// Average is the average symmetric surface distance (ASSD): the mean over the pixels of both
+// outlines.
 func (s Surface) Average() float64 {
 	if d, is := s.empty(); is {
 		return d

@@ -16,9 +16,9 @@ func TestStudent(t *testing.T) {
 	assert.InDelta(t, 0.05, StudentTest(-2.2621571627409915, 9), 1e-10)
 }
 
-// Three runs of three cases, by hand: the runs' means 2, 4 and 6 have a variance of 4, and so have the
-// cases'. A third of each is 4/3, their sum 8/3, with 4 degrees of freedom. Two runs have one. A case
-// that one run alone has counts with its value.
+// Three runs of three cases, by hand: the runs' means 2, 4 and 6 have a variance of 4, and so have
+// the cases'. A third of each is 4/3, their sum 8/3, with 4 degrees of freedom. Two runs have one.
+// A case that one run alone has counts with its value.
 func TestOverRuns(t *testing.T) {
 	e := OverRuns([][]float64{{0, 2, 4}, {2, 4, 6}, {4, 6, 8}})
 	assert.Equal(t, 4., e.Mean)

@@ -31,8 +31,8 @@ type Request struct {
 	Shown          int   // images in a gallery
 }
 
-// Watch sees what a network makes of an image with its marks, and says what to keep beside the rows.
-// If the device is lost, it sees the image again.
+// Watch sees what a network makes of an image with its marks, and says what to keep beside the
+// rows. If the device is lost, it sees the image again.
 type Watch func(ctx context.Context, e *segment.Engine, l *dataset.Loaded, r *segment.Result) (seen any, err error)
 
 // References beside rater:NAME.

@@ -88,7 +88,8 @@ func means(matrix [][]*float64) (diagonal, rest float64) {
 	return metric.Mean(on), metric.Mean(off)
 }
 
-// structure is a structure over all images in which it is marked: as the JSON has it, and as tables.
+// structure is a structure over all images in which it is marked: as the JSON has it, and as
+// tables.
 type structure struct {
 	report.Tree
 	name   string

@@ -144,8 +144,8 @@ func (f *fusionStudy) fuseAll(ctx context.Context) error {
 	})
 }
 
-// each reads and segments the images, and then does something with them, until one fails. seen is nil
-// without a network, and if it found nothing. The error names the image or its files.
+// each reads and segments the images, and then does something with them, until one fails. seen is
+// nil without a network, and if it found nothing. The error names the image or its files.
 func (f *fusionStudy) each(ctx context.Context, doing string, do func(l *dataset.Loaded, seen *networkMaps) error) error {
 	for _, c := range f.cases {
 		if err := ctx.Err(); err != nil {

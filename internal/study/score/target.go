@@ -22,8 +22,8 @@ type Target struct {
 	packed   []metric.Bits
 }
 
-// TargetOf is the mean vote of a structure of an image, or a reference (H, W) in its place. It is nil
-// without either: where nobody marked the structure, or an agreement level is missing.
+// TargetOf is the mean vote of a structure of an image, or a reference (H, W) in its place. It is
+// nil without either: where nobody marked the structure, or an agreement level is missing.
 func TargetOf(l *dataset.Loaded, k int, reference []uint8) *Target {
 	votes, _ := l.Votes(k)
 	t := &Target{Votes: votes, Marks: Marks(l, k), W: l.W, H: l.H}

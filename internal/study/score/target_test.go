@@ -67,8 +67,9 @@ func TestTargetOf(t *testing.T) {
 	require.Equal(t, []uint8{0, 0, 1}, TargetOf(l, 0, []uint8{0, 0, 1}).Union)
 }
 
-// Figures of a map on 40×30 pixels are those of SciPy 1.10.1 (distance_transform_edt between outlines
-// by binary_erosion) and scikit-learn 1.2.1 (jaccard_score, recall_score, precision_score).
+// Figures of a map on 40×30 pixels are those of SciPy 1.10.1 (distance_transform_edt between
+// outlines by binary_erosion) and scikit-learn 1.2.1 (jaccard_score, recall_score,
+// precision_score).
 func TestFiguresOfSciPy(t *testing.T) {
 	const w, h = 40, 30
 	mark, p := make([]uint8, w*h), make([]float32, w*h)
