@@ -15,8 +15,8 @@ import (
 	"mrprism/internal/data/metric"
 )
 
-// keptScores are the soft Dice of all methods and structures that have n images or more and no
-// image below 0.2: skewed, near 1, and as real masks have them.
+// keptScores are the soft Dice of the first seed of every method and structure that have n images or
+// more. They are skewed and near 1, and some have images in which a network failed.
 func keptScores(t *testing.T, n int) (samples [][]float64) {
 	t.Helper()
 	r := &runner{scores: "scores"}
@@ -32,7 +32,7 @@ func keptScores(t *testing.T, n int) (samples [][]float64) {
 			}
 			for _, values := range all.values(k)[:1] {
 				values = slices.DeleteFunc(values, math.IsNaN)
-				if len(values) >= n && slices.Min(values) > 0.2 {
+				if len(values) >= n {
 					samples = append(samples, values)
 				}
 			}
