@@ -40,6 +40,8 @@ func (r *runner) declare() *declared {
 		f.StringVar(&o.Split, "split", "", "`FILE` that lists the images for training, validation and test, in place of split.json in the data's folder")
 		f.StringVar(&o.Labels, "labels", "", "`FOLDER` of fused labels, CLASS/NAME.png, that teach in place of the raters' masks, such as OUT/staple of \"evaluate fuse\". "+
 			"Greys, of 8 or 16 bits, are probabilities. Give -recipe bce or baseline with it, or a -method that need not know who marked what. Scores still compare with the raters' mean vote")
+		f.StringVar(&o.Slots, "slots", train.SlotsPeople, "what a rater of -data `IS`: people (the same person in every image), drawn (readers are exchangeable, as in LIDC: who stands in which "+
+			"slot is drawn anew for each view) or levels (they become as many agreement levels)")
 		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that the model searches for in whole photographs. Training views of all scales lie around it")
 		f.StringVar(&o.Balance, "balance", "", "`CLASS` inside the one before it, as a cup in its disc. The range of its size relative to that one's is cut into thirds, "+
 			"and images of each third are drawn equally often. Every image of -data must have marks of both")

@@ -17,14 +17,14 @@ import (
 var budgets = map[string]int{
 	"cmd":              8320,
 	"internal/command": 600,
-	"internal/data":    8110,
+	"internal/data":    8140,
 	"internal/files":   6600,
 	"internal/output":  700,
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2780,
 	"internal/study":   8690,
-	"internal/train":   2960,
+	"internal/train":   2980,
 	"internal/trust":   1230,
 	"model":            4600,
 	"shaders":          19930,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9660
+const toolBudget = 9780
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

@@ -21,6 +21,14 @@ func (o Options) open() (*dataset.Dataset, error) {
 			return nil, err
 		}
 	}
+	switch {
+	case o.Slots == SlotsLevels:
+		if err := d.BecomeLevels(); err != nil {
+			return nil, fmt.Errorf("-slots levels: %w", err)
+		}
+	case o.Slots == SlotsDrawn && d.Levels:
+		return nil, fmt.Errorf("-slots drawn: the raters of %s are agreement levels, which have an order", d.Name)
+	}
 	for _, folder := range o.Also { // each has its own raters
 		others, err := o.openFolders([]string{folder})
 		if err != nil {
@@ -66,6 +74,8 @@ func (o Options) checkLabels() error {
 	switch {
 	case o.Labels == "":
 		return nil
+	case o.Slots == SlotsLevels:
+		return errors.New("-labels takes the raters' place, and -slots levels makes levels of them: leave one of them out")
 	case len(o.Data) > 1:
 		return errors.New("-labels: give one folder by -data; labels are fused for one data set at a time")
 	case method != nil && method.NeedsRaters():

@@ -42,6 +42,7 @@ func (o Options) fingerprint() string {
 		{o.Away != 0, "away", o.Away},
 		{o.Distract != 0, "distract", o.Distract},
 		{o.Balance != "", "balance", o.Balance},
+		{o.Slots != "" && o.Slots != SlotsPeople, "slots", o.Slots},
 		{o.Restyle != 0, "restyle", o.Restyle},
 		{o.Precision == model.F16, "precision", model.F16},
 		{o.Validate != 0, "validate", o.Validate},

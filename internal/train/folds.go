@@ -91,7 +91,7 @@ func (t *Trainer) wear(which int) error {
 
 // samplers draw the batches of a phase. With folds, each fold has its own, and they take turns.
 func (t *Trainer) samplers(side int) (all []*dataset.Sampler, err error) {
-	o := dataset.Options{Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed, Balance: t.Options.Balance, Augmentation: t.Options.augmentation()}
+	o := dataset.Options{Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed, Balance: t.Options.Balance, Drawn: t.Options.Slots == SlotsDrawn, Augmentation: t.Options.augmentation()}
 	if t.folds == nil {
 		s, err := dataset.NewSampler(t.Dataset, t.cases, o)
 		return []*dataset.Sampler{s}, err

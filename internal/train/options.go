@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"mrprism/internal/data/dataset"
@@ -35,6 +36,13 @@ func ParsePhases(text string) ([]Phase, error) {
 	return phases, nil
 }
 
+// What the slots of a data set's raters are.
+const (
+	SlotsPeople = "people" // each is the same person in every image
+	SlotsDrawn  = "drawn"  // readers are exchangeable: who stands in which slot is drawn anew for each view
+	SlotsLevels = "levels" // they become as many agreement levels (Dataset.BecomeLevels)
+)
+
 // Options are the choices of a run. Options and data determine every step.
 type Options struct {
 	Data []string // data set folders
@@ -45,6 +53,7 @@ type Options struct {
 	// Labels is a folder of fused labels, which replace the raters' masks of Data (dataset.Taught);
 	// empty: the raters' masks teach. It needs a recipe in which the mask alone learns.
 	Labels string
+	Slots  string       // what a rater of Data is: SlotsPeople, SlotsDrawn or SlotsLevels; empty: SlotsPeople
 	Config string       // compact, mobile, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
@@ -182,6 +191,8 @@ func (o Options) Check() error {
 	case o.accumulate()%o.size() != 0:
 		return fmt.Errorf("a step has %d batches, and %d ranks cannot share them evenly: start a number of ranks that divides %d, or, for a new run, "+
 			"give -accumulate a multiple of %d", o.accumulate(), o.size(), o.accumulate(), o.size())
+	case !slices.Contains([]string{"", SlotsPeople, SlotsDrawn, SlotsLevels}, o.Slots):
+		return fmt.Errorf("-slots %q: use %s, %s or %s", o.Slots, SlotsPeople, SlotsDrawn, SlotsLevels)
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
 	}

@@ -26,6 +26,27 @@ func (d *Dataset) enter(first *Dataset, dir string) (refusal string) {
 	return ""
 }
 
+// BecomeLevels makes agreement levels of the raters, as many as there are: level j is what at least j
+// of those who marked the class agree on, or the nearest share where some did not mark it.
+func (d *Dataset) BecomeLevels() error {
+	switch {
+	case d.Levels:
+		return fmt.Errorf("%s already has agreement levels", d.Name)
+	case len(d.Raters) < leastPeople:
+		return fmt.Errorf("%s: one person marked it, and one mask tells no agreement levels", d.Name)
+	}
+	d.Levels = true
+	names := make([]string, len(d.Raters))
+	for j := range names {
+		names[j] = fmt.Sprintf("at-least-%d", j+1)
+	}
+	for i := range d.Cases {
+		d.Cases[i].nearest = len(names)
+	}
+	d.Raters = names
+	return nil
+}
+
 // AsLevels reports whether people enter as the nearest agreement levels, beside folders of levels.
 func (d *Dataset) AsLevels() bool {
 	return slices.ContainsFunc(d.Cases, func(c Case) bool { return c.nearest > 0 })

@@ -99,3 +99,22 @@ func TestPeopleBesideLevels(t *testing.T) {
 	assert.ErrorContains(t, err, "one person marked it")
 	assert.ErrorContains(t, err, "-also")
 }
+
+// Three people become three levels, whose mean is the share of votes. What has levels already is refused.
+func TestBecomeLevels(t *testing.T) {
+	dir := write(t, 1)
+	d, err := Open(dir)
+	require.NoError(t, err)
+	before, err := Load(d.Cases[0])
+	require.NoError(t, err)
+	votes, _ := before.Votes(0)
+	require.NoError(t, d.BecomeLevels())
+	assert.Equal(t, []string{"at-least-1", "at-least-2", "at-least-3"}, d.Raters)
+	l, err := Load(d.Cases[0])
+	require.NoError(t, err)
+	assert.True(t, l.Levels)
+	assert.Equal(t, votes, metric.Count(l.Given(0)...))
+	assert.Equal(t, 20*22, metric.Area(l.Masks[0][0]), "the largest of the three")
+	assert.Equal(t, 20*20, metric.Area(l.Masks[2][0]), "the smallest")
+	assert.ErrorContains(t, d.BecomeLevels(), "already has agreement levels")
+}

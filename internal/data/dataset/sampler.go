@@ -18,6 +18,9 @@ type Options struct {
 	// often from each third of the range of its relative size; empty: each sample equally often.
 	Balance string
 
+	// Drawn: raters are exchangeable. Who stands in which slot is drawn anew for each case of a batch.
+	Drawn bool
+
 	Augmentation Augmentation // how views differ from the views at inference
 }
 
@@ -93,9 +96,13 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			it.sampleLabels(label, size, view)
 			a.grain(image, size, rng)
 			a.distract(image, label, size, rng)
-			copy(out.Valid[i*labels:], it.valid)
+			valid := out.Valid[i*labels:][:labels]
+			copy(valid, it.valid)
+			if s.options.Drawn && !it.others {
+				s.reorder(s.random(slotStream, position).Perm(s.raters), label, valid)
+			}
 			if !it.others {
-				copy(out.Own[i*labels:], it.valid)
+				copy(out.Own[i*labels:], valid)
 			}
 			if it.Diagnosis == Positive {
 				out.Diagnosis[i] = 1
@@ -105,6 +112,20 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	}
 	wait.Wait()
 	return out
+}
+
+// reorder puts rater order[m] into slot m of each list of M·K values.
+func (s *Sampler) reorder(order []int, lists ...[]float32) {
+	n := s.raters * s.classes
+	was := make([]float32, n)
+	for _, list := range lists {
+		for ; len(list) > 0; list = list[n:] {
+			copy(was, list)
+			for m, rater := range order {
+				copy(list[m*s.classes:][:s.classes], was[rater*s.classes:])
+			}
+		}
+	}
 }
 
 // Prefetch makes the batches of steps, in order, up to two ahead of their use. It closes the
@@ -152,6 +173,7 @@ const (
 	drawStream
 	othersStream
 	styleStream
+	slotStream
 )
 
 // random is the generator of one epoch's order or one position's draws.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -284,4 +285,42 @@ func TestBalance(t *testing.T) {
 	o.Balance = "cup"
 	_, err = NewSampler(d, samples, o)
 	assert.ErrorContains(t, err, "eyes/eye03 has no marks of the cup or the disc")
+}
+
+// With Drawn, the raters of a view stand in a drawn order, their missing marks with them. The view is the same.
+func TestSlotsAreDrawn(t *testing.T) {
+	dir := write(t, 5)
+	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))
+	o := Options{Size: 32, Batch: 4, Seed: 9, Augmentation: DefaultAugmentation}
+	fixed, _ := sampler(t, "", o, dir)
+	o.Drawn = true
+	drawn, _ := sampler(t, "", o, dir)
+	const raters, labels, pixels = 3, 3 * 2, 32 * 32
+	orders := map[string]bool{}
+	slot := func(b *Batch, i, m int) (all []float32) { // (validity, labels) of slot m of case i
+		all = append(all, b.Valid[i*labels+2*m:][:2]...)
+		for p := range pixels {
+			all = append(all, b.Labels[(i*pixels+p)*labels+2*m:][:2]...)
+		}
+		return all
+	}
+	for step := range uint64(8) {
+		a, b := fixed.Batch(step), drawn.Batch(step)
+		require.Equal(t, a.Images, b.Images)
+		require.Equal(t, b.Valid, b.Own)
+		for i := range 4 {
+			order := ""
+			for m := range raters {
+				for from := range raters {
+					if slices.Equal(slot(a, i, from), slot(b, i, m)) {
+						order += string('a' + rune(from))
+						break
+					}
+				}
+			}
+			require.Len(t, order, raters, "each slot is one of the raters'")
+			orders[order] = true
+		}
+	}
+	assert.Greater(t, len(orders), 4)
 }
