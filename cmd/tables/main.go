@@ -52,6 +52,9 @@ func (r *runner) runs(d data, seed int) (list []run) {
 	seen := map[string]bool{}
 	for _, equal := range []bool{false, true} {
 		for _, t := range tables() {
+			if !t.covers(d) {
+				continue
+			}
 			for _, e := range t.rows {
 				x := run{data: d, entry: e, seed: seed, time: equal}
 				if !seen[x.name()] && d.suits(e) && !(equal && !(r.equalTime && e.slower())) {
@@ -69,7 +72,7 @@ func (r *runner) runs(d data, seed int) (list []run) {
 func (r *runner) all(ctx context.Context, chosen *regexp.Regexp) error {
 	var failed []error
 	for seed := 1; seed <= r.seeds; seed++ {
-		for _, d := range dataSets {
+		for _, d := range everyData() {
 			runs := r.runs(d, seed)
 			done, err := r.done(d)
 			if err != nil {

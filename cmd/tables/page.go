@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -23,7 +24,7 @@ func (r *runner) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for _, d := range dataSets {
+	for _, d := range everyData() {
 		if err := r.collect(d); err != nil {
 			return err
 		}
@@ -109,14 +110,19 @@ func cellsOf(t table, class string, all results) map[string]chart.GridCell {
 // page is a table's page, and its picture. It is not found if nothing has been compared.
 func (r *runner) page(t table) (text string, picture chart.Forest, found bool, err error) {
 	var page strings.Builder
-	base := t.rows[0]
+	base, steps, units := t.rows[0], r.steps, "images"
+	for _, d := range t.sets {
+		if steps = cmp.Or(d.steps, steps); d.patients {
+			units = "patients, each the mean of their images"
+		}
+	}
 	fmt.Fprintf(&page, `# %s
 
 Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images. Scores are of the held-out
-fifth, on which nothing was chosen: of real images another fifth with each seed. A figure is the mean over images, of the mean
+fifth, on which nothing was chosen: of real images another fifth with each seed. A figure is the mean over %s, of the mean
 over seeds. Brackets hold the 95 %% interval. Δ is the difference of soft Dice to the first row, "%s",
 over the seeds that both have. Intervals and p are of Student's t over seeds and images together (`+"`metric.OverRuns`"+`): another run, and
-other images, would give another difference. p has Holm's correction over the rows of one structure. Where both have one seed
+others of these, would give another difference. p has Holm's correction over the rows of one structure. Where both have one seed
 alone, the interval is of a bootstrap over images, and there is no p: "one run" is a difference of these two networks, not of their
 methods. With two seeds no difference below some 13 times its standard error can be told from chance. "Equal time" is a run of fewer steps, as long
 as one of the first row.
@@ -124,13 +130,13 @@ as one of the first row.
 `+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../../cmd/tables/scores).
 
 ![Differences of soft Dice to the first row](%s.svg)
-`, t.title, r.steps, images, base.title, t.name)
+%s`, t.title, steps, images, units, base.title, t.name, t.note)
 	picture = chart.Forest{
 		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval; hollow: it covers 0, or there is one seed alone",
 		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
 	}
 	var far []string
-	for _, d := range dataSets {
+	for _, d := range t.on() {
 		all, classes, err := r.read(d)
 		if err != nil {
 			return "", picture, false, err
@@ -155,9 +161,15 @@ as one of the first row.
 				reference = "the truth"
 			}
 			fmt.Fprintf(&page, "\n## %s, %d², %s, against %s\n\n", d.title(), d.side, class, reference)
-			fmt.Fprintln(&page, "| method | seeds | soft Dice ×100 | Δ | p | ECE ×100 | Brier ×100 |\n|---|---|---|---|---|---|---|")
+			fmt.Fprint(&page, "| method | seeds |")
+			for f, about := range t.figures {
+				if fmt.Fprintf(&page, " %s |", about.title); f == 0 {
+					fmt.Fprint(&page, " Δ | p |")
+				}
+			}
+			fmt.Fprintf(&page, "\n|%s\n", strings.Repeat("---|", len(t.figures)+4))
 			for i, x := range rows {
-				fmt.Fprintln(&page, x.line(class, all, i == 0))
+				fmt.Fprintln(&page, x.line(t, class, all, i == 0))
 			}
 		}
 	}
@@ -182,7 +194,7 @@ type row struct {
 func compared(t table, class string, all results) (rows []row) {
 	for _, e := range t.rows {
 		for _, ending := range []string{"", equalTime} {
-			if all[key{class, e.name + ending, figures[0].name}] != nil {
+			if all[key{class, e.name + ending, primary.name}] != nil {
 				rows = append(rows, row{entry: e, method: e.name + ending})
 			}
 		}
@@ -191,7 +203,7 @@ func compared(t table, class string, all results) (rows []row) {
 	var p []float64
 	for i := range rows {
 		x := &rows[i]
-		differences := all.differences(key{class, x.method, figures[0].name}, key{class, rows[0].method, figures[0].name})
+		differences := all.differences(key{class, x.method, primary.name}, key{class, rows[0].method, primary.name})
 		if x.delta = metric.OverRuns(differences); i > 0 && !math.IsNaN(x.delta.P) {
 			tested, p = append(tested, x), append(p, x.delta.P)
 		}
@@ -203,13 +215,13 @@ func compared(t table, class string, all results) (rows []row) {
 }
 
 // line is a row of the page.
-func (x row) line(class string, all results, first bool) string {
+func (x row) line(t table, class string, all results, first bool) string {
 	title, _, _ := strings.Cut(x.title, ": ")
-	cells := []string{title, strconv.Itoa(len(all[key{class, x.method, figures[0].name}]))}
+	cells := []string{title, strconv.Itoa(len(all[key{class, x.method, primary.name}]))}
 	if strings.HasSuffix(x.method, equalTime) {
 		cells[0] += ", equal time"
 	}
-	for f, about := range figures {
+	for f, about := range t.figures {
 		estimate := metric.OverRuns(all.values(key{class, x.method, about.name}))
 		mean := new(estimate.Within(0, 1))
 		switch {
@@ -218,13 +230,13 @@ func (x row) line(class string, all results, first bool) string {
 		case f > 0:
 			mean = &metric.Interval{Mean: mean.Mean}
 		}
-		cells = append(cells, report.Plain(mean, about.factor, 1))
+		cells = append(cells, report.Plain(mean, about.factor, about.digits))
 		switch {
 		case f > 0:
 		case first:
 			cells = append(cells, "", "")
 		default:
-			cells = append(cells, report.Signed(&x.delta.Interval, about.factor, 1), x.probability())
+			cells = append(cells, report.Signed(&x.delta.Interval, about.factor, about.digits), x.probability())
 		}
 	}
 	return "| " + strings.Join(cells, " | ") + " |"

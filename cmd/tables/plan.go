@@ -49,11 +49,31 @@ func fuser(fusion string) entry {
 	return ours
 }
 
-// table is one of the paper's tables. Its first row is what the others are tested against.
+// table is one of the paper's tables, or one of ours. Its first row is what the others are tested
+// against.
 type table struct {
 	name, title string
 	rows        []entry
+	sets        []data   // nil: dataSets
+	figures     []figure // the first is primary
+	note        string   // of the page
 }
+
+// on are the data sets of a table.
+func (t table) on() []data {
+	if t.sets != nil {
+		return t.sets
+	}
+	return dataSets
+}
+
+// covers says whether a table has the data set.
+func (t table) covers(d data) bool {
+	return slices.ContainsFunc(t.on(), func(one data) bool { return one.name == d.name })
+}
+
+// everyData is the data of all tables.
+func everyData() []data { return append(slices.Clone(dataSets), readers...) }
 
 // plain are the methods of the paper's Table 2, which have no model of single raters.
 var plain = []string{"uecnn", "luw", "agnet", "posal", "beal"}
@@ -91,11 +111,46 @@ func tables() []table {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
 	return []table{
-		{"table1", "Table 1: learning from several raters", append(multi, ensemble, paper, prism, ours)},
-		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, ensemble, ours)},
-		{"table3", "Table 3: the same network on fused labels", append(fusions, ours)},
-		{"table4", "Table 4: parts of MrPrism", ablation},
+		{"table1", "Table 1: learning from several raters", append(multi, ensemble, paper, prism, ours), nil, masks, ""},
+		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, ensemble, ours), nil, masks, ""},
+		{"table3", "Table 3: the same network on fused labels", append(fusions, ours), nil, masks, ""},
+		{"table4", "Table 4: parts of MrPrism", ablation, nil, masks, ""},
+		{"table5", "Table 5: readers who are exchangeable", exchangeable(), readers, slices.Concat(masks, samples), exchangeableNote},
 	}
+}
+
+// favoured is the recipe that Table 4 favours: without L_sff and L_MH, by concatenation.
+var favoured = entry{
+	name: "plain-prism", title: "**MrPrism, neither L_sff nor L_MH, concatenation**", args: slices.Concat(byEntropy, []string{"-shuffle", "0", "-integration", "concat"}),
+}
+
+// exchangeableNote stands on the page of the exchangeable rows.
+const exchangeableNote = `
+A slot of these data is not a person: readers are exchangeable, and who stands in which slot is drawn anew for each view that a network
+learns from ("train -slots drawn"). Rows called "levels" learn agreement levels instead ("-slots levels"). Methods that learn how each
+person errs have nothing to learn here and are left out. The readers' masks are compared with the heads, or levels, as sets of
+possible marks: GED is the squared generalised energy distance under 1 − IoU, with as many samples as readers. A method that
+shows one mask has none.
+`
+
+// exchangeable are the rows where a slot is not a person. Methods that learn who errs how learn
+// nothing there, and are left out; PADL and TAB are not, since they also model what readers share.
+func exchangeable() []entry {
+	rows := []entry{meanVote}
+	for _, name := range []string{"majority", "staple"} {
+		rows = append(rows, entry{name: "on-" + name, title: "labels of " + name, args: meanVote.args, fused: name})
+	}
+	for _, name := range []string{"luw", "padl", "tab", "posal"} {
+		m, err := rivals.Find(name)
+		if err != nil {
+			panic(err)
+		}
+		rows = append(rows, rival(m))
+	}
+	levels := func(e entry) entry {
+		return entry{name: e.name + "-levels", title: e.title + ", levels", args: slices.Concat(e.args, []string{"-slots", "levels"})}
+	}
+	return append(rows, ensemble, prism, favoured, levels(prism), levels(favoured), ours, levels(ours))
 }
 
 // data is a data set of the tables.
@@ -106,6 +161,8 @@ type data struct {
 	truth    bool   // scored against the truth, and not against the mean vote
 	levels   bool   // agreement levels: nothing is known of single raters
 	training []string
+	steps    int  // of each training; 0: as many as the runner's
+	patients bool // folds and scores are of patients (groups.csv), not of images
 }
 
 // title is the data set's name, without the side.
@@ -123,6 +180,9 @@ var dataSets = []data{
 	{name: "random-errors", side: 64, truth: true},
 	{name: "changing-panels", side: 64, truth: true},
 }
+
+// readers are data whose slots of raters are drawn anew for each view.
+var readers = []data{{name: "lidc", folder: "lidc", side: 64, training: []string{"-slots", "drawn", "-any-orientation"}, steps: 2400, patients: true}}
 
 // suits says whether a row can be trained on the data.
 func (d data) suits(e entry) bool {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,17 +101,16 @@ func (d data) fold(seed int) int {
 // they hold out the first.
 func (r *runner) split(d data, seed int, source string) ([]string, error) {
 	fold := d.fold(seed)
-	if fold == 1 {
+	if fold == 1 && !d.patients {
 		return nil, nil
 	}
-	files, err := os.ReadDir(filepath.Join(source, "images"))
+	set, err := dataset.Open(source)
 	if err != nil {
 		return nil, err
 	}
 	var s dataset.Split
-	for i, file := range files {
-		name := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name()))
-		if (i+fold)%dataset.HoldOut == 0 {
+	for i, part := range dataset.Folds(set.Cases, dataset.HoldOut) {
+		if name := set.Cases[i].Name; (part+fold)%dataset.HoldOut == 0 {
 			s.Test = append(s.Test, name)
 		} else {
 			s.Train = append(s.Train, name)
@@ -204,7 +204,7 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 		return nil, err
 	}
 	learned := len(all) - len(all)/dataset.HoldOut
-	steps := float64(r.steps)
+	steps := float64(cmp.Or(x.steps, r.steps))
 	if x.time {
 		slowness, err := r.slowness(x)
 		if err != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/weights"
 )
 
@@ -24,14 +26,32 @@ type score struct {
 	class, method, figure string
 	seed                  int
 	seconds               float64            // of a step, as the run's log has it
-	of                    map[string]float64 // by image; an image lacks it where the figure is undefined
+	of                    map[string]float64 // by image, or by patient; one lacks it where the figure is undefined
 }
 
-// figures of cases.csv that are kept and shown. The first is tested.
-var figures = []struct {
+// figure is a column of cases.csv that is kept and shown.
+type figure struct {
 	name, title string
 	factor      float64
-}{{"soft_dice", "soft Dice ×100", 100}, {"ece", "ECE ×100", 100}, {"brier", "Brier ×100", 100}}
+	digits      int
+}
+
+// masks are the figures of a mask, samples those of the heads as a set of possible marks.
+var (
+	masks   = []figure{{"soft_dice", "soft Dice ×100", 100, 1}, {"ece", "ECE ×100", 100, 1}, {"brier", "Brier ×100", 100, 1}}
+	samples = []figure{{"ged", "GED", 1, 3}, {"dice_max", "Dice_max ×100", 100, 1}, {"dice_match", "Dice_match ×100", 100, 1}}
+)
+
+// primary is the figure in which rows differ from the first.
+var primary = masks[0]
+
+// figures are those that are kept of a data set.
+func (d data) figures() []figure {
+	if d.patients {
+		return slices.Concat(masks, samples)
+	}
+	return masks
+}
 
 // known are the columns of a file of scores before those of the images.
 var known = []string{"class", "method", "seed", "step_seconds", "figure"}
@@ -105,6 +125,11 @@ func (s score) is(other score) bool {
 func (r *runner) scored(d data, seed int, rows []map[string]string) (added []score, err error) {
 	seconds := map[string]float64{}
 	at := map[[3]string]int{}
+	var sums, counts []map[string]float64 // by added score and unit
+	units, err := r.units(d)
+	if err != nil {
+		return nil, err
+	}
 	for _, row := range rows {
 		method := row["method"]
 		if seconds[method] == 0 {
@@ -112,19 +137,43 @@ func (r *runner) scored(d data, seed int, rows []map[string]string) (added []sco
 				return nil, err
 			}
 		}
-		for _, f := range figures {
+		unit := cmp.Or(units[row["image"]], row["image"])
+		for _, f := range d.figures() {
 			k := [3]string{row["class"], method, f.name}
 			i, there := at[k]
 			if !there {
 				i = len(added)
+				sums, counts = append(sums, map[string]float64{}), append(counts, map[string]float64{})
 				at[k], added = i, append(added, score{row["class"], method, f.name, seed, seconds[method], map[string]float64{}})
 			}
 			if v, err := strconv.ParseFloat(row[f.name], 64); err == nil { // otherwise it is undefined in this image
-				added[i].of[row["image"]] = v
+				sums[i][unit] += v
+				counts[i][unit]++
 			}
 		}
 	}
+	for i := range added {
+		for unit, n := range counts[i] {
+			added[i].of[unit] = sums[i][unit] / n
+		}
+	}
 	return added, nil
+}
+
+// units are the patients of images, if a score is the mean over a patient's images.
+func (r *runner) units(d data) (map[string]string, error) {
+	units := map[string]string{}
+	if !d.patients {
+		return units, nil
+	}
+	set, err := dataset.Open(filepath.Join(r.shared, d.folder))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range set.Cases {
+		units[c.Name] = c.Group
+	}
+	return units, nil
 }
 
 // keep writes the scores of a data set, in an order that does not depend on when they came.

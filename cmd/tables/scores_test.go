@@ -3,8 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,14 +74,25 @@ func TestScoresStay(t *testing.T) {
 	assert.ErrorContains(t, err, "hearts.csv")
 }
 
+// hearts writes a data set of 11 images.
+func hearts(t *testing.T, folder string) {
+	t.Helper()
+	require.NoError(t, dataset.Description{Name: "hearts", Classes: []string{"heart"}, Raters: []string{"a", "b"}}.Write(folder))
+	var text bytes.Buffer
+	require.NoError(t, png.Encode(&text, image.NewGray(image.Rect(0, 0, 4, 4))))
+	for i := range 11 {
+		for _, within := range []string{"images", "raters/a/heart", "raters/b/heart"} {
+			require.NoError(t, dataset.WriteFile(filepath.Join(folder, within, fmt.Sprintf("%02d.png", i)), text.Bytes()))
+		}
+	}
+}
+
 // Of real images each seed holds out another fifth, the first one that of a data set without a
-// split. Generated images are many: their seeds hold out the same.
+// split. Generated images are many: their seeds hold out the same. Patients are not divided, and
+// their scores are means.
 func TestFolds(t *testing.T) {
 	source := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(source, "images"), 0o755))
-	for i := range 11 {
-		require.NoError(t, os.WriteFile(filepath.Join(source, "images", fmt.Sprintf("%02d.png", i)), nil, 0o644))
-	}
+	hearts(t, source)
 	r, held := &runner{out: t.TempDir()}, map[string]int{}
 	for seed := 2; seed <= 5; seed++ {
 		args, err := r.split(data{name: "hearts", folder: "hearts"}, seed, source)
@@ -99,6 +113,25 @@ func TestFolds(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, args, x.data.name)
 	}
+
+	r.shared = filepath.Dir(source)
+	require.NoError(t, os.WriteFile(filepath.Join(source, "groups.csv"), []byte("name,group\n03,p\n00,p\n07,p\n"), 0o644))
+	d := data{name: "patients", folder: filepath.Base(source), patients: true}
+	args, err := r.split(d, 5, source)
+	require.NoError(t, err)
+	text, err := os.ReadFile(args[1])
+	require.NoError(t, err)
+	var s dataset.Split
+	require.NoError(t, json.Unmarshal(text, &s))
+	assert.Equal(t, []string{"00", "03", "06", "07"}, s.Test, "the first and the sixth of nine patients")
+	log := strings.Repeat("{\"seconds\":1}\n", 10)
+	require.NoError(t, dataset.WriteFile(filepath.Join(r.out, "patients", "m-seed1", "log.jsonl"), []byte(log)))
+	scores, err := r.scored(d, 1, []map[string]string{
+		{"image": "00", "class": "heart", "method": "m", "soft_dice": "0.5"}, {"image": "03", "class": "heart", "method": "m", "soft_dice": "0.7"},
+		{"image": "08", "class": "heart", "method": "m", "soft_dice": "0.9"},
+	})
+	require.NoError(t, err)
+	assert.InDeltaMapValues(t, map[string]float64{"p": 0.6, "08": 0.9}, scores[0].of, 1e-9)
 }
 
 // An ensemble is the mean of its networks, which have seeds of their own; a step of it takes as long

@@ -27,7 +27,7 @@ func keptScores(t *testing.T, n int) (samples [][]float64) {
 			return slices.Compare([]string{a.class, a.method, a.figure}, []string{b.class, b.method, b.figure})
 		})
 		for _, k := range keys {
-			if k.figure != figures[0].name {
+			if k.figure != primary.name {
 				continue
 			}
 			for _, values := range all.values(k)[:1] {

@@ -27,6 +27,7 @@ type method struct {
 	Passes  int      `json:"passes"`  // maps of each class: Rec0 … RecN
 	Heads   bool     `json:"heads"`   // it has maps of raters
 	Classes []string `json:"classes"` // of the data set, that it segments
+	set     bool     // its levels are possible marks, of nobody in particular
 	predictor
 }
 
@@ -152,13 +153,17 @@ func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset) (*m
 			about.Name, strings.Join(about.Classes, ", "), data.Name, strings.Join(data.Classes, ", "))
 	}
 	levels := about.Labels == dataset.LabelsLevels
-	for _, rater := range data.Raters {
+	out.set = levels && !data.Levels && len(about.Raters) == len(data.Raters)
+	for m, rater := range data.Raters {
 		head := slices.Index(about.Raters, rater)
-		if !segment.HasHeads(about) || levels != data.Levels { // else the heads mean nothing, or something else
+		switch {
+		case !segment.HasHeads(about) || levels != data.Levels && !out.set: // the heads mean nothing, or something else
 			head = -1
+		case out.set:
+			head = m
 		}
 		n.raters = append(n.raters, head)
-		out.Heads = out.Heads || head >= 0
+		out.Heads = out.Heads || head >= 0 && !out.set
 	}
 	return out, nil
 }

@@ -276,7 +276,9 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int) error {
 				fine.Add(values, ref.Votes, ref.Union)
 				row.pooled = Calibration{scored.Union, fine, scored.Whole}
 				row.stated, row.outline = statedDice(values), picture.NewPlacing(r.W, r.H).Trace(values, r.W, r.H, 0, 0)
-				row.Mask, row.Heads = ref.Dices(metric.Pack(values)), heads.dices(ref.Target)
+				if row.Mask = ref.Dices(metric.Pack(values)); !c.methods[i].set {
+					row.Heads = heads.dices(ref.Target)
+				}
 			}
 		}
 	}
