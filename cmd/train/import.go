@@ -17,7 +17,7 @@ import (
 	"mrprism/internal/program/cli"
 )
 
-const importIntro = `train import - makes a data set from a published one
+const importIntro = `train import - makes a data set from a published one, or from sessions of the page
 
 usage: train import LAYOUT SRC DST [flags]
 
@@ -34,6 +34,7 @@ examples:
   train import refuge downloads/REFUGE data/refuge -longest 768
   train import qubiq downloads/training_data_v3_QC/brain-growth data/brain-growth
   train import qubiq downloads/training_data_v3_QC/prostate data/prostate -classes prostate,central-gland
+  train import sessions returned data/ours
   train check data/riga
   train -data data/riga -out runs/riga -name riga -anchor disc
 
@@ -47,6 +48,9 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.BoolVar(&o.Force, "force", false, "replace the data set in DST")
 		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change). Training keeps images in memory")
+	})
+	flags.Add("only with sessions", func(f *flag.FlagSet) {
+		f.BoolVar(&o.Repeats, "repeats", false, "make second readings of an image a rater of their own, NAME-again: \"evaluate raters\" then shows how far a person agrees with himself")
 	})
 	flags.Add("only with qubiq", func(f *flag.FlagSet) {
 		cli.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", names(className))

@@ -15,9 +15,9 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8320,
+	"cmd":              8325,
 	"internal/command": 600,
-	"internal/data":    8140,
+	"internal/data":    8560,
 	"internal/files":   6600,
 	"internal/output":  700,
 	"internal/page":    1450,

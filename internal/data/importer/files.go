@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"image"
@@ -147,6 +149,17 @@ func (t *target) write(p picture, raters, classes []string) error {
 	return nil
 }
 
+// writeOrigins writes marks.csv: how each mask of a session came about, and when.
+func (t *target) writeOrigins(lines [][]string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	slices.SortFunc(lines, slices.Compare)
+	var text bytes.Buffer
+	err := csv.NewWriter(&text).WriteAll(append([][]string{{"name", "rater", "class", "origin", "decided"}}, lines...))
+	return errors.Join(err, dataset.WriteFile(filepath.Join(t.temporary, "marks.csv"), text.Bytes()))
+}
+
 // finish describes the data set, opens it as training will, and moves it to its final place.
 func (t *target) finish(s *Summary, source string) error {
 	for _, rater := range s.Raters {
@@ -160,6 +173,9 @@ func (t *target) finish(s *Summary, source string) error {
 		if err := s.Split.Write(t.temporary); err != nil {
 			return err
 		}
+	}
+	if err := t.writeOrigins(s.origins); err != nil {
+		return err
 	}
 	description := dataset.Description{
 		Name: s.Name, Classes: s.Classes, Raters: s.Raters, Images: s.Images, Source: source, Licence: "the terms of the source hold",

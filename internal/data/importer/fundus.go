@@ -242,5 +242,5 @@ func (c *refugeCase) read(name string) ([]picture, []Skip) {
 			return nil, []Skip{{c.mask, fmt.Sprintf("holds the value %d at x %d, y %d; 0, 128 and 255 are cup, rim and neither", r, i%m.W, i/m.W)}}
 		}
 	}
-	return []picture{{name, c.photograph, m, [][][]uint8{{disc, cup}}}}, nil
+	return []picture{{name: name, file: c.photograph, image: m, masks: [][][]uint8{{disc, cup}}}}, nil
 }

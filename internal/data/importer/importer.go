@@ -1,6 +1,6 @@
 // Package importer turns published sets of annotated images into data set folders (package
-// dataset): RIGA, REFUGE and QUBIQ, each as unpacked from the published archive. The terms of the
-// source also hold for the written data set.
+// dataset): RIGA, REFUGE and QUBIQ, each as unpacked from the published archive, and sessions of the
+// page. The terms of the source also hold for the written data set.
 package importer
 
 import (
@@ -25,7 +25,7 @@ type Layout struct {
 }
 
 // Layouts are the forms that Run can import.
-var Layouts = []Layout{riga, refuge, refugeRaters, qubiq}
+var Layouts = []Layout{riga, refuge, refugeRaters, qubiq, sessions}
 
 // FindLayout returns the layout with a name.
 func FindLayout(name string) (Layout, error) {
@@ -47,6 +47,8 @@ type Options struct {
 	Longest     int    // of a written image, pixels: larger images are reduced; 0: any
 	Progress    func(done, total int)
 
+	Repeats bool // of sessions: second readings of an image become raters
+
 	// of QUBIQ
 	Classes   []string    // names of the tasks, in order; none: the organ's, or task01, …
 	Channels  []int       // one or three modalities, from 1 on, if an image has several
@@ -63,6 +65,8 @@ type Summary struct {
 	Masks   [][]int // (M, K)
 	Skipped []Skip
 	Split   dataset.Split // the published one, of the written images; empty if there is none
+
+	origins [][]string // lines of marks.csv
 }
 
 // Skip is a file, or a folder of files, that was not taken.
@@ -109,6 +113,8 @@ type picture struct {
 	file  string // of the image in the source
 	image *imageio.Image
 	masks [][][]uint8 // (M, K) of (H, W), 0 or 1; nil if the label is missing
+
+	origins [][]string // lines of marks.csv
 }
 
 // Run imports a source. The folder appears at the end as a whole, or not at all. Run replaces a
@@ -192,6 +198,7 @@ func (s *Summary) count(p picture, part dataset.Part) {
 	s.Images++
 	list := map[dataset.Part]*[]string{dataset.ForTraining: &s.Split.Train, dataset.ForValidation: &s.Split.Validation, dataset.ForTest: &s.Split.Test}[part]
 	*list = append(*list, p.name)
+	s.origins = append(s.origins, p.origins...)
 	for m, masks := range p.masks {
 		for k, mask := range masks {
 			if mask != nil {

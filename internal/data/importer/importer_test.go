@@ -94,6 +94,8 @@ func encoded(t *testing.T, m image.Image, extension string) []byte {
 		err = tiff.Encode(&b, m, &tiff.Options{Compression: tiff.Deflate})
 	case ".bmp":
 		err = bmp.Encode(&b, m)
+	case ".png":
+		err = png.Encode(&b, m)
 	case ".jpg":
 		err = jpeg.Encode(&b, m, &jpeg.Options{Quality: 92})
 	}

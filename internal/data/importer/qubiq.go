@@ -238,7 +238,7 @@ func (c *qubiqCase) plane(o *Options, name string, v *nifti.Volume, masks [][]*n
 	}
 	image := &imageio.Image{W: v.W, H: v.H, Pix: o.pixels(planes)}
 	rows, _ := marked(masks, func(v *nifti.Volume) []float32 { return v.Values })
-	return picture{name, c.image, image, rows}, nil
+	return picture{name: name, file: c.image, image: image, masks: rows}, nil
 }
 
 // slices makes a picture of the volume's slice with the most marks. The slices lie across the
@@ -265,7 +265,7 @@ func (c *qubiqCase) slices(o *Options, name string, v *nifti.Volume, masks [][]*
 		}
 		values, w, h := v.Slice(axis, i)
 		image := &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
-		pictures = append(pictures, picture{fmt.Sprintf("%s-slice%03d", name, i+1), c.image, image, rows})
+		pictures = append(pictures, picture{name: fmt.Sprintf("%s-slice%03d", name, i+1), file: c.image, image: image, masks: rows})
 	}
 	return pictures
 }

@@ -1,0 +1,402 @@
+package importer
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mrprism/internal/files/imageio"
+)
+
+// sessions are what people did with the same images in the page, as site/guide/sessions.md
+// describes it.
+var sessions = Layout{
+	Name: "sessions",
+	Description: `sessions of the page, one or more of each person, with the images in them or beside them (found by SHA-256)
+           ann.mrprism, ben.mrprism, …, IMAGE.jpg, …: a rater is a person. A mask counts if it was drawn on, or if its image
+           was accepted; marks.csv says which, and when. -repeats makes second readings of an image a rater NAME-again`,
+	list: listSessions,
+}
+
+// session is what is read of session.json.
+type session struct {
+	Format   string    `json:"format"`
+	Version  int       `json:"version"`
+	Saved    string    `json:"saved"`
+	Grader   string    `json:"grader"`
+	Readings []reading `json:"readings"`
+	Study    *struct {
+		ID         string   `json:"id"`
+		Structures []string `json:"structures"`
+	} `json:"study"`
+
+	path, rater string
+	files       map[string]*zip.File
+}
+
+// reading is what a person did with one image.
+type reading struct {
+	Image struct {
+		SHA256        string `json:"sha256"`
+		Name          string `json:"name"`
+		Slice, Slices int
+	} `json:"image"`
+	Review    string `json:"review"`
+	Reason    string `json:"reason"`
+	Decided   string `json:"decided"`
+	VersionOf *int   `json:"versionOf"`
+	Drawn     []file `json:"drawn"`
+	Masks     []file `json:"masks"`
+	Result    *struct {
+		Classes []string `json:"classes"`
+	} `json:"result"`
+}
+
+// file is a PNG in a session: a mask of the model, or what was drawn on it at x, y.
+type file struct {
+	Rater, Class, File string
+	X, Y               int
+}
+
+// you is the rater of strokes on the consensus.
+const you = "you"
+
+const (
+	sessionFormat   = "MrPrism session"
+	sessionVersion  = 1
+	sessionEnding   = ".mrprism"
+	maxSessionEntry = 512 << 20 // bytes of a file in a session
+)
+
+func listSessions(o *Options) (*listing, error) {
+	paths, err := files(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{name: filepath.Base(o.Destination)}
+	var all []*session
+	beside := map[string]string{} // path by SHA-256
+	for _, path := range paths {
+		if strings.ToLower(filepath.Ext(path)) != sessionEnding {
+			if data, err := readFile(path); err == nil {
+				sum := sha256.Sum256(data)
+				beside[hex.EncodeToString(sum[:])] = path
+			}
+			continue
+		}
+		s, err := openSession(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b *session) int { return cmp.Compare(b.Saved, a.Saved) }) // of one person the last counts
+	if err := l.agree(all); err != nil {
+		return nil, err
+	}
+	images := map[string]*graded{}
+	for _, s := range all {
+		l.raters = append(l.raters, s.rater)
+		if o.Repeats {
+			l.raters = append(l.raters, s.rater+"-again")
+		}
+		l.take(s, images, o.Repeats)
+	}
+	slices.Sort(l.raters)
+	l.raters = slices.Compact(l.raters)
+	names := map[string]string{} // SHA-256 and slice by name
+	for _, key := range slices.Sorted(maps.Keys(images)) {
+		g := images[key]
+		g.beside, g.raters, g.classes = beside[g.sum], l.raters, l.classes
+		g.name = g.called()
+		if other, taken := names[g.name]; taken && other != key {
+			g.name += "-" + g.sum[:8]
+		}
+		names[g.name] = key
+		l.jobs = append(l.jobs, job{name: g.name, read: g.read})
+	}
+	return l, l.distinctJobs()
+}
+
+// openSession reads what a session says. Its pictures are read later.
+func openSession(path string) (*session, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("is no whole session (%w): open it in the page, which reads what is left, and save it again", err)
+	}
+	s := &session{path: path, files: map[string]*zip.File{}}
+	for _, f := range archive.File {
+		s.files[f.Name] = f
+	}
+	text, err := s.entry("session.json")
+	if err == nil {
+		err = json.Unmarshal(text, s)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("its session.json cannot be read: %w", err)
+	case s.Format != sessionFormat:
+		return nil, fmt.Errorf("its format is %q, not %q: name a file that the page's \"Save session\" has made", s.Format, sessionFormat)
+	case s.Version > sessionVersion:
+		return nil, fmt.Errorf("it was saved by a later MrPrism (version %d, here %d): take a newer train", s.Version, sessionVersion)
+	}
+	if s.rater = asName(s.Grader); s.rater == "" {
+		return nil, errors.New("it says no person: open it in the page, write a name or code, and save it again")
+	}
+	return s, nil
+}
+
+func (s *session) entry(name string) ([]byte, error) {
+	f := s.files[name]
+	if f == nil {
+		return nil, fmt.Errorf("%s is not in it", name)
+	}
+	if f.UncompressedSize64 > maxSessionEntry {
+		return nil, fmt.Errorf("%s would be %d MiB", name, f.UncompressedSize64>>20)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, maxSessionEntry))
+}
+
+// unnamed are the characters that names of raters and classes cannot have.
+var unnamed = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+
+// asName is a person's name as a data set can have it.
+func asName(text string) string { return strings.Trim(unnamed.ReplaceAllString(text, "-"), "-") }
+
+// agree finds the structures, which are the same in all sessions.
+func (l *listing) agree(all []*session) error {
+	if len(all) == 0 {
+		return errors.New("it has no session: NAME.mrprism, as the page's \"Save session\" makes it")
+	}
+	var from, study string
+	for _, s := range all {
+		for _, classes := range s.classes() {
+			switch {
+			case l.classes == nil:
+				l.classes, from = classes, s.path
+			case !slices.Equal(l.classes, classes):
+				return fmt.Errorf("%s has %s, and %s has %s: import sessions of the same structures", from, strings.Join(l.classes, ", "), s.path, strings.Join(classes, ", "))
+			}
+		}
+		if s.Study != nil {
+			if study = cmp.Or(study, s.Study.ID); study != s.Study.ID {
+				return fmt.Errorf("%s is of another study than the sessions before it: import each study alone", s.path)
+			}
+		}
+		l.source += cmp.Or(strings.Repeat(", ", min(1, len(l.source))), "sessions: ") + filepath.Base(s.path)
+	}
+	if l.classes == nil {
+		return errors.New("its sessions have no result: nobody has marked anything")
+	}
+	return nil
+}
+
+// classes are the lists of structures in a session.
+func (s *session) classes() (lists [][]string) {
+	add := func(names []string) {
+		if len(names) > 0 {
+			lists = append(lists, names)
+		}
+	}
+	if s.Study != nil {
+		add(s.Study.Structures)
+	}
+	for _, r := range s.Readings {
+		if r.Result != nil {
+			add(r.Result.Classes)
+		}
+	}
+	return lists
+}
+
+// graded is an image and who read it.
+type graded struct {
+	sum, stated, name, beside string
+	slice                     int // of a file with several; 0: it has one
+	raters, classes           []string
+	by                        map[string]*work // by rater
+}
+
+// work is a reading in its session.
+type work struct {
+	*reading
+	session *session
+}
+
+// take adds the readings of a session to those of the images.
+func (l *listing) take(s *session, images map[string]*graded, repeats bool) {
+	for i := range s.Readings {
+		r := &s.Readings[i]
+		at := fmt.Sprintf("%s, %s", s.path, r.Image.Name)
+		slice := r.Image.Slice
+		if r.Image.Slices <= 1 {
+			slice = 0
+		}
+		key := fmt.Sprintf("%s %d", r.Image.SHA256, slice)
+		g := caseOf(images, key)
+		if g.by == nil {
+			*g = graded{sum: r.Image.SHA256, slice: slice, by: map[string]*work{}}
+		}
+		if imageio.Stem(r.Image.Name) == asName(imageio.Stem(r.Image.Name)) {
+			g.stated = cmp.Or(g.stated, imageio.Stem(r.Image.Name))
+		}
+		before, again := g.by[s.rater], g.by[s.rater+"-again"]
+		switch {
+		case len(r.Image.SHA256) != 64:
+			l.skip(at, "it has no SHA-256")
+			delete(images, key)
+		case r.VersionOf != nil:
+			l.skip(at, "a second version, from which nobody has chosen: open the session in the page and choose one")
+		case before == nil:
+			g.by[s.rater] = &work{r, s}
+		case before.session != s:
+			l.skip(at, fmt.Sprintf("the same person's later session %s has it", filepath.Base(before.session.path)))
+		case repeats && again == nil:
+			g.by[s.rater+"-again"] = &work{r, s}
+		default:
+			l.skip(at, "a second reading of the image; -repeats makes it a rater of its own")
+		}
+	}
+}
+
+// called is the image's name: that of its file beside the sessions, or in a session, or its
+// SHA-256, where a blind study says no name.
+func (g *graded) called() string {
+	name := g.stated
+	if g.beside != "" {
+		name = imageio.Stem(filepath.Base(g.beside))
+	}
+	name = cmp.Or(asName(name), g.sum[:min(12, len(g.sum))])
+	if g.slice > 0 {
+		name += fmt.Sprintf("_%d", g.slice)
+	}
+	return name
+}
+
+// read reads the image and all masks that count.
+func (g *graded) read() ([]picture, []Skip) {
+	img, from, err := g.image()
+	if err != nil {
+		return nil, []Skip{{g.name, err.Error()}}
+	}
+	p := picture{name: g.name, file: from, image: img, masks: make([][][]uint8, len(g.raters))}
+	var left []Skip
+	for m, rater := range g.raters {
+		p.masks[m] = make([][]uint8, len(g.classes))
+		w := g.by[rater]
+		if w == nil {
+			continue
+		}
+		for k, class := range g.classes {
+			mask, origin, err := w.mask(class, img.W, img.H)
+			if err != nil {
+				left = append(left, Skip{fmt.Sprintf("%s, %s", w.session.path, w.Image.Name), fmt.Sprintf("%s: %v", class, err)})
+			}
+			if mask != nil {
+				p.masks[m][k] = mask
+				p.origins = append(p.origins, []string{g.name, rater, class, origin, w.Decided})
+			}
+		}
+	}
+	return []picture{p}, left
+}
+
+// image reads the image: from beside the sessions, or from one that has it.
+func (g *graded) image() (m *imageio.Image, from string, err error) {
+	var data []byte
+	if from = g.beside; from != "" {
+		data, err = readFile(from)
+	} else {
+		err = fmt.Errorf("%s: its image (SHA-256 %s) is neither in a session nor in the folder: put it there", g.stated, g.sum[:12])
+		for _, w := range g.by {
+			for name := range w.session.files {
+				if strings.HasPrefix(name, "images/"+g.sum) {
+					from = name
+					data, err = w.session.entry(name)
+				}
+			}
+		}
+	}
+	if err == nil {
+		sum := sha256.Sum256(data)
+		if hex.EncodeToString(sum[:]) != g.sum {
+			return nil, from, errors.New("its image has changed")
+		}
+		m, err = imageio.DecodeSlice(from, data, g.slice)
+	}
+	return m, from, err
+}
+
+// mask is a person's mask of a class, w × h pixels: the model's with what was drawn on it. It is nil
+// unless the class was drawn on or the image accepted; origin says which.
+func (r *work) mask(class string, w, h int) (mask []uint8, origin string, err error) {
+	drawn := slices.IndexFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you })
+	switch {
+	case r.Review == "rejected":
+		return nil, "", nil
+	case drawn >= 0:
+		origin = "drawn"
+	case r.Review == "accepted":
+		origin = "accepted"
+	default:
+		return nil, "", nil
+	}
+	mask = make([]uint8, w*h)
+	if i := slices.IndexFunc(r.Masks, func(f file) bool { return f.Class == class }); i >= 0 {
+		shown, err := r.png(r.Masks[i].File)
+		if err == nil && (shown.W != w || shown.H != h) {
+			err = fmt.Errorf("its mask is %d×%d pixels, its image %d×%d", shown.W, shown.H, w, h)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		mask = bright(shown)
+	}
+	if drawn < 0 {
+		return mask, origin, nil
+	}
+	at := r.Drawn[drawn]
+	strokes, err := r.png(at.File)
+	if err == nil && (at.X < 0 || at.Y < 0 || at.X+strokes.W > w || at.Y+strokes.H > h) {
+		err = errors.New("what was drawn lies beside the image")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	for y := range strokes.H {
+		for x := range strokes.W {
+			if v := strokes.Pix[3*(y*strokes.W+x)]; v < 64 || v >= 192 { // 128: not drawn
+				mask[(at.Y+y)*w+at.X+x] = v >> 7
+			}
+		}
+	}
+	return mask, origin, nil
+}
+
+func (r *work) png(name string) (*imageio.Image, error) {
+	data, err := r.session.entry(name)
+	if err != nil {
+		return nil, err
+	}
+	return imageio.Decode(name, data)
+}

@@ -1,0 +1,161 @@
+package importer
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"image"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mrprism/internal/data/metric"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type fields = map[string]any
+
+// greys is a PNG of w × h pixels of a level.
+func greys(t *testing.T, w, h int, level uint8) []byte {
+	m := image.NewGray(image.Rect(0, 0, w, h))
+	for i := range m.Pix {
+		m.Pix[i] = level
+	}
+	return encoded(t, m, ".png")
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// writeSession writes a session of a person: its JSON, and further files.
+func writeSession(t *testing.T, path, grader, saved string, readings []fields, more map[string][]byte, change func(fields)) {
+	t.Helper()
+	says := fields{"format": sessionFormat, "version": 1, "grader": grader, "saved": saved, "study": nil, "readings": readings}
+	if change != nil {
+		change(says)
+	}
+	text, err := json.Marshal(says)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for name, data := range more {
+		f, err := w.Create(name)
+		require.NoError(t, err)
+		_, err = f.Write(data)
+		require.NoError(t, err)
+	}
+	f, err := w.Create("session.json")
+	require.NoError(t, err)
+	_, err = f.Write(text)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	put(t, b.Bytes(), path)
+}
+
+// read is a reading of an image: masks and strokes by class.
+func read(data []byte, name, review string, more fields) fields {
+	r := fields{
+		"image": fields{"sha256": sumOf(data), "name": name, "slice": 1, "slices": 1}, "review": review, "decided": "2026-11-27T05:00:00Z",
+		"result": fields{"classes": []string{"disc", "cup"}},
+	}
+	for key, value := range more {
+		r[key] = value
+	}
+	return r
+}
+
+var shown = []fields{{"class": "disc", "file": "masks/1_1.png"}, {"class": "cup", "file": "masks/1_2.png"}}
+
+// Ann accepts one image and draws on its cup, and reads it twice. Ben draws another person's image by
+// hand, in a blind study, and rejects a third. What nobody drew or accepted is missing.
+func TestSessions(t *testing.T) {
+	source := t.TempDir()
+	first, second, third := encoded(t, eye(40, 30, 1), ".png"), encoded(t, eye(40, 30, 2), ".png"), encoded(t, eye(40, 30, 3), ".png")
+	put(t, second, source, "photographs", "left eye.png")
+	stroke := []fields{{"rater": "you", "class": "cup", "file": "drawn/1_1.png", "x": 10, "y": 5}}
+	model := map[string][]byte{
+		"masks/1_1.png": greys(t, 40, 30, 255), "masks/1_2.png": greys(t, 40, 30, 0), "drawn/1_1.png": greys(t, 4, 3, 255), "images/" + sumOf(first) + ".png": first,
+	}
+	writeSession(t, filepath.Join(source, "ann.mrprism"), "Ann B.", "2026-11-27", []fields{
+		read(first, "eye1.png", "accepted", fields{"masks": shown, "drawn": stroke}), read(first, "eye1.png", "", fields{"masks": shown, "drawn": stroke}),
+		read(second, "x.png", "", fields{"masks": shown}),
+	}, model, nil)
+	writeSession(t, filepath.Join(source, "older.mrprism"), "Ann B.", "2026-11-20", []fields{read(first, "eye1.png", "rejected", nil)}, nil, nil)
+	byHand := append(stroke, fields{"rater": "ann", "class": "disc", "file": "drawn/1_1.png", "x": 0, "y": 0})
+	writeSession(t, filepath.Join(source, "ben.mrprism"), "ben", "2026-11-26", []fields{
+		read(second, "#1", "accepted", fields{"drawn": byHand}), read(third, "#2", "rejected", fields{"drawn": byHand}), read(first, "#3", "", fields{"drawn": byHand, "masks": []fields{}}),
+	}, map[string][]byte{"drawn/1_1.png": greys(t, 4, 3, 200)}, nil)
+
+	destination := filepath.Join(t.TempDir(), "ours")
+	s, err := sessions.Run(t.Context(), Options{Source: source, Destination: destination})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Ann-B", "ben"}, s.Raters)
+	assert.Equal(t, []string{"disc", "cup"}, s.Classes)
+	d, loaded := load(t, destination)
+	require.Len(t, d.Cases, 2)
+	assert.Equal(t, "eye1", d.Cases[0].Name)
+	assert.Equal(t, "left-eye", d.Cases[1].Name)
+	area := func(i, m, k int) int {
+		if loaded[i].Masks[m][k] == nil {
+			return -1
+		}
+		return metric.Area(loaded[i].Masks[m][k])
+	}
+	assert.Equal(t, [2][2]int{{1200, 12}, {-1, 12}}, [2][2]int{{area(0, 0, 0), area(0, 0, 1)}, {area(0, 1, 0), area(0, 1, 1)}}, "ben drew the cup alone, and accepted nothing")
+	assert.Equal(t, [2][2]int{{-1, -1}, {0, 12}}, [2][2]int{{area(1, 0, 0), area(1, 0, 1)}, {area(1, 1, 0), area(1, 1, 1)}}, "ann left it undecided; ben accepted that there is no disc")
+	assert.Equal(t, uint8(1), loaded[0].Masks[0][1][5*40+10])
+	marks, err := os.ReadFile(filepath.Join(destination, "marks.csv"))
+	require.NoError(t, err)
+	assert.Equal(t, `name,rater,class,origin,decided
+eye1,Ann-B,cup,drawn,2026-11-27T05:00:00Z
+eye1,Ann-B,disc,accepted,2026-11-27T05:00:00Z
+eye1,ben,cup,drawn,2026-11-27T05:00:00Z
+left-eye,ben,cup,drawn,2026-11-27T05:00:00Z
+left-eye,ben,disc,accepted,2026-11-27T05:00:00Z
+`, string(marks))
+	skipped := reasons(s)
+	assert.Contains(t, skipped["ann.mrprism, eye1.png"], "-repeats")
+	assert.Contains(t, skipped["older.mrprism, eye1.png"], "later session ann.mrprism")
+	assert.Contains(t, skipped[sumOf(third)[:12]], "put it there")
+
+	again, err := sessions.Run(t.Context(), Options{Source: source, Destination: filepath.Join(t.TempDir(), "ours"), Repeats: true})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Ann-B", "Ann-B-again", "ben"}, again.Raters)
+}
+
+func TestSessionsRefused(t *testing.T) {
+	picture := encoded(t, eye(8, 8, 1), ".png")
+	good := []fields{read(picture, "a.png", "accepted", nil)}
+	for want, change := range map[string]func(fields){
+		"later MrPrism (version 2": func(s fields) { s["version"] = 2 },
+		"it says no person":        func(s fields) { s["grader"] = " ?" },
+		`its format is "x"`:        func(s fields) { s["format"] = "x" },
+		"has disc, cup, and":       func(s fields) { s["study"] = fields{"id": "1", "structures": []string{"cell"}} },
+		"of another study":         func(s fields) { s["study"] = fields{"id": "2"} },
+		"nobody has marked":        func(s fields) { s["readings"] = nil },
+		"cannot be read":           func(s fields) { s["readings"] = "none" },
+		"is no whole session":      nil,
+	} {
+		source := t.TempDir()
+		put(t, picture, source, "a.png")
+		switch {
+		case change == nil:
+			put(t, []byte("PK no archive"), source, "cut.mrprism")
+		default:
+			writeSession(t, filepath.Join(source, "b.mrprism"), "ben", "2", good, nil, change)
+		}
+		if want == "has disc, cup, and" || want == "of another study" {
+			writeSession(t, filepath.Join(source, "a.mrprism"), "ann", "3", good, nil, func(s fields) { s["study"] = fields{"id": "1"} })
+		}
+		destination := filepath.Join(t.TempDir(), "ours")
+		_, err := sessions.Run(t.Context(), Options{Source: source, Destination: destination})
+		require.ErrorContains(t, err, want)
+		assert.NoDirExists(t, destination)
+	}
+}
