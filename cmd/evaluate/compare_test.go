@@ -14,6 +14,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/files/npy"
 	"mrprism/internal/study/compare"
 	"mrprism/internal/study/studytest"
 	"mrprism/weights"
@@ -56,7 +57,7 @@ func shifted(t *testing.T, data, dir string, by int) string {
 					p[i] = mean[i-by]
 				}
 			}
-			studytest.WriteFile(t, filepath.Join(dir, class, c.Name+".npy"), studytest.NPY(c.H, c.W, p...))
+			studytest.WriteFile(t, filepath.Join(dir, class, c.Name+".npy"), npy.Encode(c.H, c.W, p))
 		}
 	}
 	return dir
@@ -114,9 +115,9 @@ func TestCompareLeavesOutBadPredictions(t *testing.T) {
 	require.Equal(t, 5, clean.Classes[0].Paired)
 
 	require.NoError(t, os.Remove(filepath.Join(bad, "disc", "case0000.npy")))
-	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0001.npy"), studytest.NPY(1, 2, 0, 0))
-	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0002.npy"), studytest.NPY(48, 48, slices.Repeat([]float32{float32(math.NaN())}, 48*48)...))
-	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0003.npy"), studytest.NPY(48, 48, slices.Repeat([]float32{2}, 48*48)...))
+	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0001.npy"), npy.Encode(1, 2, []float32{0, 0}))
+	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0002.npy"), npy.Encode(48, 48, slices.Repeat([]float32{float32(math.NaN())}, 48*48)))
+	studytest.WriteFile(t, filepath.Join(bad, "disc", "case0003.npy"), npy.Encode(48, 48, slices.Repeat([]float32{2}, 48*48)))
 	studytest.WriteFile(t, filepath.Join(bad, "vessels", "case0000.npy"), nil)
 	studytest.WriteFile(t, filepath.Join(bad, "cup", "case0005.npy"), nil)
 	studytest.WriteFile(t, filepath.Join(bad, "cup", "case0000.png"), nil)
@@ -222,7 +223,7 @@ func TestCompareMisused(t *testing.T) {
 		{2, "-roi needs -weights", []string{"-data", data, "-predictions", "a=" + votes, "-roi", "auto"}},
 		{1, "has the raters " + "rater1", []string{"-data", data, "-predictions", "a=" + votes, "-reference", "rater:nobody"}},
 		{1, "two methods are called a", []string{"-data", data, "-predictions", "a=" + votes + ",a=" + votes}},
-		{1, "it has no folder of a class (disc, cup); predictions lie at", []string{"-data", data, "-predictions", "a=" + empty}},
+		{1, "it has no prediction of an image of ", []string{"-data", data, "-predictions", "a=" + empty}},
 		{1, "is not empty; name a new folder as -out", []string{"-data", data, "-predictions", "a=" + votes, "-out", votes}},
 		{1, "nowhere", []string{"-data", data, "-predictions", "a=" + filepath.Join(data, "nowhere")}},
 	} {

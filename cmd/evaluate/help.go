@@ -202,11 +202,18 @@ usage: evaluate compare -data DIR [-weights NAME,FILE] [-predictions NAME=DIR] [
 
 compare scores every method on the same images, the held-out ones, and tests each against the first method of the
 command line. A method is a model (-weights; A+B is the mean of the maps of two) or a folder of maps that any program made (-predictions):
-  DIR/CLASS/NAME.png                 the map of an image, as large as the image
-  DIR/raters/RATER/CLASS/NAME.png    and, if the method has them, the maps of raters
-A map is a grey PNG of 8 or 16 bits (white is 1), a .npy of float32, float64 (0 to 1) or uint8 (0 and 1, or 0 to
-255), or a .nii or .nii.gz of 0 to 1 with one slice, whose first axis runs to the right. For images in the
-folders of several data sets, one folder of maps has all names.
+  DIR/CLASS/NAME.png                 the map of an image, as large as the image, and, if the method has them,
+  DIR/raters/RATER/CLASS/NAME.png    the maps of raters; or
+  DIR/NAME_CLASS.png                 all side by side, with the names that segment gives its files, among them
+  DIR/NAME_CLASS_raterM.png          the maps of raters: NAME.json beside them, which segment writes, says whose; or
+  DIR/NAME.png                       of one class its map, else a label map, as nnU-Net writes it: 0 for the background,
+                                     and 1, 2, … for the classes in the order of dataset.json. Where the marks of a
+                                     class lie in the class before it, as cups in discs do, its pixels belong to both
+In place of .png the name may end in .npy, .tif, .nii or .nii.gz. Grey PNGs and TIFFs and integers of .npy are shares of
+white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. Floats of .npy and .tif, and values
+of NIfTI, are 0 to 1. A NIfTI has one slice, and its first axis runs to the right. Of several files for one map floats
+are preferred to levels, and levels to a mask called NAME_CLASS_mask. For images in the folders of several data sets, one
+folder of maps has all names.
 
 Figures, as "evaluate -h" defines them: soft Dice, Dice, IoU, sensitivity, precision, Brier score and expected
 calibration error (whole image, and inside the union of reference and marks), HD95, average surface distance (ASSD) and
@@ -235,6 +242,8 @@ const compareExamples = `
 examples:
   evaluate compare -data data/qubiq-brain-growth -weights newborn-brain,mine.safetensors -out comparison
   evaluate compare -data data/drishti-gs1-crop -weights fundus -predictions nnunet=../nnunet/maps,u2=../u2 -out comparison
+  segment -weights fundus -out maps -format npy data/drishti-gs1-crop/images
+  evaluate compare -data data/drishti-gs1-crop -predictions fundus=maps
   evaluate compare -data data/drishti-gs1-crop -weights seed1=a.safetensors,seed2=b.safetensors -reference rater:expert1
   evaluate fuse -data data/one-expert -out fused
   evaluate compare -data data/one-expert -on all -reference truth -predictions vote=fused/mean-vote,staple=fused/staple

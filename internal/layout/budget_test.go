@@ -15,15 +15,15 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8325,
+	"cmd":              8340,
 	"internal/command": 600,
 	"internal/data":    8560,
-	"internal/files":   6600,
-	"internal/output":  700,
+	"internal/files":   6640,
+	"internal/output":  740,
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2780,
-	"internal/study":   8690,
+	"internal/study":   9030,
 	"internal/train":   2990,
 	"internal/trust":   1230,
 	"model":            4600,

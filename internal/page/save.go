@@ -123,6 +123,7 @@ func (f File) structure(r *segment.Maps, by masks.Reader, class int) (none masks
 		}
 	}
 	all[0].Levels, _, _ = imageio.Unturned(&r.Picture, all[0].Levels)
+	all[0].Map, _, _ = imageio.Unturned(&r.Picture, all[0].Map)
 	return all[0], nil
 }
 

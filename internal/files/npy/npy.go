@@ -1,4 +1,4 @@
-// Package npy reads arrays that NumPy's save wrote.
+// Package npy reads arrays that NumPy's save wrote, and writes maps that NumPy's load reads.
 //
 // Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html, versions 1 to 3.
 package npy
@@ -18,20 +18,26 @@ import (
 type Array struct {
 	Shape  []int
 	Values []float32
-	Bytes  bool // of uint8 or bool
+	Full   float64 // the largest value of unsigned integers; 0 for others
 }
 
 const magic = "\x93NUMPY"
 
-// types has functions that read one value, by the descriptor without its byte order.
+// types has the types of values, by the descriptor without its byte order. full is as in Array.
 var types = map[string]struct {
 	size int
+	full float64
 	read func(order binary.ByteOrder, b []byte) float32
 }{
-	"b1": {1, func(_ binary.ByteOrder, b []byte) float32 { return float32(b[0]) }},
-	"u1": {1, func(_ binary.ByteOrder, b []byte) float32 { return float32(b[0]) }},
-	"f4": {4, func(order binary.ByteOrder, b []byte) float32 { return math.Float32frombits(order.Uint32(b)) }},
-	"f8": {8, func(order binary.ByteOrder, b []byte) float32 {
+	"b1": {1, 1, func(_ binary.ByteOrder, b []byte) float32 { return float32(b[0]) }},
+	"u1": {1, math.MaxUint8, func(_ binary.ByteOrder, b []byte) float32 { return float32(b[0]) }},
+	"u2": {2, math.MaxUint16, func(order binary.ByteOrder, b []byte) float32 { return float32(order.Uint16(b)) }},
+	"i1": {1, 0, func(_ binary.ByteOrder, b []byte) float32 { return float32(int8(b[0])) }},
+	"i2": {2, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(int16(order.Uint16(b))) }},
+	"i4": {4, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(int32(order.Uint32(b))) }},
+	"i8": {8, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(int64(order.Uint64(b))) }},
+	"f4": {4, 0, func(order binary.ByteOrder, b []byte) float32 { return math.Float32frombits(order.Uint32(b)) }},
+	"f8": {8, 0, func(order binary.ByteOrder, b []byte) float32 {
 		return float32(math.Float64frombits(order.Uint64(b)))
 	}},
 }
@@ -42,7 +48,7 @@ var fields = map[string]*regexp.Regexp{
 	"shape":         regexp.MustCompile(`['"]shape['"]\s*:\s*\(([\d\s,]*)\)`),
 }
 
-// Read reads an array of float32, float64, uint8 or bool, in C or Fortran order. most is the
+// Read reads an array of floats, integers or bool, in C or Fortran order. most is the
 // largest number of values.
 func Read(data []byte, most int) (*Array, error) {
 	text, values, err := split(data)
@@ -58,7 +64,7 @@ func Read(data []byte, most int) (*Array, error) {
 	descriptor := found["descr"]
 	kind, known := types[descriptor[2]]
 	if !known {
-		return nil, fmt.Errorf("its values are of the type %s; save float32, float64 or uint8", descriptor[2])
+		return nil, fmt.Errorf("its values are of the type %s; save float32, float64, or integers", descriptor[2])
 	}
 	shape, count, err := parseShape(found["shape"][1], most)
 	switch {
@@ -71,7 +77,7 @@ func Read(data []byte, most int) (*Array, error) {
 	if descriptor[1] == ">" {
 		order = binary.BigEndian
 	}
-	a := &Array{Shape: shape, Values: make([]float32, count), Bytes: kind.size == 1}
+	a := &Array{Shape: shape, Values: make([]float32, count), Full: kind.full}
 	for i := range a.Values {
 		a.Values[i] = kind.read(order, values[i*kind.size:])
 	}
@@ -136,4 +142,17 @@ func (a *Array) transpose() {
 			index[axis] = 0
 		}
 	}
+}
+
+// Encode writes a map of h lines of w values as float32 in C order, version 1.
+func Encode(h, w int, values []float32) []byte {
+	const head, block = 10, 64 // bytes before the header's text, which ends at a multiple of 64
+	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", h, w)
+	text += strings.Repeat(" ", block-1-(head+len(text))%block) + "\n"
+	b := binary.LittleEndian.AppendUint16([]byte(magic+"\x01\x00"), uint16(len(text)))
+	b = append(b, text...)
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
 }

@@ -20,13 +20,21 @@ import (
 // decode reads all strips or tiles.
 func (p *page) decode() (image.Image, error) {
 	c := newCanvas(p)
+	if err := p.fill(c); err != nil {
+		return nil, err
+	}
+	return c.finish(), nil
+}
+
+// fill reads the strips or tiles into a canvas.
+func (p *page) fill(c *canvas) error {
 	i := 0
 	for plane := range p.planes() {
 		for row := range p.down {
 			for column := range p.across {
 				data, err := p.chunk(i)
 				if err != nil {
-					return nil, err
+					return err
 				}
 				if p.compression == 7 {
 					err = p.picture(c, data, column, row, plane)
@@ -34,13 +42,13 @@ func (p *page) decode() (image.Image, error) {
 					err = p.rows(c, data, column, row, plane)
 				}
 				if err != nil {
-					return nil, err
+					return err
 				}
 				i++
 			}
 		}
 	}
-	return c.finish(), nil
+	return nil
 }
 
 // rows decompresses a strip or tile row by row.

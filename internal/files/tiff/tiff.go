@@ -58,14 +58,10 @@ func Is(data []byte) bool {
 // Open reads the header of a page, from 1; 0 is the first. Slices of a stack count as pages. Errors
 // are plain, or raster.Unsupported.
 func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
-	f := &file{data: data, order: binary.LittleEndian}
-	if !Is(data) {
-		return nil, errors.New("it does not begin like a TIFF")
+	f, err := open(data)
+	if err != nil {
+		return nil, err
 	}
-	if data[0] == 'M' {
-		f.order = binary.BigEndian
-	}
-	f.big = data[2] == '+' || data[3] == '+'
 	pages, err := f.pages()
 	if err != nil {
 		return nil, err
@@ -93,6 +89,19 @@ func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Slice: page, Slices: slices,
 		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Inverted: p.photometric == whiteIsZero, Decode: p.decode,
 	}, nil
+}
+
+// open reads the byte order.
+func open(data []byte) (*file, error) {
+	f := &file{data: data, order: binary.LittleEndian}
+	if !Is(data) {
+		return nil, errors.New("it does not begin like a TIFF")
+	}
+	if data[0] == 'M' {
+		f.order = binary.BigEndian
+	}
+	f.big = data[2] == '+' || data[3] == '+'
+	return f, nil
 }
 
 // number is the offset or count at a position, in the width of this file.

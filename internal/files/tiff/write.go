@@ -13,29 +13,43 @@ import (
 
 // Page is a grey picture for Encode.
 type Page struct {
-	Name   string  // of the page
-	About  string  // what it shows
-	Levels []uint8 // (H, W)
+	Name   string    // of the page
+	About  string    // what it shows
+	Levels []uint8   // (H, W)
+	Values []float32 // (H, W), in place of Levels
 }
 
-// stripBytes is about how many pixels a strip has. Readers unpack a strip at a time.
+// samples are the pixels as bytes, of a number of bits each.
+func (p Page) samples() (pixels []byte, bits int) {
+	if p.Values == nil {
+		return p.Levels, 8
+	}
+	for _, v := range p.Values {
+		pixels = binary.LittleEndian.AppendUint32(pixels, math.Float32bits(v))
+	}
+	return pixels, 32
+}
+
+// stripBytes is about how many bytes a strip has. Readers unpack a strip at a time.
 const stripBytes = 1 << 16
 
-// Encode writes pages of w × h pixels in 8-bit grey, packed by Deflate. spacing is mm a pixel, across
+// Encode writes pages of w × h pixels in grey of 8 bits or float32, packed by Deflate. spacing is mm a pixel, across
 // and down; 0 if unknown.
 func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 	out := []byte("II*\x00\x00\x00\x00\x00")
 	link := 4 // position of the next directory's offset
 	for _, p := range pages {
-		if len(p.Levels) != w*h || w <= 0 || h <= 0 {
+		pixels, bits := p.samples()
+		line := w * bits / 8
+		if len(pixels) != line*h || w <= 0 || h <= 0 {
 			panic("tiff: the levels are not those of the page")
 		}
-		rows := max(1, stripBytes/w)
+		rows := max(1, stripBytes/line)
 		var offsets, counts []uint32
 		for y := 0; y < h; y += rows {
 			var packed bytes.Buffer
 			z := zlib.NewWriter(pulse.Writer(&packed))
-			z.Write(p.Levels[y*w : min(y+rows, h)*w])
+			z.Write(pixels[y*line : min(y+rows, h)*line])
 			if err := z.Close(); err != nil {
 				return nil, err
 			}
@@ -45,7 +59,7 @@ func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 		d := directory{at: &out}
 		d.numbers(256, uint32(w))
 		d.numbers(257, uint32(h))
-		d.numbers(258, 8)
+		d.numbers(258, uint32(bits))
 		d.numbers(259, 8) // Deflate
 		d.numbers(262, 1) // 0 is black
 		d.text(270, p.About)
@@ -63,6 +77,9 @@ func Encode(w, h int, spacing [2]float64, pages []Page) ([]byte, error) {
 			d.numbers(296, 3)
 		}
 		d.text(305, "MrPrism")
+		if p.Values != nil {
+			d.numbers(339, 3) // floats
+		}
 		if len(out)%2 == 1 {
 			out = append(out, 0)
 		}
@@ -104,7 +121,7 @@ func (d *directory) entry(tag, kind uint16, count int, value []byte) {
 func (d *directory) numbers(tag uint16, values ...uint32) {
 	var b []byte
 	switch tag {
-	case 258, 259, 262, 274, 277, 296:
+	case 258, 259, 262, 274, 277, 296, 339:
 		for _, v := range values {
 			b = binary.LittleEndian.AppendUint16(b, uint16(v))
 		}

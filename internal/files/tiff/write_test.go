@@ -25,7 +25,7 @@ func levels(w, h, seed int) []uint8 {
 func TestWrittenPagesAreReadBack(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {7, 5}, {301, 420}, {70_000 - 5000, 3}} {
 		w, h := size[0], size[1]
-		pages := []Page{{"disc", "consensus mask of disc", levels(w, h, 3)}, {"cup", "consensus mask of cup", levels(w, h, 5)}}
+		pages := []Page{{Name: "disc", About: "consensus mask of disc", Levels: levels(w, h, 3)}, {Name: "cup", About: "consensus mask of cup", Levels: levels(w, h, 5)}}
 		data, err := Encode(w, h, [2]float64{0.0112, 2.5}, pages)
 		require.NoError(t, err)
 		for i, p := range pages {
@@ -38,11 +38,43 @@ func TestWrittenPagesAreReadBack(t *testing.T) {
 			assert.Equal(t, p.Levels, m.(*image.Gray).Pix[:w*h])
 		}
 	}
-	data, err := Encode(7, 5, [2]float64{}, []Page{{"a", "b", levels(7, 5, 1)}})
+	data, err := Encode(7, 5, [2]float64{}, []Page{{Name: "a", About: "b", Levels: levels(7, 5, 1)}})
 	require.NoError(t, err)
 	f, err := Open(data, 0, nil)
 	require.NoError(t, err)
 	assert.Zero(t, f.Spacing, "nothing is said where nothing is known")
+}
+
+// Values are those of floats and of levels.
+func TestValues(t *testing.T) {
+	w, h := 301, 420 // two strips of floats
+	floats := make([]float32, w*h)
+	for i := range floats {
+		floats[i] = float32(i) / float32(w*h)
+	}
+	for full, page := range map[float64]Page{0: {Values: floats}, 255: {Levels: levels(w, h, 3)}} {
+		data, err := Encode(w, h, [2]float64{}, []Page{page})
+		require.NoError(t, err)
+		values, across, down, top, err := Values(data, w*h)
+		require.NoError(t, err)
+		assert.Equal(t, []any{w, h, full}, []any{across, down, top})
+		for i, v := range page.Levels {
+			require.Equal(t, float32(v), values[i])
+		}
+		if full == 0 {
+			require.Equal(t, floats, values)
+		}
+		_, _, _, _, err = Values(data, w*h-1)
+		require.ErrorContains(t, err, "301×420 pixels are too many")
+		for n := range 200 {
+			_, _, _, _, err = Values(data[:n*len(data)/200], w*h)
+			require.Error(t, err)
+		}
+	}
+	two, err := Encode(7, 5, [2]float64{}, []Page{{Levels: levels(7, 5, 1)}, {Levels: levels(7, 5, 1)}})
+	require.NoError(t, err)
+	_, _, _, _, err = Values(two, 100)
+	require.ErrorContains(t, err, "it has 2 pages; save one map a file")
 }
 
 // libtiff reads the same pixels.
@@ -58,7 +90,7 @@ func TestLibtiffReadsWhatWasWritten(t *testing.T) {
 		t.Skip("libtiff-tools is not installed")
 	}
 	want := levels(301, 420, 3)
-	data, err := Encode(301, 420, [2]float64{0.5, 0.25}, []Page{{"disc", "consensus mask of disc", want}, {"cup", "", levels(301, 420, 5)}})
+	data, err := Encode(301, 420, [2]float64{0.5, 0.25}, []Page{{Name: "disc", About: "consensus mask of disc", Levels: want}, {Name: "cup", Levels: levels(301, 420, 5)}})
 	require.NoError(t, err)
 	file, plain := filepath.Join(t.TempDir(), "a.tif"), filepath.Join(t.TempDir(), "b.tif")
 	require.NoError(t, os.WriteFile(file, data, 0o666))

@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/nifti"
+	"mrprism/internal/files/npy"
 	"mrprism/internal/files/tiff"
 	"mrprism/weights"
 )
@@ -23,8 +24,9 @@ const Consensus = "consensus"
 // Structure is one structure in a picture.
 type Structure struct {
 	Name      string
-	Levels    []uint8 // (H, W): probability × 255, where 128 and more is inside
-	Corrected bool    // a person corrected it
+	Levels    []uint8   // (H, W): probability × 255, where 128 and more is inside
+	Map       []float32 // (H, W): the probability itself; nil: no more is known than Levels
+	Corrected bool      // a person corrected it
 }
 
 // Drawing is the structures that somebody drew, or would draw, in a picture.
@@ -56,6 +58,8 @@ var Formats = []Format{
 	{Name: "tiff-mask", Ending: "_mask.tif", About: "0 and 255", write: pages(true)},
 	{Name: "nifti", Ending: ".nii.gz", About: "probability, 0 to 1, in the space of a NIfTI or DICOM source", write: volumes(false)},
 	{Name: "nifti-mask", Ending: "_mask.nii.gz", About: "0 and 1", write: volumes(true)},
+	{Name: "npy", Ending: ".npy", About: "probability, float32, for NumPy", write: array},
+	{Name: "tiff-float", Ending: "_float.tif", About: "probability, float32", write: floatPages},
 	{Name: "dicom-seg", Ending: "_seg.dcm", About: "masks as a DICOM SEG of a DICOM source", Whole: true, write: segmentation(false), check: checkReference},
 	{Name: "dicom-seg-fractional", Ending: "_seg_fractional.dcm", About: "probabilities as a DICOM SEG", Whole: true, write: segmentation(true), check: checkReference},
 	{Name: "svg", Ending: ".svg", About: "outlines, a path for each structure", Whole: true, write: svg},
@@ -119,7 +123,7 @@ func Structures(w, h int, names []string, maps [][]float32) ([]Structure, error)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Structure{Name: name, Levels: levels})
+		all = append(all, Structure{Name: name, Levels: levels, Map: maps[i]})
 	}
 	return all, nil
 }
@@ -130,9 +134,13 @@ func (s *Structure) Correct(drawn []uint8, unsaid uint8) error {
 	if len(drawn) != len(s.Levels) {
 		return fmt.Errorf("the correction of %s has %d pixels, and its map %d", s.Name, len(drawn), len(s.Levels))
 	}
+	s.Map = slices.Clone(s.Map)
 	for i, v := range drawn {
-		if v != unsaid {
-			s.Levels[i] = v
+		if v == unsaid {
+			continue
+		}
+		if s.Levels[i] = v; s.Map != nil {
+			s.Map[i] = float32(v) / 255
 		}
 	}
 	s.Corrected = true
@@ -187,6 +195,33 @@ func png(mask bool) func(d *Drawing) ([]byte, error) {
 		}
 		return imageio.EncodeGrey(d.Picture.W, d.Picture.H, d.Structures[0].form(mask), comment)
 	}
+}
+
+// values are the probabilities, as precisely as they are known.
+func (s Structure) values() []float32 {
+	if s.Map != nil {
+		return s.Map
+	}
+	out := make([]float32, len(s.Levels))
+	for i, v := range s.Levels {
+		out[i] = float32(v) / 255
+	}
+	return out
+}
+
+func array(d *Drawing) ([]byte, error) {
+	if len(d.Structures) != 1 {
+		return nil, fmt.Errorf("an .npy holds one structure, not %d; save them one by one", len(d.Structures))
+	}
+	return npy.Encode(d.Picture.H, d.Picture.W, d.Structures[0].values()), nil
+}
+
+func floatPages(d *Drawing) ([]byte, error) {
+	var all []tiff.Page
+	for _, s := range d.Structures {
+		all = append(all, tiff.Page{Name: s.Name, About: d.comment(s, false), Values: s.values()})
+	}
+	return tiff.Encode(d.Picture.W, d.Picture.H, d.Picture.Spacing, all)
 }
 
 func pages(mask bool) func(d *Drawing) ([]byte, error) {

@@ -2,11 +2,12 @@ package compare
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/png"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -14,48 +15,80 @@ import (
 
 	"mrprism/internal/files/nifti"
 	"mrprism/internal/files/npy"
+	"mrprism/internal/files/tiff"
 	"mrprism/weights/disk"
 )
 
-// readers read the file formats of predictions as maps (h, w).
-var readers = []struct {
-	extension string
-	read      func(data []byte, w, h int) ([]float32, error)
-}{
-	{".png", readPNG}, {".npy", readNPY}, {".nii", readNIfTI}, {".nii.gz", readNIfTI},
+// formats read the file formats of predictions by the endings of names.
+var formats = map[string]func(data []byte, w, h int) (*numbers, error){
+	".png": readPNG, ".tif": readTIFF, ".tiff": readTIFF, ".npy": readNPY, ".nii": readNIfTI, ".nii.gz": readNIfTI,
 }
 
-// predictionName is a file's name without the extension of a known format.
-func predictionName(file string) (name string, known bool) {
-	for _, r := range readers {
-		if at := len(file) - len(r.extension); at >= 0 && strings.EqualFold(file[at:], r.extension) {
-			return file[:at], true
+// endings are those of formats.
+func endings() []string { return slices.Sorted(maps.Keys(formats)) }
+
+// numbers are the values of a file (h, w), as stored.
+type numbers struct {
+	values []float32
+	full   float64 // white, of values that are levels; 0: they are no levels
+}
+
+func (n *numbers) most() float32 { return slices.Max(n.values) }
+
+// ending is that of a known format, in lower case; empty for others.
+func ending(file string) string {
+	file = strings.ToLower(file)
+	for _, e := range endings() {
+		if strings.HasSuffix(file, e) {
+			return e
 		}
 	}
-	return file, false
+	return ""
 }
 
-// readPrediction reads a map of probabilities (h, w). The error is a *trouble.
-func readPrediction(path string, w, h int) ([]float32, error) {
+// cutFormat is a file's name without the ending of a known format.
+func cutFormat(file string) (stem string, known bool) {
+	e := ending(file)
+	return file[:len(file)-len(e)], e != ""
+}
+
+// readFile reads a file of an image of w × h pixels. The error is a *trouble.
+func readFile(path string, w, h int) (*numbers, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, troubled(Unreadable, "%s: cannot be read (%v)", path, disk.Cause(err))
 	}
-	var p []float32
-	for _, r := range readers {
-		if strings.HasSuffix(strings.ToLower(path), r.extension) {
-			p, err = r.read(data, w, h)
-		}
-	}
+	n, err := formats[ending(path)](data, w, h)
+	return n, inFile(path, err)
+}
+
+// inFile is an error as a trouble of a file; nil for nil.
+func inFile(path string, err error) error {
 	if err == nil {
-		err = checkMap(p, w)
+		return nil
 	}
 	if bad, ok := errors.AsType[*trouble](err); ok {
-		return nil, troubled(bad.Kind, "%s: %s", path, bad.Text)
-	} else if err != nil {
-		return nil, troubled(Unreadable, "%s: %v", path, err)
+		return troubled(bad.Kind, "%s: %s", path, bad.Text)
 	}
-	return p, nil
+	return troubled(Unreadable, "%s: %v", path, err)
+}
+
+// readPrediction reads a map of probabilities (h, w). Levels of 0 and 1 alone are a mask if masks
+// says so. The error is a *trouble.
+func readPrediction(path string, w, h int, masks func() bool) ([]float32, error) {
+	n, err := readFile(path, w, h)
+	if err != nil {
+		return nil, err
+	}
+	if n.full > 0 && !(n.most() == 1 && masks()) {
+		for i := range n.values {
+			n.values[i] = float32(float64(n.values[i]) / n.full)
+		}
+	}
+	if err := checkMap(n.values, w); err != nil {
+		return nil, inFile(path, err)
+	}
+	return n.values, nil
 }
 
 // checkMap refuses values that are no probabilities.
@@ -85,82 +118,82 @@ func checkShape(shape []int, w, h int) error {
 	return troubled(WrongSize, "its shape is %v, and the image has %d lines of %d pixels%s", shape, h, w, hint)
 }
 
-// readNPY reads numbers of 0 to 1. Bytes with a value above 1 are shares of 255.
-func readNPY(data []byte, w, h int) ([]float32, error) {
+func readNPY(data []byte, w, h int) (*numbers, error) {
 	a, err := npy.Read(data, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkShape(a.Shape, w, h); err != nil {
-		return nil, err
-	}
-	if a.Bytes && slices.Max(a.Values) > 1 {
-		for i := range a.Values {
-			a.Values[i] /= math.MaxUint8
-		}
-	}
-	return a.Values, nil
+	return &numbers{a.Values, a.Full}, checkShape(a.Shape, w, h)
 }
 
 // readNIfTI reads a volume of one slice, whose first axis runs to the right.
-func readNIfTI(data []byte, w, h int) ([]float32, error) {
+func readNIfTI(data []byte, w, h int) (*numbers, error) {
 	v, err := nifti.Read(data, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkShape([]int{v.D, v.H, v.W}, w, h); err != nil {
-		return nil, err
-	}
-	return v.Values, nil
+	return &numbers{values: v.Values}, checkShape([]int{v.D, v.H, v.W}, w, h)
 }
 
-// readPNG reads grey of 8 or 16 bits as shares of white.
-func readPNG(data []byte, w, h int) ([]float32, error) {
-	about, err := png.DecodeConfig(bytes.NewReader(data))
+func readTIFF(data []byte, w, h int) (*numbers, error) {
+	values, across, down, full, err := tiff.Values(data, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
-	if about.Width != w || about.Height != h {
-		return nil, troubled(WrongSize, "it is %d×%d pixels, and the image is %d×%d", about.Width, about.Height, w, h)
+	return &numbers{values, full}, checkSize(across, down, w, h)
+}
+
+func checkSize(across, down, w, h int) error {
+	if across != w || down != h {
+		return troubled(WrongSize, "it is %d×%d pixels, and the image is %d×%d", across, down, w, h)
+	}
+	return nil
+}
+
+// readPNG reads grey of 8 or 16 bits, and the numbers of a palette's colours.
+func readPNG(data []byte, w, h int) (*numbers, error) {
+	about, err := png.DecodeConfig(bytes.NewReader(data))
+	if err == nil {
+		err = checkSize(about.Width, about.Height, w, h)
+	}
+	if err != nil {
+		return nil, err
 	}
 	m, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	p := make([]float32, w*h)
+	n := &numbers{make([]float32, w*h), math.MaxUint8}
 	switch m := m.(type) {
 	case *image.Gray:
-		return p, readBytes(p, m.Pix)
-	case *image.Gray16:
-		for i := range p {
-			p[i] = float32(binary.BigEndian.Uint16(m.Pix[2*i:])) / math.MaxUint16
+		for i, level := range m.Pix {
+			n.values[i] = float32(level)
 		}
-		return p, nil
+		return n, nil
+	case *image.Gray16, *image.NRGBA64, *image.RGBA64:
+		n.full = math.MaxUint16
+	case *image.Paletted:
+		if slices.ContainsFunc(m.Palette, coloured) {
+			for i, number := range m.Pix {
+				n.values[i] = float32(number)
+			}
+			n.full = 0
+			return n, nil
+		}
 	}
-	return p, readColours(p, m)
+	for i := range n.values {
+		c := m.At(i%w, i/w)
+		if coloured(c) {
+			return nil, fmt.Errorf("it is transparent or has a colour at x %d, y %d; save it in grey", i%w, i/w)
+		}
+		v, _, _, _ := c.RGBA()
+		n.values[i] = float32(v * uint32(n.full) / math.MaxUint16)
+	}
+	return n, nil
 }
 
-// readBytes fills p with shares of 255. Bytes of 0 and 1 alone are a mask that another program
-// meant otherwise.
-func readBytes(p []float32, levels []byte) error {
-	for i, level := range levels {
-		p[i] = float32(level) / math.MaxUint8
-	}
-	if slices.Max(levels) == 1 {
-		return errors.New("it holds 0 and 1 alone, which is black; multiply a mask of 0 and 1 by 255")
-	}
-	return nil
-}
-
-// readColours fills p from an opaque picture whose colours are grey.
-func readColours(p []float32, m image.Image) error {
-	w := m.Bounds().Dx()
-	for i := range p {
-		r, g, b, alpha := m.At(i%w, i/w).RGBA()
-		if r != g || g != b || alpha != math.MaxUint16 {
-			return fmt.Errorf("it is transparent or has a colour at x %d, y %d; save probabilities as grey", i%w, i/w)
-		}
-		p[i] = float32(r) / math.MaxUint16
-	}
-	return nil
+// coloured reports whether a colour is no opaque grey.
+func coloured(c color.Color) bool {
+	r, g, b, alpha := c.RGBA()
+	return r != g || g != b || alpha != math.MaxUint16
 }

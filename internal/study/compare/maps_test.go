@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"mrprism/internal/files/nifti"
+	"mrprism/internal/files/npy"
+	"mrprism/internal/files/tiff"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
@@ -29,51 +31,56 @@ func TestReadPrediction(t *testing.T) {
 	}
 	volume, err := nifti.Encode(3, 2, nil, [2]float64{1, 1}, "", [][]uint8{levels}, false)
 	require.NoError(t, err)
+	pages, err := tiff.Encode(3, 2, [2]float64{}, []tiff.Page{{Levels: levels}})
+	require.NoError(t, err)
+	floats, err := tiff.Encode(3, 2, [2]float64{}, []tiff.Page{{Values: want}})
+	require.NoError(t, err)
 	for name, data := range map[string][]byte{
-		"grey.png": encoded(t, grey), "deep.png": encoded(t, deep), "colours.png": encoded(t, colours), "a.npy": studytest.NPY(2, 3, want...), "a.nii": volume,
+		"grey.png": encoded(t, grey), "deep.png": encoded(t, deep), "colours.png": encoded(t, colours), "a.npy": npy.Encode(2, 3, want), "a.nii": volume, "levels.tif": pages, "a_float.tif": floats,
 	} {
 		path := filepath.Join(dir, name)
 		studytest.WriteFile(t, path, data)
-		got, err := readPrediction(path, 3, 2)
+		got, err := readPrediction(path, 3, 2, never)
 		require.NoError(t, err, name)
 		require.InDeltaSlice(t, want, got, 1e-6, name)
 	}
-	path := filepath.Join(dir, "b.npy")
-	bytesOf := bytes.Replace(studytest.NPY(2, 3), []byte("<f4"), []byte("|u1"), 1)
-	studytest.WriteFile(t, path, append(bytesOf, 0, 1, 0, 1, 1, 0))
-	got, err := readPrediction(path, 3, 2)
-	require.NoError(t, err)
-	require.Equal(t, []float32{0, 1, 0, 1, 1, 0}, got, "a mask of 0 and 1")
-	studytest.WriteFile(t, path, append(bytesOf, levels...))
-	got, err = readPrediction(path, 3, 2)
-	require.NoError(t, err)
-	require.InDeltaSlice(t, want, got, 1e-6, "shares of 255")
+	ones := append(bytes.Replace(npy.Encode(2, 3, nil), []byte("<f4"), []byte("|u1"), 1), 0, 1, 0, 1, 1, 0)
+	studytest.WriteFile(t, filepath.Join(dir, "ones.npy"), ones)
+	for white, masks := range map[float32]func() bool{1. / 255: never, 1: func() bool { return true }} {
+		got, err := readPrediction(filepath.Join(dir, "ones.npy"), 3, 2, masks)
+		require.NoError(t, err)
+		require.Equal(t, []float32{0, white, 0, white, white, 0}, got)
+	}
 }
+
+func never() bool { return false }
 
 func TestBadPredictions(t *testing.T) {
 	dir := t.TempDir()
-	colours, faint := image.NewNRGBA(image.Rect(0, 0, 3, 2)), image.NewGray(image.Rect(0, 0, 3, 2))
+	colours := image.NewNRGBA(image.Rect(0, 0, 3, 2))
 	colours.SetNRGBA(0, 0, color.NRGBA{9, 9, 9, 255})
 	colours.SetNRGBA(1, 0, color.NRGBA{255, 0, 0, 255})
-	faint.Pix[2] = 1
 	nan := float32(math.NaN())
+	floats, err := tiff.Encode(3, 2, [2]float64{}, []tiff.Page{{Values: []float32{0, 0, nan, 0, 0, 0}}})
+	require.NoError(t, err)
 	for _, c := range []struct {
 		file, kind, text string
 		data             []byte
 	}{
 		{"size.png", WrongSize, "it is 4×2 pixels, and the image is 3×2", encoded(t, image.NewGray(image.Rect(0, 0, 4, 2)))},
-		{"turned.npy", WrongSize, "its shape is [3 2], and the image has 2 lines of 3 pixels; are its axes exchanged?", studytest.NPY(3, 2, make([]float32, 6)...)},
-		{"nan.npy", NotANumber, "NaN at x 1, y 1", studytest.NPY(2, 3, 0, 0, 0, 0, nan, 0)},
-		{"over.npy", OutOfRange, "it holds 1.5 at x 2, y 0", studytest.NPY(2, 3, 0, 0, 1.5, 0, 0, 0)},
-		{"under.npy", OutOfRange, "-0.25 at x 0, y 0", studytest.NPY(2, 3, -.25, 0, 0, 0, 0, 0)},
-		{"cut.npy", Unreadable, "cut short", studytest.NPY(2, 3, 1)},
+		{"turned.npy", WrongSize, "its shape is [3 2], and the image has 2 lines of 3 pixels; are its axes exchanged?", npy.Encode(3, 2, make([]float32, 6))},
+		{"nan.npy", NotANumber, "NaN at x 1, y 1", npy.Encode(2, 3, []float32{0, 0, 0, 0, nan, 0})},
+		{"over.npy", OutOfRange, "it holds 1.5 at x 2, y 0", npy.Encode(2, 3, []float32{0, 0, 1.5, 0, 0, 0})},
+		{"under.npy", OutOfRange, "-0.25 at x 0, y 0", npy.Encode(2, 3, []float32{-.25, 0, 0, 0, 0, 0})},
+		{"cut.npy", Unreadable, "cut short", npy.Encode(2, 3, []float32{1})},
 		{"colours.png", Unreadable, "it is transparent or has a colour at x 1, y 0", encoded(t, colours)},
-		{"faint.png", Unreadable, "multiply a mask of 0 and 1 by 255", encoded(t, faint)},
+		{"nan.tif", NotANumber, "NaN at x 2, y 0", floats},
 		{"a.nii.gz", Unreadable, "cut short", []byte("\x1f\x8b")},
 	} {
 		path := filepath.Join(dir, c.file)
 		studytest.WriteFile(t, path, c.data)
-		_, err := readPrediction(path, 3, 2)
+		values, err := readPrediction(path, 3, 2, never)
+		require.Nil(t, values)
 		bad, ok := errors.AsType[*trouble](err)
 		require.True(t, ok, c.file)
 		require.Equal(t, c.kind, bad.Kind, c.file)

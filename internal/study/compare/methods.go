@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +13,6 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/score"
-	"mrprism/weights/disk"
 )
 
 // method is what evaluate compares: a model, or a folder of predictions.
@@ -35,6 +32,7 @@ type method struct {
 // network.
 type predictor interface {
 	predict(ctx context.Context, s *subject) (prediction, error)
+	notes(name string) []string // on what was predicted
 	Close()
 }
 
@@ -170,6 +168,13 @@ func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset) (*m
 
 func (n *network) Close() { n.session.Close() }
 
+func (n *network) notes(name string) []string {
+	if n.lost == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s found nothing in %d images; they are scored as empty masks", name, n.lost)}
+}
+
 func (n *network) predict(ctx context.Context, s *subject) (prediction, error) {
 	img, err := s.image()
 	if err != nil {
@@ -207,149 +212,6 @@ func (s segmented) head(m, k int) ([]float32, error) {
 		return nil, nil
 	}
 	return s.Rater(s.raters[m], s.classes[k]), nil
-}
-
-// folder is a folder of predictions: CLASS/NAME.png, .npy, .nii or .nii.gz, and optionally
-// raters/RATER/CLASS/NAME of the same kinds.
-type folder struct {
-	dir    string
-	passes []map[string]string // by class: paths by image; nil without a folder
-	heads  [][]map[string]string
-}
-
-// newFolder lists a folder. Files that belong to no image, class or rater are troubles.
-func newFolder(dir string, data *dataset.Dataset) (*method, []trouble, error) {
-	l := lister{names: map[string]bool{}}
-	for _, c := range data.Cases {
-		l.names[c.Name] = true
-	}
-	f := &folder{dir: dir}
-	inside, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: cannot be read (%w)", dir, disk.Cause(err))
-	}
-	f.passes = l.classes(dir, inside, data.Classes, "raters")
-	out := &method{Source: dir, Passes: 1, predictor: f}
-	for k, files := range f.passes {
-		if files != nil {
-			out.Classes = append(out.Classes, data.Classes[k])
-		}
-	}
-	if len(out.Classes) == 0 {
-		return nil, nil, fmt.Errorf("%s: it has no folder of a class (%s); predictions lie at %s",
-			dir, strings.Join(data.Classes, ", "), filepath.Join(dir, data.Classes[0], "NAME.png"))
-	}
-	f.heads = l.raters(filepath.Join(dir, "raters"), data)
-	out.Heads = f.heads != nil
-	return out, l.troubles, nil
-}
-
-// lister lists the files of predictions.
-type lister struct {
-	names    map[string]bool // of all images
-	troubles []trouble
-}
-
-func (l *lister) add(kind, format string, args ...any) {
-	l.troubles = append(l.troubles, *troubled(kind, format, args...))
-}
-
-// raters lists the folders of raters; nil without any.
-func (l *lister) raters(dir string, data *dataset.Dataset) [][]map[string]string {
-	inside, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	heads := make([][]map[string]string, len(data.Raters))
-	for _, e := range inside {
-		path := filepath.Join(dir, e.Name())
-		m := slices.Index(data.Raters, e.Name())
-		switch within, err := os.ReadDir(path); {
-		case strings.HasPrefix(e.Name(), "."):
-		case m < 0:
-			l.add(UnknownRater, "%s: the data set has no such rater (%s)", path, strings.Join(data.Raters, ", "))
-		case err != nil:
-			l.add(Unreadable, "%s: cannot be read (%v)", path, disk.Cause(err))
-		default:
-			heads[m] = l.classes(path, within, data.Classes, "")
-		}
-	}
-	return heads
-}
-
-// classes lists the files of each class's folder; nil for a class without one.
-func (l *lister) classes(dir string, inside []os.DirEntry, classes []string, beside string) []map[string]string {
-	files := make([]map[string]string, len(classes))
-	for _, e := range inside {
-		k := slices.Index(classes, e.Name())
-		switch {
-		case !e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == beside:
-		case k < 0:
-			l.add(UnknownClass, "%s: the data set has no such class (%s)", filepath.Join(dir, e.Name()), strings.Join(classes, ", "))
-		default:
-			files[k] = l.files(filepath.Join(dir, e.Name()))
-		}
-	}
-	return files
-}
-
-// files are the predictions of a folder by image.
-func (l *lister) files(dir string) map[string]string {
-	files := map[string]string{}
-	inside, err := os.ReadDir(dir)
-	if err != nil {
-		l.add(Unreadable, "%s: cannot be read (%v)", dir, disk.Cause(err))
-	}
-	for _, e := range inside {
-		path := filepath.Join(dir, e.Name())
-		name, known := predictionName(e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case !known:
-			l.add(Unreadable, "%s: predictions are .png, .npy, .nii or .nii.gz", path)
-		case !l.names[name]:
-			l.add(UnknownImage, "%s: the data set has no image of this name", path)
-		case files[name] != "":
-			l.add(Twice, "%s: there is also %s; remove one", path, filepath.Base(files[name]))
-		default:
-			files[name] = path
-		}
-	}
-	return files
-}
-
-// Close does nothing: a folder keeps no file open.
-func (f *folder) Close() {}
-
-func (f *folder) predict(_ context.Context, s *subject) (prediction, error) {
-	return filed{f, s}, nil
-}
-
-// filed are the maps of an image in a folder.
-type filed struct {
-	*folder
-	*subject
-}
-
-func (f filed) pass(_, k int) ([]float32, error) {
-	if f.passes[k] == nil {
-		return nil, nil
-	}
-	return f.read(f.passes[k])
-}
-
-func (f filed) head(m, k int) ([]float32, error) {
-	if f.heads == nil || f.heads[m] == nil || f.heads[m][k] == nil {
-		return nil, nil
-	}
-	return f.read(f.heads[m][k])
-}
-
-func (f filed) read(files map[string]string) ([]float32, error) {
-	if files[f.Name] == "" {
-		return nil, troubled(Missing, "%s: there is no prediction for %s", f.dir, f.Name)
-	}
-	return readPrediction(files[f.Name], f.W, f.H)
 }
 
 // sameName is the first name that two methods share; empty if there is none.

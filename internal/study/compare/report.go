@@ -126,9 +126,7 @@ func (c *Comparer) report(s *Side) *Comparison {
 	}
 	r.adjust()
 	for i, m := range c.methods {
-		if n, computes := m.predictor.(*network); computes && n.lost > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s found nothing in %d images; they are scored as empty masks", m.Name, n.lost))
-		}
+		r.Notes = append(r.Notes, m.notes(m.Name)...)
 		if curve := c.riskOf(s, i); curve != nil {
 			r.Risk = append(r.Risk, *curve)
 		}

@@ -3,7 +3,6 @@ package studytest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/csv"
 	"fmt"
 	"image"
@@ -67,17 +66,6 @@ func WriteFile(t *testing.T, path string, data []byte) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, data, 0o644))
-}
-
-// NPY is a .npy file of float32 in C order.
-func NPY(h, w int, values ...float32) []byte {
-	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }\n", h, w)
-	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), 0)
-	b = append(b, text...)
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	return b
 }
 
 func WeightsFile(t *testing.T, about weights.Metadata, change func(*weights.File)) string {
