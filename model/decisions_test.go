@@ -319,7 +319,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 			count += v.Elements()
 		}
 		assert.InEpsilon(t, size.want, count, 0.01, size.config)
-		for _, name := range []string{"default", "evidence", "recurrent", "paper", "baseline", "one-pass", "bce"} {
+		for _, name := range []string{"default", "evidence", "recurrent", "paper", "alternating", "baseline", "one-pass", "bce"} {
 			for _, levels := range []bool{false, true} {
 				r := recipe(t, name)
 				if levels {

@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Add("training step", func(f *flag.FlagSet) {
 		f.BoolVar(&r.Train, "train", false, "also measure training steps, in f16 with -precision f16")
 		f.IntVar(&r.Batch, "batch", 4, "images in a step")
-		f.StringVar(&r.Recipe, "recipe", "recurrent", "training recipe: recurrent, default, evidence, unsteered, paper, baseline, one-pass or bce")
+		f.StringVar(&r.Recipe, "recipe", "recurrent", "training recipe: recurrent, default, evidence, unsteered, paper, alternating, baseline, one-pass or bce")
 		f.BoolVar(&r.Recompute, "recompute", false, "keep less for the gradient and compute it again")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) {

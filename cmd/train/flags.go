@@ -71,10 +71,11 @@ func (r *runner) declare() *declared {
 	d.Add("recipe", func(f *flag.FlagSet) {
 		d.recipe = f.String("recipe", "default", "`RECIPE` of losses and optimiser: default (the mean vote under cross-entropy, a head for each rater, and passes that settle around given marks); "+
 			"evidence (those passes alone, on the weights of -init, which stay as they are); recurrent (the paper's alternation, with raters' weights); unsteered (recurrent, and the network "+
-			"does not see the raters' weights); paper (exactly as in the paper; small structures often stay empty, unless you add -cross-entropy -rate 0.002 -schedule cosine -ema 0.98); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
+			"does not see the raters' weights); paper (exactly as in the paper; small structures often stay empty, unless you add -cross-entropy -rate 0.002 -schedule cosine -ema 0.98); "+
+			"alternating (the paper's with cross-entropy, without L_sff and L_MH, by concatenation); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
 			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
 		d.method = f.String("method", "", "`METHOD` of the list above in place of MrPrism, with the optimiser of recipe bce")
-		d.integration = f.String("integration", "attention", "how the decoder takes the raters' confidences in: `WAY` is attention, concat or convlstm (the paper's Table 4)")
+		d.integration = f.String("integration", "", "how the decoder takes the raters' confidences in: `WAY` is attention, concat or convlstm (the paper's Table 4); empty: the recipe's")
 		d.rule = f.String("rule", "", "how confidences weigh the raters' marks in the fused label, with recipe recurrent, unsteered or paper: `RULE` is code (by how likely "+
 			"the rater marks the pixel, as the released code), likelihood (by the probability of the mark), agreement (with the mask) or mean (all alike); empty: the recipe's")
 		d.recurrences = f.Int("recurrences", 0, "`NUMBER` of passes of ConP and DivP in a step, with recipe recurrent, unsteered or paper (0: the recipe's)")
@@ -186,9 +187,12 @@ func (d *declared) chooseArchitecture(o *train.Options) error {
 	if m := rivals.Of(*d.config); m != nil {
 		return fmt.Errorf("-config %s names a method: give it by -method %s", *d.config, m.Name)
 	}
-	integration, err := model.ParseIntegration(*d.integration)
-	if err != nil {
-		return fmt.Errorf("-integration: %w", err)
+	integration := o.Recipe.Integration
+	if *d.integration != "" {
+		var err error
+		if integration, err = model.ParseIntegration(*d.integration); err != nil {
+			return fmt.Errorf("-integration: %w", err)
+		}
 	}
 	o.Config = *d.config
 	if integration != model.Attention {
@@ -212,7 +216,9 @@ func (d *declared) chooseArchitecture(o *train.Options) error {
 	default:
 		return fmt.Errorf("-method %s has losses of its own and trains with -recipe %s: leave -recipe %s out", *d.method, model.MaskAlone, *d.recipe)
 	}
-	return nil
+	var err error
+	o.Recipe, err = model.NewRecipe(*d.recipe)
+	return err
 }
 
 // ablate changes the recipe as the flags of the paper's Table 4, and -rule, say.
@@ -272,10 +278,10 @@ func (d *declared) resolve(o *train.Options) (err error) {
 			return err
 		}
 	}
-	if err := d.chooseArchitecture(o); err != nil {
+	if o.Recipe, err = model.NewRecipe(*d.recipe); err != nil {
 		return err
 	}
-	if o.Recipe, err = model.NewRecipe(*d.recipe); err != nil {
+	if err := d.chooseArchitecture(o); err != nil {
 		return err
 	}
 	if err := d.ablate(&o.Recipe); err != nil {

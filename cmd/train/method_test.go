@@ -79,6 +79,7 @@ func TestAblations(t *testing.T) {
 		{[]string{"-recipe", "paper", "-rule", "likelihood"}, []string{"fusion", "mask", "shuffle"}},
 		{[]string{"-recipe", "paper", "-rule", "agreement"}, []string{"fusion", "mask", "shuffle"}},
 		{[]string{"-recipe", "paper", "-rule", "mean"}, []string{"mask", "shuffle"}},
+		{[]string{"-recipe", "alternating"}, []string{"fade", "fusion"}},
 	}
 	for _, test := range tests {
 		out := filepath.Join(t.TempDir(), "run")

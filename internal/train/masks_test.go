@@ -47,7 +47,7 @@ func TestMethodsLearnTheMask(t *testing.T) {
 // raters nor ranges nor disagreement.
 func TestEveryNetworkSegments(t *testing.T) {
 	data := writeData(t, 5)
-	names := []string{"default", "evidence", "recurrent", "unsteered", "paper", "baseline", "one-pass", model.MaskAlone}
+	names := []string{"default", "evidence", "recurrent", "unsteered", "paper", "alternating", "baseline", "one-pass", model.MaskAlone}
 	for _, m := range rivals.All {
 		names = append(names, m.Name)
 	}
