@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -110,15 +109,18 @@ func cellsOf(t table, class string, all results) map[string]chart.GridCell {
 // page is a table's page, and its picture. It is not found if nothing has been compared.
 func (r *runner) page(t table) (text string, picture chart.Forest, found bool, err error) {
 	var page strings.Builder
-	base, steps, units := t.rows[0], r.steps, "images"
+	base, steps, units := t.rows[0], strconv.Itoa(r.steps), "images"
 	for _, d := range t.sets {
-		if steps = cmp.Or(d.steps, steps); d.patients {
-			units = "patients, each the mean of their images"
+		if d.steps > 0 {
+			steps += fmt.Sprintf(" (%s: %d)", d.title(), d.steps)
+		}
+		if d.patients {
+			units += fmt.Sprintf(" (%s: over patients, each the mean of their images)", d.title())
 		}
 	}
 	fmt.Fprintf(&page, `# %s
 
-Every row trains the same encoder and decoder (compact) from random weights: %d steps of %d images. Scores are of the held-out
+Every row trains the same encoder and decoder (compact) from random weights: %s steps of %d images. Scores are of the held-out
 fifth, on which nothing was chosen: of real images another fifth with each seed. A figure is the mean over %s, of the mean
 over seeds. Brackets hold the 95 %% interval. Δ is the difference of soft Dice to the first row, "%s",
 over the seeds that both have. Intervals and p are of Student's t over seeds and images together (`+"`metric.OverRuns`"+`): another run, and

@@ -47,10 +47,13 @@ var primary = masks[0]
 
 // figures are those that are kept of a data set.
 func (d data) figures() []figure {
-	if d.patients {
-		return slices.Concat(masks, samples)
+	kept := masks
+	for _, t := range tables() {
+		if t.covers(d) && len(t.figures) > len(kept) {
+			kept = t.figures
+		}
 	}
-	return masks
+	return kept
 }
 
 // known are the columns of a file of scores before those of the images.
