@@ -36,8 +36,8 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 func compareFlags(r *compare.Request) *cli.Groups {
 	flags := cli.NewGroups()
 	flags.Add("methods", func(f *flag.FlagSet) {
-		f.Func("weights", "`NAME`[,FILE,NAME=FILE]: shipped models, and .safetensors files; A+B+C is the mean of several models' maps", func(list string) error { return r.Add(list, false) })
-		f.Func("predictions", "`NAME=DIR`[,NAME=DIR]: folders of predictions, each with the method's name: a folder for each class, files as segment names them, or label maps", func(list string) error { return r.Add(list, true) })
+		f.Func("weights", "`NAME`[,FILE,NAME=FILE]: shipped models, and .safetensors files; A+B+C is the mean of several models' maps, and a NAME= that is given again is another run of the method", func(list string) error { return r.Add(list, false) })
+		f.Func("predictions", "`NAME=DIR`[,NAME=DIR]: folders of predictions, each with the method's name, and several of one name are its runs: a folder for each class, files as segment names them, or label maps", func(list string) error { return r.Add(list, true) })
 	})
 	flags.Add("images", func(f *flag.FlagSet) {
 		f.StringVar(&r.Data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")

@@ -144,45 +144,68 @@ func TestCompareLeavesOutBadPredictions(t *testing.T) {
 	require.Equal(t, rows[len(rows)-3]["soft_dice"], fmt.Sprintf("%.6g", disc.Methods[1].Passes[0]["soft_dice"].Mean), "the only disc of bad")
 }
 
-// Differences, p and Holm's p of the report are those of the lines of cases.csv.
-func TestComparePairs(t *testing.T) {
+// A name that is given several times has runs. Differences and p of the report are those over the
+// lines of cases.csv, by runs and by the groups of groups.csv; one run has no p in any format.
+func TestCompareRuns(t *testing.T) {
 	data, _ := studytest.Synthesise(t)
+	studytest.WriteFile(t, filepath.Join(data, "groups.csv"), []byte("name,group\ncase0000,a\ncase0001,a\ncase0002,b\ncase0003,c\ncase0004,c\n"))
 	var methods []string
-	for by, name := range []string{"first", "second", "third"} {
-		methods = append(methods, name+"="+shifted(t, data, t.TempDir(), by))
+	for _, m := range []struct {
+		name string
+		by   int
+	}{{"near", 1}, {"near", 2}, {"near", 1}, {"far", 7}, {"far", 8}, {"far", 8}, {"other", 8}} {
+		methods = append(methods, m.name+"="+shifted(t, data, t.TempDir(), m.by))
 	}
-	dir, _, _, r := writtenBy(t, 0, "-data", data, "-on", "all", "-predictions", strings.Join(methods, ","))
-	figures := map[string][]float64{}
+	dir, stdout, _, r := writtenBy(t, 0, "-data", data, "-on", "all", "-predictions", strings.Join(methods, ","))
+	require.Equal(t, []int{5, 3, 7}, []int{r.Images, r.Units, len(r.Methods)})
+	sums, counts := map[string]float64{}, map[string]float64{} // by class, method, run and group
 	for _, row := range studytest.Records(t, filepath.Join(dir, "cases.csv")) {
-		figures[row["class"]+row["method"]] = append(figures[row["class"]+row["method"]], studytest.Parsed(t, row["soft_dice"]))
+		key := row["class"] + row["method"] + row["run"] + row["group"]
+		sums[key] += studytest.Parsed(t, row["soft_dice"])
+		counts[key]++
 	}
 	var p []float64
-	for _, class := range []string{"disc", "cup"} {
-		for _, method := range []string{"second", "third"} {
-			var differences []float64
-			for i, v := range figures[class+method] {
-				differences = append(differences, v-figures[class+"first"][i])
+	for i, class := range []string{"disc", "cup"} {
+		var differences [][]float64
+		for _, run := range []string{"1", "2", "3"} {
+			var units []float64
+			for _, group := range []string{"a", "b", "c"} {
+				far, near := class+"far"+run+group, class+"near"+run+group
+				units = append(units, sums[far]/counts[far]-sums[near]/counts[near])
 			}
-			p = append(p, metric.Wilcoxon(differences))
+			differences = append(differences, units)
 		}
+		want, test := metric.OverRuns(differences), r.Classes[i].Test("far", "soft_dice")
+		require.InDelta(t, want.Mean, test.Difference.Mean, 1e-5)
+		require.InDelta(t, *want.High, *test.Difference.High, 1e-4)
+		require.InDelta(t, want.Effect, *test.Effect, 1e-3)
+		require.InEpsilon(t, want.P, *test.P, 1e-3)
+		require.Equal(t, [2]int{3, 3}, [2]int{test.Difference.Runs, test.Difference.N})
+		require.Equal(t, "near", r.Classes[i].Best["soft_dice"])
+		p = append(p, want.P)
+
+		one := r.Classes[i].Test("other", "soft_dice")
+		require.Nil(t, one.P)
+		require.Nil(t, one.Holm)
+		require.NotNil(t, one.Difference.Low)
 	}
-	holm := metric.Holm(p)
-	for i, class := range r.Classes {
-		for j, method := range []string{"second", "third"} {
-			test := class.Test(method, "soft_dice")
-			require.Equal(t, 5, test.Images)
-			require.InDelta(t, 2./32, test.P, 1e-12, "all five images are worse")
-			require.InDelta(t, p[2*i+j], test.P, 1e-12)
-			require.InDelta(t, holm[2*i+j], test.Holm, 1e-12)
-			require.InDelta(t, .25, test.Holm, 1e-12, "of four tests")
-			require.Negative(t, test.Difference.Mean)
-		}
+	for i, adjusted := range metric.Holm(p) {
+		require.InEpsilon(t, adjusted, *r.Classes[i].Test("far", "soft_dice").Holm, 1e-3)
 	}
 	summary := studytest.Records(t, filepath.Join(dir, "summary.csv"))
-	at := slices.IndexFunc(summary, func(row map[string]string) bool {
-		return row["class"] == "cup" && row["method"] == "third" && row["figure"] == "soft_dice"
-	})
-	require.Equal(t, []string{"first", "5", "0.0625", "0.25"}, []string{summary[at]["against"], summary[at]["pairs"], summary[at]["p"], summary[at]["p_holm"]})
+	at := func(method string) map[string]string {
+		return summary[slices.IndexFunc(summary, func(row map[string]string) bool { return row["method"] == method && row["figure"] == "soft_dice" })]
+	}
+	require.Equal(t, []string{"3", "near", "3", "3"}, []string{at("far")["runs"], at("far")["against"], at("far")["difference_runs"], at("far")["difference_units"]})
+	require.Equal(t, []string{"one run", "", ""}, []string{at("other")["difference_runs"], at("other")["p"], at("other")["p_holm"]})
+	for name, text := range map[string]string{"stdout": stdout, "report.md": "", "report.html": "", "tables.tex": ""} {
+		if text == "" {
+			text = string(studytest.ReadFile(t, filepath.Join(dir, name)))
+		}
+		require.Contains(t, text, "one run", name)
+		require.Contains(t, text, "5 images of 3 groups", name)
+	}
+	require.Contains(t, stdout, "disc: less near")
 }
 
 // The reference is the mean vote, the truth or a rater.
@@ -207,7 +230,8 @@ func TestCompareReferences(t *testing.T) {
 func TestCompareMisused(t *testing.T) {
 	data, _ := studytest.Synthesise(t)
 	votes, out := shifted(t, data, t.TempDir(), 0), filepath.Join(t.TempDir(), "out")
-	empty := t.TempDir()
+	empty, half := t.TempDir(), shifted(t, data, t.TempDir(), 0)
+	require.NoError(t, os.RemoveAll(filepath.Join(half, "cup")))
 	for _, c := range []struct {
 		code int
 		want string
@@ -222,7 +246,8 @@ func TestCompareMisused(t *testing.T) {
 		{2, "-on most: choose", []string{"-data", data, "-predictions", "a=" + votes, "-on", "most"}},
 		{2, "-roi needs -weights", []string{"-data", data, "-predictions", "a=" + votes, "-roi", "auto"}},
 		{1, "has the raters " + "rater1", []string{"-data", data, "-predictions", "a=" + votes, "-reference", "rater:nobody"}},
-		{1, "two methods are called a", []string{"-data", data, "-predictions", "a=" + votes + ",a=" + votes}},
+		{1, "is given twice; the runs of a method are different files", []string{"-data", data, "-predictions", "a=" + votes + ",a=" + votes}},
+		{1, "cannot be runs of one method, a: their passes", []string{"-data", data, "-predictions", "a=" + votes + ",a=" + half}},
 		{1, "it has no prediction of an image of ", []string{"-data", data, "-predictions", "a=" + empty}},
 		{1, "is not empty; name a new folder as -out", []string{"-data", data, "-predictions", "a=" + votes, "-out", votes}},
 		{1, "nowhere", []string{"-data", data, "-predictions", "a=" + filepath.Join(data, "nowhere")}},

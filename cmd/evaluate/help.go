@@ -80,8 +80,8 @@ then the farthest from the centre. Outlines have a colour for each structure; th
 raters' majority or the CSV's circle. The page shows images with their names: keep it where the images may lie.
 Beside it are report.md, tables.tex, report.json (as -json) and cases.csv (as -csv).
 
-Brackets hold 95 % intervals: Wilson's for the share of intervals that hold a figure, else from 2,000
-bootstrap samples of two or more images. p-values are of Wilcoxon's signed-rank test over the images.
+Brackets hold 95 % intervals over the images: Wilson's for the share of intervals that hold a figure, else of the
+studentised bootstrap (2,000 samples). One run of a training has no p-value: see evaluate compare -h.
 Ctrl-C ends the program with the images scored until then.
 
 Shipped weights:
@@ -200,8 +200,9 @@ const compareIntro = `evaluate compare - scores several models and folders of pr
 
 usage: evaluate compare -data DIR [-weights NAME,FILE] [-predictions NAME=DIR] [-out DIR] [flags]
 
-compare scores every method on the same images, the held-out ones, and tests each against the first method of the
-command line. A method is a model (-weights; A+B is the mean of the maps of two) or a folder of maps that any program made (-predictions):
+compare scores every method on the same images, the held-out ones, and holds each against the first method of the
+command line. A name that is given several times (ours=a,ours=b,ours=c) is one method with several runs. A method is
+a model (-weights; A+B is the mean of the maps of two) or a folder of maps that any program made (-predictions):
   DIR/CLASS/NAME.png                 the map of an image, as large as the image, and, if the method has them,
   DIR/raters/RATER/CLASS/NAME.png    the maps of raters; or
   DIR/NAME_CLASS.png                 all side by side, with the names that segment gives its files, among them
@@ -220,9 +221,11 @@ calibration error (whole image, and inside the union of reference and marks), HD
 surface Dice at 2 pixels between outlines; GED, Dice_max and Dice_match of methods with maps of raters; and the error of
 the vertical cup-to-disc ratio for disc and cup. The short tables leave some out. Calibration errors are of each image,
 with 15 bins.
-Brackets hold 95 % intervals from 2,000 bootstrap samples of images. p is of Wilcoxon's signed-rank test over the
-images that all methods have, at each method's last pass. Holm's correction covers all tests of a figure, over
-methods and classes.
+Brackets hold 95 % intervals, at each method's last pass: over one run, of the studentised bootstrap over the images;
+over several, of Student's t over runs and images (Satterthwaite 1946). A difference is over the images that all
+methods have, run by run in the order given. It has a p-value, by Holm over all tests of a figure, if both methods have
+two runs or more; else it is marked "one run". d is its mean over the standard deviation of the images'. Images of a
+group of groups.csv, such as a patient's, count as their mean. Bold and arrows stand only for intervals clear of 0.
 
 -out DIR receives
   report.html    one page that needs no other file: tables, reliability diagrams, soft Dice over passes, Dice with
@@ -244,7 +247,8 @@ examples:
   evaluate compare -data data/drishti-gs1-crop -weights fundus -predictions nnunet=../nnunet/maps,u2=../u2 -out comparison
   segment -weights fundus -out maps -format npy data/drishti-gs1-crop/images
   evaluate compare -data data/drishti-gs1-crop -predictions fundus=maps
-  evaluate compare -data data/drishti-gs1-crop -weights seed1=a.safetensors,seed2=b.safetensors -reference rater:expert1
+  evaluate compare -data data/drishti-gs1-crop -weights old=a1,old=a2,old=a3,new=b1,new=b2,new=b3      three runs of each
+  evaluate compare -data data/drishti-gs1-crop -weights fundus -reference rater:expert1
   evaluate fuse -data data/one-expert -out fused
   evaluate compare -data data/one-expert -on all -reference truth -predictions vote=fused/mean-vote,staple=fused/staple
 

@@ -25,7 +25,7 @@ func BootstrapAll(columns [][]float64, resamples int, seed uint64) (all []Interv
 	byLength := map[int][]int{}
 	for i, values := range columns {
 		if len(values) < 2 || resamples < 1 {
-			all[i] = Interval{Mean: Mean(values)}
+			all[i] = Interval{Mean: Mean(values), N: len(values)}
 			continue
 		}
 		byLength[len(values)] = append(byLength[len(values)], i)
@@ -69,7 +69,7 @@ func bootstrap(columns [][]float64, named []int, n, resamples int, seed uint64, 
 	}
 	for i, at := range named {
 		low, high := studentised(means[i], spreads[i], statistics[i], n)
-		all[at] = Interval{means[i], &low, &high}
+		all[at] = Interval{means[i], &low, &high, n}
 	}
 }
 

@@ -132,7 +132,7 @@ func TestBootstrap(t *testing.T) {
 	same := Bootstrap([]float64{3, 3, 3}, 100, 1)
 	assert.Equal(t, []float64{3, 3, 3}, []float64{same.Mean, *same.Low, *same.High})
 	one := Bootstrap([]float64{3}, 100, 1)
-	assert.Equal(t, Interval{Mean: 3}, one, "one value says nothing about others")
+	assert.Equal(t, Interval{Mean: 3, N: 1}, one, "one value says nothing about others")
 	assert.True(t, math.IsNaN(Bootstrap(nil, 10, 1).Mean))
 }
 

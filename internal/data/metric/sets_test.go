@@ -181,19 +181,3 @@ func TestICC(t *testing.T) {
 		"of equal values that no sum has exactly")
 	assert.True(t, math.IsNaN(ICC([][]float64{{1, 0}, {0, 1}})))
 }
-
-func TestWilcoxon(t *testing.T) {
-	// Cross- and self-fertilised corn plants (Darwin 1876), SciPy's example: 0.04126.
-	assert.InDelta(t, 0.041259765625, Wilcoxon([]float64{6, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75}), 1e-12)
-	assert.InDelta(t, 2./8, Wilcoxon([]float64{1, 1, 1, 0}), 1e-12, "ties, and a difference of 0")
-	assert.InDelta(t, 1, Wilcoxon([]float64{1, -1}), 1e-12)
-	assert.InDelta(t, 1, Wilcoxon(nil), 1e-12)
-	// The approximation continues the exact values.
-	var many []float64
-	for i := range mostExact {
-		many = append(many, math.Sin(float64(i))+.1)
-	}
-	exact := Wilcoxon(many)
-	assert.InDelta(t, exact, Wilcoxon(append(many, 1e-9)), .005)
-	assert.Less(t, exact, .5)
-}

@@ -12,6 +12,7 @@ type Interval struct {
 	Mean float64  `json:"mean"`
 	Low  *float64 `json:"low,omitempty"` // nil together with High
 	High *float64 `json:"high,omitempty"`
+	N    int      `json:"n,omitempty"` // values, such as one of each image or patient
 }
 
 // Within is the interval of a figure that lies between two values, such as 0 and 1.
@@ -21,6 +22,9 @@ func (i Interval) Within(least, most float64) Interval {
 	}
 	return i
 }
+
+// Clear says whether the interval is there, and holds no 0.
+func (i *Interval) Clear() bool { return i.Low != nil && (*i.Low > 0 || *i.High < 0) }
 
 // Mean is the arithmetic mean; NaN without values.
 func Mean(values []float64) (sum float64) {
@@ -134,54 +138,6 @@ func AUROC(positives, negatives []float64) float64 {
 		won += float64(first) + float64(after-first)/2
 	}
 	return won / (float64(len(positives)) * float64(len(negatives)))
-}
-
-// mostExact is the number of differences up to which Wilcoxon counts all choices of signs.
-const mostExact = 100
-
-// Wilcoxon is the two-sided p-value of the signed-rank test that paired differences lie around 0.
-// Differences of 0 do not count. For up to 100 others p is exact, given the ties, and for more it
-// is the normal approximation. For none it is 1.
-func Wilcoxon(differences []float64) (p float64) {
-	var d, sizes []float64
-	for _, v := range differences {
-		if v != 0 {
-			d, sizes = append(d, v), append(sizes, math.Abs(v))
-		}
-	}
-	if len(d) == 0 {
-		return 1
-	}
-	// Ranks count from 1 and are doubled, so that the ranks of ties are whole numbers.
-	twice, total, positive, squares := make([]int, len(d)), 0, 0, 0.
-	for i, r := range ranks(sizes) {
-		twice[i] = int(2*r) + 2
-		total += twice[i]
-		squares += float64(twice[i] * twice[i])
-		if d[i] > 0 {
-			positive += twice[i]
-		}
-	}
-	less := min(positive, total-positive)
-	if len(d) > mostExact {
-		z := (float64(less) - float64(total)/2 + 1) / math.Sqrt(squares/4) // half a rank inwards
-		return min(1, math.Erfc(-z/math.Sqrt2))
-	}
-	// ways[s] is the share of all choices of signs with a sum of positive ranks s.
-	ways := make([]float64, total+1)
-	ways[0] = 1
-	for _, r := range twice {
-		for s := total; s >= 0; s-- {
-			ways[s] /= 2
-			if s >= r {
-				ways[s] += ways[s-r] / 2
-			}
-		}
-	}
-	for _, way := range ways[:less+1] {
-		p += way
-	}
-	return min(1, 2*p)
 }
 
 // ICC is the intraclass correlation ICC(2,1) of Shrout and Fleiss (1979): two-way random effects,

@@ -27,12 +27,22 @@ func Deviation(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(values)-1))
 }
 
-// Estimate is a mean over runs and cases.
+// Effect is the mean of differences over their standard deviation (Cohen 1988, d_z). It is NaN for
+// fewer than two values, and for equal ones.
+func Effect(differences []float64) float64 {
+	if spread := Deviation(differences); spread > 0 {
+		return Mean(differences) / spread
+	}
+	return math.NaN()
+}
+
+// Estimate is a mean over runs and cases, of which there are N.
 type Estimate struct {
 	Interval
-	P     float64 // of the mean being 0; NaN for one run, or one case
-	Runs  int
-	Cases int
+	P      float64 `json:"-"` // of the mean being 0; NaN for one run, or one case
+	Effect float64 `json:"-"` // of the cases' means
+	Runs   int     `json:"runs"`
+	Cases  int     `json:"-"`
 }
 
 // OverRuns is the mean of what several runs of a method, or of two, give on several cases:
@@ -46,17 +56,17 @@ type Estimate struct {
 // over the cases.
 func OverRuns(values [][]float64) Estimate {
 	byRun, byCase := marginMeans(values)
-	e := Estimate{P: math.NaN(), Runs: len(byRun), Cases: len(byCase)}
-	if e.Runs < 2 || e.Cases < 2 {
+	e := Estimate{P: math.NaN(), Effect: Effect(byCase), Runs: len(byRun), Cases: len(byCase)}
+	if e.Runs < 2 || len(byCase) < 2 {
 		e.Interval = Bootstrap(byCase, 2000, 1)
 		return e
 	}
 	mean := Mean(byCase)
-	ofRuns, ofCases := square(Deviation(byRun))/float64(e.Runs), square(Deviation(byCase))/float64(e.Cases)
+	ofRuns, ofCases := square(Deviation(byRun))/float64(e.Runs), square(Deviation(byCase))/float64(len(byCase))
 	half := 0.
 	switch variance := ofRuns + ofCases; {
 	case variance > 0:
-		degrees := square(variance) / (square(ofRuns)/float64(e.Runs-1) + square(ofCases)/float64(e.Cases-1))
+		degrees := square(variance) / (square(ofRuns)/float64(e.Runs-1) + square(ofCases)/float64(len(byCase)-1))
 		if e.Runs == 2 {
 			degrees = 1
 		}
@@ -67,7 +77,7 @@ func OverRuns(values [][]float64) Estimate {
 	default:
 		e.P = 0
 	}
-	e.Interval = Interval{mean, new(mean - half), new(mean + half)}
+	e.Interval = Interval{mean, new(mean - half), new(mean + half), len(byCase)}
 	return e
 }
 

@@ -24,7 +24,7 @@ func TestOverRuns(t *testing.T) {
 	assert.Equal(t, 4., e.Mean)
 	assert.InDelta(t, 4+2.7764451051977987*math.Sqrt(8./3), *e.High, 1e-9)
 	assert.InDelta(t, StudentTest(4/math.Sqrt(8./3), 4), e.P, 1e-12)
-	assert.Equal(t, [2]int{3, 3}, [2]int{e.Runs, e.Cases})
+	assert.Equal(t, [2]int{3, 3}, [2]int{e.Runs, e.N})
 	e = OverRuns([][]float64{{1, 3}, {3, 5}})
 	assert.InDelta(t, 3+12.706204736432095*math.Sqrt2, *e.High, 1e-9)
 	missing := math.NaN()

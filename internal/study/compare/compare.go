@@ -41,7 +41,8 @@ const (
 	Truth = "truth"
 )
 
-// NamedMethod is a method as the command line gives it.
+// NamedMethod is a method as the command line gives it. Several of one name are runs of one method,
+// such as trainings by several seeds.
 type NamedMethod struct {
 	Name, Given string           // name is empty if the user gave none
 	Predictions bool             // a folder; otherwise weights
@@ -148,7 +149,7 @@ func Open(r Request) (*Comparer, error) {
 
 // Of opens the methods, for cases of a data set against references.
 func Of(r Request, data *dataset.Dataset, cases []dataset.Case, references ...string) (*Comparer, error) {
-	c := &Comparer{Request: r, data: data, cases: cases}
+	c := &Comparer{Request: r, data: data, cases: cases, units: dataset.Units(cases)}
 	for _, reference := range references {
 		s := &Side{reference: reference, rater: -1, galleries: newGalleries(r.Shown)}
 		if name, ok := strings.CutPrefix(reference, "rater:"); ok {
@@ -165,13 +166,11 @@ func Of(r Request, data *dataset.Dataset, cases []dataset.Case, references ...st
 		}
 		c.methods = append(c.methods, m)
 	}
-	if sameName(c.methods) != "" {
+	if c.clash() != nil {
 		c.nameBySource()
 	}
-	if name := sameName(c.methods); name != "" {
-		return nil, fmt.Errorf("two methods are called %s; name them, as in -weights first=FILE,second=FILE", name)
-	}
-	return c, nil
+	c.groups = grouped(c.methods)
+	return c, c.clash()
 }
 
 // nameBySource calls the methods without a name from the user as their files.
@@ -192,11 +191,14 @@ func (c *Comparer) openMethod(one NamedMethod) (m *method, err error) {
 		return nil, err
 	}
 	m.Name = cmp.Or(one.Name, m.Name)
+	if runs := statistics.Filter(c.Named, func(other NamedMethod) bool { return other.Name == one.Name }); one.Name != "" && len(runs) > 1 {
+		m.Run = 1 + len(statistics.Filter(c.methods, func(other *method) bool { return other.Name == one.Name }))
+	}
 	if n, computes := m.predictor.(*network); computes && len(c.methods) == 0 {
 		n.watch = c.Watch
 	}
 	for _, t := range troubles {
-		c.troubles = append(c.troubles, trouble{m.Name, t.Kind, t.Text})
+		c.troubles = append(c.troubles, trouble{m.label(), t.Kind, t.Text})
 	}
 	return m, nil
 }

@@ -8,10 +8,10 @@ import (
 	"mrprism/internal/study/score"
 )
 
-// casesCSV writes a line for each image, class, method and pass. The Dice with raters stand beside
+// casesCSV writes a line for each image, class, run of a method, and pass. The Dice with raters stand beside
 // the last pass.
 func (r *Comparison) casesCSV(w io.Writer) error {
-	header := []string{"folder", "image", "class", "method", "pass"}
+	header := []string{"folder", "image", "group", "class", "method", "run", "pass"}
 	for _, f := range score.Figures {
 		header = append(header, f.Key)
 	}
@@ -26,7 +26,7 @@ func (r *Comparison) casesCSV(w io.Writer) error {
 				for i, m := range r.Methods {
 					for pass := range m.Passes {
 						if row := one.Rows[i][k]; row != nil {
-							line(append([]any{one.Folder, one.Name, class.Class, m.Name, pass}, row.cells(pass)...)...)
+							line(append([]any{one.Folder, one.Name, one.Group, class.Class, m.Name, max(1, m.Run), pass}, row.cells(pass)...)...)
 						}
 					}
 				}
@@ -53,8 +53,8 @@ func (r *Row) cells(pass int) (cells []any) {
 }
 
 var summaryColumns = []string{
-	"class", "method", "pass", "figure", "images", "undefined", "mean", "low", "high",
-	"against", "pairs", "difference", "difference_low", "difference_high", "p", "p_holm",
+	"class", "method", "runs", "pass", "figure", "images", "undefined", "units", "mean", "low", "high", "best",
+	"against", "difference_runs", "difference_units", "difference", "difference_low", "difference_high", "effect", "p", "p_holm",
 }
 
 // summaryCSV writes a line for each class, method, pass and figure, with the test of the last pass.
@@ -68,12 +68,14 @@ func (r *Comparison) summaryCSV(w io.Writer) error {
 						if e == nil {
 							continue
 						}
-						cells := []any{class.Class, m.Method, pass, f.Key, e.Images, e.Undefined, e.Mean, e.Low, e.High}
-						if t == nil || pass < len(m.Passes)-1 {
-							line(append(cells, "", "", "", "", "", "", "")...)
+						last := pass == len(m.Passes)-1
+						cells := []any{class.Class, m.Method, m.Runs, pass, f.Key, e.Images, e.Undefined, e.N, e.Mean, e.Low, e.High, last && class.Best[f.Key] == m.Method}
+						if t == nil || !last {
+							line(append(cells, "", "", "", "", "", "", "", "", "")...)
 							continue
 						}
-						line(append(cells, t.Against, t.Images, t.Difference.Mean, t.Difference.Low, t.Difference.High, t.P, t.Holm)...)
+						d := t.Difference
+						line(append(cells, t.Against, class.runs(m), d.N, d.Mean, d.Low, d.High, d.Effect, t.P, t.Holm)...)
 					}
 				}
 			}
@@ -83,11 +85,19 @@ func (r *Comparison) summaryCSV(w io.Writer) error {
 
 // subject says what was compared with what.
 func (r *Comparison) subject() string {
-	text := fmt.Sprintf("%s, %s: %d images, against %s", r.Data, r.Split, r.Images, r.referenceName())
+	text := fmt.Sprintf("%s, %s: %d images%s, against %s", r.Data, r.Split, r.Images, r.ofGroups(), r.referenceName())
 	if r.Images < r.Of {
 		text += fmt.Sprintf(" (%d of the split's %d were not scored)", r.Of-r.Images, r.Of)
 	}
 	return text
+}
+
+// ofGroups says of how many groups the images are, if not each of its own.
+func (r *Comparison) ofGroups() string {
+	if r.Units == r.Images {
+		return ""
+	}
+	return fmt.Sprintf(" of %d groups (groups.csv), each of which counts once", r.Units)
 }
 
 // remarks calls line for each note, and for each kind of trouble.

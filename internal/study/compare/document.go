@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,9 +14,22 @@ import (
 )
 
 // basis says how figures and tests were computed.
-const basis = "Means over images with 95 % intervals of 2,000 bootstrap samples, at the last pass of each method. " +
-	"p: Wilcoxon's signed-rank test over the images that all methods have, against the first method, " +
-	"adjusted by Holm over all tests of the figure."
+func (r *Comparison) basis() string {
+	tests := 0
+	for _, c := range r.Classes {
+		tests += len(statistics.Filter(c.Tests, func(t pairedTest) bool { return t.P != nil }))
+	}
+	text := "Means over images with 95 % intervals, at the last pass of each method: over one run, the studentised bootstrap over %[1]s (2,000 samples); " +
+		"over several runs of a method, Student's t over runs and %[1]s. One run says nothing of another training: it has no p. "
+	if tests > 0 {
+		text += "p: of a difference over other runs and other %[1]s, adjusted by Holm over all tests of the figure; the page has %[2]d tests. A large p does not say that two methods are equal. "
+	}
+	text += "Bold: the best mean, where its difference from every other method is clear of 0."
+	if r.Units == r.Images {
+		return fmt.Sprintf(text, "images", tests)
+	}
+	return fmt.Sprintf(text, "groups of images", tests)
+}
 
 // help says how to read the page.
 var help = []string{
@@ -26,18 +40,20 @@ var help = []string{
 	"Surface Dice: the share of the pixels of both outlines that lie within 2 pixels of the other outline (Nikolov et al. 2021).",
 	"GED: generalized energy distance between the maps of raters and their marks. Dice_max: the best map for each mark. Dice_match: another map for each mark.",
 	"vCDR error: absolute error of the vertical cup-to-disc ratio.",
-	"↑ higher is better, ↓ lower is better. Bold is the best mean. ▲ better and ▼ worse than the first method at an adjusted p below 0.05.",
+	"d: the mean difference over the standard deviation of the images' (or groups') differences.",
+	"↑ higher is better, ↓ lower is better. ▲ better and ▼ worse than the first method, at an adjusted p below 0.05 and with an interval clear of 0.",
 }
 
 // Document is the comparison for people.
 func (r *Comparison) Document() *report.Document {
 	title := "methods compared"
-	if len(r.Methods) == 1 {
+	groups := r.groups()
+	if len(groups) == 1 {
 		title = "method"
 	}
-	d := &report.Document{Title: fmt.Sprintf("%s: %d %s", r.Data, len(r.Methods), title), Lead: []string{r.subject()}, Basis: basis, Help: help}
-	for i, m := range r.Methods {
-		d.Key = append(d.Key, report.Entry{Name: m.Name, About: m.about(), Ink: chart.CSS(chart.Ink(i))})
+	d := &report.Document{Title: fmt.Sprintf("%s: %d %s", r.Data, len(groups), title), Lead: []string{r.subject()}, Basis: r.basis(), Help: help}
+	for i, g := range groups {
+		d.Key = append(d.Key, report.Entry{Name: g.name, About: r.about(g), Ink: chart.CSS(chart.Ink(i))})
 	}
 	for i := range r.Classes {
 		if c := &r.Classes[i]; len(c.Methods) > 0 {
@@ -59,10 +75,16 @@ func (r *Comparison) Document() *report.Document {
 }
 
 // about says what a method is.
-func (m *method) about() string {
-	text := fmt.Sprintf("%s; %d passes", m.Source, m.Passes)
+func (r *Comparison) about(g group) string {
+	m := r.Methods[g.runs[0]]
+	text := strings.Join(statistics.Tabulate(len(g.runs), func(i int) string { return r.Methods[g.runs[i]].Source }), ", ")
+	if len(g.runs) > 1 {
+		text = fmt.Sprintf("%d runs: %s", len(g.runs), text)
+	}
 	if m.Passes == 1 {
-		text = m.Source + "; one pass"
+		text += "; one pass"
+	} else {
+		text += fmt.Sprintf("; %d passes", m.Passes)
 	}
 	if m.Heads {
 		text += ", a map of each rater"
@@ -105,22 +127,22 @@ func column(f score.Figure) report.Column {
 // figures has the means of every method.
 func (c *classComparison) figures() report.Table {
 	shown := c.shown()
-	t := report.Table{Title: c.Class, Columns: report.Columns("method", "images")}
+	t := report.Table{Title: c.Class, Columns: report.Columns("method", "runs", "images")}
 	for _, f := range shown {
 		t.Columns = append(t.Columns, column(f))
 	}
 	for _, m := range c.Methods {
-		row := t.Add(m.Method, m.Images)
+		row := t.Add(m.Method, m.Runs, m.Images)
 		row.Ink = chart.CSS(chart.Ink(m.index))
 		for _, f := range shown {
 			cell := report.Cell{Text: "–"}
 			if e := m.last()[f.Key]; e != nil {
-				cell.Text = report.Plain(e.Interval, f.Scale, f.Digits)
+				cell.Text = report.Plain(&e.Interval, f.Scale, f.Digits)
 				if e.Undefined > 0 {
 					cell.Note = fmt.Sprintf("%d not defined", e.Undefined)
 				}
 			}
-			if c.best(m, f) {
+			if c.Best[f.Key] == m.Method {
 				cell.Mark = report.Best
 			}
 			row.Cells = append(row.Cells, cell)
@@ -132,7 +154,7 @@ func (c *classComparison) figures() report.Table {
 // differences has those of the other methods to the first, of the figures that are tested.
 func (c *classComparison) differences() report.Table {
 	first := c.Methods[0].Method
-	t := report.Table{Title: fmt.Sprintf("%s: less %s, in the %d images of all methods", c.Class, first, c.Paired), Columns: report.Columns("method")}
+	t := report.Table{Title: fmt.Sprintf("%s: less %s, in the %d images of all methods", c.Class, first, c.Paired), Columns: report.Columns("method", "runs")}
 	shown := statistics.Filter(c.shown(), func(f score.Figure) bool {
 		return slices.ContainsFunc(c.Tests, func(t pairedTest) bool { return t.Figure == f.Key })
 	})
@@ -140,7 +162,7 @@ func (c *classComparison) differences() report.Table {
 		t.Columns = append(t.Columns, column(f))
 	}
 	for _, m := range c.Methods[1:] {
-		row := t.Add(m.Method)
+		row := t.Add(m.Method, c.runs(m))
 		row.Ink = chart.CSS(chart.Ink(m.index))
 		for _, f := range shown {
 			row.Cells = append(row.Cells, c.Test(m.Method, f.Key).cell(f))
@@ -149,14 +171,32 @@ func (c *classComparison) differences() report.Table {
 	return t
 }
 
+// oneRun marks differences of which nobody knows whether another training has them.
+const oneRun = "one run"
+
+// runs is the number of runs of a method that stand beside those of the first, in words for one.
+func (c *classComparison) runs(m methodSummary) string {
+	if fewer := min(m.Runs, c.Methods[0].Runs); fewer > 1 {
+		return fmt.Sprint(fewer)
+	}
+	return oneRun
+}
+
 // cell is a difference with its p-value; a dash for nil.
 func (t *pairedTest) cell(f score.Figure) report.Cell {
 	if t == nil {
 		return report.Cell{Text: "–"}
 	}
-	cell := report.Cell{Text: report.Signed(t.Difference, f.Scale, f.Digits), P: report.PValue(t.Holm)}
+	cell := report.Cell{Text: report.Signed(&t.Difference.Interval, f.Scale, f.Digits)}
+	if d := t.Difference.Effect; !math.IsNaN(d) {
+		cell.Note = fmt.Sprintf("d %+.2f", d)
+	}
+	if t.Holm == nil {
+		return cell
+	}
+	cell.P = report.PValue(*t.Holm)
 	switch better := t.Difference.Mean > 0 != f.Lower; {
-	case t.Holm >= .05:
+	case *t.Holm >= .05 || !t.Difference.Clear():
 	case better:
 		cell.Mark = report.Better
 	default:
@@ -170,7 +210,7 @@ func (r *Comparison) riskPart() report.Part {
 	t := report.Table{Title: "Area under the risk–coverage curve", Columns: report.Columns("method", "mean soft Dice ×100", "in any order", "AURC ×100, of 1 − soft Dice")}
 	for _, one := range r.Risk {
 		area, chance := 100*one.Area, 100*one.Curve[len(one.Curve)-1].Dice // all images are the last point
-		t.Add(one.Method, fmt.Sprintf("%.2f", area), fmt.Sprintf("%.2f", chance), fmt.Sprintf("%.2f", 100-area)).Ink = chart.CSS(chart.Ink(slices.IndexFunc(r.Methods, func(m *method) bool { return m.Name == one.Method })))
+		t.Add(one.Method, fmt.Sprintf("%.2f", area), fmt.Sprintf("%.2f", chance), fmt.Sprintf("%.2f", 100-area)).Ink = chart.CSS(chart.Ink(one.index))
 	}
 	return report.Part{
 		Title: "Does a method know when it is wrong?", Tables: []report.Table{t},

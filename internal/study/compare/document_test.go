@@ -6,27 +6,28 @@ import (
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
 
 	"github.com/stretchr/testify/require"
 )
 
 // small is a comparison of two methods for one class.
 func small() *Comparison {
-	interval := func(mean, low, high float64) *metric.Interval {
-		return &metric.Interval{Mean: mean, Low: &low, High: &high}
+	over := func(runs int, mean, low, high float64) *metric.Estimate {
+		return &metric.Estimate{Interval: metric.Interval{Mean: mean, Low: &low, High: &high, N: 9}, Runs: runs, Effect: -1.5}
 	}
 	return &Comparison{
-		Data: "set_1", Split: "test", Reference: "mean", Images: 10, Of: 12,
+		Data: "set_1", Split: "test", Reference: "mean", Images: 10, Of: 12, Units: 10,
 		Methods: []*method{{Name: "ours", Passes: 1}, {Name: "R&D_2", Passes: 1}},
 		Classes: []classComparison{{
-			Class: "disc", Images: 10, Paired: 9,
+			Class: "disc", Images: 10, Paired: 9, Best: map[string]string{"soft_dice": "ours"},
 			Methods: []methodSummary{
-				{Method: "ours", Images: 10, Passes: []passSummary{{
-					"soft_dice": {interval(.9, .8, .95), 10, 0}, "hd95_pixels": {interval(3, 2, 4), 9, 1},
+				{Method: "ours", Runs: 3, Images: 10, Passes: []passSummary{{
+					"soft_dice": {over(3, .9, .8, .95), 10, 0}, "hd95_pixels": {over(3, 3, 2, 4), 9, 1},
 				}}},
-				{Method: "R&D_2", Images: 9, index: 1, Passes: []passSummary{{"soft_dice": {interval(.85, .8, .9), 9, 0}}}},
+				{Method: "R&D_2", Runs: 3, Images: 9, index: 1, Passes: []passSummary{{"soft_dice": {over(3, .85, .8, .9), 9, 0}}}},
 			},
-			Tests: []pairedTest{{Method: "R&D_2", Against: "ours", Figure: "soft_dice", Images: 9, Difference: interval(-.05, -.06, -.04), P: .02, Holm: .04}},
+			Tests: []pairedTest{{Method: "R&D_2", Against: "ours", Figure: "soft_dice", Difference: over(3, -.05, -.06, -.04), P: new(.02), Holm: new(.04)}},
 		}},
 		Notes: []string{"disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out"},
 	}
@@ -40,30 +41,30 @@ func TestCompareTables(t *testing.T) {
 
 set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored)
 
-`+basis+`
+`+small().basis()+`
 
 ## disc
 
-| method | images | Soft Dice ×100 | HD95, pixels |
-|---|---:|---:|---:|
-| ours | 10 | **90.00 [80.00, 95.00]** | 3.00 [2.00, 4.00] (1 not defined) |
-| R&D_2 | 9 | 85.00 [80.00, 90.00] | – |
+| method | runs | images | Soft Dice ×100 | HD95, pixels |
+|---|---:|---:|---:|---:|
+| ours | 3 | 10 | **90.00 [80.00, 95.00]** | 3.00 [2.00, 4.00] (1 not defined) |
+| R&D_2 | 3 | 9 | 85.00 [80.00, 90.00] | – |
 
 ## disc: less ours, in the 9 images of all methods
 
-| method | Soft Dice ×100 |
-|---|---:|
-| R&D_2 | -5.00 [-6.00, -4.00], p = 0.04 |
+| method | runs | Soft Dice ×100 |
+|---|---:|---:|
+| R&D_2 | 3 | -5.00 [-6.00, -4.00], p = 0.04 (d -1.50) |
 
 - disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out
 `, md.String())
 	require.NoError(t, d.LaTeX(&tex))
-	for _, part := range []string{`R\&D\_2 & -5.00$^\dagger$ {\scriptsize [-6.00, -4.00]} \\`, `\begin{tabular}{lrrr}
+	for _, part := range []string{`R\&D\_2 & 3 & -5.00$^\dagger$ {\scriptsize [-6.00, -4.00]} {\scriptsize (d -1.50)} \\`, `\begin{tabular}{lrrrr}
 \toprule
-method & images & Soft Dice $\times$100 & HD95, pixels \\
+method & runs & images & Soft Dice $\times$100 & HD95, pixels \\
 \midrule
-ours & 10 & \textbf{90.00} {\scriptsize [80.00, 95.00]} & 3.00 {\scriptsize [2.00, 4.00]} {\scriptsize (1 not defined)} \\
-R\&D\_2 & 9 & 85.00 {\scriptsize [80.00, 90.00]} & -- \\
+ours & 3 & 10 & \textbf{90.00} {\scriptsize [80.00, 95.00]} & 3.00 {\scriptsize [2.00, 4.00]} {\scriptsize (1 not defined)} \\
+R\&D\_2 & 3 & 9 & 85.00 {\scriptsize [80.00, 90.00]} & -- \\
 \bottomrule
 \end{tabular}
 \end{table}
@@ -71,6 +72,11 @@ R\&D\_2 & 9 & 85.00 {\scriptsize [80.00, 90.00]} & -- \\
 		require.Contains(t, tex.String(), part)
 	}
 	require.NoError(t, d.HTML(&page))
-	require.Contains(t, page.String(), `<td class="worse">▼ −5.00<small>[−6.00, −4.00]</small><small>p = 0.04</small></td>`)
+	require.Contains(t, page.String(), `<td class="worse">▼ −5.00<small>[−6.00, −4.00]</small><small>p = 0.04</small><small>d -1.50</small></td>`)
+	test := &small().Classes[0].Tests[0]
+	test.Difference.High = new(.01)
+	require.Empty(t, test.cell(score.Figures[score.SoftDice]).Mark, "no mark without an interval clear of 0")
+	test.Holm = nil
+	require.Empty(t, test.cell(score.Figures[score.SoftDice]).P)
 	require.Equal(t, []string{"< 0.0001", "0.0312", "1"}, []string{report.PValue(3e-9), report.PValue(.03123), report.PValue(1)})
 }

@@ -17,9 +17,9 @@ func newGalleries(most int) *galleries {
 	return &galleries{report.Gallery{Most: most}, report.Gallery{Most: most}, report.Gallery{Most: most}, report.Gallery{Most: most}}
 }
 
-// offer offers an image that all methods have. The error is one of its file.
+// offer offers an image that the first runs of all methods have. The error is one of its file.
 func (g *galleries) offer(c *Comparer, r *Image) error {
-	dice := statistics.Tabulate(len(r.Rows), func(i int) float64 { d, _ := meanOver(r.Rows[i]); return d })
+	dice := statistics.Tabulate(len(c.groups), func(g int) float64 { d, _ := meanOver(r.Rows[c.groups[g].runs[0]]); return d })
 	mean := 0.
 	for _, d := range dice {
 		mean += d / float64(len(dice))
@@ -57,16 +57,16 @@ func (g *galleries) offer(c *Comparer, r *Image) error {
 	return failed
 }
 
-// exhibit draws an image with the outlines of every method.
+// exhibit draws an image with the outlines of every method's first run.
 func (c *Comparer) exhibit(r *Image, dice []float64) (*report.Exhibit, error) {
 	img, err := r.image()
 	if err != nil {
 		return nil, err
 	}
 	plain, out := picture.NewPicture(img), &report.Exhibit{Name: r.Name}
-	for i, m := range c.methods {
+	for i, g := range c.groups {
 		p := plain.Copy()
-		for k, row := range r.Rows[i] {
+		for k, row := range r.Rows[g.runs[0]] {
 			if row != nil {
 				p.Result(k, row.outline)
 			}
@@ -76,7 +76,7 @@ func (c *Comparer) exhibit(r *Image, dice []float64) (*report.Exhibit, error) {
 				p.Truth(t.outline)
 			}
 		}
-		shot, err := report.NewShot(m.Name, fmt.Sprintf("%.1f", 100*dice[i]), p.RGBA)
+		shot, err := report.NewShot(g.name, fmt.Sprintf("%.1f", 100*dice[i]), p.RGBA)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Image, err)
 		}

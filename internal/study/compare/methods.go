@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,10 +14,11 @@ import (
 	"mrprism/internal/study/score"
 )
 
-// method is what evaluate compares: a model, or a folder of predictions.
+// method is a run of what evaluate compares: a model, or a folder of predictions.
 type method struct {
 	Name    string   `json:"name"`
-	Source  string   `json:"source"` // weights or folder, as given
+	Run     int      `json:"run,omitempty"` // from 1; 0: the only one of this name
+	Source  string   `json:"source"`        // weights or folder, as given
 	Title   string   `json:"title,omitempty"`
 	SHA256  string   `json:"sha256,omitempty"`
 	Passes  int      `json:"passes"`  // maps of each class: Rec0 … RecN
@@ -26,6 +26,34 @@ type method struct {
 	Classes []string `json:"classes"` // of the data set, that it segments
 	set     bool     // its levels are possible marks, of nobody in particular
 	predictor
+
+	group int // the place of its name among the methods
+}
+
+// label is the name, with the run's number if there are several.
+func (m *method) label() string {
+	if m.Run == 0 {
+		return m.Name
+	}
+	return fmt.Sprintf("%s, run %d", m.Name, m.Run)
+}
+
+// group is a method: the places of its runs, which have one name.
+type group struct {
+	name string
+	runs []int
+}
+
+// grouped sorts runs into methods, in the order of their first runs.
+func grouped(runs []*method) (groups []group) {
+	for i, m := range runs {
+		at := slices.IndexFunc(groups, func(g group) bool { return g.name == m.Name })
+		if at < 0 {
+			at, groups = len(groups), append(groups, group{name: m.Name})
+		}
+		m.group, groups[at].runs = at, append(groups[at].runs, i)
+	}
+	return groups
 }
 
 // predictor makes or reads the maps of one image after another. One goroutine at a time calls a
@@ -49,6 +77,7 @@ type subject struct {
 	image  func() (*imageio.Image, error)
 	loaded *dataset.Loaded
 	seen   any // what Watch says of it
+	unit   int // the number of its unit, such as the patient
 }
 
 func newSubject(c dataset.Case) *subject {
@@ -214,13 +243,22 @@ func (s segmented) head(m, k int) ([]float32, error) {
 	return s.Rater(s.raters[m], s.classes[k]), nil
 }
 
-// sameName is the first name that two methods share; empty if there is none.
-func sameName(methods []*method) string {
-	names := slices.SortedFunc(slices.Values(methods), func(a, b *method) int { return cmp.Compare(a.Name, b.Name) })
-	for i := range names[:max(0, len(names)-1)] {
-		if names[i].Name == names[i+1].Name {
-			return names[i].Name
+// clash is an error if two methods share a name and are not runs of one: if the user did not name
+// both, if they are the same files, or if they have other maps.
+func (c *Comparer) clash() error {
+	for i, m := range c.methods {
+		for j, other := range c.methods[:i] {
+			a, b := c.Named[j], c.Named[i]
+			switch {
+			case m.Name != other.Name:
+			case a.Name == "" || b.Name == "":
+				return fmt.Errorf("two methods are called %s; name them, as in -weights first=FILE,second=FILE", m.Name)
+			case a.Given == b.Given:
+				return fmt.Errorf("%s=%s is given twice; the runs of a method are different files", m.Name, b.Given)
+			case m.Passes != other.Passes || m.Heads != other.Heads || !slices.Equal(m.Classes, other.Classes):
+				return fmt.Errorf("%s and %s cannot be runs of one method, %s: their passes, classes or maps of raters differ; give them two names", a.Given, b.Given, m.Name)
+			}
 		}
 	}
-	return ""
+	return nil
 }

@@ -31,7 +31,7 @@ func (c *classComparison) passesPlot() template.HTML {
 			if most == 1 {
 				shift = float64(i)
 			}
-			s.X, s.Values = append(s.X, float64(pass)+shift), append(s.Values, all[score.Figures[score.SoftDice].Key].Interval)
+			s.X, s.Values = append(s.X, float64(pass)+shift), append(s.Values, &all[score.Figures[score.SoftDice].Key].Interval)
 		}
 		p.Add(s)
 	}
@@ -88,7 +88,7 @@ func (c *classComparison) ratersPlot(raters []string) template.HTML {
 					v = d.Mask
 				}
 				s.X = append(s.X, float64(at)+(float64(i)+.5)*s.Bar-group/2)
-				s.Values, s.Faint = append(s.Values, v), append(s.Faint, d.Head == nil)
+				s.Values, s.Faint = append(s.Values, &v.Interval), append(s.Faint, d.Head == nil)
 			}
 		}
 		p.Add(s)
@@ -111,14 +111,10 @@ func short(name string, raters int) string {
 
 // riskPlot shows the mean soft Dice of the images of which each method is most certain.
 func (r *Comparison) riskPlot() template.HTML {
-	lines := make([]chart.Line, len(r.Methods))
-	for i, m := range r.Methods {
-		for _, one := range r.Risk {
-			for _, p := range one.Curve {
-				if one.Method == m.Name {
-					lines[i].X, lines[i].Y = append(lines[i].X, p.Share), append(lines[i].Y, 100*p.Dice)
-				}
-			}
+	lines := make([]chart.Line, len(r.groups()))
+	for _, one := range r.Risk {
+		for _, p := range one.Curve {
+			lines[one.index].X, lines[one.index].Y = append(lines[one.index].X, p.Share), append(lines[one.index].Y, 100*p.Dice)
 		}
 	}
 	return chart.Lines("share of images kept, the most certain first", "mean soft Dice ×100", "risk–coverage curve", lines)

@@ -20,9 +20,10 @@ type Comparison struct {
 	Reference string    `json:"reference"` // mean, truth or rater:NAME
 	Raters    []string  `json:"raters"`
 	Levels    bool      `json:"agreementLevels"`
-	Images    int       `json:"images"` // scored
-	Of        int       `json:"of"`     // of the split
-	Methods   []*method `json:"methods"`
+	Images    int       `json:"images"`  // scored
+	Of        int       `json:"of"`      // of the split
+	Units     int       `json:"units"`   // groups of images by groups.csv, such as patients; images without one count alone
+	Methods   []*method `json:"methods"` // every run
 	// Classes have the figures of a class over its images
 	Classes  []classComparison `json:"classes"`
 	Risk     []riskCurve       `json:"riskCoverage,omitempty"` // by method
@@ -34,57 +35,69 @@ type Comparison struct {
 	bootstrap batch
 }
 
+// groups are the methods.
+func (r *Comparison) groups() []group { return grouped(r.Methods) }
+
 // classComparison has the figures of one class.
 type classComparison struct {
 	Class    string `json:"class"`
 	Images   int    `json:"images"`   // with a reference
 	Unmarked int    `json:"unmarked"` // without one
-	// Paired: images that all methods of the class have
+	// Paired: images that all runs of all methods of the class have
 	Paired  int             `json:"paired"`
 	Methods []methodSummary `json:"methods"` // those that segment the class
 	Tests   []pairedTest    `json:"tests,omitempty"`
+	// Best: by figure, the method whose mean is best, by differences from every other that are clear
+	// of 0
+	Best map[string]string `json:"best,omitempty"`
+
+	leads []lead
 }
 
 // methodSummary is one method over the images of a class.
 type methodSummary struct {
 	Method string        `json:"method"`
-	Images int           `json:"images"`
+	Runs   int           `json:"runs"`
+	Images int           `json:"images"` // that some run has
 	Passes []passSummary `json:"passes"`
 	Raters []raterDice   `json:"raters"`
 	// Reliability: of the last pass inside the union, over the pixels of all images
 	Reliability []metric.Bin `json:"reliability"`
 	PooledECE   *float64     `json:"eceUnionPooled,omitempty"`
 
+	group group
 	index int // among all methods
 }
 
 // passSummary has the figures of a pass by their keys.
 type passSummary map[string]*estimate
 
-// estimate is a mean over images. Undefined images are not in it.
+// estimate is a mean over runs and units. Undefined images are not in it.
 type estimate struct {
-	*metric.Interval
-	Images    int `json:"images"`
+	*metric.Estimate
+	Images    int `json:"images"` // of all runs
 	Undefined int `json:"undefined,omitempty"`
 }
 
 // raterDice compares a method with the marks of a rater.
 type raterDice struct {
 	Rater string           `json:"rater"`
-	Mask  *metric.Interval `json:"mask"`           // Dice of the last pass
-	Head  *metric.Interval `json:"head,omitempty"` // Dice of the rater's own head
+	Mask  *metric.Estimate `json:"mask"`           // Dice of the last pass
+	Head  *metric.Estimate `json:"head,omitempty"` // Dice of the rater's own head
 }
 
-// pairedTest compares a method with the first one over the images that all methods have.
+// pairedTest compares a method with the first one over the images that all methods have: its first
+// run with the first's first run, and so on.
 type pairedTest struct {
 	Method     string           `json:"method"`
 	Against    string           `json:"against"`
 	Figure     string           `json:"figure"`
-	Images     int              `json:"images"`
-	Difference *metric.Interval `json:"difference"` // the method's figure less the first's
-	P          float64          `json:"p"`          // of Wilcoxon's signed-rank test
+	Difference *metric.Estimate `json:"difference"`       // the method's figure less the first's
+	Effect     *float64         `json:"effect,omitempty"` // of metric.Effect
+	// P: of metric.OverRuns; nil if one of the two has one run
+	P *float64 `json:"p,omitempty"`
 	// Holm: adjusted for all tests of the figure, over methods and classes
-	Holm float64 `json:"pHolm"`
+	Holm *float64 `json:"pHolm,omitempty"`
 }
 
 // riskCurve is the mean soft Dice of the images of which a method is most certain.
@@ -92,55 +105,42 @@ type riskCurve struct {
 	Method string            `json:"method"`
 	Area   float64           `json:"area"` // the mean of the curve
 	Curve  []score.RiskPoint `json:"curve"`
-}
 
-// batch computes many intervals at once.
-type batch struct {
-	columns [][]float64
-	to      []*metric.Interval
-}
-
-// add returns the interval that run will fill; nil without values.
-func (b *batch) add(values []float64) *metric.Interval {
-	if len(values) == 0 {
-		return nil
-	}
-	b.columns, b.to = append(b.columns, values), append(b.to, new(metric.Interval))
-	return b.to[len(b.to)-1]
-}
-
-func (b *batch) run() {
-	for i, interval := range metric.BootstrapAll(b.columns, statistics.Resamples, statistics.Seed) {
-		*b.to[i] = interval
-	}
+	index int // among all methods
 }
 
 // report gathers the scores.
 func (c *Comparer) report(s *Side) *Comparison {
+	units := slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(s.Images), func(i int) int { return s.Images[i].unit }))))
 	r := &Comparison{
-		Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: s.reference, Raters: c.data.Raters, Levels: c.data.Levels, Images: len(s.Images), Of: len(c.cases),
-		Methods: c.methods, Troubles: c.troubles, images: s.Images, galleries: s.galleries,
+		Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: s.reference, Raters: c.data.Raters, Levels: c.data.Levels,
+		Images: len(s.Images), Of: len(c.cases), Units: len(units), Methods: c.methods, Troubles: c.troubles, images: s.Images, galleries: s.galleries,
 	}
 	for k, class := range c.data.Classes {
 		r.Classes = append(r.Classes, c.compareClass(r, s, class, k))
 	}
 	r.adjust()
-	for i, m := range c.methods {
-		r.Notes = append(r.Notes, m.notes(m.Name)...)
-		if curve := c.riskOf(s, i); curve != nil {
+	for _, m := range c.methods {
+		r.Notes = append(r.Notes, m.notes(m.label())...)
+	}
+	for i, g := range c.groups {
+		if curve := riskOf(s, g, i); curve != nil {
 			r.Risk = append(r.Risk, *curve)
 		}
 	}
 	r.bootstrap.run()
+	for i := range r.Classes {
+		r.Classes[i].lead()
+	}
 	return r
 }
 
 // compareClass gathers a class.
 func (c *Comparer) compareClass(r *Comparison, side *Side, class string, k int) classComparison {
 	out := classComparison{Class: class, Images: len(side.Images) - side.Unmarked[k], Unmarked: side.Unmarked[k]}
-	for i, m := range c.methods {
-		if !slices.Contains(m.Classes, class) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s does not segment the %s", m.Name, class))
+	for i, g := range c.groups {
+		if !slices.Contains(c.methods[g.runs[0]].Classes, class) {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s does not segment the %s", g.name, class))
 			continue
 		}
 		if s := c.summarise(&r.bootstrap, side, i, k); s.Images > 0 {
@@ -151,19 +151,23 @@ func (c *Comparer) compareClass(r *Comparison, side *Side, class string, k int) 
 		return out
 	}
 	paired := statistics.Filter(side.Images, func(one *Image) bool {
-		return !slices.ContainsFunc(out.Methods, func(s methodSummary) bool { return one.Rows[s.index][k] == nil })
+		return !slices.ContainsFunc(out.Methods, func(s methodSummary) bool {
+			return slices.ContainsFunc(s.group.runs, func(run int) bool { return one.Rows[run][k] == nil })
+		})
 	})
 	if out.Paired = len(paired); out.Paired < out.Images {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s: %d of %d images lack a prediction of some method; paired comparisons leave them out",
 			class, out.Images-out.Paired, out.Images))
 	}
 	r.Notes = append(r.Notes, c.emptyNotes(side, class, k)...)
-	out.Tests = testAll(&r.bootstrap, out.Methods, paired, k)
+	for f, about := range score.Figures {
+		c.compareFigure(&r.bootstrap, &out, paired, k, f, about)
+	}
 	return out
 }
 
-// emptyNotes say how often a class is in no reference and in no mark, and how often each method
-// then predicts no pixel above one half: its Dice is 1 there.
+// emptyNotes say how often a class is in no reference and in no mark, and how often each run then
+// predicts no pixel above one half: its Dice is 1 there.
 func (c *Comparer) emptyNotes(s *Side, class string, k int) (notes []string) {
 	for i, m := range c.methods {
 		records := statistics.NonNil(s.Images, func(one *Image) *Row { return one.Rows[i][k] })
@@ -171,94 +175,77 @@ func (c *Comparer) emptyNotes(s *Side, class string, k int) (notes []string) {
 		both := statistics.Filter(empty, func(r *Row) bool { return r.Last()[score.Dice] == 1 })
 		if len(empty) > 0 {
 			notes = append(notes, fmt.Sprintf("%s: every mark is empty in %d of %d images; %s predicts none in %d of these: their Dice is 100",
-				class, len(empty), len(records), m.Name, len(both)))
+				class, len(empty), len(records), m.label(), len(both)))
 		}
 	}
 	return notes
 }
 
 // summarise gathers a method's figures of a class.
-func (c *Comparer) summarise(b *batch, s *Side, i, k int) methodSummary {
-	records := statistics.NonNil(s.Images, func(one *Image) *Row { return one.Rows[i][k] })
-	out := methodSummary{Method: c.methods[i].Name, Images: len(records), index: i}
-	if len(records) == 0 {
+func (c *Comparer) summarise(b *batch, s *Side, at, k int) methodSummary {
+	g := c.groups[at]
+	images := statistics.Filter(s.Images, func(one *Image) bool {
+		return slices.ContainsFunc(g.runs, func(run int) bool { return one.Rows[run][k] != nil })
+	})
+	out := methodSummary{Method: g.name, Runs: len(g.runs), Images: len(images), group: g, index: at}
+	if len(images) == 0 {
 		return out
 	}
-	for pass := range c.methods[i].Passes {
+	mean := func(of func(*Row) float64, least, most float64) *estimate {
+		all, has := 0, 0
+		values := c.byUnit(images, len(g.runs), func(one *Image, run int) float64 {
+			row := one.Rows[g.runs[run]][k]
+			if row == nil {
+				return math.NaN()
+			}
+			v := of(row)
+			if all++; !math.IsNaN(v) {
+				has++
+			}
+			return v
+		})
+		return &estimate{b.add(values, least, most), has, all - has}
+	}
+	for pass := range c.methods[g.runs[0]].Passes {
 		all := passSummary{}
 		for f, about := range score.Figures {
-			values := statistics.Values(records, func(one *Row) float64 { return one.Passes[pass][f] })
-			if len(values) > 0 {
-				all[about.Key] = &estimate{b.add(values), len(values), len(records) - len(values)}
+			least, most := about.Range()
+			if e := mean(func(one *Row) float64 { return one.Passes[pass][f] }, least, most); e.Estimate != nil {
+				all[about.Key] = e
 			}
 		}
 		out.Passes = append(out.Passes, all)
 	}
 	for m, rater := range c.data.Raters {
-		mask := b.add(statistics.Values(records, func(one *Row) float64 { return one.Mask[m] }))
-		head := b.add(statistics.Values(records, func(one *Row) float64 { return one.head(m) }))
-		if mask != nil {
-			out.Raters = append(out.Raters, raterDice{rater, mask, head})
+		mask, head := mean(func(one *Row) float64 { return one.Mask[m] }, 0, 1), mean(func(one *Row) float64 { return one.head(m) }, 0, 1)
+		if mask.Estimate != nil {
+			out.Raters = append(out.Raters, raterDice{rater, mask.Estimate, head.Estimate})
 		}
 	}
-	out.Reliability, out.PooledECE = s.Pooled[i][k].Union.Bins(), statistics.Defined(s.Pooled[i][k].Union.ECE())
+	out.Reliability, out.PooledECE = s.Pooled[at][k].Union.Bins(), statistics.Defined(s.Pooled[at][k].Union.ECE())
 	return out
-}
-
-// testAll tests every method and figure against the first method. Images in which one of the two
-// has no figure are not in the test.
-func testAll(b *batch, methods []methodSummary, paired []*Image, k int) (tests []pairedTest) {
-	for _, m := range methods[1:] {
-		for f, about := range score.Figures {
-			differences := statistics.Values(paired, func(one *Image) float64 {
-				return one.Rows[m.index][k].Last()[f] - one.Rows[methods[0].index][k].Last()[f]
-			})
-			if len(differences) > 0 {
-				tests = append(tests, pairedTest{
-					Method: m.Method, Against: methods[0].Method, Figure: about.Key, Images: len(differences),
-					Difference: b.add(differences), P: metric.Wilcoxon(differences),
-				})
-			}
-		}
-	}
-	return tests
-}
-
-// adjust corrects the p-values by Holm. A family is all tests of a figure.
-func (r *Comparison) adjust() {
-	for _, about := range score.Figures {
-		var family []*pairedTest
-		for i := range r.Classes {
-			for j := range r.Classes[i].Tests {
-				if t := &r.Classes[i].Tests[j]; t.Figure == about.Key {
-					family = append(family, t)
-				}
-			}
-		}
-		p := statistics.Tabulate(len(family), func(i int) float64 { return family[i].P })
-		for i, adjusted := range metric.Holm(p) {
-			family[i].Holm = adjusted
-		}
-	}
 }
 
 // curvePoints is the largest number of points of a risk–coverage curve that is kept.
 const curvePoints = 200
 
-// riskOf ranks the images by the Dice that a method's maps state of themselves; nil without images.
-func (c *Comparer) riskOf(s *Side, i int) *riskCurve {
+// riskOf ranks the images by the Dice that a method's maps state of themselves, those of all runs
+// together; nil without images.
+func riskOf(s *Side, g group, at int) *riskCurve {
 	var images []score.Ranked
-	for _, one := range s.Images {
-		dice, stated := meanOver(one.Rows[i])
-		if !math.IsNaN(dice) {
-			images = append(images, score.Ranked{Score: -stated, Dice: dice})
+	for _, run := range g.runs {
+		for _, one := range s.Images {
+			dice, stated := meanOver(one.Rows[run])
+			if !math.IsNaN(dice) {
+				images = append(images, score.Ranked{Score: -stated, Dice: dice})
+			}
 		}
 	}
 	if len(images) == 0 {
 		return nil
 	}
 	points, area := score.Curve(images)
-	out := &riskCurve{Method: c.methods[i].Name, Area: area}
+	out := &riskCurve{Method: g.name, Area: area, index: at}
 	step := (len(points) + curvePoints - 1) / curvePoints
 	for at := (len(points) - 1) % step; at < len(points); at += step { // all images are the last point
 		out.Curve = append(out.Curve, points[at])
@@ -288,15 +275,6 @@ func (c *classComparison) Test(method, figure string) *pairedTest {
 		return nil
 	}
 	return &c.Tests[at]
-}
-
-// best reports whether another method of the class has the figure, and none has a better mean.
-func (c *classComparison) best(m methodSummary, f score.Figure) bool {
-	own := m.last()[f.Key]
-	others := statistics.NonNil(c.Methods, func(other methodSummary) *estimate { return other.last()[f.Key] })
-	return own != nil && len(others) > 1 && !slices.ContainsFunc(others, func(e *estimate) bool {
-		return f.Lower && e.Mean < own.Mean || !f.Lower && e.Mean > own.Mean
-	})
 }
 
 func (m methodSummary) last() passSummary { return m.Passes[len(m.Passes)-1] }

@@ -48,7 +48,7 @@ func (r *Row) head(m int) float64 {
 // Image is one image against one reference.
 type Image struct {
 	*subject
-	Rows [][]*Row // by method and class; nil without a prediction or a reference
+	Rows [][]*Row // by run and class; nil without a prediction or a reference
 	Seen any      // what Watch said of it
 
 	classes []*reference // nil without a reference
@@ -75,7 +75,7 @@ type reference struct {
 type Side struct {
 	Images   []*Image
 	Unmarked []int           // by class: images without a reference
-	Pooled   [][]Calibration // by method and class
+	Pooled   [][]Calibration // by method and class, over its runs
 
 	reference string // mean, truth or rater:NAME
 	rater     int    // of the reference; -1 for the others
@@ -89,7 +89,9 @@ type Comparer struct {
 
 	data     *dataset.Dataset
 	cases    []dataset.Case
-	methods  []*method
+	methods  []*method // every run
+	groups   []group
+	units    []int // by case: the number of its unit, such as the patient
 	progress *command.Progress
 	troubles []trouble  // in the order of the images
 	atOnce   int        // images
@@ -117,7 +119,7 @@ func (c *Comparer) scoreAll(ctx context.Context) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	for _, s := range c.Sides {
 		s.Unmarked = make([]int, len(c.data.Classes))
-		for range c.methods {
+		for range c.groups {
 			s.Pooled = append(s.Pooled, statistics.Tabulate(len(c.data.Classes), func(int) Calibration {
 				return Calibration{metric.NewCalibration(score.Bins), metric.NewCalibration(fineBins), metric.NewCalibration(score.Bins)}
 			}))
@@ -159,12 +161,12 @@ func (c *Comparer) keep(r *scored) error {
 		for i, classes := range one.Rows {
 			for k, row := range classes {
 				if row != nil {
-					s.Pooled[i][k].merge(row.pooled)
+					s.Pooled[c.methods[i].group][k].merge(row.pooled)
 					row.pooled, row.outline, row.diameters = Calibration{}, nil, nil
 				}
 			}
 		}
-		one.classes, one.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder}}
+		one.classes, one.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder, Group: r.Group}, unit: r.unit}
 		s.Images = append(s.Images, one)
 	}
 	return nil
@@ -173,6 +175,7 @@ func (c *Comparer) keep(r *scored) error {
 // scoreCase scores an image map by map. The error is one of a network or of the context.
 func (c *Comparer) scoreCase(ctx context.Context, i int) (*scored, error) {
 	s := newSubject(c.cases[i])
+	s.unit = c.units[i]
 	c.begin(s, c.atOnce == 1)
 	if s.W*s.H > largePixels {
 		c.large.Lock()
@@ -188,7 +191,7 @@ func (c *Comparer) scoreCase(ctx context.Context, i int) (*scored, error) {
 	for _, m := range c.methods {
 		p, err := m.predict(ctx, s)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", s.Image, m.Name, err)
+			return nil, fmt.Errorf("%s: %s: %w", s.Image, m.label(), err)
 		}
 		predictions = append(predictions, p)
 	}
@@ -200,7 +203,7 @@ func (c *Comparer) scoreCase(ctx context.Context, i int) (*scored, error) {
 		for i, p := range predictions {
 			if err := c.scoreClass(r, p, i, k); err != nil {
 				bad, _ := errors.AsType[*trouble](err)
-				r.troubles = append(r.troubles, trouble{c.methods[i].Name, bad.Kind, bad.Text})
+				r.troubles = append(r.troubles, trouble{c.methods[i].label(), bad.Kind, bad.Text})
 			}
 		}
 	}

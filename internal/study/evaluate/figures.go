@@ -113,17 +113,11 @@ func (s *study) structure(k int) structure {
 		if mean != nil {
 			out.Put(f.Path, mean)
 		}
-		cell := report.Cell{Text: f.Text(mean)}
-		if f.Path == "gain" {
-			p := metric.Wilcoxon(values)
-			out.Put("gainP", p)
-			cell.P = report.PValue(p)
-		}
 		if f.Path == "truth.dice.passes.-" && mean != nil {
 			out.Put("truth.images", len(values))
 		}
 		if f.Title != "" && (mean != nil || agreement) && (f.Path != "softDiceMarked" || undefined > 0) {
-			t.Add(f.Title, cell, undefined)
+			t.Add(f.Title, f.Text(mean), undefined)
 		}
 	}
 	count := func(path, title string, is func(*classScore) bool) {

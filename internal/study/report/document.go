@@ -74,7 +74,8 @@ type Cell struct {
 // Mark says that a cell stands out.
 type Mark string
 
-// Better and Worse are of differences at an adjusted p below .05.
+// Better and Worse are of differences at an adjusted p below .05, and Best of a mean, with intervals
+// clear of 0.
 const (
 	Best   Mark = "best"
 	Better Mark = "better"
@@ -258,7 +259,7 @@ func (d *Document) LaTeX(w io.Writer) error {
 	b.WriteString("% \\usepackage{booktabs}\n")
 	for _, t := range d.tables() {
 		t = t.narrow()
-		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s.\n%s\nBold: the best mean. $\\dagger$: adjusted $p < 0.05$.}\n",
+		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s.\n%s\n$\\dagger$: adjusted $p < 0.05$, and an interval clear of 0.}\n",
 			texEscaper.Replace(t.Title), texEscaper.Replace(strings.Join(append(slices.Clone(d.Lead), d.Basis), ". ")))
 		fmt.Fprintf(&b, "\\begin{tabular}{l%s}\n\\toprule\n%s \\\\\n\\midrule\n", strings.Repeat("r", len(t.Columns)-1), texEscaper.Replace(strings.Join(t.names(), "\x00")))
 		for _, row := range t.Rows {

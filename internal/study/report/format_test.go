@@ -21,5 +21,5 @@ func TestIntervalsAreWritten(t *testing.T) {
 	assert.Equal(t, "+50.0", Signed(one, 100, 1))
 	text, err := json.Marshal(one)
 	assert.NoError(t, err)
-	assert.JSONEq(t, `{"mean": 0.5}`, string(text))
+	assert.JSONEq(t, `{"mean": 0.5, "n": 1}`, string(text))
 }

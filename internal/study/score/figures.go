@@ -67,6 +67,14 @@ type Figure struct {
 	Of         func(*Case) float64
 }
 
+// Range is that of the figure, and of a mean of it.
+func (f Figure) Range() (least, most float64) {
+	if f.Scale == 100 {
+		return 0, 1
+	}
+	return 0, math.Inf(1)
+}
+
 // Figures are in the order of tables and of Values. A new figure is one entry.
 var Figures = []Figure{
 	{"soft_dice", "Soft Dice ×100", 100, 2, false, true, func(c *Case) float64 { return c.SoftDice(c.Map) }},
