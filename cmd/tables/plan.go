@@ -183,7 +183,7 @@ var dataSets = []data{
 
 // readers are data whose slots of raters are drawn anew for each view.
 var readers = []data{
-	{name: "lidc", folder: "lidc", side: 64, training: []string{"-slots", "drawn", "-any-orientation"}, steps: 2400, patients: true},
+	{name: "lidc", folder: "lidc", side: 64, training: []string{"-slots", "drawn", "-any-orientation"}, steps: 1200, patients: true},
 	{name: "bubil-crowd", folder: "bubil-crowd", side: 128, truth: true, training: []string{"-slots", "drawn", "-standardise", "-any-orientation"}},
 }
 
