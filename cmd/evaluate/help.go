@@ -25,20 +25,18 @@ seen them. -on scores others. The table has
                  "bothEmpty" and "softDiceMarked"
   maps           the figures of "evaluate compare", of RecN: means over the images, against the mean vote and, if
                  there is one, against the truth
-  truth          Dice of the pixels above one half, and Brier score, if the data set has
-                 truth/CLASS/NAME.png
+  truth          Dice of the pixels above one half, if the data set has truth/CLASS/NAME.png
   against        the same images by the weights of -against, beside these: every figure of both, with paired
                  differences
-  calibration    expected calibration error and Brier score inside the union of all marks, over the pixels of
-                 all images together
-  outline        95 % Hausdorff distance from the majority's outline
+  outline        95 % Hausdorff distance from the majority's outline; the image's diagonal if one of the two is empty
   agreement      Fleiss' kappa of the raters, and the intraclass correlation of their areas
   heads          Dice of each rater's or level's head with the marks of every one. A head should be
                  nearest to its own rater
   set (*)        the heads as a set of possible marks: generalized energy distance, Dice_max,
                  Dice_match
-  marks (*)      the weight of each rater's marks, from their likelihood under that rater's head, and
-                 how it ranks the raters. The table names marks that differ grossly from the others
+  marks (*)      the weight of each rater's marks, from their likelihood under that rater's head, and how it ranks
+                 the raters, beside the null: how the smaller mark does, which is the rank that empty heads give. The
+                 table names marks that differ grossly from the others
   response (*)   change of the mask's area when one rater has all the weight, and Dice with that rater
   vertical cup/disc ratio
                  error against the majority's masks. A slope of predicted by true well below 1 means
@@ -217,7 +215,8 @@ are preferred to levels, and levels to a mask called NAME_CLASS_mask. For images
 folder of maps has all names.
 
 Figures, as "evaluate -h" defines them: soft Dice, Dice, IoU, sensitivity, precision, Brier score and expected
-calibration error (whole image, and inside the union of reference and marks), HD95, average surface distance (ASSD) and
+calibration error (whole image, and in the band where some method's probability is .02 to .98, beside what a perfect map
+would have with as many raters), Brier's reliability and resolution there, HD95, average surface distance (ASSD) and
 surface Dice at 2 pixels between outlines; GED, Dice_max and Dice_match of methods with maps of raters; and the error of
 the vertical cup-to-disc ratio for disc and cup. The short tables leave some out. Calibration errors are of each image,
 with 15 bins.

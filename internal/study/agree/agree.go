@@ -21,6 +21,7 @@ import (
 type study struct {
 	out      string
 	data     *dataset.Dataset
+	units    []int // by image: the number of its group
 	progress *command.Progress
 
 	images  int             // done
@@ -56,6 +57,7 @@ func (s *study) open(dir string) (err error) {
 	if s.data, err = dataset.Open(dir); err != nil {
 		return err
 	}
+	s.units = dataset.Units(s.data.Cases)
 	if len(s.data.Raters) < 2 {
 		return fmt.Errorf("%s has one rater, %s: agreement needs two or more", dir, s.data.Raters[0])
 	}
@@ -73,7 +75,7 @@ func (s *study) open(dir string) (err error) {
 // names all faults.
 func (s *study) gatherAll(ctx context.Context) error {
 	var problems dataset.Problems
-	look := func(i int) (*comparedImage, error) { return s.look(s.data.Cases[i]), nil }
+	look := func(i int) (*comparedImage, error) { return s.look(i), nil }
 	err := score.InOrder(ctx, len(s.data.Cases), runtime.GOMAXPROCS(0), look, func(l *comparedImage) error {
 		s.progress.Begin()
 		s.progress.Show("%s: comparing the raters", l.Name)

@@ -23,6 +23,7 @@ type comparedImage struct {
 // comparison is the raters of an image beside each other. Figures are NaN where they are not
 // defined, and Dice also for agreement levels.
 type comparison struct {
+	statistics.Unit
 	image        string
 	raters       int
 	pairs        [][]float64     // Dice by rater and earlier rater; nil for levels
@@ -45,7 +46,8 @@ func (c *comparison) rank() report.Rank {
 }
 
 // look reads the masks of an image and compares them.
-func (s *study) look(c dataset.Case) *comparedImage {
+func (s *study) look(i int) *comparedImage {
+	c := s.data.Cases[i]
 	l := &comparedImage{Case: c, marks: make([][][]uint8, len(s.data.Classes)), classes: make([]*comparison, len(s.data.Classes))}
 	for k := range l.marks {
 		l.marks[k] = make([][]uint8, len(c.Masks))
@@ -66,6 +68,7 @@ func (s *study) look(c dataset.Case) *comparedImage {
 		given := statistics.Filter(marks, func(m []uint8) bool { return m != nil })
 		if len(given) > 1 && (!s.data.Levels || len(given) == len(marks)) {
 			l.classes[k] = compare(c.Name, marks, metric.Count(given...), s.data.Levels)
+			l.classes[k].Unit = statistics.Unit(1 + s.units[i])
 		}
 	}
 	l.ratios = s.verticalRatios(l)

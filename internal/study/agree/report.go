@@ -113,14 +113,14 @@ func correlation(values [][]float64) *correlationReport {
 func (s *study) classReport(class string, k int) *classAgreement {
 	cases := s.classes[k]
 	kappa := func(of func(*comparison) float64) kappaReport {
-		return kappaReport{statistics.MeanOver(cases, of), len(statistics.Values(cases, of))}
+		return kappaReport{statistics.MeanWithin(-1, 1, cases, of), len(statistics.Values(cases, of))}
 	}
 	c := &classAgreement{
 		Class: class, Images: len(cases), Skipped: s.images - len(cases), cases: cases, worst: s.worst[k].Album,
-		Dice:       statistics.MeanOver(cases, func(d *comparison) float64 { return d.dice }),
+		Dice:       statistics.MeanWithin(0, 1, cases, func(d *comparison) float64 { return d.dice }),
 		KappaUnion: kappa(func(d *comparison) float64 { return d.union }),
 		KappaWhole: kappa(func(d *comparison) float64 { return d.whole }),
-		Consensus:  statistics.MeanOver(cases, func(d *comparison) float64 { return d.consensus }),
+		Consensus:  statistics.MeanWithin(0, 1, cases, func(d *comparison) float64 { return d.consensus }),
 		Worst:      s.worstReports(cases),
 	}
 	for m, name := range s.data.Raters {

@@ -53,7 +53,7 @@ func (r *Row) cells(pass int) (cells []any) {
 }
 
 var summaryColumns = []string{
-	"class", "method", "runs", "pass", "figure", "images", "undefined", "units", "mean", "low", "high", "best",
+	"class", "method", "runs", "pass", "figure", "images", "undefined", "one_empty", "units", "mean", "low", "high", "best",
 	"against", "difference_runs", "difference_units", "difference", "difference_low", "difference_high", "effect", "p", "p_holm",
 }
 
@@ -69,7 +69,7 @@ func (r *Comparison) summaryCSV(w io.Writer) error {
 							continue
 						}
 						last := pass == len(m.Passes)-1
-						cells := []any{class.Class, m.Method, m.Runs, pass, f.Key, e.Images, e.Undefined, e.N, e.Mean, e.Low, e.High, last && class.Best[f.Key] == m.Method}
+						cells := []any{class.Class, m.Method, m.Runs, pass, f.Key, e.Images, e.Undefined, e.OneEmpty, e.N, e.Mean, e.Low, e.High, last && class.Best[f.Key] == m.Method}
 						if t == nil || !last {
 							line(append(cells, "", "", "", "", "", "", "", "", "")...)
 							continue
@@ -85,15 +85,15 @@ func (r *Comparison) summaryCSV(w io.Writer) error {
 
 // subject says what was compared with what.
 func (r *Comparison) subject() string {
-	text := fmt.Sprintf("%s, %s: %d images%s, against %s", r.Data, r.Split, r.Images, r.ofGroups(), r.referenceName())
+	text := fmt.Sprintf("%s, %s: %d images%s, against %s", r.Data, r.Split, r.Images, r.OfGroups(), r.referenceName())
 	if r.Images < r.Of {
 		text += fmt.Sprintf(" (%d of the split's %d were not scored)", r.Of-r.Images, r.Of)
 	}
 	return text
 }
 
-// ofGroups says of how many groups the images are, if not each of its own.
-func (r *Comparison) ofGroups() string {
+// OfGroups says of how many groups the images are, if not each of its own.
+func (r *Comparison) OfGroups() string {
 	if r.Units == r.Images {
 		return ""
 	}

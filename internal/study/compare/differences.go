@@ -43,11 +43,11 @@ func (b *batch) run() {
 // has one.
 func (c *Comparer) byUnit(images []*Image, runs int, of func(one *Image, run int) float64) [][]float64 {
 	return statistics.Tabulate(runs, func(run int) []float64 {
-		values, counts := make([]float64, len(c.cases)), make([]float64, len(c.cases))
+		values, counts := make([]float64, 1+len(c.cases)), make([]float64, 1+len(c.cases))
 		for _, one := range images {
 			if v := of(one, run); !math.IsNaN(v) {
-				values[one.unit] += v
-				counts[one.unit]++
+				values[one.Unit] += v
+				counts[one.Unit]++
 			}
 		}
 		for unit := range values {

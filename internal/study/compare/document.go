@@ -34,9 +34,10 @@ func (r *Comparison) basis() string {
 // help says how to read the page.
 var help = []string{
 	"Soft Dice: the mean over the thresholds .1 .3 .5 .7 .9 of map and reference. Dice: of the pixels above one half.",
-	"Brier score and expected calibration error (ECE, 15 bins) of an image: in the whole image, and inside the union of reference and marks, since background outweighs the rest.",
+	"Brier score and expected calibration error (ECE, 15 bins) of an image: in the whole image, and in the band where some method's probability lies between .02 and .98. Labels do not choose the band. " +
+		"A perfect map: what these probabilities would have on average if they were right, and as many raters drew each pixel by chance. Reliability and resolution are parts of the Brier score (Murphy 1973).",
 	"IoU, sensitivity and precision: of the pixels above one half, beside the majority's. What would be a share of no pixel is not defined.",
-	"HD95: the robust Hausdorff distance from the majority's outline. ASSD: the average symmetric surface distance, over the pixels of both outlines. They are not defined if one of the two is empty.",
+	"HD95: the robust Hausdorff distance from the majority's outline. ASSD: the average symmetric surface distance, over the pixels of both outlines. If one of the two is empty, they are the image's diagonal (Metrics Reloaded, 2024), and the number of such images stands beside.",
 	"Surface Dice: the share of the pixels of both outlines that lie within 2 pixels of the other outline (Nikolov et al. 2021).",
 	"GED: generalized energy distance between the maps of raters and their marks. Dice_max: the best map for each mark. Dice_match: another map for each mark.",
 	"vCDR error: absolute error of the vertical cup-to-disc ratio.",
@@ -105,7 +106,7 @@ func (c *classComparison) part(raters []string) report.Part {
 		Tables: []report.Table{c.figures()},
 		Plots: []report.Plot{
 			{Title: "Soft Dice over passes", SVG: c.passesPlot(), Caption: "Mean over images with its 95 % interval."},
-			{Title: "Reliability", SVG: c.reliabilityPlot(), Caption: "Inside the union of reference and marks, all images together. On the dashed line, probabilities are right."},
+			{Title: "Reliability", SVG: c.reliabilityPlot(), Caption: "In the band, all images and runs together. On the dashed line, probabilities are right."},
 			{Title: "Each rater", SVG: c.ratersPlot(raters), Caption: each + " Mind where the axis begins."},
 		},
 	}
@@ -138,9 +139,7 @@ func (c *classComparison) figures() report.Table {
 			cell := report.Cell{Text: "–"}
 			if e := m.last()[f.Key]; e != nil {
 				cell.Text = report.Plain(&e.Interval, f.Scale, f.Digits)
-				if e.Undefined > 0 {
-					cell.Note = fmt.Sprintf("%d not defined", e.Undefined)
-				}
+				cell.Note = m.note(f, e)
 			}
 			if c.Best[f.Key] == m.Method {
 				cell.Mark = report.Best
@@ -149,6 +148,21 @@ func (c *classComparison) figures() report.Table {
 		}
 	}
 	return t
+}
+
+// note says what else a mean is to be read with.
+func (m methodSummary) note(f score.Figure, e *estimate) string {
+	var notes []string
+	if e.Undefined > 0 {
+		notes = append(notes, fmt.Sprintf("%d not defined", e.Undefined))
+	}
+	if e.OneEmpty > 0 {
+		notes = append(notes, fmt.Sprintf("%d the diagonal: one mask is empty", e.OneEmpty))
+	}
+	if perfect := m.last()[f.Perfect()]; f.Perfect() != f.Key && perfect != nil {
+		notes = append(notes, fmt.Sprintf("a perfect map %.*f", f.Digits, f.Scale*perfect.Mean))
+	}
+	return strings.Join(notes, "; ")
 }
 
 // differences has those of the other methods to the first, of the figures that are tested.

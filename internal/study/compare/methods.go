@@ -12,6 +12,7 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
 )
 
 // method is a run of what evaluate compares: a model, or a folder of predictions.
@@ -77,7 +78,7 @@ type subject struct {
 	image  func() (*imageio.Image, error)
 	loaded *dataset.Loaded
 	seen   any // what Watch says of it
-	unit   int // the number of its unit, such as the patient
+	statistics.Unit
 }
 
 func newSubject(c dataset.Case) *subject {

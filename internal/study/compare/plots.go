@@ -44,7 +44,7 @@ func (c *classComparison) passesPlot() template.HTML {
 	return chart.Inline(p, c.Class+": soft Dice over passes")
 }
 
-// reliabilityPlot shows mean votes over probabilities inside the union.
+// reliabilityPlot shows mean votes over probabilities in the band.
 func (c *classComparison) reliabilityPlot() template.HTML {
 	p := chart.New("probability of the map", "share of votes")
 	p.Add(diagonal{})

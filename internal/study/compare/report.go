@@ -61,9 +61,8 @@ type methodSummary struct {
 	Images int           `json:"images"` // that some run has
 	Passes []passSummary `json:"passes"`
 	Raters []raterDice   `json:"raters"`
-	// Reliability: of the last pass inside the union, over the pixels of all images
+	// Reliability: of the last pass in the band, over the pixels of all images and runs
 	Reliability []metric.Bin `json:"reliability"`
-	PooledECE   *float64     `json:"eceUnionPooled,omitempty"`
 
 	group group
 	index int // among all methods
@@ -77,6 +76,8 @@ type estimate struct {
 	*metric.Estimate
 	Images    int `json:"images"` // of all runs
 	Undefined int `json:"undefined,omitempty"`
+	// OneEmpty: of a distance, the images in which map or majority alone is empty: it is the diagonal
+	OneEmpty int `json:"oneEmpty,omitempty"`
 }
 
 // raterDice compares a method with the marks of a rater.
@@ -111,7 +112,7 @@ type riskCurve struct {
 
 // report gathers the scores.
 func (c *Comparer) report(s *Side) *Comparison {
-	units := slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(s.Images), func(i int) int { return s.Images[i].unit }))))
+	units := slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(s.Images), func(i int) statistics.Unit { return s.Images[i].Unit }))))
 	r := &Comparison{
 		Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: s.reference, Raters: c.data.Raters, Levels: c.data.Levels,
 		Images: len(s.Images), Of: len(c.cases), Units: len(units), Methods: c.methods, Troubles: c.troubles, images: s.Images, galleries: s.galleries,
@@ -161,7 +162,9 @@ func (c *Comparer) compareClass(r *Comparison, side *Side, class string, k int) 
 	}
 	r.Notes = append(r.Notes, c.emptyNotes(side, class, k)...)
 	for f, about := range score.Figures {
-		c.compareFigure(&r.bootstrap, &out, paired, k, f, about)
+		if about.Title != "" {
+			c.compareFigure(&r.bootstrap, &out, paired, k, f, about)
+		}
 	}
 	return out
 }
@@ -204,7 +207,7 @@ func (c *Comparer) summarise(b *batch, s *Side, at, k int) methodSummary {
 			}
 			return v
 		})
-		return &estimate{b.add(values, least, most), has, all - has}
+		return &estimate{b.add(values, least, most), has, all - has, 0}
 	}
 	for pass := range c.methods[g.runs[0]].Passes {
 		all := passSummary{}
@@ -212,6 +215,13 @@ func (c *Comparer) summarise(b *batch, s *Side, at, k int) methodSummary {
 			least, most := about.Range()
 			if e := mean(func(one *Row) float64 { return one.Passes[pass][f] }, least, most); e.Estimate != nil {
 				all[about.Key] = e
+			}
+		}
+		for _, key := range score.Distances {
+			for _, run := range g.runs {
+				for _, row := range statistics.NonNil(images, func(one *Image) *Row { return one.Rows[run][k] }) {
+					all[key].OneEmpty += int(row.Passes[pass][score.OneEmpty])
+				}
 			}
 		}
 		out.Passes = append(out.Passes, all)
@@ -222,7 +232,7 @@ func (c *Comparer) summarise(b *batch, s *Side, at, k int) methodSummary {
 			out.Raters = append(out.Raters, raterDice{rater, mask.Estimate, head.Estimate})
 		}
 	}
-	out.Reliability, out.PooledECE = s.Pooled[at][k].Union.Bins(), statistics.Defined(s.Pooled[at][k].Union.ECE())
+	out.Reliability = s.Pooled[at][k].Bins()
 	return out
 }
 
@@ -264,7 +274,7 @@ func meanOver(classes []*Row) (dice, stated float64) {
 // shown are the figures that some method of the class has.
 func (c *classComparison) shown() []score.Figure {
 	return statistics.Filter(score.Figures, func(f score.Figure) bool {
-		return slices.ContainsFunc(c.Methods, func(m methodSummary) bool { return m.last()[f.Key] != nil })
+		return f.Title != "" && slices.ContainsFunc(c.Methods, func(m methodSummary) bool { return m.last()[f.Key] != nil })
 	})
 }
 

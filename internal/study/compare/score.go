@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"mrprism/internal/command"
@@ -29,8 +30,8 @@ type Row struct {
 	stated float64 // the Dice that the last map expects of itself
 
 	// For keep, which drops them.
-	diameters []int // vertical, by pass
-	pooled    Calibration
+	diameters []int               // vertical, by pass
+	pooled    *metric.Calibration // of the band
 	outline   [][]picture.Point
 }
 
@@ -54,16 +55,6 @@ type Image struct {
 	classes []*reference // nil without a reference
 }
 
-// Calibration gathers the pixels of the last pass: inside the union in 15 and 50 bins, and in the
-// whole image.
-type Calibration struct{ Union, Fine, Whole *metric.Calibration }
-
-func (c *Calibration) merge(other Calibration) {
-	c.Union.Merge(other.Union)
-	c.Fine.Merge(other.Fine)
-	c.Whole.Merge(other.Whole)
-}
-
 // reference is what the maps of a class are compared with, and what stays of it.
 type reference struct {
 	*score.Target
@@ -74,8 +65,8 @@ type reference struct {
 // Side is everything against one reference, in the order of the images.
 type Side struct {
 	Images   []*Image
-	Unmarked []int           // by class: images without a reference
-	Pooled   [][]Calibration // by method and class, over its runs
+	Unmarked []int                   // by class: images without a reference
+	Pooled   [][]*metric.Calibration // by method and class, over its runs: of the band
 
 	reference string // mean, truth or rater:NAME
 	rater     int    // of the reference; -1 for the others
@@ -120,9 +111,7 @@ func (c *Comparer) scoreAll(ctx context.Context) error {
 	for _, s := range c.Sides {
 		s.Unmarked = make([]int, len(c.data.Classes))
 		for range c.groups {
-			s.Pooled = append(s.Pooled, statistics.Tabulate(len(c.data.Classes), func(int) Calibration {
-				return Calibration{metric.NewCalibration(score.Bins), metric.NewCalibration(fineBins), metric.NewCalibration(score.Bins)}
-			}))
+			s.Pooled = append(s.Pooled, statistics.Tabulate(len(c.data.Classes), func(int) *metric.Calibration { return metric.NewCalibration(score.Bins) }))
 		}
 	}
 	c.atOnce = runtime.GOMAXPROCS(0)
@@ -133,8 +122,6 @@ func (c *Comparer) scoreAll(ctx context.Context) error {
 	}
 	return score.InOrder(ctx, len(c.cases), c.atOnce, func(i int) (*scored, error) { return c.scoreCase(ctx, i) }, c.keep)
 }
-
-const fineBins = 50
 
 // begin shows an image, now or when it is kept: images that are scored at once cannot.
 func (c *Comparer) begin(s *subject, now bool) {
@@ -161,12 +148,12 @@ func (c *Comparer) keep(r *scored) error {
 		for i, classes := range one.Rows {
 			for k, row := range classes {
 				if row != nil {
-					s.Pooled[c.methods[i].group][k].merge(row.pooled)
-					row.pooled, row.outline, row.diameters = Calibration{}, nil, nil
+					s.Pooled[c.methods[i].group][k].Merge(row.pooled)
+					row.pooled, row.outline, row.diameters = nil, nil, nil
 				}
 			}
 		}
-		one.classes, one.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder, Group: r.Group}, unit: r.unit}
+		one.classes, one.subject = nil, &subject{Case: dataset.Case{Name: r.Name, Folder: r.Folder, Group: r.Group}, Unit: r.Unit}
 		s.Images = append(s.Images, one)
 	}
 	return nil
@@ -175,7 +162,7 @@ func (c *Comparer) keep(r *scored) error {
 // scoreCase scores an image map by map. The error is one of a network or of the context.
 func (c *Comparer) scoreCase(ctx context.Context, i int) (*scored, error) {
 	s := newSubject(c.cases[i])
-	s.unit = c.units[i]
+	s.Unit = statistics.Unit(1 + c.units[i])
 	c.begin(s, c.atOnce == 1)
 	if s.W*s.H > largePixels {
 		c.large.Lock()
@@ -200,8 +187,20 @@ func (c *Comparer) scoreCase(ctx context.Context, i int) (*scored, error) {
 		r.sides = append(r.sides, one)
 	}
 	for k := range c.data.Classes {
+		if !slices.ContainsFunc(refs, func(of []*reference) bool { return of[k] != nil }) {
+			continue
+		}
+		last, failed := make([][]float32, len(predictions)), make([]error, len(predictions))
 		for i, p := range predictions {
-			if err := c.scoreClass(r, p, i, k); err != nil {
+			last[i], failed[i] = p.pass(c.methods[i].Passes-1, k)
+		}
+		band := score.Band(last...)
+		for i, p := range predictions {
+			err := failed[i]
+			if last[i] != nil {
+				err = c.scoreClass(r, p, i, k, last[i], band)
+			}
+			if err != nil {
 				bad, _ := errors.AsType[*trouble](err)
 				r.troubles = append(r.troubles, trouble{c.methods[i].label(), bad.Kind, bad.Text})
 			}
@@ -243,13 +242,10 @@ func (c *Comparer) references(s *subject) (refs [][]*reference, err error) {
 	return refs, nil
 }
 
-// scoreClass scores the maps of method i for class k against all references. There are no rows if
-// it has no maps, or bad ones. The error is a *trouble.
-func (c *Comparer) scoreClass(r *scored, p prediction, i, k int) error {
+// scoreClass scores the maps of run i for class k, of which the last is given, against all
+// references. There are no rows if a map is bad. The error is a *trouble.
+func (c *Comparer) scoreClass(r *scored, p prediction, i, k int, final []float32, band []uint8) error {
 	sides := statistics.Filter(r.sides, func(one *Image) bool { return one.classes[k] != nil })
-	if len(sides) == 0 {
-		return nil
-	}
 	rows := make([]*Row, len(sides))
 	for j, one := range sides {
 		rows[j] = &Row{Empty: one.classes[k].Empty()}
@@ -257,12 +253,12 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int) error {
 	var heads heads
 	var trouble error
 	for pass := range c.methods[i].Passes {
-		values, err := p.pass(pass, k)
-		if values == nil {
-			return err
-		}
-		last := pass == c.methods[i].Passes-1
-		if last {
+		values, last := final, pass == c.methods[i].Passes-1
+		if !last {
+			if values, trouble = p.pass(pass, k); values == nil {
+				return trouble
+			}
+		} else {
 			heads, trouble = c.heads(p, sides[0].classes[k].Marks, k)
 		}
 		for j, one := range sides {
@@ -271,14 +267,11 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int) error {
 			if last && heads.complete && !c.data.Levels {
 				set = heads.masks
 			}
-			scored := ref.Of(values, set)
+			scored := ref.Of(values, set, band)
 			row.Passes = append(row.Passes, scored.Values())
 			row.diameters = append(row.diameters, metric.VerticalDiameter(values, r.W, r.H))
 			if last {
-				fine := metric.NewCalibration(fineBins)
-				fine.Add(values, ref.Votes, ref.Union)
-				row.pooled = Calibration{scored.Union, fine, scored.Whole}
-				row.stated, row.outline = statedDice(values), picture.NewPlacing(r.W, r.H).Trace(values, r.W, r.H, 0, 0)
+				row.pooled, row.stated, row.outline = scored.Band, statedDice(values), picture.NewPlacing(r.W, r.H).Trace(values, r.W, r.H, 0, 0)
 				if row.Mask = ref.Dices(metric.Pack(values)); !c.methods[i].set {
 					row.Heads = heads.dices(ref.Target)
 				}

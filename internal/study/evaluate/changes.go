@@ -130,7 +130,7 @@ func (s *study) changeReports() (out []changeReport) {
 			marked := statistics.Filter(s.scores, func(c *caseScore) bool { return c.Changed[i].SoftDice[k] != nil })
 			dice := func(c *caseScore) float64 { return *c.Changed[i].SoftDice[k] }
 			difference := func(c *caseScore) float64 { return dice(c) - c.Classes[k].SoftDice[s.Recurrences] }
-			r.Classes = append(r.Classes, changeClassReport{class, statistics.MeanOver(marked, dice), statistics.MeanOver(marked, difference)})
+			r.Classes = append(r.Classes, changeClassReport{class, statistics.MeanWithin(0, 1, marked, dice), statistics.MeanWithin(-1, 1, marked, difference)})
 		}
 		out = append(out, r)
 	}
@@ -143,7 +143,7 @@ func (r *Report) changesPart() report.Part {
 	t := report.Table{Title: fmt.Sprintf("Changed images: soft Dice ×100 of Rec%d, and the difference to the same images as they are", r.Recurrences)}
 	titles, first := []string{""}, []any{"as they are"}
 	for k, c := range r.classes {
-		unchanged := statistics.MeanOver(r.Cases, func(one *caseScore) float64 { return one.last(k) })
+		unchanged := statistics.MeanWithin(0, 1, r.Cases, func(one *caseScore) float64 { return one.last(k) })
 		titles, first = append(titles, c.name, "difference"), append(first, report.Plain(unchanged, 100, 1), "")
 	}
 	t.Columns = report.Columns(append(titles, "nothing found in")...)

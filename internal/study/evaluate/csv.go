@@ -19,7 +19,7 @@ func (r *Report) csv(w io.Writer) error {
 	for _, f := range figures {
 		header = append(header, f.CSV)
 	}
-	return report.WriteCSV(w, append(header, "empty", "doubted", "doubt", "doubts"), func(line func(...any)) {
+	return report.WriteCSV(w, append(header, "empty", "one_empty", "doubted", "doubt", "doubts"), func(line func(...any)) {
 		for _, image := range r.Cases {
 			for k, class := range image.Classes {
 				if class == nil {
@@ -29,7 +29,7 @@ func (r *Report) csv(w io.Writer) error {
 				for _, f := range figures {
 					cells = append(cells, f.Of(class))
 				}
-				line(append(cells, class.empty(), image.Doubted, image.Doubt, strings.Join(image.Codes(), ";"))...)
+				line(append(cells, class.empty(), class.OneEmpty, image.Doubted, image.Doubt, strings.Join(image.Codes(), ";"))...)
 			}
 		}
 	})

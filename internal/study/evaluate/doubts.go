@@ -184,7 +184,7 @@ func risks(cases []*caseScore) *riskReport {
 	}
 	sound := func(c *caseScore) bool { return !c.Doubted }
 	out := &riskReport{
-		All: statistics.MeanOver(cases, (*caseScore).softDice), NotDoubted: statistics.MeanOver(statistics.Filter(cases, sound), (*caseScore).softDice), Kept: statistics.ShareOf(cases, sound),
+		All: statistics.MeanWithin(0, 1, cases, (*caseScore).softDice), NotDoubted: statistics.MeanWithin(0, 1, statistics.Filter(cases, sound), (*caseScore).softDice), Kept: statistics.ShareOf(cases, sound),
 	}
 	var images []score.Ranked
 	for _, c := range cases {

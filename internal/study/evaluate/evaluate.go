@@ -168,6 +168,7 @@ func (s *study) scoreAll(ctx context.Context) error {
 		for i, image := range mean.Images {
 			c := image.Seen.(*caseScore)
 			c.score(image.Rows[0], truth.Images[i].Rows[0], score.SameRaters(&s.session.Model.Metadata, s.data))
+			c.of(image.Unit)
 			s.scores = append(s.scores, c)
 		}
 		if err == nil && len(mean.Images) == 0 {

@@ -16,15 +16,14 @@ func figures(n int) (all []report.Figure[*classScore]) {
 	add := func(csv, path, title string, scale float64, digits int, signed bool, of func(c *classScore) float64) {
 		all = append(all, report.Figure[*classScore]{CSV: csv, Path: path, Title: title, Scale: scale, Digits: digits, Signed: signed, Of: of})
 	}
-	truth := func(i int, of func(truthScore) float64) func(*classScore) float64 {
+	truth := func(i int) func(*classScore) float64 {
 		return func(c *classScore) float64 {
 			if c.Truth == nil {
 				return math.NaN()
 			}
-			return of(c.Truth[i])
+			return c.Truth[i]
 		}
 	}
-	dice, brier := func(s truthScore) float64 { return s.Dice }, func(s truthScore) float64 { return statistics.Number(s.Brier) }
 	less := func(a, b func(*classScore) float64) func(*classScore) float64 {
 		return func(c *classScore) float64 { return a(c) - b(c) }
 	}
@@ -41,12 +40,10 @@ func figures(n int) (all []report.Figure[*classScore]) {
 		add("", "gain", fmt.Sprintf("  Rec%d − Rec0", n), 100, 2, true, func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
 	}
 	for i := range n + 1 {
-		add(fmt.Sprintf("dice_truth_rec%d", i), "truth.dice.passes.-", fmt.Sprintf("Dice ×100 beside the truth, Rec%d", i), 100, 2, false, truth(i, dice))
-		add(fmt.Sprintf("brier_truth_rec%d", i), "truth.brier.passes.-", fmt.Sprintf("Brier ×100 inside the union of truth and marks, Rec%d", i), 100, 2, false, truth(i, brier))
+		add(fmt.Sprintf("dice_truth_rec%d", i), "truth.dice.passes.-", fmt.Sprintf("Dice ×100 beside the truth, Rec%d", i), 100, 2, false, truth(i))
 	}
 	if n > 0 {
-		add("", "truth.dice.gain", fmt.Sprintf("  Dice, Rec%d − Rec0", n), 100, 2, true, less(truth(n, dice), truth(0, dice)))
-		add("", "truth.brier.gain", fmt.Sprintf("  Brier, Rec%d − Rec0", n), 100, 2, true, less(truth(n, brier), truth(0, brier)))
+		add("", "truth.dice.gain", fmt.Sprintf("  Dice, Rec%d − Rec0", n), 100, 2, true, less(truth(n), truth(0)))
 	}
 	add("hausdorff95_pixels", "agreement.hausdorff95", "95 % Hausdorff distance from the majority, pixels", 1, 1, false, func(c *classScore) float64 { return statistics.Number(c.Agreement.Hausdorff) })
 	add("fleiss_kappa", "agreement.fleissKappa", "Fleiss' kappa of the raters inside the union of all marks", 1, 2, true, func(c *classScore) float64 { return statistics.Number(c.Agreement.Kappa) })
@@ -103,10 +100,11 @@ func (s *study) structure(k int) structure {
 	if len(scores) == 0 {
 		return out
 	}
-	t := report.Table{Title: fmt.Sprintf("%s, %d images: passes, calibration over all pixels, and how far the raters agree", name, len(scores)), Columns: report.Columns("", "mean", "not defined in")}
+	t := report.Table{Title: fmt.Sprintf("%s, %d images: passes, and how far the raters agree", name, len(scores)), Columns: report.Columns("", "mean", "not defined in")}
 	for _, f := range figures(s.Recurrences) {
 		values := statistics.Values(scores, f.Of)
-		mean, undefined, agreement := statistics.Interval(values), len(scores)-len(values), f.Path[:3] == "agr"
+		least, most := f.Range()
+		mean, undefined, agreement := statistics.MeanWithin(least, most, scores, f.Of), len(scores)-len(values), f.Path[:3] == "agr"
 		if agreement { // it is told where there is none
 			out.Put(f.Path+"Undefined", undefined)
 		}
@@ -127,8 +125,8 @@ func (s *study) structure(k int) structure {
 		}
 	}
 	count("unmarked", "images in which every mark is empty: a threshold that the mask does not reach counts 100", func(c *classScore) bool { return c.Unmarked })
+	count("oneEmpty", "images in which mask or majority alone is empty: their distance is the image's diagonal", func(c *classScore) bool { return c.OneEmpty })
 	count("bothEmpty", "  of these, those whose mask is empty above one half", func(c *classScore) bool { return c.BothEmpty })
-	s.calibration(k, out, &t)
 	areas := statistics.Filter(scores, func(c *classScore) bool { return c.Areas != nil })
 	if icc := metric.ICC(statistics.Tabulate(len(areas), func(i int) []float64 { return areas[i].Areas })); !math.IsNaN(icc) {
 		out.Put("agreement.iccOfAreas", icc)
@@ -144,24 +142,6 @@ func (s *study) structure(k int) structure {
 	}
 	out.responses(name, scores, s.data.Raters)
 	return out
-}
-
-// calibration adds the calibration of the pixels of all images.
-func (s *study) calibration(k int, out structure, t *report.Table) {
-	c := s.compared.Sides[0].Pooled[0][k]
-	if math.IsNaN(c.Union.ECE()) {
-		return
-	}
-	for _, f := range []struct {
-		path, title string
-		value       float64
-	}{
-		{"ece15", "expected calibration error, 15 bins, inside the union of all marks", c.Union.ECE()}, {"ece15WholeImage", "  in the whole image", c.Whole.ECE()}, {"ece50", "  50 bins, inside the union", c.Fine.ECE()},
-		{"brier", "Brier score inside the union of all marks", c.Union.Brier()}, {"brierWholeImage", "  in the whole image", c.Whole.Brier()},
-	} {
-		out.Put("calibration."+f.path, f.value)
-		t.Add(f.title, fmt.Sprintf("%.4f", f.value), "")
-	}
 }
 
 // heads adds the means of heads (rows) by raters, or by levels.

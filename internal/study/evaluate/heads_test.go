@@ -7,7 +7,6 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/study/compare"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/weights"
@@ -38,13 +37,11 @@ func TestUndefinedKappa(t *testing.T) {
 	for _, marks := range [][][]uint8{same, differing, empty} {
 		scores = append(scores, &classScore{Agreement: agree(targetOf(marks))})
 	}
-	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: command.Session{Model: &weights.Model{}}, compared: &compare.Comparer{}}
+	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: command.Session{Model: &weights.Model{}}}
 	for _, c := range scores {
 		c.SoftDice = []float64{1}
 		s.scores = append(s.scores, &caseScore{Classes: []*classScore{c}})
 	}
-	none := metric.NewCalibration(1)
-	s.compared.Sides = []*compare.Side{{Pooled: [][]compare.Calibration{{{Union: none, Fine: none, Whole: none}}}}}
 	r := s.structure(0)
 	agreement := r.Tree["agreement"].(report.Tree)
 	require.Equal(t, []any{2, 1, 3}, []any{agreement["fleissKappaUndefined"], agreement["fleissKappaWholeImageUndefined"], agreement["hausdorff95Undefined"]})

@@ -18,6 +18,7 @@ type markScore struct {
 	// the mean log-probability of the mark under the rater's own head, over the pixels that the
 	// raters dispute; a softmax over the raters makes it a share (PAPER.md §3.3).
 	Weight float64  `json:"weight"`
+	Area   int      `json:"area"`            // pixels
 	Dice   float64  `json:"dice"`            // with the majority of the other raters
 	Truth  *float64 `json:"truth,omitempty"` // Dice with the truth, if there is one
 }
@@ -69,7 +70,7 @@ func weighMarks(head func(m int) []float32, marks [][]uint8, truth []uint8) []*m
 		if mark == nil {
 			continue
 		}
-		out[m] = &markScore{Weight: likelihood(head(m), mark, places), Dice: metric.Dice(mark, majority(marks, m))}
+		out[m] = &markScore{Weight: likelihood(head(m), mark, places), Area: metric.Area(mark), Dice: metric.Dice(mark, majority(marks, m))}
 		sum += out[m].Weight
 		given++
 		if truth != nil {
@@ -99,6 +100,11 @@ type marksReport struct {
 	Raters []markReport `json:"raters"`
 	// Spearman's correlation of weight and Dice among the raters of an image
 	Rank *metric.Interval `json:"rank,omitempty"`
+	// Null: the same of the smaller area in place of the weight. So the weights of empty heads rank
+	// marks; RankLessNull is what the network adds
+	Null         *metric.Interval `json:"null,omitempty"`
+	RankLessNull *metric.Interval `json:"rankLessNull,omitempty"`
+	EmptyHeads   int              `json:"emptyHeads"` // images whose heads are all empty
 	// Gross is the weight of the marks with a Dice below gross, first averaged within an image.
 	Gross      *metric.Interval `json:"gross,omitempty"`
 	GrossMarks []grossMark      `json:"grossMarks,omitempty"` // the worst first
@@ -126,35 +132,49 @@ func (s *study) marksReport(k int) *marksReport {
 		return nil
 	}
 	out := &marksReport{Truth: !slices.ContainsFunc(scored, func(c *caseScore) bool { return c.Classes[k].Truth == nil })}
-	weights, dice := make([][]float64, len(s.data.Raters)), make([][]float64, len(s.data.Raters))
-	var ranks, low []float64
-	for _, c := range scored {
-		var w, d, grossly []float64
-		for m, mark := range c.Classes[k].Marks {
-			if mark == nil {
-				continue
-			}
-			with := mark.Dice
-			if out.Truth {
-				with = *mark.Truth
-			}
-			weights[m], dice[m] = append(weights[m], mark.Weight), append(dice[m], with)
-			w, d = append(w, mark.Weight), append(d, with)
-			if with < gross {
-				grossly = append(grossly, mark.Weight)
-				out.GrossMarks = append(out.GrossMarks, grossMark{c.Name, s.data.Raters[m], mark.Weight, with})
-			}
+	of := func(c *caseScore, m int, figure func(*markScore) float64) float64 {
+		if mark := c.Classes[k].Marks[m]; mark != nil {
+			return figure(mark)
 		}
-		ranks, low = append(ranks, metric.Spearman(w, d)), append(low, metric.Mean(grossly))
+		return math.NaN()
+	}
+	weight, size := func(m *markScore) float64 { return m.Weight }, func(m *markScore) float64 { return -float64(m.Area) }
+	dice := func(m *markScore) float64 {
+		if out.Truth {
+			return *m.Truth
+		}
+		return m.Dice
 	}
 	for m, name := range s.data.Raters {
-		if len(weights[m]) > 0 {
-			out.Raters = append(out.Raters, markReport{name, statistics.Interval(weights[m]), statistics.Interval(dice[m])})
+		mean := func(most float64, figure func(*markScore) float64) *metric.Interval {
+			return statistics.MeanWithin(0, most, scored, func(c *caseScore) float64 { return of(c, m, figure) })
+		}
+		if weights := mean(math.Inf(1), weight); weights != nil {
+			out.Raters = append(out.Raters, markReport{name, weights, mean(1, dice)})
+		}
+	}
+	given := func(c *caseScore) []*markScore {
+		return statistics.Filter(c.Classes[k].Marks, func(m *markScore) bool { return m != nil })
+	}
+	rank := func(by func(*markScore) float64) func(*caseScore) float64 {
+		return func(c *caseScore) float64 {
+			return metric.Spearman(statistics.Values(given(c), by), statistics.Values(given(c), dice))
+		}
+	}
+	out.Rank, out.Null = statistics.MeanWithin(-1, 1, scored, rank(weight)), statistics.MeanWithin(-1, 1, scored, rank(size))
+	out.RankLessNull = statistics.MeanWithin(-2, 2, scored, func(c *caseScore) float64 { return rank(weight)(c) - rank(size)(c) })
+	out.EmptyHeads = len(statistics.Filter(scored, func(c *caseScore) bool { return c.Classes[k].EmptyHeads }))
+	for _, c := range scored {
+		for m, mark := range c.Classes[k].Marks {
+			if mark != nil && dice(mark) < gross {
+				out.GrossMarks = append(out.GrossMarks, grossMark{c.Name, s.data.Raters[m], mark.Weight, dice(mark)})
+			}
 		}
 	}
 	slices.SortStableFunc(out.GrossMarks, func(a, b grossMark) int { return cmp.Compare(a.Dice, b.Dice) })
-	same := func(v float64) float64 { return v }
-	out.Rank, out.Gross = statistics.MeanOver(ranks, same), statistics.MeanOver(low, same)
+	out.Gross = statistics.MeanWithin(0, math.Inf(1), scored, func(c *caseScore) float64 {
+		return metric.Mean(statistics.Values(statistics.Filter(given(c), func(m *markScore) bool { return dice(m) < gross }), weight))
+	})
 	return out
 }
 
@@ -171,6 +191,11 @@ func (r *marksReport) tables(class string) []report.Table {
 		t.Add(m.Rater, report.Plain(m.Weight, 1, 2), report.Plain(m.Dice, 100, 1))
 	}
 	t.Add("rank correlation in an image", report.Signed(r.Rank, 1, 2), "")
+	t.Add("  by the smaller mark instead, which takes no network (the null)", report.Signed(r.Null, 1, 2), "")
+	t.Add("  less the null", report.Signed(r.RankLessNull, 1, 2), "")
+	if r.EmptyHeads > 0 {
+		t.Add("images whose heads are all empty: their weights are the null's", r.EmptyHeads, "")
+	}
 	if r.Gross == nil {
 		return []report.Table{t}
 	}

@@ -46,10 +46,12 @@ func TestMarked(t *testing.T) {
 
 func TestMarksReport(t *testing.T) {
 	s := &study{data: &dataset.Dataset{Raters: []string{"ann", "bob", "eve"}}}
-	mark := func(weight, dice, truth float64) *markScore { return &markScore{weight, dice, &truth} }
+	mark := func(weight float64, area int, dice, truth float64) *markScore {
+		return &markScore{weight, area, dice, &truth}
+	}
 	s.scores = []*caseScore{
-		{Name: "one", Classes: []*classScore{{Truth: []truthScore{{Dice: 1}}, Marks: []*markScore{mark(1.5, 0.9, 0.2), mark(1.2, 0.6, 0.3), mark(0.3, 0.1, 0.4)}}}},
-		{Name: "two", Classes: []*classScore{{Marks: []*markScore{{Weight: 1.1, Dice: 0.7}, {Weight: 0.9, Dice: 0.8}, nil}}}},
+		{Name: "one", Classes: []*classScore{{Truth: []float64{1}, Marks: []*markScore{mark(1.5, 30, 0.9, 0.2), mark(1.2, 20, 0.6, 0.3), mark(0.3, 10, 0.1, 0.4)}}}},
+		{Name: "two", Classes: []*classScore{{EmptyHeads: true, Marks: []*markScore{{Weight: 1.1, Area: 7, Dice: 0.7}, {Weight: 0.9, Area: 6, Dice: 0.8}, nil}}}},
 		{Name: "undisputed", Classes: []*classScore{{}}},
 		{Name: "unmarked", Classes: []*classScore{nil}},
 	}
@@ -58,6 +60,9 @@ func TestMarksReport(t *testing.T) {
 	assert.InDelta(t, 1.3, r.Raters[0].Weight.Mean, 1e-9)
 	assert.InDelta(t, 0.1, r.Raters[2].Dice.Mean, 1e-9)
 	assert.InDelta(t, 0, r.Rank.Mean, 1e-9, "1 in the first image, -1 in the second")
+	assert.InDelta(t, 0, r.Null.Mean, 1e-9, "smaller marks are worse in the first image, better in the second")
+	assert.InDelta(t, 0, r.RankLessNull.Mean, 1e-9, "2 in the first, -2 in the second")
+	assert.Equal(t, 1, r.EmptyHeads)
 	assert.Equal(t, []grossMark{{"one", "eve", 0.3, 0.1}, {"one", "bob", 1.2, 0.6}}, r.GrossMarks, "the worst first")
 	assert.InDelta(t, 0.75, r.Gross.Mean, 1e-9)
 	assert.Nil(t, r.Gross.Low, "two marks of one image say nothing about other images")

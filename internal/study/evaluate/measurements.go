@@ -15,11 +15,12 @@ import (
 
 // ratioScore is one image's vertical cup-to-disc ratio.
 type ratioScore struct {
-	Reference float64       `json:"reference"` // of the majority's masks
-	Experts   float64       `json:"experts"`   // mean of the ratios of the experts, or levels
-	Predicted float64       `json:"predicted"`
-	Interval  *heldInterval `json:"interval,omitempty"`
-	Raters    *heldInterval `json:"ratersRange,omitempty"` // of the ratios of the mask and of the heads
+	statistics.Unit `json:"-"`
+	Reference       float64       `json:"reference"` // of the majority's masks
+	Experts         float64       `json:"experts"`   // mean of the ratios of the experts, or levels
+	Predicted       float64       `json:"predicted"`
+	Interval        *heldInterval `json:"interval,omitempty"`
+	Raters          *heldInterval `json:"ratersRange,omitempty"` // of the ratios of the mask and of the heads
 }
 
 func (s *ratioScore) bias() float64 { return s.Predicted - s.Reference }
@@ -84,7 +85,7 @@ func ratios(cases []*caseScore) *ratioReport {
 		limits = []float64{metric.Mean(biases) - spread, metric.Mean(biases) + spread}
 	}
 	return &ratioReport{
-		Images: len(scores), Error: statistics.MeanOver(scores, func(s *ratioScore) float64 { return math.Abs(s.bias()) }), Bias: statistics.MeanOver(scores, (*ratioScore).bias), Limits: limits,
+		Images: len(scores), Error: statistics.MeanWithin(0, math.Inf(1), scores, func(s *ratioScore) float64 { return math.Abs(s.bias()) }), Bias: statistics.MeanOver(scores, (*ratioScore).bias), Limits: limits,
 		Slope: statistics.Defined(slope), Intercept: statistics.Defined(intercept),
 		Smallest: smallestReport{quarter, metric.Mean(references[:quarter]), statistics.MeanOver(scores[:quarter], (*ratioScore).bias)},
 	}

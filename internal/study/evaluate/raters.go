@@ -61,7 +61,11 @@ func (out *structure) responses(class string, scores []*classScore, names []stri
 		}
 		row, cells := report.Tree{"rater": name, "images": len(all)}, []any{name}
 		for _, f := range responseFigures {
-			mean := statistics.MeanOver(all, f.Of)
+			least, most := f.Range()
+			if f.Signed { // an area can grow by more than itself
+				least, most = math.Inf(-1), math.Inf(1)
+			}
+			mean := statistics.MeanWithin(least, most, all, f.Of)
 			if row.Put(f.Path, mean); f.Title != "" {
 				cells = append(cells, f.Text(mean))
 			}

@@ -145,7 +145,11 @@ func (r *Report) Document() *report.Document {
 // lead says what was scored.
 func (r *Report) lead() (lines []string) {
 	if r.Data != "" {
-		lines = append(lines, fmt.Sprintf("%s, %s: %d images, region %s, against the raters' mean vote", r.Data, r.Split, r.Images, r.Region))
+		groups := ""
+		if len(r.compared) > 0 {
+			groups = r.compared[0].OfGroups()
+		}
+		lines = append(lines, fmt.Sprintf("%s, %s: %d images%s, region %s, against the raters' mean vote", r.Data, r.Split, r.Images, groups, r.Region))
 	}
 	if r.Of > 0 {
 		lines = append(lines, fmt.Sprintf("only %d of %d images were scored", r.Images, r.Of))

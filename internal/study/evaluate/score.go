@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"math"
+	"slices"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
@@ -15,24 +16,28 @@ import (
 
 // caseScore is one image of -data. All figures are of masks at the image's size; shares are 0..1.
 type caseScore struct {
-	Name      string         `json:"name"`
-	Folder    string         `json:"folder"`
-	Region    imageio.Square `json:"region"`
-	judgement                // if nothing was found, an empty mask is scored
-	Classes   []*classScore  `json:"classes"` // null for a class without marks
-	Ratio     *ratioScore    `json:"verticalRatio,omitempty"`
-	Changed   []changedScore `json:"changed,omitempty"` // by change
+	statistics.Unit `json:"-"`
+	Name            string         `json:"name"`
+	Folder          string         `json:"folder"`
+	Region          imageio.Square `json:"region"`
+	judgement                      // if nothing was found, an empty mask is scored
+	Classes         []*classScore  `json:"classes"` // null for a class without marks
+	Ratio           *ratioScore    `json:"verticalRatio,omitempty"`
+	Changed         []changedScore `json:"changed,omitempty"` // by change
 }
 
 // classScore is one structure in one image.
 type classScore struct {
-	SoftDice []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
+	statistics.Unit `json:"-"`
+	SoftDice        []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
 	// Unmarked: every mark is empty. BothEmpty: RecN too has no pixel above one half. Soft Dice
 	// then counts 1 for every threshold that RecN does not reach, and 1 is no overlap
 	Unmarked  bool `json:"unmarked,omitempty"`
 	BothEmpty bool `json:"bothEmpty,omitempty"`
-	// Truth: of Rec0 … RecN against truth/CLASS/NAME.png, if that exists
-	Truth []truthScore `json:"truth,omitempty"`
+	// OneEmpty: the majority or RecN is empty, and the other is not: distances are the diagonal
+	OneEmpty bool `json:"oneEmpty,omitempty"`
+	// Truth: Dice of Rec0 … RecN with truth/CLASS/NAME.png, if that exists
+	Truth []float64 `json:"truth,omitempty"`
 	// Dice of head m (row) with rater n (column); null for a missing mark
 	Heads  [][]*float64 `json:"heads,omitempty"`
 	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
@@ -42,17 +47,11 @@ type classScore struct {
 	Areas     []float64     `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
 	Set       *set          `json:"set,omitempty"`      // of named raters
 	Interval  *heldInterval `json:"interval,omitempty"` // of the area, pixels
+	// EmptyHeads: no rater's head has a pixel above one half
+	EmptyHeads bool `json:"emptyHeads,omitempty"`
 	// Marks: by rater, null for a missing mark; absent with fewer than three marks or no disputed
 	// pixel
 	Marks []*markScore `json:"marks,omitempty"`
-}
-
-// truthScore compares a map with the truth.
-type truthScore struct {
-	Dice float64 `json:"dice"` // of the pixels above one half
-	// Brier: mean squared error in the union of truth and marks: lower is better; null without a
-	// pixel there
-	Brier *float64 `json:"brier"`
 }
 
 // set compares the heads, as a set of possible marks, with the raters' marks.
@@ -64,7 +63,7 @@ type set struct {
 
 // agreement compares a structure's outline with the majority's, and the raters with each other.
 type agreement struct {
-	// Hausdorff: pixels, of RecN; null if the mask or the majority is empty
+	// Hausdorff: pixels, of RecN; the image's diagonal if the mask or the majority is empty
 	Hausdorff *float64 `json:"hausdorff95"`
 	// Kappa: inside the union of the marks; null if not defined, as for equal marks
 	Kappa      *float64 `json:"fleissKappa"`
@@ -136,6 +135,7 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 				return nil, err
 			}
 			out.Marks = weighMarks(func(m int) []float32 { return r.Rater(m, k) }, target.Marks, truth)
+			out.EmptyHeads = !slices.ContainsFunc(statistics.Tabulate(len(target.Marks), func(m int) int { return metric.Area(r.Rater(m, k)) }), func(area int) bool { return area > 0 })
 		}
 	}
 	if alone == nil {
@@ -162,6 +162,17 @@ func (s *study) areas(l *dataset.Loaded, k int) []float64 {
 	return statistics.Tabulate(len(given), func(m int) float64 { return float64(metric.Area(given[m])) })
 }
 
+// of says of which unit the image is.
+func (c *caseScore) of(unit statistics.Unit) {
+	c.Unit = unit
+	for _, class := range statistics.Filter(c.Classes, func(class *classScore) bool { return class != nil }) {
+		class.Unit = unit
+	}
+	if c.Ratio != nil {
+		c.Ratio.Unit = unit
+	}
+}
+
 // score adds the figures of the maps against the mean vote and the truth, and those of heads if
 // they are of the data's raters.
 func (c *caseScore) score(mean, truth []*compare.Row, heads bool) {
@@ -172,13 +183,10 @@ func (c *caseScore) score(mean, truth []*compare.Row, heads bool) {
 		}
 		last := row.Last()
 		out.SoftDice = statistics.Tabulate(len(row.Passes), func(i int) float64 { return row.Passes[i][score.SoftDice] })
-		out.Unmarked, out.BothEmpty = row.Empty, row.Empty && last[score.Dice] == 1
+		out.Unmarked, out.BothEmpty, out.OneEmpty = row.Empty, row.Empty && last[score.Dice] == 1, last[score.OneEmpty] == 1
 		out.Agreement.Hausdorff = statistics.Defined(last[score.Hausdorff])
 		if truth[k] != nil {
-			out.Truth = statistics.Tabulate(len(row.Passes), func(i int) truthScore {
-				v := truth[k].Passes[i]
-				return truthScore{v[score.Dice], statistics.Defined(v[score.BrierUnion])}
-			})
+			out.Truth = statistics.Tabulate(len(row.Passes), func(i int) float64 { return truth[k].Passes[i][score.Dice] })
 		}
 		if !heads || row.Heads == nil {
 			continue

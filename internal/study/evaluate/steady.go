@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"mrprism/internal/data/metric"
@@ -42,7 +43,7 @@ func steadyRatios(eyes []eyeRatios) *steadyReport {
 		return nil
 	}
 	worst := slices.MaxFunc(eyes, func(a, b eyeRatios) int { return cmp.Compare(a.deviation(), b.deviation()) })
-	return &steadyReport{len(eyes), statistics.MeanOver(eyes, eyeRatios.deviation), worst.deviation(), worst.name}
+	return &steadyReport{len(eyes), statistics.MeanWithin(0, math.Inf(1), eyes, eyeRatios.deviation), worst.deviation(), worst.name}
 }
 
 // deviation is the standard deviation of the eye's ratios.

@@ -81,8 +81,8 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 
 // scoreMap compares a map with the truth.
 func scoreMap(right *score.Target, method, image, class string, p []float64) scoreRow {
-	c, figures := right.Of(score.Single(p), nil), score.Figures
-	return scoreRow{rowKey{method, image, class}, [...]float64{figures[score.SoftDice].Of(c), figures[score.Dice].Of(c), figures[score.BrierUnion].Of(c)}}
+	c, figures := right.Of(score.Single(p), nil, right.Union), score.Figures
+	return scoreRow{rowKey{method, image, class}, [...]float64{figures[score.SoftDice].Of(c), figures[score.Dice].Of(c), figures[score.BrierBand].Of(c)}}
 }
 
 // gains are the differences of a method's figure to the mean vote's, image by image.
@@ -200,7 +200,7 @@ func (f *fusionStudy) document() *report.Document {
 				if method.Name != meanVote {
 					gain = report.Signed(statistics.Interval(gains(rows, votes, j)), 100, 2)
 				}
-				cells = append(cells, report.Plain(statistics.MeanOver(rows, func(s scoreRow) float64 { return s.figures[j] }), 100, 2), gain)
+				cells = append(cells, report.Plain(statistics.MeanWithin(0, 1, rows, func(s scoreRow) float64 { return s.figures[j] }), 100, 2), gain)
 			}
 			t.Add(cells...)
 		}

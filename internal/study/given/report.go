@@ -58,11 +58,11 @@ func (g *evidenceStudy) document() *report.Document {
 					said = "a corrected patch"
 				}
 				t := report.Table{Title: fmt.Sprintf("%s, %s, %d images: %s", class, said, len(rows), figure.title), Columns: report.Columns("", "×100", "ours less this")}
-				t.Add("ours", report.Plain(statistics.MeanOver(rows, of(figure.ours)), 100, 1), "")
+				t.Add("ours", report.Plain(statistics.MeanWithin(0, 1, rows, of(figure.ours)), 100, 1), "")
 				for _, name := range figure.others {
 					gain := statistics.MeanOver(rows, func(r givenRow) float64 { return figureOf(r, figure.ours) - figureOf(r, name) })
 					if gain != nil {
-						t.Add(name, report.Plain(statistics.MeanOver(rows, of(name)), 100, 1), report.Signed(gain, 100, 2))
+						t.Add(name, report.Plain(statistics.MeanWithin(0, 1, rows, of(name)), 100, 1), report.Signed(gain, 100, 2))
 					}
 				}
 				part.Tables = append(part.Tables, t)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strings"
 
 	"mrprism/internal/data/metric"
@@ -14,6 +15,17 @@ type Figure[T any] struct {
 	Digits           int
 	Signed           bool            // a difference
 	Of               func(T) float64 // NaN where it is not defined
+}
+
+// Range is that of a mean of the figure: shares and their differences, and numbers of 0 or more.
+func (f Figure[T]) Range() (least, most float64) {
+	switch {
+	case f.Signed:
+		return -1, 1
+	case f.Scale == 100:
+		return 0, 1
+	}
+	return 0, math.Inf(1)
 }
 
 // Text writes a mean and its interval; a dash for nil.

@@ -3,6 +3,7 @@ package score
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"mrprism/internal/data/metric"
 )
@@ -10,9 +11,9 @@ import (
 // Case is a map of a structure in an image beside what it is compared with.
 type Case struct {
 	*Target
-	Map          []float32
-	Union, Whole *metric.Calibration // of the map, inside the union and in the whole image
-	Set          Set                 // of the raters' maps
+	Map         []float32
+	Band, Whole *metric.Calibration // of the map, inside the band and in the whole image
+	Set         Set                 // of the raters' maps
 
 	predicted, marked, both int // pixels of the map above one half, and of the majority
 	surface                 *metric.Surface
@@ -26,6 +27,14 @@ func (c *Case) Surface() metric.Surface {
 	return *c.surface
 }
 
+// one is 1 if something is, else 0.
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // portion is a number of pixels over another; something else without pixels.
 func portion(part, whole int, otherwise float64) float64 {
 	if whole == 0 {
@@ -37,11 +46,29 @@ func portion(part, whole int, otherwise float64) float64 {
 // Tolerance is that of surface Dice, in pixels.
 const Tolerance = 2
 
+// Band is 1 where one of the maps (H, W), nil for a missing one, is between .02 and .98. No label
+// chooses these pixels: inside the union of the marks, or near them, a perfect map would look too
+// low, since chance made the marks. Maps of 0 and 1 alone have no pixel there.
+func Band(maps ...[]float32) (band []uint8) {
+	for _, p := range maps {
+		if p != nil && band == nil {
+			band = make([]uint8, len(p))
+		}
+		for i, v := range p {
+			if v >= .02 && v <= .98 {
+				band[i] = 1
+			}
+		}
+	}
+	return band
+}
+
 // Of compares a map, and the maps of all raters above one half if they are known, with the target.
-func (t *Target) Of(p []float32, heads []metric.Bits) *Case {
-	c := &Case{Target: t, Map: p, Union: metric.NewCalibration(Bins), Whole: metric.NewCalibration(Bins), Set: t.Set(heads)}
+// The band is where its calibration is measured, beside the whole image.
+func (t *Target) Of(p []float32, heads []metric.Bits, band []uint8) *Case {
+	c := &Case{Target: t, Map: p, Band: metric.NewCalibration(Bins), Whole: metric.NewCalibration(Bins), Set: t.Set(heads)}
 	c.predicted, c.marked, c.both = metric.Overlap(p, t.Majority)
-	c.Union.Add(p, t.Votes, t.Union)
+	c.Band.Add(p, t.Votes, band)
 	c.Whole.Add(p, t.Votes, nil)
 	return c
 }
@@ -75,19 +102,28 @@ func (f Figure) Range() (least, most float64) {
 	return 0, math.Inf(1)
 }
 
-// Figures are in the order of tables and of Values. A new figure is one entry.
+// Perfect is the key of what a perfect map would have in place of a figure of the band.
+func (f Figure) Perfect() string { return strings.Replace(f.Key, "_band", "_perfect", 1) }
+
+// Figures are in the order of tables and of Values. A new figure is one entry. Those without a
+// title are in the files of numbers alone, and are not compared.
 var Figures = []Figure{
 	{"soft_dice", "Soft Dice ×100", 100, 2, false, true, func(c *Case) float64 { return c.SoftDice(c.Map) }},
 	{"dice", "Dice ×100", 100, 2, false, false, func(c *Case) float64 { return portion(2*c.both, c.predicted+c.marked, 1) }},
 	{"iou", "IoU ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.predicted+c.marked-c.both, 1) }},
 	{"sensitivity", "Sensitivity ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.marked, math.NaN()) }},
 	{"precision", "Precision ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.predicted, math.NaN()) }},
-	{"brier_union", "Brier ×100, union", 100, 2, true, true, func(c *Case) float64 { return c.Union.Brier() }},
+	{"brier_band", "Brier ×100, band", 100, 2, true, true, func(c *Case) float64 { return c.Band.Brier() }},
+	{"brier_perfect", "", 100, 2, true, false, func(c *Case) float64 { _, brier := c.Band.Perfect(); return brier }},
+	{"reliability_band", "Reliability ×100, band", 100, 2, true, false, func(c *Case) float64 { reliability, _ := c.Band.Parts(); return reliability }},
+	{"resolution_band", "Resolution ×100, band", 100, 2, false, false, func(c *Case) float64 { _, resolution := c.Band.Parts(); return resolution }},
 	{"brier", "Brier ×100, image", 100, 2, true, false, func(c *Case) float64 { return c.Whole.Brier() }},
-	{"ece_union", "ECE ×100, union", 100, 2, true, true, func(c *Case) float64 { return c.Union.ECE() }},
+	{"ece_band", "ECE ×100, band", 100, 2, true, true, func(c *Case) float64 { return c.Band.ECE() }},
+	{"ece_perfect", "", 100, 2, true, false, func(c *Case) float64 { ece, _ := c.Band.Perfect(); return ece }},
 	{"ece", "ECE ×100, image", 100, 2, true, false, func(c *Case) float64 { return c.Whole.ECE() }},
 	{"hd95_pixels", "HD95, pixels", 1, 2, true, true, func(c *Case) float64 { return c.Surface().Hausdorff95() }},
 	{"assd_pixels", "ASSD, pixels", 1, 2, true, false, func(c *Case) float64 { return c.Surface().Average() }},
+	{"one_empty", "", 100, 1, true, false, func(c *Case) float64 { return one(c.Surface().OneEmpty()) }},
 	{"surface_dice_2px", "Surface Dice ×100, 2 pixels", 100, 2, false, false, func(c *Case) float64 { return c.Surface().Dice(Tolerance) }},
 	{"ged", "GED", 1, 3, true, true, func(c *Case) float64 { return c.Set.Energy }},
 	{"dice_max", "Dice_max ×100", 100, 2, false, false, func(c *Case) float64 { return c.Set.Max }},
@@ -96,10 +132,14 @@ var Figures = []Figure{
 	{"vcdr_error", "vCDR error", 1, 3, true, true, func(*Case) float64 { return math.NaN() }},
 }
 
+// Distances are the keys of those that an empty mask makes the image's diagonal.
+var Distances = []string{"hd95_pixels", "assd_pixels"}
+
 // The places of figures that the programs treat by themselves.
 var (
-	SoftDice, Dice, BrierUnion = place("soft_dice"), place("dice"), place("brier_union")
+	SoftDice, Dice, BrierBand  = place("soft_dice"), place("dice"), place("brier_band")
 	Hausdorff, RatioError      = place("hd95_pixels"), place("vcdr_error")
+	OneEmpty                   = place("one_empty")
 	Energy, DiceMax, DiceMatch = place("ged"), place("dice_max"), place("dice_match")
 )
 

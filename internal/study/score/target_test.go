@@ -23,16 +23,21 @@ func targetOf(marks [][]uint8, w, h int) *Target {
 func TestFiguresByHand(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}}
 	target := targetOf(marks, 6, 1)
-	v := target.Of([]float32{1, .75, .75, 0, 0, 0}, nil).Values()
+	p := []float32{1, .75, .75, 0, 0, 0}
+	v := target.Of(p, nil, Band(p)).Values()
 	f := func(key string) float64 { return v[place(key)] }
 	// Votes are 1 and ½. Above .1 and .3: 3 pixels against 2; above .5 and .7: 3 against 1; above
 	// .9: equal.
 	require.InDelta(t, (2*(4./5)+2*(2./4)+1)/5, f("soft_dice"), 1e-4)
 	require.InDelta(t, 2./4, f("dice"), 1e-12)
 	require.InDelta(t, (.0625+.5625)/6, f("brier"), 1e-12)
-	require.InDelta(t, .0625/2, f("brier_union"), 1e-12)
+	// The band is the two pixels of .75, which have votes of ½ and 0.
+	require.InDelta(t, (.0625+.5625)/2, f("brier_band"), 1e-12)
+	require.InDelta(t, .75*.25/2, f("brier_perfect"), 1e-12)
+	require.InDelta(t, .25, f("reliability_band"), 1e-12)
+	require.Zero(t, f("resolution_band"))
 	require.InDelta(t, (.25+.75)/6, f("ece"), 1e-12)
-	require.InDelta(t, .25/2, f("ece_union"), 1e-12)
+	require.InDelta(t, .5, f("ece_band"), 1e-12)
 	require.InDelta(t, 1.9, f("hd95_pixels"), 1e-9, "distances 0, 1, 2 at the 95th percentile")
 	require.True(t, math.IsNaN(f("ged")))
 	require.InDeltaSlice(t, []float64{.8, .5}, target.Dices(metric.Pack([]uint8{1, 1, 1, 0, 0, 0})), 1e-12)
@@ -84,7 +89,7 @@ func TestFiguresOfSciPy(t *testing.T) {
 	}
 	values := func(mark []uint8, p []float32) map[string]float64 {
 		out := map[string]float64{}
-		for i, v := range targetOf([][]uint8{mark}, w, h).Of(p, nil).Values() {
+		for i, v := range targetOf([][]uint8{mark}, w, h).Of(p, nil, Band(p)).Values() {
 			out[Figures[i].Key] = v
 		}
 		return out
@@ -98,6 +103,7 @@ func TestFiguresOfSciPy(t *testing.T) {
 	}
 	lost, right := values(mark, make([]float32, w*h)), values(make([]uint8, w*h), make([]float32, w*h))
 	require.Equal(t, []float64{0, 0, 0}, []float64{lost["iou"], lost["sensitivity"], lost["surface_dice_2px"]})
-	require.True(t, math.IsNaN(lost["precision"]) && math.IsNaN(lost["assd_pixels"]), "an empty map has no outline")
+	require.True(t, math.IsNaN(lost["precision"]))
+	require.Equal(t, []float64{50, 50, 1}, []float64{lost["hd95_pixels"], lost["assd_pixels"], lost["one_empty"]}, "an empty map is as far as the diagonal")
 	require.Equal(t, []float64{1, 0, 1}, []float64{right["iou"], right["assd_pixels"], right["surface_dice_2px"]}, "nothing where nothing is")
 }

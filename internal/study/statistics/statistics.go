@@ -32,9 +32,44 @@ func Values[T any](items []T, figure func(T) float64) (values []float64) {
 	return values
 }
 
-// MeanOver is the interval of a figure over items. NaN does not count.
+// Unit numbers the group of images, such as a patient's, to which an item belongs, from 1. Items of
+// 0 are alone.
+type Unit int
+
+func (u Unit) unit() Unit { return u }
+
+// MeanWithin is MeanOver of a figure that lies between two values.
+func MeanWithin[T any](least, most float64, items []T, figure func(T) float64) *metric.Interval {
+	mean := MeanOver(items, figure)
+	if mean != nil {
+		*mean = mean.Within(least, most)
+	}
+	return mean
+}
+
+// MeanOver is the interval of a figure over items. NaN does not count. Items that embed a Unit
+// count as the mean of their unit.
 func MeanOver[T any](items []T, figure func(T) float64) *metric.Interval {
-	return Interval(Values(items, figure))
+	var values [][]float64
+	at := map[Unit]int{}
+	for _, item := range items {
+		v := figure(item)
+		if math.IsNaN(v) {
+			continue
+		}
+		place := len(values)
+		if member, is := any(item).(interface{ unit() Unit }); is && member.unit() > 0 {
+			if first, known := at[member.unit()]; known {
+				place = first
+			}
+			at[member.unit()] = place
+		}
+		if place == len(values) {
+			values = append(values, nil)
+		}
+		values[place] = append(values[place], v)
+	}
+	return Interval(Tabulate(len(values), func(i int) float64 { return metric.Mean(values[i]) }))
 }
 
 // Tabulate are the n results of a function of 0 … n-1.
