@@ -90,7 +90,7 @@ export function layers(result, choices) {
   if (choices.contour) {
     const hand = (c) => (i === recurrences ? mask(YOU, c) : undefined);
     for (const c of all) line(consensus(c), structureColour(c), 2, solid, hand(c));
-    keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}, ${t("consensus")}${now}${byHand(hand(c))}` })));
+    keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}${n ? `, ${t("consensus")}` : ""}${now}${byHand(hand(c))}` })));
   }
 
   const most = mostDisagreement(n), maps = {

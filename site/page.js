@@ -72,11 +72,11 @@ const effects = [
   [(s) => (s.editing ? pen : s.measuring ? ruler : null), (tool) => { stage.pen = tool; return () => { stage.pen = null; tool.leave(); }; }],
   [(s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`, () => { pen.forget(); return () => {}; }],
   [(s) => s.editing !== null, () => {
-    $("correct").scrollIntoView({ block: "start" });
+    ($("reading") ?? $("correct")).scrollIntoView({ block: "start" });
     $("stage").focus();
     return () => {};
   }],
-  [(s) => s.session.keeping && s.worklist, () => { sessions((all) => all.changed()); return () => {}; }],
+  [(s) => s.worklist && (s.session.keeping || s.worklist.study) && s, () => { sessions((all) => all.changed()); return () => {}; }],
   ...work.effects,
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
 
@@ -119,6 +119,7 @@ function take(event) {
 // told gives every error a message and what to do next.
 function told(error) {
   if (error instanceof SegmentError) return error;
+  if (error.changed) return changed(error.changed);
   console.error(error);
   return { message: `Something in the page went wrong: ${error}`, next: "Try again; if it stays, reload the page." };
 }
@@ -230,10 +231,11 @@ const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisable
 // list, if an open image with drawings would be lost, or, with along, if any image is open. show:
 // the first image is shown. A weights file becomes a model.
 function open(files, { along = false, show = true, folder = false } = {}) {
-  if (folder) return void openFolder(files);
-  const weights = files.filter(({ name }) => /\.safetensors$/i.test(name));
-  if (weights.length && mayLose(unsaved(state))) for (const { blob } of weights) openWeights(blob);
   const saved = files.filter(({ name }) => /\.(mrprism|zip)$/i.test(name));
+  if (state.worklist?.study && !saved.length) return void sessions((all) => all.attach(paired(files))); // nothing else belongs to a study
+  if (folder) return void openFolder(files);
+  const weights = files.filter(({ name }) => !state.worklist?.study && /\.safetensors$/i.test(name));
+  if (weights.length && mayLose(unsaved(state))) for (const { blob } of weights) openWeights(blob);
   files = paired(files.filter((file) => !weights.includes(file) && !saved.includes(file)));
   if (saved.length) return void sessions((all) => all.open(saved)).then(() => open(files, { along, show }));
   if (!files.length) return;
@@ -263,7 +265,7 @@ function sessions(act) {
   loaded ??= wanted("sessions.js", "session.js", "keeping.js", "zip.js", "words.sessions.de.js").then(({ Sessions }) => new Sessions(() => state, send, segmenter, told));
   return loaded.then(act, (error) => {
     loaded = null;
-    send({ type: "failed", error: error.changed ? changed(error.changed) : told(error) });
+    send({ type: "failed", error: told(error) });
   });
 }
 $("session-open").onclick = () => $("session-file").click();
@@ -272,6 +274,7 @@ $("session-file").onchange = () => {
   $("session-file").value = "";
   sessions((all) => all.open(files));
 };
+$("study-make").onclick = () => sessions((all) => all.makeStudy());
 $("session-save").onclick = enabled(() => sessions((all) => all.save()));
 $("session-images").onchange = () => send({ type: "set", session: { ...state.session, images: $("session-images").checked } });
 $("session-keep").onchange = () => sessions((all) => all.keep($("session-keep").checked));
@@ -285,7 +288,7 @@ async function learnFrom(files = null) {
   try {
     const { showLearning } = await wanted("learn.js"), { name: model, title } = state.models.find(({ name, own }) => name === state.model && !own) ?? state.models[0];
     await showLearning(files, { model, title: t(title), name: remembered("learning"), device: wish("device"), steps: Number(wish("steps")), use: openWeights, download, remember: (name) => remember("learning", name) });
-  } catch (error) { send({ type: "failed", error: error.changed ? changed(error.changed) : told(error) }); }
+  } catch (error) { send({ type: "failed", error: told(error) }); }
 }
 async function openSample() {
   send({ type: "opening" });

@@ -163,7 +163,7 @@ export function printReports(state) {
   const remove = () => $("report")?.remove();
   addEventListener("beforeprint", () => {
     remove();
-    if (state().result) reportPage(state(), { now: new Date(), file: $("report-file").checked, reference: $("report-named").checked ? $("report-reference").value.trim() : "" });
+    if (state().result && !state().worklist?.study) reportPage(state(), { now: new Date(), file: $("report-file").checked, reference: $("report-named").checked ? $("report-reference").value.trim() : "" });
   });
   addEventListener("afterprint", remove);
   $("report-print").onclick = () => print();

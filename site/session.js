@@ -69,7 +69,7 @@ const written = new WeakMap(); // by line: { number, reading, files }
 // blob }. Their names begin with number.
 async function readingOf(line, number) {
   if (written.get(line)?.number === number) return written.get(line);
-  const { picture, slice, slices, review, decided, comment, corrections, known, error, masks } = line, { blob, name, turn, missing } = picture, files = [];
+  const { picture, slice, slices, review, reason, seconds, decided, comment, corrections, known, error, masks } = line, { blob, name, turn, missing } = picture, files = [];
   const file = (name, blob) => { files.push({ name, blob }); return name; };
   const { asked: { roi, weights, evidence } = { roi: "auto", weights: null, evidence: [] }, id, ...result } = line.result ?? {};
   const drawings = (folder, list) => Promise.all(list.map(async (one, i) => {
@@ -80,7 +80,7 @@ async function readingOf(line, number) {
   }));
   const image = { sha256: missing?.sha256 ?? await sumOf(blob), bytes: missing?.bytes ?? blob.size, name, slice: picture.slice || slice || 0, slices: slices ?? 1, turn: 90 * turn };
   const reading = {
-    image, review, decided: decided ?? "", comment: comment ?? "", ...(error && !missing ? { error: { code: error.code, message: error.message, next: error.next, date: error.date } } : {}), region: roi, weights: weights && Array.from(weights), mm: known ?? null,
+    image, review, reason: review === "rejected" ? reason ?? "" : "", decided: decided ?? "", seconds: Math.round(10 * (seconds ?? 0)) / 10, comment: comment ?? "", ...(error && !missing ? { error: { code: error.code, message: error.message, next: error.next, date: error.date } } : {}), region: roi, weights: weights && Array.from(weights), mm: known ?? null,
     drawn: await drawings("drawn", corrections), marks: await drawings("marks", evidence),
     masks: (masks?.files ?? []).map((blob, c) => ({ class: line.result.classes[c], file: file(`masks/${number}_${c + 1}.png`, blob) })), result: line.result ? result : null,
   };
@@ -136,7 +136,7 @@ export async function readSession(files, name, picture) {
 
 // lineOf resolves to { line, damaged }: the line of a reading, and its files that could not be
 // read. Nobody has decided about a line that lacks one.
-async function lineOf({ image, review, decided, comment, error, region, weights, mm, drawn: strokes, marks, masks, result }, files, pictures, pictureOf) {
+async function lineOf({ image, review, reason, seconds, decided, comment, error, region, weights, mm, drawn: strokes, marks, masks, result }, files, pictures, pictureOf) {
   const damaged = [], { sha256, bytes, name, slice, slices, turn } = image, quarters = turn / 90;
   if (!/^[0-9a-f]{64}$/.test(sha256) || typeof name !== "string" || ![0, 1, 2, 3].includes(quarters)) return null;
   const blob = pictures.get(sha256), made = pictureOf(blob ?? null, name, slice, quarters), is = isResult(result) ? result : null;
@@ -153,7 +153,7 @@ async function lineOf({ image, review, decided, comment, error, region, weights,
   const failed = (typeof error?.message === "string" ? { next: "", ...error } : null) ?? (blob ? null : picture.refused);
   const line = {
     key: picture.key, picture, thumb: "", slice, slices, state: known ? "done" : failed ? "failed" : "waiting", error: known ? null : failed, review: damaged.length ? "" : String(review ?? ""),
-    decided: decided ?? "", comment: String(comment ?? ""), known: mm, result: known, corrections, masks: shown?.length && shown.every(Boolean) ? { id: 0, files: shown } : null,
+    reason: String(reason ?? ""), seconds: Number(seconds) || 0, decided: decided ?? "", comment: String(comment ?? ""), known: mm, result: known, corrections, masks: shown?.length && shown.every(Boolean) ? { id: 0, files: shown } : null,
   };
   return { line, damaged };
 }
@@ -168,10 +168,10 @@ const touched = ({ review, comment, corrections, result, rivals }) => Boolean(re
 const equalTiles = (a, b) => a.size === b.size && [...a].every(([n, tile]) => b.get(n)?.every((v, i) => v === tile[i]));
 const sameDrawing = (a, b) => sameMask(a, b) && (!a.tiles || !b.tiles ? a.tiles === b.tiles && a.name === b.name : equalTiles(a.tiles, b.tiles));
 const sameDrawings = (a, b) => a.length === b.length && a.every((one) => b.some((other) => sameDrawing(one, other)));
-const sameWork = (a, b) => a.review === b.review && (a.comment ?? "") === (b.comment ?? "") && sameDrawings(a.corrections, b.corrections) && sameDrawings(a.result?.asked.evidence ?? [], b.result?.asked.evidence ?? []);
+const sameWork = (a, b) => a.review === b.review && (a.reason ?? "") === (b.reason ?? "") && (a.comment ?? "") === (b.comment ?? "") && sameDrawings(a.corrections, b.corrections) && sameDrawings(a.result?.asked.evidence ?? [], b.result?.asked.evidence ?? []);
 
 // WORK are the fields of a line that a person made, and the figures with them.
-const WORK = ["state", "error", "review", "decided", "comment", "known", "result", "corrections", "masks"];
+const WORK = ["state", "error", "review", "reason", "seconds", "decided", "comment", "known", "result", "corrections", "masks"];
 export const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, line[field]]));
 
 // merged resolves to lines with those of another session: an image that is new is added, work on an

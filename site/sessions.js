@@ -1,5 +1,6 @@
 // Saves, opens and keeps sessions, and attaches images to them. session.js has their form,
 // keeping.js what the browser keeps. The page loads this module when a person wants a session.
+import { wanted } from "./addresses.js";
 import { download } from "./exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
@@ -15,13 +16,14 @@ teach("de", german);
 
 const DELAY = 1000; // ms from a change until it is kept
 const DAMAGED = 5; // names in a message
+const named = (names) => names.slice(0, DAMAGED).join(", ") + (names.length > DAMAGED ? ", …" : "");
 
 const TAB = ["This session is open in another tab of this browser.", "Go on there, or close it there first. What you do here is kept only if you save it."];
 
 // Sessions needs state(), send(event), the segmenter, and told(error), an error with a message for
 // people.
 export class Sessions {
-  #state; #send; #segmenter; #told; #timer = 0; #writing = Promise.resolve();
+  #state; #send; #segmenter; #told; #timer = 0; #writing = Promise.resolve(); #reading = null; #seen = null;
   constructor(state, send, segmenter, told) {
     [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
   }
@@ -49,9 +51,26 @@ export class Sessions {
   save() {
     return this.#run(async () => {
       const { list, files } = await this.#files(this.#state().session.images);
-      const blob = await writeZIP(files).catch((error) => { throw error instanceof RangeError ? new Refused("The session with its images is larger than 4 GB.", "Save it without the images.") : error; });
-      download(`mrprism-${now()}.mrprism`, "application/zip", blob);
+      await this.#write(files, `mrprism-${now()}`);
       this.#send({ type: "stored", list });
+    });
+  }
+  async #write(files, stem) {
+    const blob = await writeZIP(files).catch((error) => { throw error instanceof RangeError ? new Refused("The session with its images is larger than 4 GB.", "Save it without the images.") : error; });
+    download(`${stem}.mrprism`, "application/zip", blob);
+  }
+
+  // makeStudy asks for the plan of a reading study of the open list, and saves it as a file.
+  makeStudy() {
+    return this.#run(async () => {
+      const { BY_HAND, askPlan, linesOf } = await wanted("study.js"), { lines } = this.#state().worklist, { result } = lines.find(({ result }) => result) ?? {};
+      const { plan, images } = await askPlan(result?.classes ?? null) ?? {};
+      if (!plan) return;
+      const made = await linesOf(lines, plan), model = plan.start === "empty" ? BY_HAND : { name: result.model, title: result.title, sha256: result.sha256 };
+      if (!made.images) throw new Refused("The list has no image that can be read.", "Open the images of the study first.");
+      await this.#write(await filesOf({ ...newList, lines: made.lines, at: 1, study: plan }, { name: model.name, title: model.title, sha256: model.sha256 }, images), `mrprism-study-${now()}`);
+      const left = made.left.length ? t("Left out, as it cannot be read or is there twice: {files}.", { files: named(made.left) }) : "";
+      this.#note([t("The study is saved: {n} readings of {images} images.", { n: made.lines.length, images: made.images }), left].filter(Boolean).join(" "), "Give the file to each grader. Each one sends back a session.");
     });
   }
 
@@ -67,26 +86,50 @@ export class Sessions {
 
   // take opens a session, or joins it with the one that is open.
   async #take(files, name, whole = true) {
-    const session = await readSession(files, name, (...of) => this.#segmenter.picture(...of)), { damaged, model } = session;
+    const session = await readSession(files, name, (...of) => this.#segmenter.picture(...of)), { damaged, model, study } = session;
     await this.#segmenter.ready;
     if (!session.lines.length) throw new Refused(`${name} has no images that could be read.`, "Choose another copy of it.");
     if (unsaved(this.#state()).length) this.#list(); // an open image joins
+    const open = this.#state().worklist;
+    if (study || open?.study) await this.#check(session, name, open);
     const { models, worklist, model: computes } = this.#state();
     if (!models.some((one) => one.name === model?.name)) throw new Refused(`${name} is of a model that this page does not have: ${model?.title ?? model?.name}.`, "Open its weights file first, then the session again.");
     const here = worklist && (worklist.lines.find(({ result }) => result)?.result.model ?? computes);
     if (here && here !== model.name) throw new Refused(`${name} is of another model than this list.`, "Save this list's session and close it first.");
     if (worklist?.by && session.grader && worklist.by !== session.grader) throw new Refused(`${name} is the session of ${session.grader}, and this one is of ${worklist.by}.`, "Save this list's session and close it first.");
+    const begins = Boolean(study && !open), reading = begins && await this.#enter(session);
+    if (begins && !reading) return false;
     const alone = !keeping.can || await keeping.hold(session.id), joined = await merged(worklist?.lines ?? [], session.lines);
-    const base = worklist ?? { ...newList, open: !narrow(), id: alone ? session.id : "", study: session.study, at: (session.lines[session.at] ?? session.lines[0]).key };
+    const base = worklist ?? { ...newList, open: !narrow(), id: alone ? session.id : "", study, at: (session.lines[session.at] ?? session.lines[0]).key };
     this.#send({ type: "restored", list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") }, model: model.name });
     if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
+    if (begins) this.#reading = new reading.Reading(this.#state, this.#send, study);
+    if (session.keep && alone) this.#set({ keeping: true, at: "" });
     this.#report(name, { whole, damaged, joined, alone, began: !worklist });
     return alone;
+  }
+  // check refuses a session that is not of the study that is open, or whose study cannot be followed.
+  async #check(session, name, open) {
+    const { BY_HAND, check } = await wanted("study.js"), { models } = this.#state();
+    check(session, name, open ? open.study ?? null : undefined);
+    if (!models.includes(BY_HAND)) this.#send({ type: "set", models: [...models, BY_HAND] });
+  }
+  // enter asks who reads a study, unless the session says so. It resolves to the module reading.js,
+  // or to null if nobody reads it.
+  async #enter(session) {
+    const { askReader } = await wanted("study.js"), reading = await wanted("reading.js", "study.js");
+    if (!session.grader) {
+      const reader = await askReader(session.study, session.lines.length, keeping.can);
+      if (!reader) return null;
+      Object.assign(session, { grader: reader.by, keep: reader.keep, id: crypto.randomUUID() });
+    }
+    reading.follow(this.#segmenter, session.study);
+    return reading;
   }
   #report(name, { whole, damaged, joined: { lines, added, taken, conflicts }, alone, began }) {
     const n = lines.filter(({ picture }) => picture.missing).length, said = [];
     if (!whole) said.push(t("{name} was cut short: what could be read is here.", { name }));
-    if (damaged.length) said.push(t("Not read, as it is missing or damaged: {files}.", { files: damaged.slice(0, DAMAGED).join(", ") + (damaged.length > DAMAGED ? ", …" : "") }));
+    if (damaged.length) said.push(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }));
     if (!began) said.push(t("{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.", { name, added, taken, conflicts }));
     if (!alone) said.push(t(TAB[0]));
     const next = [...(conflicts ? [t("Choose a version where the list says so.")] : []), ...(n ? [t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n })] : []), ...(alone ? [] : [t(TAB[1])])];
@@ -140,6 +183,7 @@ export class Sessions {
         this.#set({ keeping: false });
         return this.#note(...TAB);
       }
+      this.#seen = null;
       this.#set({ keeping: on, at: "" });
       if (on) {
         navigator.storage.persist?.().catch(() => {});
@@ -154,9 +198,12 @@ export class Sessions {
     await this.#writing;
     await this.offer();
   }
-  // changed keeps the session soon.
+  // changed keeps the session soon, if the list is another one.
   changed() {
-    if (!this.#state().session.keeping) return;
+    const { session, worklist } = this.#state();
+    this.#reading?.changed();
+    if (!session.keeping || worklist === this.#seen) return;
+    this.#seen = worklist;
     this.#timer ||= setTimeout(() => { this.#writing = this.#writing.then(() => this.#keepNow()); }, DELAY);
   }
   async #keepNow() {

@@ -178,7 +178,8 @@ const handlers = {
     const worklist = settled(s.worklist, take), now = { ...s, worklist, status: take ? "The other version is taken." : "This version is kept." };
     return take ? handlers.pick(now, { key: worklist.at }) : now;
   },
-  comment: (s, { text }) => ({ ...s, worklist: changed(s.worklist, lineAt(s.worklist), { comment: text }) }),
+  // line changes fields of a line, the chosen one unless key names another.
+  line: (s, { key = s.worklist.at, ...fields }) => ({ ...s, worklist: changed(s.worklist, { key }, fields) }),
   stored: (s, { list }) => safe(s, inList(list, "session")),
   // again computes failed lines once more, the chosen line first.
   again(s) {

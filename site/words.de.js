@@ -491,6 +491,8 @@ export const german = {
   "Session": "Sitzung",
   "Open session…": "Sitzung öffnen …",
   "Save session": "Sitzung sichern",
+  "Make a reading study…": "Lesestudie anlegen…",
+  "A file from which several people read these images": "Eine Datei, aus der mehrere Personen diese Bilder beurteilen",
   "Session file": "Sitzungsdatei",
   "Decisions, drawings, marks, regions, figures and comments as one file": "Entscheidungen, Zeichnungen, Markierungen, Ausschnitte, Werte und Bemerkungen in einer Datei",
   "With the images": "Mit den Bildern",

@@ -6,7 +6,6 @@ import { $ } from "./dom.js";
 import { download } from "./exports.js";
 import { now } from "./opening.js";
 import { UNASKED, subject } from "./state.js";
-import { filesOf, records } from "./workfiles.js";
 import { lineAt, lineBy, resting, unmasked } from "./worklist.js";
 
 const LINE_DELAY = 250; // ms without a step: arrow keys pass lines by
@@ -106,17 +105,19 @@ export class Work {
     const { worklist } = this.#state(), name = `mrprism-${now()}`, tell = (saved) => this.#send({ type: "work", saved });
     const table = async () => (await this.#segmenter.table(records(worklist))).bytes.buffer;
     try {
+      const { filesOf, records } = await wanted("workfiles.js");
       if (what === "csv") download(`${name}.csv`, "text/csv", await table());
       else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, { masksOf: (line) => this.#masksOf(line), correct: (...of) => this.#segmenter.correct(...of), table, tell })));
       this.#send({ type: "written", list: worklist, what });
     } catch (error) { this.#send({ type: "unwritten", error: this.#told(error) }); }
   }
 
+  #press(act) { if (this.#state().worklist) this.#send({ type: "press", act }); }
+
   // keys are the keys of the list, each with its action.
   get keys() {
-    const press = (act) => () => { if (this.#state().worklist) this.#send({ type: "press", act }); };
-    const decide = (what) => () => press({ type: "decide", what, at: new Date().toISOString() })();
-    return { n: press({ type: "step", by: 1 }), p: press({ type: "step", by: -1 }), a: decide("accepted"), x: decide("rejected") };
+    const press = (act) => () => this.#press(act);
+    return { n: press({ type: "step", by: 1 }), p: press({ type: "step", by: -1 }), a: () => $("work-accepted").click(), x: () => $("work-rejected").click() };
   }
 
   // listen makes the controls of the list send events.
@@ -125,8 +126,7 @@ export class Work {
     const send = this.#send, { keys } = this, work = (values) => () => send({ type: "work", ...values(this.#state().worklist) });
     $("work-on").onclick = keys.n;
     $("work-back").onclick = keys.p;
-    $("work-accepted").onclick = keys.a;
-    $("work-rejected").onclick = keys.x;
+    for (const what of ["accepted", "rejected"]) $(`work-${what}`).onclick = () => this.#press({ type: "decide", what, at: new Date().toISOString() });
     $("work-open").onclick = work(({ open }) => ({ open: !open }));
     $("work-pause").onclick = work(({ paused }) => ({ paused: !paused }));
     $("work-again").onclick = () => send({ type: "again" });
@@ -134,7 +134,7 @@ export class Work {
     $("work-text").oninput = work(() => ({ text: $("work-text").value }));
     $("work-sort").onchange = work(() => ({ sort: $("work-sort").value }));
     $("work-onward").onchange = work(() => ({ onward: $("work-onward").checked }));
-    $("work-comment").oninput = () => send({ type: "comment", text: $("work-comment").value });
+    $("work-comment").oninput = () => send({ type: "line", comment: $("work-comment").value });
     for (const id of ["work-mine", "work-theirs"]) $(id).onclick = () => send({ type: "settled", take: id === "work-theirs" });
     $("work-by").oninput = work(() => ({ by: $("work-by").value }));
     for (const what of ["csv", "zip"]) $(`work-${what}`).onclick = work(({ saving }) => ({ saving: saving || what }));

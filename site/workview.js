@@ -46,7 +46,7 @@ function drawBar(s) {
 const workIn = ({ review, corrections, comment, result }) => [t(review || "not decided"), corrections.length && t("corrected"), result?.asked.evidence.length && t("marks"), comment && `“${isolated(comment)}”`].filter(Boolean).join(", ");
 
 function drawProgress({ worklist: list }) {
-  const { all, waiting, toReview: n } = counts(list), { result } = list.lines.find(({ result }) => result?.found) ?? {};
+  const { all, waiting, toReview: n } = counts(list), { result } = (!list.study && list.lines.find(({ result }) => result?.found)) || {};
   $("work-computed").textContent = t("{done} of {all} computed", { done: all - waiting, all });
   Object.assign($("work-meter"), { max: all, value: all - waiting });
   $("work-pause").hidden = $("work-meter").hidden = !waiting;
@@ -69,7 +69,7 @@ function drawLines(s, before) {
   for (const line of list.lines) {
     const state = stateOf(s, line), selected = line.key === list.at, sign = [line, state, selected, shown.has(line)], known = drawn.get(line.key);
     if (known?.sign.every((one, i) => one === sign[i])) continue;
-    const node = drawLine(line, state);
+    const node = drawLine(line, state, list.study);
     node.ariaSelected = String(selected);
     node.hidden = !shown.has(line);
     if (known) known.node.replaceWith(node);
@@ -85,16 +85,18 @@ function drawLines(s, before) {
   if (list.open && (at !== list.at || !open || filter !== list.toReview || sort !== list.sort)) drawn.get(list.at).node.scrollIntoView({ block: "nearest" });
 }
 
-function drawLine(line, state) {
-  const { key, picture, thumb, error, result, corrections, rivals } = line, { name } = picture, figure = mainFigure(result), facts = [];
+// READ is what the list says of an image of a study, in which no figure is shown.
+const READ = { done: "not graded", accepted: "graded", rejected: "cannot be graded" };
+function drawLine(line, state, study) {
+  const { key, picture, thumb, error, result, corrections, rivals } = line, { name } = picture, figure = study ? undefined : mainFigure(result), facts = [];
   const fact = (className, text) => { if (text) facts.push(element("span", { className }, text)); };
-  fact(`state ${state}`, t(state));
+  fact(`state ${state}`, t((study && READ[state]) || state));
   if (figure) facts.push(element("span", { className: "hidden-text" }, figure.name));
   fact("figure", figure?.text);
-  const main = result && trustIn(result);
-  if (result && !result.found) fact("doubted", t("nothing found"));
+  const main = !study && result && trustIn(result);
+  if (!study && result && !result.found) fact("doubted", t("nothing found"));
   else if (main) fact(main.word === "trusted" ? "" : "doubted", t(main.word));
-  if (corrections.length) fact("", t("corrected"));
+  if (corrections.length) fact("", t(study ? "drawn" : "corrected"));
   fact("", picture.missing && t("not attached"));
   fact("doubted", rivals?.length && t("two versions"));
   fact("why", error && !picture.missing && t(error.message).replace(`${name}: `, ""));
@@ -111,6 +113,7 @@ const wishes = new URLSearchParams(location.search), KEEPS = !wishes.has("idle")
 const time = (date) => new Date(date).toLocaleString("sv").slice(0, -3); // 2026-11-27 14:03
 export function drawSession({ session: { images, keeping, at, kept }, worklist, result }, before) {
   const missing = worklist?.lines.filter(({ picture }) => picture.missing).length ?? 0, can = worklist || result;
+  $("study-make").hidden = !worklist || Boolean(worklist.study);
   $("session-save").ariaDisabled = can ? null : "true";
   $("session-consent").hidden = !KEEPS || !can;
   $("session-images").checked = images;

@@ -1,0 +1,223 @@
+package site
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// looked writes what people see of a state in three sizes to MRPRISM_SCREENSHOTS, and runs axe over
+// it, if MRPRISM_AXE names it.
+func (p *page) looked(state string) {
+	p.t.Helper()
+	folder := os.Getenv("MRPRISM_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	axe, _ := os.ReadFile(os.Getenv("MRPRISM_AXE"))
+	for name, size := range map[string][2]int64{"laptop": {1366, 768}, "phone": {390, 844}, "kiosk": {1080, 1920}} {
+		p.run(chromedp.EmulateViewport(size[0], size[1]))
+		for _, theme := range []string{"light", "dark"} {
+			p.run(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}))
+			time.Sleep(700 * time.Millisecond) // frames to settle
+			p.shot(filepath.Join(folder, "study-"+state+"-"+name+"-"+theme+".png"))
+			if axe != nil {
+				assert.Empty(p.t, get[[]string](p, string(axe)+`; axe.run({ exclude: [["#language"]] }, { resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`), "%s, %s, %s", state, name, theme)
+			}
+		}
+	}
+	p.run(chromedp.EmulateViewport(1366, 768))
+}
+
+// fill fills in the form over the page, and sends it.
+func (p *page) fill(values map[string]string) {
+	p.t.Helper()
+	p.until(`document.getElementById("ask")?.open`)
+	for name, value := range values {
+		p.do(fmt.Sprintf(`(() => { const field = document.querySelector("#ask [name=%s]"); if (field.type === "checkbox") field.checked = %[2]q === "yes"; else field.value = %[2]q; field.oninput?.(); field.onchange?.(); })()`, name, value))
+	}
+	p.do(`document.querySelector("#ask button[value=go]").click()`)
+}
+
+// leaks is what a page of a blind study must not have anywhere: files' names, figures and what the
+// model thinks.
+const leaks = `(document.documentElement.outerHTML.replace(/<(head|script)[^]*?<\/\1>/g, "").match(/eye-\w+\.png|0\.52|trusted|do not use|, consensus|Rater\d|at least \d of \d experts, /g) ?? []).join()`
+
+// read waits until the grader may draw on an image, and has read so many.
+func (p *page) read(name, progress string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.startsWith("%s ") && document.getElementById("reading-line")?.textContent === %q && document.getElementById("stage").classList.contains("editing")`, name, progress))
+	assert.Empty(p.t, get[string](p, leaks), name)
+}
+
+// followed says what is wrong with the answers of a segmenter that follows a blind study from the
+// model.
+const followed = `import("./reading.js").then(async ({ follow }) => {
+	const figure = { class: "disc", area: 9, share: 0.1, height: 3, width: 3, pieces: 1, low: 8, high: 10, trust: { word: "trusted" } };
+	const answer = { id: 7, width: 30, height: 20, classes: ["disc"], raters: ["ann"], found: true, doubts: [{ code: "odd", text: "odd" }], doubt: 2, roi: { x: 3, y: 4, side: 5, whole: false }, formats: ["png"], measurements: { structures: [figure], verticalRatio: { value: 0.5 } } };
+	const made = (structures, result) => {
+		const segmenter = { segment: async () => result, show: async () => "the model's", save: async () => "the model's", decode: async () => ({ width: 30, height: 20 }) };
+		follow(segmenter, { structures, start: "model", blind: true });
+		return segmenter;
+	};
+	const wrong = [], is = (what, value, wanted) => { if (JSON.stringify(value) !== JSON.stringify(wanted)) wrong.push(what + ": " + JSON.stringify(value)); };
+	const bare = await made(["disc"], answer).segment({}, {});
+	is("bare", [bare.raters, bare.doubts, bare.doubt, bare.roi, bare.formats, bare.measurements], [[], [], null, { x: 0, y: 0, side: 30, whole: true }, [], { structures: [{ class: "disc", area: 9, share: 0.1, height: 3, width: 3, pieces: 1 }] }]);
+	is("its mask", await made(["disc"], answer).show("map", bare, {}), "the model's");
+	const lost = made(["disc"], { ...answer, found: false }), none = await lost.segment({}, {});
+	is("nothing found", [none.found, (await lost.show("map", none, {})).values.length], [true, 600]);
+	is("other structures", await made(["rim"], answer).segment({}, {}).catch(({ message }) => message), "The study is of rim, and this model is of disc.");
+	return wrong.join("; ");
+})`
+
+// An organiser makes a study of the open list. A grader reads it blind, stops, goes on in another
+// page, and sends back a session. What does not belong to the study is named, and changes nothing.
+func TestReadingStudy(t *testing.T) {
+	t.Parallel()
+	s := mock(t, nil)
+	p := open(t, s, 1366, 768)
+	p.ready()
+	p.saving()
+	paths := differing(t, "eye-one.png", "eye-two.png", "eye-three.png")
+	p.upload("file", append(paths, paths[0])...)
+	p.allComputed()
+	p.press("a", false)
+	p.click("study-make")
+	p.until(`document.getElementById("ask")?.open`)
+	p.looked("plan")
+	assert.Equal(t, "disc, cup", get[string](p, `document.querySelector("#ask [name=structures]").value`), "those of the model")
+	p.fill(map[string]string{"name": "Two discs", "order": "fixed", "seed": "5"})
+	study := p.savedAs(".mrprism")
+	p.until(`document.getElementById("banner-message").textContent === "The study is saved: 4 readings of 3 images. Left out, as it cannot be read or is there twice: eye-one.png."`)
+	files, session := unpacked(t, study)
+	assert.Equal(t, map[string]any{"id": session["study"].(map[string]any)["id"], "name": "Two discs", "structures": []any{"disc", "cup"}, "start": "empty", "order": "fixed", "seed": 5., "repeats": true, "blind": true}, session["study"])
+	assert.NotContains(t, string(files["session.json"]), "eye-", "no file's name")
+	assert.Len(t, files, 1+3, "the images are in the file, each once")
+	for i, one := range session["readings"].([]any) {
+		reading := one.(map[string]any)
+		assert.Equal(t, []any{fmt.Sprintf("#%d", i+1), "", nil}, []any{reading["image"].(map[string]any)["name"], reading["review"], reading["result"]}, "nothing of what the organiser did")
+	}
+	p.do(`Object.keys(saved).forEach((name) => delete saved[name])`)
+	p.click("study-make")
+	p.fill(map[string]string{"name": "From the model", "start": "model", "images": "no"})
+	_, other := unpacked(t, p.savedAs(".mrprism"))
+	assert.Equal(t, map[string]any{"name": "levels", "title": "Fundus: optic disc and cup", "sha256": "ab12"}, other["model"])
+	assert.Empty(t, get[string](p, followed))
+	p.clean()
+
+	grader := open(t, s, 1366, 768)
+	grader.ready()
+	grader.saving()
+	grader.drop("study.mrprism", study)
+	grader.until(`document.getElementById("ask")?.open`)
+	grader.looked("begin")
+	grader.fill(map[string]string{"by": " EM "})
+	grader.read("#1", "0 of 4 read")
+	for _, id := range []string{"measurements", "experts", "region", "save", "model", "compare-open", "work-zip", "work-sort", "study-make"} {
+		assert.False(t, grader.visible(id), id)
+	}
+	answers := grader.answering(true, false, true)
+	grader.press(" ", false)
+	grader.said("#1", "drawn")
+	grader.until(`document.getElementById("correct-line").textContent.includes("disc")`)
+	grader.looked("reading")
+	grader.press("a", false)
+	assert.Equal(t, "Nothing is drawn of: cup. Is there none in this image?", <-answers)
+	grader.read("#2", "1 of 4 read")
+	grader.click("reading-done") // nothing is drawn
+	assert.Equal(t, "Nothing is drawn of: disc, cup. Is there none in this image?", <-answers)
+	grader.press("x", false)
+	assert.Equal(t, "reading-reason", get[string](grader, `document.activeElement.id`))
+	grader.do(`(() => { const reason = document.getElementById("reading-reason"); reason.value = "blurred"; reason.onchange(); const comment = document.getElementById("work-comment"); comment.value = "Motion"; comment.oninput(); })()`)
+	grader.said("#2", "cannot be graded")
+	grader.looked("refused")
+	grader.click("reading-done")
+	grader.read("#3", "2 of 4 read")
+	grader.click("reading-save")
+	half := grader.savedAs(".mrprism")
+	grader.clean()
+
+	again := open(t, s, 1366, 768)
+	again.ready()
+	again.saving()
+	again.drop("of-em.mrprism", half)
+	again.until(`document.getElementById("banner-next").textContent === "4 images are not attached. Open them, or their folder: they are found by their content."`)
+	again.upload("file", paths...)
+	again.read("#3", "2 of 4 read")
+	assert.Equal(t, "Two discs · EM", again.text("reading-who"))
+	again.pick("#1")
+	again.until(`document.getElementById("correct-line").textContent.includes("disc")`)
+	again.said("#4", "not graded")
+	before := again.lines()
+	changed := func(change func(plan map[string]any)) []byte {
+		return repacked(t, study, func(s map[string]any) { change(s["study"].(map[string]any)) })
+	}
+	for _, c := range []struct {
+		says string
+		data []byte
+	}{
+		{"x.mrprism is not of the study that is open.", changed(func(plan map[string]any) { plan["id"] = "another" })},
+		{"x.mrprism is not of the study that is open.", repacked(t, half, func(s map[string]any) { s["study"] = nil })},
+		{"x.mrprism has rim, which is no structure of the study: disc, cup.", changed(func(plan map[string]any) { plan["structures"] = []string{"disc", "rim"} })},
+		{"x.mrprism has rim, which is no structure of the study: disc, cup.", repacked(t, half, func(s map[string]any) {
+			s["readings"].([]any)[0].(map[string]any)["drawn"].([]any)[0].(map[string]any)["class"] = "rim"
+		})},
+		{"The plan of the study in x.mrprism is damaged.", changed(func(plan map[string]any) { plan["structures"] = "disc" })},
+		{"x.mrprism is the session of AB, and this one is of EM.", repacked(t, half, func(s map[string]any) { s["grader"] = "AB" })},
+		{"x.mrprism was saved by a later version of MrPrism.", repacked(t, half, func(s map[string]any) { s["version"] = 2 })},
+		{"1 file is of no image of the session, and was passed over.", photo(t, 64, 64)},
+	} {
+		name := "x.mrprism"
+		if bytes.HasPrefix(c.data, []byte("\x89PNG")) {
+			name = "eye-four.png"
+		}
+		again.do(`document.getElementById("banner-close").click()`)
+		again.drop(name, c.data)
+		again.until(fmt.Sprintf(`document.getElementById("banner-message").textContent.startsWith(%q)`, c.says))
+		assert.Equal(t, before, again.lines(), c.says)
+	}
+	again.do(`document.getElementById("banner-close").click()`)
+	questions := again.answering(true, true)
+	for i, name := range []string{"#3", "#4"} {
+		again.pick(name)
+		again.read(name, fmt.Sprintf("%d of 4 read", 2+i))
+		again.press("a", false)
+		<-questions
+	}
+	again.until(`document.getElementById("banner-message").textContent === "All 4 images are read."`)
+	again.looked("all-read")
+	sent, back := unpacked(t, again.sessionOf())
+	assert.Equal(t, session["study"], back["study"])
+	assert.Equal(t, "EM", back["grader"])
+	assert.NotEqual(t, session["id"], back["id"])
+	said := []any{}
+	for _, one := range back["readings"].([]any) {
+		reading := one.(map[string]any)
+		said = append(said, []any{reading["review"], reading["reason"], reading["comment"], len(reading["drawn"].([]any))})
+		assert.Greater(t, reading["seconds"], 0.)
+	}
+	assert.Equal(t, []any{[]any{"accepted", "", "", 1}, []any{"rejected", "blurred", "Motion", 0}, []any{"accepted", "", "", 0}, []any{"accepted", "", "", 0}}, said)
+	assert.Contains(t, pixelsOf(t, sent["drawn/1_1.png"]), byte(255))
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		if strings.HasPrefix(name, "masks/") {
+			assert.NotContains(t, pixelsOf(t, sent[name]), byte(255), "the masks started empty")
+		}
+	}
+	guide, err := os.ReadFile("guide/study.md")
+	require.NoError(t, err)
+	for field := range session["study"].(map[string]any) {
+		assert.Contains(t, string(guide), "`"+field+"`", "a field that the guide does not explain")
+	}
+	again.clean()
+}
