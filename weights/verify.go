@@ -79,6 +79,7 @@ type Model struct {
 	Shipped  bool     // the sum is in the manifest; otherwise the file is the user's own
 	Proof    string   // Entry.Proof of a shipped model
 	Others   []*Model // the other members, if this is an ensemble
+	Sums     []string // SHA256 of each member's file, if this is an ensemble
 }
 
 // Name is the name that programs use: a shipped model's own name, or "own-" and the sum of a user's

@@ -11,6 +11,7 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/compare"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
@@ -28,6 +29,7 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		if err := cmp.Or(r.Check(), checkCompare(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
+		r.Made = report.NewOrigin(program+" compare", flags)
 		return compare.Run(ctx, r, stdout, stderr)
 	})
 }

@@ -73,7 +73,7 @@ func TestGoldens(t *testing.T) {
 					fmt.Fprintf(&all, "-- %s --\n%s", filepath.Base(file), shortened(t, file))
 				}
 			}
-			got, path := spaces.ReplaceAllString(places.Replace(all.String()), "  "), filepath.Join("testdata", c.name+".golden")
+			got, path := spaces.ReplaceAllString(places.Replace(made.ReplaceAllString(all.String(), "")), "  "), filepath.Join("testdata", c.name+".golden")
 			if *update {
 				require.NoError(t, os.MkdirAll("testdata", 0o755))
 				require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
@@ -95,6 +95,7 @@ func TestGoldens(t *testing.T) {
 func shortened(t *testing.T, file string) []byte {
 	data := studytest.ReadFile(t, file)
 	if filepath.Ext(file) != ".json" {
+		data = made.ReplaceAll(data, nil)
 		if lines := bytes.SplitAfter(data, []byte("\n")); len(lines) > 60 {
 			data = bytes.Join(append(lines[:30:30], lines[len(lines)-30:]...), nil)
 		}
@@ -134,6 +135,9 @@ func cut(v any) any {
 	}
 	return v
 }
+
+// made is what a report says of how it was made; TestOrigin has it.
+var made = regexp.MustCompile(`(?m)(^\n)?^([-%] )?(MrPrism|SHA-256 of) .*\n|^made: .*\n`)
 
 // spaces are those between columns, which are as wide as the names of folders, and what computed.
 var spaces = regexp.MustCompile(`   +|Go float32[^\[]*\[[^\]]*\]`)

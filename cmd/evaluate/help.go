@@ -78,6 +78,11 @@ then the farthest from the centre. Outlines have a colour for each structure; th
 raters' majority or the CSV's circle. The page shows images with their names: keep it where the images may lie.
 Beside it are report.md, tables.tex, report.json (as -json) and cases.csv (as -csv).
 
+Every report says how it was made: version and commit, the flags but -out, -json and -csv, and the SHA-256 of each file
+of weights and of the data: of what sha256sum prints of the scored images, their marks and truths, from the data
+set's folder, in the order of their names. It has no date: the same input gives the same bytes. The JSON has the schema
+cmd/evaluate/evaluate.schema.json of the repository.
+
 Brackets hold 95 % intervals over the images: Wilson's for the share of intervals that hold a figure, else of the
 studentised bootstrap (2,000 samples). One run of a training has no p-value: see evaluate compare -h.
 Ctrl-C ends the program with the images scored until then.
@@ -230,9 +235,11 @@ group of groups.csv, such as a patient's, count as their mean. Bold and arrows s
   report.html    one page that needs no other file: tables, reliability diagrams, soft Dice over passes, Dice with
                  each rater, risk and coverage, and images with outlines. It shows images with their names: keep it
                  where the images may lie
-  report.json    everything; cases.csv a line for each image, class, method and pass; summary.csv means and tests
+  report.json    everything, by the schema cmd/evaluate/compare.schema.json of the repository
+  cases.csv      a line for each image, class, method and pass; summary.csv means and tests
   report.md      the tables as Markdown; tables.tex for LaTeX with booktabs
 
+All but the CSVs say how they were made, as "evaluate -h" has it, with a SHA-256 of each folder of predictions.
 A prediction that is missing, of another size, unreadable, or holds NaN or values outside of 0 to 1 is named and
 counted, and is in no figure. So are files of unknown images, classes and raters. Paired tests leave out the
 images that not all methods have. The report is then written all the same, and the exit code is 1.

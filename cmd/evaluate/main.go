@@ -12,6 +12,7 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/evaluate"
+	"mrprism/internal/study/report"
 	"mrprism/model"
 )
 
@@ -59,6 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := cmp.Or(r.Check(), checkRequest(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
+		r.Made = report.NewOrigin(program, flags)
 		return evaluate.Run(ctx, r, stdout, stderr)
 	})
 }

@@ -32,20 +32,28 @@ func (s Sum) Check(path string) error {
 	if s.SHA256 == "" {
 		return ErrNoSum
 	}
+	switch is, err := SumOfFile(path); {
+	case err != nil:
+		return err
+	case is.Bytes != s.Bytes:
+		return fmt.Errorf("%q has %d bytes, and was written with %d", path, is.Bytes, s.Bytes)
+	case is.SHA256 != s.SHA256:
+		return fmt.Errorf("%q has changed since it was written", path)
+	}
+	return nil
+}
+
+// SumOfFile is the sum of a file.
+func SumOfFile(path string) (Sum, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("%q: %w", path, disk.Cause(err))
+		return Sum{}, fmt.Errorf("%q: %w", path, disk.Cause(err))
 	}
 	defer file.Close()
 	hash := sha256.New()
 	n, err := io.Copy(hash, file)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%q: %w", path, disk.Cause(err))
-	case n != s.Bytes:
-		return fmt.Errorf("%q has %d bytes, and was written with %d", path, n, s.Bytes)
-	case hex.EncodeToString(hash.Sum(nil)) != s.SHA256:
-		return fmt.Errorf("%q has changed since it was written", path)
+	if err != nil {
+		return Sum{}, fmt.Errorf("%q: %w", path, disk.Cause(err))
 	}
-	return nil
+	return Sum{n, hex.EncodeToString(hash.Sum(nil))}, nil
 }

@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8340,
+	"cmd":              8360,
 	"internal/command": 600,
 	"internal/data":    8570,
 	"internal/files":   6640,
@@ -23,7 +23,7 @@ var budgets = map[string]int{
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2780,
-	"internal/study":   9370,
+	"internal/study":   9600,
 	"internal/train":   2990,
 	"internal/trust":   1230,
 	"model":            4600,

@@ -20,16 +20,16 @@ func Ensemble(members []*weights.Model) (*weights.Model, error) {
 	if len(members) == 1 {
 		return &whole, nil
 	}
-	names, sums := []string{}, ""
+	var names, sums []string
 	for _, m := range members {
 		if different := apartIn(&whole.Metadata, &m.Metadata); different != "" {
 			return nil, fmt.Errorf("%s and %s have different %s: an ensemble is of models that make the same maps",
 				whole.Metadata.Name, m.Metadata.Name, different)
 		}
-		names, sums = append(names, m.Metadata.Name), sums+m.SHA256
+		names, sums = append(names, m.Metadata.Name), append(sums, m.SHA256)
 	}
-	sum := sha256.Sum256([]byte(sums))
-	whole.Others, whole.Shipped, whole.SHA256 = members[1:], false, hex.EncodeToString(sum[:])
+	sum := sha256.Sum256([]byte(strings.Join(sums, "")))
+	whole.Sums, whole.Others, whole.Shipped, whole.SHA256 = sums, members[1:], false, hex.EncodeToString(sum[:])
 	whole.Metadata.Name, whole.Metadata.Trust = strings.Join(names, "+"), nil
 	whole.Metadata.Title = fmt.Sprintf("mean of %d models: %s", len(names), strings.Join(names, ", "))
 	return &whole, nil

@@ -40,6 +40,14 @@ func TestParse(t *testing.T) {
 	require.Contains(t, stderr, "see prog -h")
 }
 
+func TestLine(t *testing.T) {
+	flags := NewGroups()
+	flags.Add("all", func(f *flag.FlagSet) { f.Bool("loud", false, ""); f.Int("n", 0, ""); f.String("out", "", "") })
+	_, err := flags.Parse([]string{"a", "-loud", "--out", "b", "-n", "-3", "-out=c", "-loud=false", "d", "--", "-out", "e"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "-loud", "-n", "-3", "-loud=false", "d", "--", "-out", "e"}, flags.Line("out"))
+}
+
 // Help lists the groups in the order in which they were added, each with its flags.
 func TestHelp(t *testing.T) {
 	rest, _, code, stdout, stderr := prog(t.Context(), errors.New("not reached"), "a", "-h")

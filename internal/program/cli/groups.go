@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,6 +14,7 @@ import (
 type Groups struct {
 	*flag.FlagSet // all flags
 	groups        []*flag.FlagSet
+	args          []string // that Parse was given
 }
 
 // NewGroups makes an empty set of flags.
@@ -56,6 +58,7 @@ func (g *Groups) Given() map[string]bool {
 // Parse parses flags, which may stand between other arguments, and returns the other arguments.
 // After "--" no argument is a flag. The error is flag.ErrHelp for -h, and otherwise of wrong usage.
 func (g *Groups) Parse(args []string) (rest []string, err error) {
+	g.args = args
 	for len(args) > 0 {
 		if err := g.FlagSet.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return nil, err
@@ -72,6 +75,30 @@ func (g *Groups) Parse(args []string) (rest []string, err error) {
 		}
 	}
 	return rest, nil
+}
+
+// Line is the command line that was parsed, without some flags and their values.
+func (g *Groups) Line(without ...string) (line []string) {
+	for args := g.args; len(args) > 0; {
+		n := 1
+		name, _, whole := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+		f := g.Lookup(name)
+		switch {
+		case args[0] == "--":
+			return append(line, args...)
+		case !strings.HasPrefix(args[0], "-") || f == nil:
+			name = ""
+		case !whole:
+			if b, is := f.Value.(interface{ IsBoolFlag() bool }); !is || !b.IsBoolFlag() {
+				n = 2
+			}
+		}
+		if !slices.Contains(without, name) {
+			line = append(line, args[:n]...)
+		}
+		args = args[n:]
+	}
+	return line
 }
 
 // describe lists the flags for help.

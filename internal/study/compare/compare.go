@@ -27,8 +27,9 @@ type Request struct {
 	Named          []NamedMethod // in the order of the command line
 	Precision      model.Precision
 	Device         command.Opener
-	Watch          Watch // the first method's results; or nil
-	Shown          int   // images in a gallery
+	Watch          Watch          // the first method's results; or nil
+	Shown          int            // images in a gallery
+	Made           *report.Origin // of the report; or nil
 }
 
 // Watch sees what a network makes of an image with its marks, and says what to keep beside the
@@ -78,12 +79,34 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if r.Made != nil {
+		if err := c.Originate(ctx, r.Made); err != nil {
+			return err
+		}
+	}
 	stopped := c.Score(ctx, command.NewProgress(stderr, len(c.cases)))
 	compared, err := c.Comparison(c.Sides[0])
 	if compared == nil {
 		return cmp.Or(stopped, err)
 	}
 	return errors.Join(compared.deliver(r.Out, stdout), stopped, err)
+}
+
+// Originate adds the data and the methods to what a report says of how it was made.
+func (c *Comparer) Originate(ctx context.Context, made *report.Origin) error {
+	for i, m := range c.methods {
+		switch p := m.predictor.(type) {
+		case *network:
+			made.AddWeights(c.Named[i].Given, p.session.Model)
+		case *folder:
+			s, err := report.SumOf(ctx, m.label(), p.dir, p.paths())
+			if err != nil {
+				return err
+			}
+			made.Maps = append(made.Maps, s)
+		}
+	}
+	return made.AddData(ctx, c.cases, c.data.Classes)
 }
 
 // Score scores all methods until one fails.

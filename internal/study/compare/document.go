@@ -52,7 +52,7 @@ func (r *Comparison) Document() *report.Document {
 	if len(groups) == 1 {
 		title = "method"
 	}
-	d := &report.Document{Title: fmt.Sprintf("%s: %d %s", r.Data, len(groups), title), Lead: []string{r.subject()}, Basis: r.basis(), Help: help}
+	d := &report.Document{Title: fmt.Sprintf("%s: %d %s", r.Data, len(groups), title), Lead: []string{r.subject()}, Basis: r.basis(), Help: help, Made: r.Made}
 	for i, g := range groups {
 		d.Key = append(d.Key, report.Entry{Name: g.name, About: r.about(g), Ink: chart.CSS(chart.Ink(i))})
 	}

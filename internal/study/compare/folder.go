@@ -69,6 +69,14 @@ func (f *folder) predict(_ context.Context, s *subject) (prediction, error) {
 	return filed{f, s}, nil
 }
 
+// paths are those of all files.
+func (f *folder) paths() (paths []string) {
+	for _, one := range f.files {
+		paths = append(paths, one.path)
+	}
+	return paths
+}
+
 // notes say how files were read.
 func (f *folder) notes(name string) (notes []string) {
 	if f.has[[2]int{-1, labels}] {

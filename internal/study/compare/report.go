@@ -7,23 +7,25 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 )
 
 // Comparison is all that evaluate compare found, as the JSON has it. Shares are 0..1.
 type Comparison struct {
-	Data      string    `json:"data"`
-	Split     string    `json:"split"`           // test, validation, train or all
-	Lists     []string  `json:"lists,omitempty"` // the splits of the data, by sizes and a sum; none: every fifth is held out
-	Region    string    `json:"roi"`
-	Reference string    `json:"reference"` // mean, truth or rater:NAME
-	Raters    []string  `json:"raters"`
-	Levels    bool      `json:"agreementLevels"`
-	Images    int       `json:"images"`  // scored
-	Of        int       `json:"of"`      // of the split
-	Units     int       `json:"units"`   // groups of images by groups.csv, such as patients; images without one count alone
-	Methods   []*method `json:"methods"` // every run
+	Made      *report.Origin `json:"made,omitempty"`
+	Data      string         `json:"data"`
+	Split     string         `json:"split"`           // test, validation, train or all
+	Lists     []string       `json:"lists,omitempty"` // the splits of the data, by sizes and a sum; none: every fifth is held out
+	Region    string         `json:"roi"`
+	Reference string         `json:"reference"` // mean, truth or rater:NAME
+	Raters    []string       `json:"raters"`
+	Levels    bool           `json:"agreementLevels"`
+	Images    int            `json:"images"`  // scored
+	Of        int            `json:"of"`      // of the split
+	Units     int            `json:"units"`   // groups of images by groups.csv, such as patients; images without one count alone
+	Methods   []*method      `json:"methods"` // every run
 	// Classes have the figures of a class over its images
 	Classes  []classComparison `json:"classes"`
 	Risk     []riskCurve       `json:"riskCoverage,omitempty"` // by method
@@ -114,7 +116,7 @@ type riskCurve struct {
 func (c *Comparer) report(s *Side) *Comparison {
 	units := slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(s.Images), func(i int) statistics.Unit { return s.Images[i].Unit }))))
 	r := &Comparison{
-		Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: s.reference, Raters: c.data.Raters, Levels: c.data.Levels,
+		Made: c.Made, Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: s.reference, Raters: c.data.Raters, Levels: c.data.Levels,
 		Images: len(s.Images), Of: len(c.cases), Units: len(units), Methods: c.methods, Troubles: c.troubles, images: s.Images, galleries: s.galleries,
 	}
 	for k, class := range c.data.Classes {

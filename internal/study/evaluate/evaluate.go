@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
@@ -28,6 +29,7 @@ type Request struct {
 	score.Images
 	Centres, Foreign string // FILE[,FILE] and DIR[,DIR]
 	Changed, Turned  bool
+	Made             *report.Origin // of the report; or nil
 	Outputs
 }
 
@@ -65,6 +67,11 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if err := score.CheckImages(ctx, s.cases, paths(s.centres, s.foreign), about.Classes, stderr); err != nil {
 		return err
 	}
+	if r.Made != nil {
+		if err := s.originate(ctx); err != nil {
+			return err
+		}
+	}
 	s.progress = command.NewProgress(stderr, s.pictures())
 	s.session.Note = func(text string) { s.progress.Note("evaluate", text) }
 	defer s.session.Close()
@@ -78,6 +85,28 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	}
 	made, err := s.report()
 	return errors.Join(stopped, err, made.deliver(r.Outputs, stdout))
+}
+
+// originate adds weights and data to what the report says of how it was made.
+func (s *study) originate(ctx context.Context) error {
+	s.Made.AddWeights(s.Weights, s.session.Model)
+	if s.compared != nil {
+		if err := s.compared.Originate(ctx, s.Made); err != nil {
+			return err
+		}
+	}
+	for i, a := range slices.Concat(s.centres, s.foreign) {
+		files, folder := paths([]*album{a}), a.name
+		if i < len(s.centres) {
+			files, folder = append(files, a.name), filepath.Dir(a.name) // the CSV
+		}
+		sum, err := report.SumOf(ctx, a.name, folder, files)
+		if err != nil {
+			return err
+		}
+		s.Made.Data = append(s.Made.Data, sum)
+	}
+	return nil
 }
 
 // checkOutputs checks that the files can be written.

@@ -14,6 +14,7 @@ import (
 // Report holds all figures, as the JSON has them. Intervals are of the mean over images; shares are
 // 0..1. From Data to Cases everything is empty without -data.
 type Report struct {
+	Made        *report.Origin  `json:"made,omitempty"`
 	Weights     source          `json:"weights"`
 	Device      string          `json:"device"`
 	Precision   model.Precision `json:"precision"`
@@ -63,7 +64,7 @@ type source struct {
 func (s *study) report() (r *Report, err error) {
 	m := s.session.Model
 	r = &Report{
-		Weights: source{s.Weights, m.Metadata.Name, m.Label(), m.SHA256}, Device: s.adapter, Precision: s.Precision, Raters: m.Metadata.Raters, Labels: m.Metadata.Labels,
+		Made: s.Made, Weights: source{s.Weights, m.Metadata.Name, m.Label(), m.SHA256}, Device: s.adapter, Precision: s.Precision, Raters: m.Metadata.Raters, Labels: m.Metadata.Labels,
 		Recurrences: s.Recurrences, Centres: s.centresReport(), Foreign: s.foreignReport(), Odd: s.odd(), worst: s.farthest.Album,
 	}
 	if s.data != nil {
@@ -139,6 +140,7 @@ func (r *Report) Document() *report.Document {
 		}
 		d.Parts[at].Tables = append(d.Parts[at].Tables, c.tables...)
 	}
+	d.Made = r.Made
 	return r.whole(d)
 }
 

@@ -27,6 +27,7 @@ type Document struct {
 	Notes []string // what is not in the figures
 	Files []string // the files of the notes, in HTML
 	Help  []string // how to read it, in HTML
+	Made  *Origin  // or nil
 }
 
 // Entry is a name with its colour.
@@ -190,7 +191,7 @@ func (r Row) join(between string, text func(Cell) string) string {
 
 // Lines adds the document to a table for a terminal.
 func (d *Document) Lines(t *command.Table) {
-	for _, text := range d.Lead {
+	for _, text := range append(slices.Clone(d.Lead), d.Made.Lines()...) {
 		t.Line("%s", text)
 	}
 	for _, one := range d.tables() {
@@ -222,6 +223,9 @@ func (d *Document) Markdown(w io.Writer) error {
 		if text != "" {
 			fmt.Fprintf(&b, "\n%s\n", text)
 		}
+	}
+	for i, line := range d.Made.Lines() {
+		fmt.Fprintf(&b, "%s- %s\n", []string{"\n", ""}[min(i, 1)], line)
 	}
 	cell := func(c Cell) string {
 		text := strings.ReplaceAll(c.value(), "|", `\|`)
@@ -257,6 +261,9 @@ var texEscaper = strings.NewReplacer(
 func (d *Document) LaTeX(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("% \\usepackage{booktabs}\n")
+	for _, line := range d.Made.Lines() {
+		fmt.Fprintf(&b, "%% %s\n", line)
+	}
 	for _, t := range d.tables() {
 		t = t.narrow()
 		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s.\n%s\n$\\dagger$: adjusted $p < 0.05$, and an interval clear of 0.}\n",
