@@ -22,7 +22,8 @@ var qubiq = Layout{
 	Description: `QUBIQ 2020 and 2021: one organ's folder (brain-growth, brain-tumor, kidney, prostate, pancreas, pancreatic-lesion), raters and
            tasks as there are
            brain-growth/Training/case01/image.nii.gz with task01_seg01.nii.gz to task01_seg07.nii.gz, …, brain-growth/Validation/…:
-           a task is a class, a seg a rater; every voxel other than 0 is marked. split.json has
+           a task is a class, a seg a rater; every voxel other than 0 is marked. A mask whose affine exchanges or turns axes
+           is brought into the order of image.nii, and one that lies elsewhere is left out. split.json has
            Training as train and Validation as test, as papers score it; if there is also a Test, Validation is validation`,
 	list: listQUBIQ,
 }
@@ -189,6 +190,9 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 				continue
 			}
 			mask, err := readNIfTI(path)
+			if err == nil {
+				mask, err = mask.In(v)
+			}
 			switch {
 			case err != nil:
 				left = append(left, Skip{path, err.Error()})

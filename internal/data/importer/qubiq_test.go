@@ -264,6 +264,33 @@ func TestQUBIQOfVolumes(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(source, "case1-1", "image.nii")+": its third axis is slices, -channels does not apply")
 }
 
+// A mask that is stored the other way round comes into its image's order; one that lies elsewhere is
+// left out, with the reason.
+func TestQUBIQInSpace(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "prostate")
+	in := func(file []byte, step, origin float32) []byte {
+		copy(file[254:], []byte{1, 0}) // the code of the rows
+		for at, v := range map[int]float32{280: step, 292: origin, 280 + 20: 2, 280 + 40: 2} {
+			copy(file[at:], binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
+		}
+		return file
+	}
+	put(t, in(niftiFile(t, binary.LittleEndian, 4, 1, 0, ramp(12), 4, 3), 2, 10), source, "case01", "image.nii")
+	put(t, in(niftiFile(t, binary.LittleEndian, 4, 1, 0, box(4, 3, 1, 0, 1, 0, 2, 0, 1), 4, 3), -2, 16), source, "case01", "task01_seg01.nii")
+	put(t, in(niftiFile(t, binary.LittleEndian, 4, 1, 0, box(4, 3, 1, 0, 1, 0, 2, 0, 1), 4, 3), 2, 12), source, "case01", "task01_seg02.nii")
+	put(t, niftiFile(t, binary.LittleEndian, 4, 1, 0, box(4, 3, 1, 0, 1, 0, 2, 0, 1), 4, 3), source, "case01", "task01_seg03.nii")
+	o := Options{Source: source, Destination: filepath.Join(t.TempDir(), "set")}
+	r, err := qubiq.Run(t.Context(), o)
+	require.NoError(t, err)
+	_, loaded := load(t, o.Destination)
+	assert.Equal(t, []uint8{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0}, loaded[0].Masks[0][0], "turned about")
+	require.Len(t, loaded[0].Masks, 2)
+	assert.Equal(t, []uint8{1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, loaded[0].Masks[1][0], "of an unknown place")
+	require.Len(t, r.Skipped, 1)
+	assert.Contains(t, r.Skipped[0].File, "task01_seg02.nii")
+	assert.Contains(t, r.Skipped[0].Reason, "it is moved by -1 voxels along axis 1 of its image")
+}
+
 // The challenge's Validation is what papers test on, unless there is a Test.
 func TestQUBIQSplit(t *testing.T) {
 	source, destination := filepath.Join(t.TempDir(), "kidney"), filepath.Join(t.TempDir(), "set")

@@ -13,6 +13,7 @@ import (
 type Volume struct {
 	W, H, D int
 	Values  []float32 // (D, H, W)
+	Place   *Geometry // of the first slice
 }
 
 // Read reads all values of a file with at most three axes longer than 1. most is the largest number
@@ -62,7 +63,7 @@ func Read(data []byte, most int64) (*Volume, error) {
 		}
 		left -= min(piece, left)
 	}
-	return &Volume{int(w), int(height), int(depth), out}, v.readRest(r, 0)
+	return &Volume{int(w), int(height), int(depth), out, h.geometry}, v.readRest(r, 0)
 }
 
 // Slice is plane i across an axis (0 x, 1 y, 2 z): its values (h, w). The lower of the other axes
