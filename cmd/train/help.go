@@ -54,7 +54,8 @@ The folder RUN receives
   log.jsonl                a line for each step
   tensorboard/             the log for "tensorboard --logdir RUN". It also has training images, with votes and masks: do
                            not pass it on if the images are private
-  judgement.json           with -judge: scores before and after on images that the run has not seen; and NAME.md, a card
+  judgement.json           with -judge: scores before and after on images that the run has not seen; and NAME.md, a card;
+                           NAME.card.json has it in the fields of Model Cards (Mitchell et al. 2019) and CLAIM 2024
   curves.svg               the curves, drawn when the run ends or stops
 
 The loss is a sum, over the recurrences where the recipe has several, of

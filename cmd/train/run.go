@@ -130,7 +130,7 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 	})
 }
 
-// compare compares the model with that of -judge, prints what it finds, and writes it and the card.
+// compare compares the model with that of -judge, prints what it finds, and writes it and the card, also as data.
 func (r *runner) compare(ctx context.Context, t *train.Trainer) error {
 	r.note("comparing with " + r.judge)
 	j, err := t.Judge(ctx, r.result(), r.judge)
@@ -138,7 +138,16 @@ func (r *runner) compare(ctx context.Context, t *train.Trainer) error {
 		return err
 	}
 	r.note(j.Says)
-	if err := command.WriteFile(filepath.Join(r.options.Out, r.options.Name+".md"), []byte(t.Card(j, time.Now()))); err != nil {
+	text, beside := t.Card(j, time.Now()), filepath.Join(r.options.Out, r.options.Name)
+	m, err := command.Weights(r.result())
+	if err != nil {
+		return err
+	}
+	card, err := weights.NewCard(text, m)
+	if err == nil {
+		err = errors.Join(command.WriteFile(beside+".md", []byte(text)), weights.WriteAtomic(beside+weights.CardEnding, card.Write))
+	}
+	if err != nil {
 		return err
 	}
 	return weights.WriteAtomic(filepath.Join(r.options.Out, judgementName), func(w io.Writer) error { return command.WriteJSON(w, j) })

@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8360,
+	"cmd":              8370,
 	"internal/command": 600,
 	"internal/data":    8570,
 	"internal/files":   6760,
@@ -30,12 +30,12 @@ var budgets = map[string]int{
 	"shaders":          19930,
 	"site":             300,
 	"wasm":             950,
-	"weights":          3300,
+	"weights":          3430,
 }
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9780
+const toolBudget = 9800
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

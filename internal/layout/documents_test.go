@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 // Words that a document may have at most, so that a stranger reads it in ten minutes.
@@ -359,4 +360,28 @@ func TestPathsInDocumentsExist(t *testing.T) {
 		}
 	}
 	assert.Greater(t, checked, 20)
+}
+
+// CITATION.cff has what version 1.2.0 of the format requires, the licence that LICENSE has, and the
+// authors that LICENSE names.
+func TestCitation(t *testing.T) {
+	_, root := tracked(t)
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		return string(data)
+	}
+	var c struct {
+		Version                 string `yaml:"cff-version"`
+		Message, Title, License string
+		Authors                 []struct{ Name string }
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(".github/CITATION.cff")), &c))
+	require.Equal(t, "1.2.0", c.Version)
+	require.NotEmpty(t, c.Message)
+	require.Equal(t, "MrPrism", c.Title)
+	require.Len(t, c.Authors, 1)
+	licence := read("LICENSE")
+	require.True(t, strings.HasPrefix(licence, c.License+" License"))
+	require.Contains(t, licence, c.Authors[0].Name)
 }

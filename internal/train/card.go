@@ -21,7 +21,7 @@ func (t *Trainer) Card(j *Judgement, day time.Time) string {
 	line("| data | %s: %d images to learn from, %d held out |", d.Name, len(t.cases), len(d.HeldOut()))
 	line("| structures | %s |", strings.Join(d.Classes, ", "))
 	line("| raters | %s |", strings.Join(d.Raters, ", "))
-	line("\n%s.\n", capital(j.Says))
+	line("\n## Scores\n\n%s.\n", capital(j.Says))
 	line("## Limits\n")
 	line("- One data set taught it. Nobody knows how it does on pictures of another camera, clinic or disease.")
 	if j.Groups < fewGroups {

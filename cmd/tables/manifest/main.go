@@ -1,7 +1,7 @@
 //go:build !js
 
-// Command manifest writes weights/manifest.json from the files in weights/shipped. `go generate
-// ./weights` runs it in the folder weights.
+// Command manifest writes weights/manifest.json from the files in weights/shipped, and each card as
+// data beside its Markdown. `go generate ./weights` runs it in the folder weights.
 package main
 
 import (
@@ -20,7 +20,9 @@ import (
 func main() {
 	m, err := weights.BuildManifest("shipped")
 	for i := 0; err == nil && i < len(m.Models); i++ {
-		m.Models[i].Proof, err = proof(&m.Models[i])
+		if m.Models[i].Proof, err = proof(&m.Models[i]); err == nil {
+			err = writeCard(&m.Models[i])
+		}
 	}
 	if err == nil {
 		err = weights.WriteAtomic("manifest.json", func(w io.Writer) error {
@@ -35,6 +37,15 @@ func main() {
 	for _, e := range m.Models {
 		fmt.Printf("%s  %s  %d bytes\n", e.SHA256, e.File, e.Bytes)
 	}
+}
+
+// writeCard writes NAME.card.json beside NAME.md.
+func writeCard(e *weights.Entry) error {
+	c, err := weights.ReadCard("shipped", e)
+	if err != nil {
+		return err
+	}
+	return weights.WriteAtomic(filepath.Join("shipped", e.Name+weights.CardEnding), c.Write)
 }
 
 // proof is the output of the processor for the picture by which segment.Engine.Prove compares
