@@ -270,6 +270,7 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
   κ                Fleiss' kappa of the pixels, inside the union of all marks and over the whole image. It is not
                    defined where all raters marked the same pixels of those counted
   consensus        pixels that all marked, as a share of the pixels that anybody marked
+  α                Krippendorff's alpha of the pixels of all images together
   ICC              the intraclass correlation ICC(2,1) of the marked areas, and of the vertical cup/disc ratio if
                    there are a disc and a cup: over the images that all raters have marked
   the raters       sensitivity and specificity beside STAPLE's map of each image, over the pixels of all images;

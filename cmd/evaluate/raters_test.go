@@ -82,7 +82,7 @@ func TestRatersByHand(t *testing.T) {
 	require.Equal(t, []string{"bob"}, c.Tree[0].B)
 	require.InDelta(t, 1-(1+2./3)/2, c.Tree[0].Height, 1e-12)
 	require.InDelta(t, 1-((2./3+.5)/2+(2./3+.8)/2)/2, c.Tree[1].Height, 1e-12)
-	require.InDelta(t, metric.ICC([][]float64{{10. / 30, 10. / 30, 20. / 30}, {5. / 30, 10. / 30, 15. / 30}}), *c.Area.ICC, 1e-12)
+	require.InDelta(t, metric.ICC([][]float64{{10. / 30, 10. / 30, 20. / 30}, {5. / 30, 10. / 30, 15. / 30}}).Mean, *c.Area.ICC, 1e-12)
 	require.Equal(t, []string{"i1", "i0"}, []string{c.Worst[0].Image, c.Worst[1].Image})
 	require.Equal(t, "ann", c.Worst[0].A)
 	require.Equal(t, "eve", c.Worst[0].B)

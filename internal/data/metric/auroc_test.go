@@ -38,13 +38,28 @@ func TestAUROC(t *testing.T) {
 			}
 		}
 		before := positives[0]
-		assert.InDelta(t, won/pairs, AUROC(positives, negatives), 1e-12)
-		assert.InDelta(t, 1-won/pairs, AUROC(negatives, positives), 1e-12)
+		assert.InDelta(t, won/pairs, AUROC(positives, negatives).Mean, 1e-12)
+		assert.InDelta(t, 1-won/pairs, AUROC(negatives, positives).Mean, 1e-12)
 		assert.Equal(t, before, positives[0], "what is given is not sorted in place")
 	}
-	assert.InDelta(t, 1, AUROC([]float64{2, math.Inf(1)}, []float64{1, 0}), 1e-12)
-	assert.InDelta(t, .5, AUROC([]float64{math.Inf(1)}, []float64{math.Inf(1)}), 1e-12)
-	assert.True(t, math.IsNaN(AUROC(nil, []float64{1})))
-	assert.True(t, math.IsNaN(AUROC([]float64{1}, nil)))
+	assert.InDelta(t, 1, AUROC([]float64{2, math.Inf(1)}, []float64{1, 0}).Mean, 1e-12)
+	assert.InDelta(t, .5, AUROC([]float64{math.Inf(1)}, []float64{math.Inf(1)}).Mean, 1e-12)
+	assert.True(t, math.IsNaN(AUROC(nil, []float64{1}).Mean))
+	assert.True(t, math.IsNaN(AUROC([]float64{1}, nil).Mean))
 	assert.Panics(t, func() { AUROC([]float64{math.NaN()}, []float64{1}) })
+}
+
+// The area is that of scikit-learn 1.2.1 (roc_auc_score). DeLong's interval on the logit scale, and
+// Krippendorff's alpha by its matrix of coincidences, were computed with NumPy and SciPy 1.10.1.
+func TestAgreementOfOtherPrograms(t *testing.T) {
+	area := AUROC([]float64{.9, .8, .7, .55, .4, .35}, []float64{.6, .5, .4, .3, .2, .1, .05})
+	assert.InDeltaSlice(t, []float64{0.8452380952380952, 0.5080192797751282, 0.9665402968999806}, []float64{area.Mean, *area.Low, *area.High}, 1e-12)
+	assert.Nil(t, AUROC([]float64{2, 3}, []float64{0, 1}).Low, "nothing is known of the errors of a faultless score")
+
+	var c, last Coincidences // the raters' marks of eight pixels, of which one rater has not seen two
+	c.Add(Votes{Count: []uint16{3, 2, 0, 1, 3, 0}, Raters: 3})
+	last.Add(Votes{Count: []uint16{2, 0}, Raters: 2})
+	last.Add(Votes{Count: []uint16{1}, Raters: 1})
+	c.Merge(last)
+	assert.InDelta(t, 0.6528925619834711, c.Alpha(), 1e-12)
 }

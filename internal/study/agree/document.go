@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/study/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
@@ -123,12 +124,12 @@ func (r *Report) Document() *report.Document {
 
 // agreement has a row for each structure.
 func (r *Report) agreement() report.Table {
-	t := report.Table{Title: "Agreement. Dice and consensus ×100, with 95 % intervals", Columns: report.Columns("", "images", "Dice of pairs", "κ in the union", "κ in the image", "consensus", "ICC of areas")}
+	t := report.Table{Title: "Agreement. Dice and consensus ×100, with 95 % intervals", Columns: report.Columns("", "images", "Dice of pairs", "κ in the union", "κ in the image", "Krippendorff's α", "consensus", "ICC of areas")}
 	for _, c := range r.Classes {
-		t.Add(c.Class, c.Images, report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Plain(c.Consensus, 100, 1), c.Area)
+		t.Add(c.Class, c.Images, report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Scaled("%.3f", c.Alpha, 1), report.Plain(c.Consensus, 100, 1), c.Area)
 	}
 	if r.Ratio != nil {
-		t.Add("vertical cup/disc ratio", r.Ratio.Images, "", "", "", "", r.Ratio)
+		t.Add("vertical cup/disc ratio", r.Ratio.Images, "", "", "", "", "", r.Ratio)
 	}
 	return t
 }
@@ -145,7 +146,7 @@ func (c *correlationReport) String() string {
 	if c == nil || c.ICC == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%.3f, %d images", *c.ICC, c.Images)
+	return fmt.Sprintf("%s, %d images", report.Plain(&metric.Interval{Mean: *c.ICC, Low: c.Low, High: c.High}, 1, 3), c.Images)
 }
 
 // dice has a row and a column for each rater.

@@ -33,7 +33,8 @@ type comparison struct {
 	least        float64         // of a pair
 	a, b         int             // that pair
 	union, whole float64         // Fleiss' kappa inside the union of the marks, and over the whole image
-	consensus    float64         // pixels that all marked over pixels that anybody marked
+	coincidences metric.Coincidences
+	consensus    float64 // pixels that all marked over pixels that anybody marked
 }
 
 // rank puts the image first whose raters agree least: by the mean Dice of their pairs, and of
@@ -79,6 +80,7 @@ func (s *study) look(i int) *comparedImage {
 func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *comparison {
 	c := &comparison{image: image, raters: votes.Raters, dice: math.NaN(), least: math.NaN()}
 	union := votes.Union()
+	c.coincidences.Add(votes)
 	c.union, c.whole = metric.FleissKappa(votes, union), metric.FleissKappa(votes, nil)
 	all := 0
 	for _, n := range votes.Count {

@@ -30,9 +30,10 @@ type classAgreement struct {
 	Images     int                `json:"images"`  // that two or more have marked; of levels: with all levels
 	Skipped    int                `json:"skipped"` // the other images
 	Dice       *metric.Interval   `json:"dice,omitempty"`
-	KappaUnion kappaReport        `json:"kappaUnion"` // inside the union of the marks
-	KappaWhole kappaReport        `json:"kappaWhole"` // over the whole image
-	Consensus  *metric.Interval   `json:"consensus"`  // pixels that all marked over pixels that anybody marked
+	KappaUnion kappaReport        `json:"kappaUnion"`        // inside the union of the marks
+	KappaWhole kappaReport        `json:"kappaWhole"`        // over the whole image
+	Alpha      *float64           `json:"krippendorffAlpha"` // over the pixels of all images
+	Consensus  *metric.Interval   `json:"consensus"`         // pixels that all marked over pixels that anybody marked
 	Area       *correlationReport `json:"area,omitempty"`
 	Pairs      []PairReport       `json:"pairs,omitempty"`
 	Raters     []raterReport      `json:"raters"`
@@ -53,6 +54,8 @@ type kappaReport struct {
 // correlationReport is ICC(2,1) over the images that all raters have marked.
 type correlationReport struct {
 	ICC    *float64 `json:"icc"` // null if it is not defined
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
 	Images int      `json:"images"`
 }
 
@@ -107,7 +110,8 @@ func (s *study) report() *Report {
 }
 
 func correlation(values [][]float64) *correlationReport {
-	return &correlationReport{statistics.Defined(metric.ICC(values)), len(values)}
+	icc := metric.ICC(values)
+	return &correlationReport{statistics.Defined(icc.Mean), icc.Low, icc.High, icc.N}
 }
 
 func (s *study) classReport(class string, k int) *classAgreement {
@@ -123,14 +127,19 @@ func (s *study) classReport(class string, k int) *classAgreement {
 		Consensus:  statistics.MeanWithin(0, 1, cases, func(d *comparison) float64 { return d.consensus }),
 		Worst:      s.worstReports(cases),
 	}
+	var all metric.Coincidences
+	for _, d := range cases {
+		all.Merge(d.coincidences)
+	}
+	c.Alpha = statistics.Defined(all.Alpha())
 	for m, name := range s.data.Raters {
 		c.Raters = append(c.Raters, raterOf(name, m, cases))
 	}
 	if s.data.Levels {
 		return c
 	}
-	all := statistics.Filter(cases, func(d *comparison) bool { return d.raters == len(d.areas) })
-	c.Area = correlation(statistics.Tabulate(len(all), func(i int) []float64 { return all[i].areas }))
+	whole := statistics.Filter(cases, func(d *comparison) bool { return d.raters == len(d.areas) })
+	c.Area = correlation(statistics.Tabulate(len(whole), func(i int) []float64 { return whole[i].areas }))
 	far, members := make([][]float64, len(s.data.Raters)), make([][]string, len(s.data.Raters))
 	for b, name := range s.data.Raters {
 		members[b] = []string{name}

@@ -96,10 +96,13 @@ func (r *doubtsReport) table() report.Table {
 
 // oddReport says whether the doubt score separates results that should be doubted from others.
 type oddReport struct {
-	Odd     int      `json:"odd"`     // wrong results of -centres, and foreign pictures
-	Others  int      `json:"others"`  // right results of -centres, and images of -data
-	Unknown int      `json:"unknown"` // results without a score
-	AUROC   *float64 `json:"auroc"`   // null if a score is unknown, or one group is empty
+	Odd     int `json:"odd"`     // wrong results of -centres, and foreign pictures
+	Others  int `json:"others"`  // right results of -centres, and images of -data
+	Unknown int `json:"unknown"` // results without a score
+	// AUROC: null if a score is unknown, or one group is empty
+	AUROC *float64 `json:"auroc"`
+	Low   *float64 `json:"aurocLow,omitempty"`
+	High  *float64 `json:"aurocHigh,omitempty"`
 }
 
 // odd compares the scores of all pictures; nil with -data alone.
@@ -131,7 +134,8 @@ func (s *study) odd() *oddReport {
 		add(&f.judgement, true)
 	}
 	if out.Unknown == 0 {
-		out.AUROC = statistics.Defined(metric.AUROC(positives, negatives))
+		area := metric.AUROC(positives, negatives)
+		out.AUROC, out.Low, out.High = statistics.Defined(area.Mean), area.Low, area.High
 	}
 	return &out
 }
@@ -147,7 +151,7 @@ func (r *oddReport) table() report.Table {
 	case r.Others == 0:
 		said = "– (every result is wrong, or its picture is foreign)"
 	case r.AUROC != nil:
-		said = fmt.Sprintf("%.3f", *r.AUROC)
+		said = report.Plain(&metric.Interval{Mean: *r.AUROC, Low: r.Low, High: r.High}, 1, 3)
 	}
 	t.Add("doubt score", said, r.Odd, r.Others)
 	return t

@@ -60,7 +60,7 @@ func TestOdd(t *testing.T) {
 	require.InDelta(t, (1.5+3+3)/9, *r.AUROC, 1e-12)
 	var out bytes.Buffer
 	require.NoError(t, (&Report{Odd: r}).Document().Print(&out))
-	require.Regexp(t, `doubt score +0.833 +3 +3`, out.String())
+	require.Regexp(t, `doubt score +0.833 \[0.249, 0.987\] +3 +3`, out.String())
 
 	s.scores = append(s.scores, judged([]float64{1}, nil))
 	r = s.odd()

@@ -128,9 +128,9 @@ func (s *study) structure(k int) structure {
 	count("oneEmpty", "images in which mask or majority alone is empty: their distance is the image's diagonal", func(c *classScore) bool { return c.OneEmpty })
 	count("bothEmpty", "  of these, those whose mask is empty above one half", func(c *classScore) bool { return c.BothEmpty })
 	areas := statistics.Filter(scores, func(c *classScore) bool { return c.Areas != nil })
-	if icc := metric.ICC(statistics.Tabulate(len(areas), func(i int) []float64 { return areas[i].Areas })); !math.IsNaN(icc) {
+	if icc := metric.ICC(statistics.Tabulate(len(areas), func(i int) []float64 { return areas[i].Areas })); !math.IsNaN(icc.Mean) {
 		out.Put("agreement.iccOfAreas", icc)
-		t.Add("intraclass correlation (2,1) of the raters' areas", report.Scaled("%.2f", &icc, 1), "")
+		t.Add("intraclass correlation (2,1) of the raters' areas", report.Plain(&icc, 1, 2), "")
 	}
 	out.tables = []report.Table{t}
 	if scores[0].Heads != nil {

@@ -255,7 +255,7 @@ func (d *Document) Markdown(w io.Writer) error {
 var texEscaper = strings.NewReplacer(
 	"\\", `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `$<$`, ">", `$>$`,
-	"×", `$\times$`, "–", "--", "−", "$-$", "κ", `$\kappa$`)
+	"×", `$\times$`, "–", "--", "−", "$-$", "κ", `$\kappa$`, "α", `$\alpha$`)
 
 // LaTeX writes the tables for the package booktabs.
 func (d *Document) LaTeX(w io.Writer) error {

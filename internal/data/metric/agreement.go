@@ -1,0 +1,131 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// AUROC is the area under the receiver operating characteristic, 0..1: the share of all pairs of a
+// positive and a negative in which the positive has the higher score. Equal scores count one half
+// (Mann and Whitney 1947). An infinite score is above all finite ones. AUROC is NaN without
+// positives or without negatives. Its 95 % interval is DeLong's (1988) on the logit scale, for which
+// both are samples; there is none for areas of 0 and 1.
+func AUROC(positives, negatives []float64) Interval {
+	for _, score := range slices.Concat(positives, negatives) {
+		if math.IsNaN(score) {
+			panic(fmt.Sprintf("metric: AUROC: score %v", score))
+		}
+	}
+	above, below := shareBelow(positives, negatives), shareBelow(negatives, positives)
+	area := Interval{Mean: Mean(above), N: len(positives) + len(negatives)}
+	if len(negatives) == 0 {
+		area.Mean = math.NaN()
+	}
+	spread := square(Deviation(above))/float64(len(above)) + square(Deviation(below))/float64(len(below))
+	if half := 1.959963984540054 * math.Sqrt(spread) / (area.Mean * (1 - area.Mean)); half < math.Inf(1) {
+		odds := area.Mean / (1 - area.Mean)
+		area.Low, area.High = new(1/(1+math.Exp(half)/odds)), new(1/(1+math.Exp(-half)/odds))
+	}
+	return area
+}
+
+// shareBelow is the share of others that lies below each score; equal ones count one half.
+func shareBelow(scores, others []float64) (shares []float64) {
+	sorted := slices.Sorted(slices.Values(others))
+	for _, score := range scores {
+		first, after := equals(sorted, score)
+		shares = append(shares, float64(first+after)/2/float64(len(others)))
+	}
+	return shares
+}
+
+// ICC is the intraclass correlation ICC(2,1) of Shrout and Fleiss (1979): two-way random effects,
+// absolute agreement, a single rater. values has a row for each case and a column for each rater.
+// ICC is NaN for fewer than two cases or raters, and if all values are equal. Its 95 % interval is
+// that of McGraw and Wong (1996), for normal values; it is missing if no rater errs.
+func ICC(values [][]float64) Interval {
+	n := len(values)
+	none := Interval{Mean: math.NaN(), N: n}
+	if n < 2 || len(values[0]) < 2 {
+		return none
+	}
+	// The sums below are rounded, and could differ for equal values.
+	if all := slices.Concat(values...); slices.Min(all) == slices.Max(all) {
+		return none
+	}
+	k := len(values[0])
+	columns, grand := make([]float64, k), 0.
+	for _, row := range values {
+		for j, v := range row {
+			columns[j] += v / float64(n)
+			grand += v / float64(n*k)
+		}
+	}
+	rows, between, all := 0., 0., 0.
+	for _, row := range values {
+		mean := Mean(row)
+		rows += float64(k) * (mean - grand) * (mean - grand)
+		for _, v := range row {
+			all += square(v - grand)
+		}
+	}
+	for _, c := range columns {
+		between += float64(n) * (c - grand) * (c - grand)
+	}
+	msr, msc := rows/float64(n-1), between/float64(k-1)
+	mse := (all - rows - between) / float64((n-1)*(k-1))
+	whole := msr + float64(k-1)*mse + float64(k)*(msc-mse)/float64(n)
+	if whole == 0 { // two raters who exchange their values between two cases
+		return none
+	}
+	icc := Interval{Mean: (msr - mse) / whole, N: n}
+	// The errors' mean square, a·MSC + b·MSE, has about v degrees of freedom (Satterthwaite 1946).
+	a := float64(k) * icc.Mean / (float64(n) * (1 - icc.Mean))
+	b := 1 + a*float64(n-1)
+	v := square(a*msc+b*mse) / (square(a*msc)/float64(k-1) + square(b*mse)/float64((n-1)*(k-1)))
+	if mse <= 0 || !(v > 0) {
+		return icc
+	}
+	up, down := fisherQuantile(.975, float64(n-1), v), fisherQuantile(.975, v, float64(n-1))
+	raters := float64(k)*msc + float64(k*n-k-n)*mse
+	icc.Low = new(float64(n) * (msr - up*mse) / (up*raters + float64(n)*msr))
+	icc.High = new(float64(n) * (down*msr - mse) / (raters + float64(n)*down*msr))
+	return icc
+}
+
+// fisherQuantile is what an F-distributed variable stays below with probability p.
+func fisherQuantile(p, above, below float64) float64 {
+	x := mathext.InvRegIncBeta(above/2, below/2, p)
+	return below * x / (above * (1 - x))
+}
+
+// Coincidences gathers the marks of pixels of any number of images for Krippendorff's alpha (2011),
+// of which each pixel may have other raters.
+type Coincidences struct{ apart, marked, all float64 }
+
+// Add takes an image. Pixels of one rater say nothing.
+func (c *Coincidences) Add(v Votes) {
+	if v.Raters < 2 {
+		return
+	}
+	for _, n := range v.Count {
+		in, out := float64(n), float64(v.Raters-int(n))
+		c.apart += 2 * in * out / float64(v.Raters-1)
+		c.marked += in
+	}
+	c.all += float64(v.Raters * len(v.Count))
+}
+
+// Merge adds what another has gathered.
+func (c *Coincidences) Merge(other Coincidences) {
+	c.apart, c.marked, c.all = c.apart+other.apart, c.marked+other.marked, c.all+other.all
+}
+
+// Alpha is Krippendorff's: 1 less the share of pairs of marks that differ over the share by chance.
+// It is NaN if all marks are equal.
+func (c Coincidences) Alpha() float64 {
+	return 1 - c.apart*(c.all-1)/(2*c.marked*(c.all-c.marked))
+}
