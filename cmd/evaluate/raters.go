@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/agree"
+	"mrprism/internal/study/report"
 )
 
 // runRaters is the program as "evaluate raters"; it returns the exit code.
@@ -21,6 +22,6 @@ func runRaters(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		if len(rest) != 1 {
 			return cli.Wrong("give one data set: evaluate raters DIR")
 		}
-		return agree.Run(ctx, rest[0], out, stdout, stderr)
+		return agree.Run(ctx, rest[0], out, report.NewOrigin(program+" raters", flags), stdout, stderr)
 	})
 }

@@ -23,6 +23,7 @@ type study struct {
 	data     *dataset.Dataset
 	units    []int // by image: the number of its group
 	progress *command.Progress
+	made     *report.Origin
 
 	images  int             // done
 	classes [][]*comparison // by class, of images that two or more have marked
@@ -34,10 +35,13 @@ type study struct {
 const most = 10
 
 // Run measures the agreement of the raters of a data set and delivers it, also to a folder
-// unless its name is empty.
-func Run(ctx context.Context, dir, out string, stdout, stderr io.Writer) error {
-	s := study{out: out}
+// unless its name is empty. made says how, but for the data.
+func Run(ctx context.Context, dir, out string, made *report.Origin, stdout, stderr io.Writer) error {
+	s := study{out: out, made: made}
 	if err := s.open(dir); err != nil {
+		return err
+	}
+	if err := made.AddData(ctx, s.data.Cases, s.data.Classes); err != nil {
 		return err
 	}
 	s.progress = command.NewProgress(stderr, len(s.data.Cases))

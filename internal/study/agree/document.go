@@ -99,7 +99,7 @@ func (r *Report) summary() (paragraphs []string) {
 // Document is the report for people.
 func (r *Report) Document() *report.Document {
 	d := &report.Document{
-		Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images.",
+		Made: r.Made, Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images.",
 		Parts: []report.Part{{Title: "Agreement", Tables: []report.Table{r.agreement()}}},
 	}
 	for m, rater := range r.Raters {

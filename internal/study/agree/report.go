@@ -14,6 +14,7 @@ import (
 // Report holds all figures of "evaluate raters", as the JSON has them. Shares, Dice and kappa
 // are not scaled. Intervals are of the mean over images.
 type Report struct {
+	Made    *report.Origin     `json:"made"`
 	Name    string             `json:"name"`
 	Images  int                `json:"images"`
 	Of      int                `json:"of,omitempty"` // images, if the program was stopped before it read all
@@ -96,7 +97,7 @@ type worstReport struct {
 
 // report makes the report of the images until now.
 func (s *study) report() *Report {
-	r := &Report{Name: s.data.Name, Images: s.images, Raters: s.data.Raters, Levels: s.data.Levels}
+	r := &Report{Made: s.made, Name: s.data.Name, Images: s.images, Raters: s.data.Raters, Levels: s.data.Levels}
 	if s.images < len(s.data.Cases) {
 		r.Of = len(s.data.Cases)
 	}
