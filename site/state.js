@@ -472,7 +472,7 @@ function shown(s) {
   return preview({
     ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices, sliders,
     saves: s.saves.map((save) => (save.waits ? { ...save, result, waits: false } : save)),
-    status: sliders.moving ? s.status : announced(result),
+    status: sliders.moving ? s.status : s.worklist?.study ? t("Done.") : announced(result), // a study tells no figures
   });
 }
 function announced(result) {

@@ -52,7 +52,7 @@ func (p *page) fill(values map[string]string) {
 
 // leaks is what a page of a blind study must not have anywhere: files' names, figures and what the
 // model thinks.
-const leaks = `(document.documentElement.outerHTML.replace(/<(head|script)[^]*?<\/\1>/g, "").match(/eye-\w+\.png|0\.52|trusted|do not use|, consensus|Rater\d|at least \d of \d experts, /g) ?? []).join()`
+const leaks = `(document.documentElement.outerHTML.replace(/<(head|script)[^]*?<\/\1>/g, "").match(/eye-\w+\.png|0\.52|trusted|do not use|, consensus|Rater\d|at least \d of \d experts, |percent of the image/g) ?? []).join()`
 
 // read waits until the grader may draw on an image, and has read so many.
 func (p *page) read(name, progress string) {
