@@ -19,7 +19,7 @@ func (r *Comparison) basis() string {
 	for _, c := range r.Classes {
 		tests += len(statistics.Filter(c.Tests, func(t pairedTest) bool { return t.P != nil }))
 	}
-	text := "Means over images with 95 % intervals, at the last pass of each method: over one run, the studentised bootstrap over %[1]s (2,000 samples); " +
+	text := "Means over images with 95 %% intervals, at the last pass of each method: over one run, the studentised bootstrap over %[1]s (2,000 samples); " +
 		"over several runs of a method, Student's t over runs and %[1]s. One run says nothing of another training: it has no p. "
 	if tests > 0 {
 		text += "p: of a difference over other runs and other %[1]s, adjusted by Holm over all tests of the figure; the page has %[2]d tests. A large p does not say that two methods are equal. "

@@ -58,6 +58,7 @@ set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were 
 
 - disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out
 `, md.String())
+	require.NotContains(t, md.String(), "%!")
 	require.NoError(t, d.LaTeX(&tex))
 	for _, part := range []string{`R\&D\_2 & 3 & -5.00$^\dagger$ {\scriptsize [-6.00, -4.00]} {\scriptsize (d -1.50)} \\`, `\begin{tabular}{lrrrr}
 \toprule
