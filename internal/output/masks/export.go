@@ -13,7 +13,6 @@ import (
 	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/nifti"
-	"mrprism/internal/files/npy"
 	"mrprism/internal/files/tiff"
 	"mrprism/weights"
 )
@@ -50,21 +49,19 @@ type Format struct {
 	check func(m *imageio.Image) error // why a picture cannot be saved so; nil: every picture can
 }
 
-// Formats are all formats. The first is the default.
-var Formats = []Format{
+// Formats are all formats, the page's first. The first of all is the default.
+var Formats = append([]Format{
 	{Name: "png", Ending: ".png", About: "probability, 8 bits", write: png(false)},
 	{Name: "png-mask", Ending: "_mask.png", About: "0 and 255", write: png(true)},
 	{Name: "tiff", Ending: ".tif", About: "probability, 8 bits", write: pages(false)},
 	{Name: "tiff-mask", Ending: "_mask.tif", About: "0 and 255", write: pages(true)},
 	{Name: "nifti", Ending: ".nii.gz", About: "probability, 0 to 1, in the space of a NIfTI or DICOM source", write: volumes(false)},
 	{Name: "nifti-mask", Ending: "_mask.nii.gz", About: "0 and 1", write: volumes(true)},
-	{Name: "npy", Ending: ".npy", About: "probability, float32, for NumPy", write: array},
-	{Name: "tiff-float", Ending: "_float.tif", About: "probability, float32", write: floatPages},
 	{Name: "dicom-seg", Ending: "_seg.dcm", About: "masks as a DICOM SEG of a DICOM source", Whole: true, write: segmentation(false), check: checkReference},
 	{Name: "dicom-seg-fractional", Ending: "_seg_fractional.dcm", About: "probabilities as a DICOM SEG", Whole: true, write: segmentation(true), check: checkReference},
 	{Name: "svg", Ending: ".svg", About: "outlines, a path for each structure", Whole: true, write: svg},
 	{Name: "geojson", Ending: ".geojson", About: "outlines as polygons, in pixels of the image", Whole: true, write: geojson},
-}
+}, Floats...)
 
 // Find returns the format of a name.
 func Find(name string) (Format, error) {
@@ -195,33 +192,6 @@ func png(mask bool) func(d *Drawing) ([]byte, error) {
 		}
 		return imageio.EncodeGrey(d.Picture.W, d.Picture.H, d.Structures[0].form(mask), comment)
 	}
-}
-
-// values are the probabilities, as precisely as they are known.
-func (s Structure) values() []float32 {
-	if s.Map != nil {
-		return s.Map
-	}
-	out := make([]float32, len(s.Levels))
-	for i, v := range s.Levels {
-		out[i] = float32(v) / 255
-	}
-	return out
-}
-
-func array(d *Drawing) ([]byte, error) {
-	if len(d.Structures) != 1 {
-		return nil, fmt.Errorf("an .npy holds one structure, not %d; save them one by one", len(d.Structures))
-	}
-	return npy.Encode(d.Picture.H, d.Picture.W, d.Structures[0].values()), nil
-}
-
-func floatPages(d *Drawing) ([]byte, error) {
-	var all []tiff.Page
-	for _, s := range d.Structures {
-		all = append(all, tiff.Page{Name: s.Name, About: d.comment(s, false), Values: s.values()})
-	}
-	return tiff.Encode(d.Picture.W, d.Picture.H, d.Picture.Spacing, all)
 }
 
 func pages(mask bool) func(d *Drawing) ([]byte, error) {

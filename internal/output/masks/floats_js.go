@@ -1,0 +1,4 @@
+package masks
+
+// Floats are formats of the programs alone.
+var Floats []Format
