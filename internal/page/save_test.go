@@ -25,7 +25,7 @@ func TestSave(t *testing.T) {
 	job.Options.ROI, job.Options.Recurrences = "none", 1
 	r, err := h.Segment(job)
 	require.NoError(t, err)
-	require.Equal(t, []string{"png", "png-mask", "tiff", "tiff-mask", "nifti", "nifti-mask", "npy", "tiff-float", "svg", "geojson"}, r.Formats())
+	require.Equal(t, []string{"png", "png-mask", "tiff", "tiff-mask", "nifti", "nifti-mask", "svg", "geojson", "npy", "tiff-float"}, r.Formats())
 
 	for reader, by := range []string{"consensus", "guess of " + r.Raters[0], "guess of " + r.Raters[1]} {
 		data, err := h.Save(1, File{Format: "tiff", Reader: reader, I: 1, Classes: []int{0}})
