@@ -1,6 +1,6 @@
 // Package importer turns published sets of annotated images into data set folders (package
-// dataset): RIGA, REFUGE and QUBIQ, each as unpacked from the published archive, and sessions of the
-// page. The terms of the source also hold for the written data set.
+// dataset): RIGA, REFUGE and QUBIQ, each as unpacked from the published archive, and sessions of
+// the page. The terms of the source also hold for the written data set.
 package importer
 
 import (
@@ -76,6 +76,7 @@ type Skip struct{ File, Reason string }
 type listing struct {
 	name, source    string
 	classes, raters []string
+	structures      []string // of sessions: the classes by their own names
 	jobs            []job
 	split           string // what the published split is; empty if there is none
 	skipped         []Skip

@@ -9,8 +9,8 @@ import (
 	"mrprism/internal/files/raster"
 )
 
-// readNIfTI reads a .nii or .nii.gz file. Images stay as they are stored, wherever their axes point in
-// the body, and masks are brought into their order.
+// readNIfTI reads a .nii or .nii.gz file. Images stay as they are stored, wherever their axes point
+// in the body, and masks are brought into their order.
 func readNIfTI(path string) (*nifti.Volume, error) {
 	data, err := readFile(path)
 	if err != nil {

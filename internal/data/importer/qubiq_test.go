@@ -264,8 +264,8 @@ func TestQUBIQOfVolumes(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(source, "case1-1", "image.nii")+": its third axis is slices, -channels does not apply")
 }
 
-// A mask that is stored the other way round comes into its image's order; one that lies elsewhere is
-// left out, with the reason.
+// A mask that is stored the other way round comes into its image's order; one that lies elsewhere
+// is left out, with the reason.
 func TestQUBIQInSpace(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "prostate")
 	in := func(file []byte, step, origin float32) []byte {

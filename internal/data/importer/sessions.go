@@ -77,6 +77,7 @@ const (
 	sessionVersion  = 1
 	sessionEnding   = ".mrprism"
 	maxSessionEntry = 512 << 20 // bytes of a file in a session
+	longestName     = 56        // characters of a data set's name, less -again
 )
 
 func listSessions(o *Options) (*listing, error) {
@@ -90,8 +91,7 @@ func listSessions(o *Options) (*listing, error) {
 	for _, path := range paths {
 		if strings.ToLower(filepath.Ext(path)) != sessionEnding {
 			if data, err := readFile(path); err == nil {
-				sum := sha256.Sum256(data)
-				beside[hex.EncodeToString(sum[:])] = path
+				beside[sumOf(data)] = path
 			}
 			continue
 		}
@@ -118,7 +118,7 @@ func listSessions(o *Options) (*listing, error) {
 	names := map[string]string{} // SHA-256 and slice by name
 	for _, key := range slices.Sorted(maps.Keys(images)) {
 		g := images[key]
-		g.beside, g.raters, g.classes = beside[g.sum], l.raters, l.classes
+		g.beside, g.raters, g.classes, g.structures = beside[g.sum], l.raters, l.classes, l.structures
 		g.name = g.called()
 		if other, taken := names[g.name]; taken && other != key {
 			g.name += "-" + g.sum[:8]
@@ -155,10 +155,18 @@ func openSession(path string) (*session, error) {
 	case s.Version > sessionVersion:
 		return nil, fmt.Errorf("it was saved by a later MrPrism (version %d, here %d): take a newer train", s.Version, sessionVersion)
 	}
-	if s.rater = asName(s.Grader); s.rater == "" {
+	if strings.TrimSpace(s.Grader) == "" {
 		return nil, errors.New("it says no person: open it in the page, write a name or code, and save it again")
 	}
+	if s.rater = asName(s.Grader); s.rater == "" { // a name in other letters
+		s.rater = "person-" + sumOf([]byte(s.Grader))[:8]
+	}
 	return s, nil
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 func (s *session) entry(name string) ([]byte, error) {
@@ -180,8 +188,11 @@ func (s *session) entry(name string) ([]byte, error) {
 // unnamed are the characters that names of raters and classes cannot have.
 var unnamed = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
-// asName is a person's name as a data set can have it.
-func asName(text string) string { return strings.Trim(unnamed.ReplaceAllString(text, "-"), "-") }
+// asName is a name as a data set can have it; empty if nothing is left of it.
+func asName(text string) string {
+	name := unnamed.ReplaceAllString(text, "-")
+	return strings.Trim(name[:min(len(name), longestName)], "-")
+}
 
 // agree finds the structures, which are the same in all sessions.
 func (l *listing) agree(all []*session) error {
@@ -189,7 +200,12 @@ func (l *listing) agree(all []*session) error {
 		return errors.New("it has no session: NAME.mrprism, as the page's \"Save session\" makes it")
 	}
 	var from, study string
+	people := map[string]string{} // by rater
 	for _, s := range all {
+		if other, taken := people[s.rater]; taken && other != s.Grader {
+			return fmt.Errorf("%q and %q would both be called %s: write another name or code into the sessions of one", other, s.Grader, s.rater)
+		}
+		people[s.rater] = s.Grader
 		for _, classes := range s.classes() {
 			switch {
 			case l.classes == nil:
@@ -207,6 +223,14 @@ func (l *listing) agree(all []*session) error {
 	}
 	if l.classes == nil {
 		return errors.New("its sessions have no result: nobody has marked anything")
+	}
+	l.structures, l.classes = l.classes, nil
+	for _, structure := range l.structures {
+		name := asName(structure)
+		if name == "" || slices.Contains(l.classes, name) {
+			return fmt.Errorf("the structure %q has no name of its own in letters (a to z) and digits: give it one in the study", structure)
+		}
+		l.classes = append(l.classes, name)
 	}
 	return nil
 }
@@ -234,6 +258,7 @@ type graded struct {
 	sum, stated, name, beside string
 	slice                     int // of a file with several; 0: it has one
 	raters, classes           []string
+	structures                []string         // the classes, as the sessions call them
 	by                        map[string]*work // by rater
 }
 
@@ -308,7 +333,7 @@ func (g *graded) read() ([]picture, []Skip) {
 			continue
 		}
 		for k, class := range g.classes {
-			mask, origin, err := w.mask(class, img.W, img.H)
+			mask, origin, err := w.mask(g.structures[k], img.W, img.H)
 			if err != nil {
 				left = append(left, Skip{fmt.Sprintf("%s, %s", w.session.path, w.Image.Name), fmt.Sprintf("%s: %v", class, err)})
 			}
@@ -327,7 +352,7 @@ func (g *graded) image() (m *imageio.Image, from string, err error) {
 	if from = g.beside; from != "" {
 		data, err = readFile(from)
 	} else {
-		err = fmt.Errorf("%s: its image (SHA-256 %s) is neither in a session nor in the folder: put it there", g.stated, g.sum[:12])
+		err = fmt.Errorf("the image with the SHA-256 %s is neither in a session nor in the folder: put it there", g.sum)
 		for _, w := range g.by {
 			for name := range w.session.files {
 				if strings.HasPrefix(name, "images/"+g.sum) {
@@ -338,8 +363,7 @@ func (g *graded) image() (m *imageio.Image, from string, err error) {
 		}
 	}
 	if err == nil {
-		sum := sha256.Sum256(data)
-		if hex.EncodeToString(sum[:]) != g.sum {
+		if sumOf(data) != g.sum {
 			return nil, from, errors.New("its image has changed")
 		}
 		m, err = imageio.DecodeSlice(from, data, g.slice)
@@ -347,8 +371,8 @@ func (g *graded) image() (m *imageio.Image, from string, err error) {
 	return m, from, err
 }
 
-// mask is a person's mask of a class, w × h pixels: the model's with what was drawn on it. It is nil
-// unless the class was drawn on or the image accepted; origin says which.
+// mask is a person's mask of a class, w × h pixels: the model's with what was drawn on it. It is
+// nil unless the class was drawn on or the image accepted; origin says which.
 func (r *work) mask(class string, w, h int) (mask []uint8, origin string, err error) {
 	drawn := slices.IndexFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you })
 	switch {
@@ -377,7 +401,7 @@ func (r *work) mask(class string, w, h int) (mask []uint8, origin string, err er
 	}
 	at := r.Drawn[drawn]
 	strokes, err := r.png(at.File)
-	if err == nil && (at.X < 0 || at.Y < 0 || at.X+strokes.W > w || at.Y+strokes.H > h) {
+	if err == nil && (at.X < 0 || at.Y < 0 || at.X > w-strokes.W || at.Y > h-strokes.H) {
 		err = errors.New("what was drawn lies beside the image")
 	}
 	if err != nil {

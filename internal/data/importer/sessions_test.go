@@ -3,12 +3,13 @@ package importer
 import (
 	"archive/zip"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"image"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mrprism/internal/data/metric"
@@ -26,11 +27,6 @@ func greys(t *testing.T, w, h int, level uint8) []byte {
 		m.Pix[i] = level
 	}
 	return encoded(t, m, ".png")
-}
-
-func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // writeSession writes a session of a person: its JSON, and further files.
@@ -72,8 +68,8 @@ func read(data []byte, name, review string, more fields) fields {
 
 var shown = []fields{{"class": "disc", "file": "masks/1_1.png"}, {"class": "cup", "file": "masks/1_2.png"}}
 
-// Ann accepts one image and draws on its cup, and reads it twice. Ben draws another person's image by
-// hand, in a blind study, and rejects a third. What nobody drew or accepted is missing.
+// Ann accepts one image and draws on its cup, and reads it twice. Ben draws another person's image
+// by hand, in a blind study, and rejects a third. What nobody drew or accepted is missing.
 func TestSessions(t *testing.T) {
 	source := t.TempDir()
 	first, second, third := encoded(t, eye(40, 30, 1), ".png"), encoded(t, eye(40, 30, 2), ".png"), encoded(t, eye(40, 30, 3), ".png")
@@ -134,12 +130,14 @@ func TestSessionsRefused(t *testing.T) {
 	good := []fields{read(picture, "a.png", "accepted", nil)}
 	for want, change := range map[string]func(fields){
 		"later MrPrism (version 2": func(s fields) { s["version"] = 2 },
-		"it says no person":        func(s fields) { s["grader"] = " ?" },
+		"it says no person":        func(s fields) { s["grader"] = " " },
 		`its format is "x"`:        func(s fields) { s["format"] = "x" },
 		"has disc, cup, and":       func(s fields) { s["study"] = fields{"id": "1", "structures": []string{"cell"}} },
 		"of another study":         func(s fields) { s["study"] = fields{"id": "2"} },
 		"nobody has marked":        func(s fields) { s["readings"] = nil },
 		"cannot be read":           func(s fields) { s["readings"] = "none" },
+		"would both be called ben": func(s fields) { s["grader"] = "ben." },
+		"no name of its own":       func(s fields) { s["readings"] = nil; s["study"] = fields{"structures": []string{"отёк"}} },
 		"is no whole session":      nil,
 	} {
 		source := t.TempDir()
@@ -150,6 +148,9 @@ func TestSessionsRefused(t *testing.T) {
 		default:
 			writeSession(t, filepath.Join(source, "b.mrprism"), "ben", "2", good, nil, change)
 		}
+		if want == "would both be called ben" {
+			writeSession(t, filepath.Join(source, "a.mrprism"), "ben", "3", good, nil, nil)
+		}
 		if want == "has disc, cup, and" || want == "of another study" {
 			writeSession(t, filepath.Join(source, "a.mrprism"), "ann", "3", good, nil, func(s fields) { s["study"] = fields{"id": "1"} })
 		}
@@ -158,4 +159,25 @@ func TestSessionsRefused(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		assert.NoDirExists(t, destination)
 	}
+}
+
+// People and structures may have any names, and a file may say anything of where a drawing lies.
+func TestSessionsOfAnyNames(t *testing.T) {
+	source, destination := t.TempDir(), filepath.Join(t.TempDir(), "ours")
+	picture := encoded(t, eye(8, 8, 1), ".png")
+	put(t, picture, source, "a.png")
+	for i, grader := range []string{"Анна", strings.Repeat("long ", 16)} {
+		writeSession(t, filepath.Join(source, fmt.Sprintf("%d.mrprism", i)), grader, "1", []fields{read(picture, "a.png", "accepted", fields{
+			"result": fields{"classes": []string{"optic disc"}},
+			"drawn":  []fields{{"rater": "you", "class": "optic disc", "file": "d.png", "x": []int{2, math.MaxInt}[i], "y": 0}},
+		})}, map[string][]byte{"d.png": greys(t, 2, 2, 255)}, nil)
+	}
+	s, err := sessions.Run(t.Context(), Options{Source: source, Destination: destination})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"optic-disc"}, s.Classes)
+	require.Len(t, s.Raters, 1, "the other's drawing lies beside the image")
+	assert.Regexp(t, `^person-[0-9a-f]{8}$`, s.Raters[0])
+	assert.Contains(t, reasons(s)["1.mrprism, a.png"], "lies beside the image")
+	_, loaded := load(t, destination)
+	assert.Equal(t, 4, metric.Area(loaded[0].Masks[0][0]))
 }
