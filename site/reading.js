@@ -1,5 +1,5 @@
-// How a grader reads a study (study.js): what the segmenter then answers, a section of the panel, and
-// the time that each image takes.
+// How a grader reads a study (study.js): what the segmenter then answers, a section of the panel,
+// and the time that each image takes.
 import { $, element } from "./dom.js";
 import { YOU } from "./layers.js";
 import { SegmentError } from "./segmenter.js";

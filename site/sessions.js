@@ -108,7 +108,8 @@ export class Sessions {
     this.#report(name, { whole, damaged, joined, alone, began: !worklist });
     return alone;
   }
-  // check refuses a session that is not of the study that is open, or whose study cannot be followed.
+  // check refuses a session that is not of the study that is open, or whose study cannot be
+  // followed.
   async #check(session, name, open) {
     const { BY_HAND, check } = await wanted("study.js"), { models } = this.#state();
     check(session, name, open ? open.study ?? null : undefined);

@@ -1,5 +1,6 @@
 // Reading studies. A study is a session (session.js) with a plan and nothing read yet: an organiser
-// makes it of the open list, and graders read it (reading.js). The plan is the session's field study:
+// makes it of the open list, and graders read it (reading.js). The plan is the session's field
+// study:
 //   id, name, structures (names), start ("empty" or "model"), order ("fixed" or "shuffled"), seed,
 //   repeats, blind
 import { element } from "./dom.js";
@@ -17,8 +18,8 @@ const randomOf = (seed) => () => {
   return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
 };
 
-// planned is the order in which a grader reads n images, each a number from 0. A tenth of the images
-// come again: they are of the first third, and their second reading is in the second half.
+// planned is the order in which a grader reads n images, each a number from 0. A tenth of the
+// images come again: they are of the first third, and their second reading is in the second half.
 export function planned(n, { order, repeats, seed }) {
   const random = randomOf(seed), below = (m) => Math.floor(random() * m), list = [...Array(n).keys()];
   const shuffle = (items) => { for (let i = items.length - 1; i > 0; i--) { const k = below(i + 1); [items[i], items[k]] = [items[k], items[i]]; } return items; };
@@ -28,8 +29,9 @@ export function planned(n, { order, repeats, seed }) {
   return list;
 }
 
-// linesOf resolves to the lines of a study that is made of others, and the names that it leaves out:
-// images that cannot be read or are there twice. In a blind study an image is called by its place.
+// linesOf resolves to the lines of a study that is made of others, and the names that it leaves
+// out: images that cannot be read or are there twice. In a blind study an image is called by its
+// place.
 export async function linesOf(list, plan) {
   const met = new Map(), left = [];
   for (const line of list) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Card is a model card as data, made of its Markdown and of the model's metadata, so that nothing is
-// written twice. A field is null where the card says nothing of it.
+// Card is a model card as data, made of its Markdown and of the model's metadata, so that nothing
+// is written twice. A field is null where the card says nothing of it.
 type Card struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
@@ -34,7 +34,8 @@ type Section struct {
 	limits []string // the items of lists
 }
 
-// NewCard reads a card: a title, a summary, a table of facts, and sections, of which "Limits" is one.
+// NewCard reads a card: a title, a summary, a table of facts, and sections, of which "Limits" is
+// one.
 func NewCard(markdown string, m *Model) (*Card, error) {
 	c := &Card{Name: m.Metadata.Name, Title: m.Metadata.Title, SHA256: m.SHA256, Sections: sections(markdown)}
 	lead, limits := c.Sections[0], []string(nil)

@@ -15,8 +15,8 @@ import (
 	"mrprism/internal/data/metric"
 )
 
-// keptScores are the soft Dice of the first seed of every method and structure that have n images or
-// more. They are skewed and near 1, and some have images in which a network failed.
+// keptScores are the soft Dice of the first seed of every method and structure that have n images
+// or more. They are skewed and near 1, and some have images in which a network failed.
 func keptScores(t *testing.T, n int) (samples [][]float64) {
 	t.Helper()
 	r := &runner{scores: "scores"}

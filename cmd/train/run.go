@@ -130,7 +130,8 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 	})
 }
 
-// compare compares the model with that of -judge, prints what it finds, and writes it and the card, also as data.
+// compare compares the model with that of -judge, prints what it finds, and writes it and the card,
+// also as data.
 func (r *runner) compare(ctx context.Context, t *train.Trainer) error {
 	r.note("comparing with " + r.judge)
 	j, err := t.Judge(ctx, r.result(), r.judge)

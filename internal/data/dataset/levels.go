@@ -26,8 +26,8 @@ func (d *Dataset) enter(first *Dataset, dir string) (refusal string) {
 	return ""
 }
 
-// BecomeLevels makes agreement levels of the raters, as many as there are: level j is what at least j
-// of those who marked the class agree on, or the nearest share where some did not mark it.
+// BecomeLevels makes agreement levels of the raters, as many as there are: level j is what at least
+// j of those who marked the class agree on, or the nearest share where some did not mark it.
 func (d *Dataset) BecomeLevels() error {
 	switch {
 	case d.Levels:

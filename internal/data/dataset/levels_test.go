@@ -100,7 +100,8 @@ func TestPeopleBesideLevels(t *testing.T) {
 	assert.ErrorContains(t, err, "-also")
 }
 
-// Three people become three levels, whose mean is the share of votes. What has levels already is refused.
+// Three people become three levels, whose mean is the share of votes. What has levels already is
+// refused.
 func TestBecomeLevels(t *testing.T) {
 	dir := write(t, 1)
 	d, err := Open(dir)

@@ -18,7 +18,8 @@ type Options struct {
 	// often from each third of the range of its relative size; empty: each sample equally often.
 	Balance string
 
-	// Drawn: raters are exchangeable. Who stands in which slot is drawn anew for each case of a batch.
+	// Drawn: raters are exchangeable. Who stands in which slot is drawn anew for each case of a
+	// batch.
 	Drawn bool
 
 	Augmentation Augmentation // how views differ from the views at inference

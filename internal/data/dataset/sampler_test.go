@@ -287,7 +287,8 @@ func TestBalance(t *testing.T) {
 	assert.ErrorContains(t, err, "eyes/eye03 has no marks of the cup or the disc")
 }
 
-// With Drawn, the raters of a view stand in a drawn order, their missing marks with them. The view is the same.
+// With Drawn, the raters of a view stand in a drawn order, their missing marks with them. The view
+// is the same.
 func TestSlotsAreDrawn(t *testing.T) {
 	dir := write(t, 5)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))

@@ -11,8 +11,8 @@ import (
 // AUROC is the area under the receiver operating characteristic, 0..1: the share of all pairs of a
 // positive and a negative in which the positive has the higher score. Equal scores count one half
 // (Mann and Whitney 1947). An infinite score is above all finite ones. AUROC is NaN without
-// positives or without negatives. Its 95 % interval is DeLong's (1988) on the logit scale, for which
-// both are samples; there is none for areas of 0 and 1.
+// positives or without negatives. Its 95 % interval is DeLong's (1988) on the logit scale, for
+// which both are samples; there is none for areas of 0 and 1.
 func AUROC(positives, negatives []float64) Interval {
 	for _, score := range slices.Concat(positives, negatives) {
 		if math.IsNaN(score) {

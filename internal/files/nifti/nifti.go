@@ -1,9 +1,9 @@
 // Package nifti reads a slice of a NIfTI-1 or NIfTI-2 volume.
 //
 // A slice lies across the third axis. It is shown as it is stored: the first axis runs to the
-// right, the second down. The directions of the axes in the body are ignored; Volume.In brings a mask
-// into the order of its image. Of a series, such as one in time, the first volume is read. If a
-// volume is one slice, the slices of the series are its pictures. Source: nifti1.h and nifti2.h,
+// right, the second down. The directions of the axes in the body are ignored; Volume.In brings a
+// mask into the order of its image. Of a series, such as one in time, the first volume is read. If
+// a volume is one slice, the slices of the series are its pictures. Source: nifti1.h and nifti2.h,
 // https://nifti.nimh.nih.gov.
 package nifti
 

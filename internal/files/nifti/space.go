@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// placing is the middle of voxel (i, j, k) in mm: rows of a 3 × 4 matrix. known is false if the header
-// says nothing, or what programs write that know nothing: steps of ±1 along the axes from 0.
+// placing is the middle of voxel (i, j, k) in mm: rows of a 3 × 4 matrix. known is false if the
+// header says nothing, or what programs write that know nothing: steps of ±1 along the axes from 0.
 func (g *Geometry) placing() (a [3][4]float64, known bool) {
 	switch {
 	case g == nil:

@@ -6,9 +6,9 @@ import (
 	"mrprism/internal/files/raster"
 )
 
-// Values reads the numbers of the only page of a file, which has one sample a pixel: (H, W). full is
-// the largest number that its samples can be, or 0 for floats. most is the largest number of pixels.
-// Errors are plain, or raster.Unsupported.
+// Values reads the numbers of the only page of a file, which has one sample a pixel: (H, W). full
+// is the largest number that its samples can be, or 0 for floats. most is the largest number of
+// pixels. Errors are plain, or raster.Unsupported.
 func Values(data []byte, most int) (values []float32, w, h int, full float64, err error) {
 	f, err := open(data)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"mrprism/internal/study/score"
 )
 
-// casesCSV writes a line for each image, class, run of a method, and pass. The Dice with raters stand beside
-// the last pass.
+// casesCSV writes a line for each image, class, run of a method, and pass. The Dice with raters
+// stand beside the last pass.
 func (r *Comparison) casesCSV(w io.Writer) error {
 	header := []string{"folder", "image", "group", "class", "method", "run", "pass"}
 	for _, f := range score.Figures {

@@ -138,8 +138,8 @@ func (f *folder) onesAlone() bool {
 const (
 	// marksLookedAt is the number of images whose marks say whether classes are nested.
 	marksLookedAt = 20
-	// fewOutside is the share of a class's pixels outside the class before it, up to which they count
-	// as raters' mistakes, as in training.
+	// fewOutside is the share of a class's pixels outside the class before it, up to which they
+	// count as raters' mistakes, as in training.
 	fewOutside = 0.05
 )
 

@@ -203,7 +203,8 @@ func (l *lister) flat(path, stem string) {
 	}
 }
 
-// raterOf is the rater whose map the head of a number, from 1, made for a stem; -1 if it is nobody's.
+// raterOf is the rater whose map the head of a number, from 1, made for a stem; -1 if it is
+// nobody's.
 func (l *lister) raterOf(path, stem, number string) int {
 	name := stem
 	for _, class := range l.data.Classes {
@@ -220,8 +221,8 @@ func (l *lister) raterOf(path, stem, number string) int {
 	return -1
 }
 
-// beside reports whether a file is one of segment's that is compared with nothing: an outline, or of
-// a class that the data lacks.
+// beside reports whether a file is one of segment's that is compared with nothing: an outline, or
+// of a class that the data lacks.
 func (l *lister) beside(stem string) bool {
 	for i, letter := range stem {
 		if letter != '_' {

@@ -49,8 +49,8 @@ type classComparison struct {
 	Paired  int             `json:"paired"`
 	Methods []methodSummary `json:"methods"` // those that segment the class
 	Tests   []pairedTest    `json:"tests,omitempty"`
-	// Best: by figure, the method whose mean is best, by differences from every other that are clear
-	// of 0
+	// Best: by figure, the method whose mean is best, by differences from every other that are
+	// clear of 0
 	Best map[string]string `json:"best,omitempty"`
 
 	leads []lead
@@ -78,7 +78,8 @@ type estimate struct {
 	*metric.Estimate
 	Images    int `json:"images"` // of all runs
 	Undefined int `json:"undefined,omitempty"`
-	// OneEmpty: of a distance, the images in which map or majority alone is empty: it is the diagonal
+	// OneEmpty: of a distance, the images in which map or majority alone is empty: it is the
+	// diagonal
 	OneEmpty int `json:"oneEmpty,omitempty"`
 }
 

@@ -75,8 +75,8 @@ type Cell struct {
 // Mark says that a cell stands out.
 type Mark string
 
-// Better and Worse are of differences at an adjusted p below .05, and Best of a mean, with intervals
-// clear of 0.
+// Better and Worse are of differences at an adjusted p below .05, and Best of a mean, with
+// intervals clear of 0.
 const (
 	Best   Mark = "best"
 	Better Mark = "better"

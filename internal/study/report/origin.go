@@ -35,8 +35,8 @@ type Origin struct {
 type Source struct {
 	Name  string `json:"name"`
 	Files int    `json:"files"`
-	// SHA256: of a single file, or of what sha256sum prints of several, in the order of their names,
-	// within the folder of the data set or of the predictions
+	// SHA256: of a single file, or of what sha256sum prints of several, in the order of their
+	// names, within the folder of the data set or of the predictions
 	SHA256 string `json:"sha256"`
 }
 
