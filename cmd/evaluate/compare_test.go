@@ -107,6 +107,32 @@ func TestCompareAgreesWithEvaluate(t *testing.T) {
 	require.Equal(t, weights.LabelsRaters == "raters", !r.Levels)
 }
 
+// Beside people, the levels of a model are a set of possible marks, and nobody's own.
+func TestCompareLevelsBesidePeople(t *testing.T) {
+	data, about := studytest.Synthesise(t)
+	names := make([]string, len(about.Raters))
+	for j := range names {
+		names[j] = fmt.Sprintf("at-least-%d", j+1)
+	}
+	file := studytest.WeightsFile(t, about, func(f *weights.File) {
+		raters, err := json.Marshal(names)
+		require.NoError(t, err)
+		f.Metadata["labels"], f.Metadata["raters"] = weights.LabelsAgreementLevels, string(raters)
+	})
+	dir, _, _, r := writtenBy(t, 0, "-data", data, "-device", "processor", "-weights", "levels="+file)
+	last := 0
+	for _, row := range studytest.Records(t, filepath.Join(dir, "cases.csv")) {
+		if row["pass"] == "3" {
+			last++
+			require.NotEmpty(t, row["ged"])
+			require.LessOrEqual(t, studytest.Parsed(t, row["dice_match"]), studytest.Parsed(t, row["dice_max"]))
+		}
+	}
+	require.Equal(t, 2, last)
+	require.False(t, r.Methods[0].Heads)
+	require.Nil(t, r.Classes[0].Methods[0].Raters[0].Head)
+}
+
 // What cannot be scored is named and counted, and changes no figure of what can.
 func TestCompareLeavesOutBadPredictions(t *testing.T) {
 	data, _ := studytest.Synthesise(t)

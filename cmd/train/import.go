@@ -21,9 +21,9 @@ const importIntro = `train import - makes a data set from a published one, or fr
 
 usage: train import LAYOUT SRC DST [flags]
 
-SRC is the unpacked folder of the published set. import only reads it. DST appears when it is complete. import names
-every file that it leaves out, with the reason. A rater's unusable mask becomes a missing label. An image that lacks all
-masks of a class is left out. The publishers' terms hold for DST as for SRC.
+SRC is the unpacked folder of the published set, or a folder of sessions. import only reads it. DST appears when it is
+complete. import names every file that it leaves out, with the reason. A rater's unusable mask becomes a missing label.
+An image that lacks all masks of a class is left out. The publishers' terms hold for DST as for SRC.
 
 layouts:
 `

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"mrprism/internal/command"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/weights"
@@ -93,6 +94,14 @@ func TestAblations(t *testing.T) {
 		losses[sum] = true
 	}
 	assert.Len(t, losses, len(tests), "two of them are the same")
+	for want, args := range map[string][]string{"tiny-concat": nil, "tiny": {"-integration", "attention"}} { // a recipe names one, and a flag another
+		out := filepath.Join(t.TempDir(), "run")
+		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(args, "-recipe", "alternating")...)...)
+		require.Equal(t, cli.Done, code, stderr)
+		m, err := command.Weights(filepath.Join(out, "eyes.f32.safetensors"))
+		require.NoError(t, err)
+		assert.Equal(t, want, m.Metadata.Configuration)
+	}
 }
 
 // firstTerms are the losses of a run's first step.
