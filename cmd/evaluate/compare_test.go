@@ -232,6 +232,9 @@ func TestCompareRuns(t *testing.T) {
 		require.Contains(t, text, "5 images of 3 groups", name)
 	}
 	require.Contains(t, stdout, "disc: less near")
+
+	_, stdout, _, _ = writtenBy(t, 0, "-data", data, "-on", "all", "-predictions", strings.Join(methods[:5], ","))
+	require.Contains(t, stdout, "near has 3 runs and far 2: their difference is over the first 2 of each")
 }
 
 // The reference is the mean vote, the truth or a rater.

@@ -127,6 +127,12 @@ func (c *Comparer) report(s *Side) *Comparison {
 	for _, m := range c.methods {
 		r.Notes = append(r.Notes, m.notes(m.label())...)
 	}
+	first := c.groups[0]
+	for _, g := range c.groups[1:] { // one run beside several is marked so in the tables
+		if fewer := min(len(g.runs), len(first.runs)); fewer > 1 && len(g.runs) != len(first.runs) {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s has %d runs and %s %d: their difference is over the first %d of each", first.name, len(first.runs), g.name, len(g.runs), fewer))
+		}
+	}
 	for i, g := range c.groups {
 		if curve := riskOf(s, g, i); curve != nil {
 			r.Risk = append(r.Risk, *curve)
