@@ -8,8 +8,8 @@
 // NAME_test.go checks all of it on every device with one call (shadertest.Check).
 //
 // Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add
-// to their result (+=); the graph zeroes it first. There are no floating-point atomics, so that a
-// step repeats bit by bit. Arrays may be longer than the tensor; extents come from Params. Images
+// to their result (+=). The graph zeroes it first, unless the first of them takes zero for it
+// (FRESH). There are no floating-point atomics, so that a step repeats bit by bit. Arrays may be longer than the tensor; extents come from Params. Images
 // are (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear weights (Cin,
 // Cout): the innermost extent of a weight is the output channel.
 //
@@ -20,6 +20,7 @@
 //	real, real4    a number in storage and four of them: f32, or f16 in plans of halves and for
 //	               halves in training
 //	HALF           whether short sums are in halves too
+//	FRESH          whether a kernel that adds to its last argument (Kernel.Adds) begins at zero
 //	stored, floats the numbers that an invocation reads and those with which it computes: real4
 //	               and vec4<f32>, or real and f32
 //	WIDTH          how many numbers these are: 4 or 1

@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   2990,
 	"internal/trust":   1230,
 	"model":            4600,
-	"shaders":          19930,
+	"shaders":          19975,
 	"site":             300,
 	"wasm":             950,
 	"weights":          3430,

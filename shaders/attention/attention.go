@@ -225,20 +225,20 @@ var (
 	attentionDelta = kernels.Wide(kernels.InRows(attentionAllRows, attentionDeltaPart[float64], attentionDeltaPart[float32],
 		kernels.WithHeader(attentionFloats, "attention_delta", attentionSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, attentionAllRows, nil)), 2)
 
-	attentionBackwardQ = kernels.Wide(kernels.Faster(attentionKernel("attention_backward_q",
+	attentionBackwardQ = kernels.Adding(kernels.Wide(kernels.Faster(attentionKernel("attention_backward_q",
 		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardQueries,
 		func(p *Params, a []gpu.Array) {
 			p.gradients(a, func(query, key, _ int, _, ds float64) { p.addRow(a[5].F, query, ds, a[1].F, key) })
-		}), attentionBackwardQFast), 3, 4)
+		}), attentionBackwardQFast), 3, 4))
 
-	attentionBackwardKV = kernels.Wide(kernels.Faster(attentionKernel("attention_backward_kv",
+	attentionBackwardKV = kernels.Adding(kernels.Wide(kernels.Faster(attentionKernel("attention_backward_kv",
 		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardKeys,
 		func(p *Params, a []gpu.Array) {
 			p.gradients(a, func(query, key, value int, weight, ds float64) {
 				p.addRow(a[5].F, key, ds, a[0].F, query)
 				p.addRow(a[5].F, value, weight, a[2].F, query)
 			})
-		}), attentionBackwardKVFast), 3, 4)
+		}), attentionBackwardKVFast), 3, 4))
 )
 
 // attentionDeltaPart computes delta from the rows of y and dy.

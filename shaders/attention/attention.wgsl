@@ -71,17 +71,17 @@ fn update(r: vec4<u32>, exist: u32, before: vec4<f32>, v: vec4<f32>) {
   if (exist > 2u) { store(r.z, kept(r.z, before.z) + v.z); }
   if (exist > 3u) { store(r.w, kept(r.w, before.w) + v.w); }
 }
-fn add_queries(r: vec4<u32>, exist: u32, v: vec4<f32>) {
-  if (exist > 0u) { add_dq(r.x, v.x); }
-  if (exist > 1u) { add_dq(r.y, v.y); }
-  if (exist > 2u) { add_dq(r.z, v.z); }
-  if (exist > 3u) { add_dq(r.w, v.w); }
+fn add_queries(r: vec4<u32>, exist: u32, v: vec4<f32>, first: bool) {
+  if (exist > 0u) { add_dq(r.x, v.x, first); }
+  if (exist > 1u) { add_dq(r.y, v.y, first); }
+  if (exist > 2u) { add_dq(r.z, v.z, first); }
+  if (exist > 3u) { add_dq(r.w, v.w, first); }
 }
-fn add_pairs(r: vec4<u32>, exist: u32, v: vec4<f32>) {
-  if (exist > 0u) { add_dkv(r.x, v.x); }
-  if (exist > 1u) { add_dkv(r.y, v.y); }
-  if (exist > 2u) { add_dkv(r.z, v.z); }
-  if (exist > 3u) { add_dkv(r.w, v.w); }
+fn add_pairs(r: vec4<u32>, exist: u32, v: vec4<f32>, first: bool) {
+  if (exist > 0u) { add_dkv(r.x, v.x, first); }
+  if (exist > 1u) { add_dkv(r.y, v.y, first); }
+  if (exist > 2u) { add_dkv(r.z, v.z, first); }
+  if (exist > 3u) { add_dkv(r.w, v.w, first); }
 }
 
 fn store_sums(i: vec4<u32>, exist: u32, v: vec4<f32>) {
@@ -219,8 +219,8 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     for (var c = 0u; c < params.width; c++) {
       let k = k_of(r, c);
       let l = k_of(t, c);
-      add_queries(qa + c, exist, k * sa + l * ta);
-      add_queries(qb + c, exist_b, k * sb + l * tb);
+      add_queries(qa + c, exist, k * sa + l * ta, j == 0u);
+      add_queries(qb + c, exist_b, k * sb + l * tb, j == 0u);
     }
   }
 }
@@ -279,10 +279,10 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       let z = q_of(t, c);
       let g = dy_of(r, c);
       let d = dy_of(t, c);
-      add_pairs(ka + c, exist, x * ya + z * za);
-      add_pairs(kb + c, exist_b, x * yb + z * zb);
-      add_pairs(ka + values() + c, exist, g * sa + d * ta);
-      add_pairs(kb + values() + c, exist_b, g * sb + d * tb);
+      add_pairs(ka + c, exist, x * ya + z * za, j == 0u);
+      add_pairs(kb + c, exist_b, x * yb + z * zb, j == 0u);
+      add_pairs(ka + values() + c, exist, g * sa + d * ta, j == 0u);
+      add_pairs(kb + values() + c, exist_b, g * sb + d * tb, j == 0u);
     }
   }
 }

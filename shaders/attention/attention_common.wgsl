@@ -50,5 +50,6 @@ fn index(b: u32, i: u32, n: u32, h: u32) -> u32 { return (b * n + min(i, n - 1u)
 fn pair(b: u32, i: u32, h: u32) -> u32 { return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h; }
 
 fn store(i: u32, v: floats) { y[i] = made(v * select(params.value_step, 1.0, params.value_step == 0.0)); }
-fn add_dq(i: u32, v: floats) { dq[i] = made(floats(dq[i]) + v); }
-fn add_dkv(i: u32, v: floats) { dkv[i] = made(floats(dkv[i]) + v); }
+// add_dq and add_dkv add a part of a sum, the first or a later one.
+fn add_dq(i: u32, v: floats, first: bool) { dq[i] = made(select(floats(dq[i]), floats(), FRESH && first) + v); }
+fn add_dkv(i: u32, v: floats, first: bool) { dkv[i] = made(select(floats(dkv[i]), floats(), FRESH && first) + v); }

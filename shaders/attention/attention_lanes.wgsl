@@ -148,9 +148,9 @@ fn gradient_quads(at: u32) -> Quads {
 // add_to_query adds to the gradient of query i.
 fn add_to_query(b: u32, i: u32, h: u32, part: u32, x: Quads) {
   let to = part_at(index(b, i, params.queries, h), part);
-  add_dq(to, x.c0);
-  if (QUADS > 1u) { add_dq(to + 1u, x.c1); }
-  if (QUADS > 2u) { add_dq(to + 2u, x.c2); add_dq(to + 3u, x.c3); }
+  add_dq(to, x.c0, true);
+  if (QUADS > 1u) { add_dq(to + 1u, x.c1, true); }
+  if (QUADS > 2u) { add_dq(to + 2u, x.c2, true); add_dq(to + 3u, x.c3, true); }
 }
 
 @compute @workgroup_size(LANES)
@@ -192,11 +192,11 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
 // add_to_pair adds to the gradients of key i and of its value.
 fn add_to_pair(b: u32, i: u32, h: u32, part: u32, k: Quads, v: Quads) {
   let to = part_at(pair(b, i, h), part);
-  add_dkv(to, k.c0); add_dkv(to + values(), v.c0);
-  if (QUADS > 1u) { add_dkv(to + 1u, k.c1); add_dkv(to + values() + 1u, v.c1); }
+  add_dkv(to, k.c0, true); add_dkv(to + values(), v.c0, true);
+  if (QUADS > 1u) { add_dkv(to + 1u, k.c1, true); add_dkv(to + values() + 1u, v.c1, true); }
   if (QUADS > 2u) {
-    add_dkv(to + 2u, k.c2); add_dkv(to + values() + 2u, v.c2);
-    add_dkv(to + 3u, k.c3); add_dkv(to + values() + 3u, v.c3);
+    add_dkv(to + 2u, k.c2, true); add_dkv(to + values() + 2u, v.c2, true);
+    add_dkv(to + 3u, k.c3, true); add_dkv(to + values() + 3u, v.c3, true);
   }
 }
 

@@ -157,8 +157,8 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   for (var i = first; i < last; i++) {
     let n = i - first;
     let at = query_at(b, i, h);
-    add_dq(at, first_quads[n / 4u][n % 4u] * params.scale);
-    if (LAST > 0u) { add_dq(at + LAST, last_quads[n / 4u][n % 4u] * params.scale); }
+    add_dq(at, first_quads[n / 4u][n % 4u] * params.scale, true);
+    if (LAST > 0u) { add_dq(at + LAST, last_quads[n / 4u][n % 4u] * params.scale, true); }
   }
 }
 
@@ -188,11 +188,11 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   for (var i = first; i < last; i++) {
     let n = i - first;
     let at = key_at(b, i, h);
-    add_dkv(at, k_first[n / 4u][n % 4u] * params.scale);
-    add_dkv(at + further, v_first[n / 4u][n % 4u]);
+    add_dkv(at, k_first[n / 4u][n % 4u] * params.scale, true);
+    add_dkv(at + further, v_first[n / 4u][n % 4u], true);
     if (LAST > 0u) {
-      add_dkv(at + LAST, k_last[n / 4u][n % 4u] * params.scale);
-      add_dkv(at + further + LAST, v_last[n / 4u][n % 4u]);
+      add_dkv(at + LAST, k_last[n / 4u][n % 4u] * params.scale, true);
+      add_dkv(at + further + LAST, v_last[n / 4u][n % 4u], true);
     }
   }
 }

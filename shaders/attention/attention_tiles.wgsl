@@ -104,7 +104,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     }
   }
   if (query >= params.queries) { return; }
-  for (var c = 0u; c < QUADS; c++) { add_dq(row + c, sum[c] * params.scale); }
+  for (var c = 0u; c < QUADS; c++) { add_dq(row + c, sum[c] * params.scale, true); }
 }
 
 // gather adds up, in order, quads c to c + 3 of dk and dv over the invocations of each key.
@@ -124,8 +124,8 @@ fn gather(local: u32, b: u32, first: u32, h: u32, c: u32, k0: vec4<f32>, k1: vec
       value_sum += second_tile[t];
     }
     let to = pair(b, first + key, h) * QUADS + c + quad;
-    add_dkv(to, key_sum * params.scale);
-    add_dkv(values() + to, value_sum);
+    add_dkv(to, key_sum * params.scale, true);
+    add_dkv(values() + to, value_sum, true);
   }
 }
 

@@ -60,7 +60,7 @@ var (
 	conv2dForward = &tensor.Kernel{
 		Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 		Body: tensor.Body(conv2dForwardBody), Fast: tensor.Fast(conv2dForwardFast),
-		Variants: conv2dVariants("conv2d_forward", conv2dWhole, conv2dForwardGroups),
+		Variants: conv2dVariants("conv2d_forward", conv2dWhole, conv2dForwardGroups), Adds: addsToAll,
 	}
 
 	// conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two
@@ -76,7 +76,7 @@ var (
 	conv2dBackwardWeight = &tensor.Kernel{
 		Name: "conv2d_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2},
 		Body: tensor.Body(conv2dBackwardWeightBody), Fast: tensor.Fast(conv2dBackwardWeightFast),
-		Variants: conv2dVariants("conv2d_backward_weight", conv2dWhole, conv2dWeightGroups),
+		Variants: conv2dVariants("conv2d_backward_weight", conv2dWhole, conv2dWeightGroups), Adds: addsToAllWeights,
 	}
 )
 
@@ -101,6 +101,18 @@ func (p *Params) destination(position int) int {
 // ordered says that position i writes pixel i of y.
 func (p *Params) ordered() bool {
 	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
+}
+
+// addsToAll says that a gradient by x is a single phase, and addsToAllWeights that one by the weight
+// is a single part for all taps: each adds to all elements.
+func addsToAll(params any) bool {
+	p := params.(*Params)
+	return p.Adds == addToY && p.ordered()
+}
+
+func addsToAllWeights(params any) bool {
+	p := params.(*Params)
+	return p.Adds == addToY && p.Rows.Taps == p.Rows.WSize && p.Cols.Taps == p.Cols.WSize
 }
 
 // weightAt is the index, among the (kh, kw) of the weight, of a tap (t, s) given by its number.

@@ -62,7 +62,7 @@ fn weight_row(g: Geometry, part: i32, t: i32, j: i32) -> i32 {
 // add_weights writes output (or quad) n of a row of dw, or adds to it.
 fn add_weights(row: i32, n: i32, sum: floats) {
   let i = row * i32(params.outputs / WIDTH) + n;
-  dw[i] = sum + select(floats(), dw[i], params.adds == ADD_TO_Y);
+  dw[i] = sum + select(floats(), dw[i], params.adds == ADD_TO_Y && !FRESH);
 }
 
 // put finishes the sum of output (or quad) n of a pixel as Params say, and writes it.
@@ -73,7 +73,7 @@ fn put(pixel: i32, n: i32, sum: floats) {
   let adds = params.adds & ~ADD_SHORTCUT;
   if (adds == ADD_RESIDUAL_FIRST) { v += floats(residual[i]); }
   if (params.has_bias == SCALE_AND_SHIFT) { v = v * floats(bias[n]) + floats(bias[outputs + n]); }
-  if (adds == ADD_TO_Y) { v += floats(y[i]); }
+  if (adds == ADD_TO_Y && !FRESH) { v += floats(y[i]); }
   if (adds == ADD_RESIDUAL) { v += floats(residual[i]); }
   v = activated(v);
   if ((params.adds & ADD_SHORTCUT) != 0u) { v += floats(shortcut[i]); }

@@ -47,7 +47,7 @@ var (
 	depthwiseForward        = depthwiseGather("depthwise_forward")
 	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
 	depthwiseBackwardWeight = kernels.InRows(conv2dParts, depthwiseWeightBody, depthwiseWeightFast, &tensor.Kernel{
-		Name: "depthwise_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2},
+		Name: "depthwise_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Adds: addsToAllWeights,
 		Variants: []tensor.Variant{
 			depthwiseTiles(func(_ gpu.Info, params any) bool { return params.(*Params).inQuads() },
 				func(p *Params) [3]int { return [3]int{int(p.Inputs) / 4, p.taps(), int(p.Parts)} }),
@@ -67,7 +67,7 @@ func depthwiseGather(name string) *tensor.Kernel {
 	plain := depthwisePlain(func(p *Params) int { return p.pixels() * int(p.Inputs) })
 	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
 	return kernels.InRows(conv2dPositions, depthwiseForwardBody, depthwiseForwardFast, &tensor.Kernel{
-		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Variants: []tensor.Variant{tiles, plain},
+		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Variants: []tensor.Variant{tiles, plain}, Adds: addsToAll,
 	})
 }
 

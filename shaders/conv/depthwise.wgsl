@@ -29,7 +29,7 @@ fn depthwise_forward(id: Invocation) {
     }
   }
   let to = destination(g, p, vec2<i32>()) * channels + n;
-  if (params.adds == ADD_TO_Y) { sum += floats(result[to]); }
+  if (params.adds == ADD_TO_Y && !FRESH) { sum += floats(result[to]); }
   result[to] = stored(activated(sum));
 }
 
@@ -53,6 +53,6 @@ fn depthwise_backward_weight(id: Invocation) {
     p = next(g, p);
   }
   let to = ((part * g.rows.taps + t) * g.cols.taps + s) * channels + n;
-  if (params.adds == ADD_TO_Y) { sum += dw[to]; }
+  if (params.adds == ADD_TO_Y && !FRESH) { sum += dw[to]; }
   dw[to] = sum;
 }

@@ -64,7 +64,7 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     }
   }
   let to = destination(g, Position(b, u + row, v + col), none) * quads + n;
-  if (params.adds == ADD_TO_Y) { sum += vec4<f32>(result[to]); }
+  if (params.adds == ADD_TO_Y && !FRESH) { sum += vec4<f32>(result[to]); }
   result[to] = real4(activated(sum));
 }
 
@@ -92,6 +92,6 @@ fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(l
   if (local > 0u) { return; }
   let to = (i32(group.z) * g.rows.taps * g.cols.taps + i32(group.y)) * quads + n;
   var total = sums[0];
-  if (params.adds == ADD_TO_Y) { total += dw[to]; }
+  if (params.adds == ADD_TO_Y && !FRESH) { total += dw[to]; }
   dw[to] = total;
 }

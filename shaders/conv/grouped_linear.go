@@ -28,9 +28,9 @@ var (
 			func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs }, groupedLinearForwardBody), groupedLinearForwardFast)
 
 	// groupedLinearBackwardX takes dy, weight, dx.
-	groupedLinearBackwardX = kernels.InRows(groupedLinearPixels, groupedLinearXPart[float64], groupedLinearXPart[float32],
+	groupedLinearBackwardX = kernels.Adding(kernels.InRows(groupedLinearPixels, groupedLinearXPart[float64], groupedLinearXPart[float32],
 		kernels.PerElement("grouped_linear_backward_x", groupedLinearSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
-			func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs }, nil))
+			func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs }, nil)))
 
 	// groupedLinearBackwardWeight takes dy, x, dw.
 	groupedLinearBackwardWeight = kernels.Wide(kernels.InRows(groupedLinearSplits, groupedLinearWeightPart[float64], groupedLinearWeightPart[float32],

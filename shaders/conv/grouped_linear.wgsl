@@ -61,7 +61,7 @@ fn grouped_linear_backward_x(id: Invocation) {
   for (var o = 0u; o < outputs; o++) {
     sum += f32(dy[(pixel * p.groups + g) * p.outputs + o]) * f32(w[(g * p.inputs + i) * p.outputs + o]);
   }
-  dx[index] = real(f32(dx[index]) + sum);
+  dx[index] = real(select(f32(dx[index]), 0.0, FRESH) + sum);
 }
 
 @compute @workgroup_size(SIZE)

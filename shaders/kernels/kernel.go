@@ -40,6 +40,12 @@ func Wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
 	return k
 }
 
+// Adding says that a kernel adds once to every element of its last argument (tensor.Kernel.Adds).
+func Adding(k *tensor.Kernel) *tensor.Kernel {
+	k.Adds = func(any) bool { return true }
+	return k
+}
+
 // Ceil is a / b, rounded up.
 func Ceil(a, b int) int { return (a + b - 1) / b }
 

@@ -23,8 +23,8 @@ func crossEntropyCount(p *crossEntropyParams) uint32 { return p.N }
 var (
 	crossEntropyForward = kernels.InPieces(crossEntropyCount, crossEntropyPart[float64], crossEntropyPart[float32],
 		kernels.Flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
-	crossEntropyBackward = kernels.InPieces(crossEntropyCount, crossEntropyBackwardPart[float64], crossEntropyBackwardPart[float32],
-		kernels.Flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
+	crossEntropyBackward = kernels.Adding(kernels.InPieces(crossEntropyCount, crossEntropyBackwardPart[float64], crossEntropyBackwardPart[float32],
+		kernels.Flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil)))
 )
 
 func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {

@@ -39,5 +39,5 @@ fn cross_entropy_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let q = clamped(i);
-  dp[i] = stored(floats(dp[i]) + (q - floats(t[i])) / (q * (1.0 - q)) * floats(dl[i]));
+  dp[i] = stored(select(floats(dp[i]), floats(), FRESH) + (q - floats(t[i])) / (q * (1.0 - q)) * floats(dl[i]));
 }

@@ -28,8 +28,8 @@ var (
 		kernels.PerElement("dice_partial", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, diceStripes, nil))
 	diceForward = kernels.InPieces(diceMaps, diceForwardPart[float64], diceForwardPart[float32],
 		kernels.PerElement("dice_forward", diceSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, diceMaps, nil))
-	diceBackward = kernels.InPieces(diceElements, diceBackwardPart[float64], diceBackwardPart[float32],
-		kernels.PerElement("dice_backward", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, diceElements, nil))
+	diceBackward = kernels.Adding(kernels.InPieces(diceElements, diceBackwardPart[float64], diceBackwardPart[float32],
+		kernels.PerElement("dice_backward", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, diceElements, nil)))
 )
 
 // dicePartialPart computes the partial sums of chunks [from, to) of each map's pixels.

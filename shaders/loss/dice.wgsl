@@ -64,5 +64,5 @@ fn dice_backward(id: Invocation) {
   if (i >= params.maps / params.classes * row) { return; }
   let map = i / row * params.classes + i % params.classes;
   let s = sums[map];
-  dp[i] += dl[map] * (sign(p[i] - t[i]) - loss(s)) / (s.y + 1.0);
+  dp[i] = select(dp[i], 0.0, FRESH) + dl[map] * (sign(p[i] - t[i]) - loss(s)) / (s.y + 1.0);
 }

@@ -34,8 +34,8 @@ var (
 	ssimMomentsBackwardB = ssimMomentsBackward("ssim_moments_backward_b", 1)
 	ssimLossForward      = kernels.InPieces(ssimCount, ssimLossPart[float64], ssimLossPart[float32],
 		kernels.PerElement("ssim_loss_forward", ssimSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, ssimCount, nil))
-	ssimLossBackward = kernels.InPieces(ssimCount, ssimLossBackwardPart[float64], ssimLossBackwardPart[float32],
-		kernels.PerElement("ssim_loss_backward", ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
+	ssimLossBackward = kernels.Adding(kernels.InPieces(ssimCount, ssimLossBackwardPart[float64], ssimLossBackwardPart[float32],
+		kernels.PerElement("ssim_loss_backward", ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil)))
 )
 
 func ssimMomentsPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, to int) {
@@ -48,8 +48,8 @@ func ssimMomentsPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, to in
 // ssimMomentsBackward takes a, b, the gradients of their moments, and the gradient of a (of = 0) or
 // b (of = 1), to which it adds.
 func ssimMomentsBackward(name string, of int) *tensor.Kernel {
-	return kernels.InPieces(ssimCount, ssimMomentsBackwardPart[float64](of), ssimMomentsBackwardPart[float32](of),
-		kernels.PerElement(name, ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
+	return kernels.Adding(kernels.InPieces(ssimCount, ssimMomentsBackwardPart[float64](of), ssimMomentsBackwardPart[float32](of),
+		kernels.PerElement(name, ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil)))
 }
 
 func ssimMomentsBackwardPart[F gpu.Float](of int) func(p *ssimParams, x []gpu.ArrayOf[F], from, to int) {

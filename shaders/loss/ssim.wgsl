@@ -58,7 +58,7 @@ fn ssim_moments_backward_a(id: Invocation) {
   let i = number(id, SIZE);
   if (i >= params.n) { return; }
   let d = dmoments[i];
-  dx[i] += d.x + 2.0 * a[i] * d.z + b[i] * d.w;
+  dx[i] = select(dx[i], 0.0, FRESH) + d.x + 2.0 * a[i] * d.z + b[i] * d.w;
 }
 
 @compute @workgroup_size(SIZE)
@@ -66,7 +66,7 @@ fn ssim_moments_backward_b(id: Invocation) {
   let i = number(id, SIZE);
   if (i >= params.n) { return; }
   let d = dmoments[i];
-  dx[i] += d.y + 2.0 * b[i] * d.z + a[i] * d.w;
+  dx[i] = select(dx[i], 0.0, FRESH) + d.y + 2.0 * b[i] * d.z + a[i] * d.w;
 }
 
 @compute @workgroup_size(SIZE)
@@ -91,5 +91,5 @@ fn ssim_loss_backward(id: Invocation) {
   let by_p = -g * s / f.p;
   let by_q = -g * s / f.q;
   let means = 2.0 * (by_l - by_c) * m.yx + 2.0 * (by_p - by_q) * m.xy;
-  dwindowed[i] += vec4<f32>(means, by_q, 2.0 * by_c);
+  dwindowed[i] = select(dwindowed[i], vec4<f32>(), FRESH) + vec4<f32>(means, by_q, 2.0 * by_c);
 }

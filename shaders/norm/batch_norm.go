@@ -49,8 +49,8 @@ var (
 		kernels.Columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 	batchNormBackwardSums = kernels.InPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
 		kernels.Columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
-	batchNormBackwardX = kernels.Wide(kernels.InRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
-		kernels.Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+	batchNormBackwardX = kernels.Adding(kernels.Wide(kernels.InRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
+		kernels.Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5))
 )
 
 // batchNormPartialPart computes the moments of chunks [from, to). Rows of neighbouring chunks are

@@ -277,6 +277,6 @@ fn batch_norm_backward_x(id: Invocation) {
   for (var at = i; at < end; at += step) {
     let d = floats(x[at]) - mean;
     let g = passed(floats(dy[at]), d * gain + shift);
-    dx[at] = stored(floats(dx[at]) + gain * (g - level - d * slope));
+    dx[at] = stored(select(floats(dx[at]), floats(), FRESH) + gain * (g - level - d * slope));
   }
 }

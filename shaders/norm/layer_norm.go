@@ -26,8 +26,8 @@ func layerNormChannels(p *LayerNormParams) uint32       { return p.Channels }
 var (
 	LayerNormForward = kernels.Wide(kernels.InRows(layerNormRows, layerNormForwardPart[float64], layerNormForwardPart[float32],
 		layerNormInPlaces("layer_norm_forward", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite)), 4)
-	layerNormBackwardX = kernels.Wide(kernels.InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
-		layerNormInPlaces("layer_norm_backward_x", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2)
+	layerNormBackwardX = kernels.Adding(kernels.Wide(kernels.InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
+		layerNormInPlaces("layer_norm_backward_x", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2))
 	layerNormBackwardPartial = kernels.Wide(kernels.InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
 		layerNormInPlaces("layer_norm_backward_partial", layerNormPlaces, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2, 3)
 	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],

@@ -77,7 +77,7 @@ fn layer_norm_backward_x(id: Invocation) {
   let a = added(sum) / n;
   let b = added(products) * r * r / n;
   for (var c = 0u; c < places; c++) {
-    dx[first + c] = stored(floats(dx[first + c]) + r * (floats(dy[first + c]) * floats(gain[c]) - a - (floats(x[first + c]) - mean) * b));
+    dx[first + c] = stored(select(floats(dx[first + c]), floats(), FRESH) + r * (floats(dy[first + c]) * floats(gain[c]) - a - (floats(x[first + c]) - mean) * b));
   }
 }
 

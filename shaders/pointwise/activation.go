@@ -37,7 +37,7 @@ func activationKind(facts tensor.Kind, entry, file string, exact adding[float64]
 		f.Fast(a[1].F[from:to])
 	}, activationKernel(f, entry+"_forward", activationFile, unary))
 	forward.Variants[0].Entry = "activation_forward"
-	backward := kernels.InPieces(activationCount, added(exact), added(fast), activationKernel(f, entry+"_backward", file, binary))
+	backward := kernels.Adding(kernels.InPieces(activationCount, added(exact), added(fast), activationKernel(f, entry+"_backward", file, binary)))
 	k := kernels.Operator(facts, forward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		saved := x

@@ -41,7 +41,7 @@ fn activation_forward(id: Invocation) {
 fn relu_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
-  dx[i] = stored(floats(dx[i]) + select(floats(), floats(dy[i]), floats(x[i]) > floats()));
+  dx[i] = stored(select(floats(dx[i]), floats(), FRESH) + select(floats(), floats(dy[i]), floats(x[i]) > floats()));
 }
 
 @compute @workgroup_size(SIZE)
@@ -49,7 +49,7 @@ fn relu6_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let v = floats(x[i]);
-  dx[i] = stored(floats(dx[i]) + select(floats(), select(floats(), floats(dy[i]), v < floats(6.0)), v > floats()));
+  dx[i] = stored(select(floats(dx[i]), floats(), FRESH) + select(floats(), select(floats(), floats(dy[i]), v < floats(6.0)), v > floats()));
 }
 
 @compute @workgroup_size(SIZE)
@@ -57,7 +57,7 @@ fn gelu_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let v = floats(x[i]);
-  dx[i] = stored(floats(dx[i]) + floats(dy[i]) * (normal_cdf(v) + v * 0.39894228 * exp(-0.5 * v * v)));
+  dx[i] = stored(select(floats(dx[i]), floats(), FRESH) + floats(dy[i]) * (normal_cdf(v) + v * 0.39894228 * exp(-0.5 * v * v)));
 }
 
 @compute @workgroup_size(SIZE)
@@ -65,5 +65,5 @@ fn sigmoid_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let p = floats(x[i]);
-  dx[i] = stored(floats(dx[i]) + floats(dy[i]) * p * (1.0 - p));
+  dx[i] = stored(select(floats(dx[i]), floats(), FRESH) + floats(dy[i]) * p * (1.0 - p));
 }

@@ -22,12 +22,8 @@ var (
 		kernels.PerElement("narrow", castSource, unary, castCount, nil)), 0)
 	widenForward = kernels.Wide(kernels.InPieces(castCount, widenPart[float64], widenPart[float32],
 		kernels.PerElement("widen_forward", castSource, unary, castCount, nil)), 1)
-	widenBackward = func() *tensor.Kernel {
-		k := kernels.Wide(kernels.InPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
-			kernels.PerElement("widen_backward", castSource, unary, castCount, nil)), 0)
-		k.Fresh = narrow
-		return k
-	}()
+	widenBackward = kernels.Adding(kernels.Wide(kernels.InPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
+		kernels.PerElement("widen_backward", castSource, unary, castCount, nil)), 0))
 )
 
 func narrowPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {

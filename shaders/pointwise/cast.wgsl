@@ -33,5 +33,5 @@ fn widen_forward(id: Invocation) {
 @compute @workgroup_size(SIZE)
 fn widen_backward(id: Invocation) {
   let i = number(id, SIZE);
-  if (i < params.n) { y[i] = real(f32(y[i]) + x[i]); }
+  if (i < params.n) { y[i] = real(select(f32(y[i]), 0.0, FRESH) + x[i]); }
 }

@@ -24,14 +24,14 @@ var (
 		kernels.Flat("clamp_forward", clampFile, unary, clampCount, nil))
 	thresholdForward = kernels.InPieces(clampCount, thresholdPart[float64], thresholdPart[float32],
 		kernels.Flat("threshold_forward", clampFile, unary, clampCount, nil))
-	straightThroughBackward = kernels.InPieces(clampCount, straightThroughPart[float64], straightThroughPart[float32],
-		kernels.Flat("straight_through_backward", clampFile, unary, clampCount, nil))
+	straightThroughBackward = kernels.Adding(kernels.InPieces(clampCount, straightThroughPart[float64], straightThroughPart[float32],
+		kernels.Flat("straight_through_backward", clampFile, unary, clampCount, nil)))
 	clampLogForward = kernels.InPieces(clampCount, clampLogPart[float64], clampLogPart[float32],
 		kernels.Flat("clamp_log_forward", clampFile, unary, clampCount, nil))
 	clampLogAdd = kernels.InPieces(clampCount, clampLogAddPart[float64], clampLogAddPart[float32],
 		kernels.Flat("clamp_log_add", clampFile, binary, clampCount, nil))
-	clampLogBackward = kernels.InPieces(clampCount, clampLogBackwardPart[float64], clampLogBackwardPart[float32],
-		kernels.Flat("clamp_log_backward", clampFile, binary, clampCount, nil))
+	clampLogBackward = kernels.Adding(kernels.InPieces(clampCount, clampLogBackwardPart[float64], clampLogBackwardPart[float32],
+		kernels.Flat("clamp_log_backward", clampFile, binary, clampCount, nil)))
 )
 
 func clamped[F gpu.Float](p *ClampParams, y, x []F) {

@@ -43,7 +43,7 @@ fn threshold_forward(id: Invocation) {
 fn straight_through_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
-  y[i] = stored(floats(y[i]) + floats(x[i]));
+  y[i] = stored(select(floats(y[i]), floats(), FRESH) + floats(x[i]));
 }
 
 @compute @workgroup_size(SIZE)
@@ -66,5 +66,5 @@ fn clamp_log_backward(id: Invocation) {
   if (i * WIDTH >= params.n) { return; }
   let v = floats(x[i]);
   let inside = (v > floats(params.low)) & (v < floats(params.high));
-  dx[i] = stored(floats(dx[i]) + select(floats(), floats(dy[i]) / v, inside));
+  dx[i] = stored(select(floats(dx[i]), floats(), FRESH) + select(floats(), floats(dy[i]) / v, inside));
 }

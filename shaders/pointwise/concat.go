@@ -32,8 +32,8 @@ var (
 		kernels.Columnwise("slice_forward", concatFile, unary, concatPart, concatQuads, nil))
 	sliceBackward = kernels.InRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
 		kernels.Columnwise("slice_backward", concatFile, unary, concatPart, concatQuads, nil))
-	concatBackward = kernels.InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
-		kernels.Columnwise("concat_backward", concatFile, unary, concatPart, concatQuads, nil))
+	concatBackward = kernels.Adding(kernels.InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
+		kernels.Columnwise("concat_backward", concatFile, unary, concatPart, concatQuads, nil)))
 )
 
 func concatForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {

@@ -84,7 +84,7 @@ fn concat_backward(id: Invocation) {
   let c = i % p.part;
   for (var row = i / p.part; row < params.rows; row += params.chunks) {
     let at = row * p.part + c;
-    dx[at] = stored(floats(dx[at]) + floats(dy[row * p.columns + p.offset + c]));
+    dx[at] = stored(select(floats(dx[at]), floats(), FRESH) + floats(dy[row * p.columns + p.offset + c]));
   }
 }
 

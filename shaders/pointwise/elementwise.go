@@ -43,11 +43,11 @@ var (
 	copyForward     = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }()
 	multiplyForward = kernels.InPieces(elementwiseAll, multiplyPart[float64], multiplyPart[float32],
 		kernels.Flat("multiply_forward", elementwiseFile, binary, elementwiseCount, nil))
-	addProduct = kernels.InPieces(elementwiseAll, addProductPart[float64], addProductPart[float32],
-		kernels.Flat("add_product", elementwiseFile, binary, elementwiseCount, nil))
-	addScaled = kernels.InPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
-		kernels.Flat("add_scaled", elementwiseFile, unary, elementwiseCount, nil))
-	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }()
+	addProduct = kernels.Adding(kernels.InPieces(elementwiseAll, addProductPart[float64], addProductPart[float32],
+		kernels.Flat("add_product", elementwiseFile, binary, elementwiseCount, nil)))
+	addScaled = kernels.Adding(kernels.InPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
+		kernels.Flat("add_scaled", elementwiseFile, unary, elementwiseCount, nil)))
+	addOnce = func() *tensor.Kernel { k := *addScaled; k.Copies = true; return &k }()
 )
 
 func addPart[F gpu.Float](_ *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {

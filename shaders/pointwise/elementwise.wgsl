@@ -50,7 +50,7 @@ fn multiply_forward(id: Invocation) {
 fn add_product(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
-  out[i] = stored(floats(out[i]) + floats(a[i]) * floats(b[i]));
+  out[i] = stored(select(floats(out[i]), floats(), FRESH) + floats(a[i]) * floats(b[i]));
 }
 
 @compute @workgroup_size(SIZE)
@@ -64,5 +64,5 @@ fn scale_forward(id: Invocation) {
 fn add_scaled(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
-  y[i] = stored(floats(y[i]) + params.factor * floats(a[i]));
+  y[i] = stored(select(floats(y[i]), floats(), FRESH) + params.factor * floats(a[i]));
 }

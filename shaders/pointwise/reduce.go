@@ -26,10 +26,10 @@ var (
 		kernels.Columnwise("reduce_rows_partial", reduceFile, unary, reduceStripes, reduceQuads, nil)), 1)
 	ReduceRowsWrite = kernels.InPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32],
 		kernels.Columnwise("reduce_rows_write", reduceFile, unary, reduceColumns, reduceQuads, nil))
-	reduceRowsAdd = kernels.Wide(kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
-		kernels.Columnwise("reduce_rows_add", reduceFile, unary, reduceColumns, reduceQuads, nil)), 1)
-	spreadRows = kernels.InPieces(reduceAll, spreadPart[float64], spreadPart[float32],
-		kernels.WithHeader(kernels.InOneWidth(1), "spread_rows", reduceFile, unary, reduceStripes, nil))
+	reduceRowsAdd = kernels.Adding(kernels.Wide(kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
+		kernels.Columnwise("reduce_rows_add", reduceFile, unary, reduceColumns, reduceQuads, nil)), 1))
+	spreadRows = kernels.Adding(kernels.InPieces(reduceAll, spreadPart[float64], spreadPart[float32],
+		kernels.WithHeader(kernels.InOneWidth(1), "spread_rows", reduceFile, unary, reduceStripes, nil)))
 )
 
 // AddColumns adds columns [from, to) of every row of x (rows, columns) to y. The last row may be

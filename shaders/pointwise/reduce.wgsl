@@ -57,7 +57,7 @@ fn reduce_rows_add(id: Invocation) {
   let c = number(id, SIZE);
   let n = params.columns / WIDTH;
   if (c >= n) { return; }
-  y[c] += total(c, n);
+  y[c] = select(y[c], floats(), FRESH) + total(c, n);
 }
 
 @compute @workgroup_size(SIZE)
@@ -68,5 +68,5 @@ fn spread_rows(id: Invocation) {
   if (i >= step) { return; }
   let end = params.rows * columns;
   let add = floats(x[i % columns]);
-  for (var at = i; at < end; at += step) { y[at] += add; }
+  for (var at = i; at < end; at += step) { y[at] = select(y[at], floats(), FRESH) + add; }
 }

@@ -80,7 +80,7 @@ var (
 			a[1].F[out] = float64(firstMaximum(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
 		})
 	}, maxPoolPlaceFast), 1)
-	maxPoolBackward = kernels.Wide(byRows("max_pool_backward", poolSource, binary, poolInputs, func(p *poolParams, a []gpu.Array) {
+	maxPoolBackward = kernels.Adding(kernels.Wide(byRows("max_pool_backward", poolSource, binary, poolInputs, func(p *poolParams, a []gpu.Array) {
 		p.windows(p.Height, func(out int, in []int) {
 			for _, i := range in {
 				if i/int(p.Channels)%int(p.Height*p.Width) == int(a[1].F[out]) {
@@ -88,7 +88,7 @@ var (
 				}
 			}
 		})
-	}, maxPoolBackwardFast), 1)
+	}, maxPoolBackwardFast), 1))
 
 	averagePoolForward = byRows("average_pool_forward", poolSource, unary, poolOutputs, func(p *poolParams, a []gpu.Array) {
 		p.windows(p.OutHeight, func(out int, in []int) {
@@ -98,13 +98,13 @@ var (
 			}
 		})
 	}, averagePoolFast)
-	averagePoolBackward = byRows("average_pool_backward", poolSource, unary, poolInputs, func(p *poolParams, a []gpu.Array) {
+	averagePoolBackward = kernels.Adding(byRows("average_pool_backward", poolSource, unary, poolInputs, func(p *poolParams, a []gpu.Array) {
 		p.windows(p.Height, func(out int, in []int) {
 			for _, i := range in {
 				a[1].F[i] += a[0].F[out] / float64(len(in))
 			}
 		})
-	}, averagePoolBackwardFast)
+	}, averagePoolBackwardFast))
 )
 
 // Pooling is a pooling's window, kh × kw pixels that move as Window says.

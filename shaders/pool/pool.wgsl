@@ -119,7 +119,7 @@ fn max_pool_backward(id: Invocation) {
     }
   }
   let at = row * params.width * params.channels + column;
-  dx_max[at] = real(f32(dx_max[at]) + sum);
+  dx_max[at] = real(select(f32(dx_max[at]), 0.0, FRESH) + sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -165,5 +165,5 @@ fn average_pool_backward(id: Invocation) {
     }
   }
   let at = row * params.width * params.channels + column;
-  dx[at] = real(f32(dx[at]) + sum);
+  dx[at] = real(select(f32(dx[at]), 0.0, FRESH) + sum);
 }

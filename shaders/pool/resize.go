@@ -60,12 +60,12 @@ var (
 			clear(a[1].F[:p.Rows*p.OutWidth*p.Channels])
 			p.taps(func(out, in int, weight float64) { a[1].F[out] += weight * a[0].F[in] })
 		}, resizeForwardFast)
-	resizeBackward = byRows("resize_backward", resizeSource, unary, func(p *resizeParams) (columns, rows int32) { return p.Width * p.Channels, p.Rows },
+	resizeBackward = kernels.Adding(byRows("resize_backward", resizeSource, unary, func(p *resizeParams) (columns, rows int32) { return p.Width * p.Channels, p.Rows },
 		func(p *resizeParams, a []gpu.Array) {
 			forward := *p
 			forward.Rows = p.Rows / p.Height * p.OutHeight
 			forward.taps(func(out, in int, weight float64) { a[1].F[in] += weight * a[0].F[out] })
-		}, resizeBackwardFast)
+		}, resizeBackwardFast))
 )
 
 // ResizeKind has no attributes: the shapes of x and y say all.

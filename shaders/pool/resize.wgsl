@@ -95,5 +95,5 @@ fn resize_backward(id: Invocation) {
     }
     sum += weight(oy, iy, params.height, params.out_height) * line;
   }
-  y[row * params.width * c_count + column] = real(f32(y[row * params.width * c_count + column]) + sum);
+  y[row * params.width * c_count + column] = real(select(f32(y[row * params.width * c_count + column]), 0.0, FRESH) + sum);
 }

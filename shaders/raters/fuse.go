@@ -16,10 +16,10 @@ var fuseFile string
 var (
 	fuseForward = kernels.InPieces(ratersPixels, fusePart[float64], fusePart[float32],
 		perBlock("fuse_forward", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	fuseBackwardZ = kernels.InPieces(ratersPixels, fuseBackwardZPart[float64], fuseBackwardZPart[float32],
-		perBlock("fuse_backward_z", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	fuseBackwardConfidence = kernels.InPieces(ratersPixels, fuseBackwardConfidencePart[float64], fuseBackwardConfidencePart[float32],
-		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
+	fuseBackwardZ = kernels.Adding(kernels.InPieces(ratersPixels, fuseBackwardZPart[float64], fuseBackwardZPart[float32],
+		perBlock("fuse_backward_z", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil)))
+	fuseBackwardConfidence = kernels.Adding(kernels.InPieces(ratersPixels, fuseBackwardConfidencePart[float64], fuseBackwardConfidencePart[float32],
+		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil)))
 )
 
 // fusion holds the shares of some pixels of one image. For each class, the shares are the softmax

@@ -90,7 +90,7 @@ fn fuse_backward_z(id: Invocation) {
   var s = shares(block, id.group.z);
   var d = gradients(block);
   for (var q = 0u; q < QUADS; q++) {
-    var v = floats(dz[block * QUADS + q]);
+    var v = select(floats(dz[block * QUADS + q]), floats(), FRESH);
     for (var n = 0u; n < WIDTH; n++) {
       let j = q * WIDTH + n;
       v = with_lane(v, n, lane(v, n) + s[j] * d[result_of(j)]);
@@ -109,7 +109,7 @@ fn fuse_backward_confidence(id: Invocation) {
   var sums = fused(block, s);
   for (var q = 0u; q < QUADS; q++) {
     let labels = floats(z[block * QUADS + q]);
-    var v = floats(dconfidence[block * QUADS + q]);
+    var v = select(floats(dconfidence[block * QUADS + q]), floats(), FRESH);
     for (var n = 0u; n < WIDTH; n++) {
       let j = q * WIDTH + n;
       let r = result_of(j);

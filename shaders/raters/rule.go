@@ -18,12 +18,12 @@ var ruleFile string
 var (
 	likelihoodForward = kernels.InPieces(ratersPixels, likelihoodPart[float64], likelihoodPart[float32],
 		perBlock("likelihood_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	likelihoodBackward = kernels.InPieces(ratersPixels, likelihoodBackwardPart[float64], likelihoodBackwardPart[float32],
-		perBlock("likelihood_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
+	likelihoodBackward = kernels.Adding(kernels.InPieces(ratersPixels, likelihoodBackwardPart[float64], likelihoodBackwardPart[float32],
+		perBlock("likelihood_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil)))
 	agreementForward = kernels.InPieces(ratersPixels, agreementPart[float64], agreementPart[float32],
 		perBlock("agreement_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	agreementBackward = kernels.InPieces(ratersPixels, agreementBackwardPart[float64], agreementBackwardPart[float32],
-		perBlock("agreement_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
+	agreementBackward = kernels.Adding(kernels.InPieces(ratersPixels, agreementBackwardPart[float64], agreementBackwardPart[float32],
+		perBlock("agreement_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil)))
 	normalise = kernels.InPieces(ratersPixels, normalisePart[float64], normalisePart[float32],
 		perBlock("normalise", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )

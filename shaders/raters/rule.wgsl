@@ -71,7 +71,7 @@ fn likelihood_backward(id: Invocation) {
     let at = block * QUADS + q;
     let p = floats(x[at]);
     let slope = weights(q, disputed, id.group.z) * (floats(z[at]) - p) / (p * (1.0 - p));
-    likelihood_dx[at] = stored(floats(likelihood_dx[at]) + slope * floats(dlikelihood[at]));
+    likelihood_dx[at] = stored(select(floats(likelihood_dx[at]), floats(), FRESH) + slope * floats(dlikelihood[at]));
   }
 }
 
@@ -99,7 +99,7 @@ fn agreement_backward(id: Invocation) {
     let p = floats(x[at]);
     let mask = beside(q, masks);
     let slope = (2.0 * mask - 1.0) / (p * mask + (1.0 - p) * (1.0 - mask));
-    dx[at] = stored(floats(dx[at]) + slope * floats(dy[at]));
+    dx[at] = stored(select(floats(dx[at]), floats(), FRESH) + slope * floats(dy[at]));
   }
 }
 

@@ -9,7 +9,7 @@ import "slices"
 func elide(nodes []node) []node {
 	for at := 0; at < len(nodes); at++ {
 		copied := &nodes[at]
-		if copied.kernel == nil || !copied.kernel.Copies {
+		if !copied.copies() {
 			continue
 		}
 		from, to := copied.arguments[0], copied.arguments[1]

@@ -2,9 +2,9 @@ package tensor
 
 import "slices"
 
-// fresh removes the zeroing of a storage to which a kernel with a Fresh form adds first: the Fresh
-// form writes the storage. If the Fresh form merely copies a storage that no later node touches,
-// fresh removes the copy too, and its users read the original.
+// fresh removes zeroings and copies. A kernel that adds once to every element of what was just
+// zeroed takes zero instead of reading it. If that only copies, and the original and the copy stay
+// equal for as long as both are used, the users of the copy read the original.
 func fresh(nodes []node) []node {
 	users := map[*storage][]int{} // nodes that touch a storage, in order
 	for i := range nodes {
@@ -17,7 +17,7 @@ func fresh(nodes []node) []node {
 	gone := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
-		if n.kernel == nil || n.kernel.Fresh == nil {
+		if n.kernel == nil || n.kernel.Adds == nil || !n.kernel.Adds(n.params) {
 			continue
 		}
 		from, to := n.arguments[0], n.arguments[len(n.arguments)-1]
@@ -25,18 +25,23 @@ func fresh(nodes []node) []node {
 		if at < 1 || !nodes[users[to][at-1]].clears() || to.variable != nil { // the block uses its members
 			continue
 		}
-		gone[users[to][at-1]] = true
-		n.kernel = n.kernel.Fresh
-		later, own := users[to][at+1:], users[from]
-		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil }) // zeroed or averaged later
-		if !n.kernel.Copies || at > 1 || cleared || to.kept || from.kept || from.variable != nil || len(own) == 0 || own[len(own)-1] != i {
+		gone[users[to][at-1]], n.fresh = true, true
+		own := users[from]
+		mine, later := slices.Index(own, i), users[to][at+1:]
+		if !n.copies() || at > 1 || mine < 0 || to.kept || from.kept || from.variable != nil {
+			continue
+		}
+		if zeroed := func(k int) bool { return nodes[k].kernel == nil }; slices.ContainsFunc(later, zeroed) { // or averaged
+			continue
+		}
+		if !separate(nodes, own[mine+1:], later, from) || !separate(nodes, later, own[mine+1:], to) {
 			continue
 		}
 		gone[i] = true
 		for _, k := range later {
 			nodes[k].redirect(to, from)
 		}
-		users[from] = append(own[:len(own)-1:len(own)-1], later...)
+		users[from] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(own[:mine], own[mine+1:], later))))
 		delete(users, to)
 	}
 	out := make([]node, 0, len(nodes))
@@ -46,4 +51,10 @@ func fresh(nodes []node) []node {
 		}
 	}
 	return out
+}
+
+// separate says that no user of a storage changes it before the last user of its copy.
+func separate(nodes []node, users, copied []int, s *storage) bool {
+	first := slices.IndexFunc(users, func(k int) bool { return nodes[k].writes(s) })
+	return first < 0 || len(copied) == 0 || users[first] > copied[len(copied)-1]
 }

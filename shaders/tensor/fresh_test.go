@@ -6,8 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// added is y += a, which after zeroing is a copy.
-var added = func() *Kernel { k := *accumulate; k.Fresh = copied; return &k }()
+// added is y += a, which after zeroing is a copy. raised is the same of a kernel that never copies.
+var added, raised = func() (*Kernel, *Kernel) {
+	k, l := *accumulate, *accumulate
+	k.Adds, k.Copies = func(any) bool { return true }, true
+	l.Adds = k.Adds
+	return &k, &l
+}()
 
 func TestWhatIsFirstAddedToIsNotZeroed(t *testing.T) {
 	const n = 3
@@ -40,6 +45,23 @@ func TestWhatIsFirstAddedToIsNotZeroed(t *testing.T) {
 			g.Dispatch(accumulate, p, g.Constant("ten", []float32{10, 10, 10}, n), e)
 			return add(d, e)
 		}, 3, 14},
+		{"two take it, and neither changes", func(g *Graph, a, d *Tensor) *Tensor {
+			e := g.New("e", []int{n})
+			g.Zero(e)
+			g.Dispatch(added, p, a, d)
+			g.Dispatch(added, p, a, e)
+			return add(d, e)
+		}, 1, 4},
+		{"the copy changes after the last use of the original", func(g *Graph, a, d *Tensor) *Tensor {
+			g.Dispatch(added, p, a, d)
+			y := add(a, d)
+			g.Dispatch(accumulate, p, g.Constant("ten", []float32{10, 10, 10}, n), d)
+			return add(y, d)
+		}, 3, 16},
+		{"no copy, but it takes zero", func(g *Graph, a, d *Tensor) *Tensor {
+			g.Dispatch(raised, p, a, d)
+			return add(d, a)
+		}, 2, 4},
 		{"something was added before", func(g *Graph, a, d *Tensor) *Tensor {
 			g.Dispatch(accumulate, p, g.Constant("ten", []float32{10, 10, 10}, n), d)
 			g.Dispatch(added, p, a, d)

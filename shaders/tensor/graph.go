@@ -33,6 +33,7 @@ type node struct {
 	target    *storage
 	group     Group
 	soon      bool // see hurried
+	fresh     bool // the last argument counts as zero: see fresh
 }
 
 // storage is memory that tensors name; several tensors may see one storage in different shapes.

@@ -15,12 +15,12 @@ func TestHeaders(t *testing.T) {
 	v := &Variant{Source: "var<storage> x: array<real>;", Enables: "enable subgroups;", Header: func(params any) string {
 		return Constants(map[string]int{"ROWS": params.(int), "COLUMNS": 2})
 	}}
-	assert.Equal(t, "enable subgroups;\nalias real = f32;\nalias real4 = vec4<f32>;\nconst HALF: bool = false;\n"+invocation+
-		"const COLUMNS: u32 = 2u;\nconst ROWS: u32 = 4u;\n\nvar<storage> x: array<real>;", v.source(full, 4))
-	assert.Contains(t, v.source(short, 4), "enable f16;\nalias real = f16;\nalias real4 = vec4<f16>;\nconst HALF: bool = true;")
-	assert.Contains(t, v.source(mixed, 4), "alias real4 = vec4<f16>;\nconst HALF: bool = false;")
+	assert.Equal(t, "enable subgroups;\nalias real = f32;\nalias real4 = vec4<f32>;\nconst HALF: bool = false;\nconst FRESH: bool = false;\n"+invocation+
+		"const COLUMNS: u32 = 2u;\nconst ROWS: u32 = 4u;\n\nvar<storage> x: array<real>;", v.source(full, false, 4))
+	assert.Contains(t, v.source(short, true, 4), "enable f16;\nalias real = f16;\nalias real4 = vec4<f16>;\nconst HALF: bool = true;\nconst FRESH: bool = true;")
+	assert.Contains(t, v.source(mixed, false, 4), "alias real4 = vec4<f16>;\nconst HALF: bool = false;")
 	v.Source = "var<storage> x: array<f32>;"
-	assert.Panics(t, func() { v.source(short, 4) })
+	assert.Panics(t, func() { v.source(short, false, 4) })
 }
 
 // halves is y[i] = x[i] + p[i] + 1/3, p a variable, in floats of the given type, on the reference.

@@ -20,8 +20,12 @@ type Kernel struct {
 	Wide      []int        // arguments that are F32 even if others are F16: statistics, sums, weights' gradients
 	Variants  []Variant    // a device uses the first variant that runs on it and is preferred
 
-	Copies bool    // the kernel does nothing but write its first argument to its second
-	Fresh  *Kernel // writes the last argument, where this kernel adds to it; may be nil
+	// Adds says whether, with these parameters, the kernel adds once to every element of its last
+	// argument. Then the zeroing before the first of several sums is left out, and the WGSL begins at
+	// zero where its header says FRESH. nil: no.
+	Adds func(params any) bool
+
+	Copies bool // the kernel only writes its first argument to its second, or adds it
 }
 
 // Variant is one way to compute a Kernel.
@@ -65,7 +69,7 @@ var interned = struct {
 	programs map[string]*gpu.Program
 }{programs: map[string]*gpu.Program{}}
 
-func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program {
+func (k *Kernel) specialise(v *Variant, floats numbers, fresh bool, params any) *gpu.Program {
 	name := k.Name
 	if v.Name != "" {
 		name += "/" + v.Name
@@ -75,7 +79,7 @@ func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program
 	if v.Entry != "" {
 		entry = v.Entry
 	}
-	source := v.source(floats, params)
+	source := v.source(floats, fresh, params)
 	key := name + "\x00" + source
 	interned.Lock()
 	defer interned.Unlock()
@@ -106,13 +110,13 @@ fn number(id: Invocation, size: u32) -> u32 { return (id.group.y * id.groups.x +
 `
 
 // source is the WGSL of a variant: a header, then Source. The header begins with the directives, as
-// WGSL requires, and declares real, real4, HALF, Invocation and what Header adds.
-func (v *Variant) source(floats numbers, params any) string {
+// WGSL requires, and declares real, real4, HALF, FRESH, Invocation and what Header adds.
+func (v *Variant) source(floats numbers, fresh bool, params any) string {
 	var b strings.Builder
 	if v.Enables != "" {
 		b.WriteString(v.Enables + "\n")
 	}
-	b.WriteString(floats.header() + invocation)
+	fmt.Fprintf(&b, "%sconst FRESH: bool = %t;\n%s", floats.header(), fresh, invocation)
 	if v.Header != nil {
 		b.WriteString(v.Header(params))
 	}

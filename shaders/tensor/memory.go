@@ -37,6 +37,11 @@ func (n *node) writes(s *storage) bool {
 	return false
 }
 
+// copies says whether a node does nothing but write its first argument to its second.
+func (n *node) copies() bool {
+	return n.kernel != nil && n.kernel.Copies && (n.kernel.Adds == nil || n.fresh)
+}
+
 // redirect lets a node touch one storage where it touched another.
 func (n *node) redirect(from, to *storage) {
 	n.arguments = slices.Clone(n.arguments) // the graph's own slice stays unchanged

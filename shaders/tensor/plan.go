@@ -127,7 +127,7 @@ func (p *Plan) commands(nodes []node, programs []*gpu.Program) ([]gpu.Command, [
 		if !slices.Contains(programs, program) {
 			programs = append(programs, program)
 		}
-		c := gpu.Command{Program: program, Params: n.params, Groups: groups}
+		c := gpu.Command{Program: program, Params: n.params, Groups: groups, Fresh: n.fresh}
 		for _, a := range n.arguments {
 			c.Arguments = append(c.Arguments, p.buffer(a))
 		}

@@ -22,11 +22,11 @@ func (p *Plan) program(n *node) (*gpu.Program, [3]int) {
 	if c, ok := p.device.(Chooser); ok {
 		programs := make([]*gpu.Program, len(candidates))
 		for i, v := range candidates {
-			programs[i] = k.specialise(v, floats, n.params)
+			programs[i] = k.specialise(v, floats, n.fresh, n.params)
 		}
 		v = candidates[c.Choose(programs)]
 	}
-	return k.specialise(v, floats, n.params), v.Groups(n.params)
+	return k.specialise(v, floats, n.fresh, n.params), v.Groups(n.params)
 }
 
 // Program returns the program and the workgroups of the preferred variant on a device, in plans
@@ -37,7 +37,7 @@ func (k *Kernel) Program(info gpu.Info, floats gpu.ElementType, params any) (*gp
 		stored = short
 	}
 	v := k.candidates(info, params)[0]
-	return k.specialise(v, stored, params), v.Groups(params)
+	return k.specialise(v, stored, false, params), v.Groups(params)
 }
 
 // candidates are the variants that run on a device, the preferred one first.

@@ -208,13 +208,11 @@ func (d *Device[F]) Submit(ctx context.Context, recordings [][]gpu.Step[*buffer[
 
 func (d *Device[F]) step(ctx context.Context, s *gpu.Step[*buffer[F]]) error {
 	if s.Program == nil {
-		a := array(s.Bound[0])
-		s.Bound[0].Buffer.expireKept()
-		clear(a.F)
-		clear(a.I)
-		clear(a.U)
-		clear(a.B)
+		zero(s.Bound[0])
 		return nil
+	}
+	if s.Fresh {
+		zero(s.Bound[len(s.Bound)-1])
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -232,6 +230,15 @@ func (d *Device[F]) step(ctx context.Context, s *gpu.Step[*buffer[F]]) error {
 		d.arrays = append(d.arrays, a)
 	}
 	return d.run(ctx, s.Program, s.Params, d.arrays)
+}
+
+func zero[F gpu.Float](bound gpu.Bound[*buffer[F]]) {
+	a := array(bound)
+	bound.Buffer.expireKept()
+	clear(a.F)
+	clear(a.I)
+	clear(a.U)
+	clear(a.B)
 }
 
 // Shut forgets every buffer.
