@@ -17,7 +17,8 @@ export class Learner extends EventTarget {
 
   // begin starts the program with its arguments (train -h), after the files, each { path, blob },
   // are written. anew removes what was there. device is a name of -device, or "" for the best.
-  async begin({ args, files = [], anew = false, device = "" }) {
+  // program: trainer, or together (wasm/together).
+  async begin({ program = "trainer", args, files = [], anew = false, device = "" }) {
     await guarded();
     await check();
     for (const name of ["trainer.js", "opfs.js"]) await published(name);
@@ -29,7 +30,7 @@ export class Learner extends EventTarget {
     };
     worker.onmessage = ({ data }) => tell(data);
     worker.onerror = (event) => { event.preventDefault(); tell({ type: "ended", code: 1, error: event.message || "the program that learns stopped" }); };
-    worker.postMessage({ type: "begin", args, files, anew, device });
+    worker.postMessage({ type: "begin", program, args, files, anew, device });
   }
 
   get running() { return this.#worker !== null; }
@@ -67,7 +68,7 @@ async function dataset(files) {
   let about;
   try { about = JSON.parse(await blob.text()); } catch { throw refused(t("dataset.json is not JSON. Write it anew, as the page about training shows.")); }
   const inside = files.filter(({ name }) => name.startsWith(root)).map(({ name, blob }) => ({ name: name.slice(root.length), blob }));
-  const needed = inside.filter(({ name }) => /^(dataset\.json|groups\.csv|split\.json|images\/|raters\/)/.test(name));
+  const needed = inside.filter(({ name }) => /^(dataset\.json|groups\.csv|split\.json|marks\.csv|images\/|raters\/|truth\/)/.test(name));
   const raters = (about.raters ?? []).filter((rater) => needed.some(({ name }) => name.startsWith(`raters/${rater}/`)));
   const unmarked = (about.classes ?? []).filter((c) => !needed.some(({ name }) => name.startsWith("raters/") && name.split("/")[2] === c));
   if (unmarked.length) throw refused(t("Nobody marked {classes}: take that out of dataset.json, or add the marks.", { classes: unmarked.join(", ") }));
@@ -103,7 +104,8 @@ let shown = null; // { section, …, page, data, name } while there is the secti
 
 // showLearning shows what a folder's files can teach; files is null for a run that was paused. page
 // has: model and title of a shipped one to start from; name, of the run that was paused; device and
-// steps, where the address says them; use(file), which opens a model; download; and remember(name),
+// steps, where the address says them; use(file), which opens a model; bring(files), which compares
+// people; download; and remember(name),
 // which keeps the name of a run for the next visit.
 export async function showLearning(files, page) {
   const data = files && await dataset(files), name = data ? `${data.name}-model` : page.name;
@@ -117,9 +119,11 @@ export async function showLearning(files, page) {
     use: button(t("Use this model"), async () => page.use(await kept(`/run/${shown.name}.safetensors`))), save: button(t("Save it"), () => save()), forget: button(t("Forget it"), forget),
   };
   parts.meter.ariaLabel = t("Learn from these marks");
-  const { begin, pause: pausing, go, use, save: saving, forget: forgetting, ...texts } = parts;
+  parts.beside = button(t("Bring together…"), () => page.bring(data.files));
+  parts.beside.hidden = !(data?.raters.length > 1);
+  const { beside, begin, pause: pausing, go, use, save: saving, forget: forgetting, ...texts } = parts;
   const section = element("section", { id: "learning", ariaLabel: t("Learn from these marks") }, element("h2", {}, t("Learn from these marks")), ...Object.values(texts),
-    element("div", { className: "row" }, begin, pausing, go), element("div", { className: "row" }, use, saving, forgetting));
+    element("div", { className: "row" }, begin, pausing, go, beside), element("div", { className: "row" }, use, saving, forgetting));
   shown = { ...parts, section, page, data, name };
   $("panel").querySelector("section").after(section);
   losses.length = 0;

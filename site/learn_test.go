@@ -145,6 +145,9 @@ func TestLearnsFromAFolder(t *testing.T) {
 	says := func(text string) { p.until(`/` + text + `/.test(document.getElementById("learning")?.innerText)`) }
 	p.upload("folder", folder)
 	says(`Images: 16. People: ann, bob. Structures: disc, cup.`)
+	press("Bring together…")
+	p.until(`/Ready\.[^]*Agreement in 16 images/.test(document.getElementById("together")?.innerText)`)
+	p.do(`document.getElementById("together").close()`)
 	press("Learn")
 	says(`Step 1 of \d+, about \d+ min left`)
 	press("Pause")

@@ -117,9 +117,16 @@ const calls = {
   },
   async rename(from, to) {
     const [folder, name] = await place(to);
-    await (await find(from)).move(folder, name);
+    await move(await find(from), folder, name);
   },
 };
+// move moves a file, or a folder with all in it, which browsers do not.
+async function move(handle, folder, name) {
+  if (handle.kind === "file") return handle.move(folder, name);
+  const made = await folder.getDirectoryHandle(name, { create: true });
+  for await (const one of handle.values()) await move(one, made, one.name);
+  await handle.remove();
+}
 calls.lstat = calls.stat;
 for (const name of ["chmod", "fchmod", "chown", "fchown", "lchown", "utimes"]) calls[name] = async () => {}; // there is nobody else
 for (const name of ["link", "symlink", "readlink", "truncate"]) calls[name] = async () => { throw failure("ENOSYS"); };

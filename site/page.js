@@ -231,6 +231,7 @@ const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisable
 // list, if an open image with drawings would be lost, or, with along, if any image is open. show:
 // the first image is shown. A weights file becomes a model.
 function open(files, { along = false, show = true, folder = false } = {}) {
+  if ($("together")?.open) return void bringTogether(files);
   const saved = files.filter(({ name }) => /\.(mrprism|zip)$/i.test(name));
   if (state.worklist?.study && !saved.length) return void sessions((all) => all.attach(paired(files))); // nothing else belongs to a study
   if (folder) return void openFolder(files);
@@ -287,9 +288,17 @@ async function learnFrom(files = null) {
   const wish = (name) => new URLSearchParams(location.search).get(name) ?? "";
   try {
     const { showLearning } = await wanted("learn.js"), { name: model, title } = state.models.find(({ name, own }) => name === state.model && !own) ?? state.models[0];
-    await showLearning(files, { model, title: t(title), name: remembered("learning"), device: wish("device"), steps: Number(wish("steps")), use: openWeights, download, remember: (name) => remember("learning", name) });
+    await showLearning(files, { model, title: t(title), name: remembered("learning"), device: wish("device"), steps: Number(wish("steps")), use: openWeights, bring: bringTogether, download, remember: (name) => remember("learning", name) });
   } catch (error) { send({ type: "failed", error: told(error) }); }
 }
+// bringTogether opens the panel that compares several people's marks, and gives it files.
+async function bringTogether(files = []) {
+  try {
+    const { bring } = await wanted("together.js", "learn.js", "zip.js", "words.together.de.js");
+    bring(files, { by: state.worklist?.by ?? "", download, learn: learnFrom, told });
+  } catch (error) { send({ type: "failed", error: told(error) }); }
+}
+$("together-open").onclick = () => bringTogether();
 async function openSample() {
   send({ type: "opening" });
   const { openings } = state;

@@ -1,7 +1,7 @@
 // The worker that learns: cmd/train itself (trainer.wasm), with the browser's private file system
-// as its disk. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
+// as its disk. It runs together.wasm (wasm/together) in the same way, in the folder /together. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
 //
-// Messages in: begin (args of the program; files, a list of { path, blob } that are written first;
+// Messages in: begin (program: trainer or together; its args; files, a list of { path, blob } that are written first;
 // anew: what was there is removed; device), pause (the program ends its step and saves).
 // Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object),
 // ended (code, as of a process; error where the program did not come so far).
@@ -11,34 +11,36 @@ import "./vectors.js";
 import "./gpu.js";
 import { get } from "./addresses.js";
 
+const FOLDERS = { trainer: ["/data", "/run", "/shipped"], together: ["/together"] };
 const RUN = "/run", STOP = `${RUN}/stop`;
 
 listeners.wrote = (path, bytes) => {
   if (path === `${RUN}/log.jsonl`) postMessage({ type: "step", step: JSON.parse(new TextDecoder().decode(bytes)) });
 };
 
-async function begin({ args, files = [], anew, device = "" }) {
-  if (anew) for (const folder of ["/data", RUN, "/shipped"]) await remove(folder);
+async function begin({ program, args, files = [], anew, device = "" }) {
+  if (anew) for (const folder of FOLDERS[program]) await remove(folder);
   for (const { path, blob } of files) await put(path, blob);
   await remove(STOP);
   const go = new Go(), printed = [];
   listeners.printed = (text) => { printed.push(text); postMessage({ type: "note", text }); };
-  go.argv = ["train", ...args];
+  const called = program === "trainer" ? "train" : program;
+  go.argv = [called, ...args];
   go.env = { MRPRISM_DEVICE: device };
   let code = 0;
   go.exit = (is) => { code = is; };
-  await go.run(await go.load("trainer.wasm", get));
+  await go.run(await go.load(`${program}.wasm`, get));
   const text = printed.join("");
-  postMessage({ type: "ended", code, error: code ? text.slice(text.lastIndexOf("\ntrain: ") + 1).replace(/^train: /, "").replaceAll("/data/", "").trim() : "" });
+  postMessage({ type: "ended", code, error: code ? text.slice(text.lastIndexOf(`\n${called}: `) + 1).replace(`${called}: `, "").replaceAll(/(\/together\/in|\/together\/data|\/data)\//g, "").trim() : "" });
 }
 
 // One tab learns at a time: the files are the same for all.
-const alone = (act) => navigator.locks.request("mrprism-learning", { ifAvailable: true }, (lock) => {
+const alone = (program, act) => navigator.locks.request(program === "trainer" ? "mrprism-learning" : `mrprism-${program}`, { ifAvailable: true }, (lock) => {
   if (lock) return act();
-  throw new Error("another tab of this page is learning");
+  throw new Error(program === "trainer" ? "another tab of this page is learning" : "another tab of this page is bringing sessions together");
 });
 
 onmessage = ({ data }) => {
   if (data.type === "pause") return put(STOP, new Blob());
-  alone(() => begin(data)).catch((error) => postMessage({ type: "ended", code: 1, error: String(error?.message ?? error), changed: error?.changed }));
+  alone(data.program, () => begin(data)).catch((error) => postMessage({ type: "ended", code: 1, error: String(error?.message ?? error), changed: error?.changed }));
 };

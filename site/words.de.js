@@ -602,6 +602,8 @@ export const german = {
   "Date": "Datum",
   "Signature": "Unterschrift",
   // ---- learn.js ----
+  "Bring together…": "Zusammenführen …",
+  "Compare and fuse what several people marked": "Vergleicht und vereint, was mehrere Personen markiert haben",
   "Learn from these marks": "Aus diesen Markierungen lernen",
   "dataset.json is not JSON. Write it anew, as the page about training shows.": "dataset.json ist kein JSON. Schreiben Sie sie neu, wie die Seite über das Training es zeigt.",
   "The page is learning already. Pause that first.": "Die Seite lernt schon. Halten Sie das zuerst an.",

@@ -36,11 +36,12 @@ import (
 
 // Limits on what a first visit downloads, bytes after brotli; weights do not compress.
 const (
-	programLimit = 4_000_000
-	decoderLimit = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
-	trainerLimit = 2_500_000  // of the program that learns, with its scripts
-	weightsLimit = 7_000_000  // each model
-	firstLimit   = 11_000_000 // all files of the page, and one model
+	programLimit  = 4_000_000
+	decoderLimit  = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
+	trainerLimit  = 2_500_000  // of the program that learns, with its scripts
+	togetherLimit = 2_750_000  // of the program that compares and fuses people's marks, with its scripts
+	weightsLimit  = 7_000_000  // each model
+	firstLimit    = 11_000_000 // all files of the page, and one model
 )
 
 // cards is the folder of the model cards.
@@ -56,14 +57,22 @@ const (
 
 // programFiles are the WebAssembly programs, which stand in site/dist already. The memory of all
 // but the first is shared with threads (site/vectors.js).
-var programFiles = []string{"viewer.wasm", "segmenter.wasm", "trainer.wasm"}
+var programFiles = []string{"viewer.wasm", "segmenter.wasm", "trainer.wasm", "together.wasm"}
 
 // learning are the files by which the page learns. They are fetched when they are wanted, and kept
 // once they are used.
 var learning = []string{"trainer.wasm", "trainer.js", "opfs.js", "learn.js"}
 
+// together are the files by which the page brings several people's marks together, beside those of
+// learning.
+var together = []string{"together.wasm", "together.js", "words.together.de.js"}
+
 // later reports whether a file is fetched when it is wanted, and kept once it is used.
-func later(name string) bool { return isCodec(name) || slices.Contains(learning, name) }
+func later(name string) bool {
+	return isCodec(name) || slices.Contains(learning, name) || isTogether(name)
+}
+
+func isTogether(name string) bool { return slices.Contains(together, name) }
 
 // sources are the kinds of the page's own files in site/.
 var sources = []string{".html", ".css", ".js", ".json", ".webmanifest", ".svg"}
@@ -310,6 +319,7 @@ type limited struct {
 func checkSize(folder string, out io.Writer) error {
 	total, groups := 0, []*limited{
 		{what: "decoders, each when it is wanted", most: decoderLimit, holds: isCodec},
+		{what: "the program that brings marks together, when it is wanted", most: togetherLimit, holds: isTogether},
 		{what: "the program that learns, when it is wanted", most: trainerLimit, holds: later},
 		{what: "viewer and segmenter", most: programLimit, holds: func(name string) bool { return strings.HasSuffix(name, ".wasm") }},
 	}

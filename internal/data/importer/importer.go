@@ -48,6 +48,7 @@ type Options struct {
 	Progress    func(done, total int)
 
 	Repeats bool // of sessions: second readings of an image become raters
+	Lenient bool // of sessions: one that cannot be read, or is of other structures, is skipped
 
 	// of QUBIQ
 	Classes   []string    // names of the tasks, in order; none: the organ's, or task01, …

@@ -96,13 +96,17 @@ func listSessions(o *Options) (*listing, error) {
 			continue
 		}
 		s, err := openSession(path)
-		if err != nil {
+		switch {
+		case err == nil:
+			all = append(all, s)
+		case o.Lenient:
+			l.skip(path, err.Error())
+		default:
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		all = append(all, s)
 	}
 	slices.SortStableFunc(all, func(a, b *session) int { return cmp.Compare(b.Saved, a.Saved) }) // of one person the last counts
-	if err := l.agree(all); err != nil {
+	if all, err = l.agree(all, o.Lenient); err != nil {
 		return nil, err
 	}
 	images := map[string]*graded{}
@@ -153,7 +157,7 @@ func openSession(path string) (*session, error) {
 	case s.Format != sessionFormat:
 		return nil, fmt.Errorf("its format is %q, not %q: name a file that the page's \"Save session\" has made", s.Format, sessionFormat)
 	case s.Version > sessionVersion:
-		return nil, fmt.Errorf("it was saved by a later MrPrism (version %d, here %d): take a newer train", s.Version, sessionVersion)
+		return nil, fmt.Errorf("it was saved by a later MrPrism (version %d, here %d): take a newer one", s.Version, sessionVersion)
 	}
 	if strings.TrimSpace(s.Grader) == "" {
 		return nil, errors.New("it says no person: open it in the page, write a name or code, and save it again")
@@ -194,45 +198,57 @@ func asName(text string) string {
 	return strings.Trim(name[:min(len(name), longestName)], "-")
 }
 
-// agree finds the structures, which are the same in all sessions.
-func (l *listing) agree(all []*session) error {
-	if len(all) == 0 {
-		return errors.New("it has no session: NAME.mrprism, as the page's \"Save session\" makes it")
-	}
-	var from, study string
-	people := map[string]string{} // by rater
-	for _, s := range all {
+// agree finds the structures, which are the same in all sessions. If lenient, it skips sessions that
+// do not go with those before them, and returns the others.
+func (l *listing) agree(all []*session, lenient bool) (kept []*session, err error) {
+	people, study := map[string]string{}, "" // people by rater
+	var from string                          // the session of l.classes
+	join := func(s *session) error {
 		if other, taken := people[s.rater]; taken && other != s.Grader {
 			return fmt.Errorf("%q and %q would both be called %s: write another name or code into the sessions of one", other, s.Grader, s.rater)
 		}
-		people[s.rater] = s.Grader
+		common := l.classes
 		for _, classes := range s.classes() {
-			switch {
-			case l.classes == nil:
-				l.classes, from = classes, s.path
-			case !slices.Equal(l.classes, classes):
-				return fmt.Errorf("%s has %s, and %s has %s: import sessions of the same structures", from, strings.Join(l.classes, ", "), s.path, strings.Join(classes, ", "))
+			if common == nil {
+				common, from = classes, s.path
+			} else if !slices.Equal(common, classes) {
+				return fmt.Errorf("%s has %s, and %s has %s: import sessions of the same structures", from, strings.Join(common, ", "), s.path, strings.Join(classes, ", "))
 			}
+		}
+		if s.Study != nil && study != "" && study != s.Study.ID {
+			return fmt.Errorf("%s is of another study than the sessions before it: import each study alone", s.path)
 		}
 		if s.Study != nil {
-			if study = cmp.Or(study, s.Study.ID); study != s.Study.ID {
-				return fmt.Errorf("%s is of another study than the sessions before it: import each study alone", s.path)
-			}
+			study = s.Study.ID
 		}
+		people[s.rater], l.classes = s.Grader, common
 		l.source += cmp.Or(strings.Repeat(", ", min(1, len(l.source))), "sessions: ") + filepath.Base(s.path)
+		return nil
+	}
+	for _, s := range all {
+		if err := join(s); err == nil {
+			kept = append(kept, s)
+		} else if lenient {
+			l.skip(s.path, err.Error())
+		} else {
+			return nil, err
+		}
+	}
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("it has no session that can be used: NAME.mrprism, as the page's \"Save session\" makes it%s", examples(l.skipped))
 	}
 	if l.classes == nil {
-		return errors.New("its sessions have no result: nobody has marked anything")
+		return nil, errors.New("its sessions have no result: nobody has marked anything")
 	}
 	l.structures, l.classes = l.classes, nil
 	for _, structure := range l.structures {
 		name := asName(structure)
 		if name == "" || slices.Contains(l.classes, name) {
-			return fmt.Errorf("the structure %q has no name of its own in letters (a to z) and digits: give it one in the study", structure)
+			return nil, fmt.Errorf("the structure %q has no name of its own in letters (a to z) and digits: give it one in the study", structure)
 		}
 		l.classes = append(l.classes, name)
 	}
-	return nil
+	return kept, nil
 }
 
 // classes are the lists of structures in a session.

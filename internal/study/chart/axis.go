@@ -8,6 +8,16 @@ import (
 	"strconv"
 )
 
+// Line is a curve whose X ascends. The picture has 180 places along x. For the points of one place
+// it shows their mean and, with Band, a band from the smallest to the largest. It leaves out values
+// that are not finite.
+type Line struct {
+	Name string // stands at the curve's end, in its colour
+	X, Y []float64
+	Band bool
+	Dots bool // marks every point; for few points
+}
+
 // label is a line's name at its end.
 type label struct {
 	text   string

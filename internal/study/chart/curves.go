@@ -1,3 +1,5 @@
+//go:build !js
+
 // Package chart draws curves, forest plots, grids and dendrograms as SVG pictures. A picture needs
 // no script, no font and no other file. Curves are gonum's.
 package chart
@@ -28,16 +30,6 @@ type Panel struct {
 	Title string
 	Zero  bool // y begins at 0
 	Lines []Line
-}
-
-// Line is a curve whose X ascends. The picture has 180 places along x. For the points of one place
-// it shows their mean and, with Band, a band from the smallest to the largest. It leaves out values
-// that are not finite.
-type Line struct {
-	Name string // stands at the curve's end, in its colour
-	X, Y []float64
-	Band bool
-	Dots bool // marks every point; for few points
 }
 
 // Measures in pixels.

@@ -28,8 +28,9 @@ import (
 // Request holds the flags of evaluate fuse.
 type Request struct {
 	score.Images
-	Out       string // folder
-	Weights   string // empty without a network
+	Out       string   // folder
+	Weights   string   // empty without a network
+	Methods   []string // those to use; none: all that the data and the network allow
 	Precision model.Precision
 	Device    command.Opener
 }

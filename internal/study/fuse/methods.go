@@ -3,6 +3,7 @@ package fuse
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
@@ -60,7 +61,9 @@ var Methods = []fusionMethod{
 // methods are those that the network, if there is one, allows.
 func (f *fusionStudy) methods() []fusionMethod {
 	has := map[need]bool{MarksAlone: true, aNetwork: f.session != nil, itsRaters: f.heads && !f.trusts, itsTrust: f.heads && f.trusts}
-	return statistics.Filter(Methods, func(m fusionMethod) bool { return has[m.Needs] })
+	return statistics.Filter(Methods, func(m fusionMethod) bool {
+		return has[m.Needs] && (f.Methods == nil || slices.Contains(f.Methods, m.Name))
+	})
 }
 
 // panel is what a method may know of a structure in an image.

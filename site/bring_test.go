@@ -1,0 +1,142 @@
+package site
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// writtenSession is a session of a person who drew a square on each image, side pixels wide.
+func writtenSession(t *testing.T, grader string, version, side int, images ...[]byte) []byte {
+	t.Helper()
+	type fields = map[string]any
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	add := func(name string, data []byte) {
+		f, err := w.Create(name)
+		require.NoError(t, err)
+		_, err = f.Write(data)
+		require.NoError(t, err)
+	}
+	var readings []fields
+	for i, data := range images {
+		mask := image.NewGray(image.Rect(0, 0, side*(i+1), side))
+		for at := range mask.Pix {
+			mask.Pix[at] = 255
+		}
+		var drawn bytes.Buffer
+		require.NoError(t, png.Encode(&drawn, mask))
+		file, sum := fmt.Sprintf("drawn/%d.png", i), fmt.Sprintf("%x", sha256.Sum256(data))
+		add(file, drawn.Bytes())
+		add("images/"+sum+".png", data)
+		readings = append(readings, fields{
+			"image": fields{"sha256": sum, "name": fmt.Sprintf("eye-%d.png", i), "slice": 0, "slices": 1}, "review": "accepted", "decided": "2026-11-27T05:00:00Z",
+			"drawn": []fields{{"rater": "you", "class": "disc", "file": file, "x": 10, "y": 10}}, "result": fields{"classes": []string{"disc"}},
+		})
+	}
+	text, err := json.Marshal(fields{"format": "MrPrism session", "version": version, "grader": grader, "saved": "2026-11-27", "readings": readings})
+	require.NoError(t, err)
+	add("session.json", text)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+// Sessions of three graders come together: agreement, the images by disagreement, outlines, fused
+// marks, a senior's decision, and a data set that "train check" passes. A session of a later
+// version is named, and the rest is read.
+func TestBringsGradersTogether(t *testing.T) {
+	t.Parallel()
+	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), nil)
+	s.wishes, s.patience = "?device=processor", 2*deadline
+	p := open(t, s, 1366, 900)
+	p.ready()
+	p.saving()
+	folder := t.TempDir()
+	images := [][]byte{photo(t, 160, 120), photo(t, 168, 120)}
+	var paths []string
+	for name, data := range map[string][]byte{
+		"ann.mrprism": writtenSession(t, "Ann", 1, 40, images...), "ben.mrprism": writtenSession(t, "Ben", 1, 42, images...),
+		"eve.mrprism": writtenSession(t, "Eve", 1, 30, images...), "new.mrprism": writtenSession(t, "New", 9, 30, images...), "cut.mrprism": []byte("PK"),
+	} {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, data, 0o644))
+		paths = append(paths, path)
+	}
+	p.click("together-open")
+	p.until(`document.getElementById("together")?.open`)
+	p.upload("together input[type=file]", paths...)
+	says := func(text string) { p.until(`/` + text + `/.test(document.getElementById("together")?.innerText)`) }
+	says(`Ready\.`)
+	says(`new\.mrprism: .*later MrPrism`)
+	says(`cut\.mrprism was cut short`)
+	says(`Agreement in 2 images`)
+	assert.Equal(t, []string{"Ann", "Ben", "Eve", "Majority", "STAPLE", "Fused by edges (ours)"}, get[[]string](p, `[...document.querySelectorAll("#together label.check")].map((one) => one.textContent)`))
+	assert.NotEmpty(t, get[string](p, `document.querySelector("#together tbody tr td + td + td")?.textContent`))
+	if shots := os.Getenv("MRPRISM_SCREENSHOTS"); shots != "" {
+		axe, _ := os.ReadFile(os.Getenv("MRPRISM_AXE"))
+		for name, size := range map[string][2]int64{"desk-light": {1366, 900}, "phone-light": {390, 844}, "desk-dark": {1366, 900}, "phone-dark": {390, 844}} {
+			p.run(chromedp.EmulateViewport(size[0], size[1]))
+			_, theme, _ := strings.Cut(name, "-")
+			p.run(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}))
+			time.Sleep(time.Second)
+			p.shot(filepath.Join(shots, "together-"+name+".png"))
+			if axe != nil {
+				assert.Empty(t, get[[]string](p, string(axe)+`; axe.run("#together", { resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`), name)
+			}
+		}
+	}
+	p.do(`(() => { const choose = [...document.querySelectorAll("#together .field select")].at(-1); choose.value = "majority"; choose.onchange(); })()`)
+	says(`truth: Majority`)
+	p.do(`globalThis.asked = 0; globalThis.confirm = () => { asked++; return false; }`)
+	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Close").click()`)
+	p.until(`asked === 1 && document.getElementById("together")?.open`)
+	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Save as data set").click()`)
+	data := p.savedAs(".zip")
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	out := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(out, "data"), archive))
+	check, err := exec.Command("go", "run", "mrprism/cmd/train", "check", filepath.Join(out, "data")).CombinedOutput()
+	require.NoError(t, err, string(check))
+	assert.Contains(t, string(check), "errors: 0")
+	truth, err := os.ReadFile(filepath.Join(out, "data", "truth.csv"))
+	require.NoError(t, err)
+	assert.Regexp(t, `^name,class,from,by,decided\neye-\d,disc,majority,"",2\d{3}-`, string(truth))
+	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Learn from these marks").click()`)
+	p.until(`/Images: 2\. People: Ann, Ben, Eve/.test(document.getElementById("learning")?.innerText)`)
+	p.until(`!document.getElementById("together")`)
+	p.until(`navigator.storage.getDirectory().then((root) => root.getDirectoryHandle("learning")).then((folder) => folder.getDirectoryHandle("together")).then(() => false, () => true)`)
+	p.clean()
+}
+
+func TestTogetherHasItsGerman(t *testing.T) {
+	script, err := os.ReadFile("together.js")
+	require.NoError(t, err)
+	german := ""
+	for _, name := range []string{"words.together.de.js", "words.de.js"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		german += string(text)
+	}
+	texts := regexp.MustCompile(`(?:\bt\(|t\(\{ one: )"([^"]+)"`).FindAllSubmatch(script, -1)
+	require.Greater(t, len(texts), 25)
+	for _, text := range texts {
+		assert.Contains(t, german, fmt.Sprintf("  %q: ", text[1]))
+	}
+}
