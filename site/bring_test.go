@@ -103,7 +103,7 @@ func TestBringsGradersTogether(t *testing.T) {
 	}
 	p.do(`(() => { const choose = [...document.querySelectorAll("#together .field select")].at(-1); choose.value = "majority"; choose.onchange(); })()`)
 	says(`truth: Majority`)
-	p.do(`globalThis.asked = 0; globalThis.confirm = () => { asked++; return false; }`)
+	p.do(`Object.assign(globalThis, { asked: 0, confirm: () => { asked++; return false; } })`)
 	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Close").click()`)
 	p.until(`asked === 1 && document.getElementById("together")?.open`)
 	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Save as data set").click()`)
