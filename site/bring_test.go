@@ -22,7 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writtenSession is a session of a person who drew a square on each image, side pixels wide.
+// writtenSession is a session of a person who drew a disc and a cup of half the size on each image,
+// rectangles side pixels high.
 func writtenSession(t *testing.T, grader string, version, side int, images ...[]byte) []byte {
 	t.Helper()
 	type fields = map[string]any
@@ -36,18 +37,23 @@ func writtenSession(t *testing.T, grader string, version, side int, images ...[]
 	}
 	var readings []fields
 	for i, data := range images {
-		mask := image.NewGray(image.Rect(0, 0, side*(i+1), side))
-		for at := range mask.Pix {
-			mask.Pix[at] = 255
+		var all []fields
+		for k, class := range []string{"disc", "cup"} {
+			mask := image.NewGray(image.Rect(0, 0, side*(i+1)/(k+1), side/(k+1)))
+			for at := range mask.Pix {
+				mask.Pix[at] = 255
+			}
+			var drawn bytes.Buffer
+			require.NoError(t, png.Encode(&drawn, mask))
+			file := fmt.Sprintf("drawn/%d%s.png", i, class)
+			add(file, drawn.Bytes())
+			all = append(all, fields{"rater": "you", "class": class, "file": file, "x": 10, "y": 10})
 		}
-		var drawn bytes.Buffer
-		require.NoError(t, png.Encode(&drawn, mask))
-		file, sum := fmt.Sprintf("drawn/%d.png", i), fmt.Sprintf("%x", sha256.Sum256(data))
-		add(file, drawn.Bytes())
+		sum := fmt.Sprintf("%x", sha256.Sum256(data))
 		add("images/"+sum+".png", data)
 		readings = append(readings, fields{
 			"image": fields{"sha256": sum, "name": fmt.Sprintf("eye-%d.png", i), "slice": 0, "slices": 1}, "review": "accepted", "decided": "2026-11-27T05:00:00Z",
-			"drawn": []fields{{"rater": "you", "class": "disc", "file": file, "x": 10, "y": 10}}, "result": fields{"classes": []string{"disc"}},
+			"drawn": all, "result": fields{"classes": []string{"disc", "cup"}},
 		})
 	}
 	text, err := json.Marshal(fields{"format": "MrPrism session", "version": version, "grader": grader, "saved": "2026-11-27", "readings": readings})
@@ -88,6 +94,7 @@ func TestBringsGradersTogether(t *testing.T) {
 	says(`Agreement in 2 images`)
 	assert.Equal(t, []string{"Ann", "Ben", "Eve", "Majority", "STAPLE", "Fused by edges (ours)"}, get[[]string](p, `[...document.querySelectorAll("#together label.check")].map((one) => one.textContent)`))
 	assert.NotEmpty(t, get[string](p, `document.querySelector("#together tbody tr td + td + td")?.textContent`))
+	assert.Regexp(t, `Limits of agreement.*Ann, Ben2[+0-9.−-]+ \(.*Ben, Eve2`, get[string](p, `document.querySelector("#together details").textContent`))
 	if shots := os.Getenv("MRPRISM_SCREENSHOTS"); shots != "" {
 		axe, _ := os.ReadFile(os.Getenv("MRPRISM_AXE"))
 		for name, size := range map[string][2]int64{"desk-light": {1366, 900}, "phone-light": {390, 844}, "desk-dark": {1366, 900}, "phone-dark": {390, 844}} {

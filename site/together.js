@@ -136,6 +136,7 @@ const within = (one) => (one?.mean == null ? "–" : one.low == null ? three(one
 const rows = (caption, head, body) => element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption }, element("table", {}, element("caption", { className: "hidden-text" }, caption),
   element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...body.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))));
 const nameOf = (rater) => (rater.endsWith(AGAIN) ? t("{name}, second reading", { name: rater.slice(0, -AGAIN.length) }) : NAMES[rater] ? t(NAMES[rater]) : rater);
+const pairOf = (a, b) => (b === a + AGAIN ? t("{name} with their second reading", { name: a }) : `${nameOf(a)}, ${nameOf(b)}`);
 
 // show draws what is there: agreement and images, and once all is done the fused marks.
 async function show() {
@@ -166,14 +167,17 @@ async function show() {
 
 // agreement is the tables of the report: by structure, and by pairs of people.
 function agreement({ classes, images, verticalRatio }) {
-  const pairs = classes.flatMap((one) => (one.pairs ?? []).map((pair) => [t(one.class), pair.b === pair.a + AGAIN ? t("{name} with their second reading", { name: pair.a }) : `${nameOf(pair.a)}, ${nameOf(pair.b)}`, String(pair.images), three(pair.dice)]));
+  const ratios = (verticalRatio?.pairs ?? []).map(({ a, b, images: n, bias, limitsOfAgreement: limits }) => [pairOf(a, b), String(n), within(bias), limits ? t("{low} to {high}", { low: three(limits[0]), high: three(limits[1]) }) : "–"]);
+  const pairs = classes.flatMap((one) => (one.pairs ?? []).map((pair) => [t(one.class), pairOf(pair.a, pair.b), String(pair.images), three(pair.dice)]));
   return [
     element("h3", {}, t({ one: "Agreement in {n} image", other: "Agreement in {n} images" }, { n: images })),
     rows(t("Agreement"), [t("Structure"), t("Images"), t("Dice of pairs (95 % interval)"), t("κ in the union"), t("Krippendorff’s α"), t("ICC of areas")], [
       ...classes.map((one) => [t(one.class), String(one.images), within(one.dice), within(one.kappaUnion), three(one.krippendorffAlpha), three(one.area?.icc)]),
       ...(verticalRatio ? [[t("Vertical cup/disc ratio"), String(verticalRatio.images), "", "", "", three(verticalRatio.icc)]] : []),
     ]),
-    element("details", {}, element("summary", {}, t("Pairs of people")), rows(t("Pairs of people"), [t("Structure"), t("People"), t("Images"), "Dice"], pairs)),
+    element("details", {}, element("summary", {}, t("Pairs of people")), rows(t("Pairs of people"), [t("Structure"), t("People"), t("Images"), "Dice"], pairs),
+      ...(ratios.length ? [element("p", { className: "quiet" }, t("The second person’s vertical cup/disc ratio less the first’s: the bias, and between what 95 % of differences lie (Bland and Altman 1986).")),
+        rows(t("Vertical cup/disc ratio"), [t("People"), t("Images"), t("Bias (95 % interval)"), t("Limits of agreement")], ratios)] : [])),
   ];
 }
 
@@ -276,7 +280,7 @@ async function learnFrom() {
   page.learn(list);
 }
 function figures() {
-  for (const [path, name] of [["agreement/cases.csv", "images"], ["agreement/pairs.csv", "pairs"], ["agreement/raters.csv", "people"], ["fused/raters.csv", "weights"]]) {
+  for (const [path, name] of [["agreement/cases.csv", "images"], ["agreement/pairs.csv", "pairs"], ["agreement/limits.csv", "limits"], ["agreement/raters.csv", "people"], ["fused/raters.csv", "weights"]]) {
     if (files.has(path)) page.download(`mrprism-${name}-${now()}.csv`, "text/csv", files.get(path));
   }
 }

@@ -273,21 +273,27 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
   α                Krippendorff's alpha of the pixels of all images together
   ICC              the intraclass correlation ICC(2,1) of the marked areas, and of the vertical cup/disc ratio if
                    there are a disc and a cup: over the images that all raters have marked
+  limits of agreement
+                   of each pair of raters, over the images that both have marked: the mean difference of their vertical
+                   cup/disc ratios (bias, with Student's t interval), and between what 95 % of differences lie: the
+                   bias less and plus 1.96 standard deviations (Bland and Altman 1986)
   the raters       sensitivity and specificity beside STAPLE's map of each image, over the pixels of all images;
                    bias is the marked area less the map's, as a share of the map's
   least agreement  the images with the lowest mean Dice, and the two raters who are farthest apart in them
 Images that one rater alone has marked do not count. With agreement levels the raters are not known: there are
 the kappas, the consensus, the areas of the levels and the images with the least consensus.
 
--out DIR receives cases.csv (a line for each image and structure), pairs.csv, raters.csv, raters.json, raters.md,
-raters.tex (for LaTeX with booktabs), raters.html (one page with everything, the images with the least agreement
-with all outlines, and the raters as a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html
-shows images with their names: keep it where the images may lie. All but the CSVs say how they were made, as "evaluate
--h" has it.
+-out DIR receives cases.csv (a line for each image and structure), pairs.csv, limits.csv (limits of agreement),
+raters.csv, raters.json (by the schema cmd/evaluate/raters.schema.json of the repository), raters.md, raters.tex (for
+LaTeX with booktabs), raters.html (one page with everything, the images with the least agreement with all outlines, and
+the raters as a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their names:
+keep it where the images may lie. All but the CSVs say how they were made, as "evaluate -h" has it.
 
 evaluate reads a few images at a time, and its memory does not grow with the size or number of their masks.
 Faulty images end it: it names them all, and gives no figures of the others. Brackets hold 95 % intervals from
-2,000 bootstrap samples of images. Ctrl-C ends the program with the images read until then.
+2,000 bootstrap samples of images. Images of a group of groups.csv, such as a patient's, count as their mean; limits of
+agreement are then of a single image, by the variance between groups and within them (Bland and Altman 2007). Ctrl-C
+ends the program with the images read until then.
 `
 
 const ratersExamples = `

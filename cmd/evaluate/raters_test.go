@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html"
 	"image/jpeg"
 	"os"
@@ -135,6 +136,20 @@ func TestRatersOfGenerator(t *testing.T) {
 		require.InDelta(t, want.Rates().Specificity, *c.Raters[m].Specificity, 1e-12)
 	}
 	require.InDelta(t, whole, c.KappaWhole.Mean, 1e-12)
+
+	require.Len(t, r.Ratio.Pairs, 15)
+	require.Equal(t, []int{5, 4}, []int{r.Ratio.Pairs[0].Images, r.Ratio.Pairs[1].Images}, "rater3 lacks a disc")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, dataset.GroupsFile), []byte("name,group\ncase0000,p\ncase0001,p\ncase0003,p\n"), 0o644))
+	grouped, out := ratersJSON(t, dir)
+	require.Equal(t, []int{5, 3}, []int{grouped.Images, grouped.Units})
+	pair := grouped.Ratio.Pairs[0]
+	require.Equal(t, []any{"rater1", "rater2", 5, 3}, []any{pair.A, pair.B, pair.Images, pair.Bias.N})
+	require.NotEqual(t, r.Ratio.Pairs[0].Limits, pair.Limits)
+	limits := studytest.Records(t, filepath.Join(out, "limits.csv"))
+	require.Len(t, limits, 15)
+	require.InDelta(t, pair.Limits[1], studytest.Parsed(t, limits[0]["limit_high"]), 1e-5)
+	require.Contains(t, string(studytest.ReadFile(t, filepath.Join(out, "raters.md"))), fmt.Sprintf("%+.3f to %+.3f", pair.Limits[0], pair.Limits[1]))
+	require.Regexp(t, "limits of agreement, 95 %", string(studytest.ReadFile(t, filepath.Join(out, "raters.html"))))
 }
 
 var picturesOfPage = regexp.MustCompile(`data:image/jpeg;base64,([A-Za-z0-9+/=]+)`)

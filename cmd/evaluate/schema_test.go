@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/study/agree"
 	"mrprism/internal/study/compare"
 	"mrprism/internal/study/evaluate"
 	"mrprism/internal/study/studytest"
@@ -41,16 +42,23 @@ func TestSchemas(t *testing.T) {
 		code   int
 		args   []string
 	}{
+		{"raters", agree.Report{}, 0, []string{"raters", data}},
+		{"raters", agree.Report{}, 0, []string{"raters", levels}},
 		{"compare", compare.Comparison{}, 1, []string{"compare", "-weights", "one=" + model, "-predictions", "moved=" + predictions, "-data", data, "-on", "all"}},
 		{"evaluate", evaluate.Report{}, 0, []string{"-weights", fundus, "-data", levels, "-roi", "auto", "-changed", "-centres", centres, "-against", against, "-recurrences", "0"}},
 		{"evaluate", evaluate.Report{}, 0, []string{"-weights", model, "-data", data, "-on", "all", "-recurrences", "0"}},
 	} {
-		file, out := c.schema+".schema.json", filepath.Join(t.TempDir(), "out")
+		file, out, name := c.schema+".schema.json", filepath.Join(t.TempDir(), "out"), "report.json"
+		if c.schema == "raters" {
+			name = "raters.json"
+		} else {
+			c.args = append(c.args, "-device", "processor")
+		}
 		if *update {
 			s := schemas{object{}, map[string]map[string]string{}}
 			whole := s.of(reflect.TypeOf(c.of))
 			whole["$schema"], whole["$defs"] = "https://json-schema.org/draft/2020-12/schema", s.defs
-			whole["title"] = "report.json of evaluate " + strings.TrimPrefix(c.schema, "evaluate")
+			whole["title"] = name + " of evaluate " + strings.TrimPrefix(c.schema, "evaluate")
 			text, err := json.MarshalIndent(whole, "", " ")
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(file, append(text, '\n'), 0o644))
@@ -58,9 +66,9 @@ func TestSchemas(t *testing.T) {
 		var schema object
 		require.NoError(t, json.Unmarshal(studytest.ReadFile(t, file), &schema))
 		var stdout, stderr strings.Builder
-		require.Equal(t, c.code, run(t.Context(), append(c.args, "-device", "processor", "-out", out), &stdout, &stderr), stderr.String())
+		require.Equal(t, c.code, run(t.Context(), append(c.args, "-out", out), &stdout, &stderr), stderr.String())
 		var report any
-		require.NoError(t, json.Unmarshal(studytest.ReadFile(t, filepath.Join(out, "report.json")), &report))
+		require.NoError(t, json.Unmarshal(studytest.ReadFile(t, filepath.Join(out, name)), &report))
 		require.Empty(t, violation(schema, schema, report, "report"), "%s: does the schema lack a change? See TestSchemas", file)
 		report.(object)["images"] = "many"
 		require.Equal(t, "report.images is string, not [integer]", violation(schema, schema, report, "report"))

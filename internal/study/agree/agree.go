@@ -28,7 +28,7 @@ type study struct {
 	images  int             // done
 	classes [][]*comparison // by class, of images that two or more have marked
 	worst   []report.Gallery
-	ratios  [][]float64 // vertical cup/disc ratios by image and rater, of images that all raters marked
+	ratios  []*ratios // by image
 }
 
 // most is the number of images with the least agreement that the report names.

@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -23,8 +24,11 @@ func (r *Report) deliver(out string, stdout io.Writer) error {
 		return d.Print(stdout)
 	}
 	files := map[string]func(io.Writer) error{
-		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
+		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "limits.csv": r.limitsCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
 		"raters.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
+	}
+	if r.Ratio == nil {
+		delete(files, "limits.csv")
 	}
 	for _, c := range r.Classes {
 		if d := r.dendrogram(c); d != nil {
@@ -60,6 +64,16 @@ func (r *Report) pairsCSV(w io.Writer) error {
 	})
 }
 
+func (r *Report) limitsCSV(w io.Writer) error {
+	header := []string{"figure", "rater_a", "rater_b", "images", "bias", "bias_low", "bias_high", "limit_low", "limit_high"}
+	return report.WriteCSV(w, header, func(line func(...any)) {
+		for _, p := range r.Ratio.Pairs {
+			bias, limits := cmp.Or(p.Bias, &metric.Interval{Mean: math.NaN()}), append(p.Limits, math.NaN(), math.NaN())
+			line("vertical_ratio", p.A, p.B, p.Images, bias.Mean, bias.Low, bias.High, limits[0], limits[1])
+		}
+	})
+}
+
 func (r *Report) ratersCSV(w io.Writer) error {
 	header := []string{"structure", "rater", "masks", "mean_area", "mean_dice", "sensitivity", "specificity", "bias"}
 	return report.WriteCSV(w, header, func(line func(...any)) {
@@ -77,11 +91,11 @@ const levelsNote = "The labels are agreement levels. They say how many experts m
 
 // summary is what stands above the grids.
 func (r *Report) summary() (paragraphs []string) {
-	first := fmt.Sprintf("%s: %d images, %d raters", r.Name, r.Images, len(r.Raters))
+	raters := "raters"
 	if r.Levels {
-		first = fmt.Sprintf("%s: %d images, %d agreement levels", r.Name, r.Images, len(r.Raters))
+		raters = "agreement levels"
 	}
-	paragraphs = []string{first}
+	paragraphs = []string{fmt.Sprintf("%s: %d images%s, %d %s", r.Name, r.Images, report.OfGroups(r.Images, r.Units), len(r.Raters), raters)}
 	if r.Of > 0 {
 		paragraphs = append(paragraphs, fmt.Sprintf("stopped before all %d images were read", r.Of))
 	}
@@ -99,8 +113,12 @@ func (r *Report) summary() (paragraphs []string) {
 // Document is the report for people.
 func (r *Report) Document() *report.Document {
 	d := &report.Document{
-		Made: r.Made, Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images.",
+		Made: r.Made, Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images, or of their groups.",
 		Parts: []report.Part{{Title: "Agreement", Tables: []report.Table{r.agreement()}}},
+	}
+	if r.Ratio != nil {
+		d.Basis += " Limits of agreement: the bias less and plus 1.96 standard deviations; the bias has Student's t interval (Bland and Altman 1986)."
+		d.Parts[0].Tables = append(d.Parts[0].Tables, r.Ratio.table())
 	}
 	for m, rater := range r.Raters {
 		d.Key = append(d.Key, report.Entry{Name: rater, Ink: chart.CSS(picture.RaterColour(m))})
@@ -129,7 +147,20 @@ func (r *Report) agreement() report.Table {
 		t.Add(c.Class, c.Images, report.Plain(c.Dice, 100, 1), c.KappaUnion.text(c.Images), c.KappaWhole.text(c.Images), report.Scaled("%.3f", c.Alpha, 1), report.Plain(c.Consensus, 100, 1), c.Area)
 	}
 	if r.Ratio != nil {
-		t.Add("vertical cup/disc ratio", r.Ratio.Images, "", "", "", "", "", r.Ratio)
+		t.Add("vertical cup/disc ratio", r.Ratio.Images, "", "", "", "", "", &r.Ratio.correlationReport)
+	}
+	return t
+}
+
+// table has a row for each pair.
+func (r *ratioReport) table() report.Table {
+	t := report.Table{Title: "Vertical cup/disc ratio of pairs of raters, the second's less the first's", Columns: report.Columns("", "images", "bias", "limits of agreement, 95 %")}
+	for _, p := range r.Pairs {
+		limits := "–"
+		if p.Limits != nil {
+			limits = fmt.Sprintf("%+.3f to %+.3f", p.Limits[0], p.Limits[1])
+		}
+		t.Add(p.A+", "+p.B, p.Images, report.Signed(p.Bias, 1, 3), limits)
 	}
 	return t
 }

@@ -16,7 +16,7 @@ type comparedImage struct {
 	dataset.Case
 	marks   [][][]uint8   // (K, M); nil for a missing mask
 	classes []*comparison // by class; nil if fewer than two raters marked it
-	ratios  []float64     // by rater; nil unless all marked disc and cup
+	ratios  *ratios       // nil unless two or more marked disc and cup
 	faults  dataset.Problems
 }
 
@@ -72,7 +72,7 @@ func (s *study) look(i int) *comparedImage {
 			l.classes[k].Unit = statistics.Unit(1 + s.units[i])
 		}
 	}
-	l.ratios = s.verticalRatios(l)
+	l.ratios = s.verticalRatios(l, statistics.Unit(1+s.units[i]))
 	return l
 }
 
@@ -123,19 +123,36 @@ func (c *comparison) people(marks [][]uint8) {
 	}
 }
 
-// verticalRatios are the raters' vertical cup/disc ratios. They are nil without the structures, for
-// agreement levels, and unless every rater has marked a disc and a cup.
-func (s *study) verticalRatios(l *comparedImage) (ratios []float64) {
+// ratios are the raters' vertical cup/disc ratios in an image; NaN where a rater has no cup or disc.
+type ratios struct {
+	statistics.Unit
+	of []float64
+}
+
+// less is the ratio of rater b less that of rater a.
+func less(a, b int) func(*ratios) float64 {
+	return func(r *ratios) float64 { return r.of[b] - r.of[a] }
+}
+
+// verticalRatios are those of an image. They are nil without the structures, for agreement levels, and
+// unless two raters have marked a disc and a cup.
+func (s *study) verticalRatios(l *comparedImage, unit statistics.Unit) *ratios {
 	disc, cup := segment.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 || s.data.Levels {
 		return nil
 	}
+	r, has := &ratios{Unit: unit}, 0
 	for m, outer := range l.marks[disc] {
 		inner := l.marks[cup][m]
 		if outer == nil || inner == nil || metric.Area(outer) == 0 {
-			return nil
+			r.of = append(r.of, math.NaN())
+			continue
 		}
-		ratios = append(ratios, metric.VerticalRatio(outer, inner, l.W, l.H))
+		r.of = append(r.of, metric.VerticalRatio(outer, inner, l.W, l.H))
+		has++
 	}
-	return ratios
+	if has < 2 {
+		return nil
+	}
+	return r
 }

@@ -14,14 +14,15 @@ import (
 // Report holds all figures of "evaluate raters", as the JSON has them. Shares, Dice and kappa
 // are not scaled. Intervals are of the mean over images.
 type Report struct {
-	Made    *report.Origin     `json:"made"`
-	Name    string             `json:"name"`
-	Images  int                `json:"images"`
-	Of      int                `json:"of,omitempty"` // images, if the program was stopped before it read all
-	Raters  []string           `json:"raters"`
-	Levels  bool               `json:"agreementLevels"` // the raters are levels, and no rater is known
-	Classes []*classAgreement  `json:"classes"`
-	Ratio   *correlationReport `json:"verticalRatio,omitempty"` // of raters' vertical cup/disc ratios
+	Made    *report.Origin    `json:"made"`
+	Name    string            `json:"name"`
+	Images  int               `json:"images"`
+	Units   int               `json:"units"`        // groups of these images by groups.csv, such as patients
+	Of      int               `json:"of,omitempty"` // images, if the program was stopped before it read all
+	Raters  []string          `json:"raters"`
+	Levels  bool              `json:"agreementLevels"` // the raters are levels, and no rater is known
+	Classes []*classAgreement `json:"classes"`
+	Ratio   *ratioReport      `json:"verticalRatio,omitempty"` // of raters' vertical cup/disc ratios
 }
 
 // classAgreement is the agreement about a structure. Of agreement levels there are the kappas, the
@@ -58,6 +59,23 @@ type correlationReport struct {
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Images int      `json:"images"`
+}
+
+// ratioReport is the agreement about the vertical cup/disc ratio.
+type ratioReport struct {
+	correlationReport
+	Pairs []limitsReport `json:"pairs"`
+}
+
+// limitsReport is the difference of a pair's ratios: b's less a's.
+type limitsReport struct {
+	A      string           `json:"a"`
+	B      string           `json:"b"`
+	Images int              `json:"images"` // that both have marked
+	Bias   *metric.Interval `json:"bias"`   // its interval is Student's t; null without images
+	// Limits of agreement (Bland and Altman 1986, 2007): the bias less and plus 1.96 standard
+	// deviations of an image's difference; absent for fewer than two groups of images
+	Limits []float64 `json:"limitsOfAgreement,omitempty"`
 }
 
 type PairReport struct {
@@ -97,7 +115,7 @@ type worstReport struct {
 
 // report makes the report of the images until now.
 func (s *study) report() *Report {
-	r := &Report{Made: s.made, Name: s.data.Name, Images: s.images, Raters: s.data.Raters, Levels: s.data.Levels}
+	r := &Report{Made: s.made, Name: s.data.Name, Images: s.images, Units: statistics.Distinct(s.units[:s.images]), Raters: s.data.Raters, Levels: s.data.Levels}
 	if s.images < len(s.data.Cases) {
 		r.Of = len(s.data.Cases)
 	}
@@ -105,9 +123,30 @@ func (s *study) report() *Report {
 		r.Classes = append(r.Classes, s.classReport(class, k))
 	}
 	if len(s.ratios) > 0 {
-		r.Ratio = correlation(s.ratios)
+		r.Ratio = s.ratioReport()
 	}
 	return r
+}
+
+func (s *study) ratioReport() *ratioReport {
+	var whole [][]float64
+	for _, r := range s.ratios {
+		if !slices.ContainsFunc(r.of, math.IsNaN) {
+			whole = append(whole, r.of)
+		}
+	}
+	out := &ratioReport{correlationReport: *correlation(whole)}
+	for b, name := range s.data.Raters {
+		for a := range b {
+			pair := limitsReport{A: s.data.Raters[a], B: name, Images: len(statistics.Values(s.ratios, less(a, b)))}
+			if pair.Images > 0 {
+				bias, limits := statistics.BlandAltman(s.ratios, less(a, b))
+				pair.Bias, pair.Limits = &bias, limits
+			}
+			out.Pairs = append(out.Pairs, pair)
+		}
+	}
+	return out
 }
 
 func correlation(values [][]float64) *correlationReport {

@@ -85,19 +85,11 @@ func (r *Comparison) summaryCSV(w io.Writer) error {
 
 // subject says what was compared with what.
 func (r *Comparison) subject() string {
-	text := fmt.Sprintf("%s, %s: %d images%s, against %s", r.Data, r.Split, r.Images, r.OfGroups(), r.referenceName())
+	text := fmt.Sprintf("%s, %s: %d images%s, against %s", r.Data, r.Split, r.Images, report.OfGroups(r.Images, r.Units), r.referenceName())
 	if r.Images < r.Of {
 		text += fmt.Sprintf(" (%d of the split's %d were not scored)", r.Of-r.Images, r.Of)
 	}
 	return text
-}
-
-// OfGroups says of how many groups the images are, if not each of its own.
-func (r *Comparison) OfGroups() string {
-	if r.Units == r.Images {
-		return ""
-	}
-	return fmt.Sprintf(" of %d groups (groups.csv), each of which counts once", r.Units)
 }
 
 // remarks calls line for each note, and for each kind of trouble.

@@ -115,10 +115,9 @@ type riskCurve struct {
 
 // report gathers the scores.
 func (c *Comparer) report(s *Side) *Comparison {
-	units := slices.Compact(slices.Sorted(slices.Values(statistics.Tabulate(len(s.Images), func(i int) statistics.Unit { return s.Images[i].Unit }))))
 	r := &Comparison{
 		Made: c.Made, Data: c.data.Name, Split: c.Request.On, Lists: c.data.Splits, Region: c.Request.Region, Reference: s.reference, Raters: c.data.Raters, Levels: c.data.Levels,
-		Images: len(s.Images), Of: len(c.cases), Units: len(units), Methods: c.methods, Troubles: c.troubles, images: s.Images, galleries: s.galleries,
+		Images: len(s.Images), Of: len(c.cases), Units: statistics.Distinct(statistics.Tabulate(len(s.Images), func(i int) statistics.Unit { return s.Images[i].Unit })), Methods: c.methods, Troubles: c.troubles, images: s.Images, galleries: s.galleries,
 	}
 	for k, class := range c.data.Classes {
 		r.Classes = append(r.Classes, c.compareClass(r, s, class, k))

@@ -29,8 +29,8 @@ type ratioReport struct {
 	Images int              `json:"images"`
 	Error  *metric.Interval `json:"absoluteError"`
 	Bias   *metric.Interval `json:"bias"` // predicted less reference
-	// Limits of agreement (Bland and Altman 1986): the bias less and plus 1.96 standard deviations;
-	// absent for one image
+	// Limits of agreement (Bland and Altman 1986, 2007): the bias less and plus 1.96 standard
+	// deviations; absent for one image
 	Limits []float64 `json:"limitsOfAgreement,omitempty"`
 	// Slope: of predicted by reference; well below 1 if the model guesses sizes toward the middle
 	Slope *float64 `json:"slope,omitempty"`
@@ -79,11 +79,7 @@ func ratios(cases []*caseScore) *ratioReport {
 	references := statistics.Values(scores, func(s *ratioScore) float64 { return s.Reference })
 	slope, intercept := metric.Line(references, statistics.Values(scores, func(s *ratioScore) float64 { return s.Predicted }))
 	quarter := (len(scores) + 3) / 4
-	var limits []float64
-	biases := statistics.Values(scores, (*ratioScore).bias)
-	if spread := 1.96 * metric.Deviation(biases); !math.IsNaN(spread) {
-		limits = []float64{metric.Mean(biases) - spread, metric.Mean(biases) + spread}
-	}
+	_, limits := statistics.BlandAltman(scores, (*ratioScore).bias)
 	return &ratioReport{
 		Images: len(scores), Error: statistics.MeanWithin(0, math.Inf(1), scores, func(s *ratioScore) float64 { return math.Abs(s.bias()) }), Bias: statistics.MeanOver(scores, (*ratioScore).bias), Limits: limits,
 		Slope: statistics.Defined(slope), Intercept: statistics.Defined(intercept),

@@ -149,7 +149,7 @@ func (r *Report) lead() (lines []string) {
 	if r.Data != "" {
 		groups := ""
 		if len(r.compared) > 0 {
-			groups = r.compared[0].OfGroups()
+			groups = report.OfGroups(r.compared[0].Images, r.compared[0].Units)
 		}
 		lines = append(lines, fmt.Sprintf("%s, %s: %d images%s, region %s, against the raters' mean vote", r.Data, r.Split, r.Images, groups, r.Region))
 	}

@@ -34,6 +34,14 @@ func Scaled(form string, v *float64, scale float64) string {
 	return fmt.Sprintf(form, scale**v)
 }
 
+// OfGroups says of how many groups the images are, if not each of its own.
+func OfGroups(images, groups int) string {
+	if groups == images {
+		return ""
+	}
+	return fmt.Sprintf(" of %d groups (groups.csv), each of which counts once", groups)
+}
+
 // Plain writes the mean and the interval, scaled; a dash for nil.
 func Plain(i *metric.Interval, scale float64, digits int) string {
 	return bracketed("%.*f", i, scale, digits)

@@ -2,6 +2,7 @@
 package statistics
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,7 +51,17 @@ func MeanWithin[T any](least, most float64, items []T, figure func(T) float64) *
 // MeanOver is the interval of a figure over items. NaN does not count. Items that embed a Unit
 // count as the mean of their unit.
 func MeanOver[T any](items []T, figure func(T) float64) *metric.Interval {
-	var values [][]float64
+	values := byUnit(items, figure)
+	return Interval(Tabulate(len(values), func(i int) float64 { return metric.Mean(values[i]) }))
+}
+
+// BlandAltman is metric.BlandAltman of differences of items that may embed a Unit. NaN does not count.
+func BlandAltman[T any](items []T, difference func(T) float64) (bias metric.Interval, limits []float64) {
+	return metric.BlandAltman(byUnit(items, difference))
+}
+
+// byUnit has the values of a figure for each unit, without NaN.
+func byUnit[T any](items []T, figure func(T) float64) (values [][]float64) {
 	at := map[Unit]int{}
 	for _, item := range items {
 		v := figure(item)
@@ -69,7 +80,12 @@ func MeanOver[T any](items []T, figure func(T) float64) *metric.Interval {
 		}
 		values[place] = append(values[place], v)
 	}
-	return Interval(Tabulate(len(values), func(i int) float64 { return metric.Mean(values[i]) }))
+	return values
+}
+
+// Distinct is the number of different values.
+func Distinct[T cmp.Ordered](values []T) int {
+	return len(slices.Compact(slices.Sorted(slices.Values(values))))
 }
 
 // Tabulate are the n results of a function of 0 … n-1.
