@@ -42,11 +42,8 @@ func compareFlags(r *compare.Request) *cli.Groups {
 		f.Func("predictions", "`NAME=DIR`[,NAME=DIR]: folders of predictions, each with the method's name, and several of one name are its runs: a folder for each class, files as segment names them, or label maps", func(list string) error { return r.Add(list, true) })
 	})
 	flags.Add("images", func(f *flag.FlagSet) {
-		f.StringVar(&r.Data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
-		f.StringVar(&r.On, "on", "test", "`PART` of -data to score: test (the held-out images), validation, train or all")
-		f.StringVar(&r.Split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
+		imageFlags(f, &r.Images, "`DIR`[,DIR]: data sets with the same classes and raters", "test")
 		f.StringVar(&r.Reference, "reference", "mean", "`REFERENCE`: mean (the raters' mean vote), truth (truth/CLASS/NAME.png) or rater:NAME")
-		f.StringVar(&r.Region, "roi", "none", "`REGION` that the models of -weights see: none (the whole image) or auto (search the image first)")
 	})
 	flags.Add("output", func(f *flag.FlagSet) {
 		f.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for report.html, the tables and the figures of every image")

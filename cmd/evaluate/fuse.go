@@ -21,17 +21,11 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var device command.Device
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		set.StringVar(&r.Data, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it")
-		set.StringVar(&r.On, "on", "all", "`PART` of -data to fuse, and to learn the raters from: all, train, validation or test")
-		set.StringVar(&r.Split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
+		imageFlags(set, &r.Images, "`DIR`: a data set of named raters, as \"train -h\" describes it. The raters are learned from the part that is fused", "all")
 		set.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
 	})
 	flags.Add("with a network", func(set *flag.FlagSet) {
-		weights = command.WeightsFlag(set)
-		set.StringVar(&r.Region, "roi", "none", "`REGION` of the images that the network sees: none (the whole image) or auto (search the image first)")
-	})
-	flags.Add("computing, with -weights", func(set *flag.FlagSet) {
-		precision, device = command.PrecisionFlag(set), command.DeviceFlags(set)
+		weights, precision, device = command.WeightsFlag(set), command.PrecisionFlag(set), command.DeviceFlags(set)
 	})
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + command.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {

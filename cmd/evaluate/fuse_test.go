@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"image"
 	"image/png"
 	"math"
@@ -289,6 +290,43 @@ func TestFuseMisused(t *testing.T) {
 		require.Empty(t, stdout)
 	}
 	require.NoDirExists(t, out)
+}
+
+// Images of a group, such as a patient's, count as their mean in fuse and in evidence.
+func TestGroupsCountOnce(t *testing.T) {
+	dir, about := studytest.Synthesise(t)
+	about.Configuration = "tiny-evidence"
+	for name, text := range map[string]string{
+		dataset.GroupsFile: "name,group\ncase0000,p\ncase0001,p\n", dataset.SplitFile: `{"train": ["case0003", "case0004"], "test": ["case0000", "case0001", "case0002"]}`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	out := filepath.Join(t.TempDir(), "fused")
+	code, stdout, stderr := runFusion(t, "-data", dir, "-on", "test", "-out", out)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "3 images of 2 groups")
+	of := map[string][2]float64{} // by image
+	for _, row := range studytest.Records(t, filepath.Join(out, "scores.csv")) {
+		if row["structure"] == "cup" && row["method"] == "majority" {
+			of[row["image"]] = [2]float64{studytest.Parsed(t, row["soft_dice"]), studytest.Parsed(t, row["soft_dice_less_mean_vote"])}
+		}
+	}
+	grouped := func(a, b, c float64) float64 { return (a+b)/4 + c/2 }
+	for i, want := range of["all"] {
+		require.InDelta(t, grouped(of["case0000"][i], of["case0001"][i], of["case0002"][i]), want, 2e-6)
+	}
+
+	path := filepath.Join(t.TempDir(), "given.csv")
+	code, stdout, stderr = call(t, "evidence", "-weights", studytest.WeightsFile(t, about, nil), "-data", dir, "-given", "1", "-device", "processor", "-csv", path)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "3 images of 2 groups")
+	var values []float64
+	for _, row := range studytest.Records(t, path) {
+		if row["structure"] == "disc" && row["given"] == "1" && row["figure"] == "the marks" {
+			values = append(values, 100*studytest.Parsed(t, row["value"]))
+		}
+	}
+	require.Regexp(t, fmt.Sprintf(`the marks +%.1f \[`, grouped(values[0], values[1], values[2])), stdout)
 }
 
 func TestFuseHelp(t *testing.T) {

@@ -146,7 +146,8 @@ OUT/raters.csv    method, image, structure, rater, sensitivity, specificity, bia
 OUT/scores.csv    if the data set has truth/CLASS/NAME.png: soft Dice (mean over the thresholds .1 .3 .5 .7 .9),
                   Dice of the pixels above one half and Brier score inside the union of truth and marks. The
                   image "all" has the means. Differences to the mean vote are paired by image, and low and high
-                  are their 95 % intervals from 2,000 bootstrap samples
+                  are their 95 % intervals from 2,000 bootstrap samples. Images of a group of groups.csv, such as a
+                  patient's, count as their mean
 A cell is empty where a figure is not defined. The tables on standard output show what "all" has.
 
 Train the same network on each: train -data DIR -labels OUT/METHOD -recipe bce -out RUN.
@@ -186,7 +187,8 @@ Against all: the mask that is shown, beside blends. Heads: the Dice of each rate
 raters who are not given. A corrected patch: a tenth of a rater's outline is given, in three directions, and the
 rest of it is measured, without a twentieth on either side.
 
-Brackets hold 95 % intervals from 2,000 bootstrap samples of images.
+Brackets hold 95 % intervals from 2,000 bootstrap samples of images. Images of a group of groups.csv, such as a
+patient's, count as their mean.
 
 Shipped weights:
 `

@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/study/evaluate"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/score"
 	"mrprism/model"
 )
 
@@ -39,10 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.IntVar(&r.Recurrences, "recurrences", -1, fmt.Sprintf("score Rec0 to Rec`N` (-1: N is %d, or 0 for weights that were trained without recurrence)", segment.DefaultRecurrences))
 	})
 	flags.Add("images", func(f *flag.FlagSet) {
-		f.StringVar(&r.Data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
-		f.StringVar(&r.On, "on", "test", "`PART` of -data to score: test (the held-out images), validation, train or all")
-		f.StringVar(&r.Split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
-		f.StringVar(&r.Region, "roi", "none", "`REGION` of the images of -data: none (the whole image) or auto (search the image first)")
+		imageFlags(f, &r.Images, "`DIR`[,DIR]: data sets with the same classes and raters", "test")
 		f.BoolVar(&r.Changed, "changed", false, fmt.Sprintf("also score each image of -data and -centres under %d changes: other exposures and colours, blurred, from farther away and mirrored. Each takes as long as one run", len(evaluate.Changes)))
 		f.StringVar(&r.Centres, "centres", "", "`FILE`[,FILE]: CSVs that give the place of the structure in whole photographs")
 		f.BoolVar(&r.Turned, "turned", false, "also judge each photograph of -centres turned by 90, 180 and 270 degrees clockwise")
@@ -63,6 +61,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		r.Made = report.NewOrigin(program, flags)
 		return evaluate.Run(ctx, r, stdout, stderr)
 	})
+}
+
+// imageFlags are the flags that choose images: data says what -data is, and part is the default of -on.
+func imageFlags(f *flag.FlagSet, i *score.Images, data, part string) {
+	f.StringVar(&i.Data, "data", "", data)
+	f.StringVar(&i.On, "on", part, "`PART` of -data: test (the held-out images), validation, train or all")
+	f.StringVar(&i.Split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
+	f.StringVar(&i.Region, "roi", "none", "`REGION` of the images of -data that a model of -weights sees: none (the whole image) or auto (search the image first)")
 }
 
 // checkRequest returns an error if the flags contradict each other.

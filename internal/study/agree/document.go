@@ -1,7 +1,6 @@
 package agree
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -68,8 +67,8 @@ func (r *Report) limitsCSV(w io.Writer) error {
 	header := []string{"figure", "rater_a", "rater_b", "images", "bias", "bias_low", "bias_high", "limit_low", "limit_high"}
 	return report.WriteCSV(w, header, func(line func(...any)) {
 		for _, p := range r.Ratio.Pairs {
-			bias, limits := cmp.Or(p.Bias, &metric.Interval{Mean: math.NaN()}), append(p.Limits, math.NaN(), math.NaN())
-			line("vertical_ratio", p.A, p.B, p.Images, bias.Mean, bias.Low, bias.High, limits[0], limits[1])
+			limits := append(p.Limits, math.NaN(), math.NaN())
+			line("vertical_ratio", p.A, p.B, p.Images, p.Bias, limits[0], limits[1])
 		}
 	})
 }

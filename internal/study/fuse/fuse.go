@@ -21,6 +21,7 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -40,6 +41,7 @@ type fusionStudy struct {
 	Request
 	data     *dataset.Dataset
 	cases    []dataset.Case
+	units    []int              // by case: the number of its group
 	session  *command.Session   // nil without -weights
 	column   []int              // by class: the model's
 	heads    bool               // the network has a map of each of these raters
@@ -91,6 +93,7 @@ func (f *fusionStudy) open() (err error) {
 	if f.cases, err = f.Part(f.data); err != nil {
 		return err
 	}
+	f.units = dataset.Units(f.cases)
 	if f.data.Levels {
 		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.Images.Data)
 	}
@@ -124,6 +127,7 @@ func (f *fusionStudy) fuse(l *dataset.Loaded, seen *networkMaps) error {
 	var scores []scoreRow
 	for k, class := range f.data.Classes {
 		marks := score.Marks(l, k)
+		var vote [len(scoreNames)]float64 // of the mean vote, which is the first method
 		mask, err := score.ReadTruth(l.Case, class)
 		if err != nil {
 			return err
@@ -138,7 +142,15 @@ func (f *fusionStudy) fuse(l *dataset.Loaded, seen *networkMaps) error {
 			}
 			raters = append(raters, f.rate(method.Name, l.Name, class, marks, fit)...)
 			if mask != nil {
-				scores = append(scores, scoreMap(score.TargetOf(l, k, mask), method.Name, l.Name, class, fit.Map))
+				row := scoreMap(score.TargetOf(l, k, mask), method.Name, l.Name, class, fit.Map)
+				row.Unit = statistics.Unit(1 + f.units[f.images])
+				if method.Name == meanVote {
+					vote = row.figures
+				}
+				for j, v := range vote {
+					row.gains[j] = row.figures[j] - v
+				}
+				scores = append(scores, row)
 			}
 		}
 	}

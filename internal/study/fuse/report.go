@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,8 @@ type raterRow struct {
 // scoreRow compares a map with the truth.
 type scoreRow struct {
 	rowKey
-	figures [len(scoreNames)]float64
+	statistics.Unit
+	figures, gains [len(scoreNames)]float64 // gains: the figures less those of the mean vote
 }
 
 // scoreNames are the figures of a scoreRow, 0..1. Lower is better for the Brier score alone.
@@ -82,13 +84,16 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 // scoreMap compares a map with the truth.
 func scoreMap(right *score.Target, method, image, class string, p []float64) scoreRow {
 	c, figures := right.Of(score.Single(p), nil, right.Union), score.Figures
-	return scoreRow{rowKey{method, image, class}, [...]float64{figures[score.SoftDice].Of(c), figures[score.Dice].Of(c), figures[score.BrierBand].Of(c)}}
+	return scoreRow{rowKey: rowKey{method, image, class}, figures: [...]float64{figures[score.SoftDice].Of(c), figures[score.Dice].Of(c), figures[score.BrierBand].Of(c)}}
 }
 
-// gains are the differences of a method's figure to the mean vote's, image by image.
-func gains(rows, votes []scoreRow, figure int) []float64 {
-	differences := statistics.Tabulate(len(rows), func(i int) float64 { return rows[i].figures[figure] - votes[i].figures[figure] })
-	return statistics.Values(differences, func(d float64) float64 { return d })
+// means are those of figure j of rows, and of the differences to the mean vote, which has none.
+func means(rows []scoreRow, j int) (mean, gain *metric.Interval) {
+	mean = statistics.MeanWithin(0, 1, rows, func(s scoreRow) float64 { return s.figures[j] })
+	if rows[0].method != meanVote {
+		gain = statistics.MeanOver(rows, func(s scoreRow) float64 { return s.gains[j] })
+	}
+	return mean, gain
 }
 
 // scored are the scores of a method for a structure, in the order of the images.
@@ -141,14 +146,13 @@ func (f *fusionStudy) scoresCSV(w io.Writer) error {
 	}
 	return report.WriteCSV(w, header, func(line func(cells ...any)) {
 		for _, class := range f.data.Classes {
-			votes := f.scored(meanVote, class)
 			for _, method := range f.methods() {
 				rows := f.scored(method.Name, class)
 				for i, row := range rows {
-					line(scoreCells(method.Name, row.image, class, rows[i:i+1], votes[i:i+1])...)
+					line(scoreCells(row.image, rows[i:i+1])...)
 				}
 				if len(rows) > 0 {
-					line(scoreCells(method.Name, together, class, rows, votes)...)
+					line(scoreCells(together, rows)...)
 				}
 			}
 		}
@@ -157,23 +161,18 @@ func (f *fusionStudy) scoresCSV(w io.Writer) error {
 
 // scoreCells are the means of rows, and their differences to the mean vote's. One row has no
 // interval.
-func scoreCells(method, image, class string, rows, votes []scoreRow) []any {
-	cells := []any{method, image, class}
+func scoreCells(image string, rows []scoreRow) []any {
+	cells := []any{rows[0].method, image, rows[0].class}
 	for j := range scoreNames {
-		cells = append(cells, metric.Mean(statistics.Values(rows, func(s scoreRow) float64 { return s.figures[j] })))
-		gain := statistics.Interval(gains(rows, votes, j))
-		if method == meanVote || gain == nil {
-			cells = append(cells, "", "", "")
-			continue
-		}
-		cells = append(cells, gain.Mean, gain.Low, gain.High)
+		mean, gain := means(rows, j)
+		cells = append(cells, cmp.Or(mean, &metric.Interval{Mean: math.NaN()}).Mean, gain)
 	}
 	return cells
 }
 
 // document has the scores, and the raters over all images.
 func (f *fusionStudy) document() *report.Document {
-	d := &report.Document{Title: "Fused marks of " + f.data.Name, Lead: []string{fmt.Sprintf("%s: %d images, maps in %s", f.Images.Data, f.images, f.Out)}}
+	d := &report.Document{Title: "Fused marks of " + f.data.Name, Lead: []string{fmt.Sprintf("%s: %d images%s, maps in %s", f.Images.Data, f.images, report.OfGroups(f.images, statistics.Distinct(f.units[:f.images])), f.Out)}}
 	if f.images < len(f.cases) {
 		d.Lead = append(d.Lead, fmt.Sprintf("stopped before all %d images were fused", len(f.cases)))
 	}
@@ -196,11 +195,8 @@ func (f *fusionStudy) document() *report.Document {
 		for _, method := range f.methods() {
 			rows, cells := f.scored(method.Name, class), []any{method.Name}
 			for j := range scoreNames {
-				gain := "–"
-				if method.Name != meanVote {
-					gain = report.Signed(statistics.Interval(gains(rows, votes, j)), 100, 2)
-				}
-				cells = append(cells, report.Plain(statistics.MeanWithin(0, 1, rows, func(s scoreRow) float64 { return s.figures[j] }), 100, 2), gain)
+				mean, gain := means(rows, j)
+				cells = append(cells, report.Plain(mean, 100, 2), report.Signed(gain, 100, 2))
 			}
 			t.Add(cells...)
 		}

@@ -15,6 +15,7 @@ import (
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 
@@ -125,7 +126,8 @@ func (g *evidenceStudy) all(ctx context.Context, known, held []dataset.Case) err
 	if len(held) > 0 {
 		before, _ = dataset.Load(held[len(held)-1])
 	}
-	for _, c := range held {
+	units := dataset.Units(held)
+	for i, c := range held {
 		g.progress.Begin()
 		l, err := dataset.Load(c)
 		if err == nil {
@@ -135,7 +137,10 @@ func (g *evidenceStudy) all(ctx context.Context, known, held []dataset.Case) err
 				rows, err = g.score(ctx, e, l, before)
 				return err
 			})
-			g.rows = append(g.rows, rows...)
+			for _, row := range rows {
+				row.Unit = statistics.Unit(1 + units[i])
+				g.rows = append(g.rows, row)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Image, err)
@@ -257,6 +262,7 @@ func (g *evidenceStudy) rater(m int) string {
 
 // givenRow has the figures of an image, a structure and a number of given marks.
 type givenRow struct {
+	statistics.Unit
 	image, class string
 	given        int // 0: a corrected patch
 	figures      map[string]float64
@@ -285,14 +291,14 @@ func (g *evidenceStudy) score(ctx context.Context, e *segment.Engine, l, other *
 			for figure := range sums {
 				sums[figure] /= float64(len(chosen))
 			}
-			rows = append(rows, givenRow{l.Name, name, k, sums})
+			rows = append(rows, givenRow{image: l.Name, class: name, given: k, figures: sums})
 		}
 		corrected, err := g.corrections(ctx, e, l, without, class)
 		if err != nil {
 			return nil, err
 		}
 		if corrected != nil {
-			rows = append(rows, givenRow{l.Name, name, 0, corrected})
+			rows = append(rows, givenRow{image: l.Name, class: name, figures: corrected})
 		}
 	}
 	return rows, nil

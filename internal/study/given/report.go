@@ -39,8 +39,13 @@ func (g *evidenceStudy) deliver(stdout io.Writer) error {
 // document has each figure, and the paired differences of ours.
 func (g *evidenceStudy) document() *report.Document {
 	about := &g.session.Model.Metadata
+	images := statistics.Distinct(statistics.Tabulate(len(g.rows), func(i int) string { return g.rows[i].image }))
+	groups := report.OfGroups(images, statistics.Distinct(statistics.Tabulate(len(g.rows), func(i int) statistics.Unit { return g.rows[i].Unit })))
 	d := &report.Document{
 		Title: "Given marks: " + about.Name, Lead: []string{fmt.Sprintf("%s on the images of %s that training did not see", about.Name, g.set.Name)},
+	}
+	if groups != "" {
+		d.Lead = append(d.Lead, fmt.Sprintf("%d images%s", images, groups))
 	}
 	for _, class := range g.set.Classes {
 		part := report.Part{Title: class}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strconv"
 
+	"mrprism/internal/data/metric"
 	"mrprism/internal/study/statistics"
 )
 
@@ -24,12 +26,22 @@ func CheckVacant(folder string) error {
 	return nil
 }
 
-// WriteCSV writes a CSV. Numbers have six digits; cells of NaN and of nil numbers are empty.
+// WriteCSV writes a CSV. Numbers have six digits; cells of NaN and of nil numbers are empty. An
+// interval fills three cells: mean, low and high.
 func WriteCSV(w io.Writer, header []string, each func(line func(cells ...any))) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(header) // Error has it
 	each(func(cells ...any) {
-		_ = out.Write(statistics.Tabulate(len(cells), func(i int) string { return text(cells[i]) }))
+		var line []string
+		for _, cell := range cells {
+			if i, is := cell.(*metric.Interval); is {
+				i = cmp.Or(i, &metric.Interval{Mean: math.NaN()})
+				line = append(line, text(i.Mean), text(i.Low), text(i.High))
+				continue
+			}
+			line = append(line, text(cell))
+		}
+		_ = out.Write(line)
 	})
 	out.Flush()
 	return out.Error()
