@@ -217,7 +217,8 @@ a model (-weights; A+B is the mean of the maps of two) or a folder of maps that 
                                      class lie in the class before it, as cups in discs do, its pixels belong to both
 In place of .png the name may end in .npy, .tif, .nii or .nii.gz. Grey PNGs and TIFFs and integers of .npy are shares of
 white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. Floats of .npy and .tif, and values
-of NIfTI, are 0 to 1. A NIfTI has one slice, and its first axis runs to the right. Of several files for one map floats
+of NIfTI, are 0 to 1. A NIfTI has one slice, and its first axis runs to the right. If affines.csv of the data set, which "train
+import" writes, places the image, a file of another orientation, spacing or place is bad. Of several files for one map floats
 are preferred to levels, and levels to a mask called NAME_CLASS_mask. For images in the folders of several data sets, one
 folder of maps has all names.
 
@@ -275,10 +276,8 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
   α                Krippendorff's alpha of the pixels of all images together
   ICC              the intraclass correlation ICC(2,1) of the marked areas, and of the vertical cup/disc ratio if
                    there are a disc and a cup: over the images that all raters have marked
-  limits of agreement
-                   of each pair of raters, over the images that both have marked: the mean difference of their vertical
-                   cup/disc ratios (bias, with Student's t interval), and between what 95 % of differences lie: the
-                   bias less and plus 1.96 standard deviations (Bland and Altman 1986)
+  limits           of agreement, of each pair of raters: the mean difference of their vertical cup/disc ratios (bias, with
+                   Student's t interval), less and plus 1.96 standard deviations (Bland and Altman 1986)
   the raters       sensitivity and specificity beside STAPLE's map of each image, over the pixels of all images;
                    bias is the marked area less the map's, as a share of the map's
   least agreement  the images with the lowest mean Dice, and the two raters who are farthest apart in them

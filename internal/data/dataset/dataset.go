@@ -9,6 +9,7 @@
 //	truth/CLASS/NAME.png              the true or arbitrated masks, if there are any: evaluate scores by them
 //	diagnosis.csv                     name and label, 0 or 1, of images, for methods that learn from a diagnosis
 //	groups.csv                        name and group, such as the patient: see GroupsFile
+//	affines.csv                       name and affine of images that were NIfTI: see AffinesFile
 //	split.json                        which images are for training, validation and test, see Split
 //
 // A missing mask file is a missing label. Every other deviation from this form is an error: a mask
@@ -27,6 +28,7 @@ import (
 	"strings"
 
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/nifti"
 	"mrprism/weights/disk"
 )
 
@@ -67,8 +69,9 @@ type Case struct {
 	Levels bool       // the raters are agreement levels
 	Others bool       // marked by other people than the data set's raters: see Add
 
-	Diagnosis Diagnosis // of diagnosis.csv
-	Group     string    // of groups.csv; empty: it is a group of its own
+	Diagnosis Diagnosis       // of diagnosis.csv
+	Group     string          // of groups.csv; empty: it is a group of its own
+	Place     *nifti.Geometry // of affines.csv, or nil
 
 	unit    string   // the first name, in order, among the images that stay together, see unite
 	nearest int      // number of agreement levels that replace its people, see Loaded.levels; or 0
@@ -196,6 +199,7 @@ func open(dir string, problems *Problems) *Dataset {
 	d.listImages(dir, problems)
 	d.diagnose(dir, problems)
 	d.group(dir, problems)
+	d.place(dir, problems)
 	d.unite()
 	d.listMasks(dir, problems)
 	truth := filepath.Join(dir, "truth")

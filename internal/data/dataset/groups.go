@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+
+	"mrprism/internal/files/nifti"
 )
 
 // GroupsFile is the file of a data set's folder that says which images belong together, such as
@@ -41,6 +43,23 @@ func (d *Dataset) group(dir string, problems *Problems) {
 	if len(without) > 0 {
 		warn(&d.findings, KindGroup, path, "gives %d of %d images no group, such as %q: each of them counts as a group of its own", len(without), len(d.Cases), without[0])
 	}
+}
+
+// AffinesFile is the file of a data set's folder that says where images lie that were NIfTI: a CSV
+// with the columns name and affine, the twelve numbers of nifti.Placed.
+const AffinesFile = "affines.csv"
+
+// place reads affines.csv, if there is one.
+func (d *Dataset) place(dir string, problems *Problems) {
+	path := filepath.Join(dir, AffinesFile)
+	d.table(path, "case01,-1 0 0 90 0 -1 0 126 0 0 1 -72", problems, func(c *Case, line int, _, affine string) {
+		place, err := nifti.Placed(affine)
+		if err != nil {
+			problems.add("%s, line %d: %v", path, line, err)
+		} else if c != nil {
+			c.Place = place
+		}
+	})
 }
 
 // unite finds the images that stay together: those of one name in several folders, and those of one

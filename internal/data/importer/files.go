@@ -149,15 +149,15 @@ func (t *target) write(p picture, raters, classes []string) error {
 	return nil
 }
 
-// writeOrigins writes marks.csv: how each mask of a session came about, and when.
-func (t *target) writeOrigins(lines [][]string) error {
+// writeTable writes a CSV of sorted lines, if there are any.
+func (t *target) writeTable(name string, header []string, lines [][]string) error {
 	if len(lines) == 0 {
 		return nil
 	}
 	slices.SortFunc(lines, slices.Compare)
 	var text bytes.Buffer
-	err := csv.NewWriter(&text).WriteAll(append([][]string{{"name", "rater", "class", "origin", "decided"}}, lines...))
-	return errors.Join(err, dataset.WriteFile(filepath.Join(t.temporary, "marks.csv"), text.Bytes()))
+	err := csv.NewWriter(&text).WriteAll(append([][]string{header}, lines...))
+	return errors.Join(err, dataset.WriteFile(filepath.Join(t.temporary, name), text.Bytes()))
 }
 
 // finish describes the data set, opens it as training will, and moves it to its final place.
@@ -174,7 +174,8 @@ func (t *target) finish(s *Summary, source string) error {
 			return err
 		}
 	}
-	if err := t.writeOrigins(s.origins); err != nil {
+	err := errors.Join(t.writeTable("marks.csv", []string{"name", "rater", "class", "origin", "decided"}, s.origins), t.writeTable(dataset.AffinesFile, []string{"name", "affine"}, s.affines))
+	if err != nil {
 		return err
 	}
 	description := dataset.Description{

@@ -67,7 +67,7 @@ type Summary struct {
 	Skipped []Skip
 	Split   dataset.Split // the published one, of the written images; empty if there is none
 
-	origins [][]string // lines of marks.csv
+	origins, affines [][]string // lines of marks.csv and affines.csv
 }
 
 // Skip is a file, or a folder of files, that was not taken.
@@ -117,6 +117,7 @@ type picture struct {
 	masks [][][]uint8 // (M, K) of (H, W), 0 or 1; nil if the label is missing
 
 	origins [][]string // lines of marks.csv
+	affine  string     // of the image, or empty
 }
 
 // Run imports a source. The folder appears at the end as a whole, or not at all. Run replaces a
@@ -201,6 +202,9 @@ func (s *Summary) count(p picture, part dataset.Part) {
 	list := map[dataset.Part]*[]string{dataset.ForTraining: &s.Split.Train, dataset.ForValidation: &s.Split.Validation, dataset.ForTest: &s.Split.Test}[part]
 	*list = append(*list, p.name)
 	s.origins = append(s.origins, p.origins...)
+	if p.affine != "" {
+		s.affines = append(s.affines, []string{p.name, p.affine})
+	}
 	for m, masks := range p.masks {
 		for k, mask := range masks {
 			if mask != nil {
@@ -254,6 +258,7 @@ func (p *picture) shrink(longest int) {
 	if longest <= 0 || side <= longest {
 		return
 	}
+	p.affine = ""                        // of larger pixels
 	square := imageio.Square{Side: side} // from the left upper corner
 	newW, newH := max(1, (w*longest+side/2)/side), max(1, (h*longest+side/2)/side)
 	buffer := make([]float32, 3*longest*longest)

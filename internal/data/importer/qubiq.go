@@ -23,7 +23,8 @@ var qubiq = Layout{
            tasks as there are
            brain-growth/Training/case01/image.nii.gz with task01_seg01.nii.gz to task01_seg07.nii.gz, …, brain-growth/Validation/…:
            a task is a class, a seg a rater; every voxel other than 0 is marked. A mask whose affine exchanges or turns axes
-           is brought into the order of image.nii, and one that lies elsewhere is left out. split.json has
+           is brought into the order of image.nii, and one that lies elsewhere is left out; affines.csv keeps the
+           affines of images, for "evaluate compare" of NIfTI predictions. split.json has
            Training as train and Validation as test, as papers score it; if there is also a Test, Validation is validation`,
 	list: listQUBIQ,
 }
@@ -242,7 +243,7 @@ func (c *qubiqCase) plane(o *Options, name string, v *nifti.Volume, masks [][]*n
 	}
 	image := &imageio.Image{W: v.W, H: v.H, Pix: o.pixels(planes)}
 	rows, _ := marked(masks, func(v *nifti.Volume) []float32 { return v.Values })
-	return picture{name: name, file: c.image, image: image, masks: rows}, nil
+	return picture{name: name, file: c.image, image: image, masks: rows, affine: v.Place.String()}, nil
 }
 
 // slices makes a picture of the volume's slice with the most marks. The slices lie across the
@@ -269,7 +270,11 @@ func (c *qubiqCase) slices(o *Options, name string, v *nifti.Volume, masks [][]*
 		}
 		values, w, h := v.Slice(axis, i)
 		image := &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
-		pictures = append(pictures, picture{name: fmt.Sprintf("%s-slice%03d", name, i+1), file: c.image, image: image, masks: rows})
+		p := picture{name: fmt.Sprintf("%s-slice%03d", name, i+1), file: c.image, image: image, masks: rows}
+		if axis == 2 { // a step to another slice is none in the plane
+			p.affine = v.Place.String()
+		}
+		pictures = append(pictures, p)
 	}
 	return pictures
 }

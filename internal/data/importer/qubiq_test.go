@@ -284,6 +284,8 @@ func TestQUBIQInSpace(t *testing.T) {
 	require.NoError(t, err)
 	_, loaded := load(t, o.Destination)
 	assert.Equal(t, []uint8{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0}, loaded[0].Masks[0][0], "turned about")
+	require.NotNil(t, loaded[0].Place)
+	assert.Equal(t, "2 0 0 10 0 2 0 0 0 0 2 0", loaded[0].Place.String(), "of affines.csv")
 	require.Len(t, loaded[0].Masks, 2)
 	assert.Equal(t, []uint8{1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, loaded[0].Masks[1][0], "of an unknown place")
 	require.Len(t, r.Skipped, 1)

@@ -3,6 +3,8 @@ package nifti
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // placing is the middle of voxel (i, j, k) in mm: rows of a 3 × 4 matrix. known is false if the
@@ -106,6 +108,53 @@ func (v *Volume) In(other *Volume) (*Volume, error) {
 		}
 	}
 	return out, nil
+}
+
+// String is the affine: twelve numbers of mm, row by row. It is empty if nothing is known.
+func (g *Geometry) String() string {
+	a, known := g.placing()
+	if !known {
+		return ""
+	}
+	return strings.NewReplacer("[", "", "]", "").Replace(fmt.Sprint(a))
+}
+
+// Placed is the geometry of an affine as String writes it.
+func Placed(affine string) (*Geometry, error) {
+	g, numbers, failed := &Geometry{sform: 1, mirror: 1, pixels: [3]float64{1, 1, 1}}, strings.Fields(affine), false
+	for i, text := range numbers[:min(len(numbers), 12)] {
+		v, err := strconv.ParseFloat(text, 64)
+		g.rows[i/4][i%4], failed = v, failed || err != nil
+	}
+	if failed || len(numbers) != 12 || g.sound().sform == 0 {
+		return nil, fmt.Errorf("%q is no affine: give three rows of four numbers, in mm, with spaces between them", affine)
+	}
+	return g, nil
+}
+
+// Fits returns an error if the pixels of a slice have another direction, spacing or place in the
+// plane than those of its image. It is nil unless both affines are known.
+func (g *Geometry) Fits(image *Geometry) error {
+	own, known := g.placing()
+	theirs, also := image.placing()
+	if !known || !also {
+		return nil
+	}
+	for axis := range 2 {
+		var a, b [3]float64 // steps
+		length, turned, moved := 0., 0., 0.
+		for i := range 3 {
+			a[i], b[i] = own[i][axis]+0, theirs[i][axis]+0 // not −0
+			length, turned, moved = length+b[i]*b[i], turned+math.Abs(a[i]-b[i]), moved+(own[i][3]-theirs[i][3])*b[i]
+		}
+		if turned > askew*math.Sqrt(length) {
+			return fmt.Errorf("a pixel along its axis %d is a step of %.4g mm, and in its image of %.4g mm: orientation or spacing differ. Resample it to its image", axis+1, a, b)
+		}
+		if moved /= length; math.Abs(moved) > apart {
+			return fmt.Errorf("it is moved by %.3g pixels along axis %d of its image. Resample it to its image", moved, axis+1)
+		}
+	}
+	return nil
 }
 
 // invert is the inverse of an affine's linear part.

@@ -70,3 +70,33 @@ func TestQuaternion(t *testing.T) {
 	require.True(t, known)
 	require.Equal(t, [3][4]float64{{-2, 0, 0, 7}, {0, -3, 0, 8}, {0, 0, -5, 9}}, a)
 }
+
+// A slice fits an image whose pixels lie where its own do, wherever the slices lie. An affine is
+// written and read.
+func TestFits(t *testing.T) {
+	image, err := Placed(placed(1, 1, 1, [3]float64{-2, 0, 0}, [3]float64{0, 3, 0}, [3]float64{0, 0, 5}, [3]float64{10, 20.5, 30}).Place.String())
+	require.NoError(t, err)
+	require.Equal(t, "-2 0 0 10 0 3 0 20.5 0 0 5 30", image.String())
+	for affine, want := range map[string]string{
+		"-2 0 0 10 0 3 0 20.5 0 0 5 80":    "",
+		"-2.001 0 0 10 0 3 0 20.6 0 0 1 0": "",
+		"1 0 0 0 0 1 0 0 0 0 1 0":          "", // says nothing
+		"2 0 0 10 0 3 0 20.5 0 0 5 30":     "a pixel along its axis 1 is a step of [2 0 0] mm, and in its image of [-2 0 0] mm: orientation or spacing differ",
+		"-2 0 0 10 0 3.1 0 20.5 0 0 5 30":  "along its axis 2",
+		"0 -2 0 10 3 0 0 20.5 0 0 5 30":    "orientation",
+		"-2 0 0 10 0 3 0 23.5 0 0 5 30":    "it is moved by 1 pixels along axis 2",
+	} {
+		g, err := Placed(affine)
+		require.NoError(t, err)
+		if err := g.Fits(image); want == "" {
+			require.NoError(t, err, affine)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+		require.NoError(t, g.Fits(nil))
+	}
+	for _, bad := range []string{"", "1 2 3", "a 0 0 0 0 1 0 0 0 0 1 0", "0 0 0 0 0 1 0 0 0 0 1 0"} {
+		_, err := Placed(bad)
+		require.ErrorContains(t, err, "is no affine")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -90,6 +91,9 @@ func (f *folder) notes(name string) (notes []string) {
 		}
 		notes = append(notes, text)
 	}
+	if !slices.ContainsFunc(f.data.Cases, func(c dataset.Case) bool { return c.Place != nil }) && slices.ContainsFunc(f.paths(), func(path string) bool { return strings.HasPrefix(ending(path), ".nii") }) {
+		notes = append(notes, name+": affines of NIfTI files are not checked, since no "+dataset.AffinesFile+" says where the images lie")
+	}
 	return notes
 }
 
@@ -106,14 +110,14 @@ func (f filed) head(m, k int) ([]float32, error) { return f.read(m, k) }
 // read reads a map; nil if the method has none of the rater and class in any image.
 func (f filed) read(rater, class int) ([]float32, error) {
 	if one, ok := f.files[place{f.Name, rater, class}]; ok {
-		return readPrediction(one.path, f.W, f.H, f.masks)
+		return readPrediction(one.path, f.W, f.H, f.Place, f.masks)
 	}
 	if one, ok := f.files[place{f.Name, rater, labels}]; ok {
 		nested, err := f.nested()
 		if err != nil {
 			return nil, troubled(ofTheData, "%v", err)
 		}
-		return readLabels(one.path, f.W, f.H, class, f.data.Classes, nested)
+		return readLabels(one.path, f.Case, class, f.data.Classes, nested)
 	}
 	if f.has[[2]int{rater, class}] || f.has[[2]int{rater, labels}] {
 		return nil, troubled(Missing, "%s: there is no prediction for %s", f.dir, f.Name)
@@ -127,7 +131,7 @@ func (f *folder) onesAlone() bool {
 	for at, one := range f.files {
 		if at.class != labels {
 			size := f.sizes[at.image]
-			if m, err := readFile(one.path, size[0], size[1]); err == nil && m.full > 0 && m.most() > 1 {
+			if m, err := readFile(one.path, size[0], size[1], nil); err == nil && m.full > 0 && m.most() > 1 {
 				return false
 			}
 		}
@@ -172,8 +176,8 @@ func (f *folder) nesting() ([]bool, error) {
 
 // readLabels makes the map of a class, of 0 and 1, from a label map. A pixel of a class that is
 // nested in another one belongs to both. The error is a *trouble.
-func readLabels(path string, w, h, class int, classes []string, nested []bool) ([]float32, error) {
-	m, err := readFile(path, w, h)
+func readLabels(path string, c dataset.Case, class int, classes []string, nested []bool) ([]float32, error) {
+	m, err := readFile(path, c.W, c.H, c.Place)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +192,7 @@ func readLabels(path string, w, h, class int, classes []string, nested []bool) (
 				kind = NotANumber
 			}
 			return nil, troubled(kind, "%s: it holds %g at x %d, y %d; a label map has 0 for the background and 1 to %d for %s, and a map of one class is called IMAGE_CLASS",
-				path, v, i%w, i/w, len(classes), strings.Join(classes, ", "))
+				path, v, i%c.W, i/c.W, len(classes), strings.Join(classes, ", "))
 		}
 		m.values[i] = 0
 		if int(v) > class && int(v) <= top {

@@ -30,7 +30,8 @@ func endings() []string { return slices.Sorted(maps.Keys(formats)) }
 // numbers are the values of a file (h, w), as stored.
 type numbers struct {
 	values []float32
-	full   float64 // white, of values that are levels; 0: they are no levels
+	full   float64         // white, of values that are levels; 0: they are no levels
+	place  *nifti.Geometry // of a NIfTI
 }
 
 func (n *numbers) most() float32 { return slices.Max(n.values) }
@@ -52,13 +53,19 @@ func cutFormat(file string) (stem string, known bool) {
 	return file[:len(file)-len(e)], e != ""
 }
 
-// readFile reads a file of an image of w × h pixels. The error is a *trouble.
-func readFile(path string, w, h int) (*numbers, error) {
+// readFile reads a file of an image of w × h pixels. A NIfTI must lie where the image does, if that is
+// known. The error is a *trouble.
+func readFile(path string, w, h int, place *nifti.Geometry) (*numbers, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, troubled(Unreadable, "%s: cannot be read (%v)", path, disk.Cause(err))
 	}
 	n, err := formats[ending(path)](data, w, h)
+	if err == nil {
+		if elsewhere := n.place.Fits(place); elsewhere != nil {
+			err = troubled(Misplaced, "%v", elsewhere)
+		}
+	}
 	return n, inFile(path, err)
 }
 
@@ -75,8 +82,8 @@ func inFile(path string, err error) error {
 
 // readPrediction reads a map of probabilities (h, w). Levels of 0 and 1 alone are a mask if masks
 // says so. The error is a *trouble.
-func readPrediction(path string, w, h int, masks func() bool) ([]float32, error) {
-	n, err := readFile(path, w, h)
+func readPrediction(path string, w, h int, place *nifti.Geometry, masks func() bool) ([]float32, error) {
+	n, err := readFile(path, w, h, place)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +130,7 @@ func readNPY(data []byte, w, h int) (*numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &numbers{a.Values, a.Full}, checkShape(a.Shape, w, h)
+	return &numbers{values: a.Values, full: a.Full}, checkShape(a.Shape, w, h)
 }
 
 // readNIfTI reads a volume of one slice, whose first axis runs to the right.
@@ -132,7 +139,7 @@ func readNIfTI(data []byte, w, h int) (*numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &numbers{values: v.Values}, checkShape([]int{v.D, v.H, v.W}, w, h)
+	return &numbers{values: v.Values, place: v.Place}, checkShape([]int{v.D, v.H, v.W}, w, h)
 }
 
 func readTIFF(data []byte, w, h int) (*numbers, error) {
@@ -140,7 +147,7 @@ func readTIFF(data []byte, w, h int) (*numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &numbers{values, full}, checkSize(across, down, w, h)
+	return &numbers{values: values, full: full}, checkSize(across, down, w, h)
 }
 
 func checkSize(across, down, w, h int) error {
@@ -163,7 +170,7 @@ func readPNG(data []byte, w, h int) (*numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &numbers{make([]float32, w*h), math.MaxUint8}
+	n := &numbers{values: make([]float32, w*h), full: math.MaxUint8}
 	switch m := m.(type) {
 	case *image.Gray:
 		for i, level := range m.Pix {

@@ -40,14 +40,14 @@ func TestReadPrediction(t *testing.T) {
 	} {
 		path := filepath.Join(dir, name)
 		studytest.WriteFile(t, path, data)
-		got, err := readPrediction(path, 3, 2, never)
+		got, err := readPrediction(path, 3, 2, nil, never)
 		require.NoError(t, err, name)
 		require.InDeltaSlice(t, want, got, 1e-6, name)
 	}
 	ones := append(bytes.Replace(npy.Encode(2, 3, nil), []byte("<f4"), []byte("|u1"), 1), 0, 1, 0, 1, 1, 0)
 	studytest.WriteFile(t, filepath.Join(dir, "ones.npy"), ones)
 	for white, masks := range map[float32]func() bool{1. / 255: never, 1: func() bool { return true }} {
-		got, err := readPrediction(filepath.Join(dir, "ones.npy"), 3, 2, masks)
+		got, err := readPrediction(filepath.Join(dir, "ones.npy"), 3, 2, nil, masks)
 		require.NoError(t, err)
 		require.Equal(t, []float32{0, white, 0, white, white, 0}, got)
 	}
@@ -63,6 +63,10 @@ func TestBadPredictions(t *testing.T) {
 	nan := float32(math.NaN())
 	floats, err := tiff.Encode(3, 2, [2]float64{}, []tiff.Page{{Values: []float32{0, 0, nan, 0, 0, 0}}})
 	require.NoError(t, err)
+	volume, err := nifti.Encode(3, 2, nifti.Scanner([3]float64{2, 0, 0}, [3]float64{0, 2, 0}, [3]float64{0, 0, 2}, [3]float64{}), [2]float64{}, "", [][]uint8{make([]uint8, 6)}, false)
+	require.NoError(t, err)
+	place, err := nifti.Placed("2 0 0 0 0 -2 0 0 0 0 2 0")
+	require.NoError(t, err)
 	for _, c := range []struct {
 		file, kind, text string
 		data             []byte
@@ -75,11 +79,12 @@ func TestBadPredictions(t *testing.T) {
 		{"cut.npy", Unreadable, "cut short", npy.Encode(2, 3, []float32{1})},
 		{"colours.png", Unreadable, "it is transparent or has a colour at x 1, y 0", encoded(t, colours)},
 		{"nan.tif", NotANumber, "NaN at x 2, y 0", floats},
+		{"turned.nii.gz", Misplaced, "a pixel along its axis 1 is a step of [-2 0 0] mm, and in its image of [2 0 0] mm", volume},
 		{"a.nii.gz", Unreadable, "cut short", []byte("\x1f\x8b")},
 	} {
 		path := filepath.Join(dir, c.file)
 		studytest.WriteFile(t, path, c.data)
-		values, err := readPrediction(path, 3, 2, never)
+		values, err := readPrediction(path, 3, 2, place, never)
 		require.Nil(t, values)
 		bad, ok := errors.AsType[*trouble](err)
 		require.True(t, ok, c.file)

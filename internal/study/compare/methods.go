@@ -112,6 +112,7 @@ func (s *subject) load(whole bool) (l *dataset.Loaded, err error) {
 const (
 	Missing      = "missing"
 	WrongSize    = "size"
+	Misplaced    = "place"
 	OutOfRange   = "range"
 	NotANumber   = "not a number"
 	Unreadable   = "unreadable"
