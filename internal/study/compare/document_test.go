@@ -1,12 +1,14 @@
 package compare
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,6 +32,21 @@ func small() *Comparison {
 			Tests: []pairedTest{{Method: "R&D_2", Against: "ours", Figure: "soft_dice", Difference: over(3, -.05, -.06, -.04), P: new(.02), Holm: new(.04)}},
 		}},
 		Notes: []string{"disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out"},
+	}
+}
+
+// Names of few raters stand side by side, those of many upright. All of them are there.
+func TestRatersPlotHoldsNames(t *testing.T) {
+	for n, upright := range map[int]bool{3: false, 20: true} {
+		names := statistics.Tabulate(n, func(i int) string { return fmt.Sprintf("reader-%02d", i) })
+		dice := statistics.Tabulate(n, func(i int) raterDice {
+			return raterDice{names[i], &metric.Estimate{Interval: metric.Interval{Mean: .9}}, nil}
+		})
+		page := string((&classComparison{Class: "disc", Methods: []methodSummary{{Raters: dice}}}).ratersPlot(names))
+		for _, name := range names {
+			require.Contains(t, page, name+"<")
+		}
+		require.Equal(t, upright, strings.Count(page, "rotate(90)") > n, page)
 	}
 }
 

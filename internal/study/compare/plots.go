@@ -93,20 +93,22 @@ func (c *classComparison) ratersPlot(raters []string) template.HTML {
 		}
 		p.Add(s)
 	}
-	p.X.Tick.Marker = plot.ConstantTicks(statistics.Tabulate(len(raters), func(i int) plot.Tick {
-		return plot.Tick{Value: float64(i), Label: short(raters[i], len(raters))}
-	}))
+	var ticks plot.ConstantTicks
+	longest := 0
+	for i, rater := range raters {
+		name := []rune(rater)
+		if len(name) > 16 {
+			name = append(name[:15], '…')
+		}
+		longest, ticks = max(longest, len(name)), append(ticks, plot.Tick{Value: float64(i), Label: string(name)})
+	}
+	p.X.Tick.Marker = ticks
+	if label := &p.X.Tick.Label; len(raters)*longest > 44 { // letters beside each other: the names stand upright
+		label.Rotation, label.XAlign, label.YAlign = math.Pi/2, draw.XRight, draw.YCenter
+		label.Font.Size = min(label.Font.Size, vg.Length(300/len(raters)))
+	}
 	p.Y.Min, p.Y.Max = max(0, math.Floor(p.Y.Min/5)*5-5), min(100, p.Y.Max+1)
 	return chart.Inline(p, c.Class+": Dice with each rater")
-}
-
-// short cuts a rater's name to the room below its bars.
-func short(name string, raters int) string {
-	letters := []rune(name)
-	if most := max(3, 56/raters); len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return name
 }
 
 // riskPlot shows the mean soft Dice of the images of which each method is most certain.

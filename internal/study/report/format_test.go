@@ -16,6 +16,10 @@ func TestIntervalsAreWritten(t *testing.T) {
 	assert.Equal(t, "+0.00 [-0.01, +1.23]", Signed(&i, 100, 2))
 	assert.Equal(t, "0.00 [-0.01, 1.23]", Plain(&i, 100, 2))
 
+	cell := Cell{Text: "reader-08 -1.00 [-2.00, -0.50]"}
+	assert.Equal(t, "reader-08 −1.00", cell.Value(), "a name has no minus")
+	assert.Equal(t, []string{"[−2.00, −0.50]"}, cell.Below())
+
 	// Of one image there is a mean, and nothing that says how far to trust it.
 	one := statistics.Interval([]float64{.5})
 	assert.Equal(t, "+50.0", Signed(one, 100, 1))

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
-	"strings"
+	"regexp"
 )
 
 //go:embed document.html
@@ -24,17 +24,20 @@ func (d *Document) ShownFiles() []string { return d.Files[:min(len(d.Files), mos
 // MoreFiles is the number of the others.
 func (d *Document) MoreFiles() int { return len(d.Files) - len(d.ShownFiles()) }
 
+// minus is a hyphen before a number, and none within a name.
+var minus = regexp.MustCompile(`(^|\W)-(\d)`)
+
 // Value is the figure with a true minus sign, and an arrow for what is better or worse.
 func (c Cell) Value() string {
 	mean, _, _ := c.split()
 	arrow := map[Mark]string{Better: "▲ ", Worse: "▼ "}[c.Mark]
-	return arrow + strings.ReplaceAll(mean, "-", "−")
+	return arrow + minus.ReplaceAllString(mean, "$1−$2")
 }
 
 // Below are the lines below the figure: interval, p-value and note.
 func (c Cell) Below() (lines []string) {
 	if _, interval, found := c.split(); found {
-		lines = append(lines, strings.ReplaceAll(interval, "-", "−"))
+		lines = append(lines, minus.ReplaceAllString(interval, "$1−$2"))
 	}
 	if c.P != "" {
 		lines = append(lines, "p "+Equals(c.P))
