@@ -23,7 +23,7 @@ var budgets = map[string]int{
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2780,
-	"internal/study":   9770,
+	"internal/study":   9760,
 	"internal/train":   2990,
 	"internal/trust":   1230,
 	"model":            4600,

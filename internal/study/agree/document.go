@@ -181,20 +181,13 @@ func (c *correlationReport) String() string {
 
 // dice has a row and a column for each rater.
 func (c *classAgreement) dice(raters []string) report.Table {
-	t := report.Table{Title: c.Class + ": mean Dice ×100 of pairs of raters", Columns: report.Columns(append([]string{""}, raters...)...)}
-	for m, rater := range raters {
-		row := []any{rater}
-		for o := range raters {
-			if o == m {
-				row = append(row, "")
-				continue
-			}
-			low, high := min(m, o), max(m, o)
-			row = append(row, report.Scaled("%.1f", c.Pairs[high*(high-1)/2+low].Dice, 100))
+	return report.Matrix(c.Class+": mean Dice ×100 of pairs of raters", raters, func(m, o int) string {
+		if o == m {
+			return ""
 		}
-		t.Add(row...)
-	}
-	return t
+		low, high := min(m, o), max(m, o)
+		return report.Scaled("%.1f", c.Pairs[high*(high-1)/2+low].Dice, 100)
+	})
 }
 
 // people has a row for each rater or level.

@@ -114,10 +114,10 @@ func (l panelLines) Plot(c draw.Canvas, p *plot.Plot) {
 		for _, v := range places {
 			along = append(along, at(v, v.mean))
 		}
-		c.StrokeLines(LineStyle(i), along)
+		c.StrokeLines(lineStyle(i), along)
 		for _, v := range along {
 			if line.Dots || len(places) == 1 {
-				c.DrawGlyph(Dot(i), v)
+				c.DrawGlyph(dot(i), v)
 			}
 		}
 		last := places[len(places)-1]

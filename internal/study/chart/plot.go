@@ -35,8 +35,8 @@ var (
 	gridInk = color.RGBA{228, 231, 234, 255}
 )
 
-// LineStyle is that of a series.
-func LineStyle(i int) draw.LineStyle {
+// lineStyle is that of a series.
+func lineStyle(i int) draw.LineStyle {
 	s := draw.LineStyle{Color: Ink(i), Width: 1.6}
 	if i >= len(inks) {
 		s.Dashes = []vg.Length{4, 3}
@@ -44,8 +44,8 @@ func LineStyle(i int) draw.LineStyle {
 	return s
 }
 
-// Dot marks a point of a series.
-func Dot(i int) draw.GlyphStyle {
+// dot marks a point of a series.
+func dot(i int) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: Ink(i), Radius: dotSize, Shape: draw.CircleGlyph{}}
 }
 
@@ -110,8 +110,8 @@ func Inline(p *plot.Plot, label string) template.HTML {
 	return template.HTML(strings.ReplaceAll(svgHead.ReplaceAllString(b.String(), head), family, ""))
 }
 
-// Lines are curves as SVG within HTML. The label says what they show to those who cannot see them.
-func Lines(x, y, label string, lines []Line) template.HTML {
+// Lines are curves over shares.
+func Lines(x, y string, lines []Line) *plot.Plot {
 	p := New(x, y)
 	for i, l := range lines {
 		points := plotter.XYs(make([]plotter.XY, len(l.X)))
@@ -122,7 +122,7 @@ func Lines(x, y, label string, lines []Line) template.HTML {
 		if err != nil {
 			continue // it refuses no points at all
 		}
-		line.LineStyle, dots.GlyphStyle = LineStyle(i), Dot(i)
+		line.LineStyle, dots.GlyphStyle = lineStyle(i), dot(i)
 		p.Add(line)
 		if l.Dots {
 			p.Add(dots)
@@ -130,7 +130,7 @@ func Lines(x, y, label string, lines []Line) template.HTML {
 	}
 	p.X.Min, p.X.Max = 0, 1
 	Air(p)
-	return Inline(p, label)
+	return p
 }
 
 // Series are values with intervals at places along x: a line with dots, or bars.
@@ -167,9 +167,9 @@ func (s Series) Plot(c draw.Canvas, p *plot.Plot) {
 	if s.Bar > 0 {
 		return
 	}
-	c.StrokeLines(LineStyle(s.Index), line)
+	c.StrokeLines(lineStyle(s.Index), line)
 	for _, at := range line {
-		c.DrawGlyph(Dot(s.Index), at)
+		c.DrawGlyph(dot(s.Index), at)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"mrprism/internal/study/statistics"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -46,20 +45,16 @@ func (c *classComparison) passesPlot() template.HTML {
 
 // reliabilityPlot shows mean votes over probabilities in the band.
 func (c *classComparison) reliabilityPlot() template.HTML {
-	p := chart.New("probability of the map", "share of votes")
-	p.Add(diagonal{})
+	lines := make([]chart.Line, c.Methods[len(c.Methods)-1].index+1)
 	for _, m := range c.Methods {
-		var points plotter.XYs
+		lines[m.index].Dots = true
 		for _, b := range m.Reliability {
-			points = append(points, plotter.XY{X: b.Probability, Y: b.Vote})
-		}
-		if line, dots, err := plotter.NewLinePoints(points); err == nil { // it refuses no points at all
-			line.LineStyle = chart.LineStyle(m.index)
-			dots.GlyphStyle = chart.Dot(m.index)
-			p.Add(line, dots)
+			lines[m.index].X, lines[m.index].Y = append(lines[m.index].X, b.Probability), append(lines[m.index].Y, b.Vote)
 		}
 	}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
+	p := chart.Lines("probability of the map", "share of votes", lines)
+	p.Add(diagonal{})
+	p.Y.Min, p.Y.Max = 0, 1
 	return chart.Inline(p, c.Class+": reliability diagram")
 }
 
@@ -119,5 +114,5 @@ func (r *Comparison) riskPlot() template.HTML {
 			lines[one.index].X, lines[one.index].Y = append(lines[one.index].X, p.Share), append(lines[one.index].Y, 100*p.Dice)
 		}
 	}
-	return chart.Lines("share of images kept, the most certain first", "mean soft Dice ×100", "risk–coverage curve", lines)
+	return chart.Inline(chart.Lines("share of images kept, the most certain first", "mean soft Dice ×100", lines), "risk–coverage curve")
 }

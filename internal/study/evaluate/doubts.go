@@ -224,7 +224,7 @@ func (r *riskReport) part() report.Part {
 		lines = append(lines, chart.Line{X: []float64{r.Kept.Share}, Y: []float64{100 * r.NotDoubted.Mean}, Dots: true})
 	}
 	return report.Part{Title: "Doubts, risk and coverage", Tables: []report.Table{t}, Plots: []report.Plot{{
-		Title: "Risk and coverage", SVG: chart.Lines("share of images kept, the least odd first", "mean soft Dice ×100", "risk–coverage curve", lines),
+		Title: "Risk and coverage", SVG: chart.Inline(chart.Lines("share of images kept, the least odd first", "mean soft Dice ×100", lines), "risk–coverage curve"),
 		Caption: "Mean soft Dice of the images that are kept. The dot: the images that are not doubted.",
 	}}}
 }

@@ -150,17 +150,12 @@ func (out *structure) heads(class string, scores []*classScore, raters []string,
 	if labels == weights.LabelsAgreementLevels {
 		kind = "level"
 	}
-	t := report.Table{Title: fmt.Sprintf("%s: Dice ×100 of each head (row) with each %s (column)", class, kind), Columns: report.Columns(append([]string{""}, raters...)...)}
-	var matrix [][]*float64
-	for i, rater := range raters {
-		row, cells := make([]*float64, len(raters)), []any{rater}
-		for j := range raters {
-			row[j] = statistics.Defined(metric.Mean(statistics.Values(scores, func(c *classScore) float64 { return statistics.Number(c.Heads[i][j]) })))
-			cells = append(cells, report.Scaled("%.1f", row[j], 100))
-		}
-		matrix = append(matrix, row)
-		t.Add(cells...)
-	}
+	matrix := statistics.Tabulate(len(raters), func(i int) []*float64 {
+		return statistics.Tabulate(len(raters), func(j int) *float64 {
+			return statistics.Defined(metric.Mean(statistics.Values(scores, func(c *classScore) float64 { return statistics.Number(c.Heads[i][j]) })))
+		})
+	})
 	out.Put("heads.dice", matrix)
-	out.tables = append(out.tables, t)
+	title := fmt.Sprintf("%s: Dice ×100 of each head (row) with each %s (column)", class, kind)
+	out.tables = append(out.tables, report.Matrix(title, raters, func(i, j int) string { return report.Scaled("%.1f", matrix[i][j], 100) }))
 }

@@ -125,6 +125,15 @@ func (t *Table) Add(cells ...any) *Row {
 	return &t.Rows[len(t.Rows)-1]
 }
 
+// Matrix is a table with a row and a column for each name.
+func Matrix(title string, names []string, cell func(row, column int) string) Table {
+	t := Table{Title: title, Columns: Columns(append([]string{""}, names...)...)}
+	for i, name := range names {
+		t.Add(append([]any{name}, statistics.Tabulate(len(names), func(j int) any { return cell(i, j) })...)...)
+	}
+	return t
+}
+
 // shown is the number of items that a table names.
 const shown = 10
 
