@@ -574,14 +574,17 @@ export const german = {
     "In vier Durchgängen bewegte eine Person mit allem Gewicht die Fläche der Maske 28 % des Weges zu ihrer eigenen, bei allen fünf in die richtige Richtung (bei vieren sicher), bei Rec0 wie bei Rec3.",
   "82 cells of two laboratories; one cell in the middle, as large as theirs, of the image, of which one piece is shown.":
     "82 Zellen aus zwei Laboren; eine Zelle in der Mitte des Bildes, so groß wie diese, von der ein Stück gezeigt wird.",
-  "Probabilities are surer of the cup than the experts are: inside the union of marks the calibration error is 0.05 to 0.06, where 0.035 was wanted.":
-    "Die Wahrscheinlichkeiten sind sich der Exkavation sicherer als die Fachleute: In der Vereinigung der Markierungen ist der Kalibrierfehler 0,05 bis 0,06, gewünscht war 0,035.",
-  "The interval of the disc's area held in 81 % of PALM [71, 88], not in 90 %: its discs are unlike those that the interval was learned from.":
-    "Das Intervall der Papillenfläche hielt bei 81 % von PALM [71, 88] und nicht bei 90 %: Dessen Papillen sind anders als die, aus denen das Intervall gelernt ist.",
-  "Small cups are guessed too large: the slope of predicted by true vertical ratio is 0.64 on crops and photographs. A small cup may be shown as a suspicious one.":
-    "Kleine Exkavationen werden zu groß geschätzt: Die Steigung des geschätzten über dem wahren vertikalen Verhältnis ist 0,64, bei Ausschnitten und ganzen Bildern. Eine kleine Exkavation kann verdächtig erscheinen.",
-  "It fails in pathologic myopia: of 76 held-out photographs of PALM four have a Dice below 50 and one more below 80.":
-    "Bei pathologischer Myopie versagt es: Von 76 zurückgehaltenen Bildern von PALM haben vier einen Dice unter 50 und eines mehr unter 80.",
+  "Probabilities are surer of the cup than the experts are.": "Die Wahrscheinlichkeiten sind sich der Exkavation sicherer als die Fachleute.",
+  "Small cups are guessed too large: the slope of predicted by true vertical ratio is 0.63 on crops and photographs. A small cup may be shown as a suspicious one.":
+    "Kleine Exkavationen werden zu groß geschätzt: Die Steigung des geschätzten über dem wahren vertikalen Verhältnis ist 0,63, bei Ausschnitten und ganzen Bildern. Eine kleine Exkavation kann verdächtig erscheinen.",
+  "Pale tissue around the disc is taken for disc in some eyes, and the model does not doubt these: 6 of HYGD's 349 photographs, 2 of PAPILA's 26.":
+    "Helles Gewebe um die Papille gilt in manchen Augen als Papille, und das Modell zweifelt dort nicht: 6 der 349 Bilder von HYGD, 2 der 26 von PAPILA.",
+  "It fails in pathologic myopia, and shows a cup there too, which nobody has marked: that cup is a guess.":
+    "Bei pathologischer Myopie versagt es und zeigt auch dort eine Exkavation, die niemand markiert hat: Sie ist geraten.",
+  "Intervals and outlines promise too much on cameras whose cups were not learned.":
+    "Intervalle und Umrisse versprechen zu viel bei Kameras, deren Exkavationen nicht gelernt wurden.",
+  "One in twenty drawn pictures without an eye (10 of 180) is not doubted.":
+    "Bei einem von zwanzig gezeichneten Bildern ohne Auge (10 von 180) zweifelt es nicht.",
   "The threshold of doubt lets 97 % of the right results on training images pass, each of a run that had set the image aside.":
     "Die Schwelle des Zweifels lässt 97 % der richtigen Ergebnisse auf Trainingsbildern durch, jedes aus einem Lauf, der das Bild zurückgehalten hatte.",
   "The outlines violate the ISNT rule in nearly all eyes, healthy ones too.": "Die Umrisse verletzen die ISNT-Regel in fast allen Augen, auch in gesunden.",

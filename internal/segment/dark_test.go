@@ -22,7 +22,7 @@ func TestDarkPhotograph(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, e.last.place.even)
 	look := dataset.AsTaken
-	look.Contrast, look.Brightness = .15, -.375
+	look.Contrast, look.Brightness = .12, -.35
 	got, err := e.Segment(t.Context(), (&dataset.Loaded{Image: img}).With(look).Image, Options{})
 	require.NoError(t, err)
 	require.True(t, got.Found && e.last.place.even)
