@@ -7,7 +7,8 @@ import { SegmentError } from "./segmenter.js";
 import { number, t } from "./words.js";
 
 const LEAST = 12; // images to learn from and to compare on
-const ROOM = 400e6; // bytes for two checkpoints and the models
+const FEW = 40, FOLDS = 5; // with fewer images every one is judged, by the run of a fold that has not seen it
+const ROOM = 600e6; // bytes for two checkpoints and the models
 const STEPS = 300, BATCH = 4, SIDE = 128, RATE = 2e-4; // of a training
 
 // Learner runs the worker. Events: "note" (detail: what the program prints), "step" (detail: a line
@@ -82,14 +83,15 @@ async function metadata(blob) {
 }
 
 // order is what the program is told: learn from a data set, and start from a model that ships.
-async function order(data, { model, steps }) {
+async function order(data, { model, steps }, folds) {
   const { quota = Infinity, usage = 0 } = await navigator.storage.estimate(), left = quota - usage;
   if (left < ROOM) throw refused(t("The browser gives this site {left} MB more, and learning takes {needed} MB. Make room on the disk, or leave the private window.", { left: Math.round(left / 1e6), needed: ROOM / 1e6 }));
   const response = await get(`weights/${model}.safetensors`), blob = await response.blob(), about = await metadata(blob);
-  const epochs = Math.max(1, Math.round((steps || STEPS) * BATCH / (0.8 * data.images))), large = Math.ceil(epochs / 10); // the last ones as large as the model was trained
+  const epochs = Math.max(1, Math.round((steps || STEPS) * BATCH / ((folds ? 1 : 0.8) * data.images))), large = Math.ceil(epochs / 10); // the last ones as large as the model was trained
   const phases = about.side > SIDE && epochs > 1 ? `${SIDE}:${epochs - large},${about.side}:${large}` : `${SIDE}:${epochs}`;
   const args = ["-data", "/data", "-out", "/run", "-name", `${data.name}-model`, "-init", model, "-config", about.configuration.replace(/-(steered|evidence)/g, ""),
     "-batch", BATCH, "-phases", phases, "-rate", RATE, "-save", 30, "-judge", model].map(String);
+  if (folds) args.push("-cross", String(folds));
   if (data.classes.includes(about.anchor)) args.push("-anchor", about.anchor);
   if (JSON.parse(about.normalisation).standardise) args.push("-standardise");
   if (about.pieces === "single") args.push("-single-pieces");
@@ -114,7 +116,7 @@ export async function showLearning(files, page) {
   shown?.section.remove();
   const button = (text, act, className = "grow") => element("button", { type: "button", className, onclick: act }, text);
   const parts = {
-    what: element("p", {}), line: element("p", { className: "figure", role: "status" }), meter: element("progress", { max: 1, hidden: true }), curve: element("div", {}),
+    what: element("p", {}), all: element("label", { className: "check", hidden: true }, element("input", { type: "checkbox", checked: true }), t("Judge it on every image, by {n} more runs that each leave a part out", { n: FOLDS })), line: element("p", { className: "figure", role: "status" }), meter: element("progress", { max: 1, hidden: true }), curve: element("div", {}),
     begin: button(t("Learn"), () => start(true), "primary grow"), pause: button(t("Pause"), pause), go: button(t("Go on"), () => start(false), "primary grow"),
     use: button(t("Use this model"), async () => page.use(await kept(`/run/${shown.name}.safetensors`))), save: button(t("Save it"), () => save()), forget: button(t("Forget it"), forget),
   };
@@ -138,25 +140,28 @@ const offer = (...names) => { for (const name of ["begin", "pause", "go", "use",
 const tell = (text) => { shown.line.textContent = text; };
 
 function introduce({ images, raters, classes }) {
-  const { what, begin, page } = shown, said = [t("Images: {images}. People: {raters}. Structures: {classes}.", { images, raters: raters.join(", "), classes: classes.join(", ") })];
+  const { what, begin, all, page } = shown, said = [t("Images: {images}. People: {raters}. Structures: {classes}.", { images, raters: raters.join(", "), classes: classes.join(", ") })];
   begin.disabled = images < LEAST || !raters.length;
   if (begin.disabled) said.push(t("That is too little: it takes at least {n} images, and marks of one person or more.", { n: LEAST }));
   else {
-    said.push(t("It starts from the model {model}, keeps a fifth of the images apart, and compares both models on them at the end. Nothing leaves this page.", { model: page.title }));
+    said.push(t("It starts from the model {model}, and at the end compares both models on images that the new one has not seen. Nothing leaves this page.", { model: page.title }));
+    all.hidden = images >= FEW;
     if (raters.length === 1) said.push(t("The marks are of one person: the model cannot know how people differ."));
   }
   what.textContent = said.join(" ");
 }
 
 async function start(anew) {
-  const { page, data, name } = shown;
+  const { page, data, name, all } = shown, folds = !all.hidden && all.firstChild.checked ? FOLDS : 0;
+  all.hidden = true;
   offer("pause");
   shown.meter.hidden = false;
   shown.meter.removeAttribute("value");
   tell(t("Getting ready …"));
   try {
     page.remember(name);
-    await learner.begin({ ...anew ? await order(data, page) : { args: ["-with", "/run", "-resume"] }, device: page.device });
+    shown.runs = 1 + (anew ? folds : Number(/^cross: (\d+)/m.exec(await (await kept("/run/run.yaml"))?.text())?.[1] ?? 0));
+    await learner.begin({ ...anew ? await order(data, page, folds) : { args: ["-with", "/run", "-resume"] }, device: page.device });
   } catch (error) { ended({ code: 1, error: error.message }); }
 }
 
@@ -165,11 +170,13 @@ function pause() {
   learner.pause();
 }
 
-learner.addEventListener("step", ({ detail: { step, steps, loss, seconds } }) => {
+learner.addEventListener("step", ({ detail: { run, step, steps, loss, seconds } }) => {
+  if (step <= losses.at(-1)?.step) losses.length = 0; // of the run before
   losses.push({ step, loss, seconds });
-  const recent = losses.slice(-20), each = recent.reduce((sum, one) => sum + one.seconds, 0) / recent.length;
-  shown.meter.value = step / steps;
-  tell(t("Step {step} of {steps}, about {minutes} min left", { step, steps, minutes: number(Math.ceil((steps - step) * each / 60)) }));
+  const recent = losses.slice(-20), each = recent.reduce((sum, one) => sum + one.seconds, 0) / recent.length, { runs } = shown, left = (runs - run) * steps - step; // run counts from 0
+  shown.meter.value = 1 - left / (runs * steps);
+  const said = t("Step {step} of {steps}, about {minutes} min left", { step, steps, minutes: number(Math.ceil(left * each / 60)) });
+  tell(runs > 1 ? t("Run {run} of {runs}: {said}", { run: run + 1, runs, said }) : said);
   shown.curve.replaceChildren(curve(steps));
 });
 learner.addEventListener("ended", ({ detail }) => ended(detail));
@@ -197,11 +204,11 @@ async function ended({ code, error }) {
 }
 
 // verdict says whether the model is better than the one that it started from.
-function verdict({ images, groups, before, after, gain, better, own }) {
+function verdict({ images, folds, groups, before, after, gain, better, own }) {
   const three = (value) => number(value, 3);
   if (!after) return t("No image was kept apart: nobody knows how good this model is.");
   if (!gain) return t("Soft Dice {after} on {n} images that were kept apart. The model that it started from knows other structures: there is nothing to compare with.", { after: three(after.mean), n: images.length });
-  const said = [t("Soft Dice {before} before and {after} after, on {n} images that were kept apart.", { before: three(before.mean), after: three(after.mean), n: images.length })];
+  const said = [t(folds ? "Soft Dice {before} before and {after} after, on {n} images, each by a run that had not seen it." : "Soft Dice {before} before and {after} after, on {n} images that were kept apart.", { before: three(before.mean), after: three(after.mean), n: images.length })];
   if (own) said.push(t("Dice of each person's own outline: {change}.", { change: number(own.mean, { minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "always" }) }));
   if (groups < 5) return [...said, t("These are too few to tell whether the new model is better.")].join(" ");
   const figures = { gain: three(gain.mean), low: three(gain.low), high: three(gain.high) };

@@ -3,7 +3,8 @@
 //
 // Messages in: begin (program: trainer or together; its args; files, a list of { path, blob } that are written first;
 // anew: what was there is removed; device), pause (the program ends its step and saves).
-// Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object),
+// Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object, with
+// run: 0, or the number of the fold),
 // ended (code, as of a process; error where the program did not come so far).
 import { listeners, put, remove } from "./opfs.js";
 import "./wasm_exec.js";
@@ -15,7 +16,8 @@ const FOLDERS = { trainer: ["/data", "/run", "/shipped"], together: ["/together"
 const RUN = "/run", STOP = `${RUN}/stop`;
 
 listeners.wrote = (path, bytes) => {
-  if (path === `${RUN}/log.jsonl`) postMessage({ type: "step", step: JSON.parse(new TextDecoder().decode(bytes)) });
+  const log = /^\/run\/(?:fold(\d+)\/)?log\.jsonl$/.exec(path);
+  if (log) postMessage({ type: "step", step: { ...JSON.parse(new TextDecoder().decode(bytes)), run: Number(log[1] ?? 0) } });
 };
 
 async function begin({ program, args, files = [], anew, device = "" }) {

@@ -73,6 +73,8 @@ func (d *declared) readFile(path string, note func(string)) error {
 			}
 		case key.Value == dividedKey:
 			d.divided = text
+		case key.Value == "init" && given["resume"]:
+			d.began = text
 		case slices.Contains(removed, key.Value):
 		case d.Lookup(key.Value) == nil || slices.Contains(neverKept, key.Value):
 			return fail("there is no %s; the nearest is %s", key.Value, d.nearest(key.Value))

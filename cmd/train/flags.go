@@ -27,6 +27,7 @@ type declared struct {
 	crossEntropy                                                                                          *bool
 	device                                                                                                command.Device
 	divided                                                                                               string // the split of the run whose file -with names
+	began                                                                                                 string // the init of the run that -with and -resume name
 }
 
 // declare declares the flags. Most of them are options of the runner.
@@ -48,6 +49,7 @@ func (r *runner) declare() *declared {
 		f.Float64Var(&o.Validate, "validate", 0, "set this `SHARE` of the training images aside. After every epoch train scores the averaged weights on them, "+
 			"and keeps the best as NAME.best. Without -validate and -fold it scores on a split's validation list, if there is one")
 		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts of the training images aside, as -validate does. K runs score every training image once")
+		f.IntVar(&o.Cross, "cross", 0, "with -judge, for few images: this run learns from all of them. Then `K` runs in RUN/fold1 to RUN/foldK each set a part aside and are judged on it, and RUN/judgement.json has all parts (0: none)")
 		f.StringVar(&r.judge, "judge", "", "at the end, score the new model and `MODEL`, such as that of -init, on the images held out or set aside, and say in RUN/judgement.json whether the new one is better, with an interval, and in a card, RUN/NAME.md, with RUN/NAME.card.json")
 		f.IntVar(&o.ScoreEvery, "score-every", 1, "`EPOCHS` from one score of -validate or -fold to the next. The last epoch is always scored")
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with faulty files, and name them. Without it train stops at them. \"train check\" lists them")
@@ -156,6 +158,10 @@ func (r *runner) settle(d *declared, rest []string) error {
 	if err := r.options.Check(); err != nil {
 		return err
 	}
+	if r.options.Cross > 0 && (r.judge == "" || r.options.Fold.Of > 0) {
+		return errors.New("-cross judges by K runs: give -judge MODEL, and leave -fold out")
+	}
+	r.initial = cmp.Or(r.options.Init, d.began)
 	if r.judge != "" {
 		if _, err := command.Weights(r.judge); err != nil {
 			return fmt.Errorf("-judge: %w", err)

@@ -57,6 +57,7 @@ The folder RUN receives
                            not pass it on if the images are private
   judgement.json           with -judge: scores before and after on images that the run has not seen; and NAME.md, a card;
                            NAME.card.json has it in the fields of Model Cards (Mitchell et al. 2019) and CLAIM 2024
+  fold1/ … foldK/          with -cross K: the runs that judge, each on the images that it had set aside
   curves.svg               the curves, drawn when the run ends or stops
 
 The loss is a sum, over the recurrences where the recipe has several, of
@@ -98,6 +99,7 @@ examples:
   train -data my-hospital -out runs/mine-paper -recipe paper -cross-entropy -multi-head 1 -integration convlstm      the paper's Table 4
   train -data my-hospital -labels fused/staple -recipe bce -out runs/staple the same network on fused labels
   train -data my-hospital -init fundus -judge fundus -rate 2e-4 -out runs/mine   from a shipped model; other raters are possible
+  train -data my-hospital -init fundus -judge fundus -cross 5 -rate 2e-4 -out runs/mine        likewise, judged on every image: for few
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine
   train -data my-hospital -init mobilenet_v2_1.0_224.safetensors -names mobilenet -config mobile -out runs/mine
   train -data my-hospital -init runs/old/model.f32.safetensors -recipe evidence -epochs 80 -out runs/mine

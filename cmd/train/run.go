@@ -27,7 +27,9 @@ type runner struct {
 	divided       string  // the split of the run that -with repeats; empty: not known, or none
 	hours         float64 // 0: no limit
 	stopFile      string
-	judge         string // the model to compare with at the end; empty: none
+	judge         string         // the model to compare with at the end; empty: none
+	initial       string         // the weights that the run began from; empty: none
+	finished      *train.Trainer // of the last attempt that came to its end, closed
 	open          func(context.Context) (gpu.Device, error)
 	stderr        io.Writer
 	bar           *progress
@@ -46,11 +48,20 @@ func (r *runner) note(text string) {
 // patience is the number of lost devices in a row, without a saved step, after which a run ends.
 const patience = 2
 
-// train trains to the end. If the device is lost, train opens it again and continues from the last
+// train trains to the end, and then judges.
+func (r *runner) train(ctx context.Context) error {
+	began := time.Now()
+	if err := r.follow(ctx, began); err != nil || r.options.Cross == 0 {
+		return err
+	}
+	return r.cross(ctx, began)
+}
+
+// follow trains to the end. If the device is lost, follow opens it again and continues from the last
 // checkpoint. After patience attempts in a row without a later checkpoint it returns the error of
 // the last one.
-func (r *runner) train(ctx context.Context) error {
-	began, idle := time.Now(), 0
+func (r *runner) follow(ctx context.Context, began time.Time) error {
+	idle := 0
 	if _, err := os.Stat(r.stopFile); err == nil {
 		return fmt.Errorf("%s is there already, and it stops a run: delete it to train", r.stopFile)
 	}
@@ -123,21 +134,29 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 		if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) { // also where another rank was told to end
 			r.finish(record)
 		}
-		if err == nil && r.judge != "" {
+		switch {
+		case err != nil || r.judge == "":
+		case r.crossed():
+			r.finished = t
+		default:
 			err = r.compare(ctx, t)
 		}
 		return err
 	})
 }
 
-// compare compares the model with that of -judge, prints what it finds, and writes it and the card,
-// also as data.
+// compare compares the model with that of -judge.
 func (r *runner) compare(ctx context.Context, t *train.Trainer) error {
 	r.note("comparing with " + r.judge)
 	j, err := t.Judge(ctx, r.result(), r.judge)
 	if err != nil {
 		return err
 	}
+	return r.publish(t, j)
+}
+
+// publish prints a judgement, and writes it and the card, also as data.
+func (r *runner) publish(t *train.Trainer, j *train.Judgement) error {
 	r.note(j.Says)
 	text, beside := t.Card(j, time.Now()), filepath.Join(r.options.Out, r.options.Name)
 	m, err := command.Weights(r.result())

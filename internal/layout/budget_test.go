@@ -15,16 +15,16 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8370,
+	"cmd":              8460,
 	"internal/command": 600,
-	"internal/data":    8750,
+	"internal/data":    8765,
 	"internal/files":   6795,
 	"internal/output":  760,
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2780,
 	"internal/study":   9760,
-	"internal/train":   2990,
+	"internal/train":   3040,
 	"internal/trust":   1230,
 	"model":            4600,
 	"shaders":          19975,

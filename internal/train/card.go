@@ -27,6 +27,9 @@ func (t *Trainer) Card(j *Judgement, day time.Time) string {
 	if j.Groups < fewGroups {
 		line("- Too few images were held out for a figure that can be relied upon.")
 	}
+	if j.Folds > 0 {
+		line("- The scores are of %d runs that each learned from a part of the images. This model learned from all.", j.Folds)
+	}
 	if len(d.Raters) == 1 {
 		line("- One person marked the images: it cannot know how people differ.")
 	}

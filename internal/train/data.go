@@ -21,6 +21,9 @@ func (o Options) open() (*dataset.Dataset, error) {
 			return nil, err
 		}
 	}
+	if o.Cross > 0 {
+		d.TeachAll()
+	}
 	switch {
 	case o.Slots == SlotsLevels:
 		if err := d.BecomeLevels(); err != nil {

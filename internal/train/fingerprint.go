@@ -47,6 +47,7 @@ func (o Options) fingerprint() string {
 		{o.Precision == model.F16, "precision", model.F16},
 		{o.Validate != 0, "validate", o.Validate},
 		{o.Fold.Of != 0, "fold", o.Fold},
+		{o.Cross != 0, "cross", o.Cross},
 		{len(o.Folds) > 0, "folds", strings.Join(o.Folds, ",")},
 		{o.Upright, "upright", true},
 		{o.Labels != "", "labels", o.Labels},

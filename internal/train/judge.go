@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -19,7 +20,8 @@ import (
 type Judgement struct {
 	With   string   `json:"with"` // the other model
 	Images []Judged `json:"images"`
-	Groups int      `json:"groups"` // such as patients: each counts once in the intervals
+	Groups int      `json:"groups"`          // such as patients: each counts once in the intervals
+	Folds  int      `json:"folds,omitempty"` // runs that scored the images, each those that it had set aside; 0: the run itself did
 	// Mean soft Dice with the raters' mean vote, and its gain. Before and Gain are nil if the other
 	// model has other classes.
 	Before *metric.Interval `json:"before,omitempty"`
@@ -38,6 +40,7 @@ type Judged struct {
 	Group  int      `json:"group"`
 	Before *float64 `json:"before,omitempty"`
 	After  float64  `json:"after"`
+	Own    *float64 `json:"own,omitempty"` // as in Judgement
 }
 
 // figures are how a model did on an image: the mean soft Dice of its masks, and the mean Dice with
@@ -83,43 +86,83 @@ func (t *Trainer) Judge(ctx context.Context, result, other string) (*Judgement, 
 func judged(cases []dataset.Case, before, after []figures) *Judgement {
 	j := &Judgement{}
 	units := dataset.Units(cases)
-	byUnit := make([]struct{ before, after, gain, own []float64 }, len(cases))
 	for i, c := range cases {
 		if math.IsNaN(after[i].mask) { // nobody marked it
 			continue
 		}
-		one, unit := Judged{Name: c.Folder + "/" + c.Name, Group: units[i], After: after[i].mask}, &byUnit[units[i]]
-		unit.after = append(unit.after, after[i].mask)
+		one := Judged{Name: c.Folder + "/" + c.Name, Group: units[i], After: after[i].mask}
 		if before != nil {
 			one.Before = &before[i].mask
-			unit.before = append(unit.before, before[i].mask)
-			unit.gain = append(unit.gain, after[i].mask-before[i].mask)
-			unit.own = append(unit.own, after[i].own-before[i].own)
+		}
+		if before != nil && !math.IsNaN(after[i].own-before[i].own) {
+			own := after[i].own - before[i].own
+			one.Own = &own
 		}
 		j.Images = append(j.Images, one)
 	}
-	means := func(of func(i int) []float64) *metric.Interval {
-		return statistics.Interval(statistics.Values(statistics.Tabulate(len(byUnit), of), metric.Mean))
+	j.sum()
+	return j
+}
+
+// Pool joins the judgements of the runs of a cross-validation, each of other images and groups.
+func Pool(folds []*Judgement) *Judgement {
+	j := &Judgement{With: folds[0].With, Folds: len(folds)}
+	for _, f := range folds {
+		first := 0 // group of this fold
+		for _, one := range j.Images {
+			first = max(first, one.Group+1)
+		}
+		for _, one := range f.Images {
+			one.Group += first
+			j.Images = append(j.Images, one)
+		}
 	}
-	for _, u := range byUnit {
-		j.Groups += min(len(u.after), 1)
+	j.sum()
+	return j
+}
+
+// sum takes the means over images and groups.
+func (j *Judgement) sum() {
+	type group struct{ before, after, gain, own []float64 }
+	groups := map[int]*group{}
+	for _, one := range j.Images {
+		g := groups[one.Group]
+		if g == nil {
+			g = &group{}
+			groups[one.Group] = g
+		}
+		g.after = append(g.after, one.After)
+		if one.Before != nil {
+			g.before, g.gain = append(g.before, *one.Before), append(g.gain, one.After-*one.Before)
+		}
+		if one.Own != nil {
+			g.own = append(g.own, *one.Own)
+		}
 	}
-	j.Before, j.After = means(func(i int) []float64 { return byUnit[i].before }), means(func(i int) []float64 { return byUnit[i].after })
-	j.Gain, j.Own = means(func(i int) []float64 { return byUnit[i].gain }), means(func(i int) []float64 { return byUnit[i].own })
+	ordered := slices.Sorted(maps.Keys(groups))
+	means := func(of func(g *group) []float64) *metric.Interval {
+		return statistics.Interval(statistics.Values(statistics.Tabulate(len(ordered), func(i int) []float64 { return of(groups[ordered[i]]) }), metric.Mean))
+	}
+	j.Groups = len(ordered)
+	j.Before, j.After = means(func(g *group) []float64 { return g.before }), means(func(g *group) []float64 { return g.after })
+	j.Gain, j.Own = means(func(g *group) []float64 { return g.gain }), means(func(g *group) []float64 { return g.own })
 	j.Better = j.Gain != nil && j.Groups >= fewGroups && *j.Gain.Low > 0
 	j.Says = j.verdict()
-	return j
 }
 
 // verdict is the judgement in words.
 func (j *Judgement) verdict() string {
+	apart := "images that were held out"
+	if j.Folds > 0 {
+		apart = fmt.Sprintf("images, each by the one of %d runs that had not seen it", j.Folds)
+	}
 	switch {
 	case j.After == nil:
 		return "nothing was held out: nobody knows how good this model is"
 	case j.Gain == nil:
-		return fmt.Sprintf("soft Dice %.3f on %d images that were held out; the other model has other classes, and cannot be compared", j.After.Mean, len(j.Images))
+		return fmt.Sprintf("soft Dice %.3f on %d %s; the other model has other classes, and cannot be compared", j.After.Mean, len(j.Images), apart)
 	}
-	said := fmt.Sprintf("soft Dice %.3f before and %.3f after, on %d images that were held out", j.Before.Mean, j.After.Mean, len(j.Images))
+	said := fmt.Sprintf("soft Dice %.3f before and %.3f after, on %d %s", j.Before.Mean, j.After.Mean, len(j.Images), apart)
 	if j.Own != nil {
 		said += fmt.Sprintf("; Dice of each rater's own outline %+.3f", j.Own.Mean)
 	}

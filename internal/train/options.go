@@ -101,6 +101,7 @@ type Options struct {
 
 	Validate   float64 // share of the training images that is set aside for scoring averaged weights
 	Fold       Fold    // or the fold that is set aside
+	Cross      int     // folds of a cross-validation over all images, none of which is held out; 0: none
 	ScoreEvery int     // epochs between scores; 0: 1
 	Patience   int     // epochs without a better score after which the run ends; 0: no end
 
@@ -188,6 +189,12 @@ func (o Options) Check() error {
 		return errors.New("-upright neither turns nor mirrors, and -any-orientation and -turns do: give one of them")
 	case o.Validate > 0 && o.Fold.Of > 0:
 		return errors.New("-validate and -fold each set images aside: give one of them, not both")
+	case o.Cross == 1 || o.Cross < 0:
+		return fmt.Errorf("-cross %d: give 2 folds or more", o.Cross)
+	case o.Cross > 0 && (o.Split != "" || o.Validate > 0):
+		return errors.New("-cross sets each image aside once, and -split and -validate choose some: leave these out")
+	case o.Cross > 0 && o.Ranks != nil:
+		return errors.New("-cross trains one run after another in one process: leave mpirun out, or start the runs of -fold 1/K to K/K yourself")
 	case o.accumulate()%o.size() != 0:
 		return fmt.Errorf("a step has %d batches, and %d ranks cannot share them evenly: start a number of ranks that divides %d, or, for a new run, "+
 			"give -accumulate a multiple of %d", o.accumulate(), o.size(), o.accumulate(), o.size())

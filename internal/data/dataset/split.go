@@ -247,6 +247,17 @@ func (d *Dataset) filter(keep func(c Case) bool) []Case {
 	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return !keep(c) })
 }
 
+// TeachAll makes every case one to learn from: none is held out, set aside or unlisted.
+func (d *Dataset) TeachAll() {
+	d.Splits = nil
+	for i := range d.Cases {
+		d.Cases[i].Part = ForTraining
+	}
+	for name := range d.strictest {
+		d.strictest[name] = ForTraining
+	}
+}
+
 // HeldOut lists the cases that are only for measuring.
 func (d *Dataset) HeldOut() []Case { return d.filter(func(c Case) bool { return c.Part == ForTest }) }
 
