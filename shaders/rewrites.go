@@ -159,15 +159,3 @@ func sole(r *tensor.Rewriter, op *tensor.Op, i int, kinds ...*tensor.Kind) *tens
 	}
 	return nil
 }
-
-// fixed says whether x depends on parameters and constants alone.
-func fixed(r *tensor.Rewriter, x *tensor.Tensor) bool {
-	if x == nil || x.Constant() {
-		return true
-	}
-	if v := x.Variable(); v != nil {
-		return v.Role == tensor.Parameter
-	}
-	op := r.Maker(x)
-	return op != nil && op.Kind != nil && !op.Kind.Once && !slices.ContainsFunc(op.Inputs, func(x *tensor.Tensor) bool { return !fixed(r, x) })
-}

@@ -28,7 +28,7 @@ func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
 // sumWithTable is the operator that makes x, in the shape of x, as the sum of a tensor and a fixed
 // table, or nil if there is none.
 func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
-	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) &&
+	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && sum.Inputs[1].Fixed() && !sum.Inputs[0].Fixed() &&
 		slices.Equal(sum.Output().Shape(), x.Shape()) && len(sum.Inputs[1].Shape()) == len(x.Shape()) {
 		return sum
 	}
@@ -74,7 +74,7 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	concat := maker(r, op.Inputs[0], pointwise.ConcatKind)
-	if concat == nil || fixed(r, op.Inputs[0]) {
+	if concat == nil || op.Inputs[0].Fixed() {
 		return false
 	}
 	weight, layer := op.Inputs[1], op.Layer
@@ -105,7 +105,7 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 // convolutionToQuads adds outputs of zero, which nothing reads: kernels compute four at a time. It
 // changes only convolutions whose results are split; others are fused with what follows.
 func convolutionToQuads(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != conv.Conv2DKind || fixed(r, op.Inputs[0]) {
+	if op.Kind != conv.Conv2DKind || op.Inputs[0].Fixed() {
 		return false
 	}
 	if readers := r.Readers(op.Output()); len(readers) != 1 || readers[0].Kind != pointwise.SplitKind {
@@ -144,7 +144,7 @@ func linearMapOf(r *tensor.Rewriter, y *tensor.Tensor) (m linearMap, ok bool) {
 		m.table, y = sum.Inputs[1], sum.Inputs[0]
 	}
 	op := maker(r, y, conv.LinearKind)
-	if op == nil || fixed(r, y) {
+	if op == nil || y.Fixed() {
 		return m, false
 	}
 	m.x, m.weight, m.bias, m.layer = op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Layer
@@ -196,7 +196,7 @@ func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
 
 // linearOfLinear leaves a pair whose first map has few outputs: one map would be more work.
 func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
+	if op.Kind != conv.LinearKind || op.Inputs[0].Fixed() {
 		return false
 	}
 	first := maker(r, op.Inputs[0], conv.LinearKind)
@@ -217,7 +217,7 @@ func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	first := maker(r, op.Inputs[0], conv.LinearKind)
-	if first == nil || fixed(r, op.Inputs[0]) {
+	if first == nil || op.Inputs[0].Fixed() {
 		return false
 	}
 	factor := op.Attributes.(*pointwise.ElementwiseParams).Factor
@@ -234,7 +234,7 @@ func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 // linearsOfOne joins two linear maps of the same x, if a table is added to the result of the later
 // one. The later one makes the queries of an attention.
 func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
+	if op.Kind != conv.LinearKind || op.Inputs[0].Fixed() {
 		return false
 	}
 	m := linearMap{op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, op.Layer}
@@ -248,7 +248,7 @@ func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 			continue
 		}
 		sum := r.Readers(other.Output())[0]
-		if sum.Kind != pointwise.AddBroadcastKind || !fixed(r, sum.Inputs[1]) || !sum.Beside(op) || readBy(r, sum.Output(), pointwise.QuantizeKind) {
+		if sum.Kind != pointwise.AddBroadcastKind || !sum.Inputs[1].Fixed() || !sum.Beside(op) || readBy(r, sum.Output(), pointwise.QuantizeKind) {
 			continue
 		}
 		n, ok := linearMapOf(r, sum.Output())

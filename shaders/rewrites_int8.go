@@ -46,7 +46,7 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 // Convolutions of one or two channels stay in floats: they would leave half of every word empty.
 func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	linear := op.Kind == conv.LinearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv.Conv2DKind) || readBy(r, op.Inputs[0], pointwise.QuantizeKind))
-	if op.Kind != conv.Conv2DKind && op.Kind != conv.ConvTranspose2x2Kind && !linear || fixed(r, op.Inputs[0]) {
+	if op.Kind != conv.Conv2DKind && op.Kind != conv.ConvTranspose2x2Kind && !linear || op.Inputs[0].Fixed() {
 		return false
 	}
 	x, weight, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
@@ -84,7 +84,7 @@ func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) pointwise.Quant
 // positions is added to its result.
 func projects(r *tensor.Rewriter, op *tensor.Op) bool {
 	readers := r.Readers(op.Output())
-	return len(readers) == 1 && readers[0].Kind == pointwise.AddBroadcastKind && fixed(r, readers[0].Inputs[1])
+	return len(readers) == 1 && readers[0].Kind == pointwise.AddBroadcastKind && readers[0].Inputs[1].Fixed()
 }
 
 // int8Sum lets a convolution add a map in int8 if other convolutions read that map in int8. Nobody

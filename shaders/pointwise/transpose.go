@@ -50,13 +50,15 @@ func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to
 	}
 }
 
-// Transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. No gradient
-// passes through it.
+// Transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. All of a
+// graph's gradients share it. No gradient passes through it.
 func Transposed(w *tensor.Tensor) *tensor.Tensor {
-	rows, columns := w.Dim(-2), w.Dim(-1)
-	shape := slices.Clone(w.Shape())
-	shape[len(shape)-2], shape[len(shape)-1] = columns, rows
-	y := w.Graph().NewOf(w.Type(), "transposed weight", shape)
-	w.Graph().Dispatch(transposeForward, &transposeParams{uint32(w.Elements() / rows / columns), uint32(rows), uint32(columns)}, w, y)
-	return y
+	rows, columns, g := w.Dim(-2), w.Dim(-1), w.Graph()
+	return g.Noted([4]any{"transposed", w.Storage(), rows, columns}, func() *tensor.Tensor {
+		shape := slices.Clone(w.Shape())
+		shape[len(shape)-2], shape[len(shape)-1] = columns, rows
+		y := g.NewOf(w.Type(), "transposed weight", shape)
+		g.Dispatch(transposeForward, &transposeParams{uint32(w.Elements() / rows / columns), uint32(rows), uint32(columns)}, w, y)
+		return y
+	})
 }

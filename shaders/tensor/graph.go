@@ -15,13 +15,14 @@ type Graph struct {
 	variables map[*Variable]*Tensor
 	constants []*Tensor
 	storages  int
-	part      int          // the part that is being built; 0: none
-	parts     int          // so far
-	again     map[int]bool // parts that Backward computes again
-	layer     string       // that appends operators
-	trains    bool         // Backward was called
-	aliases   bool         // Rewrite is running
-	group     Group        // batch normalisation takes statistics over it; nil: none
+	part      int             // the part that is being built; 0: none
+	parts     int             // so far
+	again     map[int]bool    // parts that Backward computes again
+	layer     string          // that appends operators
+	trains    bool            // Backward was called
+	aliases   bool            // Rewrite is running
+	noted     map[any]*Tensor // see Noted
+	group     Group           // batch normalisation takes statistics over it; nil: none
 }
 
 // node is one dispatch. If kernel is nil, the node zeroes a storage or, if it has a group, replaces
@@ -47,6 +48,7 @@ type storage struct {
 	first    int
 	twin     *storage // of a copy that Recompute made: the storage of which it is a copy
 	constant []byte   // written once when the plan is compiled
+	fixed    bool     // an operator makes it of parameters and constants alone
 	kept     bool     // has a buffer of its own for the plan's whole life: inputs, outputs
 	input    bool     // the caller writes it
 	early    bool     // an input that stays while a plan runs many times (Early)
@@ -69,7 +71,16 @@ func NewGraph() *Graph { return NewGraphOf(gpu.F32) }
 // will be compiled. Kernels compute long sums in f32 in both. In a graph of F32 an operator may
 // also read tensors of F16, and then makes tensors of F16: mixed precision in training.
 func NewGraphOf(floats gpu.ElementType) *Graph {
-	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}, again: map[int]bool{}}
+	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}, again: map[int]bool{}, noted: map[any]*Tensor{}}
+}
+
+// Noted is what build returned when Noted was first called with the key. If parts are computed
+// again, memory counts more, and Noted calls build each time.
+func (g *Graph) Noted(key any, build func() *Tensor) *Tensor {
+	if g.noted[key] == nil || len(g.again) > 0 {
+		g.noted[key] = build()
+	}
+	return g.noted[key]
 }
 
 // Shape is the tensor's extents. Do not modify the slice.
@@ -291,6 +302,14 @@ func (g *Graph) Layered(name string) (restore func()) {
 
 // Trains says whether the graph has gradients.
 func (g *Graph) Trains() bool { return g.trains }
+
+// Fixed says that x is missing or depends on parameters and constants alone.
+func (x *Tensor) Fixed() bool {
+	if x == nil || x.Constant() || x.storage.fixed {
+		return true
+	}
+	return x.storage.variable != nil && x.storage.variable.Role == Parameter
+}
 
 // Map calls f for every operator so far, in order. Operators that f appends come before that
 // operator. f may change the operator's inputs.

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"slices"
 
 	"mrprism/shaders/gpu"
 )
@@ -116,8 +117,16 @@ func (g *Graph) Append(k *Kind, attributes any, outputs []*Tensor, inputs ...*Te
 	return op
 }
 
+// append appends an operator to the part that is being built. What depends on parameters and
+// constants alone belongs to no part: Reuse then lets every part read it.
 func (g *Graph) append(op *Op) {
 	op.graph, op.part, op.Layer = g, g.part, g.layer
+	if op.Kind != nil && !op.Kind.Once && !slices.ContainsFunc(op.Inputs, func(x *Tensor) bool { return !x.Fixed() }) {
+		op.part = 0
+		for _, y := range op.Outputs {
+			y.storage.fixed = true
+		}
+	}
 	g.ops = append(g.ops, op)
 }
 
