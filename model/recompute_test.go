@@ -82,7 +82,7 @@ func TestStepBudget(t *testing.T) {
 		recompute            bool
 		dispatches, zeroings int
 		megabytes            float64 // beside the parameters, their moments and averages
-	}{{F32, false, 1826, 15, 58}, {F32, true, 2144, 15, 44}, {F16, false, 2170, 15, 57}, {F16, true, 2488, 15, 49}} {
+	}{{F32, false, 1709, 15, 58}, {F32, true, 2027, 15, 44}, {F16, false, 2053, 15, 57}, {F16, true, 2371, 15, 49}} {
 		c, err := NewConfig("compact", 4, 2)
 		require.NoError(t, err)
 		c.Recompute, c.Precision = budget.recompute, budget.precision

@@ -24,13 +24,25 @@ func reduceQuads(p *ReduceParams) bool     { return p.Columns%4 == 0 }
 var (
 	reduceRowsPartial = kernels.Wide(kernels.InPieces(reduceStripes, reducePartialPart[float64], reducePartialPart[float32],
 		kernels.Columnwise("reduce_rows_partial", reduceFile, unary, reduceStripes, reduceQuads, nil)), 1)
-	ReduceRowsWrite = kernels.InPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32],
-		kernels.Columnwise("reduce_rows_write", reduceFile, unary, reduceColumns, reduceQuads, nil))
-	reduceRowsAdd = kernels.Adding(kernels.Wide(kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
-		kernels.Columnwise("reduce_rows_add", reduceFile, unary, reduceColumns, reduceQuads, nil)), 1))
+	ReduceRowsWrite = kernels.InPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32], sliced("reduce_rows_write"))
+	reduceRowsAdd   = kernels.Adding(kernels.Wide(
+		kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32], sliced("reduce_rows_add")), 1))
 	spreadRows = kernels.Adding(kernels.InPieces(reduceAll, spreadPart[float64], spreadPart[float32],
 		kernels.WithHeader(kernels.InOneWidth(1), "spread_rows", reduceFile, unary, reduceStripes, nil)))
 )
+
+// sliced is a kernel of column sums. If there are more than fewRows, the rows are divided among the
+// slices of a workgroup.
+func sliced(name string) *tensor.Kernel {
+	k := kernels.Columnwise(name, reduceFile, unary, reduceColumns, reduceQuads, nil)
+	v := kernels.TwoWidths(reduceFile, reduceQuads, func(p *ReduceParams, width int) [3]int {
+		return [3]int{kernels.Ceil(int(p.Columns)/width, 8), 1, 1}
+	})
+	v.Name, v.Entry = "sliced", name+"_sliced"
+	v.Runs = func(_ gpu.Info, params any) bool { return params.(*ReduceParams).Chunks > fewRows }
+	k.Variants = append([]tensor.Variant{v}, k.Variants...)
+	return k
+}
 
 // AddColumns adds columns [from, to) of every row of x (rows, columns) to y. The last row may be
 // cut short.
@@ -77,6 +89,9 @@ func Stripes(rows, columns int) int {
 // elementwiseInvocations is a number of invocations that keeps a GPU busy.
 const elementwiseInvocations = 1 << 16
 
+// fewRows are summed one after another, and manyRows in two steps.
+const fewRows, manyRows = 16, 1 << 12
+
 // ReductionStripes is the number of chunks for sums: √rows. Both steps of a sum then add equally
 // many numbers one after another; with few channels, this chain takes most of the time on a GPU.
 func ReductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
@@ -89,7 +104,7 @@ func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 	}
 	g := x.Graph()
 	rows := x.Elements() / columns
-	if rows <= 16 {
+	if rows <= manyRows {
 		g.Dispatch(last, &ReduceParams{uint32(rows), uint32(columns), uint32(rows)}, x, out)
 		return
 	}

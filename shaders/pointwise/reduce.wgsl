@@ -1,9 +1,10 @@
-// Column sums of a (rows, columns) matrix, in two steps and in a fixed order, so that they repeat
-// bit by bit.
+// Column sums of a (rows, columns) matrix in a fixed order, so that they repeat bit by bit. If there
+// are many rows, they are summed in two steps.
 //
 //   reduce_rows_partial   partials[p, c] = Σ_j x[p + j chunks, c]
-//   reduce_rows_write     y[c]  = Σ_p partials[p, c]
-//   reduce_rows_add       y[c] += Σ_p partials[p, c]
+//   reduce_rows_write     y[c]  = Σ_p x[p, c], p < chunks: of the partials, or of few rows
+//   reduce_rows_add       y[c] += Σ_p x[p, c]
+//   …_sliced              the same: the slices of a workgroup share the rows
 //   spread_rows           dx[r, c] += dy[c]
 //
 // Neighbouring invocations read neighbouring elements, whatever the number of columns.
@@ -58,6 +59,41 @@ fn reduce_rows_add(id: Invocation) {
   let n = params.columns / WIDTH;
   if (c >= n) { return; }
   y[c] = select(y[c], floats(), FRESH) + total(c, n);
+}
+
+// A workgroup has PLACES columns or quads, and SLICES invocations for each.
+const PLACES: u32 = 8u;
+const SLICES: u32 = 32u;
+
+var<workgroup> slices: array<floats, 256>;
+
+// sliced_total is total for the invocations of slice 0. All of the workgroup call it.
+fn sliced_total(column: u32, n: u32, local: u32) -> floats {
+  var sum = floats();
+  let chunks = select(0u, params.chunks, column < n);
+  for (var p = local / PLACES; p < chunks; p += SLICES) { sum += floats(x[p * n + column]); }
+  slices[local] = sum;
+  workgroupBarrier();
+  if (local < PLACES) {
+    for (var slice = 1u; slice < SLICES; slice++) { sum += slices[slice * PLACES + local]; }
+  }
+  return sum;
+}
+
+@compute @workgroup_size(256)
+fn reduce_rows_write_sliced(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let n = params.columns / WIDTH;
+  let c = group.x * PLACES + local % PLACES;
+  let sum = sliced_total(c, n, local);
+  if (local < PLACES && c < n) { y[c] = sum; }
+}
+
+@compute @workgroup_size(256)
+fn reduce_rows_add_sliced(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let n = params.columns / WIDTH;
+  let c = group.x * PLACES + local % PLACES;
+  let sum = sliced_total(c, n, local);
+  if (local < PLACES && c < n) { y[c] = select(y[c], floats(), FRESH) + sum; }
 }
 
 @compute @workgroup_size(SIZE)

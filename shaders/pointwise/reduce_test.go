@@ -17,9 +17,10 @@ func TestSum(t *testing.T) {
 }
 
 func TestReduceRows(t *testing.T) {
-	for _, columns := range []int{3, 8} {
+	for _, shape := range [][]int{{50, 3}, {50, 8}, {4100, 8}} {
+		columns := shape[1]
 		shadertest.Check(t, shadertest.Operator{
-			Inputs: [][]int{{50, columns}},
+			Inputs: [][]int{shape},
 			Build: func(x []*tensor.Tensor) *tensor.Tensor {
 				y := x[0].Graph().New("sums", []int{columns})
 				pointwise.ReduceRows(pointwise.ReduceRowsWrite, x[0], y, columns)
