@@ -82,7 +82,7 @@ func TestStepBudget(t *testing.T) {
 		recompute            bool
 		dispatches, zeroings int
 		megabytes            float64 // beside the parameters, their moments and averages
-	}{{F32, false, 1709, 15, 58}, {F32, true, 2027, 15, 44}, {F16, false, 2053, 15, 57}, {F16, true, 2371, 15, 49}} {
+	}{{F32, false, 1687, 15, 56}, {F32, true, 2013, 15, 44}, {F16, false, 2031, 15, 56}, {F16, true, 2357, 15, 49}} {
 		c, err := NewConfig("compact", 4, 2)
 		require.NoError(t, err)
 		c.Recompute, c.Precision = budget.recompute, budget.precision

@@ -143,7 +143,7 @@ func follow(p *conv.Params, op *tensor.Op, at int) (input int, argument *tensor.
 	sum := op.Kind == pointwise.AddKind || op.Kind == pointwise.AddBroadcastKind
 	switch {
 	case p.Adds&conv.AddShortcut != 0:
-	case p.Activation != 0:
+	case p.Activation != 0 || sum && p.Adds != 0:
 		if op.Kind == pointwise.AddKind {
 			p.Adds |= conv.AddShortcut
 			return conv.ShortcutAt, op.Inputs[1-at], true

@@ -39,6 +39,9 @@ func TestConvolutionAbsorbs(t *testing.T) {
 		{"gelu", 33, func(p parts) *tensor.Tensor { return pointwise.GELU(p.each(p.c)) }},
 		{"sigmoid", 2, func(p parts) *tensor.Tensor { return pointwise.Sigmoid(p.each(p.c)) }},
 		{"sum", 12, func(p parts) *tensor.Tensor { return pointwise.Add(p.other, p.each(p.c)) }},
+		{"sum, sum", 12, func(p parts) *tensor.Tensor {
+			return pointwise.Add(p.other, p.each(pointwise.Add(p.each(p.c), p.other)))
+		}},
 		{"table, gelu", 40, func(p parts) *tensor.Tensor {
 			return pointwise.GELU(p.each(pointwise.AddBroadcast(p.each(p.c), p.other)))
 		}},

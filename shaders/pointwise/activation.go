@@ -68,7 +68,7 @@ var (
 	ReLUKind = activationKind(tensor.Kind{Name: "ReLU", Halves: tensor.HalvesFollow, ONNX: "Relu", Scalar: &tensor.Scalar{
 		Exact: relu, Fast: vector.ReLU,
 		WGSL: "return select(v, floats(), v <= floats());", // max() would drop a NaN
-	}}, "relu", activationFile, addReLUGradient[float64], addReLUGradient[float32], false)
+	}}, "relu", activationFile, addReLUGradient[float64], addReLUGradient[float32], true)
 	GELUKind = activationKind(tensor.Kind{Name: "GELU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
 		Exact: gelu, Fast: vector.GELU,
 		// erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7
@@ -80,25 +80,25 @@ var (
 	ReLU6Kind = activationKind(tensor.Kind{Name: "ReLU6", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
 		Exact: relu6, Fast: vector.ReLU6,
 		WGSL: "return select(select(v, floats(), v <= floats()), floats(6.0), v >= floats(6.0));",
-	}}, "relu6", activationFile, addReLU6Gradient[float64], addReLU6Gradient[float32], false)
+	}}, "relu6", activationFile, addReLU6Gradient[float64], addReLU6Gradient[float32], true)
 	SigmoidKind = activationKind(tensor.Kind{Name: "Sigmoid", ONNX: "Sigmoid", Scalar: &tensor.Scalar{
 		Exact: Logistic, Fast: vector.Sigmoid, WGSL: "return 1.0 / (1.0 + exp(-v));",
 	}}, "sigmoid", activationFile, addSigmoidGradient[float64], addSigmoidGradient[float32], true)
 )
 
-func addReLUGradient[F gpu.Float](dx, dy, x []F) {
-	if vector.AddReLUGradient(vector.Singles(dx), vector.Singles(dy), vector.Singles(x)) {
+func addReLUGradient[F gpu.Float](dx, dy, y []F) {
+	if vector.AddReLUGradient(vector.Singles(dx), vector.Singles(dy), vector.Singles(y)) {
 		return
 	}
-	for i, v := range x {
+	for i, v := range y {
 		if v > 0 {
 			dx[i] += dy[i]
 		}
 	}
 }
 
-func addReLU6Gradient[F gpu.Float](dx, dy, x []F) {
-	for i, v := range x {
+func addReLU6Gradient[F gpu.Float](dx, dy, y []F) {
+	for i, v := range y {
 		if v > 0 && v < 6 {
 			dx[i] += dy[i]
 		}

@@ -1,7 +1,7 @@
 // Activations, element by element, over N elements of any shape.
 //
-//   relu     y = max(x, 0)                        dx += dy [x > 0]
-//   relu6    y = min(max(x, 0), 6)                dx += dy [0 < x < 6]
+//   relu     y = max(x, 0)                        dx += dy [y > 0]
+//   relu6    y = min(max(x, 0), 6)                dx += dy [0 < y < 6]
 //   gelu     y = x Φ(x), Φ the normal distribution (Hendrycks & Gimpel 2016, the exact form)
 //                                                 dx += dy (Φ(x) + x φ(x))
 //   sigmoid  y = 1 / (1 + e^-x)                   dx += dy y (1 - y)
@@ -16,7 +16,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-// forward: input; backward: input (relu, relu6, gelu) or output (sigmoid)
+// forward: input; backward: output (relu, relu6, sigmoid) or input (gelu)
 @group(0) @binding(1) var<storage, read> x: array<stored>;
 @group(0) @binding(2) var<storage, read_write> y: array<stored>;
 @group(0) @binding(2) var<storage, read> dy: array<stored>;
