@@ -58,7 +58,7 @@ export function clinicalRows({ measurements }, scale) {
 export function clinicalNotes({ measurements: { narrowestRim, isnt, ddls } }) {
   if (!narrowestRim) return [];
   return [
-    t("Rim/disc: the rim's width by the disc's diameter in the same direction."),
+    t("Rim/disc: the rim's width by the disc's diameter on the narrowest ray."),
     isnt ? t("ISNT: in many healthy eyes the rim is widest inferior, then superior, nasal, temporal (Jonas 1988, Harizman 2006).") : t("ISNT needs to know which eye it is."),
     ddls?.withheld ? t("The damage stage is withheld: {why}", { why: t(ddls.withheld) }) : t("Damage stage: disc damage likelihood scale (Spaeth 2002), by rim/disc and the size of the disc."),
   ];

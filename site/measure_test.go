@@ -56,7 +56,7 @@ func TestMeasuringWithTheRuler(t *testing.T) {
 	p.do(`document.querySelector("#measure-more summary").click()`)
 	more := p.text("measure-more")
 	assert.Contains(t, more, "Cup/disc, horizontal")
-	assert.Contains(t, more, "Narrowest at 8 o'clock")
+	assert.Contains(t, more, "Narrowest ray at 8 o'clock, mean there:")
 	assert.Regexp(t, `Narrowest rim/disc\s+0.07\s+0.05 – 0.08\s+at 8 o'clock`, more)
 	assert.Regexp(t, `ISNT rule\s+which eye\?`, more)
 	assert.Regexp(t, `DDLS\s+withheld`, more)

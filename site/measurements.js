@@ -149,7 +149,7 @@ function fillMore(result, scale) {
   const { inner, outer } = result.measurements.verticalRatio, thin = result.measurements.narrowestRim.hour % rim.length;
   const width = rimWidth(result, scale), band = rimLow && { low: rimLow, high: rimHigh };
   $("rim-plot").replaceChildren(rimPlot(rim, discDiameter(result.measurements), rimText(result, scale), [outer, inner].map((name) => result.classes.indexOf(name)), { thin, band, eye: eye?.side }));
-  const notes = [t("Rim between {inner} and {outer}, by the hours of a clock face. Narrowest at {hour} o'clock: {width}.", { inner: t(inner), outer: t(outer), hour: clock(thin), width: width(rim, thin) })];
+  const notes = [t("Rim between {inner} and {outer}, hourly means. Narrowest ray at {hour} o'clock, mean there: {width}.", { inner: t(inner), outer: t(outer), hour: clock(thin), width: width(rim, thin) })];
   if (band) notes.push(t("The band is the range over the mask and {raters}.", { raters: over(result) }));
   $("rim-note").textContent = notes.join(" ");
 }
