@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   3040,
 	"internal/trust":   1230,
 	"model":            4600,
-	"shaders":          20005,
+	"shaders":          20025,
 	"site":             300,
 	"wasm":             1010,
 	"weights":          3430,

@@ -22,12 +22,19 @@ func layerNormEach(p *LayerNormParams, _ int) int       { return int(p.Rows) }
 func layerNormPlaces(p *LayerNormParams, width int) int { return int(p.Chunks*p.Channels) / width }
 func layerNormChunks(p *LayerNormParams) uint32         { return p.Chunks }
 func layerNormChannels(p *LayerNormParams) uint32       { return p.Channels }
+func layerNormQuads(p *LayerNormParams) bool            { return p.Channels%4 == 0 }
 
 var (
 	LayerNormForward = kernels.Wide(kernels.InRows(layerNormRows, layerNormForwardPart[float64], layerNormForwardPart[float32],
 		layerNormInPlaces("layer_norm_forward", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite)), 4)
 	layerNormBackwardX = kernels.Adding(kernels.Wide(kernels.InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
 		layerNormInPlaces("layer_norm_backward_x", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2))
+	layerNormBackwardSums = kernels.Wide(kernels.InPieces(layerNormChannels, layerNormSumsPart[float64], layerNormSumsPart[float32],
+		&tensor.Kernel{Name: "layer_norm_backward_sums", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite},
+			Variants: []tensor.Variant{kernels.TwoWidths(layerNormSource, layerNormQuads,
+				func(p *LayerNormParams, width int) [3]int {
+					return [3]int{kernels.Ceil(int(p.Channels)/width, 8), 1, 1}
+				})}}), 2, 3, 4)
 	layerNormBackwardPartial = kernels.Wide(kernels.InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
 		layerNormInPlaces("layer_norm_backward_partial", layerNormPlaces, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2, 3)
 	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
@@ -37,8 +44,7 @@ var (
 // layerNormInPlaces is a kernel with an invocation for each of count(p, width) results. An
 // invocation takes channels in quads if a row consists of whole quads.
 func layerNormInPlaces(name string, count func(p *LayerNormParams, width int) int, arguments ...gpu.Access) *tensor.Kernel {
-	return &tensor.Kernel{Name: name, Arguments: arguments, Variants: []tensor.Variant{kernels.TwoWidths(layerNormSource,
-		func(p *LayerNormParams) bool { return p.Channels%4 == 0 },
+	return &tensor.Kernel{Name: name, Arguments: arguments, Variants: []tensor.Variant{kernels.TwoWidths(layerNormSource, layerNormQuads,
 		func(p *LayerNormParams, width int) [3]int { return tensor.Linear(count(p, width), kernels.Workgroup) })}}
 }
 
@@ -91,23 +97,33 @@ func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F],
 
 // layerNormBackwardPartialPart sums chunks [from, to) of the rows. It reads rows in their order.
 func layerNormBackwardPartialPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
-	n, rows, chunks, saved := int(p.Channels), int(p.Rows), int(p.Chunks), a[2].F
+	n, rows, chunks := int(p.Channels), int(p.Rows), int(p.Chunks)
 	clear(a[3].F[from*n : to*n])
 	clear(a[3].F[(chunks+from)*n : (chunks+to)*n])
 	for first := 0; first < rows; first += chunks {
 		for chunk := from; chunk < min(to, rows-first); chunk++ {
-			row := first + chunk
-			products, sums := a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n]
-			x, dy := a[0].F[row*n:][:n], a[1].F[row*n:][:n]
-			mean, r := saved[row], saved[rows+row]
-			if vector.AddLayerNormGradients(vector.Singles(products), vector.Singles(sums), vector.Singles(dy), vector.Singles(x), float32(mean), float32(r)) {
-				continue
-			}
-			for c, d := range dy {
-				products[c] += d * (x[c] - mean) * r
-				sums[c] += d
-			}
+			addLayerNormRow(p, a, first+chunk, 0, a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n])
 		}
+	}
+}
+
+// layerNormSumsPart adds the sums over all rows, of channels [from, to).
+func layerNormSumsPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	for row := range int(p.Rows) {
+		addLayerNormRow(p, a, row, from, a[3].F[from:to], a[4].F[from:to])
+	}
+}
+
+// addLayerNormRow adds dy x̂ and dy of a row, in channels from first on, to products and sums.
+func addLayerNormRow[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], row, first int, products, sums []F) {
+	x, dy := a[0].F[row*int(p.Channels)+first:][:len(sums)], a[1].F[row*int(p.Channels)+first:][:len(sums)]
+	mean, r := a[2].F[row], a[2].F[int(p.Rows)+row]
+	if vector.AddLayerNormGradients(vector.Singles(products), vector.Singles(sums), vector.Singles(dy), vector.Singles(x), float32(mean), float32(r)) {
+		return
+	}
+	for c, d := range dy {
+		products[c] += d * (x[c] - mean) * r
+		sums[c] += d
 	}
 }
 
@@ -124,7 +140,11 @@ var LayerNormKind = kernels.Operator(tensor.Kind{Name: "LayerNorm", Halves: tens
 	if x.NeedsGradient() {
 		op.Dispatch(layerNormBackwardX, p, x, dy, saved, scale, x.Gradient())
 	}
-	if scale.NeedsGradient() || bias.NeedsGradient() {
+	switch {
+	case !scale.NeedsGradient() && !bias.NeedsGradient():
+	case p.Rows <= pointwise.ManyRows:
+		op.Dispatch(layerNormBackwardSums, p, x, dy, saved, gradientOrScratch(scale), gradientOrScratch(bias))
+	default:
 		partials := op.Graph().NewOf(gpu.F32, "layer norm sums", []int{2, int(p.Chunks), int(p.Channels)})
 		op.Dispatch(layerNormBackwardPartial, p, x, dy, saved, partials)
 		op.Dispatch(layerNormBackwardParameters, p, partials, gradientOrScratch(scale), gradientOrScratch(bias))

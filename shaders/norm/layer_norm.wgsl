@@ -5,7 +5,8 @@
 //   dscale += Σ_rows dy x̂     dbias += Σ_rows dy
 //
 // In the row kernels an invocation has a row, and visits WIDTH channels (a place) at a time. Sums
-// over rows are taken in chunks of interleaved rows (reduce.wgsl).
+// over many rows are taken in chunks of interleaved rows, sums over few by the slices of a workgroup
+// (reduce.wgsl).
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored, floats and WIDTH (what a
 // place holds in storage and in sums: 4 or 1 channels) and added (the sum of a place).
@@ -33,7 +34,9 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> dx: array<stored>;
 // (2, chunks, C): sums of dy x̂, and of dy
 @group(0) @binding(4) var<storage, read_write> partials: array<floats>;
-@group(0) @binding(1) var<storage, read> sums: array<f32>; // the same
+@group(0) @binding(4) var<storage, read_write> dgain: array<floats>; // dscale and dbias of few rows
+@group(0) @binding(5) var<storage, read_write> dshift: array<floats>;
+@group(0) @binding(1) var<storage, read> sums: array<f32>; // the partials
 @group(0) @binding(2) var<storage, read_write> dscale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dbias: array<f32>;
 
@@ -119,4 +122,33 @@ fn layer_norm_backward_parameters(id: Invocation) {
   }
   dscale[c] += a;
   dbias[c] += b;
+}
+
+// A workgroup has PLACES places, and SLICES invocations for each.
+const PLACES: u32 = 8u;
+const SLICES: u32 = 32u;
+
+var<workgroup> slices: array<array<floats, 2>, 256>;
+
+@compute @workgroup_size(256)
+fn layer_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let places = params.channels / WIDTH;
+  let c = group.x * PLACES + local % PLACES;
+  let rows = select(0u, params.rows, c < places);
+  var a = floats();
+  var b = floats();
+  for (var row = local / PLACES; row < rows; row += SLICES) {
+    let g = floats(dy[row * places + c]);
+    a += g * (floats(x[row * places + c]) - statistics[row]) * statistics[rows + row];
+    b += g;
+  }
+  slices[local] = array<floats, 2>(a, b);
+  workgroupBarrier();
+  if (local >= PLACES || c >= places) { return; }
+  for (var slice = 1u; slice < SLICES; slice++) {
+    a += slices[slice * PLACES + local][0];
+    b += slices[slice * PLACES + local][1];
+  }
+  dgain[c] += a;
+  dshift[c] += b;
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestLayerNorm(t *testing.T) {
-	for _, shape := range [][]int{{1, 2}, {7, 5}, {2, 33, 16}, {3, 70, 64}, {2, 600, 3}} {
+	for _, shape := range [][]int{{1, 2}, {7, 5}, {2, 33, 16}, {3, 70, 64}, {2, 600, 3}, {4100, 8}, {4100, 3}} {
 		c := shape[len(shape)-1]
 		for _, fixed := range []map[int]bool{nil, {0: true, 2: true}, {1: true}} {
 			shadertest.Check(t, shadertest.Operator{

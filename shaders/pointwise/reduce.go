@@ -89,8 +89,8 @@ func Stripes(rows, columns int) int {
 // elementwiseInvocations is a number of invocations that keeps a GPU busy.
 const elementwiseInvocations = 1 << 16
 
-// fewRows are summed one after another, and manyRows in two steps.
-const fewRows, manyRows = 16, 1 << 12
+// fewRows are summed one after another, and ManyRows in two steps.
+const fewRows, ManyRows = 16, 1 << 12
 
 // ReductionStripes is the number of chunks for sums: √rows. Both steps of a sum then add equally
 // many numbers one after another; with few channels, this chain takes most of the time on a GPU.
@@ -104,7 +104,7 @@ func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 	}
 	g := x.Graph()
 	rows := x.Elements() / columns
-	if rows <= manyRows {
+	if rows <= ManyRows {
 		g.Dispatch(last, &ReduceParams{uint32(rows), uint32(columns), uint32(rows)}, x, out)
 		return
 	}
