@@ -500,6 +500,7 @@ export const german = {
   "A session has decisions, drawings, figures and files' names, and images only if you tick that. This browser keeps it only if you tick that, on this machine, until you untick it or choose Forget.":
     "Eine Sitzung hat Entscheidungen, Zeichnungen, Werte und Dateinamen, Bilder nur, wenn Sie es ankreuzen. Dieser Browser bewahrt sie nur auf, wenn Sie es ankreuzen, auf diesem Rechner, bis Sie das Kreuz entfernen oder „Vergessen“ wählen.",
   "Table CSV": "Tabelle (CSV)",
+  "Table with semicolons and 0,5, as German Excel opens it": "Tabelle mit Semikolons und 0,5, wie deutsches Excel sie öffnet",
   "All as ZIP": "Alles als ZIP",
   "Masks as PNG, measurements as JSON and the table": "Masken als PNG, Messwerte als JSON und die Tabelle",
   "One line an image": "Eine Zeile je Bild",

@@ -104,7 +104,7 @@ export class Work {
   async #save(what) {
     const { worklist } = this.#state(), name = `mrprism-${now()}`, tell = (saved) => this.#send({ type: "work", saved });
     try {
-      const { filesOf, records } = await wanted("workfiles.js"), table = async () => (await this.#segmenter.table(records(worklist))).bytes.buffer;
+      const { filesOf, records } = await wanted("workfiles.js"), table = async () => (await this.#segmenter.table(records(worklist), $("work-semicolons").checked)).bytes.buffer;
       if (what === "csv") download(`${name}.csv`, "text/csv", await table());
       else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, { masksOf: (line) => this.#masksOf(line), correct: (...of) => this.#segmenter.correct(...of), table, tell })));
       this.#send({ type: "written", list: worklist, what });

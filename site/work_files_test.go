@@ -83,6 +83,13 @@ func TestFilesOfTheList(t *testing.T) {
 	cell := func(line int, column string) string { return lines[line][slices.Index(lines[0], column)] }
 	assert.Equal(t, []string{"a.png", "notes.txt", "b.png", "cut.png", "a.png"}, []string{cell(1, "image"), cell(2, "image"), cell(3, "image"), cell(4, "image"), cell(5, "image")})
 	assert.Equal(t, "rejected", cell(1, "review"))
+	assert.Equal(t, "'=EM", cell(1, "decided_by"))
+	assert.Empty(t, cell(3, "decided_by"), "nobody has decided")
+	assert.NotEmpty(t, cell(1, "decided"))
+	assert.NotEmpty(t, cell(1, "disc_area_px_of_model"))
+	assert.NotEqual(t, cell(1, "disc_area_px_of_model"), cell(1, "disc_area_px"))
+	assert.NotEmpty(t, cell(3, "horizontal_cup_disc_ratio"))
+	assert.Empty(t, cell(3, "disc_area_px_of_model"), "nobody has corrected it")
 	assert.Equal(t, "disc", cell(1, "corrected"))
 	assert.Equal(t, "'=EM", cell(1, "corrected_by"), "no formula")
 	assert.Contains(t, cell(2, "error"), "text file")
@@ -99,6 +106,7 @@ func TestFilesOfTheList(t *testing.T) {
 		assert.WithinDuration(t, time.Now(), date, time.Hour)
 	}
 
+	p.click("work-semicolons")
 	p.click("work-zip")
 	data = p.savedAs(".zip")
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -115,6 +123,10 @@ func TestFilesOfTheList(t *testing.T) {
 			require.NoError(t, err)
 			sizes[f.Name] = [2]int{mask.Bounds().Dx(), mask.Bounds().Dy()}
 			assert.Equal(t, strings.HasSuffix(f.Name, "_corrected.png"), strings.Contains(string(content), "corrected by hand"), f.Name)
+		}
+		if f.Name == "table.csv" {
+			assert.Contains(t, string(content), "image;slice;error;review;")
+			assert.Regexp(t, `;0,\d{1,5};`, string(content))
 		}
 		if strings.HasSuffix(f.Name, ".json") {
 			var record map[string]any

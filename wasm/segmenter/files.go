@@ -21,7 +21,11 @@ func writeTable(m message) error {
 	if err := json.Unmarshal([]byte(m.text("records")), &records); err != nil {
 		return err
 	}
-	data, err := sheet.New(records...).Bytes()
+	table := &sheet.Table{Semicolons: m.Get("semicolons").Truthy()}
+	for _, r := range records {
+		table.Add(r)
+	}
+	data, err := table.Bytes()
 	if err == nil {
 		m.replyBytes("table", data)
 	}

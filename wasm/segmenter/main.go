@@ -28,7 +28,7 @@
 //	         drawn (as in save, on the consensus): segment.Clinical with what the user knows
 //	correct  blob (the PNG of a mask), mask (what a person drew on it), turn (quarter turns before
 //	         they drew): the PNG of the corrected mask
-//	table    records, the JSON of sheet.Records: the bytes of a CSV
+//	table    records, the JSON of sheet.Records, semicolons: the bytes of a CSV
 //	zip      step (begin, add, end), and for add name and blob: the bytes of a ZIP, as far as it has
 //	         grown since the last answer
 //	prepare  model: download, verify and compile it before it is asked for. The answer comes when

@@ -26,7 +26,13 @@ type Record struct {
 	Date    string `json:"date"`    // of the result, RFC 3339
 	Options string `json:"options"` // of the run, by which it recognises its own lines
 	Review  string `json:"review"`  // what a person decided: accepted, rejected or ""
-	Error   string `json:"error"`   // why there is no result
+	// DecidedBy is the person's own name for themselves, Decided when they did, RFC 3339, Comment
+	// what they wrote, and Session names the page's session. They are "" where there is none.
+	DecidedBy string `json:"decided_by"`
+	Decided   string `json:"decided"`
+	Comment   string `json:"comment"`
+	Session   string `json:"session"`
+	Error     string `json:"error"` // why there is no result
 	// Classes and Raters say which columns the record has, with or without a result.
 	Classes []string `json:"classes"`
 	Raters  []string `json:"raters"`
@@ -49,9 +55,11 @@ type Result struct {
 	Doubt        *float64             `json:"doubt"` // nil: the weights cannot tell
 	Doubts       []segment.Doubt      `json:"doubts"`
 	Measurements segment.Measurements `json:"measurements"`
-	// Corrected are the masks that a person changed. Measurements are of the changed masks.
-	Corrected   []Mask `json:"corrected"`
-	CorrectedBy string `json:"corrected_by"` // the person's own name for themselves
+	// Corrected are the masks that a person changed. Measurements are of the changed masks, ByModel
+	// those before; nil: nobody changed any.
+	Corrected   []Mask                `json:"corrected"`
+	ByModel     *segment.Measurements `json:"by_model"`
+	CorrectedBy string                `json:"corrected_by"` // the person's own name for themselves
 }
 
 // Mask is a mask of a rater, or of "you", the consensus.
@@ -99,12 +107,22 @@ func (r Record) cells() []cell {
 	}
 	out := []cell{
 		{"image", r.Image}, {"slice", slice}, {"error", r.Error}, {"review", r.Review},
+		{"decided_by", r.DecidedBy}, {"decided", r.Decided}, {"comment", r.Comment}, {"session", r.Session},
 		{"found", of(v.Found)}, {"doubt", number(v.Doubt)}, {"doubts", strings.Join(codes, ";")},
 	}
-	out = append(out, ratioCells(r.Classes, v.Measurements)...)
-	for c, class := range r.Classes {
-		out = append(out, structureCells(class, c, v.Measurements)...)
+	model := segment.Measurements{}
+	if v.ByModel != nil {
+		model = *v.ByModel
 	}
+	out = append(out, ratioCells(r.Classes, v.Measurements, model)...)
+	for c, class := range r.Classes {
+		out = append(out, structureCells(class, c, v.Measurements, model)...)
+	}
+	across, down := any(nil), any(nil)
+	if s := v.Measurements.Spacing; s != nil {
+		across, down = s[0], s[1]
+	}
+	out = append(out, cell{"mm_a_pixel_across", across}, cell{"mm_a_pixel_down", down})
 	out = append(out, []cell{
 		{"corrected", strings.Join(corrected, ";")}, {"corrected_by", v.CorrectedBy}, {"rater_weights", strings.Join(weights, ";")},
 		{"width_px", of(v.Width)}, {"height_px", of(v.Height)}, {"region_x", of(v.Region.X)}, {"region_y", of(v.Region.Y)}, {"region_side", of(v.Region.Side)},
@@ -119,19 +137,28 @@ func (r Record) cells() []cell {
 	return out
 }
 
-func ratioCells(classes []string, m segment.Measurements) []cell {
+// ratioCells are the ratios of m, and of the model's own masks, model, if a person changed them.
+func ratioCells(classes []string, m, model segment.Measurements) []cell {
 	outer, inner := segment.DiscAndCup(classes)
 	if outer < 0 || inner < 0 {
 		return nil
 	}
-	var ratio segment.Ratio
-	if m.VerticalRatio != nil {
-		ratio = *m.VerticalRatio
+	var out []cell
+	for _, one := range []struct {
+		way        string
+		own, model *segment.Ratio
+	}{{"vertical", m.VerticalRatio, model.VerticalRatio}, {"horizontal", m.HorizontalRatio, model.HorizontalRatio}} {
+		ratio, before := segment.Ratio{}, segment.Ratio{}
+		if one.own != nil {
+			ratio = *one.own
+		}
+		if one.model != nil {
+			before = *one.model
+		}
+		name := fmt.Sprintf("%s_%s_%s_ratio", one.way, classes[inner], classes[outer])
+		out = append(out, cell{name, number(ratio.Value)}, cell{name + "_of_model", number(before.Value)}, cell{name + "_low", number(ratio.Low)}, cell{name + "_high", number(ratio.High)})
+		out = append(append(out, intervalCells(name, ratio.Interval)...), trustCells(name, ratio.Trust)...)
 	}
-	name := fmt.Sprintf("vertical_%s_%s_ratio", classes[inner], classes[outer])
-	out := append([]cell{{name, number(ratio.Value)}, {name + "_low", number(ratio.Low)}, {name + "_high", number(ratio.High)}},
-		intervalCells(name, ratio.Interval)...)
-	out = append(out, trustCells(name, ratio.Trust)...)
 	return append(out, clinicalCells(m.Clinical)...)
 }
 
@@ -181,13 +208,20 @@ func clinicalCells(m segment.Clinical) []cell {
 	return out
 }
 
-func structureCells(class string, c int, m segment.Measurements) []cell {
-	names := []string{"_area_px", "_area_px_low", "_area_px_high", "_share_of_image", "_height_px", "_disagreement_px"}
+func structureCells(class string, c int, m, model segment.Measurements) []cell {
+	names := []string{"_area_px", "_area_px_of_model", "_area_px_low", "_area_px_high", "_share_of_image", "_height_px", "_width_px", "_disagreement_px", "_area_mm2", "_height_mm", "_width_mm"}
 	values, interval, verdict := make([]any, len(names)), (*segment.Interval)(nil), (*trust.Verdict)(nil)
 	if c < len(m.Structures) {
 		s := m.Structures[c]
 		verdict = s.Trust
-		values, interval = []any{s.Area, number(s.Low), number(s.High), s.Share, s.Height, number(s.Disagreement)}, s.Interval
+		before, mm := any(nil), make([]any, 3)
+		if c < len(model.Structures) {
+			before = model.Structures[c].Area
+		}
+		if p := m.Spacing; p != nil {
+			mm = []any{float64(s.Area) * p[0] * p[1], float64(s.Height) * p[1], float64(s.Width) * p[0]}
+		}
+		values, interval = append([]any{s.Area, before, number(s.Low), number(s.High), s.Share, s.Height, s.Width, number(s.Disagreement)}, mm...), s.Interval
 	}
 	var out []cell
 	for i, name := range names {
@@ -211,6 +245,9 @@ func intervalCells(name string, i *segment.Interval) []cell {
 	return []cell{{name + "_interval_low", i.Low}, {name + "_interval_high", i.High}, {name + "_coverage", i.Coverage}}
 }
 
+// digits are the significant digits of a measured figure. Counts of pixels are whole.
+const digits = 4
+
 func number[N int | float64](v *N) any {
 	if v == nil {
 		return nil
@@ -218,14 +255,15 @@ func number[N int | float64](v *N) any {
 	return *v
 }
 
-// text is a value as the file has it. A text that a spreadsheet would run as a formula gets an
-// apostrophe before it.
+// text is a value as the file has it, a measured one with four significant digits. A text that a
+// spreadsheet would run as a formula gets an apostrophe before it.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
 	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	case string:
 		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
 			return "'" + v
@@ -239,6 +277,9 @@ func text(value any) string {
 type Table struct {
 	Columns []string
 	Lines   [][]string // each has as many texts as there are columns
+	// Semicolons: for a spreadsheet that writes 0,5 for one half, as a German one: semicolons part
+	// the cells. It is set before lines are added. Read does not read such a table.
+	Semicolons bool
 }
 
 // New makes the table of records. It has the columns of all of them.
@@ -272,7 +313,11 @@ func (t *Table) Add(r Record) {
 	t.Widen(r)
 	line := make([]string, len(t.Columns))
 	for _, c := range r.cells() {
-		line[slices.Index(t.Columns, c.column)] = text(c.value)
+		value := text(c.value)
+		if _, ok := c.value.(float64); ok && t.Semicolons {
+			value = strings.Replace(value, ".", ",", 1)
+		}
+		line[slices.Index(t.Columns, c.column)] = value
 	}
 	t.Lines = append(t.Lines, line)
 }
@@ -307,6 +352,9 @@ func (t *Table) Bytes() ([]byte, error) {
 	out.WriteString(mark)
 	w := csv.NewWriter(&out)
 	w.UseCRLF = true
+	if t.Semicolons {
+		w.Comma = ';'
+	}
 	if err := w.Write(t.Columns); err != nil {
 		return nil, err
 	}
@@ -324,7 +372,7 @@ func Read(data []byte) (t *Table, cut bool, err error) {
 		case err == io.EOF && len(lines) == 0:
 			return nil, cut, errors.New("it is empty")
 		case err == io.EOF:
-			return &Table{lines[0], lines[1:]}, cut, nil
+			return &Table{Columns: lines[0], Lines: lines[1:]}, cut, nil
 		case r.InputOffset() == int64(len(data)) && (!bytes.HasSuffix(data, []byte("\n")) || errors.Is(err, csv.ErrQuote)):
 			cut = true
 		case err != nil:

@@ -15,18 +15,21 @@ import (
 // fundus is a record with a result.
 func fundus(image string) Record {
 	return Record{
-		Image: image, Program: "segment abc", Date: "2026-11-24T04:00:00Z", Options: "roi=auto", Review: "accepted", Classes: []string{"disc", "cup"}, Raters: []string{"ann"},
+		Image: image, Program: "segment abc", Date: "2026-11-24T04:00:00Z", Options: "roi=auto", Review: "accepted", DecidedBy: "EM", Decided: "2026-11-24T05:00:00Z", Comment: "small; 0.5", Session: "s1", Classes: []string{"disc", "cup"}, Raters: []string{"ann"},
 		Result: &Result{
 			Width: 100, Height: 80, Model: "fundus", SHA256: "ab12", Recurrences: 3, Region: imageio.Square{X: -5, Y: 6, Side: 50}, RegionBy: "found",
 			RaterWeights: []float64{0.2, 1}, Device: "a GPU", Precision: "f32", Found: true, Doubt: new(1.5), Doubts: []segment.Doubt{{Code: "unfamiliar"}, {Code: "blurred"}},
 			Measurements: segment.Measurements{
-				Structures: []segment.Structure{{Class: "disc", Area: 500, Low: new(400), High: new(600), Share: 0.0625, Height: 30, Disagreement: new(12.5),
+				Structures: []segment.Structure{{Class: "disc", Area: 500, Low: new(400), High: new(600), Share: 1.0 / 16, Height: 30, Width: 20, Disagreement: new(12.5),
 					Interval: &segment.Interval{Low: 380.5, High: 610, Coverage: 0.9}, Trust: &trust.Verdict{Word: trust.Trusted}}, {Class: "cup", Area: 100, Low: new(90), High: new(120), Share: 0.0125, Height: 15}},
-				VerticalRatio: &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.5), Low: new(0.45), High: new(0.6), Trust: &trust.Verdict{Word: trust.Check, Reason: "Look."}},
+				Spacing:         &[2]float64{0.01, 0.02},
+				HorizontalRatio: &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(2.0 / 3)},
+				VerticalRatio:   &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.5), Low: new(0.45), High: new(0.6), Trust: &trust.Verdict{Word: trust.Check, Reason: "Look."}},
 				Clinical: segment.Clinical{Rim: &[12]float64{12, 1}, RimLow: &[12]float64{11}, RimHigh: &[12]float64{13},
 					NarrowestRim: &segment.NarrowestRim{Value: 0.1, Low: new(0.05), High: new(0.2), Hour: 12}, Eye: &segment.Eye{Side: "left", By: "user", Against: []string{"dicom", "name"}},
 					ISNT: &segment.ISNT{Inferior: 4, Superior: 3, Nasal: 2, Temporal: 1, Holds: true, Agree: 3, Of: 4}, DDLS: &segment.DDLS{Withheld: segment.NoScale}},
 			},
+			ByModel:   &segment.Measurements{Structures: []segment.Structure{{Area: 480}, {Area: 100}}, VerticalRatio: &segment.Ratio{Value: new(0.55)}},
 			Corrected: []Mask{{"you", "disc", 500}, {"ann", "cup", 77}}, CorrectedBy: "EM",
 		},
 	}
@@ -57,9 +60,17 @@ func TestTable(t *testing.T) {
 	data, err := table.Bytes()
 	require.NoError(t, err)
 	require.Contains(t, string(data), "\r\n")
+	german := &Table{Semicolons: true}
+	german.Add(fundus("a.png"))
+	opened, err := german.Bytes()
+	require.NoError(t, err)
+	require.Contains(t, string(opened), `image;slice;error;`)
+	require.Contains(t, string(opened), `EM;2026-11-24T05:00:00Z;"small; 0.5";s1;true;1,5;`)
 	lines := byColumn(t, data)
 	require.Len(t, lines, 3)
 	for column, want := range map[string]string{
+		"decided_by": "EM", "decided": "2026-11-24T05:00:00Z", "comment": "small; 0.5", "session": "s1", "horizontal_cup_disc_ratio": "0.6667", "horizontal_cup_disc_ratio_of_model": "",
+		"vertical_cup_disc_ratio_of_model": "0.55", "disc_area_px_of_model": "480", "disc_area_mm2": "0.1", "disc_height_mm": "0.6", "disc_width_mm": "0.2", "mm_a_pixel_down": "0.02",
 		"image": "a.png", "slice": "", "error": "", "review": "accepted", "found": "true", "doubt": "1.5", "doubts": "unfamiliar;blurred",
 		"vertical_cup_disc_ratio": "0.5", "vertical_cup_disc_ratio_low": "0.45", "vertical_cup_disc_ratio_high": "0.6", "vertical_cup_disc_ratio_interval_low": "",
 		"rim_12_oclock_px": "12", "rim_12_oclock_px_low": "11", "rim_12_oclock_px_high": "13", "rim_1_oclock_px": "1", "narrowest_rim_disc_ratio": "0.1",
