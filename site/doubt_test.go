@@ -63,7 +63,7 @@ func TestDoubtedResult(t *testing.T) {
 	assert.Equal(t, []float64{.25, 1}, get[[]float64](p, `((bar) => [bar.value, bar.max])(document.querySelector("#trust meter"))`), "the bar ends at the threshold")
 	p.click("outlines")
 	p.until(`globalThis.drawn?.length === 3`)
-	assert.Contains(t, p.text("legend"), "Disc: in 90 of 100 images 95 % of a further expert's outline lies in the band")
+	assert.Contains(t, p.text("legend"), "Disc: in 90 of 100 images like those that it was learned from 95 % of a further expert's outline lies in the band")
 	assert.False(t, p.visible("outlines-why"))
 	p.dropped("camera.jpg")
 	p.do(`document.querySelector("input[name=structure][value='1']").click()`)

@@ -67,7 +67,7 @@ export function layers(result, choices) {
   if (outlines) {
     lines.push({ view: view("between", { class: s }), colour: structureColour(s), width: 0.75, dash: 0, band: true });
     keys.push({ colours: [structureColour(s)], dash: 0, band: true,
-      text: t("{structure}: in {n} of 100 images 95 % of a further expert's outline lies in the band", { structure: title(classes[s]), n: Math.round(100 * outlines.coverage) }) + last });
+      text: t("{structure}: in {n} of 100 images like those that it was learned from 95 % of a further expert's outline lies in the band", { structure: title(classes[s]), n: Math.round(100 * outlines.coverage) }) + last });
   }
   if (byLevels(result) && choices.levelShown) {
     const j = Math.min(choices.level, n), every = choices.levelAll, dash = every ? solid : LEVEL;

@@ -77,7 +77,7 @@ export const german = {
   "Consensus contour": "Umriss des Konsenses",
   "Inner and outer outline": "Innerer und äußerer Umriss",
   "These weights have learned no inner and no outer outline.": "Diese Gewichte haben keinen inneren und keinen äußeren Umriss gelernt.",
-  "{structure}: in {n} of 100 images 95 % of a further expert's outline lies in the band": "{structure}: In {n} von 100 Bildern liegen 95 % des Umrisses eines weiteren Experten im Band",
+  "{structure}: in {n} of 100 images like those that it was learned from 95 % of a further expert's outline lies in the band": "{structure}: In {n} von 100 Bildern wie denen, aus denen es gelernt ist, liegen 95 % des Umrisses eines weiteren Experten im Band",
   "Map": "Karte",
   "None": "Keine",
   "Heat map": "Wärmebild",
