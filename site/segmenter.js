@@ -223,8 +223,8 @@ export class Segmenter extends EventTarget {
   // rater, recurrence, disagreement, others, between or mark), m, i, class.
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
 
-  // table resolves to a CSV of records, as internal/output/sheet has them: { bytes }. semicolons part
-  // its cells where a spreadsheet writes 0,5 for one half.
+  // table resolves to a CSV of records, as internal/output/sheet has them: { bytes }. semicolons
+  // part its cells where a spreadsheet writes 0,5 for one half.
   table(records, semicolons) { return this.#ask({ type: "table", records: JSON.stringify(records), semicolons }); }
 
   // images resolves to the files, each { blob, name }, that may be images by their first bytes.

@@ -1,11 +1,13 @@
 // The worker that learns: cmd/train itself (trainer.wasm), with the browser's private file system
-// as its disk. It runs together.wasm (wasm/together) in the same way, in the folder /together. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
+// as its disk. /data holds the data sets, /run the run, as in the folders of a run elsewhere.
+// together.wasm (wasm/together) runs here too; its folder is /together.
 //
-// Messages in: begin (program: trainer or together; its args; files, a list of { path, blob } that are written first;
-// anew: what was there is removed; device), pause (the program ends its step and saves).
+// Messages in: begin (program: trainer or together; args, of the program; files, a list of
+// { path, blob } that are written first; anew: what was there is removed; device), pause (the
+// program ends its step and saves).
 // Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object, with
-// run: 0, or the number of the fold),
-// ended (code, as of a process; error where the program did not come so far).
+// run: 0, or the number of the fold), ended (code, as of a process; error where the program did not
+// come so far).
 import { listeners, put, remove } from "./opfs.js";
 import "./wasm_exec.js";
 import "./vectors.js";

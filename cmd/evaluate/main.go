@@ -63,7 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// imageFlags are the flags that choose images: data says what -data is, and part is the default of -on.
+// imageFlags are the flags that choose images: data says what -data is, and part is the default of
+// -on.
 func imageFlags(f *flag.FlagSet, i *score.Images, data, part string) {
 	f.StringVar(&i.Data, "data", "", data)
 	f.StringVar(&i.On, "on", part, "`PART` of -data: test (the held-out images), validation, train or all")

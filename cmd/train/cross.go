@@ -11,12 +11,12 @@ import (
 	"mrprism/internal/train"
 )
 
-// crossed says that the run learned from all images, so that only the runs of the folds can judge.
+// crossed says that this run learns from all images, so that only the runs of folds can judge it.
 func (r *runner) crossed() bool { return r.options.Cross > 0 && r.options.Fold.Of == 0 }
 
-// cross judges a run that learned from all images. A run in RUN/foldI for each fold learns likewise
-// from the other images, and is compared with the model of -judge on its own. What an earlier call
-// has done it takes over.
+// cross judges a run that learned from all images. For each fold it trains a run in RUN/foldI,
+// which learns from the other folds' images and is compared with the model of -judge on its own
+// fold. Folds that an earlier call has judged are not trained again.
 func (r *runner) cross(ctx context.Context, began time.Time) error {
 	var folds []*train.Judgement
 	for i := range r.options.Cross {

@@ -57,9 +57,9 @@ func (r *runner) train(ctx context.Context) error {
 	return r.cross(ctx, began)
 }
 
-// follow trains to the end. If the device is lost, follow opens it again and continues from the last
-// checkpoint. After patience attempts in a row without a later checkpoint it returns the error of
-// the last one.
+// follow trains to the end. If the device is lost, follow opens it again and continues from the
+// last checkpoint. After patience attempts in a row without a later checkpoint it returns the error
+// of the last one.
 func (r *runner) follow(ctx context.Context, began time.Time) error {
 	idle := 0
 	if _, err := os.Stat(r.stopFile); err == nil {

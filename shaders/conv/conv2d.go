@@ -103,8 +103,8 @@ func (p *Params) ordered() bool {
 	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
 }
 
-// addsToAll says that a gradient by x is a single phase, and addsToAllWeights that one by the weight
-// is a single part for all taps: each adds to all elements.
+// addsToAll says that a gradient by x is a single phase, and addsToAllWeights that one by the
+// weight is a single part for all taps: each adds to all elements.
 func addsToAll(params any) bool {
 	p := params.(*Params)
 	return p.Adds == addToY && p.ordered()

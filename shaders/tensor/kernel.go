@@ -21,8 +21,8 @@ type Kernel struct {
 	Variants  []Variant    // a device uses the first variant that runs on it and is preferred
 
 	// Adds says whether, with these parameters, the kernel adds once to every element of its last
-	// argument. Then the zeroing before the first of several sums is left out, and the WGSL begins at
-	// zero where its header says FRESH. nil: no.
+	// argument. Then the zeroing before the first of several sums is left out, and the WGSL begins
+	// at zero where its header says FRESH. nil: no.
 	Adds func(params any) bool
 
 	Copies bool // the kernel only writes its first argument to its second, or adds it

@@ -1,7 +1,6 @@
-// Command together brings the marks of several people together for the page (site/together.js): it
-// makes a data set of their sessions, says how they agree, and fuses their marks. It is "train
-// import sessions", "evaluate raters" and "evaluate fuse" in one program, and the page loads it when
-// it is wanted.
+// Command together brings the marks of several people together for the page (site/together.js). It
+// makes a data set of their sessions, says how they agree, and fuses their marks, as "train import
+// sessions", "evaluate raters" and "evaluate fuse" do. The page loads it when it is wanted.
 //
 //	together FOLDER
 //

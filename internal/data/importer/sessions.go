@@ -198,8 +198,8 @@ func asName(text string) string {
 	return strings.Trim(name[:min(len(name), longestName)], "-")
 }
 
-// agree finds the structures, which are the same in all sessions. If lenient, it skips sessions that
-// do not go with those before them, and returns the others.
+// agree finds the structures, which are the same in all sessions. If lenient, it skips sessions
+// that do not go with those before them, and returns the others.
 func (l *listing) agree(all []*session, lenient bool) (kept []*session, err error) {
 	people, study := map[string]string{}, "" // people by rater
 	var from string                          // the session of l.classes

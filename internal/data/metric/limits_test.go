@@ -8,8 +8,8 @@ import (
 )
 
 // The peak flows by two meters of Bland and Altman (1986): mean difference -2.1, standard deviation
-// 38.8, and the mean's interval -22.0 to 17.8 l/min. Two values of a unit: components by hand, 12.25
-// between units and .5 within.
+// 38.8, and the mean's interval -22.0 to 17.8 l/min. Two values of a unit: components by hand,
+// 12.25 between units and .5 within.
 func TestBlandAltman(t *testing.T) {
 	large := []float64{494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427}
 	var units [][]float64

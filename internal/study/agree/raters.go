@@ -123,7 +123,8 @@ func (c *comparison) people(marks [][]uint8) {
 	}
 }
 
-// ratios are the raters' vertical cup/disc ratios in an image; NaN where a rater has no cup or disc.
+// ratios are the raters' vertical cup/disc ratios in an image; NaN where a rater has no cup or
+// disc.
 type ratios struct {
 	statistics.Unit
 	of []float64
@@ -134,8 +135,8 @@ func less(a, b int) func(*ratios) float64 {
 	return func(r *ratios) float64 { return r.of[b] - r.of[a] }
 }
 
-// verticalRatios are those of an image. They are nil without the structures, for agreement levels, and
-// unless two raters have marked a disc and a cup.
+// verticalRatios are those of an image. They are nil without the structures, for agreement levels,
+// and unless two raters have marked a disc and a cup.
 func (s *study) verticalRatios(l *comparedImage, unit statistics.Unit) *ratios {
 	disc, cup := segment.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 || s.data.Levels {

@@ -53,8 +53,8 @@ func cutFormat(file string) (stem string, known bool) {
 	return file[:len(file)-len(e)], e != ""
 }
 
-// readFile reads a file of an image of w × h pixels. A NIfTI must lie where the image does, if that is
-// known. The error is a *trouble.
+// readFile reads a file of an image of w × h pixels. A NIfTI must lie where the image does, if that
+// is known. The error is a *trouble.
 func readFile(path string, w, h int, place *nifti.Geometry) (*numbers, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
