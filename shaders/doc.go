@@ -9,10 +9,9 @@
 //
 // Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add
 // to their result (+=). The graph zeroes it first, unless the first of them takes zero for it
-// (FRESH). There are no floating-point atomics, so that a step repeats bit by bit. Arrays may be
-// longer than the tensor; extents come from Params. Images are (B, H, W, C), tokens (B, N, C),
-// convolution weights (kh, kw, Cin, Cout), linear weights (Cin, Cout): the innermost extent of a
-// weight is the output channel.
+// (FRESH). There are no floating-point atomics: a step repeats bit by bit. Arrays may be longer
+// than the tensor; extents come from Params. Images are (B, H, W, C), tokens (B, N, C), weights of
+// convolutions (kh, kw, Cin, Cout) and linear maps (Cin, Cout), the output channel innermost.
 //
 // Go writes a header in front of a .wgsl file (tensor.Variant). The first comment of a file lists
 // what it takes from the header:

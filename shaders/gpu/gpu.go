@@ -240,8 +240,8 @@ type Command struct {
 	Params    any
 	Arguments []Buffer
 	Groups    [3]int // workgroups in x, y, z, each at least 1
-	// Fresh says that the values of the last argument do not count. The WGSL knows that already.
-	// The devices in Go zero that argument, because the program adds to it.
+	// Fresh says that the last argument's values do not count. The WGSL knows that already; the
+	// devices in Go zero that argument, because the program adds to it.
 	Fresh bool
 
 	Clear Buffer

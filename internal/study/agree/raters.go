@@ -123,8 +123,7 @@ func (c *comparison) people(marks [][]uint8) {
 	}
 }
 
-// ratios are the raters' vertical cup/disc ratios in an image; NaN where a rater has no cup or
-// disc.
+// ratios are the raters' vertical cup/disc ratios in an image; NaN without a cup or a disc.
 type ratios struct {
 	statistics.Unit
 	of []float64

@@ -55,8 +55,7 @@ func MeanOver[T any](items []T, figure func(T) float64) *metric.Interval {
 	return Interval(Tabulate(len(values), func(i int) float64 { return metric.Mean(values[i]) }))
 }
 
-// BlandAltman is metric.BlandAltman of differences of items that may embed a Unit. NaN does not
-// count.
+// BlandAltman is metric.BlandAltman of items' differences without NaN. Items may embed a Unit.
 func BlandAltman[T any](items []T, difference func(T) float64) (bias metric.Interval, limits []float64) {
 	return metric.BlandAltman(byUnit(items, difference))
 }
