@@ -67,6 +67,12 @@ func (p *page) tool(name string) {
 	p.do(`document.querySelector("input[value=` + name + `]").click()`)
 }
 
+// option takes an option of a list of the tools.
+func (p *page) option(id, value string) {
+	p.t.Helper()
+	p.do(fmt.Sprintf(`(() => { const list = document.getElementById(%q); list.value = %q; list.dispatchEvent(new Event("input", { bubbles: true })); document.getElementById("stage").focus(); })()`, id, value))
+}
+
 // control presses a key with Ctrl.
 func (p *page) control(key string, shift bool) {
 	p.t.Helper()
@@ -113,6 +119,7 @@ func TestCorrectingByMouse(t *testing.T) {
 	step("push", true, func() { p.drag([2]float64{x - 0.8*radius, y}, [2]float64{x - 1.2*radius, y}) })
 	p.tool("polygon")
 	step("polygon", true, func() {
+		p.option("correct-how", "add")
 		for _, corner := range [][2]float64{{x, y}, {x + 0.3*radius, y + 1.5*radius}, {x - 0.3*radius, y + 1.5*radius}} {
 			p.drag(corner)
 		}
@@ -166,7 +173,7 @@ func TestCorrectingByMouse(t *testing.T) {
 func TestCorrectingByKeysAndRecalibrating(t *testing.T) {
 	t.Parallel()
 	p := correcting(t, "marks", 1200, 800)
-	p.do(`(() => { const who = document.getElementById("correct-rater"); who.value = "bob"; who.dispatchEvent(new Event("input", { bubbles: true })); document.getElementById("stage").focus(); })()`)
+	p.option("correct-rater", "bob")
 	p.until(`document.getElementById("legend").innerText.includes("Bob")`)
 	size := get[string](p, `document.getElementById("correct-size-value").textContent`)
 	p.press("]", false)

@@ -422,10 +422,11 @@ $("correct-start").onclick = () => send({ type: "edit" });
 $("correct-end").onclick = () => { send({ type: "unedit" }); $("correct-start").focus(); };
 $("correct-clear").onclick = () => { send({ type: "uncorrect" }); $("stage").focus(); };
 $("correct-close").onclick = () => pen.close();
+$("correct-back").onclick = () => pen.back();
 $("recalibrate").onclick = enabled(() => send({ type: "recalibrate" }));
 for (const step of ["undo", "redo"]) $(step).onclick = $(`correct-${step}`).onclick = enabled(() => send({ type: step }));
-$("correct-tools").oninput = ({ target: { id, name, value, checked } }) => {
-  const changes = { "correct-class": { class: value }, "correct-rater": { rater: value }, "correct-size": { size: Math.round(400 ** (value / 100)) }, "correct-cut": { cut: checked } };
+$("correct-tools").oninput = ({ target: { id, name, value } }) => {
+  const changes = { "correct-class": { class: value }, "correct-rater": { rater: value }, "correct-size": { size: Math.round(400 ** (value / 100)) }, "correct-how": { how: value } };
   const change = name === "tool" ? { tool: value } : changes[id];
   if (change) send({ type: "edit", ...change });
 };

@@ -1,11 +1,15 @@
 // The pen: what pointer and keys draw while a mask is corrected. The stage calls it with photograph
 // pixels; it sends drafts and strokes, and shows its cursor on the stage.
 import { Stroke, at, blank, borderNear, pieceAt, sameMask } from "./correct.js";
-import { baseView } from "./layers.js";
 import { maskOf } from "./masks.js";
+import { ellipseOf } from "./shapes.js";
+import { t } from "./words.js";
+
+const LEAST = { polygon: 3, ellipse: 5 }; // the points that a figure needs
 
 export class Pen {
-  #state; #send; #stage; #stroke = null; #last = null; #value = 0; #radius = 0; #cursor = null; #points = []; #due = false; #held = false;
+  #state; #send; #stage; #stroke = null; #last = null; #value = 0; #radius = 0; #cursor = null; #due = false; #held = false;
+  #points = []; #before = []; #grip = -1; // of the figure, those before the press, and which one is held
 
   // state gives the page's state; send takes an event.
   constructor(state, send, stage) { this.#state = state; this.#send = send; this.#stage = stage; }
@@ -15,24 +19,27 @@ export class Pen {
     const s = this.#state();
     return s.corrections.find((c) => sameMask(c, s.editing)) ?? blank(s.editing.rater, s.editing.class, s.image);
   }
-  #base() { const s = this.#state(); return s.views[baseView(s.result, s.editing).key]; }
+  #window() { return maskOf(this.#state(), this.#correction()); } // null: the mask has not come yet
 
-  down(x, y) {
+  // down is a press; by is its event, if it has one.
+  down(x, y, by) {
+    this.#last = [x, y];
     this.#put(x, y);
-    const { tool, size, cut } = this.#editing(), base = this.#base();
-    if (!base && (tool === "push" || tool === "fill")) return; // the mask has not come yet
-    if (tool === "polygon") { this.#points = [...this.#points, [x, y]]; return this.#show(); }
-    const correction = this.#correction(), window = base && maskOf(this.#state(), correction), px = Math.floor(x), py = Math.floor(y);
-    if (tool === "fill") return this.#fill(window, px, py, cut);
+    const { tool, size, how } = this.#editing(), window = this.#window();
+    if (tool in LEAST) return this.#pick(x, y, by?.pointerType === "touch" ? 22 : 9);
+    if (!window && (tool === "push" || tool === "fill")) return; // the mask has not come yet
+    const px = Math.floor(x), py = Math.floor(y);
+    if (tool === "fill") return this.#fill(window, px, py, how === "remove");
     this.#value = (tool === "push" ? at(window, px, py) : tool === "brush") ? 255 : 0;
     // The push tool starts as a disc that just touches the border, and moves it from there.
     this.#radius = tool === "push" ? Math.max(1, borderNear(window, px, py, size / 2) - 1) : size / 2;
     this.#stroke = new Stroke(this.#correction());
-    this.#last = [x, y];
     if (tool !== "push") this.#stroke.disc(x, y, this.#radius, this.#value);
     this.#draft();
   }
   move(x, y) {
+    const still = this.#points === this.#before && this.#distance(this.#last, [x, y]) < 3;
+    if (this.#grip >= 0 && !still) this.#points = this.#points.toSpliced(this.#grip, 1, [x, y]);
     this.#put(x, y);
     if (!this.#stroke) return;
     this.#stroke.line(this.#last, [x, y], this.#radius, this.#value);
@@ -40,13 +47,16 @@ export class Pen {
     this.#draft();
   }
   up() {
+    if (this.#grip >= 0) return this.#let();
     const stroke = this.#stroke;
     this.#stroke = null;
     if (stroke?.drawn) this.#send({ type: "stroke", correction: stroke.correction });
   }
-  // cancel removes an unfinished stroke, when a second finger comes or the mode ends.
+  // cancel removes an unfinished stroke or point, when a second finger comes or the mode ends.
   cancel() {
     this.#stroke = null;
+    if (this.#grip >= 0) this.#points = this.#before;
+    this.#grip = -1;
     this.#held = false;
     this.#send({ type: "undraft" });
   }
@@ -55,22 +65,49 @@ export class Pen {
   forget() { this.cancel(); this.#points = []; this.#show(); }
   leave() { this.forget(); this.#cursor = null; this.#stage.set("cursor", null); }
 
-  // close draws the polygon.
-  close() {
-    const points = this.#points.filter(([x, y], i, all) => !i || Math.hypot(x - all[i - 1][0], y - all[i - 1][1]) > 0.5);
-    this.#points = [];
-    if (points.length > 2) {
-      const stroke = new Stroke(this.#correction());
-      stroke.polygon(points, this.#editing().cut ? 0 : 255);
-      if (stroke.drawn) this.#send({ type: "stroke", correction: stroke.correction });
-    }
+  #distance([ax, ay], [bx, by]) { return Math.hypot(ax - bx, ay - by) * this.#stage.scale; } // CSS pixels
+  // pick takes hold of a point within reach, or of a new one. An ellipse has no sixth.
+  #pick(x, y, reach) {
+    this.#before = this.#points;
+    const gaps = this.#points.map((point) => this.#distance(point, [x, y])), least = Math.min(...gaps);
+    const near = least < reach, full = this.#editing().tool === "ellipse" && gaps.length === 5;
+    this.#grip = near || full ? gaps.indexOf(least) : gaps.length;
+    if (!near) this.#points = this.#points.toSpliced(this.#grip, 1, [x, y]);
     this.#show();
+  }
+  // let lets go of the point. A polygon closes with its first one, pressed and not moved; an
+  // ellipse with its fifth.
+  #let() {
+    const closes = this.#editing().tool === "ellipse" ? this.#points.length === 5 : this.#grip === 0 && this.#points === this.#before;
+    this.#grip = -1;
+    if (closes) return this.close();
+    this.#tell();
+  }
+  #tell() {
+    this.#send({ type: "set", status: t({ one: "{n} point", other: "{n} points" }, { n: this.#points.length }) });
+    this.#show();
+  }
+  // back takes the last point back.
+  back() { this.#points = this.#points.slice(0, -1); this.#tell(); }
+
+  // close draws the figure.
+  close() {
+    const { tool, how } = this.#editing(), window = this.#window();
+    if (!(this.#points.length >= LEAST[tool]) || (how === "replace" && !window)) return;
+    const line = tool === "ellipse" ? ellipseOf(this.#points) : this.#points;
+    if (!line) return this.#send({ type: "note", message: "The five points lie on no ellipse.", next: "Drag one of them, or take it back.", of: "pen" });
+    const stroke = new Stroke(this.#correction());
+    if (how === "replace") for (let y = 0; y < window.height; y++) stroke.row(window.y + y, window.x, window.x + window.width, 0);
+    stroke.polygon(line, how === "remove" ? 0 : 255);
+    this.#points = [];
+    this.#show();
+    if (stroke.drawn) this.#send({ type: "stroke", correction: stroke.correction });
   }
   #fill(window, x, y, cut) {
     const pixels = at(window, x, y) === Boolean(cut) ? pieceAt(window, x, y) : null;
     if (!pixels) {
       const message = cut ? "There is nothing to remove at that point." : "That area is not closed.";
-      return this.#send({ type: "note", message, next: cut ? "Choose a point inside the outline." : "Choose a hole within the outline, or close it with the brush first." });
+      return this.#send({ type: "note", message, next: cut ? "Choose a point inside the outline." : "Choose a hole within the outline, or close it with the brush first.", of: "pen" });
     }
     const stroke = new Stroke(this.#correction());
     for (const [px, py] of pixels) stroke.set(px, py, cut ? 0 : 255);
@@ -93,6 +130,7 @@ export class Pen {
     }
     if (event.key === "[" || event.key === "]") this.resize(event.key === "]" ? 1.25 : 0.8);
     else if (event.key === "Enter" && this.#points.length) this.close();
+    else if (event.key === "Backspace" && this.#points.length) this.back();
     else if (event.key === "Escape" && this.#points.length) { this.#points = []; this.#show(); }
     else if (event.key === "Escape") this.#send({ type: "unedit" });
     else if (event.key.toLowerCase() === "r") this.#send({ type: "recalibrate" });
@@ -108,8 +146,10 @@ export class Pen {
 
   #put(x, y) { this.#cursor = [x, y]; this.#show(); }
   #show() {
-    const { tool, size } = this.#editing() ?? {}, radius = tool === "polygon" || tool === "fill" ? 0 : this.#stroke ? this.#radius : size / 2;
-    this.#stage.set("cursor", tool ? { at: this.#cursor, radius, points: this.#points } : null);
+    const { tool, size } = this.#editing() ?? {}, radius = tool in LEAST || tool === "fill" ? 0 : this.#stroke ? this.#radius : size / 2;
+    const points = this.#points, all = points.length && this.#cursor && this.#grip < 0 ? [...points, this.#cursor] : points;
+    const line = tool !== "ellipse" ? all : (all.length >= 5 && ellipseOf(all.slice(0, 5))) || [];
+    this.#stage.set("cursor", tool ? { at: this.#cursor, radius, points, line } : null);
   }
   #draft() { // at most once a frame
     if (this.#due) return;

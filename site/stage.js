@@ -159,7 +159,7 @@ export class Stage extends EventTarget {
       this.pointers.set(event.pointerId, at(event));
       if (this.pointers.size === 2 && this.inking) this.#ink("cancel");
       this.inking = this.pen && this.pointers.size === 1 && event.button === 0;
-      if (this.inking) this.pen.down(...this.#under(...at(event)));
+      if (this.inking) this.pen.down(...this.#under(...at(event)), event);
       this.grip = this.shown.placing && this.pointers.size === 1 ? this.#grip(...at(event)) : null;
       e.classList.add("dragging");
     });

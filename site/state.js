@@ -73,7 +73,8 @@ export const initial = {
   // { m, values, weights }: the rater, the shares before, and the weights before the first movement.
   sliders: { values: [], moving: false, from: null },
   placing: null, // the square while it is placed by hand: { x, y, side, wanted }
-  // the drawing tool while masks are corrected, { tool, size, rater, class, cut }, or null
+  // the drawing tool while masks are corrected, { tool, size, rater, class, how }, or null;
+  // how an area changes the mask: "replace", "add" or "remove"
   editing: null,
   corrections: NONE, // of the result on the stage, as correct.js makes them
   drafting: null, // the corrections before the stroke that is being drawn
@@ -355,8 +356,8 @@ const handlers = {
   // edit begins to correct a mask, or changes the tool. The mask is then shown.
   edit(s, { waited, ...changes }) {
     if (!s.result?.found || !s.image) return { ...s, banner: { message: "There is nothing to correct.", next: "Open an image, or place the region by hand.", kind: "note" } };
-    const { classes, raters } = s.result, { choices } = s, first = { tool: "brush", size: Math.max(4, Math.round(s.result.roi.side / 16)), rater: YOU, class: classes[choices.structure], cut: false };
-    const editing = { ...first, ...s.editing, ...changes }, m = raters.indexOf(editing.rater);
+    const { classes, raters } = s.result, { choices } = s, first = { tool: "brush", size: Math.max(4, Math.round(s.result.roi.side / 16)), rater: YOU, class: classes[choices.structure] };
+    const how = { fill: "add" }[changes.tool] ?? "replace", editing = { ...first, ...s.editing, ...(changes.tool && { how }), ...changes }, m = raters.indexOf(editing.rater);
     editing.size = Math.min(LARGEST_PEN, Math.max(1, editing.size));
     const seen = m < 0 ? { contour: true } : { raters: choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort() };
     return { ...s, editing, placing: null, measuring: false, ruler: null, choices: { ...choices, ...seen, structure: classes.indexOf(editing.class), recurrence: LAST } };
@@ -367,7 +368,7 @@ const handlers = {
   stroke(s, { correction }) {
     const list = s.drafting ?? s.corrections, before = list.find((other) => sameMask(other, correction));
     if (!changes(s.views[baseView(s.result, correction).key], before, correction)) return { ...handlers.undraft(s), status: "That changes nothing." };
-    return { ...s, drafting: null, corrections: replaced(s.corrections, correction) };
+    return mended({ ...s, drafting: null, corrections: replaced(s.corrections, correction) }, "pen");
   },
   undraft: (s) => (s.drafting ? { ...s, corrections: s.drafting, drafting: null } : s),
   uncorrect: (s) => ({ ...s, corrections: s.corrections.length ? NONE : s.corrections }),
@@ -403,7 +404,7 @@ const handlers = {
 
   // ---- the page ----
   set: (s, values) => ({ ...s, ...values }), // opacity, scale, dragging, theme
-  note: (s, { message, next }) => ({ ...s, banner: { message, next, kind: "note" } }),
+  note: (s, { message, next, of }) => ({ ...s, banner: { message, next, of, kind: "note" } }),
   dismiss: (s) => ({ ...s, banner: null }),
 };
 

@@ -340,14 +340,16 @@ function drawCorrecting(s, before) {
   $("correct-class").value = editing.class;
   $("correct-rater").value = editing.rater;
   for (const input of all("input[name=tool]")) input.checked = input.value === editing.tool;
-  const area = editing.tool === "polygon" || editing.tool === "fill";
+  const figure = editing.tool === "polygon" || editing.tool === "ellipse", area = figure || editing.tool === "fill";
   $("correct-size").value = Math.round(100 * Math.log(editing.size) / Math.log(400));
   $("correct-size").setAttribute("aria-valuetext", t({ one: "{n} pixel", other: "{n} pixels" }, { n: editing.size }));
   write("correct-size-value", `${editing.size} px`);
   show(!area, "correct-sized");
   show(area, "correct-area");
+  show(figure, "correct-points");
   show(editing.tool === "polygon", "correct-close");
-  $("correct-cut").checked = editing.cut;
+  $("correct-how").value = editing.how;
+  show(editing.tool !== "fill", "correct-replace");
   write("correct-help", `${t(HELP[editing.tool])} ${t("Two fingers, the wheel or the middle button move the view.")}`);
   show(result.takesMarks, "recalibrate", "correct-evidence");
   $("recalibrate").ariaDisabled = canRecalibrate(s) ? null : "true";
@@ -356,7 +358,8 @@ const HELP = {
   brush: "Draw what belongs to the structure. Arrow keys move the cursor, space draws.",
   eraser: "Draw over what does not belong to it. Arrow keys move the cursor, space erases.",
   push: "Press beside the outline and drag it: from inside it grows, from outside it shrinks.",
-  polygon: "Click its corners; Enter or a double click closes it, Escape forgets it.",
+  polygon: "Click its corners, or drag them. Enter, a double click or its first corner closes it; Backspace takes a corner back, Escape all.",
+  ellipse: "Click five points of its border, or drag them. Backspace takes a point back, Escape all.",
   fill: "Click into a closed hole to fill it.",
 };
 

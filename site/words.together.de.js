@@ -2,7 +2,6 @@
 export const german = {
   "Bring together": "Zusammenführen",
   "Sessions and images": "Sitzungen und Bilder",
-  "Close": "Schließen",
   "Choose the sessions of two people or more, and the images unless they are in them.": "Wählen Sie die Sitzungen von zwei oder mehr Personen und die Bilder, falls sie nicht darin sind.",
   "Nothing leaves this page. What it reads is removed from this browser when you close this.": "Nichts verlässt diese Seite. Was sie liest, wird beim Schließen aus diesem Browser entfernt.",
   "Add sessions and images…": "Sitzungen und Bilder hinzufügen …",
