@@ -273,7 +273,7 @@ func TestRecipes(t *testing.T) {
 	ours, settling := recipe(t, "default"), recipe(t, "evidence")
 	settling.Name, settling.Frozen, settling.MaskFirst = ours.Name, false, ours.MaskFirst
 	assert.Equal(t, settling, ours)
-	ours = ours.Mask()
+	ours = ours.First()
 	ours.Name, ours.MaskFirst = bce.Name, 0
 	assert.Equal(t, bce, ours, "the mask learns as in bce")
 	bce.Name, bce.NoSSIM, bce.FadeFloor = baseline.Name, false, baseline.FadeFloor

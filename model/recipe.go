@@ -35,6 +35,8 @@ type Recipe struct {
 	FixedStart    bool        // w₀ = log ½ instead of a draw
 	Settles       int         // passes that settle around given marks; 0: none. The architecture then has Evidence
 	MaskFirst     float64     // share of the run, at its beginning, in which the mask alone learns
+	HeadsFirst    float64     // share in which all but the mask learns, on a network that knows the structure, in place of MaskFirst
+	Kept          bool        // encoder and ConP keep their values, and batch norm its statistics
 	Frozen        bool        // the network learns nothing but to settle
 	Unspoilt      bool        // passes learn around the network's own logits: it has not seen these images before
 
@@ -111,8 +113,12 @@ func (r Recipe) ForLevels() Recipe {
 	return r
 }
 
-// Mask is the recipe of the steps in which the mask alone learns.
-func (r Recipe) Mask() Recipe {
+// First is the recipe of the steps of MaskFirst or HeadsFirst.
+func (r Recipe) First() Recipe {
+	if r.HeadsFirst > 0 {
+		r.FadeWeight, r.DiceWeight, r.NoSSIM, r.Kept = 0, 0, true, true
+		return r
+	}
 	r.HeadsWeight, r.Settles = 0, 0
 	return r
 }

@@ -85,7 +85,7 @@ type Pass struct {
 
 // NewStep builds the losses of Algorithm 1 (PAPER.md §4), or those of the configuration's method.
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: !r.Frozen}}
+	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: !r.Frozen && !r.Kept}}
 	n.Graph.Normalise(c.Group)
 	s := NewInputs(n.Graph, c, r, batch, side)
 	s.Features = n.Encoder(s.X)

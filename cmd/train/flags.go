@@ -23,7 +23,7 @@ type declared struct {
 	*cli.Groups
 	config, data, also, fold, folds, phases, recipe, method, integration, rule, schedule, precision, with *string
 	side, epochs, recurrences                                                                             *int
-	rate, decay, dice, average, multiHead, shuffle                                                        *float64
+	rate, decay, dice, headsFirst, average, multiHead, shuffle                                            *float64
 	crossEntropy                                                                                          *bool
 	device                                                                                                command.Device
 	divided                                                                                               string // the split of the run whose file -with names
@@ -97,6 +97,7 @@ func (r *runner) declare() *declared {
 			"Masks come closer to the truth for some structures and not for others (weights/shipped/STUDY.md)")
 		d.dice = f.Float64("dice", 0, "`WEIGHT` of a Dice loss of the mask beside the recipe's losses. At 1 it is somewhat larger than the SSIM loss. "+
 			"For small or thin structures: masks are sharper and less well calibrated")
+		d.headsFirst = f.Float64("heads-first", 0, "`SHARE` of the run, at its beginning, in which the mask stays that of -init, and its heads learn new raters (0: the mask learns first)")
 		d.decay = f.Float64("decay", 0, "decoupled weight `DECAY` of Adam. Biases and norms do not decay")
 		d.average = f.Float64("ema", -1, "`MOMENTUM` of the averaged weights, which are exported (0: export the last weights; -1: the recipe's)")
 		d.precision = f.String("precision", "f32", "`NUMBERS` to train in: f32, or f16 if the GPU supports it. In f16 maps and their gradients take half the memory "+
@@ -305,7 +306,7 @@ func (d *declared) resolve(o *train.Options) (err error) {
 	if *d.average != -1 {
 		o.Recipe.Average = *d.average
 	}
-	o.Recipe.Decay, o.Recipe.DiceWeight = *d.decay, *d.dice
+	o.Recipe.Decay, o.Recipe.DiceWeight, o.Recipe.HeadsFirst = *d.decay, *d.dice, *d.headsFirst
 	switch *d.schedule {
 	case "":
 	case "cosine", "constant":

@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8460,
+	"cmd":              8461,
 	"internal/command": 600,
 	"internal/data":    8765,
 	"internal/files":   6795,
@@ -24,9 +24,9 @@ var budgets = map[string]int{
 	"internal/program": 350,
 	"internal/segment": 2780,
 	"internal/study":   9760,
-	"internal/train":   3040,
+	"internal/train":   3050,
 	"internal/trust":   1230,
-	"model":            4600,
+	"model":            4605,
 	"shaders":          20025,
 	"site":             300,
 	"wasm":             1010,

@@ -26,7 +26,7 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
 	about.Independent = t.Config.Independent
 	about.Configuration = t.Config.Name
-	if t.step <= t.maskFirst() && t.Options.Recipe.MaskFirst > 0 { // stopped early: untrained heads
+	if t.step <= t.first() && t.Options.Recipe.MaskFirst > 0 && t.Options.Recipe.HeadsFirst == 0 { // stopped early: untrained heads
 		about.Recipe = model.MaskAlone
 	}
 	if of := t.of; of != nil { // the network is the same, and so are its masks' properties

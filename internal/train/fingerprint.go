@@ -17,7 +17,7 @@ import (
 // be resumed.
 func (o Options) fingerprint() string {
 	recipe := fmt.Sprintf("%+v", o.Recipe)
-	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false ", "Settles:0 ", "Frozen:false ", "Unspoilt:false ", "MaskFirst:0 ", "Integration: "} {
+	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false ", "Settles:0 ", "Frozen:false ", "Unspoilt:false ", "MaskFirst:0 ", "HeadsFirst:0 ", "Kept:false ", "Integration: "} {
 		recipe = strings.Replace(recipe, asBefore, "", 1)
 	}
 	text := fmt.Sprintf("config=%s recipe=%s phases=%v batch=%d seed=%d anchor=%s data=%s",

@@ -52,7 +52,7 @@ func TestMaskFirst(t *testing.T) {
 	o.Recipe, o.Validate = ours, 0.5
 	trainer, err := New(t.Context(), reference.Open(), o, nil)
 	require.NoError(t, err)
-	assert.Zero(t, trainer.maskFirst(), "the best weights must have heads")
+	assert.Zero(t, trainer.first(), "the best weights must have heads")
 	trainer.Close()
 
 	assert.NotEqual(t, half.Tensor("divp.stem.weight").Data, whole.Tensor("divp.stem.weight").Data)
@@ -62,4 +62,50 @@ func TestMaskFirst(t *testing.T) {
 			require.Equal(t, v.Data, resumed.Tensor(v.Name).Data, "%s, stopped after %d", v.Name, stop)
 		}
 	}
+}
+
+// With -heads-first encoder and ConP, batch norm's statistics too, stay as they were while heads and
+// passes learn. Then all of it learns, and a run that stops in between goes on to the same bits.
+func TestHeadsFirst(t *testing.T) {
+	data := writeData(t, 5)
+	ours, err := model.NewRecipe("default")
+	require.NoError(t, err)
+	o := options(t, data)
+	o.Recipe = ours
+	train(t, reference.Open(), o, 2)
+	known := filepath.Join(o.Out, "eyes.f32.safetensors")
+	run := func(until ...int) *weights.File {
+		o := options(t, data)
+		o.Recipe, o.Init = ours, known
+		o.Recipe.HeadsFirst = 0.5
+		for _, step := range until {
+			train(t, reference.Open(), o, step)
+			o.Resume, o.Init = true, ""
+		}
+		return decode(t, filepath.Join(o.Out, "eyes.f32.safetensors"))
+	}
+	start, half, whole, resumed := decode(t, known), run(2), run(4), run(2, 4)
+	for _, v := range start.Tensors {
+		kept := strings.HasPrefix(v.Name, "encoder.") || strings.HasPrefix(v.Name, "conp.")
+		if kept {
+			require.Equal(t, v.Data, half.Tensor(v.Name).Data, v.Name)
+		}
+		require.Equal(t, whole.Tensor(v.Name).Data, resumed.Tensor(v.Name).Data, v.Name)
+	}
+	for _, name := range []string{"divp.stem.weight", "settle.change.weight"} {
+		require.NotEqual(t, start.Tensor(name).Data, half.Tensor(name).Data, name)
+	}
+	require.NotEqual(t, start.Tensor("encoder.conv1.weight").Data, whole.Tensor("encoder.conv1.weight").Data)
+
+	alone := options(t, data)
+	alone.Recipe = ours
+	alone.Recipe.HeadsFirst = 0.5
+	_, err = New(t.Context(), reference.Open(), alone, nil)
+	require.ErrorContains(t, err, "name one by -init")
+	alone.Init = known
+	alone.Recipe, err = model.NewRecipe("bce")
+	require.NoError(t, err)
+	alone.Recipe.HeadsFirst = 0.5
+	_, err = New(t.Context(), reference.Open(), alone, nil)
+	require.ErrorContains(t, err, "trains no heads")
 }

@@ -179,6 +179,10 @@ func (o Options) Check() error {
 		return errors.New("no folder for the run: name one by -out")
 	case o.Resume && o.Init != "":
 		return errors.New("-resume continues a run, and -init starts a new one from weights: give one of them, not both")
+	case o.Recipe.HeadsFirst > 0 && (!o.Recipe.Recurrent() || o.Recipe.Frozen):
+		return fmt.Errorf("-heads-first %v: the recipe %s trains no heads; leave it out, or use the recipe default", o.Recipe.HeadsFirst, o.Recipe.Name)
+	case o.Recipe.HeadsFirst > 0 && o.Init == "" && !o.Resume:
+		return fmt.Errorf("-heads-first %v needs a model that finds the structure: name one by -init", o.Recipe.HeadsFirst)
 	case o.Names != "" && o.Init == "" && !o.Resume:
 		return fmt.Errorf("-names %s translates the names in a file of PyTorch: name that file by -init", o.Names)
 	case o.Swell > 0 && o.Anchor == "":
@@ -238,6 +242,7 @@ func (o Options) checkNumbers() error {
 		{"-rate", o.Recipe.Rate, 0, most, fromZero},
 		{"-decay", o.Recipe.Decay, 0, most, fromZero},
 		{"-dice", o.Recipe.DiceWeight, 0, most, fromZero},
+		{"-heads-first", o.Recipe.HeadsFirst, 0, 1, "a share of the run, from 0 to 1"},
 		{"-clip", o.Clip, 0, most, fromZero},
 		{"-save", o.CheckpointSeconds, 0, most, fromZero},
 	} {

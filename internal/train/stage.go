@@ -144,7 +144,10 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	updates, factor := t.step-t.scaled.Skipped, 1/(float64(batches)*t.scaled.Scale)
 	average := optim.Averaging(updates, t.Options.Recipe.Average)
 	schedule := adam.Schedule(t.adam, updates+1, now.Rate, factor, average)
-	later := adam.Schedule(t.adam, max(1, updates+1-t.maskFirst()), now.Rate, factor, average)
+	later := adam.Schedule(t.adam, max(1, updates+1-t.first()), now.Rate, factor, average)
+	if t.Options.Recipe.HeadsFirst > 0 {
+		schedule, later = later, schedule
+	}
 	if err := p.update.Write(p.updating, schedule, later); err != nil {
 		return err
 	}

@@ -276,7 +276,7 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	last := 0
 	for _, phase := range t.Options.Phases {
 		last += phase.Epochs * t.epochSteps()
-		for _, until := range []int{min(last, t.maskFirst()), last} {
+		for _, until := range []int{min(last, t.first()), last} {
 			if t.step >= until {
 				continue
 			}
@@ -307,13 +307,15 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	return ctx.Err()
 }
 
-// maskFirst is the number of steps at the beginning of the run in which the mask alone learns. A
-// run that keeps the best weights has none, since the best mask might have untrained heads.
-func (t *Trainer) maskFirst() int {
-	if t.Options.validates() {
-		return 0
+// first is the number of steps at the beginning of the run in which the mask alone learns, or all
+// but the mask. A run that keeps the best weights has none of the mask alone, since the best mask
+// might have untrained heads.
+func (t *Trainer) first() int {
+	share := t.Options.Recipe.HeadsFirst
+	if share == 0 && !t.Options.validates() {
+		share = t.Options.Recipe.MaskFirst
 	}
-	return int(t.Options.Recipe.MaskFirst * float64(t.Steps()))
+	return int(share * float64(t.Steps()))
 }
 
 // Steps is the length of the whole run.
@@ -349,8 +351,8 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 	working := context.WithoutCancel(ctx) // a cancelled run finishes its step
 	t.Options.tell(fmt.Sprintf("preparing the network for images of %d²", phase.Side))
 	recipe := t.Options.Recipe
-	if last <= t.maskFirst() {
-		recipe = recipe.Mask()
+	if last <= t.first() {
+		recipe = recipe.First()
 	}
 	p, err := t.prepare(working, phase.Side, recipe)
 	if err != nil {
