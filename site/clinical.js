@@ -70,18 +70,3 @@ export function fellowNotes({ difference, large }) {
   if (large) notes.push(t("A difference of 0.2 or more was found in 24 % of people with open-angle glaucoma and in 6 % of healthy ones (Ong 1999): look again, but alone it tells nothing."));
   return notes;
 }
-
-// clinicalTable are the figures as rows of a CSV, each [name, value, low, high].
-export function clinicalTable({ rim, rimLow, rimHigh, narrowestRim: thin, eye, isnt, ddls }) {
-  const rows = [];
-  if (eye?.side) rows.push(["eye", eye.side], ["eye_by", eye.by], ...(eye.against ? [["eye_against", eye.against.join(";")]] : []));
-  if (!thin) return rows;
-  rows.push(["narrowest_rim_disc_ratio", thin.value, thin.low, thin.high], ["narrowest_rim_hour", thin.hour], ["rim_absent_degrees", thin.absent]);
-  if (isnt) {
-    rows.push(["isnt_holds", isnt.holds], ...(isnt.of ? [["isnt_agree", isnt.agree], ["isnt_of", isnt.of]] : []));
-    for (const side of SIDES) rows.push([`rim_${side}_px`, isnt[side]]);
-  }
-  rows.push(ddls.withheld ? ["ddls_withheld", ddls.withheld] : ["ddls_stage", ddls.stage, ddls.low, ddls.high]);
-  for (let i = 1; i <= 12; i++) rows.push([`rim_${i}_oclock_px`, rim[i % 12], rimLow?.[i % 12], rimHigh?.[i % 12]]);
-  return rows;
-}

@@ -76,11 +76,12 @@ func TestComparison(t *testing.T) {
 	assert.Equal(t, "Eye|right|left|", p.line("Eye"))
 	assert.Contains(t, p.text("comparison-note"), "differ by 0.23. A difference of 0.2 or more")
 	p.saving()
-	p.do(`document.getElementById("save-json").click()`)
+	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
 	p.until(`saved["a_OD.json"]`)
 	record := get[map[string]any](p, `blobs[saved["a_OD.json"]].text().then(JSON.parse)`)["fellow_eye"].(map[string]any)
 	assert.Equal(t, []any{"a_OS_high.jpg", "left", true}, []any{record["image"], record["eye"], record["remarked"]})
 	assert.InDelta(t, -0.23, record["vertical_ratio_difference"], 1e-9)
+	assert.InDelta(t, -0.23, p.record("a_OD.csv")["result"].(map[string]any)["less_fellow_eye"], 1e-9)
 
 	// In millimetres where both have a scale, and by keys on the second.
 	p.drop("spaced.jpg", photo)

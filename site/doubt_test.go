@@ -90,10 +90,8 @@ func TestDoubtedResult(t *testing.T) {
 		const button = document.getElementById("doubt-place"), box = button.getBoundingClientRect();
 		return document.elementFromPoint(box.x + box.width / 2, box.bottom - 1) === button;
 	})()`), "the panel of a phone shows the button")
-	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
+	p.do(`document.getElementById("save-json").click()`)
 	assert.Equal(t, `[true,["unfamiliar","blurred"],1.75]`, get[string](p, `blobs[saved["odd.json"]].text().then(JSON.parse).then((r) => JSON.stringify([r.found, r.doubts.map(({ code }) => code), r.doubt]))`))
-	assert.Contains(t, get[string](p, `blobs[saved["odd.csv"]].text()`), ",found,true,unfamiliar;blurred,1.75,ab12")
-	assert.Contains(t, get[string](p, `blobs[saved["odd.csv"]].text()`), ",0.9,do not use,This picture is unlike those that the model has learned from.,")
 
 	// Nothing makes the page longer than the screen, hidden texts neither.
 	p.do(`document.getElementById("measurements").scrollIntoView()`)
@@ -124,9 +122,6 @@ func TestDoubtedResult(t *testing.T) {
 	assert.Contains(t, p.text("measure-body"), "experts' range")
 	assert.NotContains(t, p.text("measurements"), "interval")
 	assert.Equal(t, []int{0}, get[[]int](p, `drawn`))
-	p.do(`document.getElementById("save-csv").click()`)
-	assert.Contains(t, get[string](p, `blobs[saved["odd.csv"]].text()`), ",,,,", "neither interval nor coverage")
-	assert.Contains(t, get[string](p, `blobs[saved["odd.csv"]].text()`), ",true,,,ab12")
 
 	assert.Equal(t, `[true,["unfamiliar","blurred"],1.75,0.9]`, get[string](p, `(async () => {
 		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "odd.jpg"), r = await mrprism.segment(image, { model: "levels" });
@@ -180,10 +175,9 @@ func TestNothingFound(t *testing.T) {
 		assert.Zero(t, get[int](p, `document.querySelectorAll("#save-masks button").length`), "there is no mask to save")
 	}
 	shown("disc")
-	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
+	p.do(`document.getElementById("save-json").click()`)
 	assert.Equal(t, `[false,[{"code":"not-found","text":"No disc was found in this picture."}],0.25]`,
 		get[string](p, `blobs[saved["nodisc.json"]].text().then(JSON.parse).then((r) => JSON.stringify([r.found, r.doubts, r.doubt]))`))
-	assert.Contains(t, get[string](p, `blobs[saved["nodisc.csv"]].text()`), "disc_area_px,0,0,0,0,0,0.9,,,0,-192,1536,whole image,false,not-found,0.25,ab12")
 
 	p.click("doubt-place")
 	assert.True(t, p.visible("placing"))

@@ -1,8 +1,8 @@
-// The files that the page saves: their formats and names, measurements as JSON and as CSV. The
+// The files that the page saves: their formats and names, and measurements as JSON. The
 // worker makes the files of masks, at the photograph's size (internal/output/masks). overlay.js
 // makes a picture of the stage.
 import { YOU, outlinesOf } from "./layers.js";
-import { regionBy, table } from "./measurements.js";
+import { regionBy } from "./measurements.js";
 
 // FORMATS are the choices of a user. files has, by what a button saves, the format's name in
 // package masks, the end of the file's name before and after the page's addition, and the MIME
@@ -74,14 +74,6 @@ export function json(result, image, { slice, slices }, known, fellow) {
   if (asked.evidence.length) record.evidence = asked.evidence.map(({ rater, class: c, name, tiles }) => ({ rater, class: c, ...(tiles ? { corrected_by_hand: true } : { file: name }) }));
   return JSON.stringify(record, null, 2) + "\n";
 }
-
-// csv starts with a byte order mark, by which spreadsheets recognise UTF-8. It quotes texts if
-// necessary, and defuses texts that a spreadsheet would run as a formula.
-export const csv = (result, image, _, known, fellow) => "\ufeff" + table(image, result, fellow).map((row) => row.map((value) => {
-  let text = String(value);
-  if (typeof value === "string" && /^[=+\-@\t]/.test(text)) text = "'" + text;
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}).join(",")).join("\r\n") + "\r\n";
 
 export function download(name, type, content) {
   const link = document.createElement("a");

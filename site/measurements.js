@@ -4,7 +4,7 @@
 // levels. interval contains the experts' majority in a share of images, its coverage; weights may
 // lack it. A ratio without an inner structure has value null, and weights without heads have low
 // and high null.
-import { clinicalNotes, clinicalRows, clinicalTable, eyeRemarks, eyeText } from "./clinical.js";
+import { clinicalNotes, clinicalRows, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
 import { trustIn } from "./figures.js";
@@ -199,25 +199,4 @@ export function sentence(result) {
   if (main) parts.push(`${title(main.word)}.${main.reason && !why ? ` ${t(main.reason)}` : ""}`);
   for (const s of structures) parts.push(t("{structure}: {area} pixels, {share} percent of the image.", { structure: title(s.class), area: whole(s.area), share: percent(s.share) }));
   return parts.join(" ");
-}
-
-// table is the measurements as rows for CSV.
-export function table(name, result, fellow) {
-  const { structures, verticalRatio } = result.measurements;
-  const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
-  const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256], turned = 90 * result.asked.picture.turn;
-  const rows = [], add = (measurement, value, { low, high, interval, corrected, trust } = {}) =>
-    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", trust?.word ?? "", trust?.reason ?? "", ...after, corrected ? "yes" : "", turned]);
-  for (const s of structures) {
-    add(`${s.class}_area_px`, s.area, s);
-    add(`${s.class}_share_of_image`, s.share, { corrected: s.corrected, trust: s.trust });
-    add(`${s.class}_height_px`, s.height, { corrected: s.corrected, trust: s.trust });
-  }
-  if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio);
-  for (const [name, value, low, high] of clinicalTable(result.measurements)) add(name, value, { low, high, corrected: verticalRatio.corrected });
-  if (fellow) add("vertical_ratio_less_fellow_eye", fellow.difference, { corrected: verticalRatio.corrected });
-  for (const { rater, class: c, area } of result.corrected ?? []) if (result.raters.includes(rater)) add(`${c}_area_px_of_${rater}`, area, { corrected: true });
-  for (const [m, weight] of (result.asked.weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
-  return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage", "trust", "trust_reason",
-    "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256", "corrected_by_hand", "turned"], ...rows];
 }

@@ -5,7 +5,7 @@ import { wanted } from "./addresses.js";
 import { baseOf, withMask } from "./correct.js";
 import { fellow } from "./compare.js";
 import { $, all } from "./dom.js";
-import { csv, download, json, stemOf } from "./exports.js";
+import { download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { paired, takePhotographs } from "./opening.js";
 import { standing } from "./outlines.js";
@@ -448,12 +448,10 @@ $("save-format").onchange = () => {
 };
 $("save-each").onchange = () => send({ type: "set", each: $("save-each").checked });
 $("save-identity").onchange = () => send({ type: "set", identity: $("save-identity").checked });
-$("save-json").onclick = () => saveText("json", "application/json", json);
-$("save-csv").onclick = () => saveText("csv", "text/csv", csv);
-function saveText(ending, type, text) {
-  const { measured, picture, image } = state;
-  download(`${stemOf(picture, image)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, picture.name, image, state.known, fellow(state)));
-}
+const fileOfText = (ending) => `${stemOf(state.picture, state.image)}${state.measured.corrected ? "_corrected" : ""}.${ending}`;
+$("save-json").onclick = () => download(fileOfText("json"), "application/json", json(state.measured, state.picture.name, state.image, state.known, fellow(state)));
+$("save-csv").onclick = () => work.saveLine(fileOfText("csv"));
+for (const box of all(".semicolons")) box.onchange = () => { for (const other of all(".semicolons")) other.checked = box.checked; };
 
 printReports(() => state);
 work.listen();

@@ -165,7 +165,6 @@ export const german = {
   "Side": "Seite",
   "Save": "Speichern",
   "Measurements JSON": "Messwerte JSON",
-  "Measurements CSV": "Messwerte CSV",
   "About": "Über",
   "For research use only. Not a medical device; not for diagnosis or treatment decisions.":
     "Nur für die Forschung. Kein Medizinprodukt; nicht für Diagnosen oder Behandlungsentscheidungen.",

@@ -1,6 +1,7 @@
 // The page's work for the worklist: it has the worker compute the lines, makes small pictures, and
 // turns controls and keys into events. worklist.js has the list itself.
 import { wanted } from "./addresses.js";
+import { fellow } from "./compare.js";
 import { withMask } from "./correct.js";
 import { $ } from "./dom.js";
 import { download } from "./exports.js";
@@ -101,10 +102,21 @@ export class Work {
     return this.#masks(await this.#segmenter.segment(picture, { model, roi, raterWeights: weights, evidence: marks, passing: true }));
   }
 
+  async #table(list) {
+    const { records } = await wanted("workfiles.js");
+    return (await this.#segmenter.table(records(list), $("work-semicolons").checked)).bytes.buffer;
+  }
+  // saveLine saves the image on the stage as a table of one line.
+  async saveLine(name) {
+    const s = this.#state(), { worklist, picture, image, measured: result, known } = s, line = worklist && lineBy(worklist, picture);
+    try {
+      download(name, "text/csv", await this.#table({ ...worklist, lines: [{ ...line, picture, slice: image.slice, slices: image.slices, result, known, fellow: fellow(s) }] }));
+    } catch (error) { this.#send({ type: "failed", error: this.#told(error), of: "save" }); }
+  }
   async #save(what) {
     const { worklist } = this.#state(), name = `mrprism-${now()}`, tell = (saved) => this.#send({ type: "work", saved });
     try {
-      const { filesOf, records } = await wanted("workfiles.js"), table = async () => (await this.#segmenter.table(records(worklist), $("work-semicolons").checked)).bytes.buffer;
+      const { filesOf } = await wanted("workfiles.js"), table = () => this.#table(worklist);
       if (what === "csv") download(`${name}.csv`, "text/csv", await table());
       else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, { masksOf: (line) => this.#masksOf(line), correct: (...of) => this.#segmenter.correct(...of), table, tell })));
       this.#send({ type: "written", list: worklist, what });

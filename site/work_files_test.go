@@ -106,7 +106,16 @@ func TestFilesOfTheList(t *testing.T) {
 		assert.WithinDuration(t, time.Now(), date, time.Hour)
 	}
 
+	p.click("save-csv")
+	one, _, err := sheet.Read(p.savedAs("a_corrected.csv"))
+	require.NoError(t, err)
+	assert.Equal(t, table.Columns, one.Columns, "the table of one image has the columns of the list's")
+	assert.Equal(t, table.Lines[:1], one.Lines)
+
 	p.click("work-semicolons")
+	p.do(`Object.keys(saved).forEach((name) => delete saved[name])`)
+	p.click("save-csv")
+	assert.Regexp(t, `^\x{FEFF}image;slice;error;[^\n]+\n[^\n]+;0,\d{1,5};`, string(p.savedAs("a_corrected.csv")))
 	p.click("work-zip")
 	data = p.savedAs(".zip")
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))

@@ -7,14 +7,15 @@ import { regionBy } from "./measurements.js";
 import { scaleOf } from "./scale.js";
 
 // records are the lines in the form of internal/output/sheet. by is the person who works on it.
+// fellow is the comparison with the other eye (compare.js), if a line has one.
 export function records({ lines, by, id }) {
   const { classes = [], raters = [] } = lines.find(({ result }) => result)?.result ?? {};
   return lines.map((line) => {
-    const { picture, slice, slices, review, decided, comment, known, result, error } = line;
+    const { picture, slice, slices, review, decided, comment, known, result, error, fellow } = line;
     return {
       image: picture.name, slice: slices > 1 ? slice : 0, program: `page ${version}`, date: (result?.date ?? error?.date ?? "").replace(/\.\d+/, ""),
       options: result ? optionsOf(result, picture) : "",
-      review, decided_by: review ? by : "", decided: review ? decided ?? "" : "", comment: comment ?? "", session: id ?? "", error: result ? "" : error?.message ?? "not computed", classes, raters, result: result && resultOf(result, by, known),
+      review, decided_by: review ? by : "", decided: review ? decided ?? "" : "", comment: comment ?? "", session: id ?? "", error: result ? "" : error?.message ?? "not computed", classes, raters, result: result && resultOf(result, by, known, fellow),
     };
   });
 }
@@ -24,11 +25,11 @@ function optionsOf({ asked: { roi, evidence }, precision, measurements: { eye } 
   return [`roi=${roi}`, `precision=${precision}`, `slice=${slice}`, ...(eye?.by === "user" ? [`eye=${eye.side}`] : []), ...(turn ? [`turn=${90 * turn}`] : []), ...evidence.map(({ rater, class: c, name }) => `evidence=${rater}/${c}=${name}`)].join(" ");
 }
 
-function resultOf(result, by, known) {
+function resultOf(result, by, known, fellow) {
   const { width, height, model, sha256, recurrences, roi: { x, y, side }, adapter, precision, found, doubt, doubts, measurements, byModel, corrected, asked } = result;
   return {
     width, height, model, sha256, recurrences, region: { x, y, side }, region_by: regionBy(result), device: adapter, precision, found, doubt, doubts, measurements: { ...measurements, spacing: scaleOf(measurements, known)?.mm },
-    rater_weights: asked.weights && Array.from(asked.weights, (weight) => Number(weight.toFixed(2))), corrected: corrected ?? null, by_model: byModel, corrected_by: corrected ? by : "",
+    rater_weights: asked.weights && Array.from(asked.weights, (weight) => Number(weight.toFixed(2))), corrected: corrected ?? null, by_model: byModel, corrected_by: corrected ? by : "", less_fellow_eye: fellow?.difference ?? null,
   };
 }
 

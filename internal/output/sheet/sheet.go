@@ -57,9 +57,10 @@ type Result struct {
 	Measurements segment.Measurements `json:"measurements"`
 	// Corrected are the masks that a person changed. Measurements are of the changed masks, ByModel
 	// those before; nil: nobody changed any.
-	Corrected   []Mask                `json:"corrected"`
-	ByModel     *segment.Measurements `json:"by_model"`
-	CorrectedBy string                `json:"corrected_by"` // the person's own name for themselves
+	Corrected     []Mask                `json:"corrected"`
+	ByModel       *segment.Measurements `json:"by_model"`
+	CorrectedBy   string                `json:"corrected_by"`    // the person's own name for themselves
+	LessFellowEye *float64              `json:"less_fellow_eye"` // the vertical ratio less the other eye's
 }
 
 // Mask is a mask of a rater, or of "you", the consensus.
@@ -81,12 +82,7 @@ func (r Record) cells() []cell {
 	if v == nil {
 		v = &Result{}
 	}
-	of := func(value any) any { // a field of the result
-		if r.Result == nil {
-			return nil
-		}
-		return value
-	}
+	of := func(value any) any { return given(r.Result != nil, value) } // a field of the result
 	var slice any
 	if r.Slice > 0 {
 		slice = r.Slice
@@ -129,6 +125,9 @@ func (r Record) cells() []cell {
 		{"region_by", v.RegionBy}, {"recurrences", of(v.Recurrences)}, {"model", v.Model}, {"weights_sha256", v.SHA256}, {"precision", v.Precision},
 		{"device", v.Device}, {"program", r.Program}, {"date", r.Date}, {"options", r.Options},
 	}...)
+	if v.LessFellowEye != nil {
+		out = append(out, cell{"vertical_ratio_less_fellow_eye", *v.LessFellowEye})
+	}
 	for _, m := range v.Corrected {
 		if slices.Contains(r.Raters, m.Rater) {
 			out = append(out, cell{fmt.Sprintf("%s_area_px_of_%s", m.Class, m.Rater), m.Area})
@@ -166,29 +165,22 @@ func clinicalCells(m segment.Clinical) []cell {
 	var eye segment.Eye
 	var narrowest segment.NarrowestRim
 	var ddls segment.DDLS
-	of := func(there bool, value any) any {
-		if !there {
-			return nil
-		}
-		return value
-	}
 	if m.Eye != nil {
 		eye = *m.Eye
 	}
 	if m.NarrowestRim != nil {
 		narrowest, ddls = *m.NarrowestRim, *m.DDLS
 	}
-	isnt, known := segment.ISNT{}, m.ISNT != nil
+	isnt, known, rim := segment.ISNT{}, m.ISNT != nil, m.NarrowestRim != nil
 	if known {
 		isnt = *m.ISNT
 	}
-	rim := m.NarrowestRim != nil
 	out := []cell{
 		{"eye", eye.Side}, {"eye_by", eye.By}, {"eye_against", strings.Join(eye.Against, ";")},
-		{"narrowest_rim_disc_ratio", of(rim, narrowest.Value)}, {"narrowest_rim_disc_ratio_low", number(narrowest.Low)}, {"narrowest_rim_disc_ratio_high", number(narrowest.High)},
-		{"narrowest_rim_hour", of(rim, narrowest.Hour)}, {"rim_absent_degrees", of(rim, narrowest.Absent)},
-		{"isnt_holds", of(known, isnt.Holds)}, {"isnt_agree", of(known && isnt.Of > 0, isnt.Agree)}, {"isnt_of", of(known && isnt.Of > 0, isnt.Of)},
-		{"rim_inferior_px", of(known, isnt.Inferior)}, {"rim_superior_px", of(known, isnt.Superior)}, {"rim_nasal_px", of(known, isnt.Nasal)}, {"rim_temporal_px", of(known, isnt.Temporal)},
+		{"narrowest_rim_disc_ratio", given(rim, narrowest.Value)}, {"narrowest_rim_disc_ratio_low", number(narrowest.Low)}, {"narrowest_rim_disc_ratio_high", number(narrowest.High)},
+		{"narrowest_rim_hour", given(rim, narrowest.Hour)}, {"rim_absent_degrees", given(rim, narrowest.Absent)},
+		{"isnt_holds", given(known, isnt.Holds)}, {"isnt_agree", given(known && isnt.Of > 0, isnt.Agree)}, {"isnt_of", given(known && isnt.Of > 0, isnt.Of)},
+		{"rim_inferior_px", given(known, isnt.Inferior)}, {"rim_superior_px", given(known, isnt.Superior)}, {"rim_nasal_px", given(known, isnt.Nasal)}, {"rim_temporal_px", given(known, isnt.Temporal)},
 		{"ddls_stage", number(ddls.Stage)}, {"ddls_stage_low", number(ddls.Low)}, {"ddls_stage_high", number(ddls.High)}, {"ddls_withheld", ddls.Withheld},
 	}
 	for i := range metric.Hours {
@@ -247,6 +239,14 @@ func intervalCells(name string, i *segment.Interval) []cell {
 
 // digits are the significant digits of a measured figure. Counts of pixels are whole.
 const digits = 4
+
+// given is a value that is there, or nil.
+func given(there bool, value any) any {
+	if !there {
+		return nil
+	}
+	return value
+}
 
 func number[N int | float64](v *N) any {
 	if v == nil {

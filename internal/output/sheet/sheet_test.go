@@ -30,7 +30,7 @@ func fundus(image string) Record {
 					ISNT: &segment.ISNT{Inferior: 4, Superior: 3, Nasal: 2, Temporal: 1, Holds: true, Agree: 3, Of: 4}, DDLS: &segment.DDLS{Withheld: segment.NoScale}},
 			},
 			ByModel:   &segment.Measurements{Structures: []segment.Structure{{Area: 480}, {Area: 100}}, VerticalRatio: &segment.Ratio{Value: new(0.55)}},
-			Corrected: []Mask{{"you", "disc", 500}, {"ann", "cup", 77}}, CorrectedBy: "EM",
+			Corrected: []Mask{{"you", "disc", 500}, {"ann", "cup", 77}}, CorrectedBy: "EM", LessFellowEye: new(-0.234567),
 		},
 	}
 }
@@ -79,7 +79,7 @@ func TestTable(t *testing.T) {
 		"disc_trust": "trusted", "disc_trust_reason": "", "cup_trust": "", "vertical_cup_disc_ratio_trust": "check", "vertical_cup_disc_ratio_trust_reason": "Look.",
 		"disc_area_px": "500", "disc_area_px_low": "400", "disc_area_px_high": "600", "disc_share_of_image": "0.0625", "disc_height_px": "30",
 		"disc_disagreement_px": "12.5", "disc_area_px_interval_low": "380.5", "disc_area_px_interval_high": "610", "disc_area_px_coverage": "0.9",
-		"cup_area_px": "100", "cup_area_px_coverage": "", "brain_area_px": "", "corrected": "disc;ann/cup", "corrected_by": "EM", "cup_area_px_of_ann": "77",
+		"cup_area_px": "100", "cup_area_px_coverage": "", "brain_area_px": "", "corrected": "disc;ann/cup", "corrected_by": "EM", "cup_area_px_of_ann": "77", "vertical_ratio_less_fellow_eye": "-0.2346",
 		"rater_weights": "0.2;1", "width_px": "100", "height_px": "80", "region_x": "-5", "region_y": "6", "region_side": "50", "region_by": "found", "recurrences": "3",
 		"model": "fundus", "weights_sha256": "ab12", "precision": "f32", "device": "a GPU", "program": "segment abc", "date": "2026-11-24T04:00:00Z", "options": "roi=auto",
 	} {
