@@ -112,8 +112,8 @@ func EightLanes(info gpu.Info) bool {
 }
 
 // Operator is the kind of an operator that one kernel computes. The operator's attributes are the
-// kernel's parameters. The kernel takes the operator's inputs (Bound), then its outputs. facts are
-// the other fields of the kind.
+// kernel's parameters. The kernel takes the operator's inputs (Bound), then its outputs: Graph.Apply
+// makes one, and Graph.Append takes several. facts are the other fields of the kind.
 func Operator(facts tensor.Kind, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
 	facts.Gradient, facts.Compute = gradient, func(op *tensor.Op) {
 		op.Dispatch(forward, op.Attributes, append(Bound(op.Inputs), op.Outputs...)...)
