@@ -9,7 +9,7 @@ import { number, t } from "./words.js";
 const LEAST = 12; // images to learn from and to compare on
 const FEW = 40, FOLDS = 5; // with fewer images every one is judged, by the run of a fold that has not seen it
 const ROOM = 600e6; // bytes for two checkpoints and the models
-const STEPS = 300, BATCH = 4, SIDE = 128, RATE = 2e-4; // of a training
+const STEPS = { 128: 300, 256: 100 }, BATCH = 4, RATE = 2e-4; // of a training; steps by the side of the model's images
 
 // Learner runs the worker. Events: "note" (detail: what the program prints), "step" (detail: a line
 // of log.jsonl), "ended" (detail: { code, error }).
@@ -87,11 +87,11 @@ async function order(data, { model, steps }, folds) {
   const { quota = Infinity, usage = 0 } = await navigator.storage.estimate(), left = quota - usage;
   if (left < ROOM) throw refused(t("The browser gives this site {left} MB more, and learning takes {needed} MB. Make room on the disk, or leave the private window.", { left: Math.round(left / 1e6), needed: ROOM / 1e6 }));
   const response = await get(`weights/${model}.safetensors`), blob = await response.blob(), about = await metadata(blob);
-  const epochs = Math.max(1, Math.round((steps || STEPS) * BATCH / ((folds ? 1 : 0.8) * data.images))), large = Math.ceil(epochs / 10); // the last ones as large as the model was trained
-  const phases = about.side > SIDE && epochs > 1 ? `${SIDE}:${epochs - large},${about.side}:${large}` : `${SIDE}:${epochs}`;
+  const side = Number(about.side), epochs = Math.max(1, Math.round((steps || STEPS[side]) * BATCH / ((folds ? 1 : 0.8) * data.images)));
   const args = ["-data", "/data", "-out", "/run", "-name", `${data.name}-model`, "-init", model, "-config", about.configuration.replace(/-(steered|evidence)/g, ""),
-    "-batch", BATCH, "-phases", phases, "-rate", RATE, "-save", 30, "-judge", model].map(String);
+    "-batch", BATCH, "-side", side, "-epochs", epochs, "-rate", RATE, "-dice", 1, "-save", 30, "-judge", model].map(String);
   if (folds) args.push("-cross", String(folds));
+  if (about.classes === JSON.stringify(data.classes)) args.push("-heads-first", "0.25"); // the model finds the structures already
   if (data.classes.includes(about.anchor)) args.push("-anchor", about.anchor);
   if (JSON.parse(about.normalisation).standardise) args.push("-standardise");
   if (about.pieces === "single") args.push("-single-pieces");
