@@ -91,7 +91,7 @@ let sending = false;
 
 // send goes to the next state by an event. Events that are sent meanwhile wait.
 function send(event) {
-  events.push(event);
+  events.push({ time: new Date().toISOString(), ...event });
   if (sending) return;
   sending = true;
   try {
@@ -277,6 +277,7 @@ $("session-file").onchange = () => {
 };
 $("study-make").onclick = () => sessions((all) => all.makeStudy());
 $("session-save").onclick = enabled(() => sessions((all) => all.save()));
+$("session-log").ontoggle = () => { if ($("session-log").open) sessions((all) => all.showLog()); };
 $("session-images").onchange = () => send({ type: "set", session: { ...state.session, images: $("session-images").checked } });
 $("session-keep").onchange = () => sessions((all) => all.keep($("session-keep").checked));
 $("session-kept").onclick = ({ target: { dataset: { go, forget } } }) => {
@@ -294,7 +295,7 @@ async function learnFrom(files = null) {
 // bringTogether opens the panel that compares several people's marks, and gives it files.
 async function bringTogether(files = []) {
   try {
-    const { bring } = await wanted("together.js", "learn.js", "zip.js", "words.together.de.js");
+    const { bring } = await wanted("together.js", "learn.js", "session.js", "zip.js", "words.together.de.js");
     bring(files, { by: state.worklist?.by ?? "", download, learn: learnFrom, told });
   } catch (error) { send({ type: "failed", error: told(error) }); }
 }
@@ -449,7 +450,10 @@ $("save-format").onchange = () => {
 $("save-each").onchange = () => send({ type: "set", each: $("save-each").checked });
 $("save-identity").onchange = () => send({ type: "set", identity: $("save-identity").checked });
 const fileOfText = (ending) => `${stemOf(state.picture, state.image)}${state.measured.corrected ? "_corrected" : ""}.${ending}`;
-$("save-json").onclick = () => download(fileOfText("json"), "application/json", json(state.measured, state.picture.name, state.image, state.known, fellow(state)));
+$("save-json").onclick = () => {
+  download(fileOfText("json"), "application/json", json(state.measured, state.picture.name, state.image, state.known, fellow(state)));
+  send({ type: "log", did: "exported", what: "json", picture: state.picture });
+};
 $("save-csv").onclick = () => work.saveLine(fileOfText("csv"));
 for (const box of all(".semicolons")) box.onchange = () => { for (const other of all(".semicolons")) other.checked = box.checked; };
 

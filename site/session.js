@@ -13,13 +13,46 @@ export class Refused extends Error {
 }
 
 const sums = new WeakMap(); // by Blob
-// sumOf resolves to the SHA-256 of a file, in hexadecimal digits. known is what it is known to be.
+const digest = async (bytes) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].map((b) => b.toString(16).padStart(2, "0")).join("");
+// sumOf resolves to the SHA-256 of a file, in hexadecimal digits.
 export async function sumOf(blob) {
-  if (!sums.has(blob)) {
-    const digest = await crypto.subtle.digest("SHA-256", await blob.arrayBuffer());
-    sums.set(blob, [...new Uint8Array(digest)].map((b) => b.toString(16).padStart(2, "0")).join(""));
-  }
+  if (!sums.has(blob)) sums.set(blob, await digest(await blob.arrayBuffer()));
   return sums.get(blob);
+}
+
+// ---- the log ----
+
+const texts = new WeakMap(); // by entry: { previous, text, sum }, text is its line
+const textOf = (entry) => entry.line ?? texts.get(entry)?.text;
+// logFile resolves to the file of a log, { blob, about }. about is what session.json says of it:
+// how many entries nothing may change any more, and the sum of the last of these.
+export async function logFile(log, i = 0) {
+  const file = `log/${i + 1}.jsonl`, sound = log.at(-1).picture ? log.length - 1 : log.length; // the last may still count
+  let previous = "", sha256 = "";
+  const all = [];
+  for (const entry of log) {
+    if (texts.get(entry)?.previous !== previous) {
+      const { line, picture, ...fields } = entry, image = picture && { image: picture.missing?.sha256 ?? await sumOf(picture.blob) };
+      const text = line ?? JSON.stringify({ ...fields, ...image, previous });
+      texts.set(entry, { previous, text, sum: await digest(new TextEncoder().encode(text)) });
+    }
+    previous = texts.get(entry).sum;
+    if (all.push(textOf(entry)) === sound) sha256 = previous;
+  }
+  return { blob: new Blob([all.join("\n"), "\n"], { type: "application/jsonl" }), about: { file, entries: sound, sha256 } };
+}
+// readLog resolves to a log, with the sum of its last entry and after which entry it was changed, or
+// null. A line stays as it is, so that nothing of a log that was changed is lost.
+async function readLog({ file, entries, sha256 }, files) {
+  const lines = (await (await files.get(file)()).text()).trimEnd().split("\n"), parsed = lines.map((line) => { try { return Object(JSON.parse(line)); } catch { return {}; } });
+  const all = await Promise.all(lines.map((line) => digest(new TextEncoder().encode(line)))), at = parsed.findIndex(({ previous }, i) => previous !== (i ? all[i - 1] : ""));
+  const changed = at >= 0 ? Math.max(0, at - 1) : entries && all[entries - 1] !== sha256 ? Math.min(entries - 1, lines.length) : null;
+  return { entries: parsed.map(({ picture, ...entry }, i) => ({ ...entry, line: lines[i] })), last: all.at(-1), changed };
+}
+// joinedLogs are logs without those that another one begins with.
+export function joinedLogs(own, others) {
+  const begins = (a, b) => a.length <= b.length && a.every((entry, i) => textOf(entry) !== undefined && textOf(entry) === textOf(b[i]));
+  return others.filter((one, i) => !begins(one, own) && !others.some((other, k) => k !== i && begins(one, other) && (other.length > one.length || k < i)));
 }
 
 // ---- drawings ----
@@ -90,8 +123,8 @@ async function readingOf(line, number) {
 
 // filesOf resolves to the files of a session, each { name, blob }: session.json, then PNGs, then,
 // with images, those. Versions of an image that nobody has chosen from are readings after the last
-// line's.
-export async function filesOf(list, model, images) {
+// line's. logs are the session's log and those of others.
+export async function filesOf(list, model, images, logs = []) {
   const readings = [], files = [], pictures = new Map(), versions = list.lines.flatMap(({ rivals, picture }, versionOf) => (rivals ?? []).map((work) => ({ ...work, picture, versionOf })));
   for (const one of [...list.lines, ...versions]) {
     const made = await readingOf(one, readings.length + 1), { blob, name } = one.picture;
@@ -99,8 +132,9 @@ export async function filesOf(list, model, images) {
     files.push(...made.files);
     if (images && blob) pictures.set(`images/${made.reading.image.sha256}${/\.[a-z0-9.]{1,8}$/i.exec(name)?.[0].toLowerCase() ?? ""}`, blob);
   }
-  const at = list.lines.findIndex(({ key }) => key === list.at);
-  const session = { format: FORMAT, version: VERSION, program: `page ${version}`, id: list.id, saved: new Date().toISOString(), grader: list.by, study: list.study ?? null, model, at, readings };
+  const at = list.lines.findIndex(({ key }) => key === list.at), made = await Promise.all(logs.filter(({ length }) => length).map(logFile)), log = made.map(({ about }) => about);
+  files.push(...made.map(({ blob, about: { file } }) => ({ name: file, blob })));
+  const session = { format: FORMAT, version: VERSION, program: `page ${version}`, id: list.id, saved: new Date().toISOString(), grader: list.by, study: list.study ?? null, model, at, log, readings };
   const all = [{ name: "session.json", blob: new Blob([JSON.stringify(session)], { type: "application/json" }) }, ...files];
   for (const [name, picture] of pictures) all.push({ name, blob: picture instanceof Blob ? picture : new Blob([await picture.arrayBuffer()]) });
   return all;
@@ -110,7 +144,7 @@ export async function filesOf(list, model, images) {
 
 const isResult = (r) => Array.isArray(r?.classes) && Array.isArray(r.raters) && Array.isArray(r.doubts) && Array.isArray(r.measurements?.structures) && r.roi?.side > 0 && r.width > 0 && r.height > 0 && typeof r.model === "string";
 
-// readSession resolves to a session's JSON, with lines in place of readings, and damaged: what
+// readSession resolves to a session's JSON, with lines in place of readings, logs, and damaged: what
 // could not be read. files has functions by name, as of readZIP. picture makes the picture of a
 // file.
 export async function readSession(files, name, picture) {
@@ -131,7 +165,8 @@ export async function readSession(files, name, picture) {
     else if (one) lines.push(one.line);
     damaged.push(...one?.damaged ?? [session.readings[i]?.image?.name ?? "session.json"]);
   }
-  return { ...session, lines, damaged };
+  const logs = await Promise.all((Array.isArray(session.log) ? session.log : []).map((about) => readLog(about, files).catch(() => { damaged.push(String(about?.file)); return null; })));
+  return { ...session, lines, damaged, logs: logs.filter(Boolean) };
 }
 
 // lineOf resolves to { line, damaged }: the line of a reading, and its files that could not be

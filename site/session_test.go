@@ -3,7 +3,9 @@ package site
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -96,6 +98,9 @@ func TestSessionOpensAgain(t *testing.T) {
 	files, session := unpacked(t, data)
 	guide, err := os.ReadFile("guide/sessions.md")
 	require.NoError(t, err)
+	ofLog, err := os.ReadFile("guide/log.md")
+	require.NoError(t, err)
+	guide = append(guide, ofLog...)
 	reading := session["readings"].([]any)[1].(map[string]any)
 	stroke := reading["drawn"].([]any)[0].(map[string]any)
 	for _, part := range []map[string]any{session, session["model"].(map[string]any), reading, reading["image"].(map[string]any), stroke} {
@@ -117,6 +122,34 @@ func TestSessionOpensAgain(t *testing.T) {
 		require.NoError(t, err, name)
 	}
 	assert.Equal(t, "EM", session["grader"])
+	log := strings.Split(strings.TrimSpace(string(files["log/1.jsonl"])), "\n")
+	var did []string
+	for i, line := range log {
+		var entry map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &entry))
+		for field := range entry {
+			assert.Contains(t, string(guide), "`"+field+"`", "a field of the log that the guide does not explain")
+		}
+		assert.Contains(t, string(guide), "`"+entry["did"].(string)+"`")
+		before := ""
+		if i > 0 {
+			before = fmt.Sprintf("%x", sha256.Sum256([]byte(log[i-1])))
+		}
+		assert.Equal(t, before, entry["previous"], "entry %d", i)
+		_, err := time.Parse(time.RFC3339, entry["time"].(string))
+		require.NoError(t, err)
+		if entry["did"] != "exported" && entry["did"] != "opened" && entry["did"] != "computed" {
+			did = append(did, fmt.Sprint(entry["reading"], entry["did"]))
+		}
+		if entry["did"] == "computed" {
+			assert.Equal(t, []any{"levels", "ab12"}, []any{entry["model"], entry["sha256"]})
+		}
+		if image, ok := entry["image"]; ok {
+			assert.Equal(t, session["readings"].([]any)[int(entry["reading"].(float64))].(map[string]any)["image"].(map[string]any)["sha256"], image)
+		}
+	}
+	assert.Equal(t, []string{"0accepted", "1drew", "2rejected", "2commented"}, did)
+	assert.Equal(t, float64(len(log)), session["log"].([]any)[0].(map[string]any)["entries"], "a saved session's log is final")
 	for name := range files {
 		assert.False(t, strings.HasPrefix(name, "images/"), "images only if asked for")
 	}
@@ -155,6 +188,8 @@ func TestSessionOpensAgain(t *testing.T) {
 	assert.Equal(t, "EM", get[string](other, `document.getElementById("work-by").value`))
 
 	again, _ := unpacked(t, other.sessionOf())
+	assert.True(t, bytes.HasPrefix(again["log/1.jsonl"], files["log/1.jsonl"]), "the log grows at its end")
+	assert.Regexp(t, `"by":"EM","did":"opened","session":"[^"]+","previous"`, string(again["log/1.jsonl"][len(files["log/1.jsonl"]):]))
 	assert.Equal(t, pixelsOf(t, files["drawn/2_1.png"]), pixelsOf(t, again["drawn/2_1.png"]), "every pixel that was drawn")
 	p.clean()
 	other.clean()
@@ -170,9 +205,14 @@ func pixelsOf(t *testing.T, data []byte) []byte {
 
 // repacked is a session whose JSON was changed, in a ZIP by another program.
 func repacked(t *testing.T, data []byte, change func(session map[string]any)) []byte {
+	return refiled(t, data, func(_ map[string][]byte, session map[string]any) { change(session) })
+}
+
+// refiled is repacked with other files too.
+func refiled(t *testing.T, data []byte, change func(files map[string][]byte, session map[string]any)) []byte {
 	t.Helper()
 	files, session := unpacked(t, data)
-	change(session)
+	change(files, session)
 	var err error
 	files["session.json"], err = json.Marshal(session)
 	require.NoError(t, err)
@@ -219,8 +259,23 @@ func TestSessionsThatDiffer(t *testing.T) {
 	assert.Contains(t, p.text("work-versions"), "Here: rejected. In the other session: accepted.")
 	p.said("a.png", "two versions")
 	require.Len(t, p.lines(), 4)
-	_, both := unpacked(t, p.sessionOf())
+	own, both := unpacked(t, p.sessionOf())
 	assert.Len(t, both["readings"], 5, "both versions are saved")
+	assert.Len(t, both["log"], 1, "the log that joined is the beginning of this one")
+	assert.Contains(t, string(own["log/1.jsonl"]), `"did":"merged"`)
+
+	// A log that somebody changed is named, and kept beside this one as it is.
+	entry := strings.Count(string(own["log/1.jsonl"][:bytes.Index(own["log/1.jsonl"], []byte(`"rejected"`))]), "\n")
+	p.drop("x.mrprism", refiled(t, data, func(files map[string][]byte, _ map[string]any) {
+		files["log/1.jsonl"] = bytes.Replace(files["log/1.jsonl"], []byte(`"rejected"`), []byte(`"accepted"`), 1)
+	}))
+	p.until(fmt.Sprintf(`document.getElementById("banner-message").textContent.includes("The log was changed after entry %d. All of it is kept.")`, entry))
+	p.do(`document.getElementById("session-log").open = true`)
+	p.until(fmt.Sprintf(`document.querySelector("#session-log p")?.textContent.includes("after entry %d") && document.querySelectorAll("#session-log tr").length > 10`, entry))
+	assert.Regexp(t, `drew disc\s+b\.png`, p.text("session-log"))
+	changed, both := unpacked(t, p.sessionOf())
+	assert.Len(t, both["log"], 2)
+	assert.Equal(t, 1, strings.Count(string(changed["log/2.jsonl"]), `"did":"accepted","reading":2`), string(changed["log/2.jsonl"]))
 	p.click("work-theirs")
 	p.said("a.png", "accepted")
 	p.onStage("a.png")

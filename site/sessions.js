@@ -1,12 +1,13 @@
 // Saves, opens and keeps sessions, and attaches images to them. session.js has their form,
 // keeping.js what the browser keeps. The page loads this module when a person wants a session.
 import { wanted } from "./addresses.js";
+import { $, element } from "./dom.js";
 import { download } from "./exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
-import { Refused, filesOf, merged, readSession, sumOf } from "./session.js";
+import { Refused, filesOf, joinedLogs, merged, readSession, sumOf } from "./session.js";
 import { unsaved } from "./unsaved.js";
-import { t, teach } from "./words.js";
+import { isolated, t, teach } from "./words.js";
 import { german } from "./words.sessions.de.js";
 import { narrow } from "./work.js";
 import { newList } from "./worklist.js";
@@ -16,6 +17,7 @@ teach("de", german);
 
 const DELAY = 1000; // ms from a change until it is kept
 const DAMAGED = 5; // names in a message
+const SHOWN = 100; // entries of the log on the page
 const named = (names) => names.slice(0, DAMAGED).join(", ") + (names.length > DAMAGED ? ", …" : "");
 
 const TAB = ["This session is open in another tab of this browser.", "Go on there, or close it there first. What you do here is kept only if you save it."];
@@ -45,11 +47,13 @@ export class Sessions {
   // files resolves to the files of the session as it is, and what a person did until then.
   async #files(images) {
     const list = this.#list(), { models, model: name } = this.#state(), { title, sha256 = "" } = list.lines.find(({ result }) => result)?.result ?? models.find((one) => one.name === name) ?? {};
-    return { list, files: await filesOf(list, { name, title, sha256 }, images) };
+    const { entries, others } = this.#state().log;
+    return { list, files: await filesOf(list, { name, title, sha256 }, images, [entries, ...others]) };
   }
 
   save() {
     return this.#run(async () => {
+      this.#send({ type: "log", did: "exported", what: "session" });
       const { list, files } = await this.#files(this.#state().session.images);
       await this.#write(files, `mrprism-${now()}`);
       this.#send({ type: "stored", list });
@@ -101,11 +105,14 @@ export class Sessions {
     if (begins && !reading) return false;
     const alone = !keeping.can || await keeping.hold(session.id), joined = await merged(worklist?.lines ?? [], session.lines);
     const base = worklist ?? { ...newList, open: !narrow(), id: alone ? session.id : "", study, at: (session.lines[session.at] ?? session.lines[0]).key };
-    this.#send({ type: "restored", list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") }, model: model.name });
+    const { log: mine } = this.#state(), [first = { entries: [], changed: null }, ...rest] = session.logs, changed = session.logs.map((one) => one.changed).find((n) => n !== null) ?? null;
+    const log = worklist ? { ...mine, others: joinedLogs(mine.entries, [...mine.others, ...session.logs.map(({ entries }) => entries)]) } : { entries: first.entries, others: rest.map(({ entries }) => entries) };
+    const entry = { did: worklist ? "merged" : "opened", session: session.id, ...(worklist ? { log: first.last ?? "" } : {}) };
+    this.#send({ type: "restored", list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") }, model: model.name, log: { ...log, changed: changed ?? mine.changed }, entry });
     if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
     if (begins) this.#reading = new reading.Reading(this.#state, this.#send, study);
     if (session.keep && alone) this.#set({ keeping: true, at: "" });
-    this.#report(name, { whole, damaged, joined, alone, began: !worklist });
+    this.#report(name, { whole, damaged, joined, alone, began: !worklist, changed });
     return alone;
   }
   // check refuses a session that is not of the study that is open, or whose study cannot be
@@ -127,11 +134,12 @@ export class Sessions {
     reading.follow(this.#segmenter, session.study);
     return reading;
   }
-  #report(name, { whole, damaged, joined: { lines, added, taken, conflicts }, alone, began }) {
+  #report(name, { whole, damaged, joined: { lines, added, taken, conflicts }, alone, began, changed }) {
     const n = lines.filter(({ picture }) => picture.missing).length, said = [];
     if (!whole) said.push(t("{name} was cut short: what could be read is here.", { name }));
     if (damaged.length) said.push(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }));
     if (!began) said.push(t("{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.", { name, added, taken, conflicts }));
+    if (changed !== null) said.push(t("The log was changed after entry {n}. All of it is kept.", { n: changed }));
     if (!alone) said.push(t(TAB[0]));
     const next = [...(conflicts ? [t("Choose a version where the list says so.")] : []), ...(n ? [t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n })] : []), ...(alone ? [] : [t(TAB[1])])];
     if (said.length || next.length) this.#note(said.join(" ") || t("{name} is open.", { name }), next.join(" "));
@@ -158,6 +166,17 @@ export class Sessions {
       if (over) said.push(t({ one: "{n} file is of no image of the session, and was passed over.", other: "{n} files are of no image of the session, and were passed over." }, { n: over }));
       if (said.length) this.#note(said.join(" "), rest ? t({ one: "{n} image is still missing.", other: "{n} images are still missing." }, { n: rest }) : "");
     });
+  }
+
+  // showLog shows the last entries of the log.
+  showLog() {
+    const { log: { entries, changed }, worklist, picture, models } = this.#state(), last = entries.slice(-SHOWN), box = $("session-log");
+    const nameOf = ({ reading }) => (reading === undefined ? "" : isolated((worklist?.lines[reading]?.picture ?? picture)?.name ?? ""));
+    const rows = last.map((one, i) => [entries.length - last.length + i + 1, String(one.time ?? "").slice(0, 19).replace("T", " "), isolated(String(one.by ?? "")),
+      [t(String(one.did ?? "?")), one.structure && t(one.structure), one.model && t(models.find(({ name }) => name === one.model)?.title ?? String(one.model)), one.what, one.reason, one.n > 1 && `× ${one.n}`].filter(Boolean).join(" "), nameOf(one)]);
+    const cells = (kind, texts) => element("tr", {}, ...texts.map((text) => element(kind, {}, String(text))));
+    box.replaceChildren(box.firstElementChild, ...(changed === null ? [] : [element("p", {}, t("The log was changed after entry {n}. All of it is kept.", { n: changed }))]),
+      element("table", {}, cells("th", ["", t("Time (UTC)"), t("Who"), t("What"), t("Image")]), ...rows.reverse().map((row) => cells("td", row))));
   }
 
   // ---- what the browser keeps ----

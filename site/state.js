@@ -7,6 +7,7 @@ import { changes, evidenceOf, sameMask } from "./correct.js";
 import { back, forth, left, noHistory, remember, same, trimmed } from "./history.js";
 import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { fileOf, formatOf, readersOf, stemOf } from "./exports.js";
+import { logged, noLog } from "./log.js";
 import { asTaken } from "./look.js";
 import { editedOf, figuresOf } from "./masks.js";
 import { sameWish, wishOf } from "./clinical.js";
@@ -42,6 +43,7 @@ export const initial = {
   unkept: "", // why a model could not be kept
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   worklist: null, // several images, a line each, as worklist.js has them
+  log: noLog, // who did what, as log.js has it
   safe: NONE, // a person's work that a file has, as unsaved.js has it
   // images: the session is saved with them; keeping: this browser keeps it, at: when last; kept:
   // other sessions that this browser keeps, { id, grader, saved, images, decided }
@@ -101,13 +103,17 @@ export const initial = {
   status: "", // for screen readers
 };
 
-// next is the state after an event. An event has the name of its handler as type. A slider that
-// still moves comes to rest before another step, so that steps keep their order.
-export function next(s, { type, ...event }) {
-  if (s.sliders.moving && SETTLED.includes(type)) s = next(s, { type: "weigh" });
+// next is the state after an event, with what it did in the log. An event has the name of its
+// handler as type, and its time.
+export const next = (s, { time = "", ...event }) => logged(s, step(s, event), event, time);
+
+// step is the state after an event. A slider that still moves comes to rest before another step, so
+// that steps keep their order.
+function step(s, { type, ...event }) {
+  if (s.sliders.moving && SETTLED.includes(type)) s = step(s, { type: "weigh" });
   const now = pairing(shown(targeted(handlers[type](s, event))));
   const then = followed(s, measured(returned(s, remembered(s, kept(s, now, type), type), type)), type, event), act = due(then);
-  return act ? next({ ...then, waiting: then.waiting.filter((one) => one !== act) }, act) : then;
+  return act ? step({ ...then, waiting: then.waiting.filter((one) => one !== act) }, act) : then;
 }
 
 const handlers = {
@@ -169,7 +175,7 @@ const handlers = {
     return review && list.onward ? handlers.step(now, { by: 1 }) : now;
   },
   // restored shows the list of a session. It is of one model.
-  restored: (s, { list, model }) => handlers.press({ ...s, worklist: list, listed: model, model }, { act: { type: "pick", key: list.at } }),
+  restored: (s, { list, model, log }) => handlers.press({ ...s, worklist: list, listed: model, model, log }, { act: { type: "pick", key: list.at } }),
   attached(s, { blobs }) {
     const worklist = attached(s.worklist, blobs), now = { ...s, worklist };
     return blobs.has(worklist.at) ? handlers.press(now, { act: { type: "pick", key: worklist.at } }) : now;
@@ -181,6 +187,7 @@ const handlers = {
   },
   // line changes fields of a line, the chosen one unless key names another.
   line: (s, { key = s.worklist.at, ...fields }) => ({ ...s, worklist: changed(s.worklist, { key }, fields) }),
+  log: (s) => s, // an entry that is no other event
   stored: (s, { list }) => safe(s, inList(list, "session")),
   // again computes failed lines once more, the chosen line first.
   again(s) {

@@ -103,6 +103,7 @@ func TestReadingStudy(t *testing.T) {
 	files, session := unpacked(t, study)
 	assert.Equal(t, map[string]any{"id": session["study"].(map[string]any)["id"], "name": "Two discs", "structures": []any{"disc", "cup"}, "start": "empty", "order": "fixed", "seed": 5., "repeats": true, "blind": true}, session["study"])
 	assert.NotContains(t, string(files["session.json"]), "eye-", "no file's name")
+	assert.NotContains(t, files, "log/1.jsonl", "nothing of what the organiser did")
 	assert.Len(t, files, 1+3, "the images are in the file, each once")
 	for i, one := range session["readings"].([]any) {
 		reading := one.(map[string]any)

@@ -5,6 +5,7 @@ import { css, rater as colourOf } from "./colours.js";
 import { element } from "./dom.js";
 import { Learner } from "./learn.js";
 import { now } from "./opening.js";
+import { logFile } from "./session.js";
 import { mayLose } from "./unsaved.js";
 import { number, t, teach } from "./words.js";
 import { german } from "./words.together.de.js";
@@ -34,6 +35,8 @@ const learner = new Learner(), given = new Map(); // given: files by name
 let page, shown = null; // the page's functions; what the dialog shows, while it is open
 let files = new Map(), decisions = new Map(); // what the program wrote, by path; { from, by, at } by class/image
 const lost = new Set(); // decisions that no file has yet
+const log = [], logs = new Map(); // entries, as log.js has them; the files of the sessions' logs
+const note = (did, fields) => log.push({ time: new Date().toISOString(), by: shown.by?.value.trim() ?? page.by, did, ...fields });
 
 const root = () => navigator.storage.getDirectory().then((top) => top.getDirectoryHandle("learning", { create: true }));
 const wipe = async () => (await root()).removeEntry(FOLDER, { recursive: true }).catch(() => {});
@@ -80,6 +83,8 @@ function build() {
     given.clear();
     decisions.clear();
     lost.clear();
+    logs.clear();
+    log.length = 0;
     wipe();
   };
   shown = { ...parts, box };
@@ -96,6 +101,8 @@ async function take(list) {
   for (const { name, blob } of list) {
     const whole = /\.(mrprism|zip)$/i.test(name) ? await readZIP(blob) : null, called = name.replace(/\.zip$/i, ".mrprism");
     if (whole && !whole.whole) notes.push(t("{name} was cut short: what could be read is here.", { name }));
+    for (const [path, open] of whole?.files ?? []) if (/^log\/\d+\.jsonl$/.test(path)) logs.set(path.replace("/", `/${called.replaceAll("/", "_")}/`), await open().catch(() => new Blob()));
+    if (whole) note("merged", { what: called });
     given.set(described ? `data/${name.slice(top.length)}` : `in/${called}`, whole && !whole.whole ? await repaired(whole.files) : blob);
   }
   shown.notes.replaceChildren(...notes.map((text) => element("li", {}, text)));
@@ -208,6 +215,7 @@ function edges({ width, height, values }) {
   return path;
 }
 
+const imageOf = (name) => [...files].find(([path]) => path.startsWith(`data/images/${name}.`))?.[1];
 const maskOf = (from, name, c) => files.get(FUSED.includes(from) ? `fused/${from}/${c}/${name}.png` : `data/raters/${from}/${c}/${name}.png`);
 
 let turn = 0; // a later look ends an earlier one
@@ -217,7 +225,7 @@ async function look() {
   const there = [...raters, ...FUSED].map((from, i) => ({ from, ink: css(INKS[from] ?? colourOf(i)), blob: maskOf(from, name, c) })).filter(({ blob }) => blob);
   choose.replaceChildren(new Option(t("not decided"), ""), ...there.map(({ from }) => new Option(nameOf(from), from)));
   choose.value = decisions.get(`${c}/${name}`)?.from ?? "";
-  const file = [...files].find(([path]) => path.startsWith(`data/images/${name}.`))?.[1], picture = await createImageBitmap(file).catch(() => null);
+  const picture = await createImageBitmap(imageOf(name)).catch(() => null);
   const masks = await Promise.all(there.map(({ blob }) => readPNG(blob)));
   if (mine !== turn) return;
   const paths = masks.map(edges), { width, height } = masks[0] ?? picture ?? { width: 1, height: 1 };
@@ -251,14 +259,15 @@ function decide() {
   lost.add(key);
   if (choose.value) decisions.set(key, { from: choose.value, by: by.value.trim(), at: new Date().toISOString() });
   else { decisions.delete(key); lost.delete(key); }
+  note("adjudicated", { structure: structure.value, what: choose.value, picture: { blob: imageOf(images.value) } });
   list();
 }
 
 // ---- out ----
 
 // dataset resolves to the files of the data set, each { name, blob }, with the truths that were
-// decided and truth.csv, which says where each comes from.
-async function dataset() {
+// decided, truth.csv, which says where each comes from, and the logs.
+async function dataset(what) {
   const all = new Map([...files].filter(([name]) => name.startsWith("data/")).map(([name, blob]) => [name.slice("data/".length), blob])), lines = [];
   for (const [key, { from, by, at }] of decisions) {
     const [c, name] = key.split("/"), blob = maskOf(from, name, c);
@@ -268,14 +277,16 @@ async function dataset() {
     lines.push([name, c, from, `"${by.replaceAll('"', '""')}"`, at].join(","));
   }
   if (lines.length) all.set("truth.csv", new Blob([["name,class,from,by,decided", ...lines.sort(), ""].join("\n")]));
-  return [...all].map(([name, blob]) => ({ name, blob }));
+  note("exported", { what });
+  all.set("log/together.jsonl", (await logFile(log)).blob);
+  return [...all, ...logs].map(([name, blob]) => ({ name, blob }));
 }
 async function saved() {
-  page.download(`mrprism-data-${now()}.zip`, "application/zip", await writeZIP(await dataset()));
+  page.download(`mrprism-data-${now()}.zip`, "application/zip", await writeZIP(await dataset("data set")));
   lost.clear();
 }
 async function learnFrom() {
-  const list = await Promise.all((await dataset()).map(async ({ name, blob }) => ({ name, blob: new Blob([await blob.arrayBuffer()]) }))); // the files go with the dialog
+  const list = await Promise.all((await dataset("learning")).map(async ({ name, blob }) => ({ name, blob: new Blob([await blob.arrayBuffer()]) }))); // the files go with the dialog
   shown.box.close();
   page.learn(list);
 }

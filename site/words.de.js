@@ -497,6 +497,7 @@ export const german = {
   "Keep this version": "Diese behalten",
   "Take the other": "Die andere nehmen",
   "Session": "Sitzung",
+  "Log": "Protokoll",
   "Open session…": "Sitzung öffnen …",
   "Save session": "Sitzung sichern",
   "Make a reading study…": "Lesestudie anlegen…",

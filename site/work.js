@@ -111,6 +111,7 @@ export class Work {
     const s = this.#state(), { worklist, picture, image, measured: result, known } = s, line = worklist && lineBy(worklist, picture);
     try {
       download(name, "text/csv", await this.#table({ ...worklist, lines: [{ ...line, picture, slice: image.slice, slices: image.slices, result, known, fellow: fellow(s) }] }));
+      this.#send({ type: "log", did: "exported", what: "csv", picture });
     } catch (error) { this.#send({ type: "failed", error: this.#told(error), of: "save" }); }
   }
   async #save(what) {

@@ -115,6 +115,7 @@ export function drawSession({ session: { images, keeping, at, kept }, worklist, 
   const missing = worklist?.lines.filter(({ picture }) => picture.missing).length ?? 0, can = worklist || result;
   $("study-make").hidden = !worklist || Boolean(worklist.study);
   $("session-save").ariaDisabled = can ? null : "true";
+  $("session-log").hidden = !can;
   $("session-consent").hidden = !KEEPS || !can;
   $("session-images").checked = images;
   $("session-keep").checked = keeping;

@@ -145,7 +145,7 @@ export const tests = {
   "a message ends with what it was about"() {
     const s = after(shown(), { type: "failed", error: { message: "no" }, of: "save" });
     equal(done(after(s, { type: "region", roi: "none" })).banner.message, "no", "another job");
-    equal(after(s, { type: "saved", save: { made: "" } }).banner, null, "a file");
+    equal(after(s, { type: "saved", save: { made: "", what: "overlay", result: s.result } }).banner, null, "a file");
     equal(done(opened(s, "two.png")).banner, null, "another photograph");
   },
   "choices stay with the model"() {
@@ -276,6 +276,8 @@ export const tests = {
     const back = by(by(drawn, 1), -1), undone = after(back, { type: "undo" });
     equal([by(drawn, 1).corrections.length, back.corrections.length, canUndo(back), undone.corrections, canUndo(undone)], [0, 1, true, [], false], "back");
     equal([unsaved(drawn).length, unsaved(by(drawn, 1)).length, unsaved(undone).length], [1, 1, 0], "what would be lost");
+    const did = (s) => s.log.entries.map(({ did, structure = "", n = 1 }) => `${did} ${structure} ${n}`).join();
+    equal(did(after(draw(drawn, 50, 50), { type: "undo" }, { type: "undo" }, { type: "redo" })), "opened  1,drew disc 2,undid disc 2,redid disc 1", "undoing adds to the log");
     const save = { ...after(drawn, { type: "save", what: "mask", class: 0 }).saves[0] }, saved = after(drawn, { type: "saved", save });
     equal([unsaved(saved).length, unsaved(draw(saved, 50, 50)).length], [0, 1], "a file has it, and not the next stroke");
   },
