@@ -7,6 +7,7 @@
 
 export const UNSAID = 128;
 const TILE = 64, AREA = TILE * TILE;
+const SWEEPS = 24; // they smooth a step of a pixel in ten
 const SURE = 0.05; // a base this near to 0 or 1 is agreed
 
 export const blank = (rater, c, { width, height }) => ({ rater, class: c, width, height, tiles: new Map() });
@@ -56,16 +57,16 @@ export class Stroke {
       x = next;
     }
   }
-  disc(cx, cy, radius, value) { this.line([cx, cy], [cx, cy], radius, value); }
-  // line draws all pixels whose middle is within radius of a line. In each row these are the ones
-  // between the discs at both ends and the band between them.
-  line([ax, ay], [bx, by], radius, value) {
-    const r = Math.max(0.5, radius), length = Math.hypot(bx - ax, by - ay), nx = length ? (ay - by) / length * r : 0, ny = length ? (bx - ax) / length * r : 0;
-    const band = [[ax + nx, ay + ny], [bx + nx, by + ny], [bx - nx, by - ny], [ax - nx, ay - ny]];
-    for (let y = Math.floor(Math.min(ay, by) - r); y <= Math.max(ay, by) + r; y++) {
+  // line draws all pixels whose middle is on a line from one disc, [x, y, radius], to another. In
+  // each row these are the ones between the discs and the band between them.
+  line(from, to, value) {
+    const discs = [from, to].map(([x, y, r]) => [x, y, Math.max(0.5, r)]), [[ax, ay, ar], [bx, by, br]] = discs;
+    const length = Math.hypot(bx - ax, by - ay) || 1, nx = (ay - by) / length, ny = (bx - ax) / length;
+    const band = [[ax + nx * ar, ay + ny * ar], [bx + nx * br, by + ny * br], [bx - nx * br, by - ny * br], [ax - nx * ar, ay - ny * ar]];
+    for (let y = Math.floor(Math.min(ay - ar, by - br)); y <= Math.max(ay + ar, by + br); y++) {
       const at = y + 0.5;
       let left = Infinity, right = -Infinity;
-      for (const [cx, cy] of [[ax, ay], [bx, by]]) {
+      for (const [cx, cy, r] of discs) {
         const half = Math.sqrt(r * r - (at - cy) ** 2); // NaN: the disc does not reach this row
         if (half >= 0) { left = Math.min(left, cx - half); right = Math.max(right, cx + half); }
       }
@@ -96,6 +97,11 @@ function cuts(points, at) {
 // eachTile calls act(tile, x, y, TILE) with the corner of each tile of a correction.
 export function eachTile({ width, tiles }, act) {
   for (const [n, tile] of tiles) act(tile, n % across(width) * TILE, Math.floor(n / across(width)) * TILE, TILE);
+}
+// drawn says whether a person drew on a pixel.
+function drawn({ width, tiles }, x, y) {
+  const tile = tiles.get(Math.floor(y / TILE) * across(width) + Math.floor(x / TILE));
+  return tile !== undefined && tile[y % TILE * TILE + x % TILE] !== UNSAID;
 }
 export function boxOf(correction, { left, top, right, bottom }, margin = 0) {
   eachTile(correction, (tile, x, y) => {
@@ -181,14 +187,17 @@ export function pieceAt(window, x, y) {
   return list;
 }
 
-// outlineOf follows the border of a mask: { points, starts } as in wasm/overlay. Its points are
-// the middles of the pixels' sides. The inside is on the right hand.
-export function outlineOf({ x: left, y: top, width, height, mask }) {
+// outlineOf follows the border of the corrected mask of a base: { points, starts } as in
+// wasm/overlay. It has a point between the middles of each two pixels that the border parts. Where
+// neither was drawn, the point is where the base crosses one half; else the line is drawn taut. The
+// inside is on the right hand.
+export function outlineOf({ x: left, y: top, width, height, mask, of }, base) {
   const inside = (x, y) => x >= 0 && y >= 0 && x < width && y < height && mask[y * width + x] === 1;
   const steps = [[1, 0], [0, 1], [-1, 0], [0, -1]]; // right, down, left, up
   const right = [[0, 0], [-1, 0], [-1, -1], [0, -1]]; // the pixel on the right hand of a step from a corner
   const side = (x, y, d) => inside(x + right[d][0], y + right[d][1]) && !inside(x + right[(d + 3) % 4][0], y + right[(d + 3) % 4][1]);
-  const seen = new Uint8Array(mask.length), points = [], starts = [];
+  const pixel = (x, y, [dx, dy]) => [left + x + dx, top + y + dy], known = ([x, y]) => (x < 0 || x >= base.width ? NaN : base.bytes[y * base.width + x]);
+  const seen = new Uint8Array(mask.length), points = [], starts = [], axes = [], free = [];
   for (let i = 0; i < mask.length; i++) {
     if (mask[i] === 0 || (i >= width && mask[i - width] === 1) || seen[i] === 1) continue; // no upper side, or a known one
     starts.push(points.length / 2);
@@ -196,12 +205,17 @@ export function outlineOf({ x: left, y: top, width, height, mask }) {
     let cx = x, cy = y, d = 0;
     do {
       if (d === 0) seen[cy * width + cx] = 1;
-      points.push(left + cx + steps[d][0] / 2, top + cy + steps[d][1] / 2);
+      const axis = (d + 1) % 2, one = pixel(cx, cy, right[d]), other = pixel(cx, cy, right[(d + 3) % 4]), at = [left + cx + steps[d][0] / 2, top + cy + steps[d][1] / 2];
+      free.push(drawn(of, ...one) || drawn(of, ...other));
+      if (!free.at(-1)) at[axis] += (other[axis] - one[axis]) * ((known(one) - 127.5) / (known(one) - known(other)) - 0.5) || 0; // NaN: beyond the photograph
+      axes.push(axis);
+      points.push(...at);
       cx += steps[d][0];
       cy += steps[d][1];
       d = side(cx, cy, (d + 1) % 4) ? (d + 1) % 4 : side(cx, cy, d) ? d : (d + 3) % 4;
     } while (cx !== x || cy !== y || d !== 0);
   }
+  starts.forEach((start, i) => tighten(points, axes, free, start, starts[i + 1] ?? axes.length));
   return { points: Float32Array.from(points), starts: Uint32Array.from(starts) };
 }
 
@@ -209,13 +223,9 @@ export function outlineOf({ x: left, y: top, width, height, mask }) {
 // person drew and, within margin pixels of that, pixels where the base is sure. It says nothing
 // about all other pixels.
 export function evidenceOf(correction, base, margin) {
-  const { width, tiles } = correction, box = boxOf(correction, { left: width, top: correction.height, right: 0, bottom: 0 }, margin);
+  const { width } = correction, box = boxOf(correction, { left: width, top: correction.height, right: 0, bottom: 0 }, margin);
   let near = new Uint8Array(box.width * box.height);
-  const said = (x, y) => {
-    const tile = tiles.get(Math.floor(y / TILE) * across(width) + Math.floor(x / TILE));
-    return tile && tile[y % TILE * TILE + x % TILE] !== UNSAID;
-  };
-  for (let y = 0; y < box.height; y++) for (let x = 0; x < box.width; x++) near[y * box.width + x] = said(x + box.x, y + box.y) ? 1 : 0;
+  for (let y = 0; y < box.height; y++) for (let x = 0; x < box.width; x++) near[y * box.width + x] = drawn(correction, x + box.x, y + box.y) ? 1 : 0;
   const grown = (from, length, lines, step, stride) => { // by margin to both sides
     const to = new Uint8Array(from.length);
     for (let line = 0; line < lines; line++) for (let back = 0; back < 2; back++) for (let i = 0, left = 0; i < length; i++) {
@@ -230,7 +240,7 @@ export function evidenceOf(correction, base, margin) {
   const mark = new Stroke(correction);
   for (let i = 0; i < near.length; i++) {
     const x = box.x + i % box.width, y = box.y + Math.floor(i / box.width), p = base.bytes[y * base.width + x] / 255;
-    if (near[i] && !said(x, y) && (p <= SURE || p >= 1 - SURE)) mark.set(x, y, p > 0.5 ? 255 : 0);
+    if (near[i] && !drawn(correction, x, y) && (p <= SURE || p >= 1 - SURE)) mark.set(x, y, p > 0.5 ? 255 : 0);
   }
   return { ...mark.correction, name: "corrected by hand" };
 }
@@ -249,3 +259,14 @@ export function wholeMask(mark) {
 // withMask is a mark in the form for Segmenter.segment. A mark that was drawn here has tiles
 // instead.
 export const withMask = (mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark);
+
+// tighten draws closed lines of points taut, from point start up to, and without, end. points has x
+// and y in turn. A point that is free moves along its axis, 0 for x and 1 for y, by less than half a
+// pixel, so that the same pixels stay inside.
+export function tighten(points, axes, free, start, end) {
+  const from = points.slice(2 * start, 2 * end);
+  for (let sweep = 0; sweep < SWEEPS; sweep++) for (let i = start; i < end; i++) if (free[i]) {
+    const axis = axes[i], middle = (points[2 * (i > start ? i - 1 : end - 1) + axis] + points[2 * (i + 1 < end ? i + 1 : start) + axis]) / 2, at = from[2 * (i - start) + axis];
+    points[2 * i + axis] = Math.min(at + 0.49, Math.max(at - 0.49, middle));
+  }
+}

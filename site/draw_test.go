@@ -5,8 +5,10 @@ import (
 	"encoding/base64"
 	"image/png"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -46,6 +48,18 @@ func (d drawing) mask() []bool {
 	return mask
 }
 
+// nearest is how far a point is from a line.
+func nearest(line []float64, x, y float64) float64 {
+	least := math.Inf(1)
+	for i := range len(line)/2 - 1 {
+		a, b := line[2*i:], line[2*i+2:]
+		dx, dy := b[0]-a[0], b[1]-a[1]
+		share := min(1, max(0, ((x-a[0])*dx+(y-a[1])*dy)/(dx*dx+dy*dy)))
+		least = min(least, math.Hypot(x-a[0]-share*dx, y-a[1]-share*dy))
+	}
+	return least
+}
+
 // unlike counts the pixels in which a mask is not as wanted, by the pixels' middles.
 func unlike(mask []bool, wanted func(x, y float64) bool) int {
 	n := 0
@@ -64,6 +78,13 @@ func TestDrawingAnew(t *testing.T) {
 	p := correcting(t, "levels", 1440, 900)
 	d := drawing{p}
 	first := d.mask()
+	p.do(`import("./canvas2d.js").then(({ Lines: { prototype } }) => { // notes the outline of the disc
+		const { contours } = prototype;
+		prototype.contours = function (list) { globalThis.outline = [...list[0]?.points ?? []]; contours.call(this, list); };
+		document.getElementById("contour").click(), document.getElementById("contour").click();
+	})`)
+	p.until(`globalThis.outline?.length`)
+	plain := get[[]float64](p, `outline`)
 	undone := func() {
 		t.Helper()
 		p.control("z", false)
@@ -104,5 +125,55 @@ func TestDrawingAnew(t *testing.T) {
 		return u*u/(80*80)+v*v/(50*50) < 1
 	}), 410, "a CSS pixel around")
 	undone()
+
+	p.tool("brush")
+	from, to, radius := [2]float64{1040, 576}, [2]float64{1240, 636}, get[float64](p, `parseInt(document.getElementById("correct-size-value").textContent)`)/2
+	beside := func(x, y float64) (along, off float64) { // of the line, in its lengths and in pixels
+		dx, dy := to[0]-from[0], to[1]-from[1]
+		return ((x-from[0])*dx + (y-from[1])*dy) / (dx*dx + dy*dy), ((y-from[1])*dx - (x-from[0])*dy) / math.Hypot(dx, dy)
+	}
+	p.drag(d.screen(from), d.screen(to))
+	p.until(`!document.getElementById("correct-line").hidden`)
+	for i, inside := range d.mask() {
+		along, off := beside(float64(i%1536)+0.5, float64(i/1536)+0.5)
+		end := math.Max(0, math.Abs(along-0.5)-0.5) * math.Hypot(to[0]-from[0], to[1]-from[1])
+		switch away := math.Hypot(off, end) - radius; {
+		case away > 1:
+			require.Equal(t, first[i], inside, "an untouched pixel, %d %d", i%1536, i/1536)
+		case away < -1:
+			require.True(t, inside, "%d %d", i%1536, i/1536)
+		}
+	}
+	line, flank, away := get[[]float64](p, `outline`), []float64{}, 0.
+	for i := 0; i < len(line); i += 2 {
+		if along, off := beside(line[i], line[i+1]); along > 0.65 && along < 0.9 && off > 0 {
+			flank = append(flank, off)
+		} else if along < 0 {
+			away = math.Max(away, nearest(plain, line[i], line[i+1]))
+		}
+	}
+	require.Greater(t, len(flank), 40)
+	assert.Less(t, slices.Max(flank)-slices.Min(flank), 0.35, "stairs of a pixel would be 0.9")
+	assert.Less(t, away, 0.1, "what is not drawn keeps its line")
+	undone()
+
+	wide := func(pressure float64) (n int) { // of a pen's line
+		t.Helper()
+		for i, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMouseReleased} {
+			at := d.screen([2]float64{1200 + 40*float64(min(i, 1)), 700})
+			p.run(command(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1, PointerType: "pen", Force: pressure}))
+		}
+		p.until(`!document.getElementById("correct-line").hidden`)
+		mask := d.mask()
+		for y := range 1152 {
+			if mask[1536*y+1220] {
+				n++
+			}
+		}
+		undone()
+		return n
+	}
+	assert.InDelta(t, radius, wide(0.25), 1)
+	assert.InDelta(t, 3*radius, wide(0.75), 1)
 	p.clean()
 }

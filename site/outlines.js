@@ -2,7 +2,7 @@
 // corrected masks are the corrected ones.
 import { paint } from "./colours.js";
 import { outlineOf, sameMask } from "./correct.js";
-import { layers, viewsOf } from "./layers.js";
+import { baseView, layers, viewsOf } from "./layers.js";
 import { maskOf } from "./masks.js";
 
 // standing is what a state shows of its result: { wanted (by layers.js), contours, overlay (the
@@ -36,6 +36,6 @@ const borders = new WeakMap();
 function corrected(s, edited) {
   const correction = s.corrections.find((one) => sameMask(one, edited)), mask = correction && maskOf(s, correction);
   if (!mask) return null;
-  if (!borders.has(mask)) borders.set(mask, outlineOf(mask));
+  if (!borders.has(mask)) borders.set(mask, outlineOf(mask, s.views[baseView(s.result, edited).key]));
   return borders.get(mask);
 }

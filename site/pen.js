@@ -2,9 +2,9 @@
 // pixels; it sends drafts and strokes, and shows its cursor on the stage.
 import { Stroke, at, blank, borderNear, pieceAt, sameMask } from "./correct.js";
 import { maskOf } from "./masks.js";
-import { ellipseOf } from "./shapes.js";
 import { t } from "./words.js";
 
+const STEPS = 240; // corners of an ellipse
 const LEAST = { polygon: 3, ellipse: 5 }; // the points that a figure needs
 
 export class Pen {
@@ -32,18 +32,23 @@ export class Pen {
     if (tool === "fill") return this.#fill(window, px, py, how === "remove");
     this.#value = (tool === "push" ? at(window, px, py) : tool === "brush") ? 255 : 0;
     // The push tool starts as a disc that just touches the border, and moves it from there.
-    this.#radius = tool === "push" ? Math.max(1, borderNear(window, px, py, size / 2) - 1) : size / 2;
+    this.#radius = tool === "push" ? Math.max(1, borderNear(window, px, py, size / 2) - 1) : this.#wide(by);
+    this.#last = [x, y, this.#radius];
     this.#stroke = new Stroke(this.#correction());
-    if (tool !== "push") this.#stroke.disc(x, y, this.#radius, this.#value);
+    if (tool !== "push") this.#stroke.line(this.#last, this.#last, this.#value);
     this.#draft();
   }
-  move(x, y) {
+  // wide is half the width of a line: the size, for a pen at half of its pressure.
+  #wide(by) { return this.#editing().size / 2 * (by?.pointerType === "pen" ? 2 * by.pressure : 1); }
+  move(x, y, by) {
     const still = this.#points === this.#before && this.#distance(this.#last, [x, y]) < 3;
     if (this.#grip >= 0 && !still) this.#points = this.#points.toSpliced(this.#grip, 1, [x, y]);
+    if (this.#stroke && this.#editing().tool !== "push") this.#radius = this.#wide(by);
     this.#put(x, y);
     if (!this.#stroke) return;
-    this.#stroke.line(this.#last, [x, y], this.#radius, this.#value);
-    this.#last = [x, y];
+    const now = [x, y, this.#radius];
+    this.#stroke.line(this.#last, now, this.#value);
+    this.#last = now;
     this.#draft();
   }
   up() {
@@ -159,4 +164,25 @@ export class Pen {
       if (this.#stroke?.drawn) this.#send({ type: "draft", correction: this.#stroke.correction });
     });
   }
+}
+
+// ellipseOf is the ellipse through five points [x, y], as a closed line of them, whose last is its first. It is null if their conic is no
+// ellipse, or one much larger than they are apart.
+function ellipseOf(five) {
+  const [mx, my] = [0, 1].map((i) => five.reduce((sum, point) => sum + point[i], 0) / 5), wide = Math.max(...five.map(([x, y]) => Math.hypot(x - mx, y - my)));
+  const [p, q, r, s, last] = five.map(([x, y]) => [(x - mx) / wide, (y - my) / wide]);
+  // A pair of lines, each through two of the points, is a conic through four of them. The two pairs
+  // are added so that the fifth point is on the sum, a x² + b xy + c y² + d x + e y + f = 0.
+  const line = ([ax, ay], [bx, by]) => [ay - by, bx - ax, ax * by - bx * ay];
+  const pair = ([a, b, c], [d, e, f]) => [a * d, a * e + b * d, b * e, a * f + c * d, b * f + c * e, c * f];
+  const at = ([a, b, c, d, e, f], [x, y]) => a * x * x + b * x * y + c * y * y + d * x + e * y + f;
+  const one = pair(line(p, q), line(r, s)), two = pair(line(p, r), line(q, s)), conic = one.map((v, i) => v * at(two, last) - two[i] * at(one, last));
+  const [a, b, c, d, e] = conic, square = 4 * a * c - b * b, x = (b * e - 2 * c * d) / square, y = (b * d - 2 * a * e) / square;
+  const rest = -at(conic, [x, y]) / a; // u² + b/a uv + c/a v² = rest, from the middle
+  if (!(square > 0 && rest > 0)) return null;
+  const slant = b / (2 * a), tall = Math.sqrt(rest / (c / a - slant * slant)), all = Array.from({ length: STEPS }, (_, i) => {
+    const v = tall * Math.sin(2 * Math.PI * i / STEPS), u = Math.sqrt(rest) * Math.cos(2 * Math.PI * i / STEPS) - slant * v;
+    return [x + u, y + v];
+  });
+  return all.some((point) => Math.hypot(...point) > 4) ? null : all.map(([x, y]) => [mx + x * wide, my + y * wide]);
 }

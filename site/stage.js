@@ -174,7 +174,7 @@ export class Stage extends EventTarget {
         this.zoom(distance(now) / Math.max(1, distance(before)), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
       } else if (this.inking) {
         const all = event.getCoalescedEvents?.() ?? [];
-        for (const one of all.length ? all : [event]) this.pen.move(...this.#under(...at(one)));
+        for (const one of all.length ? all : [event]) this.pen.move(...this.#under(...at(one)), one);
       } else if (this.grip) this.#drag(this.grip, ...now);
       else this.pan(now[0] - before[0], now[1] - before[1]);
       this.pointers.set(event.pointerId, now);
