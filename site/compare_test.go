@@ -177,6 +177,7 @@ func TestAxe(t *testing.T) {
 		p.load("bob", "bob.png", []byte("bob"))
 		p.until(`!document.getElementById("advanced").hidden && ` + sampleDone)
 		check("advanced")
+		p.do(`window.confirm = () => true`) // bob's mark is not saved
 		p.choose("levels")
 		p.until(`!document.getElementById("levels").hidden && ` + sampleDone)
 		p.click("correct-start")

@@ -176,7 +176,7 @@ export class Sessions {
       [t(String(one.did ?? "?")), one.structure && t(one.structure), one.model && t(models.find(({ name }) => name === one.model)?.title ?? String(one.model)), one.what, one.reason, one.n > 1 && `× ${one.n}`].filter(Boolean).join(" "), nameOf(one)]);
     const cells = (kind, texts) => element("tr", {}, ...texts.map((text) => element(kind, {}, String(text))));
     box.replaceChildren(box.firstElementChild, ...(changed === null ? [] : [element("p", {}, t("The log was changed after entry {n}. All of it is kept.", { n: changed }))]),
-      element("table", {}, cells("th", ["", t("Time (UTC)"), t("Who"), t("What"), t("Image")]), ...rows.reverse().map((row) => cells("td", row))));
+      element("table", {}, cells("th", ["№", t("Time (UTC)"), t("Who"), t("What"), t("Image")]), ...rows.reverse().map((row) => cells("td", row))));
   }
 
   // ---- what the browser keeps ----
