@@ -9,6 +9,7 @@ const base = baseOf(values, W, H);
 // drawn is what a correction says of a pixel.
 const drawn = ({ tiles }, x, y) => tiles.get(Math.floor(y / 64) * Math.ceil(W / 64) + Math.floor(x / 64))?.[y % 64 * 64 + x % 64] ?? UNSAID;
 const pixels = (act) => { for (let y = 0; y < H; y++) for (let x = 0; x < W; x++) act(x, y); };
+const disc = (stroke, x, y, r, value) => stroke.line([x, y, r], [x, y, r], value);
 
 // matches compares a window with its base and correction, pixel by pixel.
 function matches(window, correction, what) {
@@ -28,7 +29,7 @@ export const tests = {
   "a line draws the pixels within its radius"() {
     for (const [a, b, r] of [[[20, 30], [20, 30], 7], [[20.3, 30.7], [90.2, 31], 5.5], [[90, 150], [20, 40], 12], [[-20, 205], [40, 230], 30], [[50, 20], [50, 90], 0.2], [[280, 10], [320, -9], 25]]) {
       const stroke = new Stroke(blank("you", "disc", base));
-      stroke.line(a, b, r, 255);
+      stroke.line([...a, r], [...b, r], 255);
       const radius = Math.max(0.5, r), [dx, dy] = [b[0] - a[0], b[1] - a[1]], square = dx * dx + dy * dy;
       pixels((x, y) => {
         const px = x + 0.5 - a[0], py = y + 0.5 - a[1], t = square ? Math.min(1, Math.max(0, (px * dx + py * dy) / square)) : 0;
@@ -44,7 +45,7 @@ export const tests = {
     for (const [path, value] of [[[[130, 90], [150, 100], [200, 120], [290, 200]], 255], [[[140, 100], [140, 60], [100, 10]], 0], [[[5, 5], [60, 5], [5, 200]], 255]]) {
       const stroke = new Stroke(correction);
       for (let i = 1; i < path.length; i++) {
-        stroke.line(path[i - 1], path[i], 9, value);
+        stroke.line([...path[i - 1], 9], [...path[i], 9], value);
         mask = corrected(base, stroke.correction, mask);
         matches(mask, stroke.correction, `draft ${i}`);
       }
@@ -53,15 +54,15 @@ export const tests = {
     }
     for (const one of earlier.reverse()) matches(mask = corrected(base, one, mask), one, "undone");
     const nothing = baseOf(new Float32Array(W * H), W, H), stroke = new Stroke(blank("you", "disc", base));
-    stroke.disc(100, 100, 9, 255);
+    disc(stroke, 100, 100, 9, 255);
     is("drawn on an empty mask", extentOf(corrected(nothing, stroke.correction)).area > 200);
   },
   "an outline encloses its mask"() {
     const stroke = new Stroke(blank("you", "disc", base));
-    stroke.disc(140, 100, 10, 0);
-    stroke.disc(0, 0, 20, 255);
-    stroke.disc(299, 209, 5, 255);
-    const mask = corrected(base, stroke.correction), { points, starts } = outlineOf(mask);
+    disc(stroke, 140, 100, 10, 0);
+    disc(stroke, 0, 0, 20, 255);
+    disc(stroke, 299, 209, 5, 255);
+    const mask = corrected(base, stroke.correction), { points, starts } = outlineOf(mask, base);
     is(`${starts.length} lines, not 4`, starts.length === 4); // the disc, its hole, two corners
     let twice = 0;
     for (let l = 0; l < starts.length; l++) {
