@@ -166,8 +166,9 @@ export class Pen {
   }
 }
 
-// ellipseOf is the ellipse through five points [x, y], as a closed line of them, whose last is its first. It is null if their conic is no
-// ellipse, or one much larger than they are apart.
+// ellipseOf is the ellipse through five points [x, y]: a closed line of points, of which the first
+// and the last are the same place. It is null if no ellipse passes through the five, or one that is
+// much larger than they are apart.
 function ellipseOf(five) {
   const [mx, my] = [0, 1].map((i) => five.reduce((sum, point) => sum + point[i], 0) / 5), wide = Math.max(...five.map(([x, y]) => Math.hypot(x - mx, y - my)));
   const [p, q, r, s, last] = five.map(([x, y]) => [(x - mx) / wide, (y - my) / wide]);
