@@ -263,7 +263,7 @@ export const withMask = (mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark)
 // tighten draws closed lines of points taut, from point start up to, and without, end. points has x
 // and y in turn. A point that is free moves along its axis, 0 for x and 1 for y, by less than half a
 // pixel, so that the same pixels stay inside.
-export function tighten(points, axes, free, start, end) {
+function tighten(points, axes, free, start, end) {
   const from = points.slice(2 * start, 2 * end);
   for (let sweep = 0; sweep < SWEEPS; sweep++) for (let i = start; i < end; i++) if (free[i]) {
     const axis = axes[i], middle = (points[2 * (i > start ? i - 1 : end - 1) + axis] + points[2 * (i + 1 < end ? i + 1 : start) + axis]) / 2, at = from[2 * (i - start) + axis];

@@ -58,6 +58,8 @@ func (t *Trainer) begin(from initial) error {
 		}
 	case !model.SameParameters(from.about.Configuration, t.Options.Config):
 		return fmt.Errorf("the model has configuration %s, and -config is %s", from.about.Configuration, t.Options.Config)
+	case t.Options.Recipe.HeadsFirst > 0 && !slices.Equal(from.about.Classes, t.Dataset.Classes):
+		return fmt.Errorf("-heads-first keeps the mask of a model of %v, and the data set has %v: leave it out", from.about.Classes, t.Dataset.Classes)
 	default:
 		if from.about.Standardise != t.Options.Standardise {
 			with := map[bool]string{true: "with", false: "without"}

@@ -181,8 +181,8 @@ func (o Options) Check() error {
 		return errors.New("-resume continues a run, and -init starts a new one from weights: give one of them, not both")
 	case o.Recipe.HeadsFirst > 0 && (!o.Recipe.Recurrent() || o.Recipe.Frozen):
 		return fmt.Errorf("-heads-first %v: the recipe %s trains no heads; leave it out, or use the recipe default", o.Recipe.HeadsFirst, o.Recipe.Name)
-	case o.Recipe.HeadsFirst > 0 && o.Init == "" && !o.Resume:
-		return fmt.Errorf("-heads-first %v needs a model that finds the structure: name one by -init", o.Recipe.HeadsFirst)
+	case o.Recipe.HeadsFirst > 0 && (o.Init == "" || o.Names != "") && !o.Resume:
+		return fmt.Errorf("-heads-first %v needs a model of ours that finds the structure: name one by -init", o.Recipe.HeadsFirst)
 	case o.Names != "" && o.Init == "" && !o.Resume:
 		return fmt.Errorf("-names %s translates the names in a file of PyTorch: name that file by -init", o.Names)
 	case o.Swell > 0 && o.Anchor == "":
