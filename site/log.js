@@ -31,13 +31,14 @@ function ofLines(before, s) {
   });
 }
 
-// ofStage are entries of what changed on the stage: an image that is new, and drawings.
+// ofStage are entries of what changed on the stage: an image that is new, its scale, and drawings.
 function ofStage(before, s, type) {
-  const { picture, corrections } = s, other = picture !== before.picture, drew = DREW[type] && s.history !== before.history, made = [];
-  const reading = (other || drew) && picture ? numberOf(s, picture) : -1;
+  const { picture, corrections, known } = s, other = picture !== before.picture, drew = DREW[type] && s.history !== before.history, scaled = type === "scale" && known !== before.known, made = [];
+  const reading = (other || drew || scaled) && picture ? numberOf(s, picture) : -1;
   if (reading < 0) return made;
   const opened = (one) => one.did === "opened" && one.reading === reading && one.picture?.blob === picture.blob;
   if (other && !s.log.entries.some(opened)) made.push({ did: "opened", picture, reading });
+  if (scaled) made.push({ did: known ? "set the scale" : "forgot the scale", picture, reading, ...(known ? { mm: known } : {}) });
   if (!drew) return made;
   const changed = [...corrections.filter((one) => !before.corrections.includes(one)), ...before.corrections.filter((one) => !corrections.includes(one))];
   const masks = new Map(changed.map(({ rater, class: structure }) => [`${rater}/${structure}`, { rater, structure }]));

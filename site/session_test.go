@@ -94,6 +94,9 @@ func TestSessionOpensAgain(t *testing.T) {
 	t.Parallel()
 	s := mock(t, nil)
 	p, paths := begun(t, s)
+	p.click("measure")
+	p.press("ArrowRight", true)
+	p.do(`document.getElementById("ruler-known").value = "2", document.getElementById("ruler-use").click()`)
 	before, data := p.lines(), p.sessionOf()
 	files, session := unpacked(t, data)
 	guide, err := os.ReadFile("guide/sessions.md")
@@ -144,11 +147,14 @@ func TestSessionOpensAgain(t *testing.T) {
 		if entry["did"] == "computed" {
 			assert.Equal(t, []any{"levels", "ab12"}, []any{entry["model"], entry["sha256"]})
 		}
+		if entry["did"] == "set the scale" {
+			assert.Equal(t, session["readings"].([]any)[2].(map[string]any)["mm"], entry["mm"])
+		}
 		if image, ok := entry["image"]; ok {
 			assert.Equal(t, session["readings"].([]any)[int(entry["reading"].(float64))].(map[string]any)["image"].(map[string]any)["sha256"], image)
 		}
 	}
-	assert.Equal(t, []string{"0accepted", "1drew", "2rejected", "2commented"}, did)
+	assert.Equal(t, []string{"0accepted", "1drew", "2rejected", "2commented", "2set the scale"}, did)
 	assert.Equal(t, float64(len(log)), session["log"].([]any)[0].(map[string]any)["entries"], "a saved session's log is final")
 	for name := range files {
 		assert.False(t, strings.HasPrefix(name, "images/"), "images only if asked for")
@@ -186,6 +192,10 @@ func TestSessionOpensAgain(t *testing.T) {
 	assert.Equal(t, `Narbe "unten"`, get[string](other, `document.getElementById("work-comment").value`))
 	assert.Equal(t, before, other.lines())
 	assert.Equal(t, "EM", get[string](other, `document.getElementById("work-by").value`))
+
+	other.do(`document.getElementById("session-log").open = true`)
+	other.until(`document.getElementById("session-log").textContent.includes("set the scale ")`)
+	assert.Regexp(t, `set the scale 0\.\d+ mm a pixel\s+c\.png`, other.text("session-log"))
 
 	again, _ := unpacked(t, other.sessionOf())
 	assert.True(t, bytes.HasPrefix(again["log/1.jsonl"], files["log/1.jsonl"]), "the log grows at its end")

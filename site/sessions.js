@@ -7,7 +7,7 @@ import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
 import { Refused, filesOf, joinedLogs, merged, readSession, sumOf } from "./session.js";
 import { unsaved } from "./unsaved.js";
-import { isolated, t, teach } from "./words.js";
+import { isolated, number, t, teach } from "./words.js";
 import { german } from "./words.sessions.de.js";
 import { narrow } from "./work.js";
 import { newList } from "./worklist.js";
@@ -173,7 +173,7 @@ export class Sessions {
     const { log: { entries, changed }, worklist, picture, models } = this.#state(), last = entries.slice(-SHOWN), box = $("session-log");
     const nameOf = ({ reading }) => (reading === undefined ? "" : isolated((worklist?.lines[reading]?.picture ?? picture)?.name ?? ""));
     const rows = last.map((one, i) => [entries.length - last.length + i + 1, String(one.time ?? "").slice(0, 19).replace("T", " "), isolated(String(one.by ?? "")),
-      [t(String(one.did ?? "?")), one.structure && t(one.structure), one.model && t(models.find(({ name }) => name === one.model)?.title ?? String(one.model)), one.what, one.reason, one.n > 1 && `× ${one.n}`].filter(Boolean).join(" "), nameOf(one)]);
+      [t(String(one.did ?? "?")), one.structure && t(one.structure), one.model && t(models.find(({ name }) => name === one.model)?.title ?? String(one.model)), one.what, one.reason, one.mm > 0 && t("{length} mm a pixel", { length: number(one.mm, { maximumSignificantDigits: 4 }) }), one.n > 1 && `× ${one.n}`].filter(Boolean).join(" "), nameOf(one)]);
     const cells = (kind, texts) => element("tr", {}, ...texts.map((text) => element(kind, {}, String(text))));
     box.replaceChildren(box.firstElementChild, ...(changed === null ? [] : [element("p", {}, t("The log was changed after entry {n}. All of it is kept.", { n: changed }))]),
       element("table", {}, cells("th", ["№", t("Time (UTC)"), t("Who"), t("What"), t("Image")]), ...rows.reverse().map((row) => cells("td", row))));

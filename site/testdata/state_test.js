@@ -278,6 +278,10 @@ export const tests = {
     equal([unsaved(drawn).length, unsaved(by(drawn, 1)).length, unsaved(undone).length], [1, 1, 0], "what would be lost");
     const did = (s) => s.log.entries.map(({ did, structure = "", n = 1 }) => `${did} ${structure} ${n}`).join();
     equal(did(after(draw(drawn, 50, 50), { type: "undo" }, { type: "undo" }, { type: "redo" })), "opened  1,drew disc 2,undid disc 2,redid disc 1", "undoing adds to the log");
+    const mm = (s, mm) => after(s, { type: "measure", on: true }, { type: "rule", ruler: { from: [0, 0], to: [30, 40] } }, { type: "scale", mm });
+    const scaled = mm(drawn, 1), entries = (s) => s.log.entries.slice(drawn.log.entries.length).map(({ did, reading, mm = 0, n = 1 }) => [did, reading, mm, n].join(" "));
+    equal([entries(scaled), entries(mm(scaled, 1)), entries(mm(scaled, 2)), entries(mm(scaled, null)), entries(mm(drawn, 0))],
+      [["set the scale 0 0.02 1"], ["set the scale 0 0.02 1"], ["set the scale 0 0.04 2"], ["set the scale 0 0.02 1", "forgot the scale 0 0 1"], []], "the log has the ruler's scale");
     const save = { ...after(drawn, { type: "save", what: "mask", class: 0 }).saves[0] }, saved = after(drawn, { type: "saved", save });
     equal([unsaved(saved).length, unsaved(draw(saved, 50, 50)).length], [0, 1], "a file has it, and not the next stroke");
   },
