@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,39 +56,11 @@ func TestLearnsAsTrainDoes(t *testing.T) {
 	want := steps(t, log)
 	require.GreaterOrEqual(t, len(want), 20)
 
-	type file struct{ Path, Base64 string }
-	var files []file
-	require.NoError(t, filepath.WalkDir(filepath.Join(folder, "pair"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		name, _ := filepath.Rel(folder, path)
-		files = append(files, file{"/data/" + filepath.ToSlash(name), base64.StdEncoding.EncodeToString(data)})
-		return err
-	}))
-	text, err := json.Marshal(map[string]any{"files": files, "args": append([]string{"-data", "/data/pair"}, args...)})
-	require.NoError(t, err)
-
+	text := ordered(t, folder, append([]string{"-data", "/data/pair"}, args...))
 	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), nil)
 	p := open(t, s, 900, 700)
 	p.ready()
-	const begin = `(async (order, until) => {
-		const { Learner, kept } = await import("./learn.js"), learner = new Learner(), notes = [];
-		for (const file of order.files ?? []) file.path = file.Path, file.blob = new Blob([Uint8Array.from(atob(file.Base64), (c) => c.charCodeAt(0))]);
-		learner.addEventListener("note", ({ detail }) => notes.push(detail.text));
-		learner.addEventListener("step", ({ detail }) => { if (detail.step === until) learner.pause(); });
-		const ended = new Promise((resolve) => learner.addEventListener("ended", ({ detail }) => resolve(detail)));
-		await learner.begin(order);
-		const { code, error } = await ended, log = await (await kept("/run/log.jsonl"))?.text();
-		return { code, error, log, notes: notes.join(""), model: (await kept("/run/model.safetensors"))?.size ?? 0 };
-	})`
-	type outcome struct {
-		Code              int
-		Error, Log, Notes string
-		Model             int
-	}
-	first := get[outcome](p, begin+"("+strings.TrimSuffix(string(text), "}")+`, "anew": true}, 7)`)
+	first := get[outcome](p, begin+"("+text+", 7)")
 	require.Equal(t, 0, first.Code, first.Notes+first.Error)
 	assert.Contains(t, first.Notes, "stopped before the end by the file")
 	assert.Less(t, len(steps(t, []byte(first.Log))), len(want))
@@ -112,6 +85,68 @@ func TestLearnsAsTrainDoes(t *testing.T) {
 	for _, request := range s.requests[asked:] {
 		assert.Regexp(t, `^GET /[\w./-]*(\?again)?$`, request, "the page's own files, and nothing is sent")
 	}
+	p.clean()
+}
+
+// ordered is what begin takes: the program's arguments, and the folder's files in /data.
+func ordered(t *testing.T, folder string, args []string) string {
+	t.Helper()
+	type file struct{ Path, Base64 string }
+	var files []file
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(path, filepath.Join(folder, "run")) {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(folder, path)
+		files = append(files, file{"/data/" + filepath.ToSlash(name), base64.StdEncoding.EncodeToString(data)})
+		return err
+	}))
+	text, err := json.Marshal(map[string]any{"files": files, "args": args, "anew": true})
+	require.NoError(t, err)
+	return string(text)
+}
+
+// begin trains in the page, and pauses after a step (until) if that is not 0. It resolves to an
+// outcome.
+const begin = `(async (order, until) => {
+	const { Learner, kept } = await import("./learn.js"), learner = new Learner(), notes = [];
+	for (const file of order.files ?? []) file.path = file.Path, file.blob = new Blob([Uint8Array.from(atob(file.Base64), (c) => c.charCodeAt(0))]);
+	learner.addEventListener("note", ({ detail }) => notes.push(detail.text));
+	learner.addEventListener("step", ({ detail }) => { if (detail.step === until) learner.pause(); });
+	const ended = new Promise((resolve) => learner.addEventListener("ended", ({ detail }) => resolve(detail)));
+	await learner.begin(order);
+	const { code, error } = await ended, log = await (await kept("/run/log.jsonl"))?.text();
+	return { code, error, log, notes: notes.join(""), model: (await kept("/run/model.safetensors"))?.size ?? 0 };
+})`
+
+type outcome struct {
+	Code              int
+	Error, Log, Notes string
+	Model             int
+}
+
+// MRPRISM_RUNS is how many runs one tab makes, one after the other, to measure what they leave in
+// memory: within 1 % of what the page had after the first.
+func TestMemoryAfterLearning(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("MRPRISM_RUNS"))
+	if err != nil {
+		t.Skip("MRPRISM_RUNS is not set")
+	}
+	folder := t.TempDir()
+	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
+	require.NoError(t, synthetic.WriteDataset(t.Context(), filepath.Join(folder, "pair"), pair, 8, 96, 1))
+	text := ordered(t, folder, []string{"-data", "/data/pair", "-out", "/run", "-config", "tiny", "-side", "64", "-epochs", "2", "-batch", "3", "-device", "processor"})
+	p := open(t, withoutThreads(t), 900, 700, eagerly)
+	p.ready()
+	var used []float64
+	for i := range n {
+		run := get[outcome](p, begin+"("+text+", 0)")
+		require.Equal(t, 0, run.Code, run.Notes+run.Error)
+		used = append(used, get[float64](p, `performance.measureUserAgentSpecificMemory().then(({ bytes }) => bytes)`))
+		t.Logf("after %d runs: %.2f MB in the page and its workers", i+1, used[i]/1e6)
+	}
+	assert.InEpsilon(t, used[0], used[n-1], 0.01)
 	p.clean()
 }
 
