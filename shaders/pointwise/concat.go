@@ -24,16 +24,26 @@ func concatWhole(p *ConcatParams) uint32 { return p.Chunks * p.Columns }
 func concatPart(p *ConcatParams) uint32  { return p.Chunks * p.Part }
 
 var (
-	concatForward = kernels.InRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
-		kernels.Columnwise("concat_forward", concatFile, binary, concatWhole, concatQuads, nil))
+	concatForward = moving(kernels.InRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
+		kernels.Columnwise("concat_forward", concatFile, binary, concatWhole, concatQuads, nil)), func(p *ConcatParams) []tensor.Part {
+		rest := p.Columns - p.Part
+		return []tensor.Part{
+			{Lines: p.Rows, Step: p.Columns, Stride: p.Part, Columns: p.Part},
+			{Lines: p.Rows, Step: p.Columns, Stride: rest, Columns: rest, To: p.Part},
+		}
+	})
 	SplitForward = kernels.InRows(concatRows, splitForwardPart[float64], splitForwardPart[float32],
 		kernels.Columnwise("split_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, concatWhole, concatQuads, nil))
-	sliceForward = kernels.InRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
-		kernels.Columnwise("slice_forward", concatFile, unary, concatPart, concatQuads, nil))
+	sliceForward = moving(kernels.InRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
+		kernels.Columnwise("slice_forward", concatFile, unary, concatPart, concatQuads, nil)), func(p *ConcatParams) []tensor.Part {
+		return []tensor.Part{{Lines: p.Rows, Step: p.Part, Stride: p.Columns, Columns: p.Part, From: p.Offset}}
+	})
 	sliceBackward = kernels.InRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
 		kernels.Columnwise("slice_backward", concatFile, unary, concatPart, concatQuads, nil))
-	concatBackward = kernels.Adding(kernels.InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
-		kernels.Columnwise("concat_backward", concatFile, unary, concatPart, concatQuads, nil)))
+	concatBackward = joining(kernels.Adding(kernels.InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
+		kernels.Columnwise("concat_backward", concatFile, unary, concatPart, concatQuads, nil))), func(p *ConcatParams) tensor.Part {
+		return tensor.Part{Rows: 1, Lines: p.Rows, Stride: p.Columns, Columns: p.Part, From: p.Offset}
+	})
 )
 
 func concatForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {

@@ -25,8 +25,10 @@ var (
 	reduceRowsPartial = kernels.Wide(kernels.InPieces(reduceStripes, reducePartialPart[float64], reducePartialPart[float32],
 		kernels.Columnwise("reduce_rows_partial", reduceFile, unary, reduceStripes, reduceQuads, nil)), 1)
 	ReduceRowsWrite = kernels.InPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32], sliced("reduce_rows_write"))
-	reduceRowsAdd   = kernels.Adding(kernels.Wide(
-		kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32], sliced("reduce_rows_add")), 1))
+	reduceRowsAdd   = joining(kernels.Adding(kernels.Wide(
+		kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32], sliced("reduce_rows_add")), 1)), func(p *ReduceParams) tensor.Part {
+		return tensor.Part{Rows: p.Chunks, Step: p.Columns, Lines: 1, Columns: p.Columns}
+	})
 	spreadRows = kernels.Adding(kernels.InPieces(reduceAll, spreadPart[float64], spreadPart[float32],
 		kernels.WithHeader(kernels.InOneWidth(1), "spread_rows", reduceFile, unary, reduceStripes, nil)))
 )

@@ -15,7 +15,7 @@ var transposeSource string
 
 type transposeParams struct{ Count, Rows, Columns uint32 }
 
-var transposeForward = kernels.InRows(transposeRows, transposePart[float64], transposePart[float32], &tensor.Kernel{
+var transposeForward = moving(kernels.InRows(transposeRows, transposePart[float64], transposePart[float32], &tensor.Kernel{
 	Name: "transpose", Arguments: unary,
 	Variants: []tensor.Variant{
 		{
@@ -33,6 +33,8 @@ var transposeForward = kernels.InRows(transposeRows, transposePart[float64], tra
 			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements(), kernels.Workgroup) },
 		},
 	},
+}), func(p *transposeParams) []tensor.Part {
+	return []tensor.Part{{Rows: p.Count, Lines: p.Rows, Columns: p.Columns}}
 })
 
 func (p *transposeParams) elements() int { return int(p.Count * p.Rows * p.Columns) }

@@ -77,9 +77,8 @@ func (g *Graph) copyPart(ops []*Op, part int, copies map[*Op]*Op) {
 		}
 		twin := &Op{Kind: op.Kind, Attributes: op.Attributes, first: op}
 		for _, y := range op.Outputs {
-			g.storages++
 			s := *y.storage
-			s.id, s.kept, s.twin = g.storages, false, y.storage
+			s.kept, s.twin = false, y.storage
 			made[y.storage] = &s
 		}
 		for _, x := range op.Inputs {

@@ -14,7 +14,6 @@ type Graph struct {
 	lowered   *[]node // while operators become dispatches, Dispatch appends here; nil: to ops
 	variables map[*Variable]*Tensor
 	constants []*Tensor
-	storages  int
 	part      int             // the part that is being built; 0: none
 	parts     int             // so far
 	again     map[int]bool    // parts that Backward computes again
@@ -39,7 +38,6 @@ type node struct {
 
 // storage is memory that tensors name; several tensors may see one storage in different shapes.
 type storage struct {
-	id       int
 	label    string
 	kind     gpu.ElementType
 	elements int
@@ -121,8 +119,7 @@ func elements(shape []int) int {
 }
 
 func (g *Graph) tensor(label string, kind gpu.ElementType, shape []int) *Tensor {
-	g.storages++
-	s := &storage{id: g.storages, label: label, kind: kind, elements: elements(shape)}
+	s := &storage{label: label, kind: kind, elements: elements(shape)}
 	return &Tensor{graph: g, shape: slices.Clone(shape), storage: s}
 }
 
@@ -205,11 +202,11 @@ func (g *Graph) Variable(v *Variable) *Tensor {
 	g.variables[v] = t
 	for _, m := range v.members {
 		if member := g.variables[m]; member != nil {
-			member.storage.whole = t.storage
+			member.storage.whole, member.storage.first = t.storage, m.first
 		}
 	}
 	if whole := g.variables[v.block]; whole != nil {
-		t.storage.whole = whole.storage
+		t.storage.whole, t.storage.first = whole.storage, v.first
 	}
 	return t
 }

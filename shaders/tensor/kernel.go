@@ -25,7 +25,8 @@ type Kernel struct {
 	// at zero where its header says FRESH. nil: no.
 	Adds func(params any) bool
 
-	Copies bool // the kernel only writes its first argument to its second, or adds it
+	Copies bool   // the kernel only writes its first argument to its second, or adds it
+	Joint  *Joint // how one dispatch computes several; nil: not at all
 }
 
 // Variant is one way to compute a Kernel.
@@ -120,10 +121,11 @@ func (v *Variant) source(floats numbers, fresh bool, params any) string {
 	if v.Header != nil {
 		b.WriteString(v.Header(params))
 	}
-	if floats != full && !strings.Contains(v.Source, "<real") && !strings.Contains(v.Source, "<stored>") {
-		panic(fmt.Sprintf("tensor: a plan of halves needs a kernel whose storage is of real or stored:\n%.200s …", v.Source))
+	b.WriteString("\n" + v.Source)
+	if source := b.String(); floats == full || strings.Contains(source, "<real") || strings.Contains(source, "<stored>") {
+		return source
 	}
-	return b.String() + "\n" + v.Source
+	panic(fmt.Sprintf("tensor: a plan of halves needs a kernel whose storage is of real or stored:\n%.200s …", v.Source))
 }
 
 // Constants declares constants of type u32 for a header.
