@@ -71,8 +71,8 @@ export class Lines extends Sheet {
 
   // ruler sets the measured line, { from, to }, each [x, y], or null.
   ruler(line) { this.#ruler = line; this.ask(); }
-  // cursor sets the pen: at [x, y] or null, its radius, the points of a figure, and the line through
-  // them; null: no pen.
+  // cursor sets the pen: at [x, y] or null, its radius, points, the number of the chosen one, and a
+  // line; null: no pen.
   cursor(pen) { this.#cursor = pen; this.ask(); }
 
   paint(c, scale) {
@@ -113,7 +113,7 @@ export class Lines extends Sheet {
     stroke(line, "#fff", 1.75);
   }
   #pen(c, scale, stroke) {
-    const { at, radius, points, line } = this.#cursor, figure = new Path2D(), round = new Path2D();
+    const { at, radius, points, chosen, line } = this.#cursor, figure = new Path2D(), round = new Path2D();
     line.forEach(([x, y], i) => figure[i ? "lineTo" : "moveTo"](x, y));
     if (at) {
       const [x, y] = at, r = Math.max(radius, 3 / scale), arm = 7 / scale;
@@ -121,7 +121,7 @@ export class Lines extends Sheet {
       if (radius < arm) for (const [dx, dy] of [[arm, 0], [0, arm]]) { round.moveTo(x - dx, y - dy); round.lineTo(x + dx, y + dy); }
     }
     for (const [style, width] of [["rgb(0 0 0 / .7)", 3], ["#fff", 1.25]]) for (const path of [figure, round]) stroke(path, style, width);
-    for (const [x, y] of points) handle(c, x, y, 3.5 / scale);
+    points.forEach(([x, y], i) => handle(c, x, y, (i === chosen ? 6 : 3.5) / scale));
   }
 }
 

@@ -261,7 +261,7 @@ func TestScreenshotsOfCorrecting(t *testing.T) {
 		t.Skip("MRPRISM_SCREENSHOTS names no folder")
 	}
 	require.NoError(t, os.MkdirAll(folder, 0o755))
-	for _, size := range [][2]int{{1440, 900}, {1024, 768}, {390, 844}} {
+	for _, size := range [][2]int{{1440, 900}, {1024, 768}, {390, 844}, {1080, 1920}} {
 		p := correcting(t, "marks", size[0], size[1])
 		x, y, k := p.middle()
 		radius := 0.25 * 369 * k
@@ -280,6 +280,10 @@ func TestScreenshotsOfCorrecting(t *testing.T) {
 			p.drag(corner)
 		}
 		shot("polygon")
+		drawing{p}.gripping()
+		p.do(`document.getElementById("stage").focus()`)
+		p.press(".", false)
+		shot("handles")
 		p.do(`document.getElementById("measurements").scrollIntoView()`)
 		shot("measurements")
 		p.clean()

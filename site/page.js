@@ -71,6 +71,14 @@ const effects = [
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
   [(s) => (s.editing ? pen : s.measuring ? ruler : null), (tool) => { stage.pen = tool; return () => { stage.pen = null; tool.leave(); }; }],
   [(s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`, () => { pen.forget(); return () => {}; }],
+  [(s) => s.editing?.tool === "handles" && !pen.handles, () => {
+    wanted("handles.js").then(({ Handles }) => {
+      pen.handles = new Handles(() => state, send, stage);
+      send({ type: "set" });
+    }, (error) => send({ type: "failed", error: told(error) }));
+    return () => {};
+  }],
+  [(s) => s.editing?.tool === "handles" && pen.handles?.shape, () => { pen.show(); return () => {}; }],
   [(s) => s.editing !== null, () => {
     ($("reading") ?? $("correct")).scrollIntoView({ block: "start" });
     $("stage").focus();
@@ -424,6 +432,7 @@ $("correct-end").onclick = () => { send({ type: "unedit" }); $("correct-start").
 $("correct-clear").onclick = () => { send({ type: "uncorrect" }); $("stage").focus(); };
 $("correct-close").onclick = () => pen.close();
 $("correct-back").onclick = () => pen.back();
+$("correct-drop").onclick = () => { pen.handles?.remove(); pen.show(); };
 $("recalibrate").onclick = enabled(() => send({ type: "recalibrate" }));
 for (const step of ["undo", "redo"]) $(step).onclick = $(`correct-${step}`).onclick = enabled(() => send({ type: step }));
 $("correct-tools").oninput = ({ target: { id, name, value } }) => {

@@ -10,11 +10,13 @@ const LEAST = { polygon: 3, ellipse: 5 }; // the points that a figure needs
 export class Pen {
   #state; #send; #stage; #stroke = null; #last = null; #value = 0; #radius = 0; #cursor = null; #due = false; #held = false;
   #points = []; #before = []; #grip = -1; // of the figure, those before the press, and which one is held
+  handles = null; // handles.js, once it is loaded
 
   // state gives the page's state; send takes an event.
   constructor(state, send, stage) { this.#state = state; this.#send = send; this.#stage = stage; }
 
   #editing() { return this.#state().editing; }
+  get #handles() { return this.#editing()?.tool === "handles" ? this.handles : null; }
   #correction() {
     const s = this.#state();
     return s.corrections.find((c) => sameMask(c, s.editing)) ?? blank(s.editing.rater, s.editing.class, s.image);
@@ -26,6 +28,7 @@ export class Pen {
     this.#last = [x, y];
     this.#put(x, y);
     const { tool, size, how } = this.#editing(), window = this.#window();
+    if (tool === "handles") { this.#handles?.down(x, y, by?.pointerType === "touch"); return this.show(); }
     if (tool in LEAST) return this.#pick(x, y, by?.pointerType === "touch" ? 22 : 9);
     if (!window && (tool === "push" || tool === "fill")) return; // the mask has not come yet
     const px = Math.floor(x), py = Math.floor(y);
@@ -44,6 +47,7 @@ export class Pen {
     const still = this.#points === this.#before && this.#distance(this.#last, [x, y]) < 3;
     if (this.#grip >= 0 && !still) this.#points = this.#points.toSpliced(this.#grip, 1, [x, y]);
     if (this.#stroke && this.#editing().tool !== "push") this.#radius = this.#wide(by);
+    this.#handles?.move(x, y);
     this.#put(x, y);
     if (!this.#stroke) return;
     const now = [x, y, this.#radius];
@@ -52,6 +56,7 @@ export class Pen {
     this.#draft();
   }
   up() {
+    this.#handles?.up();
     if (this.#grip >= 0) return this.#let();
     const stroke = this.#stroke;
     this.#stroke = null;
@@ -63,11 +68,13 @@ export class Pen {
     if (this.#grip >= 0) this.#points = this.#before;
     this.#grip = -1;
     this.#held = false;
+    this.handles?.cancel();
     this.#send({ type: "undraft" });
+    this.show();
   }
   hover(x, y) { this.#put(x, y); }
   // forget drops the unfinished stroke and polygon; leave also removes the cursor.
-  forget() { this.cancel(); this.#points = []; this.#show(); }
+  forget() { this.cancel(); this.#points = []; this.show(); }
   leave() { this.forget(); this.#cursor = null; this.#stage.set("cursor", null); }
 
   #distance([ax, ay], [bx, by]) { return Math.hypot(ax - bx, ay - by) * this.#stage.scale; } // CSS pixels
@@ -78,7 +85,7 @@ export class Pen {
     const near = least < reach, full = this.#editing().tool === "ellipse" && gaps.length === 5;
     this.#grip = near || full ? gaps.indexOf(least) : gaps.length;
     if (!near) this.#points = this.#points.toSpliced(this.#grip, 1, [x, y]);
-    this.#show();
+    this.show();
   }
   // let lets go of the point. A polygon closes with its first one, pressed and not moved; an
   // ellipse with its fifth.
@@ -90,7 +97,7 @@ export class Pen {
   }
   #tell() {
     this.#send({ type: "set", status: t({ one: "{n} point", other: "{n} points" }, { n: this.#points.length }) });
-    this.#show();
+    this.show();
   }
   // back takes the last point back.
   back() { this.#points = this.#points.slice(0, -1); this.#tell(); }
@@ -105,7 +112,7 @@ export class Pen {
     if (how === "replace") for (let y = 0; y < window.height; y++) stroke.row(window.y + y, window.x, window.x + window.width, 0);
     stroke.polygon(line, how === "remove" ? 0 : 255);
     this.#points = [];
-    this.#show();
+    this.show();
     if (stroke.drawn) this.#send({ type: "stroke", correction: stroke.correction });
   }
   #fill(window, x, y, cut) {
@@ -133,10 +140,14 @@ export class Pen {
       if (!event.repeat && !this.#held) { this.#held = true; this.down(x, y); }
       return true;
     }
-    if (event.key === "[" || event.key === "]") this.resize(event.key === "]" ? 1.25 : 0.8);
+    const chose = this.#handles?.key(event);
+    if (chose) {
+      if (chose.length) this.#cursor = chose;
+      this.show();
+    } else if (event.key === "[" || event.key === "]") this.resize(event.key === "]" ? 1.25 : 0.8);
     else if (event.key === "Enter" && this.#points.length) this.close();
     else if (event.key === "Backspace" && this.#points.length) this.back();
-    else if (event.key === "Escape" && this.#points.length) { this.#points = []; this.#show(); }
+    else if (event.key === "Escape" && this.#points.length) { this.#points = []; this.show(); }
     else if (event.key === "Escape") this.#send({ type: "unedit" });
     else if (event.key.toLowerCase() === "r") this.#send({ type: "recalibrate" });
     else return false;
@@ -146,15 +157,16 @@ export class Pen {
   resize(factor) {
     const { size } = this.#editing(), grown = Math.round(size * factor);
     this.#send({ type: "edit", size: grown === size ? size + Math.sign(factor - 1) : grown });
-    this.#show();
+    this.show();
   }
 
-  #put(x, y) { this.#cursor = [x, y]; this.#show(); }
-  #show() {
-    const { tool, size } = this.#editing() ?? {}, radius = tool in LEAST || tool === "fill" ? 0 : this.#stroke ? this.#radius : size / 2;
-    const points = this.#points, all = points.length && this.#cursor && this.#grip < 0 ? [...points, this.#cursor] : points;
-    const line = tool !== "ellipse" ? all : (all.length >= 5 && ellipseOf(all.slice(0, 5))) || [];
-    this.#stage.set("cursor", tool ? { at: this.#cursor, radius, points, line } : null);
+  #put(x, y) { this.#cursor = [x, y]; this.show(); }
+  // show draws the cursor, and what is held by it.
+  show() {
+    const { tool, size } = this.#editing() ?? {}, radius = tool in LEAST || tool === "fill" || tool === "handles" ? 0 : this.#stroke ? this.#radius : size / 2;
+    const { points, chosen } = this.#handles?.shown ?? { points: this.#points }, all = points.length && this.#cursor && this.#grip < 0 ? [...points, this.#cursor] : points;
+    const line = tool === "handles" ? [] : tool !== "ellipse" ? all : (all.length >= 5 && ellipseOf(all.slice(0, 5))) || [];
+    this.#stage.set("cursor", tool ? { at: this.#cursor, radius, points, chosen, line } : null);
   }
   #draft() { // at most once a frame
     if (this.#due) return;

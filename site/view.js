@@ -340,13 +340,15 @@ function drawCorrecting(s, before) {
   $("correct-class").value = editing.class;
   $("correct-rater").value = editing.rater;
   for (const input of all("input[name=tool]")) input.checked = input.value === editing.tool;
-  const figure = editing.tool === "polygon" || editing.tool === "ellipse", area = figure || editing.tool === "fill";
+  const figure = editing.tool === "polygon" || editing.tool === "ellipse", handles = editing.tool === "handles", area = figure || editing.tool === "fill";
   $("correct-size").value = Math.round(100 * Math.log(editing.size) / Math.log(400));
   $("correct-size").setAttribute("aria-valuetext", t({ one: "{n} pixel", other: "{n} pixels" }, { n: editing.size }));
   write("correct-size-value", `${editing.size} px`);
-  show(!area, "correct-sized");
+  show(!area && !handles, "correct-sized");
   show(area, "correct-area");
-  show(figure, "correct-points");
+  show(figure || handles, "correct-points");
+  show(figure, "correct-back");
+  show(handles, "correct-drop");
   show(editing.tool === "polygon", "correct-close");
   $("correct-how").value = editing.how;
   show(editing.tool !== "fill", "correct-replace");
@@ -360,6 +362,7 @@ const HELP = {
   push: "Press beside the outline and drag it: from inside it grows, from outside it shrinks.",
   polygon: "Click its corners, or drag them. Enter, a double click or its first corner closes it; Backspace takes a corner back, Escape all.",
   ellipse: "Click five points of its border, or drag them. Backspace takes a point back, Escape all.",
+  handles: "Drag a handle: the outline follows up to the next ones. A click on the outline adds one; Delete, or a long touch, takes it away. Comma and full stop go from one to the next.",
   fill: "Click into a closed hole to fill it.",
 };
 

@@ -73,6 +73,11 @@ export const german = {
   "One back": "Einen zurück",
   "Take the last point back (Backspace)": "Den letzten Punkt zurücknehmen (Rücktaste)",
   "Close": "Schließen",
+  "Handles": "Griffe",
+  "Delete the handle": "Griff löschen",
+  "Delete the chosen handle (Delete)": "Gewählten Griff löschen (Entf)",
+  "Drag a handle: the outline follows up to the next ones. A click on the outline adds one; Delete, or a long touch, takes it away. Comma and full stop go from one to the next.":
+    "Einen Griff ziehen: Der Umriss folgt bis zu den nächsten. Ein Klick auf den Umriss fügt einen hinzu; Entf oder langes Berühren löscht ihn. Komma und Punkt gehen von einem zum nächsten.",
   "Close the polygon (Enter)": "Polygon schließen (Eingabe)",
   "End correcting (Escape)": "Korrigieren beenden (Escape)",
   "Done": "Fertig",
@@ -421,7 +426,7 @@ export const german = {
   "{file} was not saved: its result is no longer in memory.": "{file} wurde nicht gespeichert: Das Ergebnis ist nicht mehr im Speicher.",
   "Open {file} and segment it again as it was, then save.": "Öffnen Sie {file}, segmentieren Sie wie zuvor, und speichern Sie dann.",
 
-  // ---- page.js, opening.js, pen.js, segmenter.js ----
+  // ---- page.js, opening.js, pen.js, handles.js, segmenter.js ----
   "Something in the page went wrong: {error}": "In der Seite ist etwas schiefgegangen: {error}",
   "Try again; if it stays, reload the page.": "Versuchen Sie es noch einmal; wenn es bleibt, laden Sie die Seite neu.",
   "This site has no models.": "Diese Seite hat keine Modelle.",
@@ -531,6 +536,11 @@ export const german = {
   "There is nothing to remove at that point.": "An dieser Stelle gibt es nichts zu entfernen.",
   "That area is not closed.": "Diese Fläche ist nicht geschlossen.",
   "Choose a point inside the outline.": "Wählen Sie einen Punkt innerhalb des Umrisses.",
+  "Handle {n} of {all}": "Griff {n} von {all}",
+  "Press a handle first.": "Drücken Sie zuerst einen Griff.",
+  "The handle is deleted.": "Der Griff ist gelöscht.",
+  "There is no outline to take hold of.": "Es gibt keinen Umriss, an dem man ziehen kann.",
+  "Draw the structure with the brush first.": "Zeichnen Sie die Struktur zuerst mit dem Pinsel.",
   "The five points lie on no ellipse.": "Die fünf Punkte liegen auf keiner Ellipse.",
   "Drag one of them, or take it back.": "Ziehen Sie einen davon, oder nehmen Sie ihn zurück.",
   "Choose a hole within the outline, or close it with the brush first.": "Wählen Sie ein Loch im Umriss, oder schließen Sie es zuerst mit dem Pinsel.",

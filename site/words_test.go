@@ -118,7 +118,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.german("placing")
 	p.click("place-cancel")
 	p.click("correct-start")
-	for _, tool := range []string{"eraser", "push", "polygon", "ellipse", "fill", "brush"} {
+	for _, tool := range []string{"eraser", "push", "polygon", "ellipse", "fill", "handles", "brush"} {
 		p.do(`document.querySelector("#correct-tool input[value=` + tool + `]").click()`)
 		p.german("correcting, " + tool)
 	}
