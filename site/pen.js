@@ -44,7 +44,7 @@ export class Pen {
   // wide is half the width of a line: the size, for a pen at half of its pressure.
   #wide(by) { return this.#editing().size / 2 * (by?.pointerType === "pen" ? 2 * by.pressure : 1); }
   move(x, y, by) {
-    const still = this.#points === this.#before && this.#distance(this.#last, [x, y]) < 3;
+    const still = this.#points === this.#before && this.#distance(this.#last, [x, y]) < (by?.pointerType === "touch" ? 8 : 3);
     if (this.#grip >= 0 && !still) this.#points = this.#points.toSpliced(this.#grip, 1, [x, y]);
     if (this.#stroke && this.#editing().tool !== "push") this.#radius = this.#wide(by);
     this.#handles?.move(x, y);
