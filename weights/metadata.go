@@ -3,6 +3,7 @@ package weights
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -109,6 +110,21 @@ func (m *Metadata) Map() (map[string]string, error) {
 		values["ranges"] = asJSON(m.Ranges)
 	}
 	return values, nil
+}
+
+// Describe gives a file the metadata m. What the file says beyond them stays.
+func (f *File) Describe(m *Metadata) error {
+	values, err := m.Map()
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(f.Metadata)
+	for _, key := range []string{"mirrored", "trust", "colours"} { // Map leaves out the first two if there are none; older files have the last
+		delete(all, key)
+	}
+	maps.Copy(all, values)
+	f.Metadata = all
+	return nil
 }
 
 // ParseMetadata reads the header's string map. It ignores unknown keys.

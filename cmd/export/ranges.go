@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
+	"slices"
 	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/doubt"
+	"mrprism/internal/trust"
 	"mrprism/shaders/gpu"
 	"mrprism/weights"
 )
@@ -40,22 +42,7 @@ func (r *request) open(name string) (*weights.Model, error) {
 	if r.given["task"] {
 		m.Metadata.Task = r.task
 	}
-	m.File.Metadata, err = described(m.File, m.Metadata)
-	return m, err
-}
-
-// described is the header's string map of a file under other metadata.
-func described(file *weights.File, meta weights.Metadata) (map[string]string, error) {
-	values, err := meta.Map()
-	if err != nil {
-		return nil, err
-	}
-	all := maps.Clone(file.Metadata)
-	for _, key := range []string{"mirrored", "trust"} { // Map leaves them out if they are false or nil
-		delete(all, key)
-	}
-	maps.Copy(all, values)
-	return all, nil
+	return m, m.Describe(&m.Metadata)
 }
 
 // withRanges writes the weights with the ranges of layers' inputs and with what training images say
@@ -77,41 +64,42 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 		return "", err
 	}
 	cases := r.cases(data)
-	looks := min(rangeImages, len(cases)) + len(cases) + foreign
-	for _, c := range cases {
-		if len(folds) > 0 && !c.Others {
-			looks++
-		}
-	}
-	if len(folds) >= foldsToDoubtBy {
-		looks += len(cases)
-	}
-	if m.Metadata.Anchor != "" {
-		looks += len(cases)
-	}
-	progress := command.NewProgress(stderr, looks)
+	l := &doubt.Learner{Cases: cases, Turns: r.turns, Folds: folds, Parts: r.parts(cases, max(1, len(folds)))}
+	progress := command.NewProgress(stderr, min(rangeImages, len(cases))+l.Images(m))
 	defer progress.Clear()
 	device, err := wish.Open(ctx, func(text string) { progress.Note(program, text) })
 	if err != nil {
 		return "", err
 	}
 	defer device.Close()
+	l.Device, l.Next = device, func(what string) {
+		progress.Begin()
+		progress.Show("%s", what)
+	}
 	m.Metadata.Turned = m.Metadata.Turned || r.turns
 	meta := m.Metadata
 	if meta.Ranges, err = measure(ctx, device, m, cases, progress); err != nil {
 		return "", err
 	}
-	t := truster{device: device, progress: progress, cases: cases, anchor: m.Metadata.Anchor, turns: r.turns, parts: r.parts(cases, max(1, len(folds)))}
-	if meta.Trust, err = t.learn(ctx, m, folds); err != nil {
+	if meta.Trust, err = l.Learn(ctx, m); err != nil {
 		return "", err
 	}
 	if err := write(r.ranges, m, meta); err != nil {
 		return "", err
 	}
 	line := fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images, and %s", r.ranges, meta.Name, len(meta.Ranges),
-		min(rangeImages, len(cases)), told(meta.Trust, len(folds)))
-	if held := t.held(m.Metadata.Classes); held != "" {
-		line += fmt.Sprintf("\n%.0f %% intervals and outlines on the images of each fold, by what the other folds taught:", 100*coverage) + held
+		min(rangeImages, len(cases)), told(meta.Trust, l))
+	if len(folds) == 0 {
+		return line, nil
+	}
+	held := ""
+	for _, f := range l.Report(m, meta.Trust).Figures {
+		for _, fared := range f.Fared() {
+			held += "\n  " + fared
+		}
+	}
+	if held != "" {
+		line += fmt.Sprintf("\n%.0f %% intervals and outlines on the images of each fold, by what the other folds taught:", 100*doubt.Coverage) + held
 	}
 	return line, nil
 }
@@ -143,6 +131,53 @@ func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 		}
 	}
 	return data, nil
+}
+
+// openFolds opens the weights of -folds, in the order of "train -fold 1/K" to K/K. The names of all
+// images decide which of them a run had set aside: -data and -also must be the folders of these
+// runs.
+func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights.Model, error) {
+	if r.folds == "" {
+		return nil, nil
+	}
+	var folds []*weights.Model
+	for _, name := range strings.Split(r.folds, ",") {
+		fold, err := command.Weights(name)
+		if err != nil {
+			return nil, err
+		}
+		if fmt.Sprint(fold.Metadata.Classes, fold.Metadata.Raters, fold.Metadata.Anchor) != fmt.Sprint(m.Metadata.Classes, m.Metadata.Raters, m.Metadata.Anchor) {
+			return nil, fmt.Errorf("-folds: %s has other classes, raters or another anchor than %s", name, m.Metadata.Name)
+		}
+		if from, ours := trainedOn(&fold.Metadata), folders(data.Name); from != nil && !slices.Equal(from, ours) {
+			return nil, fmt.Errorf("-folds: %s was trained on %s, and -data and -also are %s: name the same folders, because others set other images aside",
+				name, strings.Join(from, ", "), strings.Join(ours, ", "))
+		}
+		folds = append(folds, fold)
+	}
+	if r.splits != "" && len(strings.Split(r.splits, ",")) != len(folds) {
+		return nil, fmt.Errorf("-splits %s: name one for each of the %d runs of -folds, in their order", r.splits, len(folds))
+	}
+	if len(folds) < 2 {
+		return nil, fmt.Errorf("-folds %s: a run for each of two or more folds is needed", r.folds)
+	}
+	return folds, nil
+}
+
+// trainedOn are the sorted names of the training data sets in the metadata; nil if train did not
+// write them.
+func trainedOn(about *weights.Metadata) []string {
+	names, _, known := strings.Cut(about.Data, "; every fifth image held out")
+	if !known {
+		return nil
+	}
+	return folders(names)
+}
+
+// folders are the sorted names in the name of a dataset.Dataset of several folders, or in the list
+// that train writes.
+func folders(names string) []string {
+	return slices.Sorted(strings.SplitSeq(strings.ReplaceAll(names, "+", ", "), ", "))
 }
 
 // setAside says which of several splits has an image in its test list. The splits are those of runs
@@ -214,12 +249,10 @@ func measure(ctx context.Context, device gpu.Device, m *weights.Model, cases []d
 
 // write writes the model's weights under other metadata.
 func write(path string, m *weights.Model, meta weights.Metadata) error {
-	values, err := described(m.File, meta)
-	if err != nil {
+	file := *m.File
+	if err := file.Describe(&meta); err != nil {
 		return err
 	}
-	delete(values, "colours") // in older files
-	file := &weights.File{Tensors: m.Tensors, Metadata: values}
 	file.Seal()
 	encoded, err := file.Encode()
 	if err != nil {
@@ -229,17 +262,17 @@ func write(path string, m *weights.Model, meta weights.Metadata) error {
 }
 
 // told describes what the file knows about when to doubt a result.
-func told(t *weights.Trust, folds int) string {
+func told(t *weights.Trust, l *doubt.Learner) string {
 	switch {
 	case t == nil:
-		return "nothing to doubt by: that needs eight training images"
-	case folds == 0 && t.FoldsOf > 0:
+		return fmt.Sprintf("nothing to doubt by: that needs right results on training images of %d patients", trust.Enough)
+	case len(l.Folds) == 0 && t.FoldsOf > 0:
 		return fmt.Sprintf("the signs of doubt of %d training images; calibration and intervals stay as %d folds taught them", t.Images, t.FoldsOf)
-	case folds == 0:
+	case len(l.Folds) == 0:
 		return fmt.Sprintf("the signs of doubt of %d training images; calibration and intervals need -folds", t.Images)
 	}
 	by := "each from a run that had set it aside, with"
-	if folds < foldsToDoubtBy {
+	if !l.Refers() {
 		by = "and, from runs that had set them aside,"
 	}
 	return fmt.Sprintf("the signs of doubt of %d training images, %s %d maps of probabilities, %d intervals of areas and %d outlines", t.Images, by, len(t.Maps), len(t.Areas), len(t.Outlines))

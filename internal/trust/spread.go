@@ -67,6 +67,10 @@ func NewSpread(all []Residual, coverage float64) (s weights.Spread, ok bool) {
 	return s, ok
 }
 
+// Fewest is the least number of patients that can teach a spread of a coverage. The errors of fewer
+// do not bound the next one's so often, not even the largest.
+func Fewest(coverage float64) int { return int(math.Ceil(1/(1-coverage)-1e-9)) - 1 }
+
 // controlled is the least score, at least 0, beyond which the mean over units of the share of their
 // scores is at most the risk, even with one more unit all of whose scores are beyond.
 func controlled(all []Residual, scores []float64, risk float64) (reach float64, ok bool) {
@@ -107,7 +111,7 @@ func Difficulty(s weights.Spread, f Figures) float64 {
 // (least squares with a ridge, by coordinate descent). Where no sign tells, there are no Signs.
 func difficulty(all []Residual) (s weights.Spread) {
 	errors := columnOf(all, func(r Residual) float64 { return r.Error })
-	if len(all) < enough || !(errors.mean > 0) {
+	if len(all) < Enough || !(errors.mean > 0) {
 		return s
 	}
 	factors, columns := make([]float64, len(signs)), make([]column, len(signs))
@@ -171,10 +175,10 @@ func parts(all []Residual) (parts []int) {
 
 // Held is how spreads did on the images of a camera, each by what the other parts taught.
 type Held struct {
-	Camera string
-	Units  int     // patients
-	Share  float64 // of their figures that were held, on the mean over patients
-	Width  float64 // median of the widened ranges
+	Camera string  `json:"data"`
+	Units  int     `json:"groups"` // patients
+	Share  float64 `json:"share"`  // of their figures that were held, on the mean over patients
+	Width  float64 `json:"width"`  // median of the widened ranges
 }
 
 // Coverage is Held for each camera, in order of names. It is nil if a part is too large: then the

@@ -22,6 +22,11 @@ func single(beyond ...float64) (all []Residual) {
 func TestSpreadIsExact(t *testing.T) {
 	_, ok := NewSpread(single(make([]float64, 8)...), .9)
 	assert.False(t, ok, "eight say nothing of nine in ten")
+	for coverage, fewest := range map[float64]int{.5: 1, .8: 4, .9: 9, .95: 19} {
+		_, few := NewSpread(single(make([]float64, fewest-1)...), coverage)
+		_, ok := NewSpread(single(make([]float64, fewest)...), coverage)
+		assert.Equal(t, []any{false, true, fewest}, []any{few, ok, Fewest(coverage)}, coverage)
+	}
 	s, ok := NewSpread(single(1, 9, 3, 4, 5, 6, 7, 8, 2), .9)
 	require.True(t, ok)
 	assert.Equal(t, weights.Spread{Low: -9, High: 9, Coverage: .9}, s)

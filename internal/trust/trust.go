@@ -69,7 +69,8 @@ type Figures map[string]float64
 type Reference struct {
 	Figures Figures
 	Looks   map[string][]float32 // encoder features of each look
-	Part    int                  // from 0 to a few, equal for all results of one image, cropped or not
+	Unit    int                  // of dataset.Units, the patient
+	Part    int                  // from 0 to a few, equal for all results of one patient
 	Wrong   bool                 // the structure is elsewhere, or not in the picture
 }
 
@@ -79,21 +80,23 @@ var lookCode = map[string]string{"whole": Unfamiliar, "close": Strange}
 // passed is the share of the right results on training images that must not be doubted.
 const passed = 0.97
 
-// enough is the least number of right results.
-const enough = 8
+// Enough is the least number of values, or of patients with right results, that tell what is usual.
+// The largest of eight is exceeded by the next one in a case of nine.
+const Enough = 8
 
 // Fit learns the spread of figures over the right results on training images. From the wrong
 // results it learns the weight of each code. The features of an image are compared with a fit to
-// images of other parts. Fit returns nil with fewer than eight right results.
+// images of other parts. Fit returns nil with right results of fewer than Enough patients.
 func Fit(references []Reference) *weights.Trust {
 	var right, wrong []Figures
 	var unseen []Reference // the right ones
+	units := map[int]bool{}
 	for _, r := range references {
 		if !r.Wrong {
-			right, unseen = append(right, maps.Clone(r.Figures)), append(unseen, r)
+			right, unseen, units[r.Unit] = append(right, maps.Clone(r.Figures)), append(unseen, r), true
 		}
 	}
-	if len(right) < enough {
+	if len(units) < Enough {
 		return nil
 	}
 	t := &weights.Trust{Images: len(right), Evidence: map[string]weights.Evidence{}, Looks: map[string]weights.Features{}}
@@ -164,7 +167,7 @@ func spread(all []Figures, k kind) (e weights.Evidence, ok bool) {
 			values = append(values, v)
 		}
 	}
-	if len(values) < enough {
+	if len(values) < Enough {
 		return e, false
 	}
 	slices.Sort(values)

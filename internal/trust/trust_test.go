@@ -88,7 +88,7 @@ func results(n int, seed uint64, wrong bool) (references []Reference) {
 				look[j] += float32(r.Float64() * float64(j%2))
 			}
 		}
-		references = append(references, Reference{f, map[string][]float32{"close": look}, i % 4, wrong})
+		references = append(references, Reference{f, map[string][]float32{"close": look}, i, i % 4, wrong})
 	}
 	return references
 }
@@ -145,6 +145,10 @@ func TestJudgeByEachEvidence(t *testing.T) {
 	assert.Equal(t, []string{Faint, Several}, judge(func(f Figures) { f[Several], f[Faint] = .7, -.5 }), "the weightiest first")
 	assert.Empty(t, judge(func(f Figures) { delete(f, Size) }), "what does not apply says nothing")
 	assert.Nil(t, Fit(results(7, 8, false)), "too few")
+	twins := append(results(7, 8, false), results(7, 9, false)...)
+	assert.Nil(t, Fit(twins), "many images of few patients")
+	twins[0].Unit = 7
+	assert.NotNil(t, Fit(twins))
 	for _, k := range kinds {
 		sentence := Sentence(k.code, "disc")
 		assert.NotEqual(t, k.code, sentence, "a sentence for people")

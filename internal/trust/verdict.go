@@ -102,7 +102,7 @@ const leastMirror = 0.05
 
 // NewMirror is Trust.Mirror of the differences on training images. With too few of them it is 0.
 func NewMirror(apart []float64) float64 {
-	if len(apart) < enough {
+	if len(apart) < Enough {
 		return 0
 	}
 	return math.Round(1000*max(leastMirror, quantile(slices.Sorted(slices.Values(apart)), near))) / 1000

@@ -1,4 +1,4 @@
-package main
+package doubt
 
 import (
 	"math/rand/v2"
@@ -14,12 +14,12 @@ import (
 // The camera of a data set is learned if the set marks what another one does not. The sets that
 // mark none of that are the others.
 func TestCamerasOfPartlyMarkedData(t *testing.T) {
-	r, learner, seen := rand.New(rand.NewPCG(1, 2)), truster{}, map[string]*trust.Photographs{}
+	r, learner, seen := rand.New(rand.NewPCG(1, 2)), Learner{}, map[string]*trust.Photographs{}
 	for folder, masks := range map[string][][]string{
 		"discs and cups": {{"d.png", "c.png"}, {"d.png", ""}}, "discs": {{"d.png", ""}}, "few discs": {{"d.png", ""}}, "no photographs": {{"d.png", "c.png"}},
 	} {
 		for i := range 16 {
-			learner.cases = append(learner.cases, dataset.Case{Folder: folder, Masks: masks})
+			learner.Cases = append(learner.Cases, dataset.Case{Folder: folder, Masks: masks})
 			if folder == "no photographs" || folder == "few discs" && i > 3 {
 				continue
 			}

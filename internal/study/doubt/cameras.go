@@ -1,4 +1,4 @@
-package main
+package doubt
 
 import (
 	"context"
@@ -21,21 +21,21 @@ const (
 // photographs learns the cameras of structures that only some of the data sets mark, and
 // trust.Mirror of the images that mark a cup. Only a model that searches whole photographs tells
 // cameras apart.
-func (t *truster) photographs(ctx context.Context, m *weights.Model) (cameras []weights.Camera, mirror float64, err error) {
-	if m.Metadata.Anchor == "" {
+func (l *Learner) photographs(ctx context.Context, e *segment.Engine) (cameras []weights.Camera, mirror float64, err error) {
+	if l.anchor == "" {
 		return nil, 0, nil
 	}
 	var apart []float64
-	seen, parts := map[string]*trust.Photographs{}, dataset.Folds(t.cases, cameraParts)
-	_, inner := segment.DiscAndCup(m.Metadata.Classes)
-	err = t.each(ctx, m, false, func(int) bool { return true }, func(i int, _ *dataset.Loaded, r *segment.Result) {
-		if figure, ok := r.Figures[trust.Mirror]; ok && t.marks(i, inner) {
+	seen, parts := map[string]*trust.Photographs{}, dataset.Folds(l.Cases, cameraParts)
+	_, inner := segment.DiscAndCup(e.Metadata().Classes)
+	err = l.each(ctx, e, false, func(int) bool { return true }, func(i int, _ *dataset.Loaded, r *segment.Result) {
+		if figure, ok := r.Figures[trust.Mirror]; ok && l.marks(i, inner) {
 			apart = append(apart, figure)
 		}
 		if r.Photograph == nil {
 			return
 		}
-		folder := t.cases[i].Folder
+		folder := l.Cases[i].Folder
 		if seen[folder] == nil {
 			seen[folder] = &trust.Photographs{Name: folder}
 		}
@@ -45,20 +45,20 @@ func (t *truster) photographs(ctx context.Context, m *weights.Model) (cameras []
 	if err != nil {
 		return nil, 0, err
 	}
-	return t.cameras(m.Metadata.Classes, seen), trust.NewMirror(apart), nil
+	return l.cameras(e.Metadata().Classes, seen), trust.NewMirror(apart), nil
 }
 
 // cameras tells the data sets that mark a structure apart from those that mark none such.
-func (t *truster) cameras(classes []string, seen map[string]*trust.Photographs) (cameras []weights.Camera) {
+func (l *Learner) cameras(classes []string, seen map[string]*trust.Photographs) (cameras []weights.Camera) {
 	marked := map[string][]string{} // by data set, the structures
 	for k, class := range classes {
 		var by []string
-		for i, c := range t.cases {
-			if t.marks(i, k) && !slices.Contains(by, c.Folder) {
+		for i, c := range l.Cases {
+			if l.marks(i, k) && !slices.Contains(by, c.Folder) {
 				by = append(by, c.Folder)
 			}
 		}
-		if slices.ContainsFunc(t.cases, func(c dataset.Case) bool { return !slices.Contains(by, c.Folder) }) {
+		if slices.ContainsFunc(l.Cases, func(c dataset.Case) bool { return !slices.Contains(by, c.Folder) }) {
 			for _, folder := range by {
 				marked[folder] = append(marked[folder], class)
 			}
@@ -83,6 +83,6 @@ func (t *truster) cameras(classes []string, seen map[string]*trust.Photographs) 
 }
 
 // marks says whether somebody marked class k of case i.
-func (t *truster) marks(i, k int) bool {
-	return slices.ContainsFunc(t.cases[i].Masks, func(row []string) bool { return row[k] != "" })
+func (l *Learner) marks(i, k int) bool {
+	return slices.ContainsFunc(l.Cases[i].Masks, func(row []string) bool { return row[k] != "" })
 }
