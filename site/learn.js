@@ -116,7 +116,7 @@ export async function showLearning(files, page) {
   shown?.section.remove();
   const button = (text, act, className = "grow") => element("button", { type: "button", className, onclick: act }, text);
   const parts = {
-    what: element("p", {}), all: element("label", { className: "check", hidden: true }, element("input", { type: "checkbox", checked: true }), t("Judge it on every image, by {n} more runs that each leave a part out", { n: FOLDS })), line: element("p", { className: "figure", role: "status" }), meter: element("progress", { max: 1, hidden: true }), curve: element("div", {}),
+    what: element("p", {}), all: element("label", { className: "check", hidden: true }, element("input", { type: "checkbox", checked: true }), t("Judge it on every image, and teach it when to doubt, by {n} more runs that each leave a part out", { n: FOLDS })), line: element("p", { className: "figure", role: "status" }), meter: element("progress", { max: 1, hidden: true }), curve: element("div", {}),
     begin: button(t("Learn"), () => start(true), "primary grow"), pause: button(t("Pause"), pause), go: button(t("Go on"), () => start(false), "primary grow"),
     use: button(t("Use this model"), async () => page.use(await kept(`/run/${shown.name}.safetensors`))), save: button(t("Save it"), () => save()), forget: button(t("Forget it"), forget),
   };
@@ -145,7 +145,8 @@ function introduce({ images, raters, classes }) {
   if (begin.disabled) said.push(t("That is too little: it takes at least {n} images, and marks of one person or more.", { n: LEAST }));
   else {
     said.push(t("It starts from the model {model}, and at the end compares both models on images that the new one has not seen. Nothing leaves this page.", { model: page.title }));
-    all.hidden = images >= FEW;
+    all.hidden = false;
+    all.firstChild.checked = images < FEW;
     if (raters.length === 1) said.push(t("The marks are of one person: the model cannot know how people differ."));
   }
   what.textContent = said.join(" ");
@@ -176,7 +177,8 @@ learner.addEventListener("step", ({ detail: { run, step, steps, loss, seconds } 
   const recent = losses.slice(-20), each = recent.reduce((sum, one) => sum + one.seconds, 0) / recent.length, { runs } = shown, left = (runs - run) * steps - step; // run counts from 0
   shown.meter.value = 1 - left / (runs * steps);
   const said = t("Step {step} of {steps}, about {minutes} min left", { step, steps, minutes: number(Math.ceil(left * each / 60)) });
-  tell(runs > 1 ? t("Run {run} of {runs}: {said}", { run: run + 1, runs, said }) : said);
+  if (runs > 1 && left <= 0) tell(t("Comparing the models, and learning when to doubt …"));
+  else tell(runs > 1 ? t("Run {run} of {runs}: {said}", { run: run + 1, runs, said }) : said);
   shown.curve.replaceChildren(curve(steps));
 });
 learner.addEventListener("ended", ({ detail }) => ended(detail));
@@ -196,7 +198,8 @@ async function ended({ code, error }) {
   const saved = await kept("/run/checkpoint.safetensors"), judgement = code === 0 && await kept("/run/judgement.json");
   if (judgement) {
     offer("use", "save", "forget");
-    return tell(verdict(JSON.parse(await judgement.text())));
+    const judged = JSON.parse(await judgement.text());
+    return tell(`${verdict(judged)} ${errors(judged)}`);
   }
   offer(saved ? "go" : "begin", ...(saved ? ["forget"] : []));
   shown.begin.disabled = !shown.data;
@@ -213,6 +216,23 @@ function verdict({ images, folds, groups, before, after, gain, better, own }) {
   if (groups < 5) return [...said, t("These are too few to tell whether the new model is better.")].join(" ");
   const figures = { gain: three(gain.mean), low: three(gain.low), high: three(gain.high) };
   return [...said, better ? t("The new model is better by {gain} (95 % interval {low} to {high}).", figures) : t("The new model is not better than the one that it started from (gain {gain}, 95 % interval {low} to {high}).", figures)].join(" ");
+}
+
+// errors says what the model knows of its own errors, and what it does not.
+function errors({ errors: learned }) {
+  if (!learned) return t("It has no doubt and no intervals: these take {n} more runs that each leave a part out.", { n: FOLDS });
+  const { doubts, groups, right, enough, figures } = learned;
+  if (!doubts && groups < enough) return t("It has no doubt and no intervals: these take images of {enough} patients, and there are {n}.", { enough, n: groups });
+  if (!doubts) return t("It has no doubt and no intervals: these take right results of {enough} patients, and it was right in {n} of {groups}.", { enough, n: right, groups });
+  const named = { area: (name) => t("area of {name}", { name }), outlines: (name) => t("outlines of {name}", { name }), ratio: () => t("vertical ratio") };
+  const list = (known) => figures.filter((figure) => figure.known === known).map(({ what, class: name, held }) => {
+    const of = named[what](name), tested = held?.reduce((sum, { groups }) => sum + groups, 0);
+    return tested ? t("{figure} (held in {share} % of {n} patients)", { figure: of, share: number(100 * held.reduce((sum, { share, groups }) => sum + share * groups, 0) / tested, 0), n: tested }) : of;
+  }).join(", ");
+  const has = list(true), lacks = list(false), said = [t("It says when to doubt a result.")];
+  if (has) said.push(t("It has 90 % intervals: {figures}.", { figures: has }));
+  if (lacks) said.push(t("It has none of these, of which there were too few, or which lie too far apart: {figures}.", { figures: lacks }));
+  return said.join(" ");
 }
 
 async function save() {

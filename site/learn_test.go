@@ -192,12 +192,16 @@ func TestLearnsFromAFolder(t *testing.T) {
 	says(`Paused`)
 	press("Go on")
 	says(`Run 6 of 6: Step`)
-	says(`Soft Dice 0\.\d+ before and 0\.\d+ after, on 12 images, each by a run that had not seen it\. Dice of each person.s own outline: [+−-]0\.\d+\. The new model is`)
+	says(`Soft Dice 0\.\d+ before and 0\.\d+ after, on 12 images, each by a run that had not seen it\. Dice of each person.s own outline: [+−-]0\.\d+\. The new model is[^]*It says when to doubt a result\. It has 90 % intervals: [^]*area of disc \(held in \d+ % of 12 patients\)`)
 	if shots := os.Getenv("MRPRISM_SCREENSHOTS"); shots != "" {
 		p.shot(filepath.Join(shots, "learn.png"))
 	}
 	press("Use this model")
 	p.until(`document.getElementById("model").selectedOptions[0]?.text.startsWith("synthetic-pair-model (")`)
+	photograph := filepath.Join(folder, "images", "case0003.png")
+	p.upload("file", photograph)
+	p.until(`document.getElementById("measurements").innerText.includes("90 % interval")`)
+	assert.NotContains(t, p.text("trust"), "cannot tell", "the learned model knows when to doubt")
 	press("Forget it")
 	p.until(`!document.getElementById("learning")`)
 	p.clean()

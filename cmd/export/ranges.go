@@ -72,9 +72,10 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 		return "", err
 	}
 	defer device.Close()
-	l.Device, l.Next = device, func(what string) {
+	l.Device, l.Next = device, func(what string) error {
 		progress.Begin()
 		progress.Show("%s", what)
+		return ctx.Err()
 	}
 	m.Metadata.Turned = m.Metadata.Turned || r.turns
 	meta := m.Metadata
@@ -167,8 +168,8 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 // trainedOn are the sorted names of the training data sets in the metadata; nil if train did not
 // write them.
 func trainedOn(about *weights.Metadata) []string {
-	names, _, known := strings.Cut(about.Data, "; every fifth image held out")
-	if !known {
+	names, rest, _ := strings.Cut(about.Data, "; ")
+	if !strings.HasSuffix(rest, " images trained on") {
 		return nil
 	}
 	return folders(names)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,9 +17,11 @@ func (r *runner) crossed() bool { return r.options.Cross > 0 && r.options.Fold.O
 
 // cross judges a run that learned from all images. For each fold it trains a run in RUN/foldI,
 // which learns from the other folds' images and is compared with the model of -judge on its own
-// fold. Folds that an earlier call has judged are not trained again.
+// fold. Folds that an earlier call has judged are not trained again. Then the model learns from the
+// folds when to doubt it, and how far it errs.
 func (r *runner) cross(ctx context.Context, began time.Time) error {
 	var folds []*train.Judgement
+	var models []string
 	for i := range r.options.Cross {
 		f := r.fold(i + 1)
 		path := filepath.Join(f.options.Out, judgementName)
@@ -39,9 +42,20 @@ func (r *runner) cross(ctx context.Context, began time.Time) error {
 		if err := json.Unmarshal(data, j); err != nil {
 			return fmt.Errorf("%s: %w: delete %s, and go on with -resume", path, err, f.options.Out)
 		}
-		folds = append(folds, j)
+		folds, models = append(folds, j), append(models, f.result())
 	}
-	return r.publish(r.finished, train.Pool(folds))
+	r.note("learning when to doubt the model, and how far it errs")
+	d, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	whole := train.Pool(folds)
+	whole.Errors, err = r.finished.LearnDoubt(ctx, d, models, func(string) error { return cmp.Or(r.enough(began), ctx.Err()) })
+	if err != nil {
+		return err
+	}
+	return r.publish(r.finished, whole)
 }
 
 // fold is the runner of a fold.

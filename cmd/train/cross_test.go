@@ -2,10 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/synthetic"
 	"mrprism/internal/train"
 
 	"github.com/stretchr/testify/assert"
@@ -34,6 +40,10 @@ func TestCross(t *testing.T) {
 	assert.Equal(t, 2, whole.Folds)
 	assert.Contains(t, string(readFile(t, out, "eyes.md")), "6 images, each by the one of 2 runs that had not seen it")
 	assert.NoFileExists(t, filepath.Join(out, "fold1", train.Checkpoint))
+	assert.Contains(t, string(readFile(t, out, "eyes.md")), "It has no doubt, no calibration and no intervals. These take right results on images of 8 groups, such as patients. There are 6.")
+	known, err := command.Weights(filepath.Join(out, "eyes.safetensors"))
+	require.NoError(t, err)
+	assert.Nil(t, known.Metadata.Trust)
 
 	require.NoError(t, os.Remove(filepath.Join(out, judgementName)))
 	require.NoError(t, os.RemoveAll(filepath.Join(out, "fold2")))
@@ -47,4 +57,84 @@ func TestCross(t *testing.T) {
 		assert.Equal(t, 2, code, said)
 		assert.Contains(t, said, "-cross")
 	}
+}
+
+// What a run with -cross learns of its errors is what "export" learns from the same folds. "segment"
+// shows it.
+func TestCrossLearnsDoubtAsExportDoes(t *testing.T) {
+	const folds = 4
+	folder := t.TempDir()
+	data, out := filepath.Join(folder, "eyes"), filepath.Join(folder, "run")
+	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
+	require.NoError(t, synthetic.WriteDataset(t.Context(), data, pair, 12, 96, 1))
+	code, _, said := invoke(t.Context(), "-data", data, "-out", out, "-name", "eyes", "-init", "fundus", "-judge", "fundus", "-anchor", "disc", "-side", "128",
+		"-epochs", "1", "-rate", "1e-6", "-save", "1000", "-cross", fmt.Sprint(folds), "-device", "processor")
+	require.Zero(t, code, said)
+	var j train.Judgement
+	require.NoError(t, json.Unmarshal(readFile(t, out, judgementName), &j))
+	require.NotNil(t, j.Errors)
+	assert.Equal(t, []any{true, 12, folds}, []any{j.Errors.Doubts, j.Errors.Groups, j.Errors.Runs})
+	require.Len(t, j.Errors.Figures, 5)
+	for _, f := range j.Errors.Figures {
+		assert.True(t, f.Known, f)
+		require.Len(t, f.Held, 1)
+		assert.GreaterOrEqual(t, f.Held[0].Share, 0.5, f)
+	}
+	assert.Contains(t, string(readFile(t, out, "eyes.md")), "\n- area of the disc, synthetic-pair: ")
+
+	model, again := filepath.Join(out, "eyes.safetensors"), filepath.Join(folder, "again.safetensors")
+	set, err := dataset.Open(data)
+	require.NoError(t, err)
+	var models, splits []string
+	for fold := range folds {
+		split := dataset.Split{}
+		for i, part := range dataset.Folds(set.Cases, folds) {
+			if part == fold {
+				split.Test = append(split.Test, set.Cases[i].Name)
+			}
+		}
+		text, err := json.Marshal(split)
+		require.NoError(t, err)
+		models = append(models, filepath.Join(out, fmt.Sprintf("fold%d", fold+1), "eyes.best.safetensors"))
+		splits = append(splits, filepath.Join(folder, fmt.Sprintf("split%d.json", fold)))
+		require.NoError(t, os.WriteFile(splits[fold], text, 0o644))
+	}
+	programs := filepath.Join(folder, "programs") + string(filepath.Separator)
+	run := func(program string, args ...string) {
+		t.Helper()
+		said, err := exec.CommandContext(t.Context(), program, append(args, "-device", "processor")...).CombinedOutput()
+		require.NoError(t, err, string(said))
+	}
+	built, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", programs, "mrprism/cmd/export", "mrprism/cmd/segment").CombinedOutput()
+	require.NoError(t, err, string(built))
+	run(programs+"export", "-weights", model, "-data", data, "-folds", strings.Join(models, ","), "-splits", strings.Join(splits, ","), "-ranges", again)
+	learned, err := command.Weights(model)
+	require.NoError(t, err)
+	float, err := command.Weights(filepath.Join(out, "eyes.f32.safetensors"))
+	require.NoError(t, err)
+	exported, err := command.Weights(again)
+	require.NoError(t, err)
+	assert.Equal(t, exported.Metadata.Trust, learned.Metadata.Trust)
+	assert.Equal(t, learned.Metadata.Trust, float.Metadata.Trust)
+
+	shown := filepath.Join(folder, "shown")
+	run(programs+"segment", "-weights", model, "-out", shown, set.Cases[0].Image)
+	var result struct {
+		Doubt        *float64
+		Measurements struct {
+			Structures []struct {
+				Area     float64
+				Interval *struct{ Low, High, Coverage float64 }
+				Outlines *struct{ Margin float64 }
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(readFile(t, shown, set.Cases[0].Name+".json"), &result))
+	require.NotNil(t, result.Doubt)
+	disc := result.Measurements.Structures[0]
+	require.NotNil(t, disc.Interval)
+	assert.Equal(t, 0.9, disc.Interval.Coverage)
+	assert.True(t, disc.Interval.Low <= disc.Area && disc.Area <= disc.Interval.High, disc)
+	require.NotNil(t, disc.Outlines)
+	assert.Positive(t, disc.Outlines.Margin)
 }

@@ -49,7 +49,7 @@ func (r *runner) declare() *declared {
 		f.Float64Var(&o.Validate, "validate", 0, "set this `SHARE` of the training images aside. After every epoch train scores the averaged weights on them, "+
 			"and keeps the best as NAME.best. Without -validate and -fold it scores on a split's validation list, if there is one")
 		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts of the training images aside, as -validate does. K runs score every training image once")
-		f.IntVar(&o.Cross, "cross", 0, "with -judge, for few images: this run learns from all of them. Then `K` runs in RUN/fold1 to RUN/foldK each set a part aside and are judged on it, and RUN/judgement.json has all parts (0: none)")
+		f.IntVar(&o.Cross, "cross", 0, "with -judge, for few images: this run learns from all of them. Then `K` runs in RUN/fold1 to RUN/foldK each set a part aside and are judged on it, and RUN/judgement.json has all parts. They teach the model when to doubt a result, and how far it errs (0: none)")
 		f.StringVar(&r.judge, "judge", "", "at the end, score the new model and `MODEL`, such as that of -init, on the images held out or set aside, and say in RUN/judgement.json whether the new one is better, with an interval, and in a card, RUN/NAME.md, with RUN/NAME.card.json")
 		f.IntVar(&o.ScoreEvery, "score-every", 1, "`EPOCHS` from one score of -validate or -fold to the next. The last epoch is always scored")
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with faulty files, and name them. Without it train stops at them. \"train check\" lists them")

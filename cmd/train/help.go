@@ -57,7 +57,9 @@ The folder RUN receives
                            not pass it on if the images are private
   judgement.json           with -judge: scores before and after on images that the run has not seen; and NAME.md, a card;
                            NAME.card.json has it in the fields of Model Cards (Mitchell et al. 2019) and CLAIM 2024
-  fold1/ … foldK/          with -cross K: the runs that judge, each on the images that it had set aside
+  fold1/ … foldK/          with -cross K: the runs that judge, each on the images that it had set aside. From what they make
+                           of these NAME.safetensors learns when to doubt a result, calibration and intervals, as "export
+                           -folds" does, if there are right results of 8 groups, and of 9 with marks for an interval
   curves.svg               the curves, drawn when the run ends or stops
 
 The loss is a sum, over the recurrences where the recipe has several, of

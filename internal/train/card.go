@@ -22,6 +22,9 @@ func (t *Trainer) Card(j *Judgement, day time.Time) string {
 	line("| structures | %s |", strings.Join(d.Classes, ", "))
 	line("| raters | %s |", strings.Join(d.Raters, ", "))
 	line("\n## Scores\n\n%s.\n", capital(j.Says))
+	if j.Errors != nil {
+		line("## Doubt, calibration and intervals\n\n%s\n", j.Errors.Text())
+	}
 	line("## Limits\n")
 	line("- One data set taught it. Nobody knows how it does on pictures of another camera, clinic or disease.")
 	if j.Groups < fewGroups {
@@ -33,8 +36,8 @@ func (t *Trainer) Card(j *Judgement, day time.Time) string {
 	if len(d.Raters) == 1 {
 		line("- One person marked the images: it cannot know how people differ.")
 	}
-	if t.of == nil {
-		line("- It has no doubt, no intervals and no calibration. `export` gives it these, from runs with `-fold`.")
+	if j.Errors == nil && t.of == nil {
+		line("- It has no doubt, no calibration and no intervals: runs that each left a part of the images out would teach these, as `-cross 5` trains them.")
 	}
 	return b.String()
 }

@@ -85,7 +85,10 @@ func (o Options) metadata(d *dataset.Dataset, images, step int) *weights.Metadat
 	if d.Levels {
 		labels = weights.LabelsAgreementLevels
 	}
-	side := 0
+	side, out := 0, "every fifth image"
+	if o.Cross > 0 {
+		out = "no image"
+	}
 	for _, p := range o.Phases {
 		if p.Epochs > 0 {
 			side = p.Side
@@ -95,7 +98,7 @@ func (o Options) metadata(d *dataset.Dataset, images, step int) *weights.Metadat
 		Name: o.Name, Title: o.Title, Configuration: o.Config, Recipe: o.Recipe.Name, Task: o.Task,
 		Classes: d.Classes, Raters: d.Raters, Labels: labels, Anchor: o.Anchor, Side: side,
 		Mean: [3]float32{0.5, 0.5, 0.5}, Deviation: [3]float32{0.25, 0.25, 0.25}, Standardise: o.Standardise, SinglePieces: o.SinglePieces, Turned: o.Turns,
-		Data:   fmt.Sprintf("%s; every fifth image held out; %d images trained on", strings.ReplaceAll(d.Name, "+", ", "), images),
+		Data:   fmt.Sprintf("%s; %s held out; %d images trained on", strings.ReplaceAll(d.Name, "+", ", "), out, images),
 		Commit: o.Commit, Seed: o.Seed, Layout: weights.LayoutHWIO,
 		Metrics: map[string]float64{"steps": float64(step)},
 	}

@@ -11,6 +11,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
+	"mrprism/internal/study/doubt"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 )
@@ -30,8 +31,9 @@ type Judgement struct {
 	Better bool             `json:"better"` // the gain's interval is above 0
 	// Own is the gain in Dice of each rater's own guess with the rater's own mark, over that of the
 	// model before, which knew none of them: its mask. Nil as Gain is, and without raters.
-	Own  *metric.Interval `json:"own,omitempty"`
-	Says string           `json:"says"`
+	Own    *metric.Interval `json:"own,omitempty"`
+	Errors *doubt.Report    `json:"errors,omitempty"` // what folds taught of the model's errors; nil: there are no folds
+	Says   string           `json:"says"`
 }
 
 // Judged is an image, with the soft Dice of the model before and after, the mean over its classes.

@@ -27,10 +27,11 @@ const Coverage = 0.9
 type Learner struct {
 	Device gpu.Device
 	Cases  []dataset.Case
-	Turns  bool              // three of four images are turned
-	Folds  []*weights.Model  // runs that had each set a part of Cases aside; nil: none
-	Parts  []int             // by case: which of Folds had set it aside
-	Next   func(what string) // is told of each image before it is segmented
+	Turns  bool             // three of four images are turned
+	Folds  []*weights.Model // runs that had each set a part of Cases aside; nil: none
+	Parts  []int            // by case: which of Folds had set it aside
+	// Next is told of each image before it is segmented. An error of it ends Learn.
+	Next func(what string) error
 
 	anchor     string
 	references []trust.Reference
@@ -79,6 +80,8 @@ func (l *Learner) Learn(ctx context.Context, m *weights.Model) (*weights.Trust, 
 	known := &weights.Trust{}
 	if before := m.Metadata.Trust; before != nil && len(l.Folds) == 0 && before.FoldsOf >= foldsToDoubtBy { // what folds taught stays
 		*known = *before
+	} else if distinct(l.units) < trust.Enough {
+		return nil, nil
 	}
 	err := l.with(ctx, m, m, func(e *segment.Engine) (err error) {
 		if known.Cameras, known.Mirror, err = l.photographs(ctx, e); err != nil || known.FoldsOf > 0 {
@@ -162,7 +165,9 @@ func (l *Learner) each(ctx context.Context, e *segment.Engine, turns bool, wante
 		if !wanted(i) {
 			continue
 		}
-		l.Next(c.Name + ": when to doubt")
+		if err := l.Next(c.Name + ": when to doubt"); err != nil {
+			return err
+		}
 		loaded, err := dataset.Load(c)
 		if err != nil {
 			return err
@@ -204,7 +209,9 @@ const foreign, foreignSide = 54, 384
 func (l *Learner) addForeign(ctx context.Context, e *segment.Engine) error {
 	about := e.Metadata()
 	for i := range foreign {
-		l.Next("a picture of another kind")
+		if err := l.Next("a picture of another kind"); err != nil {
+			return err
+		}
 		drawn := synthetic.ForeignKinds[i%len(synthetic.ForeignKinds)].Picture(uint64(i), foreignSide, foreignSide*3/4)
 		img := &imageio.Image{W: drawn.Rect.Dx(), H: drawn.Rect.Dy()}
 		for p := 0; p < len(drawn.Pix); p += 4 {
