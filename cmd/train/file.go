@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"mrprism/internal/program/version"
 )
@@ -25,6 +24,14 @@ var neverKept = []string{"with", "resume", "dry-run", "version"}
 
 // removed are flags of earlier versions that files may have. No result depended on them.
 var removed = []string{"untuned"}
+
+// pair is a line of a file of flags; a list has commas between its values. wrong: it is neither a
+// value nor a list of values.
+type pair struct {
+	key, text string
+	line      int
+	wrong     bool
+}
 
 // readFile takes flags from a YAML file of names and values. A list stands for values that commas
 // separate. Flags of the command line override the file. readFile tells note if another commit of
@@ -44,69 +51,39 @@ func (d *declared) readFile(path string, note func(string)) error {
 	if err != nil {
 		return fmt.Errorf("-with: %w; name a YAML file of flags, or the folder of a run", err)
 	}
-	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
+	all, err := pairs(data)
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if len(document.Content) == 0 {
-		return nil
-	}
-	pairs := document.Content[0]
-	if pairs.Kind != yaml.MappingNode {
-		return fmt.Errorf("%s: give lines such as \"rate: 0.001\"", path)
-	}
 	seen := map[string]bool{}
-	for i := 0; i < len(pairs.Content); i += 2 {
-		key, value := pairs.Content[i], pairs.Content[i+1]
+	for _, p := range all {
 		fail := func(format string, args ...any) error {
-			return fmt.Errorf("%s:%d: %s", path, key.Line, fmt.Sprintf(format, args...))
+			return fmt.Errorf("%s:%d: %s", path, p.line, fmt.Sprintf(format, args...))
 		}
-		text, ok := scalars(value)
 		switch {
-		case seen[key.Value]:
-			return fail("%s is there twice", key.Value)
-		case !ok:
-			return fail("%s: a value or a list of values is needed", key.Value)
-		case key.Value == "commit":
-			if commit := version.Commit(); text != commit {
-				note(fmt.Sprintf("version %[2]s of this program wrote %[1]s, and this is version %[3]s: results may differ in their last bits", path, text, commit))
+		case seen[p.key]:
+			return fail("%s is there twice", p.key)
+		case p.wrong:
+			return fail("%s: a value or a list of values is needed", p.key)
+		case p.key == "commit":
+			if commit := version.Commit(); p.text != commit {
+				note(fmt.Sprintf("version %[2]s of this program wrote %[1]s, and this is version %[3]s: results may differ in their last bits", path, p.text, commit))
 			}
-		case key.Value == dividedKey:
-			d.divided = text
-		case key.Value == "init" && given["resume"]:
-			d.began = text
-		case slices.Contains(removed, key.Value):
-		case d.Lookup(key.Value) == nil || slices.Contains(neverKept, key.Value):
-			return fail("there is no %s; the nearest is %s", key.Value, d.nearest(key.Value))
-		case !given[key.Value]:
-			if err := d.Set(key.Value, text); err != nil {
-				return fail("%s: %v", key.Value, err)
+		case p.key == dividedKey:
+			d.divided = p.text
+		case p.key == "init" && given["resume"]:
+			d.began = p.text
+		case slices.Contains(removed, p.key):
+		case d.Lookup(p.key) == nil || slices.Contains(neverKept, p.key):
+			return fail("there is no %s; the nearest is %s", p.key, d.nearest(p.key))
+		case !given[p.key]:
+			if err := d.Set(p.key, p.text); err != nil {
+				return fail("%s: %v", p.key, err)
 			}
 		}
-		seen[key.Value] = true
+		seen[p.key] = true
 	}
 	return nil
-}
-
-// scalars is the text of one value, or of a list with commas between its values.
-func scalars(n *yaml.Node) (text string, ok bool) {
-	switch n.Kind {
-	case yaml.ScalarNode:
-		if n.Tag == "!!null" {
-			return "", true
-		}
-		return n.Value, true
-	case yaml.SequenceNode:
-		var parts []string
-		for _, c := range n.Content {
-			if c.Kind != yaml.ScalarNode {
-				return "", false
-			}
-			parts = append(parts, c.Value)
-		}
-		return strings.Join(parts, ","), true
-	}
-	return "", false
 }
 
 // nearest is the flag whose name needs the fewest changes.
@@ -160,18 +137,26 @@ func (d *declared) file() []byte {
 	return out.Bytes()
 }
 
-// quoted is a value in one line of YAML.
+// quoted is a value in one line of YAML: a plain word, or else JSON, which is YAML too.
 func quoted(value any) string {
-	node := yaml.Node{}
-	if err := node.Encode(value); err != nil {
+	text, ok := value.(string)
+	if ok && plain(text) {
+		return text
+	}
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		panic(err) // no flag has a value of another kind
 	}
-	if text, ok := value.(string); ok && strings.Contains(text, "\n") {
-		node.Style = yaml.DoubleQuotedStyle
+	return strings.TrimSuffix(line.String(), "\n")
+}
+
+// plain says whether YAML reads a text as that text without quotes.
+func plain(text string) bool {
+	other := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/-_.,", r))
 	}
-	line, err := yaml.Marshal(&node)
-	if err != nil {
-		panic(err)
-	}
-	return strings.TrimSuffix(string(line), "\n")
+	begins := text != "" && (text[0] == '/' || text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z')
+	return begins && !strings.ContainsFunc(text, other) && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(text))
 }

@@ -87,6 +87,21 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}
 }
 
+// YAML reads what quoted writes, in one line.
+func TestQuoted(t *testing.T) {
+	for _, text := range []string{
+		"", "eyes", "/data/a b", "runs/a-1,b_2", "true", "No", "off", "null", "~", "1e3", "0x1f", ".inf", "64:2", "a: b", "x # y", "- a", "*a", "<b> & c", "\"q\"", "ü", "two\nlines",
+		"2 train, 1 test",
+	} {
+		line := quoted(text)
+		assert.NotContains(t, line, "\n")
+		read, err := pairs([]byte("title: " + line + "\n"))
+		require.NoError(t, err, line)
+		assert.Equal(t, []pair{{"title", text, 1, false}}, read, line)
+	}
+	assert.Equal(t, []string{"0.0002", "true", "eyes"}, []string{quoted(2e-4), quoted(true), quoted("eyes")})
+}
+
 func TestChanges(t *testing.T) {
 	for pair, want := range map[[2]string]int{{"", "abc"}: 3, {"abc", ""}: 3, {"kitten", "sitting"}: 3, {"same", "same"}: 0, {"flaw", "lawn"}: 2} {
 		assert.Equal(t, want, changes(pair[0], pair[1]), pair)

@@ -24,7 +24,7 @@ func TestSplitIsRecorded(t *testing.T) {
 	assert.Contains(t, stderr, "score it: evaluate -weights "+filepath.Join(out, "eyes.best.safetensors")+" -data "+data+" -split "+split+"\n")
 	content := string(readFile(t, out, configurationName))
 	assert.Contains(t, content, "\nsplit: "+split+"\n")
-	assert.Regexp(t, `\ndivided: 2 train, 1 validation, 2 test, [0-9a-f]{8}\n`, content)
+	assert.Regexp(t, `\ndivided: "2 train, 1 validation, 2 test, [0-9a-f]{8}"\n`, content)
 
 	code, _, stderr = invoke(t.Context(), "-with", out, "-out", again)
 	require.Equal(t, cli.Done, code, stderr)

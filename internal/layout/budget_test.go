@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8128,
+	"cmd":              8184,
 	"internal/command": 600,
 	"internal/data":    8765,
 	"internal/files":   6795,
@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"internal/program": 350,
 	"internal/segment": 2780,
 	"internal/study":   10244,
-	"internal/train":   3116,
+	"internal/train":   3121,
 	"internal/trust":   1230,
 	"model":            4605,
 	"shaders":          20379,

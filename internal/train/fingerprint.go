@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"mrprism/model"
 )
@@ -80,23 +80,28 @@ var spoken = map[string]string{
 	"orientation": "any-orientation", "pieces": "single-pieces",
 }
 
-// choice finds the names in a fingerprint: NAME=VALUE, and within the recipe Name:VALUE.
-var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)
-
-// choices returns the values in a fingerprint by name.
+// choices returns the values in a fingerprint by name: NAME=VALUE, and within the recipe Name:VALUE.
 func choices(fingerprint string) map[string]string {
-	out := map[string]string{}
-	at := choice.FindAllStringSubmatchIndex(fingerprint, -1)
-	for i, m := range at {
-		end := len(fingerprint)
-		if i+1 < len(at) {
-			end = at[i+1][0]
-		}
-		name, value := strings.ToLower(fingerprint[m[2]:m[3]]), strings.TrimRight(fingerprint[m[1]:end], "}")
+	out, name, from := map[string]string{}, "", 0 // the choice before, and where its value begins
+	keep := func(end int) {
+		value := strings.TrimRight(fingerprint[from:end], "}")
 		if name == "phases" { // as in the flag: [{64 2} {128 1}] is 64:2,128:1
 			value = strings.NewReplacer("[{", "", "} {", ",", "}]", "", " ", ":").Replace(value)
 		}
-		out[name] = value
+		if name != "" {
+			out[name] = value
+		}
 	}
+	other := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for i := range fingerprint {
+		if i > 0 && fingerprint[i-1] != ' ' && fingerprint[i-1] != '{' {
+			continue
+		}
+		if n := strings.IndexFunc(fingerprint[i:], other); n > 0 && (fingerprint[i+n] == '=' || fingerprint[i+n] == ':') {
+			keep(max(0, i-1))
+			name, from = strings.ToLower(fingerprint[i:i+n]), i+n+1
+		}
+	}
+	keep(len(fingerprint))
 	return out
 }
