@@ -103,7 +103,7 @@ func TestAScoredRun(t *testing.T) {
 		`"seconds":[^,]+,"data_seconds":[^,]+,"device_seconds":[^,]+,"time":"[^"]+Z"}\n$`, string(readFile(t, out, logName)))
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Soft Dice")
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Norm of the gradient")
-	assert.Contains(t, string(readFile(t, out, configurationName)), "\nfold: 2/4\n")
+	assert.Contains(t, string(readFile(t, out, configurationName)), "\nfold: \"2/4\"\n")
 	events, err := filepath.Glob(filepath.Join(out, boardFolder, "*"))
 	require.NoError(t, err)
 	require.Len(t, events, 1)
