@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   3121,
 	"internal/trust":   1230,
 	"model":            4605,
-	"shaders":          20379,
+	"shaders":          20422,
 	"site":             300,
 	"wasm":             1010,
 	"weights":          3446,

@@ -33,6 +33,8 @@ var (
 		kernels.Columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
 	batchNormStatistics = kernels.InPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
 		kernels.Columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+	batchNormMoments = kernels.Wide(batchNormSliced("batch_norm_moments", batchNormMomentsWhole[float64], batchNormMomentsWhole[float32],
+		gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite), 1, 2, 3)
 	batchNormOwnPower = kernels.InPieces(batchNormChannels, batchNormOwnPowerPart[float64], batchNormOwnPowerPart[float32],
 		kernels.Columnwise("batch_norm_own_power", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil))
 	batchNormAllStatistics = kernels.InPieces(batchNormChannels, batchNormAllStatisticsPart[float64], batchNormAllStatisticsPart[float32],
@@ -49,9 +51,41 @@ var (
 		kernels.Columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 	batchNormBackwardSums = kernels.InPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
 		kernels.Columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+	batchNormBackwardAll = kernels.Wide(batchNormSliced("batch_norm_backward_all", batchNormBackwardWhole[float64], batchNormBackwardWhole[float32],
+		gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite), 1, 5, 6, 7)
 	batchNormBackwardX = kernels.Adding(kernels.Wide(kernels.InRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
 		kernels.Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5))
 )
+
+// batchNormSlices is the number of chunks of rows of a sliced kernel. A workgroup sums them all.
+const batchNormSlices = 32
+
+// batchNormSliced is a kernel in which a workgroup has eight channels or quads, and all their rows.
+func batchNormSliced(name string, exact func(p *BatchNormParams, a []gpu.Array, split gpu.Split), fast func(p *BatchNormParams, a []gpu.Array32, split gpu.Split), arguments ...gpu.Access) *tensor.Kernel {
+	return &tensor.Kernel{
+		Name: name, Arguments: arguments, Fast: tensor.Fast(fast),
+		Body: tensor.Body(func(p *BatchNormParams, a []gpu.Array) {
+			exact(p, a, func(n int, part func(from, to int)) { part(0, n) })
+		}),
+		Variants: []tensor.Variant{kernels.TwoWidths(batchNormFile, batchNormQuads, func(p *BatchNormParams, width int) [3]int {
+			return [3]int{kernels.Ceil(int(p.Channels)/width, 8), 1, 1}
+		})},
+	}
+}
+
+// batchNormMomentsWhole is the statistics of x, by way of the moments of the chunks.
+func batchNormMomentsWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
+	moments := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}
+	split(int(p.Chunks), func(from, to int) { batchNormPartialPart(p, []gpu.ArrayOf[F]{a[0], moments}, from, to) })
+	batchNormStatisticsPart(p, []gpu.ArrayOf[F]{moments, a[1], a[2], a[3]}, 0, int(p.Channels))
+}
+
+// batchNormBackwardWhole is the sums of the gradient, by way of those of the chunks.
+func batchNormBackwardWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
+	partials := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}
+	split(int(p.Chunks), func(from, to int) { batchNormBackwardPartialPart(p, append(a[:5:5], partials), from, to) })
+	batchNormBackwardSumsPart(p, append([]gpu.ArrayOf[F]{partials}, a[5:]...), 0, int(p.Channels))
+}
 
 // batchNormPartialPart computes the moments of chunks [from, to). Rows of neighbouring chunks are
 // neighbours, and are read in their order.
@@ -266,6 +300,11 @@ func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F],
 // moves the running statistics.
 var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Halves: tensor.HalvesFollow, Once: true, Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
+	if p.Ranks == 1 && p.Rows <= pointwise.ManyRows {
+		p.Chunks = min(p.Rows, batchNormSlices)
+		op.Dispatch(batchNormMoments, &p, op.Inputs[0], op.Outputs[0], op.Outputs[1], op.Outputs[2])
+		return
+	}
 	p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
 	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
 	op.Dispatch(batchNormPartial, &p, op.Inputs[0], moments)
@@ -303,12 +342,16 @@ func batchNormCompute(op *tensor.Op) {
 func batchNormGradient(op *tensor.Op) {
 	p, g := op.Attributes.(BatchNormParams), op.Graph()
 	x, statistics, scale, bias, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output().Gradient()
-	sums := p
-	sums.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
-	partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), int(p.Channels)})
-	total := g.NewOf(gpu.F32, "batch norm totals", []int{2, int(p.Channels)})
-	op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
-	op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
+	sums, total := p, g.NewOf(gpu.F32, "batch norm totals", []int{2, int(p.Channels)})
+	if p.Rows <= pointwise.ManyRows {
+		sums.Chunks = min(p.Rows, batchNormSlices)
+		op.Dispatch(batchNormBackwardAll, &sums, x, statistics, scale, bias, dy, total, gradientOrScratch(scale), gradientOrScratch(bias))
+	} else {
+		sums.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
+		partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), int(p.Channels)})
+		op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
+		op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
+	}
 	if x.NeedsGradient() {
 		if p.Ranks > 1 {
 			g.Meet(total, g.Group()) // a mean of sums: each rank then divides by its own rows

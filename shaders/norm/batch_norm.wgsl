@@ -15,7 +15,8 @@
 // Rows are cut into interleaved chunks (reduce.wgsl). An invocation keeps its channel. A chunk of n
 // rows sums x - k and (x - k)², k being its own first element. Little cancels, since k lies within
 // sqrt(n - 1) deviations of the chunk's mean. Chunks are merged as in Chan et al. 1983. Channels
-// are a multiple of WIDTH.
+// are a multiple of WIDTH. If there are up to 4,096 rows, the SLICES chunks are merged by the workgroup
+// that has summed them, in batch_norm_moments and batch_norm_backward_all.
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
 // invocation reads, and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (the
@@ -63,8 +64,10 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> shifted: array<stored>; // y
 // backward; bindings 1 to 4 as in forward
 @group(0) @binding(5) var<storage, read> dy: array<stored>;
-// (2, chunks, C): Σ dy x̂, Σ dy
+// (2, chunks, C): Σ dy x̂, Σ dy; batch_norm_backward_all: (2, C)
 @group(0) @binding(6) var<storage, read_write> partials: array<floats>;
+@group(0) @binding(7) var<storage, read_write> all_dscale: array<floats>;
+@group(0) @binding(8) var<storage, read_write> all_dbias: array<floats>;
 @group(0) @binding(1) var<storage, read> chunk_sums: array<floats>; // the same
 @group(0) @binding(2) var<storage, read_write> sums: array<floats>; // (2, C)
 @group(0) @binding(3) var<storage, read_write> dscale: array<floats>;
@@ -75,17 +78,18 @@ struct Params {
 // passed is g, or 0 if a ReLU follows and y is not above 0. A NaN passes.
 fn passed(g: floats, y: floats) -> floats { return select(g, select(g, floats(), y <= floats()), params.relu == 1u); }
 
-@compute @workgroup_size(SIZE)
-fn batch_norm_partial(id: Invocation) {
-  let i = number(id, SIZE);
-  let channels = params.channels / WIDTH;
-  let step = params.chunks * channels;
-  if (i >= step) { return; }
+struct Moments {
+  mean: floats,
+  squares: floats, // Σ (x - mean)²
+}
+
+// chunk_moments_of are the moments of the elements i, i + step, …
+fn chunk_moments_of(i: u32, step: u32) -> Moments {
   let k = floats(x[i]);
   var n = 0.0;
   var sum = floats();
   var squares = floats();
-  let end = params.rows * channels;
+  let end = params.rows * (params.channels / WIDTH);
   let turns = (end - i + step - 1u) / step;
   for (var turn = 0u; turn < turns; turn++) {
     let at = i + turn * step;
@@ -94,8 +98,17 @@ fn batch_norm_partial(id: Invocation) {
     sum += d;
     squares += d * d;
   }
-  moments[i] = k + sum / n;
-  moments[step + i] = max(floats(), squares - sum * sum / n);
+  return Moments(k + sum / n, max(floats(), squares - sum * sum / n));
+}
+
+@compute @workgroup_size(SIZE)
+fn batch_norm_partial(id: Invocation) {
+  let i = number(id, SIZE);
+  let step = params.chunks * (params.channels / WIDTH);
+  if (i >= step) { return; }
+  let m = chunk_moments_of(i, step);
+  moments[i] = m.mean;
+  moments[step + i] = m.squares;
 }
 
 // chunk_rows is the number of rows of chunk p.
@@ -148,18 +161,52 @@ fn batch_norm_all_statistics(id: Invocation) {
   moving_variance[c] += params.momentum * (variance * (n / (n - 1.0)) - moving_variance[c]);
 }
 
+// save saves the statistics of channel c, and moves the running ones.
+fn save(c: u32, mean: floats, squares: floats) {
+  let n = f32(params.rows);
+  saved[c] = mean;
+  saved[params.channels / WIDTH + c] = inverseSqrt(squares / n + params.eps);
+  moving_mean[c] += params.momentum * (mean - moving_mean[c]);
+  moving_variance[c] += params.momentum * (squares / (n - 1.0) - moving_variance[c]);
+}
+
 @compute @workgroup_size(SIZE)
 fn batch_norm_statistics(id: Invocation) {
   let c = number(id, SIZE);
-  let channels = params.channels / WIDTH;
-  if (c >= channels) { return; }
-  let n = f32(params.rows);
+  if (c >= params.channels / WIDTH) { return; }
   let mean = all_mean(c);
-  let squares = all_squares(c, mean);
-  saved[c] = mean;
-  saved[channels + c] = inverseSqrt(squares / n + params.eps);
-  moving_mean[c] += params.momentum * (mean - moving_mean[c]);
-  moving_variance[c] += params.momentum * (squares / (n - 1.0) - moving_variance[c]);
+  save(c, mean, all_squares(c, mean));
+}
+
+// A workgroup has PLACES channels or quads, and for each SLICES invocations with a chunk of rows.
+const PLACES: u32 = 8u;
+const SLICES: u32 = 32u;
+
+var<workgroup> slices: array<array<floats, 2>, 256>; // of each invocation's chunk
+
+@compute @workgroup_size(256)
+fn batch_norm_moments(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let channels = params.channels / WIDTH;
+  let c = group.x * PLACES + local % PLACES;
+  let chunk = local / PLACES;
+  if (c < channels && chunk < params.chunks) {
+    let m = chunk_moments_of(chunk * channels + c, params.chunks * channels);
+    slices[local][0] = m.mean;
+    slices[local][1] = m.squares;
+  }
+  workgroupBarrier();
+  if (local >= PLACES || c >= channels) { return; }
+  let chunks = params.chunks;
+  let k = slices[local][0];
+  var sum = floats();
+  for (var p = 0u; p < chunks; p++) { sum += chunk_rows(p) * (slices[p * PLACES + local][0] - k); }
+  let mean = k + sum / f32(params.rows);
+  var squares = floats();
+  for (var p = 0u; p < chunks; p++) {
+    let d = slices[p * PLACES + local][0] - mean;
+    squares += slices[p * PLACES + local][1] + chunk_rows(p) * d * d;
+  }
+  save(c, mean, squares);
 }
 
 @compute @workgroup_size(SIZE)
@@ -213,12 +260,9 @@ fn scale_shift_forward(id: Invocation) {
   }
 }
 
-@compute @workgroup_size(SIZE)
-fn batch_norm_backward_partial(id: Invocation) {
-  let i = number(id, SIZE);
+// chunk_sums_of are Σ dy x̂ and Σ dy of the elements i, i + step, …
+fn chunk_sums_of(i: u32, step: u32) -> array<floats, 2> {
   let channels = params.channels / WIDTH;
-  let step = params.chunks * channels;
-  if (i >= step) { return; }
   let c = i % channels;
   let mean = statistics[c];
   let r = statistics[channels + c];
@@ -235,8 +279,38 @@ fn batch_norm_backward_partial(id: Invocation) {
     a += g * d;
     b += g;
   }
-  partials[i] = a * r;
-  partials[step + i] = b;
+  return array<floats, 2>(a * r, b);
+}
+
+@compute @workgroup_size(SIZE)
+fn batch_norm_backward_partial(id: Invocation) {
+  let i = number(id, SIZE);
+  let step = params.chunks * (params.channels / WIDTH);
+  if (i >= step) { return; }
+  let sums = chunk_sums_of(i, step);
+  partials[i] = sums[0];
+  partials[step + i] = sums[1];
+}
+
+@compute @workgroup_size(256)
+fn batch_norm_backward_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let channels = params.channels / WIDTH;
+  let c = group.x * PLACES + local % PLACES;
+  let chunk = local / PLACES;
+  if (c < channels && chunk < params.chunks) { slices[local] = chunk_sums_of(chunk * channels + c, params.chunks * channels); }
+  workgroupBarrier();
+  if (local >= PLACES || c >= channels) { return; }
+  let chunks = params.chunks;
+  var a = floats();
+  var b = floats();
+  for (var p = 0u; p < chunks; p++) {
+    a += slices[p * PLACES + local][0];
+    b += slices[p * PLACES + local][1];
+  }
+  partials[c] = a;
+  partials[channels + c] = b;
+  all_dscale[c] += a;
+  all_dbias[c] += b;
 }
 
 @compute @workgroup_size(SIZE)

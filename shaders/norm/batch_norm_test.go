@@ -22,7 +22,7 @@ func TestBatchNorm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, training := range []bool{true, false} {
-				for _, shape := range [][]int{{1, 1, 2, 3}, {3, 5, 7, 2}, {2, 16, 16, 33}, {2, 9, 9, 128}} {
+				for _, shape := range [][]int{{1, 1, 2, 3}, {3, 5, 7, 2}, {2, 16, 16, 33}, {2, 9, 9, 128}, {1, 41, 100, 3}, {1, 41, 100, 4}} { // up to 4,096 rows, and more
 					c := shape[3]
 					for _, fixed := range []map[int]bool{{3: true, 4: true}, {0: true, 1: true, 3: true, 4: true}} {
 						half, mixed := 4*shadertest.Rounded, 0.0 // deviation, scale and shift are stored, each up to four times the result
