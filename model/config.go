@@ -37,6 +37,10 @@ type Config struct {
 	// given.
 	Evidence bool
 
+	// Anchored, with Evidence: a rater's logits are the mask's and what DivP adds to them, 0 at first.
+	// A rater then begins as the mask, with its fine edge. Otherwise DivP makes them.
+	Anchored bool
+
 	Raters  int // M
 	Classes int // K
 
@@ -71,32 +75,48 @@ var mobileNetV2 = []InvertedResiduals{
 // Endings of an architecture's name that say what it has beside its widths, in this order.
 const (
 	steered  = "-steered"
+	anchored = "-anchored"
 	evidence = "-evidence"
 )
 
-// Extend makes an architecture Steered, or gives it Evidence, or both. Evidence has parameters of its
-// own. Those of a Steered architecture keep their names and shapes.
-func (c *Config) Extend(isSteered, hasEvidence bool) {
-	c.Steered, c.Evidence = c.Steered || isSteered, c.Evidence || hasEvidence
-	c.Name = strings.TrimSuffix(strings.TrimSuffix(c.Name, evidence), steered)
-	if c.Steered {
-		c.Name += steered
-	}
-	if c.Evidence {
-		c.Name += evidence
+// Extend makes an architecture Steered, or gives it Evidence, or has it Anchored, or several of
+// these. Evidence has parameters of its own. Those of a Steered architecture keep their names and
+// shapes.
+func (c *Config) Extend(isSteered, hasEvidence, isAnchored bool) {
+	c.Steered, c.Evidence, c.Anchored = c.Steered || isSteered, c.Evidence || hasEvidence, c.Anchored || isAnchored
+	c.Name = plain(c.Name)
+	for _, part := range []struct {
+		has    bool
+		ending string
+	}{{c.Steered, steered}, {c.Anchored, anchored}, {c.Evidence, evidence}} {
+		if part.has {
+			c.Name += part.ending
+		}
 	}
 }
 
+// plain is an architecture's name without these endings.
+func plain(name string) string {
+	for _, ending := range []string{evidence, anchored, steered} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
+}
+
+// IsAnchored says whether an architecture of this name is Anchored.
+func IsAnchored(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(name, evidence), anchored)
+}
+
 // SameParameters says whether architectures of these two names have parameters of equal names and
-// shapes, but for those of Evidence.
+// shapes, but for those of Evidence and of the last layer of Anchored heads.
 func SameParameters(config, other string) bool {
-	plain := func(name string) string { return strings.TrimSuffix(strings.TrimSuffix(name, evidence), steered) }
 	return plain(config) == plain(other)
 }
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
-// "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered" and then
-// "-evidence" may follow the name. Before these may stand "-concat" or "-convlstm" (Integration).
+// "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered", then
+// "-anchored" and "-evidence" may follow the name. Before these may stand "-concat" or "-convlstm" (Integration).
 // rivals.NewConfig also knows names that end with a method's.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
@@ -107,8 +127,9 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 		Embedding: [3]int{64, 128, 256}, DivP: [4]int{32, 64, 64, 32}, DivPStem: 64, DivPHeads: 8, RaterHead: 16,
 	}
 	architecture, hasEvidence := strings.CutSuffix(name, evidence)
+	architecture, isAnchored := strings.CutSuffix(architecture, anchored)
 	architecture, isSteered := strings.CutSuffix(architecture, steered)
-	c.Steered, c.Evidence = isSteered, hasEvidence
+	c.Steered, c.Anchored, c.Evidence = isSteered, isAnchored, hasEvidence
 	architecture, c.Integration = cutIntegration(architecture)
 	switch architecture {
 	case "paper":

@@ -327,7 +327,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 				}
 				set, c := tensor.NewSet(), c
 				c.Levels = levels
-				c.Extend(r.Steered, r.Settles > 0)
+				c.Extend(r.Steered, r.Settles > 0, r.Settles > 0)
 				s := NewStep(set, c, r, 1, 256)
 				s.Backward(s.Loss())
 				s.Update(set, adam.Options{}, 0)

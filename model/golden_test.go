@@ -91,7 +91,7 @@ func (g golden) step(d gpu.Device, r Recipe, fade float64, keep func(s *goldenSt
 	c, err := NewConfig("tiny", goldenRaters, goldenClasses)
 	require.NoError(t, err)
 	if r.Steered {
-		c.Extend(true, false)
+		c.Extend(true, false, false)
 	}
 	s := &goldenStep{set: tensor.NewSet()}
 	s.Step = NewStep(s.set, c, r, goldenBatch, goldenSide)

@@ -10,7 +10,6 @@ import (
 	"mrprism/shaders"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
-	"mrprism/shaders/pool"
 	"mrprism/shaders/tensor"
 )
 
@@ -114,7 +113,7 @@ func (in *Inference) recurrence(n *Network, f Features, labels *tensor.Graph) {
 	in.y, in.rated = y.Keep(), in.estimate
 	likelyLabels := ResizeRaters(labels.Variable(in.between), side)
 	if in.Evidence {
-		in.settling = newSettling(in, n.edges(f), State{inner.Logits, pool.Resize(likely, side/2, side/2)})
+		in.settling = newSettling(in, n.edges(f), n.begun(inner.Logits, likely))
 		settled := pointwise.Sigmoid(labels.Variable(in.settling.now[1]))
 		likelyLabels = ResizeRaters(settled.Reshape(1, side/2, side/2, in.Raters, in.Classes), side)
 	}

@@ -205,9 +205,15 @@ func (n *Network) attention(name string, queries, context *tensor.Tensor, width,
 	return n.Attention(name, queries, keys, context, width, heads)
 }
 
+// anchoredHeads is DivP's last layer if the configuration is Anchored.
+const anchoredHeads = "divp.heads.offset"
+
+// AnchoredHeads is a parameter that only Anchored networks have.
+const AnchoredHeads = anchoredHeads + ".weight"
+
 // Diverge is DivP: it makes every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from
 // the calibrated mask half (B, S/2, S/2, K). No gradient passes through half. logits (B, S/8, S/8,
-// M·K) are z̃'s.
+// M·K) are z̃'s. Anchored, they are what is added to the mask's (begun), and z̃ is of no use.
 func (n *Network) Diverge(half *tensor.Tensor) (zHat, logits *tensor.Tensor) {
 	x := pointwise.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
 	x = n.Linear("divp.project", pool.Max(x, 3, 3, conv.Square(2, 1)), n.DivP[0], true)
@@ -217,7 +223,11 @@ func (n *Network) Diverge(half *tensor.Tensor) (zHat, logits *tensor.Tensor) {
 	}
 	width := n.Raters * n.RaterHead
 	h := pointwise.Add(n.attention("divp.heads", x, x, width, n.Raters), n.Linear("divp.heads.shortcut", x, width, true))
-	logits = n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes)
+	if n.Anchored {
+		logits = n.GroupedChange(anchoredHeads, h, n.Raters, n.Classes)
+	} else {
+		logits = n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes)
+	}
 	zHat = pointwise.Sigmoid(logits)
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes), logits
 }

@@ -86,7 +86,7 @@ func TestStepBudget(t *testing.T) {
 		c, err := NewConfig("compact", 4, 2)
 		require.NoError(t, err)
 		c.Recompute, c.Precision = budget.recompute, budget.precision
-		c.Extend(true, false)
+		c.Extend(true, false, false)
 		set := tensor.NewSet()
 		s := NewStep(set, c, recipe(t, "recurrent"), 1, 128)
 		s.Backward(s.Loss())

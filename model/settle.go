@@ -52,6 +52,22 @@ func nothingGiven(g *tensor.Graph, c Config, side int) Given {
 // labels, (B, S/2, S/2, M·K).
 type State struct{ Mask, Raters *tensor.Tensor }
 
+// begun is the state that ConP and DivP made: the logits of the mask, (B, S/2, S/2, K), and DivP's,
+// (B, S/8, S/8, ·), which stand for the raters or, if Anchored, are added to the mask's. The raters
+// teach no mask.
+func (n *Network) begun(mask, likely *tensor.Tensor) State {
+	b, side := mask.Dim(0), mask.Dim(1)
+	raters := pool.Resize(likely.Reshape(b, likely.Dim(1), likely.Dim(2), n.Raters*n.Classes), side, side)
+	if n.Anchored {
+		all := mask.Detach()
+		for range n.Raters - 1 {
+			all = pointwise.Concat(all, mask.Detach())
+		}
+		raters = pointwise.Add(raters, all)
+	}
+	return State{mask, raters}
+}
+
 // Widths of Settle's maps at S/2, S/4, S/8 and S/16, and of the encoder's map that it sees.
 const (
 	settleFine, settleWide, settleMiddle, settleCoarse = 8, 16, 24, 32
@@ -135,7 +151,7 @@ func (s *Step) settleStep(n *Network, r Recipe, mask, likely *tensor.Tensor) {
 		kept := raters.Weigh(logits.Detach().Reshape(b, logits.Dim(1), logits.Dim(2), people, k), keep)
 		return pointwise.Add(kept.Reshape(noise.Shape()...), noise)
 	}
-	state := s.Given.begin(State{spoilt(mask, s.Spoil.Keep, s.Spoil.Mask, 1), doubled(spoilt(likely, s.Spoil.KeepRaters, s.Spoil.Raters, m), half)})
+	state := s.Given.begin(n.begun(spoilt(mask, s.Spoil.Keep, s.Spoil.Mask, 1), spoilt(likely, s.Spoil.KeepRaters, s.Spoil.Raters, m)))
 	labels := pool.Average(s.Z.Reshape(b, 2*half, 2*half, m*k), 2, 2, conv.Window{StrideY: 2, StrideX: 2}).Reshape(b, half, half, m, k)
 	edges := n.edges(s.Features)
 	for pass := range r.Settles {
@@ -148,9 +164,4 @@ func (s *Step) settleStep(n *Network, r Recipe, mask, likely *tensor.Tensor) {
 			Others:   pointwise.Scale(pointwise.Sum(pointwise.Multiply(loss.CrossEntropy(likely, labels, Lowest), s.Hidden)), share),
 		})
 	}
-}
-
-// doubled enlarges maps (B, h, h, M, K) to (B, side, side, M·K).
-func doubled(x *tensor.Tensor, side int) *tensor.Tensor {
-	return pool.Resize(x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)*x.Dim(4)), side, side)
 }

@@ -21,7 +21,7 @@ func evident(t *testing.T, d gpu.Device, levels bool) (*Inference, *tensor.Set) 
 	t.Helper()
 	c := tiny(t, 3, 2)
 	c.Levels = levels
-	c.Extend(false, true)
+	c.Extend(false, true, true)
 	set := Variables(c)
 	in, err := NewInference(t.Context(), d, set, c, 64)
 	require.NoError(t, err)
@@ -49,6 +49,33 @@ func whole(rater, classes int) Mark {
 		}
 	}
 	return m
+}
+
+// An untrained rater is the mask, with all of its detail, until a pass settles. Levels begin so too.
+func TestRatersBeginAsTheMask(t *testing.T) {
+	for _, levels := range []bool{false, true} {
+		in, set := evident(t, reference.Open(), levels)
+		defer set.Release()
+		defer in.Release()
+		y, err := in.Recur(t.Context())
+		require.NoError(t, err)
+		z, err := in.RaterLabels(t.Context())
+		require.NoError(t, err)
+		for i, v := range z {
+			require.InDelta(t, y[i/6*2+i%2], v, 1e-6, "pixel %d", i/6)
+		}
+		require.NoError(t, set.Write(set.Lookup("divp.heads.offset.bias"), []float32{1, 1, -1, -1, 0, 0}))
+		_, err = in.Recur(t.Context())
+		require.NoError(t, err)
+		z, err = in.RaterLabels(t.Context())
+		require.NoError(t, err)
+		for i := range y {
+			if at := i/2*6 + i%2; !levels && i%2 == 0 {
+				require.Greater(t, z[at], y[i])
+				require.Less(t, z[at+2], y[i])
+			}
+		}
+	}
 }
 
 // Without a mark the mask stays what ConP made, to the bit, while the raters settle. With one it
@@ -195,7 +222,7 @@ func TestReveal(t *testing.T) {
 	for _, levels := range []bool{false, true} {
 		c := tiny(t, 4, 2)
 		c.Levels = levels
-		c.Extend(false, true)
+		c.Extend(false, true, true)
 		r := recipe(t, "default")
 		s := NewStep(tensor.NewSet(), c, r, 2, 64)
 		random := rand.New(rand.NewPCG(3, 3))

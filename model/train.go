@@ -103,6 +103,10 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		if r.Recurrent() {
 			p.ZHat, likely = n.Diverge(p.Half)
 			estimate := ResizeRaters(p.ZHat, side)
+			if n.Anchored {
+				fine := pointwise.Sigmoid(n.begun(p.ConP.Logits, likely).Raters)
+				estimate = ResizeRaters(fine.Reshape(batch, side/2, side/2, c.Raters, c.Classes), side)
+			}
 			p.Confidence = n.Part(func() *tensor.Tensor { return s.confidence(r.Rule, estimate, p.Y) })
 			fused = raters.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
 			s.raterLosses(&terms, n, r, p, estimate, fused)

@@ -6,7 +6,6 @@ import (
 
 	"mrprism/model/nn"
 	"mrprism/shaders/pointwise"
-	"mrprism/shaders/pool"
 	"mrprism/shaders/tensor"
 )
 
@@ -65,7 +64,7 @@ func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 		}
 		zHat, likely := n.Diverge(half)
 		if c.Evidence {
-			settled := n.Settle(State{inner.Logits, pool.Resize(likely, side/2, side/2)}, n.edges(f), nothingGiven(u.Graph, c, side)).Raters
+			settled := n.Settle(n.begun(inner.Logits, likely), n.edges(f), nothingGiven(u.Graph, c, side)).Raters
 			zHat, pass = pointwise.Sigmoid(settled).Reshape(1, side/2, side/2, c.Raters, c.Classes), passes-1
 		}
 		if pass == passes-1 {

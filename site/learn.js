@@ -88,7 +88,7 @@ async function order(data, { model, steps }, folds) {
   if (left < ROOM) throw refused(t("The browser gives this site {left} MB more, and learning takes {needed} MB. Make room on the disk, or leave the private window.", { left: Math.round(left / 1e6), needed: ROOM / 1e6 }));
   const response = await get(`weights/${model}.safetensors`), blob = await response.blob(), about = await metadata(blob);
   const side = Number(about.side), epochs = Math.max(1, Math.round((steps || STEPS[side]) * BATCH / ((folds ? 1 : 0.8) * data.images)));
-  const args = ["-data", "/data", "-out", "/run", "-name", `${data.name}-model`, "-init", model, "-config", about.configuration.replace(/-(steered|evidence)/g, ""),
+  const args = ["-data", "/data", "-out", "/run", "-name", `${data.name}-model`, "-init", model, "-config", about.configuration.replace(/-(steered|anchored|evidence)/g, ""),
     "-batch", BATCH, "-side", side, "-epochs", epochs, "-rate", RATE, "-dice", 1, "-save", 30, "-judge", model].map(String);
   if (folds) args.push("-cross", String(folds));
   if (about.classes === JSON.stringify(data.classes)) args.push("-heads-first", "0.25"); // the model finds the structures already

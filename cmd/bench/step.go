@@ -40,7 +40,7 @@ func newStepWith(ctx context.Context, d gpu.Device, config model.Config, o optio
 	}
 	s := &step{set: tensor.NewSet(), recipe: recipe}
 	config.Recompute = o.Recompute
-	config.Extend(recipe.Steered, recipe.Settles > 0)
+	config.Extend(recipe.Steered, recipe.Settles > 0, recipe.Settles > 0)
 	s.Step = model.NewStep(s.set, config, recipe, o.Batch, o.Side)
 	s.loss = s.Loss()
 	s.Backward(s.loss)

@@ -56,7 +56,7 @@ func (r *runner) declare() *declared {
 	})
 	d.Add("model", func(f *flag.FlagSet) {
 		d.config = f.String("config", "compact", "`NETWORK`: compact (6 million parameters, as on the site), mobile (5.6 million; compact with a MobileNetV2 as its encoder), "+
-			"paper (35 million) or tiny (for trials). -evidence follows the name if the recipe teaches the network to settle around given marks, and -steered if recipe recurrent "+
+			"paper (35 million) or tiny (for trials). -anchored-evidence follows the name if the recipe teaches the network to settle around given marks, and -steered if recipe recurrent "+
 			"shows it the raters' weights. Name compact-steered yourself to go on from such weights with another recipe")
 		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or from a shipped model, and not from random weights. "+
 			"Other raters than its own begin as these. If it has another number of classes, tensors that depend on them start at random")

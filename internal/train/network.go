@@ -3,11 +3,13 @@ package train
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/model/rivals"
+	"mrprism/weights"
 )
 
 // read reads the images to learn from, and the images set aside for scores.
@@ -27,8 +29,24 @@ func (o Options) read(ctx context.Context, data *dataset.Dataset, learn, apart [
 	return cases, aside, nil
 }
 
-// network is the architecture for the data and the recipe.
-func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*dataset.Sample) (model.Config, error) {
+// anchored says whether raters begin as the mask. New ones do. A run that is resumed, and a network
+// that does not learn, keep what they have.
+func (o Options) anchored(from weights.Metadata) bool {
+	switch {
+	case o.Resume:
+		for _, name := range []string{Checkpoint, PreviousCheckpoint} {
+			if file, err := readCheckpoint(filepath.Join(o.Out, name)); err == nil {
+				return file.Tensor(model.AnchoredHeads) != nil
+			}
+		}
+	case o.Recipe.Frozen:
+		return model.IsAnchored(from.Configuration)
+	}
+	return o.Recipe.Settles > 0
+}
+
+// network is the architecture for the data and the recipe, on a model that the run may start from.
+func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*dataset.Sample, from weights.Metadata) (model.Config, error) {
 	c, err := rivals.NewConfig(o.Config, len(data.Raters), len(data.Classes))
 	if err != nil {
 		return c, err
@@ -36,7 +54,7 @@ func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*d
 	c.Recompute, c.Precision = o.Recompute, o.Precision
 	c.AreaPrior = areas(cases, len(data.Classes))
 	c.Independent, c.Levels = o.independent(data, cases), data.Levels
-	c.Extend(o.Recipe.Steered, o.Recipe.Settles > 0)
+	c.Extend(o.Recipe.Steered, o.Recipe.Settles > 0, o.anchored(from))
 	return c, checkMethod(data, learn, c.Method)
 }
 

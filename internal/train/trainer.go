@@ -148,7 +148,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
 	}
-	c, err := o.network(data, learn, cases)
+	c, err := o.network(data, learn, cases, begin.about)
 	if err != nil {
 		return nil, err
 	}

@@ -106,9 +106,18 @@ func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel i
 // GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with
 // bias.
 func (b *Builder) GroupedLinear(name string, x *tensor.Tensor, groups, out int) *tensor.Tensor {
+	return b.grouped(name, x, groups, out, Xavier(x.Dim(-1)/groups, out))
+}
+
+// GroupedChange is GroupedLinear that is 0 at first.
+func (b *Builder) GroupedChange(name string, x *tensor.Tensor, groups, out int) *tensor.Tensor {
+	return b.grouped(name, x, groups, out, constant(0))
+}
+
+func (b *Builder) grouped(name string, x *tensor.Tensor, groups, out int, initial tensor.Initialiser) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	in := x.Dim(-1) / groups
-	w := b.parameter(name+".weight", Xavier(in, out), groups, in, out)
+	w := b.parameter(name+".weight", initial, groups, in, out)
 	return conv.GroupedLinear(x, w, b.parameter(name+".bias", constant(0), groups, out))
 }
 
