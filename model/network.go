@@ -208,6 +208,10 @@ func (n *Network) attention(name string, queries, context *tensor.Tensor, width,
 // anchoredHeads is DivP's last layer if the configuration is Anchored.
 const anchoredHeads = "divp.heads.offset"
 
+// anchoredRate multiplies the learning rate of that layer, which has the way from 0 to go in few
+// steps.
+const anchoredRate = 8
+
 // AnchoredHeads is a parameter that only Anchored networks have.
 const AnchoredHeads = anchoredHeads + ".weight"
 
@@ -225,6 +229,9 @@ func (n *Network) Diverge(half *tensor.Tensor) (zHat, logits *tensor.Tensor) {
 	h := pointwise.Add(n.attention("divp.heads", x, x, width, n.Raters), n.Linear("divp.heads.shortcut", x, width, true))
 	if n.Anchored {
 		logits = n.GroupedChange(anchoredHeads, h, n.Raters, n.Classes)
+		for _, part := range []string{".weight", ".bias"} {
+			n.Set.Lookup(anchoredHeads + part).Rate = anchoredRate
+		}
 	} else {
 		logits = n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes)
 	}
