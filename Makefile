@@ -12,7 +12,7 @@ PROGRAMS := $(filter-out batch bundle tables,$(notdir $(wildcard cmd/*)))
 
 # Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
 # `make test` has vetted them before.
-TIMEOUT ?= 30m
+TIMEOUT ?= 45m
 TESTFLAGS ?= -p 2 -vet=off -timeout $(TIMEOUT)
 LONGEST := ./site ./internal/train ./shaders/conv ./shaders/attention ./cmd/train ./cmd/bench ./model
 
