@@ -116,7 +116,8 @@ func SameParameters(config, other string) bool {
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
 // "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered", then
-// "-anchored" and "-evidence" may follow the name. Before these may stand "-concat" or "-convlstm" (Integration).
+// "-evidence" or "-anchored-evidence" may follow the name. Before these may stand "-concat" or
+// "-convlstm" (Integration).
 // rivals.NewConfig also knows names that end with a method's.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
@@ -129,6 +130,9 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 	architecture, hasEvidence := strings.CutSuffix(name, evidence)
 	architecture, isAnchored := strings.CutSuffix(architecture, anchored)
 	architecture, isSteered := strings.CutSuffix(architecture, steered)
+	if isAnchored && !hasEvidence {
+		return Config{}, fmt.Errorf("configuration %s: -anchored stands before -evidence alone; name %s%s", name, name, evidence)
+	}
 	c.Steered, c.Anchored, c.Evidence = isSteered, isAnchored, hasEvidence
 	architecture, c.Integration = cutIntegration(architecture)
 	switch architecture {

@@ -51,6 +51,16 @@ func whole(rater, classes int) Mark {
 	return m
 }
 
+// A name that ends in -anchored lacks the passes that a rater's map comes from.
+func TestAnchoredNeedsEvidence(t *testing.T) {
+	_, err := NewConfig("tiny-anchored", 3, 2)
+	require.EqualError(t, err, "configuration tiny-anchored: -anchored stands before -evidence alone; name tiny-anchored-evidence")
+	c, err := NewConfig("tiny-steered-anchored-evidence", 3, 2)
+	require.NoError(t, err)
+	assert.True(t, c.Steered && c.Anchored && c.Evidence)
+	assert.True(t, IsAnchored(c.Name) && !IsAnchored("tiny-evidence"))
+}
+
 // An untrained rater is the mask, with all of its detail, until a pass settles. Levels begin so too.
 func TestRatersBeginAsTheMask(t *testing.T) {
 	for _, levels := range []bool{false, true} {

@@ -26,7 +26,7 @@ var budgets = map[string]int{
 	"internal/study":   10244,
 	"internal/train":   3140,
 	"internal/trust":   1230,
-	"model":            4662,
+	"model":            4666,
 	"shaders":          20422,
 	"site":             300,
 	"wasm":             1010,

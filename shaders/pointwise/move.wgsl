@@ -3,9 +3,9 @@
 //
 //   y[to + line step + column] = x[from + line stride + column]
 //
-// or matrices (lines, columns) side by side, which it transposes. All numbers of a part are multiples of
-// four, except those of lines to copy and of matrices. A workgroup belongs to one part; an invocation has
-// a quad, or a block of 4 × 4.
+// or matrices (lines, columns) side by side, which it transposes. All numbers of a part are
+// multiples of four, except those of lines to copy and of matrices. A workgroup belongs to one
+// part. An invocation moves a quad, or a block of 4 × 4.
 //
 // Header (go doc ./shaders): Invocation, real4.
 
