@@ -151,7 +151,7 @@ def graphed(f):
             f()
     torch.cuda.current_stream().wait_stream(aside)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=aside):  # where the gradients of the run before were added
         f()
     return graph.replay
 
