@@ -58,6 +58,9 @@ for config in ${CONFIGS:-compact-steered paper-steered}; do
 	[ -d "$onnx" ] && step "$config-onnxruntime-page" bench -browser -config "$plain" -n "$runs" -peers "$bin/peers" $packed
 	[ -d "$onnx" ] && command -v node >/dev/null && step "$config-onnxruntime" bench -device "$device" -config "$plain" -n "$runs" -peers "$bin/peers" $packed
 	step "$config-browser" bench -browser -config "$config" -n "$runs" -train $packed -json "$out/$config-browser.json"
+	for toggles in none disable_robustness skip_validation disable_workgroup_init disable_polyfills_on_integer_div_and_mod; do
+		MRPRISM_DAWN_TOGGLES=$toggles step "$config-toggles-$toggles" bench "$@" -train
+	done
 	step "$config-f16" bench "$@" -precision f16
 	step "$config-int8" bench "$@" -precision int8
 	step "$config-train-f16" bench "$@" -precision f16 -train

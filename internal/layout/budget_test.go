@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   3140,
 	"internal/trust":   1230,
 	"model":            4666,
-	"shaders":          20422,
+	"shaders":          20453,
 	"site":             300,
 	"wasm":             1010,
 	"weights":          3446,

@@ -262,3 +262,17 @@ func assertNoHandlers(t *testing.T) {
 	t.Helper()
 	handlers.Range(func(user, _ any) bool { return assert.Fail(t, "a handler stays", "number %v", user) })
 }
+
+// TestToggles looks at a toggle that does something on every driver: without validation nobody
+// refuses a buffer for contradicting uses.
+func TestToggles(t *testing.T) {
+	contradicting := func() error {
+		d := open(t)
+		h, err := d.createBuffer("contradicting", usageMapRead|usageStorage, 16)
+		release(d.l.BufferRelease, h)
+		return err
+	}
+	require.Error(t, contradicting())
+	t.Setenv(ToggleVariable, "no_such_toggle,skip_validation")
+	require.NoError(t, contradicting())
+}

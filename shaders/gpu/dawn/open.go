@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"os"
 	"runtime"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -148,6 +150,20 @@ func (d *device) describe(info *adapterInfo) {
 // standardFeatures is the end of WebGPU's own range of WGPUFeatureName; Dawn's features follow.
 const standardFeatures = 0x20
 
+// ToggleVariable is the environment variable that names toggles of Dawn's for the device, with commas
+// between them, such as disable_robustness. They are for experiments: our shaders were proved with
+// none. Dawn passes over names that it does not know.
+const ToggleVariable = "MRPRISM_DAWN_TOGGLES"
+
+// enabled asks a device for toggles.
+func enabled(names []string) *dawnToggles {
+	c := make([]*byte, len(names))
+	for i, name := range names {
+		c[i] = unsafe.StringData(name + "\x00")
+	}
+	return &dawnToggles{chain: chain{sType: sTypeDawnToggles}, enabledCount: uintptr(len(c)), enabled: unsafe.SliceData(c)}
+}
+
 // request creates the device. The numbers of features differ between versions of webgpu.h: request
 // asks for every standard feature of the adapter, and probeFeatures finds out their names.
 func (d *device) request(ctx context.Context, adapter handle, supported *limits) error {
@@ -169,6 +185,9 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 		limits:           supported,
 		deviceLost:       callbackInfo{mode: callbackAllowProcessEvents, callback: callbacks().value, userdata1: lost},
 		uncapturedErrors: errorCallbackInfo{callback: callbacks().value, userdata1: failed},
+	}
+	if wanted := os.Getenv(ToggleVariable); wanted != "" {
+		descriptor.next = unsafe.Pointer(enabled(strings.Split(wanted, ",")))
 	}
 	got, err := l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
 		return l.AdapterRequestDevice(adapter, descriptor, info)

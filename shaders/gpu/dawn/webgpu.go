@@ -32,7 +32,19 @@ type chain struct {
 	_     uint32
 }
 
-const sTypeShaderSourceWGSL = 0x00000002
+const (
+	sTypeShaderSourceWGSL = 0x00000002
+	sTypeDawnToggles      = 0x0005000A
+)
+
+// dawnToggles is WGPUDawnTogglesDescriptor, which stands behind a deviceDescriptor.
+type dawnToggles struct {
+	chain         chain
+	enabledCount  uintptr
+	enabled       **byte
+	disabledCount uintptr
+	disabled      **byte
+}
 
 // callbackInfo is WGPU…CallbackInfo of every operation with a future.
 type callbackInfo struct {
