@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -50,24 +51,45 @@ func missing(t *testing.T, what string) {
 // noKeeper replaces sw.js where a test does not need it. The page waits until it answers.
 var noKeeper = []byte(`addEventListener("activate", (event) => event.waitUntil(clients.claim()));`)
 
+// tree is files in memory. Hundreds of servers share their bytes: with a copy for each, the tests
+// took gigabytes.
+type tree struct{ fstest.MapFS }
+
+func (t tree) ReadFile(name string) ([]byte, error) {
+	if file := t.MapFS[name]; file != nil {
+		return file.Data, nil
+	}
+	return t.MapFS.ReadFile(name) // the error
+}
+
+// builtFiles are the files of Built by name, read once.
+var builtFiles = sync.OnceValues(func() (map[string][]byte, error) {
+	site, err := Built()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	return files, fs.WalkDir(site, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files[name], err = fs.ReadFile(site, name)
+		}
+		return err
+	})
+})
+
 // built returns the site as `make site` made it, with some files replaced, and their sums with
 // them.
 func built(t *testing.T, replaced map[string][]byte) fs.FS {
 	t.Helper()
-	tree, err := Built()
-	if err != nil {
+	before, err := builtFiles()
+	if errors.Is(err, ErrNotBuilt) {
 		missing(t, "the site is not built: "+err.Error())
 	}
-	copied, before := fstest.MapFS{}, map[string][]byte{}
-	require.NoError(t, fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(tree, name)
-		before[name] = content
+	require.NoError(t, err)
+	copied := fstest.MapFS{}
+	for name, content := range before {
 		copied[name] = &fstest.MapFile{Data: content}
-		return err
-	}))
+	}
 	for name, content := range replaced {
 		copied[name] = &fstest.MapFile{Data: content}
 	}
@@ -87,7 +109,7 @@ func built(t *testing.T, replaced map[string][]byte) fs.FS {
 			copied[holder] = &fstest.MapFile{Data: text}
 		}
 	}
-	return copied
+	return tree{copied}
 }
 
 // server is the site at an address of its own, for one test.
