@@ -9,7 +9,7 @@ import { number, t } from "./words.js";
 const LEAST = 12; // images to learn from and to compare on
 const FEW = 40, FOLDS = 5; // with fewer images every one is judged, by the run of a fold that has not seen it
 const ROOM = 600e6; // bytes for two checkpoints and the models
-const STEPS = { 128: 300, 256: 100 }, BATCH = 4, RATE = 2e-4; // of a training; steps by the side of the model's images
+const STEPS = { 128: 300, 256: 100 }, BATCH = 4, RATE = 2e-4, PREVIEWS = 6; // of a training; steps by the side of the model's images
 
 // Learner runs the worker. Events: "note" (detail: what the program prints), "step" (detail: a line
 // of log.jsonl), "ended" (detail: { code, error }).
@@ -89,7 +89,7 @@ async function order(data, { model, steps }, folds) {
   const response = await get(`weights/${model}.safetensors`), blob = await response.blob(), about = await metadata(blob);
   const side = Number(about.side), epochs = Math.max(1, Math.round((steps || STEPS[side]) * BATCH / ((folds ? 1 : 0.8) * data.images)));
   const args = ["-data", "/data", "-out", "/run", "-name", `${data.name}-model`, "-init", model, "-config", about.configuration.replace(/-(steered|anchored|evidence)/g, ""),
-    "-batch", BATCH, "-side", side, "-epochs", epochs, "-rate", RATE, "-dice", 1, "-save", 30, "-judge", model].map(String);
+    "-batch", BATCH, "-side", side, "-epochs", epochs, "-rate", RATE, "-dice", 1, "-save", 30, "-previews", PREVIEWS, "-judge", model].map(String);
   if (folds) args.push("-cross", String(folds));
   if (about.classes === JSON.stringify(data.classes)) args.push("-heads-first", "0.25"); // the model finds the structures already
   if (data.classes.includes(about.anchor)) args.push("-anchor", about.anchor);
@@ -116,7 +116,7 @@ export async function showLearning(files, page) {
   shown?.section.remove();
   const button = (text, act, className = "grow") => element("button", { type: "button", className, onclick: act }, text);
   const parts = {
-    what: element("p", {}), all: element("label", { className: "check", hidden: true }, element("input", { type: "checkbox", checked: true }), t("Judge it on every image, and teach it when to doubt, by {n} more runs that each leave a part out", { n: FOLDS })), line: element("p", { className: "figure", role: "status" }), meter: element("progress", { max: 1, hidden: true }), curve: element("div", {}),
+    what: element("p", {}), all: element("label", { className: "check", hidden: true }, element("input", { type: "checkbox", checked: true }), t("Judge it on every image, and teach it when to doubt, by {n} more runs that each leave a part out", { n: FOLDS })), line: element("p", { className: "figure", role: "status" }), meter: element("progress", { max: 1, hidden: true }), curve: element("div", {}), seen: element("figure", { hidden: true }, element("img", {}), element("figcaption", {})),
     begin: button(t("Learn"), () => start(true), "primary grow"), pause: button(t("Pause"), pause), go: button(t("Go on"), () => start(false), "primary grow"),
     use: button(t("Use this model"), async () => page.use(await kept(`/run/${shown.name}.safetensors`))), save: button(t("Save it"), () => save()), forget: button(t("Forget it"), forget),
   };
@@ -171,7 +171,8 @@ function pause() {
   learner.pause();
 }
 
-learner.addEventListener("step", ({ detail: { run, step, steps, loss, seconds } }) => {
+learner.addEventListener("step", ({ detail: { run, step, steps, loss, seconds, preview } }) => {
+  if (preview) see(preview, run, step);
   if (step <= losses.at(-1)?.step) losses.length = 0; // of the run before
   losses.push({ step, loss, seconds });
   const recent = losses.slice(-20), each = recent.reduce((sum, one) => sum + one.seconds, 0) / recent.length, { runs } = shown, left = (runs - run) * steps - step; // run counts from 0
@@ -182,6 +183,16 @@ learner.addEventListener("step", ({ detail: { run, step, steps, loss, seconds } 
   shown.curve.replaceChildren(curve(steps));
 });
 learner.addEventListener("ended", ({ detail }) => ended(detail));
+
+// see shows how the model sees an image after a step of a run: a fold, or 0.
+async function see({ apart }, run, step) {
+  const { seen } = shown, file = await kept(`/run/${run ? `fold${run}/` : ""}preview.svg`), [picture, caption] = seen.children;
+  if (!file) return;
+  URL.revokeObjectURL(picture.src);
+  picture.src = URL.createObjectURL(new Blob([file], { type: "image/svg+xml" }));
+  caption.textContent = picture.alt = t(apart ? "An image that it does not learn from, after step {step}: the outlines of people are white, the model's are coloured." : "An image that it learns from, after step {step}: the outlines of people are white, the model's are coloured.", { step });
+  seen.hidden = false;
+}
 
 // curve draws the loss, as a mean over its neighbours.
 function curve(steps) {

@@ -196,6 +196,10 @@ func TestLearnsFromAFolder(t *testing.T) {
 	p.do(`document.getElementById("together").close()`)
 	press("Learn")
 	says(`Run 1 of 6: Step 1 of \d+, about \d+ min left`)
+	sees := func(text string) {
+		p.until(`/` + text + `/.test(document.querySelector("#learning figcaption").textContent) && document.querySelector("#learning img").naturalWidth === 96`)
+	}
+	sees(`An image that it learns from, after step \d`)
 	press("Pause")
 	says(`Paused`)
 	p.run(chromedp.Reload())
@@ -203,6 +207,7 @@ func TestLearnsFromAFolder(t *testing.T) {
 	says(`Paused`)
 	press("Go on")
 	says(`Run 6 of 6: Step`)
+	sees(`An image that it does not learn from, after step \d`)
 	says(`Soft Dice 0\.\d+ before and 0\.\d+ after, on 12 images, each by a run that had not seen it\. Dice of each person.s own outline: [+−-]0\.\d+\. The new model is[^]*` + knows)
 	if shots := os.Getenv("MRPRISM_SCREENSHOTS"); shots != "" {
 		p.shot(filepath.Join(shots, "learn.png"))

@@ -646,6 +646,8 @@ export const german = {
   "Getting ready …": "Wird vorbereitet …",
   "Step {step} of {steps}, about {minutes} min left": "Schritt {step} von {steps}, noch etwa {minutes} min",
   "Loss, falling as the model learns": "Verlust, der beim Lernen fällt",
+  "An image that it does not learn from, after step {step}: the outlines of people are white, the model's are coloured.": "Ein Bild, aus dem es nicht lernt, nach Schritt {step}: die Umrisse der Menschen in Weiß, die des Modells in Farbe.",
+  "An image that it learns from, after step {step}: the outlines of people are white, the model's are coloured.": "Ein Bild, aus dem es lernt, nach Schritt {step}: die Umrisse der Menschen in Weiß, die des Modells in Farbe.",
   "It stopped: {message}": "Es ist stehen geblieben: {message}",
   "No image was kept apart: nobody knows how good this model is.": "Kein Bild lag beiseite: Niemand weiß, wie gut dieses Modell ist.",
   "Soft Dice {after} on {n} images that were kept apart. The model that it started from knows other structures: there is nothing to compare with.": "Soft Dice {after} an {n} Bildern, die beiseite lagen. Das Modell, mit dem es begann, kennt andere Strukturen: Es gibt nichts zu vergleichen.",

@@ -22,6 +22,9 @@ import (
 // boardFolder has TensorBoard's event files in the run's folder.
 const boardFolder = "tensorboard"
 
+// previewName is the drawing of -previews in the run's folder.
+const previewName = "preview.svg"
+
 // curvesName is the picture of the curves in the run's folder.
 const curvesName = "curves.svg"
 
@@ -95,7 +98,11 @@ func (r *recorder) write(report train.Report) error {
 	if report.SoftDice != nil {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, set aside", Value: *report.SoftDice})
 	}
-	failed := []error{logStep(r.log, report), r.board.Scalars(report.Step, scalars...)}
+	var drawn error
+	if report.Preview != nil { // before the log, which has it known
+		drawn = command.WriteFile(filepath.Join(r.out, previewName), report.Preview.SVG)
+	}
+	failed := []error{drawn, logStep(r.log, report), r.board.Scalars(report.Step, scalars...)}
 	if report.Picture != nil {
 		failed = append(failed, r.board.Image(report.Step, "image, votes, mask after each recurrence", tiles(report.Picture)))
 	}
@@ -121,7 +128,7 @@ func (r *totals) add(report train.Report) {
 	}
 	r.steps++
 	r.last = report
-	r.last.Picture = nil
+	r.last.Picture, r.last.Preview = nil, nil
 }
 
 // tiles draws a row for each class: the image, the share of the raters' votes, and the mask after

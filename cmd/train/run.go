@@ -277,5 +277,5 @@ func (r *runner) finish(record *recorder) {
 		r.note(fmt.Sprintf("the curves could not be drawn: %v", err))
 	}
 	record.summary(r.stderr, o.Name+train.BestSuffix+".safetensors", o.Name+".safetensors", o.Name+".f32.safetensors",
-		train.Checkpoint, configurationName, curvesName, logName, boardFolder)
+		train.Checkpoint, configurationName, curvesName, previewName, logName, boardFolder)
 }

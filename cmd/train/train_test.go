@@ -374,3 +374,30 @@ func TestSynthetic(t *testing.T) {
 	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "changing-panels  eight raters")
 }
+
+// Previews show the first image that the run does not learn from, and change nothing of the run.
+func TestPreviews(t *testing.T) {
+	data, plain, out := writeData(t, 6), filepath.Join(t.TempDir(), "plain"), filepath.Join(t.TempDir(), "run")
+	for folder, more := range map[string][]string{plain: nil, out: {"-previews", "2"}} {
+		code, _, stderr := invoke(t.Context(), arguments(data, folder, "2", more...)...)
+		require.Equal(t, cli.Done, code, stderr)
+	}
+	requireSame(t, plain, out)
+	drawing := string(readFile(t, out, previewName))
+	assert.Equal(t, 2*(2+1), strings.Count(drawing, "<path "), "two structures, each of two people and of the model")
+	assert.Contains(t, drawing, `<image width="64" height="64" href="data:image/png;base64,`)
+	var after []int
+	for line := range strings.Lines(string(readFile(t, out, "log.jsonl"))) {
+		var step struct {
+			Step    int
+			Preview *train.Preview
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &step))
+		if step.Preview != nil {
+			assert.True(t, step.Preview.Apart)
+			after = append(after, step.Step)
+		}
+	}
+	assert.Equal(t, []int{1, 3, 6}, after)
+	assert.NoFileExists(t, filepath.Join(plain, previewName))
+}

@@ -15,16 +15,16 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8184,
+	"cmd":              8192,
 	"internal/command": 600,
-	"internal/data":    8765,
+	"internal/data":    8770,
 	"internal/files":   6795,
 	"internal/output":  800,
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2780,
 	"internal/study":   10244,
-	"internal/train":   3140,
+	"internal/train":   3255,
 	"internal/trust":   1230,
 	"model":            4666,
 	"shaders":          20453,

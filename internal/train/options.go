@@ -109,6 +109,7 @@ type Options struct {
 
 	CheckpointSeconds float64 // time between checkpoints; 0: after every step
 	Pictures          int     // to report over the run
+	Previews          int     // to report over the run; 0: none
 	Recompute         bool    // less memory, more time, the same bits: model.Config.Recompute
 
 	Ranks ranks.Ranks // the processes that train together; nil: this one alone
@@ -231,6 +232,7 @@ func (o Options) checkNumbers() error {
 		{"-warmup", float64(o.Warmup), 0, most, fromZero},
 		{"-score-every", float64(o.ScoreEvery), 0, most, "at least 1 epoch"},
 		{"-patience", float64(o.Patience), 0, most, fromZero},
+		{"-previews", float64(o.Previews), 0, most, fromZero},
 		{"-validate", o.Validate, 0, below1, "a share of the images, from 0 on and below 1"},
 		{"-away", o.Away, 0, below1, "a share of the views, from 0 on and below 1"},
 		{"-restyle", o.Restyle, 0, 1, "a share of the views, from 0 to 1"},

@@ -52,6 +52,8 @@ type Report struct {
 	Best    float64       `json:"-"` // highest SoftDice of the run
 	Left    time.Duration `json:"-"` // estimate for the rest of the run
 	Picture *Picture      `json:"-"` // nil: not in this step
+
+	Preview *Preview `json:"preview,omitempty"` // nil: not after this step
 }
 
 // Trainer is a run in progress.
@@ -60,19 +62,21 @@ type Trainer struct {
 	Dataset *dataset.Dataset
 	Config  model.Config
 
-	device gpu.Device
-	cases  []*dataset.Sample // to learn from
-	aside  []*dataset.Loaded // to score by
-	set    *tensor.Set
-	engine *segment.Engine // for scoring; nil until the first score
-	best   best
-	step   int // steps done
-	scaled scaling
-	folds  *folds            // nil without Options.Folds
-	of     *weights.Metadata // of Options.Init, if its network does not learn; otherwise nil
-	adam   adam.Options
-	group  *group // of the ranks; nil: this process trains alone
-	ended  bool   // the run stops before its last step
+	device    gpu.Device
+	cases     []*dataset.Sample // to learn from
+	aside     []*dataset.Loaded // to score by
+	set       *tensor.Set
+	engine    *segment.Engine // for scoring; nil until the first score
+	best      best
+	previewed *dataset.Loaded // the image of previews, if it is known
+	apart     bool            // the run does not learn from it
+	step      int             // steps done
+	scaled    scaling
+	folds     *folds            // nil without Options.Folds
+	of        *weights.Metadata // of Options.Init, if its network does not learn; otherwise nil
+	adam      adam.Options
+	group     *group // of the ranks; nil: this process trains alone
+	ended     bool   // the run stops before its last step
 
 	held         io.Closer // the lock of the run's folder; nil: a dry run
 	saved        time.Time // when the state was last saved
@@ -366,6 +370,9 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 			return err
 		}
 		if now.SoftDice, err = t.score(working); err != nil {
+			return fmt.Errorf("after step %d: %w", t.step, err)
+		}
+		if now.Preview, err = t.preview(working); err != nil {
 			return fmt.Errorf("after step %d: %w", t.step, err)
 		}
 		now.Best = t.best.Score

@@ -18,6 +18,9 @@ type Figure struct {
 // colours are those of the page's structures (site/colours.js).
 var colours = []string{"#3fd0ff", "#bef55c", "#f57db7", "#ab9a7c", "#6a79ff", "#f1daba"}
 
+// Colour is the colour of a structure's outlines, as #rrggbb.
+func Colour(structure int) string { return colours[structure%len(colours)] }
+
 // xmlEscapes replaces the characters that XML reserves.
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
@@ -42,25 +45,31 @@ func SVG(w, h int, figures []Figure) []byte {
 		if f.Corrected {
 			about += ", corrected by hand"
 		}
-		colour := colours[i%len(colours)]
-		fmt.Fprintf(&out, `<path data-structure="%s" fill="%s" fill-opacity="0.2" fill-rule="evenodd" stroke="%s" stroke-width="2" vector-effect="non-scaling-stroke" d="`,
-			escaped(f.Structure), colour, colour)
-		for _, polygon := range f.Lines.Polygons() {
-			for _, points := range polygon {
-				for k, p := range points[:len(points)-1] {
-					letter := "L"
-					if k == 0 {
-						letter = "M"
-					}
-					fmt.Fprintf(&out, "%s%g %g", letter, p[0], p[1])
-				}
-				out.WriteString("Z")
-			}
-		}
+		colour := Colour(i)
+		fmt.Fprintf(&out, `<path data-structure="%s" fill="%s" fill-opacity="0.2" fill-rule="evenodd" stroke="%s" stroke-width="2" vector-effect="non-scaling-stroke" d="%s`,
+			escaped(f.Structure), colour, colour, f.Lines.Path())
 		fmt.Fprintf(&out, "\"><title>%s</title></path>\n", escaped(about))
 	}
 	out.WriteString("</svg>\n")
 	return out.Bytes()
+}
+
+// Path is lines as the data of an SVG path.
+func (l Lines) Path() string {
+	var out strings.Builder
+	for _, polygon := range l.Polygons() {
+		for _, points := range polygon {
+			for k, p := range points[:len(points)-1] {
+				letter := "L"
+				if k == 0 {
+					letter = "M"
+				}
+				fmt.Fprintf(&out, "%s%g %g", letter, p[0], p[1])
+			}
+			out.WriteString("Z")
+		}
+	}
+	return out.String()
 }
 
 type collection struct {
