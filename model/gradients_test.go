@@ -230,9 +230,13 @@ func norm(x []float32) float64 {
 
 // distance is ‖a − b‖ / ‖b‖.
 func distance(a, b []float32) float64 {
+	return norm(subtracted(a, b)) / max(norm(b), 1e-12)
+}
+
+func subtracted(a, b []float32) []float32 {
 	difference := make([]float32, len(a))
 	for i := range a {
 		difference[i] = a[i] - b[i]
 	}
-	return norm(difference) / max(norm(b), 1e-12)
+	return difference
 }

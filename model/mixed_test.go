@@ -41,7 +41,7 @@ func eachWithHalves(t *testing.T, f func(t *testing.T, d gpu.Device)) {
 
 // gradients is the loss of a step and the gradients of all parameters by name, as the update will
 // have them.
-func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32) (loss float32, by map[string][]float32) {
+func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32, join bool) (loss float32, by map[string][]float32) {
 	t.Helper()
 	set := tensor.NewSet()
 	defer set.Release()
@@ -49,7 +49,7 @@ func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32) (
 	c.Precision = precision
 	s := NewStep(set, c, r, 4, 128)
 	total := s.Loss()
-	s.Backward(total)
+	s.backward(total, join)
 	wanted := []*tensor.Tensor{total}
 	parameters := set.Variables(tensor.Parameter)
 	for _, v := range parameters {
@@ -75,14 +75,26 @@ func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32) (
 	return values[0][0], by
 }
 
+// Recurrences that share dispatches have the gradients of those that do not, but for rounding.
+func TestRecurrencesShareGradients(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		wantLoss, want := gradients(t, d, F32, 1, false)
+		loss, got := gradients(t, d, F32, 1, true)
+		assert.InEpsilon(t, wantLoss, loss, 1e-5)
+		for name, values := range want {
+			assert.Less(t, norm(subtracted(got[name], values)), 1e-5*norm(want["encoder.conv1.weight"])+1e-4*norm(values), name)
+		}
+	})
+}
+
 // With maps in halves a step has the loss and the gradients of f32 but for rounding. In DivP's
 // blocks, which are smooth, that is a few roundings of 2^-11. Before a ReLU it decides for about
 // one element in 2,000 whether its gradient passes, which is two hundredths of the gradient's norm
 // in each of the encoder's ten, and ConP's softmax is given what comes of that.
 func TestMixedGradients(t *testing.T) {
 	eachWithHalves(t, func(t *testing.T, d gpu.Device) {
-		wantLoss, want := gradients(t, d, F32, 1)
-		loss, got := gradients(t, d, F16, LossScale)
+		wantLoss, want := gradients(t, d, F32, 1, true)
+		loss, got := gradients(t, d, F16, LossScale, true)
 		assert.InEpsilon(t, wantLoss, loss, 1e-3)
 		for name, values := range want {
 			limit := 0.25

@@ -11,7 +11,7 @@ import (
 // Execution says how a device computes a network. It changes neither parameters nor equations.
 type Execution struct {
 	// Recompute: training keeps few of the maps that the gradient needs, and computes the others
-	// again. No bit of the result changes.
+	// again, to the bit. Recurrences then share no dispatches, whose sums round differently.
 	Recompute bool
 
 	Precision Precision
@@ -106,13 +106,19 @@ func (e *Execution) lossScale(g *tensor.Graph) *tensor.Tensor {
 
 // Backward appends the gradients of the loss. In F16 it makes the step store the network's maps and
 // their gradients as halves (Micikevicius et al. 2018). Parameters, their gradients, losses and
-// statistics stay F32.
-func (s *Step) Backward(loss *tensor.Tensor) {
+// statistics stay F32. Recurrences share dispatches.
+func (s *Step) Backward(loss *tensor.Tensor) { s.backward(loss, true) }
+
+func (s *Step) backward(loss *tensor.Tensor, join bool) {
 	shaders.Simplify(s.Graph)
-	if s.Scale == nil {
-		s.Graph.Backward(loss, s.Graph.Constant("seed", []float32{1}, 1))
-		return
+	seed := s.Scale
+	if seed == nil {
+		seed = s.Graph.Constant("seed", []float32{1}, 1)
+	} else {
+		shaders.StoreHalves(s.Graph)
 	}
-	shaders.StoreHalves(s.Graph)
-	s.Graph.Backward(loss, s.Scale)
+	if join {
+		shaders.JoinPasses(loss)
+	}
+	s.Graph.Backward(loss, seed)
 }

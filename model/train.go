@@ -96,7 +96,8 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	w := s.steer(s.W0)
 	fused := s.firstFusion(r.Rule, w)
 	var likely *tensor.Tensor
-	for range r.Recurrences {
+	for i := range r.Recurrences {
+		s.Graph.Pass(i + 1)
 		var p Pass
 		p.Half, p.Y, p.ConP = n.Converge(s.Features, w)
 		terms := s.maskLosses(n, r, p.Y, fused.Detach())
@@ -118,6 +119,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 			s.Terms = append(s.Terms, terms)
 		}
 	}
+	s.Graph.Pass(0)
 	if r.Settles > 0 {
 		s.settleStep(n, r, s.Recurrence[len(s.Recurrence)-1].ConP.Logits, likely)
 	}

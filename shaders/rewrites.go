@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mrprism/shaders/gpu"
+	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
 
@@ -133,6 +134,10 @@ func (q Int8) Rewrite(g *tensor.Graph) {
 
 // Simplify applies the rewrites that hold with gradients to a graph: call it before Backward.
 func Simplify(g *tensor.Graph) { g.Rewrite(Int8{}.rules(algebra)[0]) }
+
+// JoinPasses lets passes share dispatches (tensor.Graph.JoinPasses). Call it before
+// Backward.
+func JoinPasses(loss *tensor.Tensor) { loss.Graph().JoinPasses(loss, pointwise.Stack) }
 
 // soleFirst returns the operator that makes the first input of op, if op has kind k, the operator
 // has kind first, and op alone reads its result; otherwise nil.

@@ -250,7 +250,9 @@ func attentionDeltaPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int
 }
 
 // Kind takes q and kv. Its results are y and lse of attention_common.wgsl.
-var Kind = kernels.Operator(tensor.Kind{Name: "Attention", Halves: tensor.HalvesBegin}, attentionForward, func(op *tensor.Op) {
+var Kind = kernels.Operator(tensor.Kind{
+	Name: "Attention", Halves: tensor.HalvesBegin, Images: 2, Repeat: kernels.Repeat(func(p *Params, n uint32) { p.Batch *= n }),
+}, attentionForward, func(op *tensor.Op) {
 	q, kv, y, lse := op.Inputs[0], op.Inputs[1], op.Outputs[0], op.Outputs[1]
 	dy, delta := y.Gradient(), op.Graph().NewOf(gpu.F32, "attention delta", lse.Shape())
 	op.Dispatch(attentionDelta, op.Attributes, y, dy, delta)

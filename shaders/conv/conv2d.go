@@ -234,7 +234,7 @@ func arguments(op *tensor.Op) []*tensor.Tensor {
 }
 
 // Conv2DKind takes x, weight and bias (or nil). Its attributes are its Window.
-var Conv2DKind = convolutionKind(tensor.Kind{Name: "Conv2D", Halves: tensor.HalvesBegin}, conv2dForwardGeometry, func(op *tensor.Op) {
+var Conv2DKind = convolutionKind(tensor.Kind{Name: "Conv2D", Images: 1, Halves: tensor.HalvesBegin}, conv2dForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy, win := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), op.Attributes.(Window)
 	if x.NeedsGradient() {
 		w := pointwise.Transposed(weight)

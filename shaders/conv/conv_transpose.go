@@ -7,7 +7,7 @@ import (
 )
 
 // ConvTranspose2x2Kind takes x, weight and bias (or nil).
-var ConvTranspose2x2Kind = convolutionKind(tensor.Kind{Name: "ConvTranspose2x2", Halves: tensor.HalvesBegin}, convTransposeGeometry, func(op *tensor.Op) {
+var ConvTranspose2x2Kind = convolutionKind(tensor.Kind{Name: "ConvTranspose2x2", Images: 1, Halves: tensor.HalvesBegin}, convTransposeGeometry, func(op *tensor.Op) {
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	if x.NeedsGradient() {
 		height, width := x.Dim(1), x.Dim(2)

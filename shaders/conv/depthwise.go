@@ -121,7 +121,7 @@ func depthwiseWeightBody(p *Params, a []gpu.Array, from, to int) {
 }
 
 // DepthwiseKind takes x, weight and bias (or nil). Its attributes are its Window.
-var DepthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Halves: tensor.HalvesBegin, Compute: func(op *tensor.Op) {
+var DepthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Images: 1, Halves: tensor.HalvesBegin, Compute: func(op *tensor.Op) {
 	p := DepthwiseGeometry(op)
 	op.Dispatch(depthwiseForward, &p, append(kernels.Bound(op.Inputs), op.Output())...)
 }, Gradient: func(op *tensor.Op) {

@@ -130,7 +130,10 @@ func groupedLinearWeightPart[F gpu.Float](p *GroupedLinearParams, a []gpu.ArrayO
 }
 
 // GroupedLinearKind takes x, weight and bias (or nil).
-var GroupedLinearKind = kernels.Operator(tensor.Kind{Name: "GroupedLinear", Halves: tensor.HalvesBegin}, groupedLinearForward, func(op *tensor.Op) {
+var GroupedLinearKind = kernels.Operator(tensor.Kind{
+	Name: "GroupedLinear", Halves: tensor.HalvesBegin, Images: 1,
+	Repeat: kernels.Repeat(func(p *GroupedLinearParams, n uint32) { p.Pixels *= n }),
+}, groupedLinearForward, func(op *tensor.Op) {
 	p, x, weight, dy := op.Attributes.(*GroupedLinearParams), op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	if x.NeedsGradient() {
 		op.Dispatch(groupedLinearBackwardX, p, dy, weight, x.Gradient())

@@ -9,7 +9,7 @@ import (
 )
 
 // LinearKind takes x, weight and bias (or nil).
-var LinearKind = convolutionKind(tensor.Kind{Name: "Linear", Halves: tensor.HalvesBegin}, linearForwardGeometry, func(op *tensor.Op) {
+var LinearKind = convolutionKind(tensor.Kind{Name: "Linear", Images: 1, Halves: tensor.HalvesBegin}, linearForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	pixels := x.Elements() / x.Dim(-1)
 	if x.NeedsGradient() {

@@ -103,7 +103,7 @@ func (p *LinearNormParams) parts() (*Params, *norm.LayerNormParams) {
 	if p.HasResidual == 1 {
 		linear.Adds = AddResidual
 	}
-	return &linear, &norm.LayerNormParams{Rows: p.Rows, Channels: p.Outputs, Eps: p.Eps}
+	return &linear, &norm.LayerNormParams{Rows: p.Rows, Channels: p.Outputs, Eps: p.Eps, Span: p.Rows}
 }
 
 func linearNormForwardBody(p *LinearNormParams, a []gpu.Array) {

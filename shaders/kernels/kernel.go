@@ -121,6 +121,15 @@ func Operator(facts tensor.Kind, forward *tensor.Kernel, gradient func(op *tenso
 	return &facts
 }
 
+// Repeat is Kind.Repeat of attributes of type *P.
+func Repeat[P any](multiply func(p *P, n uint32)) func(attributes any, n int) any {
+	return func(attributes any, n int) any {
+		p := *attributes.(*P)
+		multiply(&p, uint32(n))
+		return &p
+	}
+}
+
 // Bound is a copy of an operator's inputs in which the second input replaces each nil. A kernel
 // binds every argument, even one that its parameters tell it not to read.
 func Bound(inputs []*tensor.Tensor) []*tensor.Tensor {

@@ -52,7 +52,9 @@ func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayO
 	}
 }
 
-var crossEntropyKind = kernels.Operator(tensor.Kind{Name: "CrossEntropy", Passes: 1}, crossEntropyForward, func(op *tensor.Op) {
+var crossEntropyKind = kernels.Operator(tensor.Kind{
+	Name: "CrossEntropy", Passes: 1, Images: 2, Repeat: kernels.Repeat(func(p *crossEntropyParams, n uint32) { p.N *= n }),
+}, crossEntropyForward, func(op *tensor.Op) {
 	p, t := op.Inputs[0], op.Inputs[1]
 	op.Dispatch(crossEntropyBackward, op.Attributes, p, t, op.Output().Gradient(), p.Gradient())
 })

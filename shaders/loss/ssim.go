@@ -81,8 +81,10 @@ func ssimLossBackwardPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, 
 	}
 }
 
+var repeatSSIM = kernels.Repeat(func(p *ssimParams, n uint32) { p.N *= n })
+
 var (
-	ssimMomentsKind = kernels.Operator(tensor.Kind{Name: "SSIMMoments"}, ssimMomentsForward, func(op *tensor.Op) {
+	ssimMomentsKind = kernels.Operator(tensor.Kind{Name: "SSIMMoments", Images: 2, Repeat: repeatSSIM}, ssimMomentsForward, func(op *tensor.Op) {
 		a, b, d := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 		if a.NeedsGradient() {
 			op.Dispatch(ssimMomentsBackwardA, op.Attributes, a, b, d, a.Gradient())
@@ -91,7 +93,7 @@ var (
 			op.Dispatch(ssimMomentsBackwardB, op.Attributes, a, b, d, b.Gradient())
 		}
 	})
-	ssimLossKind = kernels.Operator(tensor.Kind{Name: "SSIMLoss"}, ssimLossForward, func(op *tensor.Op) {
+	ssimLossKind = kernels.Operator(tensor.Kind{Name: "SSIMLoss", Images: 1, Repeat: repeatSSIM}, ssimLossForward, func(op *tensor.Op) {
 		windowed := op.Inputs[0]
 		op.Dispatch(ssimLossBackward, op.Attributes, windowed, op.Output().Gradient(), windowed.Gradient())
 	})

@@ -15,6 +15,7 @@ var layerNormSource string
 type LayerNormParams struct {
 	Rows, Channels, Chunks uint32
 	Eps                    float32
+	Span                   uint32 // rows whose statistics lie side by side: those of a pass
 }
 
 func layerNormRows(p *LayerNormParams) uint32           { return p.Rows }
@@ -40,6 +41,12 @@ var (
 	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
 		kernels.WithHeader(kernels.InOneWidth(1), "layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
 )
+
+// rowStatistics are μ and r of a row.
+func rowStatistics[F gpu.Float](p *LayerNormParams, saved []F, row int) (mean, r F) {
+	at := row + row/int(p.Span)*int(p.Span)
+	return saved[at], saved[at+int(p.Span)]
+}
 
 // layerNormInPlaces is a kernel with an invocation for each of count(p, width) results. An
 // invocation takes channels in quads if a row consists of whole quads.
@@ -77,7 +84,7 @@ func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F],
 	n, saved, scale := int(p.Channels), a[2].F, a[3].F[:p.Channels]
 	for row := from; row < to; row++ {
 		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
-		mean, r := saved[row], saved[int(p.Rows)+row]
+		mean, r := rowStatistics(p, saved, row)
 		if vector.AddLayerNormGradientByX(vector.Singles(dx), vector.Singles(dy), vector.Singles(x), vector.Singles(scale), float32(mean), float32(r)) {
 			continue
 		}
@@ -117,7 +124,7 @@ func layerNormSumsPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from
 // addLayerNormRow adds dy x̂ and dy of a row, in channels from first on, to products and sums.
 func addLayerNormRow[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], row, first int, products, sums []F) {
 	x, dy := a[0].F[row*int(p.Channels)+first:][:len(sums)], a[1].F[row*int(p.Channels)+first:][:len(sums)]
-	mean, r := a[2].F[row], a[2].F[int(p.Rows)+row]
+	mean, r := rowStatistics(p, a[2].F, row)
 	if vector.AddLayerNormGradients(vector.Singles(products), vector.Singles(sums), vector.Singles(dy), vector.Singles(x), float32(mean), float32(r)) {
 		return
 	}
@@ -134,7 +141,12 @@ func layerNormParametersPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F]
 }
 
 // LayerNormKind takes x, scale and bias. Its results are y and (2, rows) the rows' μ and r.
-var LayerNormKind = kernels.Operator(tensor.Kind{Name: "LayerNorm", Halves: tensor.HalvesFollow}, LayerNormForward, func(op *tensor.Op) {
+var LayerNormKind = kernels.Operator(tensor.Kind{
+	Name: "LayerNorm", Halves: tensor.HalvesFollow, Images: 1, Repeat: kernels.Repeat(func(p *LayerNormParams, n uint32) {
+		p.Rows *= n
+		p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
+	}),
+}, LayerNormForward, func(op *tensor.Op) {
 	p, dy, saved := op.Attributes.(*LayerNormParams), op.Output().Gradient(), op.Outputs[1]
 	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
 	if x.NeedsGradient() {
@@ -158,7 +170,7 @@ func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
 	kernels.RequireShape("LayerNorm", "scale", scale, channels)
 	kernels.RequireShape("LayerNorm", "bias", bias, channels)
 	g, rows := x.Graph(), x.Elements()/channels
-	p := &LayerNormParams{uint32(rows), uint32(channels), uint32(pointwise.ReductionStripes(rows)), eps}
+	p := &LayerNormParams{uint32(rows), uint32(channels), uint32(pointwise.ReductionStripes(rows)), eps, uint32(rows)}
 	y, saved := g.New("layer norm", x.Shape(), x, scale, bias), g.NewOf(gpu.F32, "layer norm statistics", []int{2, rows})
 	g.Append(LayerNormKind, p, []*tensor.Tensor{y, saved}, x, scale, bias)
 	return y

@@ -18,6 +18,7 @@ struct Params {
   channels: u32,
   chunks: u32,
   eps: f32,
+  span: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,10 +27,10 @@ struct Params {
 @group(0) @binding(2) var<storage, read> scale: array<stored>;
 @group(0) @binding(3) var<storage, read> bias: array<stored>;
 @group(0) @binding(4) var<storage, read_write> y: array<stored>;
-@group(0) @binding(5) var<storage, read_write> saved: array<f32>; // (2, rows): μ, r
+@group(0) @binding(5) var<storage, read_write> saved: array<f32>; // (rows / span, 2, span): μ, r
 // backward; binding 1 is x
 @group(0) @binding(2) var<storage, read> dy: array<stored>;
-@group(0) @binding(3) var<storage, read> statistics: array<f32>; // (2, rows)
+@group(0) @binding(3) var<storage, read> statistics: array<f32>; // as saved; the spans are passes
 @group(0) @binding(4) var<storage, read> gain: array<stored>; // scale
 @group(0) @binding(5) var<storage, read_write> dx: array<stored>;
 // (2, chunks, C): sums of dy x̂, and of dy
@@ -39,6 +40,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> sums: array<f32>; // the partials
 @group(0) @binding(2) var<storage, read_write> dscale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dbias: array<f32>;
+
+fn place(row: u32) -> u32 { return row + row / params.span * params.span; }
 
 @compute @workgroup_size(SIZE)
 fn layer_norm_forward(id: Invocation) {
@@ -57,8 +60,8 @@ fn layer_norm_forward(id: Invocation) {
   }
   let r = inverseSqrt(added(squares) / n + params.eps);
   for (var c = 0u; c < places; c++) { y[first + c] = stored((floats(x[first + c]) - mean) * r * floats(scale[c]) + floats(bias[c])); }
-  saved[row] = mean;
-  saved[params.rows + row] = r;
+  saved[place(row)] = mean;
+  saved[place(row) + params.span] = r;
 }
 
 @compute @workgroup_size(SIZE)
@@ -68,8 +71,8 @@ fn layer_norm_backward_x(id: Invocation) {
   let places = params.channels / WIDTH;
   let first = row * places;
   let n = f32(params.channels);
-  let mean = statistics[row];
-  let r = statistics[params.rows + row];
+  let mean = statistics[place(row)];
+  let r = statistics[place(row) + params.span];
   var sum = floats();
   var products = floats();
   for (var c = 0u; c < places; c++) {
@@ -99,7 +102,7 @@ fn layer_norm_backward_partial(id: Invocation) {
     let row = chunk + turn * chunks;
     let at = i + turn * step;
     let g = floats(dy[at]);
-    a += g * (floats(x[at]) - statistics[row]) * statistics[params.rows + row];
+    a += g * (floats(x[at]) - statistics[place(row)]) * statistics[place(row) + params.span];
     b += g;
   }
   partials[i] = a;
@@ -139,7 +142,7 @@ fn layer_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(lo
   var b = floats();
   for (var row = local / PLACES; row < rows; row += SLICES) {
     let g = floats(dy[row * places + c]);
-    a += g * (floats(x[row * places + c]) - statistics[row]) * statistics[rows + row];
+    a += g * (floats(x[row * places + c]) - statistics[place(row)]) * statistics[place(row) + params.span];
     b += g;
   }
   slices[local] = array<floats, 2>(a, b);

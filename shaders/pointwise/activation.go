@@ -28,6 +28,7 @@ type adding[F gpu.Float] = func(dx, dy, saved []F)
 // ENTRY_backward of a file. The kernel takes the output if savesOutput, otherwise the input.
 func activationKind(facts tensor.Kind, entry, file string, exact adding[float64], fast adding[float32], savesOutput bool) *tensor.Kind {
 	f := facts.Scalar
+	facts.Images, facts.Repeat = 1, kernels.Repeat(func(p *activationParams, n uint32) { p.N *= n })
 	forward := kernels.InPieces(activationCount, func(_ *activationParams, a []gpu.Array, from, to int) {
 		for i, v := range a[0].F[from:to] {
 			a[1].F[from+i] = f.Exact(v)

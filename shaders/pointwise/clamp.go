@@ -83,10 +83,12 @@ func clampLogBackwardPart[F gpu.Float](p *ClampParams, a []gpu.ArrayOf[F], from,
 	}
 }
 
+var repeatClamp = kernels.Repeat(func(p *ClampParams, n uint32) { p.N *= n })
+
 var (
-	ClampKind     = kernels.Operator(tensor.Kind{Name: "Clamp"}, clampForward, passThrough)
-	thresholdKind = kernels.Operator(tensor.Kind{Name: "Threshold"}, thresholdForward, passThrough)
-	ClampLogKind  = kernels.Operator(tensor.Kind{Name: "ClampLog"}, clampLogForward, func(op *tensor.Op) {
+	ClampKind     = kernels.Operator(tensor.Kind{Name: "Clamp", Images: 1, Repeat: repeatClamp}, clampForward, passThrough)
+	thresholdKind = kernels.Operator(tensor.Kind{Name: "Threshold", Images: 1, Repeat: repeatClamp}, thresholdForward, passThrough)
+	ClampLogKind  = kernels.Operator(tensor.Kind{Name: "ClampLog", Images: 1, Repeat: repeatClamp}, clampLogForward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		op.Dispatch(clampLogBackward, op.Attributes, x, y.Gradient(), x.Gradient())
 	})

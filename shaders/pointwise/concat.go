@@ -93,11 +93,17 @@ func sliceParams(rows, columns, part, offset, width int) *ConcatParams {
 	return &ConcatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(Stripes(rows, width))}
 }
 
+// repeatConcat is for kernels whose invocations compute whole rows.
+var repeatConcat = kernels.Repeat(func(p *ConcatParams, n uint32) {
+	p.Rows *= n
+	p.Chunks = uint32(Stripes(int(p.Rows), int(p.Columns)))
+})
+
 var (
 	SliceKind = kernels.Operator(tensor.Kind{Name: "Slice", Halves: tensor.HalvesFollow}, sliceForward, func(op *tensor.Op) {
 		op.Dispatch(sliceBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
-	ConcatKind = kernels.Operator(tensor.Kind{Name: "Concat", Halves: tensor.HalvesFollow}, concatForward, func(op *tensor.Op) {
+	ConcatKind = kernels.Operator(tensor.Kind{Name: "Concat", Halves: tensor.HalvesFollow, Images: 2, Repeat: repeatConcat}, concatForward, func(op *tensor.Op) {
 		y, offset := op.Output(), 0
 		for _, x := range op.Inputs {
 			if x.NeedsGradient() {
@@ -107,7 +113,7 @@ var (
 			offset += x.Dim(-1)
 		}
 	})
-	SplitKind = kernels.Operator(tensor.Kind{Name: "Split", Halves: tensor.HalvesFollow}, SplitForward, func(op *tensor.Op) {
+	SplitKind = kernels.Operator(tensor.Kind{Name: "Split", Halves: tensor.HalvesFollow, Images: 1, Repeat: repeatConcat}, SplitForward, func(op *tensor.Op) {
 		x, offset := op.Inputs[0], 0
 		for _, y := range op.Outputs {
 			if y.HasGradient() {
@@ -142,6 +148,15 @@ func Concat(a, b *tensor.Tensor) *tensor.Tensor {
 	shape[last] += b.Dim(-1)
 	rows, columns := a.Elements()/a.Dim(-1), shape[last]
 	return a.Graph().Apply(ConcatKind, sliceParams(rows, columns, a.Dim(-1), 0, columns), shape, a, b)
+}
+
+// Stack is the tensors side by side, (n B, …).
+func Stack(parts []*tensor.Tensor) *tensor.Tensor {
+	y := parts[0].Reshape(1, parts[0].Elements())
+	for _, x := range parts[1:] {
+		y = Concat(y, x.Reshape(1, x.Elements()))
+	}
+	return y
 }
 
 // Split undoes Concat: it cuts the last extent of x (…, A+B) into the first A, (…, A), and the

@@ -97,6 +97,11 @@ func addProductPart[F gpu.Float](_ *ElementwiseParams, a []gpu.ArrayOf[F], from,
 	}
 }
 
+var repeatElements = kernels.Repeat(func(p *ElementwiseParams, n uint32) {
+	p.N *= n
+	p.Period *= n
+})
+
 // AddTo appends x's gradient += factor × dy, if x needs a gradient.
 func AddTo(x, dy *tensor.Tensor, factor float32) {
 	if x.NeedsGradient() {
@@ -109,18 +114,18 @@ func AddTo(x, dy *tensor.Tensor, factor float32) {
 }
 
 var (
-	AddKind = kernels.Operator(tensor.Kind{Name: "Add", Halves: tensor.HalvesFollow, ONNX: "Add"}, addForward, func(op *tensor.Op) {
+	AddKind = kernels.Operator(tensor.Kind{Name: "Add", Halves: tensor.HalvesFollow, ONNX: "Add", Images: 2, Repeat: repeatElements}, addForward, func(op *tensor.Op) {
 		AddTo(op.Inputs[0], op.Output().Gradient(), 1)
 		AddTo(op.Inputs[1], op.Output().Gradient(), 1)
 	})
-	AddBroadcastKind = kernels.Operator(tensor.Kind{Name: "AddBroadcast", Halves: tensor.HalvesFollow}, addBroadcastForward, func(op *tensor.Op) {
+	AddBroadcastKind = kernels.Operator(tensor.Kind{Name: "AddBroadcast", Halves: tensor.HalvesFollow, Images: 1, Repeat: kernels.Repeat(func(p *ElementwiseParams, n uint32) { p.N *= n })}, addBroadcastForward, func(op *tensor.Op) {
 		x, table, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 		AddTo(x, dy, 1)
 		if table.NeedsGradient() {
 			SumRows(dy, table.Gradient())
 		}
 	})
-	MultiplyKind = kernels.Operator(tensor.Kind{Name: "Multiply", Halves: tensor.HalvesFollow, ONNX: "Mul"}, multiplyForward, func(op *tensor.Op) {
+	MultiplyKind = kernels.Operator(tensor.Kind{Name: "Multiply", Halves: tensor.HalvesFollow, ONNX: "Mul", Images: 2, Repeat: repeatElements}, multiplyForward, func(op *tensor.Op) {
 		dy := op.Output().Gradient()
 		for i, x := range op.Inputs {
 			if x.NeedsGradient() {
@@ -128,10 +133,12 @@ var (
 			}
 		}
 	})
-	ScaleKind = kernels.Operator(tensor.Kind{Name: "Scale", Halves: tensor.HalvesFollow}, scaleForward, func(op *tensor.Op) {
+	ScaleKind = kernels.Operator(tensor.Kind{Name: "Scale", Halves: tensor.HalvesFollow, Images: 1, Repeat: repeatElements}, scaleForward, func(op *tensor.Op) {
 		AddTo(op.Inputs[0], op.Output().Gradient(), op.Attributes.(*ElementwiseParams).Factor)
 	})
 )
+
+func init() { AddKind.Broadcast = AddBroadcastKind }
 
 // Add is a + b, of one shape.
 func Add(a, b *tensor.Tensor) *tensor.Tensor {

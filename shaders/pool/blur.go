@@ -68,7 +68,9 @@ func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
 
 // blurKind takes x and the window along one axis. The window is symmetric, so that the gradient is
 // the same sum.
-var blurKind = kernels.Operator(tensor.Kind{Name: "Blur", Passes: 1}, blur, func(op *tensor.Op) {
+var blurKind = kernels.Operator(tensor.Kind{
+	Name: "Blur", Passes: 1, Images: 1, Repeat: kernels.Repeat(func(p *blurParams, n uint32) { p.Outer *= n }),
+}, blur, func(op *tensor.Op) {
 	back := op.Graph().New("blurred gradient", op.Output().Shape())
 	op.Dispatch(blur, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 	pointwise.AddTo(op.Inputs[0], back, 1)

@@ -141,12 +141,12 @@ func poolingKind(facts tensor.Kind, forward *tensor.Kernel, gradient func(op *te
 }
 
 var (
-	MaxKind = poolingKind(tensor.Kind{Name: "MaxPool", Halves: tensor.HalvesFollow}, maxPoolForward, func(op *tensor.Op, forward, backward *poolParams) {
+	MaxKind = poolingKind(tensor.Kind{Name: "MaxPool", Images: 1, Halves: tensor.HalvesFollow}, maxPoolForward, func(op *tensor.Op, forward, backward *poolParams) {
 		places := op.Graph().NewOf(gpu.F32, "places of maxima", op.Output().Shape())
 		op.Dispatch(maxPoolPlace, forward, op.Inputs[0], places)
 		op.Dispatch(maxPoolBackward, backward, op.Output().Gradient(), places, op.Inputs[0].Gradient())
 	})
-	AverageKind = poolingKind(tensor.Kind{Name: "AveragePool", Halves: tensor.HalvesFollow}, averagePoolForward, func(op *tensor.Op, _, backward *poolParams) {
+	AverageKind = poolingKind(tensor.Kind{Name: "AveragePool", Images: 1, Halves: tensor.HalvesFollow}, averagePoolForward, func(op *tensor.Op, _, backward *poolParams) {
 		op.Dispatch(averagePoolBackward, backward, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
 )

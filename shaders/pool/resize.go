@@ -69,7 +69,7 @@ var (
 )
 
 // ResizeKind has no attributes: the shapes of x and y say all.
-var ResizeKind = &tensor.Kind{Name: "Resize", Halves: tensor.HalvesFollow, Compute: func(op *tensor.Op) {
+var ResizeKind = &tensor.Kind{Name: "Resize", Images: 1, Halves: tensor.HalvesFollow, Compute: func(op *tensor.Op) {
 	x, y := op.Inputs[0], op.Output()
 	op.Dispatch(resizeForward, resizing(x, y, y.Dim(1)), x, y)
 }, Gradient: func(op *tensor.Op) {

@@ -169,7 +169,7 @@ func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F]
 	}
 }
 
-var fuseKind = kernels.Operator(tensor.Kind{Name: "Fuse", Passes: 2}, fuseForward, func(op *tensor.Op) {
+var fuseKind = kernels.Operator(tensor.Kind{Name: "Fuse", Passes: 2, Images: 3, Repeat: repeatRaters}, fuseForward, func(op *tensor.Op) {
 	confidence, z, valid, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Output().Gradient()
 	if z.NeedsGradient() {
 		op.Dispatch(fuseBackwardZ, op.Attributes, confidence, z, valid, dy, z.Gradient())

@@ -191,14 +191,16 @@ func ratersOf(operator string, x *tensor.Tensor) *ratersParams {
 // 0 and offset log ψ. order (M) u32, scale, offset (M).
 type Reweighting struct{ Order, Scale, Offset *tensor.Tensor }
 
+var repeatRaters = kernels.Repeat(func(p *ratersParams, n uint32) { p.Batch *= n })
+
 var (
 	shuffleRatersKind = kernels.Operator(tensor.Kind{Name: "ShuffleRaters"}, shuffleRaters, nil)
-	weighRatersKind   = kernels.Operator(tensor.Kind{Name: "WeighRaters", Passes: 1}, weighRaters, func(op *tensor.Op) {
+	weighRatersKind   = kernels.Operator(tensor.Kind{Name: "WeighRaters", Passes: 1, Images: 2, Repeat: repeatRaters}, weighRaters, func(op *tensor.Op) {
 		back := op.Graph().New("weighed gradient", op.Output().Shape())
 		op.Dispatch(weighRaters, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 		pointwise.AddTo(op.Inputs[0], back, 1)
 	})
-	disputedKind = kernels.Operator(tensor.Kind{Name: "Disputed"}, disputed, nil)
+	disputedKind = kernels.Operator(tensor.Kind{Name: "Disputed", Images: 2, Repeat: repeatRaters}, disputed, nil)
 )
 
 // Shuffle applies a reweighting to confidences x (B, H, W, M, K). No gradient passes.

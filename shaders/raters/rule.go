@@ -105,16 +105,16 @@ func ruleOf(operator string, x, fused *tensor.Tensor) *ratersParams {
 }
 
 var (
-	likelihoodKind = kernels.Operator(tensor.Kind{Name: "Likelihood", Passes: 1}, likelihoodForward, func(op *tensor.Op) {
+	likelihoodKind = kernels.Operator(tensor.Kind{Name: "Likelihood", Passes: 1, Images: 4, Repeat: repeatRaters}, likelihoodForward, func(op *tensor.Op) {
 		estimate, where, z, valid := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3]
 		op.Dispatch(likelihoodBackward, op.Attributes, estimate, where, z, valid, op.Output().Gradient(), estimate.Gradient())
 	})
-	normaliseKind = kernels.Operator(tensor.Kind{Name: "Normalise", Passes: 1}, normalise, func(op *tensor.Op) {
+	normaliseKind = kernels.Operator(tensor.Kind{Name: "Normalise", Passes: 1, Images: 2, Repeat: repeatRaters}, normalise, func(op *tensor.Op) {
 		back := op.Graph().New("normalised gradient", op.Output().Shape())
 		op.Dispatch(normalise, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 		pointwise.AddTo(op.Inputs[0], back, 1)
 	})
-	agreementKind = kernels.Operator(tensor.Kind{Name: "Agreement", Passes: 1}, agreementForward, func(op *tensor.Op) {
+	agreementKind = kernels.Operator(tensor.Kind{Name: "Agreement", Passes: 1, Images: 2, Repeat: repeatRaters}, agreementForward, func(op *tensor.Op) {
 		estimate, y := op.Inputs[0], op.Inputs[1]
 		op.Dispatch(agreementBackward, op.Attributes, estimate, y, op.Output().Gradient(), estimate.Gradient())
 	})

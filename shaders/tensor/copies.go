@@ -14,7 +14,7 @@ func elide(nodes []node) []node {
 		}
 		from, to := copied.arguments[0], copied.arguments[1]
 		maker := slices.IndexFunc(nodes, func(n node) bool { return n.writes(from) })
-		if from.kept || from.variable != nil || to.variable == nil || maker < 0 || maker > at || from.elements != to.elements {
+		if from.kept || from.variable != nil || from.whole != nil || to.variable == nil || maker < 0 || maker > at || from.elements != to.elements {
 			continue
 		}
 		possible := nodes[maker].kernel != nil // the maker is no zeroing

@@ -17,10 +17,19 @@ func fresh(nodes []node) []node {
 	gone := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
-		if n.kernel == nil || n.kernel.Adds == nil || !n.kernel.Adds(n.params) {
+		if !n.adds() {
 			continue
 		}
 		from, to := n.arguments[0], n.arguments[len(n.arguments)-1]
+		if whole := to.whole; whole != nil && len(whole.members) > 0 {
+			if list := users[whole]; list[0] < i && nodes[list[0]].clears() && filled(nodes, list[1:], whole) {
+				for _, k := range list[1 : 1+len(whole.members)] {
+					nodes[k].fresh = true
+				}
+				gone[list[0]] = true
+			}
+			continue
+		}
 		at := slices.Index(users[to], i)
 		if at < 1 || !nodes[users[to][at-1]].clears() || to.variable != nil { // the block uses its members
 			continue
@@ -51,6 +60,29 @@ func fresh(nodes []node) []node {
 		}
 	}
 	return out
+}
+
+// adds says whether a node adds once to every element of its last argument.
+func (n *node) adds() bool {
+	return n.kernel != nil && n.kernel.Adds != nil && n.kernel.Adds(n.params)
+}
+
+// filled says whether the first users of a tensor of all passes add to its parts, to each once.
+func filled(nodes []node, users []int, whole *storage) bool {
+	var parts []*storage
+	sum := 0
+	for _, k := range users[:min(len(users), len(whole.members))] {
+		n := &nodes[k]
+		if !n.adds() {
+			return false
+		}
+		part := n.arguments[len(n.arguments)-1]
+		if part.whole != whole || slices.Contains(parts, part) {
+			return false
+		}
+		parts, sum = append(parts, part), sum+part.elements
+	}
+	return sum == whole.elements
 }
 
 // separate says that no user of a storage changes it before the last user of its copy.

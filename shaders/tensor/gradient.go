@@ -29,6 +29,9 @@ func (g *Graph) Backward(loss, seed *Tensor) {
 	loss.viewed().gradient = seed
 	g.trains = true
 	ops := g.ops
+	if g.order != nil {
+		ops = g.order
+	}
 	copies := map[*Op]*Op{}
 	for i := len(ops) - 1; i >= 0; i-- {
 		op := ops[i]
@@ -45,6 +48,7 @@ func (g *Graph) Backward(loss, seed *Tensor) {
 		op.Kind.Gradient(op)
 	}
 	g.layer = ""
+	g.separate()
 }
 
 // reached says whether a gradient has come to one of the outputs.

@@ -16,6 +16,9 @@ type Graph struct {
 	constants []*Tensor
 	part      int             // the part that is being built; 0: none
 	parts     int             // so far
+	pass      int             // to which operators belong that are being appended; 0: to none
+	order     []*Op           // in which Backward goes back; nil: that of ops
+	joined    []*storage      // of all passes: see JoinPasses
 	again     map[int]bool    // parts that Backward computes again
 	layer     string          // that appends operators
 	trains    bool            // Backward was called
@@ -44,12 +47,13 @@ type storage struct {
 	variable *Variable // nil for what a plan owns
 	whole    *storage  // the block in which it lies, from element first on; nil: in none
 	first    int
-	twin     *storage // of a copy that Recompute made: the storage of which it is a copy
-	constant []byte   // written once when the plan is compiled
-	fixed    bool     // an operator makes it of parameters and constants alone
-	kept     bool     // has a buffer of its own for the plan's whole life: inputs, outputs
-	input    bool     // the caller writes it
-	early    bool     // an input that stays while a plan runs many times (Early)
+	members  []*storage // the parts of a tensor of all passes: see JoinPasses
+	twin     *storage   // of a copy that Recompute made: the storage of which it is a copy
+	constant []byte     // written once when the plan is compiled
+	fixed    bool       // an operator makes it of parameters and constants alone
+	kept     bool       // has a buffer of its own for the plan's whole life: inputs, outputs
+	input    bool       // the caller writes it
+	early    bool       // an input that stays while a plan runs many times (Early)
 }
 
 // Tensor is a value of a graph: a storage seen in a shape.
@@ -59,6 +63,7 @@ type Tensor struct {
 	storage  *storage
 	needs    bool    // a gradient is wanted
 	base     *Tensor // the tensor whose gradient this view shares
+	joined   *Tensor // the tensor of all passes of which this one is a part; nil: none
 	gradient *Tensor
 }
 
@@ -275,6 +280,12 @@ func (t *Tensor) Gradient() *Tensor {
 	if t.base != nil {
 		return t.base.Gradient().Reshape(t.shape...)
 	}
+	if t.gradient == nil && t.joined != nil {
+		d := t.joined.Gradient().storage
+		s := &storage{label: "d " + t.storage.label, kind: t.Type(), elements: t.Elements(), whole: d, first: t.storage.first}
+		d.members = append(d.members, s)
+		t.gradient = &Tensor{graph: t.graph, shape: t.shape, storage: s}
+	}
 	if t.gradient == nil {
 		t.gradient = t.graph.tensor("d "+t.storage.label, t.Type(), t.shape)
 		t.graph.Zero(t.gradient)
@@ -287,7 +298,7 @@ func (t *Tensor) HasGradient() bool {
 	if t.base != nil {
 		return t.base.HasGradient()
 	}
-	return t.gradient != nil
+	return t.gradient != nil || t.joined != nil && t.joined.HasGradient()
 }
 
 // Layered names the layer the layer that appends operators until restore is called, see Op.Layer.
@@ -314,9 +325,11 @@ func (g *Graph) Map(f func(op *Op)) {
 	ops := g.ops
 	g.ops = nil
 	for _, op := range ops {
+		g.pass = op.pass
 		f(op)
 		g.ops = append(g.ops, op)
 	}
+	g.pass = 0
 }
 
 // Ops are the operators so far, in the order in which they were appended.

@@ -86,7 +86,7 @@ func gathered(nodes []node) []node {
 // joins says whether the node adds to a member of a block by a kernel that has a joint one.
 func (n *node) joins() bool {
 	return n.kernel != nil && n.kernel.Joint != nil && n.kernel.Joint.Groups == nil && !n.fresh && !n.soon &&
-		n.arguments[1].whole != nil && n.arguments[0].whole != n.arguments[1].whole
+		n.arguments[1].whole != nil && len(n.arguments[1].whole.members) == 0 && n.arguments[0].whole != n.arguments[1].whole
 }
 
 // joinable says whether one dispatch can compute both nodes.

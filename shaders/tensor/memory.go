@@ -42,12 +42,17 @@ func (n *node) copies() bool {
 	return n.kernel != nil && n.kernel.Copies && (n.kernel.Adds == nil || n.fresh)
 }
 
-// redirect lets a node touch one storage where it touched another.
+// redirect lets a node touch one storage, or parts of it, where it touched another.
 func (n *node) redirect(from, to *storage) {
 	n.arguments = slices.Clone(n.arguments) // the graph's own slice stays unchanged
 	for j, a := range n.arguments {
-		if a == from {
+		switch {
+		case a == from:
 			n.arguments[j] = to
+		case a.whole == from:
+			part := *a
+			part.whole = to
+			n.arguments[j] = &part
 		}
 	}
 }

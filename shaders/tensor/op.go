@@ -21,6 +21,18 @@ type Kind struct {
 	// Passes is how many of the first inputs the gradient passes to; 0: all.
 	Passes int
 
+	// Images is how many of the first inputs consist of images: their first extent counts what the
+	// operator computes apart from each other, and so does that of all outputs. Of the other inputs
+	// all images take the same. 0: the operator is not like that, or nobody has said so.
+	Images int
+
+	// Repeat returns the attributes for n times as many images; nil: they do not depend on the number.
+	Repeat func(attributes any, n int) any
+
+	// Broadcast is the kind that computes the operator, of two inputs whose order does not matter, if
+	// all images take the same second one; nil: there is none.
+	Broadcast *Kind
+
 	// Halves says what the operator does if training stores maps in halves.
 	Halves Halves
 
@@ -64,6 +76,7 @@ type Op struct {
 
 	graph *Graph
 	part  int   // the part of the graph that has it (Part); 0: none
+	pass  int   // see Graph.Pass
 	stage stage // set by staged
 	order int   // set by rewrite
 	first *Op   // the operator of which Recompute made this copy; otherwise nil
@@ -120,7 +133,7 @@ func (g *Graph) Append(k *Kind, attributes any, outputs []*Tensor, inputs ...*Te
 // append appends an operator to the part that is being built. What depends on parameters and
 // constants alone belongs to no part: Reuse then lets every part read it.
 func (g *Graph) append(op *Op) {
-	op.graph, op.part, op.Layer = g, g.part, g.layer
+	op.graph, op.part, op.pass, op.Layer = g, g.part, g.pass, g.layer
 	if op.Kind != nil && !op.Kind.Once && !slices.ContainsFunc(op.Inputs, func(x *Tensor) bool { return !x.Fixed() }) {
 		op.part = 0
 		for _, y := range op.Outputs {

@@ -192,7 +192,10 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 	if s.variable != nil {
 		return p.set.Buffer(s.variable)
 	}
-	return p.buffers[s]
+	if b := p.buffers[s]; b != nil || s.whole == nil || p.buffers[s.whole] == nil {
+		return b
+	}
+	return gpu.NewView(s.label, p.buffers[s.whole], s.first, s.elements) // no command touches this part by itself
 }
 
 // Run replays the commands that depend on more than parameters and early inputs. Read waits for the

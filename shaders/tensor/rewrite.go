@@ -90,14 +90,16 @@ func (r *Rewriter) add(op *Op) {
 			r.makers[s] = op
 		}
 	}
-	for _, x := range op.Inputs {
-		if x != nil {
-			r.readers[x.storage] = append(r.readers[x.storage], op)
-		}
-	}
+	read := op.Inputs
 	if op.node != nil {
-		for _, y := range op.Outputs {
-			r.readers[y.storage] = append(r.readers[y.storage], op)
+		read = slices.Concat(op.Inputs, op.Outputs)
+	}
+	for _, x := range read {
+		if x == nil {
+			continue
+		}
+		for _, s := range x.storage.kin() {
+			r.readers[s] = append(r.readers[s], op)
 		}
 	}
 }
@@ -137,9 +139,10 @@ func (r *Rewriter) remove(op *Op) {
 		if x == nil {
 			continue
 		}
-		s := x.storage
-		i := slices.Index(r.readers[s], op)
-		r.readers[s] = slices.Delete(slices.Clone(r.readers[s]), i, i+1)
+		for _, s := range x.storage.kin() {
+			i := slices.Index(r.readers[s], op)
+			r.readers[s] = slices.Delete(slices.Clone(r.readers[s]), i, i+1)
+		}
 		if maker := r.Maker(x); maker != nil && !r.isRead(maker) && !r.gone[maker] {
 			r.remove(maker)
 		}
@@ -202,11 +205,11 @@ func (r *Rewriter) Replace(op *Op, build func() *Tensor) bool {
 // order; operators that build appends must make them.
 func (r *Rewriter) ReplaceAll(replaced []*Op, outputs []*Tensor, build func() []*Tensor) bool {
 	g, op := r.graph, replaced[0]
-	ops, part, layer := g.ops, g.part, g.layer
-	g.ops, g.part, g.layer = nil, op.part, op.Layer
+	ops, part, pass, layer := g.ops, g.part, g.pass, g.layer
+	g.ops, g.part, g.pass, g.layer = nil, op.part, op.pass, op.Layer
 	results := build()
 	made := g.ops
-	g.ops, g.part, g.layer = ops, part, layer
+	g.ops, g.part, g.pass, g.layer = ops, part, pass, layer
 	for i, result := range results {
 		found := false
 		for _, n := range made {
@@ -252,7 +255,7 @@ func (t *Tensor) inPlaceOf(x *Tensor) *Tensor {
 func (r *Rewriter) Fuse(first, op *Op, k *Kind, attributes any, inputs ...*Tensor) bool {
 	fused := &Op{
 		Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: first.Layer,
-		graph: r.graph, part: op.part, stage: op.stage, order: first.order, first: op.first,
+		graph: r.graph, part: op.part, pass: op.pass, stage: op.stage, order: first.order, first: op.first,
 	}
 	if fused.writesAny(inputs) || r.writtenSince(first, op) {
 		return false
@@ -351,12 +354,13 @@ func (x *Tensor) Same(other *Tensor) bool {
 	return x.storage == other.storage && slices.Equal(x.shape, other.shape) && x.viewed() == other.viewed() && x.needs == other.needs
 }
 
-// Outside lets build append operators that belong to no part, so that Recompute does not compute
-// them again. Call it while replacing operators.
+// Outside lets build append operators that belong to no part and no pass, so that Recompute does
+// not compute them again. Call it while replacing operators.
 func (r *Rewriter) Outside(build func() *Tensor) *Tensor {
-	part := r.graph.part
-	r.graph.part = 0
-	defer func() { r.graph.part = part }()
+	g := r.graph
+	part, pass := g.part, g.pass
+	g.part, g.pass = 0, 0
+	defer func() { g.part, g.pass = part, pass }()
 	return build()
 }
 
