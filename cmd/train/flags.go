@@ -139,7 +139,7 @@ func (r *runner) declare() *declared {
 	d.Add("device", func(f *flag.FlagSet) {
 		d.device = command.DeviceFlags(f)
 		f.BoolVar(&o.Recompute, "recompute", false, "compute parts of the network again for the gradient instead of keeping them: 0.6 of the memory at side 256, 0.7 at 128, "+
-			"and 1.2 of the time. The result is the same to the bit")
+			"and 1.2 of the time. Recurrences then share no sums, which round otherwise; without recurrences the result is the same to the bit")
 	})
 	return d
 }

@@ -110,7 +110,7 @@ type Options struct {
 	CheckpointSeconds float64 // time between checkpoints; 0: after every step
 	Pictures          int     // to report over the run
 	Previews          int     // to report over the run; 0: none
-	Recompute         bool    // less memory, more time, the same bits: model.Config.Recompute
+	Recompute         bool    // less memory, more time: model.Execution
 
 	Ranks ranks.Ranks // the processes that train together; nil: this one alone
 
