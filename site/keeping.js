@@ -42,7 +42,10 @@ export async function filesOf(id) {
   const place = await (await folder(false)).getDirectoryHandle(id), files = new Map();
   for await (const [name, handle] of place.entries()) {
     const file = await handle.getFile();
-    files.set(deep(name), async () => (name.startsWith("images_") ? file : new Blob([await file.arrayBuffer()])));
+    files.set(deep(name), async ({ later = false } = {}) => {
+      const blob = name.startsWith("images_") ? file : new Blob([await file.arrayBuffer()]);
+      return later ? () => blob : blob;
+    });
   }
   return files;
 }

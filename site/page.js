@@ -152,6 +152,7 @@ function compute(job) {
 async function segment(job, signal) {
   const { picture, roi, weights, evidence, replaces, known } = job;
   await segmenter.ready;
+  await work.drawn(picture);
   if (!state.model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
   return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, replaces, evidence: evidence.map(withMask), known }, {
     signal,

@@ -27,7 +27,7 @@ const DASHES = [[], [2, 1.2], [0.6, 0.9], [3, 0.9, 0.6, 0.9]];
 export function reportOf(s, { now, file, reference }) {
   const { result, measured, picture: { name, opened }, image } = s, { roi, recurrences, classes } = result, why = whyDoubted(result), { evidence } = subject(s), scale = scaleOf(measured.measurements, s.known);
   const when = (date) => new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, { year: "numeric", month: "long", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" }).format(date);
-  const figures = summary(measured, scale), meanings = new Map(figures.flatMap(({ ranges }) => ranges.map(([name, meaning]) => [name, meaning])));
+  const figures = [...summary(measured, scale)], meanings = new Map(figures.flatMap(({ ranges }) => ranges.map(([name, meaning]) => [name, meaning])));
   const notes = [...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`);
   if (why && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
   if (measured.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(measured));

@@ -19,6 +19,19 @@ export async function sumOf(blob) {
   if (!sums.has(blob)) sums.set(blob, await digest(await blob.arrayBuffer()));
   return sums.get(blob);
 }
+// claimed is a Blob that should have a sum. Whoever reads it first learns whether it has.
+function claimed(blob, sum) {
+  sums.set(blob, sum);
+  blob.arrayBuffer = async () => {
+    const bytes = await Blob.prototype.arrayBuffer.call(blob);
+    if (await digest(bytes) !== sum) throw new Error(`the image ${sum} is damaged`);
+    delete blob.arrayBuffer;
+    return bytes;
+  };
+  return blob;
+}
+// isClaimed says that nobody has read a claimed Blob yet, or that it is damaged.
+export const isClaimed = (blob) => Boolean(blob) && Object.hasOwn(blob, "arrayBuffer") && blob instanceof Blob;
 
 // ---- the log ----
 
@@ -66,32 +79,42 @@ function turned(window, wide, high, quarters) {
   return turned({ x: high - y - height, y: x, width: height, height: width, values: now }, high, wide, quarters - 1);
 }
 
-const windowsOf = new WeakMap(); // by drawing: { at, blob }
+const windowsOf = new WeakMap(); // by drawing: a function that gives { at, blob }, or a promise of it
+const once = (make) => { let made; return () => (made ??= make()); };
 // drawn resolves to a drawing (correct.js) as { at: { x, y, width, height }, blob }: the smallest
 // window of tiles with all of it, in the photograph before its quarter turns.
 function drawn(drawing, turn) {
-  if (!windowsOf.has(drawing)) windowsOf.set(drawing, (async () => {
+  if (!windowsOf.has(drawing)) windowsOf.set(drawing, once(async () => {
     const { width: wide, height: high } = drawing, box = boxOf(drawing, { left: wide, top: high, right: 0, bottom: 0 }), values = new Uint8Array(box.width * box.height).fill(UNSAID);
     eachTile(drawing, (tile, tx, ty, side) => {
       for (let y = ty; y < Math.min(ty + side, high); y++) values.set(tile.subarray((y - ty) * side, (y - ty) * side + Math.min(side, wide - tx)), (y - box.y) * box.width + tx - box.x);
     });
     const { values: pixels, ...at } = turned({ ...box, values }, wide, high, (4 - turn) % 4);
     return { at, blob: await writePNG({ ...at, values: pixels }) };
-  })());
-  return windowsOf.get(drawing);
+  }));
+  return windowsOf.get(drawing)();
 }
 
-// redrawn resolves to the drawing of a PNG at x, y. wide and high are the sides of the photograph
-// after its quarter turns.
-async function redrawn({ rater, class: c, x, y }, blob, turn, wide, high) {
+// undrawn is the drawing of a PNG at x, y without its tiles. open fills them in: what is not shown
+// is not decoded. make gives the PNG. wide and high are the sides of the photograph after its quarter turns.
+function undrawn({ rater, class: c, name, x, y, width, height }, make, turn, wide, high) {
+  const at = { x, y, width, height }, [w, h] = turn % 2 ? [high, wide] : [wide, high], drawing = { ...blank(rater, c, { width: wide, height: high }), ...(name ? { name } : {}) };
+  if (!(x >= 0 && y >= 0 && x + width <= w && y + height <= h)) throw new RangeError("a drawing lies beside its photograph");
+  const window = once(() => ({ at, blob: make() }));
+  windowsOf.set(drawing, window);
+  drawing.open = once(() => fill(drawing, window(), turn));
+  return drawing;
+}
+// fill fills the tiles of a drawing.
+async function fill({ rater, class: c, width: wide, height: high, tiles }, { at: { x, y, width, height }, blob }, turn) {
   const window = await readPNG(blob), [w, h] = turn % 2 ? [high, wide] : [wide, high];
-  if (!(x >= 0 && y >= 0 && x + window.width <= w && y + window.height <= h)) throw new RangeError("a drawing lies beside its photograph");
+  if (window.width !== width || window.height !== height) throw new RangeError("a drawing has another size than its session says");
   const now = turned({ ...window, x, y }, w, h, turn), stroke = new Stroke(blank(rater, c, { width: wide, height: high }));
   for (let i = 0; i < now.values.length; i++) { // 255, 0 and 128; a browser may have changed them a little
     const v = now.values[i];
     if (v < 64 || v >= 192) stroke.set(now.x + i % now.width, now.y + Math.floor(i / now.width), v < 64 ? 0 : 255);
   }
-  return stroke.correction;
+  for (const [n, tile] of stroke.correction.tiles) tiles.set(n, tile);
 }
 
 // ---- writing ----
@@ -153,11 +176,11 @@ export async function readSession(files, name, picture) {
   if (session?.format !== FORMAT || !Array.isArray(session.readings)) throw new Refused(`${name} is no session, or its beginning is missing.`, "Choose a file that “Save session” has made, or another copy of it.");
   if (!(session.version <= VERSION)) throw new Refused(`${name} was saved by a later version of MrPrism.`, "Load the page anew to get the present version, then open it again.");
   const damaged = [], pictures = new Map(), lines = [];
-  for (const [file, open] of files) {
-    const sum = /^images\/([0-9a-f]{64})/.exec(file)?.[1], blob = sum && await open().catch(() => null);
-    if (blob && await sumOf(blob) === sum) pictures.set(sum, blob);
+  await Promise.all([...files].map(async ([file, open]) => {
+    const sum = /^images\/([0-9a-f]{64})/.exec(file)?.[1], make = sum && await open({ later: true, unread: true }).catch(() => null);
+    if (make) pictures.set(sum, once(() => claimed(make(), sum)));
     else if (sum) damaged.push(file);
-  }
+  }));
   const all = await Promise.all(session.readings.map((reading) => lineOf(reading, files, pictures, picture).catch(() => null)));
   for (const [i, one] of all.entries()) {
     const { versionOf } = session.readings[i] ?? {}, of = versionOf < i && all[versionOf]?.line;
@@ -174,21 +197,22 @@ export async function readSession(files, name, picture) {
 async function lineOf({ image, review, reason, seconds, decided, comment, error, region, weights, mm, drawn: strokes, marks, masks, result }, files, pictures, pictureOf) {
   const damaged = [], { sha256, bytes, name, slice, slices, turn } = image, quarters = turn / 90;
   if (!/^[0-9a-f]{64}$/.test(sha256) || typeof name !== "string" || ![0, 1, 2, 3].includes(quarters)) return null;
-  const blob = pictures.get(sha256), made = pictureOf(blob ?? null, name, slice, quarters), is = isResult(result) ? result : null;
-  const picture = blob ? made : { ...made, missing: { sha256, bytes }, refused: missing(name) };
-  const read = async ({ file }) => files.get(file)?.().catch(() => null);
-  const drawings = async (list) => (await Promise.all((is ? list : []).map(async (one) => {
-    const png = await read(one);
-    const drawing = png && ("x" in one ? await redrawn(one, png, quarters, is.width, is.height).catch(() => null) : { mask: png });
-    if (!drawing) damaged.push(one.file);
-    return drawing && { ...drawing, rater: one.rater, class: one.class, ...(one.name ? { name: one.name } : {}) };
+  const content = pictures.get(sha256), made = pictureOf(null, name, slice, quarters), is = isResult(result) ? result : null;
+  const picture = content ? Object.defineProperty(made, "blob", { get: content }) : { ...made, missing: { sha256, bytes }, refused: missing(name) };
+  const read = async ({ file }) => files.get(file)?.({ later: true }).catch(() => null);
+  const drawings = async (list, soon) => (await Promise.all((is ? list : []).map(async (one) => {
+    try {
+      const png = await files.get(one.file)({ later: true }), drawing = "x" in one ? undrawn(one, png, quarters, is.width, is.height) : { rater: one.rater, class: one.class, name: one.name, mask: png() };
+      if (soon) await drawing.open?.();
+      return drawing;
+    } catch { damaged.push(one.file); }
   }))).filter(Boolean);
-  const corrections = await drawings(strokes), evidence = await drawings(marks), shown = is && await Promise.all(masks.map(read));
-  const known = is && { ...is, id: 0, asked: { picture, roi: region, weights: weights && Float32Array.from(weights), evidence } };
-  const failed = (typeof error?.message === "string" ? { next: "", ...error } : null) ?? (blob ? null : picture.refused);
+  const corrections = await drawings(strokes), evidence = await drawings(marks, true), shown = is && await Promise.all(masks.map(read));
+  const all = once(() => shown.map((make) => make())), known = is && { ...is, id: 0, asked: { picture, roi: region, weights: weights && Float32Array.from(weights), evidence } };
+  const failed = (typeof error?.message === "string" ? { next: "", ...error } : null) ?? (content ? null : picture.refused);
   const line = {
     key: picture.key, picture, thumb: "", slice, slices, state: known ? "done" : failed ? "failed" : "waiting", error: known ? null : failed, review: damaged.length ? "" : String(review ?? ""),
-    reason: String(reason ?? ""), seconds: Number(seconds) || 0, decided: decided ?? "", comment: String(comment ?? ""), known: mm, result: known, corrections, masks: shown?.length && shown.every(Boolean) ? { id: 0, files: shown } : null,
+    reason: String(reason ?? ""), seconds: Number(seconds) || 0, decided: decided ?? "", comment: String(comment ?? ""), known: mm, result: known, corrections, masks: shown?.length && shown.every(Boolean) ? { id: 0, get files() { return all(); } } : null,
   };
   return { line, damaged };
 }
@@ -205,6 +229,8 @@ const sameDrawing = (a, b) => sameMask(a, b) && (!a.tiles || !b.tiles ? a.tiles 
 const sameDrawings = (a, b) => a.length === b.length && a.every((one) => b.some((other) => sameDrawing(one, other)));
 const sameWork = (a, b) => a.review === b.review && (a.reason ?? "") === (b.reason ?? "") && (a.comment ?? "") === (b.comment ?? "") && sameDrawings(a.corrections, b.corrections) && sameDrawings(a.result?.asked.evidence ?? [], b.result?.asked.evidence ?? []);
 
+const drawingsOf = (works) => works.flatMap(({ corrections }) => corrections);
+
 // WORK are the fields of a line that a person made, and the figures with them.
 const WORK = ["state", "error", "review", "reason", "seconds", "decided", "comment", "known", "result", "corrections", "masks"];
 export const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, line[field]]));
@@ -214,14 +240,14 @@ export const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, l
 // work as a rival. Nothing of lines is lost.
 export async function merged(lines, others) {
   for (const { picture } of lines) if (!picture.missing) await sumOf(picture.blob);
-  const all = [...lines], met = new Set();
+  const all = [...lines], unmet = Map.groupBy(lines.keys(), (i) => identity(lines[i]));
   let conflicts = 0, taken = 0;
   for (const other of others) {
-    const same = all.map((line, i) => !met.has(i) && identity(line) === identity(other) && 1 + (line.picture.name === other.picture.name));
-    const i = [2, 1].map((how) => same.indexOf(how)).find((at) => at >= 0) ?? -1, line = all[i]; // best of the same name too
-    met.add(i < 0 ? all.length : i);
-    if (i < 0) all.push(other);
+    const same = unmet.get(identity(other)) ?? [], i = same.find((at) => all[at].picture.name === other.picture.name) ?? same[0], line = all[i]; // best of the same name too
+    if (!line) all.push(other);
     else {
+      same.splice(same.indexOf(i), 1);
+      if (touched(line) && touched(other)) for (const { open } of drawingsOf([line, other, ...line.rivals ?? [], ...other.rivals ?? []])) await open?.();
       const picture = line.picture.missing && !other.picture.missing ? { ...line.picture, blob: other.picture.blob, missing: undefined, refused: undefined } : line.picture;
       const here = picture === line.picture ? line : { ...line, picture };
       const take = touched(other) && !touched(line), rivals = [...line.rivals ?? []];

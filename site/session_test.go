@@ -293,6 +293,38 @@ func TestSessionsThatDiffer(t *testing.T) {
 	p.clean()
 }
 
+// A session opens before its images and drawings are read. An image in it that is not what it was is
+// then named, and asked for.
+func TestDamagedImageOfASession(t *testing.T) {
+	t.Parallel()
+	s := mock(t, nil)
+	p, paths := begun(t, s)
+	p.click("session-images")
+	data := p.sessionOf()
+	photograph, err := os.ReadFile(paths[0])
+	require.NoError(t, err)
+	at := bytes.Index(data, photograph)
+	require.Positive(t, at, "images are stored")
+	data[at+len(photograph)/2] ^= 1
+	p = open(t, s, 1440, 900)
+	p.ready()
+	p.do(`globalThis.decoded = 0, globalThis.decode = createImageBitmap, globalThis.createImageBitmap = (of, ...all) => { decoded += of instanceof Blob; return decode(of, ...all); }`) // thumbs are of pixels
+	p.drop("x.mrprism", data)
+	p.until(`document.getElementById("banner-message").textContent === "Not read, as it is missing or damaged: a.png."`)
+	assert.Contains(t, p.text("banner-next"), "1 image is not attached.")
+	assert.Contains(t, p.lines()[0], "a.png, accepted, ")
+	assert.Contains(t, p.lines()[0], "not attached")
+	p.onStage("c.png")
+	assert.Zero(t, get[int](p, `decoded`), "no drawing of another image is decoded")
+	p.upload("file", paths[0])
+	p.until(`document.getElementById("banner-message").textContent === "1 image is attached."`)
+	p.pick("b.png")
+	p.onStage("b.png")
+	p.until(`document.getElementById("correct-line").textContent.includes("Corrected by hand: disc.")`)
+	assert.Equal(t, 1, get[int](p, `decoded`))
+	p.clean()
+}
+
 // A session that the browser keeps is there after the browser was killed. Another tab is told that
 // it is open, and nothing is left once it is forgotten.
 func TestKeptSession(t *testing.T) {

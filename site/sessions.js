@@ -5,7 +5,7 @@ import { $, element } from "./dom.js";
 import { download } from "./exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
-import { Refused, filesOf, joinedLogs, merged, readSession, sumOf } from "./session.js";
+import { Refused, filesOf, isClaimed, joinedLogs, merged, missing, readSession, sumOf } from "./session.js";
 import { unsaved } from "./unsaved.js";
 import { isolated, number, t, teach } from "./words.js";
 import { german } from "./words.sessions.de.js";
@@ -25,7 +25,7 @@ const TAB = ["This session is open in another tab of this browser.", "Go on ther
 // Sessions needs state(), send(event), the segmenter, and told(error), an error with a message for
 // people.
 export class Sessions {
-  #state; #send; #segmenter; #told; #timer = 0; #writing = Promise.resolve(); #reading = null; #seen = null;
+  #state; #send; #segmenter; #told; #timer = 0; #writing = Promise.resolve(); #reading = null; #seen = null; #sound = Promise.resolve();
   constructor(state, send, segmenter, told) {
     [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
   }
@@ -46,6 +46,7 @@ export class Sessions {
   }
   // files resolves to the files of the session as it is, and what a person did until then.
   async #files(images) {
+    if (images) await this.#sound;
     const list = this.#list(), { models, model: name } = this.#state(), { title, sha256 = "" } = list.lines.find(({ result }) => result)?.result ?? models.find((one) => one.name === name) ?? {};
     const { entries, others } = this.#state().log;
     return { list, files: await filesOf(list, { name, title, sha256 }, images, [entries, ...others]) };
@@ -113,7 +114,27 @@ export class Sessions {
     if (begins) this.#reading = new reading.Reading(this.#state, this.#send, study);
     if (session.keep && alone) this.#set({ keeping: true, at: "" });
     this.#report(name, { whole, damaged, joined, alone, began: !worklist, changed });
+    this.#sound = this.#compare();
     return alone;
+  }
+  // compare reads the images that came with a session, one after the other, while a person may work
+  // already. What is damaged is not attached any more.
+  async #compare() {
+    const line = (key) => this.#state().worklist?.lines.find((one) => one.key === key), damaged = [];
+    for (const { key } of this.#state().worklist.lines) {
+      const blob = line(key)?.picture.blob;
+      if (!isClaimed(blob) || await blob.arrayBuffer().then(() => true, () => false)) continue;
+      const { picture: { name, ...other }, result } = line(key) ?? { picture: {} };
+      if (other.blob !== blob) continue;
+      const picture = { ...other, name, blob: null, missing: { sha256: await sumOf(blob), bytes: blob.size }, refused: missing(name) };
+      this.#send({ type: "line", key, picture, result: result && { ...result, asked: { ...result.asked, picture } } });
+      damaged.push(name);
+    }
+    if (damaged.length) this.#note(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }), this.#lacking());
+  }
+  #lacking() {
+    const n = this.#state().worklist.lines.filter(({ picture }) => picture.missing).length;
+    return n ? t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n }) : "";
   }
   // check refuses a session that is not of the study that is open, or whose study cannot be
   // followed.
@@ -134,15 +155,15 @@ export class Sessions {
     reading.follow(this.#segmenter, session.study);
     return reading;
   }
-  #report(name, { whole, damaged, joined: { lines, added, taken, conflicts }, alone, began, changed }) {
-    const n = lines.filter(({ picture }) => picture.missing).length, said = [];
+  #report(name, { whole, damaged, joined: { added, taken, conflicts }, alone, began, changed }) {
+    const said = [];
     if (!whole) said.push(t("{name} was cut short: what could be read is here.", { name }));
     if (damaged.length) said.push(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }));
     if (!began) said.push(t("{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.", { name, added, taken, conflicts }));
     if (changed !== null) said.push(t("The log was changed after entry {n}. All of it is kept.", { n: changed }));
     if (!alone) said.push(t(TAB[0]));
-    const next = [...(conflicts ? [t("Choose a version where the list says so.")] : []), ...(n ? [t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n })] : []), ...(alone ? [] : [t(TAB[1])])];
-    if (said.length || next.length) this.#note(said.join(" ") || t("{name} is open.", { name }), next.join(" "));
+    const next = [...(conflicts ? [t("Choose a version where the list says so.")] : []), this.#lacking(), ...(alone ? [] : [t(TAB[1])])];
+    if (said.length || next.some(Boolean)) this.#note(said.join(" ") || t("{name} is open.", { name }), next.filter(Boolean).join(" "));
   }
 
   // attach gives lines their images, found by the content of files, each { blob, name }.

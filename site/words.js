@@ -30,11 +30,12 @@ const written = (value) => (typeof value === "number" ? number(value, { maximumF
 // surroundings, as right-to-left letters and characters for the order would.
 export const isolated = (name) => (/[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/.test(name) ? `\u2068${name.replace(/[\u2066-\u2069]/g, "\ufffd")}\u2069` : name);
 
+const formats = {}; // by language and options: to make one takes far longer than to use it
 // number is a number in the language of the display. digits are those after the point, or options of
 // Intl.NumberFormat. A thin space parts thousands in every language.
 export function number(value, digits = 0) {
   const options = typeof digits === "number" ? { minimumFractionDigits: digits, maximumFractionDigits: digits } : digits;
-  return new Intl.NumberFormat(language, options).formatToParts(value).map(({ type, value }) => (type === "group" ? "\u202f" : value)).join("");
+  return (formats[language + JSON.stringify(options)] ??= new Intl.NumberFormat(language, options)).formatToParts(value).map(({ type, value }) => (type === "group" ? "\u202f" : value)).join("");
 }
 
 // known translates a text whose values are filled in, and also translates the values.

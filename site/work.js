@@ -61,6 +61,11 @@ export class Work {
     const { worklist } = this.#state(), line = worklist && lineBy(worklist, picture);
     return line && !line.thumb ? (image) => this.shrink(picture, image) : undefined;
   }
+  // drawn resolves once what a person drew on a picture is decoded (undrawn, session.js).
+  drawn(picture) {
+    const { worklist } = this.#state();
+    return Promise.all(((worklist && lineBy(worklist, picture))?.corrections ?? []).map(({ open }) => open?.()));
+  }
   async shrink(picture, { pixelsWide, pixelsHigh, rgba, slice, slices }) {
     const bitmap = await createImageBitmap(new ImageData(new Uint8ClampedArray(rgba.buffer, rgba.byteOffset, rgba.length), pixelsWide, pixelsHigh));
     const k = Math.min(1, THUMB / Math.max(pixelsWide, pixelsHigh)), [w, h] = [pixelsWide, pixelsHigh].map((side) => Math.max(1, Math.round(k * side)));
@@ -119,7 +124,7 @@ export class Work {
     try {
       const { filesOf } = await wanted("workfiles.js"), table = () => this.#table(worklist);
       if (what === "csv") download(`${name}.csv`, "text/csv", await table());
-      else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, { masksOf: (line) => this.#masksOf(line), correct: (...of) => this.#segmenter.correct(...of), table, tell })));
+      else download(`${name}.zip`, "application/zip", await this.#segmenter.zip(filesOf(worklist, { masksOf: (line) => this.#masksOf(line), correct: async (mask, one, turn) => { await one.open?.(); return this.#segmenter.correct(mask, one, turn); }, table, tell })));
       this.#send({ type: "written", list: worklist, what });
     } catch (error) { this.#send({ type: "unwritten", error: this.#told(error) }); }
   }

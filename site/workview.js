@@ -19,7 +19,7 @@ export function drawWorklist(s, before) {
 }
 
 // mainFigure is the figure of a result that the list shows, in the form of summary.
-const mainFigure = (result) => (result?.found ? summary(result, null)[0] : undefined);
+const mainFigure = (result) => (result?.found ? summary(result, null).next().value : undefined);
 
 function drawBar(s) {
   const list = s.worklist, line = lineAt(list), { open, lines } = list, i = lines.indexOf(line);

@@ -323,7 +323,7 @@ export const tests = {
     const structure = (name) => ({ class: name, area: 5024, low: 4900, high: 5100, share: 0.04, height: 80, width: 80, pieces: 1 });
     const measurements = { structures: [structure("disc"), structure("cup")], verticalRatio: { inner: "cup", outer: "disc", value: 1, low: 0.9, high: 1.1 } };
     const editing = answered(after(done(opened(start, "one.png"), { measurements }), { type: "edit", class: "cup" }));
-    const ranged = ({ measured }) => summary(measured, null).filter(({ corrected, ranges }) => corrected && ranges.length).map(({ ranges: [[, , range]] }) => range.includes("outside"));
+    const ranged = ({ measured }) => [...summary(measured, null)].filter(({ corrected, ranges }) => corrected && ranges.length).map(({ ranges: [[, , range]] }) => range.includes("outside"));
     const drawn = (x, y, size) => {
       const stroke = new Stroke(blank("you", "cup", image));
       stroke.polygon([[x, y], [x + size, y], [x + size, y + size], [x, y + size]], 255);
