@@ -165,10 +165,10 @@ func (s *Step) Equal() *tensor.Tensor {
 // maskLosses are the losses of the calibrated mask y against the fused labels, (B, S, S, K) each.
 func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms Terms) {
 	if !r.NoSSIM {
-		terms.Mask = pointwise.Sum(n.Part(func() *tensor.Tensor { return s.weighed(loss.SSIM(y, target), s.Present) }))
+		terms.Mask = n.Part(func() *tensor.Tensor { return s.Mean(loss.SSIM(y, target), s.Present) })
 	}
 	if r.FadeWeight > 0 {
-		terms.Fade = pointwise.Sum(n.Part(func() *tensor.Tensor { return s.weighed(loss.CrossEntropy(y, target, Lowest), s.Fade) }))
+		terms.Fade = n.Part(func() *tensor.Tensor { return s.Mean(loss.CrossEntropy(y, target, Lowest), s.Fade) })
 	}
 	if r.DiceWeight > 0 {
 		terms.Dice = n.Part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(y, target), float32(r.DiceWeight)) })
@@ -179,19 +179,16 @@ func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms
 // raterLosses adds the losses of DivP's estimate (B, S, S, M, K) and of the labels fused under it.
 func (s *Step) raterLosses(terms *Terms, n *Network, r Recipe, p Pass, estimate, fused *tensor.Tensor) {
 	if r.FuseLoss {
-		terms.Fusion = pointwise.Sum(n.Part(func() *tensor.Tensor { return s.weighed(loss.SSIM(fused, p.Y.Detach()), s.Present) }))
+		terms.Fusion = n.Part(func() *tensor.Tensor { return s.Mean(loss.SSIM(fused, p.Y.Detach()), s.Present) })
 	}
 	if r.Shuffles() > 0 {
 		terms.Shuffle = s.shuffleLoss(n, r, estimate, p.Confidence.Detach())
 	}
 	if r.HeadsWeight > 0 {
-		terms.Heads = pointwise.Sum(n.Part(func() *tensor.Tensor {
+		terms.Heads = n.Part(func() *tensor.Tensor {
 			own := raters.Weigh(loss.CrossEntropy(estimate, s.Z, Lowest), s.Heads)
-			if r.HeadsWeight != 1 {
-				own = pointwise.Scale(own, float32(r.HeadsWeight))
-			}
-			return own
-		}))
+			return pointwise.Scale(pointwise.Sum(own), float32(r.HeadsWeight))
+		})
 	}
 }
 
@@ -242,25 +239,21 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 			reweighted := raters.Shuffle(confidence, shuffle)
 			self := raters.Fuse(reweighted, own, s.Valid)
 			target := raters.Fuse(reweighted, s.Z, s.Valid)
-			loss := loss.CrossEntropy(self, target, 0.01)
+			loss := s.Mean(loss.CrossEntropy(self, target, 0.01), s.Own)
 			if total != nil {
 				loss = pointwise.Add(total, loss)
 			}
 			total = loss
 		}
-		return s.weighed(pointwise.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles()))), s.Own)
+		return total
 	})
-	return pointwise.Sum(total)
+	return pointwise.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles())))
 }
 
 // Mean sums a map (B, S, S, K) under the weights of its structures (B, 1, K).
 func (s *Step) Mean(x, weight *tensor.Tensor) *tensor.Tensor {
-	return pointwise.Sum(s.weighed(x, weight))
-}
-
-// weighed multiplies a map (B, S, S, K) by the weights of its structures (B, 1, K).
-func (s *Step) weighed(x, weight *tensor.Tensor) *tensor.Tensor {
-	return raters.Weigh(x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), 1, x.Dim(3)), weight)
+	maps := x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), 1, x.Dim(3))
+	return pointwise.Sum(raters.Weigh(maps, weight))
 }
 
 // meanDice sums the Dice losses of the structures that a rater labelled in an image, and takes the
@@ -278,28 +271,17 @@ func ResizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 	return pool.Resize(x.Reshape(b, h, w, m*k), side, side).Reshape(b, side, side, m, k)
 }
 
-// Loss sums all terms and keeps the sum: Plan.Read can read it. Those of raters' maps come last, so
-// that sums of maps of one shape stand side by side, and a rewrite makes them one.
+// Loss sums all terms and keeps the sum: Plan.Read can read it.
 func (s *Step) Loss() *tensor.Tensor {
-	var masks, heads, total *tensor.Tensor
-	add := func(to **tensor.Tensor, value *tensor.Tensor) {
-		if *to != nil && value != nil {
-			value = pointwise.Add(*to, value)
-		}
-		if value != nil {
-			*to = value
-		}
-	}
+	var total *tensor.Tensor
 	for _, terms := range s.Terms {
 		for _, t := range terms.List() {
-			if t.Value == terms.Heads {
-				add(&heads, t.Value)
+			if total == nil {
+				total = t.Value
 			} else {
-				add(&masks, t.Value)
+				total = pointwise.Add(total, t.Value)
 			}
 		}
 	}
-	add(&total, masks)
-	add(&total, heads)
 	return total.Keep()
 }

@@ -44,7 +44,6 @@ func (q Int8) table() []rule {
 
 		{algebra | portable, "an operator again → the one before", (*tensor.Rewriter).Reuse},
 		{algebra, "BatchNorm + ReLU → BatchNorm with ReLU", normReLU},
-		{algebra, "Sum(a) + Sum(b) → Sum(a + b)", sumOfSums},
 		{algebra | portable, "AveragePool(x + table) → AveragePool(x) + AveragePool(table)", poolOfSum},
 		{algebra, "Linear(x + table) → Linear(x) + Linear(table)", linearOfSum},
 		{algebra | portable, "Conv2D(Concat(a, b)) → Conv2D(a) + Conv2D(b)", convolutionOfConcat},

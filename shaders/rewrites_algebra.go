@@ -25,17 +25,6 @@ func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, norm.BatchNormKind, p, first.Inputs...)
 }
 
-func sumOfSums(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != pointwise.AddKind {
-		return false
-	}
-	a, b := sole(r, op, 0, pointwise.SumKind), sole(r, op, 1, pointwise.SumKind)
-	if a == nil || b == nil || !slices.Equal(a.Inputs[0].Shape(), b.Inputs[0].Shape()) {
-		return false
-	}
-	return r.Replace(op, func() *tensor.Tensor { return pointwise.Sum(pointwise.Add(a.Inputs[0], b.Inputs[0])) })
-}
-
 // sumWithTable is the operator that makes x, in the shape of x, as the sum of a tensor and a fixed
 // table, or nil if there is none.
 func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {

@@ -171,17 +171,6 @@ var examples = map[string][]struct {
 		},
 		before: "RunningStatistics BatchNorm ReLU", after: "RunningStatistics BatchNorm",
 	}},
-	"Sum(a) + Sum(b) → Sum(a + b)": {{
-		build: func(g *rewriteGraph) []*tensor.Tensor {
-			return []*tensor.Tensor{pointwise.Add(pointwise.Sum(g.in(2, 3, 4)), pointwise.Sum(g.in(2, 3, 4)))}
-		},
-		before: "Sum Sum Add", after: "Add Sum",
-	}, {
-		build: func(g *rewriteGraph) []*tensor.Tensor {
-			return []*tensor.Tensor{pointwise.Add(pointwise.Sum(g.in(2, 3, 4)), pointwise.Sum(g.in(2, 12)))}
-		},
-		before: "Sum Sum Add", after: "Sum Sum Add", // other shapes
-	}},
 	"AveragePool(x + table) → AveragePool(x) + AveragePool(table)": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {
 			return []*tensor.Tensor{pool.Average(pointwise.AddBroadcast(g.in(2, 4, 6, 4), g.table(1, 4, 6, 4)), 2, 2, conv.Square(2, 0))}
