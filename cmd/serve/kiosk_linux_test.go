@@ -60,7 +60,7 @@ func TestKiosk(t *testing.T) {
 		return strings.Join(found, " ")
 	}
 	var address string
-	until(t, time.Minute, "Chrome keeps the cookie and shows the page", func() bool {
+	until(t, 10*time.Minute, "Chrome keeps the cookie and shows the page", func() bool {
 		address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(log.String())
 		return place("profile-*/Default/Service Worker/*") != ""
 	})
@@ -70,14 +70,14 @@ func TestKiosk(t *testing.T) {
 	stranger(t, serve.Process.Pid, cache, address, &log)
 
 	require.NoError(t, os.WriteFile(filepath.Join(exports, "eye.png"), picture(t, 300), 0o600))
-	until(t, time.Minute, "the page was idle: the profile is gone", func() bool { _, err := os.Stat(profile); return err != nil })
-	until(t, 5*time.Second, "so is what was saved", func() bool { return place("saved/*") == "" })
-	until(t, time.Minute, "Chrome starts anew", func() bool { return place("profile-*/Default") != "" })
+	until(t, 10*time.Minute, "the page was idle: the profile is gone", func() bool { _, err := os.Stat(profile); return err != nil })
+	until(t, time.Minute, "so is what was saved", func() bool { return place("saved/*") == "" })
+	until(t, 10*time.Minute, "Chrome starts anew", func() bool { return place("profile-*/Default") != "" })
 
 	profile = place("profile-*")
 	require.NotEmpty(t, processesOf(t, profile))
 	require.NoError(t, serve.Process.Kill())
-	until(t, 5*time.Second, "Chrome ends with serve", func() bool { return len(processesOf(t, profile)) == 0 })
+	until(t, time.Minute, "Chrome ends with serve", func() bool { return len(processesOf(t, profile)) == 0 })
 	require.DirExists(t, profile)
 
 	// A folder that is still in use stays.
