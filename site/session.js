@@ -95,8 +95,9 @@ function drawn(drawing, turn) {
   return windowsOf.get(drawing)();
 }
 
-// undrawn is the drawing of a PNG at x, y without its tiles. open fills them in: what is not shown
-// is not decoded. make gives the PNG. wide and high are the sides of the photograph after its quarter turns.
+// undrawn is the drawing of a PNG at x, y without its tiles. Its open fills them in: nobody decodes
+// what is not shown. make returns the PNG. wide and high are the photograph's sides after its
+// quarter turns.
 function undrawn({ rater, class: c, name, x, y, width, height }, make, turn, wide, high) {
   const at = { x, y, width, height }, [w, h] = turn % 2 ? [high, wide] : [wide, high], drawing = { ...blank(rater, c, { width: wide, height: high }), ...(name ? { name } : {}) };
   if (!(x >= 0 && y >= 0 && x + width <= w && y + height <= h)) throw new RangeError("a drawing lies beside its photograph");

@@ -133,7 +133,7 @@ export class Sessions {
     if (damaged.length) this.#note(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }), this.#lacking());
   }
   #lacking() {
-    const n = this.#state().worklist.lines.filter(({ picture }) => picture.missing).length;
+    const n = (this.#state().worklist?.lines ?? []).filter(({ picture }) => picture.missing).length;
     return n ? t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n }) : "";
   }
   // check refuses a session that is not of the study that is open, or whose study cannot be

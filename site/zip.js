@@ -111,7 +111,8 @@ function scanned(blob, view) {
   }
   return files;
 }
-// plain resolves to a function that makes the Blob of a file, of its part of a ZIP and the part's content.
+// plain unpacks a file, given its part of a ZIP and the part's content, and resolves to a function
+// that makes the file's Blob.
 async function plain(part, content, method, crc, name) {
   const packed = new Uint8Array(content), bytes = method === DEFLATED ? await through(packed, new DecompressionStream("deflate-raw")) : packed;
   if ((method !== DEFLATED && method !== STORED) || crcOf(bytes) !== crc) throw new Error(`${name} is damaged`);

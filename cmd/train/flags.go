@@ -51,7 +51,7 @@ func (r *runner) declare() *declared {
 		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts of the training images aside, as -validate does. K runs score every training image once")
 		f.IntVar(&o.Cross, "cross", 0, "with -judge, for few images: this run learns from all of them. Then `K` runs in RUN/fold1 to RUN/foldK each set a part aside and are judged on it, and RUN/judgement.json has all parts. They teach the model when to doubt a result, and how far it errs (0: none)")
 		f.StringVar(&r.judge, "judge", "", "at the end, score the new model and `MODEL`, such as that of -init, on the images held out or set aside, and say in RUN/judgement.json whether the new one is better, with an interval, and in a card, RUN/NAME.md, with RUN/NAME.card.json")
-		f.IntVar(&o.Previews, "previews", 0, "draw `N` times over the run how the model sees an image held out or set aside, in RUN/preview.svg: the raters' outlines in white, the model's in colours")
+		f.IntVar(&o.Previews, "previews", 0, "draw after the first step, and then `N` times over the run, how the model sees an image held out or set aside, in RUN/preview.svg: the raters' outlines in white, the model's in colours")
 		f.IntVar(&o.ScoreEvery, "score-every", 1, "`EPOCHS` from one score of -validate or -fold to the next. The last epoch is always scored")
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with faulty files, and name them. Without it train stops at them. \"train check\" lists them")
 	})

@@ -372,8 +372,11 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 		if now.SoftDice, err = t.score(working); err != nil {
 			return fmt.Errorf("after step %d: %w", t.step, err)
 		}
-		if now.Preview, err = t.preview(working); err != nil {
+		if now.Preview, err = t.preview(working); errors.Is(err, gpu.ErrLost) {
 			return fmt.Errorf("after step %d: %w", t.step, err)
+		} else if err != nil { // such as for want of memory: the run goes on
+			t.Options.tell(fmt.Sprintf("no more previews: %v", err))
+			t.Options.Previews = 0
 		}
 		now.Best = t.best.Score
 		now.Left = pace.left(now.Seconds, phase.Side, t.remaining(t.step))
