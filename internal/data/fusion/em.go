@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"mrprism/internal/data/metric"
 )
 
 // MaxIterations ends EM if its rates still change.
@@ -53,12 +55,7 @@ func newEM(marks [][]uint8, prior []float32) *em {
 	given, n := presentMarks(marks)
 	e := &em{prior: prior, raters: make([]Rates, len(given))}
 	e.index, e.patterns = patterns(given, n)
-	for i := range e.patterns { // W begins as the mean vote
-		p := &e.patterns[i]
-		for _, v := range p.marks {
-			p.inside += p.pixels * float64(v) / float64(len(given))
-		}
-	}
+	e.vote()
 	if prior == nil {
 		return e
 	}
@@ -77,6 +74,18 @@ func newEM(marks [][]uint8, prior []float32) *em {
 		e.priors[at] = append(e.priors[at], believed(v))
 	}
 	return e
+}
+
+// vote has W begin as the mean vote. It returns the sum of W.
+func (e *em) vote() (sum float64) {
+	for i := range e.patterns {
+		p := &e.patterns[i]
+		for _, v := range p.marks {
+			p.inside += p.pixels * float64(v) / float64(len(p.marks))
+		}
+		sum += p.inside
+	}
+	return sum
 }
 
 // believed keeps a prior away from 0 and 1.
@@ -105,14 +114,20 @@ func patterns(marks [][]uint8, n int) (index []int32, all []pattern) {
 	return index, all
 }
 
-// fit alternates M and E steps until the rates stay the same.
-func (e *em) fit(marks [][]uint8) *Fit {
+// iterate alternates M and E steps until the rates stay the same.
+func (e *em) iterate() *Fit {
 	fit := &Fit{}
 	for !fit.Converged && len(fit.LogLikelihood) < MaxIterations {
 		changed := e.maximise()
 		fit.LogLikelihood = append(fit.LogLikelihood, e.expect()+e.penalty())
 		fit.Converged = changed <= precision && len(fit.LogLikelihood) > 1
 	}
+	return fit
+}
+
+// fit iterates, and has the map and the rates of all raters.
+func (e *em) fit(marks [][]uint8) *Fit {
+	fit := e.iterate()
 	fit.Map = e.posterior()
 	fit.Raters = make([]Rates, len(marks))
 	next := 0
@@ -252,8 +267,39 @@ func (e *em) posterior() []float64 {
 		if e.prior != nil {
 			prior = believed(e.prior[i])
 		}
-		part := prior * e.patterns[at].in
-		w[i] = part / (part + (1-prior)*e.patterns[at].out)
+		w[i] = e.patterns[at].posterior(prior)
 	}
 	return w
+}
+
+// posterior is W of a pixel with a prior.
+func (p *pattern) posterior(prior float64) float64 {
+	part := prior * p.in
+	return part / (part + (1-prior)*p.out)
+}
+
+// BesideSTAPLE compares each mask, as Count does, with the map that STAPLE makes of all.
+func BesideSTAPLE(patterns metric.Patterns) []Counts {
+	raters, pixels := len(patterns[0].Marks), float64(patterns.Pixels())
+	e := &em{raters: make([]Rates, raters)}
+	for _, p := range patterns {
+		e.patterns = append(e.patterns, pattern{marks: p.Marks, pixels: float64(p.Pixels)})
+	}
+	tally := patterns.Tally()
+	even := tally[0] == patterns.Pixels() || tally[raters] == patterns.Pixels() // the mean vote is the map
+	if e.prevalence = e.vote() / pixels; !even {
+		e.iterate()
+	}
+	all := make([]Counts, raters)
+	for i := range e.patterns {
+		p := &e.patterns[i]
+		inside := float64(p.marks[0])
+		if !even {
+			inside = p.posterior(e.prevalence)
+		}
+		for m, v := range p.marks {
+			all[m].Add(Counts{Inside: inside * p.pixels, Outside: (1 - inside) * p.pixels, Marked: float64(v) * p.pixels, Both: inside * float64(v) * p.pixels})
+		}
+	}
+	return all
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/internal/data/metric"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -331,5 +333,19 @@ func BenchmarkFusion(b *testing.B) {
 				b.ReportMetric(float64(len(method().LogLikelihood)), "iterations")
 			}
 		})
+	}
+}
+
+// Counts beside the STAPLE map of patterns are those beside the map of the masks.
+func TestBesideSTAPLE(t *testing.T) {
+	for _, marks := range [][][]uint8{
+		{{1, 1, 0, 0, 1, 0, 0, 0, 0, 1}, {1, 1, 1, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 1, 0, 1, 0, 0, 0, 0, 0}},
+		{{0, 0}, {0, 0}, {0, 0}}, {{1, 1}, {1, 1}, {1, 1}},
+	} {
+		fit := STAPLE(marks, nil)
+		for m, c := range BesideSTAPLE(metric.PatternsOf(marks...)) {
+			want := Count(marks[m], fit.Map)
+			assert.InDeltaSlice(t, []float64{want.Inside, want.Outside, want.Marked, want.Both}, []float64{c.Inside, c.Outside, c.Marked, c.Both}, 1e-9)
+		}
 	}
 }

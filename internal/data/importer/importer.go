@@ -4,9 +4,12 @@
 package importer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +84,16 @@ type listing struct {
 	jobs            []job
 	split           string // what the published split is; empty if there is none
 	skipped         []Skip
+	closers         []io.Closer // of sessions: their files
+}
+
+// Close closes the files that the jobs read.
+func (l *listing) Close() error {
+	var failed []error
+	for _, c := range l.closers {
+		failed = append(failed, c.Close())
+	}
+	return errors.Join(failed...)
 }
 
 func (l *listing) skip(file, reason string) { l.skipped = append(l.skipped, Skip{file, reason}) }
@@ -135,6 +148,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer found.Close()
 	if len(found.jobs) == 0 {
 		return nil, fmt.Errorf("%s holds nothing of the form of %s%s; -h shows this form", o.Source, l.Name, examples(found.skipped))
 	}
@@ -250,43 +264,102 @@ func (p *picture) unmarked(classes []string) string {
 	return ""
 }
 
-// shrink reduces the longer side to longest pixels. Image pixels become means over their area; mask
-// pixels become 1 if more than half of their area is marked.
+// shrink reduces the longer side to longest pixels. Image pixels become means over their area.
 func (p *picture) shrink(longest int) {
 	w, h := p.image.W, p.image.H
-	side := max(w, h)
-	if longest <= 0 || side <= longest {
+	newW, newH := shrunkSize(w, h, longest)
+	if newW == w {
 		return
 	}
-	p.affine = ""                        // of larger pixels
-	square := imageio.Square{Side: side} // from the left upper corner
-	newW, newH := max(1, (w*longest+side/2)/side), max(1, (h*longest+side/2)/side)
-	buffer := make([]float32, 3*longest*longest)
-	shrunk := func(m *imageio.Image) *imageio.Image {
-		m.Crop(buffer, square, longest)
-		out := &imageio.Image{W: newW, H: newH, Pix: make([]uint8, 3*newW*newH)}
-		for y := range newH {
-			for x, v := range buffer[3*longest*y:][:3*newW] {
-				out.Pix[3*newW*y+x] = uint8(255*v + .5)
-			}
-		}
-		return out
-	}
+	p.affine = "" // of larger pixels
+	p.image = shrunkImage(p.image, longest)
 	for _, masks := range p.masks {
 		for k, mask := range masks {
-			if mask == nil {
-				continue
-			}
-			grey := &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}
-			for i, v := range mask {
-				grey.Pix[3*i] = 255 * v
-			}
-			grey = shrunk(grey)
-			masks[k] = make([]uint8, newW*newH)
-			for i := range masks[k] {
-				masks[k][i] = grey.Pix[3*i] >> 7
+			if mask != nil {
+				masks[k] = shrunkMask(mask, w, h, newW, newH)
 			}
 		}
 	}
-	p.image = shrunk(p.image)
+}
+
+// shrunkSize is the size of a picture whose longer side is longest pixels at most; 0: any.
+func shrunkSize(w, h, longest int) (newW, newH int) {
+	side := max(w, h)
+	if longest <= 0 || side <= longest {
+		return w, h
+	}
+	return max(1, (w*longest+side/2)/side), max(1, (h*longest+side/2)/side)
+}
+
+func shrunkImage(m *imageio.Image, longest int) *imageio.Image {
+	newW, newH := shrunkSize(m.W, m.H, longest)
+	if newW == m.W {
+		return m
+	}
+	buffer := make([]float32, 3*longest*longest)
+	m.Crop(buffer, imageio.Square{Side: max(m.W, m.H)}, longest) // from the left upper corner
+	out := &imageio.Image{W: newW, H: newH, Pix: make([]uint8, 3*newW*newH)}
+	for y := range newH {
+		for x, v := range buffer[3*longest*y:][:3*newW] {
+			out.Pix[3*newW*y+x] = uint8(255*v + .5)
+		}
+	}
+	return out
+}
+
+// shrunkMask reduces a mask. Pixels become 1 if more than half of their area is marked. All is
+// counted in parts of a pixel, of which each has as many as the new longer side; beyond its border
+// the mask goes on as it ends. Lines without marks are passed over.
+func shrunkMask(mask []uint8, w, h, newW, newH int) []uint8 {
+	out, side, longest := make([]uint8, newW*newH), max(w, h), max(newW, newH)
+	lines := make([]int, 0, h) // of the mask, with marks
+	for y := range h {
+		if bytes.IndexByte(mask[y*w:(y+1)*w], 1) >= 0 {
+			lines = append(lines, y)
+		}
+	}
+	if len(lines) == 0 {
+		return out
+	}
+	columns := make([]int, w) // of each column: parts that are marked in the lines of an output line
+	for y := range newH {
+		marked := false
+		for at, end := y*side/longest, min((y*side+side-1)/longest, h-1); at <= end; at++ {
+			if at < lines[0] || at > lines[len(lines)-1] {
+				continue
+			}
+			if !marked {
+				clear(columns)
+				marked = true
+			}
+			parts := overlap(at, h, y, side, longest)
+			for x, v := range mask[at*w : (at+1)*w] {
+				columns[x] += parts * int(v)
+			}
+		}
+		if !marked {
+			continue
+		}
+		for x := range newW {
+			area := 0
+			for at, end := x*side/longest, min((x*side+side-1)/longest, w-1); at <= end; at++ {
+				if columns[at] > 0 {
+					area += columns[at] * overlap(at, w, x, side, longest)
+				}
+			}
+			if 2*area > side*side {
+				out[y*newW+x] = 1
+			}
+		}
+	}
+	return out
+}
+
+// overlap is how many parts of pixel at, of n, lie in output pixel i. The last pixel goes on.
+func overlap(at, n, i, side, longest int) int {
+	end := (at + 1) * longest
+	if at == n-1 {
+		end = max(end, (i+1)*side)
+	}
+	return min(end, (i+1)*side) - max(at*longest, i*side)
 }

@@ -1,15 +1,14 @@
 package importer
 
 import (
-	"archive/zip"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"image"
+	"image/png"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -27,22 +26,6 @@ var sessions = Layout{
            ann.mrprism, ben.mrprism, …, IMAGE.jpg, …: a rater is a person. A mask counts if it was drawn on, or if its image
            was accepted; marks.csv says which, and when. -repeats makes second readings of an image a rater NAME-again`,
 	list: listSessions,
-}
-
-// session is what is read of session.json.
-type session struct {
-	Format   string    `json:"format"`
-	Version  int       `json:"version"`
-	Saved    string    `json:"saved"`
-	Grader   string    `json:"grader"`
-	Readings []reading `json:"readings"`
-	Study    *struct {
-		ID         string   `json:"id"`
-		Structures []string `json:"structures"`
-	} `json:"study"`
-
-	path, rater string
-	files       map[string]*zip.File
 }
 
 // reading is what a person did with one image.
@@ -81,9 +64,21 @@ const (
 )
 
 func listSessions(o *Options) (*listing, error) {
-	paths, err := files(o.Source)
+	l, images, err := gradedImages(o)
 	if err != nil {
 		return nil, err
+	}
+	for _, g := range images {
+		l.jobs = append(l.jobs, job{name: g.name, read: g.read})
+	}
+	return l, l.distinctJobs()
+}
+
+// gradedImages reads what sessions say, and lists their images by name.
+func gradedImages(o *Options) (*listing, []*graded, error) {
+	paths, err := files(o.Source)
+	if err != nil {
+		return nil, nil, err
 	}
 	l := &listing{name: filepath.Base(o.Destination)}
 	var all []*session
@@ -99,15 +94,16 @@ func listSessions(o *Options) (*listing, error) {
 		switch {
 		case err == nil:
 			all = append(all, s)
+			l.closers = append(l.closers, s.open)
 		case o.Lenient:
 			l.skip(path, err.Error())
 		default:
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *session) int { return cmp.Compare(b.Saved, a.Saved) }) // of one person the last counts
 	if all, err = l.agree(all, o.Lenient); err != nil {
-		return nil, err
+		return nil, nil, errors.Join(err, l.Close())
 	}
 	images := map[string]*graded{}
 	for _, s := range all {
@@ -120,73 +116,24 @@ func listSessions(o *Options) (*listing, error) {
 	slices.Sort(l.raters)
 	l.raters = slices.Compact(l.raters)
 	names := map[string]string{} // SHA-256 and slice by name
+	var list []*graded
 	for _, key := range slices.Sorted(maps.Keys(images)) {
 		g := images[key]
-		g.beside, g.raters, g.classes, g.structures = beside[g.sum], l.raters, l.classes, l.structures
+		g.beside, g.listing = beside[g.sum], l
 		g.name = g.called()
 		if other, taken := names[g.name]; taken && other != key {
 			g.name += "-" + g.sum[:8]
 		}
 		names[g.name] = key
-		l.jobs = append(l.jobs, job{name: g.name, read: g.read})
+		list = append(list, g)
 	}
-	return l, l.distinctJobs()
-}
-
-// openSession reads what a session says. Its pictures are read later.
-func openSession(path string) (*session, error) {
-	data, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return nil, fmt.Errorf("is no whole session (%w): open it in the page, which reads what is left, and save it again", err)
-	}
-	s := &session{path: path, files: map[string]*zip.File{}}
-	for _, f := range archive.File {
-		s.files[f.Name] = f
-	}
-	text, err := s.entry("session.json")
-	if err == nil {
-		err = json.Unmarshal(text, s)
-	}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("its session.json cannot be read: %w", err)
-	case s.Format != sessionFormat:
-		return nil, fmt.Errorf("its format is %q, not %q: name a file that the page's \"Save session\" has made", s.Format, sessionFormat)
-	case s.Version > sessionVersion:
-		return nil, fmt.Errorf("it was saved by a later MrPrism (version %d, here %d): take a newer one", s.Version, sessionVersion)
-	}
-	if strings.TrimSpace(s.Grader) == "" {
-		return nil, errors.New("it says no person: open it in the page, write a name or code, and save it again")
-	}
-	if s.rater = asName(s.Grader); s.rater == "" { // a name in other letters
-		s.rater = "person-" + sumOf([]byte(s.Grader))[:8]
-	}
-	return s, nil
+	slices.SortFunc(list, func(a, b *graded) int { return cmp.Compare(a.name, b.name) })
+	return l, list, nil
 }
 
 func sumOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-func (s *session) entry(name string) ([]byte, error) {
-	f := s.files[name]
-	if f == nil {
-		return nil, fmt.Errorf("%s is not in it", name)
-	}
-	if f.UncompressedSize64 > maxSessionEntry {
-		return nil, fmt.Errorf("%s would be %d MiB", name, f.UncompressedSize64>>20)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, maxSessionEntry))
 }
 
 // unnamed are the characters that names of raters and classes cannot have.
@@ -271,10 +218,9 @@ func (s *session) classes() (lists [][]string) {
 
 // graded is an image and who read it.
 type graded struct {
+	*listing
 	sum, stated, name, beside string
-	slice                     int // of a file with several; 0: it has one
-	raters, classes           []string
-	structures                []string         // the classes, as the sessions call them
+	slice                     int              // of a file with several; 0: it has one
 	by                        map[string]*work // by rater
 }
 
@@ -336,107 +282,158 @@ func (g *graded) called() string {
 
 // read reads the image and all masks that count.
 func (g *graded) read() ([]picture, []Skip) {
-	img, from, err := g.image()
+	data, from, err := g.image()
+	var img *imageio.Image
+	if err == nil {
+		img, err = imageio.DecodeSlice(from, data, g.slice)
+	}
 	if err != nil {
 		return nil, []Skip{{g.name, err.Error()}}
 	}
-	p := picture{name: g.name, file: from, image: img, masks: make([][][]uint8, len(g.raters))}
+	p := picture{name: g.name, file: from, image: img}
 	var left []Skip
-	for m, rater := range g.raters {
-		p.masks[m] = make([][]uint8, len(g.classes))
-		w := g.by[rater]
-		if w == nil {
-			continue
-		}
-		for k, class := range g.classes {
-			mask, origin, err := w.mask(g.structures[k], img.W, img.H)
-			if err != nil {
-				left = append(left, Skip{fmt.Sprintf("%s, %s", w.session.path, w.Image.Name), fmt.Sprintf("%s: %v", class, err)})
-			}
-			if mask != nil {
-				p.masks[m][k] = mask
-				p.origins = append(p.origins, []string{g.name, rater, class, origin, w.Decided})
-			}
-		}
-	}
+	p.masks, p.origins, left = g.marks(img.W, img.H)
 	return []picture{p}, left
 }
 
-// image reads the image: from beside the sessions, or from one that has it.
-func (g *graded) image() (m *imageio.Image, from string, err error) {
-	var data []byte
+// marks are the masks that count (M, K), w × h pixels, and where they come from.
+func (g *graded) marks(w, h int) (masks [][][]uint8, origins [][]string, left []Skip) {
+	seen := map[string]*grey{}
+	for _, rater := range g.raters {
+		row, work := make([][]uint8, len(g.classes)), g.by[rater]
+		masks = append(masks, row)
+		if work == nil {
+			continue
+		}
+		for k, class := range g.classes {
+			mask, err := work.mask(g.structures[k], w, h, seen)
+			if err != nil {
+				left = append(left, Skip{fmt.Sprintf("%s, %s", work.session.path, work.Image.Name), fmt.Sprintf("%s: %v", class, err)})
+			}
+			if row[k] = mask; mask != nil {
+				origins = append(origins, []string{g.name, rater, class, work.origin(g.structures[k]), work.Decided})
+			}
+		}
+	}
+	return masks, origins, left
+}
+
+// image is the image's file: from beside the sessions, or from one that has it.
+func (g *graded) image() (data []byte, from string, err error) {
 	if from = g.beside; from != "" {
 		data, err = readFile(from)
 	} else {
 		err = fmt.Errorf("the image with the SHA-256 %s is neither in a session nor in the folder: put it there", g.sum)
 		for _, w := range g.by {
-			for name := range w.session.files {
-				if strings.HasPrefix(name, "images/"+g.sum) {
-					from = name
-					data, err = w.session.entry(name)
-				}
+			if name := w.session.images[g.sum]; name != "" {
+				from = name
+				data, err = w.session.entry(name)
 			}
 		}
 	}
-	if err == nil {
-		if sumOf(data) != g.sum {
-			return nil, from, errors.New("its image has changed")
-		}
-		m, err = imageio.DecodeSlice(from, data, g.slice)
+	if err == nil && sumOf(data) != g.sum {
+		err = errors.New("its image has changed")
 	}
-	return m, from, err
+	return data, from, err
+}
+
+// origin says why a person's mask of a class counts: it was drawn on, or its image accepted. It is
+// empty for one that does not count.
+func (r *work) origin(class string) string {
+	switch {
+	case r.Review == "rejected":
+		return ""
+	case slices.ContainsFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you }):
+		return "drawn"
+	case r.Review == "accepted":
+		return "accepted"
+	}
+	return ""
 }
 
 // mask is a person's mask of a class, w × h pixels: the model's with what was drawn on it. It is
-// nil unless the class was drawn on or the image accepted; origin says which.
-func (r *work) mask(class string, w, h int) (mask []uint8, origin string, err error) {
-	drawn := slices.IndexFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you })
-	switch {
-	case r.Review == "rejected":
-		return nil, "", nil
-	case drawn >= 0:
-		origin = "drawn"
-	case r.Review == "accepted":
-		origin = "accepted"
-	default:
-		return nil, "", nil
+// nil if it does not count. seen are pictures that were read, by content: a model makes the same
+// mask for everybody.
+func (r *work) mask(class string, w, h int, seen map[string]*grey) ([]uint8, error) {
+	origin := r.origin(class)
+	if origin == "" {
+		return nil, nil
 	}
-	mask = make([]uint8, w*h)
+	mask := make([]uint8, w*h)
 	if i := slices.IndexFunc(r.Masks, func(f file) bool { return f.Class == class }); i >= 0 {
-		shown, err := r.png(r.Masks[i].File)
-		if err == nil && (shown.W != w || shown.H != h) {
-			err = fmt.Errorf("its mask is %d×%d pixels, its image %d×%d", shown.W, shown.H, w, h)
+		shown, err := r.png(r.Masks[i].File, seen)
+		if err == nil && (shown.w != w || shown.h != h) {
+			err = fmt.Errorf("its mask is %d×%d pixels, its image %d×%d", shown.w, shown.h, w, h)
 		}
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		mask = bright(shown)
+		for i, v := range shown.values {
+			mask[i] = v >> 7
+		}
 	}
-	if drawn < 0 {
-		return mask, origin, nil
+	if origin != "drawn" {
+		return mask, nil
 	}
-	at := r.Drawn[drawn]
-	strokes, err := r.png(at.File)
-	if err == nil && (at.X < 0 || at.Y < 0 || at.X > w-strokes.W || at.Y > h-strokes.H) {
+	at := r.Drawn[slices.IndexFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you })]
+	strokes, err := r.png(at.File, seen)
+	if err == nil && (at.X < 0 || at.Y < 0 || at.X > w-strokes.w || at.Y > h-strokes.h) {
 		err = errors.New("what was drawn lies beside the image")
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	for y := range strokes.H {
-		for x := range strokes.W {
-			if v := strokes.Pix[3*(y*strokes.W+x)]; v < 64 || v >= 192 { // 128: not drawn
+	for y := range strokes.h {
+		for x := range strokes.w {
+			if v := strokes.values[y*strokes.w+x]; v < 64 || v >= 192 { // 128: not drawn
 				mask[(at.Y+y)*w+at.X+x] = v >> 7
 			}
 		}
 	}
-	return mask, origin, nil
+	return mask, nil
 }
 
-func (r *work) png(name string) (*imageio.Image, error) {
+// grey is a picture of one value a pixel.
+type grey struct {
+	values []uint8
+	w, h   int
+}
+
+func (r *work) png(name string, seen map[string]*grey) (*grey, error) {
 	data, err := r.session.entry(name)
 	if err != nil {
 		return nil, err
 	}
-	return imageio.Decode(name, data)
+	if seen[string(data)] == nil {
+		picture, err := greyOf(name, data)
+		if err != nil {
+			return nil, err
+		}
+		seen[string(data)] = picture
+	}
+	return seen[string(data)], nil
+}
+
+// greyOf decodes a picture. The page writes grey PNGs, which package image keeps as they are.
+func greyOf(name string, data []byte) (*grey, error) {
+	about, err := imageio.Header(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if about.Format == "png" && about.Orientation == 1 {
+		if m, err := png.Decode(bytes.NewReader(data)); err == nil {
+			if plain, is := m.(*image.Gray); is {
+				return &grey{plain.Pix, about.W, about.H}, nil
+			}
+		}
+	}
+	m, err := imageio.Decode(name, data) // and its message, if the file is damaged
+	if err != nil {
+		return nil, err
+	}
+	g := &grey{make([]uint8, m.W*m.H), m.W, m.H}
+	for i := range g.values {
+		g.values[i] = m.Pix[3*i]
+	}
+	return g, nil
 }

@@ -107,16 +107,17 @@ func fisherQuantile(p, above, below float64) float64 {
 type Coincidences struct{ apart, marked, all float64 }
 
 // Add takes an image. Pixels of one rater say nothing.
-func (c *Coincidences) Add(v Votes) {
-	if v.Raters < 2 {
+func (c *Coincidences) Add(t Tally) {
+	raters := len(t) - 1
+	if raters < 2 {
 		return
 	}
-	for _, n := range v.Count {
-		in, out := float64(n), float64(v.Raters-int(n))
-		c.apart += 2 * in * out / float64(v.Raters-1)
-		c.marked += in
+	for n, pixels := range t {
+		in, out := float64(n), float64(raters-n)
+		c.apart += 2 * in * out / float64(raters-1) * float64(pixels)
+		c.marked += in * float64(pixels)
+		c.all += float64(raters * pixels)
 	}
-	c.all += float64(v.Raters * len(v.Count))
 }
 
 // Merge adds what another has gathered.

@@ -57,9 +57,9 @@ func TestAgreementOfOtherPrograms(t *testing.T) {
 	assert.Nil(t, AUROC([]float64{2, 3}, []float64{0, 1}).Low, "nothing is known of the errors of a faultless score")
 
 	var c, last Coincidences // the raters' marks of eight pixels, of which one rater has not seen two
-	c.Add(Votes{Count: []uint16{3, 2, 0, 1, 3, 0}, Raters: 3})
-	last.Add(Votes{Count: []uint16{2, 0}, Raters: 2})
-	last.Add(Votes{Count: []uint16{1}, Raters: 1})
+	c.Add(Tally{2, 1, 1, 2})
+	last.Add(Tally{1, 0, 1})
+	last.Add(Tally{0, 1})
 	c.Merge(last)
 	assert.InDelta(t, 0.6528925619834711, c.Alpha(), 1e-12)
 }

@@ -117,25 +117,33 @@ func (v Votes) joint(p []float32) (pixels [len(softDiceThresholds) + 1][len(soft
 	return pixels
 }
 
-// FleissKappa is the raters' agreement about pixels beyond chance (Fleiss 1971). It counts the
-// pixels where within (H, W) is 1, or all pixels if within is nil. It is 1 if all raters marked the
-// same pixels, and some but not all of those counted. It is NaN for fewer than two raters, for no
-// pixels, and if all raters marked every counted pixel or none: chance agrees as well then. Inside
-// the union of their marks kappa is therefore undefined for raters who marked the same pixels.
+// FleissKappa is that of the pixels where within (H, W) is 1, or of all pixels if within is nil.
 func FleissKappa(v Votes, within []uint8) float64 {
-	n, pixels, marks, agreed := float64(v.Raters), 0., 0., 0.
-	for i, c := range v.Count {
-		if within != nil && within[i] == 0 {
-			continue
+	t := make(Tally, v.Raters+1)
+	for i, n := range v.Count {
+		if within == nil || within[i] != 0 {
+			t[n]++
 		}
-		in, out := float64(c), n-float64(c)
-		pixels++
-		marks += in
-		agreed += (in*(in-1) + out*(out-1)) / (n * (n - 1))
+	}
+	return t.FleissKappa()
+}
+
+// FleissKappa is the raters' agreement about pixels beyond chance (Fleiss 1971). It is 1 if all
+// raters marked the same pixels, and some but not all of those counted. It is NaN for fewer than two
+// raters, for no pixels, and if all raters marked every counted pixel or none: chance agrees as well
+// then. Inside the union of their marks kappa is therefore undefined for raters who marked the same
+// pixels.
+func (t Tally) FleissKappa() float64 {
+	n, pixels, marks, agreed := float64(len(t)-1), 0., 0., 0.
+	for raters, count := range t {
+		in, out := float64(raters), n-float64(raters)
+		pixels += float64(count)
+		marks += in * float64(count)
+		agreed += (in*(in-1) + out*(out-1)) / (n * (n - 1)) * float64(count)
 	}
 	share := marks / (n * pixels)
 	chance := share*share + (1-share)*(1-share)
-	if v.Raters < 2 || chance == 1 {
+	if n < 2 || chance == 1 {
 		return math.NaN()
 	}
 	return (agreed/pixels - chance) / (1 - chance)

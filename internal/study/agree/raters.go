@@ -68,7 +68,7 @@ func (s *study) look(i int) *comparedImage {
 	for k, marks := range l.marks {
 		given := statistics.Filter(marks, func(m []uint8) bool { return m != nil })
 		if len(given) > 1 && (!s.data.Levels || len(given) == len(marks)) {
-			l.classes[k] = compare(c.Name, marks, metric.Count(given...), s.data.Levels)
+			l.classes[k] = compare(c.Name, marks, metric.PatternsOf(given...), s.data.Levels)
 			l.classes[k].Unit = statistics.Unit(1 + s.units[i])
 		}
 	}
@@ -76,51 +76,55 @@ func (s *study) look(i int) *comparedImage {
 	return l
 }
 
-// compare compares the marks of a structure, of which at least two are given.
-func compare(image string, marks [][]uint8, votes metric.Votes, levels bool) *comparison {
-	c := &comparison{image: image, raters: votes.Raters, dice: math.NaN(), least: math.NaN()}
-	union := votes.Union()
-	c.coincidences.Add(votes)
-	c.union, c.whole = metric.FleissKappa(votes, union), metric.FleissKappa(votes, nil)
-	all := 0
-	for _, n := range votes.Count {
-		if int(n) == votes.Raters {
-			all++
+// compare compares the marks of a structure, of which at least two are given. given are the
+// patterns of these.
+func compare(image string, marks [][]uint8, given metric.Patterns, levels bool) *comparison {
+	tally := given.Tally()
+	union := tally.Union()
+	c := &comparison{image: image, raters: len(tally) - 1, dice: math.NaN(), least: math.NaN()}
+	c.coincidences.Add(tally)
+	c.union, c.whole = union.FleissKappa(), tally.FleissKappa()
+	c.consensus = float64(tally[c.raters]) / float64(union.Pixels()) // NaN if nothing is marked
+	at := make([]int, len(marks))                                    // of a rater in given; -1 without a mark
+	next := 0
+	for m, mark := range marks {
+		at[m] = -1
+		area := math.NaN()
+		if mark != nil {
+			at[m] = next
+			area = float64(given.Area(next)) / float64(len(mark))
+			next++
 		}
-	}
-	c.consensus = float64(all) / float64(metric.Area(union)) // NaN if nothing is marked
-	for _, mark := range marks {
-		c.areas = append(c.areas, float64(metric.Area(mark))/float64(len(mark))) // NaN without a mark
+		c.areas = append(c.areas, area)
 	}
 	if !levels {
-		c.people(marks)
+		c.people(at, given)
 	}
 	return c
 }
 
 // people compares each rater with each other and with the STAPLE map.
-func (c *comparison) people(marks [][]uint8) {
+func (c *comparison) people(at []int, given metric.Patterns) {
 	var values []float64
-	for b, mark := range marks {
+	beside := fusion.BesideSTAPLE(given)
+	c.counts = make([]fusion.Counts, len(at))
+	for b, second := range at {
 		row := make([]float64, b)
-		for a, other := range marks[:b] {
-			if row[a] = math.NaN(); mark == nil || other == nil {
+		for a, first := range at[:b] {
+			if row[a] = math.NaN(); first < 0 || second < 0 {
 				continue
 			}
-			row[a] = metric.Dice(other, mark)
+			row[a] = given.Dice(first, second)
 			if values = append(values, row[a]); !(row[a] >= c.least) {
 				c.least, c.a, c.b = row[a], a, b
 			}
 		}
 		c.pairs = append(c.pairs, row)
-	}
-	c.dice, c.counts = metric.Mean(values), make([]fusion.Counts, len(marks))
-	fit := fusion.STAPLE(marks, nil)
-	for m, mark := range marks {
-		if mark != nil {
-			c.counts[m] = fusion.Count(mark, fit.Map)
+		if second >= 0 {
+			c.counts[b] = beside[second]
 		}
 	}
+	c.dice = metric.Mean(values)
 }
 
 // ratios are the raters' vertical cup/disc ratios in an image; NaN without a cup or a disc.

@@ -1,0 +1,142 @@
+package importer
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"mrprism/weights/disk"
+)
+
+// session is what is read of session.json. The other files of its ZIP are read when they are asked
+// for.
+type session struct {
+	Format   string    `json:"format"`
+	Version  int       `json:"version"`
+	Saved    string    `json:"saved"`
+	Grader   string    `json:"grader"`
+	Readings []reading `json:"readings"`
+	Study    *struct {
+		ID         string   `json:"id"`
+		Structures []string `json:"structures"`
+	} `json:"study"`
+
+	path, rater, sum string               // sum: of session.json
+	files            map[string]*zip.File // by name
+	images           map[string]string    // names by SHA-256
+	open             *os.File
+}
+
+// openSession reads what a session says. Its file stays open until close.
+func openSession(path string) (s *session, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, disk.Cause(err)
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, disk.Cause(err)
+	}
+	s = &session{path: path, open: file, files: map[string]*zip.File{}, images: map[string]string{}}
+	archive, err := zip.NewReader(&window{file: file, size: info.Size()}, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("is no whole session (%w): open it in the page, which reads what is left, and save it again", err)
+	}
+	for _, f := range archive.File {
+		s.files[f.Name] = f
+		if name, is := strings.CutPrefix(f.Name, "images/"); is && len(name) >= 64 {
+			s.images[name[:64]] = f.Name
+		}
+	}
+	text, err := s.entry("session.json")
+	if err == nil {
+		s.sum = sumOf(text)
+		err = json.Unmarshal(text, s)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("its session.json cannot be read: %w", err)
+	case s.Format != sessionFormat:
+		return nil, fmt.Errorf("its format is %q, not %q: name a file that the page's \"Save session\" has made", s.Format, sessionFormat)
+	case s.Version > sessionVersion:
+		return nil, fmt.Errorf("it was saved by a later MrPrism (version %d, here %d): take a newer one", s.Version, sessionVersion)
+	case strings.TrimSpace(s.Grader) == "":
+		return nil, errors.New("it says no person: open it in the page, write a name or code, and save it again")
+	}
+	if s.rater = asName(s.Grader); s.rater == "" { // a name in other letters
+		s.rater = "person-" + sumOf([]byte(s.Grader))[:8]
+	}
+	return s, nil
+}
+
+// entry reads a file of the session.
+func (s *session) entry(name string) ([]byte, error) {
+	f := s.files[name]
+	if f == nil {
+		return nil, fmt.Errorf("%s is not in it", name)
+	}
+	if f.UncompressedSize64 > maxSessionEntry {
+		return nil, fmt.Errorf("%s would be %d MiB", name, f.UncompressedSize64>>20)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data := make([]byte, min(f.UncompressedSize64, 1032*f.CompressedSize64)) // deflate's largest ratio
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, err
+	}
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF { // the end compares the sums
+		return nil, err
+	}
+	return data, nil
+}
+
+// window reads a file and keeps what it has read last: the small files of a session lie side by
+// side, and in the page each read takes a tenth of a millisecond or more.
+type window struct {
+	file io.ReaderAt
+	size int64
+
+	lock sync.Mutex
+	at   int64
+	data []byte
+}
+
+const (
+	windowSize  = 1 << 20
+	largeInside = 1 << 16 // bytes that are read past the window: an image must not empty it
+)
+
+// ReadAt reads at an offset.
+func (w *window) ReadAt(p []byte, at int64) (int, error) {
+	if len(p) >= largeInside || at >= w.size {
+		return w.file.ReadAt(p, at)
+	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	wanted := min(int64(len(p)), w.size-at)
+	if at < w.at || at+wanted > w.at+int64(len(w.data)) {
+		data := make([]byte, min(windowSize, w.size-at))
+		if _, err := w.file.ReadAt(data, at); err != nil && err != io.EOF {
+			return 0, err
+		}
+		w.at, w.data = at, data
+	}
+	n := copy(p, w.data[at-w.at:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
