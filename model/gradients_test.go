@@ -15,7 +15,7 @@ import (
 
 // reached says which parts of the network a loss sends gradients to.
 func reached(s *Step, set *tensor.Set, loss *tensor.Tensor) map[string]bool {
-	s.Backward(loss)
+	s.Backward(pointwise.Sum(loss))
 	parts := map[string]bool{}
 	for _, v := range set.Variables(tensor.Parameter) {
 		if s.Graph.Variable(v).HasGradient() {
@@ -65,7 +65,7 @@ func TestThresholdedShuffleTrainsDivP(t *testing.T) {
 	set := tensor.NewSet()
 	s := NewStep(set, tiny(t, 3, 1), recipe(t, "paper"), 2, 64)
 	require.Nil(t, s.Terms[0].Heads)
-	s.Backward(s.Terms[0].Shuffle)
+	s.Backward(pointwise.Sum(s.Terms[0].Shuffle))
 	gradient := s.Graph.Variable(set.Lookup("divp.heads.output.weight")).Gradient().Keep()
 	plan := s.running(t, set)
 	b := discs(s, 1)
@@ -86,7 +86,7 @@ func TestEncoderReceivesEveryRecurrence(t *testing.T) {
 	} {
 		set := tensor.NewSet()
 		s := NewStep(set, tiny(t, 2, 1), r, 2, 64)
-		s.Backward(pick(s))
+		s.Backward(pointwise.Sum(pick(s)))
 		gradient := s.Graph.Variable(set.Lookup("encoder.conv1.weight")).Gradient().Keep()
 		plan := s.running(t, set)
 		b := discs(s, 1)

@@ -160,8 +160,8 @@ func (s *Step) settleStep(n *Network, r Recipe, mask, likely *tensor.Tensor) {
 		share := float32(pass+1) * 2 / float32(r.Settles*(r.Settles+1)) // later passes count more; all add up to 1
 		likely := pointwise.Sigmoid(state.Raters).Reshape(labels.Shape()...)
 		s.Terms = append(s.Terms, Terms{
-			Evidence: pointwise.Scale(s.Mean(loss.CrossEntropy(pointwise.Sigmoid(state.Mask), s.Target, Lowest), s.Asked), share),
-			Others:   pointwise.Scale(pointwise.Sum(pointwise.Multiply(loss.CrossEntropy(likely, labels, Lowest), s.Hidden)), share),
+			Evidence: pointwise.Scale(weighMap(loss.CrossEntropy(pointwise.Sigmoid(state.Mask), s.Target, Lowest), s.Asked), share),
+			Others:   pointwise.Scale(pointwise.Multiply(loss.CrossEntropy(likely, labels, Lowest), s.Hidden), share),
 		})
 	}
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"mrprism/model/nn"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/loss"
@@ -39,6 +41,7 @@ type Step struct {
 	Settled []State // after each pass
 
 	feeds      []feed
+	losses     []Term
 	Terms      []Terms // of each recurrence, then of each pass that settles
 	Recurrence []Pass
 	Features   Features
@@ -51,8 +54,8 @@ type Spoil struct {
 	Mask, Raters     *tensor.Tensor // (B, S/2, S/2, K) and (B, S/8, S/8, M, K)
 }
 
-// Terms are the weighted losses of one recurrence, of one element each. A term that the recipe
-// lacks is nil.
+// Terms are the weighted losses of one recurrence: maps whose elements add up to a loss, or one
+// element. A term that the recipe lacks is nil.
 type Terms struct {
 	Mask, Fusion, Shuffle, Heads, Fade, Dice, Evidence, Others *tensor.Tensor
 	Method                                                     []Term // of a Method
@@ -165,10 +168,10 @@ func (s *Step) Equal() *tensor.Tensor {
 // maskLosses are the losses of the calibrated mask y against the fused labels, (B, S, S, K) each.
 func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms Terms) {
 	if !r.NoSSIM {
-		terms.Mask = n.Part(func() *tensor.Tensor { return s.Mean(loss.SSIM(y, target), s.Present) })
+		terms.Mask = n.Part(func() *tensor.Tensor { return weighMap(loss.SSIM(y, target), s.Present) })
 	}
 	if r.FadeWeight > 0 {
-		terms.Fade = n.Part(func() *tensor.Tensor { return s.Mean(loss.CrossEntropy(y, target, Lowest), s.Fade) })
+		terms.Fade = n.Part(func() *tensor.Tensor { return weighMap(loss.CrossEntropy(y, target, Lowest), s.Fade) })
 	}
 	if r.DiceWeight > 0 {
 		terms.Dice = n.Part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(y, target), float32(r.DiceWeight)) })
@@ -179,7 +182,7 @@ func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms
 // raterLosses adds the losses of DivP's estimate (B, S, S, M, K) and of the labels fused under it.
 func (s *Step) raterLosses(terms *Terms, n *Network, r Recipe, p Pass, estimate, fused *tensor.Tensor) {
 	if r.FuseLoss {
-		terms.Fusion = n.Part(func() *tensor.Tensor { return s.Mean(loss.SSIM(fused, p.Y.Detach()), s.Present) })
+		terms.Fusion = n.Part(func() *tensor.Tensor { return weighMap(loss.SSIM(fused, p.Y.Detach()), s.Present) })
 	}
 	if r.Shuffles() > 0 {
 		terms.Shuffle = s.shuffleLoss(n, r, estimate, p.Confidence.Detach())
@@ -187,7 +190,10 @@ func (s *Step) raterLosses(terms *Terms, n *Network, r Recipe, p Pass, estimate,
 	if r.HeadsWeight > 0 {
 		terms.Heads = n.Part(func() *tensor.Tensor {
 			own := raters.Weigh(loss.CrossEntropy(estimate, s.Z, Lowest), s.Heads)
-			return pointwise.Scale(pointwise.Sum(own), float32(r.HeadsWeight))
+			if r.HeadsWeight != 1 {
+				own = pointwise.Scale(own, float32(r.HeadsWeight))
+			}
+			return own
 		})
 	}
 }
@@ -230,7 +236,8 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 		})
 	}
 	s.Shuffles = append(s.Shuffles, shuffles)
-	total := n.Part(func() (total *tensor.Tensor) {
+	return n.Part(func() *tensor.Tensor {
+		var total *tensor.Tensor
 		own := pointwise.Clamp(estimate, Lowest, 1-Lowest)
 		if r.Threshold {
 			own = pointwise.Threshold(estimate, 0.5)
@@ -239,21 +246,28 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 			reweighted := raters.Shuffle(confidence, shuffle)
 			self := raters.Fuse(reweighted, own, s.Valid)
 			target := raters.Fuse(reweighted, s.Z, s.Valid)
-			loss := s.Mean(loss.CrossEntropy(self, target, 0.01), s.Own)
-			if total != nil {
-				loss = pointwise.Add(total, loss)
-			}
-			total = loss
+			total = plus(total, loss.CrossEntropy(self, target, 0.01))
 		}
-		return total
+		return weighMap(pointwise.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles()))), s.Own)
 	})
-	return pointwise.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles())))
+}
+
+// plus is a + b, or b if there is no a.
+func plus(a, b *tensor.Tensor) *tensor.Tensor {
+	if a == nil {
+		return b
+	}
+	return pointwise.Add(a, b)
+}
+
+// weighMap multiplies a map (B, S, S, K) by the weights of its structures (B, 1, K).
+func weighMap(x, weight *tensor.Tensor) *tensor.Tensor {
+	return raters.Weigh(x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), 1, x.Dim(3)), weight)
 }
 
 // Mean sums a map (B, S, S, K) under the weights of its structures (B, 1, K).
 func (s *Step) Mean(x, weight *tensor.Tensor) *tensor.Tensor {
-	maps := x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), 1, x.Dim(3))
-	return pointwise.Sum(raters.Weigh(maps, weight))
+	return pointwise.Sum(weighMap(x, weight))
 }
 
 // meanDice sums the Dice losses of the structures that a rater labelled in an image, and takes the
@@ -271,17 +285,34 @@ func ResizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 	return pool.Resize(x.Reshape(b, h, w, m*k), side, side).Reshape(b, side, side, m, k)
 }
 
-// Loss sums all terms and keeps the sum: Plan.Read can read it.
-func (s *Step) Loss() *tensor.Tensor {
-	var total *tensor.Tensor
-	for _, terms := range s.Terms {
-		for _, t := range terms.List() {
-			if total == nil {
-				total = t.Value
-			} else {
-				total = pointwise.Add(total, t.Value)
+// Losses are the terms, each summed over the recurrences and kept: Plan.Read can read them.
+func (s *Step) Losses() []Term {
+	if s.losses == nil {
+		for _, terms := range s.Terms {
+			for _, t := range terms.List() {
+				i := slices.IndexFunc(s.losses, func(other Term) bool { return other.Name == t.Name })
+				if i < 0 {
+					s.losses = append(s.losses, t)
+				} else {
+					s.losses[i].Value = pointwise.Add(s.losses[i].Value, t.Value)
+				}
 			}
 		}
+		for i, t := range s.losses {
+			if t.Value.Elements() > 1 {
+				t.Value = pointwise.Sum(t.Value)
+			}
+			s.losses[i].Value = t.Value.Keep()
+		}
+	}
+	return s.losses
+}
+
+// Loss is the sum of all terms, kept as they are.
+func (s *Step) Loss() *tensor.Tensor {
+	var total *tensor.Tensor
+	for _, t := range s.Losses() {
+		total = plus(total, t.Value)
 	}
 	return total.Keep()
 }

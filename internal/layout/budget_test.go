@@ -26,7 +26,7 @@ var budgets = map[string]int{
 	"internal/study":   10248,
 	"internal/train":   3258,
 	"internal/trust":   1230,
-	"model":            4676,
+	"model":            4705,
 	"shaders":          20961,
 	"site":             300,
 	"wasm":             1010,

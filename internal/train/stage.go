@@ -40,10 +40,8 @@ type stage struct {
 func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*stage, error) {
 	p := &stage{side: side, recipe: recipe}
 	p.step, p.loss, p.update = t.build(side, t.Options.Batch, recipe)
-	for _, terms := range p.step.Terms {
-		for _, term := range terms.List() {
-			p.names, p.terms = append(p.names, term.Name), append(p.terms, term.Value.Keep())
-		}
+	for _, term := range p.step.Losses() {
+		p.names, p.terms = append(p.names, term.Name), append(p.terms, term.Value)
 	}
 	for _, r := range p.step.Recurrence {
 		r.Y.Keep()

@@ -124,7 +124,7 @@ func TestIntegrations(t *testing.T) {
 		require.NoError(t, err)
 		set := tensor.NewSet()
 		s := model.NewStep(set, c, r, 2, 64)
-		requireSlope(t, s, set, r, s.Terms[1].Mask, func(name string) bool {
+		requireSlope(t, s, set, r, pointwise.Sum(s.Terms[1].Mask), func(name string) bool {
 			return strings.Contains(name, ".concat.") || strings.Contains(name, ".lstm.")
 		})
 		require.Nil(t, set.Lookup("conp.stage1.attention.query.weight"))
