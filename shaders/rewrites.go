@@ -57,6 +57,8 @@ func (q Int8) table() []rule {
 
 		{fusion, "Conv2D | Linear | ConvTranspose2x2 → Convolution", convolutionAlone},
 		{fusion, "ClampLog + (Add | AddBroadcast) → ClampLogAdd", clampLogSum},
+		{fusion, "BatchNorm + Add + ReLU → BatchNormSum", normSum},
+		{fusion, "BatchStatistics, BatchNorm | BatchNormSum → WholeBatchNorm", wholeNorm},
 		{fusion, "GroupedLinear + Sigmoid → GroupedLinear", groupedSigmoid},
 		{fusion, "DepthwiseConv2D + activation → Depthwise", depthwiseActivation},
 		{fusion, "Conv2DInt8 + Add(what is int8 too) → Conv2DInt8", int8Sum},

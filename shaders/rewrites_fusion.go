@@ -42,6 +42,46 @@ func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	return false
 }
 
+// normSum joins the batch norm of training with a sum, and then with a ReLU.
+func normSum(r *tensor.Rewriter, op *tensor.Op) bool {
+	if first := soleFirst(r, norm.BatchNormSumKind, op, pointwise.ReLUKind); first != nil {
+		p := first.Attributes.(norm.BatchNormParams)
+		p.Relu = 1
+		return r.Fuse(first, op, norm.BatchNormSumKind, p, first.Inputs...)
+	}
+	if op.Kind != pointwise.AddKind {
+		return false
+	}
+	for _, at := range summands(r, op) {
+		first := sole(r, op, at, norm.BatchNormKind)
+		if first == nil {
+			continue
+		}
+		if p := first.Attributes.(norm.BatchNormParams); p.Training == 1 && p.Relu == 0 {
+			return r.Fuse(first, op, norm.BatchNormSumKind, p, append(slices.Clone(first.Inputs), op.Inputs[1-at])...)
+		}
+	}
+	return false
+}
+
+// wholeNorm joins the statistics of a batch with the batch norm, which has been joined with what
+// follows it.
+func wholeNorm(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != norm.BatchNormKind && op.Kind != norm.BatchNormSumKind {
+		return false
+	}
+	p, first := op.Attributes.(norm.BatchNormParams), maker(r, op.Inputs[1], norm.BatchStatisticsKind)
+	if first == nil || !p.Whole() {
+		return false
+	}
+	for _, reader := range r.Readers(op.Output()) {
+		if reader.Kind == pointwise.AddKind || reader.Kind == pointwise.ReLUKind {
+			return false
+		}
+	}
+	return r.Merge(first, op, norm.WholeBatchNormKind, p, append(op.Inputs[:1:1], op.Inputs[2:]...)...)
+}
+
 func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
 	first := soleFirst(r, conv.GroupedLinearKind, op, pointwise.SigmoidKind)
 	if first == nil {

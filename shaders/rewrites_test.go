@@ -77,6 +77,12 @@ func (g *rewriteGraph) normalised(name string, x *tensor.Tensor) *tensor.Tensor 
 		g.Constant("variance", variance, channels), false, 1e-5, 0.1)
 }
 
+// of is batch norm by the statistics of x.
+func (g *rewriteGraph) of(x *tensor.Tensor) *tensor.Tensor {
+	n := x.Dim(-1)
+	return norm.BatchNorm(x, g.param("scale", n), g.param("shift", n), g.param("mean", n), g.param("variance", n), true, 1e-5, 0.1)
+}
+
 // kinds names the kinds of the operators, in their order.
 func (g *rewriteGraph) kinds() string {
 	var names []string
@@ -268,6 +274,24 @@ var examples = map[string][]struct {
 			return []*tensor.Tensor{y, pointwise.AddBroadcast(pointwise.ClampLog(y, 0.2, 2), g.table(9))}
 		},
 		before: "ClampLog Add ClampLog AddBroadcast", after: "ClampLogAdd ClampLogAdd",
+	}},
+	"BatchNorm + Add + ReLU → BatchNormSum": {{
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			return []*tensor.Tensor{pointwise.ReLU(pointwise.Add(g.of(g.in(1, 3, 3, 4)), g.in(1, 3, 3, 4)))}
+		},
+		before: "BatchStatistics BatchNorm Add ReLU", after: "BatchStatistics BatchNormSum",
+	}, {
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			return []*tensor.Tensor{pointwise.Add(g.in(1, 3, 3, 4), pointwise.ReLU(g.of(g.in(1, 3, 3, 4))))}
+		},
+		before: "BatchStatistics BatchNorm ReLU Add", after: "BatchStatistics BatchNorm ReLU Add", // the ReLU comes first
+	}},
+	"BatchStatistics, BatchNorm | BatchNormSum → WholeBatchNorm": {{
+		build:  func(g *rewriteGraph) []*tensor.Tensor { return []*tensor.Tensor{g.of(g.in(1, 3, 3, 4))} },
+		before: "BatchStatistics BatchNorm", after: "WholeBatchNorm",
+	}, {
+		build:  func(g *rewriteGraph) []*tensor.Tensor { return []*tensor.Tensor{g.of(g.in(1, 64, 65, 1))} },
+		before: "BatchStatistics BatchNorm", after: "BatchStatistics BatchNorm", // too many rows
 	}},
 	"GroupedLinear + Sigmoid → GroupedLinear": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
@@ -33,8 +34,6 @@ var (
 		kernels.Columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
 	batchNormStatistics = kernels.InPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
 		kernels.Columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
-	batchNormMoments = kernels.Wide(batchNormSliced("batch_norm_moments", batchNormMomentsWhole[float64], batchNormMomentsWhole[float32],
-		gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite), 1, 2, 3)
 	batchNormOwnPower = kernels.InPieces(batchNormChannels, batchNormOwnPowerPart[float64], batchNormOwnPowerPart[float32],
 		kernels.Columnwise("batch_norm_own_power", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil))
 	batchNormAllStatistics = kernels.InPieces(batchNormChannels, batchNormAllStatisticsPart[float64], batchNormAllStatisticsPart[float32],
@@ -47,20 +46,26 @@ var (
 		kernels.Columnwise("scale_shift_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil))
 	batchNormForward = kernels.Wide(kernels.InRows(batchNormRows, batchNormForwardPart[float64], batchNormForwardPart[float32],
 		kernels.Columnwise("batch_norm_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormSum = kernels.Wide(kernels.InRows(batchNormRows, batchNormSumPart[float64], batchNormSumPart[float32],
+		kernels.Columnwise("batch_norm_sum", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormWhole = kernels.Wide(batchNormSliced("batch_norm_whole", batchNormForwardWhole[float64], batchNormForwardWhole[float32],
+		gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite, gpu.Read, gpu.Read, gpu.ReadWrite), 1, 2, 3)
+	batchNormSumWhole = kernels.Wide(batchNormSliced("batch_norm_sum_whole", batchNormForwardWhole[float64], batchNormForwardWhole[float32],
+		gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite), 1, 2, 3)
 	batchNormBackwardPartial = kernels.Wide(kernels.InRows(batchNormChunks, batchNormBackwardPartialPart[float64], batchNormBackwardPartialPart[float32],
 		kernels.Columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 	batchNormBackwardSums = kernels.InPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
 		kernels.Columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
-	batchNormBackwardAll = kernels.Wide(batchNormSliced("batch_norm_backward_all", batchNormBackwardWhole[float64], batchNormBackwardWhole[float32],
-		gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite), 1, 5, 6, 7)
+	batchNormBackward = kernels.Adding(kernels.Wide(batchNormSliced("batch_norm_backward_whole", batchNormBackwardWhole[float64], batchNormBackwardWhole[float32],
+		gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite), 1, 5, 6))
 	batchNormBackwardX = kernels.Adding(kernels.Wide(kernels.InRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
 		kernels.Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5))
 )
 
-// batchNormSlices is the number of chunks of rows of a sliced kernel. A workgroup sums them all.
-const batchNormSlices = 32
+// batchNormSlices is the number of chunks of rows of a sliced kernel. A workgroup has them all.
+const batchNormSlices = 64
 
-// batchNormSliced is a kernel in which a workgroup has eight channels or quads, and all their rows.
+// batchNormSliced is a kernel in which a workgroup has four channels or quads, and all their rows.
 func batchNormSliced(name string, exact func(p *BatchNormParams, a []gpu.Array, split gpu.Split), fast func(p *BatchNormParams, a []gpu.Array32, split gpu.Split), arguments ...gpu.Access) *tensor.Kernel {
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Fast: tensor.Fast(fast),
@@ -68,23 +73,29 @@ func batchNormSliced(name string, exact func(p *BatchNormParams, a []gpu.Array, 
 			exact(p, a, func(n int, part func(from, to int)) { part(0, n) })
 		}),
 		Variants: []tensor.Variant{kernels.TwoWidths(batchNormFile, batchNormQuads, func(p *BatchNormParams, width int) [3]int {
-			return [3]int{kernels.Ceil(int(p.Channels)/width, 8), 1, 1}
+			return [3]int{kernels.Ceil(int(p.Channels)/width, 4), 1, 1}
 		})},
 	}
 }
 
-// batchNormMomentsWhole is the statistics of x, by way of the moments of the chunks.
-func batchNormMomentsWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
+// batchNormForwardWhole computes the statistics of x, by way of the moments of the chunks, and y.
+func batchNormForwardWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
 	moments := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}
 	split(int(p.Chunks), func(from, to int) { batchNormPartialPart(p, []gpu.ArrayOf[F]{a[0], moments}, from, to) })
-	batchNormStatisticsPart(p, []gpu.ArrayOf[F]{moments, a[1], a[2], a[3]}, 0, int(p.Channels))
+	batchNormStatisticsPart(p, append([]gpu.ArrayOf[F]{moments}, a[1:4]...), 0, int(p.Channels))
+	part, rest := batchNormForwardPart[F], append(slices.Clone(a[:2]), a[4:]...)
+	if len(rest) > 5 {
+		part = batchNormSumPart
+	}
+	split(int(p.Rows), func(from, to int) { part(p, rest, from, to) })
 }
 
-// batchNormBackwardWhole is the sums of the gradient, by way of those of the chunks.
+// batchNormBackwardWhole computes the gradients, by way of the sums of the chunks.
 func batchNormBackwardWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
-	partials := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}
+	partials, totals := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}, gpu.ArrayOf[F]{F: make([]F, 2*p.Channels)}
 	split(int(p.Chunks), func(from, to int) { batchNormBackwardPartialPart(p, append(a[:5:5], partials), from, to) })
-	batchNormBackwardSumsPart(p, append([]gpu.ArrayOf[F]{partials}, a[5:]...), 0, int(p.Channels))
+	batchNormBackwardSumsPart(p, []gpu.ArrayOf[F]{partials, totals, a[5], a[6]}, 0, int(p.Channels))
+	split(int(p.Rows), func(from, to int) { batchNormBackwardXPart(p, append(a[:5:5], totals, a[7]), from, to) })
 }
 
 // batchNormPartialPart computes the moments of chunks [from, to). Rows of neighbouring chunks are
@@ -238,6 +249,25 @@ func batchNormForwardPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], f
 	}
 }
 
+// batchNormSumPart adds argument 4, and applies the ReLU after that.
+func batchNormSumPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	plain, n := *p, int(p.Channels)
+	plain.Relu = 0
+	batchNormForwardPart(&plain, append(a[:4:4], a[5]), from, to)
+	y := a[5].F[from*n : to*n]
+	vector.Add(y, a[4].F[from*n:to*n])
+	if p.Relu == 0 {
+		return
+	}
+	if single := vector.Singles(y); single != nil {
+		vector.ReLU(single)
+		return
+	}
+	for i, v := range y {
+		y[i] = max(v, 0)
+	}
+}
+
 // passed returns x̂ and the gradient behind the ReLU, or dy if there is no ReLU.
 func passed[F gpu.Float](relu bool, x, mean, r, scale, bias, dy F) (xHat, g F) {
 	xHat = (x - mean) * r
@@ -300,12 +330,9 @@ func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F],
 // moves the running statistics.
 var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Halves: tensor.HalvesFollow, Once: true, Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
-	if p.Ranks == 1 && p.Rows <= pointwise.ManyRows {
-		p.Chunks = min(p.Rows, batchNormSlices)
-		op.Dispatch(batchNormMoments, &p, op.Inputs[0], op.Outputs[0], op.Outputs[1], op.Outputs[2])
-		return
+	if p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows))); p.Whole() {
+		p = *p.inSlices() // the same sums, to the bit
 	}
-	p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
 	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
 	op.Dispatch(batchNormPartial, &p, op.Inputs[0], moments)
 	if p.Ranks == 1 {
@@ -323,6 +350,35 @@ var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: fun
 	p := op.Attributes.(BatchNormParams)
 	op.Dispatch(batchNormRunning, p.inStripes(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
 }}
+
+// Whole says whether one dispatch, whose workgroups have all rows, computes statistics and results.
+func (p BatchNormParams) Whole() bool {
+	return p.Training == 1 && p.Ranks == 1 && p.Rows <= pointwise.ManyRows
+}
+
+// inSlices are the parameters for sliced kernels.
+func (p BatchNormParams) inSlices() *BatchNormParams {
+	p.Chunks = min(p.Rows, batchNormSlices)
+	return &p
+}
+
+// In training, BatchNormSumKind is BatchNormKind, then the sum with its fifth input, then ReLU if
+// Relu is 1. WholeBatchNormKind is BatchStatisticsKind and either of them, if Whole: it takes x,
+// scale, bias and what is added, if anything, and makes y, the statistics, and the running ones.
+var (
+	BatchNormSumKind = &tensor.Kind{Name: "BatchNormSum", Halves: tensor.HalvesFollow, Compute: func(op *tensor.Op) {
+		p := op.Attributes.(BatchNormParams)
+		op.Dispatch(batchNormSum, p.inStripes(), append(op.Inputs[:5:5], op.Output())...)
+	}}
+	WholeBatchNormKind = &tensor.Kind{Name: "WholeBatchNorm", Halves: tensor.HalvesFollow, Once: true, Compute: func(op *tensor.Op) {
+		p, kernel := op.Attributes.(BatchNormParams), batchNormWhole
+		if len(op.Inputs) > 3 {
+			kernel = batchNormSumWhole
+		}
+		x, y := op.Inputs[0], op.Outputs[0]
+		op.Dispatch(kernel, p.inSlices(), slices.Concat([]*tensor.Tensor{x}, op.Outputs[1:], op.Inputs[1:], []*tensor.Tensor{y})...)
+	}}
+)
 
 // BatchNormKind takes x, statistics, scale and bias.
 var BatchNormKind = &tensor.Kind{Name: "BatchNorm", Halves: tensor.HalvesFollow, Compute: batchNormCompute, Gradient: batchNormGradient}
@@ -342,16 +398,15 @@ func batchNormCompute(op *tensor.Op) {
 func batchNormGradient(op *tensor.Op) {
 	p, g := op.Attributes.(BatchNormParams), op.Graph()
 	x, statistics, scale, bias, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output().Gradient()
-	sums, total := p, g.NewOf(gpu.F32, "batch norm totals", []int{2, int(p.Channels)})
-	if p.Rows <= pointwise.ManyRows {
-		sums.Chunks = min(p.Rows, batchNormSlices)
-		op.Dispatch(batchNormBackwardAll, &sums, x, statistics, scale, bias, dy, total, gradientOrScratch(scale), gradientOrScratch(bias))
-	} else {
-		sums.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
-		partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), int(p.Channels)})
-		op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
-		op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
+	if p.Whole() && x.NeedsGradient() {
+		op.Dispatch(batchNormBackward, p.inSlices(), x, statistics, scale, bias, dy, gradientOrScratch(scale), gradientOrScratch(bias), x.Gradient())
+		return
 	}
+	sums, total := p, g.NewOf(gpu.F32, "batch norm totals", []int{2, int(p.Channels)})
+	sums.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
+	partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), int(p.Channels)})
+	op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
+	op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
 	if x.NeedsGradient() {
 		if p.Ranks > 1 {
 			g.Meet(total, g.Group()) // a mean of sums: each rank then divides by its own rows

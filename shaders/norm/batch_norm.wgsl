@@ -15,8 +15,8 @@
 // Rows are cut into interleaved chunks (reduce.wgsl). An invocation keeps its channel. A chunk of n
 // rows sums x - k and (x - k)², k being its own first element. Little cancels, since k lies within
 // sqrt(n - 1) deviations of the chunk's mean. Chunks are merged as in Chan et al. 1983. Channels
-// are a multiple of WIDTH. If there are up to 4,096 rows, the SLICES chunks are merged by the workgroup
-// that has summed them, in batch_norm_moments and batch_norm_backward_all.
+// are a multiple of WIDTH. If there are up to 4,096 rows, one dispatch does all, …_whole: a workgroup
+// has SLICES chunks, all rows of its channels. …_sum adds another tensor to y before the ReLU.
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
 // invocation reads, and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (the
@@ -57,6 +57,14 @@ struct Params {
 @group(0) @binding(3) var<storage, read> scale: array<stored>; // (C)
 @group(0) @binding(4) var<storage, read> bias: array<stored>;
 @group(0) @binding(5) var<storage, read_write> y: array<stored>;
+@group(0) @binding(5) var<storage, read> summand: array<stored>;
+@group(0) @binding(6) var<storage, read_write> y_of_sum: array<stored>;
+// statistics and forward; bindings 1 to 4 as for the statistics
+@group(0) @binding(5) var<storage, read> whole_scale: array<stored>;
+@group(0) @binding(6) var<storage, read> whole_bias: array<stored>;
+@group(0) @binding(7) var<storage, read_write> whole_y: array<stored>;
+@group(0) @binding(7) var<storage, read> whole_summand: array<stored>;
+@group(0) @binding(8) var<storage, read_write> whole_y_of_sum: array<stored>;
 // forward in inference
 // (2, C): r scale, bias - μ r scale
 @group(0) @binding(1) var<storage, read_write> scale_shift_out: array<stored>;
@@ -64,16 +72,18 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> shifted: array<stored>; // y
 // backward; bindings 1 to 4 as in forward
 @group(0) @binding(5) var<storage, read> dy: array<stored>;
-// (2, chunks, C): Σ dy x̂, Σ dy; batch_norm_backward_all: (2, C)
+// (2, chunks, C): Σ dy x̂, Σ dy
 @group(0) @binding(6) var<storage, read_write> partials: array<floats>;
-@group(0) @binding(7) var<storage, read_write> all_dscale: array<floats>;
-@group(0) @binding(8) var<storage, read_write> all_dbias: array<floats>;
 @group(0) @binding(1) var<storage, read> chunk_sums: array<floats>; // the same
 @group(0) @binding(2) var<storage, read_write> sums: array<floats>; // (2, C)
 @group(0) @binding(3) var<storage, read_write> dscale: array<floats>;
 @group(0) @binding(4) var<storage, read_write> dbias: array<floats>;
 @group(0) @binding(6) var<storage, read> totals: array<floats>; // (2, C)
 @group(0) @binding(7) var<storage, read_write> dx: array<stored>;
+// the whole of it
+@group(0) @binding(6) var<storage, read_write> whole_dscale: array<floats>;
+@group(0) @binding(7) var<storage, read_write> whole_dbias: array<floats>;
+@group(0) @binding(8) var<storage, read_write> whole_dx: array<stored>;
 
 // passed is g, or 0 if a ReLU follows and y is not above 0. A NaN passes.
 fn passed(g: floats, y: floats) -> floats { return select(g, select(g, floats(), y <= floats()), params.relu == 1u); }
@@ -179,34 +189,76 @@ fn batch_norm_statistics(id: Invocation) {
 }
 
 // A workgroup has PLACES channels or quads, and for each SLICES invocations with a chunk of rows.
-const PLACES: u32 = 8u;
-const SLICES: u32 = 32u;
+const PLACES: u32 = 4u;
+const SLICES: u32 = 64u;
 
-var<workgroup> slices: array<array<floats, 2>, 256>; // of each invocation's chunk
+var<workgroup> slices: array<array<floats, 2>, 256>; // of each invocation's chunk; in the end of its channel
 
-@compute @workgroup_size(256)
-fn batch_norm_moments(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+struct Place {
+  c: u32, // channel or quad
+  chunk: u32,
+  inside: bool,
+  last: bool, // merges the chunks of its channel
+}
+
+fn place_of(group: u32, local: u32) -> Place {
+  let c = group * PLACES + local % PLACES;
+  let inside = c < params.channels / WIDTH;
+  return Place(c, local / PLACES, inside && local / PLACES < params.chunks, inside && local < PLACES);
+}
+
+// whole_affine computes the statistics of a workgroup's channels. It returns the mean, and scale r.
+fn whole_affine(at: Place, local: u32) -> array<floats, 2> {
   let channels = params.channels / WIDTH;
-  let c = group.x * PLACES + local % PLACES;
-  let chunk = local / PLACES;
-  if (c < channels && chunk < params.chunks) {
-    let m = chunk_moments_of(chunk * channels + c, params.chunks * channels);
-    slices[local][0] = m.mean;
-    slices[local][1] = m.squares;
+  let chunks = params.chunks;
+  if (at.inside) {
+    let m = chunk_moments_of(at.chunk * channels + at.c, chunks * channels);
+    slices[local] = array<floats, 2>(m.mean, m.squares);
   }
   workgroupBarrier();
-  if (local >= PLACES || c >= channels) { return; }
-  let chunks = params.chunks;
-  let k = slices[local][0];
-  var sum = floats();
-  for (var p = 0u; p < chunks; p++) { sum += chunk_rows(p) * (slices[p * PLACES + local][0] - k); }
-  let mean = k + sum / f32(params.rows);
-  var squares = floats();
-  for (var p = 0u; p < chunks; p++) {
-    let d = slices[p * PLACES + local][0] - mean;
-    squares += slices[p * PLACES + local][1] + chunk_rows(p) * d * d;
+  if (at.last) {
+    let k = slices[local][0];
+    var sum = floats();
+    for (var p = 0u; p < chunks; p++) { sum += chunk_rows(p) * (slices[p * PLACES + local][0] - k); }
+    let mean = k + sum / f32(params.rows);
+    var squares = floats();
+    for (var p = 0u; p < chunks; p++) {
+      let d = slices[p * PLACES + local][0] - mean;
+      squares += slices[p * PLACES + local][1] + chunk_rows(p) * d * d;
+    }
+    save(at.c, mean, squares);
+    slices[local] = array<floats, 2>(mean, inverseSqrt(squares / f32(params.rows) + params.eps) * floats(whole_scale[at.c]));
   }
-  save(c, mean, squares);
+  workgroupBarrier();
+  return slices[local % PLACES];
+}
+
+@compute @workgroup_size(256)
+fn batch_norm_whole(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let at = place_of(group.x, local);
+  let affine = whole_affine(at, local);
+  if (!at.inside) { return; }
+  let shift = floats(whole_bias[at.c]);
+  let channels = params.channels / WIDTH;
+  let end = params.rows * channels;
+  for (var i = at.chunk * channels + at.c; i < end; i += params.chunks * channels) {
+    let v = (floats(x[i]) - affine[0]) * affine[1] + shift;
+    whole_y[i] = stored(passed(v, v));
+  }
+}
+
+@compute @workgroup_size(256)
+fn batch_norm_sum_whole(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let at = place_of(group.x, local);
+  let affine = whole_affine(at, local);
+  if (!at.inside) { return; }
+  let shift = floats(whole_bias[at.c]);
+  let channels = params.channels / WIDTH;
+  let end = params.rows * channels;
+  for (var i = at.chunk * channels + at.c; i < end; i += params.chunks * channels) {
+    let v = (floats(x[i]) - affine[0]) * affine[1] + shift + floats(whole_summand[i]);
+    whole_y_of_sum[i] = stored(passed(v, v));
+  }
 }
 
 @compute @workgroup_size(SIZE)
@@ -232,6 +284,23 @@ fn batch_norm_forward(id: Invocation) {
   for (var at = i; at < end; at += step) {
     let v = (floats(x[at]) - mean) * gain + shift;
     y[at] = stored(passed(v, v));
+  }
+}
+
+@compute @workgroup_size(SIZE)
+fn batch_norm_sum(id: Invocation) {
+  let i = number(id, SIZE);
+  let channels = params.channels / WIDTH;
+  let step = params.chunks * channels;
+  if (i >= step) { return; }
+  let c = i % channels;
+  let mean = statistics[c];
+  let gain = statistics[channels + c] * floats(scale[c]);
+  let shift = floats(bias[c]);
+  let end = params.rows * channels;
+  for (var at = i; at < end; at += step) {
+    let v = (floats(x[at]) - mean) * gain + shift + floats(summand[at]);
+    y_of_sum[at] = stored(passed(v, v));
   }
 }
 
@@ -293,24 +362,38 @@ fn batch_norm_backward_partial(id: Invocation) {
 }
 
 @compute @workgroup_size(256)
-fn batch_norm_backward_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn batch_norm_backward_whole(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let at = place_of(group.x, local);
   let channels = params.channels / WIDTH;
-  let c = group.x * PLACES + local % PLACES;
-  let chunk = local / PLACES;
-  if (c < channels && chunk < params.chunks) { slices[local] = chunk_sums_of(chunk * channels + c, params.chunks * channels); }
-  workgroupBarrier();
-  if (local >= PLACES || c >= channels) { return; }
   let chunks = params.chunks;
-  var a = floats();
-  var b = floats();
-  for (var p = 0u; p < chunks; p++) {
-    a += slices[p * PLACES + local][0];
-    b += slices[p * PLACES + local][1];
+  if (at.inside) { slices[local] = chunk_sums_of(at.chunk * channels + at.c, chunks * channels); }
+  workgroupBarrier();
+  if (at.last) {
+    var a = floats();
+    var b = floats();
+    for (var p = 0u; p < chunks; p++) {
+      a += slices[p * PLACES + local][0];
+      b += slices[p * PLACES + local][1];
+    }
+    slices[local] = array<floats, 2>(a, b);
+    whole_dscale[at.c] += a;
+    whole_dbias[at.c] += b;
   }
-  partials[c] = a;
-  partials[channels + c] = b;
-  all_dscale[c] += a;
-  all_dbias[c] += b;
+  workgroupBarrier();
+  if (!at.inside) { return; }
+  let n = f32(params.rows);
+  let mean = statistics[at.c];
+  let r = statistics[channels + at.c];
+  let gain = r * floats(scale[at.c]);
+  let shift = floats(bias[at.c]);
+  let slope = r * slices[local % PLACES][0] / n;
+  let level = slices[local % PLACES][1] / n;
+  let end = params.rows * channels;
+  for (var i = at.chunk * channels + at.c; i < end; i += chunks * channels) {
+    let d = floats(x[i]) - mean;
+    let g = passed(floats(dy[i]), d * gain + shift);
+    whole_dx[i] = stored(select(floats(whole_dx[i]), floats(), FRESH) + gain * (g - level - d * slope));
+  }
 }
 
 @compute @workgroup_size(SIZE)

@@ -18,7 +18,7 @@ import (
 
 func TestBatchNorm(t *testing.T) {
 	for name, f := range map[string]func(x, scale, bias, mean, variance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor{
-		"plain": norm.BatchNorm, "relu": shadertest.BatchNormReLU,
+		"plain": norm.BatchNorm, "relu": shadertest.BatchNormReLU, "sum": shadertest.BatchNormSum,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, training := range []bool{true, false} {

@@ -30,12 +30,16 @@ var (
 		layerNormInPlaces("layer_norm_forward", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite)), 4)
 	layerNormBackwardX = kernels.Adding(kernels.Wide(kernels.InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
 		layerNormInPlaces("layer_norm_backward_x", layerNormEach, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2))
-	layerNormBackwardSums = kernels.Wide(kernels.InPieces(layerNormChannels, layerNormSumsPart[float64], layerNormSumsPart[float32],
-		&tensor.Kernel{Name: "layer_norm_backward_sums", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite},
-			Variants: []tensor.Variant{kernels.TwoWidths(layerNormSource, layerNormQuads,
-				func(p *LayerNormParams, width int) [3]int {
-					return [3]int{kernels.Ceil(int(p.Channels)/width, 8), 1, 1}
-				})}}), 2, 3, 4)
+	layerNormBackward = kernels.Adding(kernels.Wide(&tensor.Kernel{
+		Name: "layer_norm_backward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite},
+		Body: tensor.Body(func(p *LayerNormParams, a []gpu.Array) {
+			layerNormBackwardAll(p, a, func(n int, part func(from, to int)) { part(0, n) })
+		}),
+		Fast: tensor.Fast(layerNormBackwardAll[float32]),
+		Variants: []tensor.Variant{kernels.TwoWidths(layerNormSource, layerNormQuads, func(p *LayerNormParams, width int) [3]int {
+			return [3]int{kernels.Ceil(int(p.Channels)/width, 8) + kernels.Ceil(int(p.Rows), 64), 1, 1}
+		})},
+	}, 2, 4, 5))
 	layerNormBackwardPartial = kernels.Wide(kernels.InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
 		layerNormInPlaces("layer_norm_backward_partial", layerNormPlaces, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 2, 3)
 	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
@@ -114,11 +118,14 @@ func layerNormBackwardPartialPart[F gpu.Float](p *LayerNormParams, a []gpu.Array
 	}
 }
 
-// layerNormSumsPart adds the sums over all rows, of channels [from, to).
-func layerNormSumsPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
-	for row := range int(p.Rows) {
-		addLayerNormRow(p, a, row, from, a[3].F[from:to], a[4].F[from:to])
-	}
+// layerNormBackwardAll adds all gradients.
+func layerNormBackwardAll[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
+	split(int(p.Channels), func(from, to int) {
+		for row := range int(p.Rows) {
+			addLayerNormRow(p, a, row, from, a[4].F[from:to], a[5].F[from:to])
+		}
+	})
+	split(int(p.Rows), func(from, to int) { layerNormBackwardXPart(p, append(a[:4:4], a[6]), from, to) })
 }
 
 // addLayerNormRow adds dy x̂ and dy of a row, in channels from first on, to products and sums.
@@ -149,14 +156,15 @@ var LayerNormKind = kernels.Operator(tensor.Kind{
 }, LayerNormForward, func(op *tensor.Op) {
 	p, dy, saved := op.Attributes.(*LayerNormParams), op.Output().Gradient(), op.Outputs[1]
 	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
+	learns := scale.NeedsGradient() || bias.NeedsGradient()
+	if learns && x.NeedsGradient() && p.Rows <= pointwise.ManyRows {
+		op.Dispatch(layerNormBackward, p, x, dy, saved, scale, gradientOrScratch(scale), gradientOrScratch(bias), x.Gradient())
+		return
+	}
 	if x.NeedsGradient() {
 		op.Dispatch(layerNormBackwardX, p, x, dy, saved, scale, x.Gradient())
 	}
-	switch {
-	case !scale.NeedsGradient() && !bias.NeedsGradient():
-	case p.Rows <= pointwise.ManyRows:
-		op.Dispatch(layerNormBackwardSums, p, x, dy, saved, gradientOrScratch(scale), gradientOrScratch(bias))
-	default:
+	if learns {
 		partials := op.Graph().NewOf(gpu.F32, "layer norm sums", []int{2, int(p.Chunks), int(p.Channels)})
 		op.Dispatch(layerNormBackwardPartial, p, x, dy, saved, partials)
 		op.Dispatch(layerNormBackwardParameters, p, partials, gradientOrScratch(scale), gradientOrScratch(bias))

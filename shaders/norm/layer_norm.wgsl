@@ -5,8 +5,8 @@
 //   dscale += Σ_rows dy x̂     dbias += Σ_rows dy
 //
 // In the row kernels an invocation has a row, and visits WIDTH channels (a place) at a time. Sums
-// over many rows are taken in chunks of interleaved rows, sums over few by the slices of a workgroup
-// (reduce.wgsl).
+// over many rows are taken in chunks of interleaved rows. If there are few, layer_norm_backward does
+// all: the slices of its first workgroups sum columns (reduce.wgsl), and the others have 64 rows each.
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored, floats and WIDTH (what a
 // place holds in storage and in sums: 4 or 1 channels) and added (the sum of a place).
@@ -35,8 +35,10 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> dx: array<stored>;
 // (2, chunks, C): sums of dy x̂, and of dy
 @group(0) @binding(4) var<storage, read_write> partials: array<floats>;
-@group(0) @binding(4) var<storage, read_write> dgain: array<floats>; // dscale and dbias of few rows
-@group(0) @binding(5) var<storage, read_write> dshift: array<floats>;
+// of few rows
+@group(0) @binding(5) var<storage, read_write> dgain: array<floats>; // dscale and dbias
+@group(0) @binding(6) var<storage, read_write> dshift: array<floats>;
+@group(0) @binding(7) var<storage, read_write> dx_of_few: array<stored>;
 @group(0) @binding(1) var<storage, read> sums: array<f32>; // the partials
 @group(0) @binding(2) var<storage, read_write> dscale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dbias: array<f32>;
@@ -133,10 +135,9 @@ const SLICES: u32 = 32u;
 
 var<workgroup> slices: array<array<floats, 2>, 256>;
 
-@compute @workgroup_size(256)
-fn layer_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn add_columns(group: u32, local: u32) {
   let places = params.channels / WIDTH;
-  let c = group.x * PLACES + local % PLACES;
+  let c = group * PLACES + local % PLACES;
   let rows = select(0u, params.rows, c < places);
   var a = floats();
   var b = floats();
@@ -154,4 +155,43 @@ fn layer_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(lo
   }
   dgain[c] += a;
   dshift[c] += b;
+}
+
+// Four invocations share a row.
+fn add_rows(group: u32, local: u32) {
+  let row = group * 64u + local / 4u;
+  let lane = local % 4u;
+  let here = min(row, params.rows - 1u);
+  let n = f32(params.channels);
+  let mean = statistics[place(here)];
+  let r = statistics[place(here) + params.span];
+  let places = params.channels / WIDTH;
+  let first = here * places;
+  var sum = floats();
+  var products = floats();
+  for (var c = lane; c < places; c += 4u) {
+    let g = floats(dy[first + c]) * floats(gain[c]);
+    sum += g;
+    products += g * (floats(x[first + c]) - mean);
+  }
+  slices[local] = array<floats, 2>(sum, products);
+  workgroupBarrier();
+  if (row >= params.rows) { return; }
+  let at = local - lane;
+  let a = added(slices[at][0] + slices[at + 1u][0] + slices[at + 2u][0] + slices[at + 3u][0]) / n;
+  let b = added(slices[at][1] + slices[at + 1u][1] + slices[at + 2u][1] + slices[at + 3u][1]) * r * r / n;
+  for (var c = lane; c < places; c += 4u) {
+    let g = floats(dy[first + c]) * floats(gain[c]);
+    dx_of_few[first + c] = stored(select(floats(dx_of_few[first + c]), floats(), FRESH) + r * (g - a - (floats(x[first + c]) - mean) * b));
+  }
+}
+
+@compute @workgroup_size(256)
+fn layer_norm_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let columns = (params.channels / WIDTH + PLACES - 1u) / PLACES;
+  if (group.x < columns) {
+    add_columns(group.x, local);
+  } else {
+    add_rows(group.x - columns, local);
+  }
 }

@@ -67,3 +67,8 @@ func Far(input, _ int, r *rand.Rand) float64 {
 func BatchNormReLU(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	return pointwise.ReLU(norm.BatchNorm(x, scale, bias, runningMean, runningVariance, training, eps, momentum))
 }
+
+// BatchNormSum is ReLU of the sum of BatchNorm and x, which the rewrites make one operator in training.
+func BatchNormSum(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
+	return pointwise.ReLU(pointwise.Add(norm.BatchNorm(x, scale, bias, runningMean, runningVariance, training, eps, momentum), x))
+}

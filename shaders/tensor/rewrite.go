@@ -268,6 +268,30 @@ func (r *Rewriter) Fuse(first, op *Op, k *Kind, attributes any, inputs ...*Tenso
 	return true
 }
 
+// Merge puts one operator of kind k in the place of op and of first, a result of which op reads. It
+// makes the results of op and then those of first. Merge returns false and changes nothing if the
+// two are not beside each other, or if an operator between them touches a result of first or writes
+// an input.
+func (r *Rewriter) Merge(first, op *Op, k *Kind, attributes any, inputs ...*Tensor) bool {
+	merged := &Op{
+		Kind: k, Attributes: attributes, Inputs: inputs, Outputs: slices.Concat(op.Outputs, first.Outputs), Layer: first.Layer,
+		graph: r.graph, part: op.part, pass: op.pass, stage: op.stage, order: first.order, first: op.first,
+	}
+	if !first.Beside(op) || r.gone[first] || merged.writesAny(inputs) || r.writtenSince(first, op) {
+		return false
+	}
+	for i := len(r.ops) - 1; r.ops[i] != first; i-- {
+		between := r.ops[i]
+		reads := func(y *Tensor) bool { return slices.Contains(r.Readers(y), between) }
+		if between != op && !r.gone[between] && (between.writesAny(first.Outputs) || slices.ContainsFunc(first.Outputs, reads)) {
+			return false
+		}
+	}
+	r.exchange([]*Op{op, first}, []*Op{merged})
+	r.fused[op] = merged
+	return true
+}
+
 // writtenSince says whether an operator between first and op, which is the last so far, writes an
 // input of first.
 func (r *Rewriter) writtenSince(first, op *Op) bool {
