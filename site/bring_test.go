@@ -93,7 +93,16 @@ func TestBringsGradersTogether(t *testing.T) {
 	says(`new\.mrprism: .*later MrPrism`)
 	says(`cut\.mrprism was cut short`)
 	says(`Agreement in 2 images`)
-	assert.Equal(t, []string{"Ann", "Ben", "Eve", "Majority", "STAPLE", "Fused by edges (ours)"}, get[[]string](p, `[...document.querySelectorAll("#together label.check")].map((one) => one.textContent)`))
+	says(`Dice [0-9.]+ · accepted: Ann, Ben, Eve`)
+	labels := func(want string) {
+		p.until(`[...document.querySelectorAll("#together label.check")].map((one) => one.textContent).join() === "` + want + `"`)
+	}
+	labels("Ann,Ben,Eve,Majority,STAPLE")
+	press := func(text string) {
+		p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "` + text + `").click()`)
+	}
+	press("Fuse by edges too (reads every image)")
+	labels("Ann,Ben,Eve,Majority,STAPLE,Fused by edges (ours)")
 	assert.NotEmpty(t, get[string](p, `document.querySelector("#together tbody tr td + td + td")?.textContent`))
 	assert.Regexp(t, `Limits of agreement.*Ann, Ben2[+0-9.−-]+ \(.*Ben, Eve2`, get[string](p, `document.querySelector("#together details").textContent`))
 	if shots := os.Getenv("MRPRISM_SCREENSHOTS"); shots != "" {
@@ -112,9 +121,9 @@ func TestBringsGradersTogether(t *testing.T) {
 	p.do(`(() => { const choose = [...document.querySelectorAll("#together .field select")].at(-1); choose.value = "majority"; choose.onchange(); })()`)
 	says(`truth: Majority`)
 	p.do(`Object.assign(globalThis, { asked: 0, confirm: () => { asked++; return false; } })`)
-	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Close").click()`)
+	press("Close")
 	p.until(`asked === 1 && document.getElementById("together")?.open`)
-	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Save as data set").click()`)
+	press("Save as data set")
 	data := p.savedAs(".zip")
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
@@ -132,7 +141,7 @@ func TestBringsGradersTogether(t *testing.T) {
 	theirs, err := os.ReadFile(filepath.Join(out, "data", "log", "ann.mrprism", "1.jsonl"))
 	require.NoError(t, err)
 	assert.Equal(t, "{}\n", string(theirs), "the log of a session, as it is in it")
-	p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Learn from these marks").click()`)
+	press("Learn from these marks")
 	p.until(`/Images: 2\. People: Ann, Ben, Eve/.test(document.getElementById("learning")?.innerText)`)
 	p.until(`!document.getElementById("together")`)
 	p.until(`navigator.storage.getDirectory().then((root) => root.getDirectoryHandle("learning")).then((folder) => folder.getDirectoryHandle("together")).then(() => false, () => true)`)

@@ -168,11 +168,15 @@ func TestLargeSessions(t *testing.T) {
 		p.do(`document.querySelector("#together input").addEventListener("change", () => {
 			const start = performance.now(), look = (what, is) => is() ? requestAnimationFrame(() => { times[what] = Math.round(performance.now() - start); }) : setTimeout(look, 4, what, is);
 			globalThis.times = {};
-			look("agreement", () => document.querySelector("#together tbody tr td + td + td")?.textContent);
-			look("fused", () => document.querySelector("#together [role=status]").textContent === "Ready.");
+			look("list", () => document.querySelector("#together select[size]")?.length === ` + strconv.Itoa(n) + `);
+			look("image", () => document.querySelector("#together label.check"));
+			look("first table", () => document.querySelector("#together tbody tr td + td + td")?.textContent);
+			look("agreement", () => document.querySelector("#together [role=status]").textContent === "Ready.");
 		}, { capture: true })`)
 		p.upload("together input[type=file]", paths...)
-		p.until(`globalThis.times?.fused`)
+		p.until(`globalThis.times?.list`)
+		t.Logf("with the list: %.1f MB in the page and its workers", get[float64](p, memory)/1e6)
+		p.until(`globalThis.times?.agreement`)
 		t.Log("ms: ", get[map[string]float64](p, `times`))
 		t.Logf("%.1f MB in the page and its workers", get[float64](p, memory)/1e6)
 		assert.Contains(t, get[string](p, `document.getElementById("together").innerText`), fmt.Sprintf("Agreement in %d images", n))

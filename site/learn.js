@@ -23,6 +23,7 @@ export class Learner extends EventTarget {
     await guarded();
     await check();
     for (const name of ["trainer.js", "opfs.js"]) await published(name);
+    this.end();
     const worker = this.#worker = new Worker(scriptURL("trainer.js"), { type: "module" });
     const tell = ({ type, ...detail }) => {
       if (worker !== this.#worker) return;
@@ -35,6 +36,9 @@ export class Learner extends EventTarget {
   }
 
   get running() { return this.#worker !== null; }
+
+  // type gives the program a line of input.
+  type(line) { this.#worker?.postMessage({ type: "type", line }); }
 
   // pause has the program end its step, save and stop.
   pause() { this.#worker?.postMessage({ type: "pause" }); }

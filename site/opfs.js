@@ -1,16 +1,30 @@
 // The file system of a Go program in a worker. Go's package os calls globalThis.fs as it calls
 // Node's (Go's syscall/fs_js.go). Here the files lie in a folder of the browser's private file
-// system (OPFS), which outlasts the page. Import this module before wasm_exec.js.
+// system (OPFS), which outlasts the page, or are Blobs that are only read. Import this module before
+// wasm_exec.js.
 
 const FOLDER = "learning"; // Go sees it as /
 const flags = { O_WRONLY: 1, O_RDWR: 2, O_CREAT: 64, O_EXCL: 128, O_TRUNC: 512, O_APPEND: 1024, O_DIRECTORY: 65536 };
 const FILE = 0o100644, DIRECTORY = 0o40755; // modes
+const WHOLE = 4e6; // bytes of a file that is read at once; of a larger one only what is asked for
 
 // The errors of Unix, as Go names them, for those of the browser.
 const codes = { NotFoundError: "ENOENT", TypeMismatchError: "ENOTDIR", NoModificationAllowedError: "EBUSY", InvalidModificationError: "ENOTEMPTY", QuotaExceededError: "ENOSPC" };
 const failure = (code) => Object.assign(new Error(code), { code });
 
 const parts = (path) => path.split("/").filter((part) => part && part !== ".");
+
+// Blobs by path. mount gives the program one as a file, of which nothing is copied.
+const mounted = new Map();
+const named = (names) => `/${names.join("/")}`;
+export async function mount(path, blob) {
+  await place(path, true); // others may be written beside it
+  mounted.set(named(parts(path)), blob);
+}
+const under = (path) => {
+  const folder = `${named(parts(path))}/`;
+  return new Set([...mounted.keys()].filter((name) => name.startsWith(folder)).map((name) => name.slice(folder.length).split("/")[0]));
+};
 
 // folderAt resolves to the handle of a folder.
 async function folderAt(names, create = false) {
@@ -27,6 +41,9 @@ async function place(path, create) {
 
 // find resolves to the handle of a file or a folder.
 async function find(path) {
+  const blob = mounted.get(named(parts(path)));
+  if (blob) return { kind: "file", getFile: async () => blob };
+  if (under(path).size) return { kind: "directory" };
   const [folder, name] = await place(path);
   if (name === undefined) return folder;
   return folder.getFileHandle(name).catch((error) => {
@@ -39,16 +56,17 @@ const stat = (size, mode, ms = 0) => ({ dev: 0, ino: 0, mode, nlink: 1, uid: 0, 
   isDirectory: () => mode === DIRECTORY });
 const statOf = async (handle) => {
   if (handle.kind === "directory") return stat(0, DIRECTORY);
-  const { size, lastModified } = await handle.getFile();
+  const { size, lastModified = 0 } = await handle.getFile();
   return stat(size, FILE, lastModified);
 };
 
-// An open file has a handle that writes, or the bytes to read, or is a folder with neither.
+// An open file has a handle that writes, the bytes to read, or the Blob of a large one; a folder has
+// none.
 const opened = new Map();
 let next = 3;
 
 async function open(path, wanted) {
-  const file = { path, at: 0, bytes: null, sync: null };
+  const file = { path, at: 0, bytes: null, blob: null, sync: null };
   if (wanted & (flags.O_WRONLY | flags.O_RDWR)) {
     const [folder, name] = await place(path);
     if (wanted & flags.O_EXCL && await find(path).catch(() => null)) throw failure("EEXIST");
@@ -57,7 +75,9 @@ async function open(path, wanted) {
     if (wanted & flags.O_APPEND) file.at = file.sync.getSize();
   } else {
     const handle = await find(path);
-    if (handle.kind === "file") file.bytes = new Uint8Array(await (await handle.getFile()).arrayBuffer());
+    const blob = handle.kind === "file" ? await handle.getFile() : null;
+    if (blob?.size > WHOLE) file.blob = blob;
+    else if (blob) file.bytes = new Uint8Array(await blob.arrayBuffer());
   }
   opened.set(next, file);
   return next++;
@@ -68,14 +88,30 @@ export const listeners = { printed: () => {}, wrote: () => {} };
 const decoder = new TextDecoder();
 const print = (bytes) => { listeners.printed(decoder.decode(bytes)); return bytes.length; };
 
-const size = ({ sync, bytes }) => (sync ? sync.getSize() : bytes.length);
+// The program's standard input.
+let typed = new Uint8Array(), wake = () => {};
+export function type(line) {
+  typed = Uint8Array.of(...typed, ...new TextEncoder().encode(`${line}\n`));
+  wake();
+}
+async function readTyped(to) {
+  while (!typed.length) await new Promise((go) => { wake = go; });
+  const n = Math.min(to.length, typed.length);
+  to.set(typed.subarray(0, n));
+  typed = typed.slice(n);
+  return n;
+}
+
+const size = ({ sync, bytes, blob }) => (sync ? sync.getSize() : bytes?.length ?? blob.size);
 const calls = {
   open,
   async close(fd) { opened.get(fd)?.sync?.close(); opened.delete(fd); },
   async read(fd, to, offset, length, at) {
+    if (fd === 0) return readTyped(to.subarray(offset, offset + length));
     const file = opened.get(fd), from = at ?? file.at;
     const n = Math.max(0, Math.min(length, size(file) - from)), part = to.subarray(offset, offset + n);
     if (file.sync) file.sync.read(part, { at: from });
+    else if (file.blob) part.set(new Uint8Array(await file.blob.slice(from, from + n).arrayBuffer()));
     else part.set(file.bytes.subarray(from, from + n));
     if (at == null) file.at += n;
     return n;
@@ -93,7 +129,7 @@ const calls = {
   async ftruncate(fd, length) { opened.get(fd).sync.truncate(length); },
   async fstat(fd) {
     const file = opened.get(fd);
-    return file && (file.sync || file.bytes) ? stat(size(file), FILE) : stat(0, fd < 3 ? FILE : DIRECTORY);
+    return file && (file.sync || file.bytes || file.blob) ? stat(size(file), FILE) : stat(0, fd < 3 ? FILE : DIRECTORY);
   },
   async stat(path) { return statOf(await find(path)); },
   async mkdir(path) {
@@ -102,9 +138,9 @@ const calls = {
     await folder.getDirectoryHandle(name, { create: true });
   },
   async readdir(path) {
-    const names = [];
-    for await (const name of (await folderAt(parts(path))).keys()) names.push(name);
-    return names;
+    const names = under(path);
+    if (!names.size) for await (const name of (await folderAt(parts(path))).keys()) names.add(name);
+    return [...names];
   },
   async unlink(path) {
     const [folder, name] = await place(path);

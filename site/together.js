@@ -1,15 +1,16 @@
 // Brings several people's marks of the same images together: how they agree, where they differ
 // most, their fused marks, a senior's decision, and a data set of it. A dialog over the page shows
-// what the program together.wasm (wasm/together) made. page.js loads this module when it is wanted.
+// what the program together.wasm (wasm/together) tells, and asks it for more. page.js loads this
+// module when it is wanted.
 import { css, rater as colourOf } from "./colours.js";
 import { element } from "./dom.js";
-import { Learner } from "./learn.js";
+import { Learner, kept } from "./learn.js";
 import { now } from "./opening.js";
 import { logFile } from "./session.js";
 import { mayLose } from "./unsaved.js";
 import { number, t, teach } from "./words.js";
 import { german } from "./words.together.de.js";
-import { readPNG, readZIP, writePNG, writeZIP } from "./zip.js";
+import { readZIP, writePNG, writeZIP } from "./zip.js";
 
 teach("de", german);
 
@@ -33,7 +34,8 @@ document.adoptedStyleSheets.push(style);
 
 const learner = new Learner(), given = new Map(); // given: files by name
 let page, shown = null; // the page's functions; what the dialog shows, while it is open
-let files = new Map(), decisions = new Map(); // what the program wrote, by path; { from, by, at } by class/image
+const decisions = new Map(); // { from, by, at } by class/image
+let asking = new Map(); // what the program was asked for: { resolve, reject } by line
 const lost = new Set(); // decisions that no file has yet
 const log = [], logs = new Map(); // entries, as log.js has them; the files of the sessions' logs
 const note = (did, fields) => log.push({ time: new Date().toISOString(), by: shown.by?.value.trim() ?? page.by, did, ...fields });
@@ -46,7 +48,12 @@ async function* walked(folder, path = "") {
     else yield [path + name, await handle.getFile()];
   }
 }
-const gather = async () => { files = new Map(await Array.fromAsync(walked(await (await root()).getDirectoryHandle(FOLDER)))); };
+const file = (path) => kept(`/${FOLDER}/${path}`); // that the program wrote, or null
+// asked resolves once the program has done what a line asks for (wasm/together/main.go).
+const asked = (line) => new Promise((resolve, reject) => {
+  asking.set(line, { resolve, reject });
+  learner.type(line);
+});
 
 // bring opens the dialog, and takes files, each { blob, name }: sessions and images, or those of a
 // data set. from has: by, who decides; download; learn(files); told(error).
@@ -69,10 +76,12 @@ function build() {
   };
   const close = button(t("Close"), () => { if (mayLose([...lost])) box.close(); }, "");
   const line = element("p", { className: "figure", role: "status" }, t("Choose the sessions of two people or more, and the images unless they are in them."));
-  const parts = { line, notes: element("ul", { className: "quiet" }), body: element("div", {}) };
+  const stop = button(t("Stop"), () => learner.type("stop"), "");
+  const parts = { line, stop, notes: element("ul", { className: "quiet" }), body: element("div", {}) };
+  stop.hidden = true;
   const box = element("dialog", { id: "together" }, element("div", { className: "row spread" }, element("h2", { id: "h-together" }, t("Bring together")), close),
     element("p", { className: "quiet" }, t("Nothing leaves this page. What it reads is removed from this browser when you close this.")),
-    element("div", { className: "row" }, button(t("Add sessions and images…"), () => input.click(), "primary grow first")), input, line, parts.notes, parts.body);
+    element("div", { className: "row" }, button(t("Add sessions and images…"), () => input.click(), "primary grow first")), input, element("div", { className: "row spread" }, line, stop), parts.notes, parts.body);
   box.setAttribute("aria-labelledby", "h-together");
   box.onkeydown = (event) => event.stopPropagation(); // the page's keys wait
   box.oncancel = (event) => { if (!mayLose([...lost])) event.preventDefault(); };
@@ -80,10 +89,7 @@ function build() {
     learner.end();
     box.remove();
     shown = null;
-    given.clear();
-    decisions.clear();
-    lost.clear();
-    logs.clear();
+    for (const one of [given, decisions, lost, logs, asking]) one.clear();
     log.length = 0;
     wipe();
   };
@@ -107,8 +113,9 @@ async function take(list) {
   }
   shown.notes.replaceChildren(...notes.map((text) => element("li", {}, text)));
   shown.body.replaceChildren();
-  shown.done = false;
-  say(t("Reading and comparing …"));
+  Object.assign(shown, { list: null, seen: null, cases: [], fused: false });
+  asking = new Map();
+  say(t("Reading the sessions …"));
   await learner.begin({ program: "together", anew: true, args: [`/${FOLDER}`], files: [...given].map(([name, blob]) => ({ path: `/${FOLDER}/${name}`, blob })) });
 }
 
@@ -119,24 +126,67 @@ async function repaired(parts) {
 }
 
 learner.addEventListener("note", ({ detail: { text } }) => {
-  if (!/^agreed$/m.test(text)) return;
-  say(t("Fusing the marks …"));
-  show().catch((error) => say(page.told(error).message));
+  if (!shown) return;
+  for (const line of text.split("\n")) if (line.startsWith("{")) hear(JSON.parse(line)).catch((error) => say(page.told(error).message));
 });
 learner.addEventListener("ended", ({ detail: { code, error } }) => {
   if (!shown) return;
-  if (code) return say(t("It stopped: {message}", { message: error }));
-  shown.done = true;
-  show().then(() => say(t("Ready.")), (failed) => say(page.told(failed).message));
+  shown.stop.hidden = true;
+  if (code) say(t("It stopped: {message}", { message: error }));
 });
 
-// ---- what the program wrote ----
+const DOING = { compare: "Comparing", fuse: "Fusing all images", save: "Writing the data set" };
+// hear takes an event of the program (wasm/together/events.go).
+async function hear({ list: all, agreement: report, progress, shown: image, done, stopped, skipped, failed, doing }) {
+  tell(skipped ?? all?.skipped);
+  if (all) {
+    shown.list = all;
+    show();
+    say(t("Comparing …"));
+    shown.stop.hidden = false;
+  }
+  if (report) shown.tables.replaceChildren(...agreement(report));
+  if (progress) {
+    shown.stop.hidden = false;
+    say(t("{doing}: {n} of {of}, about {left} s left", { doing: t(DOING[progress.doing]), n: progress.done, of: progress.of, left: number(Math.ceil(progress.left)) }));
+  }
+  if (image) answer(`show ${image.name}`, "resolve", image);
+  if (done) {
+    shown.stop.hidden = true;
+    shown.fused ||= done === "fuse" && !stopped;
+    shown.fuse.hidden = shown.fused;
+    if (done === "compare") {
+      shown.cases = await table("agreement/cases.csv");
+      for (const one of shown.after) one.disabled = false;
+      sort();
+    }
+    say(t(stopped ? "Stopped." : "Ready."));
+    if (stopped) answer(done, "reject", new Error(t("Stopped.")));
+    else answer(done, "resolve");
+  }
+  if (failed) answer(doing, "reject", new Error(failed));
+}
+// answer settles what was asked for.
+function answer(line, how, value) {
+  asking.get(line)?.[how](value);
+  asking.delete(line);
+}
 
-const json = async (path) => JSON.parse(await files.get(path).text());
+// ---- what the program tells ----
+
 // table resolves to the rows of a CSV of names and numbers, as objects.
 async function table(path) {
-  const [head, ...rows] = (await files.get(path)?.text() ?? "").trim().split("\n").map((line) => line.replaceAll(/["\r]/g, "").split(","));
+  const [head, ...rows] = (await (await file(path))?.text() ?? "").trim().split("\n").map((line) => line.replaceAll(/["\r]/g, "").split(","));
   return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
+}
+// tell names what was not taken.
+function tell(skipped) {
+  const before = new Set([...shown.notes.children].map((one) => one.textContent));
+  for (const { File: name, Reason: reason } of skipped ?? []) {
+    const text = `${name}: ${reason}`.replaceAll(`/${FOLDER}/in/`, "");
+    if (!before.has(text)) shown.notes.append(element("li", {}, text));
+    before.add(text);
+  }
 }
 const three = (value) => (value == null || value === "" ? "–" : number(Number(value), 3));
 const within = (one) => (one?.mean == null ? "–" : one.low == null ? three(one.mean) : `${three(one.mean)} (${three(one.low)} – ${three(one.high)})`);
@@ -145,31 +195,21 @@ const rows = (caption, head, body) => element("div", { className: "scroll", tabI
 const nameOf = (rater) => (rater.endsWith(AGAIN) ? t("{name}, second reading", { name: rater.slice(0, -AGAIN.length) }) : NAMES[rater] ? t(NAMES[rater]) : rater);
 const pairOf = (a, b) => (b === a + AGAIN ? t("{name} with their second reading", { name: a }) : `${nameOf(a)}, ${nameOf(b)}`);
 
-// show draws what is there: agreement and images, and once all is done the fused marks.
-async function show() {
-  await gather();
-  const [report, cases, weights] = [await json("agreement/raters.json"), await table("agreement/cases.csv"), shown.done ? await table("fused/raters.csv") : []];
-  const skipped = files.has("skipped.json") ? await json("skipped.json") : [], classes = report.classes.map((one) => one.class);
-  for (const { File: file, Reason: reason } of skipped ?? []) {
-    const text = `${file}: ${reason}`.replaceAll(`/${FOLDER}/in/`, "");
-    if (![...shown.notes.children].some((one) => one.textContent === text)) shown.notes.append(element("li", {}, text));
-  }
-  const before = shown.view?.isConnected ? shown : {}, [structure, images] = [element("select", {}, ...classes.map((name) => new Option(t(name), name))), element("select", { size: 10, ariaLabel: t("Images, the least agreement first") })];
-  const by = element("input", { type: "text", maxLength: 80, autocomplete: "off", value: before.by?.value ?? page.by }), view = element("canvas", {}), legend = element("div", {});
+// show draws the list of images, with room for what comes later.
+function show() {
+  const { classes } = shown.list, trying = (act) => () => act().catch((error) => say(page.told(error).message));
+  const structure = element("select", { onchange: () => { sort(); look(); } }, ...classes.map((name) => new Option(t(name), name))), images = element("select", { size: 10, onchange: () => look(), ariaLabel: t("Images, the least agreement first") });
+  const by = element("input", { type: "text", maxLength: 80, autocomplete: "off", value: shown.by?.value ?? page.by }), view = element("canvas", {}), legend = element("div", {}), tables = element("div", {}), choose = element("select", { onchange: decide });
   view.setAttribute("role", "img");
-  const choose = element("select", {});
-  const [chosenClass, chosen] = [before.structure?.value, before.images?.value];
-  Object.assign(shown, { report, cases, weights, structure, images, view, legend, by, choose, hidden: before.hidden ?? new Set() });
-  if (classes.includes(chosenClass)) structure.value = chosenClass;
-  structure.onchange = () => { list(); look(); };
-  images.onchange = look;
-  choose.onchange = decide;
-  const save = button(t("Save as data set"), () => saved().catch((error) => say(page.told(error).message))), learn = button(t("Learn from these marks"), () => learnFrom().catch((error) => say(page.told(error).message)), "primary grow");
-  shown.body.replaceChildren(...agreement(report),
+  const fuse = button(t("Fuse by edges too (reads every image)"), trying(async () => { await asked("fuse"); await look(true); }));
+  const after = [button(t("Save as data set"), trying(saved)), button(t("Report"), trying(reported)), button(t("Figures CSV"), trying(figures)), fuse, button(t("Learn from these marks"), trying(learnFrom), "primary grow")];
+  for (const one of after) one.disabled = true;
+  Object.assign(shown, { structure, images, view, legend, by, choose, tables, after, fuse, hidden: new Set() });
+  shown.body.replaceChildren(tables,
     element("div", { className: "columns" }, element("div", {}, field(t("Structure"), structure), images, field(t("Truth of this image"), choose), field(t("Decided by"), by)), element("div", {}, view, legend)),
-    element("div", { className: "row wrap" }, save, button(t("Report"), () => page.download(`mrprism-agreement-${now()}.html`, "text/html", files.get("agreement/raters.html"))), button(t("Figures CSV"), figures), learn));
-  list(chosen);
-  await look();
+    element("div", { className: "row wrap" }, ...after));
+  sort();
+  look();
 }
 
 // agreement is the tables of the report: by structure, and by pairs of people.
@@ -188,16 +228,21 @@ function agreement({ classes, images, verticalRatio }) {
   ];
 }
 
-// list fills the list of images: the least agreement about the structure first.
-function list(chosen) {
-  const { cases, structure, images } = shown, dice = new Map(cases.filter((one) => one.structure === structure.value).map((one) => [one.image, one.mean_dice]));
-  const stems = [...files.keys()].filter((name) => name.startsWith("data/images/")).map((name) => name.slice("data/images/".length).replace(/\.[^.]*$/, "")), of = (name) => (dice.get(name) ? Number(dice.get(name)) : 2);
-  const before = chosen ?? images.value;
-  images.replaceChildren(...stems.sort((a, b) => of(a) - of(b) || a.localeCompare(b)).map((name) => {
-    const decided = decisions.get(`${structure.value}/${name}`);
-    return new Option(`${name} · ${dice.get(name) ? `Dice ${three(dice.get(name))}` : t("not comparable")}${decided ? ` · ${t("truth: {who}", { who: nameOf(decided.from) })}` : ""}`, name);
+// sort fills the list of images: the least agreement about the structure first, once it is known.
+function sort() {
+  const { cases, structure, images, list: { images: all } } = shown, dice = new Map(cases.filter((one) => one.structure === structure.value).map((one) => [one.image, one.mean_dice]));
+  const of = ({ name }) => (dice.get(name) ? Number(dice.get(name)) : 2), before = images.value;
+  images.replaceChildren(...all.toSorted((a, b) => of(a) - of(b) || a.name.localeCompare(b.name)).map(({ name, reviews = {} }) => {
+    const decided = decisions.get(`${structure.value}/${name}`), said = [name];
+    if (cases.length) said.push(dice.get(name) ? `Dice ${three(dice.get(name))}` : t("not comparable"));
+    if (decided) said.push(t("truth: {who}", { who: nameOf(decided.from) }));
+    for (const [review, text] of [["accepted", "accepted"], ["rejected", "rejected"], ["", "undecided"]]) {
+      const who = Object.keys(reviews).filter((rater) => reviews[rater] === review).sort();
+      if (who.length) said.push(`${t(text)}: ${who.map(nameOf).join(", ")}`);
+    }
+    return new Option(said.join(" · "), name);
   }));
-  images.value = stems.includes(before) ? before : stems[0];
+  images.value = all.some(({ name }) => name === before) ? before : images.options[0]?.value ?? "";
 }
 
 // edges is the line between pixels in and out of a mask.
@@ -215,52 +260,65 @@ function edges({ width, height, values }) {
   return path;
 }
 
-const imageOf = (name) => [...files].find(([path]) => path.startsWith(`data/images/${name}.`))?.[1];
-const maskOf = (from, name, c) => files.get(FUSED.includes(from) ? `fused/${from}/${c}/${name}.png` : `data/raters/${from}/${c}/${name}.png`);
+// imageOf resolves to an image, and has the pixels of all masks: { name, width, height, marks,
+// figures, values(class, from) }. anew: the program may have more masks of it now.
+async function imageOf(name, anew = false) {
+  if (shown.seen?.name === name && !anew) return shown.seen;
+  const image = await asked(`show ${name}`), size = image.width * image.height;
+  const bytes = async (path) => new Uint8Array(await (await file(`shown/${path}`)).arrayBuffer());
+  const picture = await createImageBitmap(new ImageData(new Uint8ClampedArray((await bytes("picture")).buffer), image.width, image.height));
+  const pixels = new Map();
+  for (const c of shown.list.classes) pixels.set(c, await bytes(c));
+  const values = (c, from) => { const i = image.marks[c]?.indexOf(from) ?? -1; return i < 0 ? null : pixels.get(c).subarray(i * size, (i + 1) * size); };
+  shown.seen = { ...image, picture, values };
+  return shown.seen;
+}
 
 let turn = 0; // a later look ends an earlier one
+let looking = Promise.resolve(); // one image at a time: the next one's files take the place of these
 // look shows the chosen image with everybody's outlines.
-async function look() {
-  const { report: { raters }, weights, structure: { value: c }, images: { value: name }, view, legend, choose, hidden } = shown, mine = ++turn;
-  const there = [...raters, ...FUSED].map((from, i) => ({ from, ink: css(INKS[from] ?? colourOf(i)), blob: maskOf(from, name, c) })).filter(({ blob }) => blob);
+function look(anew = false) {
+  const mine = ++turn;
+  return looking = looking.then(() => (mine === turn && shown ? draw(anew) : null)).catch((error) => { if (shown) say(page.told(error).message); });
+}
+async function draw(anew) {
+  const { list: { raters }, structure: { value: c }, images: { value: name }, view, legend, choose, hidden } = shown, { picture, width, height, marks, figures, values } = await imageOf(name, anew);
+  const there = [...raters, ...FUSED].filter((from) => marks[c]?.includes(from)).map((from) => ({ from, ink: css(INKS[from] ?? colourOf(raters.indexOf(from))), path: edges({ width, height, values: values(c, from) }) }));
   choose.replaceChildren(new Option(t("not decided"), ""), ...there.map(({ from }) => new Option(nameOf(from), from)));
   choose.value = decisions.get(`${c}/${name}`)?.from ?? "";
-  const picture = await createImageBitmap(imageOf(name)).catch(() => null);
-  const masks = await Promise.all(there.map(({ blob }) => readPNG(blob)));
-  if (mine !== turn) return;
-  const paths = masks.map(edges), { width, height } = masks[0] ?? picture ?? { width: 1, height: 1 };
   const paint = () => {
     Object.assign(view, { width, height, ariaLabel: t("{name}: outlines of {who}", { name, who: there.filter(({ from }) => !hidden.has(from)).map(({ from }) => nameOf(from)).join(", ") }) });
     const context = view.getContext("2d");
-    if (picture) context.drawImage(picture, 0, 0, width, height);
+    context.drawImage(picture, 0, 0);
     context.lineWidth = Math.max(1, width / 300);
-    for (const [i, { from, ink }] of there.entries()) {
+    for (const { from, ink, path } of there) {
       if (hidden.has(from)) continue;
       context.strokeStyle = ink;
-      context.stroke(paths[i]);
+      context.stroke(path);
     }
   };
-  const figure = (method, rater, what) => weights.find((row) => row.method === method && row.image === name && row.structure === c && row.rater === rater)?.[what];
+  const figure = (method, rater, what) => figures.find((row) => row.method === method && row.class === c && row.rater === rater)?.[what];
   const weightOf = (from) => {
     const weight = figure("edges", from, "weight");
-    return weight === undefined || weight === "" ? "" : Number(weight) ? t("{n} %", { n: number(100 * weight, { maximumFractionDigits: 0 }) }) : t("thrown out");
+    return weight == null ? "" : weight ? t("{n} %", { n: number(100 * weight, { maximumFractionDigits: 0 }) }) : t("thrown out");
   };
   legend.replaceChildren(rows(t("Legend"), [t("Outline"), t("Weight (ours)"), t("Sensitivity by STAPLE"), t("Specificity")], there.map(({ from, ink }) => {
     const tick = element("input", { type: "checkbox", checked: !hidden.has(from), onchange: () => { hidden[tick.checked ? "delete" : "add"](from); paint(); } }), swatch = element("span", { className: "swatch" });
     swatch.style.background = ink;
-    return [element("label", { className: "check" }, tick, swatch, nameOf(from)), weightOf(from), FUSED.includes(from) || !weights.length ? "" : three(figure("staple", from, "sensitivity")), FUSED.includes(from) || !weights.length ? "" : three(figure("staple", from, "specificity"))];
+    return [element("label", { className: "check" }, tick, swatch, nameOf(from)), weightOf(from), FUSED.includes(from) ? "" : three(figure("staple", from, "sensitivity")), FUSED.includes(from) ? "" : three(figure("staple", from, "specificity"))];
   })));
   paint();
 }
 
 // decide takes the chosen mark as the truth.
 function decide() {
-  const { structure, images, choose, by } = shown, key = `${structure.value}/${images.value}`;
+  const { structure, images, choose, by, list: { images: all } } = shown, key = `${structure.value}/${images.value}`, { name, sha256 } = all.find((one) => one.name === images.value);
   lost.add(key);
   if (choose.value) decisions.set(key, { from: choose.value, by: by.value.trim(), at: new Date().toISOString() });
   else { decisions.delete(key); lost.delete(key); }
-  note("adjudicated", { structure: structure.value, what: choose.value, picture: { blob: imageOf(images.value) } });
-  list();
+  const blob = [...given].find(([path]) => path.startsWith(`data/images/${name}.`))?.[1]; // of a data set
+  note("adjudicated", { structure: structure.value, what: choose.value, picture: blob ? { blob } : { missing: { sha256 } } });
+  sort();
 }
 
 // ---- out ----
@@ -268,14 +326,19 @@ function decide() {
 // dataset resolves to the files of the data set, each { name, blob }, with the truths that were
 // decided, truth.csv, which says where each comes from, and the logs.
 async function dataset(what) {
-  const all = new Map([...files].filter(([name]) => name.startsWith("data/")).map(([name, blob]) => [name.slice("data/".length), blob])), lines = [];
+  const lines = [], truths = [];
+  if (!shown.fused && [...decisions.values()].some(({ from }) => from === "edges")) await asked("fuse"); // sessions came after the decision
   for (const [key, { from, by, at }] of decisions) {
-    const [c, name] = key.split("/"), blob = maskOf(from, name, c);
-    if (!blob) continue;
-    const { values, ...size } = await readPNG(blob);
-    all.set(`truth/${c}/${name}.png`, await writePNG({ ...size, values: values.map((v) => (v > 127 ? 255 : 0)) }));
+    const [c, name] = key.split("/"), { values, width, height } = await imageOf(name, shown.fused), mask = values(c, from);
+    if (!mask) continue;
+    truths.push([`truth/${c}/${name}.png`, await writePNG({ width, height, values: mask })]);
     lines.push([name, c, from, `"${by.replaceAll('"', '""')}"`, at].join(","));
   }
+  const here = [...given.keys()].some((name) => name.startsWith("data/"));
+  if (!here) await asked("save");
+  const whole = here ? given : await Array.fromAsync(walked(await (await root()).getDirectoryHandle(FOLDER)));
+  const all = new Map([...whole].filter(([name]) => name.startsWith("data/")).map(([name, blob]) => [name.slice("data/".length), blob]));
+  for (const [name, blob] of truths) all.set(name, blob);
   if (lines.length) all.set("truth.csv", new Blob([["name,class,from,by,decided", ...lines.sort(), ""].join("\n")]));
   note("exported", { what });
   all.set("log/together.jsonl", (await logFile(log)).blob);
@@ -290,8 +353,13 @@ async function learnFrom() {
   shown.box.close();
   page.learn(list);
 }
-function figures() {
+async function reported() {
+  await asked("report");
+  page.download(`mrprism-agreement-${now()}.html`, "text/html", await file("agreement/raters.html"));
+}
+async function figures() {
   for (const [path, name] of [["agreement/cases.csv", "images"], ["agreement/pairs.csv", "pairs"], ["agreement/limits.csv", "limits"], ["agreement/raters.csv", "people"], ["fused/raters.csv", "weights"]]) {
-    if (files.has(path)) page.download(`mrprism-${name}-${now()}.csv`, "text/csv", files.get(path));
+    const table = await file(path);
+    if (table) page.download(`mrprism-${name}-${now()}.csv`, "text/csv", table);
   }
 }

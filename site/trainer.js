@@ -3,12 +3,13 @@
 // together.wasm (wasm/together) runs here too; its folder is /together.
 //
 // Messages in: begin (program: trainer or together; args, of the program; files, a list of
-// { path, blob } that are written first; anew: what was there is removed; device), pause (the
-// program ends its step and saves).
+// { path, blob } that are written first, or for together only read where they are; anew: what was
+// there is removed; device), pause (the program ends its step and saves), type (line, of the
+// program's input).
 // Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object, with
 // run: 0, or the number of the fold), ended (code, as of a process; error where the program did not
 // come so far).
-import { listeners, put, remove } from "./opfs.js";
+import { listeners, mount, put, remove, type } from "./opfs.js";
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
@@ -24,8 +25,8 @@ listeners.wrote = (path, bytes) => {
 
 async function begin({ program, args, files = [], anew, device = "" }) {
   if (anew) for (const folder of FOLDERS[program]) await remove(folder);
-  for (const { path, blob } of files) await put(path, blob);
-  await remove(STOP);
+  for (const { path, blob } of files) await (program === "together" ? mount : put)(path, blob);
+  if (program === "trainer") await remove(STOP);
   const go = new Go(), printed = [];
   listeners.printed = (text) => { printed.push(text); postMessage({ type: "note", text }); };
   const called = program === "trainer" ? "train" : program;
@@ -39,12 +40,14 @@ async function begin({ program, args, files = [], anew, device = "" }) {
 }
 
 // One tab learns at a time: the files are the same for all.
-const alone = (program, act) => navigator.locks.request(program === "trainer" ? "mrprism-learning" : `mrprism-${program}`, { ifAvailable: true }, (lock) => {
-  if (lock) return act();
+// This tab's worker before may be about to end.
+const alone = (program, act) => navigator.locks.request(program === "trainer" ? "mrprism-learning" : `mrprism-${program}`, { signal: AbortSignal.timeout(2000) }, act).catch((error) => {
+  if (error.name !== "TimeoutError") throw error;
   throw new Error(program === "trainer" ? "another tab of this page is learning" : "another tab of this page is bringing sessions together");
 });
 
 onmessage = ({ data }) => {
   if (data.type === "pause") return put(STOP, new Blob());
+  if (data.type === "type") return type(data.line);
   alone(data.program, () => begin(data)).catch((error) => postMessage({ type: "ended", code: 1, error: String(error?.message ?? error), changed: error?.changed }));
 };

@@ -17,19 +17,19 @@ import (
 var budgets = map[string]int{
 	"cmd":              8192,
 	"internal/command": 600,
-	"internal/data":    9158,
+	"internal/data":    9373,
 	"internal/files":   6795,
 	"internal/output":  800,
 	"internal/page":    1450,
 	"internal/program": 350,
 	"internal/segment": 2780,
-	"internal/study":   10248,
+	"internal/study":   10296,
 	"internal/train":   3258,
 	"internal/trust":   1230,
 	"model":            4705,
 	"shaders":          21088,
 	"site":             300,
-	"wasm":             1010,
+	"wasm":             1364,
 	"weights":          3446,
 }
 

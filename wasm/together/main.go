@@ -1,41 +1,65 @@
 // Command together brings the marks of several people together for the page (site/together.js). It
-// makes a data set of their sessions, says how they agree, and fuses their marks, as "train import
-// sessions", "evaluate raters" and "evaluate fuse" do. The page loads it when it is wanted.
+// lists the images of their sessions, says how people agree, and then does what it is asked for on
+// its standard input, as "train import sessions", "evaluate raters" and "evaluate fuse" do. It
+// reads sessions piece by piece, and images only if they are asked for. The page loads it when it is
+// wanted.
 //
 //	together FOLDER
 //
-// FOLDER/in holds sessions and images; without it FOLDER/data is a data set already. The program
-// writes skipped.json (what it did not take, and why), data, agreement and fused. It prints
-// "agreed" on a line of its own once agreement is there.
+// FOLDER/in holds sessions and images; without it FOLDER/data is a data set already. What it prints
+// are events, a line of JSON each (events.go). What it is asked for are lines too:
+//
+//	show NAME   an image with all masks and fused maps: see Shown
+//	fuse        learn to fuse by edges from all images, and write FOLDER/fused/raters.csv
+//	report      write FOLDER/agreement/raters.html with pictures
+//	save        write FOLDER/data, of sessions
+//	stop        end what it does now
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
-	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/importer"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/agree"
 	"mrprism/internal/study/fuse"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
-	"mrprism/weights"
 )
 
 const longest = 1024 // pixels of an image's longer side, as "train import" has it
 
-func main() { cli.Main(run) }
+const (
+	pause = 100 * time.Millisecond // between the page's turns, and
+	turn  = time.Millisecond       // how long one is: the page runs while the program sleeps
+	first = time.Second            // until the first table, of the images until then
+)
+
+func main() {
+	cli.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+		return run(ctx, args, os.Stdin, stdout, stderr)
+	})
+}
 
 // run is the program; it returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := errors.New("give one FOLDER")
 	if len(args) == 1 {
-		err = bring(ctx, args[0], stdout, stderr)
+		t := &together{folder: args[0], asked: make(chan string, 100), events: json.NewEncoder(stdout)}
+		go t.listen(stdin)
+		err = t.serve(ctx)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "together:", cli.Message(err.Error()))
@@ -44,33 +68,191 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func bring(ctx context.Context, folder string, stdout, stderr io.Writer) error {
-	in, data := filepath.Join(folder, "in"), filepath.Join(folder, "data")
-	if _, err := os.Stat(in); err == nil {
-		if err := gather(ctx, in, data, filepath.Join(folder, "skipped.json")); err != nil {
-			return err
-		}
-	}
-	made := report.NewOrigin("evaluate raters", cli.NewGroups())
-	if err := agree.Run(ctx, data, filepath.Join(folder, "agreement"), made, io.Discard, stderr); err != nil {
-		return err
-	}
-	fmt.Fprintln(stdout, "agreed")
-	return fuse.Run(ctx, fuse.Request{
-		Images: score.Images{Data: data, On: "all", Region: "none"}, Out: filepath.Join(folder, "fused"),
-		Methods: []string{"mean-vote", "majority", "staple", "edges"},
-	}, io.Discard, stderr)
+// together is the state of the program.
+type together struct {
+	folder   string
+	data     *dataset.Dataset
+	sessions *importer.Sessions // nil for a data set
+	agree    *agree.Study
+	fuse     *fuse.Study
+
+	asked  chan string
+	later  []string // asked for while something else was done
+	events *json.Encoder
+	turned time.Time // the page's last turn
+	stop   context.CancelFunc
 }
 
-// gather makes a data set of sessions, and writes what it did not take.
-func gather(ctx context.Context, in, data, skipped string) error {
+func (t *together) listen(stdin io.Reader) {
+	for lines := bufio.NewScanner(stdin); lines.Scan(); {
+		t.asked <- lines.Text()
+	}
+	close(t.asked)
+}
+
+func (t *together) in(name string) string { return filepath.Join(t.folder, name) }
+
+func (t *together) importing(ctx context.Context) importer.Options {
+	return importer.Options{Source: t.in("in"), Destination: t.in("data"), Longest: longest, Repeats: true, Lenient: true, Progress: t.progress(ctx, "save")}
+}
+
+// serve opens what is in the folder, and does what is asked for until the input ends.
+func (t *together) serve(ctx context.Context) (err error) {
+	if _, missing := os.Stat(t.in("in")); missing != nil {
+		t.data, err = dataset.Open(t.in("data"))
+	} else if t.sessions, err = importer.OpenSessions(t.importing(ctx)); err == nil {
+		defer t.sessions.Close()
+		t.data = t.sessions.Data
+	}
+	if err != nil {
+		return err
+	}
+	made := report.NewOrigin("evaluate raters", cli.NewGroups())
+	if t.sessions != nil {
+		for _, path := range slices.Sorted(maps.Keys(t.sessions.Sums)) {
+			made.Data = append(made.Data, report.Source{Name: "session.json of " + filepath.Base(path), Files: 1, SHA256: t.sessions.Sums[path]})
+		}
+	} else if err := made.AddData(ctx, t.data.Cases, t.data.Classes); err != nil {
+		return err
+	}
+	if t.agree, err = agree.New(t.data, made); err != nil {
+		return err
+	}
+	t.fuse = fuse.New(t.data, fuse.Request{Images: score.Images{Data: t.in("data")}, Out: t.in("fused"), Methods: []string{"majority", "staple"}, Figures: true})
+	t.list()
+	if err := t.work(ctx, "compare", t.compare); err != nil {
+		return err
+	}
+	for {
+		if len(t.later) == 0 {
+			if t.asked == nil {
+				return nil
+			}
+			line, open := <-t.asked
+			if !open {
+				return nil
+			}
+			t.later = append(t.later, line)
+		}
+		line := t.later[0]
+		t.later = t.later[1:]
+		act := map[string]func(context.Context) error{"fuse": t.fuseAll, "report": t.report, "save": t.save}[line]
+		if act == nil {
+			t.answer(line)
+		} else if err := t.work(ctx, line, act); err != nil {
+			t.send(event{Failed: cli.Message(err.Error()), Doing: line})
+		}
+	}
+}
+
+// work does something that "stop" ends, and says that it is done.
+func (t *together) work(ctx context.Context, doing string, act func(context.Context) error) error {
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	t.stop, t.turned = stop, time.Time{} // "stop" may have come already
+	err := act(within)
+	stopped := within.Err() != nil && ctx.Err() == nil
+	if err == nil || stopped {
+		t.send(event{Done: doing, Stopped: stopped, Skipped: t.skipped()})
+		return nil
+	}
+	return err
+}
+
+// compare compares the raters, and sends a table now and then: of the images until then.
+func (t *together) compare(ctx context.Context) error {
+	begun, done := time.Now(), 0
+	next := begun.Add(first)
+	err := t.agree.Gather(ctx, func(string) {
+		if done++; time.Now().After(next) {
+			t.send(event{Agreement: t.agree.Report()})
+			t.tell("compare", begun, done, len(t.data.Cases))
+			next = time.Now().Add(time.Since(begun) / 3) // ever more seldom, as it takes longer
+		}
+		t.turn()
+	})
+	r := t.agree.Report()
+	if r.Images == 0 && err == nil {
+		err = errors.New("none of the images could be used")
+		for _, s := range t.skipped() {
+			err = fmt.Errorf("%w\n  %s: %s", err, s.File, s.Reason)
+		}
+	}
+	if err != nil && (ctx.Err() == nil || r.Images == 0) {
+		return err
+	}
+	t.send(event{Agreement: r})
+	return r.Save(t.in("agreement"))
+}
+
+func (t *together) report(context.Context) error {
+	r := t.agree.Report()
+	return errors.Join(t.agree.Illustrate(r), r.Save(t.in("agreement")))
+}
+
+func (t *together) save(ctx context.Context) error {
 	layout, err := importer.FindLayout("sessions")
+	if err == nil {
+		o := t.importing(ctx)
+		o.Force = true // of a data set that was saved before
+		_, err = layout.Run(ctx, o)
+	}
+	return err
+}
+
+// fuseAll learns from all images how to fuse by edges, and fuses all for the figures.
+func (t *together) fuseAll(ctx context.Context) error {
+	f := fuse.New(t.data, fuse.Request{Images: t.fuse.Images, Out: t.fuse.Out, Methods: []string{"mean-vote", "majority", "staple", "edges"}, Figures: true})
+	done, tell := 0, t.progress(ctx, "fuse")
+	err := f.All(ctx, func(string, string) {
+		tell(done, 2*len(t.data.Cases))
+		done++
+	})
 	if err != nil {
 		return err
 	}
-	made, err := layout.Run(ctx, importer.Options{Source: in, Destination: data, Longest: longest, Repeats: true, Lenient: true})
-	if err != nil {
-		return err
+	t.fuse = f
+	return f.Save()
+}
+
+// answer does what takes less than a second.
+func (t *together) answer(line string) {
+	name, is := strings.CutPrefix(line, "show ")
+	if line == "stop" {
+		t.stop()
 	}
-	return weights.WriteAtomic(skipped, func(w io.Writer) error { return command.WriteJSON(w, made.Skipped) })
+	if !is {
+		return
+	}
+	shown, err := t.show(name)
+	if err != nil {
+		t.send(event{Failed: cli.Message(err.Error()), Doing: line})
+		return
+	}
+	t.send(event{Shown: shown})
+}
+
+// turn gives the page its turn, if it has waited, and answers what it has asked for meanwhile.
+func (t *together) turn() {
+	if time.Since(t.turned) < pause {
+		return
+	}
+	time.Sleep(turn)
+	for {
+		select {
+		case line, open := <-t.asked:
+			switch {
+			case !open:
+				t.asked = nil // the input has ended
+			case line == "stop" || strings.HasPrefix(line, "show "):
+				t.answer(line)
+			default:
+				t.later = append(t.later, line)
+			}
+			continue
+		default:
+		}
+		break
+	}
+	t.turned = time.Now()
 }

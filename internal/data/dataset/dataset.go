@@ -68,6 +68,7 @@ type Case struct {
 	Part   Part       // what it is for
 	Levels bool       // the raters are agreement levels
 	Others bool       // marked by other people than the data set's raters: see Add
+	Reader Reader     // of a case that lies in no folder; or nil
 
 	Diagnosis Diagnosis       // of diagnosis.csv
 	Group     string          // of groups.csv; empty: it is a group of its own

@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -60,9 +61,67 @@ func (l *Loaded) Experts(k int) [][]uint8 {
 	return presentMasks(l.Masks, k)
 }
 
+// Reader reads a case that lies in no folder, such as an image that people read in sessions. Only
+// what is asked for is read.
+type Reader interface {
+	// Masks are (M, K) masks (H, W) of 0 and 1; nil if the label is missing. ok is false if the case
+	// is left out, of which the reader keeps the reason.
+	Masks() (masks [][][]uint8, w, h int, ok bool)
+	Image() (*imageio.Image, error)
+}
+
+// Marks reads the masks (M, K), and with a Reader their size. left says that the case is left out.
+func (c *Case) Marks() (masks [][][]uint8, left bool, problems Problems) {
+	if c.Reader != nil {
+		var ok bool
+		masks, c.W, c.H, ok = c.Reader.Masks()
+		return masks, !ok, nil
+	}
+	for _, paths := range c.Masks {
+		row := make([][]uint8, len(paths))
+		masks = append(masks, row)
+		for k, path := range paths {
+			if path == "" {
+				continue
+			}
+			var err error
+			if row[k], err = c.Mask(path); err != nil {
+				problems.add("%v", err)
+			}
+		}
+	}
+	return masks, false, problems
+}
+
+// ErrLeft is the error of Load for a case that its Reader leaves out.
+var ErrLeft = errors.New("the image is left out")
+
+func (c *Case) load() (*Loaded, error) {
+	masks, left, _ := c.Marks()
+	if left {
+		return nil, ErrLeft
+	}
+	image, err := c.Picture()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return &Loaded{Case: *c, Image: image, Masks: masks}, nil
+}
+
+// Picture reads the image.
+func (c *Case) Picture() (*imageio.Image, error) {
+	if c.Reader != nil {
+		return c.Reader.Image()
+	}
+	return read(c.Image, imageio.Decode)
+}
+
 // Load reads a case's image and masks. People beside agreement levels become levels. The error is a
 // Problems that names every bad file of the case.
 func Load(c Case) (*Loaded, error) {
+	if c.Reader != nil {
+		return c.load()
+	}
 	var problems Problems
 	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
 	mask := func(path string) ([]uint8, error) {

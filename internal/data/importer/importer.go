@@ -192,7 +192,7 @@ func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) er
 	err := dataset.Each(ctx, len(jobs), o.Progress, func(i int) error {
 		pictures, left := jobs[i].read()
 		for _, p := range pictures {
-			if reason := p.unmarked(s.Classes); reason != "" {
+			if reason := unmarked(p.masks, s.Classes); reason != "" {
 				left = append(left, Skip{p.file, reason})
 				continue
 			}
@@ -253,11 +253,11 @@ func (s *Summary) withoutIdle() {
 	s.Raters, s.Masks = s.Raters[:kept], s.Masks[:kept]
 }
 
-// unmarked is the reason to skip a picture: nobody marked one of the classes, and training cannot
-// use it.
-func (p *picture) unmarked(classes []string) string {
+// unmarked is the reason to skip a picture with these masks (M, K): nobody marked one of the
+// classes, and training cannot use it.
+func unmarked(masks [][][]uint8, classes []string) string {
 	for k, class := range classes {
-		if !slices.ContainsFunc(p.masks, func(masks [][]uint8) bool { return masks[k] != nil }) {
+		if !slices.ContainsFunc(masks, func(row [][]uint8) bool { return row[k] != nil }) {
 			return fmt.Sprintf("no rater's mask of the %s could be used", class)
 		}
 	}

@@ -318,18 +318,29 @@ func (g *graded) marks(w, h int) (masks [][][]uint8, origins [][]string, left []
 	return masks, origins, left
 }
 
-// image is the image's file: from beside the sessions, or from one that has it.
-func (g *graded) image() (data []byte, from string, err error) {
-	if from = g.beside; from != "" {
-		data, err = readFile(from)
-	} else {
-		err = fmt.Errorf("the image with the SHA-256 %s is neither in a session nor in the folder: put it there", g.sum)
-		for _, w := range g.by {
-			if name := w.session.images[g.sum]; name != "" {
-				from = name
-				data, err = w.session.entry(name)
-			}
+// find says where the image is: beside the sessions, or in one, which is then not nil.
+func (g *graded) find() (from string, in *session, err error) {
+	if g.beside != "" {
+		return g.beside, nil, nil
+	}
+	for _, w := range g.by {
+		if name := w.session.images[g.sum]; name != "" {
+			return name, w.session, nil
 		}
+	}
+	return "", nil, fmt.Errorf("the image with the SHA-256 %s is neither in a session nor in the folder: put it there", g.sum)
+}
+
+// image is the image's file.
+func (g *graded) image() (data []byte, from string, err error) {
+	from, in, err := g.find()
+	switch {
+	case err != nil:
+		return nil, "", err
+	case in != nil:
+		data, err = in.entry(from)
+	default:
+		data, err = readFile(from)
 	}
 	if err == nil && sumOf(data) != g.sum {
 		err = errors.New("its image has changed")

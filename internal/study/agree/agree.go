@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
+	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
@@ -16,19 +16,16 @@ import (
 	"mrprism/internal/study/score"
 )
 
-// study gathers figures of the raters of a data set, image by image. It keeps figures, and no
-// masks.
-type study struct {
-	out      string
-	data     *dataset.Dataset
-	units    []int // by image: the number of its group
-	progress *command.Progress
-	made     *report.Origin
+// Study gathers figures of the raters of a data set, image by image. It keeps figures, and no masks.
+type Study struct {
+	data  *dataset.Dataset
+	units []int // by image: the number of its group
+	made  *report.Origin
 
-	images  int             // done
-	classes [][]*comparison // by class, of images that two or more have marked
-	worst   []report.Gallery
-	ratios  []*ratios // by image
+	images, left int             // done, and left out by their Reader
+	seen         []int           // the units of those done
+	classes      [][]*comparison // by class, of images that two or more have marked
+	ratios       []*ratios       // by image
 }
 
 // most is the number of images with the least agreement that the report names.
@@ -37,94 +34,102 @@ const most = 10
 // Run measures the agreement of the raters of a data set and delivers it, also to a folder
 // unless its name is empty. made says how, but for the data.
 func Run(ctx context.Context, dir, out string, made *report.Origin, stdout, stderr io.Writer) error {
-	s := study{out: out, made: made}
-	if err := s.open(dir); err != nil {
+	if err := report.CheckVacant(out); out != "" && err != nil {
 		return err
 	}
-	if err := made.AddData(ctx, s.data.Cases, s.data.Classes); err != nil {
+	data, err := dataset.Open(dir)
+	if err != nil {
 		return err
 	}
-	s.progress = command.NewProgress(stderr, len(s.data.Cases))
-	stopped := s.gatherAll(ctx)
-	s.progress.Clear()
+	s, err := New(data, made)
+	if err != nil {
+		return err
+	}
+	if err := made.AddData(ctx, data.Cases, data.Classes); err != nil {
+		return err
+	}
+	progress := command.NewProgress(stderr, len(data.Cases))
+	stopped := s.Gather(ctx, func(name string) {
+		progress.Begin()
+		progress.Show("%s: comparing the raters", name)
+	})
+	progress.Clear()
 	if problems := (dataset.Problems)(nil); s.images == 0 || errors.As(stopped, &problems) {
 		return stopped // figures without the faulty images would look like those of all
 	}
-	return errors.Join(stopped, s.report().deliver(out, stdout))
+	r := s.Report()
+	if out != "" {
+		stopped = errors.Join(stopped, s.Illustrate(r), r.Save(out))
+	}
+	return errors.Join(stopped, r.Document().Print(stdout))
 }
 
-// open opens the data set and checks that the files can be written.
-func (s *study) open(dir string) (err error) {
-	if err := report.CheckVacant(s.out); s.out != "" && err != nil {
-		return err
+// New begins a study. made says how, and of what data.
+func New(data *dataset.Dataset, made *report.Origin) (*Study, error) {
+	if len(data.Raters) < 2 {
+		return nil, fmt.Errorf("%s has one rater, %s: agreement needs two or more", data.Name, strings.Join(data.Raters, ", "))
 	}
-	if s.data, err = dataset.Open(dir); err != nil {
-		return err
-	}
-	s.units = dataset.Units(s.data.Cases)
-	if len(s.data.Raters) < 2 {
-		return fmt.Errorf("%s has one rater, %s: agreement needs two or more", dir, s.data.Raters[0])
-	}
-	s.classes, s.worst = make([][]*comparison, len(s.data.Classes)), make([]report.Gallery, len(s.data.Classes))
-	for k := range s.worst {
-		s.worst[k].Title = "The images with the least agreement"
-		if s.out != "" {
-			s.worst[k].Most = most
-		}
-	}
-	return nil
+	return &Study{data: data, units: dataset.Units(data.Cases), made: made, classes: make([][]*comparison, len(data.Classes))}, nil
 }
 
-// gatherAll takes the images, a few at a time. Faulty images end it with a dataset.Problems that
-// names all faults.
-func (s *study) gatherAll(ctx context.Context) error {
+// Gather takes the images, a few at a time, and calls after with the name of each. Faulty images end
+// it with a dataset.Problems that names all faults.
+func (s *Study) Gather(ctx context.Context, after func(name string)) error {
 	var problems dataset.Problems
 	look := func(i int) (*comparedImage, error) { return s.look(i), nil }
 	err := score.InOrder(ctx, len(s.data.Cases), runtime.GOMAXPROCS(0), look, func(l *comparedImage) error {
-		s.progress.Begin()
-		s.progress.Show("%s: comparing the raters", l.Name)
-		if problems = append(problems, l.faults...); len(problems) > 0 {
-			return nil
+		if problems = append(problems, l.faults...); len(problems) == 0 {
+			s.add(l)
 		}
-		return s.add(l)
+		after(l.Name)
+		return nil
 	})
 	return errors.Join(score.AsError(problems), err)
 }
 
-// add keeps the figures of an image, and its pictures if it is among the worst.
-func (s *study) add(l *comparedImage) error {
-	var bare *picture.Picture // of the image without outlines, once it is needed
+// add keeps the figures of an image.
+func (s *Study) add(l *comparedImage) {
+	if l.left {
+		s.left++
+		return
+	}
 	for k, c := range l.classes {
-		if c == nil {
-			continue
-		}
-		s.classes[k] = append(s.classes[k], c)
-		if math.IsNaN(c.rank().Figure) {
-			continue
-		}
-		err := s.worst[k].Offer(c.rank(), func() (report.Exhibit, error) {
-			if bare == nil {
-				img, err := command.ReadImage(l.Image)
-				if err != nil {
-					return report.Exhibit{}, err
-				}
-				bare = picture.NewPicture(img)
-			}
-			return s.draw(bare.Copy(), l, k, c)
-		})
-		if err != nil {
-			return err
+		if c != nil {
+			s.classes[k] = append(s.classes[k], c)
 		}
 	}
 	if l.ratios != nil {
 		s.ratios = append(s.ratios, l.ratios)
 	}
 	s.images++
+	s.seen = append(s.seen, s.units[l.at])
+}
+
+// Illustrate adds the pictures of the images with the least agreement to a report.
+func (s *Study) Illustrate(r *Report) error {
+	for k, class := range r.Classes {
+		class.worst = report.Album{Title: "The images with the least agreement"}
+		for _, c := range ranked(class.cases) {
+			l := s.look(c.at)
+			if len(l.faults) > 0 {
+				return l.faults
+			}
+			img, err := l.Picture()
+			if err != nil {
+				return err
+			}
+			exhibit, err := s.draw(picture.NewPicture(img), l, k, c)
+			if err != nil {
+				return err
+			}
+			class.worst.Exhibits = append(class.worst.Exhibits, exhibit)
+		}
+	}
 	return nil
 }
 
 // draw draws the outlines of all raters on the picture.
-func (s *study) draw(p *picture.Picture, l *comparedImage, k int, c *comparison) (report.Exhibit, error) {
+func (s *Study) draw(p *picture.Picture, l *comparedImage, k int, c *comparison) (report.Exhibit, error) {
 	for m, mark := range l.marks[k] {
 		if mark != nil {
 			values := make([]float32, len(mark))

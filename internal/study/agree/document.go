@@ -1,7 +1,6 @@
 package agree
 
 import (
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -16,12 +15,9 @@ import (
 	"mrprism/internal/study/report"
 )
 
-// deliver writes the files, if a folder is named, and then prints the table.
-func (r *Report) deliver(out string, stdout io.Writer) error {
+// Save writes the files into a folder.
+func (r *Report) Save(out string) error {
 	d := r.Document()
-	if out == "" {
-		return d.Print(stdout)
-	}
 	files := map[string]func(io.Writer) error{
 		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "limits.csv": r.limitsCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
 		"raters.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
@@ -34,7 +30,7 @@ func (r *Report) deliver(out string, stdout io.Writer) error {
 			files["dendrogram-"+c.Class+".svg"] = d.Write
 		}
 	}
-	return errors.Join(report.Save(out, files), d.Print(stdout))
+	return report.Save(out, files)
 }
 
 // casesCSV has a line for each image and structure that two or more have marked.

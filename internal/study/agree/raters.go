@@ -7,13 +7,14 @@ import (
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
 
 // comparedImage is an image with its masks and its figures.
 type comparedImage struct {
 	dataset.Case
+	at      int           // in the data set
+	left    bool          // left out by its Reader
 	marks   [][][]uint8   // (K, M); nil for a missing mask
 	classes []*comparison // by class; nil if fewer than two raters marked it
 	ratios  *ratios       // nil unless two or more marked disc and cup
@@ -24,6 +25,7 @@ type comparedImage struct {
 // defined, and Dice also for agreement levels.
 type comparison struct {
 	statistics.Unit
+	at           int // of the image in the data set
 	image        string
 	raters       int
 	pairs        [][]float64     // Dice by rater and earlier rater; nil for levels
@@ -37,39 +39,31 @@ type comparison struct {
 	consensus    float64 // pixels that all marked over pixels that anybody marked
 }
 
-// rank puts the image first whose raters agree least: by the mean Dice of their pairs, and of
-// agreement levels by the consensus.
-func (c *comparison) rank() report.Rank {
+// rank is less for images whose raters agree less: the mean Dice of their pairs, and of agreement
+// levels the consensus.
+func (c *comparison) rank() float64 {
 	if math.IsNaN(c.dice) {
-		return report.Rank{Figure: -c.consensus}
+		return c.consensus
 	}
-	return report.Rank{Figure: -c.dice}
+	return c.dice
 }
 
 // look reads the masks of an image and compares them.
-func (s *study) look(i int) *comparedImage {
+func (s *Study) look(i int) *comparedImage {
 	c := s.data.Cases[i]
-	l := &comparedImage{Case: c, marks: make([][][]uint8, len(s.data.Classes)), classes: make([]*comparison, len(s.data.Classes))}
-	for k := range l.marks {
-		l.marks[k] = make([][]uint8, len(c.Masks))
-		for m, paths := range c.Masks {
-			if paths[k] == "" {
-				continue
-			}
-			var err error
-			if l.marks[k][m], err = c.Mask(paths[k]); err != nil {
-				l.faults = append(l.faults, err.Error())
-			}
-		}
-	}
-	if len(l.faults) > 0 {
+	masks, left, faults := c.Marks()
+	l := &comparedImage{Case: c, at: i, left: left, faults: faults, classes: make([]*comparison, len(s.data.Classes))}
+	if left || len(faults) > 0 {
 		return l
+	}
+	for k := range s.data.Classes {
+		l.marks = append(l.marks, statistics.Tabulate(len(masks), func(m int) []uint8 { return masks[m][k] }))
 	}
 	for k, marks := range l.marks {
 		given := statistics.Filter(marks, func(m []uint8) bool { return m != nil })
 		if len(given) > 1 && (!s.data.Levels || len(given) == len(marks)) {
 			l.classes[k] = compare(c.Name, marks, metric.PatternsOf(given...), s.data.Levels)
-			l.classes[k].Unit = statistics.Unit(1 + s.units[i])
+			l.classes[k].at, l.classes[k].Unit = i, statistics.Unit(1+s.units[i])
 		}
 	}
 	l.ratios = s.verticalRatios(l, statistics.Unit(1+s.units[i]))
@@ -140,7 +134,7 @@ func less(a, b int) func(*ratios) float64 {
 
 // verticalRatios are those of an image. They are nil without the structures, for agreement levels,
 // and unless two raters have marked a disc and a cup.
-func (s *study) verticalRatios(l *comparedImage, unit statistics.Unit) *ratios {
+func (s *Study) verticalRatios(l *comparedImage, unit statistics.Unit) *ratios {
 	disc, cup := segment.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 || s.data.Levels {
 		return nil

@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -113,11 +114,11 @@ type worstReport struct {
 	Consensus *float64 `json:"consensus"`
 }
 
-// report makes the report of the images until now.
-func (s *study) report() *Report {
-	r := &Report{Made: s.made, Name: s.data.Name, Images: s.images, Units: statistics.Distinct(s.units[:s.images]), Raters: s.data.Raters, Levels: s.data.Levels}
-	if s.images < len(s.data.Cases) {
-		r.Of = len(s.data.Cases)
+// Report makes the report of the images until now.
+func (s *Study) Report() *Report {
+	r := &Report{Made: s.made, Name: s.data.Name, Images: s.images, Units: statistics.Distinct(s.seen), Raters: s.data.Raters, Levels: s.data.Levels}
+	if all := len(s.data.Cases) - s.left; s.images < all {
+		r.Of = all
 	}
 	for k, class := range s.data.Classes {
 		r.Classes = append(r.Classes, s.classReport(class, k))
@@ -128,7 +129,7 @@ func (s *study) report() *Report {
 	return r
 }
 
-func (s *study) ratioReport() *ratioReport {
+func (s *Study) ratioReport() *ratioReport {
 	var whole [][]float64
 	for _, r := range s.ratios {
 		if !slices.ContainsFunc(r.of, math.IsNaN) {
@@ -154,13 +155,13 @@ func correlation(values [][]float64) *correlationReport {
 	return &correlationReport{statistics.Defined(icc.Mean), icc.Low, icc.High, icc.N}
 }
 
-func (s *study) classReport(class string, k int) *classAgreement {
+func (s *Study) classReport(class string, k int) *classAgreement {
 	cases := s.classes[k]
 	kappa := func(of func(*comparison) float64) kappaReport {
 		return kappaReport{statistics.MeanWithin(-1, 1, cases, of), len(statistics.Values(cases, of))}
 	}
 	c := &classAgreement{
-		Class: class, Images: len(cases), Skipped: s.images - len(cases), cases: cases, worst: s.worst[k].Album,
+		Class: class, Images: len(cases), Skipped: s.images - len(cases), cases: cases,
 		Dice:       statistics.MeanWithin(0, 1, cases, func(d *comparison) float64 { return d.dice }),
 		KappaUnion: kappa(func(d *comparison) float64 { return d.union }),
 		KappaWhole: kappa(func(d *comparison) float64 { return d.whole }),
@@ -224,12 +225,16 @@ func raterOf(name string, m int, cases []*comparison) raterReport {
 	return r
 }
 
-// worstReports are the images in which the raters agree least, the worst first. Images in which
-// nothing is marked are not among them.
-func (s *study) worstReports(cases []*comparison) (reports []worstReport) {
-	ranked := statistics.Filter(cases, func(c *comparison) bool { return !math.IsNaN(c.rank().Figure) })
-	slices.SortStableFunc(ranked, func(a, b *comparison) int { return a.rank().Compare(b.rank()) })
-	for _, c := range ranked[:min(most, len(ranked))] {
+// ranked are the images in which the raters agree least, the worst first. Images in which nothing is
+// marked are not among them.
+func ranked(cases []*comparison) []*comparison {
+	all := statistics.Filter(cases, func(c *comparison) bool { return !math.IsNaN(c.rank()) })
+	slices.SortStableFunc(all, func(a, b *comparison) int { return cmp.Compare(a.rank(), b.rank()) })
+	return all[:min(most, len(all))]
+}
+
+func (s *Study) worstReports(cases []*comparison) (reports []worstReport) {
+	for _, c := range ranked(cases) {
 		w := worstReport{Image: c.image, Consensus: statistics.Defined(c.consensus)}
 		if !s.data.Levels {
 			w.Dice, w.Least, w.A, w.B = statistics.Defined(c.dice), statistics.Defined(c.least), s.data.Raters[c.a], s.data.Raters[c.b]

@@ -32,24 +32,25 @@ type Request struct {
 	Out       string   // folder
 	Weights   string   // empty without a network
 	Methods   []string // those to use; none: all that the data and the network allow
+	Figures   bool     // no maps are written
 	Precision model.Precision
 	Device    command.Opener
 }
 
-// fusionStudy fuses the marks of a data set and keeps figures of raters and methods.
-type fusionStudy struct {
+// Study fuses the marks of a data set and keeps figures of raters and methods.
+type Study struct {
 	Request
-	data     *dataset.Dataset
-	cases    []dataset.Case
-	units    []int              // by case: the number of its group
-	session  *command.Session   // nil without -weights
-	column   []int              // by class: the model's
-	heads    bool               // the network has a map of each of these raters
-	trusts   bool               // they say how far it trusts him, and not what he marks
-	learned  []*fusion.Contours // by class
-	edges    []*fusion.Edges    // by class
-	crowds   []*fusion.MaxMIG   // by class; nil without a network
-	progress *command.Progress
+	data    *dataset.Dataset
+	cases   []dataset.Case
+	units   []int              // by case: the number of its group
+	session *command.Session   // nil without -weights
+	column  []int              // by class: the model's
+	heads   bool               // the network has a map of each of these raters
+	trusts  bool               // they say how far it trusts him, and not what he marks
+	learned []*fusion.Contours // by class
+	edges   []*fusion.Edges    // by class
+	crowds  []*fusion.MaxMIG   // by class; nil without a network
+	note    func(text string)
 
 	raters []raterRow
 	scores []scoreRow
@@ -58,32 +59,48 @@ type fusionStudy struct {
 
 // Run fuses the marks of all images and delivers maps and figures.
 func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
-	f := fusionStudy{Request: r}
+	f := &Study{Request: r}
 	if err := f.open(); err != nil {
 		return err
 	}
 	if err := score.CheckImages(ctx, f.cases, nil, f.data.Classes, stderr); err != nil {
 		return err
 	}
-	f.progress = command.NewProgress(stderr, len(f.cases))
+	progress := command.NewProgress(stderr, len(f.cases))
+	f.note = func(text string) { progress.Note("evaluate fuse", text) }
 	if f.session != nil {
-		f.session.Precision, f.session.Open = r.Precision, r.Device
-		f.session.Note = func(text string) { f.progress.Note("evaluate fuse", text) }
+		f.session.Precision, f.session.Open, f.session.Note = r.Precision, r.Device, f.note
 		defer f.session.Close()
 	}
-	stopped := f.learn(ctx)
-	if stopped == nil {
-		stopped = f.fuseAll(ctx)
-	}
-	f.progress.Clear()
+	stopped := f.All(ctx, func(name, doing string) {
+		if doing == fusing {
+			progress.Begin()
+		}
+		progress.Show("%s: %s", name, doing)
+	})
+	progress.Clear()
 	if f.images == 0 {
 		return stopped
 	}
 	return errors.Join(stopped, f.deliver(stdout))
 }
 
+// New begins a study of a data set that is open, without a network.
+func New(data *dataset.Dataset, r Request) *Study {
+	return &Study{Request: r, data: data, cases: data.Cases, units: dataset.Units(data.Cases), note: func(string) {}}
+}
+
+// All learns the raters from all images, and then fuses all. before is called before each image, with
+// what is done to it.
+func (f *Study) All(ctx context.Context, before func(name, doing string)) error {
+	if err := f.learn(ctx, before); err != nil {
+		return err
+	}
+	return f.fuseAll(ctx, before)
+}
+
 // open opens the data set and the weights, and checks that the maps can be written.
-func (f *fusionStudy) open() (err error) {
+func (f *Study) open() (err error) {
 	if err := report.CheckVacant(f.Out); err != nil {
 		return err
 	}
@@ -121,30 +138,48 @@ func (f *fusionStudy) open() (err error) {
 	return nil
 }
 
+// Fused is what a method makes of the marks of a structure in an image.
+type Fused struct {
+	Method string
+	*fusion.Fit
+}
+
+// Fuse fuses the marks of class k by each method.
+func (f *Study) Fuse(l *dataset.Loaded, k int) []Fused { return f.fits(l, k, nil) }
+
+func (f *Study) fits(l *dataset.Loaded, k int, seen *networkMaps) (all []Fused) {
+	p := f.panel(k, score.Marks(l, k), l.Image, seen)
+	for _, method := range f.methods() {
+		fit := method.fuse(p)
+		if !fit.Converged {
+			f.note(fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, f.data.Classes[k], method.Name, fusion.MaxIterations))
+		}
+		all = append(all, Fused{method.Name, fit})
+	}
+	return all
+}
+
 // fuse fuses and writes all structures of an image, and keeps their figures.
-func (f *fusionStudy) fuse(l *dataset.Loaded, seen *networkMaps) error {
+func (f *Study) fuse(l *dataset.Loaded, seen *networkMaps) error {
 	var raters []raterRow
 	var scores []scoreRow
 	for k, class := range f.data.Classes {
-		marks := score.Marks(l, k)
 		var vote [len(scoreNames)]float64 // of the mean vote, which is the first method
 		mask, err := score.ReadTruth(l.Case, class)
 		if err != nil {
 			return err
 		}
-		for _, method := range f.methods() {
-			fit := method.fuse(f.panel(k, marks, l.Image, seen))
-			if !fit.Converged {
-				f.progress.Note("evaluate fuse", fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, class, method.Name, fusion.MaxIterations))
+		for _, fit := range f.fits(l, k, seen) {
+			if !f.Figures {
+				if err := writeMap(filepath.Join(f.Out, fit.Method, class, l.Name+".png"), fit.Map, l.Image.W, l.Image.H); err != nil {
+					return err
+				}
 			}
-			if err := writeMap(filepath.Join(f.Out, method.Name, class, l.Name+".png"), fit.Map, l.Image.W, l.Image.H); err != nil {
-				return err
-			}
-			raters = append(raters, f.rate(method.Name, l.Name, class, marks, fit)...)
+			raters = append(raters, f.rate(fit.Method, l.Name, class, score.Marks(l, k), fit.Fit)...)
 			if mask != nil {
-				row := scoreMap(score.TargetOf(l, k, mask), method.Name, l.Name, class, fit.Map)
+				row := scoreMap(score.TargetOf(l, k, mask), fit.Method, l.Name, class, fit.Map)
 				row.Unit = statistics.Unit(1 + f.units[f.images])
-				if method.Name == meanVote {
+				if fit.Method == meanVote {
 					vote = row.figures
 				}
 				for j, v := range vote {

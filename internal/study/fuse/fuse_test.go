@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/study/score"
@@ -19,7 +18,7 @@ import (
 
 // Pixels of all images count together. Rates that no pixel defines stay empty.
 func TestPooled(t *testing.T) {
-	f := &fusionStudy{data: &dataset.Dataset{Raters: []string{"ann", "bob"}}}
+	f := &Study{data: &dataset.Dataset{Raters: []string{"ann", "bob"}}}
 	rows := f.rate(meanVote, "one", "disc", [][]uint8{{1, 1, 0, 0}, nil}, fusion.MeanVote([][]uint8{{1, 1, 0, 0}, nil}))
 	require.Len(t, rows, 1, "bob has not marked")
 	marks := [][]uint8{{0, 0, 0, 0}, {1, 0, 0, 0}}
@@ -39,11 +38,11 @@ func TestPooled(t *testing.T) {
 // A stopped program has the CSVs of the images that it fused, and says that they are a part.
 func TestFuseStopped(t *testing.T) {
 	dir, _ := studytest.Synthesise(t)
-	f := &fusionStudy{Request: Request{Images: score.Images{Data: dir, On: "all", Region: "none"}, Out: t.TempDir()}, progress: command.NewProgress(new(strings.Builder), 5)}
+	f, before := &Study{Request: Request{Images: score.Images{Data: dir, On: "all", Region: "none"}, Out: t.TempDir()}, note: func(string) {}}, func(name, doing string) {}
 	require.NoError(t, f.open())
-	require.NoError(t, f.learn(t.Context()))
+	require.NoError(t, f.learn(t.Context(), before))
 	require.NoError(t, os.Remove(f.data.Cases[2].Image))
-	require.ErrorContains(t, f.fuseAll(t.Context()), f.data.Cases[2].Image)
+	require.ErrorContains(t, f.fuseAll(t.Context(), before), f.data.Cases[2].Image)
 	require.Equal(t, 2, f.images)
 	var table strings.Builder
 	require.NoError(t, f.deliver(&table))
@@ -52,6 +51,6 @@ func TestFuseStopped(t *testing.T) {
 
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	require.ErrorIs(t, f.learn(stopped), context.Canceled)
-	require.ErrorIs(t, f.fuseAll(stopped), context.Canceled)
+	require.ErrorIs(t, f.learn(stopped, before), context.Canceled)
+	require.ErrorIs(t, f.fuseAll(stopped, before), context.Canceled)
 }

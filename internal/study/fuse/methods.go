@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -59,11 +60,13 @@ var Methods = []fusionMethod{
 }
 
 // methods are those that the network, if there is one, allows.
-func (f *fusionStudy) methods() []fusionMethod {
+func (f *Study) methods() []fusionMethod {
 	has := map[need]bool{MarksAlone: true, aNetwork: f.session != nil, itsRaters: f.heads && !f.trusts, itsTrust: f.heads && f.trusts}
-	return statistics.Filter(Methods, func(m fusionMethod) bool {
-		return has[m.Needs] && (f.Methods == nil || slices.Contains(f.Methods, m.Name))
-	})
+	return statistics.Filter(Methods, func(m fusionMethod) bool { return has[m.Needs] && f.uses(m.Name) })
+}
+
+func (f *Study) uses(method string) bool {
+	return f.Methods == nil || slices.Contains(f.Methods, method)
 }
 
 // panel is what a method may know of a structure in an image.
@@ -85,8 +88,11 @@ type networkMaps struct {
 }
 
 // panel gathers what is known of class k. seen is nil without a network, and if it found nothing.
-func (f *fusionStudy) panel(k int, marks [][]uint8, image *imageio.Image, seen *networkMaps) panel {
-	p := panel{marks: marks, width: image.W, rgb: image.Pix, learned: f.learned[k], edges: f.edges[k]}
+func (f *Study) panel(k int, marks [][]uint8, image *imageio.Image, seen *networkMaps) panel {
+	p := panel{marks: marks, width: image.W, rgb: image.Pix}
+	if f.learned != nil {
+		p.learned, p.edges = f.learned[k], f.edges[k]
+	}
 	if f.crowds != nil {
 		p.crowd = f.crowds[k]
 	}
@@ -100,7 +106,7 @@ func (f *fusionStudy) panel(k int, marks [][]uint8, image *imageio.Image, seen *
 }
 
 // learn learns the raters from all images, and beside a network what it makes of them.
-func (f *fusionStudy) learn(ctx context.Context) error {
+func (f *Study) learn(ctx context.Context, before func(name, doing string)) error {
 	for range f.data.Classes {
 		f.learned = append(f.learned, fusion.NewContours(len(f.data.Raters)))
 		f.edges = append(f.edges, new(fusion.Edges))
@@ -108,10 +114,12 @@ func (f *fusionStudy) learn(ctx context.Context) error {
 			f.crowds = append(f.crowds, fusion.NewMaxMIG(len(f.data.Raters)))
 		}
 	}
-	err := f.each(ctx, "learning the raters", func(l *dataset.Loaded, seen *networkMaps) error {
+	err := f.each(ctx, "learning the raters", before, func(l *dataset.Loaded, seen *networkMaps) error {
 		for k := range f.data.Classes {
 			marks := score.Marks(l, k)
-			f.learned[k].Add(marks, l.Image.W)
+			if f.uses("contours") {
+				f.learned[k].Add(marks, l.Image.W)
+			}
 			f.edges[k].Add(marks, l.Image.Pix, l.Image.W)
 			if seen != nil {
 				f.crowds[k].Add(marks, seen.masks[k])
@@ -132,12 +140,13 @@ func (f *fusionStudy) learn(ctx context.Context) error {
 	return nil
 }
 
+const fusing = "fusing"
+
 // fuseAll fuses the images until one fails.
-func (f *fusionStudy) fuseAll(ctx context.Context) error {
-	return f.each(ctx, "fusing", func(l *dataset.Loaded, seen *networkMaps) error {
-		f.progress.Begin()
+func (f *Study) fuseAll(ctx context.Context, before func(name, doing string)) error {
+	return f.each(ctx, fusing, before, func(l *dataset.Loaded, seen *networkMaps) error {
 		if seen == nil && f.session != nil {
-			f.session.Note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
+			f.note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
 		}
 		if err := f.fuse(l, seen); err != nil {
 			return err
@@ -149,14 +158,16 @@ func (f *fusionStudy) fuseAll(ctx context.Context) error {
 
 // each reads and segments the images, and then does something with them, until one fails. seen is
 // nil without a network, and if it found nothing. The error names the image or its files.
-func (f *fusionStudy) each(ctx context.Context, doing string, do func(l *dataset.Loaded, seen *networkMaps) error) error {
+func (f *Study) each(ctx context.Context, doing string, before func(name, doing string), do func(l *dataset.Loaded, seen *networkMaps) error) error {
 	for _, c := range f.cases {
+		before(c.Name, doing)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f.progress.Show("%s: %s", c.Name, doing)
 		l, err := dataset.Load(c)
-		if err != nil {
+		if errors.Is(err, dataset.ErrLeft) {
+			continue
+		} else if err != nil {
 			return err // it names the files, which have changed since score.CheckImages
 		}
 		seen, err := f.see(ctx, l.Image)
@@ -171,7 +182,7 @@ func (f *fusionStudy) each(ctx context.Context, doing string, do func(l *dataset
 }
 
 // see segments an image.
-func (f *fusionStudy) see(ctx context.Context, img *imageio.Image) (seen *networkMaps, err error) {
+func (f *Study) see(ctx context.Context, img *imageio.Image) (seen *networkMaps, err error) {
 	if f.session == nil {
 		return nil, nil
 	}

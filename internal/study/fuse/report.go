@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
-	"mrprism/weights"
 )
 
 // together stands in the CSVs for all images.
@@ -44,7 +42,7 @@ type scoreRow struct {
 var scoreNames = [...]string{"soft_dice", "dice", "brier"}
 
 // rate has a row for each rater who marked the structure.
-func (f *fusionStudy) rate(method, image, class string, marks [][]uint8, fit *fusion.Fit) (rows []raterRow) {
+func (f *Study) rate(method, image, class string, marks [][]uint8, fit *fusion.Fit) (rows []raterRow) {
 	for m, mark := range marks {
 		if mark == nil {
 			continue
@@ -97,22 +95,26 @@ func means(rows []scoreRow, j int) (mean, gain *metric.Interval) {
 }
 
 // scored are the scores of a method for a structure, in the order of the images.
-func (f *fusionStudy) scored(method, class string) []scoreRow {
+func (f *Study) scored(method, class string) []scoreRow {
 	return statistics.Filter(f.scores, func(s scoreRow) bool { return s.method == method && s.class == class })
 }
 
 // deliver writes the CSVs and prints the tables. It tries each of them even if another fails.
-func (f *fusionStudy) deliver(stdout io.Writer) error {
-	var failed []error
-	failed = append(failed, weights.WriteAtomic(filepath.Join(f.Out, "raters.csv"), f.ratersCSV))
+func (f *Study) deliver(stdout io.Writer) error {
+	return errors.Join(f.Save(), f.document().Print(stdout))
+}
+
+// Save writes the CSVs into the folder.
+func (f *Study) Save() error {
+	files := map[string]func(io.Writer) error{"raters.csv": f.ratersCSV}
 	if len(f.scores) > 0 {
-		failed = append(failed, weights.WriteAtomic(filepath.Join(f.Out, "scores.csv"), f.scoresCSV))
+		files["scores.csv"] = f.scoresCSV
 	}
-	return errors.Join(append(failed, f.document().Print(stdout))...)
+	return report.Save(f.Out, files)
 }
 
 // ratersCSV writes each rater beside each map, and then over all images.
-func (f *fusionStudy) ratersCSV(w io.Writer) error {
+func (f *Study) ratersCSV(w io.Writer) error {
 	header := []string{"method", "image", "structure", "rater", "sensitivity", "specificity", "bias", "weight"}
 	return report.WriteCSV(w, header, func(line func(...any)) {
 		write := func(r *raterRow) {
@@ -126,7 +128,7 @@ func (f *fusionStudy) ratersCSV(w io.Writer) error {
 }
 
 // eachPooled calls do for each structure, method and rater with a mark.
-func (f *fusionStudy) eachPooled(do func(r *raterRow)) {
+func (f *Study) eachPooled(do func(r *raterRow)) {
 	for _, class := range f.data.Classes {
 		for _, method := range f.methods() {
 			for _, rater := range f.data.Raters {
@@ -139,7 +141,7 @@ func (f *fusionStudy) eachPooled(do func(r *raterRow)) {
 }
 
 // scoresCSV writes the scores of each map, and then their means with the paired differences.
-func (f *fusionStudy) scoresCSV(w io.Writer) error {
+func (f *Study) scoresCSV(w io.Writer) error {
 	header := []string{"method", "image", "structure"}
 	for _, name := range scoreNames {
 		header = append(header, name, name+"_less_mean_vote", name+"_less_mean_vote_low", name+"_less_mean_vote_high")
@@ -171,7 +173,7 @@ func scoreCells(image string, rows []scoreRow) []any {
 }
 
 // document has the scores, and the raters over all images.
-func (f *fusionStudy) document() *report.Document {
+func (f *Study) document() *report.Document {
 	d := &report.Document{Title: "Fused marks of " + f.data.Name, Lead: []string{fmt.Sprintf("%s: %d images%s, maps in %s", f.Images.Data, f.images, report.OfGroups(f.images, statistics.Distinct(f.units[:f.images])), f.Out)}}
 	if f.images < len(f.cases) {
 		d.Lead = append(d.Lead, fmt.Sprintf("stopped before all %d images were fused", len(f.cases)))
