@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"time"
 
 	"mrprism/internal/command"
@@ -18,7 +19,7 @@ import (
 	"mrprism/weights"
 )
 
-// batch segments images one after another.
+// batch segments images. While it segments one, it reads those after it and writes those before it.
 type batch struct {
 	session     command.Session
 	weightsName string // as given
@@ -33,29 +34,56 @@ type batch struct {
 	journal     *journal // of -csv; nil without
 }
 
-// run segments all items. It names an image that fails and goes on with the next.
+// run segments all items, and reports them in their order. It names an image that fails and goes on
+// with the next.
 func (b *batch) run(ctx context.Context, items []item) (err error) {
-	failed := 0
+	failed, ahead := 0, max(1, min(runtime.GOMAXPROCS(0)/2, 4))
 	defer func() { err = errors.Join(err, b.journal.write()) }()
-	for _, it := range items {
+	var reading []<-chan picture
+	var writing []<-chan written
+	report := func(most int) error { // until at most so many are written
+		for len(writing) > most {
+			o := <-writing[0]
+			writing = writing[1:]
+			b.progress.Clear()
+			if ctx.Err() != nil && o.err != nil {
+				return o.err
+			}
+			if err := b.note(o.it, o.result, o.err); err != nil {
+				return err
+			}
+			if o.err != nil {
+				failed++
+				b.progress.Note(program, o.err.Error())
+			} else {
+				fmt.Fprintln(b.stdout, cli.Message(b.describe(o.it, o.result)))
+			}
+		}
+		return nil
+	}
+	var stopped error
+	for i, it := range items {
 		b.progress.Begin()
-		result, err := b.one(ctx, it)
-		b.progress.Clear()
-		if ctx.Err() != nil && err != nil {
-			return err
+		for _, next := range items[len(reading):min(i+1+ahead, len(items))] {
+			reading = append(reading, apart(func() picture { return b.read(next) }))
 		}
-		if err := b.note(it, result, err); err != nil {
-			return err
-		}
-		switch {
-		case err != nil:
-			failed++
-			b.progress.Note(program, err.Error())
-		default:
-			fmt.Fprintln(b.stdout, cli.Message(b.describe(it, result)))
+		b.progress.Show("%s: reading", it.image)
+		result, err := b.segment(ctx, it, <-reading[i])
+		reading[i] = nil
+		writing = append(writing, apart(func() written { return b.finish(ctx, it, result, err) }))
+		if stopped = report(ahead); stopped != nil {
+			break
 		}
 	}
+	if stopped == nil {
+		stopped = report(0)
+	}
+	for _, rest := range writing { // no file stays half written
+		<-rest
+	}
 	switch {
+	case stopped != nil:
+		return stopped
 	case failed == 0:
 		return nil
 	case len(items) > 1:
@@ -64,36 +92,56 @@ func (b *batch) run(ctx context.Context, items []item) (err error) {
 	return cli.Exit(cli.Failed)
 }
 
-// one segments one image and writes its files. Errors name the image.
-func (b *batch) one(ctx context.Context, it item) (*segment.Result, error) {
-	b.progress.Show("%s: reading", it.image)
-	img, err := command.ReadSlice(it.image, b.slice)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range b.formats {
-		if err := f.Check(img); err != nil {
-			return nil, fmt.Errorf("%s: -format %s: %w", it.image, f.Name, err)
-		}
-	}
-	given, err := evidence(it.marks, img)
-	if err != nil {
-		return nil, err
-	}
-	result, err := b.segment(ctx, it.image, img, given)
-	if err == nil {
-		b.progress.Show("%s: writing", it.image)
-		err = b.write(ctx, it, result)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", it.image, err)
-	}
-	return result, nil
+// apart does work beside the caller.
+func apart[T any](work func() T) <-chan T {
+	done := make(chan T, 1)
+	go func() { done <- work() }()
+	return done
 }
 
-func (b *batch) segment(ctx context.Context, name string, img *imageio.Image, given []segment.Evidence) (result *segment.Result, err error) {
-	options := b.options
-	options.Evidence, options.Name = given, name
+// picture is an item's image and marks, or why they cannot be read.
+type picture struct {
+	image *imageio.Image
+	marks []segment.Evidence
+	err   error
+}
+
+// written is an item's result, whose files are written, or why there is none. The error names the image.
+type written struct {
+	it     item
+	result *segment.Result
+	err    error
+}
+
+func (b *batch) read(it item) (p picture) {
+	if p.image, p.err = command.ReadSlice(it.image, b.slice); p.err != nil {
+		return p
+	}
+	for _, f := range b.formats {
+		if err := f.Check(p.image); err != nil {
+			return picture{err: fmt.Errorf("%s: -format %s: %w", it.image, f.Name, err)}
+		}
+	}
+	p.marks, p.err = evidence(it.marks, p.image)
+	return p
+}
+
+// finish writes the files of a result.
+func (b *batch) finish(ctx context.Context, it item, r *segment.Result, err error) written {
+	if err == nil {
+		if err = b.write(ctx, it, r); err != nil {
+			err = fmt.Errorf("%s: %w", it.image, err)
+		}
+	}
+	return written{it, r, err}
+}
+
+func (b *batch) segment(ctx context.Context, it item, p picture) (result *segment.Result, err error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	options, name := b.options, it.image
+	options.Evidence, options.Name = p.marks, name
 	options.Progress = func(stage string, done, total int) {
 		switch stage {
 		case "search":
@@ -105,10 +153,13 @@ func (b *batch) segment(ctx context.Context, name string, img *imageio.Image, gi
 		}
 	}
 	err = b.session.Do(ctx, func(e *segment.Engine) error {
-		result, err = e.Segment(ctx, img, options)
+		result, err = e.Segment(ctx, p.image, options)
 		return err
 	})
-	return result, err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return result, nil
 }
 
 // write writes the maps and then the summary. All get temporary names first: if the disk is full,
