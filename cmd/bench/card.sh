@@ -45,7 +45,7 @@ packed=
 for config in ${CONFIGS:-compact-steered paper-steered}; do
 	plain=${config%-steered}
 	set -- -device "$device" -config "$config" -n "$runs"
-	step "$config" bench "$@" -train -kernels -json "$out/$config.json"
+	MRPRISM_DAWN_TOGGLES=-timestamp_quantization step "$config" bench "$@" -train -kernels -json "$out/$config.json"
 	for side in $sides; do
 		for batch in $batches; do
 			step "$config-$side-$batch" bench "$@" -train -side "$side" -batch "$batch" -json "$out/$config-$side-$batch.json"

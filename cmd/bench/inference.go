@@ -129,7 +129,7 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 		if len(part.commands.Commands) == 0 {
 			continue
 		}
-		if err := r.kernels(ctx, d, part.name, part.commands, o.Repeats, tell); err != nil {
+		if err := r.kernels(ctx, device, part.name, part.commands, o.Repeats, tell); err != nil {
 			return err
 		}
 	}

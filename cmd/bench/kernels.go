@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,14 +17,15 @@ import (
 // replayed alone on the network's buffers, so that small tensors come from a cache more often than
 // in the network.
 type kernelTimes struct {
-	Part       string  `json:"part"`  // encoder, one recurrence, rater labels, one pass around marks, training step
-	Name       string  `json:"name"`  // of kernel and variant
-	Shape      string  `json:"shape"` // for people
-	Dispatches int     `json:"count"` // in one run of the part
-	Time       spread  `json:"ms"`    // of one dispatch, with its fixed cost
-	GFLOP      float64 `json:"gflop"` // of one dispatch, as shaders.Work counts
-	GB         float64 `json:"gb"`    // of all tensors of a dispatch, each counted once
-	Adds       float64 `json:"adds"`  // reached share of the device's multiply-adds, 0..1
+	Part       string  `json:"part"`                  // encoder, one recurrence, rater labels, one pass around marks, training step
+	Name       string  `json:"name"`                  // of kernel and variant
+	Shape      string  `json:"shape"`                 // for people
+	Dispatches int     `json:"count"`                 // in one run of the part
+	Time       spread  `json:"ms"`                    // of one dispatch, with its fixed cost
+	InPlace    float64 `json:"in_place_ms,omitempty"` // of one dispatch among the others, by the device's clock
+	GFLOP      float64 `json:"gflop"`                 // of one dispatch, as shaders.Work counts
+	GB         float64 `json:"gb"`                    // of all tensors of a dispatch, each counted once
+	Adds       float64 `json:"adds"`                  // reached share of the device's multiply-adds, 0..1
 	// The larger of Adds and the reached share of the bandwidth; above 1 from a cache.
 	Ceiling float64 `json:"ceiling"`
 }
@@ -39,24 +41,34 @@ func (r *report) kernels(ctx context.Context, d gpu.Device, part string, list te
 	}
 	var order []key
 	counts, first, work := map[key]int{}, map[key]gpu.Command{}, map[key]float64{}
+	of := make([]key, len(commands))
 	for i, c := range commands {
 		k, operations := key{shape: "of zeros", bytes: bytes[i]}, 0.0
 		if c.Program != nil {
 			k.program = c.Program
 			k.shape, operations = shaders.Work(c)
 		}
+		of[i] = k
 		if counts[k]++; counts[k] == 1 {
 			order = append(order, k)
 			first[k], work[k] = c, operations
 		}
 	}
 	tell(fmt.Sprintf("%s: %d kernels and shapes", part, len(order)))
+	spans, err := r.timeline(ctx, d, part, commands, repeats)
+	if err != nil {
+		return fmt.Errorf("%s: %w", part, err)
+	}
+	inPlace := map[key]float64{}
+	for i, span := range spans {
+		inPlace[of[i]] += milliseconds(span.End - span.Begin)
+	}
 	for _, k := range order {
 		t := kernelTimes{Part: part, Name: "clear", Shape: k.shape, Dispatches: counts[k], GFLOP: work[k] / 1e9, GB: float64(k.bytes) / 1e9}
+		t.InPlace = inPlace[k] / float64(counts[k])
 		if k.program != nil {
 			t.Name = k.program.Name
 		}
-		var err error
 		if t.Time, err = replay(ctx, d, first[k], repeats); err != nil {
 			return fmt.Errorf("%s %s: %w", t.Name, t.Shape, err)
 		}
@@ -64,6 +76,43 @@ func (r *report) kernels(ctx context.Context, d gpu.Device, part string, list te
 		r.Kernels = append(r.Kernels, t)
 	}
 	return nil
+}
+
+// timeline is one run of a part on the device's clock, the fastest of several.
+type timeline struct {
+	Part  string  `json:"part"`
+	All   float64 `json:"ms"`      // from the first dispatch's begin to the last one's end
+	Busy  float64 `json:"busy_ms"` // in dispatches
+	Count int     `json:"count"`   // of dispatches
+}
+
+// timeline runs a part on a device that is Timed, and adds its fastest run to the report. Without a
+// clock it returns nothing.
+func (r *report) timeline(ctx context.Context, d gpu.Device, part string, commands []gpu.Command, repeats int) (fastest []gpu.Span, err error) {
+	clock, ok := d.(gpu.Timed)
+	if !ok || !d.Info().HasFeature(gpu.Timestamps) {
+		return nil, nil
+	}
+	best := timeline{All: math.Inf(1)}
+	for range repeats {
+		spans, err := clock.Spans(ctx, commands)
+		if err != nil {
+			return nil, err
+		}
+		run, begin, end := timeline{Part: part}, time.Duration(math.MaxInt64), time.Duration(0)
+		for _, s := range spans {
+			if s != (gpu.Span{}) {
+				begin, end = min(begin, s.Begin), max(end, s.End)
+				run.Busy += milliseconds(s.End - s.Begin)
+				run.Count++
+			}
+		}
+		if run.All = milliseconds(end - begin); run.All < best.All {
+			best, fastest = run, spans
+		}
+	}
+	r.Timelines = append(r.Timelines, best)
+	return fastest, nil
 }
 
 // shares returns the reached share of multiply-adds, and the larger of it and the bandwidth's.

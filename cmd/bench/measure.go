@@ -108,7 +108,7 @@ func training(ctx context.Context, device gpu.Device, config model.Config, o opt
 	if !o.Kernels {
 		return nil
 	}
-	return r.kernels(ctx, d, "training step", s.plan.Commands(), o.Repeats, tell)
+	return r.kernels(ctx, device, "training step", s.plan.Commands(), o.Repeats, tell)
 }
 
 // fill writes the weights, or random ones, since times do not depend on them.

@@ -16,6 +16,7 @@ type report struct {
 	Inference *inferenceTimes `json:"inference"`
 	Training  *trainingTimes  `json:"training,omitempty"`
 	Kernels   []kernelTimes   `json:"kernels,omitempty"`
+	Timelines []timeline      `json:"timelines,omitempty"`
 }
 
 type inferenceTimes struct {

@@ -80,6 +80,11 @@ func (r *report) table(out io.Writer) error {
 		return err
 	}
 	for _, part := range parts(r.Kernels) {
+		for _, t := range r.Timelines {
+			if t.Part == part[0].Part {
+				fmt.Fprintf(out, "\n%s on the device's clock: %s ms, of which its %d dispatches take %s ms\n", t.Part, digits(t.All), t.Count, digits(t.Busy))
+			}
+		}
 		for _, programs := range []bool{true, false} {
 			if err := kernelTable(out, part, programs); err != nil {
 				return err
@@ -93,14 +98,15 @@ func (r *report) table(out io.Writer) error {
 type row struct {
 	name, shape    string
 	dispatches     int
-	ms, gflop, gb  float64
+	ms, inPlace    float64
+	gflop, gb      float64
 	adding, atBest float64 // ms at the ceiling of multiply-adds, and at the nearest ceiling
 }
 
 func (t *kernelTimes) row() row {
 	n := float64(t.Dispatches)
 	ms := n * t.Time.Median
-	return row{t.Name, t.Shape, t.Dispatches, ms, n * t.GFLOP, n * t.GB, ms * t.Adds, ms * t.Ceiling}
+	return row{t.Name, t.Shape, t.Dispatches, ms, n * t.InPlace, n * t.GFLOP, n * t.GB, ms * t.Adds, ms * t.Ceiling}
 }
 
 // rows are the shapes, or sums by program, the longest time first.
@@ -119,7 +125,7 @@ func rows(part []kernelTimes, programs bool) []row {
 		}
 		o := &out[at]
 		o.dispatches += r.dispatches
-		o.ms, o.gflop, o.gb = o.ms+r.ms, o.gflop+r.gflop, o.gb+r.gb
+		o.ms, o.inPlace, o.gflop, o.gb = o.ms+r.ms, o.inPlace+r.inPlace, o.gflop+r.gflop, o.gb+r.gb
 		o.adding, o.atBest = o.adding+r.adding, o.atBest+r.atBest
 	}
 	slices.SortStableFunc(out, func(a, b row) int { return cmp.Compare(b.ms, a.ms) })
@@ -153,12 +159,12 @@ func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
 	}
 	t := command.NewTable(2, tabwriter.AlignRight)
 	t.Title("%s by %s, each dispatch alone: %s ms together\n", part[0].Part, what, digits(sum))
-	t.Line("ms\tshare\tdispatches\tMFLOP\tGFLOP/s\tMB\tGB/s\tof adds\tof ceiling\t")
+	t.Line("ms\tin place\tshare\tdispatches\tMFLOP\tGFLOP/s\tMB\tGB/s\tof adds\tof ceiling\t")
 	for _, r := range all {
 		if r.ms < smallestShare*sum {
 			break
 		}
-		t.Line("%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s", digits(r.ms), 100*r.ms/sum, r.dispatches,
+		t.Line("%s\t%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s", digits(r.ms), digits(r.inPlace), 100*r.ms/sum, r.dispatches,
 			digits(1e3*r.gflop), digits(1e3*r.gflop/r.ms), digits(1e3*r.gb), digits(1e3*r.gb/r.ms), 100*r.adding/r.ms, 100*r.atBest/r.ms, r.name, r.shape)
 	}
 	return t.Print(out)

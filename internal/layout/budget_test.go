@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   3258,
 	"internal/trust":   1230,
 	"model":            4705,
-	"shaders":          21088,
+	"shaders":          21245,
 	"site":             300,
 	"wasm":             1364,
 	"weights":          3446,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9800
+const toolBudget = 9860
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

@@ -283,6 +283,15 @@ func (r *frameRecording[B, R]) Release() {
 	}
 }
 
+// Own is the driver's own recording.
+func (f *Frame[B, R]) Own(recording Recording) (own R, err error) {
+	r, ok := recording.(*frameRecording[B, R])
+	if !ok || r.frame != f || r.released {
+		return own, fmt.Errorf("%w: a recording of another device, or released", ErrValidation)
+	}
+	return r.own, nil
+}
+
 // Record checks the commands and lets the driver build what it needs to run them.
 func (f *Frame[B, R]) Record(commands []Command) (_ Recording, err error) {
 	defer f.addNames("record", &err)

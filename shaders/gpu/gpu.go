@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Errors that every backend wraps, with details.
@@ -44,6 +45,19 @@ type Device interface {
 	// Close releases the device with all its buffers and recordings.
 	Close() error
 }
+
+// Timed is a Device that can say when its commands ran, if it has the feature Timestamps.
+type Timed interface {
+	// Spans runs commands, whose programs are prepared, and waits for them. It returns the span of
+	// each, on the device's clock. A clear has none.
+	Spans(ctx context.Context, commands []Command) ([]Span, error)
+}
+
+// Timestamps is the feature of a device that is Timed.
+const Timestamps = "timestamp-query"
+
+// Span is when a command began and ended.
+type Span struct{ Begin, End time.Duration }
 
 // Kind is the kind of processor. Kernels choose their variants by it.
 type Kind string

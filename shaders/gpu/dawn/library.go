@@ -46,6 +46,7 @@ type library struct {
 	DeviceCreateCommandEncoder       func(device handle, descriptor unsafe.Pointer) handle
 	DeviceCreateComputePipelineAsync func(device handle, descriptor *computePipelineDescriptor, info callbackInfo) uint64
 	DeviceCreatePipelineLayout       func(device handle, descriptor *pipelineLayoutDescriptor) handle
+	DeviceCreateQuerySet             func(device handle, descriptor *querySetDescriptor) handle
 	DeviceCreateShaderModule         func(device handle, descriptor *shaderModuleDescriptor) handle
 	DeviceDestroy                    func(handle)
 	DeviceGetLimits                  func(device handle, limits *limits) uint32
@@ -70,6 +71,7 @@ type library struct {
 	CommandEncoderCopyBufferToBuffer proc // (encoder, source, offset, destination, offset, size)
 	CommandEncoderFinish             func(encoder handle, descriptor unsafe.Pointer) handle
 	CommandEncoderRelease            func(handle)
+	CommandEncoderResolveQuerySet    func(encoder, set handle, first, count uint32, to handle, offset uint64)
 	CommandBufferRelease             func(handle)
 
 	ComputePassEncoderDispatchWorkgroups proc // (pass, x, y, z)
@@ -82,6 +84,7 @@ type library struct {
 	BindGroupLayoutRelease func(handle)
 	ComputePipelineRelease func(handle)
 	PipelineLayoutRelease  func(handle)
+	QuerySetRelease        func(handle)
 	ShaderModuleRelease    func(handle)
 
 	path string

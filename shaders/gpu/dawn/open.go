@@ -151,17 +151,24 @@ func (d *device) describe(info *adapterInfo) {
 const standardFeatures = 0x20
 
 // ToggleVariable is the environment variable that names toggles of Dawn's for the device, with commas
-// between them, such as disable_robustness. They are for experiments: our shaders were proved with
-// none. Dawn passes over names that it does not know.
+// between them, such as disable_robustness; -timestamp_quantization disables one. They are for
+// experiments: our shaders were proved with none. Dawn passes over names that it does not know.
 const ToggleVariable = "MRPRISM_DAWN_TOGGLES"
 
-// enabled asks a device for toggles.
-func enabled(names []string) *dawnToggles {
-	c := make([]*byte, len(names))
-	for i, name := range names {
-		c[i] = unsafe.StringData(name + "\x00")
+// toggles asks a device for toggles.
+func toggles(names []string) *dawnToggles {
+	var on, off []*byte
+	for _, name := range names {
+		if disabled, found := strings.CutPrefix(name, "-"); found {
+			off = append(off, unsafe.StringData(disabled+"\x00"))
+		} else {
+			on = append(on, unsafe.StringData(name+"\x00"))
+		}
 	}
-	return &dawnToggles{chain: chain{sType: sTypeDawnToggles}, enabledCount: uintptr(len(c)), enabled: unsafe.SliceData(c)}
+	return &dawnToggles{
+		chain: chain{sType: sTypeDawnToggles}, enabledCount: uintptr(len(on)), enabled: unsafe.SliceData(on),
+		disabledCount: uintptr(len(off)), disabled: unsafe.SliceData(off),
+	}
 }
 
 // request creates the device. The numbers of features differ between versions of webgpu.h: request
@@ -187,7 +194,7 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 		uncapturedErrors: errorCallbackInfo{callback: callbacks().value, userdata1: failed},
 	}
 	if wanted := os.Getenv(ToggleVariable); wanted != "" {
-		descriptor.next = unsafe.Pointer(enabled(strings.Split(wanted, ",")))
+		descriptor.next = unsafe.Pointer(toggles(strings.Split(wanted, ",")))
 	}
 	got, err := l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
 		return l.AdapterRequestDevice(adapter, descriptor, info)
@@ -214,6 +221,10 @@ func (d *device) probeFeatures() error {
 		if err == nil {
 			d.About.Features = append(d.About.Features, f.name)
 		}
+	}
+	if set, err := d.querySet(2); err == nil {
+		d.l.QuerySetRelease(set)
+		d.About.Features = append(d.About.Features, gpu.Timestamps)
 	}
 	return d.Alive()
 }

@@ -167,12 +167,34 @@ type bufferDescriptor struct {
 }
 
 const (
-	usageMapRead = 0x01
-	usageCopySrc = 0x04
-	usageCopyDst = 0x08
-	usageUniform = 0x40
-	usageStorage = 0x80
+	usageMapRead      = 0x01
+	usageCopySrc      = 0x04
+	usageCopyDst      = 0x08
+	usageUniform      = 0x40
+	usageStorage      = 0x80
+	usageQueryResolve = 0x200
 )
+
+type querySetDescriptor struct {
+	next  unsafe.Pointer
+	label stringView
+	kind  uint32
+	count uint32
+}
+
+const queryTimestamp = 2
+
+type passTimestamps struct {
+	next       unsafe.Pointer
+	set        handle
+	begin, end uint32
+}
+
+type computePassDescriptor struct {
+	next       unsafe.Pointer
+	label      stringView
+	timestamps *passTimestamps
+}
 
 type shaderSource struct {
 	chain chain

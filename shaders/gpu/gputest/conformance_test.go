@@ -71,6 +71,7 @@ func conforms(t *testing.T, open func(ctx context.Context) (gpu.Device, error)) 
 		{"Views", testViews},
 		{"RecordingsRunAgain", testReplay},
 		{"WritesAreOrderedWithRuns", testWriteOrder},
+		{"Spans", testSpans},
 		{"ManyCommands", testMany},
 		{"ManyRuns", testManyRuns},
 		{"Refusals", testRefusals},

@@ -169,3 +169,34 @@ func testClose(t *testing.T, ctx context.Context, open func(context.Context) (gp
 		}
 	}
 }
+
+// A device with a clock computes as Run does, and says when: commands that need each other's results
+// one after the other, a clear at no time.
+func testSpans(h *harness) {
+	clock, ok := h.d.(gpu.Timed)
+	if !ok || !h.d.Info().HasFeature(gpu.Timestamps) {
+		h.Skip("no clock")
+	}
+	x, y := h.vector(ramp(65)...), h.allocate(gpu.F32, 65)
+	p := vectorParams{N: 65, Factor: 1}
+	commands := []gpu.Command{{Clear: y}, dispatch(add, p, x, y)}
+	for range 600 { // more than one submission
+		commands = append(commands, dispatch(increment, p, y))
+	}
+	h.check(h.d.Prepare(h.ctx, []*gpu.Program{add, increment}), "Prepare")
+	spans, err := clock.Spans(h.ctx, commands)
+	h.check(err, "Spans")
+	want := ramp(65)
+	for i := range want {
+		want[i] += 600
+	}
+	equal(h, h.floats(y), want, "y")
+	if len(spans) != len(commands) || spans[0] != (gpu.Span{}) {
+		h.Fatalf("%d spans of %d commands, the clear's is %v", len(spans), len(commands), spans[0])
+	}
+	for i, s := range spans[1:] {
+		if s.Begin <= 0 || s.End < s.Begin || s.Begin < spans[i].End {
+			h.Fatalf("command %d ran at %v, the one before at %v", i+1, s, spans[i])
+		}
+	}
+}
