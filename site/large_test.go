@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,6 +166,7 @@ func TestLargeSessions(t *testing.T) {
 		p.ready()
 		p.click("together-open")
 		p.until(`document.getElementById("together")?.open`)
+		time.Sleep(2 * time.Second) // a person chooses files, and the page compiles the program
 		p.do(`document.querySelector("#together input").addEventListener("change", () => {
 			const start = performance.now(), look = (what, is) => is() ? requestAnimationFrame(() => { times[what] = Math.round(performance.now() - start); }) : setTimeout(look, 4, what, is);
 			globalThis.times = {};
@@ -174,12 +176,27 @@ func TestLargeSessions(t *testing.T) {
 			look("agreement", () => document.querySelector("#together [role=status]").textContent === "Ready.");
 		}, { capture: true })`)
 		p.upload("together input[type=file]", paths...)
+		used := func(when string) {
+			bytes := get[float64](p, memory)
+			t.Logf("%s: %.1f MB in the page and its workers", when, bytes/1e6)
+			assert.Less(t, bytes, 300e6)
+		}
 		p.until(`globalThis.times?.list`)
-		t.Logf("with the list: %.1f MB in the page and its workers", get[float64](p, memory)/1e6)
+		used("with the list")
 		p.until(`globalThis.times?.agreement`)
-		t.Log("ms: ", get[map[string]float64](p, `times`))
-		t.Logf("%.1f MB in the page and its workers", get[float64](p, memory)/1e6)
+		times := get[map[string]float64](p, `times`)
+		t.Log("ms: ", times)
+		used("with the agreement")
+		assert.Less(t, times["list"], 3000., "2,000 with a training beside it")
+		assert.Less(t, times["agreement"], 120.*float64(n), "35 an image with a training beside it")
 		assert.Contains(t, get[string](p, `document.getElementById("together").innerText`), fmt.Sprintf("Agreement in %d images", n))
+
+		// Files that are added begin all anew. Stopped, it has the figures of the images until then.
+		p.upload("together input[type=file]", paths[0])
+		p.until(`document.querySelector("#together tbody tr td + td + td")?.textContent && /: \d+ of /.test(document.querySelector("#together [role=status]").textContent)`)
+		p.do(`[...document.querySelectorAll("#together button")].find((one) => one.textContent === "Stop").click()`)
+		p.until(`document.querySelector("#together [role=status]").textContent === "Stopped."`)
+		assert.NotContains(t, get[string](p, `document.getElementById("together").innerText`), fmt.Sprintf("Agreement in %d images", n))
 		p.clean()
 	})
 }

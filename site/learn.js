@@ -15,15 +15,31 @@ const STEPS = { 128: 300, 256: 100 }, BATCH = 4, RATE = 2e-4, PREVIEWS = 6; // o
 // of log.jsonl), "ended" (detail: { code, error }).
 export class Learner extends EventTarget {
   #worker = null;
+  #prepared = null; // a promise of a worker that has not begun
+  #turn = 0; // an end also ends what is being opened
+
+  // prepare has a worker compile a program that will begin: trainer, or together (wasm/together).
+  prepare(program) {
+    this.#prepared = this.#open().then((worker) => { worker.postMessage({ type: "load", program }); return worker; });
+    this.#prepared.catch(() => {}); // begin throws it
+  }
 
   // begin starts the program with its arguments (train -h), after the files, each { path, blob },
   // are written. anew removes what was there. device is a name of -device, or "" for the best.
-  // program: trainer, or together (wasm/together).
   async begin({ program = "trainer", args, files = [], anew = false, device = "" }) {
+    const worker = await (this.#prepared ?? this.#open());
+    this.#prepared = null;
+    worker.postMessage({ type: "begin", program, args, files, anew, device });
+  }
+
+  // open resolves to a new worker, in place of the one before.
+  async #open() {
+    this.end();
+    const turn = this.#turn;
     await guarded();
     await check();
     for (const name of ["trainer.js", "opfs.js"]) await published(name);
-    this.end();
+    if (turn !== this.#turn) throw new DOMException("it was ended", "AbortError");
     const worker = this.#worker = new Worker(scriptURL("trainer.js"), { type: "module" });
     const tell = ({ type, ...detail }) => {
       if (worker !== this.#worker) return;
@@ -32,7 +48,7 @@ export class Learner extends EventTarget {
     };
     worker.onmessage = ({ data }) => tell(data);
     worker.onerror = (event) => { event.preventDefault(); tell({ type: "ended", code: 1, error: event.message || "the program that learns stopped" }); };
-    worker.postMessage({ type: "begin", program, args, files, anew, device });
+    return worker;
   }
 
   get running() { return this.#worker !== null; }
@@ -45,8 +61,9 @@ export class Learner extends EventTarget {
 
   // end ends the worker at once. The last checkpoint stays.
   end() {
+    this.#turn++;
     this.#worker?.terminate();
-    this.#worker = null;
+    this.#worker = this.#prepared = null;
   }
 }
 

@@ -94,6 +94,7 @@ function build() {
     wipe();
   };
   shown = { ...parts, box };
+  learner.prepare("together"); // while somebody chooses files
   document.body.append(box);
   box.showModal();
   box.querySelector(".first").focus();

@@ -5,7 +5,7 @@
 // Messages in: begin (program: trainer or together; args, of the program; files, a list of
 // { path, blob } that are written first, or for together only read where they are; anew: what was
 // there is removed; device), pause (the program ends its step and saves), type (line, of the
-// program's input).
+// program's input), load (program, which will begin).
 // Messages out: note (text, what the program prints), step (a line of log.jsonl, as an object, with
 // run: 0, or the number of the fold), ended (code, as of a process; error where the program did not
 // come so far).
@@ -23,18 +23,22 @@ listeners.wrote = (path, bytes) => {
   if (log) postMessage({ type: "step", step: { ...JSON.parse(new TextDecoder().decode(bytes)), run: Number(log[1] ?? 0) } });
 };
 
+// load compiles a program.
+const load = (program) => { const go = new Go(); return { go, instance: go.load(`${program}.wasm`, get) }; };
+let loaded = null; // before it begins
+
 async function begin({ program, args, files = [], anew, device = "" }) {
   if (anew) for (const folder of FOLDERS[program]) await remove(folder);
   for (const { path, blob } of files) await (program === "together" ? mount : put)(path, blob);
   if (program === "trainer") await remove(STOP);
-  const go = new Go(), printed = [];
+  const { go, instance } = loaded ?? load(program), printed = [];
   listeners.printed = (text) => { printed.push(text); postMessage({ type: "note", text }); };
   const called = program === "trainer" ? "train" : program;
   go.argv = [called, ...args];
   go.env = { MRPRISM_DEVICE: device };
   let code = 0;
   go.exit = (is) => { code = is; };
-  await go.run(await go.load(`${program}.wasm`, get));
+  await go.run(await instance);
   const text = printed.join("");
   postMessage({ type: "ended", code, error: code ? text.slice(text.lastIndexOf(`\n${called}: `) + 1).replace(`${called}: `, "").replaceAll(/(\/together\/in|\/together\/data|\/data)\//g, "").trim() : "" });
 }
@@ -49,5 +53,9 @@ const alone = (program, act) => navigator.locks.request(program === "trainer" ? 
 onmessage = ({ data }) => {
   if (data.type === "pause") return put(STOP, new Blob());
   if (data.type === "type") return type(data.line);
+  if (data.type === "load") {
+    loaded = load(data.program);
+    return loaded.instance.catch(() => {}); // begin tells
+  }
   alone(data.program, () => begin(data)).catch((error) => postMessage({ type: "ended", code: 1, error: String(error?.message ?? error), changed: error?.changed }));
 };

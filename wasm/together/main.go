@@ -26,6 +26,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,7 @@ const (
 )
 
 func main() {
+	debug.SetGCPercent(200) // what stays is little: lists of what the sessions say
 	cli.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return run(ctx, args, os.Stdin, stdout, stderr)
 	})
@@ -167,7 +169,7 @@ func (t *together) compare(ctx context.Context) error {
 		if done++; time.Now().After(next) {
 			t.send(event{Agreement: t.agree.Report()})
 			t.tell("compare", begun, done, len(t.data.Cases))
-			next = time.Now().Add(time.Since(begun) / 3) // ever more seldom, as it takes longer
+			next = time.Now().Add(time.Since(begun)) // ever more seldom, as it takes longer
 		}
 		t.turn()
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"os"
 	"runtime"
 	"sync"
@@ -64,22 +65,28 @@ func (l *Loaded) Experts(k int) [][]uint8 {
 // Reader reads a case that lies in no folder, such as an image that people read in sessions. Only
 // what is asked for is read.
 type Reader interface {
-	// Masks are (M, K) masks (H, W) of 0 and 1; nil if the label is missing. ok is false if the case
-	// is left out, of which the reader keeps the reason.
-	Masks() (masks [][][]uint8, w, h int, ok bool)
+	// Marks are nil if the case is left out, of which the reader keeps the reason.
+	Marks() *Marks
 	Image() (*imageio.Image, error)
 }
 
-// Marks reads the masks (M, K), and with a Reader their size. left says that the case is left out.
-func (c *Case) Marks() (masks [][][]uint8, left bool, problems Problems) {
+// Marks are the masks of an image, cut to a window. Outside it nobody has marked a pixel.
+type Marks struct {
+	W, H   int // of the image
+	Window image.Rectangle
+	Masks  [][][]uint8 // (M, K) of the window's pixels; nil if the label is missing
+}
+
+// Marks reads the masks. They are nil if the case is left out by its Reader, or has problems.
+func (c *Case) Marks() (*Marks, Problems) {
 	if c.Reader != nil {
-		var ok bool
-		masks, c.W, c.H, ok = c.Reader.Masks()
-		return masks, !ok, nil
+		return c.Reader.Marks(), nil
 	}
+	all := &Marks{W: c.W, H: c.H, Window: image.Rect(0, 0, c.W, c.H)}
+	var problems Problems
 	for _, paths := range c.Masks {
 		row := make([][]uint8, len(paths))
-		masks = append(masks, row)
+		all.Masks = append(all.Masks, row)
 		for k, path := range paths {
 			if path == "" {
 				continue
@@ -90,30 +97,44 @@ func (c *Case) Marks() (masks [][][]uint8, left bool, problems Problems) {
 			}
 		}
 	}
-	return masks, false, problems
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return all, nil
+}
+
+// whole are the masks (H, W).
+func (m *Marks) whole() (masks [][][]uint8) {
+	for _, row := range m.Masks {
+		wide := make([][]uint8, len(row))
+		masks = append(masks, wide)
+		for k, mask := range row {
+			if mask == nil {
+				continue
+			}
+			wide[k] = make([]uint8, m.W*m.H)
+			for y, w := 0, m.Window.Dx(); y < m.Window.Dy(); y++ {
+				copy(wide[k][(m.Window.Min.Y+y)*m.W+m.Window.Min.X:], mask[y*w:(y+1)*w])
+			}
+		}
+	}
+	return masks
 }
 
 // ErrLeft is the error of Load for a case that its Reader leaves out.
 var ErrLeft = errors.New("the image is left out")
 
 func (c *Case) load() (*Loaded, error) {
-	masks, left, _ := c.Marks()
-	if left {
+	marks := c.Reader.Marks()
+	if marks == nil {
 		return nil, ErrLeft
 	}
-	image, err := c.Picture()
+	image, err := c.Reader.Image()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Name, err)
 	}
-	return &Loaded{Case: *c, Image: image, Masks: masks}, nil
-}
-
-// Picture reads the image.
-func (c *Case) Picture() (*imageio.Image, error) {
-	if c.Reader != nil {
-		return c.Reader.Image()
-	}
-	return read(c.Image, imageio.Decode)
+	c.W, c.H = marks.W, marks.H
+	return &Loaded{Case: *c, Image: image, Masks: marks.whole()}, nil
 }
 
 // Load reads a case's image and masks. People beside agreement levels become levels. The error is a

@@ -4,11 +4,11 @@
 package importer
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"os"
 	"path/filepath"
@@ -255,9 +255,9 @@ func (s *Summary) withoutIdle() {
 
 // unmarked is the reason to skip a picture with these masks (M, K): nobody marked one of the
 // classes, and training cannot use it.
-func unmarked(masks [][][]uint8, classes []string) string {
+func unmarked[Mask []uint8 | *drawing](masks [][]Mask, classes []string) string {
 	for k, class := range classes {
-		if !slices.ContainsFunc(masks, func(row [][]uint8) bool { return row[k] != nil }) {
+		if !slices.ContainsFunc(masks, func(row []Mask) bool { return row[k] != nil }) {
 			return fmt.Sprintf("no rater's mask of the %s could be used", class)
 		}
 	}
@@ -276,7 +276,8 @@ func (p *picture) shrink(longest int) {
 	for _, masks := range p.masks {
 		for k, mask := range masks {
 			if mask != nil {
-				masks[k] = shrunkMask(mask, w, h, newW, newH)
+				whole := &drawing{image.Rect(0, 0, w, h), mask}
+				masks[k] = whole.shrunk(w, h, newW, newH).cut(image.Rect(0, 0, newW, newH))
 			}
 		}
 	}
@@ -305,61 +306,4 @@ func shrunkImage(m *imageio.Image, longest int) *imageio.Image {
 		}
 	}
 	return out
-}
-
-// shrunkMask reduces a mask. Pixels become 1 if more than half of their area is marked. All is
-// counted in parts of a pixel, of which each has as many as the new longer side; beyond its border
-// the mask goes on as it ends. Lines without marks are passed over.
-func shrunkMask(mask []uint8, w, h, newW, newH int) []uint8 {
-	out, side, longest := make([]uint8, newW*newH), max(w, h), max(newW, newH)
-	lines := make([]int, 0, h) // of the mask, with marks
-	for y := range h {
-		if bytes.IndexByte(mask[y*w:(y+1)*w], 1) >= 0 {
-			lines = append(lines, y)
-		}
-	}
-	if len(lines) == 0 {
-		return out
-	}
-	columns := make([]int, w) // of each column: parts that are marked in the lines of an output line
-	for y := range newH {
-		marked := false
-		for at, end := y*side/longest, min((y*side+side-1)/longest, h-1); at <= end; at++ {
-			if at < lines[0] || at > lines[len(lines)-1] {
-				continue
-			}
-			if !marked {
-				clear(columns)
-				marked = true
-			}
-			parts := overlap(at, h, y, side, longest)
-			for x, v := range mask[at*w : (at+1)*w] {
-				columns[x] += parts * int(v)
-			}
-		}
-		if !marked {
-			continue
-		}
-		for x := range newW {
-			area := 0
-			for at, end := x*side/longest, min((x*side+side-1)/longest, w-1); at <= end; at++ {
-				if columns[at] > 0 {
-					area += columns[at] * overlap(at, w, x, side, longest)
-				}
-			}
-			if 2*area > side*side {
-				out[y*newW+x] = 1
-			}
-		}
-	}
-	return out
-}
-
-// overlap is how many parts of pixel at, of n, lie in output pixel i. The last pixel goes on.
-func overlap(at, n, i, side, longest int) int {
-	end := (at + 1) * longest
-	if at == n-1 {
-		end = max(end, (i+1)*side)
-	}
-	return min(end, (i+1)*side) - max(at*longest, i*side)
 }

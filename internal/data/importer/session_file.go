@@ -103,38 +103,56 @@ func (s *session) entry(name string) ([]byte, error) {
 	return data, nil
 }
 
-// window reads a file and keeps what it has read last: the small files of a session lie side by
-// side, and in the page each read takes a tenth of a millisecond or more.
+// window reads a file and keeps what it has read last, at two places: the small files of a session
+// lie side by side, and in the page each read takes a tenth of a millisecond or more.
 type window struct {
 	file io.ReaderAt
 	size int64
 
-	lock sync.Mutex
+	lock   sync.Mutex
+	pieces [2]piece // the one that was used last comes first
+}
+
+type piece struct {
 	at   int64
 	data []byte
 }
 
+func (p *piece) end() int64 { return p.at + int64(len(p.data)) }
+
 const (
-	windowSize  = 1 << 20
-	largeInside = 1 << 16 // bytes that are read past the window: an image must not empty it
+	ahead = 1 << 20 // bytes of a piece that goes on where another ends
+	fresh = 1 << 16 // and of one elsewhere; as many bytes are read past the window
 )
 
 // ReadAt reads at an offset.
 func (w *window) ReadAt(p []byte, at int64) (int, error) {
-	if len(p) >= largeInside || at >= w.size {
+	if len(p) >= fresh || at >= w.size {
 		return w.file.ReadAt(p, at)
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	wanted := min(int64(len(p)), w.size-at)
-	if at < w.at || at+wanted > w.at+int64(len(w.data)) {
-		data := make([]byte, min(windowSize, w.size-at))
+	end := min(at+int64(len(p)), w.size)
+	if last := &w.pieces[1]; last.at <= at && at <= last.end()+fresh {
+		w.pieces[0], w.pieces[1] = w.pieces[1], w.pieces[0]
+	}
+	one := &w.pieces[0]
+	if at < one.at || at > one.end()+fresh {
+		w.pieces[1] = *one
+		*one = piece{at: at}
+	}
+	if end > one.end() {
+		n := int64(ahead)
+		if len(one.data) == 0 {
+			n = fresh
+		}
+		data := make([]byte, min(n, w.size-at))
 		if _, err := w.file.ReadAt(data, at); err != nil && err != io.EOF {
 			return 0, err
 		}
-		w.at, w.data = at, data
+		*one = piece{at, data}
 	}
-	n := copy(p, w.data[at-w.at:])
+	n := copy(p, one.data[at-one.at:])
 	if n < len(p) {
 		return n, io.EOF
 	}

@@ -33,12 +33,12 @@ func OpenSessions(o Options) (*Sessions, error) {
 			s.skip(Skip{g.name, err.Error()})
 			continue
 		}
-		promised := make([][][]uint8, len(l.raters)) // masks that are not read yet
+		promised := make([][]*drawing, len(l.raters)) // masks that are not read yet
 		for m, rater := range l.raters {
-			promised[m] = make([][]uint8, len(l.classes))
+			promised[m] = make([]*drawing, len(l.classes))
 			for k, class := range l.structures {
 				if work := g.by[rater]; work != nil && work.origin(class) != "" {
-					promised[m][k] = []uint8{}
+					promised[m][k] = &drawing{}
 				}
 			}
 		}
@@ -48,7 +48,7 @@ func OpenSessions(o Options) (*Sessions, error) {
 		}
 		s.images = append(s.images, g)
 		for m, rater := range l.raters {
-			if slices.ContainsFunc(promised[m], func(mask []uint8) bool { return mask != nil }) && !slices.Contains(s.Data.Raters, rater) {
+			if slices.ContainsFunc(promised[m], func(d *drawing) bool { return d != nil }) && !slices.Contains(s.Data.Raters, rater) {
 				s.Data.Raters = append(s.Data.Raters, rater)
 			}
 		}
@@ -100,8 +100,8 @@ type sessionCase struct {
 	longest int
 }
 
-// Masks reads the masks, and of the image its sum and its size.
-func (c *sessionCase) Masks() (masks [][][]uint8, w, h int, ok bool) {
+// Marks reads the masks, and of the image its sum and its size.
+func (c *sessionCase) Marks() *dataset.Marks {
 	data, from, err := c.image()
 	var about *imageio.Info
 	if err == nil {
@@ -109,25 +109,38 @@ func (c *sessionCase) Masks() (masks [][][]uint8, w, h int, ok bool) {
 	}
 	if err != nil {
 		c.skip(Skip{c.name, err.Error()})
-		return nil, 0, 0, false
+		return nil
 	}
-	all, _, left := c.marks(about.W, about.H)
+	drawings, _, left := c.drawings(about.W, about.H)
 	c.skip(left...)
-	if reason := unmarked(all, c.classes); reason != "" {
+	if reason := unmarked(drawings, c.classes); reason != "" {
 		c.skip(Skip{from, reason})
-		return nil, 0, 0, false
+		return nil
 	}
-	w, h = shrunkSize(about.W, about.H, c.longest)
-	for _, rater := range c.Data.Raters {
-		row := all[slices.Index(c.raters, rater)]
-		for k, mask := range row {
-			if mask != nil && w != about.W {
-				row[k] = shrunkMask(mask, about.W, about.H, w, h)
+	all := &dataset.Marks{}
+	all.W, all.H = shrunkSize(about.W, about.H, c.longest)
+	shrunk := map[*drawing]*drawing{} // people who accept share the model's
+	for _, row := range drawings {
+		for k, d := range row {
+			if d != nil {
+				if shrunk[d] == nil {
+					shrunk[d] = d.shrunk(about.W, about.H, all.W, all.H)
+				}
+				row[k] = shrunk[d]
+				all.Window = all.Window.Union(row[k].Rectangle)
 			}
 		}
-		masks = append(masks, row)
 	}
-	return masks, w, h, true
+	for _, rater := range c.Data.Raters {
+		masks := make([][]uint8, len(c.classes))
+		for k, d := range drawings[slices.Index(c.raters, rater)] {
+			if d != nil {
+				masks[k] = d.cut(all.Window)
+			}
+		}
+		all.Masks = append(all.Masks, masks)
+	}
+	return all
 }
 
 // Image reads the image.

@@ -1,14 +1,12 @@
 package importer
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"image"
-	"image/png"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -291,16 +289,25 @@ func (g *graded) read() ([]picture, []Skip) {
 		return nil, []Skip{{g.name, err.Error()}}
 	}
 	p := picture{name: g.name, file: from, image: img}
-	var left []Skip
-	p.masks, p.origins, left = g.marks(img.W, img.H)
+	drawings, origins, left := g.drawings(img.W, img.H)
+	p.origins = origins
+	for _, row := range drawings {
+		masks := make([][]uint8, len(row))
+		p.masks = append(p.masks, masks)
+		for k, d := range row {
+			if d != nil {
+				masks[k] = d.cut(image.Rect(0, 0, img.W, img.H))
+			}
+		}
+	}
 	return []picture{p}, left
 }
 
-// marks are the masks that count (M, K), w × h pixels, and where they come from.
-func (g *graded) marks(w, h int) (masks [][][]uint8, origins [][]string, left []Skip) {
+// drawings are the masks that count (M, K) in an image of w × h pixels, and where they come from.
+func (g *graded) drawings(w, h int) (masks [][]*drawing, origins [][]string, left []Skip) {
 	seen := map[string]*grey{}
 	for _, rater := range g.raters {
-		row, work := make([][]uint8, len(g.classes)), g.by[rater]
+		row, work := make([]*drawing, len(g.classes)), g.by[rater]
 		masks = append(masks, row)
 		if work == nil {
 			continue
@@ -362,15 +369,15 @@ func (r *work) origin(class string) string {
 	return ""
 }
 
-// mask is a person's mask of a class, w × h pixels: the model's with what was drawn on it. It is
-// nil if it does not count. seen are pictures that were read, by content: a model makes the same
-// mask for everybody.
-func (r *work) mask(class string, w, h int, seen map[string]*grey) ([]uint8, error) {
+// mask is a person's mask of a class in an image of w × h pixels: the model's with what was drawn on
+// it. It is nil if it does not count. seen are pictures that were read, by content: a model makes the
+// same mask for everybody.
+func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, error) {
 	origin := r.origin(class)
 	if origin == "" {
 		return nil, nil
 	}
-	mask := make([]uint8, w*h)
+	mask := &drawing{}
 	if i := slices.IndexFunc(r.Masks, func(f file) bool { return f.Class == class }); i >= 0 {
 		shown, err := r.png(r.Masks[i].File, seen)
 		if err == nil && (shown.w != w || shown.h != h) {
@@ -379,9 +386,7 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) ([]uint8, err
 		if err != nil {
 			return nil, err
 		}
-		for i, v := range shown.values {
-			mask[i] = v >> 7
-		}
+		mask = shown.bright()
 	}
 	if origin != "drawn" {
 		return mask, nil
@@ -394,20 +399,22 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) ([]uint8, err
 	if err != nil {
 		return nil, err
 	}
+	box := image.Rect(at.X, at.Y, at.X+strokes.w, at.Y+strokes.h)
+	whole := &drawing{Rectangle: mask.Union(box)}
+	whole.values = mask.cut(whole.Rectangle)
 	for y := range strokes.h {
-		for x := range strokes.w {
-			if v := strokes.values[y*strokes.w+x]; v < 64 || v >= 192 { // 128: not drawn
-				mask[(at.Y+y)*w+at.X+x] = v >> 7
+		row := whole.values[(at.Y+y-whole.Min.Y)*whole.Dx()+at.X-whole.Min.X:]
+		drawn := strokes.row(y)
+		if drawn == nil {
+			clear(row[:strokes.w])
+		}
+		for x, v := range drawn {
+			if v < 64 || v >= 192 { // 128: not drawn
+				row[x] = v >> 7
 			}
 		}
 	}
-	return mask, nil
-}
-
-// grey is a picture of one value a pixel.
-type grey struct {
-	values []uint8
-	w, h   int
+	return whole, nil
 }
 
 func (r *work) png(name string, seen map[string]*grey) (*grey, error) {
@@ -423,28 +430,4 @@ func (r *work) png(name string, seen map[string]*grey) (*grey, error) {
 		seen[string(data)] = picture
 	}
 	return seen[string(data)], nil
-}
-
-// greyOf decodes a picture. The page writes grey PNGs, which package image keeps as they are.
-func greyOf(name string, data []byte) (*grey, error) {
-	about, err := imageio.Header(name, data)
-	if err != nil {
-		return nil, err
-	}
-	if about.Format == "png" && about.Orientation == 1 {
-		if m, err := png.Decode(bytes.NewReader(data)); err == nil {
-			if plain, is := m.(*image.Gray); is {
-				return &grey{plain.Pix, about.W, about.H}, nil
-			}
-		}
-	}
-	m, err := imageio.Decode(name, data) // and its message, if the file is damaged
-	if err != nil {
-		return nil, err
-	}
-	g := &grey{make([]uint8, m.W*m.H), m.W, m.H}
-	for i := range g.values {
-		g.values[i] = m.Pix[3*i]
-	}
-	return g, nil
 }

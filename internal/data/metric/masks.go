@@ -64,24 +64,24 @@ func Area[T Pixel](mask []T) (n int) {
 // VerticalDiameter is the largest number of pixels inside the mask (h, w) in any one column.
 func VerticalDiameter[T Pixel](mask []T, w, h int) int {
 	requireSame("VerticalDiameter", len(mask), w*h)
-	return fullest(mask, w+1, func(i int) int { return i % w })
+	columns := make([]int, w+1)
+	for y := range h {
+		for x, v := range mask[y*w : (y+1)*w] {
+			if inside(v) {
+				columns[x]++
+			}
+		}
+	}
+	return slices.Max(columns)
 }
 
 // HorizontalDiameter is the largest number of pixels inside the mask (h, w) in any one row.
-func HorizontalDiameter[T Pixel](mask []T, w, h int) int {
+func HorizontalDiameter[T Pixel](mask []T, w, h int) (most int) {
 	requireSame("HorizontalDiameter", len(mask), w*h)
-	return fullest(mask, h+1, func(i int) int { return i / w })
-}
-
-// fullest is the largest number of pixels inside in any one of n lines. n is at least 1.
-func fullest[T Pixel](mask []T, n int, line func(i int) int) int {
-	lines := make([]int, n)
-	for i, v := range mask {
-		if inside(v) {
-			lines[line(i)]++
-		}
+	for y := range h {
+		most = max(most, Area(mask[y*w:(y+1)*w]))
 	}
-	return slices.Max(lines)
+	return most
 }
 
 // VerticalRatio is the vertical cup-to-disc ratio of two masks (h, w).

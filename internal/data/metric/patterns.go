@@ -32,10 +32,9 @@ func PatternsOf(masks ...[]uint8) Patterns {
 		}
 		return &counts[at]
 	}
-	nobody := 0
 	for i, n := 0, len(masks[0]); i < n; {
-		if i+8 <= n && unmarked(masks, i) {
-			nobody += 8
+		if i+8 <= n && even(masks, i) {
+			*enter(i) += 8
 			i += 8
 			continue
 		}
@@ -43,7 +42,7 @@ func PatternsOf(masks ...[]uint8) Patterns {
 			*enter(i)++
 		}
 	}
-	all := Patterns{{make([]uint8, len(masks)), nobody}}
+	all := Patterns{{make([]uint8, len(masks)), 0}}
 	var list func(at int, marks []uint8)
 	list = func(at int, marks []uint8) {
 		switch {
@@ -63,13 +62,14 @@ func PatternsOf(masks ...[]uint8) Patterns {
 	return all
 }
 
-// unmarked reports whether no mask has one of eight pixels.
-func unmarked(masks [][]uint8, i int) bool {
-	var any uint64
+// even reports whether eight pixels have the same marks.
+func even(masks [][]uint8, i int) bool {
 	for _, mask := range masks {
-		any |= binary.LittleEndian.Uint64(mask[i:])
+		if marks := binary.LittleEndian.Uint64(mask[i:]); marks != 0 && marks != 0x0101010101010101 {
+			return false
+		}
 	}
-	return any == 0
+	return true
 }
 
 // Pixels is the number of all pixels.

@@ -81,7 +81,7 @@ func (s *Study) Gather(ctx context.Context, after func(name string)) error {
 		if problems = append(problems, l.faults...); len(problems) == 0 {
 			s.add(l)
 		}
-		after(l.Name)
+		after(s.data.Cases[l.at].Name)
 		return nil
 	})
 	return errors.Join(score.AsError(problems), err)
@@ -89,7 +89,7 @@ func (s *Study) Gather(ctx context.Context, after func(name string)) error {
 
 // add keeps the figures of an image.
 func (s *Study) add(l *comparedImage) {
-	if l.left {
+	if l.marks == nil {
 		s.left++
 		return
 	}
@@ -110,15 +110,11 @@ func (s *Study) Illustrate(r *Report) error {
 	for k, class := range r.Classes {
 		class.worst = report.Album{Title: "The images with the least agreement"}
 		for _, c := range ranked(class.cases) {
-			l := s.look(c.at)
-			if len(l.faults) > 0 {
-				return l.faults
-			}
-			img, err := l.Picture()
+			l, err := dataset.Load(s.data.Cases[c.at])
 			if err != nil {
 				return err
 			}
-			exhibit, err := s.draw(picture.NewPicture(img), l, k, c)
+			exhibit, err := s.draw(l, k, c)
 			if err != nil {
 				return err
 			}
@@ -128,15 +124,16 @@ func (s *Study) Illustrate(r *Report) error {
 	return nil
 }
 
-// draw draws the outlines of all raters on the picture.
-func (s *Study) draw(p *picture.Picture, l *comparedImage, k int, c *comparison) (report.Exhibit, error) {
-	for m, mark := range l.marks[k] {
+// draw draws the outlines of all raters on the image.
+func (s *Study) draw(l *dataset.Loaded, k int, c *comparison) (report.Exhibit, error) {
+	p := picture.NewPicture(l.Image)
+	for m, mark := range score.Marks(l, k) {
 		if mark != nil {
 			values := make([]float32, len(mark))
 			for i, v := range mark {
 				values[i] = float32(v)
 			}
-			picture.Shaded(p.RGBA, picture.Whole(p.Trace(values, l.W, l.H, 0, 0)), picture.ResultLine, picture.RaterColour(m))
+			picture.Shaded(p.RGBA, picture.Whole(p.Trace(values, l.Image.W, l.Image.H, 0, 0)), picture.ResultLine, picture.RaterColour(m))
 		}
 	}
 	figure := fmt.Sprintf("all of them marked %.0f %% of what anybody marked", 100*c.consensus)

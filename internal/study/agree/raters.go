@@ -10,14 +10,12 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// comparedImage is an image with its masks and its figures.
+// comparedImage is an image with its figures.
 type comparedImage struct {
-	dataset.Case
-	at      int           // in the data set
-	left    bool          // left out by its Reader
-	marks   [][][]uint8   // (K, M); nil for a missing mask
-	classes []*comparison // by class; nil if fewer than two raters marked it
-	ratios  *ratios       // nil unless two or more marked disc and cup
+	at      int            // in the data set
+	marks   *dataset.Marks // nil if the image is left out or has faults
+	classes []*comparison  // by class; nil if fewer than two raters marked it
+	ratios  *ratios        // nil unless two or more marked disc and cup
 	faults  dataset.Problems
 }
 
@@ -51,23 +49,27 @@ func (c *comparison) rank() float64 {
 // look reads the masks of an image and compares them.
 func (s *Study) look(i int) *comparedImage {
 	c := s.data.Cases[i]
-	masks, left, faults := c.Marks()
-	l := &comparedImage{Case: c, at: i, left: left, faults: faults, classes: make([]*comparison, len(s.data.Classes))}
-	if left || len(faults) > 0 {
+	l := &comparedImage{at: i, classes: make([]*comparison, len(s.data.Classes))}
+	if l.marks, l.faults = c.Marks(); l.marks == nil {
 		return l
 	}
 	for k := range s.data.Classes {
-		l.marks = append(l.marks, statistics.Tabulate(len(masks), func(m int) []uint8 { return masks[m][k] }))
-	}
-	for k, marks := range l.marks {
+		marks := classOf(l.marks, k)
 		given := statistics.Filter(marks, func(m []uint8) bool { return m != nil })
 		if len(given) > 1 && (!s.data.Levels || len(given) == len(marks)) {
-			l.classes[k] = compare(c.Name, marks, metric.PatternsOf(given...), s.data.Levels)
+			patterns := metric.PatternsOf(given...)
+			patterns[0].Pixels += l.marks.W*l.marks.H - len(given[0]) // outside the window
+			l.classes[k] = compare(c.Name, marks, patterns, s.data.Levels)
 			l.classes[k].at, l.classes[k].Unit = i, statistics.Unit(1+s.units[i])
 		}
 	}
-	l.ratios = s.verticalRatios(l, statistics.Unit(1+s.units[i]))
+	l.ratios = s.verticalRatios(l.marks, statistics.Unit(1+s.units[i]))
 	return l
+}
+
+// classOf are the masks of class k by rater.
+func classOf(marks *dataset.Marks, k int) [][]uint8 {
+	return statistics.Tabulate(len(marks.Masks), func(m int) []uint8 { return marks.Masks[m][k] })
 }
 
 // compare compares the marks of a structure, of which at least two are given. given are the
@@ -86,7 +88,7 @@ func compare(image string, marks [][]uint8, given metric.Patterns, levels bool) 
 		area := math.NaN()
 		if mark != nil {
 			at[m] = next
-			area = float64(given.Area(next)) / float64(len(mark))
+			area = float64(given.Area(next)) / float64(given.Pixels())
 			next++
 		}
 		c.areas = append(c.areas, area)
@@ -134,19 +136,19 @@ func less(a, b int) func(*ratios) float64 {
 
 // verticalRatios are those of an image. They are nil without the structures, for agreement levels,
 // and unless two raters have marked a disc and a cup.
-func (s *Study) verticalRatios(l *comparedImage, unit statistics.Unit) *ratios {
+func (s *Study) verticalRatios(marks *dataset.Marks, unit statistics.Unit) *ratios {
 	disc, cup := segment.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 || s.data.Levels {
 		return nil
 	}
 	r, has := &ratios{Unit: unit}, 0
-	for m, outer := range l.marks[disc] {
-		inner := l.marks[cup][m]
+	for _, row := range marks.Masks {
+		outer, inner := row[disc], row[cup]
 		if outer == nil || inner == nil || metric.Area(outer) == 0 {
 			r.of = append(r.of, math.NaN())
 			continue
 		}
-		r.of = append(r.of, metric.VerticalRatio(outer, inner, l.W, l.H))
+		r.of = append(r.of, metric.VerticalRatio(outer, inner, marks.Window.Dx(), marks.Window.Dy()))
 		has++
 	}
 	if has < 2 {
