@@ -6,7 +6,7 @@ import { css, rater as colourOf } from "./colours.js";
 import { element } from "./dom.js";
 import { Learner, kept } from "./learn.js";
 import { now } from "./opening.js";
-import { logFile } from "./session.js";
+import { logFile, sumOf } from "./session.js";
 import { mayLose } from "./unsaved.js";
 import { number, t, teach } from "./words.js";
 import { german } from "./words.together.de.js";
@@ -41,7 +41,8 @@ const log = [], logs = new Map(); // entries, as log.js has them; the files of t
 const note = (did, fields) => log.push({ time: new Date().toISOString(), by: shown.by?.value.trim() ?? page.by, did, ...fields });
 
 const root = () => navigator.storage.getDirectory().then((top) => top.getDirectoryHandle("learning", { create: true }));
-const wipe = async () => (await root()).removeEntry(FOLDER, { recursive: true }).catch(() => {});
+// wipe removes the files. A worker that was just ended may have one open.
+const wipe = async (again = 20) => (await root()).removeEntry(FOLDER, { recursive: true }).catch(({ name }) => { if (name !== "NotFoundError" && again) setTimeout(wipe, 100, again - 1); });
 async function* walked(folder, path = "") {
   for await (const [name, handle] of folder.entries()) {
     if (handle.kind === "directory") yield* walked(handle, `${path}${name}/`);
@@ -114,10 +115,13 @@ async function take(list) {
   }
   shown.notes.replaceChildren(...notes.map((text) => element("li", {}, text)));
   shown.body.replaceChildren();
-  Object.assign(shown, { list: null, seen: null, cases: [], fused: false });
+  Object.assign(shown, { list: null, seen: null, cases: [], fused: false, chosen: false });
   asking = new Map();
   say(t("Reading the sessions …"));
-  await learner.begin({ program: "together", anew: true, args: [`/${FOLDER}`], files: [...given].map(([name, blob]) => ({ path: `/${FOLDER}/${name}`, blob })) });
+  const sums = {}; // of images: the browser takes a tenth of the program's time
+  for (const [name, blob] of given) if (/^in\/.*(?<!\.mrprism)$/i.test(name)) sums[name.slice("in/".length)] = await sumOf(blob);
+  const files = [...given, ["sums.json", new Blob([JSON.stringify(sums)])]];
+  await learner.begin({ program: "together", anew: true, args: [`/${FOLDER}`], files: files.map(([name, blob]) => ({ path: `/${FOLDER}/${name}`, blob })) });
 }
 
 // repaired resolves to a ZIP of what can be read of one that was cut short.
@@ -160,6 +164,10 @@ async function hear({ list: all, agreement: report, progress, shown: image, done
       shown.cases = await table("agreement/cases.csv");
       for (const one of shown.after) one.disabled = false;
       sort();
+      if (!shown.chosen) { // the first in the alphabet was
+        shown.images.selectedIndex = 0;
+        look();
+      }
     }
     say(t(stopped ? "Stopped." : "Ready."));
     if (stopped) answer(done, "reject", new Error(t("Stopped.")));
@@ -199,7 +207,7 @@ const pairOf = (a, b) => (b === a + AGAIN ? t("{name} with their second reading"
 // show draws the list of images, with room for what comes later.
 function show() {
   const { classes } = shown.list, trying = (act) => () => act().catch((error) => say(page.told(error).message));
-  const structure = element("select", { onchange: () => { sort(); look(); } }, ...classes.map((name) => new Option(t(name), name))), images = element("select", { size: 10, onchange: () => look(), ariaLabel: t("Images, the least agreement first") });
+  const structure = element("select", { onchange: () => { sort(); look(); } }, ...classes.map((name) => new Option(t(name), name))), images = element("select", { size: 10, onchange: () => { shown.chosen = true; look(); }, ariaLabel: t("Images, the least agreement first") });
   const by = element("input", { type: "text", maxLength: 80, autocomplete: "off", value: shown.by?.value ?? page.by }), view = element("canvas", {}), legend = element("div", {}), tables = element("div", {}), choose = element("select", { onchange: decide });
   view.setAttribute("role", "img");
   const fuse = button(t("Fuse by edges too (reads every image)"), trying(async () => { await asked("fuse"); await look(true); }));

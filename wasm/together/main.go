@@ -6,8 +6,8 @@
 //
 //	together FOLDER
 //
-// FOLDER/in holds sessions and images; without it FOLDER/data is a data set already. What it prints
-// are events, a line of JSON each (events.go). What it is asked for are lines too:
+// FOLDER/in holds sessions and images, and FOLDER/sums.json, if it is there, the images' SHA-256 by
+// path; without FOLDER/in FOLDER/data is a data set already. What it prints are events, a line of JSON each (events.go). What it is asked for are lines too:
 //
 //	show NAME   an image with all masks and fused maps: see Shown
 //	fuse        learn to fuse by edges from all images, and write FOLDER/fused/raters.csv
@@ -18,6 +18,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,6 +76,7 @@ type together struct {
 	folder   string
 	data     *dataset.Dataset
 	sessions *importer.Sessions // nil for a data set
+	sums     map[string]string
 	agree    *agree.Study
 	fuse     *fuse.Study
 
@@ -95,13 +97,23 @@ func (t *together) listen(stdin io.Reader) {
 func (t *together) in(name string) string { return filepath.Join(t.folder, name) }
 
 func (t *together) importing(ctx context.Context) importer.Options {
-	return importer.Options{Source: t.in("in"), Destination: t.in("data"), Longest: longest, Repeats: true, Lenient: true, Progress: t.progress(ctx, "save")}
+	return importer.Options{Source: t.in("in"), Destination: t.in("data"), Longest: longest, Repeats: true, Lenient: true, Sums: t.sums, Progress: t.progress(ctx, "save")}
+}
+
+func (t *together) readSums() error {
+	text, err := os.ReadFile(t.in("sums.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return cmp.Or(err, json.Unmarshal(text, &t.sums))
 }
 
 // serve opens what is in the folder, and does what is asked for until the input ends.
 func (t *together) serve(ctx context.Context) (err error) {
 	if _, missing := os.Stat(t.in("in")); missing != nil {
 		t.data, err = dataset.Open(t.in("data"))
+	} else if err = t.readSums(); err != nil {
+		return err
 	} else if t.sessions, err = importer.OpenSessions(t.importing(ctx)); err == nil {
 		defer t.sessions.Close()
 		t.data = t.sessions.Data

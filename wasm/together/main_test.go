@@ -159,9 +159,9 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	require.NoError(t, os.MkdirAll(in, 0o755))
 	var images [][]byte
 	with := map[int]bool{}
-	for i := range 6 {
+	for i := range 7 {
 		images = append(images, photograph(t, i+1))
-		with[i] = i > 0 // the first image is missing
+		with[i] = i > 0 && i < 6 // the first image is missing
 	}
 	changed := fmt.Sprintf("images/%x.png", sha256.Sum256(images[1]))
 	written(t, filepath.Join(in, "ann.mrprism"), "Ann", "2", 1, images, with, func(name string, data []byte) []byte {
@@ -186,9 +186,14 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 		before[name] = data
 	}
 
+	// The last image lies beside the sessions, under a name that the page gives with its sum.
+	require.NoError(t, os.WriteFile(filepath.Join(in, "left.png"), images[6], 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "sums.json"), fmt.Appendf(nil, `{"left.png": "%x"}`, sha256.Sum256(images[6])), 0o644))
+
 	all := events(t, folder, "fuse", "save")
 	assert.Equal(t, map[string]string{"Ann": "accepted", "Ben": "accepted", "Eve": "accepted"}, all[0].List.Images[0].Reviews)
-	assert.Len(t, all[0].List.Images, 5)
+	assert.Len(t, all[0].List.Images, 6)
+	assert.Equal(t, "left", all[0].List.Images[5].Name)
 	var text strings.Builder
 	for _, s := range find(t, all, func(e event) bool { return e.Done == "compare" }).Skipped {
 		fmt.Fprintf(&text, "%s: %s\n", strings.TrimPrefix(s.File, in+"/"), s.Reason)
@@ -218,7 +223,7 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	delete(pieces, "made")
 	delete(of, "made")
 	assert.Equal(t, of, pieces)
-	assert.EqualValues(t, 4, of["images"])
+	assert.EqualValues(t, 5, of["images"])
 }
 
 func content(t *testing.T, folder, name string) []byte {

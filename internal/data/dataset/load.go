@@ -122,7 +122,7 @@ func (m *Marks) whole() (masks [][][]uint8) {
 }
 
 // ErrLeft is the error of Load for a case that its Reader leaves out.
-var ErrLeft = errors.New("the image is left out")
+var ErrLeft = errors.New("the image is left out: the reason stands with what was not read")
 
 func (c *Case) load() (*Loaded, error) {
 	marks := c.Reader.Marks()

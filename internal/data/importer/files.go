@@ -128,7 +128,7 @@ func (t *target) write(p picture, raters, classes []string) error {
 		copy(rgba.Pix[4*i:], p.image.Pix[3*i:3*i+3])
 		rgba.Pix[4*i+3] = 255
 	}
-	if err := dataset.WritePNG(filepath.Join(t.temporary, "images", p.name+".png"), rgba, png.DefaultCompression); err != nil {
+	if err := dataset.WritePNG(filepath.Join(t.temporary, "images", p.name+".png"), rgba, png.BestSpeed); err != nil {
 		return err
 	}
 	for m, masks := range p.masks {

@@ -83,7 +83,10 @@ func gradedImages(o *Options) (*listing, []*graded, error) {
 	beside := map[string]string{} // path by SHA-256
 	for _, path := range paths {
 		if strings.ToLower(filepath.Ext(path)) != sessionEnding {
-			if data, err := readFile(path); err == nil {
+			within, _ := filepath.Rel(o.Source, path)
+			if sum := o.Sums[filepath.ToSlash(within)]; sum != "" {
+				beside[sum] = path
+			} else if data, err := readFile(path); err == nil {
 				beside[sumOf(data)] = path
 			}
 			continue
@@ -349,7 +352,7 @@ func (g *graded) image() (data []byte, from string, err error) {
 	default:
 		data, err = readFile(from)
 	}
-	if err == nil && sumOf(data) != g.sum {
+	if err == nil && in != nil && sumOf(data) != g.sum { // by which one beside them was found
 		err = errors.New("its image has changed")
 	}
 	return data, from, err
