@@ -50,6 +50,7 @@ async function* walked(folder, path = "") {
   }
 }
 const file = (path) => kept(`/${FOLDER}/${path}`); // that the program wrote, or null
+const STOPPED = new Error("stopped"); // by a person, who sees it
 // asked resolves once the program has done what a line asks for (wasm/together/main.go).
 const asked = (line) => new Promise((resolve, reject) => {
   asking.set(line, { resolve, reject });
@@ -170,8 +171,7 @@ async function hear({ list: all, agreement: report, progress, shown: image, done
       }
     }
     say(t(stopped ? "Stopped." : "Ready."));
-    if (stopped) answer(done, "reject", new Error(t("Stopped.")));
-    else answer(done, "resolve");
+    answer(done, stopped ? "reject" : "resolve", stopped ? STOPPED : undefined);
   }
   if (failed) answer(doing, "reject", new Error(failed));
 }
@@ -206,7 +206,7 @@ const pairOf = (a, b) => (b === a + AGAIN ? t("{name} with their second reading"
 
 // show draws the list of images, with room for what comes later.
 function show() {
-  const { classes } = shown.list, trying = (act) => () => act().catch((error) => say(page.told(error).message));
+  const { classes } = shown.list, trying = (act) => () => act().catch((error) => { if (error !== STOPPED) say(page.told(error).message); });
   const structure = element("select", { onchange: () => { sort(); look(); } }, ...classes.map((name) => new Option(t(name), name))), images = element("select", { size: 10, onchange: () => { shown.chosen = true; look(); }, ariaLabel: t("Images, the least agreement first") });
   const by = element("input", { type: "text", maxLength: 80, autocomplete: "off", value: shown.by?.value ?? page.by }), view = element("canvas", {}), legend = element("div", {}), tables = element("div", {}), choose = element("select", { onchange: decide });
   view.setAttribute("role", "img");

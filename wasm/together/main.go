@@ -43,6 +43,8 @@ import (
 
 const longest = 1024 // pixels of an image's longer side, as "train import" has it
 
+const memory = 128 << 20 // bytes above which garbage is collected at once: the page has a tab's share
+
 const (
 	pause = 100 * time.Millisecond // between the page's turns, and
 	turn  = time.Millisecond       // how long one is: the page runs while the program sleeps
@@ -51,6 +53,7 @@ const (
 
 func main() {
 	debug.SetGCPercent(200) // what stays is little: lists of what the sessions say
+	debug.SetMemoryLimit(memory)
 	cli.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return run(ctx, args, os.Stdin, stdout, stderr)
 	})
