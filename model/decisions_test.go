@@ -271,11 +271,11 @@ func TestRecipes(t *testing.T) {
 	assert.Nil(t, terms[0].Mask)
 	assert.NotNil(t, terms[0].Fade)
 	ours, settling := recipe(t, "default"), recipe(t, "evidence")
-	settling.Name, settling.Frozen, settling.MaskFirst = ours.Name, false, ours.MaskFirst
+	settling.Name, settling.Frozen, settling.MaskFirst, settling.DiceWeight = ours.Name, false, ours.MaskFirst, 1
 	assert.Equal(t, settling, ours)
 	ours = ours.First()
-	ours.Name, ours.MaskFirst = bce.Name, 0
-	assert.Equal(t, bce, ours, "the mask learns as in bce")
+	ours.Name, ours.MaskFirst, ours.DiceWeight = bce.Name, 0, 0
+	assert.Equal(t, bce, ours, "the mask learns as in bce, and by a Dice loss")
 	bce.Name, bce.NoSSIM, bce.FadeFloor = baseline.Name, false, baseline.FadeFloor
 	assert.Equal(t, baseline, bce)
 	onePass := recipe(t, "one-pass")

@@ -86,9 +86,9 @@ func NewRecipe(name string) (Recipe, error) {
 		switch name {
 		case "default", "evidence":
 			r = r.CrossEntropy()
-			r.HeadsWeight, r.Settles, r.Frozen, r.MaskFirst = 1, Settles, name == "evidence", 0.6
+			r.HeadsWeight, r.Settles, r.Frozen, r.MaskFirst, r.DiceWeight = 1, Settles, name == "evidence", 0.6, 1
 			if r.Frozen {
-				r.MaskFirst = 0
+				r.MaskFirst, r.DiceWeight = 0, 0
 			}
 		case "bce":
 			r = r.CrossEntropy()

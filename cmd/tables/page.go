@@ -57,6 +57,11 @@ func (r *runner) write(folder string) error {
 	return nil
 }
 
+// stands says whether a row is among others.
+func stands(rows []entry, e entry) bool {
+	return slices.ContainsFunc(rows, func(other entry) bool { return other.name == e.name })
+}
+
 // overview is the picture of all methods on all data.
 func (r *runner) overview() (chart.Grid, error) {
 	grid := chart.Grid{
@@ -66,7 +71,7 @@ func (r *runner) overview() (chart.Grid, error) {
 	for i, name := range []string{"Methods for several raters", "Without a model of raters", "The same network on fused labels"} {
 		grid.Groups = append(grid.Groups, chart.GridGroup{Name: name})
 		for _, e := range tables()[i].rows[1:] {
-			if i == 0 || e.name != ours.name && e.name != ensemble.name { // they stand among the first
+			if i == 0 || !stands(tables()[0].rows, e) {
 				grid.Groups[i].Rows = append(grid.Groups[i].Rows, chart.GridRow{Name: short(e.name)})
 			}
 		}
@@ -145,8 +150,8 @@ as one of the first row.
 		}
 		for _, class := range classes {
 			rows := compared(t, class, all)
-			if !slices.ContainsFunc(rows, func(x row) bool { return x.entry.name != base.name && x.entry.name != ours.name }) {
-				continue // ours stands beside others
+			if !slices.ContainsFunc(rows, func(x row) bool { return !stands([]entry{base, sharp, ours, undiced}, x.entry) }) {
+				continue // these stand beside others
 			}
 			found = true
 			group := chart.Group{Name: fmt.Sprintf("%s, %d² — %s", d.title(), d.side, class)}

@@ -26,8 +26,10 @@ func (e entry) slower() bool { return e.name != meanVote.name && e.fused == "" &
 // Rows of several tables.
 var (
 	meanVote = entry{name: "mean-vote", title: "mean vote, cross-entropy", args: []string{"-recipe", "bce"}}
+	sharp    = entry{name: "dice", title: "mean vote, cross-entropy and Dice loss", args: []string{"-recipe", "bce", "-dice", "1"}}
 	ensemble = entry{name: "ensemble", title: "five networks on the mean vote", args: meanVote.args, networks: 5}
-	ours     = entry{name: "default", title: "**MrPrism, default recipe**"}
+	ours     = entry{name: "default-dice", title: "**MrPrism, default recipe**"}
+	undiced  = entry{name: "default", title: "**MrPrism, default recipe** without its Dice loss", args: []string{"-dice", "0"}}
 	paper    = entry{name: "paper", title: "**MrPrism, the paper's recipe**", args: []string{"-recipe", "paper"}}
 	prism    = entry{name: "prism", title: "**MrPrism, its mask by cross-entropy**", args: byEntropy}
 )
@@ -111,9 +113,9 @@ func tables() []table {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
 	return []table{
-		{"table1", "Table 1: learning from several raters", append(multi, ensemble, paper, prism, favoured, ours), nil, masks, ""},
-		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, ensemble, ours), nil, masks, ""},
-		{"table3", "Table 3: the same network on fused labels", append(fusions, ours), nil, masks, ""},
+		{"table1", "Table 1: learning from several raters", append(multi, sharp, ensemble, paper, prism, favoured, ours, undiced), nil, masks, ""},
+		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, sharp, ensemble, ours, undiced), nil, masks, ""},
+		{"table3", "Table 3: the same network on fused labels", append(fusions, ours, undiced), nil, masks, ""},
 		{"table4", "Table 4: parts of MrPrism", ablation, nil, masks, ""},
 		{"table5", "Table 5: readers who are exchangeable", exchangeable(), readers, slices.Concat(masks, samples), exchangeableNote},
 	}
@@ -150,7 +152,7 @@ func exchangeable() []entry {
 	levels := func(e entry) entry {
 		return entry{name: e.name + "-levels", title: e.title + ", levels", args: slices.Concat(e.args, []string{"-slots", "levels"})}
 	}
-	return append(rows, ensemble, prism, favoured, levels(prism), levels(favoured), ours, levels(ours))
+	return append(rows, sharp, ensemble, prism, favoured, levels(prism), levels(favoured), ours, levels(ours), undiced, levels(undiced))
 }
 
 // data is a data set of the tables.

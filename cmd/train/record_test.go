@@ -41,7 +41,7 @@ func TestWhatARunShows(t *testing.T) {
 	assert.Regexp(t, `steps +2 of 2, 1 of them now \(epoch 1 of 1, 64²\)`, stderr)
 	assert.Regexp(t, `time +\d+s; a step [\d.]+ s, [\d.]+ images/s`, stderr)
 	assert.Regexp(t, `not on the device +[\d.]+ % of a step, [\d.]+ % waiting for data`, stderr)
-	assert.Regexp(t, `loss +[\d.]+: evidence [\d.]+, fade [\d.]+, heads`, stderr)
+	assert.Regexp(t, `loss +[\d.]+: dice [\d.]+, evidence [\d.]+, fade [\d.]+, heads`, stderr)
 	for _, name := range []string{"eyes.safetensors", curvesName, configurationName, boardFolder} {
 		assert.Contains(t, stderr, filepath.Join(out, name))
 	}

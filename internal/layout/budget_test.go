@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8243,
+	"cmd":              8246,
 	"internal/command": 600,
 	"internal/data":    9635,
 	"internal/files":   6795,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9860
+const toolBudget = 9865
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)
