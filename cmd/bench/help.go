@@ -23,9 +23,9 @@ in float32 and int8), a copy of 64 MiB, and dispatches of one invocation.
 -kernels times each kernel of the network alone, in many copies one after the other. The table has the time of all its
 dispatches in one run, its operations (a multiply-add is two) and the bytes of its tensors. "Of adds" is its share of the
 ceiling of multiply-adds. "Of ceiling" is that share or the share of the bandwidth, whichever is larger. Caches can raise
-it above 100 %. On Dawn it also runs the whole list once more, each dispatch between two readings of the device's clock:
-"in place" is the time of all its dispatches there, and what the list takes beyond them it waits between dispatches. Dawn
-rounds the clock to 0.1 ms, unless MRPRISM_DAWN_TOGGLES=-timestamp_quantization is in the environment.
+it above 100 %. On Dawn it also runs the whole list -n times, and reads the device's clock before and after each dispatch.
+"In place" is the time of a kernel's dispatches in the fastest of these runs; what the list takes beyond its dispatches, the
+device waits. Dawn rounds the clock to 0.1 ms, unless MRPRISM_DAWN_TOGGLES=-timestamp_quantization is in the environment.
 
 -compare prints ratios now/base to an earlier report: of the medians, and the range that the fastest and slowest runs of
 both reports allow.

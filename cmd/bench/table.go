@@ -164,7 +164,11 @@ func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
 		if r.ms < smallestShare*sum {
 			break
 		}
-		t.Line("%s\t%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s", digits(r.ms), digits(r.inPlace), 100*r.ms/sum, r.dispatches,
+		inPlace := "–" // without a clock
+		if r.inPlace > 0 {
+			inPlace = digits(r.inPlace)
+		}
+		t.Line("%s\t%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s", digits(r.ms), inPlace, 100*r.ms/sum, r.dispatches,
 			digits(1e3*r.gflop), digits(1e3*r.gflop/r.ms), digits(1e3*r.gb), digits(1e3*r.gb/r.ms), 100*r.adding/r.ms, 100*r.atBest/r.ms, r.name, r.shape)
 	}
 	return t.Print(out)

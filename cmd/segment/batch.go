@@ -106,7 +106,8 @@ type picture struct {
 	err   error
 }
 
-// written is an item's result, whose files are written, or why there is none. The error names the image.
+// written is an item's result, whose files are written, or why there is none. The error names the
+// image.
 type written struct {
 	it     item
 	result *segment.Result

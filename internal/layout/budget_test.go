@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8246,
+	"cmd":              8247,
 	"internal/command": 600,
 	"internal/data":    9635,
 	"internal/files":   6795,
@@ -29,13 +29,13 @@ var budgets = map[string]int{
 	"model":            4705,
 	"shaders":          21245,
 	"site":             300,
-	"wasm":             1381,
+	"wasm":             1382,
 	"weights":          3446,
 }
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9865
+const toolBudget = 9869
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

@@ -6,8 +6,9 @@
 //
 //	together FOLDER
 //
-// FOLDER/in holds sessions and images, and FOLDER/sums.json, if it is there, the images' SHA-256 by
-// path; without FOLDER/in FOLDER/data is a data set already. What it prints are events, a line of JSON each (events.go). What it is asked for are lines too:
+// FOLDER/in holds sessions and images. FOLDER/sums.json, if it is there, has the images' SHA-256 by
+// path. Without FOLDER/in, FOLDER/data is a data set already. The program prints events, a line of
+// JSON each (events.go). The page asks by lines too:
 //
 //	show NAME   an image with all masks and fused maps: see Shown
 //	fuse        learn to fuse by edges from all images, and write FOLDER/fused/raters.csv
