@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"internal/train":   3258,
 	"internal/trust":   1230,
 	"model":            4705,
-	"shaders":          21245,
+	"shaders":          21270,
 	"site":             300,
 	"wasm":             1382,
 	"weights":          3446,
