@@ -89,9 +89,7 @@ func conv2dInt8Header(params any) string {
 }
 
 // tile is the tile of conv2d_int8_tiles.wgsl, where a term is a word.
-func (p *Int8Params) tile() conv2dTile {
-	return forwardTile(&p.Params, p.taps()*int(p.Inputs)/4)
-}
+func (p *Int8Params) tile() conv2dTile { return forwardTile(&p.Params, p.taps()*int(p.Inputs)/4) }
 
 // Conv2DInt8Kind takes x in int8, weight, bias, residual and shortcut. The last three may be nil.
 // Its attributes are *Int8Params.
