@@ -19,7 +19,8 @@ import (
 	"mrprism/weights"
 )
 
-// batch segments images. While it segments one, it reads those after it and writes those before it.
+// batch segments images. While the device has one, it reads those after it, and measures and writes
+// those before it.
 type batch struct {
 	session     command.Session
 	weightsName string // as given
@@ -37,7 +38,7 @@ type batch struct {
 // run segments all items, and reports them in their order. It names an image that fails and goes on
 // with the next.
 func (b *batch) run(ctx context.Context, items []item) (err error) {
-	failed, ahead := 0, max(1, min(runtime.GOMAXPROCS(0)/2, 4))
+	failed, ahead := 0, max(1, min(runtime.GOMAXPROCS(0)/2, 8))
 	defer func() { err = errors.Join(err, b.journal.write()) }()
 	var reading []<-chan picture
 	var writing []<-chan written
@@ -68,9 +69,9 @@ func (b *batch) run(ctx context.Context, items []item) (err error) {
 			reading = append(reading, apart(func() picture { return b.read(next) }))
 		}
 		b.progress.Show("%s: reading", it.image)
-		result, err := b.segment(ctx, it, <-reading[i])
+		measure, err := b.segment(ctx, it, <-reading[i])
 		reading[i] = nil
-		writing = append(writing, apart(func() written { return b.finish(ctx, it, result, err) }))
+		writing = append(writing, apart(func() written { return b.finish(ctx, it, measure, err) }))
 		if stopped = report(ahead); stopped != nil {
 			break
 		}
@@ -127,9 +128,11 @@ func (b *batch) read(it item) (p picture) {
 	return p
 }
 
-// finish writes the files of a result.
-func (b *batch) finish(ctx context.Context, it item, r *segment.Result, err error) written {
+// finish measures a result and writes its files.
+func (b *batch) finish(ctx context.Context, it item, measure func() *segment.Result, err error) written {
+	var r *segment.Result
 	if err == nil {
+		r = measure()
 		if err = b.write(ctx, it, r); err != nil {
 			err = fmt.Errorf("%s: %w", it.image, err)
 		}
@@ -137,7 +140,7 @@ func (b *batch) finish(ctx context.Context, it item, r *segment.Result, err erro
 	return written{it, r, err}
 }
 
-func (b *batch) segment(ctx context.Context, it item, p picture) (result *segment.Result, err error) {
+func (b *batch) segment(ctx context.Context, it item, p picture) (measure func() *segment.Result, err error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -154,13 +157,13 @@ func (b *batch) segment(ctx context.Context, it item, p picture) (result *segmen
 		}
 	}
 	err = b.session.Do(ctx, func(e *segment.Engine) error {
-		result, err = e.Segment(ctx, p.image, options)
+		measure, err = e.Begin(ctx, p.image, options)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return result, nil
+	return measure, nil
 }
 
 // write writes the maps and then the summary. All get temporary names first: if the disk is full,

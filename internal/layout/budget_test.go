@@ -15,14 +15,14 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8247,
+	"cmd":              8250,
 	"internal/command": 600,
-	"internal/data":    9635,
-	"internal/files":   6795,
+	"internal/data":    9640,
+	"internal/files":   6805,
 	"internal/output":  800,
 	"internal/page":    1450,
 	"internal/program": 350,
-	"internal/segment": 2780,
+	"internal/segment": 2810,
 	"internal/study":   10296,
 	"internal/train":   3258,
 	"internal/trust":   1230,

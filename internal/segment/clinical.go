@@ -67,7 +67,7 @@ type Known struct {
 
 // reading is what is read of the masks of the calibrated map, of a rater or of a level.
 type reading struct {
-	sizes []extent // by class
+	sizes []metric.Extent // by class
 	rim   metric.Rim
 	isRim bool // it has one, and not the disc's centre alone
 }
@@ -76,7 +76,7 @@ type reading struct {
 func (r *Maps) read(masks [][]float32) (out reading) {
 	for _, mask := range masks {
 		pulse.Beat()
-		out.sizes = append(out.sizes, r.extent(mask))
+		out.sizes = append(out.sizes, metric.ExtentOf(mask, r.Width, r.Height))
 	}
 	if disc, cup := DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
 		out.rim, out.isRim = metric.RimOf(masks[disc], masks[cup], r.Width, r.Height)
@@ -126,7 +126,7 @@ func (r *Maps) clinical(m *Measurements, readings []reading, known Known) (out C
 	if spacing == nil {
 		spacing = m.Spacing
 	}
-	size := func(one reading) int { return sizeOf(float64(one.sizes[disc].height) * spacing[1]) }
+	size := func(one reading) int { return sizeOf(float64(one.sizes[disc].Height) * spacing[1]) }
 	stage := func(one reading) int { return ddls(one.rim, size(one)) }
 	if out.DDLS = (&DDLS{Withheld: NoScale}); spacing != nil {
 		out.DDLS = &DDLS{Stage: new(stage(own)), Size: sizes[size(own)]}

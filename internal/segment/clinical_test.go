@@ -34,7 +34,7 @@ func round(cupY float64) *Result {
 	}
 	fill(r.masks[0], 1, cupY, 10)
 	fill(r.raters, 1, cupY, 13)
-	m := measure(&r)
+	m := settled{Maps: &r}.measure()
 	return &Result{Maps: r, Measurements: m.Measurements, readings: m.readings}
 }
 
@@ -61,7 +61,7 @@ func TestClinicalFigures(t *testing.T) {
 	require.Equal(t, DDLS{Stage: new(2), Low: new(2), High: new(3), Size: "large"}, *left.DDLS)
 
 	r.Picture = imageio.Image{Format: "nifti", Spacing: [2]float64{0.05, 0.035}} // 1.75 mm
-	require.Equal(t, &DDLS{Stage: new(3), Low: new(3), High: new(4), Size: "average"}, measure(&r.Maps).DDLS)
+	require.Equal(t, &DDLS{Stage: new(3), Low: new(3), High: new(4), Size: "average"}, settled{Maps: &r.Maps}.measure().DDLS)
 
 	above := round(57).Measurements
 	require.Equal(t, 12, above.NarrowestRim.Hour)
@@ -77,7 +77,7 @@ func TestClinicalFigures(t *testing.T) {
 	require.Equal(t, m.Rim[0], corrected.Rim[0])
 
 	r.Raters, r.raters = nil, nil
-	headless := measure(&r.Maps)
+	headless := settled{Maps: &r.Maps}.measure()
 	require.Nil(t, headless.RimLow)
 	require.Nil(t, headless.NarrowestRim.Low)
 	require.Zero(t, headless.ISNT.Of)

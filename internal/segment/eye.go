@@ -95,7 +95,7 @@ const (
 // turned, or where the disc does not tell.
 func (r *Maps) sideOfDisc(calibrated reading) string {
 	disc, _ := DiscAndCup(r.Classes)
-	if !r.eyeBy.upright || r.Picture.Turn != 0 || calibrated.sizes[disc].area == 0 {
+	if !r.eyeBy.upright || r.Picture.Turn != 0 || calibrated.sizes[disc].Area == 0 {
 		return ""
 	}
 	size, field := calibrated.sizes[disc], float64(r.eyeBy.field.Side)
@@ -103,7 +103,7 @@ func (r *Maps) sideOfDisc(calibrated reading) string {
 	rim := calibrated.rim
 	dx, dy := float64(x)+rim.X-float64(r.eyeBy.field.X)-field/2, float64(y)+rim.Y-float64(r.eyeBy.field.Y)-field/2
 	switch {
-	case float64(max(size.width, size.height)) > widestDisc*field, math.Abs(dx) < offMiddle*field, math.Abs(dy) > math.Abs(dx):
+	case float64(max(size.Width, size.Height)) > widestDisc*field, math.Abs(dx) < offMiddle*field, math.Abs(dy) > math.Abs(dx):
 		return ""
 	case dx > 0:
 		return Right

@@ -64,40 +64,42 @@ type Interval struct {
 	Coverage float64 `json:"coverage"` // 0..1
 }
 
-// extent is the size of one mask in pixels.
-type extent struct{ area, height, width int }
-
-// extent is the extent of a map of the image's size.
-func (r *Maps) extent(mask []float32) extent {
-	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height), metric.HorizontalDiameter(mask, r.Width, r.Height)}
-}
-
-// measurements are those of readings. masks are the calibrated ones, of the part within the region.
-func (r *Maps) measurements(within *Maps, masks [][]float32, readings []reading) Measurements {
+// sizes are the measurements of structures and ratios that readings tell.
+func (r *Maps) sizes(readings []reading) (out Measurements) {
 	calibrated, raters := readings[0].sizes, readings[1:]
-	var out Measurements
 	for c, class := range r.Classes {
 		s := Structure{
-			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Width: calibrated[c].width,
-			Share: float64(calibrated[c].area) / (float64(r.Width) * float64(r.Height)),
+			Class: class, Area: calibrated[c].Area, Height: calibrated[c].Height, Width: calibrated[c].Width,
+			Share: float64(calibrated[c].Area) / (float64(r.Width) * float64(r.Height)),
 		}
 		if len(raters) > 0 {
-			s.Low, s.High, s.Disagreement = new(s.Area), new(s.Area), new(float64)
+			s.Low, s.High = new(s.Area), new(s.Area)
 		}
 		for i := range raters {
-			*s.Low, *s.High = min(*s.Low, raters[i].sizes[c].area), max(*s.High, raters[i].sizes[c].area)
+			*s.Low, *s.High = min(*s.Low, raters[i].sizes[c].Area), max(*s.High, raters[i].sizes[c].Area)
 		}
-		if s.Disagreement != nil {
+		out.Structures = append(out.Structures, s)
+	}
+	out.VerticalRatio = r.ratio(calibrated, raters, func(e metric.Extent) int { return e.Height })
+	out.HorizontalRatio = r.ratio(calibrated, raters, func(e metric.Extent) int { return e.Width })
+	return out
+}
+
+// measurements are those of readings and of the masks.
+func (r *Maps) measurements(readings []reading) Measurements {
+	out := r.sizes(readings)
+	within, _, _ := r.Within()
+	for c := range out.Structures {
+		s, mask := &out.Structures[c], within.Probability(c)
+		if len(r.Raters) > 0 {
+			s.Disagreement = new(float64)
 			for _, p := range within.Disagreement(c) {
 				*s.Disagreement += float64(p)
 			}
 		}
 		pulse.Beat()
-		s.Pieces = len(roi.Connected(len(masks[c]), within.Width, true, func(i int) bool { return masks[c][i] > 0.5 }))
-		out.Structures = append(out.Structures, s)
+		s.Pieces = len(roi.Connected(len(mask), within.Width, true, func(i int) bool { return mask[i] > 0.5 }))
 	}
-	out.VerticalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.height })
-	out.HorizontalRatio = r.ratio(calibrated, raters, func(e extent) int { return e.width })
 	if size := r.Picture.PixelSize(); size[0] > 0 && size[1] > 0 {
 		out.Spacing = &size
 	}
@@ -140,16 +142,16 @@ func (r Ratio) Experts() (low, high float64) {
 // ratio is the cup-to-disc ratio of heights or widths. It is nil without a disc. It is also nil if no
 // rater or level of those that the model predicts has the structures of the mask: the ratio would
 // have no range.
-func (r *Maps) ratio(calibrated []extent, raters []reading, size func(extent) int) *Ratio {
+func (r *Maps) ratio(calibrated []metric.Extent, raters []reading, size func(metric.Extent) int) *Ratio {
 	outer, inner := DiscAndCup(r.Classes)
-	if outer < 0 || inner < 0 || calibrated[outer].area == 0 {
+	if outer < 0 || inner < 0 || calibrated[outer].Area == 0 {
 		return nil
 	}
-	found := calibrated[inner].area > 0
-	of := func(e []extent) float64 { return float64(size(e[inner])) / float64(size(e[outer])) }
+	found := calibrated[inner].Area > 0
+	of := func(e []metric.Extent) float64 { return float64(size(e[inner])) / float64(size(e[outer])) }
 	over := []float64{of(calibrated)}
 	for _, rater := range raters {
-		if e := rater.sizes; e[outer].area > 0 && (e[inner].area > 0 || !found) {
+		if e := rater.sizes; e[outer].Area > 0 && (e[inner].Area > 0 || !found) {
 			over = append(over, of(e))
 		}
 	}

@@ -175,8 +175,9 @@ func counted(z []float64) float64 {
 // restore brings a map to w×h pixels and clamps the rounding errors of resampling to 0..1.
 func restore(maps []float32, side, channels, c int, square imageio.Square, w, h int) []float32 {
 	out := imageio.Restore(maps, side, channels, c, square, w, h)
-	for i, v := range out {
-		out[i] = min(max(v, 0), 1)
+	first, last := max(0, square.Y), max(0, min(h, square.Y+square.Side))
+	for i, v := range out[min(first, last)*w : last*w] {
+		out[first*w+i] = min(max(v, 0), 1)
 	}
 	return out
 }

@@ -25,13 +25,13 @@ type finding struct {
 	turned     bool            // they were found in the turned image alone
 }
 
-// search looks for the anchor in the field of an image.
-func (e *Engine) search(ctx context.Context, q request, field imageio.Square, anchor int) (finding, error) {
+// search looks for the anchor in the field of an image, whose pixels are seen (S, S, 3).
+func (e *Engine) search(ctx context.Context, q request, field imageio.Square, seen []float32, anchor int) (finding, error) {
 	q.Progress("search", 0, 2)
 	if err := e.network.SetRaterWeights(nil); err != nil {
 		return finding{}, err
 	}
-	f, err := e.glance(ctx, q.image, field, anchor)
+	f, err := e.glance(ctx, q.image, field, seen, anchor)
 	if err != nil {
 		return finding{}, err
 	}
@@ -60,13 +60,13 @@ func (e *Engine) guises() []guise {
 
 // glance looks at the field as it is. Where that shows no place it turns the field. Where no place
 // is sure it looks in even light, and keeps the places of the surer glance.
-func (e *Engine) glance(ctx context.Context, img *imageio.Image, field imageio.Square, anchor int) (f finding, err error) {
+func (e *Engine) glance(ctx context.Context, img *imageio.Image, field imageio.Square, seen []float32, anchor int) (f finding, err error) {
 	best := 0.
 	for i, g := range e.guises() {
 		if best > sure || g.quarters > 0 && best > 0 {
 			continue
 		}
-		x := e.crop(img, field)
+		x := slices.Clone(seen)
 		if g.even {
 			roi.Even(x, e.about.Side)
 		}

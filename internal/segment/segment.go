@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"mrprism/internal/data/roi"
@@ -30,6 +31,16 @@ import (
 // values before it, and none changes later. The engine keeps those of the last image: a step does
 // not run again on the same inputs.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
+	finish, err := e.Begin(ctx, img, o)
+	if err != nil {
+		return nil, err
+	}
+	return finish(), nil
+}
+
+// Begin is the part of Segment that needs the device: it takes the first three steps. finish takes
+// the others. It may run on another goroutine while the engine goes on, also with another image.
+func (e *Engine) Begin(ctx context.Context, img *imageio.Image, o Options) (finish func() *Result, err error) {
 	q, err := e.request(img, o)
 	if err != nil {
 		return nil, err
@@ -47,9 +58,13 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	r := e.judge(p, l, s, measure(s.Maps))
-	r.Timings = timings(p, l, s, since(start))
-	return r, nil
+	settled := since(start)
+	return func() *Result {
+		start := time.Now()
+		r := e.judge(p, l, s, s.measure())
+		r.Timings = timings(p, l, s, settled+since(start))
+		return r
+	}, nil
 }
 
 // Recalculate runs the recurrences again on the region that was encoded last, with other options.
@@ -103,7 +118,7 @@ func (e *Engine) place(ctx context.Context, q request) (*place, error) {
 	case q.region.Mode == roi.Auto && anchor >= 0:
 		start := time.Now()
 		var err error
-		if p.finding, err = e.search(ctx, q, p.field, anchor); err != nil {
+		if p.finding, err = e.search(ctx, q, p.field, x, anchor); err != nil {
 			return nil, err
 		}
 		if p.nothing = len(p.candidates) == 0; !p.nothing {
@@ -143,7 +158,9 @@ func (e *Engine) look(ctx context.Context, p *place, q request) (*look, error) {
 type settled struct {
 	*Maps
 	figures trust.Figures      // trust.Fit learns from them
-	own     *Measurements      // before calibrate; nil where no interval refers to them
+	before  *Maps              // before calibrate, with the same raters; nil where no interval refers to them
+	read    func() []reading   // of before
+	equal   bool               // rater weights: intervals refer to before
 	took    map[string]float64 // ms of the stages that ran
 }
 
@@ -158,15 +175,12 @@ func (e *Engine) settle(ctx context.Context, p *place, q request) (settled, erro
 		}
 		took = made.took
 	}
-	s := settled{e.maps(p, q, made.output), made.figures, nil, took}
+	s := settled{e.maps(p, q, made.output), made.figures, made.before, made.read, equal(q.RaterWeights), took}
 	if e.settles {
 		e.last.passed = made
 		if !p.nothing {
 			s.Maps = e.agree(*s.Maps, made.marks, q.RaterWeights)
 		}
-	}
-	if equal(q.RaterWeights) {
-		s.own = made.own
 	}
 	return s, nil
 }
@@ -180,7 +194,8 @@ type passed struct {
 	marks       []model.Mark
 	output
 	figures trust.Figures
-	own     *Measurements // before calibrate; nil where the weights know no intervals
+	before  *Maps            // before calibrate; nil with marks, and where the weights know no intervals
+	read    func() []reading // of before, once
 }
 
 // answers says whether passes with these options would make the same.
@@ -190,7 +205,7 @@ func (p *passed) answers(q request) bool {
 	})
 }
 
-// pass runs the passes. The figures and own are those of the maps before calibrate.
+// pass runs the passes. The figures are those of the maps before calibrate.
 func (e *Engine) pass(ctx context.Context, p *place, q request) (*passed, error) {
 	e.last.passed = nil
 	made := &passed{evidence: q.Evidence, recurrences: q.Recurrences}
@@ -208,10 +223,11 @@ func (e *Engine) pass(ctx context.Context, p *place, q request) (*passed, error)
 		mask = out.masks[0] // what the image says, and no mark
 	}
 	made.figures = e.figures(p, mask, unsteady)
-	if e.knowsErrors() && len(q.Evidence) == 0 && (e.settles || equal(q.RaterWeights)) {
-		made.own = new(measure(e.maps(p, q, out)).Measurements)
-	}
 	out.plain = slices.Clone(out.masks[len(out.masks)-1])
+	if e.knowsErrors() && len(q.Evidence) == 0 {
+		made.before = e.maps(p, q, output{masks: [][]float32{out.plain}, raters: out.raters})
+		made.read = sync.OnceValue(func() []reading { return made.before.readings(nil) })
+	}
 	e.calibrate(out.masks)
 	made.output = out
 	return made, nil
@@ -232,18 +248,33 @@ func (e *Engine) maps(p *place, q request, out output) *Maps {
 // measured is what the masks measure.
 type measured struct {
 	Measurements
-	readings []reading // of the calibrated mask, then of each rater
+	own      *Measurements // before calibrate, the sizes alone; nil where no interval refers to them
+	readings []reading     // of the calibrated mask, then of each rater
 }
 
-// measure is the fourth step. It reads the masks at the image's size.
-func measure(m *Maps) measured {
-	within, _, _ := m.Within()
-	masks := within.each(within.Probability)
-	readings := []reading{within.read(masks)}
-	for i := range m.Raters {
+// measure is the fourth step. It reads the masks at the image's size. The raters were read before
+// calibrate, which leaves them as they are.
+func (s settled) measure() (m measured) {
+	var raters []reading
+	if s.before != nil {
+		before := s.read()
+		if raters = before[1:]; s.equal {
+			m.own = new(s.before.sizes(before))
+		}
+	}
+	m.readings = s.readings(raters)
+	m.Measurements = s.measurements(m.readings)
+	return m
+}
+
+// readings are those of the calibrated mask, and of each rater unless they are known.
+func (r *Maps) readings(raters []reading) []reading {
+	within, _, _ := r.Within()
+	readings := append([]reading{within.read(within.each(within.Probability))}, raters...)
+	for i := len(raters); i < len(r.Raters); i++ {
 		readings = append(readings, within.read(within.each(func(c int) []float32 { return within.Rater(i, c) })))
 	}
-	return measured{m.measurements(within, masks, readings), readings}
+	return readings
 }
 
 // judge is the last step. It says what was found, whether to doubt it, and how far to trust each
@@ -265,7 +296,7 @@ func (e *Engine) judge(p *place, l *look, s settled, m measured) *Result {
 		maps.Copy(r.Figures, s.figures)
 	}
 	r.Doubt, r.Doubts = e.doubts(r.Found, r.Figures, r.Looks, p.image.Cut)
-	r.Measurements, r.margins = e.intervals(e.trusted(m.Measurements, r), s.own, r)
+	r.Measurements, r.margins = e.intervals(e.trusted(m.Measurements, r), m.own, r)
 	return r
 }
 

