@@ -78,11 +78,12 @@ func (in *Inference) predict(n *Network, f Features, labels *tensor.Graph) {
 	in.full = ResizeRaters(labels.Variable(known), in.Side).Keep()
 }
 
-// learn appends the losses of the method.
+// learn appends the losses of the method, and a Dice loss of its consensus if the recipe has one.
 func (s *Step) learn(n *Network, r Recipe) {
 	half, terms := n.Method.Learn(n, s, n.maps(s, s.X, s.Features, s.W0))
-	s.Recurrence = []Pass{{Half: half, Y: Enlarge(half)}}
-	s.Terms = []Terms{{Method: terms}}
+	y := Enlarge(half)
+	s.Recurrence = []Pass{{Half: half, Y: y}}
+	s.Terms = []Terms{{Method: terms, Dice: s.diceLoss(n, r, y, s.firstFusion(r.Rule, s.W0).Detach())}}
 }
 
 // feed is an input that a method fills for each batch.

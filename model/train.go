@@ -173,10 +173,16 @@ func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms
 	if r.FadeWeight > 0 {
 		terms.Fade = n.Part(func() *tensor.Tensor { return weighMap(loss.CrossEntropy(y, target, Lowest), s.Fade) })
 	}
-	if r.DiceWeight > 0 {
-		terms.Dice = n.Part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(y, target), float32(r.DiceWeight)) })
-	}
+	terms.Dice = s.diceLoss(n, r, y, target)
 	return terms
+}
+
+// diceLoss is the Dice loss of a mask y, nil without.
+func (s *Step) diceLoss(n *Network, r Recipe, y, target *tensor.Tensor) *tensor.Tensor {
+	if r.DiceWeight == 0 {
+		return nil
+	}
+	return n.Part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(y, target), float32(r.DiceWeight)) })
 }
 
 // raterLosses adds the losses of DivP's estimate (B, S, S, M, K) and of the labels fused under it.

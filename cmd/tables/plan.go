@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"mrprism/model"
 	"mrprism/model/rivals"
@@ -42,6 +43,23 @@ var byEntropy = []string{"-recipe", "paper", "-cross-entropy", "-rate", "0.002",
 func rival(m *model.Method) entry {
 	return entry{name: m.Name, title: m.Title, args: []string{"-method", m.Name}}
 }
+
+// method is the row of the rival with a name.
+func method(name string) entry {
+	m, err := rivals.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return rival(m)
+}
+
+// withDice is a row whose mask has a Dice loss beside the row's own.
+func withDice(e entry) entry {
+	return entry{name: e.name + diced, title: e.title + ", and a Dice loss", args: slices.Concat(e.args, []string{"-dice", "1"})}
+}
+
+// diced ends the name of such a row.
+const diced = "-dice"
 
 // fuser is the row whose network a label fusion takes, if it takes one.
 func fuser(fusion string) entry {
@@ -113,7 +131,7 @@ func tables() []table {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
 	return []table{
-		{"table1", "Table 1: learning from several raters", append(multi, sharp, ensemble, paper, prism, favoured, ours, undiced), nil, masks, ""},
+		{"table1", "Table 1: learning from several raters", append(multi, sharp, withDice(method("cl")), withDice(method("padl")), withDice(method("tab")), ensemble, paper, prism, favoured, ours, undiced), nil, masks, ""},
 		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, sharp, ensemble, ours, undiced), nil, masks, ""},
 		{"table3", "Table 3: the same network on fused labels", append(fusions, ours, undiced), nil, masks, ""},
 		{"table4", "Table 4: parts of MrPrism", ablation, nil, masks, ""},
@@ -143,16 +161,12 @@ func exchangeable() []entry {
 		rows = append(rows, entry{name: "on-" + name, title: "labels of " + name, args: meanVote.args, fused: name})
 	}
 	for _, name := range []string{"luw", "padl", "tab", "posal"} {
-		m, err := rivals.Find(name)
-		if err != nil {
-			panic(err)
-		}
-		rows = append(rows, rival(m))
+		rows = append(rows, method(name))
 	}
 	levels := func(e entry) entry {
 		return entry{name: e.name + "-levels", title: e.title + ", levels", args: slices.Concat(e.args, []string{"-slots", "levels"})}
 	}
-	return append(rows, sharp, ensemble, prism, favoured, levels(prism), levels(favoured), ours, levels(ours), undiced, levels(undiced))
+	return append(rows, sharp, withDice(method("padl")), withDice(method("tab")), ensemble, prism, favoured, levels(prism), levels(favoured), ours, levels(ours), undiced, levels(undiced))
 }
 
 // data is a data set of the tables.
@@ -191,7 +205,7 @@ var readers = []data{
 
 // suits says whether a row can be trained on the data.
 func (d data) suits(e entry) bool {
-	m, err := rivals.Find(cmp.Or(e.fused, e.name))
+	m, err := rivals.Find(strings.TrimSuffix(cmp.Or(e.fused, e.name), diced))
 	if err == nil && (m.Diagnosed && !d.truth || d.levels && m.NeedsRaters()) { // generated data has a diagnosis
 		return false
 	}

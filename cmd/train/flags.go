@@ -96,7 +96,7 @@ func (r *runner) declare() *declared {
 		f.IntVar(&o.Warmup, "warmup", 0, "`STEPS` in which the rate rises (0: a tenth of the run, or none if the rate is constant; 1: none)")
 		d.crossEntropy = f.Bool("cross-entropy", false, "train the mask by cross-entropy alone, without 1 − SSIM, as the recipe bce does. Probabilities are better calibrated. "+
 			"Masks come closer to the truth for some structures and not for others (weights/shipped/STUDY.md)")
-		d.dice = f.Float64("dice", -1, "`WEIGHT` of a Dice loss of the mask beside the recipe's losses (-1: the recipe's; the default recipe has 1). "+
+		d.dice = f.Float64("dice", -1, "`WEIGHT` of a Dice loss of the mask beside the losses of the recipe or method (-1: the recipe's; the default recipe has 1). "+
 			"Masks are sharper: nearer to the experts by 2 points of soft Dice on brains and 5 on cells (weights/shipped/tables)")
 		d.headsFirst = f.Float64("heads-first", 0, "`SHARE` of the run, at its beginning, in which the mask stays that of -init, and its heads learn new raters (0: the mask learns first)")
 		d.decay = f.Float64("decay", 0, "decoupled weight `DECAY` of Adam. Biases and norms do not decay")

@@ -26,7 +26,7 @@ var budgets = map[string]int{
 	"internal/study":   10296,
 	"internal/train":   3258,
 	"internal/trust":   1230,
-	"model":            4705,
+	"model":            4715,
 	"shaders":          21270,
 	"site":             300,
 	"wasm":             1382,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9869
+const toolBudget = 9885
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

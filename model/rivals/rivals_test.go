@@ -400,3 +400,43 @@ func TestMethodsOnEveryDevice(t *testing.T) {
 		}
 	})
 }
+
+// A Dice loss of a method's consensus, against the mean vote, comes beside its own losses, which stay.
+func TestDiceLossOfAMethod(t *testing.T) {
+	terms := func(weight float64) (values map[string]float64, y, votes []float32) {
+		set, r := tensor.NewSet(), alone(t)
+		defer set.Release()
+		r.DiceWeight = weight
+		s := model.NewStep(set, methodConfig(t, &crowdLayer, 3, 2), r, 2, 64)
+		losses, mask := s.Losses(), s.Recurrence[0].Y.Keep()
+		plan := planOf(t, s, set)
+		defer plan.Release()
+		b := discs(s, 1)
+		b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
+		require.NoError(t, s.Write(plan, b, r.FadeWeight))
+		require.NoError(t, plan.Run(t.Context()))
+		values = map[string]float64{}
+		for _, l := range losses {
+			values[l.Name] = float64(read(t, plan, l.Value)[0][0])
+		}
+		for i := range len(b.Z) / 6 * 2 {
+			at := i/2*6 + i%2
+			votes = append(votes, (b.Z[at]+b.Z[at+2]+b.Z[at+4])/3)
+		}
+		return values, read(t, plan, mask)[0], votes
+	}
+	without, _, _ := terms(0)
+	with, y, votes := terms(2)
+	assert.NotContains(t, without, "dice")
+	assert.Equal(t, without["raters"], with["raters"])
+	want := 0.
+	for part := range 4 { // two structures of each of two images
+		apart, all := 0., 1.
+		for i := part / 2 * 64 * 64; i < (part/2+1)*64*64; i++ {
+			p, v := float64(y[2*i+part%2]), float64(votes[2*i+part%2])
+			apart, all = apart+math.Abs(p-v), all+p+v
+		}
+		want += 2 * apart / all / 2
+	}
+	assert.InDelta(t, want, with["dice"], 1e-3)
+}
