@@ -38,7 +38,8 @@ type batch struct {
 // run segments all items, and reports them in their order. It names an image that fails and goes on
 // with the next.
 func (b *batch) run(ctx context.Context, items []item) (err error) {
-	failed, ahead := 0, max(1, min(runtime.GOMAXPROCS(0)/2, 8))
+	half := max(1, runtime.GOMAXPROCS(0)/2)
+	failed, ahead, behind := 0, min(half, 4), min(half, 8) // a photograph in memory is larger than its masks
 	defer func() { err = errors.Join(err, b.journal.write()) }()
 	var reading []<-chan picture
 	var writing []<-chan written
@@ -72,7 +73,7 @@ func (b *batch) run(ctx context.Context, items []item) (err error) {
 		measure, err := b.segment(ctx, it, <-reading[i])
 		reading[i] = nil
 		writing = append(writing, apart(func() written { return b.finish(ctx, it, measure, err) }))
-		if stopped = report(ahead); stopped != nil {
+		if stopped = report(behind); stopped != nil {
 			break
 		}
 	}

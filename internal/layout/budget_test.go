@@ -15,7 +15,7 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8250,
+	"cmd":              8251,
 	"internal/command": 600,
 	"internal/data":    9640,
 	"internal/files":   6805,
