@@ -52,23 +52,25 @@ export class Ahead {
     this.#keep(result, views, figures).catch(() => {});
   }
   async #keep(result, views, figures) {
-    const { picture } = result.asked, pack = await packed(views);
+    const { picture } = result.asked, kept = { result, figures, keys: Object.keys(views), pack: packed(views), size: 0 };
     this.#forget(picture);
-    this.#kept.set(picture, { result, figures, pack });
-    this.#size += pack.blob.size;
+    this.#kept.set(picture, kept); // at once: a step back may come before it is packed
+    const { blob: { size } } = await kept.pack;
+    if (this.#kept.get(picture) !== kept) return;
+    this.#size += kept.size = size;
     for (const oldest of this.#kept.keys()) {
       if (this.#size <= MOST) break;
       this.#forget(oldest);
     }
   }
   #forget(picture) {
-    this.#size -= this.#kept.get(picture)?.pack.blob.size ?? 0;
+    this.#size -= this.#kept.get(picture)?.size ?? 0;
     this.#kept.delete(picture);
   }
 
   #of(picture) {
-    const kept = this.#kept.get(picture), has = ({ key }) => key;
-    return kept && kept.result.model === this.#state().listed && Object.keys(this.#wanted(kept.result)).every((key) => kept.pack.about.map(has).includes(key)) ? kept : null;
+    const kept = this.#kept.get(picture);
+    return kept && kept.result.model === this.#state().listed && Object.keys(this.#wanted(kept.result)).every((key) => kept.keys.includes(key)) ? kept : null;
   }
   // ready says whether an image can be shown at once.
   ready(picture) { return this.#ready.has(picture) && this.#of(picture) !== null; }
@@ -81,7 +83,7 @@ export class Ahead {
   }
   #decode(picture) {
     if (!this.#ready.has(picture)) {
-      const made = Promise.all([this.#segmenter.decode(picture), unpacked(this.#kept.get(picture).pack)]).then(([image, views]) => ({ image, views }));
+      const made = Promise.all([this.#segmenter.decode(picture), this.#kept.get(picture).pack.then(unpacked)]).then(([image, views]) => ({ image, views }));
       this.#ready.set(picture, made);
       made.catch(() => this.#ready.delete(picture));
     }

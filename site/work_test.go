@@ -313,6 +313,7 @@ func TestInstantSteps(t *testing.T) {
 	p.allComputed()
 	time.Sleep(time.Second) // neighbours are decoded
 	questions := get[int](p, `asked.length`)
+	p.do(`(() => { const plain = setTimeout; globalThis.waits = []; globalThis.setTimeout = (f, ms = 0, ...rest) => { waits.push(ms); return plain(f, ms, ...rest); }; })()`)
 	step := func(key, name string) {
 		ms := get[float64](p, fmt.Sprintf(`new Promise((resolve) => {
 			const start = performance.now(), look = () => document.getElementById("file-line").textContent.startsWith(%q) && %s ? requestAnimationFrame(() => resolve(performance.now() - start)) : setTimeout(look);
@@ -325,6 +326,7 @@ func TestInstantSteps(t *testing.T) {
 	step("p", "c10.png")
 	step("n", "b2-odd.png")
 	step("n", "c9.png")
+	assert.NotContains(t, get[[]float64](p, `waits`), 250., "a step back waits for no further step (LINE_DELAY, work.js)")
 	time.Sleep(time.Second)
 	step("n", "a-high.png")
 	step("p", "c9.png")
