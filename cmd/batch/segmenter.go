@@ -133,17 +133,14 @@ func (s *segmenter) segment(ctx context.Context, img *imageio.Image) (result *se
 
 // write writes the masks as the program segment does, and then the journal.
 func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
-	var maps [][]float32
-	for c := range v.Classes {
-		maps = append(maps, v.Probability(c))
-	}
-	structures, err := masks.Structures(v.Width, v.Height, v.Classes, maps)
-	if err != nil {
-		return err
-	}
 	done := entry{Record: r, Origin: origin{s.task.SHA256, s.task.Device}, Masks: map[string]command.Sum{}}
-	for _, one := range structures {
-		d := masks.Drawing{Picture: &v.Picture, By: masks.Consensus, Structures: []masks.Structure{one}, Model: s.model}
+	consensus := masks.Readers(nil, "", false, false)[0]
+	for c := range v.Classes {
+		one, err := consensus.Structure(&v.Maps, c)
+		if err != nil {
+			return err
+		}
+		d := masks.Drawing{Picture: &v.Picture, By: consensus.By, Structures: []masks.Structure{one}, Model: s.model}
 		data, err := masks.Formats[0].Write(&d)
 		if err == nil {
 			name := one.Name + masks.Formats[0].Ending

@@ -230,11 +230,11 @@ func structuresOf(r *segment.Maps, by masks.Reader) (map[string]masks.Structure,
 		if !by.Has(r, c) {
 			continue
 		}
-		one, err := masks.Structures(r.Width, r.Height, []string{class}, [][]float32{by.Of(r, c)})
+		one, err := by.Structure(r, c)
 		if err != nil {
 			return nil, err
 		}
-		all[class] = one[0]
+		all[class] = one
 	}
 	return all, nil
 }

@@ -106,11 +106,10 @@ func (f File) structure(r *segment.Maps, by masks.Reader, class int) (none masks
 	if !by.Has(r, class) {
 		return none, fmt.Errorf("the %s has no outlines", r.Classes[class])
 	}
-	values := r.Recurrence(f.I, class)
-	if f.Reader > 0 {
-		values = by.Of(r, class)
+	if f.Reader == 0 {
+		by.Of = func(r *segment.Maps, class int) []float32 { return r.Recurrence(f.I, class) }
 	}
-	all, err := masks.Structures(r.Width, r.Height, r.Classes[class:][:1], [][]float32{values})
+	one, err := by.Structure(r, class)
 	if err != nil {
 		return none, err
 	}
@@ -118,13 +117,14 @@ func (f File) structure(r *segment.Maps, by masks.Reader, class int) (none masks
 		if drawn.Class != class {
 			continue
 		}
-		if err := all[0].Correct(drawn.Mask, segment.Unsaid); err != nil {
+		if err := one.Correct(drawn.Mask, segment.Unsaid); err != nil {
 			return none, err
 		}
 	}
-	all[0].Levels, _, _ = imageio.Unturned(&r.Picture, all[0].Levels)
-	all[0].Map, _, _ = imageio.Unturned(&r.Picture, all[0].Map)
-	return all[0], nil
+	values := one.Map
+	one.Levels, _, _ = imageio.Unturned(&r.Picture, one.Levels)
+	one.Map = func() []float32 { unturned, _, _ := imageio.Unturned(&r.Picture, values()); return unturned }
+	return one, nil
 }
 
 // Corrected is the PNG of a mask with what a person drew on it after the image was turned by

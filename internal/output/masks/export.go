@@ -23,9 +23,9 @@ const Consensus = "consensus"
 // Structure is one structure in a picture.
 type Structure struct {
 	Name      string
-	Levels    []uint8   // (H, W): probability × 255, where 128 and more is inside
-	Map       []float32 // (H, W): the probability itself; nil: no more is known than Levels
-	Corrected bool      // a person corrected it
+	Levels    []uint8          // (H, W): probability × 255, where 128 and more is inside
+	Map       func() []float32 // (H, W): the probability itself, made anew; nil: no more is known than Levels
+	Corrected bool             // a person corrected it
 }
 
 // Drawing is the structures that somebody drew, or would draw, in a picture.
@@ -120,7 +120,7 @@ func Structures(w, h int, names []string, maps [][]float32) ([]Structure, error)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Structure{Name: name, Levels: levels, Map: maps[i]})
+		all = append(all, Structure{Name: name, Levels: levels, Map: func() []float32 { return maps[i] }})
 	}
 	return all, nil
 }
@@ -131,13 +131,20 @@ func (s *Structure) Correct(drawn []uint8, unsaid uint8) error {
 	if len(drawn) != len(s.Levels) {
 		return fmt.Errorf("the correction of %s has %d pixels, and its map %d", s.Name, len(drawn), len(s.Levels))
 	}
-	s.Map = slices.Clone(s.Map)
 	for i, v := range drawn {
-		if v == unsaid {
-			continue
+		if v != unsaid {
+			s.Levels[i] = v
 		}
-		if s.Levels[i] = v; s.Map != nil {
-			s.Map[i] = float32(v) / 255
+	}
+	if plain := s.Map; plain != nil {
+		s.Map = func() []float32 {
+			corrected := slices.Clone(plain())
+			for i, v := range drawn {
+				if v != unsaid {
+					corrected[i] = float32(v) / 255
+				}
+			}
+			return corrected
 		}
 	}
 	s.Corrected = true

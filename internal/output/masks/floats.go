@@ -18,7 +18,7 @@ var Floats = []Format{
 // values are the probabilities, as precisely as they are known.
 func (s Structure) values() []float32 {
 	if s.Map != nil {
-		return s.Map
+		return s.Map()
 	}
 	out := make([]float32, len(s.Levels))
 	for i, v := range s.Levels {

@@ -19,6 +19,22 @@ type Reader struct {
 // Has says whether there is a map of a class.
 func (b Reader) Has(r *segment.Maps, class int) bool { return !b.Outline || r.HasOutlines(class) }
 
+// Structure is the map of a class. Only the part in the region is made: a large photograph is nearly
+// all outside of it.
+func (b Reader) Structure(r *segment.Maps, class int) (Structure, error) {
+	within, x, y := r.Within()
+	part, err := Structures(within.Width, within.Height, r.Classes[class:][:1], [][]float32{b.Of(within, class)})
+	if err != nil {
+		return Structure{}, err
+	}
+	levels, row := make([]uint8, r.Width*r.Height), part[0].Levels
+	for ; len(row) > 0; y++ {
+		copy(levels[y*r.Width+x:], row[:within.Width])
+		row = row[within.Width:]
+	}
+	return Structure{Name: part[0].Name, Levels: levels, Map: func() []float32 { return b.Of(r, class) }}, nil
+}
+
 // Readers lists the authors of maps: the consensus, the raters or levels of agreement that the
 // model predicts, and, with marks, those who have not marked. With outlines, the areas inside the
 // inner and the outer outline follow.
