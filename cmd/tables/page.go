@@ -223,8 +223,7 @@ func compared(t table, class string, all results) (rows []row) {
 
 // line is a row of the page.
 func (x row) line(t table, class string, all results, first bool) string {
-	title, _, _ := strings.Cut(x.title, ": ")
-	cells := []string{title, strconv.Itoa(len(all[key{class, x.method, primary.name}]))}
+	cells := []string{x.title, strconv.Itoa(len(all[key{class, x.method, primary.name}]))}
 	if strings.HasSuffix(x.method, equalTime) {
 		cells[0] += ", equal time"
 	}

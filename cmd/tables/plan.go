@@ -41,7 +41,8 @@ var byEntropy = []string{"-recipe", "paper", "-cross-entropy", "-rate", "0.002",
 
 // rival is the row of a method.
 func rival(m *model.Method) entry {
-	return entry{name: m.Name, title: m.Title, args: []string{"-method", m.Name}}
+	title, _, _ := strings.Cut(m.Title, ": ")
+	return entry{name: m.Name, title: title, args: []string{"-method", m.Name}}
 }
 
 // method is the row of the rival with a name.
