@@ -85,12 +85,11 @@ func (r *Maps) sizes(readings []reading) (out Measurements) {
 	return out
 }
 
-// measurements are those of readings and of the masks.
-func (r *Maps) measurements(readings []reading) Measurements {
+// measurements are those of readings, and of the calibrated masks of the part within the region.
+func (r *Maps) measurements(within *Maps, masks [][]float32, readings []reading) Measurements {
 	out := r.sizes(readings)
-	within, _, _ := r.Within()
-	for c := range out.Structures {
-		s, mask := &out.Structures[c], within.Probability(c)
+	for c, mask := range masks {
+		s := &out.Structures[c]
 		if len(r.Raters) > 0 {
 			s.Disagreement = new(float64)
 			for _, p := range within.Disagreement(c) {

@@ -226,7 +226,10 @@ func (e *Engine) pass(ctx context.Context, p *place, q request) (*passed, error)
 	out.plain = slices.Clone(out.masks[len(out.masks)-1])
 	if e.knowsErrors() && len(q.Evidence) == 0 {
 		made.before = e.maps(p, q, output{masks: [][]float32{out.plain}, raters: out.raters})
-		made.read = sync.OnceValue(func() []reading { return made.before.readings(nil) })
+		made.read = sync.OnceValue(func() []reading {
+			within, _, _ := made.before.Within()
+			return within.readings(within.each(within.Probability), nil)
+		})
 	}
 	e.calibrate(out.masks)
 	made.output = out
@@ -262,17 +265,18 @@ func (s settled) measure() (m measured) {
 			m.own = new(s.before.sizes(before))
 		}
 	}
-	m.readings = s.readings(raters)
-	m.Measurements = s.measurements(m.readings)
+	within, _, _ := s.Within()
+	masks := within.each(within.Probability)
+	m.readings = within.readings(masks, raters)
+	m.Measurements = s.measurements(within, masks, m.readings)
 	return m
 }
 
-// readings are those of the calibrated mask, and of each rater unless they are known.
-func (r *Maps) readings(raters []reading) []reading {
-	within, _, _ := r.Within()
-	readings := append([]reading{within.read(within.each(within.Probability))}, raters...)
+// readings are those of masks, and then of each rater unless they are known.
+func (r *Maps) readings(masks [][]float32, raters []reading) []reading {
+	readings := append([]reading{r.read(masks)}, raters...)
 	for i := len(raters); i < len(r.Raters); i++ {
-		readings = append(readings, within.read(within.each(func(c int) []float32 { return within.Rater(i, c) })))
+		readings = append(readings, r.read(r.each(func(c int) []float32 { return r.Rater(i, c) })))
 	}
 	return readings
 }
