@@ -69,10 +69,10 @@ The loss is a sum, over the recurrences where the recipe has several, of
   heads     cross-entropy of each rater's own mask
   fade      cross-entropy of the calibrated mask. With the recipes default and bce, or -cross-entropy, it is the whole
             loss of the mask. With the others its weight falls to one half over the first fifth of the run
-  dice      with -dice: overlap of each image's mask
+  dice      overlap of each image's mask
   evidence  cross-entropy of the mask that settles around given marks, against the marks that are not given
   others    cross-entropy of the raters' masks that settle with it
-The recipe default has heads, fade, evidence and others; fade alone trains encoder and mask. For two thirds of the
+The recipe default has heads, fade, dice, evidence and others; fade and dice train encoder and mask. For two thirds of the
 images it gives the passes marks of one or more raters, whole or in part, and asks for those of the others.
 With the recipe recurrent and named raters, train draws weights of the raters for each image: equal weights for some
 images, all weight on one rater for others. The network sees these weights, and learns to follow them.
