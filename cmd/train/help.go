@@ -67,8 +67,9 @@ The loss is a sum, over the recurrences where the recipe has several, of
   fusion    1 − SSIM of the calibrated mask and the labels fused under the raters' estimated weights
   shuffle   the fused estimates against the fused labels, under weights that are drawn anew
   heads     cross-entropy of each rater's own mask
-  fade      cross-entropy of the calibrated mask. With the recipes default and bce, or -cross-entropy, it is the whole
-            loss of the mask. With the others its weight falls to one half over the first fifth of the run
+  fade      cross-entropy of the calibrated mask. With the recipe bce, or -cross-entropy, it is the whole loss of
+            the mask, and with default all but dice. With the others its weight falls to one half over the first fifth
+            of the run
   dice      overlap of each image's mask
   evidence  cross-entropy of the mask that settles around given marks, against the marks that are not given
   others    cross-entropy of the raters' masks that settle with it
