@@ -47,6 +47,9 @@ type Config struct {
 	// Method is another way to learn from the raters than Algorithm 1; nil: Algorithm 1.
 	Method *Method
 
+	// Draws is how many masks inference draws beside the raters' maps, with a Method that Draws.
+	Draws int
+
 	// AreaPrior is each structure's share of the pixels, where the mask's bias starts. A structure
 	// that it lacks starts at 0.1.
 	AreaPrior []float64

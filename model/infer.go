@@ -191,8 +191,8 @@ func (in *Inference) recur(ctx context.Context) ([]float32, error) {
 	return probabilities(ctx, in.network, in.y, in.rated)
 }
 
-// RaterLabels returns every rater's likely label (S, S, M, K), probabilities, after the recurrences
-// that have run.
+// RaterLabels returns every rater's likely label (S, S, M + Draws, K), probabilities, after the
+// recurrences that have run, and after them the masks drawn by a Method.
 func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	err := in.labels.Run(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	}
 	z, err := probabilities(ctx, in.labels, in.full)
 	if err == nil {
-		in.Nest(z, in.Raters*in.Classes)
+		in.Nest(z, in.full.Dim(3)*in.Classes)
 	}
 	return z, err
 }

@@ -15,6 +15,7 @@ type Method struct {
 	// Diagnosed: it needs a diagnosis of every image, Batch.Diagnosis.
 	Diagnosed bool
 	Crowd     bool // it predicts no rater's mask, and yet learns who marked what
+	Draws     bool // it also draws possible masks, Config.Draws of them
 	// Trusts: its maps of raters are not their masks. They say how far each is trusted, by the odds:
 	// a rater's weight is p / (1 − p).
 	Trusts bool
@@ -28,7 +29,7 @@ type Method struct {
 	Condition func(n *Network, s *Step, f Features) (changed Features, given *tensor.Tensor)
 
 	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of
-	// methods with Raters or Trusts, every rater's map (B, h, h, M, K), probabilities.
+	// methods with Raters or Trusts, every rater's map (B, h, h, M + Draws, K), probabilities.
 	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
 
 	// Learn appends the losses of a step. It returns them with the consensus y (B, S/2, S/2, K).

@@ -79,6 +79,7 @@ type Model struct {
 	Shipped  bool     // the sum is in the manifest; otherwise the file is the user's own
 	Proof    string   // Entry.Proof of a shipped model
 	Others   []*Model // the other members, if this is an ensemble
+	Draws    int      // possible masks that inference is to draw beside the raters' (model.Config.Draws)
 	Sums     []string // SHA256 of each member's file, if this is an ensemble
 }
 

@@ -41,6 +41,9 @@ func compareFlags(r *compare.Request) *cli.Groups {
 		f.Func("weights", "`NAME`[,FILE,NAME=FILE]: shipped models, and .safetensors files; A+B+C is the mean of several models' maps, and a NAME= that is given again is another run of the method", func(list string) error { return r.Add(list, false) })
 		f.Func("predictions", "`NAME=DIR`[,NAME=DIR]: folders of predictions, each with the method's name, and several of one name are its runs: a folder for each class, files as segment names them, or label maps", func(list string) error { return r.Add(list, true) })
 	})
+	flags.Add("possible masks", func(f *flag.FlagSet) {
+		f.IntVar(&r.Draws, "draws", 0, "also compare this `NUMBER` of masks with the raters' marks, by GED: those that padl and tab draw, and of all others what lies above evenly spaced levels of the maps of raters, or of the mask without these")
+	})
 	flags.Add("images", func(f *flag.FlagSet) {
 		imageFlags(f, &r.Images, "`DIR`[,DIR]: data sets with the same classes and raters", "test")
 		f.StringVar(&r.Reference, "reference", "mean", "`REFERENCE`: mean (the raters' mean vote), truth (truth/CLASS/NAME.png) or rater:NAME")
@@ -50,6 +53,9 @@ func compareFlags(r *compare.Request) *cli.Groups {
 	})
 	return flags
 }
+
+// mostDraws bounds -draws: each is a map of every image.
+const mostDraws = 64
 
 // checkCompare returns an error if the flags are wrong.
 func checkCompare(r *compare.Request, flags *cli.Groups, rest []string) error {
@@ -69,6 +75,8 @@ func checkCompare(r *compare.Request, flags *cli.Groups, rest []string) error {
 		return cli.Wrong("which methods? give -weights NAME,FILE or -predictions NAME=DIR (shipped: %s)", command.Shipped())
 	case unnamed >= 0:
 		return cli.Wrong("-predictions %s: name the method, as in -predictions ours=%s", r.Named[unnamed].Given, r.Named[unnamed].Given)
+	case r.Draws < 0 || r.Draws > mostDraws:
+		return cli.Wrong("-draws %d: give 0 to %d; papers draw 16", r.Draws, mostDraws)
 	case r.Reference != "mean" && r.Reference != "truth" && !strings.HasPrefix(r.Reference, "rater:"):
 		return cli.Wrong("-reference %s: choose mean, truth or rater:NAME", r.Reference)
 	}

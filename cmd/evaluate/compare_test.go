@@ -119,18 +119,53 @@ func TestCompareLevelsBesidePeople(t *testing.T) {
 		require.NoError(t, err)
 		f.Metadata["labels"], f.Metadata["raters"] = weights.LabelsAgreementLevels, string(raters)
 	})
-	dir, _, _, r := writtenBy(t, 0, "-data", data, "-device", "processor", "-weights", "levels="+file)
+	dir, _, _, r := writtenBy(t, 0, "-data", data, "-device", "processor", "-weights", "levels="+file, "-draws", fmt.Sprint(len(names)))
 	last := 0
 	for _, row := range studytest.Records(t, filepath.Join(dir, "cases.csv")) {
 		if row["pass"] == "3" {
 			last++
 			require.NotEmpty(t, row["ged"])
+			require.Equal(t, row["ged"], row["ged_drawn"], "a draw of each level is the level")
 			require.LessOrEqual(t, studytest.Parsed(t, row["dice_match"]), studytest.Parsed(t, row["dice_max"]))
 		}
 	}
 	require.Equal(t, 2, last)
 	require.False(t, r.Methods[0].Heads)
 	require.Nil(t, r.Classes[0].Methods[0].Raters[0].Head)
+}
+
+// Masks drawn of a map are what lies above evenly spaced levels of it: of the mean vote, what so many
+// raters marked. PADL draws its own.
+func TestCompareDraws(t *testing.T) {
+	data, about := studytest.Synthesise(t)
+	about.Configuration = "tiny-padl"
+	dir, _, _, _ := writtenBy(t, 0, "-data", data, "-device", "processor", "-on", "all", "-draws", fmt.Sprint(len(about.Raters)),
+		"-predictions", "votes="+shifted(t, data, t.TempDir(), 0), "-weights", "padl="+studytest.WeightsFile(t, about, nil))
+	d, err := dataset.Open(data)
+	require.NoError(t, err)
+	for _, row := range studytest.Records(t, filepath.Join(dir, "cases.csv")) {
+		if row["method"] == "padl" {
+			require.NotEmpty(t, row["ged_drawn"])
+			require.NotEqual(t, row["ged"], row["ged_drawn"])
+			continue
+		}
+		i := slices.IndexFunc(d.Cases, func(c dataset.Case) bool { return c.Name == row["image"] })
+		l, err := dataset.Load(d.Cases[i])
+		require.NoError(t, err)
+		k := slices.Index(d.Classes, row["class"])
+		votes, _ := l.Votes(k)
+		var levels, marks []metric.Bits
+		for m := range about.Raters {
+			mask := make([]uint8, len(votes.Count))
+			for at, n := range votes.Count {
+				if int(n) > m {
+					mask[at] = 1
+				}
+			}
+			levels, marks = append(levels, metric.Pack(mask)), append(marks, metric.Pack(l.Masks[m][k]))
+		}
+		require.InDelta(t, metric.Energy(levels, marks), studytest.Parsed(t, row["ged_drawn"]), 1e-5)
+	}
 }
 
 // What cannot be scored is named and counted, and changes no figure of what can.
@@ -272,6 +307,7 @@ func TestCompareMisused(t *testing.T) {
 		{2, "a name is empty", []string{"-data", data, "-predictions", "a=" + votes + ","}},
 		{2, `unexpected argument "stray"`, []string{"-data", data, "-predictions", "a=" + votes, "stray"}},
 		{2, "-reference best: choose mean, truth or rater:NAME", []string{"-data", data, "-predictions", "a=" + votes, "-reference", "best"}},
+		{2, "-draws 65: give 0 to 64", []string{"-data", data, "-predictions", "a=" + votes, "-draws", "65"}},
 		{2, "-on most: choose", []string{"-data", data, "-predictions", "a=" + votes, "-on", "most"}},
 		{2, "-roi needs -weights", []string{"-data", data, "-predictions", "a=" + votes, "-roi", "auto"}},
 		{1, "has the raters " + "rater1", []string{"-data", data, "-predictions", "a=" + votes, "-reference", "rater:nobody"}},

@@ -225,9 +225,9 @@ folder of maps has all names.
 Figures, as "evaluate -h" defines them: soft Dice, Dice, IoU, sensitivity, precision, Brier score and expected
 calibration error (whole image, and in the band where some method's probability is .02 to .98, beside what a perfect map
 would have with as many raters), Brier's reliability and resolution there, HD95, average surface distance (ASSD) and
-surface Dice at 2 pixels between outlines; GED, Dice_max and Dice_match of methods with maps of raters; and the error of
-the vertical cup-to-disc ratio for disc and cup. The short tables leave some out. Calibration errors are of each image,
-with 15 bins.
+surface Dice at 2 pixels between outlines; GED, Dice_max and Dice_match of methods with maps of raters; GED of as many
+masks of every method as -draws says; and the error of the vertical cup-to-disc ratio for disc and cup. The short tables
+leave some out. Calibration errors are of each image, with 15 bins.
 Brackets hold 95 % intervals, at each method's last pass: over one run, of the studentised bootstrap over the images;
 over several, of Student's t over runs and images (Satterthwaite 1946). A difference is over the images that all
 methods have, run by run in the order given. It has a p-value, by Holm over all tests of a figure, if both methods have

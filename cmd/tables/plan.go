@@ -149,9 +149,11 @@ var favoured = entry{
 const exchangeableNote = `
 A slot of these data is not a person: readers are exchangeable, and who stands in which slot is drawn anew for each view that a network
 learns from ("train -slots drawn"). Rows called "levels" learn agreement levels instead ("-slots levels"). Methods that learn how each
-person errs have nothing to learn here and are left out. The readers' masks are compared with the heads, or levels, as sets of
-possible marks: GED is the squared generalised energy distance under 1 − IoU, with as many samples as readers. A method that
-shows one mask has none.
+person errs have nothing to learn here and are left out. The readers' marks are compared with sets of possible marks: GED is the
+squared generalised energy distance under 1 − IoU. "GED of 16" is of 16 masks ("evaluate compare -draws 16"). PADL and TAB draw them.
+For all others they are what lies above evenly spaced levels of the heads' or levels' maps, or of the mask where there are none:
+what a map of probabilities holds possible without any model of readers. "GED of heads", Dice_max and Dice_match are of heads or levels
+above one half, as many as readers; a method that shows one mask has none.
 `
 
 // exchangeable are the rows where a slot is not a person. Methods that learn who errs how learn

@@ -342,6 +342,9 @@ func (r *runner) compare(ctx context.Context, d data, seed int, runs []run) erro
 		return err
 	}
 	args := []string{"compare", "-data", source, "-weights", strings.Join(weights, ","), "-reference", reference, "-device", r.device, "-out", out}
+	if len(d.figures()) > len(masks) {
+		args = append(args, "-draws", strconv.Itoa(draws))
+	}
 	return r.call(ctx, nil, "evaluate", append(args, split...)...)
 }
 

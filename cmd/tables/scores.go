@@ -36,11 +36,14 @@ type figure struct {
 	digits      int
 }
 
-// masks are the figures of a mask, samples those of the heads as a set of possible marks.
+// masks are the figures of a mask, samples those of sets of possible marks.
 var (
 	masks   = []figure{{"soft_dice", "soft Dice ×100", 100, 1}, {"ece", "ECE ×100", 100, 1}, {"brier", "Brier ×100", 100, 1}}
-	samples = []figure{{"ged", "GED", 1, 3}, {"dice_max", "Dice_max ×100", 100, 1}, {"dice_match", "Dice_match ×100", 100, 1}}
+	samples = []figure{{"ged_drawn", fmt.Sprintf("GED of %d", draws), 1, 3}, {"ged", "GED of heads", 1, 3}, {"dice_max", "Dice_max ×100", 100, 1}, {"dice_match", "Dice_match ×100", 100, 1}}
 )
+
+// draws is how many masks each method draws where slots of raters are not people.
+const draws = 16
 
 // primary is the figure in which rows differ from the first.
 var primary = masks[0]

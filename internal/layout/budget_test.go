@@ -15,27 +15,27 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8251,
+	"cmd":              8257,
 	"internal/command": 600,
-	"internal/data":    9640,
+	"internal/data":    9649,
 	"internal/files":   6805,
 	"internal/output":  825,
 	"internal/page":    1450,
 	"internal/program": 350,
-	"internal/segment": 2811,
-	"internal/study":   10296,
+	"internal/segment": 2816,
+	"internal/study":   10344,
 	"internal/train":   3258,
 	"internal/trust":   1230,
-	"model":            4715,
+	"model":            4743,
 	"shaders":          21270,
 	"site":             300,
 	"wasm":             1382,
-	"weights":          3446,
+	"weights":          3447,
 }
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9885
+const toolBudget = 9891
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

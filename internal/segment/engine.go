@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"mrprism/model"
 	"mrprism/model/rivals"
@@ -81,6 +82,10 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
 	settles := SettlesAround(&about)
+	config.Draws, about.Raters = m.Draws, slices.Clone(about.Raters)
+	for i := range m.Draws {
+		about.Raters = append(about.Raters, fmt.Sprintf("drawn %d", i+1))
+	}
 	e := &Engine{device: device, about: about, steered: config.Steered || settles && !config.Levels, settles: settles, precision: config.Precision, set: tensor.NewSet(), drafts: map[sight]draft{}}
 	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()

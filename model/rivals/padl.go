@@ -23,21 +23,30 @@ import (
 // pixel of the image. Here ε is drawn for every pixel of the maps of half the side, on which all
 // heads are.
 var padl = model.Method{
-	Name: "padl", Title: titled("PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size"), Raters: true,
+	Name: "padl", Title: titled("PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size"), Raters: true, Draws: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		p := newPreferences(n, padlFeatures(n, m))
-		return pointwise.Sigmoid(p.meta), byRater(n, pointwise.Sigmoid(p.own))
+		own := byRater(n, pointwise.Sigmoid(p.own))
+		if n.Draws > 0 {
+			own = beside(own, drawnLogits(n, nil, "drawn masks", inTurn(n, p.own), inTurn(n, p.ownError)))
+		}
+		return pointwise.Sigmoid(p.meta), own
 	},
 	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		p := newPreferences(n, padlFeatures(n, m))
 		drawn := func(name string, logits, error *tensor.Tensor) *tensor.Tensor {
-			return byRater(n, pointwise.Sigmoid(pointwise.Add(logits, pointwise.Multiply(error, normal(s, name, logits.Shape()...)))))
+			return byRater(n, drawnLogits(n, s, name, logits, error))
 		}
 		return pointwise.Sigmoid(p.meta), []model.Term{
 			ratersTerm(s, n, "meta", drawn("errors of the meta mask", eachRater(n, p.meta), eachRater(n, p.metaError))),
 			ratersTerm(s, n, "raters", drawn("errors of the raters", p.own, p.ownError)),
 		}
 	}),
+}
+
+// drawnLogits is σ(logits + error ε), with ε ~ N(0, 1).
+func drawnLogits(n *model.Network, s *model.Step, name string, logits, error *tensor.Tensor) *tensor.Tensor {
+	return pointwise.Sigmoid(pointwise.Add(logits, pointwise.Multiply(error, normal(n, s, name, logits.Shape()...))))
 }
 
 // padlFeatures is x (B, S/2, S/2, ·), as wide as the decoder's last map.

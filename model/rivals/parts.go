@@ -95,11 +95,19 @@ func spread(x *tensor.Tensor, b, h, w int) *tensor.Tensor {
 	return pool.Resize(x.Reshape(b, 1, 1, x.Elements()/b), h, w)
 }
 
-// normal is an input of this shape that is drawn from N(0, 1) for each batch.
-func normal(s *model.Step, name string, shape ...int) *tensor.Tensor {
+// normal is an input of this shape that is drawn from N(0, 1) for each batch. At inference, where s
+// is nil, all images have the same draws.
+func normal(n *model.Network, s *model.Step, name string, shape ...int) *tensor.Tensor {
 	elements := 1
 	for _, extent := range shape {
 		elements *= extent
+	}
+	if s == nil {
+		random, drawn := rand.New(rand.NewPCG(uint64(elements), 0)), make([]float32, elements)
+		for i := range drawn {
+			drawn[i] = float32(random.NormFloat64())
+		}
+		return n.Graph.Constant(name, drawn, shape...)
 	}
 	return s.Feed(name, func(_ *model.Batch, draws model.Draws) []float32 {
 		drawn := make([]float32, elements)
@@ -180,6 +188,21 @@ func complement(p *tensor.Tensor) *tensor.Tensor {
 		return p.Graph().Constant("complement", slices.Repeat([]float32{v}, c), c)
 	}
 	return affine(p, constant(-1), constant(1))
+}
+
+// inTurn repeats maps (B, h, w, M·C) of the raters in turn, until there are n.Draws: (B, h, w,
+// Draws, C).
+func inTurn(n *model.Network, x *tensor.Tensor) *tensor.Tensor {
+	times := (n.Draws + n.Raters - 1) / n.Raters
+	all := repeated(x, times).Reshape(x.Dim(0), x.Dim(1), x.Dim(2), times*n.Raters, x.Dim(3)/n.Raters)
+	return pointwise.Slice(all, 0, n.Draws)
+}
+
+// beside joins maps of people (B, h, w, M, K) and drawn masks (B, h, w, Draws, K).
+func beside(people, drawn *tensor.Tensor) *tensor.Tensor {
+	b, h, w, k := people.Dim(0), people.Dim(1), people.Dim(2), people.Dim(4)
+	flat := func(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(b, h, w, x.Dim(3)*k) }
+	return pointwise.Concat(flat(people), flat(drawn)).Reshape(b, h, w, people.Dim(3)+drawn.Dim(3), k)
 }
 
 // byRater sees maps (B, h, w, M·K) as (B, h, w, M, K).

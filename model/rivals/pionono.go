@@ -34,7 +34,7 @@ var pionono = model.Method{
 	},
 	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		mean, lower := latentMean(n), latentLower(n)
-		z := conv.GroupedLinear(normal(s, "latent draws", s.X.Dim(0), piononoDraws, mean.Elements()), lower, mean)
+		z := conv.GroupedLinear(normal(n, s, "latent draws", s.X.Dim(0), piononoDraws, mean.Elements()), lower, mean)
 		rated := pointwise.Sigmoid(meanDraw(n, latentHead(n, latentFeatures(n, m), z)))
 		return meanHead(n, rated), []model.Term{ratersTerm(s, n, "raters", rated), {Name: "kl", Value: latentKL(n, mean, lower)}}
 	}),

@@ -369,32 +369,84 @@ func TestWDNetWeights(t *testing.T) {
 	assert.Greater(t, weights[0], weights[2]+1)
 }
 
+// infer is the masks of a method, and what it says of raters. change may write parameters.
+func infer(t *testing.T, d gpu.Device, c model.Config, change func(set *tensor.Set)) (y, rated []float32) {
+	t.Helper()
+	set := model.Variables(c)
+	defer set.Release()
+	in, err := model.NewInference(t.Context(), d, set, c, 64)
+	require.NoError(t, err)
+	defer in.Release()
+	require.NoError(t, set.Initialise(1))
+	if change != nil {
+		change(set)
+	}
+	require.NoError(t, in.Encode(t.Context(), wave("x", 3*64*64)))
+	y, err = in.Recur(t.Context())
+	require.NoError(t, err)
+	rated, err = in.RaterLabels(t.Context())
+	require.NoError(t, err)
+	return y, rated
+}
+
+// Masks are drawn for each rater in turn, after the raters' own, which stay. Without an error they
+// are the raters' own.
+func TestDrawnMasks(t *testing.T) {
+	const raters, classes, draws = 3, 2, 7
+	sure := func(set *tensor.Set) {
+		for _, name := range []string{"padl.errors.output.weight", "padl.errors.output.bias", "tab.head.1.weight", "tab.head.1.bias"} {
+			if v := set.Lookup(name); v != nil {
+				values := valuesOf(t, set, name)
+				for i := range values {
+					if strings.HasPrefix(name, "padl") || i%(classes*(2+tabRank)) >= classes {
+						values[i] = 0
+					}
+				}
+				require.NoError(t, set.Write(v, values))
+			}
+		}
+	}
+	for _, m := range All {
+		if !m.Draws {
+			continue
+		}
+		c := methodConfig(t, m, raters, classes)
+		_, alone := infer(t, reference.Open(), c, nil)
+		c.Draws = draws
+		_, both := infer(t, reference.Open(), c, nil)
+		_, same := infer(t, reference.Open(), c, sure)
+		part := func(all []float32, i int) (one []float32) {
+			for at := i * classes; at < len(all); at += len(all) / 64 / 64 {
+				one = append(one, all[at:at+classes]...)
+			}
+			return one
+		}
+		for rater := range raters {
+			require.Equal(t, part(alone, rater), part(both, rater), m.Name)
+		}
+		for i := range draws {
+			require.InDeltaSlice(t, part(same, i%raters), part(same, raters+i), 1e-6, m.Name)
+			require.NotEqual(t, part(both, i%raters), part(both, raters+i), m.Name)
+			require.NotEqual(t, part(both, raters), part(both, raters+1+i%(draws-1)), m.Name)
+		}
+	}
+}
+
 // Every device gives the masks of the reference, for one structure and for two.
 func TestMethodsOnEveryDevice(t *testing.T) {
-	type result struct{ y, rated []float32 }
-	infer := func(t *testing.T, d gpu.Device, c model.Config) result {
-		set := model.Variables(c)
-		defer set.Release()
-		in, err := model.NewInference(t.Context(), d, set, c, 64)
-		require.NoError(t, err)
-		defer in.Release()
-		require.NoError(t, set.Initialise(1))
-		require.NoError(t, in.Encode(t.Context(), wave("x", 3*64*64)))
-		y, err := in.Recur(t.Context())
-		require.NoError(t, err)
-		rated, err := in.RaterLabels(t.Context())
-		require.NoError(t, err)
-		return result{y, rated}
-	}
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		for _, m := range All {
 			for classes := range 2 {
 				c := methodConfig(t, m, 3, classes+1)
-				want, got := infer(t, reference.Open(), c), infer(t, d, c)
-				assert.InDeltaSlice(t, want.y, got.y, 1e-3, m.Name)
-				assert.InDeltaSlice(t, want.rated, got.rated, 1e-3, m.Name)
+				if m.Draws {
+					c.Draws = 4
+				}
+				y, rated := infer(t, reference.Open(), c, nil)
+				gotY, gotRated := infer(t, d, c, nil)
+				assert.InDeltaSlice(t, y, gotY, 1e-3, m.Name)
+				assert.InDeltaSlice(t, rated, gotRated, 1e-3, m.Name)
 				if !m.Raters && !m.Trusts {
-					assert.Equal(t, slices.Repeat([]float32{0.5}, len(got.rated)), got.rated)
+					assert.Equal(t, slices.Repeat([]float32{0.5}, len(gotRated)), gotRated)
 				}
 			}
 		}

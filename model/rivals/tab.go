@@ -30,13 +30,18 @@ import (
 // queries' attention to each other only adds a constant, and is left out. A query is added to what
 // it attends to: without it, queries of an image of few tokens stay alike.
 var tab = model.Method{
-	Name: "tab", Title: titled("TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits"), Raters: true,
+	Name: "tab", Title: titled("TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits"), Raters: true, Draws: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		p := tabHeads(n, tabFeatures(n, m), preferenceMaps(n, m.E[4]))
 		b, h, w, people := p.Dim(0), p.Dim(1), p.Dim(2), n.Raters+1
 		mean, _, _ := gaussian(n, p.Reshape(b, h, w*people, p.Dim(4)))
 		meta, own := pointwise.Split(mean.Reshape(b, h, w, people*n.Classes), n.Classes)
-		return pointwise.Sigmoid(meta), byRater(n, pointwise.Sigmoid(own))
+		own = byRater(n, pointwise.Sigmoid(own))
+		if n.Draws > 0 {
+			raters := pointwise.Slice(p, 1, people).Reshape(b, h, w, n.Raters*p.Dim(4))
+			own = beside(own, drawnMasks(nil, n, inTurn(n, raters)))
+		}
+		return pointwise.Sigmoid(meta), own
 	},
 	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		p := tabHeads(n, tabFeatures(n, m), preferenceMaps(n, m.E[4]))
@@ -102,27 +107,17 @@ func gaussian(n *model.Network, p *tensor.Tensor) (mean, deviation, factors *ten
 	return mean, magnitude(deviation), factors
 }
 
-// drawnMasks draws every rater's mask (B, h, w, M, K) from the Gaussians of p (B, h, w, M, ·).
+// drawnMasks draws masks (B, h, w, P, K) from the Gaussians of p (B, h, w, P, ·).
 func drawnMasks(s *model.Step, n *model.Network, p *tensor.Tensor) *tensor.Tensor {
 	mean, deviation, factors := gaussian(n, p)
 	k, columns := n.Classes, n.Classes*tabRank
-	draws := s.Feed("draws of masks", func(_ *model.Batch, draws model.Draws) []float32 {
-		var all []float32
-		for i := range p.Dim(0) * n.Raters {
-			random := draws[i/n.Raters]
-			drawn := make([]float32, tabRank)
-			for j := range drawn {
-				drawn[j] = float32(random.NormFloat64())
-			}
-			all = append(all, slices.Repeat(drawn, k)...) // the structures of a mask share it
-		}
-		return all
-	}, p.Dim(0), n.Raters, columns)
+	// The structures of a mask share its draws.
+	draws := repeated(normal(n, s, "draws of masks", p.Dim(0), 1, p.Dim(3), tabRank), k).Reshape(p.Dim(0), p.Dim(3), columns)
 	sum := make([]float32, columns*k)
 	for i := range columns {
 		sum[i*k+i/tabRank] = 1
 	}
-	together := conv.Linear(raters.Weigh(factors, draws), s.Graph.Constant("sum of ranks", sum, columns, k), nil)
-	alone := pointwise.Multiply(deviation, normal(s, "draws of pixels", mean.Shape()...))
+	together := conv.Linear(raters.Weigh(factors, draws), n.Graph.Constant("sum of ranks", sum, columns, k), nil)
+	alone := pointwise.Multiply(deviation, normal(n, s, "draws of pixels", mean.Shape()...))
 	return pointwise.Sigmoid(pointwise.Add(mean, pointwise.Add(together, alone)))
 }

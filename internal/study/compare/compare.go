@@ -25,6 +25,7 @@ type Request struct {
 	score.Images
 	Reference, Out string
 	Named          []NamedMethod // in the order of the command line
+	Draws          int           // possible masks of each method
 	Precision      model.Precision
 	Device         command.Opener
 	Watch          Watch          // the first method's results; or nil
@@ -208,7 +209,7 @@ func (c *Comparer) openMethod(one NamedMethod) (m *method, err error) {
 	if one.Predictions {
 		m, troubles, err = newFolder(one.Given, c.data)
 	} else {
-		m, err = newNetwork(one, c.Images, c.data)
+		m, err = newNetwork(one, c.Images, c.data, c.Draws)
 	}
 	if err != nil {
 		return nil, err

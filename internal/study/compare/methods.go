@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
+	"mrprism/model/rivals"
 )
 
 // method is a run of what evaluate compares: a model, or a folder of predictions.
@@ -25,6 +26,7 @@ type method struct {
 	Passes  int      `json:"passes"`  // maps of each class: Rec0 … RecN
 	Heads   bool     `json:"heads"`   // it has maps of raters
 	Classes []string `json:"classes"` // of the data set, that it segments
+	draws   bool     // its network draws masks
 	set     bool     // its levels are possible marks, of nobody in particular
 	predictor
 
@@ -144,12 +146,12 @@ type network struct {
 	region      string
 	lost        int   // images in which it found nothing
 	classes     []int // by class of the data set: the model's; -1 for none
-	raters      []int // by rater of the data set: the model's head; -1 for none
+	raters      []int // by rater of the data set, and then by drawn mask: the model's map; -1 for none
 }
 
 // newNetwork opens weights. The model's classes and raters belong to those of the data set of the
-// same name.
-func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset) (*method, error) {
+// same name. A method that can is to draw masks.
+func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset, draws int) (*method, error) {
 	session := one.Session
 	if session == nil {
 		m, err := command.Ensemble(one.Given)
@@ -193,6 +195,12 @@ func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset) (*m
 		}
 		n.raters = append(n.raters, head)
 		out.Heads = out.Heads || head >= 0 && !out.set
+	}
+	if method := rivals.Of(about.Configuration); method != nil && method.Draws && len(m.Others) == 0 {
+		m.Draws, out.draws = draws, draws > 0
+		for i := range draws {
+			n.raters = append(n.raters, len(about.Raters)+i)
+		}
 	}
 	return out, nil
 }

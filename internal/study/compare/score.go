@@ -251,6 +251,7 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int, final []float32
 		rows[j] = &Row{Empty: one.classes[k].Empty()}
 	}
 	var heads heads
+	var drawn []metric.Bits
 	var trouble error
 	for pass := range c.methods[i].Passes {
 		values, last := final, pass == c.methods[i].Passes-1
@@ -260,6 +261,7 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int, final []float32
 			}
 		} else {
 			heads, trouble = c.heads(p, sides[0].classes[k].Marks, k)
+			drawn = c.draw(p, i, k, heads.has, final)
 		}
 		for j, one := range sides {
 			ref, row := one.classes[k], rows[j]
@@ -267,7 +269,7 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int, final []float32
 			if last && heads.complete && !c.data.Levels {
 				set = heads.masks
 			}
-			scored := ref.Of(values, set, band)
+			scored := ref.Of(values, set, drawn, band)
 			row.Passes = append(row.Passes, scored.Values())
 			row.diameters = append(row.diameters, metric.VerticalDiameter(values, r.W, r.H))
 			if last {
@@ -324,6 +326,33 @@ func (c *Comparer) heads(p prediction, marks [][]uint8, k int) (h heads, err err
 		}
 	}
 	return h, nil
+}
+
+// draw draws c.Draws possible masks of class k, as run i sees them: its own draws, or what lies above
+// evenly spaced levels of the maps of the raters who have one, or of its mask where nobody has. nil:
+// none are asked for.
+func (c *Comparer) draw(p prediction, i, k int, has []bool, mask []float32) (drawn []metric.Bits) {
+	var heads []int
+	for m, has := range has {
+		if has && !c.methods[i].draws && !c.data.Levels {
+			heads = append(heads, m)
+		}
+	}
+	for n := 0; n < c.Draws && c.methods[i].draws; n++ {
+		heads = append(heads, len(has)+n)
+	}
+	at := -1
+	for n := range c.Draws {
+		whole, level := math.Modf((float64(n) + .5) / float64(c.Draws) * float64(max(1, len(heads))))
+		if len(heads) > 0 && int(whole) != at {
+			at = int(whole)
+			if mask, _ = p.head(heads[at], k); mask == nil {
+				return nil
+			}
+		}
+		drawn = append(drawn, metric.Above(mask, level))
+	}
+	return drawn
 }
 
 // dices are the Dice of each head with each rater's mark; nil without any head of a rater.

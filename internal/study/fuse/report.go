@@ -81,7 +81,7 @@ func pooled(method, class, rater string, rows []raterRow) *raterRow {
 
 // scoreMap compares a map with the truth.
 func scoreMap(right *score.Target, method, image, class string, p []float64) scoreRow {
-	c, figures := right.Of(score.Single(p), nil, right.Union), score.Figures
+	c, figures := right.Of(score.Single(p), nil, nil, right.Union), score.Figures
 	return scoreRow{rowKey: rowKey{method, image, class}, figures: [...]float64{figures[score.SoftDice].Of(c), figures[score.Dice].Of(c), figures[score.BrierBand].Of(c)}}
 }
 

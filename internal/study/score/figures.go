@@ -63,10 +63,10 @@ func Band(maps ...[]float32) (band []uint8) {
 	return band
 }
 
-// Of compares a map, and the maps of all raters above one half if they are known, with the target.
-// The band is where its calibration is measured, beside the whole image.
-func (t *Target) Of(p []float32, heads []metric.Bits, band []uint8) *Case {
-	c := &Case{Target: t, Map: p, Band: metric.NewCalibration(Bins), Whole: metric.NewCalibration(Bins), Set: t.Set(heads)}
+// Of compares a map with the target, and also the maps of all raters above one half and drawn masks
+// if there are some. The band is where its calibration is measured, beside the whole image.
+func (t *Target) Of(p []float32, heads, drawn []metric.Bits, band []uint8) *Case {
+	c := &Case{Target: t, Map: p, Band: metric.NewCalibration(Bins), Whole: metric.NewCalibration(Bins), Set: t.Set(heads, drawn)}
 	c.predicted, c.marked, c.both = metric.Overlap(p, t.Majority)
 	c.Band.Add(p, t.Votes, band)
 	c.Whole.Add(p, t.Votes, nil)
@@ -128,6 +128,7 @@ var Figures = []Figure{
 	{"ged", "GED", 1, 3, true, true, func(c *Case) float64 { return c.Set.Energy }},
 	{"dice_max", "Dice_max ×100", 100, 2, false, false, func(c *Case) float64 { return c.Set.Max }},
 	{"dice_match", "Dice_match ×100", 100, 2, false, true, func(c *Case) float64 { return c.Set.Match }},
+	{"ged_drawn", "GED of drawn masks", 1, 3, true, true, func(c *Case) float64 { return c.Set.Drawn }},
 	// it takes two structures: who scores an image fills it in
 	{"vcdr_error", "vCDR error", 1, 3, true, true, func(*Case) float64 { return math.NaN() }},
 }

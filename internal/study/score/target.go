@@ -76,20 +76,30 @@ func (t *Target) Dices(mask metric.Bits) []float64 {
 
 // Set compares heads, as a set of possible marks, with the raters' marks. Figures are NaN where
 // they are not defined.
-type Set struct{ Energy, Max, Match float64 }
+type Set struct{ Energy, Max, Match, Drawn float64 } // Drawn is the energy of drawn masks
 
-// Set compares the heads of all raters with their marks. Heads without a mark do not count. Nothing
-// is defined for fewer than two marks, and without heads.
-func (t *Target) Set(heads []metric.Bits) Set {
+// Set compares the heads of all raters, and drawn masks, with the raters' marks. Heads without a
+// mark do not count. Nothing is defined for fewer than two marks, and without heads or draws.
+func (t *Target) Set(heads, drawn []metric.Bits) Set {
+	s := Set{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	var predicted, given []metric.Bits
 	for m, mark := range t.Marks {
-		if mark != nil && heads != nil {
-			predicted, given = append(predicted, heads[m]), append(given, t.packed[m])
+		if mark != nil {
+			given = append(given, t.packed[m])
+			if heads != nil {
+				predicted = append(predicted, heads[m])
+			}
 		}
 	}
 	if len(given) < 2 {
-		return Set{math.NaN(), math.NaN(), math.NaN()}
+		return s
 	}
-	dice := metric.Dices(predicted, given)
-	return Set{metric.Energy(predicted, given), dice.Max(), dice.Match()}
+	if heads != nil {
+		dice := metric.Dices(predicted, given)
+		s.Energy, s.Max, s.Match = metric.Energy(predicted, given), dice.Max(), dice.Match()
+	}
+	if drawn != nil {
+		s.Drawn = metric.Energy(drawn, given)
+	}
+	return s
 }

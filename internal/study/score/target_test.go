@@ -24,7 +24,7 @@ func TestFiguresByHand(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}}
 	target := targetOf(marks, 6, 1)
 	p := []float32{1, .75, .75, 0, 0, 0}
-	v := target.Of(p, nil, Band(p)).Values()
+	v := target.Of(p, nil, nil, Band(p)).Values()
 	f := func(key string) float64 { return v[place(key)] }
 	// Votes are 1 and ½. Above .1 and .3: 3 pixels against 2; above .5 and .7: 3 against 1; above
 	// .9: equal.
@@ -49,15 +49,19 @@ func TestSet(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0}, nil, {0, 1, 1, 0}}
 	swapped := []metric.Bits{metric.Pack([]float32{0, .9, .8, .1}), metric.Pack([]float32{1, 1, 1, 1}), metric.Pack([]float32{.7, .6, .5, 0})}
 	target := targetOf(marks, 4, 1)
-	s := target.Set(swapped)
+	s := target.Set(swapped, nil)
 	require.InDelta(t, 0, s.Energy, 1e-12)
 	require.InDelta(t, 1, s.Max, 1e-12)
 	require.InDelta(t, 1, s.Match, 1e-12)
-	same := target.Set([]metric.Bits{swapped[0], swapped[1], swapped[0]})
+	same := target.Set([]metric.Bits{swapped[0], swapped[1], swapped[0]}, nil)
 	require.InDelta(t, .75, same.Max, 1e-12)
 	require.InDelta(t, .75, same.Match, 1e-12)
 	require.Positive(t, same.Energy)
-	require.True(t, math.IsNaN(targetOf([][]uint8{marks[0], nil, nil}, 4, 1).Set(swapped).Energy))
+	require.True(t, math.IsNaN(same.Drawn))
+	drawn := target.Set(nil, []metric.Bits{swapped[0], swapped[0], swapped[2], swapped[2]})
+	require.InDelta(t, 0, drawn.Drawn, 1e-12, "as often as the raters")
+	require.True(t, math.IsNaN(drawn.Energy))
+	require.True(t, math.IsNaN(targetOf([][]uint8{marks[0], nil, nil}, 4, 1).Set(swapped, nil).Energy))
 }
 
 // Levels say nothing without one of them. A reference stands beside what anybody marked.
@@ -89,7 +93,7 @@ func TestFiguresOfSciPy(t *testing.T) {
 	}
 	values := func(mark []uint8, p []float32) map[string]float64 {
 		out := map[string]float64{}
-		for i, v := range targetOf([][]uint8{mark}, w, h).Of(p, nil, Band(p)).Values() {
+		for i, v := range targetOf([][]uint8{mark}, w, h).Of(p, nil, nil, Band(p)).Values() {
 			out[Figures[i].Key] = v
 		}
 		return out
