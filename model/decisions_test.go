@@ -88,7 +88,7 @@ func TestInitialConfidenceAtInference(t *testing.T) {
 // §3.8: the weights are permuted by permutations that move somebody, drawn anew each recurrence
 // from the seed alone.
 func TestShufflesAreDrawn(t *testing.T) {
-	for _, name := range []string{"recurrent", "paper"} {
+	for _, name := range []string{"steered", "paper"} {
 		r := recipe(t, name)
 		s := NewStep(tensor.NewSet(), tiny(t, 4, 1), r, 2, 64)
 		draw := func(seed uint64) Batch {
@@ -250,21 +250,26 @@ func TestRecipes(t *testing.T) {
 		Name: "paper", Recurrences: 3, Rule: RuleCode, Permutations: 3, ShuffleWeight: 0.3, Threshold: true, FuseLoss: true,
 		Rate: 1e-4, Constant: true,
 	}, paper)
-	recurrent := recipe(t, "recurrent")
-	assert.Equal(t, RuleLikelihood, recurrent.Rule)
-	assert.Equal(t, 3, recurrent.Shuffles())
-	assert.Positive(t, recurrent.HeadsWeight, "L_MH ties a head to its rater")
-	assert.True(t, recurrent.Steered)
-	unsteered := recurrent
+	steered := recipe(t, "steered")
+	assert.Equal(t, RuleLikelihood, steered.Rule)
+	assert.Equal(t, 3, steered.Shuffles())
+	assert.Positive(t, steered.HeadsWeight, "L_MH ties a head to its rater")
+	assert.True(t, steered.Steered)
+	unsteered := steered
 	unsteered.Name, unsteered.Steered = "unsteered", false
 	assert.Equal(t, unsteered, recipe(t, "unsteered"))
-	assert.False(t, recurrent.ForLevels().Steered, "levels have no weights")
+	assert.False(t, steered.ForLevels().Steered, "levels have no weights")
+	recurrent := recipe(t, "recurrent")
+	assert.False(t, recurrent.Heads(), "nothing teaches a rater's marks")
+	assert.True(t, recurrent.Recurrent())
+	assert.True(t, recurrent.ForLevels().Heads())
+	assert.Equal(t, 1., recurrent.DiceWeight)
 	baseline := recipe(t, "baseline")
 	assert.Equal(t, 1, baseline.Recurrences)
 	assert.Equal(t, RuleMean, baseline.Rule)
 	assert.Zero(t, baseline.Shuffles())
 	assert.Zero(t, baseline.HeadsWeight)
-	assert.Equal(t, recurrent.FadeWeight, baseline.FadeWeight, "the mask learns under the same losses")
+	assert.Equal(t, steered.FadeWeight, baseline.FadeWeight, "the mask learns under the same losses")
 	bce := recipe(t, "bce")
 	assert.Equal(t, 1., bce.FadeFloor, "nothing fades")
 	terms := NewStep(tensor.NewSet(), tiny(t, 2, 1), bce, 2, 64).Terms
@@ -283,14 +288,14 @@ func TestRecipes(t *testing.T) {
 	assert.Equal(t, RuleLikelihood, onePass.Rule, "labels are not fused equally, but under the weights")
 	onePass.Name, onePass.Rule, onePass.Steered = baseline.Name, baseline.Rule, false
 	assert.Equal(t, baseline, onePass)
-	assert.Nil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), recurrent.CrossEntropy(), 2, 64).Terms[1].Mask)
+	assert.Nil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), steered.CrossEntropy(), 2, 64).Terms[1].Mask)
 	assert.NotNil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), paper.CrossEntropy(), 2, 64).Terms[1].Fade, "which has none by itself")
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 
 	// §3.13: agreement levels have equal weights, nothing to shuffle and a cross-entropy for each
 	// level.
-	for _, name := range []string{"recurrent", "paper"} {
+	for _, name := range []string{"steered", "paper"} {
 		levels := recipe(t, name).ForLevels()
 		assert.Equal(t, RuleMean, levels.Rule, name)
 		assert.Zero(t, levels.Shuffles(), name)
@@ -319,7 +324,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 			count += v.Elements()
 		}
 		assert.InEpsilon(t, size.want, count, 0.01, size.config)
-		for _, name := range []string{"default", "evidence", "recurrent", "paper", "alternating", "baseline", "one-pass", "bce"} {
+		for _, name := range []string{"default", "evidence", "steered", "paper", "recurrent", "baseline", "one-pass", "bce"} {
 			for _, levels := range []bool{false, true} {
 				r := recipe(t, name)
 				if levels {

@@ -128,7 +128,7 @@ func confidences(w []float32) (out []float64) {
 // says.
 func TestPriorStaysThroughThePasses(t *testing.T) {
 	for _, steered := range []bool{true, false} {
-		r := recipe(t, "recurrent")
+		r := recipe(t, "steered")
 		r.Steered = steered
 		set := tensor.NewSet()
 		s := NewStep(set, tiny(t, 3, 1), r, 2, 64)

@@ -45,7 +45,7 @@ func TestGradientsStop(t *testing.T) {
 			{"shuffle", estimates, func(t Terms) *tensor.Tensor { return t.Shuffle }},
 			{"heads", estimates, func(t Terms) *tensor.Tensor { return t.Heads }},
 		} {
-			r := recipe(t, "recurrent")
+			r := recipe(t, "steered")
 			r.Rule, r.DiceWeight = rule, 1
 			set := tensor.NewSet()
 			s := NewStep(set, tiny(t, 3, 2), r, 2, 64)
@@ -107,7 +107,7 @@ func TestEncoderReceivesEveryRecurrence(t *testing.T) {
 func TestMissingRatersDropOut(t *testing.T) {
 	const kept, classes = 2, 2
 	for _, rule := range []Rule{RuleCode, RuleLikelihood} {
-		r := recipe(t, "recurrent")
+		r := recipe(t, "steered")
 		r.Rule = rule
 		run := func(raters int, set func(*tensor.Set), fill func(s *Step, b *Batch)) (loss float32, gradients map[string][]float32, variables *tensor.Set) {
 			variables = tensor.NewSet()

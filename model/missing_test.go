@@ -15,11 +15,11 @@ import (
 // class that a rater did mark still counts beside one that he did not.
 func TestMissingLabelsReachNothing(t *testing.T) {
 	const raters, classes, batch = 3, 2, 2
-	agreement := recipe(t, "recurrent")
+	agreement := recipe(t, "steered")
 	agreement.Rule, agreement.DiceWeight = RuleAgreement, 1
 	for name, r := range map[string]Recipe{
-		"recurrent": recipe(t, "recurrent"), "default": recipe(t, "default"), "paper": recipe(t, "paper"), "baseline": recipe(t, "baseline"),
-		"levels": recipe(t, "recurrent").ForLevels(), "agreement": agreement,
+		"steered": recipe(t, "steered"), "default": recipe(t, "default"), "paper": recipe(t, "paper"), "baseline": recipe(t, "baseline"),
+		"levels": recipe(t, "steered").ForLevels(), "agreement": agreement,
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := tensor.NewSet()

@@ -45,7 +45,7 @@ func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32, j
 	t.Helper()
 	set := tensor.NewSet()
 	defer set.Release()
-	c, r := tiny(t, 3, 2), recipe(t, "recurrent")
+	c, r := tiny(t, 3, 2), recipe(t, "steered")
 	c.Precision = precision
 	s := NewStep(set, c, r, 4, 128)
 	total := s.Loss()
@@ -113,7 +113,7 @@ func TestMixedOverflow(t *testing.T) {
 	eachWithHalves(t, func(t *testing.T, d gpu.Device) {
 		set := tensor.NewSet()
 		defer set.Release()
-		c, r := tiny(t, 3, 2), recipe(t, "recurrent")
+		c, r := tiny(t, 3, 2), recipe(t, "steered")
 		c.Precision = F16
 		s := NewStep(set, c, r, 2, 64)
 		s.Backward(s.Loss())

@@ -12,7 +12,7 @@ import (
 // What other people have marked teaches the mask, and neither heads nor shuffles.
 func TestMarksOfOthersTeachTheMaskAlone(t *testing.T) {
 	const raters, classes = 3, 2
-	for name, r := range map[string]Recipe{"recurrent": recipe(t, "recurrent"), "levels": recipe(t, "recurrent").ForLevels()} {
+	for name, r := range map[string]Recipe{"steered": recipe(t, "steered"), "levels": recipe(t, "steered").ForLevels()} {
 		t.Run(name, func(t *testing.T) {
 			set := tensor.NewSet()
 			s := NewStep(set, tiny(t, raters, classes), r, 2, 64)

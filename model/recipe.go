@@ -55,12 +55,12 @@ const MaskAlone = "bce"
 //	default    ours: the mask learns the mean vote by cross-entropy; then DivP also learns each
 //	           rater's marks, and light passes learn to settle around given marks
 //	evidence   only those passes learn, on a network that knows the rest
-//	recurrent  the paper's alternation with our rule, losses and raters' weights
-//	unsteered  recurrent without raters' weights
+//	recurrent  the paper's alternation as our tables favour it: the mask by cross-entropy and a
+//	           Dice loss, without L_sff and L_MH, and by concatenation
+//	steered    the paper's alternation with our rule, losses and raters' weights
+//	unsteered  steered without raters' weights
 //	paper      the paper to the letter
-//	alternating the paper's alternation, its mask by cross-entropy, without L_sff and L_MH, and by
-//	           concatenation: what the paper's Table 4 favours when our data set it up anew
-//	baseline   claims compare with it: the mean vote under recurrent's losses of the mask, without
+//	baseline   claims compare with it: the mean vote under steered's losses of the mask, without
 //	           recurrence or heads
 //	one-pass   baseline with raters' weights
 //	bce        baseline under binary cross-entropy alone
@@ -70,16 +70,17 @@ func NewRecipe(name string) (Recipe, error) {
 		FadeWeight: 1, FadeFloor: 0.5, FuseLoss: true, Steered: true, Rate: 2e-3, Average: 0.98,
 	}
 	switch name {
-	case "recurrent":
+	case "steered":
 	case "unsteered":
 		r.Steered = false
 	case "paper":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 3, RuleCode, 3, 0, 0, 0, 0
 		r.Threshold, r.Steered, r.Rate, r.Constant, r.Average = true, false, 1e-4, true, 0
-	case "alternating":
+	case "recurrent":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.ShuffleWeight = 3, RuleCode, 0, 0, 0, 0
 		r.Steered, r.Integration = false, Concat
 		r = r.CrossEntropy()
+		r.DiceWeight = 1
 	case "default", "evidence", "baseline", "bce", "one-pass":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight = 1, RuleMean, 0, 0, 0
 		r.FuseLoss, r.Steered, r.FixedStart = false, false, true
@@ -96,7 +97,7 @@ func NewRecipe(name string) (Recipe, error) {
 			r.Rule, r.Steered = RuleLikelihood, true // without estimates, labels are fused under the raters' weights alone
 		}
 	default:
-		return Recipe{}, fmt.Errorf("no recipe is named %q: use one of default, evidence, recurrent, unsteered, paper, alternating, baseline, one-pass or bce", name)
+		return Recipe{}, fmt.Errorf("no recipe is named %q: use one of default, evidence, recurrent, steered, unsteered, paper, baseline, one-pass or bce", name)
 	}
 	return r, nil
 }
@@ -133,6 +134,10 @@ func (r Recipe) CrossEntropy() Recipe {
 // Recurrent reports whether DivP is trained. In baseline, one-pass or bce it is not: their weights
 // are good for the first recurrence alone, since later ones would read DivP's estimates.
 func (r Recipe) Recurrent() bool { return r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 }
+
+// Heads reports whether DivP learns the raters' marks. In recurrent it learns how far to trust each
+// rater where, by the loss of the fused labels alone: its maps are nobody's marks.
+func (r Recipe) Heads() bool { return r.HeadsWeight > 0 || r.Shuffles() > 0 }
 
 // Shuffles is the number of reweightings of L_sff a recurrence.
 func (r Recipe) Shuffles() int { return r.Permutations + r.Draws }

@@ -51,8 +51,8 @@ func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recomput
 // What is computed again is the same to the bit, statistics move once a step, and memory is saved.
 func TestRecomputationChangesNoBit(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
-		for _, name := range []string{"recurrent", "default", "paper", "baseline"} {
-			if name != "recurrent" && d.Info().InGo() {
+		for _, name := range []string{"steered", "default", "paper", "baseline"} {
+			if name != "steered" && d.Info().InGo() {
 				continue // seconds each
 			}
 			for _, precision := range []Precision{F32, F16} {
@@ -88,7 +88,7 @@ func TestStepBudget(t *testing.T) {
 		c.Recompute, c.Precision = budget.recompute, budget.precision
 		c.Extend(true, false, false)
 		set := tensor.NewSet()
-		s := NewStep(set, c, recipe(t, "recurrent"), 1, 128)
+		s := NewStep(set, c, recipe(t, "steered"), 1, 128)
 		s.Backward(s.Loss())
 		s.Update(set, adam.Options{}, 0)
 		plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)

@@ -41,7 +41,7 @@ func (u *Unrolled) output(name string, t *tensor.Tensor) {
 // Unroll is inference in a number of passes with equal trust in all raters. The outputs are the
 // masks rec0, rec1 … (1, S, S, K), one for each pass, and the raters' likely labels after the last
 // pass, raters (1, S, S, M, K). The caller applies Config.Nest to all of them. Without heads there
-// is no DivP: Unroll makes one pass and no raters' labels. A network with Evidence also makes one
+// are no raters' labels. A network with Evidence also makes one
 // pass; nothing is given, and the raters' labels are settled. A network of another method makes one
 // pass too, and raters' labels if the method has them.
 func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
@@ -59,7 +59,7 @@ func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 	for pass := 0; pass < passes; pass++ {
 		half, y, inner := n.Converge(f, w)
 		u.output(fmt.Sprintf("rec%d", pass), y)
-		if !heads {
+		if !heads && pass == passes-1 {
 			return u
 		}
 		zHat, likely := n.Diverge(half)

@@ -23,7 +23,7 @@ func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64)
 	t.Helper()
 	set := tensor.NewSet()
 	defer set.Release()
-	r := recipe(t, "recurrent")
+	r := recipe(t, "steered")
 	s := NewStep(set, tiny(t, 3, 2), r, 2, 64)
 	s.Backward(s.Loss())
 	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
@@ -120,7 +120,7 @@ func TestBiasesDoNotDecay(t *testing.T) {
 	after := func(decay float32) (*tensor.Set, map[string][]float32) {
 		set := tensor.NewSet()
 		t.Cleanup(set.Release)
-		r := recipe(t, "recurrent")
+		r := recipe(t, "steered")
 		s := NewStep(set, tiny(t, 2, 2), r, 2, 64)
 		s.Backward(s.Loss())
 		o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: decay}

@@ -31,7 +31,7 @@ func TestReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.json")
 	code, table, stderr := call(t, "-device", "reference", "-train", "-batch", "2", "-json", file)
 	require.Equal(t, cli.Done, code, stderr)
-	for _, row := range []string{"computed by  Go float64", "tiny, 4 raters, 2 classes, 64×64", "encoder ", "one recurrence ", "four passes, warm", "batch 2, recipe recurrent", "MiB", "GFLOP/s"} {
+	for _, row := range []string{"computed by  Go float64", "tiny, 4 raters, 2 classes, 64×64", "encoder ", "one recurrence ", "four passes, warm", "batch 2, recipe steered", "MiB", "GFLOP/s"} {
 		assert.Contains(t, table, row)
 	}
 	r, err := readReport(file)
@@ -77,7 +77,7 @@ func TestStages(t *testing.T) {
 	require.NoError(t, err)
 	defer d.Close()
 	for _, also := range []bool{false, true} {
-		o := options{Config: "tiny", Recipe: "recurrent", Raters: 2, Classes: 1, Side: 64, Batch: 2, Repeats: 2, Train: also, Kernels: also}
+		o := options{Config: "tiny", Recipe: "steered", Raters: 2, Classes: 1, Side: 64, Batch: 2, Repeats: 2, Train: also, Kernels: also}
 		told := 0
 		_, err := bench(t.Context(), d, o, nil, func(string) { told++ })
 		require.NoError(t, err)

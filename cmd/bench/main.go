@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Add("training step", func(f *flag.FlagSet) {
 		f.BoolVar(&r.Train, "train", false, "also measure training steps, in f16 with -precision f16")
 		f.IntVar(&r.Batch, "batch", 4, "images in a step")
-		f.StringVar(&r.Recipe, "recipe", "recurrent", "training recipe: recurrent, default, evidence, unsteered, paper, alternating, baseline, one-pass or bce")
+		f.StringVar(&r.Recipe, "recipe", "steered", "training recipe: steered, unsteered, default, evidence, recurrent, paper, baseline, one-pass or bce")
 		f.BoolVar(&r.Recompute, "recompute", false, "keep less for the gradient and compute it again")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) {
@@ -100,8 +100,8 @@ func (r *request) check(given map[string]bool) error {
 		return fmt.Errorf("-browser computes with the browser's WebGPU, or with -device %s or %s", device.Processor, device.Reference)
 	case r.modules != "" && r.Train && (r.browser || r.Weights != "" || r.Precision != model.F32):
 		return fmt.Errorf("-peers -train uses random weights in f32 and no browser: leave out -browser, -weights and -precision")
-	case r.modules != "" && r.Train && r.Recipe != "recurrent" && r.Recipe != "unsteered":
-		return fmt.Errorf("-peers -train: choose -recipe recurrent or unsteered, which PyTorch's step has")
+	case r.modules != "" && r.Train && r.Recipe != "steered" && r.Recipe != "unsteered":
+		return fmt.Errorf("-peers -train: choose -recipe steered or unsteered, which PyTorch's step has")
 	case r.Train && r.Precision == model.Int8:
 		return fmt.Errorf("no training step computes in int8: leave out -train, or choose -precision f32 or f16")
 	case !r.Train && (given["batch"] || given["recipe"] || given["recompute"]):

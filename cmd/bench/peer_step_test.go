@@ -59,7 +59,7 @@ func TestWhereThereIsNoTorch(t *testing.T) {
 	assert.Equal(t, cli.Usage, code, stderr)
 	code, _, stderr = call(t, "-peers", t.TempDir(), "-train", "-recipe", "paper")
 	assert.Equal(t, cli.Usage, code)
-	assert.Contains(t, stderr, "recurrent or unsteered")
+	assert.Contains(t, stderr, "steered or unsteered")
 }
 
 // If the steps differ, the error names the difference.

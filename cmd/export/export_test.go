@@ -247,7 +247,8 @@ func TestFile(t *testing.T) {
 	assert.True(t, bytes.Equal(file, again), "the same network gives the same bytes")
 }
 
-// Of weights trained without heads the file has the one mask that they are good for.
+// Of weights trained without heads the file has the one mask that they are good for. Those of the
+// recipe recurrent have a mask after each pass.
 func TestWithoutHeads(t *testing.T) {
 	s := fromSeed(t, "tiny", 2, 1, 1)
 	s.about.Recipe = "baseline"
@@ -256,7 +257,11 @@ func TestWithoutHeads(t *testing.T) {
 	assert.Equal(t, "1", m.Metadata["passes"])
 	r := request{graphs: graphs{part: "all", side: 64, passes: 2}, given: map[string]bool{"passes": true}}
 	_, err := r.graph(t.Context(), s)
-	assert.ErrorContains(t, err, "was trained without heads (recipe baseline)")
+	assert.ErrorContains(t, err, "was trained for one pass (recipe baseline)")
+	s.about.Recipe = "recurrent"
+	_, m = exported(t, s, "all", attentionPlain, 64, 3)
+	assert.Equal(t, []string{"rec0", "rec1", "rec2"}, m.Outputs)
+	assert.Equal(t, "3", m.Metadata["passes"])
 }
 
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {

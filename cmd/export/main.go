@@ -311,9 +311,9 @@ func (r *request) graph(ctx context.Context, s *source) (*onnx.Graph, error) {
 	}
 	g := onnx.NewGraph(s.about.Name)
 	heads, passes := segment.HasHeads(&s.about), r.passes
-	if (!heads || s.config.Method != nil) && r.part == "all" {
+	if segment.Feedbacks(&s.about) == 0 && r.part == "all" {
 		if r.given["passes"] && passes > 1 {
-			return nil, fmt.Errorf("-passes %d: %s was trained without heads (recipe %s) and has one pass", passes, s.about.Name, s.about.Recipe)
+			return nil, fmt.Errorf("-passes %d: %s was trained for one pass (recipe %s)", passes, s.about.Name, s.about.Recipe)
 		}
 		passes = 1
 	}

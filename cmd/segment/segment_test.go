@@ -379,7 +379,7 @@ func TestDescribe(t *testing.T) {
 }
 
 // Of weights without heads there is the mask alone. Line and JSON say why, and no further pass is
-// made of what was never trained.
+// made of what was never trained. The recipe recurrent trains passes, and no heads.
 func TestWithoutHeads(t *testing.T) {
 	dir := t.TempDir()
 	w := weightsFile(t, dir, segmenttest.Raters(), func(f *weights.File) { f.Metadata["recipe"] = "bce" })
@@ -399,6 +399,10 @@ func TestWithoutHeads(t *testing.T) {
 	got = call(t, append([]string{"-recurrences", "1"}, args...)...)
 	require.Equal(t, 2, got.code)
 	require.Contains(t, got.stderr, "trained for one pass (recipe bce)")
+	w = weightsFile(t, t.TempDir(), segmenttest.Raters(), func(f *weights.File) { f.Metadata["recipe"] = "recurrent" })
+	got = call(t, "-recurrences", "1", "-weights", w, "-device", "reference", "-out", filepath.Join(dir, "recurrent"), photo)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "the weights were trained without heads (recipe recurrent)")
 }
 
 // marked describes an untrained model that takes marks.

@@ -57,7 +57,7 @@ func (r *runner) declare() *declared {
 	})
 	d.Add("model", func(f *flag.FlagSet) {
 		d.config = f.String("config", "compact", "`NETWORK`: compact (6 million parameters, as on the site), mobile (5.6 million; compact with a MobileNetV2 as its encoder), "+
-			"paper (35 million) or tiny (for trials). -anchored-evidence follows the name if the recipe teaches the network to settle around given marks, and -steered if recipe recurrent "+
+			"paper (35 million) or tiny (for trials). -anchored-evidence follows the name if the recipe teaches the network to settle around given marks, and -steered if recipe steered "+
 			"shows it the raters' weights. Name compact-steered yourself to go on from such weights with another recipe")
 		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or from a shipped model, and not from random weights. "+
 			"Other raters than its own begin as these. If it has another number of classes, tensors that depend on them start at random")
@@ -73,17 +73,18 @@ func (r *runner) declare() *declared {
 	})
 	d.Add("recipe", func(f *flag.FlagSet) {
 		d.recipe = f.String("recipe", "default", "`RECIPE` of losses and optimiser: default (the mean vote under cross-entropy and a Dice loss, a head for each rater, and passes that settle around given marks); "+
-			"evidence (those passes alone, on the weights of -init, which stay as they are); recurrent (the paper's alternation, with raters' weights); unsteered (recurrent, and the network "+
-			"does not see the raters' weights); paper (exactly as in the paper; small structures often stay empty, unless you add -cross-entropy -rate 0.002 -schedule cosine -ema 0.98); "+
-			"alternating (the paper's with cross-entropy, without L_sff and L_MH, by concatenation); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
+			"evidence (those passes alone, on the weights of -init, which stay as they are); recurrent (the paper's alternation as our tables favour it: cross-entropy and a Dice loss, without "+
+			"L_sff and L_MH, by concatenation; it learns how far to trust each rater, and no rater's outline); steered (the alternation with our rule, losses and raters' weights); unsteered "+
+			"(steered, and the network does not see the raters' weights); paper (exactly as in the paper; small structures often stay empty, unless you add -cross-entropy -rate 0.002 -schedule cosine -ema 0.98); "+
+			"baseline (the mean vote under steered's losses, without recurrence and raters); "+
 			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
 		d.method = f.String("method", "", "`METHOD` of the list above in place of MrPrism, with the optimiser of recipe bce")
 		d.integration = f.String("integration", "", "how the decoder takes the raters' confidences in: `WAY` is attention, concat or convlstm (the paper's Table 4); empty: the recipe's")
-		d.rule = f.String("rule", "", "how confidences weigh the raters' marks in the fused label, with recipe recurrent, unsteered or paper: `RULE` is code (by how likely "+
+		d.rule = f.String("rule", "", "how confidences weigh the raters' marks in the fused label, with recipe recurrent, steered, unsteered or paper: `RULE` is code (by how likely "+
 			"the rater marks the pixel, as the released code), likelihood (by the probability of the mark), agreement (with the mask) or mean (all alike); empty: the recipe's")
-		d.recurrences = f.Int("recurrences", 0, "`NUMBER` of passes of ConP and DivP in a step, with recipe recurrent, unsteered or paper (0: the recipe's)")
-		d.multiHead = f.Float64("multi-head", -1, "`WEIGHT` of L_MH, the cross-entropy of each rater's mask, with recipe recurrent, unsteered or paper (-1: the recipe's)")
-		d.shuffle = f.Float64("shuffle", -1, "`WEIGHT` of L_sff, the shuffle loss, with recipe recurrent, unsteered or paper (-1: the recipe's; 0: none)")
+		d.recurrences = f.Int("recurrences", 0, "`NUMBER` of passes of ConP and DivP in a step, with recipe recurrent, steered, unsteered or paper (0: the recipe's)")
+		d.multiHead = f.Float64("multi-head", -1, "`WEIGHT` of L_MH, the cross-entropy of each rater's mask, with recipe steered, unsteered or paper (-1: the recipe's)")
+		d.shuffle = f.Float64("shuffle", -1, "`WEIGHT` of L_sff, the shuffle loss, with recipe steered, unsteered or paper (-1: the recipe's; 0: none)")
 		d.side = f.Int("side", 128, "side of the images in `PIXELS`, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… in place of -side and -epochs, such as 64:60,128:40,256:5. Small images first make a run faster")
 		f.IntVar(&o.Batch, "batch", 4, "`IMAGES` in a batch. A step is one batch, or several with -accumulate")
@@ -236,10 +237,13 @@ func (d *declared) ablate(r *model.Recipe) error {
 		return nil
 	}
 	if !r.FuseLoss {
-		return fmt.Errorf("%s change the paper's alternation, which recipe %s has not: use them with -recipe recurrent, unsteered or paper", flags, r.Name)
+		return fmt.Errorf("%s change the paper's alternation, which recipe %s has not: use them with -recipe recurrent, steered, unsteered or paper", flags, r.Name)
 	}
 	if *d.recurrences < 0 || !(*d.multiHead >= 0 || *d.multiHead == -1) || !(*d.shuffle >= 0 || *d.shuffle == -1) {
 		return errors.New("-recurrences, -multi-head and -shuffle are numbers from 0 on")
+	}
+	if !r.Heads() && (*d.multiHead > 0 || *d.shuffle > 0) {
+		return fmt.Errorf("-multi-head and -shuffle teach raters' masks, and weights of recipe %s have none: use them with -recipe steered, unsteered or paper", r.Name)
 	}
 	r.Recurrences = cmp.Or(*d.recurrences, r.Recurrences)
 	if *d.multiHead >= 0 {

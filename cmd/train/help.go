@@ -75,7 +75,7 @@ The loss is a sum, over the recurrences where the recipe has several, of
   others    cross-entropy of the raters' masks that settle with it
 The recipe default has heads, fade, dice, evidence and others; fade and dice train encoder and mask. For two thirds of the
 images it gives the passes marks of one or more raters, whole or in part, and asks for those of the others.
-With the recipe recurrent and named raters, train draws weights of the raters for each image: equal weights for some
+With the recipe steered and named raters, train draws weights of the raters for each image: equal weights for some
 images, all weight on one rater for others. The network sees these weights, and learns to follow them.
 
 Other methods learn from several raters too. With -method they train the same encoder and decoder in MrPrism's place:

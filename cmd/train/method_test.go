@@ -80,7 +80,7 @@ func TestAblations(t *testing.T) {
 		{[]string{"-recipe", "paper", "-rule", "likelihood"}, []string{"fusion", "mask", "shuffle"}},
 		{[]string{"-recipe", "paper", "-rule", "agreement"}, []string{"fusion", "mask", "shuffle"}},
 		{[]string{"-recipe", "paper", "-rule", "mean"}, []string{"mask", "shuffle"}},
-		{[]string{"-recipe", "alternating"}, []string{"fade", "fusion"}},
+		{[]string{"-recipe", "recurrent"}, []string{"dice", "fade", "fusion"}},
 	}
 	for _, test := range tests {
 		out := filepath.Join(t.TempDir(), "run")
@@ -96,7 +96,7 @@ func TestAblations(t *testing.T) {
 	assert.Len(t, losses, len(tests), "two of them are the same")
 	for want, args := range map[string][]string{"tiny-concat": nil, "tiny": {"-integration", "attention"}} { // a recipe names one, and a flag another
 		out := filepath.Join(t.TempDir(), "run")
-		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(args, "-recipe", "alternating")...)...)
+		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(args, "-recipe", "recurrent")...)...)
 		require.Equal(t, cli.Done, code, stderr)
 		m, err := command.Weights(filepath.Join(out, "eyes.f32.safetensors"))
 		require.NoError(t, err)

@@ -15,18 +15,18 @@ import (
 // budgets are the lines of Go that a room may hold, without tests. A commit that raises one says
 // what for, and what became unnecessary.
 var budgets = map[string]int{
-	"cmd":              8257,
+	"cmd":              8261,
 	"internal/command": 600,
 	"internal/data":    9649,
 	"internal/files":   6805,
 	"internal/output":  825,
 	"internal/page":    1450,
 	"internal/program": 350,
-	"internal/segment": 2816,
+	"internal/segment": 2832,
 	"internal/study":   10344,
 	"internal/train":   3258,
 	"internal/trust":   1230,
-	"model":            4743,
+	"model":            4748,
 	"shaders":          21270,
 	"site":             300,
 	"wasm":             1382,
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 
 // toolBudget is the lines that the tools may hold: what trains tables, makes pictures, measures
 // speed or helps tests, and is in no one's way who uses the project.
-const toolBudget = 9891
+const toolBudget = 9963
 
 // tool matches the folders of tools.
 var tool = regexp.MustCompile(`^(cmd/(tables|bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)

@@ -22,7 +22,7 @@ const DefaultRecurrences = 3
 // of passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
 	switch {
-	case rivals.Of(about.Configuration) != nil || !HasHeads(about):
+	case rivals.Of(about.Configuration) != nil || !of(about, model.Recipe.Recurrent):
 		return 0
 	case SettlesAround(about):
 		return model.Settles
@@ -35,8 +35,24 @@ func HasHeads(about *weights.Metadata) bool {
 	if m := rivals.Of(about.Configuration); m != nil {
 		return m.Raters
 	}
-	r, err := model.NewRecipe(about.Recipe)
-	return err != nil || r.Recurrent() // an unknown recipe is from a later version
+	return of(about, model.Recipe.Heads)
+}
+
+// of asks the recipe of weights. Of an unknown one, from another version, everything is true.
+func of(about *weights.Metadata, is func(model.Recipe) bool) bool {
+	name := about.Recipe
+	c, err := Configuration(about)
+	switch { // names until 28 November
+	case err == nil && c.Steered && name == "recurrent":
+		name = "steered"
+	case name == "alternating":
+		name = "recurrent"
+	}
+	r, err := model.NewRecipe(name)
+	if err == nil && about.Labels == weights.LabelsAgreementLevels {
+		r = r.ForLevels()
+	}
+	return err != nil || is(r)
 }
 
 // Trusts says whether the model's rater maps say how far it trusts each rater, as fusion.Trusted

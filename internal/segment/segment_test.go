@@ -369,3 +369,28 @@ func TestFinishLater(t *testing.T) {
 		require.NotNil(t, got.Measurements.Structures[0].Interval, "an interval is of the masks before calibrate")
 	}
 }
+
+// Heads are there where a recipe teaches raters' marks. What is steered now was recurrent until 28
+// November, and what is recurrent now was alternating.
+func TestHeadsOfRecipes(t *testing.T) {
+	for _, c := range []struct {
+		recipe, configuration, labels string
+		heads                         bool
+		passes                        int
+	}{
+		{"recurrent", "tiny-concat", weights.LabelsRaters, false, DefaultRecurrences},
+		{"alternating", "tiny-concat", weights.LabelsRaters, false, DefaultRecurrences},
+		{"recurrent", "tiny-steered", weights.LabelsRaters, true, DefaultRecurrences},
+		{"recurrent", "tiny-concat", weights.LabelsAgreementLevels, true, DefaultRecurrences},
+		{"steered", "tiny-steered", weights.LabelsRaters, true, DefaultRecurrences},
+		{"paper", "tiny", weights.LabelsRaters, true, DefaultRecurrences},
+		{"one-pass", "tiny-steered", weights.LabelsRaters, false, 0},
+		{"bce", "tiny", weights.LabelsAgreementLevels, false, 0},
+		{"of tomorrow", "tiny", weights.LabelsRaters, true, DefaultRecurrences},
+		{"default", "tiny-evidence", weights.LabelsRaters, true, model.Settles},
+	} {
+		about := weights.Metadata{Recipe: c.recipe, Configuration: c.configuration, Labels: c.labels, Raters: []string{"ann", "bob"}, Classes: []string{"disc"}}
+		require.Equal(t, c.heads, HasHeads(&about), c)
+		require.Equal(t, c.passes, Feedbacks(&about), c)
+	}
+}

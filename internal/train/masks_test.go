@@ -47,7 +47,7 @@ func TestMethodsLearnTheMask(t *testing.T) {
 // raters nor ranges nor disagreement.
 func TestEveryNetworkSegments(t *testing.T) {
 	data := writeData(t, 5)
-	names := []string{"default", "evidence", "recurrent", "unsteered", "paper", "alternating", "baseline", "one-pass", model.MaskAlone}
+	names := []string{"default", "evidence", "steered", "unsteered", "paper", "recurrent", "baseline", "one-pass", model.MaskAlone}
 	for _, m := range rivals.All {
 		names = append(names, m.Name)
 	}
@@ -66,7 +66,8 @@ func TestEveryNetworkSegments(t *testing.T) {
 		r, err := engine.Segment(t.Context(), &imageio.Image{W: 3, H: 2, Pix: make([]uint8, 3*3*2)}, segment.Options{Recurrences: segment.Trained})
 		require.NoError(t, err, names[i])
 		require.Len(t, r.Probability(0), 3*2)
-		heads := name != "baseline" && name != "one-pass" && name != model.MaskAlone || method != nil && method.Raters
+		once := name == "baseline" || name == "one-pass" || name == model.MaskAlone
+		heads := !once && name != "recurrent" || method != nil && method.Raters
 		about, s := engine.Metadata(), r.Measurements.Structures[0]
 		assert.Equal(t, heads, segment.Headless(&about) == "", names[i])
 		assert.Equal(t, heads, len(r.Raters) == 2 && s.Low != nil && s.High != nil && s.Disagreement != nil, names[i])
@@ -74,7 +75,7 @@ func TestEveryNetworkSegments(t *testing.T) {
 		if v := r.Measurements.VerticalRatio; v != nil && v.Value != nil {
 			assert.Equal(t, heads, v.Low != nil, names[i])
 		}
-		assert.Equal(t, method != nil || !heads, segment.CheckRecurrences(&about, 1) != nil, names[i])
+		assert.Equal(t, once, segment.CheckRecurrences(&about, 1) != nil, names[i])
 		engine.Close()
 	}
 }

@@ -24,7 +24,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`seed: then "1", now "2"`:                                    func(o *Options) { o.Seed = 2 },
 		`batch: then "2", now "4"`:                                   func(o *Options) { o.Batch = 4 },
 		`phases (or side and epochs): then "64:2", now "64:2,128:1"`: func(o *Options) { o.Phases = append(o.Phases, Phase{128, 1}) },
-		`recipe: then "recurrent", now "paper"`:                      func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
+		`recipe: then "steered", now "paper"`:                        func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
 		`anchor: then "", now "disc"`:                                func(o *Options) { o.Anchor = "disc" },
 		`fold: then "", now "1/4"`:                                   func(o *Options) { o.Fold = Fold{1, 4} },
 		`accumulate: then "", now "2"`:                               func(o *Options) { o.Accumulate = 2 },
@@ -66,7 +66,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	o := options(t, "a")
 	o.Data, o.Anchor = []string{"a", "b"}, "disc"
-	assert.Equal(t, "config=tiny recipe={Name:recurrent Recurrences:2 Rule:likelihood Permutations:2 Draws:1 ShuffleWeight:0.3 HeadsWeight:1 "+
+	assert.Equal(t, "config=tiny recipe={Name:steered Recurrences:2 Rule:likelihood Permutations:2 Draws:1 ShuffleWeight:0.3 HeadsWeight:1 "+
 		"FadeWeight:1 FadeFloor:0.5 Threshold:false FuseLoss:true Levels:false Steered:true FixedStart:false Rate:0.002 Constant:false Decay:0 Average:0.98} "+
 		"phases=[{64 2}] batch=2 seed=1 anchor=disc data=a,b", o.fingerprint())
 }

@@ -37,7 +37,7 @@ func writeData(t *testing.T, images int) string {
 // is held out.
 func options(t *testing.T, data string) Options {
 	t.Helper()
-	r, err := model.NewRecipe("recurrent")
+	r, err := model.NewRecipe("steered")
 	require.NoError(t, err)
 	return Options{
 		Data: []string{data}, Config: "tiny", Recipe: r, Phases: []Phase{{64, 2}}, Batch: 2, Seed: 1, Name: "eyes", Task: "synthetic eyes",
@@ -272,7 +272,7 @@ func TestExports(t *testing.T) {
 		small, large := len(files["eyes.safetensors"]), len(files["eyes.f32.safetensors"])
 		assert.Less(t, small, large*3/4)
 	}
-	check(files, "recurrent")
+	check(files, "steered")
 	for _, name := range []string{"baseline", "paper"} {
 		o := options(t, data)
 		var err error

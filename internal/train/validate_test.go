@@ -161,7 +161,7 @@ func oneEpoch(t *testing.T, o Options) (*Trainer, float64) {
 // A baseline is scored by Rec0.
 func TestScoresWithoutRecurrence(t *testing.T) {
 	data, _ := finished(t)
-	for name, want := range map[string]int{"recurrent": segment.DefaultRecurrences, "unsteered": segment.DefaultRecurrences, "paper": segment.DefaultRecurrences, "baseline": 0, "one-pass": 0, "bce": 0} {
+	for name, want := range map[string]int{"recurrent": segment.DefaultRecurrences, "steered": segment.DefaultRecurrences, "unsteered": segment.DefaultRecurrences, "paper": segment.DefaultRecurrences, "baseline": 0, "one-pass": 0, "bce": 0} {
 		r, err := model.NewRecipe(name)
 		require.NoError(t, err)
 		for _, r := range []model.Recipe{r, r.ForLevels()} {

@@ -120,7 +120,7 @@ func TestIntegrations(t *testing.T) {
 		parsed, err := model.ParseIntegration(name)
 		require.NoError(t, err)
 		require.Equal(t, parsed, c.Integration)
-		r, err := model.NewRecipe("recurrent")
+		r, err := model.NewRecipe("steered")
 		require.NoError(t, err)
 		set := tensor.NewSet()
 		s := model.NewStep(set, c, r, 2, 64)

@@ -4,7 +4,7 @@
     build/bench -config compact-steered -side 256 -batch 4 -train
 
 The twin runs as PyTorch runs best: with weights in PyTorch's layouts, its scaled_dot_product_attention and its own optimiser, fused on CUDA.
-The script times the encoder and four passes of --batch images, and a training step of recipe `recurrent` (two recurrences, three
+The script times the encoder and four passes of --batch images, and a training step of recipe `steered` (two recurrences, three
 reweightings). It prints the median of --runs after --warmup, in milliseconds, with the 10 % and 90 % quantiles. --modes says how:
     eager      one kernel after the other, as Python asks for them
     graphed    all kernels of a function, or of the whole step, recorded once as a CUDA graph and replayed
