@@ -35,6 +35,16 @@ func (r *runner) write(folder string) error {
 	if err != nil {
 		return err
 	}
+	survivors, err := r.survivors()
+	if err == nil {
+		err = weights.WriteAtomic(filepath.Join(folder, "survivors.md"), func(w io.Writer) error {
+			_, err := io.WriteString(w, survivors)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
 	for _, t := range tables() {
 		text, picture, found, err := r.page(t)
 		if err != nil {
@@ -186,6 +196,47 @@ as one of the first row.
 	return page.String(), picture, found, nil
 }
 
+// survivors is the page of all differences with p below .05. A row of several tables with one first
+// row counts once, by its largest p.
+func (r *runner) survivors() (string, error) {
+	var page strings.Builder
+	page.WriteString(`# Which differences survive
+
+Every difference of soft Dice with p < .05, after Holm's correction over the rows of its structure in its table. Of a method that stands in
+several tables, the largest p counts. ` + "`tables -write`" + ` writes this page; [README.md](README.md) says what it means.
+
+| data | structure | method | seeds | Δ | to | p |
+|---|---|---|---|---|---|---|
+`)
+	for _, d := range everyData() {
+		all, classes, err := r.read(d)
+		if err != nil {
+			return "", err
+		}
+		for _, class := range classes {
+			var found []row
+			for _, t := range tables() {
+				rows := compared(t, class, all)
+				for i := 1; i < len(rows) && t.covers(d); i++ {
+					x := rows[i]
+					if at := slices.IndexFunc(found, func(y row) bool { return y.method == x.method && y.to == x.to }); at < 0 {
+						found = append(found, x)
+					} else if x.delta.P > found[at].delta.P {
+						found[at] = x
+					}
+				}
+			}
+			for _, x := range found {
+				if x.delta.Runs > 1 && x.delta.P < .05 {
+					seeds := len(all[key{class, x.method, primary.name}])
+					fmt.Fprintf(&page, "| %s, %d² | %s | %s | %d | %s | %s | %s |\n", d.title(), d.side, class, x.title, seeds, report.Signed(&x.delta.Interval, primary.factor, primary.digits), x.to, x.probability())
+				}
+			}
+		}
+	}
+	return page.String(), nil
+}
+
 // widest is the largest difference that the picture draws: a run that failed would leave no room
 // for the others.
 const widest = 12
@@ -194,15 +245,20 @@ const widest = 12
 type row struct {
 	entry
 	method string
-	delta  metric.Estimate // of soft Dice to the first row; P is after Holm's correction
+	to     string          // title of the first row
+	delta  metric.Estimate // of soft Dice to it; P is after Holm's correction
 }
 
-// compared are the rows of a structure that have scores.
+// compared are the rows of a structure that have scores; none without the first row's.
 func compared(t table, class string, all results) (rows []row) {
+	if all[key{class, t.rows[0].name, primary.name}] == nil {
+		return nil
+	}
 	for _, e := range t.rows {
 		for _, ending := range []string{"", equalTime} {
 			if all[key{class, e.name + ending, primary.name}] != nil {
 				rows = append(rows, row{entry: e, method: e.name + ending})
+				rows[len(rows)-1].to = rows[0].title
 			}
 		}
 	}

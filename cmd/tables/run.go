@@ -204,7 +204,7 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 		return nil, err
 	}
 	learned := len(all) - len(all)/dataset.HoldOut
-	steps := float64(cmp.Or(x.steps, r.steps))
+	steps := float64(cmp.Or(x.steps, r.steps) * max(1, x.longer))
 	if x.time {
 		slowness, err := r.slowness(x)
 		if err != nil {

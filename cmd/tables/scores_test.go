@@ -153,3 +153,18 @@ func TestEnsemble(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1.25, seconds)
 }
+
+// A run of three times the steps has three times the epochs.
+func TestLongerRuns(t *testing.T) {
+	r := &runner{out: t.TempDir(), shared: t.TempDir(), steps: 600}
+	folder := filepath.Join(r.shared, "hearts", "images")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	for i := range 10 {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), nil, 0o644))
+	}
+	for longer, phases := range map[int]string{0: "64:300", 3: "64:900"} {
+		args, err := r.arguments(t.Context(), run{data: data{name: "hearts", folder: "hearts", side: 64}, entry: entry{longer: longer}, seed: 1})
+		require.NoError(t, err)
+		assert.Contains(t, args, phases)
+	}
+}
