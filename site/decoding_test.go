@@ -85,7 +85,7 @@ func TestDecodersOfThePage(t *testing.T) {
 		if network {
 			p.clean()
 			assert.Subset(t, came(), []string{"openjpeg.wasm", "openjph.wasm", "charls.wasm"})
-			p.until(`caches.keys().then(async (names) => { globalThis.there = (await (await caches.open(names[0])).keys()).filter(({ url }) => /(openjpeg|openjph|charls)\.wasm$/.test(url)).length; }) && globalThis.there === 3`)
+			p.until(`caches.keys().then(async (names) => { globalThis.there = (await (await caches.open(names[0])).keys()).filter(({ url }) => /(openjpeg|openjph|charls)\.(js|wasm)$/.test(url)).length; }) && globalThis.there === 6`)
 			s.http.Close()
 		}
 	}

@@ -57,6 +57,8 @@ func TestMethodFlags(t *testing.T) {
 		{[]string{"-config", "tiny-cl"}, "give it by -method cl"},
 		{[]string{"-integration", "sum"}, "use attention, concat or convlstm"},
 		{[]string{"-shuffle", "0"}, "which recipe default has not"},
+		{[]string{"-recipe", "recurrent", "-multi-head", "1"}, "weights of recipe recurrent have none"},
+		{[]string{"-recipe", "recurrent", "-shuffle", "0.3"}, "weights of recipe recurrent have none"},
 		{[]string{"-recipe", "paper", "-multi-head", "-3"}, "numbers from 0 on"},
 		{[]string{"-recipe", "paper", "-rule", "best"}, "choose code, likelihood, agreement or mean"},
 	} {
