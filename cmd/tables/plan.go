@@ -182,10 +182,12 @@ func exchangeable() []entry {
 	for _, name := range []string{"luw", "padl", "tab", "posal"} {
 		rows = append(rows, method(name))
 	}
-	levels := func(e entry) entry {
-		return entry{name: e.name + "-levels", title: e.title + ", levels", args: slices.Concat(e.args, []string{"-slots", "levels"})}
-	}
 	return append(rows, sharp, withDice(method("padl")), withDice(method("tab")), ensemble, prism, favoured, recurrent, levels(prism), levels(favoured), ours, levels(ours), undiced, levels(undiced))
+}
+
+// levels is a row that learns agreement levels.
+func levels(e entry) entry {
+	return entry{name: e.name + "-levels", title: e.title + ", levels", args: slices.Concat(e.args, []string{"-slots", "levels"})}
 }
 
 // data is a data set of the tables.

@@ -113,3 +113,19 @@ func TestSeedsAloneDifferSeldom(t *testing.T) {
 	assert.True(t, math.IsNaN(one.P))
 	assert.NotNil(t, one.Low)
 }
+
+// As sets of 16 masks, levels of the default recipe and the plain mask with the same loss are not
+// shown to lie at different distances from the readers. README.md has these figures.
+func TestLevelsBesideThePlainMask(t *testing.T) {
+	r := &runner{scores: "scores"}
+	for _, d := range readers {
+		all, classes, err := r.read(d)
+		require.NoError(t, err)
+		of := func(e entry) key { return key{classes[0], e.name, samples[0].name} }
+		e := metric.OverRuns(all.differences(of(levels(ours)), of(sharp)))
+		t.Logf("%s: GED of %d of levels less the plain mask's: %+.3f [%+.3f, %+.3f], %d runs", d.name, draws, e.Mean, *e.Low, *e.High, e.Runs)
+		require.Equal(t, 3, e.Runs)
+		require.Less(t, *e.Low, 0.)
+		require.Greater(t, *e.High, 0., "levels are shown to be nearer: README.md says otherwise")
+	}
+}
