@@ -21,6 +21,18 @@ func picture(t *testing.T, data []byte, slice int) image.Image {
 	return m
 }
 
+// pixelsOf are the first channel of a picture.
+func pixelsOf(t *testing.T, m image.Image) (all []uint8) {
+	t.Helper()
+	for y := range m.Bounds().Dy() {
+		for x := range m.Bounds().Dx() {
+			r, _, _, _ := m.At(x, y).RGBA()
+			all = append(all, uint8(r>>8))
+		}
+	}
+	return all
+}
+
 // Compressed files have the pixels of the plain ones. OpenJPEG 2.5.0 (opj_compress), OpenJPH 0.9
 // (ojph_compress) and dcmtk 3.6.7 (dcmcjpls) wrote them. framesj2k.dcm has two frames in three
 // pieces; planesjls.dcm has a scan for each colour; lossyj2k.dcm is of the irreversible transform,

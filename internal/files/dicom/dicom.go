@@ -3,8 +3,9 @@
 // It reads implicit and explicit values, both byte orders, deflated files, and pixels that are
 // plain, in run lengths, in JPEG of 8 bits, in lossless JPEG, or in a format of package codec. It
 // refuses other transfer syntaxes by name. Grey values are shown as the file's window says; without
-// one, 8-bit values stay, and others are spread from the frame's least to its largest. If there is
-// no window, the VOI lookup table counts. Padding is black. Overlays and shutters are ignored.
+// one, or if it shows nearly nothing, 8-bit values stay, and others are spread from the frame's
+// least to its largest. If there is no window, the VOI lookup table counts. Padding is black. The
+// tiles of a whole slide become one picture. Overlays and shutters are ignored.
 // Source: DICOM PS3.3 C.7.5, C.7.6, C.7.9 and C.11, and PS3.5 A and G.
 package dicom
 
@@ -13,6 +14,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"slices"
 
 	"mrprism/internal/files/codec"
 	"mrprism/internal/files/raster"
@@ -64,16 +66,21 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 	}
 	f.stored = p.word(0x00280101, f.allocated)
 	f.high = p.word(0x00280102, f.stored-1)
-	if f.index, f.frames = p.frame(); slice < 0 || slice > f.frames {
-		return nil, raster.NoSlice(f.frames)
-	}
+	f.index, f.frames = p.frame()
 	if err := f.readable(); err != nil {
 		return nil, err
 	}
-	if v := p.numbers(0x00281053); len(v) > 0 && v[0] != 0 {
+	// Files of whole slides name the size of the picture that their tiles make.
+	if size := slices.Concat(p.numbers(0x00480006, "UL"), p.numbers(0x00480007, "UL")); len(size) == 2 && (size[0] > float64(f.w) || size[1] > float64(f.h)) {
+		return f.slide(int(size[0]), int(size[1]), slice)
+	}
+	if slice < 0 || slice > f.frames {
+		return nil, raster.NoSlice(f.frames)
+	}
+	if v := p.numbers(0x00281053, "DS"); len(v) > 0 && v[0] != 0 {
 		f.slope = v[0]
 	}
-	if v := p.numbers(0x00281052); len(v) > 0 {
+	if v := p.numbers(0x00281052, "DS"); len(v) > 0 {
 		f.intercept = v[0]
 	}
 	f.window = p.window()
@@ -164,12 +171,24 @@ func (f *frame) baseline() bool {
 	return f.syntax == "1.2.840.10008.1.2.4.50" || f.syntax == "1.2.840.10008.1.2.4.51"
 }
 
-// spacing is the file's pixel spacing, or else that of the imager; rows come first in the file.
+// spacing is the size of a pixel in the body, mm across and down; 0 if the file does not say. Imager
+// Pixel Spacing is the size at the detector. So is Pixel Spacing, if both are equal and nobody has
+// calibrated it. The body is smaller than its shadow by the magnification factor. Source: PS3.3
+// 10.7.1.3.
 func (f *frame) spacing() (mm [2]float64) {
-	for _, tag := range []uint32{0x00280030, 0x00181164} {
-		if v := f.numbers(tag); len(v) >= 2 && v[0] > 1e-7 && v[0] < 1e4 && v[1] > 1e-7 && v[1] < 1e4 {
-			return [2]float64{v[1], v[0]}
+	lengths := func(tag uint32) []float64 { // rows come first in the file
+		if v := f.numbers(tag, "DS"); len(v) == 2 && raster.Length(v[0]) && raster.Length(v[1]) {
+			return v
 		}
+		return nil
+	}
+	own, imager := lengths(pixelSpacing), lengths(0x00181164)
+	calibrated := text(f.found[0x00280a02]) != ""
+	if own != nil && (calibrated || !slices.Equal(own, imager)) {
+		return [2]float64{own[1], own[0]}
+	}
+	if factor := f.numbers(0x00181114, "DS"); imager != nil && len(factor) > 0 && factor[0] >= 1 {
+		return [2]float64{imager[1] / factor[0], imager[0] / factor[0]}
 	}
 	return mm
 }

@@ -1,7 +1,6 @@
 package dicom
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 )
@@ -15,22 +14,16 @@ type palette struct {
 
 // palette reads the palette of colour c.
 func (f *frame) palette(c uint32) (*palette, error) {
-	about, plain, segments := f.found[0x00281101+c], f.found[0x00281201+c], f.found[0x00281221+c]
-	if len(about) < 6 {
+	count, first, bits, ok := f.descriptor(0x00281101+c, f.signed)
+	if !ok {
 		return nil, errors.New("its palette is missing")
 	}
-	count, p := int(f.order.Uint16(about)), &palette{first: int(f.order.Uint16(about[2:]))}
-	if count == 0 {
-		count = 1 << 16
-	}
-	if f.signed {
-		p.first = int(int16(p.first))
-	}
-	wide := f.order.Uint16(about[4:]) > 8 || len(plain) >= 2*count // some programs write 8 bits in 16
-	entries := wordsOf(plain, f.order, wide)
-	if len(plain) == 0 && len(segments) > 0 {
+	p, plain := &palette{first: first}, f.found[0x00281201+c]
+	wide := bits > 8 || len(plain) >= 2*count // some programs write 8 bits in 16
+	entries := f.words(0x00281201+c, wide)
+	if len(plain) == 0 {
 		var err error
-		if entries, err = segmented(segments, f.order, wide, count); err != nil {
+		if entries, err = segmented(f.words(0x00281221+c, wide), wide, count); err != nil {
 			return nil, err
 		}
 	}
@@ -50,23 +43,11 @@ func (f *frame) palette(c uint32) (*palette, error) {
 	return p, nil
 }
 
-// wordsOf are the numbers in data: of 16 bits if wide, and otherwise of 8.
-func wordsOf(data []byte, order binary.ByteOrder, wide bool) (all []uint16) {
-	for i := 0; i < len(data); i++ {
-		if !wide {
-			all = append(all, uint16(data[i]))
-		} else if i++; i < len(data) {
-			all = append(all, order.Uint16(data[i-1:]))
-		}
-	}
-	return all
-}
-
 // segmented unpacks a palette of count entries that is written in segments. A segment begins with
 // its kind and its length. Kind 0 has as many entries. Kind 1 is a straight line of this length to
 // the entry that follows. Kind 2 repeats as many segments from the offset in bytes that follows.
-func segmented(data []byte, order binary.ByteOrder, wide bool, count int) (entries []uint16, err error) {
-	words, size := wordsOf(data, order, wide), 1
+func segmented(words []uint16, wide bool, count int) (entries []uint16, err error) {
+	size := 1
 	if wide {
 		size = 2
 	}

@@ -3,11 +3,14 @@ package dicom
 import (
 	"bytes"
 	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 
@@ -26,6 +29,7 @@ const (
 	itemEnd      = 0xfffee00d
 	sequenceEnd  = 0xfffee0dd
 	pixelData    = 0x7fe00010
+	pixelSpacing = 0x00280030
 	sharedGroups = 0x52009229
 	frameGroups  = 0x52009230
 )
@@ -41,6 +45,7 @@ type parser struct {
 	elements int
 	slice    int               // the frame that is wanted, from 1; 0: the middle one
 	found    map[uint32][]byte // values outside sequences, and of the frame's functional groups
+	kinds    map[uint32]string // their value representations; without those of implicit values
 	pieces   [][]byte          // items of encapsulated pixel data; first the table of offsets
 	packed   []byte            // a deflated data set; data is its beginning
 	pixelsAt int               // where the value of the pixel data begins in data
@@ -71,7 +76,7 @@ var macros = map[uint32]bool{0x00209113: true, 0x00209116: true, 0x00289110: tru
 // parse reads a file's elements as far as the pixels. slice is that of Open. syntax is the transfer
 // syntax, empty if the file does not say.
 func parse(data []byte, slice int) (p *parser, syntax string, err error) {
-	p = &parser{data: data, order: binary.LittleEndian, slice: slice, found: map[uint32][]byte{}}
+	p = &parser{data: data, order: binary.LittleEndian, slice: slice, found: map[uint32][]byte{}, kinds: map[uint32]string{}}
 	if len(data) >= 132 && string(data[128:132]) == "DICM" {
 		p.at = 132
 	}
@@ -114,12 +119,12 @@ func (p *parser) deflated(syntax string) (*parser, string, error) {
 	packed := p.data[p.at:]
 	for size := firstHead; ; size *= 4 {
 		head := make([]byte, size)
-		n, err := io.ReadFull(flate.NewReader(bytes.NewReader(packed)), head)
+		n, err := io.ReadFull(inflater(packed), head)
 		if n == 0 {
 			return nil, "", errShort
 		}
 		q := *p
-		q.data, q.at, q.elements, q.found, q.packed = head[:n], 0, 0, maps.Clone(p.found), packed
+		q.data, q.at, q.elements, q.found, q.kinds, q.packed = head[:n], 0, 0, maps.Clone(p.found), maps.Clone(p.kinds), packed
 		failed := q.body()
 		switch cut := failed == errShort || failed == nil && q.pieces == nil; {
 		case !cut, err != nil: // the pixels, a fault, or the end of the data set
@@ -130,12 +135,23 @@ func (p *parser) deflated(syntax string) (*parser, string, error) {
 	}
 }
 
+// inflater unpacks a deflated data set. Some programs write it with the head of zlib or of gzip.
+func inflater(packed []byte) io.Reader {
+	if z, err := zlib.NewReader(bytes.NewReader(packed)); err == nil {
+		return z
+	}
+	if z, err := gzip.NewReader(bytes.NewReader(packed)); err == nil {
+		return z
+	}
+	return flate.NewReader(bytes.NewReader(packed))
+}
+
 // unpacked is a part of a deflated data set's pixels, from byte begin to byte end.
 func (p *parser) unpacked(begin, end int64) ([]byte, error) {
 	if int64(p.pixelsAt)+end > maxUnpacked {
 		return nil, raster.Unsupported(fmt.Sprintf("a deflated file of more than %d MiB as far as this frame", maxUnpacked>>20))
 	}
-	r := flate.NewReader(pulse.Reader(bytes.NewReader(p.packed)))
+	r := pulse.Reader(inflater(p.packed))
 	_, err := io.CopyN(io.Discard, r, int64(p.pixelsAt)+begin)
 	data := make([]byte, end-begin)
 	if err == nil {
@@ -209,8 +225,10 @@ func (p *parser) element(depth int, keep bool) error {
 		}
 		end = len(p.data) // decode says how much is missing
 	}
-	if _, known := p.found[tag]; keep && !known {
-		p.found[tag] = p.data[p.at:end]
+	if before, known := p.found[tag]; keep && !known {
+		p.found[tag], p.kinds[tag] = p.data[p.at:end], kind
+	} else if keep && tag == pixelSpacing && !bytes.Equal(before, p.data[p.at:end]) {
+		p.found[tag] = nil // the file contradicts itself
 	}
 	if tag == pixelData && depth == 0 {
 		p.pieces, p.pixelsAt = [][]byte{}, p.at
@@ -222,8 +240,8 @@ func (p *parser) element(depth int, keep bool) error {
 // frame is the index of the frame that is wanted, and the number of frames.
 func (p *parser) frame() (index, frames int) {
 	frames = 1
-	if n, err := strconv.Atoi(text(p.found[0x00280008])); err == nil && n > 0 {
-		frames = n
+	if n := p.numbers(0x00280008, "IS"); len(n) > 0 && n[0] >= 1 {
+		frames = int(min(n[0], math.MaxInt32))
 	}
 	if p.slice == 0 {
 		return frames / 2, frames
@@ -293,20 +311,50 @@ func (p *parser) encapsulated() error {
 // text is a value without its padding.
 func text(value []byte) string { return strings.Trim(string(value), " \x00") }
 
-// word is a value of 16 bits, or other if there is none.
+// word is the first whole number of 16 bits of a value, or other if there is none.
 func (p *parser) word(tag uint32, other int) int {
-	if v := p.found[tag]; len(v) >= 2 {
-		return int(p.order.Uint16(v))
+	if all := p.numbers(tag, "US"); len(all) > 0 && all[0] == math.Trunc(all[0]) && math.Abs(all[0]) <= math.MaxUint16 {
+		return int(all[0]) & math.MaxUint16
 	}
 	return other
 }
 
-// numbers are a value's decimals.
-func (p *parser) numbers(tag uint32) (all []float64) {
-	for part := range strings.SplitSeq(text(p.found[tag]), `\`) {
+// binaries read a number of a value representation, by its name. Others are texts.
+var binaries = map[string]struct {
+	size int // bytes
+	read func(o binary.ByteOrder, b []byte) float64
+}{
+	"US": {2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }},
+	"SS": {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
+	"UL": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }},
+	"SL": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
+	"UV": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }},
+	"SV": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
+	"FL": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	"FD": {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
+}
+
+// numbers are a value's first numbers, as far as they are finite and can be read. usual is the
+// standard's value representation. Some programs write another one: the file's counts, if it says
+// how numbers are written.
+func (p *parser) numbers(tag uint32, usual string) (all []float64) {
+	value, kind := p.found[tag], p.kinds[tag]
+	value = value[:min(len(value), 1024)] // of more numbers than anybody needs
+	switch kind {
+	case "", "OB", "OW", "UN":
+		kind = usual
+	}
+	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+	if number, ok := binaries[kind]; ok {
+		for ; len(value) >= number.size && finite(number.read(p.order, value)); value = value[number.size:] {
+			all = append(all, number.read(p.order, value))
+		}
+		return all
+	}
+	for part := range strings.SplitSeq(text(value), `\`) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-		if err != nil {
-			return all
+		if err != nil || !finite(v) {
+			break
 		}
 		all = append(all, v)
 	}

@@ -93,6 +93,10 @@ func (f *frame) uncompressed(count int) ([]float32, error) {
 	if end > 8*int64(len(data)) {
 		return nil, errShort
 	}
+	if f.allocated <= 8 {
+		even := begin / 16 * 2
+		data, begin, end = f.inPairs(pixelData, data[even:min((end+15)/16*2, int64(len(data)))]), begin-8*even, end-8*even
+	}
 	if f.allocated == 1 {
 		values := make([]float32, count)
 		for i := range values {

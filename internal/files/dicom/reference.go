@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"mrprism/internal/files/raster"
 )
 
 // Header is the part of a source's file that a segmentation takes over.
@@ -13,6 +15,7 @@ type Header struct {
 	space                          string // the UID of the frame of reference; empty: none
 	w, h                           int
 	frame, frames                  int        // the frame's number, from 1
+	slide                          bool       // the frames are tiles of one picture
 	spacing                        [2]float64 // mm between rows, and between columns; 0: unknown
 	thickness                      float64    // mm of a slice; a pixel's height if it is unknown
 	axes                           [2][3]float64
@@ -42,24 +45,22 @@ func (f *frame) reference() *Header {
 		class: f.uid(0x00080016, 0x00020002), instance: f.uid(0x00080018, 0x00020003), study: f.uid(0x0020000d), series: f.uid(0x0020000e),
 		space: f.uid(0x00200052), w: f.w, h: f.h, frame: f.index + 1, frames: f.frames, characters: f.short(0x00080005, 256), identity: map[uint32]string{},
 	}
-	length := func(v float64) bool { return v > 1e-7 && v < 1e4 }
-	if v := f.numbers(0x00280030); len(v) >= 2 && length(v[0]) && length(v[1]) {
-		h.spacing = [2]float64(v)
-	}
+	across := f.spacing()
+	h.spacing = [2]float64{across[1], across[0]}
 	h.thickness = h.spacing[0] // if the source does not say
 	for _, tag := range []uint32{0x00180088, 0x00180050} {
-		if v := f.numbers(tag); len(v) > 0 && length(v[0]) {
+		if v := f.numbers(tag, "DS"); len(v) > 0 && raster.Length(v[0]) {
 			h.thickness = v[0]
 		}
 	}
-	axes, position := f.numbers(0x00200037), f.numbers(0x00200032)
+	axes, position := f.numbers(0x00200037, "DS"), f.numbers(0x00200032, "DS")
 	if len(axes) == 6 && len(position) == 3 {
 		h.axes, h.position = [2][3]float64{[3]float64(axes), [3]float64(axes[3:])}, [3]float64(position)
 		h.placed = h.space != "" && h.spacing[0] > 0 && h.square()
 	}
 	h.lossy = f.baseline() || text(f.found[0x00282110]) == "01"
 	if h.lossy {
-		h.ratios, h.methods = f.numbers(0x00282112), f.short(0x00282114, 256)
+		h.ratios, h.methods = f.numbers(0x00282112, "DS"), f.short(0x00282114, 256)
 		size := 0
 		for _, piece := range f.pieces[min(1, len(f.pieces)):] { // without the table of offsets
 			size += len(piece)
@@ -130,6 +131,9 @@ func (h *Header) square() bool {
 // Check returns an error if no segmentation can refer to the file. It names everything that is
 // missing.
 func (h *Header) Check() error {
+	if h.slide {
+		return errors.New("the image is a whole slide in tiles, to which a DICOM SEG refers in a way that MrPrism does not write; save the masks as NIfTI or TIFF")
+	}
 	var lacks []string
 	for _, needed := range []struct{ uid, name string }{
 		{h.class, "SOP Class UID (0008,0016)"}, {h.instance, "SOP Instance UID (0008,0018)"},

@@ -251,7 +251,7 @@ func TestFramesOfEnhancedFiles(t *testing.T) {
 			right, down, through, origin, ok := h.Place()
 			assert.True(t, ok)
 			assert.Equal(t, [][3]float64{{0, 0.25, 0}, {0, 0, -0.5}, {-3, 0, 0}, {float64(3 * (frame - 1)), 20, -30}}, [][3]float64{right, down, through, origin}, name)
-			assert.Equal(t, []float64{float64(99 + frame)}, parsed(t, data, slice).numbers(0x00281050), name)
+			assert.Equal(t, []float64{float64(99 + frame)}, parsed(t, data, slice).numbers(0x00281050, "DS"), name)
 			written, err := segmentation(h, false, true).Encode()
 			require.NoError(t, err)
 			assert.Contains(t, string(written), "Doe^Jane")

@@ -93,25 +93,19 @@ func TestPadding(t *testing.T) {
 
 // A palette in segments has entries, lines between them, and repetitions. Source: PS3.3 C.7.9.2.
 func TestSegmentedPalette(t *testing.T) {
-	little := binary.LittleEndian
-	word := func(values ...uint16) (b []byte) {
-		for _, v := range values {
-			b = little.AppendUint16(b, v)
-		}
-		return b
-	}
+	word := func(values ...uint16) []uint16 { return values }
 	segments := word(0, 2, 0, 0x1000, 1, 4, 0x5000, 2, 1, 0, 0)
-	got, err := segmented(segments, little, true, 8)
+	got, err := segmented(segments, true, 8)
 	require.NoError(t, err)
 	assert.Equal(t, []uint16{0, 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0, 0x1000}, got)
-	got, err = segmented([]byte{0, 2, 7, 9, 1, 2, 5, 2, 1, 0, 0, 0, 0}, little, false, 6)
+	got, err = segmented(word(0, 2, 7, 9, 1, 2, 5, 2, 1, 0, 0, 0, 0), false, 6)
 	require.NoError(t, err)
 	assert.Equal(t, []uint16{7, 9, 7, 5, 7, 9}, got)
-	for name, wrong := range map[string][]byte{
+	for name, wrong := range map[string][]uint16{
 		"a line from nowhere": word(1, 4, 9), "of no length": word(0, 0, 1), "of another kind": word(3, 1, 1), "cut short": word(0, 9, 1),
 		"that repeats itself": word(0, 1, 5, 2, 1, 6, 0), "that repeats what follows": word(0, 1, 5, 2, 1, 600, 0), "at half a word": word(0, 1, 5, 2, 1, 1, 0),
 	} {
-		_, err = segmented(wrong, little, true, 8)
+		_, err = segmented(wrong, true, 8)
 		assert.ErrorContains(t, err, "wrong", name)
 	}
 	data := with(t, "grey.dcm", func(e *elements) {
@@ -119,7 +113,11 @@ func TestSegmentedPalette(t *testing.T) {
 			e.words(0x00281101+c, 8, 30, 16)
 		}
 		for c := range uint32(3) {
-			e.bytes(0x00281221+c, "OB", segments)
+			var value []byte
+			for _, v := range segments {
+				value = binary.LittleEndian.AppendUint16(value, v)
+			}
+			e.bytes(0x00281221+c, "OB", value)
 		}
 	})
 	f, err := Open(bytes.Replace(data, []byte("CS\x0c\x00MONOCHROME2 "), []byte("CS\x0e\x00PALETTE COLOR "), 1), 0, nil)

@@ -179,7 +179,7 @@ func readHeader(r io.Reader) (*header, error) {
 	h.geometry = geometry(b, h.order, two)
 	scale := map[byte]float64{0: 1, 1: 1000, 2: 1, 3: 1e-3}[units&7]
 	for i, v := range pixels {
-		if v = math.Abs(v) * scale; v > 1e-7 && v < 1e4 {
+		if v = math.Abs(v) * scale; raster.Length(v) {
 			h.spacing[i] = v
 		}
 	}

@@ -8,6 +8,23 @@ import (
 // Span is a range of values, from black to white. It is empty unless Low < High.
 type Span struct{ Low, High float64 }
 
+// Shows reports whether a picture is more than black or white if it is shown in this span: at least
+// a thousandth of the values lies within it, or nothing lies between two kinds of values.
+func (s Span) Shows(values []float32) bool {
+	all, low, high := 0, 0, 0
+	for _, v := range values {
+		if v != v {
+			continue
+		}
+		if all++; float64(v) <= s.Low {
+			low++
+		} else if float64(v) >= s.High {
+			high++
+		}
+	}
+	return max(low, high) <= all-max(1, all/1000)
+}
+
 // Histogram counts the values that decide a picture's range of grey: those of the picture, or of
 // its volume. The caller does not add padding.
 type Histogram struct {

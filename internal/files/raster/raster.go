@@ -48,6 +48,9 @@ type NoSlice int
 
 func (n NoSlice) Error() string { return fmt.Sprintf("the file has %d pictures", int(n)) }
 
+// Length reports whether a pixel can be so long in mm. No pixel of a body is longer than 200 mm.
+func Length(mm float64) bool { return mm > 1e-7 && mm < 200 }
+
 // Level is a value as one of 256 levels: low and less become 0, high and more 255, NaN 0.
 func Level(v, low, high float64) uint8 {
 	switch {

@@ -9,7 +9,6 @@ package tiff
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 
 	"mrprism/internal/files/raster"
 )
@@ -251,7 +250,7 @@ func (f *file) perMillimetre(e entry, unit float64) float64 {
 		return 0
 	}
 	mm := unit * float64(f.order.Uint32(e.bytes[4:])) / float64(f.order.Uint32(e.bytes))
-	if !(mm > 1e-7 && mm < 1e4) || math.IsInf(mm, 0) {
+	if !raster.Length(mm) {
 		return 0
 	}
 	return mm

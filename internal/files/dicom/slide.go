@@ -1,0 +1,61 @@
+package dicom
+
+import (
+	"fmt"
+	"image"
+	"image/draw"
+	"math"
+
+	"mrprism/internal/files/raster"
+	"mrprism/shaders/pulse"
+)
+
+// slide is the picture of w × h pixels that the frames make as its tiles, row by row. If it has
+// several focal planes or optical paths, these are its slices. Other files of whole slides are
+// refused: a tile is no picture. Source: PS3.3 C.7.6.17.3.
+func (f *frame) slide(w, h, slice int) (*raster.Frame, error) {
+	if w > math.MaxUint16 || h > math.MaxUint16 {
+		return &raster.Frame{W: min(w, math.MaxInt32), H: min(h, math.MaxInt32)}, nil // package imageio refuses the size
+	}
+	across, down := (w+f.w-1)/f.w, (h+f.h-1)/f.h
+	tiles := across * down
+	refused := func(why string) error {
+		return raster.Refused{
+			Problem: fmt.Sprintf("this is a whole slide of %d×%d pixels in tiles of %d×%d, and MrPrism does not read %s", w, h, f.w, f.h, why),
+			Advice:  "export the slide, or a part of it, as PNG or TIFF",
+		}
+	}
+	switch {
+	case text(f.found[0x00209311]) != "TILED_FULL":
+		return nil, refused("tiles without an order (only TILED_FULL)")
+	case f.samples != 3:
+		return nil, refused("tiles in grey or with a palette")
+	case f.frames%tiles != 0:
+		return nil, fmt.Errorf("it has %d tiles, of which a picture takes %d", f.frames, tiles)
+	case slice < 0 || slice > f.frames/tiles:
+		return nil, raster.NoSlice(f.frames / tiles)
+	case slice == 0:
+		slice = f.frames/tiles/2 + 1
+	}
+	header := f.reference()
+	header.slide = true
+	return &raster.Frame{
+		W: w, H: h, Orientation: 1, Spacing: f.spacing(), Slice: slice, Slices: f.frames / tiles, Header: header,
+		Memory: 4*int64(w)*int64(h) + f.memory(),
+		Decode: func() (image.Image, error) {
+			m := image.NewRGBA(image.Rect(0, 0, w, h))
+			for i := range tiles {
+				pulse.Beat()
+				one := *f
+				one.index = (slice-1)*tiles + i
+				tile, err := one.decode()
+				if err != nil {
+					return nil, fmt.Errorf("tile %d of %d: %w", i+1, tiles, err)
+				}
+				place := image.Rect(0, 0, f.w, f.h).Add(image.Pt(i%across*f.w, i/across*f.h))
+				draw.Draw(m, place, tile, tile.Bounds().Min, draw.Src)
+			}
+			return m, nil
+		},
+	}, nil
+}
