@@ -42,7 +42,7 @@ func framedHeader(name string, r reader, data []byte, slice int) (info *Info, er
 		return nil, decodeError(name, r.format, failed)
 	}
 	return &Info{
-		Format: r.format, Orientation: f.Orientation, Spacing: f.Spacing, Slice: f.Slice, Slices: f.Slices, Header: f.Header,
+		Format: r.format, Orientation: f.Orientation, Spacing: f.Spacing, Body: f.Body, Slice: f.Slice, Slices: f.Slices, Header: f.Header,
 		decode: f.Decode, storedW: f.W, storedH: f.H, memory: f.Memory, least: f.Least, full: f.Full, inverted: f.Inverted, cut: f.Cut,
 	}, nil
 }

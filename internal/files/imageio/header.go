@@ -36,6 +36,7 @@ type Info struct {
 	Orientation int // EXIF, 1..8
 	Format      string
 	Spacing     [2]float64 // mm a pixel, across and down as displayed; 0 if unknown
+	Body        bool       // as in Image
 	Slice       int        // which picture of the file, from 1
 	Slices      int        // pictures in the file
 	Header      any        // as in Image

@@ -39,6 +39,7 @@ type Image struct {
 	Format      string  // "png", "jpeg", "tiff", "bmp", "webp", "dicom" or "nifti"
 
 	Spacing [2]float64 // mm a pixel, across and down as displayed, as the file says; 0 if unknown
+	Body    bool       // of a TIFF: Spacing is that of what is pictured, and not of a print
 	Slice   int        // which picture of the file this is, from 1
 	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
 
@@ -53,10 +54,10 @@ type Image struct {
 	Header any
 }
 
-// PixelSize is the size of a pixel in the pictured body, mm across and down. It is 0 for formats
-// whose resolution is meant for printing.
+// PixelSize is the size of a pixel in what is pictured, mm across and down. It is 0 if the file
+// does not say, or says a resolution for printing.
 func (m *Image) PixelSize() [2]float64 {
-	if m.Format == "dicom" || m.Format == "nifti" {
+	if m.Body || m.Format == "dicom" || m.Format == "nifti" {
 		return m.Spacing
 	}
 	return [2]float64{}
@@ -103,7 +104,7 @@ func displayed(src image.Image, header *Info) *Image {
 	used, tones := tonesOf(src, header) // before the pixels are overwritten
 	m := &Image{
 		W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format,
-		Spacing: header.Spacing, Slice: header.Slice, Slices: header.Slices, Header: header.Header,
+		Spacing: header.Spacing, Body: header.Body, Slice: header.Slice, Slices: header.Slices, Header: header.Header,
 	}
 	if header.cut != nil {
 		m.Cut = *header.cut

@@ -2,8 +2,12 @@ package imageio
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"image/color"
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -116,4 +120,137 @@ func TestTIFFWithJPEGOfFour(t *testing.T) {
 	}
 	_, err := Decode("a.tif", strip(40, 24, 8, 7, flatJPEG(0xc0, 0x11, 0x11, 0x11), [2]uint32{262, 5}, [2]uint32{277, 4}))
 	assert.ErrorContains(t, err, "other colours than it declares")
+}
+
+// numbers is a TIFF of one row of grey samples, which are written as kind says: u8, u16, i16, u32,
+// i32, f32 or f64. nodata is GDAL's value of pixels without data, "" for none.
+func numbers(kind, nodata string, photometric uint32, values ...float64) []byte {
+	var data []byte
+	bits := map[byte]map[string]uint32{'u': {"u8": 8, "u16": 16, "u32": 32}, 'i': {"i16": 16, "i32": 32}, 'f': {"f32": 32, "f64": 64}}[kind[0]][kind]
+	for _, v := range values {
+		switch {
+		case kind == "f64":
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
+		case kind == "f32":
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
+		default:
+			data = append(data, binary.LittleEndian.AppendUint32(nil, uint32(int64(v)))[:bits/8]...)
+		}
+	}
+	format := map[byte]uint32{'u': 1, 'i': 2, 'f': 3}[kind[0]]
+	page := [][4]uint32{
+		{256, 3, 1, uint32(len(values))}, {257, 3, 1, 1}, {258, 3, 1, bits}, {262, 3, 1, photometric}, {273, 4, 1, 8}, {279, 4, 1, uint32(len(data))}, {339, 3, 1, format},
+	}
+	if nodata != "" {
+		page = append(page, [4]uint32{42113, 2, uint32(len(nodata) + 5), uint32(8 + len(data))})
+	}
+	return tiffFile(string(data)+nodata+"\x00\x00\x00\x00\x00", nil, page)
+}
+
+// Pixels without data are black and take no part in the range, whatever the type of samples is.
+func TestTIFFNoData(t *testing.T) {
+	for kind, nodata := range map[string][]string{
+		"u8": {"255", "0", "7"}, "u16": {"65535", "0", "65535.0"}, "i16": {"-32768", "-9999", "32767"}, "u32": {"4294967295"},
+		"i32": {"-2147483648", "-9999"}, "f32": {"-3.4028234663852886e+38", "-3.40282e+38", "-9999", " 1e30 ", "nan"}, "f64": {"-1.7976931348623157e+308", "-9999"},
+	} {
+		for _, text := range nodata {
+			none, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			require.NoError(t, err)
+			without, with, holes := []float64{}, []float64{}, 0
+			for i := range 4000 {
+				if v := float64(100 + i%100); i%5 != 0 {
+					without, with = append(without, v), append(with, v)
+				} else {
+					with, holes = append(with, none), holes+1
+				}
+			}
+			for _, photometric := range []uint32{0, 1} {
+				want, got := greyOf(t, "a.tif", numbers(kind, "", photometric, without...)), greyOf(t, "a.tif", numbers(kind, text, photometric, with...))
+				for i, v := range got {
+					if i%5 == 0 {
+						require.Zero(t, v, "%s, %q", kind, text)
+						continue
+					}
+					require.InDelta(t, want[0], v, 4, "%s, %q at %d", kind, text, i)
+					want = want[1:]
+				}
+			}
+		}
+	}
+	plain := greyOf(t, "a.tif", numbers("u8", "none", 1, 1, 2, 255))
+	assert.Equal(t, []uint8{1, 2, 255}, plain, "a text that is no number")
+	colour := [][4]uint32{{256, 3, 1, 2}, {257, 3, 1, 1}, {258, 3, 1, 8}, {262, 3, 1, 2}, {273, 4, 1, 8}, {277, 3, 1, 3}, {279, 4, 1, 6}, {42113, 2, 4, 0x353532}}
+	m, err := Decode("a.tif", tiffFile("\xff\xff\xff\xff\x05\x06", nil, colour))
+	require.NoError(t, err)
+	assert.Equal(t, []uint8{0, 0, 0, 255, 5, 6}, m.Pix, "a colour has no data if no sample has any")
+}
+
+// What libtiff reads is not called damaged: any number of rows in the only strip, and lengths that are
+// missing or wrong. A file that ends too early is.
+func TestTIFFStripsOfAnyNumber(t *testing.T) {
+	picture := []byte{1, 2, 3, 4, 5, 6}
+	for name, more := range map[string][]([2]uint32){
+		"no rows": {{278, 0}}, "all rows there are": {{278, math.MaxUint32}}, "more rows": {{278, 100}},
+		"a short length": {{279, 2}}, "a long length": {{279, 1 << 30}}, "no rows, no length": {{278, 0}, {279, 0}},
+	} {
+		data := strip(2, 3, 8, 1, picture, more...)
+		m, err := Decode("a.tif", data)
+		if assert.NoError(t, err, name) {
+			assert.Equal(t, []uint8{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6}, m.Pix, name)
+		}
+		cut := strip(200, 300, 8, 1, picture, more...)
+		_, err = Decode("a.tif", cut)
+		assert.ErrorIs(t, err, ErrDamaged, name)
+	}
+	var packed [3]bytes.Buffer
+	for i := range packed {
+		z := zlib.NewWriter(&packed[i])
+		z.Write(picture[2*i:][:2])
+		require.NoError(t, z.Close())
+	}
+	for compression, strips := range map[uint32][]string{
+		1: {"\x01\x02", "\x03\x04", "\x05\x06"}, 8: {packed[0].String(), packed[1].String(), packed[2].String()}, 32773: {"\x01\x01\x02", "\x01\x03\x04", "\x01\x05\x06"},
+	} {
+		offsets, at := []byte{}, uint32(8+12)
+		for _, s := range strips {
+			offsets, at = binary.LittleEndian.AppendUint32(offsets, at), at+uint32(len(s))
+		}
+		page := [][4]uint32{{256, 3, 1, 2}, {257, 3, 1, 3}, {258, 3, 1, 8}, {259, 3, 1, compression}, {262, 3, 1, 1}, {273, 4, 3, 8}, {278, 3, 1, 1}}
+		m, err := Decode("a.tif", tiffFile(string(offsets)+strings.Join(strips, ""), nil, page))
+		if assert.NoError(t, err, "compression %d", compression) {
+			assert.Equal(t, []uint8{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6}, m.Pix, "no lengths, compression %d", compression)
+		}
+	}
+}
+
+// OME's XML says how large a pixel is, also on later pages. A TIFF's resolution does not.
+func TestOMEPixelSize(t *testing.T) {
+	const name = ` xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"`
+	of := func(xml string) [2]float64 {
+		text := `<?xml version="1.0"?><OME` + name + `>` + xml + `</OME>`
+		describe, at := [4]uint32{270, 2, uint32(len(text)), 8}, 8+uint32(len(text))
+		m, err := DecodeSlice("a.ome.tif", tiffFile(text+"\x01\x02\x03\x04", nil, greyPage(at, describe), greyPage(at+2)), 2)
+		require.NoError(t, err)
+		return m.PixelSize()
+	}
+	pixels := func(attributes string) string {
+		return `<Image ID="Image:0"><Pixels ID="Pixels:0" ` + attributes + `/></Image>`
+	}
+	for attributes, want := range map[string][2]float64{
+		`PhysicalSizeX="0.5" PhysicalSizeY="0.25"`:                                                         {0.0005, 0.00025},
+		`PhysicalSizeXUnit="nm" PhysicalSizeX="500" PhysicalSizeY="0.25" PhysicalSizeYUnit="µm" SizeX="2"`: {0.0005, 0.00025},
+		`PhysicalSizeX='1' PhysicalSizeXUnit='&#181;m' PhysicalSizeY='1' PhysicalSizeYUnit="mm"`:           {0.001, 1},
+		`PhysicalSizeX="1" PhysicalSizeXUnit="pixel" PhysicalSizeY="1" PhysicalSizeYUnit="pixel"`:          {},
+		`PhysicalSizeX="1" PhysicalSizeXUnit="reference frame" PhysicalSizeY="1"`:                          {},
+		`PhysicalSizeX="1"`: {}, `PhysicalSizeX="0" PhysicalSizeY="0"`: {}, `PhysicalSizeX="-1" PhysicalSizeY="1"`: {},
+		`PhysicalSizeX="NaN" PhysicalSizeY="NaN"`: {}, `PhysicalSizeX="a" PhysicalSizeY="b"`: {}, `PhysicalSizeX="1e9" PhysicalSizeY="1e9"`: {}, `SizeX="2"`: {}, `PhysicalSizeX=`: {},
+	} {
+		got := of(pixels(attributes))
+		assert.InDeltaSlice(t, want[:], got[:], 1e-12, attributes)
+	}
+	half := pixels(`PhysicalSizeX="0.5" PhysicalSizeY="0.5"`)
+	assert.NotZero(t, of(half+half))
+	assert.Zero(t, of(half+pixels(`PhysicalSizeX="1" PhysicalSizeY="1"`)), "which picture is it?")
+	assert.Zero(t, of(half+pixels(``)), "which picture is it?")
+	assert.NotZero(t, of(strings.ReplaceAll(half, "<", "<OME:")))
 }

@@ -11,6 +11,7 @@ type Frame struct {
 	W, H        int        // pixels, as stored
 	Orientation int        // EXIF, 1..8
 	Spacing     [2]float64 // mm a pixel, across and down as stored; 0 if unknown
+	Body        bool       // of a TIFF: Spacing is that of what is pictured, and not of a print
 	Slice       int        // the picture's number in the file, from 1
 	Slices      int        // pictures in the file
 	Memory      int64      // bytes, the peak of Decode, the file not counted

@@ -3,6 +3,8 @@ package tiff
 import (
 	"image"
 	"image/color"
+	"math"
+	"slices"
 
 	"mrprism/internal/files/raster"
 )
@@ -135,6 +137,9 @@ func (c *canvas) finish() image.Image {
 			}
 			colours[i] = color.RGBA{v[0], v[1], v[2], 255}
 		}
+		if i := int(c.none); float64(i) == c.none && i >= 0 && i < n {
+			colours[i] = color.Black
+		}
 		return &image.Paletted{Pix: c.pix, Stride: c.w, Rect: bounds, Palette: colours}
 	case c.photometric == cmyk:
 		if deep { // keep the highest byte
@@ -163,8 +168,23 @@ func (c *canvas) finish() image.Image {
 	return &image.NRGBA{Pix: c.pix, Stride: 4 * c.w, Rect: bounds}
 }
 
-// level maps floats to 256 levels.
+// empty reports whether a pixel has no data: all of its colours are the page's value for that, as
+// exactly as a program writes it in decimals.
+func (c *canvas) empty(colours []float32) bool {
+	return !slices.ContainsFunc(colours, func(v float32) bool { 
+		return v != float32(c.none) && !(math.Abs(float64(v)-c.none) <= 1e-6*math.Abs(c.none))
+	})
+}
+
+// level maps floats to 256 levels. Pixels without data are black.
 func (c *canvas) level() {
+	for i := 0; i < len(c.floats); i += c.channels {
+		if colours := c.floats[i:][:c.colours]; c.empty(colours) {
+			for k := range colours {
+				colours[k] = float32(math.NaN())
+			}
+		}
+	}
 	h := raster.NewHistogram()
 	for i, v := range c.floats {
 		if i%c.channels < c.colours {
@@ -179,20 +199,26 @@ func (c *canvas) level() {
 	if c.colours > 1 && c.format == 3 && low >= 0 && high <= 1 {
 		low, high = 0, 1 // colours keep their proportions
 	}
+	full := math.Ldexp(1, c.bits) - 1
+	if c.format == 1 && c.bits <= 8 {
+		low, high = 0, full
+	}
 	c.pix = make([]uint8, c.w*c.h*c.stride)
 	for i := range c.w * c.h {
 		values, p := c.floats[i*c.channels:][:c.channels], c.pix[i*c.stride:]
 		for k, v := range values {
 			p[k] = raster.Level(float64(v), low, high)
 		}
-		if c.photometric == whiteIsZero {
+		if c.photometric == whiteIsZero && values[0] == values[0] {
 			p[0] = 255 - p[0]
 		}
 		if c.stride == 4 && c.photometric != cmyk {
 			if c.colours == 1 {
 				p[1], p[2] = p[0], p[0]
 			}
-			p[3] = 255
+			if p[3] = 255; c.alpha >= 0 && c.format == 1 {
+				p[3] = raster.Level(float64(values[c.colours]), 0, full)
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 	tagPlanar, tagFaxOptions, tagResolutionUnit, tagPredictor    = 284, 292, 296, 317
 	tagPalette, tagTileWidth, tagTileHeight, tagTileOffsets      = 320, 322, 323, 324
 	tagTileCounts, tagInkSet, tagExtra, tagFormat, tagTables     = 325, 332, 338, 339, 347
-	tagSubsampling                                               = 530
+	tagSubsampling, tagNoData                                    = 530, 42113
 )
 
 // Photometric interpretations.
@@ -43,10 +43,11 @@ type page struct {
 	spacing                        [2]float64
 	compression, photometric       uint64
 	bits, samples, predictor       int
-	format                         uint64 // of samples: 1 unsigned, 2 signed, 3 float
-	separate, reversed             bool   // samples in planes; a byte begins with its lowest bit
-	colours, alpha                 int    // channels that are shown; the sample that is alpha, or −1
-	associated                     bool   // alpha is multiplied in
+	format                         uint64  // of samples: 1 unsigned, 2 signed, 3 float
+	separate, reversed             bool    // samples in planes; a byte begins with its lowest bit
+	none                           float64 // GDAL's value of pixels without data; NaN: there is none
+	colours, alpha                 int     // channels that are shown; the sample that is alpha, or −1
+	associated                     bool    // alpha is multiplied in
 	faxOptions                     uint64
 	tileW, tileH, across, down     int
 	offsets, counts, map16, tables entry
@@ -66,7 +67,7 @@ func (f *file) page(d map[uint16]entry) (*page, error) {
 		file: f, w: int(w), h: int(h), compression: one(tagCompression, 1), photometric: one(tagPhotometric, blackIsZero),
 		bits: int(min(one(tagBits, 1), 1<<16)), samples: int(min(one(tagSamples, 1), 1<<16)), predictor: int(min(one(tagPredictor, 1), 9)),
 		format: one(tagFormat, 1), separate: one(tagPlanar, 1) == 2, reversed: one(tagFillOrder, 1) == 2, faxOptions: one(tagFaxOptions, 0),
-		map16: d[tagPalette], tables: d[tagTables], alpha: -1, orientation: int(min(one(tagOrientation, 1), 9)),
+		map16: d[tagPalette], tables: d[tagTables], alpha: -1, none: noData(d[tagNoData]), orientation: int(min(one(tagOrientation, 1), 9)),
 	}
 	if p.orientation < 1 || p.orientation > 8 {
 		p.orientation = 1
@@ -95,6 +96,15 @@ func (f *file) page(d map[uint16]entry) (*page, error) {
 		}
 	}
 	return p, p.layout(d)
+}
+
+// noData is the number in a text, or NaN.
+func noData(e entry) float64 {
+	v, err := strconv.ParseFloat(strings.Trim(string(e.bytes), " \x00"), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
 }
 
 // readable returns an error for kinds of pictures that we do not read.
@@ -168,7 +178,10 @@ func (p *page) readable(d map[uint16]entry) error {
 // promises more of them than the file has room for is refused.
 func (p *page) layout(d map[uint16]entry) error {
 	p.offsets, p.counts = d[tagStripOffsets], d[tagStripCounts]
-	p.tileW, p.tileH = p.w, int(min(p.uint(d[tagStripRows], 0, uint64(p.h)), uint64(p.h)))
+	p.tileW, p.tileH = p.w, int(min(p.uint(d[tagStripRows], 0, 0), uint64(p.h)))
+	if p.tileH == 0 {
+		p.tileH = p.h
+	}
 	if e, tiled := d[tagTileWidth]; tiled {
 		w, h := p.uint(e, 0, 0), p.uint(d[tagTileHeight], 0, 0)
 		if w > maxSide || h > maxSide {
@@ -187,7 +200,7 @@ func (p *page) layout(d map[uint16]entry) error {
 	}
 	p.across, p.down = (p.w+p.tileW-1)/p.tileW, (p.h+p.tileH-1)/p.tileH
 	chunks := uint64(p.across) * uint64(p.down) * uint64(p.planes())
-	if p.offsets.count < chunks || (p.counts.count < chunks && !(chunks == 1 && p.counts.count == 0)) {
+	if p.offsets.count < chunks || (p.counts.count < chunks && p.counts.count > 0) {
 		return fmt.Errorf("it names %d strips or tiles of %d", min(p.offsets.count, p.counts.count), chunks)
 	}
 	// Package imageio refuses larger pages by their size.
@@ -208,12 +221,17 @@ func (p *page) planes() int {
 // samplesPerPlane is how many samples of a pixel lie side by side in a plane.
 func (p *page) samplesPerPlane() int { return p.samples / p.planes() }
 
-// chunk is strip or tile i in the file. Some programs leave the length at 0: the length then
-// follows if the chunk is not compressed or is the only one.
+// chunk is strip or tile i in the file. Some programs leave out the lengths, or write 0, or a wrong
+// one of the only strip. The length then follows from the samples, or the chunk runs to the next one.
 func (p *page) chunk(i int) ([]byte, error) {
 	at, size := p.uint(p.offsets, i, 0), p.uint(p.counts, i, 0)
-	if size == 0 && at > 0 && (p.compression == 1 || p.across*p.down*p.planes() == 1) {
+	only := p.across*p.down*p.planes() == 1
+	next := p.uint(p.offsets, i+1, uint64(len(p.data)))
+	switch {
+	case at > 0 && (size == 0 || only) && p.compression == 1, at > 0 && size == 0 && only:
 		size = uint64(len(p.data))
+	case at > 0 && size == 0 && next > at:
+		size = next - at
 	}
 	if at > uint64(len(p.data)) || p.shift > uint64(len(p.data))-at {
 		return nil, errShort
@@ -261,7 +279,9 @@ func (p *page) stack(d map[uint16]entry, at uint64, slice int) int {
 }
 
 // wide reports whether samples are kept as floats until their range is known.
-func (p *page) wide() bool { return p.format != 1 || p.bits > 16 }
+func (p *page) wide() bool {
+	return p.format != 1 || p.bits > 16 || !math.IsNaN(p.none) && p.photometric != palette
+}
 
 // memory is the peak of decode: the picture, a row, and a JPEG tile or the converted picture.
 func (p *page) memory() int64 {

@@ -84,8 +84,12 @@ func Open(data []byte, page int, jpeg raster.JPEG) (*raster.Frame, error) {
 		return &raster.Frame{W: p.w, H: p.h, Orientation: 1, Slice: page, Slices: slices}, nil
 	}
 	p.jpeg = jpeg
+	physical, body := microscope(f.entries(pages[0].table)[tagDescription].bytes)
+	if body {
+		p.spacing = physical
+	}
 	return &raster.Frame{
-		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Slice: page, Slices: slices,
+		W: p.w, H: p.h, Orientation: p.orientation, Spacing: p.spacing, Body: body, Slice: page, Slices: slices,
 		Memory: p.memory(), Least: p.least(), Full: p.bits < 16, Inverted: p.photometric == whiteIsZero, Decode: p.decode,
 	}, nil
 }

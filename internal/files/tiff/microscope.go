@@ -1,0 +1,49 @@
+package tiff
+
+import (
+	"strconv"
+	"strings"
+
+	"mrprism/internal/files/raster"
+)
+
+// units are OME's units of length in mm. Programs write the first letter of µm in several ways.
+var units = map[string]float64{
+	"": 1e-3, "µm": 1e-3, "μm": 1e-3, "\xb5m": 1e-3, "&#181;m": 1e-3, "&#xb5;m": 1e-3, "&#xB5;m": 1e-3,
+	"pm": 1e-9, "Å": 1e-7, "nm": 1e-6, "mm": 1, "cm": 10, "dm": 100, "m": 1000, "in": 25.4,
+}
+
+// microscope is the size of a pixel, mm across and down, in the XML by which OME describes the file
+// on its first page. ok is false if the XML does not say one size for all pictures of the file.
+// Source: the OME Data Model, 2016-06.
+func microscope(description []byte) (mm [2]float64, ok bool) {
+	xml := string(description)
+	if !strings.Contains(xml, "http://www.openmicroscopy.org/") {
+		return mm, false
+	}
+	for _, part := range strings.Split(strings.ReplaceAll(xml, "<OME:", "<"), "<Pixels ")[1:] {
+		element, _, _ := strings.Cut(part, ">")
+		var size [2]float64
+		for i, name := range []string{"PhysicalSizeX", "PhysicalSizeY"} {
+			v, err := strconv.ParseFloat(attribute(element, name), 64)
+			if size[i] = v * units[attribute(element, name+"Unit")]; err != nil || !raster.Length(size[i]) {
+				return mm, false
+			}
+		}
+		if ok && size != mm {
+			return mm, false
+		}
+		mm, ok = size, true
+	}
+	return mm, ok
+}
+
+// attribute is the text of an attribute, or empty if the element lacks it.
+func attribute(element, name string) string {
+	_, rest, _ := strings.Cut(element, name+"=")
+	if rest == "" {
+		return ""
+	}
+	value, _, _ := strings.Cut(rest[1:], rest[:1])
+	return value
+}
