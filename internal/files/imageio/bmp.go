@@ -38,7 +38,7 @@ func bmpHeader(name string, data []byte) (*Info, *Error) {
 	}
 	w, h := int64(b.w), int64(b.h)
 	info.memory = 4*w*h + slack
-	info.least = (w*int64(b.bits)+31)/32*4*h + int64(len(data)-len(b.pixels))
+	info.least = (w*int64(b.bits)+31)/32*4*(h-1) + (w*int64(b.bits)+7)/8 + int64(len(data)-len(b.pixels))
 	info.decode = b.decode
 	return info, nil
 }
@@ -155,6 +155,6 @@ func (b *bitmap) decode() (image.Image, error) {
 	order.PutUint32(header[22:], h)
 	order.PutUint16(header[26:], 1)
 	order.PutUint16(header[28:], uint16(b.bits))
-	read := io.MultiReader(bytes.NewReader(append(header, b.palette...)), bytes.NewReader(b.pixels))
+	read := io.MultiReader(bytes.NewReader(append(header, b.palette...)), bytes.NewReader(b.pixels), bytes.NewReader(make([]byte, 3))) // the last row may lack its padding
 	return bmp.Decode(pulse.Reader(read))
 }

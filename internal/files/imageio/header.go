@@ -6,7 +6,6 @@ import (
 	"errors"
 	"image"
 	"image/jpeg"
-	"image/png"
 	"io"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func header(name string, data []byte, slice int) (info *Info, err *Error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(signature)):
 		if info, err = pngHeader(name, data); err == nil {
-			info.decode = func() (image.Image, error) { return png.Decode(pulse.Reader(bytes.NewReader(data))) }
+			info.decode = func() (image.Image, error) { return decodePNG(data) }
 		}
 		return info, err
 	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
@@ -124,6 +123,9 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	if len(data) < 33 {
 		return nil, damaged(name, "png", "the file is cut short")
 	}
+	if string(data[12:16]) == "CgBI" {
+		return nil, decodeError(name, "png", raster.Unsupported("Apple's CgBI, as apps hold it"))
+	}
 	if string(data[12:16]) != "IHDR" {
 		return nil, damaged(name, "png", "it does not begin with a header")
 	}
@@ -136,7 +138,7 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	if w > MaxSide || h > MaxSide {
 		return info, nil // check refuses it, so that products below cannot overflow
 	}
-	channels := map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind]
+	channels := pngChannels[kind]
 	pixels := int64(w) * int64(h)
 	// Bytes of a decoded pixel, and of an RGB pixel if conversion is not possible in place.
 	decoded, converted := int64(4), int64(0)
@@ -182,7 +184,8 @@ func pngOrientation(data []byte) int {
 func jpegHeader(name string, data []byte) (*Info, *Error) {
 	info := &Info{Format: "jpeg", Orientation: 1}
 	var f frame
-	var exif, jfif, adobeRGB, ended bool
+	var exif, jfif, adobeRGB, ended, tables bool
+	firstScan := 0
 	for at := 2; at < len(data); {
 		marker, body, next := segment(data, at)
 		if next == 0 {
@@ -196,7 +199,12 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 				return nil, damaged(name, "jpeg", "its frame header is wrong")
 			}
 			f.read(marker, body)
+		case marker == 0xc4:
+			tables = true
 		case marker == 0xda:
+			if firstScan == 0 {
+				firstScan = next - 4 - len(body)
+			}
 			if f.scan(body); f.scans > maxScans {
 				return nil, damaged(name, "jpeg", "it has more than %d scans, as no camera or program writes", maxScans)
 			}
@@ -225,8 +233,25 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 	case f.progressive && !ended && f.coarse():
 		info.missing = "scans that refine the picture are not there"
 	}
-	info.decode = func() (image.Image, error) { return decodeJPEG(data, ended) }
+	info.decode = func() (image.Image, error) {
+		if !tables {
+			return decodeJPEG(slices.Concat(data[:firstScan], usualTables(), data[firstScan:]), ended)
+		}
+		return decodeJPEG(data, ended)
+	}
 	return info, nil
+}
+
+// usualTables are the Huffman tables of a JPEG that has none, as cameras of moving pictures write it:
+// those of the standard (ITU T.81, K.3), which image/jpeg writes too.
+func usualTables() []byte {
+	var out bytes.Buffer
+	if err := jpeg.Encode(&out, image.NewRGBA(image.Rect(0, 0, 1, 1)), nil); err != nil {
+		panic(err)
+	}
+	begin := bytes.Index(out.Bytes(), []byte("\xff\xc4"))
+	_, _, end := segment(out.Bytes(), begin)
+	return out.Bytes()[begin:end]
 }
 
 // decodeJPEG decodes a JPEG. A complete picture without an end marker is read, as in browsers.

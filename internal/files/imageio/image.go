@@ -17,9 +17,7 @@ package imageio
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"image"
 	"image/color"
 	"image/png"
@@ -334,9 +332,5 @@ func EncodeGrey(w, h int, levels []uint8, comment string) ([]byte, error) {
 		return data, nil
 	}
 	const head = len(signature) + 25 // bytes up to the end of IHDR
-	text := "tEXtComment\x00" + comment
-	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(text)-4))
-	chunk = append(chunk, text...)
-	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE([]byte(text)))
-	return slices.Insert(data, head, chunk...), nil
+	return slices.Insert(data, head, pngChunk("tEXt", []byte("Comment\x00"+comment))...), nil
 }

@@ -42,7 +42,8 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 		}
 		return m, err
 	}
-	for at := 12; at+8 <= len(data); {
+	end := min(int64(len(data)), 8+int64(binary.LittleEndian.Uint32(data[4:]))) // behind it stands anything
+	for at := 12; int64(at)+8 <= end; {
 		size := int64(binary.LittleEndian.Uint32(data[at+4:]))
 		if size > int64(len(data)-at-8) {
 			return nil, damaged(name, "webp", "the file is cut short")

@@ -171,7 +171,7 @@ func (c *canvas) finish() image.Image {
 // empty reports whether a pixel has no data: all of its colours are the page's value for that, as
 // exactly as a program writes it in decimals.
 func (c *canvas) empty(colours []float32) bool {
-	return !slices.ContainsFunc(colours, func(v float32) bool { 
+	return !slices.ContainsFunc(colours, func(v float32) bool {
 		return v != float32(c.none) && !(math.Abs(float64(v)-c.none) <= 1e-6*math.Abs(c.none))
 	})
 }
