@@ -29,7 +29,8 @@ in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
 STEM is the file name of the image without its extension, which is one of these formats' or nothing: CT.1.2.840.3 is whole.
 Images of one name get numbers: x, x_2. -format writes other files in place of the PNGs, or beside them:
 ` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format, with its size
-and SHA-256. A DICOM SEG refers to its source by UIDs, and names neither patient nor study unless -identity is given.
+and SHA-256. Unless -identity is given, a DICOM SEG names neither patient nor study, and new UIDs replace those by which an
+archive would find its source.
   segment -weights fundus -out masks photo.jpg             one photograph
 A folder stands for the images in it, by the extension of their names or by their content; folders inside it are left alone.
 

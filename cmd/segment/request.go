@@ -53,7 +53,7 @@ func (r *request) flags() *cli.Groups {
 			return err
 		})
 		f.BoolVar(&r.outlines, "outlines", false, "also write the masks of each structure's inner and outer outline, between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used")
-		f.BoolVar(&r.identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study")
+		f.BoolVar(&r.identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study, and refer to the source by its UIDs")
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
 			r.marks = append(r.marks, m)

@@ -1,6 +1,7 @@
 package dicom
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type Segment struct {
 }
 
 // Segmentation is a DICOM SEG of a frame of another file. Unless Identity is set, nothing in it
-// names the patient. But it refers to its source by UIDs, with which an archive finds the patient.
+// names the patient: an archive would find the patient by the source's UIDs, so they become others.
 type Segmentation struct {
 	Source     *Header
 	Segments   []Segment // each inside the one before
@@ -35,7 +36,7 @@ type Segmentation struct {
 	Serial     string    // identifies the model
 	Version    string
 	Day        time.Time // when it was made; the time of day is not written
-	Identity   bool      // copy patient and study from the source
+	Identity   bool      // copy patient, study and UIDs from the source
 }
 
 // code is a coded concept.
@@ -59,8 +60,20 @@ func (c code) item() elements {
 	return e
 }
 
-// Encode writes the file. Equal segmentations of one day give equal files, since UIDs are computed
-// from the content. Source: PS3.3 A.51, C.8.20 and C.7.6.16.
+// secret makes the UIDs of this run. Nobody who knows a source's UID can tell which ones come of it.
+var secret = rand.Text()
+
+// uid is what the file has in place of a UID of the source. In one run, equal ones stay equal.
+func (s *Segmentation) uid(of string) string {
+	if s.Identity || of == "" {
+		return of
+	}
+	hash := sha256.Sum256([]byte(secret + of))
+	return uidOf([16]byte(hash[:]))
+}
+
+// Encode writes the file. Equal segmentations of one day and run give equal files, since UIDs are
+// computed from the content. Source: PS3.3 A.51, C.8.20 and C.7.6.16.
 func (s *Segmentation) Encode() ([]byte, error) {
 	if err := s.Source.Check(); err != nil {
 		return nil, err
@@ -139,7 +152,7 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
 		if s.Identity {
 			value = h.identity[tag]
 		} else if tag == 0x00100020 { // an archive must not file all strangers as one patient
-			hash := sha256.Sum256([]byte(h.study))
+			hash := sha256.Sum256([]byte(s.uid(h.study)))
 			value = fmt.Sprintf("ANONYMOUS-%X", hash[:6])
 		}
 		e.text(tag, identities[tag], value)
@@ -162,13 +175,13 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
 	}
 	e.text(0x00181000, "LO", s.label(s.Serial))
 	e.text(0x00181020, "LO", s.label(s.Version))
-	e.text(0x0020000d, "UI", h.study)
+	e.text(0x0020000d, "UI", s.uid(h.study))
 	e.text(0x0020000e, "UI", uids[1])
 	identity(0x00200010)
 	e.text(0x00200011, "IS", "900")
 	e.text(0x00200013, "IS", "1")
 	if h.placed {
-		e.text(0x00200052, "UI", h.space)
+		e.text(0x00200052, "UI", s.uid(h.space))
 		e.text(0x00201040, "LO", "")
 	} else {
 		e.text(0x00200020, "CS", "")
@@ -201,9 +214,9 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
 func (s *Segmentation) series() (series elements) {
 	var instance elements
 	instance.text(0x00081150, "UI", s.Source.class)
-	instance.text(0x00081155, "UI", s.Source.instance)
+	instance.text(0x00081155, "UI", s.uid(s.Source.instance))
 	series.sequence(0x0008114a, instance)
-	series.text(0x0020000e, "UI", s.Source.series)
+	series.text(0x0020000e, "UI", s.uid(s.Source.series))
 	return series
 }
 
@@ -294,7 +307,7 @@ func (s *Segmentation) groups(e *elements) {
 	for i := range s.Segments {
 		var source, derivation, content, place, segment, frame elements
 		source.text(0x00081150, "UI", h.class)
-		source.text(0x00081155, "UI", h.instance)
+		source.text(0x00081155, "UI", s.uid(h.instance))
 		if h.frames > 1 {
 			source.text(0x00081160, "IS", fmt.Sprint(h.frame))
 		}

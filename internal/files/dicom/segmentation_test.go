@@ -32,7 +32,7 @@ func segmentation(h *Header, fractional, identity bool) *Segmentation {
 // header opens a frame of a file.
 func header(t *testing.T, data []byte, slice int) *Header {
 	t.Helper()
-	f, err := Open(data, slice, nil)
+	f, err := Open(data, slice, noJPEG{})
 	require.NoError(t, err)
 	return f.Header.(*Header)
 }
@@ -56,7 +56,7 @@ func sources(t *testing.T) map[string][]byte {
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		if f, err := Open(data, 0, nil); err == nil && f.Header.(*Header).Check() == nil {
+		if f, err := Open(data, 0, noJPEG{}); err == nil && f.Header.(*Header).Check() == nil {
 			all[filepath.Base(path)] = data
 		}
 	}
@@ -69,10 +69,10 @@ func TestSegmentationsAreReadBack(t *testing.T) {
 	for name, data := range all {
 		h := header(t, data, 0)
 		for _, fractional := range []bool{false, true} {
-			s := segmentation(h, fractional, false)
+			s := segmentation(h, fractional, true)
 			written, err := s.Encode()
 			require.NoError(t, err, name)
-			again, err := segmentation(h, fractional, false).Encode()
+			again, err := segmentation(h, fractional, true).Encode()
 			require.NoError(t, err)
 			require.Equal(t, written, again, "deterministic")
 			for i, one := range s.Segments {
@@ -100,7 +100,8 @@ func TestSegmentationsAreReadBack(t *testing.T) {
 	}
 }
 
-// By default nothing of the patient is in the file.
+// By default nothing of the patient is in the file, and no UID by which an archive finds the
+// patient. Files of one study stay together.
 func TestIdentityIsKeptOnlyIfAsked(t *testing.T) {
 	for name, data := range sources(t) {
 		h := header(t, data, 0)
@@ -108,6 +109,16 @@ func TestIdentityIsKeptOnlyIfAsked(t *testing.T) {
 			written, err := segmentation(h, false, keep).Encode()
 			require.NoError(t, err)
 			got := header(t, written, 1)
+			other := *h
+			other.instance = "1.2.3"
+			beside, err := segmentation(&other, false, keep).Encode()
+			require.NoError(t, err)
+			assert.Equal(t, got.study, header(t, beside, 1).study)
+			for what, uid := range map[string]string{"study": h.study, "series": h.series, "instance": h.instance, "space": h.space} {
+				if what != "space" || h.placed {
+					assert.Equal(t, keep, bytes.Contains(written, []byte(uid)), "%s: %s %s", name, what, uid)
+				}
+			}
 			for tag, value := range h.identity {
 				switch {
 				case keep:
