@@ -164,6 +164,9 @@ func (s *segmenter) record(path string, v *segment.Result) sheet.Record {
 	if v == nil {
 		return r
 	}
+	if p := v.Picture; p.Slices > 1 {
+		r.Slice, r.Slices = p.Slice, p.Slices
+	}
 	by := "found"
 	if v.ROI == imageio.Letterbox(v.Width, v.Height) {
 		by = "whole image"

@@ -55,7 +55,7 @@ func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcom
 		sum = plus(sum, count(r))
 		results.Add(r)
 		if o.Failed != "" {
-			dead.Lines = append(dead.Lines, []string{lastText(&results, "image"), o.Key, o.Failed, lastText(&results, "error")})
+			dead.Lines = append(dead.Lines, []string{results.Text(len(results.Lines)-1, "image"), o.Key, o.Failed, results.Text(len(results.Lines)-1, "error")})
 		}
 	}
 	insertKeys(&results, all)
@@ -87,11 +87,6 @@ func (s *segmenter) recordOf(o Outcome) (sheet.Record, error) {
 	}
 	e.Image = o.Path
 	return e.Record, nil
-}
-
-// lastText is the text in a column of the table's last line.
-func lastText(t *sheet.Table, column string) string {
-	return t.Lines[len(t.Lines)-1][slices.Index(t.Columns, column)]
 }
 
 // insertKeys makes the outcomes' keys the second column.

@@ -134,6 +134,7 @@ func (b *batch) finish(ctx context.Context, it item, measure func() *segment.Res
 	var r *segment.Result
 	if err == nil {
 		r = measure()
+		it = it.of(r.Picture.Slice, r.Picture.Slices)
 		if err = b.write(ctx, it, r); err != nil {
 			err = fmt.Errorf("%s: %w", it.image, err)
 		}

@@ -14,6 +14,8 @@ import (
 	"mrprism/internal/files/dicom/dicomtest"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/nifti"
+	"mrprism/internal/files/tiff"
+	"mrprism/internal/output/sheet"
 	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
@@ -50,7 +52,7 @@ func TestFormats(t *testing.T) {
 	got := call(t, "-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "png, tiff,tiff-mask,nifti,nifti-mask,png-mask,svg,geojson,tiff", source)
 	require.Zero(t, got.code, got.stderr)
 	var s summary
-	text, err := os.ReadFile(filepath.Join(out, "scan.json"))
+	text, err := os.ReadFile(filepath.Join(out, "scan_slice1of3.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &s))
 	require.Len(t, s.Files.All, 8*4, "of the consensus and three raters")
@@ -60,11 +62,11 @@ func TestFormats(t *testing.T) {
 	}
 	first := s.Files.All[0]
 	require.NotEmpty(t, first.SHA256)
-	require.Equal(t, saved{File: "scan_brain.png", Format: "png", By: "consensus", Structure: "brain", Sum: first.Sum}, first)
+	require.Equal(t, saved{File: "scan_slice1of3_brain.png", Format: "png", By: "consensus", Structure: "brain", Sum: first.Sum}, first)
 	require.Equal(t, "guess of "+s.Raters[2], s.Files.All[31].By)
-	require.Equal(t, "scan_rater3.geojson", s.Files.All[31].File)
+	require.Equal(t, "scan_slice1of3_rater3.geojson", s.Files.All[31].File)
 
-	for _, who := range []string{"scan_brain", "scan_brain_rater2"} {
+	for _, who := range []string{"scan_slice1of3_brain", "scan_slice1of3_brain_rater2"} {
 		levels, mask := readPNG(t, filepath.Join(out, who+".png")), readPNG(t, filepath.Join(out, who+"_mask.png"))
 		require.Equal(t, image.Pt(60, 40), levels.Rect.Size())
 		for ending, want := range map[string]*image.Gray{".tif": levels, "_mask.tif": mask, ".nii.gz": levels, "_mask.nii.gz": mask} {
@@ -87,18 +89,18 @@ func TestFormats(t *testing.T) {
 	require.NoError(t, err)
 	want, err := imageio.Header("", written)
 	require.NoError(t, err)
-	require.Equal(t, want.Header, decoded(t, filepath.Join(out, "scan_brain.nii.gz"), 0).Header, "it lies where the middle slice lies")
+	require.Equal(t, want.Header, decoded(t, filepath.Join(out, "scan_slice1of3_brain.nii.gz"), 0).Header, "it lies where the middle slice lies")
 
 	var drawing struct {
 		ViewBox string     `xml:"viewBox,attr"`
 		Paths   []struct{} `xml:"path"`
 	}
-	text, err = os.ReadFile(filepath.Join(out, "scan.svg"))
+	text, err = os.ReadFile(filepath.Join(out, "scan_slice1of3.svg"))
 	require.NoError(t, err)
 	require.NoError(t, xml.Unmarshal(text, &drawing))
 	require.Equal(t, "0 0 60 40", drawing.ViewBox)
 	require.Len(t, drawing.Paths, 1)
-	text, err = os.ReadFile(filepath.Join(out, "scan_rater1.geojson"))
+	text, err = os.ReadFile(filepath.Join(out, "scan_slice1of3_rater1.geojson"))
 	require.NoError(t, err)
 	require.True(t, json.Valid(text))
 
@@ -106,6 +108,67 @@ func TestFormats(t *testing.T) {
 	require.Equal(t, 2, got.code)
 	require.Contains(t, got.stderr, `there is no format "bmp"; choose one of png, `)
 	over := call(t, "-weights", w, "-out", dir, "-format", "nifti", source, write(t, filepath.Join(dir, "scan_brain.nii.gz"), volume))
+	require.Equal(t, 2, over.code)
+	require.Contains(t, over.stderr, "would be overwritten by a mask of")
+}
+
+// Of a file with several pictures line, JSON, table and names of files say which one was segmented.
+// Another one has files and a line of its own.
+func TestPicturesOfAFile(t *testing.T) {
+	dir := t.TempDir()
+	grey := make([]uint8, 40*30)
+	volume, err := nifti.Encode(40, 30, nil, [2]float64{}, "", [][]uint8{grey, grey, grey, grey, grey}, false)
+	require.NoError(t, err)
+	stack, err := tiff.Encode(40, 30, [2]float64{}, []tiff.Page{{Levels: grey}, {Levels: grey}, {Levels: grey}})
+	require.NoError(t, err)
+	scan, pages := write(t, filepath.Join(dir, "scan.nii.gz"), volume), write(t, filepath.Join(dir, "stack.tif"), stack)
+	photo := write(t, filepath.Join(dir, "scan_slice1of5.png"), encodePNG(t, synthetic.Photograph(1, 40, 30)))
+	w, out, table := weightsFile(t, dir, segmenttest.Raters(), nil), filepath.Join(dir, "out"), filepath.Join(dir, "all.csv")
+	run := func(args ...string) string {
+		t.Helper()
+		got := call(t, append([]string{"-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-csv", table}, args...)...)
+		require.Zero(t, got.code, got.stderr)
+		return got.stdout + got.stderr
+	}
+	pictures := func() (all []string) {
+		data, err := os.ReadFile(table)
+		require.NoError(t, err)
+		read, _, err := sheet.Read(data)
+		require.NoError(t, err)
+		for i := range read.Lines {
+			all = append(all, strings.TrimSpace(filepath.Base(read.Text(i, "image"))+" "+read.Text(i, "slice")+" "+read.Text(i, "slices")))
+		}
+		return all
+	}
+	said := run(scan, pages, photo)
+	require.Contains(t, said, "scan.nii.gz: slice 1 of 5; ")
+	require.Contains(t, said, "stack.tif: page 1 of 3; ")
+	require.NotContains(t, said, "scan_slice1of5.png: slice")
+	names := []string{"scan.nii.gz 1 5", "stack.tif 1 3", "scan_slice1of5.png"}
+	require.Equal(t, names, pictures())
+	for name, want := range map[string][2]int{"scan_slice1of5": {1, 5}, "stack_slice1of3": {1, 3}, "scan_slice1of5_2": {}} {
+		var s summary
+		text, err := os.ReadFile(filepath.Join(out, name+".json"))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &s))
+		require.Equal(t, want, [2]int{s.Slice, s.Slices}, name)
+		require.FileExists(t, filepath.Join(out, name+"_brain.png"))
+	}
+	before := listed(t, out)
+	require.Contains(t, run("-resume", "-slice", "2", scan), "scan.nii.gz: slice 2 of 5; ")
+	require.Equal(t, append(names, "scan.nii.gz 2 5"), pictures())
+	require.Len(t, listed(t, out), len(before)+5)
+	require.Contains(t, run("-resume", "-slice", "2", scan), "1 of 1 images are in")
+	require.Contains(t, run("-resume", scan, pages, photo), "3 of 3 images are in")
+	for _, name := range before {
+		require.FileExists(t, filepath.Join(out, name))
+	}
+
+	failed := call(t, "-weights", w, "-device", "reference", "-out", out, "-csv", table, "-resume", "-slice", "4", pages)
+	require.Equal(t, 1, failed.code)
+	require.Equal(t, append(names, "scan.nii.gz 2 5", "stack.tif 4"), pictures())
+	inside := write(t, filepath.Join(dir, "scan_slice2of5_brain.png"), encodePNG(t, synthetic.Photograph(1, 40, 30)))
+	over := call(t, "-weights", w, "-out", dir, "-slice", "2", scan, inside)
 	require.Equal(t, 2, over.code)
 	require.Contains(t, over.stderr, "would be overwritten by a mask of")
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ func (b *batch) open(path, out string, resume bool) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-csv %s is no table of this program: %w; name another file", path, err)
 	}
+	table.Widen(sheet.Record{}) // a table of an earlier version lacks columns
 	if !slices.Equal(table.Columns, columns) {
 		return nil, fmt.Errorf("-csv %s has other columns than these weights need; name another file", path)
 	}
@@ -86,7 +88,7 @@ func (b *batch) record(it item) sheet.Record {
 	for _, m := range it.marks {
 		asked = append(asked, fmt.Sprintf("evidence=%s/%s=%s", m.Rater, m.Class, m.File))
 	}
-	return sheet.Record{Image: it.image, Options: strings.Join(asked, " "), Classes: about.Classes, Raters: segment.Heads(&about)}
+	return sheet.Record{Image: it.image, Slice: b.slice, Options: strings.Join(asked, " "), Classes: about.Classes, Raters: segment.Heads(&about)}
 }
 
 // done reports whether the table has an image, by the same weights and options, and its files are
@@ -94,10 +96,13 @@ func (b *batch) record(it item) sheet.Record {
 func (b *batch) done(it item, say func(error)) bool {
 	r := b.record(it)
 	r.Result = &sheet.Result{SHA256: b.session.Model.SHA256}
-	if b.journal.table.Find(r, "image", "options", "weights_sha256", "error") < 0 {
+	line := b.journal.table.Find(r, "image", "options", "weights_sha256", "error")
+	if line < 0 {
 		return false
 	}
-	err := b.verify(it)
+	slice, _ := strconv.Atoi(b.journal.table.Text(line, "slice")) // 0: the file has one picture
+	all, _ := strconv.Atoi(b.journal.table.Text(line, "slices"))
+	err := b.verify(it.of(slice, all))
 	if err != nil {
 		say(err)
 	}
@@ -164,6 +169,7 @@ func (b *batch) note(it item, v *segment.Result, failed error) error {
 	if failed != nil {
 		r.Error = failed.Error()
 	} else {
+		r.Slice, r.Slices = pictureOf(v)
 		by := "found"
 		switch {
 		case v.ROI == imageio.Letterbox(v.Width, v.Height):
@@ -179,9 +185,14 @@ func (b *batch) note(it item, v *segment.Result, failed error) error {
 	return b.journal.put(r)
 }
 
-// put adds a line, or replaces the line of the same image.
+// put adds a line, or replaces the line of the same picture, or of the same request, which may have
+// failed before anybody knew which picture it is of.
 func (j *journal) put(r sheet.Record) error {
-	j.table.Put(j.table.Find(r, "image"), r)
+	line := j.table.Find(r, "image", "slice")
+	if line < 0 {
+		line = j.table.Find(r, "image", "options")
+	}
+	j.table.Put(line, r)
 	j.dirty = true
 	if time.Since(j.written) < writeEvery {
 		return nil

@@ -27,7 +27,8 @@ in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM_CLASS_inner.png    with -outlines: inside of the inner outline; _outer.png: inside of the outer one
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
 STEM is the file name of the image without its extension, which is one of these formats' or nothing: CT.1.2.840.3 is whole.
-Images of one name get numbers: x, x_2. -format writes other files in place of the PNGs, or beside them:
+Images of one name get numbers: x, x_2. If a file has several pictures (pages, frames, slices), STEM also says which one it was,
+as in x_slice3of5; so do the line, the JSON ("slice", "slices") and the table, where each picture has a line of its own. -format writes other files in place of the PNGs, or beside them:
 ` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format, with its size
 and SHA-256. Unless -identity is given, a DICOM SEG names neither patient nor study, and new UIDs replace those by which an
 archive would find its source.
@@ -43,7 +44,8 @@ segments their images again.
 
 segment prints a line for each image. For each structure it has these figures, which "measurements" in the JSON has too:
   area           pixels of the mask; in the JSON also "share" of the image, "height", the most pixels in a column, "width",
-                 the most in a row, and "pieces", the number of parts
+                 the most in a row, and "pieces", the number of parts. "others" counts further objects that seem to be
+                 there, of a model that marks one object a picture: the line says so too
   experts        "low" to "high": the smallest and the largest area among the mask and the raters' or levels' masks. This
                  is no confidence interval: the raters' maps are coarser than the mask, and all may be larger, or smaller
   90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
@@ -57,7 +59,7 @@ Weights of every recipe and method make a mask. Those without heads predict no r
 the line say why, and experts and disagreement are null.
 For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup. Without
 a disc there is no "verticalRatio". The JSON also has "horizontalRatio", and "spacing", the size of a pixel in mm, across
-and down, where a DICOM or NIfTI file says it. What clinicians read beside the ratio, each with the range over the mask and
+and down, where a DICOM, NIfTI or OME-TIFF file says it of what is pictured. What clinicians read beside the ratio, each with the range over the mask and
 the raters' or levels' masks, "low" to "high", which is no 90 % interval:
   rim            how wide the rim between cup and disc is, in pixels, at the twelve hours of a clock face, from twelve
                  o'clock on; its ranges are "rimLow" and "rimHigh"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 // item is one image with its output files.
 type item struct {
 	image   string
+	stem    string // begins the paths of its output files
 	marks   []mark
 	files   []file
 	summary string
@@ -27,6 +29,22 @@ type file struct {
 	class  int // −1: all
 }
 
+// of is the item whose output files name the picture of the file, if that has several: slice 3 of 5
+// has STEM_slice3of5.json.
+func (i item) of(slice, slices int) item {
+	if slices < 2 {
+		return i
+	}
+	named := func(path string) string {
+		return fmt.Sprintf("%s_slice%dof%d%s", i.stem, slice, slices, strings.TrimPrefix(path, i.stem))
+	}
+	i.summary, i.files = named(i.summary), append([]file(nil), i.files...)
+	for k := range i.files {
+		i.files[k].path = named(i.files[k].path)
+	}
+	return i
+}
+
 func (i item) outputs() []string {
 	all := []string{i.summary}
 	for _, f := range i.files {
@@ -37,7 +55,8 @@ func (i item) outputs() []string {
 
 // plan names all output files. Images of one name, from several folders or of several formats, get
 // numbers after the first: x.json, then x_2.json. Upper and lower case do not part names, since
-// macOS and Windows ignore it. plan returns an error if an output file is one of the images or
+// macOS and Windows ignore it; nor does what item.of adds, since nobody has read the files yet. plan
+// returns an error if an output file is one of the images or
 // marks.
 func plan(dir string, images []string, marks []mark, readers []masks.Reader, classes []string, formats []masks.Format) ([]item, error) {
 	items, by := make([]item, len(images)), map[string]string{} // image by folded output
@@ -66,12 +85,17 @@ func plan(dir string, images []string, marks []mark, readers []masks.Reader, cla
 	for _, m := range marks {
 		inputs = append(inputs, m.File)
 	}
+	for _, input := range inputs { // a picture of several may take its name
+		if image := by[folded(filepath.Clean(input))]; image != "" && ofSlices.MatchString(input) {
+			return nil, overwritten(input, image)
+		}
+	}
 	return items, spares(inputs, items)
 }
 
 // itemOf is an image whose output files begin with a path.
 func itemOf(stem, image string, marks []mark, readers []masks.Reader, classes []string, formats []masks.Format) item {
-	it := item{image: image, marks: marks, summary: stem + ".json"}
+	it := item{image: image, stem: stem, marks: marks, summary: stem + ".json"}
 	for i, r := range readers {
 		for _, f := range formats {
 			if f.Whole {
@@ -86,7 +110,14 @@ func itemOf(stem, image string, marks []mark, readers []masks.Reader, classes []
 	return it
 }
 
-func folded(path string) string { return strings.ToLower(path) }
+// ofSlices is what item.of adds.
+var ofSlices = regexp.MustCompile(`_slice\d+of\d+`)
+
+func folded(path string) string { return ofSlices.ReplaceAllString(strings.ToLower(path), "") }
+
+func overwritten(input, image string) error {
+	return fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", input, image)
+}
 
 // spares returns an error if an output is one of the inputs, as in the folder of an earlier run.
 func spares(inputs []string, items []item) error {
@@ -108,7 +139,7 @@ func spares(inputs []string, items []item) error {
 		}
 		for output, info := range there {
 			if os.SameFile(input, info) {
-				return fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", name, by[output])
+				return overwritten(name, by[output])
 			}
 		}
 	}

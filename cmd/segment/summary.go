@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ type summary struct {
 	Image        string               `json:"image"`
 	Width        int                  `json:"width"`
 	Height       int                  `json:"height"`
+	Slice        int                  `json:"slice,omitempty"`  // the picture of the file, from 1, if it has several
+	Slices       int                  `json:"slices,omitempty"` // how many it has
 	Model        string               `json:"model"`
 	Weights      origin               `json:"weights"`
 	Classes      []string             `json:"classes"`
@@ -90,13 +93,23 @@ func (b *batch) summary(it item, r *segment.Result, sums map[string]command.Sum)
 			f.Others[one.Structure] = name
 		}
 	}
+	slice, all := pictureOf(r)
 	return summary{
-		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Name(),
+		Image: it.image, Width: r.Width, Height: r.Height, Slice: slice, Slices: all, Model: b.session.Model.Name(),
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, NoRaters: segment.Headless(&b.session.Model.Metadata), Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences, Evidence: it.marks,
 		Measurements: r.Measurements, Device: r.Adapter, Why: r.Why, Precision: r.Precision,
 		Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Sharpness: r.Sharpness, Times: r.Timings, Files: f,
 	}
+}
+
+// pictureOf says which picture of its file a result is of, from 1, and how many the file has. Both
+// are 0 if it has one.
+func pictureOf(r *segment.Result) (slice, slices int) {
+	if r.Picture.Slices < 2 {
+		return 0, 0
+	}
+	return r.Picture.Slice, r.Picture.Slices
 }
 
 // describe describes the result in a line.
@@ -118,6 +131,15 @@ func (b *batch) describe(it item, r *segment.Result) string {
 	}
 	parts = append(parts, clinical(r.Measurements.Clinical)...)
 	line := []string{strings.Join(parts, ", "), "trust: " + trustIn(r)}
+	if slice, all := pictureOf(r); all > 0 {
+		name := cmp.Or(map[string]string{"tiff": "page", "dicom": "frame"}[r.Picture.Format], "slice")
+		line = slices.Insert(line, 0, fmt.Sprintf("%s %d of %d", name, slice, all))
+	}
+	for _, s := range r.Measurements.Structures {
+		if s.Others > 0 {
+			line = append(line, fmt.Sprintf("the model marks one %s, and %d more seem to be in the picture", s.Class, s.Others))
+		}
+	}
 	if without := segment.Headless(&b.session.Model.Metadata); without != "" {
 		line = append(line, without)
 	}

@@ -32,6 +32,9 @@ type Structure struct {
 	Height int     `json:"height"` // largest number of pixels in any one column
 	Width  int     `json:"width"`  // largest number of pixels in any one row
 	Pieces int     `json:"pieces"` // parts that do not touch, not even at a corner
+	// Others is how many further objects seem to be in the picture, or in the region. The model marks
+	// one object, and their masks are left out.
+	Others int `json:"others,omitempty"`
 	// Disagreement is the number of pixels about which two raters are expected to disagree; nil:
 	// the model has no heads.
 	Disagreement *float64 `json:"disagreement"`
@@ -97,6 +100,9 @@ func (r *Maps) measurements(within *Maps, masks [][]float32, readings []reading)
 			}
 		}
 		pulse.Beat()
+		if r.leftOut != nil {
+			s.Others = r.leftOut[c]
+		}
 		s.Pieces = len(roi.Connected(len(mask), within.Width, true, func(i int) bool { return mask[i] > 0.5 }))
 	}
 	if size := r.Picture.PixelSize(); size[0] > 0 && size[1] > 0 {

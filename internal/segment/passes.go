@@ -77,6 +77,7 @@ type output struct {
 	masks  [][]float32        // calibrated masks of Rec0 … RecN, each (S, S, K)
 	raters []float32          // of the last recurrence, (S, S, M, K); nil without heads
 	plain  []float32          // the last masks before calibrate
+	others []int              // of each structure: pieces that onePiece left out; nil without it
 	took   map[string]float64 // ms of each stage
 }
 
@@ -127,7 +128,7 @@ func (e *Engine) run(ctx context.Context, p *place, marks []model.Mark, q reques
 	if e.about.SinglePieces {
 		k := len(e.about.Classes)
 		for _, maps := range out.masks {
-			onePiece(maps, e.about.Side, k, e.network.Inside)
+			out.others = onePiece(maps, e.about.Side, k, e.network.Inside)
 		}
 		onePiece(out.raters, e.about.Side, e.heads()*k, e.network.Inside)
 	}

@@ -9,8 +9,10 @@ const faint = 0.1
 // above one half, and sets the others to 0. A channel without a pixel above one half does not
 // change. nnU-Net does the same to structures of one piece (Isensee et al. 2021). Before that,
 // onePiece limits a channel to the channels that inside names, which come before it: a kept cup
-// then lies in the kept disc.
-func onePiece(maps []float32, side, channels int, inside func(channel int) []int) {
+// then lies in the kept disc. others has, for each channel, how many pieces with at least a quarter
+// of the kept one's pixels it set to 0: they may be further objects.
+func onePiece(maps []float32, side, channels int, inside func(channel int) []int) (others []int) {
+	others = make([]int, channels)
 	for c := range channels {
 		for _, outer := range inside(c) {
 			for i := 0; i < len(maps); i += channels {
@@ -33,11 +35,16 @@ func onePiece(maps []float32, side, channels int, inside func(channel int) []int
 			continue
 		}
 		for i, piece := range pieces {
+			if i == best {
+				continue
+			}
+			if 4*sizes[i] >= sizes[best] {
+				others[c]++
+			}
 			for _, at := range piece {
-				if i != best {
-					maps[at*channels+c] = 0
-				}
+				maps[at*channels+c] = 0
 			}
 		}
 	}
+	return others
 }

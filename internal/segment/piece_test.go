@@ -32,7 +32,8 @@ func TestOnePiece(t *testing.T) {
 	for i := range first {
 		maps[2*i], maps[2*i+1] = first[i], second[i]
 	}
-	onePiece(maps, 4, 2, (&model.Config{Classes: 2, Independent: true}).Inside)
+	others := onePiece(maps, 4, 2, (&model.Config{Classes: 2, Independent: true}).Inside)
+	assert.Equal(t, []int{1, 0}, others, "a piece of one pixel beside one of two")
 	assert.Equal(t, []float32{
 		.9, .2, .6, .05,
 		.0, .0, .0, .05,
@@ -62,7 +63,7 @@ func TestPiecesOfOneEye(t *testing.T) {
 		for i := range outer {
 			maps[2*i], maps[2*i+1] = outer[i], inner[i]
 		}
-		onePiece(maps, 4, 2, c.Inside)
+		assert.Equal(t, []int{1, 0}, onePiece(maps, 4, 2, c.Inside), "a cup outside of the kept disc is none")
 		for i := range outer {
 			want := outer[i]
 			if i%4 == 3 {

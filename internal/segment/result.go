@@ -54,6 +54,8 @@ type Maps struct {
 	given  given
 	eyeBy  signs
 
+	leftOut []int // output.others
+
 	separate bool            // structures do not lie inside each other
 	margins  map[int]float64 // of outlines by class, radii; there is none without outlines
 }

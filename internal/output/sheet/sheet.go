@@ -21,7 +21,8 @@ import (
 // Record is one image. Without a result only the fields before Result have values.
 type Record struct {
 	Image   string `json:"image"`
-	Slice   int    `json:"slice"` // of the file, from 1; 0: it has one picture
+	Slice   int    `json:"slice"`  // of the file, from 1; 0: it has one picture, or nobody knows
+	Slices  int    `json:"slices"` // pictures in the file; 0: one, or nobody knows
 	Program string `json:"program"`
 	Date    string `json:"date"`    // of the result, RFC 3339
 	Options string `json:"options"` // of the run, by which it recognises its own lines
@@ -83,10 +84,6 @@ func (r Record) cells() []cell {
 		v = &Result{}
 	}
 	of := func(value any) any { return given(r.Result != nil, value) } // a field of the result
-	var slice any
-	if r.Slice > 0 {
-		slice = r.Slice
-	}
 	var codes, weights, corrected []string
 	for _, d := range v.Doubts {
 		codes = append(codes, d.Code)
@@ -102,7 +99,7 @@ func (r Record) cells() []cell {
 		corrected = append(corrected, name)
 	}
 	out := []cell{
-		{"image", r.Image}, {"slice", slice}, {"error", r.Error}, {"review", r.Review},
+		{"image", r.Image}, {"slice", given(r.Slice > 0, r.Slice)}, {"error", r.Error}, {"review", r.Review},
 		{"decided_by", r.DecidedBy}, {"decided", r.Decided}, {"comment", r.Comment}, {"session", r.Session},
 		{"found", of(v.Found)}, {"doubt", number(v.Doubt)}, {"doubts", strings.Join(codes, ";")},
 	}
@@ -121,7 +118,7 @@ func (r Record) cells() []cell {
 	out = append(out, cell{"mm_a_pixel_across", across}, cell{"mm_a_pixel_down", down})
 	out = append(out, []cell{
 		{"corrected", strings.Join(corrected, ";")}, {"corrected_by", v.CorrectedBy}, {"rater_weights", strings.Join(weights, ";")},
-		{"width_px", of(v.Width)}, {"height_px", of(v.Height)}, {"region_x", of(v.Region.X)}, {"region_y", of(v.Region.Y)}, {"region_side", of(v.Region.Side)},
+		{"slices", given(r.Slices > 1, r.Slices)}, {"width_px", of(v.Width)}, {"height_px", of(v.Height)}, {"region_x", of(v.Region.X)}, {"region_y", of(v.Region.Y)}, {"region_side", of(v.Region.Side)},
 		{"region_by", v.RegionBy}, {"recurrences", of(v.Recurrences)}, {"model", v.Model}, {"weights_sha256", v.SHA256}, {"precision", v.Precision},
 		{"device", v.Device}, {"program", r.Program}, {"date", r.Date}, {"options", r.Options},
 	}...)
@@ -341,6 +338,14 @@ func (t *Table) Find(r Record, columns ...string) int {
 		}
 		return true
 	})
+}
+
+// Text is the text in a column of a line, or empty if the table lacks the column.
+func (t *Table) Text(line int, column string) string {
+	if i := slices.Index(t.Columns, column); i >= 0 {
+		return t.Lines[line][i]
+	}
+	return ""
 }
 
 // mark is the byte order mark, by which spreadsheets recognise UTF-8.

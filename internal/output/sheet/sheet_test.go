@@ -53,7 +53,7 @@ func byColumn(t *testing.T, data []byte) (lines []map[string]string) {
 }
 
 func TestTable(t *testing.T) {
-	brain := Record{Image: "b.png", Classes: []string{"brain"}, Result: &Result{Found: true,
+	brain := Record{Image: "b.png", Slice: 3, Slices: 7, Classes: []string{"brain"}, Result: &Result{Found: true,
 		Measurements: segment.Measurements{Structures: []segment.Structure{{Class: "brain", Area: 9}}}}}
 	failed := Record{Image: `cut, "off".jpg`, Classes: []string{"disc", "cup"}, Error: "cut.jpg: it ends early; open it\nagain"}
 	table := New(fundus("a.png"), failed, brain)
@@ -91,6 +91,8 @@ func TestTable(t *testing.T) {
 	for _, column := range []string{"found", "doubt", "width_px", "disc_area_px", "vertical_cup_disc_ratio", "region_x", "rim_1_oclock_px", "narrowest_rim_hour", "isnt_holds", "isnt_agree"} {
 		require.Empty(t, lines[1][column], "%s of an image without a result", column)
 	}
+	require.Equal(t, []string{"3", "7"}, []string{lines[2]["slice"], lines[2]["slices"]})
+	require.Empty(t, lines[0]["slices"])
 	require.Equal(t, []string{"9", "", "true"}, []string{lines[2]["brain_area_px"], lines[2]["disc_area_px"], lines[2]["found"]})
 
 	read, cut, err := Read(data)
