@@ -91,8 +91,8 @@ func Decode(k Kind, data []byte, form Form) ([]uint16, error) {
 	return out, nil
 }
 
-// mostPixels is more than any caller accepts.
-const mostPixels = 64_000_000
+// mostPixels and mostSide are more than any caller accepts.
+const mostPixels, mostSide = 64_000_000, 65_535
 
 var errShort = errors.New("the file is cut short")
 
@@ -105,7 +105,7 @@ func (k Kind) Read(data []byte) (Form, error) {
 	} else {
 		f, err = read2000(data)
 	}
-	if err == nil && (f.W < 1 || f.H < 1 || f.Components < 1) {
+	if err == nil && (f.W < 1 || f.H < 1 || f.Components < 1 || f.W > mostSide || f.H > mostSide) {
 		err = fmt.Errorf("its %s is a picture of %v", k, f)
 	}
 	if err == nil && (f.Bits < 1 || f.Bits > 16) {

@@ -83,15 +83,20 @@ func (programs) Decode(k Kind, data []byte, form Form) ([]byte, bool, error) {
 	if err := run(k.tool(), folder, arguments); err != nil {
 		return nil, false, err
 	}
+	expected := form.W * form.H * form.Components * form.size()
+	written, err := os.Stat(filepath.Join(folder, out))
+	if err != nil || written.Size() > int64(expected+1<<16) { // dcmdjpls writes a head
+		return nil, false, fmt.Errorf("%s wrote no picture of %v", k.tool().program, form)
+	}
 	got, err := os.ReadFile(filepath.Join(folder, out))
 	if err != nil {
-		return nil, false, fmt.Errorf("%s wrote no picture", k.tool().program)
+		return nil, false, err
 	}
 	if k != JPEGLS {
 		return got, true, nil
 	}
 	got, err = unwrapped(got)
-	return got[:min(len(got), form.W*form.H*form.Components*form.size())], false, err
+	return got[:min(len(got), expected)], false, err
 }
 
 // run runs a program in a folder, within limits.

@@ -57,9 +57,10 @@ func TestLimitsOfPrograms(t *testing.T) {
 	defer func(before time.Duration) { longest = before }(longest)
 	longest = 2 * time.Second
 	scripts := map[string]string{
-		"exec sleep 60":       "opj_decompress did not end within 2s",
-		"echo no >&2\nexit 3": `opj_decompress refuses it: "no"`,
-		"exit 0":              "opj_decompress wrote no picture",
+		"exec sleep 60":                        "opj_decompress did not end within 2s",
+		"echo no >&2\nexit 3":                  `opj_decompress refuses it: "no"`,
+		"exit 0":                               "opj_decompress wrote no picture",
+		"head -c 1000000 /dev/zero > out.rawl": "opj_decompress wrote no picture of 7×5 pixels",
 	}
 	if runtime.GOOS == "linux" {
 		scripts["ulimit -v >&2\nexit 1"] = `refuses it: "2097152"`
