@@ -267,13 +267,13 @@ func TestSlide(t *testing.T) {
 	m, err := f.Decode()
 	require.NoError(t, err)
 	assert.Equal(t, want, pixelsOf(t, m))
-	assert.ErrorContains(t, f.Header.(*Header).Check(), "whole slide in tiles")
+	assert.ErrorContains(t, f.Header.(*Header).Check(), "a whole slide")
 	for name, c := range map[string]struct {
 		slice int
 		more  element
 	}{
-		"TILED_FULL":                        {0, element{0x00209311, "CS", "TILED_SPARSE"}},
-		"only TILED_FULL":                   {0, element{0x00209311, "CS", ""}},
+		"in their order (TILED_FULL)":       {0, element{0x00209311, "CS", "TILED_SPARSE"}},
+		"only in colour and":                {0, element{0x00209311, "CS", ""}},
 		"it has 7 tiles":                    {0, element{0x00280008, "IS", "7"}},
 		"this is a whole slide of 5×3":      {0, element{0x00209311, "CS", "3D"}},
 		"the file has 2 pictures":           {3, element{0x00280008, "IS", "8"}},
@@ -283,7 +283,7 @@ func TestSlide(t *testing.T) {
 		assert.ErrorContains(t, err, name)
 	}
 	_, err = Open(fileOf(binary.LittleEndian, append(plain(3, 2, 1, "OB", tiles), matrix...)...), 0, nil)
-	assert.ErrorContains(t, err, "tiles in grey")
+	assert.ErrorContains(t, err, "only in colour")
 	f, err = Open(fileOf(binary.LittleEndian, append(all, element{0x00480006, "UL", []float64{200_000}})...), 0, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 200_000, f.W, "the size is refused as that of other pictures")

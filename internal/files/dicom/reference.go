@@ -132,7 +132,7 @@ func (h *Header) square() bool {
 // missing.
 func (h *Header) Check() error {
 	if h.slide {
-		return errors.New("the image is a whole slide in tiles, to which a DICOM SEG refers in a way that MrPrism does not write; save the masks as NIfTI or TIFF")
+		return errors.New("the image is a whole slide, of whose tiles MrPrism writes no DICOM SEG; save the masks as NIfTI or TIFF")
 	}
 	var lacks []string
 	for _, needed := range []struct{ uid, name string }{

@@ -19,17 +19,12 @@ func (f *frame) slide(w, h, slice int) (*raster.Frame, error) {
 	}
 	across, down := (w+f.w-1)/f.w, (h+f.h-1)/f.h
 	tiles := across * down
-	refused := func(why string) error {
-		return raster.Refused{
-			Problem: fmt.Sprintf("this is a whole slide of %d×%d pixels in tiles of %d×%d, and MrPrism does not read %s", w, h, f.w, f.h, why),
+	switch {
+	case text(f.found[0x00209311]) != "TILED_FULL" || f.samples != 3:
+		return nil, raster.Refused{
+			Problem: fmt.Sprintf("this is a whole slide of %d×%d pixels in tiles, which MrPrism reads only in colour and in their order (TILED_FULL)", w, h),
 			Advice:  "export the slide, or a part of it, as PNG or TIFF",
 		}
-	}
-	switch {
-	case text(f.found[0x00209311]) != "TILED_FULL":
-		return nil, refused("tiles without an order (only TILED_FULL)")
-	case f.samples != 3:
-		return nil, refused("tiles in grey or with a palette")
 	case f.frames%tiles != 0:
 		return nil, fmt.Errorf("it has %d tiles, of which a picture takes %d", f.frames, tiles)
 	case slice < 0 || slice > f.frames/tiles:

@@ -124,7 +124,7 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 		return nil, damaged(name, "png", "the file is cut short")
 	}
 	if string(data[12:16]) == "CgBI" {
-		return nil, decodeError(name, "png", raster.Unsupported("Apple's CgBI, as apps hold it"))
+		return nil, decodeError(name, "png", raster.Unsupported("Apple's CgBI"))
 	}
 	if string(data[12:16]) != "IHDR" {
 		return nil, damaged(name, "png", "it does not begin with a header")

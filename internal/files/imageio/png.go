@@ -50,7 +50,7 @@ func pictureOfPNG(w io.Writer, data []byte) error {
 		case name == "IEND":
 			rest = nil
 		case !sound && (name == "IHDR" || name == "IDAT" || name == "PLTE" && kind == 3):
-			return errors.New("a wrong sum")
+			return png.FormatError("invalid checksum")
 		case name == "IHDR":
 			before = append(before, pngChunk(name, body)...)
 		case name == "PLTE" && kind == 3:
