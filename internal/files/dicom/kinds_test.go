@@ -170,6 +170,8 @@ func TestWindowOfOtherValues(t *testing.T) {
 	assert.Equal(t, own, window(9000, 100, "SIGMOID"), "a sigmoid")
 	assert.Equal(t, own, table(5000), "a lookup table above")
 	assert.Equal(t, own, table(10), "a lookup table below")
+	values[0], values[1] = 0, 0 // a pixel below all windows changes nothing
+	assert.Equal(t, deep(), window(500, 100, "LINEAR"), "between two kinds of values")
 	assert.NotEqual(t, own, window(1250, 10, "LINEAR"), "a narrow window within")
 	shown := window(1250, 1, "LINEAR")
 	assert.Equal(t, []byte{0, 255}, slices.Compact(slices.Sorted(slices.Values(shown))), "a threshold")

@@ -8,21 +8,24 @@ import (
 // Span is a range of values, from black to white. It is empty unless Low < High.
 type Span struct{ Low, High float64 }
 
-// Shows reports whether a picture is more than black or white if it is shown in this span: at least
-// a thousandth of the values lies within it, or nothing lies between two kinds of values.
+// Shows reports whether a picture is more than black and white if it is shown in this span: one in
+// ten thousand of its values lies within it. A span of less than four steps may be a threshold: it
+// shows values on both of its sides.
 func (s Span) Shows(values []float32) bool {
 	all, low, high := 0, 0, 0
 	for _, v := range values {
-		if v != v {
-			continue
-		}
-		if all++; float64(v) <= s.Low {
+		switch f := float64(v); {
+		case f <= s.Low:
 			low++
-		} else if float64(v) >= s.High {
+		case f >= s.High:
 			high++
 		}
+		if v == v {
+			all++
+		}
 	}
-	return max(low, high) <= all-max(1, all/1000)
+	few := all / 10_000
+	return all-low-high > few || s.High-s.Low < 4 && min(low, high) > few
 }
 
 // Histogram counts the values that decide a picture's range of grey: those of the picture, or of

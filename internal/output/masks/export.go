@@ -237,7 +237,7 @@ func volumes(mask bool) func(d *Drawing) ([]byte, error) {
 		for _, s := range d.Structures {
 			all = append(all, stored(s.Levels))
 		}
-		return nifti.Encode(w, h, place, p.Spacing, about, all, mask)
+		return nifti.Encode(w, h, place, p.PixelSize(), about, all, mask)
 	}
 }
 
