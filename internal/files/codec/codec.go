@@ -142,7 +142,7 @@ func read2000(data []byte) (f Form, err error) {
 		return f, wrong
 	}
 	at := 2
-	for at+4 <= len(data) && string(data[at:at+2]) != end2000 {
+	for at+4 <= len(data) && string(data[at:at+2]) != endOfPicture {
 		marker, body := data[at+1], data[at+2:]
 		length := int(binary.BigEndian.Uint16(body))
 		if data[at] != 0xff || length < 2 {
@@ -159,7 +159,7 @@ func read2000(data []byte) (f Form, err error) {
 			}
 		case marker == 0x90 && len(body) >= 8: // a tile part; 0 leads to the end
 			if part := int(binary.BigEndian.Uint32(body[2:])); part == 0 {
-				next = max(next, len(bytes.TrimRight(data, "\x00"))-len(end2000))
+				next = max(next, len(bytes.TrimRight(data, "\x00"))-len(endOfPicture))
 				closed = true
 			} else if next = at + part; part < length+2 {
 				return f, wrong
@@ -167,13 +167,13 @@ func read2000(data []byte) (f Form, err error) {
 		}
 		at = next
 	}
-	if at > len(data) || closed && !bytes.HasPrefix(data[at:], []byte(end2000)) {
+	if at > len(data) || closed && !bytes.HasPrefix(data[at:], []byte(endOfPicture)) {
 		return f, errShort
 	}
 	return f, nil
 }
 
-const end2000 = "\xff\xd9"
+const endOfPicture = "\xff\xd9"
 
 // size2000 reads the segment SIZ.
 func size2000(b []byte) (f Form, err error) {
@@ -215,6 +215,9 @@ func readLS(data []byte) (f Form, err error) {
 				if c[1] != 0x11 {
 					return f, raster.Unsupported("JPEG-LS whose components differ in size")
 				}
+			}
+			if !bytes.Contains(data[at:], []byte(endOfPicture)) { // CharLS searches for it for half a minute
+				return f, errShort
 			}
 			return f, nil
 		}

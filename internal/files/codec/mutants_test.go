@@ -26,6 +26,10 @@ func TestMutantsOfHeaders(t *testing.T) {
 		data = data[bytes.Index(data, []byte(begins[kind])):]
 		_, err = kind.Read(data)
 		require.NoError(t, err, name)
+		if kind == JPEGLS {
+			_, err = kind.Read(data[:bytes.LastIndex(data, []byte(endOfPicture))])
+			assert.Equal(t, errShort, err, "%s without its end", name)
+		}
 		r := rand.New(rand.NewPCG(56, 0))
 		for n := range 2000 {
 			mutant := bytes.Clone(data)

@@ -94,7 +94,7 @@ func TestHostileCodestreams(t *testing.T) {
 	for _, name := range []string{"greyj2k", "greyht", "greyjls"} {
 		data := read(t, name+".dcm")
 		cut := bytes.LastIndex(data, []byte("\xfe\xff\xdd\xe0")) - 12
-		fails(data[:cut], map[bool]string{true: "dcmdjpls refuses it", false: "cut short"}[name == "greyjls"])
+		fails(data[:cut], "cut short")
 		for i := cut - 60; i < cut; i += 12 {
 			damaged := bytes.Clone(data)
 			damaged[i] ^= 0x55
