@@ -2,6 +2,7 @@ package importer
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,11 @@ import (
 // session is what is read of session.json. The other files of its ZIP are read when they are asked
 // for.
 type session struct {
-	Format   string    `json:"format"`
-	Version  int       `json:"version"`
-	Saved    string    `json:"saved"`
-	Grader   string    `json:"grader"`
-	Readings []reading `json:"readings"`
+	Format   string   `json:"format"`
+	Version  int      `json:"version"`
+	Saved    string   `json:"saved"`
+	Grader   string   `json:"grader"`
+	Readings readings `json:"readings"`
 	Study    *struct {
 		ID         string   `json:"id"`
 		Structures []string `json:"structures"`
@@ -30,6 +31,27 @@ type session struct {
 	files            map[string]*zip.File // by name
 	images           map[string]string    // names by SHA-256
 	open             *os.File
+}
+
+// What session.json may be, as in site/shapes.js: other people's files come here too.
+const (
+	maxSessionJSON = 128 << 20 // bytes
+	maxValues      = 2_000_000 // objects and lists
+	maxReadings    = 20_000
+)
+
+type readings []reading
+
+// UnmarshalJSON counts the readings before any of them takes memory.
+func (r *readings) UnmarshalJSON(text []byte) error {
+	var all []json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	if len(all) > maxReadings {
+		return fmt.Errorf("it is too large for a session: %d images, of at most %d", len(all), maxReadings)
+	}
+	return json.Unmarshal(text, (*[]reading)(r))
 }
 
 // openSession reads what a session says. Its file stays open until close.
@@ -58,7 +80,10 @@ func openSession(path string) (s *session, err error) {
 			s.images[name[:64]] = f.Name
 		}
 	}
-	text, err := s.entry("session.json")
+	text, err := s.entry("session.json", maxSessionJSON)
+	if n := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("[")); err == nil && n > maxValues {
+		err = fmt.Errorf("it is too large for a session: %d values, of at most %d", n, maxValues)
+	}
 	if err == nil {
 		s.sum = sumOf(text)
 		err = json.Unmarshal(text, s)
@@ -79,14 +104,14 @@ func openSession(path string) (s *session, err error) {
 	return s, nil
 }
 
-// entry reads a file of the session.
-func (s *session) entry(name string) ([]byte, error) {
+// entry reads a file of the session, which has so many bytes at most.
+func (s *session) entry(name string, most uint64) ([]byte, error) {
 	f := s.files[name]
 	if f == nil {
 		return nil, fmt.Errorf("%s is not in it", name)
 	}
-	if f.UncompressedSize64 > maxSessionEntry {
-		return nil, fmt.Errorf("%s would be %d MiB", name, f.UncompressedSize64>>20)
+	if f.UncompressedSize64 > most {
+		return nil, fmt.Errorf("%s would be %d MiB, of at most %d", name, f.UncompressedSize64>>20, most>>20)
 	}
 	r, err := f.Open()
 	if err != nil {

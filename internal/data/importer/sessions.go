@@ -348,7 +348,7 @@ func (g *graded) image() (data []byte, from string, err error) {
 	case err != nil:
 		return nil, "", err
 	case in != nil:
-		data, err = in.entry(from)
+		data, err = in.entry(from, maxSessionEntry)
 	default:
 		data, err = readFile(from)
 	}
@@ -421,7 +421,7 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, er
 }
 
 func (r *work) png(name string, seen map[string]*grey) (*grey, error) {
-	data, err := r.session.entry(name)
+	data, err := r.session.entry(name, maxSessionEntry)
 	if err != nil {
 		return nil, err
 	}

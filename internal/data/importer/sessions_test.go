@@ -139,6 +139,11 @@ func TestSessionsRefused(t *testing.T) {
 		"would both be called ben": func(s fields) { s["grader"] = "ben." },
 		"no name of its own":       func(s fields) { s["readings"] = nil; s["study"] = fields{"structures": []string{"отёк"}} },
 		"is no whole session":      nil,
+		"20001 images":             func(s fields) { s["readings"] = make([]fields, 20_001) },
+		"2000100 values": func(s fields) {
+			s["readings"] = []fields{{"drawn": make([][]int, 0), "x": strings.Repeat("[", 2_000_096)}}
+		},
+		"would be 128 MiB": func(s fields) { s["grader"] = strings.Repeat("x", 128<<20) },
 	} {
 		source := t.TempDir()
 		put(t, picture, source, "a.png")
