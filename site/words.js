@@ -5,7 +5,7 @@
 import { check } from "./addresses.js";
 import { german } from "./words.de.js";
 
-const TEXTS = { en: {}, de: german };
+const TEXTS = { __proto__: null, en: {}, de: german };
 const ATTRIBUTES = ["aria-label", "aria-roledescription", "title", "placeholder"];
 
 export let language = "en";
@@ -15,7 +15,7 @@ export let language = "en";
 // values. A text without translation stays English.
 export function t(text, values = {}) {
   text = upright(text);
-  const english = text.other ?? text, entry = TEXTS[language][english] ?? (language === "en" ? text : null);
+  const english = text.other ?? text, texts = TEXTS[language], entry = Object.hasOwn(texts, english) ? texts[english] : language === "en" ? text : null;
   if (entry === null) return known(filled(chosen(text, values), values));
   return filled(chosen(entry, values), values);
 }
@@ -23,7 +23,7 @@ export function t(text, values = {}) {
 // of writing.
 const upright = (text) => (typeof text === "string" ? text.replace(/[\u202a-\u202e\u2066\u2067]/g, "\ufffd") : text);
 const chosen = (entry, { n }) => (typeof entry === "string" ? entry : entry[new Intl.PluralRules(language).select(n)] ?? entry.other);
-const filled = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => (name in values ? written(values[name]) : place));
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => (Object.hasOwn(values, name) ? written(values[name]) : place));
 const written = (value) => (typeof value === "number" ? number(value, { maximumFractionDigits: 20 }) : isolated(value));
 
 // isolated is a name from outside, such as a file's, whose order of writing must not affect its
