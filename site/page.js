@@ -126,7 +126,7 @@ function take(event) {
 
 // told gives every error a message and what to do next.
 function told(error) {
-  if (error instanceof SegmentError) return error;
+  if (typeof error.next === "string") return error;
   if (error.changed) return changed(error.changed);
   console.error(error);
   return { message: `Something in the page went wrong: ${error}`, next: "Try again; if it stays, reload the page." };
@@ -272,7 +272,7 @@ function tooLarge({ size }, name) {
 // sessions does something with the module of sessions, which is loaded when it is first wanted.
 let loaded;
 function sessions(act) {
-  loaded ??= wanted("sessions.js", "session.js", "keeping.js", "zip.js", "words.sessions.de.js").then(({ Sessions }) => new Sessions(() => state, send, segmenter, told));
+  loaded ??= wanted("sessions.js", "session.js", "keeping.js", "shapes.js", "zip.js", "words.sessions.de.js").then(({ Sessions }) => new Sessions(() => state, send, segmenter, told));
   return loaded.then(act, (error) => {
     loaded = null;
     send({ type: "failed", error: told(error) });
@@ -304,7 +304,7 @@ async function learnFrom(files = null) {
 // bringTogether opens the panel that compares several people's marks, and gives it files.
 async function bringTogether(files = []) {
   try {
-    const { bring } = await wanted("together.js", "learn.js", "session.js", "zip.js", "words.together.de.js");
+    const { bring } = await wanted("together.js", "learn.js", "session.js", "shapes.js", "zip.js", "words.sessions.de.js", "words.together.de.js");
     bring(files, { by: state.worklist?.by ?? "", download, learn: learnFrom, told });
   } catch (error) { send({ type: "failed", error: told(error) }); }
 }

@@ -5,15 +5,12 @@ import { $, element } from "./dom.js";
 import { download } from "./exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
-import { Refused, filesOf, isClaimed, joinedLogs, merged, missing, readSession, sumOf } from "./session.js";
+import { filesOf, isClaimed, joinedLogs, merged, missing, readSession, sumOf } from "./session.js";
 import { unsaved } from "./unsaved.js";
-import { isolated, number, t, teach } from "./words.js";
-import { german } from "./words.sessions.de.js";
+import { isolated, number, t } from "./words.js";
 import { narrow } from "./work.js";
 import { newList } from "./worklist.js";
-import { readZIP, writeZIP } from "./zip.js";
-
-teach("de", german);
+import { Refused, readZIP, writeZIP } from "./zip.js";
 
 const DELAY = 1000; // ms from a change until it is kept
 const DAMAGED = 5; // names in a message
@@ -36,7 +33,7 @@ export class Sessions {
     try {
       if (!globalThis.crypto?.subtle) throw new Refused("Sessions need a page from https, or from this machine.", "Ask who serves it.");
       return await act();
-    } catch (error) { this.#send({ type: "failed", error: error instanceof Refused ? error : this.#told(error) }); }
+    } catch (error) { this.#send({ type: "failed", error: this.#told(error) }); }
   }
   // list is the list of images, or a new one with the image that is open, with an id.
   #list() {
@@ -45,11 +42,11 @@ export class Sessions {
     return this.#state().worklist;
   }
   // files resolves to the files of the session as it is, and what a person did until then.
-  async #files(images) {
+  async #files(images, kept) {
     if (images) await this.#sound;
     const list = this.#list(), { models, model: name } = this.#state(), { title, sha256 = "" } = list.lines.find(({ result }) => result)?.result ?? models.find((one) => one.name === name) ?? {};
     const { entries, others } = this.#state().log;
-    return { list, files: await filesOf(list, { name, title, sha256 }, images, [entries, ...others]) };
+    return { list, files: await filesOf(list, { name, title, sha256 }, images, [entries, ...others], kept) };
   }
 
   save() {
@@ -83,15 +80,19 @@ export class Sessions {
   open(list) {
     return this.#run(async () => {
       for (const { blob, name } of list) {
-        const { files, whole } = await readZIP(blob);
-        await this.#take(files, name, whole);
+        const { files, whole } = await readZIP(blob, name);
+        await this.#take(files, name, { whole });
       }
     });
   }
 
-  // take opens a session, or joins it with the one that is open.
-  async #take(files, name, whole = true) {
+  // take opens a session, or joins it with the one that is open. kept is the id of one that this
+  // browser keeps, and goes on to keep: what is damaged of it stays beside. same: it is another
+  // state of the one that is open, as the person said.
+  async #take(files, name, { whole = true, kept = "", same = false } = {}) {
     const session = await readSession(files, name, (...of) => this.#segmenter.picture(...of)), { damaged, model, study } = session;
+    if (kept) session.id = damaged.length ? crypto.randomUUID() : kept;
+    else if (!/^[\w-]{1,64}$/.test(session.id)) session.id = ""; // it names a folder
     await this.#segmenter.ready;
     if (!session.lines.length) throw new Refused(`${name} has no images that could be read.`, "Choose another copy of it.");
     if (unsaved(this.#state()).length) this.#list(); // an open image joins
@@ -102,9 +103,12 @@ export class Sessions {
     const here = worklist && (worklist.lines.find(({ result }) => result)?.result.model ?? computes);
     if (here && here !== model.name) throw new Refused(`${name} is of another model than this list.`, "Save this list's session and close it first.");
     if (worklist?.by && session.grader && worklist.by !== session.grader) throw new Refused(`${name} is the session of ${session.grader}, and this one is of ${worklist.by}.`, "Save this list's session and close it first.");
+    const again = worklist || kept ? "" : await this.#again(session, name);
+    if (again === "joined") return this.#take(files, name, { whole, same: true });
+    if (again) session.id = "";
     const begins = Boolean(study && !open), reading = begins && await this.#enter(session);
     if (begins && !reading) return false;
-    const alone = !keeping.can || await keeping.hold(session.id), joined = await merged(worklist?.lines ?? [], session.lines);
+    const alone = await keeping.hold(session.id), joined = await merged(worklist?.lines ?? [], session.lines, same);
     const base = worklist ?? { ...newList, open: !narrow(), id: alone ? session.id : "", study, at: (session.lines[session.at] ?? session.lines[0]).key };
     const { log: mine } = this.#state(), [first = { entries: [], changed: null }, ...rest] = session.logs, changed = session.logs.map((one) => one.changed).find((n) => n !== null) ?? null;
     const log = worklist ? { ...mine, others: joinedLogs(mine.entries, [...mine.others, ...session.logs.map(({ entries }) => entries)]) } : { entries: first.entries, others: rest.map(({ entries }) => entries) };
@@ -112,10 +116,22 @@ export class Sessions {
     this.#send({ type: "restored", list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") }, model: model.name, log: { ...log, changed: changed ?? mine.changed }, entry });
     if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
     if (begins) this.#reading = new reading.Reading(this.#state, this.#send, study);
-    if (session.keep && alone) this.#set({ keeping: true, at: "" });
-    this.#report(name, { whole, damaged, joined, alone, began: !worklist, changed });
+    if (alone && (kept || reading.keep)) this.#set({ keeping: true, at: "", images: kept ? session.lines.some(({ picture }) => !picture.missing) : this.#state().session.images });
+    this.#report(name, { whole, damaged, joined, alone, began: !worklist, changed, unread: again === "unread" });
     this.#sound = this.#compare();
     return alone;
+  }
+  // again looks whether this browser keeps the session of a file, in another state. It asks whether
+  // to join both, and resolves to "joined" once the kept one is open; to "apart" or "unread" if the
+  // file has to be another session, so that it never takes the place of what is kept; else to "".
+  async #again({ id, lines }, name) {
+    const before = id && await keeping.hold(id) && (await keeping.all()).find((one) => one.id === id);
+    if (!before || before.refused) return before ? "unread" : "";
+    const decided = (list) => list.filter((one) => one?.review).length, { readings } = before;
+    const go = confirm(t("This browser keeps this session, with {decided} of {n} images decided; {name} has {other}. Join both? The later decision about an image counts. Cancel opens the file as another session.", { decided: decided(readings), n: readings.length, name, other: decided(lines) }));
+    if (go && await this.#take(await keeping.filesOf(id), t("The kept session"), { kept: id })) return "joined";
+    keeping.release(id);
+    return "apart";
   }
   // compare reads the images that came with a session, one after the other, while a person may work
   // already. What is damaged is not attached any more.
@@ -144,24 +160,27 @@ export class Sessions {
     if (!models.includes(BY_HAND)) this.#send({ type: "set", models: [...models, BY_HAND] });
   }
   // enter asks who reads a study, unless the session says so. It resolves to the module reading.js,
-  // or to null if nobody reads it.
+  // and keep, whether the reader wants it kept; or to null if nobody reads it.
   async #enter(session) {
+    let keep = false;
     const { askReader } = await wanted("study.js"), reading = await wanted("reading.js", "study.js");
     if (!session.grader) {
       const reader = await askReader(session.study, session.lines.length, keeping.can);
       if (!reader) return null;
-      Object.assign(session, { grader: reader.by, keep: reader.keep, id: crypto.randomUUID() });
+      Object.assign(session, { grader: reader.by, id: crypto.randomUUID() });
+      keep = reader.keep && keeping.can;
     }
     reading.follow(this.#segmenter, session.study);
-    return reading;
+    return { ...reading, keep };
   }
-  #report(name, { whole, damaged, joined: { added, taken, conflicts }, alone, began, changed }) {
+  #report(name, { whole, damaged, joined: { added, taken, conflicts }, alone, began, changed, unread }) {
     const said = [];
     if (!whole) said.push(t("{name} was cut short: what could be read is here.", { name }));
     if (damaged.length) said.push(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }));
     if (!began) said.push(t("{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.", { name, added, taken, conflicts }));
     if (changed !== null) said.push(t("The log was changed after entry {n}. All of it is kept.", { n: changed }));
     if (!alone) said.push(t(TAB[0]));
+    if (unread) said.push(t("What this browser keeps of the same session cannot be read, and stays as it is."));
     const next = [...(conflicts ? [t("Choose a version where the list says so.")] : []), this.#lacking(), ...(alone ? [] : [t(TAB[1])])];
     if (said.length || next.some(Boolean)) this.#note(said.join(" ") || t("{name} is open.", { name }), next.filter(Boolean).join(" "));
   }
@@ -206,19 +225,22 @@ export class Sessions {
   // offer shows the sessions that the browser keeps, but for the one that is open.
   async offer() {
     const open = this.#state().worklist?.id, all = (await keeping.all()).filter(({ id }) => id !== open);
-    this.#set({ kept: all.map(({ id, grader, saved, readings }) => ({ id, grader, saved, images: readings.length, decided: readings.filter(({ review }) => review).length })) });
+    this.#set({ kept: all.map(({ id, refused, grader, saved, readings = [] }) => ({ id, refused: refused?.message ?? "", grader, saved, images: readings.length, decided: readings.filter((one) => one?.review).length })) });
   }
   goOn(id) {
     return this.#run(async () => {
       if (!await keeping.hold(id)) return this.#note(...TAB);
-      if (this.#state().worklist) await this.#take(await keeping.filesOf(id), t("The kept session"));
-      else if (await this.#take(await keeping.filesOf(id), t("The kept session"))) this.#set({ keeping: true });
+      try {
+        await this.#take(await keeping.filesOf(id), t("The kept session"), { kept: this.#state().worklist ? "" : id });
+      } finally { if (this.#state().worklist?.id !== id) keeping.release(id); }
       await this.offer();
     });
   }
-  // keep begins to keep the session, or ends it and forgets what was kept.
+  // keep begins to keep the session, or ends it and forgets what was kept, which is then in no
+  // file.
   keep(on) {
     return this.#run(async () => {
+      if (!keeping.can) return;
       const { id } = this.#list();
       if (on && !await keeping.hold(id)) {
         this.#set({ keeping: false });
@@ -229,15 +251,21 @@ export class Sessions {
       if (on) {
         navigator.storage.persist?.().catch(() => {});
         this.changed();
-      } else await this.forget(id);
+      } else {
+        clearTimeout(this.#timer);
+        this.#timer = 0;
+        this.#send({ type: "set", safe: [] });
+        await this.forget(id);
+      }
     });
   }
-  async forget(id) {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
-    this.#writing = this.#writing.then(() => keeping.forget(id));
-    await this.#writing;
-    await this.offer();
+  forget(id) {
+    return this.#run(async () => {
+      if (!await keeping.hold(id)) return this.#note(...TAB); // it would vanish below that tab
+      this.#writing = this.#writing.then(() => keeping.forget(id));
+      await this.#writing;
+      await this.offer();
+    });
   }
   // changed keeps the session soon, if the list is another one.
   changed() {
@@ -250,7 +278,7 @@ export class Sessions {
   async #keepNow() {
     this.#timer = 0;
     try {
-      const { list, files } = await this.#files(this.#state().session.images);
+      const { list, files } = await this.#files(this.#state().session.images, true);
       if (!this.#state().session.keeping) return;
       await keeping.put(list.id, files);
       this.#set({ at: new Date().toISOString() });

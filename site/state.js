@@ -46,7 +46,8 @@ export const initial = {
   log: noLog, // who did what, as log.js has it
   safe: NONE, // a person's work that a file has, as unsaved.js has it
   // images: the session is saved with them; keeping: this browser keeps it, at: when last; kept:
-  // other sessions that this browser keeps, { id, grader, saved, images, decided }
+  // other sessions that this browser keeps, { id, refused, grader, saved, images, decided }; refused
+  // is why one cannot be read, or ""
   session: { images: false, keeping: false, at: "", kept: NONE },
   waiting: NONE, // acts that wait until their image is seen, as waiting.js has it
   picture: null, // the photograph on the stage, as Segmenter.picture made it

@@ -28,7 +28,7 @@ func TestState(t *testing.T) {
 		require.NotEmpty(t, names)
 		for i, name := range names {
 			t.Run(file+": "+name, func(t *testing.T) {
-				assert.Empty(t, get[string](p, fmt.Sprintf(`(() => { try { Object.values(tests)[%d](); return ""; } catch (error) { return error.stack; } })()`, i)))
+				assert.Empty(t, get[string](p, fmt.Sprintf(`(async () => { try { await Object.values(tests)[%d](); return ""; } catch (error) { return error.stack ?? error.message; } })()`, i)))
 			})
 		}
 	}

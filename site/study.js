@@ -4,8 +4,9 @@
 //   id, name, structures (names), start ("empty" or "model"), order ("fixed" or "shuffled"), seed,
 //   repeats, blind
 import { element } from "./dom.js";
-import { Refused, sumOf } from "./session.js";
+import { sumOf } from "./session.js";
 import { t } from "./words.js";
+import { Refused } from "./zip.js";
 
 // BY_HAND stands for a model where masks start empty.
 export const BY_HAND = { name: "by-hand", title: "By hand, without a model", sha256: "", own: true };

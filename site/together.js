@@ -14,8 +14,8 @@ import { readZIP, writePNG, writeZIP } from "./zip.js";
 
 teach("de", german);
 
-const FOLDER = "together", FUSED = ["majority", "staple", "edges"], INKS = { majority: [255, 255, 255], staple: [255, 90, 90], edges: [80, 230, 255] };
-const NAMES = { majority: "Majority", staple: "STAPLE", edges: "Fused by edges (ours)" };
+const FOLDER = "together", FUSED = ["majority", "staple", "edges"], INKS = { __proto__: null, majority: [255, 255, 255], staple: [255, 90, 90], edges: [80, 230, 255] };
+const NAMES = { __proto__: null, majority: "Majority", staple: "STAPLE", edges: "Fused by edges (ours)" };
 const AGAIN = "-again"; // ends the name of a person's second readings
 
 const style = new CSSStyleSheet();
@@ -108,7 +108,8 @@ async function take(list) {
   if (described) given.clear();
   const top = described ? described.name.slice(0, -"dataset.json".length) : "";
   for (const { name, blob } of list) {
-    const whole = /\.(mrprism|zip)$/i.test(name) ? await readZIP(blob) : null, called = name.replace(/\.zip$/i, ".mrprism");
+    const is = /\.(mrprism|zip)$/i.test(name), called = name.replace(/\.zip$/i, ".mrprism"), whole = is && await readZIP(blob, name).catch((error) => { notes.push(t(page.told(error).message)); });
+    if (is && !whole) continue;
     if (whole && !whole.whole) notes.push(t("{name} was cut short: what could be read is here.", { name }));
     for (const [path, open] of whole?.files ?? []) if (/^log\/\d+\.jsonl$/.test(path)) logs.set(path.replace("/", `/${called.replaceAll("/", "_")}/`), await open().catch(() => new Blob()));
     if (whole) note("merged", { what: called });
@@ -119,7 +120,7 @@ async function take(list) {
   Object.assign(shown, { list: null, seen: null, cases: [], fused: false, chosen: false });
   asking = new Map();
   say(t("Reading the sessions …"));
-  const sums = {}; // of images: the browser takes a tenth of the program's time
+  const sums = { __proto__: null }; // of images: the browser takes a tenth of the program's time
   for (const [name, blob] of given) if (/^in\/.*(?<!\.mrprism)$/i.test(name)) sums[name.slice("in/".length)] = await sumOf(blob);
   const files = [...given, ["sums.json", new Blob([JSON.stringify(sums)])]];
   await learner.begin({ program: "together", anew: true, args: [`/${FOLDER}`], files: files.map(([name, blob]) => ({ path: `/${FOLDER}/${name}`, blob })) });
@@ -274,6 +275,7 @@ function edges({ width, height, values }) {
 async function imageOf(name, anew = false) {
   if (shown.seen?.name === name && !anew) return shown.seen;
   const image = await asked(`show ${name}`), size = image.width * image.height;
+  Object.setPrototypeOf(image.marks, null); // by class, whatever people call it
   const bytes = async (path) => new Uint8Array(await (await file(`shown/${path}`)).arrayBuffer());
   const picture = await createImageBitmap(new ImageData(new Uint8ClampedArray((await bytes("picture")).buffer), image.width, image.height));
   const pixels = new Map();

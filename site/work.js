@@ -63,8 +63,8 @@ export class Work {
   }
   // drawn resolves once what a person drew on a picture is decoded (undrawn, session.js).
   drawn(picture) {
-    const { worklist } = this.#state();
-    return Promise.all(((worklist && lineBy(worklist, picture))?.corrections ?? []).map(({ open }) => open?.()));
+    const { worklist } = this.#state(), { corrections = [], result } = (worklist && lineBy(worklist, picture)) ?? {};
+    return Promise.all([...corrections, ...(result?.asked.evidence ?? [])].map(({ open }) => open?.()));
   }
   async shrink(picture, { pixelsWide, pixelsHigh, rgba, slice, slices }) {
     const bitmap = await createImageBitmap(new ImageData(new Uint8ClampedArray(rgba.buffer, rgba.byteOffset, rgba.length), pixelsWide, pixelsHigh));
@@ -103,6 +103,7 @@ export class Work {
   }
   async #masksOf({ picture, result, masks }) {
     if (masks || !result.found) return masks?.files ?? [];
+    await this.drawn(picture);
     const { asked: { roi, weights, evidence }, model } = result, marks = evidence.map(withMask);
     return this.#masks(await this.#segmenter.segment(picture, { model, roi, raterWeights: weights, evidence: marks, passing: true }));
   }

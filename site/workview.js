@@ -123,10 +123,10 @@ export function drawSession({ session: { images, keeping, at, kept }, worklist, 
   $("session-line").textContent = lines.filter(Boolean).join(" ");
   $("session-line").hidden = !lines.some(Boolean);
   if (before.session?.kept === kept) return;
-  $("session-kept").replaceChildren(...kept.map(({ id, grader, saved, images: n, decided }) => {
-    const text = [t("Kept in this browser at {time}.", { time: time(saved) }), isolated(grader), t("{decided} of {n} images decided", { decided, n })].filter(Boolean).join(" · ");
+  $("session-kept").replaceChildren(...kept.map(({ id, refused, grader, saved, images: n, decided }) => {
+    const text = refused ? t(refused) : [t("Kept in this browser at {time}.", { time: time(saved) }), isolated(grader), t("{decided} of {n} images decided", { decided, n })].filter(Boolean).join(" · ");
     const button = (name, data) => { const made = element("button", { type: "button", textContent: t(name) }); Object.assign(made.dataset, data); return made; };
-    return element("li", {}, element("span", {}, text), element("div", { className: "row" }, button("Go on", { go: id }), button("Forget", { forget: id })));
+    return element("li", {}, element("span", {}, text), element("div", { className: "row" }, ...(refused ? [] : [button("Go on", { go: id })]), button("Forget", { forget: id })));
   }));
 }
 
