@@ -215,8 +215,8 @@ a model (-weights; A+B is the mean of the maps of two) or a folder of maps that 
   DIR/NAME.png                       of one class its map, else a label map, as nnU-Net writes it: 0 for the background,
                                      and 1, 2, … for the classes in the order of dataset.json. Where the marks of a
                                      class lie in the class before it, as cups in discs do, its pixels belong to both
-In place of .png the name may end in .npy, .tif, .nii or .nii.gz. Grey PNGs and TIFFs and integers of .npy are shares of
-white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. Floats of .npy and .tif, and values
+In place of .png the name may end in .npy, .tif, .nii or .nii.gz. Grey PNGs and TIFFs and .npy of uint8 or uint16 are shares of
+white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. Other values of .npy and .tif, and those
 of NIfTI, are 0 to 1. A NIfTI has one slice, and its first axis runs to the right. If affines.csv of the data set, which "train
 import" writes, places the image, a file of another orientation, spacing or place is bad. Of several files for one map floats
 are preferred to levels, and levels to a mask called NAME_CLASS_mask. For images in the folders of several data sets, one

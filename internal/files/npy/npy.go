@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mrprism/shaders/half"
 )
 
 // Array is an array of numbers. Values are in C order: the last axis varies fastest.
 type Array struct {
 	Shape  []int
 	Values []float32
-	Full   float64 // the largest value of unsigned integers; 0 for others
+	Full   float64 // the largest value of unsigned integers of 8 or 16 bits; 0 for others
 }
 
 const magic = "\x93NUMPY"
@@ -32,10 +34,13 @@ var types = map[string]struct {
 	"b1": {1, 1, func(_ binary.ByteOrder, b []byte) float32 { return float32(b[0]) }},
 	"u1": {1, math.MaxUint8, func(_ binary.ByteOrder, b []byte) float32 { return float32(b[0]) }},
 	"u2": {2, math.MaxUint16, func(order binary.ByteOrder, b []byte) float32 { return float32(order.Uint16(b)) }},
+	"u4": {4, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(order.Uint32(b)) }},
+	"u8": {8, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(order.Uint64(b)) }},
 	"i1": {1, 0, func(_ binary.ByteOrder, b []byte) float32 { return float32(int8(b[0])) }},
 	"i2": {2, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(int16(order.Uint16(b))) }},
 	"i4": {4, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(int32(order.Uint32(b))) }},
 	"i8": {8, 0, func(order binary.ByteOrder, b []byte) float32 { return float32(int64(order.Uint64(b))) }},
+	"f2": {2, 0, func(order binary.ByteOrder, b []byte) float32 { return half.ToFloat32(order.Uint16(b)) }},
 	"f4": {4, 0, func(order binary.ByteOrder, b []byte) float32 { return math.Float32frombits(order.Uint32(b)) }},
 	"f8": {8, 0, func(order binary.ByteOrder, b []byte) float32 {
 		return float32(math.Float64frombits(order.Uint64(b)))
@@ -64,7 +69,7 @@ func Read(data []byte, most int) (*Array, error) {
 	descriptor := found["descr"]
 	kind, known := types[descriptor[2]]
 	if !known {
-		return nil, fmt.Errorf("its values are of the type %s; save float32, float64, or integers", descriptor[2])
+		return nil, fmt.Errorf("its values are of the type %s; save floats, integers or bool", descriptor[2])
 	}
 	shape, count, err := parseShape(found["shape"][1], most)
 	switch {

@@ -31,6 +31,28 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Every type of numbers is read, in both byte orders.
+func TestTypes(t *testing.T) {
+	for _, kind := range []string{"b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"} {
+		for _, order := range []string{"<", ">"} {
+			data := bytes.Replace(Encode(1, 2, nil), []byte("<f4"), []byte(order+kind), 1)
+			width, one := int(kind[1]-'0'), 0
+			if order == ">" {
+				one = width - 1
+			}
+			values := make([]byte, 2*width)
+			values[width+one] = 1
+			a, err := Read(append(data, values...), 2)
+			require.NoError(t, err, kind)
+			require.Equal(t, []float32{0, 1}, a.Values, order+kind)
+		}
+	}
+	halves := bytes.Replace(Encode(1, 2, nil), []byte("<f4"), []byte("<f2"), 1)
+	a, err := Read(append(halves, 0, 0x38, 0, 0x3c), 2)
+	require.NoError(t, err)
+	require.Equal(t, []float32{.5, 1}, a.Values)
+}
+
 func TestBadFiles(t *testing.T) {
 	good := file(t, "c_f4")
 	changed := func(at int, b byte) []byte {
@@ -39,12 +61,12 @@ func TestBadFiles(t *testing.T) {
 		return data
 	}
 	for text, data := range map[string][]byte{
-		"this is no .npy file":         []byte("\x89PNG"),
-		"cut short":                    good[:len(good)-1],
-		"version 9":                    changed(6, 9),
-		"too many values; at most 24":  []byte("\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2000, 30000)}   "),
-		"no plain descr":               []byte("\x93NUMPY\x01\x00\x38\x00{'descr': [], 'fortran_order': False, 'shape': (1,)}      "),
-		"of the type c8; save float32": bytes.Replace(good, []byte("<f4"), []byte("<c8"), 1),
+		"this is no .npy file":        []byte("\x89PNG"),
+		"cut short":                   good[:len(good)-1],
+		"version 9":                   changed(6, 9),
+		"too many values; at most 24": []byte("\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2000, 30000)}   "),
+		"no plain descr":              []byte("\x93NUMPY\x01\x00\x38\x00{'descr': [], 'fortran_order': False, 'shape': (1,)}      "),
+		"of the type c8; save floats": bytes.Replace(good, []byte("<f4"), []byte("<c8"), 1),
 	} {
 		_, err := Read(data, 24)
 		require.ErrorContains(t, err, text)

@@ -98,15 +98,20 @@ func readPrediction(path string, w, h int, place *nifti.Geometry, masks func() b
 	return n.values, nil
 }
 
-// checkMap refuses values that are no probabilities.
+// rounded is how far a probability may lie beyond 0 or 1: sums of float32 do.
+const rounded = 1e-5
+
+// checkMap refuses values that are no probabilities. Those that rounding took beyond 0 or 1 become
+// 0 or 1.
 func checkMap(p []float32, w int) error {
 	for i, v := range p {
 		switch {
 		case v != v:
 			return troubled(NotANumber, "it holds NaN at x %d, y %d", i%w, i/w)
-		case !(v >= 0 && v <= 1):
+		case !(v >= -rounded && v <= 1+rounded):
 			return troubled(OutOfRange, "it holds %g at x %d, y %d; probabilities lie between 0 and 1", v, i%w, i/w)
 		}
+		p[i] = min(max(v, 0), 1)
 	}
 	return nil
 }

@@ -53,6 +53,15 @@ func TestReadPrediction(t *testing.T) {
 	}
 }
 
+// Sums of float32 end a little beyond 0 and 1.
+func TestRoundedPredictions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sum.npy")
+	studytest.WriteFile(t, path, npy.Encode(1, 3, []float32{-1e-6, 1 + 1e-6, .5}))
+	got, err := readPrediction(path, 3, 1, nil, never)
+	require.NoError(t, err)
+	require.Equal(t, []float32{0, 1, .5}, got)
+}
+
 func never() bool { return false }
 
 func TestBadPredictions(t *testing.T) {
@@ -75,6 +84,7 @@ func TestBadPredictions(t *testing.T) {
 		{"turned.npy", WrongSize, "its shape is [3 2], and the image has 2 lines of 3 pixels; are its axes exchanged?", npy.Encode(3, 2, make([]float32, 6))},
 		{"nan.npy", NotANumber, "NaN at x 1, y 1", npy.Encode(2, 3, []float32{0, 0, 0, 0, nan, 0})},
 		{"over.npy", OutOfRange, "it holds 1.5 at x 2, y 0", npy.Encode(2, 3, []float32{0, 0, 1.5, 0, 0, 0})},
+		{"scale.npy", OutOfRange, "it holds 1.0001 at", npy.Encode(2, 3, []float32{0, 0, 1.0001, 0, 0, 0})},
 		{"under.npy", OutOfRange, "-0.25 at x 0, y 0", npy.Encode(2, 3, []float32{-.25, 0, 0, 0, 0, 0})},
 		{"cut.npy", Unreadable, "cut short", npy.Encode(2, 3, []float32{1})},
 		{"colours.png", Unreadable, "it is transparent or has a colour at x 1, y 0", encoded(t, colours)},
