@@ -95,7 +95,7 @@ func TestGoldens(t *testing.T) {
 func shortened(t *testing.T, file string) []byte {
 	data := studytest.ReadFile(t, file)
 	if filepath.Ext(file) != ".json" {
-		data = made.ReplaceAll(data, nil)
+		data = made.ReplaceAll(bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\r\n"), []byte("\n")), nil)
 		if lines := bytes.SplitAfter(data, []byte("\n")); len(lines) > 60 {
 			data = bytes.Join(append(lines[:30:30], lines[len(lines)-30:]...), nil)
 		}

@@ -17,6 +17,7 @@ import (
 	"strconv"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/output/sheet"
 	"mrprism/weights"
 )
 
@@ -291,22 +292,21 @@ func (all results) table(k key, value func(seed int, image string) (float64, boo
 
 // records reads a table with a header.
 func records(path string) (rows []map[string]string, err error) {
-	file, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	lines, err := csv.NewReader(file).ReadAll()
+	t, cut, err := sheet.Read(data)
+	if cut {
+		err = errors.New("its last line is cut off")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(lines) == 0 {
-		return nil, fmt.Errorf("%s: the table has no header", path)
-	}
-	for _, line := range lines[1:] {
+	for _, line := range t.Lines {
 		row := map[string]string{}
-		for i, name := range lines[0] {
-			row[name] = line[i]
+		for i, name := range t.Columns {
+			row[name] = sheet.Bare(line[i])
 		}
 		rows = append(rows, row)
 	}

@@ -24,7 +24,7 @@ func writeComparison(t *testing.T, r *runner, d data, seed int, rows ...string) 
 	t.Helper()
 	folder := r.compared(d, seed)
 	require.NoError(t, os.MkdirAll(folder, 0o755))
-	text := "folder,image,class,method,pass,soft_dice,brier,ece\n" + strings.Join(rows, "\n") + "\n"
+	text := "\ufefffolder,image,class,method,pass,soft_dice,brier,ece\n" + strings.Join(rows, "\n") + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "cases.csv"), []byte(text), 0o644))
 	for _, row := range rows {
 		run := filepath.Join(r.out, d.name, fmt.Sprintf("%s-seed%d", strings.Split(row, ",")[3], seed))
@@ -39,10 +39,13 @@ func TestScoresStay(t *testing.T) {
 	d := data{name: "hearts"}
 	r := &runner{out: t.TempDir(), scores: filepath.Join(t.TempDir(), "scores"), seeds: 2}
 	writeComparison(t, r, d, 1,
-		"x,a,disc,mean-vote,0,0.8,0.1,0.2", "x,b,disc,mean-vote,0,0.6,0.1,", "x,a,disc,paper,0,0.1,0.1,0.1", "x,a,disc,paper,1,0.9,0.1,0.1", "x,b,disc,paper,1,0.7,0.1,0.1")
+		"x,'+a,disc,mean-vote,0,0.8,0.1,0.2", "x,b,disc,mean-vote,0,0.6,0.1,", "x,'+a,disc,paper,0,0.1,0.1,0.1", "x,'+a,disc,paper,1,0.9,0.1,0.1", "x,b,disc,paper,1,0.7,0.1,0.1")
 	require.NoError(t, r.collect(d))
+	names, err := records(filepath.Join(r.compared(d, 1), "cases.csv"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x", "+a"}, []string{names[0]["folder"], names[0]["image"]})
 	r.out = t.TempDir()
-	writeComparison(t, r, d, 2, "x,a,disc,mean-vote,0,0.4,0.1,0.2", "x,b,disc,mean-vote,0,0.2,0.1,0.3")
+	writeComparison(t, r, d, 2, "x,'+a,disc,mean-vote,0,0.4,0.1,0.2", "x,b,disc,mean-vote,0,0.2,0.1,0.3")
 	require.NoError(t, r.collect(d))
 	before, err := os.ReadFile(r.scoresFile(d))
 	require.NoError(t, err)

@@ -252,8 +252,26 @@ func number[N int | float64](v *N) any {
 	return *v
 }
 
-// text is a value as the file has it, a measured one with four significant digits. A text that a
-// spreadsheet would run as a formula gets an apostrophe before it.
+// Guarded is a text with an apostrophe before it, if a spreadsheet would run it as a formula.
+func Guarded(text string) string {
+	if strings.IndexAny(text, formulas) == 0 {
+		return "'" + text
+	}
+	return text
+}
+
+// Bare is the text that Guarded was given.
+func Bare(text string) string {
+	if bare := strings.TrimPrefix(text, "'"); strings.IndexAny(bare, formulas) == 0 {
+		return bare
+	}
+	return text
+}
+
+// formulas are the characters with which a formula may begin.
+const formulas = "=+-@\t\r\n＝＋－＠"
+
+// text is a value as the file has it, a measured one with four significant digits.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -262,10 +280,7 @@ func text(value any) string {
 		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	case string:
-		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
-			return "'" + v
-		}
-		return v
+		return Guarded(v)
 	}
 	return fmt.Sprint(value)
 }

@@ -115,12 +115,13 @@ func TestTable(t *testing.T) {
 // Names of files are what others have chosen: no spreadsheet may run them. Numbers below zero stay
 // numbers.
 func TestFormulasAreDefused(t *testing.T) {
-	for _, name := range []string{`=HYPERLINK("http://x","y").png`, "+1.png", "-1.png", "@sum.png", "\tx.png"} {
+	for _, name := range []string{`=HYPERLINK("http://x","y").png`, "+1.png", "-1.png", "@sum.png", "\tx.png", "＝1.png", "\n=1.png"} {
 		table := New(fundus(name))
 		data, err := table.Bytes()
 		require.NoError(t, err)
 		line := byColumn(t, data)[0]
 		require.Equal(t, "'"+name, line["image"])
+		require.Equal(t, name, Bare(line["image"]))
 		require.Equal(t, "-5", line["region_x"])
 		require.Zero(t, table.Find(fundus(name), "image", "options"), "its line is found all the same")
 		require.Equal(t, -1, table.Find(fundus(name+"x"), "image"))

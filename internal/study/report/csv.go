@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/output/sheet"
 	"mrprism/internal/study/statistics"
 )
 
@@ -26,11 +26,10 @@ func CheckVacant(folder string) error {
 	return nil
 }
 
-// WriteCSV writes a CSV. Numbers have six digits; cells of NaN and of nil numbers are empty. An
-// interval fills three cells: mean, low and high.
+// WriteCSV writes a CSV for spreadsheets, as package sheet has them. Numbers have six digits; cells
+// of NaN and of nil numbers are empty. An interval fills three cells: mean, low and high.
 func WriteCSV(w io.Writer, header []string, each func(line func(cells ...any))) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(header) // Error has it
+	t := &sheet.Table{Columns: header}
 	each(func(cells ...any) {
 		var line []string
 		for _, cell := range cells {
@@ -41,10 +40,13 @@ func WriteCSV(w io.Writer, header []string, each func(line func(cells ...any))) 
 			}
 			line = append(line, text(cell))
 		}
-		_ = out.Write(line)
+		t.Lines = append(t.Lines, line)
 	})
-	out.Flush()
-	return out.Error()
+	data, err := t.Bytes()
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
 }
 
 // text is a cell of a CSV.
@@ -57,6 +59,8 @@ func text(cell any) string {
 			return ""
 		}
 		return strconv.FormatFloat(v, 'g', 6, 64)
+	case string:
+		return sheet.Guarded(v)
 	}
 	return fmt.Sprint(cell)
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"encoding/json"
+	"math"
+	"strings"
 	"testing"
 
 	"mrprism/internal/data/metric"
@@ -26,4 +28,14 @@ func TestIntervalsAreWritten(t *testing.T) {
 	text, err := json.Marshal(one)
 	assert.NoError(t, err)
 	assert.JSONEq(t, `{"mean": 0.5, "n": 1}`, string(text))
+}
+
+// A spreadsheet shows every letter of a name and runs none. Numbers below zero stay numbers.
+func TestCSVForSpreadsheets(t *testing.T) {
+	var out strings.Builder
+	assert.NoError(t, WriteCSV(&out, []string{"image", "bias", "low", "high"}, func(line func(...any)) {
+		line("ünï", &metric.Interval{Mean: -.5, Low: new(-1.), High: nil})
+		line(`=HYPERLINK("x")`, math.NaN(), (*float64)(nil), "")
+	}))
+	assert.Equal(t, "\ufeffimage,bias,low,high\r\nünï,-0.5,-1,\r\n\"'=HYPERLINK(\"\"x\"\")\",,,\r\n", out.String())
 }

@@ -3,7 +3,6 @@ package studytest
 
 import (
 	"bytes"
-	"encoding/csv"
 	"fmt"
 	"image"
 	"image/color"
@@ -17,6 +16,7 @@ import (
 
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/sheet"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights"
 
@@ -149,14 +149,11 @@ func ReadFile(t *testing.T, path string) []byte {
 // Records reads a CSV by column.
 func Records(t *testing.T, path string) (rows []map[string]string) {
 	t.Helper()
-	file, err := os.Open(path)
+	table, _, err := sheet.Read(ReadFile(t, path))
 	require.NoError(t, err)
-	defer file.Close()
-	lines, err := csv.NewReader(file).ReadAll()
-	require.NoError(t, err)
-	for _, line := range lines[1:] {
+	for _, line := range table.Lines {
 		row := map[string]string{}
-		for i, name := range lines[0] {
+		for i, name := range table.Columns {
 			row[name] = line[i]
 		}
 		rows = append(rows, row)
