@@ -281,11 +281,13 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
   the raters       sensitivity and specificity beside STAPLE's map of each image, over the pixels of all images;
                    bias is the marked area less the map's, as a share of the map's
   least agreement  the images with the lowest mean Dice, and the two raters who are farthest apart in them
+  second readings  of a rater NAME in the masks of NAME-again: their Dice and ICC with the first ones, and the bias and
+                   limits of the ratio. They enter no other figure
 Images that one rater alone has marked do not count. With agreement levels the raters are not known: there are
 the kappas, the consensus, the areas of the levels and the images with the least consensus.
 
 -out DIR receives cases.csv (a line for each image and structure), pairs.csv, limits.csv (limits of agreement),
-raters.csv, raters.json (by the schema cmd/evaluate/raters.schema.json of the repository), raters.md, raters.tex (for
+again.csv (second readings), raters.csv, raters.json (by the schema cmd/evaluate/raters.schema.json of the repository), raters.md, raters.tex (for
 LaTeX with booktabs), raters.html (one page with everything, the images with the least agreement with all outlines, and
 the raters as a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their names:
 keep it where the images may lie. All but the CSVs say how they were made, as "evaluate -h" has it.

@@ -174,6 +174,60 @@ func TestRatersPage(t *testing.T) {
 	require.Contains(t, string(tree), "eve")
 }
 
+// again gives ann second readings: n of rows in each of two images.
+func again(t *testing.T, dir string, people string, n ...int) {
+	for i, n := range n {
+		studytest.WriteMask(t, filepath.Join(dir, "raters", "ann-again", "disc", fmt.Sprintf("i%d.png", i)), 40, 30, func(_, y int) bool { return y < n })
+	}
+	about := fmt.Sprintf(`{"name": "rows", "classes": ["disc"], "raters": [%s, "ann-again"]}`, people)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(about), 0o644))
+}
+
+// Second readings say how far a rater agrees with the own first ones. Every other figure, and every
+// fused mark, is as if they were not there.
+func TestSecondReadingsStandApart(t *testing.T) {
+	dir := rows(t, [2][3]int{{10, 10, 20}, {5, 10, 15}})
+	studytest.WriteMask(t, filepath.Join(dir, "truth", "disc", "i0.png"), 40, 30, func(_, y int) bool { return y < 9 })
+	before, _ := ratersJSON(t, dir)
+	fused := func() (all []string) {
+		out := filepath.Join(t.TempDir(), "fused")
+		code, _, stderr := call(t, "fuse", "-data", dir, "-on", "all", "-out", out)
+		require.Zero(t, code, stderr)
+		for _, name := range []string{"raters.csv", "scores.csv", "majority/disc/i1.png", "staple/disc/i1.png", "edges/disc/i1.png"} {
+			all = append(all, string(studytest.ReadFile(t, filepath.Join(out, name))))
+		}
+		return all
+	}
+	one := fused()
+	again(t, dir, `"ann", "bob", "eve"`, 20, 5)
+	r, out := ratersJSON(t, dir)
+	require.Equal(t, one, fused())
+	require.Len(t, r.Again, 1)
+	a := r.Again[0]
+	require.Equal(t, []any{"disc", "ann", 2}, []any{a.Figure, a.Rater, a.Images})
+	require.InDelta(t, (2./3+1)/2, a.Dice.Mean, 1e-12)
+	require.InDelta(t, metric.ICC([][]float64{{10, 20}, {5, 5}}).Mean, *a.ICC, 1e-12)
+	lines := studytest.Records(t, filepath.Join(out, "again.csv"))
+	require.Len(t, lines, 1)
+	require.InDelta(t, 5./6, studytest.Parsed(t, lines[0]["mean_dice"]), 1e-5)
+	require.Contains(t, string(studytest.ReadFile(t, filepath.Join(out, "raters.md"))), "Second readings")
+	r.Again, r.Made, before.Made = nil, nil, nil
+	require.Equal(t, before, r)
+
+	data, err := dataset.Open(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"ann", "bob", "eve"}, data.Raters, "nor does training see them")
+	require.Len(t, data.Cases[0].Masks, 3)
+
+	for _, other := range []string{"bob", "eve"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, "raters", other)))
+	}
+	again(t, dir, `"ann"`, 20, 5)
+	alone, _ := ratersJSON(t, dir)
+	require.Equal(t, a, alone.Again[0])
+	require.Nil(t, alone.Classes[0].Dice)
+}
+
 // Of agreement levels no rater is known.
 func TestRatersOfLevels(t *testing.T) {
 	dir := studytest.LevelData(t)

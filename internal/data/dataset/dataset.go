@@ -12,6 +12,9 @@
 //	affines.csv                       name and affine of images that were NIfTI: see AffinesFile
 //	split.json                        which images are for training, validation and test, see Split
 //
+// A rater NAME-again holds the second readings of the rater NAME. They say how far NAME agrees with
+// NAME, and enter nothing else.
+//
 // A missing mask file is a missing label. Every other deviation from this form is an error: a mask
 // of another size, an unreadable file, a folder of a rater or class that dataset.json does not
 // name, a rater or class without a folder, a mask without an image. Open and Load return all errors
@@ -47,6 +50,7 @@ type Dataset struct {
 	Name    string // the folders' names, joined with "+"
 	Classes []string
 	Raters  []string
+	Again   []string // raters with second readings, see Apart
 	Levels  bool     // the raters are agreement levels
 	Cases   []Case   // folder by folder, sorted by name within each
 	Missing []string // paths of masks that do not exist: labels that are missing
@@ -65,6 +69,7 @@ type Case struct {
 	Image  string     // path
 	W, H   int        // pixels, as displayed
 	Masks  [][]string // paths (M, K), or (R, K) of R people beside levels; empty: missing
+	Again  [][]string // paths (A, K) of second readings; empty: missing
 	Part   Part       // what it is for
 	Levels bool       // the raters are agreement levels
 	Others bool       // marked by other people than the data set's raters: see Add
@@ -304,8 +309,46 @@ func (d *Dataset) listMasks(dir string, problems *Problems) {
 			problems.add("%s: no masks; remove the rater from dataset.json or add them", filepath.Join(raters, rater))
 		}
 	}
+	d.Apart()
 	for i := range d.Cases {
 		d.Cases[i].count(raters, d.Raters, d.Classes)
+	}
+}
+
+const again = "-again"
+
+// Second is the name under which a data set has the second readings of a rater.
+func Second(rater string) string { return rater + again }
+
+// IsSecond says whether a name is that of the second readings of one of the raters.
+func IsSecond(name string, raters []string) bool {
+	first, is := strings.CutSuffix(name, again)
+	return is && !strings.HasSuffix(first, again) && slices.Contains(raters, first)
+}
+
+// Apart takes second readings out of the raters and the masks: a person counts once.
+func (d *Dataset) Apart() {
+	all := d.Raters
+	d.Raters = nil
+	second := func(m int) bool { return !d.Levels && IsSecond(all[m], all) }
+	for m, name := range all {
+		if second(m) {
+			d.Again = append(d.Again, strings.TrimSuffix(name, again))
+		} else {
+			d.Raters = append(d.Raters, name)
+		}
+	}
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		masks := c.Masks
+		c.Masks = nil
+		for m, row := range masks {
+			if second(m) {
+				c.Again = append(c.Again, row)
+			} else {
+				c.Masks = append(c.Masks, row)
+			}
+		}
 	}
 }
 

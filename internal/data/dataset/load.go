@@ -75,6 +75,7 @@ type Marks struct {
 	W, H   int // of the image
 	Window image.Rectangle
 	Masks  [][][]uint8 // (M, K) of the window's pixels; nil if the label is missing
+	Again  [][][]uint8 // (A, K) of second readings
 }
 
 // Marks reads the masks. They are nil if the case is left out by its Reader, or has problems.
@@ -84,19 +85,23 @@ func (c *Case) Marks() (*Marks, Problems) {
 	}
 	all := &Marks{W: c.W, H: c.H, Window: image.Rect(0, 0, c.W, c.H)}
 	var problems Problems
-	for _, paths := range c.Masks {
-		row := make([][]uint8, len(paths))
-		all.Masks = append(all.Masks, row)
-		for k, path := range paths {
-			if path == "" {
-				continue
-			}
-			var err error
-			if row[k], err = c.Mask(path); err != nil {
-				problems.add("%v", err)
+	read := func(all [][]string) (masks [][][]uint8) {
+		for _, paths := range all {
+			row := make([][]uint8, len(paths))
+			masks = append(masks, row)
+			for k, path := range paths {
+				if path == "" {
+					continue
+				}
+				var err error
+				if row[k], err = c.Mask(path); err != nil {
+					problems.add("%v", err)
+				}
 			}
 		}
+		return masks
 	}
+	all.Masks, all.Again = read(c.Masks), read(c.Again)
 	if len(problems) > 0 {
 		return nil, problems
 	}

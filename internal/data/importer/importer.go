@@ -193,7 +193,7 @@ func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) er
 	err := dataset.Each(ctx, len(jobs), o.Progress, func(i int) error {
 		pictures, left := jobs[i].read()
 		for _, p := range pictures {
-			if reason := unmarked(p.masks, s.Classes); reason != "" {
+			if reason := unmarked(p.masks, s.Raters, s.Classes); reason != "" {
 				left = append(left, Skip{p.file, reason})
 				continue
 			}
@@ -256,11 +256,15 @@ func (s *Summary) withoutIdle() {
 
 // unmarked is the reason to skip a picture with these masks (M, K): nobody marked one of the
 // classes, and training cannot use it.
-func unmarked[Mask []uint8 | *drawing](masks [][]Mask, classes []string) string {
+func unmarked[Mask []uint8 | *drawing](masks [][]Mask, raters, classes []string) string {
+classes:
 	for k, class := range classes {
-		if !slices.ContainsFunc(masks, func(row []Mask) bool { return row[k] != nil }) {
-			return fmt.Sprintf("no rater's mask of the %s could be used", class)
+		for m, row := range masks {
+			if row[k] != nil && !dataset.IsSecond(raters[m], raters) {
+				continue classes
+			}
 		}
+		return fmt.Sprintf("no rater's mask of the %s could be used", class)
 	}
 	return ""
 }

@@ -42,7 +42,7 @@ func OpenSessions(o Options) (*Sessions, error) {
 				}
 			}
 		}
-		if reason := unmarked(promised, l.classes); reason != "" {
+		if reason := unmarked(promised, l.raters, l.classes); reason != "" {
 			s.skip(Skip{from, reason})
 			continue
 		}
@@ -54,6 +54,7 @@ func OpenSessions(o Options) (*Sessions, error) {
 		}
 	}
 	slices.Sort(s.Data.Raters)
+	s.Data.Apart()
 	for _, g := range s.images {
 		for _, w := range g.by {
 			s.Sums[w.session.path] = w.session.sum
@@ -83,12 +84,14 @@ func (s *Sessions) skip(all ...Skip) {
 	}
 }
 
-// Read is the SHA-256 of a case's image, and what the raters who have it decided: accepted, rejected,
-// or nothing yet.
+// Read is the SHA-256 of a case's image, and what the raters who have it decided when they first
+// read it: accepted, rejected, or nothing yet.
 func (s *Sessions) Read(i int) (sum string, reviews map[string]string) {
 	reviews = map[string]string{}
 	for rater, work := range s.images[i].by {
-		reviews[rater] = work.Review
+		if !dataset.IsSecond(rater, s.listing.raters) {
+			reviews[rater] = work.Review
+		}
 	}
 	return s.images[i].sum, reviews
 }
@@ -113,7 +116,7 @@ func (c *sessionCase) Marks() *dataset.Marks {
 	}
 	drawings, _, left := c.drawings(about.W, about.H)
 	c.skip(left...)
-	if reason := unmarked(drawings, c.classes); reason != "" {
+	if reason := unmarked(drawings, c.raters, c.classes); reason != "" {
 		c.skip(Skip{from, reason})
 		return nil
 	}
@@ -131,14 +134,20 @@ func (c *sessionCase) Marks() *dataset.Marks {
 			}
 		}
 	}
-	for _, rater := range c.Data.Raters {
+	of := func(rater string) [][]uint8 {
 		masks := make([][]uint8, len(c.classes))
 		for k, d := range drawings[slices.Index(c.raters, rater)] {
 			if d != nil {
 				masks[k] = d.cut(all.Window)
 			}
 		}
-		all.Masks = append(all.Masks, masks)
+		return masks
+	}
+	for _, rater := range c.Data.Raters {
+		all.Masks = append(all.Masks, of(rater))
+	}
+	for _, rater := range c.Data.Again {
+		all.Again = append(all.Again, of(dataset.Second(rater)))
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 )
 
@@ -22,7 +23,7 @@ var sessions = Layout{
 	Name: "sessions",
 	Description: `sessions of the page, one or more of each person, with the images in them or beside them (found by SHA-256)
            ann.mrprism, ben.mrprism, …, IMAGE.jpg, …: a rater is a person. A mask counts if it was drawn on, or if its image
-           was accepted; marks.csv says which, and when. -repeats makes second readings of an image a rater NAME-again`,
+           was accepted; marks.csv says which, and when. -repeats also takes second readings of an image, as NAME-again`,
 	list: listSessions,
 }
 
@@ -110,7 +111,7 @@ func gradedImages(o *Options) (*listing, []*graded, error) {
 	for _, s := range all {
 		l.raters = append(l.raters, s.rater)
 		if o.Repeats {
-			l.raters = append(l.raters, s.rater+"-again")
+			l.raters = append(l.raters, dataset.Second(s.rater))
 		}
 		l.take(s, images, o.Repeats)
 	}
@@ -248,7 +249,7 @@ func (l *listing) take(s *session, images map[string]*graded, repeats bool) {
 		if imageio.Stem(r.Image.Name) == asName(imageio.Stem(r.Image.Name)) {
 			g.stated = cmp.Or(g.stated, imageio.Stem(r.Image.Name))
 		}
-		before, again := g.by[s.rater], g.by[s.rater+"-again"]
+		before, again := g.by[s.rater], g.by[dataset.Second(s.rater)]
 		switch {
 		case len(r.Image.SHA256) != 64:
 			l.skip(at, "it has no SHA-256")
@@ -259,12 +260,19 @@ func (l *listing) take(s *session, images map[string]*graded, repeats bool) {
 			g.by[s.rater] = &work{r, s}
 		case before.session != s:
 			l.skip(at, fmt.Sprintf("the same person's later session %s has it", filepath.Base(before.session.path)))
+		case repeats && again == nil && l.counts(before):
+			g.by[dataset.Second(s.rater)] = &work{r, s}
 		case repeats && again == nil:
-			g.by[s.rater+"-again"] = &work{r, s}
+			l.skip(at, "a second reading of the image, of which no mask of the first one counts")
 		default:
-			l.skip(at, "a second reading of the image; -repeats makes it a rater of its own")
+			l.skip(at, "a second reading of the image; -repeats takes one, to compare it with the first")
 		}
 	}
+}
+
+// counts says whether a mask of the reading does.
+func (l *listing) counts(w *work) bool {
+	return slices.ContainsFunc(l.structures, func(class string) bool { return w.origin(class) != "" })
 }
 
 // called is the image's name: that of its file beside the sessions, or in a session, or its

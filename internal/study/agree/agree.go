@@ -26,6 +26,7 @@ type Study struct {
 	seen         []int           // the units of those done
 	classes      [][]*comparison // by class, of images that two or more have marked
 	ratios       []*ratios       // by image
+	again        []*rereading
 }
 
 // most is the number of images with the least agreement that the report names.
@@ -66,7 +67,7 @@ func Run(ctx context.Context, dir, out string, made *report.Origin, stdout, stde
 
 // New begins a study. made says how, and of what data.
 func New(data *dataset.Dataset, made *report.Origin) (*Study, error) {
-	if len(data.Raters) < 2 {
+	if len(data.Raters) < 2 && len(data.Again) == 0 {
 		return nil, fmt.Errorf("%s has one rater, %s: agreement needs two or more", data.Name, strings.Join(data.Raters, ", "))
 	}
 	return &Study{data: data, units: dataset.Units(data.Cases), made: made, classes: make([][]*comparison, len(data.Classes))}, nil
@@ -101,6 +102,7 @@ func (s *Study) add(l *comparedImage) {
 	if l.ratios != nil {
 		s.ratios = append(s.ratios, l.ratios)
 	}
+	s.again = append(s.again, l.again...)
 	s.images++
 	s.seen = append(s.seen, s.units[l.at])
 }

@@ -19,11 +19,14 @@ import (
 func (r *Report) Save(out string) error {
 	d := r.Document()
 	files := map[string]func(io.Writer) error{
-		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "limits.csv": r.limitsCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
+		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "limits.csv": r.limitsCSV, "again.csv": r.againCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
 		"raters.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
 	}
 	if r.Ratio == nil {
 		delete(files, "limits.csv")
+	}
+	if len(r.Again) == 0 {
+		delete(files, "again.csv")
 	}
 	for _, c := range r.Classes {
 		if d := r.dendrogram(c); d != nil {
@@ -64,7 +67,7 @@ func (r *Report) limitsCSV(w io.Writer) error {
 	return report.WriteCSV(w, header, func(line func(...any)) {
 		for _, p := range r.Ratio.Pairs {
 			limits := append(p.Limits, math.NaN(), math.NaN())
-			line("vertical_ratio", p.A, p.B, p.Images, p.Bias, limits[0], limits[1])
+			line(verticalRatio, p.A, p.B, p.Images, p.Bias, limits[0], limits[1])
 		}
 	})
 }
@@ -115,6 +118,9 @@ func (r *Report) Document() *report.Document {
 		d.Basis += " Limits of agreement: the bias less and plus 1.96 standard deviations; the bias has Student's t interval (Bland and Altman 1986)."
 		d.Parts[0].Tables = append(d.Parts[0].Tables, r.Ratio.table())
 	}
+	if len(r.Again) > 0 {
+		d.Parts[0].Tables = append(d.Parts[0].Tables, r.again())
+	}
 	for m, rater := range r.Raters {
 		d.Key = append(d.Key, report.Entry{Name: rater, Ink: chart.CSS(picture.RaterColour(m))})
 	}
@@ -151,13 +157,16 @@ func (r *Report) agreement() report.Table {
 func (r *ratioReport) table() report.Table {
 	t := report.Table{Title: "Vertical cup/disc ratio of pairs of raters, the second's less the first's", Columns: report.Columns("", "images", "bias", "limits of agreement, 95 %")}
 	for _, p := range r.Pairs {
-		limits := "–"
-		if p.Limits != nil {
-			limits = fmt.Sprintf("%+.3f to %+.3f", p.Limits[0], p.Limits[1])
-		}
-		t.Add(p.A+", "+p.B, p.Images, report.Signed(p.Bias, 1, 3), limits)
+		t.Add(p.A+", "+p.B, p.Images, report.Signed(p.Bias, 1, 3), limitsText(p.Limits))
 	}
 	return t
+}
+
+func limitsText(limits []float64) string {
+	if limits == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%+.3f to %+.3f", limits[0], limits[1])
 }
 
 // text is the figure, with the number of images if it is not defined in all.

@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"image"
 	"math"
 
 	"mrprism/internal/data/dataset"
@@ -16,6 +17,7 @@ type comparedImage struct {
 	marks   *dataset.Marks // nil if the image is left out or has faults
 	classes []*comparison  // by class; nil if fewer than two raters marked it
 	ratios  *ratios        // nil unless two or more marked disc and cup
+	again   []*rereading
 	faults  dataset.Problems
 }
 
@@ -63,7 +65,8 @@ func (s *Study) look(i int) *comparedImage {
 			l.classes[k].at, l.classes[k].Unit = i, statistics.Unit(1+s.units[i])
 		}
 	}
-	l.ratios = s.verticalRatios(l.marks, statistics.Unit(1+s.units[i]))
+	unit := statistics.Unit(1 + s.units[i])
+	l.ratios, l.again = s.verticalRatios(l.marks, unit), s.rereadings(l.marks, unit)
 	return l
 }
 
@@ -143,16 +146,21 @@ func (s *Study) verticalRatios(marks *dataset.Marks, unit statistics.Unit) *rati
 	}
 	r, has := &ratios{Unit: unit}, 0
 	for _, row := range marks.Masks {
-		outer, inner := row[disc], row[cup]
-		if outer == nil || inner == nil || metric.Area(outer) == 0 {
-			r.of = append(r.of, math.NaN())
-			continue
+		one := ratioOf(row[disc], row[cup], marks.Window)
+		if r.of = append(r.of, one); !math.IsNaN(one) {
+			has++
 		}
-		r.of = append(r.of, metric.VerticalRatio(outer, inner, marks.Window.Dx(), marks.Window.Dy()))
-		has++
 	}
 	if has < 2 {
 		return nil
 	}
 	return r
+}
+
+// ratioOf is the vertical ratio of masks of a window; NaN without a disc, or if a mask is missing.
+func ratioOf(disc, cup []uint8, window image.Rectangle) float64 {
+	if disc == nil || cup == nil || metric.Area(disc) == 0 {
+		return math.NaN()
+	}
+	return metric.VerticalRatio(disc, cup, window.Dx(), window.Dy())
 }

@@ -24,6 +24,7 @@ type Report struct {
 	Levels  bool              `json:"agreementLevels"` // the raters are levels, and no rater is known
 	Classes []*classAgreement `json:"classes"`
 	Ratio   *ratioReport      `json:"verticalRatio,omitempty"` // of raters' vertical cup/disc ratios
+	Again   []againReport     `json:"again,omitempty"`         // second readings, which enter nothing else
 }
 
 // classAgreement is the agreement about a structure. Of agreement levels there are the kappas, the
@@ -123,6 +124,7 @@ func (s *Study) Report() *Report {
 	for k, class := range s.data.Classes {
 		r.Classes = append(r.Classes, s.classReport(class, k))
 	}
+	r.Again = s.againReports()
 	if len(s.ratios) > 0 {
 		r.Ratio = s.ratioReport()
 	}

@@ -23,7 +23,7 @@ func Files(c dataset.Case, classes []string) []string {
 			files = append(files, path)
 		}
 	}
-	for _, row := range c.Masks {
+	for _, row := range slices.Concat(c.Masks, c.Again) {
 		files = append(files, slices.DeleteFunc(slices.Clone(row), func(path string) bool { return path == "" })...)
 	}
 	return files
