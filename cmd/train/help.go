@@ -30,9 +30,9 @@ A data set is a folder of
   dataset.json                  such as {"name": "hearts", "classes": ["heart", "ventricle"], "raters": ["ann", "bob", "eve"]}
   images/NAME.png or .jpg       of any size; train continues the edge of an image that is not square
   raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing file is a missing label
+  raters/RATER-again/…          the second readings of RATER: "evaluate raters" says how far they agree with the first, and
+                                nothing else uses them. May be absent
   groups.csv                    lines of NAME,GROUP, such as the patient: no split parts the images of a group. May be absent
-  raters/RATER-again            the second readings of RATER, by which "evaluate raters" compares RATER with himself; train and
-                                every other program leave them out. May be absent
   affines.csv                   lines of NAME,AFFINE, where an image lies that was NIfTI, as "train import" writes them. May be absent
   diagnosis.csv                 only for -method diag: lines of NAME,0 or NAME,1
 Names have letters, digits, hyphens and underscores. With "labels": "agreement-levels" in dataset.json, the j-th rater stands for

@@ -57,7 +57,7 @@ type shown struct {
 	Name    string              `json:"name"`
 	W       int                 `json:"width"`
 	H       int                 `json:"height"`
-	Marks   map[string][]string `json:"marks"` // raters and methods by class
+	Marks   map[string][]string `json:"marks"` // raters, and methods after a colon, by class
 	Figures []figure            `json:"figures"`
 }
 
@@ -140,6 +140,7 @@ func (t *together) show(name string) (*shown, error) {
 
 func (t *together) showClass(s *shown, l *dataset.Loaded, k int, class string) error {
 	var values []byte
+	s.Marks[class] = []string{}
 	for m, rater := range t.data.Raters {
 		if mask := l.Masks[m][k]; mask != nil {
 			s.Marks[class] = append(s.Marks[class], rater)
@@ -150,7 +151,7 @@ func (t *together) showClass(s *shown, l *dataset.Loaded, k int, class string) e
 	}
 	if values != nil {
 		for _, fit := range t.fuse.Fuse(l, k) {
-			s.Marks[class] = append(s.Marks[class], fit.Method)
+			s.Marks[class] = append(s.Marks[class], ":"+fit.Method)
 			for _, p := range fit.Map {
 				v := byte(0)
 				if p > .5 {

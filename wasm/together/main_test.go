@@ -65,7 +65,7 @@ func TestBringsADataSetTogether(t *testing.T) {
 	assert.Equal(t, []string{"ann", "bob"}, all[0].List.Raters)
 	shown := find(t, all, func(e event) bool { return e.Shown != nil }).Shown
 	for class, marks := range shown.Marks {
-		assert.Equal(t, []string{"ann", "bob", "majority", "staple"}, marks)
+		assert.Equal(t, []string{"ann", "bob", ":majority", ":staple"}, marks)
 		values, err := os.ReadFile(filepath.Join(folder, "shown", class))
 		require.NoError(t, err)
 		assert.Len(t, values, 4*64*64)

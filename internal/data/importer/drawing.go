@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"image"
 	"io"
@@ -162,9 +163,12 @@ func (g *grey) bright() *drawing {
 	return g.mask
 }
 
-// greyOf decodes a picture.
-func greyOf(name string, data []byte) (*grey, error) {
+// greyOf decodes a picture of at most w × h pixels.
+func greyOf(name string, data []byte, w, h int) (*grey, error) {
 	about, err := imageio.Header(name, data)
+	if err == nil && (about.W > w || about.H > h) {
+		err = fmt.Errorf("%s is %d×%d pixels, its image %d×%d", name, about.W, about.H, w, h)
+	}
 	if err != nil {
 		return nil, err
 	}

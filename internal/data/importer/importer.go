@@ -85,7 +85,8 @@ type listing struct {
 	jobs            []job
 	split           string // what the published split is; empty if there is none
 	skipped         []Skip
-	closers         []io.Closer // of sessions: their files
+	holders         map[string][]*session // of sessions: those with an image, by its SHA-256
+	closers         []io.Closer           // of sessions: their files
 }
 
 // Close closes the files that the jobs read.

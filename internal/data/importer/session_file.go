@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/weights/disk"
 )
 
@@ -95,11 +97,17 @@ func openSession(path string) (s *session, err error) {
 		return nil, fmt.Errorf("its format is %q, not %q: name a file that the page's \"Save session\" has made", s.Format, sessionFormat)
 	case s.Version > sessionVersion:
 		return nil, fmt.Errorf("it was saved by a later MrPrism (version %d, here %d): take a newer one", s.Version, sessionVersion)
-	case strings.TrimSpace(s.Grader) == "":
+	case strings.TrimSpace(s.Grader) == "" && slices.ContainsFunc(s.Readings, func(r reading) bool { return r.Review != "" || len(r.Drawn) > 0 }):
 		return nil, errors.New("it says no person: open it in the page, write a name or code, and save it again")
+	case strings.TrimSpace(s.Grader) == "": // a study before anybody reads it: its images count
+		s.Readings = nil
+		return s, nil
 	}
 	if s.rater = asName(s.Grader); s.rater == "" { // a name in other letters
 		s.rater = "person-" + sumOf([]byte(s.Grader))[:8]
+	}
+	if strings.HasSuffix(s.rater, dataset.Second("")) {
+		return nil, fmt.Errorf("its person %q has a name that ends as those of second readings do: write another name or code", s.Grader)
 	}
 	return s, nil
 }

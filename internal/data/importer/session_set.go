@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -28,7 +30,7 @@ func OpenSessions(o Options) (*Sessions, error) {
 	}
 	s := &Sessions{Data: &dataset.Dataset{Name: l.name, Classes: l.classes}, Sums: map[string]string{}, listing: l, skipped: l.skipped}
 	for _, g := range images {
-		from, _, err := g.find()
+		from, err := g.find()
 		if err != nil {
 			s.skip(Skip{g.name, err.Error()})
 			continue
@@ -52,6 +54,9 @@ func OpenSessions(o Options) (*Sessions, error) {
 				s.Data.Raters = append(s.Data.Raters, rater)
 			}
 		}
+	}
+	if len(s.images) == 0 {
+		return nil, errors.Join(fmt.Errorf("none of the images could be used: add those that people read, or the file of their study, which has them%s", examples(s.skipped)), s.Close())
 	}
 	slices.Sort(s.Data.Raters)
 	s.Data.Apart()

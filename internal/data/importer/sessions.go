@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
@@ -51,15 +52,18 @@ type file struct {
 	X, Y               int
 }
 
+var isSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
 // you is the rater of strokes on the consensus.
 const you = "you"
 
 const (
-	sessionFormat   = "MrPrism session"
-	sessionVersion  = 1
-	sessionEnding   = ".mrprism"
-	maxSessionEntry = 512 << 20 // bytes of a file in a session
-	longestName     = 56        // characters of a data set's name, less -again
+	sessionFormat  = "MrPrism session"
+	sessionVersion = 1
+	sessionEnding  = ".mrprism"
+	maxImageEntry  = 512 << 20 // bytes of an image in a session
+	maxMaskEntry   = 64 << 20  // bytes of a mask
+	longestName    = 56        // characters of a data set's name, less -again
 )
 
 func listSessions(o *Options) (*listing, error) {
@@ -108,7 +112,14 @@ func gradedImages(o *Options) (*listing, []*graded, error) {
 		return nil, nil, errors.Join(err, l.Close())
 	}
 	images := map[string]*graded{}
+	l.holders = map[string][]*session{}
 	for _, s := range all {
+		for sum := range s.images {
+			l.holders[sum] = append(l.holders[sum], s)
+		}
+		if s.rater == "" {
+			continue
+		}
 		l.raters = append(l.raters, s.rater)
 		if o.Repeats {
 			l.raters = append(l.raters, dataset.Second(s.rater))
@@ -251,7 +262,7 @@ func (l *listing) take(s *session, images map[string]*graded, repeats bool) {
 		}
 		before, again := g.by[s.rater], g.by[dataset.Second(s.rater)]
 		switch {
-		case len(r.Image.SHA256) != 64:
+		case !isSum.MatchString(r.Image.SHA256):
 			l.skip(at, "it has no SHA-256")
 			delete(images, key)
 		case r.VersionOf != nil:
@@ -329,41 +340,44 @@ func (g *graded) drawings(w, h int) (masks [][]*drawing, origins [][]string, lef
 				left = append(left, Skip{fmt.Sprintf("%s, %s", work.session.path, work.Image.Name), fmt.Sprintf("%s: %v", class, err)})
 			}
 			if row[k] = mask; mask != nil {
-				origins = append(origins, []string{g.name, rater, class, work.origin(g.structures[k]), work.Decided})
+				origins = append(origins, []string{g.name, rater, class, work.origin(g.structures[k]), work.moment()})
 			}
 		}
 	}
 	return masks, origins, left
 }
 
-// find says where the image is: beside the sessions, or in one, which is then not nil.
-func (g *graded) find() (from string, in *session, err error) {
+// find says where the image is: beside the sessions, or in a session, that of another person or of
+// the study too.
+func (g *graded) find() (from string, err error) {
 	if g.beside != "" {
-		return g.beside, nil, nil
+		return g.beside, nil
 	}
-	for _, w := range g.by {
-		if name := w.session.images[g.sum]; name != "" {
-			return name, w.session, nil
-		}
+	if in := g.holders[g.sum]; len(in) > 0 {
+		return in[0].images[g.sum], nil
 	}
-	return "", nil, fmt.Errorf("the image with the SHA-256 %s is neither in a session nor in the folder: put it there", g.sum)
+	return "", fmt.Errorf("the image with the SHA-256 %s is neither in a session nor in the study's file nor in the folder: put it there", g.sum)
 }
 
-// image is the image's file.
+// image is the image's file. Of several sessions that have it one is enough.
 func (g *graded) image() (data []byte, from string, err error) {
-	from, in, err := g.find()
-	switch {
-	case err != nil:
+	if from, err = g.find(); err != nil {
 		return nil, "", err
-	case in != nil:
-		data, err = in.entry(from, maxSessionEntry)
-	default:
+	}
+	if g.beside != "" {
 		data, err = readFile(from)
+		return data, from, err
 	}
-	if err == nil && in != nil && sumOf(data) != g.sum { // by which one beside them was found
-		err = errors.New("its image has changed")
+	for _, s := range g.holders[g.sum] {
+		data, err = s.entry(s.images[g.sum], maxImageEntry)
+		if err == nil && sumOf(data) != g.sum {
+			err = errors.New("its image has changed")
+		}
+		if err == nil {
+			return data, s.images[g.sum], nil
+		}
 	}
-	return data, from, err
+	return nil, from, err
 }
 
 // origin says why a person's mask of a class counts: it was drawn on, or its image accepted. It is
@@ -380,6 +394,14 @@ func (r *work) origin(class string) string {
 	return ""
 }
 
+// moment is when the person decided; empty if the session says no time.
+func (r *work) moment() string {
+	if _, err := time.Parse(time.RFC3339, r.Decided); err != nil {
+		return ""
+	}
+	return r.Decided
+}
+
 // mask is a person's mask of a class in an image of w × h pixels: the model's with what was drawn on
 // it. It is nil if it does not count. seen are pictures that were read, by content: a model makes the
 // same mask for everybody.
@@ -390,7 +412,7 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, er
 	}
 	mask := &drawing{}
 	if i := slices.IndexFunc(r.Masks, func(f file) bool { return f.Class == class }); i >= 0 {
-		shown, err := r.png(r.Masks[i].File, seen)
+		shown, err := r.png(r.Masks[i].File, w, h, seen)
 		if err == nil && (shown.w != w || shown.h != h) {
 			err = fmt.Errorf("its mask is %d×%d pixels, its image %d×%d", shown.w, shown.h, w, h)
 		}
@@ -403,7 +425,7 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, er
 		return mask, nil
 	}
 	at := r.Drawn[slices.IndexFunc(r.Drawn, func(f file) bool { return f.Class == class && f.Rater == you })]
-	strokes, err := r.png(at.File, seen)
+	strokes, err := r.png(at.File, w, h, seen)
 	if err == nil && (at.X < 0 || at.Y < 0 || at.X > w-strokes.w || at.Y > h-strokes.h) {
 		err = errors.New("what was drawn lies beside the image")
 	}
@@ -428,13 +450,14 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, er
 	return whole, nil
 }
 
-func (r *work) png(name string, seen map[string]*grey) (*grey, error) {
-	data, err := r.session.entry(name, maxSessionEntry)
+// png reads a picture that is no larger than w × h pixels.
+func (r *work) png(name string, w, h int, seen map[string]*grey) (*grey, error) {
+	data, err := r.session.entry(name, maxMaskEntry)
 	if err != nil {
 		return nil, err
 	}
 	if seen[string(data)] == nil {
-		picture, err := greyOf(name, data)
+		picture, err := greyOf(name, data, w, h)
 		if err != nil {
 			return nil, err
 		}

@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 
 	"github.com/stretchr/testify/assert"
@@ -185,4 +189,143 @@ func TestSessionsOfAnyNames(t *testing.T) {
 	assert.Contains(t, reasons(s)["1.mrprism, a.png"], "lies beside the image")
 	_, loaded := load(t, destination)
 	assert.Equal(t, 4, metric.Area(loaded[0].Masks[0][0]))
+}
+
+// bundle is a ZIP of these files, in their order by name.
+func bundle(t *testing.T, files map[string][]byte) []byte {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := w.Create(name)
+		require.NoError(t, err)
+		_, err = f.Write(files[name])
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+// Ann and Ben read an image by the study's file, which alone has it. A third file that is hostile or
+// damaged is named, and changes nothing of what they say.
+func TestHostileSessions(t *testing.T) {
+	picture := encoded(t, eye(40, 30, 1), ".png")
+	sum := sumOf(picture)
+	byHand := func(x int) []fields {
+		return []fields{{"rater": "you", "class": "disc", "file": "d.png", "x": x, "y": 5}, {"rater": "you", "class": "cup", "file": "d.png", "x": x, "y": 5}}
+	}
+	study := fields{"id": "1", "structures": []string{"disc", "cup"}}
+	of := func(grader string, readings []fields, change func(fields)) []byte {
+		says := fields{"format": sessionFormat, "version": 1, "grader": grader, "saved": "3", "study": study, "readings": readings}
+		if change != nil {
+			change(says)
+		}
+		text, err := json.Marshal(says)
+		require.NoError(t, err)
+		return text
+	}
+	pair := func() (source string) {
+		source = t.TempDir()
+		for i, grader := range []string{"ann", "ben"} {
+			text := of(grader, []fields{read(picture, "#1", "accepted", fields{"drawn": byHand(5 + i)})}, nil)
+			put(t, bundle(t, map[string][]byte{"session.json": text, "d.png": greys(t, 4, 3, 255)}), source, grader+".mrprism")
+		}
+		put(t, bundle(t, map[string][]byte{"session.json": of("", []fields{read(picture, "#1", "", fields{"result": nil})}, nil), "images/" + sum + ".png": picture}), source, "study.mrprism")
+		return source
+	}
+	marks := func(source string) (raters []string, masks [][][]uint8, skipped string) {
+		s, err := OpenSessions(Options{Source: source, Destination: filepath.Join(t.TempDir(), "data"), Repeats: true, Lenient: true})
+		require.NoError(t, err)
+		defer s.Close()
+		for i, c := range s.Data.Cases {
+			l, err := dataset.Load(c)
+			require.NoError(t, err)
+			if sum, _ := s.Read(i); sum == sumOf(picture) {
+				masks = l.Masks
+			}
+		}
+		return s.Data.Raters, masks, fmt.Sprint(s.Skipped())
+	}
+	raters, want, skipped := marks(pair())
+	require.Equal(t, []string{"ann", "ben"}, raters)
+	require.Equal(t, "[]", skipped)
+	require.Equal(t, 12, metric.Area(want[0][0]))
+
+	drawn := func(change fields) []fields {
+		one := fields{"rater": "you", "class": "disc", "file": "d.png", "x": 0, "y": 0}
+		maps.Copy(one, change)
+		return []fields{read(picture, "#1", "accepted", fields{"drawn": []fields{one}})}
+	}
+	masked := []fields{read(picture, "#1", "accepted", fields{"masks": []fields{{"class": "disc", "file": "d.png"}}})}
+	accepted := []fields{read(picture, "#1", "accepted", nil)}
+	image := func(change fields) []fields {
+		one := fields{"sha256": sum, "name": "#1", "slice": 1, "slices": 1}
+		maps.Copy(one, change)
+		return []fields{read(picture, "#1", "accepted", fields{"image": one})}
+	}
+	mutant := func(i int, data []byte) []byte {
+		random := rand.New(rand.NewPCG(uint64(i), 1))
+		for range 1 + random.IntN(6) {
+			data[random.IntN(len(data))] = byte(random.IntN(256))
+		}
+		return data[:len(data)-random.IntN(2)*random.IntN(len(data))]
+	}
+	for i := range 60 {
+		source := pair()
+		text := of("eve", []fields{read(picture, "#1", "accepted", fields{"drawn": byHand(5)}), read(picture, "#1", "accepted", fields{"drawn": byHand(6)})}, nil)
+		put(t, mutant(i, bundle(t, map[string][]byte{"session.json": mutant(i*(i%2), text), "d.png": mutant(i*(i%3), greys(t, 4, 3, 255))})), source, "eve.mrprism")
+		_, masks, _ := marks(source)
+		require.Equal(t, want, masks[:2], "mutant %d", i)
+	}
+	bomb, list := bytes.Repeat([]byte{0}, maxMaskEntry+1), bytes.Repeat([]byte{0}, maxSessionJSON+1)
+	large := greys(t, 3000, 3000, 255)
+	cut := greys(t, 40, 30, 255)[:60]
+	type hostile struct {
+		says     string // what is said of it
+		text     []byte
+		png      []byte
+		withheld bool // it is not named, since nothing of it counts
+	}
+	for name, one := range map[string]hostile{
+		"a study of another id":       {"of another study", of("eve", accepted, func(s fields) { s["study"] = fields{"id": "2"} }), nil, false},
+		"other structures":            {"import sessions of the same structures", of("eve", []fields{read(picture, "#1", "accepted", fields{"result": fields{"classes": []string{"Disc", "cup"}}})}, nil), nil, false},
+		"the same person once more":   {"the same person's later session", of("ann", drawn(nil), func(s fields) { s["saved"] = "1" }), greys(t, 4, 3, 255), false},
+		"another who would be ann":    {"would both be called ann", of("ann!", drawn(nil), nil), greys(t, 4, 3, 255), false},
+		"a name of second readings":   {"that ends as those of second readings do", of("ann again", drawn(nil), nil), greys(t, 4, 3, 255), false},
+		"no name, and a decision":     {"it says no person", of(" ", accepted, nil), nil, false},
+		"NaN":                         {"session.json cannot be read", []byte(`{"format": "MrPrism session", "version": NaN}`), nil, false},
+		"a number for a list":         {"session.json cannot be read", of("eve", nil, func(s fields) { s["readings"] = fields{"length": 1e9} }), nil, false},
+		"a place that is a fraction":  {"session.json cannot be read", of("eve", drawn(fields{"x": .5}), nil), nil, false},
+		"a place that is huge":        {"lies beside the image", of("eve", drawn(fields{"x": math.MaxInt64}), nil), greys(t, 4, 3, 255), false},
+		"a place before the image":    {"lies beside the image", of("eve", drawn(fields{"y": -1}), nil), greys(t, 4, 3, 255), false},
+		"a drawing that is too large": {"d.png is 3000×3000 pixels, its image 40×30", of("eve", drawn(nil), nil), large, false},
+		"a mask that is too large":    {"d.png is 3000×3000 pixels, its image 40×30", of("eve", masked, nil), large, false},
+		"a mask that is too small":    {"its mask is 4×3 pixels, its image 40×30", of("eve", masked, nil), greys(t, 4, 3, 255), false},
+		"a page for a mask":           {"d.png", of("eve", masked, nil), []byte("<!doctype html><p>Sign in</p>"), false},
+		"a mask that is cut":          {"d.png", of("eve", masked, nil), cut, false},
+		"a mask that is no file":      {"d.png is not in it", of("eve", masked, nil), nil, false},
+		"a file with path parts":      {"../../d.png is not in it", of("eve", drawn(fields{"file": "../../d.png"}), nil), nil, false},
+		"a mask that unpacks to much": {"would be 64 MiB", of("eve", masked, nil), bomb, false},
+		"a sum with path parts":       {"it has no SHA-256", of("eve", image(fields{"sha256": strings.Repeat("../", 21) + "x"}), nil), nil, false},
+		"a sum in capitals":           {"it has no SHA-256", of("eve", image(fields{"sha256": strings.ToUpper(sum)}), nil), nil, false},
+		"a slice that is not there":   {"neither in a session", of("eve", image(fields{"sha256": strings.Repeat("0", 64), "slice": -7, "slices": 9}), nil), nil, false},
+		"very many values":            {"too large for a session", append([]byte(`{"readings":[0`), append(bytes.Repeat([]byte(",0"), maxReadings), "]}"...)...), nil, false},
+		"much to unpack":              {"would be 128 MiB", list, nil, false},
+		"nobody":                      {"", of("eve", []fields{read(picture, "#1", "rejected", fields{"drawn": byHand(1)})}, nil), nil, true},
+		"a formula for a time":        {"", of("eve", []fields{read(picture, "#1", "", fields{"decided": "=1+1"})}, nil), nil, true},
+	} {
+		source := pair()
+		files := map[string][]byte{"session.json": one.text}
+		if one.png != nil {
+			files["d.png"] = one.png
+		}
+		put(t, bundle(t, files), source, "eve.mrprism")
+		_, masks, skipped := marks(source)
+		require.Equal(t, want, masks[:2], name)
+		for _, row := range masks[2:] {
+			require.Nil(t, row[0], name)
+		}
+		if !one.withheld {
+			assert.Contains(t, skipped, one.says, name)
+		}
+	}
 }
