@@ -78,10 +78,11 @@ func TestBringsGradersTogether(t *testing.T) {
 	images := [][]byte{photo(t, 160, 120), photo(t, 168, 120)}
 	var paths []string
 	for name, data := range map[string][]byte{
-		"ann.mrprism": writtenSession(t, "Ann", 1, 40, images...), "ben.mrprism": writtenSession(t, "Ben", 1, 42, images...),
-		"eve.mrprism": writtenSession(t, "Eve", 1, 30, images...), "new.mrprism": writtenSession(t, "New", 9, 30, images...), "cut.mrprism": []byte("PK"),
+		"ann.mrprism": writtenSession(t, "Ann", 1, 40, images...), "ben.mrprism": writtenSession(t, "Ben", 1, 42, images[0], images[1], images[0]),
+		"eve/ann.mrprism": writtenSession(t, "Eve", 1, 30, images...), "new.mrprism": writtenSession(t, "New", 9, 30, images...), "cut.mrprism": []byte("PK"),
 	} {
 		path := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, data, 0o644))
 		paths = append(paths, path)
 	}
@@ -94,6 +95,7 @@ func TestBringsGradersTogether(t *testing.T) {
 	says(`cut\.mrprism was cut short`)
 	says(`Agreement in 2 images`)
 	says(`Dice [0-9.]+ · accepted: Ann, Ben, Eve`)
+	says(`Second readings[^]*Ben\s+disc\s+1\s+0\.5`)
 	labels := func(want string) {
 		p.until(`[...document.querySelectorAll("#together label.check")].map((one) => one.textContent).join() === "` + want + `"`)
 	}
@@ -118,7 +120,7 @@ func TestBringsGradersTogether(t *testing.T) {
 			}
 		}
 	}
-	p.do(`(() => { const choose = [...document.querySelectorAll("#together .field select")].at(-1); choose.value = "majority"; choose.onchange(); })()`)
+	p.do(`(() => { const choose = [...document.querySelectorAll("#together .field select")].at(-1); choose.value = ":majority"; document.querySelector("#together input[type=text]").value = "=1+1"; choose.onchange(); })()`)
 	says(`truth: Majority`)
 	p.do(`Object.assign(globalThis, { asked: 0, confirm: () => { asked++; return false; } })`)
 	press("Close")
@@ -134,7 +136,7 @@ func TestBringsGradersTogether(t *testing.T) {
 	assert.Contains(t, string(check), "errors: 0")
 	truth, err := os.ReadFile(filepath.Join(out, "data", "truth.csv"))
 	require.NoError(t, err)
-	assert.Regexp(t, `^name,class,from,by,decided\neye-\d,disc,majority,"",2\d{3}-`, string(truth))
+	assert.Regexp(t, `^\x{feff}name,class,from,by,decided\r\n"eye-\d","disc","majority","'=1\+1","2\d{3}-`, string(truth))
 	log, err := os.ReadFile(filepath.Join(out, "data", "log", "together.jsonl"))
 	require.NoError(t, err)
 	assert.Regexp(t, `(?s)"did":"merged","what":"ann\.mrprism".*"did":"adjudicated","structure":"disc","what":"majority","image":"[0-9a-f]{64}","previous":"[0-9a-f]{64}"}\n[^\n]*"did":"exported","what":"data set"`, string(log))

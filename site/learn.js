@@ -6,6 +6,7 @@ import { check, guarded, scriptURL } from "./scripts.js";
 import { SegmentError } from "./segmenter.js";
 import { number, t } from "./words.js";
 
+const AGAIN = "-again"; // ends the name of a rater's second readings, from which nothing learns
 const LEAST = 12; // images to learn from and to compare on
 const FEW = 40, FOLDS = 5; // with fewer images every one is judged, by the run of a fold that has not seen it
 const ROOM = 600e6; // bytes for two checkpoints and the models
@@ -91,7 +92,8 @@ async function dataset(files) {
   try { about = JSON.parse(await blob.text()); } catch { throw refused(t("dataset.json is not JSON. Write it anew, as the page about training shows.")); }
   const inside = files.filter(({ name }) => name.startsWith(root)).map(({ name, blob }) => ({ name: name.slice(root.length), blob }));
   const needed = inside.filter(({ name }) => /^(dataset\.json|groups\.csv|split\.json|marks\.csv|images\/|raters\/|truth\/)/.test(name));
-  const raters = (about.raters ?? []).filter((rater) => needed.some(({ name }) => name.startsWith(`raters/${rater}/`)));
+  const all = about.raters ?? [], isSecond = (rater) => rater.endsWith(AGAIN) && all.includes(rater.slice(0, -AGAIN.length));
+  const raters = all.filter((rater) => !isSecond(rater) && needed.some(({ name }) => name.startsWith(`raters/${rater}/`)));
   const unmarked = (about.classes ?? []).filter((c) => !needed.some(({ name }) => name.startsWith("raters/") && name.split("/")[2] === c));
   if (unmarked.length) throw refused(t("Nobody marked {classes}: take that out of dataset.json, or add the marks.", { classes: unmarked.join(", ") }));
   return { name: String(about.name ?? "marks").replace(/[^\w-]+/g, "-"), classes: about.classes ?? [], raters, images: needed.filter(({ name }) => name.startsWith("images/")).length, files: needed };

@@ -14,9 +14,9 @@ import { readZIP, writePNG, writeZIP } from "./zip.js";
 
 teach("de", german);
 
-const FOLDER = "together", FUSED = ["majority", "staple", "edges"], INKS = { __proto__: null, majority: [255, 255, 255], staple: [255, 90, 90], edges: [80, 230, 255] };
-const NAMES = { __proto__: null, majority: "Majority", staple: "STAPLE", edges: "Fused by edges (ours)" };
-const AGAIN = "-again"; // ends the name of a person's second readings
+const FOLDER = "together";
+// Methods that fuse marks, by a name that no person can have.
+const FUSED = new Map([[":majority", { name: "Majority", ink: [255, 255, 255] }], [":staple", { name: "STAPLE", ink: [255, 90, 90] }], [":edges", { name: "Fused by edges (ours)", ink: [80, 230, 255] }]]);
 
 const style = new CSSStyleSheet();
 style.replaceSync(`
@@ -77,7 +77,7 @@ function build() {
     bring(list, page);
   };
   const close = button(t("Close"), () => { if (mayLose([...lost])) box.close(); }, "");
-  const line = element("p", { className: "figure", role: "status" }, t("Choose the sessions of two people or more, and the images unless they are in them."));
+  const line = element("p", { className: "figure", role: "status" }, t("Choose the sessions of two people or more, and the images, or the file of the study that has them, unless they are in them."));
   const stop = button(t("Stop"), () => learner.type("stop"), "");
   const parts = { line, stop, notes: element("ul", { className: "quiet" }), body: element("div", {}) };
   stop.hidden = true;
@@ -108,12 +108,14 @@ async function take(list) {
   if (described) given.clear();
   const top = described ? described.name.slice(0, -"dataset.json".length) : "";
   for (const { name, blob } of list) {
-    const is = /\.(mrprism|zip)$/i.test(name), called = name.replace(/\.zip$/i, ".mrprism"), whole = is && await readZIP(blob, name).catch((error) => { notes.push(t(page.told(error).message)); });
+    const is = /\.(mrprism|zip)$/i.test(name), whole = is && await readZIP(blob, name).catch((error) => { notes.push(t(page.told(error).message)); });
     if (is && !whole) continue;
+    const content = whole && !whole.whole ? await repaired(whole.files) : blob;
+    const path = described ? `data/${name.slice(top.length)}` : await free(`in/${name.replace(/\.zip$/i, ".mrprism")}`, content), called = path.slice("in/".length);
     if (whole && !whole.whole) notes.push(t("{name} was cut short: what could be read is here.", { name }));
-    for (const [path, open] of whole?.files ?? []) if (/^log\/\d+\.jsonl$/.test(path)) logs.set(path.replace("/", `/${called.replaceAll("/", "_")}/`), await open().catch(() => new Blob()));
+    for (const [entry, open] of whole?.files ?? []) if (/^log\/\d+\.jsonl$/.test(entry)) logs.set(entry.replace("/", `/${called.replaceAll("/", "_")}/`), await open().catch(() => new Blob()));
     if (whole) note("merged", { what: called });
-    given.set(described ? `data/${name.slice(top.length)}` : `in/${called}`, whole && !whole.whole ? await repaired(whole.files) : blob);
+    given.set(path, content);
   }
   shown.notes.replaceChildren(...notes.map((text) => element("li", {}, text)));
   shown.body.replaceChildren();
@@ -124,6 +126,13 @@ async function take(list) {
   for (const [name, blob] of given) if (/^in\/.*(?<!\.mrprism)$/i.test(name)) sums[name.slice("in/".length)] = await sumOf(blob);
   const files = [...given, ["sums.json", new Blob([JSON.stringify(sums)])]];
   await learner.begin({ program: "together", anew: true, args: [`/${FOLDER}`], files: files.map(([name, blob]) => ({ path: `/${FOLDER}/${name}`, blob })) });
+}
+
+// free resolves to a path that no file of another content has: several people may send files of one
+// name.
+async function free(path, blob, n = 1) {
+  const one = n > 1 ? path.replace(/(\.[^./]*)?$/, `-${n}$1`) : path;
+  return given.has(one) && await sumOf(given.get(one)) !== await sumOf(blob) ? free(path, blob, n + 1) : one;
 }
 
 // repaired resolves to a ZIP of what can be read of one that was cut short.
@@ -144,7 +153,7 @@ learner.addEventListener("ended", ({ detail: { code, error } }) => {
 
 const DOING = { compare: "Comparing", fuse: "Fusing all images", save: "Writing the data set" };
 // hear takes an event of the program (wasm/together/events.go).
-async function hear({ list: all, agreement: report, progress, shown: image, done, stopped, skipped, failed, doing }) {
+async function hear({ list: all, agreement: report, progress, shown: image, cases, done, stopped, skipped, failed, doing }) {
   tell(skipped ?? all?.skipped);
   if (all) {
     shown.list = all;
@@ -153,6 +162,7 @@ async function hear({ list: all, agreement: report, progress, shown: image, done
     shown.stop.hidden = false;
   }
   if (report) shown.tables.replaceChildren(...agreement(report));
+  if (cases) shown.cases = cases;
   if (progress) {
     shown.stop.hidden = false;
     say(t("{doing}: {n} of {of}, about {left} s left", { doing: t(DOING[progress.doing]), n: progress.done, of: progress.of, left: number(Math.ceil(progress.left)) }));
@@ -163,7 +173,6 @@ async function hear({ list: all, agreement: report, progress, shown: image, done
     shown.fused ||= done === "fuse" && !stopped;
     shown.fuse.hidden = shown.fused;
     if (done === "compare") {
-      shown.cases = await table("agreement/cases.csv");
       for (const one of shown.after) one.disabled = false;
       sort();
       if (!shown.chosen) { // the first in the alphabet was
@@ -184,11 +193,6 @@ function answer(line, how, value) {
 
 // ---- what the program tells ----
 
-// table resolves to the rows of a CSV of names and numbers, as objects.
-async function table(path) {
-  const [head, ...rows] = (await (await file(path))?.text() ?? "").trim().split("\n").map((line) => line.replaceAll(/["\r]/g, "").split(","));
-  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
-}
 // tell names what was not taken.
 function tell(skipped) {
   const before = new Set([...shown.notes.children].map((one) => one.textContent));
@@ -202,8 +206,7 @@ const three = (value) => (value == null || value === "" ? "–" : number(Number(
 const within = (one) => (one?.mean == null ? "–" : one.low == null ? three(one.mean) : `${three(one.mean)} (${three(one.low)} – ${three(one.high)})`);
 const rows = (caption, head, body) => element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption }, element("table", {}, element("caption", { className: "hidden-text" }, caption),
   element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...body.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))));
-const nameOf = (rater) => (rater.endsWith(AGAIN) ? t("{name}, second reading", { name: rater.slice(0, -AGAIN.length) }) : NAMES[rater] ? t(NAMES[rater]) : rater);
-const pairOf = (a, b) => (b === a + AGAIN ? t("{name} with their second reading", { name: a }) : `${nameOf(a)}, ${nameOf(b)}`);
+const nameOf = (from) => (FUSED.has(from) ? t(FUSED.get(from).name) : from);
 
 // show draws the list of images, with room for what comes later.
 function show() {
@@ -222,10 +225,12 @@ function show() {
   look();
 }
 
-// agreement is the tables of the report: by structure, and by pairs of people.
-function agreement({ classes, images, verticalRatio }) {
-  const ratios = (verticalRatio?.pairs ?? []).map(({ a, b, images: n, bias, limitsOfAgreement: limits }) => [pairOf(a, b), String(n), within(bias), limits ? t("{low} to {high}", { low: three(limits[0]), high: three(limits[1]) }) : "–"]);
-  const pairs = classes.flatMap((one) => (one.pairs ?? []).map((pair) => [t(one.class), pairOf(pair.a, pair.b), String(pair.images), three(pair.dice)]));
+// agreement is the tables of the report: by structure, by pairs of people, and of second readings.
+function agreement({ classes, images, verticalRatio, again = [] }) {
+  const beside = ({ bias, limitsOfAgreement: limits }) => [within(bias), limits ? t("{low} to {high}", { low: three(limits[0]), high: three(limits[1]) }) : "–"];
+  const ratios = (verticalRatio?.pairs ?? []).map((pair) => [`${pair.a}, ${pair.b}`, String(pair.images), ...beside(pair)]);
+  const pairs = classes.flatMap((one) => (one.pairs ?? []).map(({ a, b, images: n, dice }) => [t(one.class), `${a}, ${b}`, String(n), three(dice)]));
+  const seconds = again.map((one) => [one.rater, one.figure === "vertical_ratio" ? t("Vertical cup/disc ratio") : t(one.figure), String(one.images), within(one.dice), three(one.icc), ...beside(one)]);
   return [
     element("h3", {}, t({ one: "Agreement in {n} image", other: "Agreement in {n} images" }, { n: images })),
     rows(t("Agreement"), [t("Structure"), t("Images"), t("Dice of pairs (95 % interval)"), t("κ in the union"), t("Krippendorff’s α"), t("ICC of areas")], [
@@ -235,16 +240,18 @@ function agreement({ classes, images, verticalRatio }) {
     element("details", {}, element("summary", {}, t("Pairs of people")), rows(t("Pairs of people"), [t("Structure"), t("People"), t("Images"), "Dice"], pairs),
       ...(ratios.length ? [element("p", { className: "quiet" }, t("The second person’s vertical cup/disc ratio less the first’s: the bias, and between what 95 % of differences lie (Bland and Altman 1986).")),
         rows(t("Vertical cup/disc ratio"), [t("People"), t("Images"), t("Bias (95 % interval)"), t("Limits of agreement")], ratios)] : [])),
+    ...(seconds.length ? [element("h3", {}, t("Second readings")), element("p", { className: "quiet" }, t("Beside the same person’s first ones, which alone count elsewhere.")),
+      rows(t("Second readings"), [t("Person"), t("Structure"), t("Images"), t("Dice (95 % interval)"), t("ICC"), t("Bias (95 % interval)"), t("Limits of agreement")], seconds)] : []),
   ];
 }
 
 // sort fills the list of images: the least agreement about the structure first, once it is known.
 function sort() {
-  const { cases, structure, images, list: { images: all } } = shown, dice = new Map(cases.filter((one) => one.structure === structure.value).map((one) => [one.image, one.mean_dice]));
-  const of = ({ name }) => (dice.get(name) ? Number(dice.get(name)) : 2), before = images.value;
+  const { cases, structure, images, list: { images: all } } = shown, dice = new Map(cases.filter((one) => one.structure === structure.value).map((one) => [one.image, one.dice]));
+  const of = ({ name }) => dice.get(name) ?? 2, before = images.value;
   images.replaceChildren(...all.toSorted((a, b) => of(a) - of(b) || a.name.localeCompare(b.name)).map(({ name, reviews = {} }) => {
     const decided = decisions.get(`${structure.value}/${name}`), said = [name];
-    if (cases.length) said.push(dice.get(name) ? `Dice ${three(dice.get(name))}` : t("not comparable"));
+    if (cases.length) said.push(dice.get(name) != null ? `Dice ${three(dice.get(name))}` : t("not comparable"));
     if (decided) said.push(t("truth: {who}", { who: nameOf(decided.from) }));
     for (const [review, text] of [["accepted", "accepted"], ["rejected", "rejected"], ["", "undecided"]]) {
       const who = Object.keys(reviews).filter((rater) => reviews[rater] === review).sort();
@@ -280,7 +287,7 @@ async function imageOf(name, anew = false) {
   const picture = await createImageBitmap(new ImageData(new Uint8ClampedArray((await bytes("picture")).buffer), image.width, image.height));
   const pixels = new Map();
   for (const c of shown.list.classes) pixels.set(c, await bytes(c));
-  const values = (c, from) => { const i = image.marks[c]?.indexOf(from) ?? -1; return i < 0 ? null : pixels.get(c).subarray(i * size, (i + 1) * size); };
+  const values = (c, from) => { const i = image.marks[c].indexOf(from); return i < 0 ? null : pixels.get(c).subarray(i * size, (i + 1) * size); };
   shown.seen = { ...image, picture, values };
   return shown.seen;
 }
@@ -294,7 +301,7 @@ function look(anew = false) {
 }
 async function draw(anew) {
   const { list: { raters }, structure: { value: c }, images: { value: name }, view, legend, choose, hidden } = shown, { picture, width, height, marks, figures, values } = await imageOf(name, anew);
-  const there = [...raters, ...FUSED].filter((from) => marks[c]?.includes(from)).map((from) => ({ from, ink: css(INKS[from] ?? colourOf(raters.indexOf(from))), path: edges({ width, height, values: values(c, from) }) }));
+  const there = [...raters, ...FUSED.keys()].filter((from) => marks[c].includes(from)).map((from) => ({ from, ink: css(FUSED.get(from)?.ink ?? colourOf(raters.indexOf(from))), path: edges({ width, height, values: values(c, from) }) }));
   choose.replaceChildren(new Option(t("not decided"), ""), ...there.map(({ from }) => new Option(nameOf(from), from)));
   choose.value = decisions.get(`${c}/${name}`)?.from ?? "";
   const paint = () => {
@@ -316,7 +323,7 @@ async function draw(anew) {
   legend.replaceChildren(rows(t("Legend"), [t("Outline"), t("Weight (ours)"), t("Sensitivity by STAPLE"), t("Specificity")], there.map(({ from, ink }) => {
     const tick = element("input", { type: "checkbox", checked: !hidden.has(from), onchange: () => { hidden[tick.checked ? "delete" : "add"](from); paint(); } }), swatch = element("span", { className: "swatch" });
     swatch.style.background = ink;
-    return [element("label", { className: "check" }, tick, swatch, nameOf(from)), weightOf(from), FUSED.includes(from) ? "" : three(figure("staple", from, "sensitivity")), FUSED.includes(from) ? "" : three(figure("staple", from, "specificity"))];
+    return [element("label", { className: "check" }, tick, swatch, nameOf(from)), weightOf(from), FUSED.has(from) ? "" : three(figure("staple", from, "sensitivity")), FUSED.has(from) ? "" : three(figure("staple", from, "specificity"))];
   })));
   paint();
 }
@@ -328,29 +335,32 @@ function decide() {
   if (choose.value) decisions.set(key, { from: choose.value, by: by.value.trim(), at: new Date().toISOString() });
   else { decisions.delete(key); lost.delete(key); }
   const blob = [...given].find(([path]) => path.startsWith(`data/images/${name}.`))?.[1]; // of a data set
-  note("adjudicated", { structure: structure.value, what: choose.value, picture: blob ? { blob } : { missing: { sha256 } } });
+  note("adjudicated", { structure: structure.value, what: choose.value.replace(":", ""), picture: blob ? { blob } : { missing: { sha256 } } });
   sort();
 }
 
 // ---- out ----
 
+// cell is a text in a CSV that a spreadsheet does not run, as internal/output/sheet has it.
+const cell = (text) => `"${text.replace(/^[=+\-@\t\r\n＝＋－＠]/, "'$&").replaceAll('"', '""')}"`;
+
 // dataset resolves to the files of the data set, each { name, blob }, with the truths that were
 // decided, truth.csv, which says where each comes from, and the logs.
 async function dataset(what) {
   const lines = [], truths = [];
-  if (!shown.fused && [...decisions.values()].some(({ from }) => from === "edges")) await asked("fuse"); // sessions came after the decision
+  if (!shown.fused && [...decisions.values()].some(({ from }) => from === ":edges")) await asked("fuse"); // sessions came after the decision
   for (const [key, { from, by, at }] of decisions) {
     const [c, name] = key.split("/"), { values, width, height } = await imageOf(name, shown.fused), mask = values(c, from);
     if (!mask) continue;
     truths.push([`truth/${c}/${name}.png`, await writePNG({ width, height, values: mask })]);
-    lines.push([name, c, from, `"${by.replaceAll('"', '""')}"`, at].join(","));
+    lines.push([name, c, from.replace(":", ""), by, at].map(cell).join(","));
   }
   const here = [...given.keys()].some((name) => name.startsWith("data/"));
   if (!here) await asked("save");
   const whole = here ? given : await Array.fromAsync(walked(await (await root()).getDirectoryHandle(FOLDER)));
   const all = new Map([...whole].filter(([name]) => name.startsWith("data/")).map(([name, blob]) => [name.slice("data/".length), blob]));
   for (const [name, blob] of truths) all.set(name, blob);
-  if (lines.length) all.set("truth.csv", new Blob([["name,class,from,by,decided", ...lines.sort(), ""].join("\n")]));
+  if (lines.length) all.set("truth.csv", new Blob([["\ufeffname,class,from,by,decided", ...lines.sort(), ""].join("\r\n")]));
   note("exported", { what });
   all.set("log/together.jsonl", (await logFile(log)).blob);
   return [...all, ...logs].map(([name, blob]) => ({ name, blob }));
@@ -369,7 +379,7 @@ async function reported() {
   page.download(`mrprism-agreement-${now()}.html`, "text/html", await file("agreement/raters.html"));
 }
 async function figures() {
-  for (const [path, name] of [["agreement/cases.csv", "images"], ["agreement/pairs.csv", "pairs"], ["agreement/limits.csv", "limits"], ["agreement/raters.csv", "people"], ["fused/raters.csv", "weights"]]) {
+  for (const [path, name] of [["agreement/cases.csv", "images"], ["agreement/pairs.csv", "pairs"], ["agreement/limits.csv", "limits"], ["agreement/again.csv", "second-readings"], ["agreement/raters.csv", "people"], ["fused/raters.csv", "weights"]]) {
     const table = await file(path);
     if (table) page.download(`mrprism-${name}-${now()}.csv`, "text/csv", table);
   }

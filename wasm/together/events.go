@@ -17,6 +17,7 @@ import (
 type event struct {
 	List      *list         `json:"list,omitempty"`      // comes first
 	Agreement *agree.Report `json:"agreement,omitempty"` // of the images until now
+	Cases     []agree.Case  `json:"cases,omitempty"`     // beside the last one
 	Progress  *progress     `json:"progress,omitempty"`
 	Shown     *shown        `json:"shown,omitempty"`
 

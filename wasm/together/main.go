@@ -199,7 +199,7 @@ func (t *together) compare(ctx context.Context) error {
 	if err != nil && (ctx.Err() == nil || r.Images == 0) {
 		return err
 	}
-	t.send(event{Agreement: r})
+	t.send(event{Agreement: r, Cases: r.Cases()})
 	return r.Save(t.in("agreement"))
 }
 

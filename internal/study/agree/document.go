@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/study/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
+	"mrprism/internal/study/statistics"
 )
 
 // Save writes the files into a folder.
@@ -34,6 +35,23 @@ func (r *Report) Save(out string) error {
 		}
 	}
 	return report.Save(out, files)
+}
+
+// Case is how far the raters of an image agree about a structure.
+type Case struct {
+	Image     string   `json:"image"`
+	Structure string   `json:"structure"`
+	Dice      *float64 `json:"dice"` // mean over their pairs; null for agreement levels
+}
+
+// Cases has each image and structure that two or more have marked.
+func (r *Report) Cases() (all []Case) {
+	for _, c := range r.Classes {
+		for _, d := range c.cases {
+			all = append(all, Case{d.image, c.Class, statistics.Defined(d.dice)})
+		}
+	}
+	return all
 }
 
 // casesCSV has a line for each image and structure that two or more have marked.
