@@ -62,6 +62,7 @@ export function json(result, image, { slice, slices }, known, fellow) {
     image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, no_raters: noRaters || undefined, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
+  if (result.fromFile) record.from_file = true; // of a session, and not computed here
   if (asked.picture.turn) record.turned = 90 * asked.picture.turn; // degrees; saved masks are not
   if (known) record.spacing_by_hand = [known, known];
   if (fellow) record.fellow_eye = { image: fellow.name, eye: fellow.eye, vertical_ratio_difference: fellow.difference, remarked: fellow.large };

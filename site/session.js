@@ -2,10 +2,12 @@
 // as a ZIP, and the browser keeps the same files (sessions.js). guide/sessions.md describes it.
 import { Stroke, blank, boxOf, eachTile, sameMask } from "./correct.js";
 import { version } from "./build.js";
+import { extentOf } from "./figures.js";
 import { YOU } from "./layers.js";
 import { DRAWN, ENTRIES, JSON_BYTES, LOGS, READINGS, VALUES, isReading, isResult, isSession, mostDrawn, number, text } from "./shapes.js";
 import { teach } from "./words.js";
 import { german } from "./words.sessions.de.js";
+import { attached } from "./worklist.js";
 import { Refused, once, readPNG, within, writePNG } from "./zip.js";
 
 teach("de", german);
@@ -73,7 +75,7 @@ async function logsOf({ log }, files, name, damaged) {
   for (const about of log ?? []) {
     const open = files.get(about.file);
     within(name, bytes += open?.size ?? 0, JSON_BYTES, "bytes of its logs");
-    const lines = await open?.().then((blob) => blob.text()).then((all) => all.trimEnd().split("\n"), () => null);
+    const lines = await open?.().then((blob) => blob.text()).then((all) => all.trimEnd().split("\n").filter(Boolean), () => null);
     within(name, entries += lines?.length ?? 0, ENTRIES, "entries of its logs");
     if (lines) logs.push(await readLog(lines, about));
     else damaged.push(about.file);
@@ -148,7 +150,7 @@ async function readingOf(line, number) {
     files.push({ name, blob });
     return name;
   };
-  const { asked: { roi, weights, evidence } = { roi: "auto", weights: null, evidence: [] }, id, ...result } = line.result ?? {};
+  const { asked: { roi, weights, evidence } = { roi: "auto", weights: null, evidence: [] }, id, fromFile, ...result } = line.result ?? {};
   const drawings = (folder, list) => Promise.all(list.map(async (one, i) => {
     const { rater, class: c } = one;
     if (!one.tiles) return { rater, class: c, name: one.name, file: await file(folder, i, one.mask) };
@@ -215,7 +217,7 @@ export async function readSession(files, name, picture) {
     if (make) pictures.set(sum, once(() => claimed(make(), sum)));
     else if (sum) damaged.push(file);
   }));
-  const all = await Promise.all(session.readings.map((reading) => lineOf(reading, files, pictures, picture, name).catch((error) => { if (error instanceof Refused) throw error; return null; })));
+  const all = await Promise.all(session.readings.map((reading) => lineOf(reading, files, pictures, picture, name, session.study).catch((error) => { if (error instanceof Refused) throw error; return null; })));
   for (const [i, one] of all.entries()) {
     const { versionOf } = session.readings[i] ?? {}, of = versionOf < i && all[versionOf]?.line;
     if (one && of) of.rivals = [...of.rivals ?? [], workOf(one.line)];
@@ -228,7 +230,7 @@ export async function readSession(files, name, picture) {
 
 // lineOf resolves to { line, damaged }: the line of a reading, and its files that could not be
 // read. Nobody has decided about a line that lacks one.
-async function lineOf(reading, files, pictures, pictureOf, from) {
+async function lineOf(reading, files, pictures, pictureOf, from, study) {
   if (!isReading(reading)) return null;
   const { image, review, reason, seconds, decided, comment, error, region = "auto", weights = null, mm, drawn: strokes = [], marks = [], masks = [], result } = reading;
   const damaged = [], { sha256, bytes, name, slice, slices, turn } = image, quarters = turn / 90;
@@ -238,7 +240,7 @@ async function lineOf(reading, files, pictures, pictureOf, from) {
     within(from, list.length, mostDrawn(is), "drawings of an image");
     within(from, list.reduce((n, { width = 0, height = 0 }) => n + width * height, 0), DRAWN, "pixels that are drawn");
   }
-  const picture = content ? Object.defineProperty(made, "blob", { get: content }) : { ...made, missing: { sha256, bytes }, refused: missing(name) };
+  const picture = content ? Object.defineProperty(made, "blob", { get: content }) : { ...made, missing: { sha256, bytes }, refused: missing(name, study) };
   const read = async ({ file }) => files.get(file)?.({ later: true }).catch(() => null);
   const drawings = async (list) => (await Promise.all((is ? list : []).map(async (one) => {
     try {
@@ -248,7 +250,7 @@ async function lineOf(reading, files, pictures, pictureOf, from) {
     } catch { damaged.push(one.file); }
   }))).filter(Boolean);
   const corrections = await drawings(strokes), evidence = await drawings(marks), shown = is && await Promise.all(masks.map(read));
-  const all = once(() => shown.map((make) => make())), known = is && { ...is, id: 0, asked: { picture, roi: region, weights: weights && Float32Array.from(weights), evidence } };
+  const all = once(() => shown.map((make) => make())), known = is && { ...is, id: 0, fromFile: true, asked: { picture, roi: region, weights: weights && Float32Array.from(weights), evidence } };
   const failed = (typeof error?.message === "string" ? { next: "", ...error } : null) ?? (content ? null : picture.refused);
   const line = {
     key: picture.key, picture, thumb: "", slice, slices, state: known ? "done" : failed ? "failed" : "waiting", error: known ? null : failed, review: damaged.length ? "" : review ?? "",
@@ -258,12 +260,28 @@ async function lineOf(reading, files, pictures, pictureOf, from) {
 }
 
 // missing is the error of a line whose image is not there.
-export const missing = (name) => ({ code: "missing", message: `${name} is not attached.`, next: "Open the image, or its folder. It is found by its content, whatever it is called now." });
+export const missing = (name, study) => ({
+  code: "missing", message: `${name} is not attached.`,
+  next: study ? "Open the file of the study, which may have it, or the image. It is found by its content." : "Open the image, or its folder. It is found by its content, whatever it is called now.",
+});
+
+// fits resolves to whether the masks of a line from a file have the sizes and, nearly, the areas that
+// the file says. It throws if one is no picture of the photograph's size.
+export async function fits({ result: { width, height, found, byModel, measurements }, masks, picture: { turn } }) {
+  const [wide, high] = turn % 2 ? [height, width] : [width, height], { structures } = byModel ?? measurements;
+  const near = (a, b) => Math.abs(a - b) <= 8 + 0.02 * b;
+  for (const [c, blob] of found && masks ? masks.files.entries() : []) {
+    const { values, ...size } = await readPNG(blob, wide, high), extent = extentOf({ ...size, mask: values.map((v) => v >> 7) }), said = structures[c];
+    const [across, down] = turn % 2 ? [said.height, said.width] : [said.width, said.height];
+    if (!near(extent.area, said.area) || !near(extent.width, across) || !near(extent.height, down)) return false;
+  }
+  return true;
+}
 
 // ---- two sessions of one grader ----
 
 const identity = ({ picture: { missing, blob, turn }, slice, slices }) => [missing?.sha256 ?? sums.get(blob), slices > 1 ? slice : 0, turn].join();
-const touched = ({ review, comment, corrections, result, rivals }) => Boolean(review || comment || corrections.length || result?.asked.evidence.length || rivals?.length);
+export const touched = ({ review, comment, corrections, result, rivals }) => Boolean(review || comment || corrections.length || result?.asked.evidence.length || rivals?.length);
 const equalTiles = (a, b) => a.size === b.size && [...a].every(([n, tile]) => b.get(n)?.every((v, i) => v === tile[i]));
 const sameDrawing = (a, b) => sameMask(a, b) && (!a.tiles || !b.tiles ? a.tiles === b.tiles && a.name === b.name : equalTiles(a.tiles, b.tiles));
 const sameDrawings = (a, b) => a.length === b.length && a.every((one) => b.some((other) => sameDrawing(one, other)));
@@ -295,8 +313,7 @@ export async function merged(lines, others, same = false) {
     else {
       alike.splice(alike.indexOf(i), 1);
       if (touched(line) && touched(other)) for (const { open } of drawingsOf([line, other, ...line.rivals ?? [], ...other.rivals ?? []])) await open?.().catch(() => {}); // one that is damaged is no other's equal
-      const picture = line.picture.missing && !other.picture.missing ? { ...line.picture, blob: other.picture.blob, missing: undefined, refused: undefined } : line.picture;
-      const here = picture === line.picture ? line : { ...line, picture };
+      const here = line.picture.missing && !other.picture.missing ? attached({ lines: [line] }, new Map([[line.key, other.picture.blob]])).lines[0] : line, { picture } = here;
       const take = touched(other) && (!touched(line) || (same && supersedes(other, line))), rivals = [...line.rivals ?? []];
       const versions = [workOf(other), ...other.rivals ?? []].map((work) => ({ ...work, result: work.result && { ...work.result, asked: { ...work.result.asked, picture } } }));
       for (const work of take || (same && supersedes(line, other)) ? versions.slice(1) : versions) if (touched(work) && ![...(take ? [other] : [line]), ...rivals].some((one) => sameWork(one, work))) rivals.push(work);

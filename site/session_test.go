@@ -170,6 +170,7 @@ func TestSessionOpensAgain(t *testing.T) {
 	assert.Contains(t, other.text("banner-next"), "3 images are not attached.")
 	assert.Contains(t, other.lines()[0], "a.png, accepted, ")
 	assert.Contains(t, other.lines()[0], "not attached")
+	assert.Contains(t, other.lines()[0], "from a file")
 	folder := t.TempDir()
 	renamed := []string{filepath.Join(folder, "x.png"), filepath.Join(folder, "b.png"), filepath.Join(folder, "c.png")}
 	for i, name := range []string{paths[1], paths[2], paths[0]} { // each under another's name
@@ -192,7 +193,9 @@ func TestSessionOpensAgain(t *testing.T) {
 	other.pick("c.png")
 	other.onStage("c.png")
 	assert.Equal(t, `Narbe "unten"`, get[string](other, `document.getElementById("work-comment").value`))
-	assert.Equal(t, before, other.lines())
+	other.pick("a.png")
+	other.onStage("a.png")
+	assert.Equal(t, before, other.lines(), "all are computed here")
 	assert.Equal(t, "EM", get[string](other, `document.getElementById("work-by").value`))
 
 	other.do(`document.getElementById("session-log").open = true`)
@@ -292,6 +295,8 @@ func TestSessionsThatDiffer(t *testing.T) {
 	changed, both := unpacked(t, p.sessionOf())
 	assert.Len(t, both["log"], 2)
 	assert.Equal(t, 1, strings.Count(string(changed["log/2.jsonl"]), `"did":"accepted","reading":2`), string(changed["log/2.jsonl"]))
+	p.drop("x.mrprism", repacked(t, data, func(s map[string]any) { s["log"] = []any{} }))
+	p.until(`document.getElementById("banner-message").textContent.includes("x.mrprism has work, and an empty log")`)
 	p.click("work-theirs")
 	p.said("a.png", "accepted")
 	p.onStage("a.png")
@@ -321,13 +326,38 @@ func TestDamagedImageOfASession(t *testing.T) {
 	assert.Contains(t, p.lines()[0], "a.png, accepted, ")
 	assert.Contains(t, p.lines()[0], "not attached")
 	p.onStage("c.png")
-	assert.Zero(t, get[int](p, `decoded`), "no drawing of another image is decoded")
+	p.until(`decoded === 6`) // the masks; no drawing of another image
 	p.upload("file", paths[0])
 	p.until(`document.getElementById("banner-message").textContent === "1 image is attached."`)
 	p.pick("b.png")
 	p.onStage("b.png")
 	p.until(`document.getElementById("correct-line").textContent.includes("Corrected by hand: disc.")`)
-	assert.Equal(t, 1, get[int](p, `decoded`))
+	assert.Equal(t, 7, get[int](p, `decoded`))
+	p.clean()
+}
+
+// The figures of a file say so wherever they go. Masks that are not theirs, or no pictures, are named,
+// and what they and the figures said is gone.
+func TestFiguresOfAFile(t *testing.T) {
+	t.Parallel()
+	s := mock(t, nil)
+	p, _ := begun(t, s)
+	data := refiled(t, p.sessionOf(), func(files map[string][]byte, _ map[string]any) {
+		files["masks/1_1.png"], files["masks/1_2.png"] = files["masks/1_2.png"], files["masks/1_1.png"]
+		files["masks/3_1.png"] = []byte("<!doctype html><p>Sign in</p>")
+	})
+	p = open(t, s, 1440, 900)
+	p.ready()
+	p.saving()
+	p.drop("x.mrprism", data)
+	p.until(`document.getElementById("banner-message").textContent === "The masks are not those of the figures: a.png, c.png. Both were dropped."`)
+	lines := p.lines()
+	for i, decided := range []string{"accepted", "corrected", "rejected"} {
+		assert.Equal(t, i == 1, strings.Contains(lines[i], decided), lines[i])
+		assert.Equal(t, i == 1, strings.Contains(lines[i], "from a file"), lines[i])
+	}
+	p.click("work-csv")
+	assert.Equal(t, 1, bytes.Count(p.savedAs(".csv"), []byte(`"from_file":true`)))
 	p.clean()
 }
 

@@ -2,13 +2,14 @@
 // keeping.js what the browser keeps. The page loads this module when a person wants a session.
 import { wanted } from "./addresses.js";
 import { $, element } from "./dom.js";
-import { download } from "./exports.js";
+import { download, stem } from "./exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "./opening.js";
-import { filesOf, isClaimed, joinedLogs, merged, missing, readSession, sumOf } from "./session.js";
+import { filesOf, fits, isClaimed, joinedLogs, merged, missing, readSession, sumOf, touched } from "./session.js";
 import { unsaved } from "./unsaved.js";
 import { isolated, number, t } from "./words.js";
 import { narrow } from "./work.js";
+import { lacking } from "./workview.js";
 import { newList } from "./worklist.js";
 import { Refused, readZIP, writeZIP } from "./zip.js";
 
@@ -16,6 +17,10 @@ const DELAY = 1000; // ms from a change until it is kept
 const DAMAGED = 5; // names in a message
 const SHOWN = 100; // entries of the log on the page
 const named = (names) => names.slice(0, DAMAGED).join(", ") + (names.length > DAMAGED ? ", …" : "");
+
+const PART = 30; // letters of a study's or a person's name in a file's
+// called begins the name of a file of these.
+const called = (...parts) => ["mrprism", ...parts.filter(Boolean).map((part) => stem([...part].slice(0, PART).join(""))), now()].join("-");
 
 const TAB = ["This session is open in another tab of this browser.", "Go on there, or close it there first. What you do here is kept only if you save it."];
 
@@ -43,7 +48,7 @@ export class Sessions {
   }
   // files resolves to the files of the session as it is, and what a person did until then.
   async #files(images, kept) {
-    if (images) await this.#sound;
+    if (images || this.#state().worklist?.measuring) await this.#sound;
     const list = this.#list(), { models, model: name } = this.#state(), { title, sha256 = "" } = list.lines.find(({ result }) => result)?.result ?? models.find((one) => one.name === name) ?? {};
     const { entries, others } = this.#state().log;
     return { list, files: await filesOf(list, { name, title, sha256 }, images, [entries, ...others], kept) };
@@ -53,7 +58,7 @@ export class Sessions {
     return this.#run(async () => {
       this.#send({ type: "log", did: "exported", what: "session" });
       const { list, files } = await this.#files(this.#state().session.images);
-      await this.#write(files, `mrprism-${now()}`);
+      await this.#write(files, called(list.study?.name, list.by));
       this.#send({ type: "stored", list });
     });
   }
@@ -70,7 +75,7 @@ export class Sessions {
       if (!plan) return;
       const made = await linesOf(lines, plan), model = plan.start === "empty" ? BY_HAND : { name: result.model, title: result.title, sha256: result.sha256 };
       if (!made.images) throw new Refused("The list has no image that can be read.", "Open the images of the study first.");
-      await this.#write(await filesOf({ ...newList, lines: made.lines, at: 1, study: plan }, { name: model.name, title: model.title, sha256: model.sha256 }, images), `mrprism-study-${now()}`);
+      await this.#write(await filesOf({ ...newList, lines: made.lines, at: 1, study: plan }, { name: model.name, title: model.title, sha256: model.sha256 }, images), called("study", plan.name));
       const left = made.left.length ? t("Left out, as it cannot be read or is there twice: {files}.", { files: named(made.left) }) : "";
       this.#note([t("The study is saved: {n} readings of {images} images.", { n: made.lines.length, images: made.images }), left].filter(Boolean).join(" "), "Give the file to each grader. Each one sends back a session.");
     });
@@ -116,9 +121,10 @@ export class Sessions {
     this.#send({ type: "restored", list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") }, model: model.name, log: { ...log, changed: changed ?? mine.changed }, entry });
     if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
     if (begins) this.#reading = new reading.Reading(this.#state, this.#send, study);
-    if (alone && (kept || reading.keep)) this.#set({ keeping: true, at: "", images: kept ? session.lines.some(({ picture }) => !picture.missing) : this.#state().session.images });
-    this.#report(name, { whole, damaged, joined, alone, began: !worklist, changed, unread: again === "unread" });
-    this.#sound = this.#compare();
+    if (alone && (kept || reading.keep)) this.#set({ keeping: true, at: "", images: kept && !study ? session.lines.some(({ picture }) => !picture.missing) : this.#state().session.images });
+    const empty = session.lines.some(touched) && !session.logs.some(({ entries }) => entries.length);
+    this.#report(name, { whole, damaged, joined, alone, began: !worklist, changed, empty, unread: again === "unread" });
+    this.#sound = this.#compare().then(() => this.#measure());
     return alone;
   }
   // again looks whether this browser keeps the session of a file, in another state. It asks whether
@@ -133,6 +139,21 @@ export class Sessions {
     keeping.release(id);
     return "apart";
   }
+  // measure holds the masks of a file against its figures, one image after the other. Tables and
+  // ZIPs wait for it. Where they differ nobody knows which are right: the image is computed again.
+  async #measure() {
+    const wrong = [];
+    this.#send({ type: "work", measuring: true });
+    for (const { key, result, ...line } of this.#state().worklist.lines) {
+      if (!result?.fromFile || await fits({ ...line, result }).catch(() => false)) continue;
+      const { picture, result: now } = this.#state().worklist?.lines.find((one) => one.key === key) ?? {};
+      if (now?.fromFile) this.#send({ type: "line", key, result: null, masks: null, review: "", ...(picture.missing ? { state: "failed", error: picture.refused } : { state: "waiting" }) });
+      wrong.push(line.picture.name);
+    }
+    if (!this.#state().worklist) return;
+    this.#send({ type: "work", measuring: false });
+    if (wrong.length) this.#note(t("The masks are not those of the figures: {files}. Both were dropped.", { files: named(wrong) }), "The images are computed again. Decide about them anew.");
+  }
   // compare reads the images that came with a session, one after the other, while a person may work
   // already. What is damaged is not attached any more.
   async #compare() {
@@ -142,16 +163,13 @@ export class Sessions {
       if (!isClaimed(blob) || await blob.arrayBuffer().then(() => true, () => false)) continue;
       const { picture: { name, ...other }, result } = line(key) ?? { picture: {} };
       if (other.blob !== blob) continue;
-      const picture = { ...other, name, blob: null, missing: { sha256: await sumOf(blob), bytes: blob.size }, refused: missing(name) };
+      const picture = { ...other, name, blob: null, missing: { sha256: await sumOf(blob), bytes: blob.size }, refused: missing(name, this.#state().worklist.study) };
       this.#send({ type: "line", key, picture, result: result && { ...result, asked: { ...result.asked, picture } } });
       damaged.push(name);
     }
     if (damaged.length) this.#note(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }), this.#lacking());
   }
-  #lacking() {
-    const n = (this.#state().worklist?.lines ?? []).filter(({ picture }) => picture.missing).length;
-    return n ? t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n }) : "";
-  }
+  #lacking() { return lacking(this.#state().worklist); }
   // check refuses a session that is not of the study that is open, or whose study cannot be
   // followed.
   async #check(session, name, open) {
@@ -173,11 +191,12 @@ export class Sessions {
     reading.follow(this.#segmenter, session.study);
     return { ...reading, keep };
   }
-  #report(name, { whole, damaged, joined: { added, taken, conflicts }, alone, began, changed, unread }) {
+  #report(name, { whole, damaged, joined: { added, taken, conflicts }, alone, began, changed, empty, unread }) {
     const said = [];
     if (!whole) said.push(t("{name} was cut short: what could be read is here.", { name }));
     if (damaged.length) said.push(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }));
     if (!began) said.push(t("{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.", { name, added, taken, conflicts }));
+    if (empty) said.push(t("{name} has work, and an empty log: it does not say when.", { name }));
     if (changed !== null) said.push(t("The log was changed after entry {n}. All of it is kept.", { n: changed }));
     if (!alone) said.push(t(TAB[0]));
     if (unread) said.push(t("What this browser keeps of the same session cannot be read, and stays as it is."));
@@ -278,7 +297,7 @@ export class Sessions {
   async #keepNow() {
     this.#timer = 0;
     try {
-      const { list, files } = await this.#files(this.#state().session.images, true);
+      const { list, files } = await this.#files(this.#state().session.images || Boolean(this.#state().worklist?.study), true); // a grader may have no other file of them
       if (!this.#state().session.keeping) return;
       await keeping.put(list.id, files);
       this.#set({ at: new Date().toISOString() });

@@ -121,7 +121,7 @@ export async function askReader({ name, structures }, n, canKeep) {
   const data = await ask(t("Reading study"), t("Begin"),
     element("p", {}, element("strong", {}, name), ` · ${t({ one: "{n} image", other: "{n} images" }, { n })} · ${structures.map((one) => t(one)).join(", ")}`),
     field(t("Your name or code"), element("input", { type: "text", name: "by", required: true, pattern: ".*\\S.*", maxLength: 80, autocomplete: "off" })),
-    ...(canKeep ? [box("keep", false, t("Keep it in this browser as I work"))] : []),
+    ...(canKeep ? [box("keep", false, t("Keep it in this browser as I work, with the images"))] : []),
     quiet(t("What you draw stays in this page until you save the session. Send that file back.")));
   return data && { by: data.get("by").trim(), keep: data.has("keep") };
 }

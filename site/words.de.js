@@ -510,6 +510,7 @@ export const german = {
   "Session file": "Sitzungsdatei",
   "Decisions, drawings, marks, regions, figures and comments as one file": "Entscheidungen, Zeichnungen, Markierungen, Ausschnitte, Werte und Bemerkungen in einer Datei",
   "With the images": "Mit den Bildern",
+  "Keep it in this browser as I work, with the images": "Beim Arbeiten in diesem Browser aufbewahren, mit den Bildern",
   "Keep it in this browser as I work": "Beim Arbeiten in diesem Browser aufbewahren",
   "A session has decisions, drawings, figures and files' names, and images only if you tick that. This browser keeps it only if you tick that, on this machine, until you untick it or choose Forget.":
     "Eine Sitzung hat Entscheidungen, Zeichnungen, Werte und Dateinamen, Bilder nur, wenn Sie es ankreuzen. Dieser Browser bewahrt sie nur auf, wenn Sie es ankreuzen, auf diesem Rechner, bis Sie das Kreuz entfernen oder „Vergessen“ wählen.",

@@ -58,6 +58,13 @@ export const german = {
   "What this browser keeps of the same session cannot be read, and stays as it is.": "Was dieser Browser von derselben Sitzung aufbewahrt, lässt sich nicht lesen und bleibt, wie es ist.",
   "{n} image is not attached. Open it, or its folder: it is found by its content.": {
     one: "{n} Bild fehlt noch. Öffnen Sie es oder seinen Ordner: Es wird an seinem Inhalt erkannt.", other: "{n} Bilder fehlen noch. Öffnen Sie sie oder ihren Ordner: Sie werden an ihrem Inhalt erkannt." },
+  "{n} image is not attached. Open the file of the study, which may have it, or the image.": {
+    one: "{n} Bild fehlt noch. Öffnen Sie die Datei der Studie, die es haben kann, oder das Bild.", other: "{n} Bilder fehlen noch. Öffnen Sie die Datei der Studie, die sie haben kann, oder die Bilder." },
+  "Open the file of the study, which may have it, or the image. It is found by its content.": "Öffnen Sie die Datei der Studie, die es haben kann, oder das Bild. Es wird an seinem Inhalt erkannt.",
+  "The masks are not those of the figures: {files}. Both were dropped.": "Die Masken sind nicht die der Zahlen: {files}. Beide wurden verworfen.",
+  "The images are computed again. Decide about them anew.": "Die Bilder werden neu berechnet. Entscheiden Sie neu über sie.",
+  "{name} has work, and an empty log: it does not say when.": "{name} hat Arbeit und ein leeres Protokoll: Es sagt nicht, wann.",
+  "from a file": "aus einer Datei",
   "{name} is not attached.": "{name} ist nicht angehängt.",
   "Open the image, or its folder. It is found by its content, whatever it is called now.": "Öffnen Sie das Bild oder seinen Ordner. Es wird an seinem Inhalt erkannt, wie auch immer es jetzt heißt.",
   "{n} image is attached.": { one: "{n} Bild ist angehängt.", other: "{n} Bilder sind angehängt." },

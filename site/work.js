@@ -43,7 +43,7 @@ export class Work {
         return () => this.#leave(result, image, views);
       }],
       [unmasked, (result) => this.#keepMasks(result)],
-      [(s) => s.worklist?.saving, (what) => { this.#save(what); return () => {}; }],
+      [(s) => !s.worklist?.measuring && s.worklist?.saving, (what) => { this.#save(what); return () => {}; }],
     ];
   }
 

@@ -29,7 +29,7 @@ function resultOf(result, by, known, fellow) {
   const { width, height, model, sha256, recurrences, roi: { x, y, side }, adapter, precision, found, doubt, doubts, measurements, byModel, corrected, asked } = result;
   return {
     width, height, model, sha256, recurrences, region: { x, y, side }, region_by: regionBy(result), device: adapter, precision, found, doubt, doubts, measurements: { ...measurements, spacing: scaleOf(measurements, known)?.mm },
-    rater_weights: asked.weights && Array.from(asked.weights, (weight) => Number(weight.toFixed(2))), corrected: corrected ?? null, by_model: byModel, corrected_by: corrected ? by : "", less_fellow_eye: fellow?.difference ?? null,
+    rater_weights: asked.weights && Array.from(asked.weights, (weight) => Number(weight.toFixed(2))), corrected: corrected ?? null, by_model: byModel, corrected_by: corrected ? by : "", less_fellow_eye: fellow?.difference ?? null, from_file: Boolean(result.fromFile),
   };
 }
 

@@ -96,6 +96,7 @@ function drawLine(line, state, study) {
   const main = !study && result && trustIn(result);
   if (!study && result && !result.found) fact("doubted", t("nothing found"));
   else if (main) fact(main.word === "trusted" ? "" : "doubted", t(main.word));
+  if (!study && result?.fromFile) fact("", t("from a file"));
   if (corrections.length) fact("", t(study ? "drawn" : "corrected"));
   fact("", picture.missing && t("not attached"));
   fact("doubted", rivals?.length && t("two versions"));
@@ -111,15 +112,21 @@ function drawLine(line, state, study) {
 // drawSession draws what a session is saved with, and what this browser keeps. Kiosks keep none.
 const wishes = new URLSearchParams(location.search), KEEPS = !wishes.has("idle") && !wishes.has("kiosk") && Boolean(navigator.locks && navigator.storage?.getDirectory);
 const time = (date) => new Date(date).toLocaleString("sv").slice(0, -3); // 2026-11-27 14:03
+// lacking says how many images of a list are not there, and where they may be.
+export function lacking(list) {
+  const n = list?.lines.filter(({ picture }) => picture.missing).length ?? 0;
+  if (n && list.study) return t({ one: "{n} image is not attached. Open the file of the study, which may have it, or the image.", other: "{n} images are not attached. Open the file of the study, which may have them, or the images." }, { n });
+  return n ? t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n }) : "";
+}
 export function drawSession({ session: { images, keeping, at, kept }, worklist, result }, before) {
-  const missing = worklist?.lines.filter(({ picture }) => picture.missing).length ?? 0, can = worklist || result;
+  const can = worklist || result;
   $("study-make").hidden = !worklist || Boolean(worklist.study);
   $("session-save").ariaDisabled = can ? null : "true";
   $("session-log").hidden = !can;
   $("session-consent").hidden = !KEEPS || !can;
   $("session-images").checked = images;
   $("session-keep").checked = keeping;
-  const lines = [missing && t({ one: "{n} image is not attached. Open it, or its folder: it is found by its content.", other: "{n} images are not attached. Open them, or their folder: they are found by their content." }, { n: missing }), keeping && at && t("Kept in this browser at {time}.", { time: time(at) })];
+  const lines = [lacking(worklist), keeping && at && t("Kept in this browser at {time}.", { time: time(at) })];
   $("session-line").textContent = lines.filter(Boolean).join(" ");
   $("session-line").hidden = !lines.some(Boolean);
   if (before.session?.kept === kept) return;

@@ -62,6 +62,7 @@ type Result struct {
 	ByModel       *segment.Measurements `json:"by_model"`
 	CorrectedBy   string                `json:"corrected_by"`    // the person's own name for themselves
 	LessFellowEye *float64              `json:"less_fellow_eye"` // the vertical ratio less the other eye's
+	FromFile      bool                  `json:"from_file"`       // a session's file says all this; nobody computed it here
 }
 
 // Mask is a mask of a rater, or of "you", the consensus.
@@ -124,6 +125,9 @@ func (r Record) cells() []cell {
 	}...)
 	if v.LessFellowEye != nil {
 		out = append(out, cell{"vertical_ratio_less_fellow_eye", *v.LessFellowEye})
+	}
+	if v.FromFile {
+		out = append(out, cell{"figures_from", "a session's file"})
 	}
 	for _, m := range v.Corrected {
 		if slices.Contains(r.Raters, m.Rater) {
