@@ -128,6 +128,17 @@ func TestFormulasAreDefused(t *testing.T) {
 	}
 }
 
+// Figures that a session's file says are told from those that were computed.
+func TestFromFile(t *testing.T) {
+	read, computed := fundus("a"), fundus("b")
+	result := *read.Result
+	result.FromFile, read.Result = true, &result
+	data, err := New(read, computed).Bytes()
+	require.NoError(t, err)
+	lines := byColumn(t, data)
+	require.Equal(t, []string{"a session's file", ""}, []string{lines[0]["figures_from"], lines[1]["figures_from"]})
+}
+
 // A line takes the place of another one, and later columns stand beside those of their kind.
 func TestPutAndWiden(t *testing.T) {
 	table := New(Record{Image: "a", Classes: []string{"disc"}}, Record{Image: "b", Classes: []string{"disc"}})
