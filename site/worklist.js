@@ -14,9 +14,9 @@ import { t } from "./words.js";
 
 const NOTHING = [];
 const UNSEEN = { state: "waiting", error: null, review: "", result: null, corrections: NOTHING, masks: null };
-// newList is a list without lines. measuring: what a session's file says is held against its masks. text and sort are what the person filters and sorts by, onward
+// newList is a list without lines. text and sort are what the person filters and sorts by, onward
 // says that a decision shows the next image. id, by and study are the session's: by is who works on
-// it.
+// it. measuring says that masks of a session's file are held against its figures: tables wait.
 export const newList = { lines: NOTHING, at: 0, asked: 0, sure: 0, open: true, paused: false, toReview: false, text: "", sort: "", onward: false, by: "", id: "", study: null, task: null, saving: "", saved: 0, measuring: false };
 
 const lineOf = (picture) =>

@@ -215,12 +215,12 @@ a model (-weights; A+B is the mean of the maps of two) or a folder of maps that 
   DIR/NAME.png                       of one class its map, else a label map, as nnU-Net writes it: 0 for the background,
                                      and 1, 2, … for the classes in the order of dataset.json. Where the marks of a
                                      class lie in the class before it, as cups in discs do, its pixels belong to both
-In place of .png the name may end in .npy, .tif, .nii or .nii.gz. Grey PNGs and TIFFs and .npy of uint8 or uint16 are shares of
-white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. Other values of .npy and .tif, and those
-of NIfTI, are 0 to 1. A NIfTI has one slice, and its first axis runs to the right. If affines.csv of the data set, which "train
-import" writes, places the image, a file of another orientation, spacing or place is bad. Of several files for one map floats
-are preferred to levels, and levels to a mask called NAME_CLASS_mask. For images in the folders of several data sets, one
-folder of maps has all names.
+In place of .png the name may end in .npy, .tif, .nii or .nii.gz. Grey PNGs and TIFFs and .npy of uint8 or uint16 are shares
+of white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. Other values of .npy and .tif, and
+those of NIfTI, are 0 to 1. A NIfTI has one slice, and its first axis runs to the right. If affines.csv of the data set, which
+"train import" writes, places the image, a file of another orientation, spacing or place is bad. Of several files for one map
+floats are preferred to levels, and levels to a mask called NAME_CLASS_mask. For images in the folders of several data sets,
+one folder of maps has all names.
 
 Figures, as "evaluate -h" defines them: soft Dice, Dice, IoU, sensitivity, precision, Brier score and expected
 calibration error (whole image, and in the band where some method's probability is .02 to .98, beside what a perfect map
@@ -286,11 +286,11 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
 Images that one rater alone has marked do not count. With agreement levels the raters are not known: there are
 the kappas, the consensus, the areas of the levels and the images with the least consensus.
 
--out DIR receives cases.csv (a line for each image and structure), pairs.csv, limits.csv (limits of agreement),
-again.csv (second readings), raters.csv, raters.json (by the schema cmd/evaluate/raters.schema.json of the repository), raters.md, raters.tex (for
-LaTeX with booktabs), raters.html (one page with everything, the images with the least agreement with all outlines, and
-the raters as a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their names:
-keep it where the images may lie. All but the CSVs say how they were made, as "evaluate -h" has it.
+-out DIR receives cases.csv (a line for each image and structure), pairs.csv, limits.csv (limits of agreement), again.csv
+(second readings), raters.csv, raters.json (by the schema cmd/evaluate/raters.schema.json of the repository), raters.md,
+raters.tex (for LaTeX with booktabs), raters.html (one page with everything, the images with the least agreement with all
+outlines, and the raters as a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their
+names: keep it where the images may lie. All but the CSVs say how they were made, as "evaluate -h" has it.
 
 evaluate reads a few images at a time, and its memory does not grow with the size or number of their masks.
 Faulty images end it: it names them all, and gives no figures of the others. Brackets hold 95 % intervals from

@@ -27,7 +27,7 @@ const verticalRatio = "vertical_ratio"
 type againReport struct {
 	Figure            string           `json:"figure"` // a structure, or vertical_ratio
 	Rater             string           `json:"rater"`
-	correlationReport                  // of the areas or the ratios, over the images that the rater marked twice
+	correlationReport                  // of areas or ratios in images that the rater marked twice
 	Dice              *metric.Interval `json:"dice,omitempty"`
 	Bias              *metric.Interval `json:"bias,omitempty"` // of ratios: the second less the first
 	Limits            []float64        `json:"limitsOfAgreement,omitempty"`
