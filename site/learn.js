@@ -84,12 +84,19 @@ export async function kept(path) {
 
 const refused = (message) => new SegmentError({ code: "data", message });
 
+// textOf resolves to the text of a file that an editor has saved in UTF-8 or UTF-16.
+async function textOf(blob) {
+  const data = await blob.arrayBuffer(), [first, second] = new Uint8Array(data);
+  const form = second === 0 || second === 0xfe ? "utf-16le" : first === 0 || first === 0xfe ? "utf-16be" : "utf-8";
+  return new TextDecoder(form).decode(data);
+}
+
 // dataset reads what a dropped folder offers: its description, the files to learn from, and how
 // many images there are.
 async function dataset(files) {
   const { name, blob } = files.find(({ name }) => /(^|\/)dataset\.json$/.test(name)), root = name.slice(0, -"dataset.json".length);
   let about;
-  try { about = JSON.parse(await blob.text()); } catch { throw refused(t("dataset.json is not JSON. Write it anew, as the page about training shows.")); }
+  try { about = JSON.parse(await textOf(blob)); } catch { throw refused(t("dataset.json is not JSON. Write it anew, as the page about training shows.")); }
   const inside = files.filter(({ name }) => name.startsWith(root)).map(({ name, blob }) => ({ name: name.slice(root.length), blob }));
   const needed = inside.filter(({ name }) => /^(dataset\.json|groups\.csv|split\.json|marks\.csv|images\/|raters\/|truth\/)/.test(name));
   const all = about.raters ?? [], isSecond = (rater) => rater.endsWith(AGAIN) && all.includes(rater.slice(0, -AGAIN.length));

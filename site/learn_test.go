@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/unicode"
 
 	"mrprism/internal/data/synthetic"
 )
@@ -180,6 +181,11 @@ func TestLearnsFromAFolder(t *testing.T) {
 	} else {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "groups.csv"), []byte(patients), 0o644))
 	}
+	about, err := os.ReadFile(filepath.Join(folder, "dataset.json"))
+	require.NoError(t, err)
+	wide, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes(about) // as editors save it
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "dataset.json"), wide, 0o644))
 	_, files := shippedModel(t, "fundus")
 	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), files)
 	s.wishes, s.patience = "?device=processor&steps=4", 2*deadline

@@ -296,7 +296,7 @@ func TestFaultsBeforeWork(t *testing.T) {
 		return path
 	}
 	out, all := filepath.Join(work, "out"), filepath.Join(in, "*.png")
-	missing := write("missing.txt", filepath.Join(in, "p00.png")+"\n"+filepath.Join(in, "gone.png")+"\n")
+	missing := write("missing.txt", "\ufeff"+filepath.Join(in, "p00.png")+"\n"+filepath.Join(in, "gone.png")+"\n")
 	file := write("file", "no folder")
 	for _, c := range []struct {
 		code int

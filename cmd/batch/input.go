@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/text"
 	"mrprism/weights/disk"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
@@ -69,6 +70,9 @@ func listed(ctx context.Context, list string) (all []string, err error) {
 	data, err := os.ReadFile(list)
 	if err != nil {
 		return nil, fmt.Errorf("-list %s: %w; name a text file with an image's name a line", list, disk.Cause(err))
+	}
+	if decoded, err := text.Decode(data); err == nil { // else names in letters of the system
+		data = decoded
 	}
 	for i, line := range strings.Split(string(data), "\n") {
 		path := strings.TrimSpace(line)

@@ -56,9 +56,9 @@ evaluate leaves out what needs heads. It also leaves out what compares heads wit
 has other raters than the model, or another order. If the program finds nothing in an image, it scores
 an empty mask.
 
--centres FILE: whole photographs with a known place of the model's anchor. FILE is a CSV with the
-first line name,cx,cy,r or name,cx,cy,r,note. Each other line has the name of a photograph without
-extension, and the centre and radius of the structure: cx and r as shares of the width, cy as a share
+-centres FILE: whole photographs with a known place of the model's anchor. FILE is a CSV of
+name,cx,cy,r or name,cx,cy,r,note, as its first line may say. Each line has the name of a photograph,
+and the centre and radius of the structure: cx and r as shares of the width, cy as a share
 of the height. All three are empty if the structure is absent. The photographs lie in the folder images
 beside FILE. A result is right if the centroid of the mask above one half lies within r of the centre
 and the mask's area is 0.4 to 2.5 times the circle's; without a structure, if nothing is found. A wrong

@@ -20,7 +20,7 @@ Errors are faults that training and evaluate refuse: unreadable files, masks of 
 of labels such as 0, 1 and 2, or of other values than 0 and 255, folders that dataset.json does not name. "train
 -skip-bad" leaves out images with faulty files. Warnings are about what is unusual: masks of 0 and 1, which are read as 0
 and 255, masks that are empty or exchanged with their background, classes that nobody marked in any image, images to which
-groups.csv gives no group, and names in it that no image has, raters and single masks far from the others, missing labels,
+groups.csv gives no group, raters and single masks far from the others, missing labels,
 the same picture twice (worst if one of them is held out), images of odd size or colour, and images that look brighter
 because they use fewer of their 16 bits.
 

@@ -36,7 +36,9 @@ func parsed(t *testing.T, args ...string) *runner {
 
 // A file sets flags; the command line overrides it.
 func TestFlagsFromAFile(t *testing.T) {
-	path := written(t, "# a study\ndata: [a, b]\nout: run\nrate: 1e-3\nphases: 64:2,128:3\nrecompute: true\nname: eyes\ntitle: 'a: b'\nseed: 18446744073709551615\n")
+	wide := written(t, "\xff\xfer\x00a\x00t\x00e\x00:\x00 \x001\x00")
+	assert.Equal(t, 1., parsed(t, "-with", wide, "-data", "a", "-out", "b").options.Recipe.Rate, "of an editor that writes UTF-16")
+	path := written(t, "\ufeff# a study\ndata: [a, b]\nout: run\nrate: 1e-3\nphases: 64:2,128:3\nrecompute: true\nname: eyes\ntitle: 'a: b'\nseed: 18446744073709551615\n")
 	o := parsed(t, "-with", path).options
 	assert.Equal(t, []string{"a", "b"}, o.Data)
 	assert.Equal(t, 1e-3, o.Recipe.Rate)

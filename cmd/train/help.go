@@ -46,8 +46,10 @@ before the first run, because a new image changes which ones are held out. -vali
 a split with a group in two of its lists is an error. To choose yourself, write split.json into the folder, or name such a
 file by -split:
   {"train": ["NAME", …], "validation": ["NAME", …], "test": ["NAME", …]}
-train learns from train, scores on validation after every epoch, and never sees test. Names have no extension. An image
-in no list is for nothing, and train says how many there are. A checkpoint cannot be resumed under another split.
+train learns from train, scores on validation after every epoch, and never sees test. An image in no list is for nothing,
+and train says how many there are. A checkpoint cannot be resumed under another split.
+These files may be in UTF-8 or UTF-16. Semicolons or tabs may stand for commas, a first line may name the columns, and a NAME
+may have extension and path. A name of no image is an error.
 
 The folder RUN receives
   checkpoint.safetensors   everything that -resume needs; checkpoint.previous.safetensors is the one before

@@ -41,8 +41,8 @@ func (o Options) open() (*dataset.Dataset, error) {
 			return nil, err
 		}
 	}
-	if note := d.UnlistedNote(); note != "" {
-		o.tell(note)
+	for _, note := range d.Notes() {
+		o.tell(note.String())
 	}
 	if len(d.Training()) == 0 && len(d.Splits) > 0 {
 		return nil, fmt.Errorf("%s: the split leaves no image to train on; list images under train", d.Name)

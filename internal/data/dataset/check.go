@@ -35,12 +35,20 @@ type Finding struct {
 	Text  string `json:"text"`
 }
 
+// String is the file and what is said of it.
+func (f Finding) String() string {
+	if f.File == "" {
+		return f.Text
+	}
+	return f.File + ": " + f.Text
+}
+
 // Kinds of findings. KindFault is an error. KindSplit is an error if nothing is left to train on.
 // All others are warnings.
 const (
 	KindFault     = "fault"           // Open, Load or LoadSamples refuses it
 	KindSplit     = "split"           // nothing to train on, nothing held out, or images that the split lacks
-	KindGroup     = "groups"          // images without a group, or groups of images that are not there
+	KindGroup     = "groups"          // images without a group
 	KindDuplicate = "duplicate image" // the same pixels under two names
 	KindInverted  = "inverted mask"
 	KindEmpty     = "empty mask"
@@ -102,10 +110,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	case r.HeldOut == 0:
 		warn(&r.Findings, KindSplit, "", "fewer than %d images: none is held out, and nothing can be measured", HoldOut)
 	}
-	r.Findings = append(r.Findings, d.findings...)
-	if note := d.UnlistedNote(); note != "" {
-		warn(&r.Findings, KindSplit, "", "%s", note)
-	}
+	r.Findings = append(r.Findings, d.Notes()...)
 
 	cases := make([]*caseFigures, len(d.Cases))
 	err := Each(ctx, len(d.Cases), progress, func(i int) error {

@@ -208,10 +208,7 @@ func open(dir string, problems *Problems) *Dataset {
 	d.place(dir, problems)
 	d.unite()
 	d.listMasks(dir, problems)
-	truth := filepath.Join(dir, "truth")
-	if exists(truth) {
-		strange(truth, "class", d.Classes, problems)
-	}
+	d.listTruths(filepath.Join(dir, "truth"), problems)
 	d.divide(dir, problems)
 	for i := range d.Cases {
 		d.Cases[i].Levels = d.Levels
@@ -238,10 +235,10 @@ func (d *Dataset) listImages(dir string, problems *Problems) {
 	images := filepath.Join(dir, "images")
 	byName := map[string]string{}
 	for _, e := range entries(images, "images belong there", problems) {
-		path, name := filepath.Join(images, e.Name()), imageio.Stem(e.Name())
+		path, name := filepath.Join(images, e.Name()), NameOf(e.Name())
 		info, err := header(path)
 		known := slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(imageio.Extension(path)))
-		if nameless := name == e.Name() && err == nil && (info.Format == "png" || info.Format == "jpeg"); !known && !nameless {
+		if nameless := imageio.Extension(path) == "" && err == nil && (info.Format == "png" || info.Format == "jpeg"); !known && !nameless {
 			problems.add("%s: not a .png or .jpg; convert or remove it", path)
 			continue
 		}
@@ -291,7 +288,7 @@ func (d *Dataset) listMasks(dir string, problems *Problems) {
 			for _, e := range entries(folder, "masks belong there", problems) {
 				count++
 				path := filepath.Join(folder, e.Name())
-				i, found := index[imageio.Stem(e.Name())]
+				i, found := index[NameOf(e.Name())]
 				switch {
 				case !strings.EqualFold(imageio.Extension(e.Name()), ".png"):
 					problems.add("%s: masks are .png files; convert or remove it", path)
@@ -312,6 +309,22 @@ func (d *Dataset) listMasks(dir string, problems *Problems) {
 	d.Apart()
 	for i := range d.Cases {
 		d.Cases[i].count(raters, d.Raters, d.Classes)
+	}
+}
+
+// listTruths checks the names in the folder of truths, if there is one.
+func (d *Dataset) listTruths(dir string, problems *Problems) {
+	if !exists(dir) {
+		return
+	}
+	for _, class := range strange(dir, "class", d.Classes, problems) {
+		folder := filepath.Join(dir, class)
+		for _, e := range entries(folder, "true masks belong there", problems) {
+			name := NameOf(e.Name())
+			if !slices.ContainsFunc(d.Cases, func(c Case) bool { return c.Name == name }) {
+				problems.add("%s: there is no image of this name; add it or remove the mask", filepath.Join(folder, e.Name()))
+			}
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mrprism/internal/files/text"
 	"mrprism/weights"
-	"mrprism/weights/disk"
 )
 
 // DescriptionFile is the file that makes a folder a data set.
@@ -30,9 +30,9 @@ type description struct {
 
 // describe reads and checks a dataset.json; nil if there is a problem.
 func describe(path string, problems *Problems) *description {
-	text, err := os.ReadFile(path)
+	text, err := text.Read(path)
 	if err != nil {
-		problems.add("%s: cannot be read (%v); a data set folder has dataset.json, images and raters, see train -h", path, disk.Cause(err))
+		problems.add("%s: cannot be read (%v); a data set folder has dataset.json, images and raters, see train -h", path, err)
 		return nil
 	}
 	line := func(offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }

@@ -12,7 +12,7 @@ import (
 // diagnosis.csv labels images, and the labels reach the batches.
 func TestDiagnosis(t *testing.T) {
 	dir := write(t, 7)
-	put(t, filepath.Join(dir, DiagnosisFile), []byte("name,label\neye01,1\neye00, 0\n# later\neye04,1\nelsewhere,0\n"))
+	put(t, filepath.Join(dir, DiagnosisFile), []byte("name,label\neye01,1\neye00, 0\n# later\neye04.png,1\n"))
 	d, err := Open(dir)
 	require.NoError(t, err)
 	var labels []Diagnosis
@@ -42,7 +42,7 @@ func TestFaultsOfTheDiagnosis(t *testing.T) {
 	_, err := Open(dir)
 	require.Error(t, err)
 	for _, fault := range []string{
-		"line 2: a second label of eye00", `line 3: the label of eye01 is "yes": give 0 or 1`, "give lines such as case0001,1",
+		`line 2: says "0" of "eye00", and line 1 says "1"`, `line 3: says "yes" of "eye01": give 0 or 1`, "give lines such as case0001,1",
 	} {
 		assert.ErrorContains(t, err, fault)
 	}

@@ -7,7 +7,9 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"mrprism/internal/files/imageio"
 	"mrprism/weights/disk"
 )
 
@@ -41,11 +43,18 @@ func (d *Dataset) Taught(folder string, cases []Case) (taught *Dataset, relabell
 	return &copied, relabelled, nil
 }
 
-// MaskFile is FOLDER/NAME.png, or FOLDER/NAME.PNG if only that exists.
+// MaskFile is FOLDER/NAME.png, or the file there whose name differs in the letters of its ending or in
+// how it composes letters.
 func MaskFile(folder, name string) string {
 	path := filepath.Join(folder, name+".png")
-	if upper := filepath.Join(folder, name+".PNG"); !exists(path) && exists(upper) {
-		return upper
+	if exists(path) {
+		return path
+	}
+	inside, _ := os.ReadDir(folder)
+	for _, e := range inside {
+		if NameOf(e.Name()) == name && strings.EqualFold(imageio.Extension(e.Name()), ".png") {
+			return filepath.Join(folder, e.Name())
+		}
 	}
 	return path
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -9,56 +10,33 @@ import (
 )
 
 // GroupsFile is the file of a data set's folder that says which images belong together, such as
-// those of one patient: a CSV with the columns name (without extension) and group. Every split
-// keeps the images of a group together.
+// those of one patient: a table of name and group. Every split keeps the images of a group together.
 const GroupsFile = "groups.csv"
 
 // group reads groups.csv, if there is one. An image that it does not name is a group of its own.
 func (d *Dataset) group(dir string, problems *Problems) {
 	path := filepath.Join(dir, GroupsFile)
-	var strange, without []string
-	found := d.table(path, "case0001,patient07", problems, func(c *Case, line int, name, group string) {
-		switch {
-		case c == nil:
-			strange = append(strange, name)
-		case group == "":
-			problems.add("%s, line %d: the group of %q is empty; name it, or remove the line", path, line, name)
-		case c.Group != "":
-			problems.add("%s, line %d: a second group of %q; an image has one group, remove a line", path, line, name)
-		default:
-			c.Group = group
+	found := d.table(path, "case0001,patient07", problems, func(c *Case, group string) (err error) {
+		if c.Group = group; group == "" {
+			err = errors.New("name the group, or remove the line")
 		}
+		return err
 	})
-	if !found {
-		return
-	}
-	for _, c := range d.Cases {
-		if c.Group == "" {
-			without = append(without, c.Name)
-		}
-	}
-	if len(strange) > 0 {
-		warn(&d.findings, KindGroup, path, "names images that are not there (%d), such as %q; correct the names, or remove the lines", len(strange), strange[0])
-	}
-	if len(without) > 0 {
-		warn(&d.findings, KindGroup, path, "gives %d of %d images no group, such as %q: each of them counts as a group of its own", len(without), len(d.Cases), without[0])
+	without := d.filter(func(c Case) bool { return c.Group == "" })
+	if found && len(without) > 0 {
+		warn(&d.findings, KindGroup, path, "gives %d of %d images no group, such as %q: each of them counts as a group of its own", len(without), len(d.Cases), without[0].Name)
 	}
 }
 
-// AffinesFile is the file of a data set's folder that says where images lie that were NIfTI: a CSV
-// with the columns name and affine, the twelve numbers of nifti.Placed.
+// AffinesFile is the file of a data set's folder that says where images lie that were NIfTI: a table
+// of name and affine, the twelve numbers of nifti.Placed.
 const AffinesFile = "affines.csv"
 
 // place reads affines.csv, if there is one.
 func (d *Dataset) place(dir string, problems *Problems) {
-	path := filepath.Join(dir, AffinesFile)
-	d.table(path, "case01,-1 0 0 90 0 -1 0 126 0 0 1 -72", problems, func(c *Case, line int, _, affine string) {
-		place, err := nifti.Placed(affine)
-		if err != nil {
-			problems.add("%s, line %d: %v", path, line, err)
-		} else if c != nil {
-			c.Place = place
-		}
+	d.table(filepath.Join(dir, AffinesFile), "case01,-1 0 0 90 0 -1 0 126 0 0 1 -72", problems, func(c *Case, affine string) (err error) {
+		c.Place, err = nifti.Placed(affine)
+		return err
 	})
 }
 

@@ -64,16 +64,17 @@ func TestSplitOfGroups(t *testing.T) {
 	require.NoError(t, d.Divide(elsewhere), "an image of the group is in no list")
 }
 
-// Check names images without a group and groups of images that are not there. Open refuses a second
-// group.
+// Check names images without a group. Open refuses groups of images that are not there, and two
+// groups of one image.
 func TestCheckGroups(t *testing.T) {
-	dir := writeGroups(t, "eye99,a\n")
+	dir := writeGroups(t, "eye00.png,e\n")
 	r := Check(t.Context(), []string{dir}, nil)
 	assert.False(t, r.Failed())
 	texts := strings.Join(findingsOf(t, r, dir, KindGroup), "\n")
-	assert.Contains(t, texts, `names images that are not there (1), such as "eye99"`)
 	assert.Contains(t, texts, `gives 2 of 12 images no group, such as "eye10"`)
-	_, err := Open(writeGroups(t, "eye00,d\neye10,\n"))
-	assert.ErrorContains(t, err, `line 12: a second group of "eye00"`)
-	assert.ErrorContains(t, err, `line 13: the group of "eye10" is empty`)
+	_, err := Open(writeGroups(t, "images/eye00.PNG,d\neye10,\neye11\neye99,a\n"))
+	assert.ErrorContains(t, err, `line 12: says "d" of "eye00", and line 2 says "e"`)
+	assert.ErrorContains(t, err, `line 13: says "" of "eye10": name the group`)
+	assert.ErrorContains(t, err, `line 14: has 1 fields; give lines such as case0001,patient07`)
+	assert.ErrorContains(t, err, `names images that are not there (1), such as "eye99" in line 15`)
 }

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"mrprism/internal/files/imageio"
-	"mrprism/weights/disk"
+	"mrprism/internal/files/text"
 )
 
 // SplitFile is the file of a data set's folder that says which images are for training, validation
@@ -31,7 +29,7 @@ const (
 	Unlisted           // in no list of the split: not used
 )
 
-// Split is split.json: the names of images, without extension.
+// Split is split.json: the names of images.
 type Split struct {
 	Train      []string `json:"train"`
 	Validation []string `json:"validation,omitempty"`
@@ -74,9 +72,9 @@ func (s *Split) Write(folder string) error {
 
 // readSplit reads a split.
 func readSplit(path string) (*Split, error) {
-	text, err := os.ReadFile(path)
+	text, err := text.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read (%w); it is a JSON file with the lists train, validation and test of names of images", path, disk.Cause(err))
+		return nil, fmt.Errorf("%s: cannot be read (%w); it is a JSON file with the lists train, validation and test of names of images", path, err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -122,23 +120,21 @@ func partOf(parts map[string]Part, name string) Part {
 	return Unlisted
 }
 
-// assign returns the part of each listed name.
+// assign returns the part of each listed image. In the lists it replaces what is said by its name.
 func (s *Split) assign(path string, images map[string]bool) (parts map[string]Part, problems Problems) {
 	parts, in := map[string]Part{}, map[string]string{}
 	for _, l := range s.lists() {
-		for _, name := range l.names {
-			bare := imageio.Stem(name)
+		for i, said := range l.names {
+			name, found := Meant(images, said)
 			switch first, twice := in[name]; {
 			case twice && first == l.name:
 				problems.add("%s: %s names %q twice; name it once", path, l.name, name)
 			case twice:
 				problems.add("%s: %q is in %s and in %s; an image has one part", path, name, first, l.name)
-			case !images[name] && images[bare]:
-				problems.add("%s: %s names %q; leave the extension out: %q", path, l.name, name, bare)
-			case !images[name]:
-				problems.add("%s: %s names %q, and there is no image of this name; add it or remove the name", path, l.name, name)
+			case !found:
+				problems.add("%s: %s names %q, and there is no image of this name; add it or remove the name", path, l.name, said)
 			default:
-				parts[name], in[name] = l.part, l.name
+				parts[name], in[name], l.names[i] = l.part, l.name, name
 			}
 		}
 	}
@@ -277,11 +273,11 @@ func (d *Dataset) Validation() []Case {
 // Unlisted lists the cases that a split does not name.
 func (d *Dataset) Unlisted() []Case { return d.filter(func(c Case) bool { return c.Part == Unlisted }) }
 
-// UnlistedNote says how many images a split does not name. It is empty if the split names all.
-func (d *Dataset) UnlistedNote() string {
-	left := d.Unlisted()
-	if len(left) == 0 {
-		return ""
+// Notes say how many images a split or groups.csv does not name.
+func (d *Dataset) Notes() (notes []Finding) {
+	notes = slices.Clone(d.findings)
+	if left := d.Unlisted(); len(left) > 0 {
+		warn(&notes, KindSplit, "", "%d of %d images are in no list of the split, such as %s: they are neither trained on nor scored", len(left), len(d.Cases), left[0].Image)
 	}
-	return fmt.Sprintf("%d of %d images are in no list of the split, such as %s: they are neither trained on nor scored", len(left), len(d.Cases), left[0].Image)
+	return notes
 }

@@ -27,7 +27,7 @@ func TestSplit(t *testing.T) {
 	assert.Equal(t, []string{"eye01"}, named(d.Validation()))
 	assert.Equal(t, []string{"eye02", "eye05"}, named(d.HeldOut()))
 	assert.Equal(t, []string{"eye03"}, named(d.Unlisted()))
-	assert.Contains(t, d.UnlistedNote(), "1 of 6 images are in no list of the split, such as "+filepath.Join(dir, "images", "eye03.png"))
+	assert.Contains(t, d.Notes()[0].String(), "1 of 6 images are in no list of the split, such as "+filepath.Join(dir, "images", "eye03.png"))
 	before := d.Splits
 	assert.Regexp(t, `^2 train, 1 validation, 2 test, [0-9a-f]{8}$`, before[0])
 	put(t, path, []byte(`{"train": ["eye00", "eye04"], "validation": ["eye01"], "test": ["eye02", "eye05"]}`))
@@ -57,7 +57,7 @@ func TestSplitRefuses(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"train": ["eye00", "eye00"], "test": ["eye01"]}`:         {`train names "eye00" twice`},
 		`{"train": ["eye00", "eye01"], "test": ["eye01", "eye0"]}`: {`"eye01" is in train and in test`, `test names "eye0", and there is no image of this name`},
-		`{"train": ["eye00.png"]}`:                                 {`leave the extension out: "eye00"`},
+		`{"train": ["eye00"], "test": ["images/eye00.PNG"]}`:       {`"eye00" is in train and in test`},
 		`{"train": [], "test": []}`:                                {"names no image"},
 		`{"train": ["eye00"], "val": ["eye01"]}`:                   {`unknown field "val"`, `"validation": ["NAME", …]`},
 		`{"train": ["eye00"]`:                                      {"unexpected EOF"},

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/files/text"
 	"mrprism/weights/disk"
 )
 
@@ -82,13 +83,16 @@ func openSession(path string) (s *session, err error) {
 			s.images[name[:64]] = f.Name
 		}
 	}
-	text, err := s.entry("session.json", maxSessionJSON)
-	if n := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("[")); err == nil && n > maxValues {
+	data, err := s.entry("session.json", maxSessionJSON)
+	if err == nil {
+		s.sum = sumOf(data)
+		data, err = text.Decode(data)
+	}
+	if n := bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("[")); err == nil && n > maxValues {
 		err = fmt.Errorf("it is too large for a session: %d values, of at most %d", n, maxValues)
 	}
 	if err == nil {
-		s.sum = sumOf(text)
-		err = json.Unmarshal(text, s)
+		err = json.Unmarshal(data, s)
 	}
 	switch {
 	case err != nil:

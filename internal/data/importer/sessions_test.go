@@ -52,7 +52,7 @@ func writeSession(t *testing.T, path, grader, saved string, readings []fields, m
 	}
 	f, err := w.Create("session.json")
 	require.NoError(t, err)
-	_, err = f.Write(text)
+	_, err = f.Write(append([]byte("\ufeff"), text...)) // as some editors leave it
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	put(t, b.Bytes(), path)

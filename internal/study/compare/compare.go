@@ -123,8 +123,8 @@ func (c *Comparer) Score(ctx context.Context, progress *command.Progress) error 
 		n.session.Precision, n.session.Open = c.Precision, c.Device
 		n.session.Note = func(text string) { progress.Note("evaluate compare", text) }
 	}
-	if text := c.data.UnlistedNote(); text != "" {
-		progress.Note("evaluate compare", text)
+	for _, note := range c.data.Notes() {
+		progress.Note("evaluate compare", note.String())
 	}
 	return c.scoreAll(ctx)
 }

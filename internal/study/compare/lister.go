@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"mrprism/internal/files/imageio"
 	"mrprism/weights"
 	"mrprism/weights/disk"
@@ -155,7 +157,7 @@ func (l *lister) expect() {
 		whole = 0
 	}
 	for _, c := range l.data.Cases {
-		for _, stem := range []string{c.Name, imageio.OutputStem(c.Image)} {
+		for _, stem := range []string{c.Name, norm.NFC.String(imageio.OutputStem(c.Image))} {
 			l.name(stem, place{c.Name, -1, whole})
 			for k, class := range l.data.Classes {
 				l.name(stem+"_"+class, place{c.Name, -1, k})

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"mrprism/internal/files/nifti"
 	"mrprism/internal/files/npy"
 	"mrprism/internal/files/tiff"
@@ -47,10 +49,10 @@ func ending(file string) string {
 	return ""
 }
 
-// cutFormat is a file's name without the ending of a known format.
+// cutFormat is a file's name, in composed Unicode (NFC), without the ending of a known format.
 func cutFormat(file string) (stem string, known bool) {
 	e := ending(file)
-	return file[:len(file)-len(e)], e != ""
+	return norm.NFC.String(file[:len(file)-len(e)]), e != ""
 }
 
 // readFile reads a file of an image of w × h pixels. A NIfTI must lie where the image does, if that

@@ -33,7 +33,7 @@ func TestReadCentres(t *testing.T) {
 	require.Equal(t, file, set.name)
 	dir := filepath.Join(filepath.Dir(file), "images")
 	require.Equal(t, []photograph{{"a", filepath.Join(dir, "a.PNG"), &circle{.25, .5, .1}}, {"b", filepath.Join(dir, "b.jpeg"), nil}}, set.photographs)
-	set, err = readCentres(studytest.CentresFile(t, "name,cx,cy,r\na,0,1,1\n", "a.png"))
+	set, err = readCentres(studytest.CentresFile(t, "a.png;0,0;1;1\n", "a.png"))
 	require.NoError(t, err)
 	require.Equal(t, &circle{0, 1, 1}, set.photographs[0].circle)
 }
@@ -43,18 +43,16 @@ func TestBadCentres(t *testing.T) {
 	lines := []struct{ line, want string }{
 		{"a,.1,.1,.1,", ""},
 		{"nosuch,.1,.1,.1,", "there is no image images/nosuch.png"},
-		{"../a,.1,.1,.1,", "there is no image"},
+		{"../b;.1,.1,.1,", "there is no image"},
 		{",.1,.1,.1,", "the name is empty"},
-		{"a,.2,.2,.2,", "a is already in line 2"},
+		{"images/a.PNG,.2,.2,.2,", "a is already in line 2"},
 		{"b,1.1,.1,.1,", "cx is 1.1; it has to be a share"},
 		{"b,.1,-.1,.1,", "cy is -.1; it has to be a share"},
 		{"b,.1,NaN,.1,", "cy is NaN; it has to be a share"},
 		{"b,.1,.1,left,", `r is "left" and not a number`},
 		{"b,.1,.1,,", `r is "" and not a number`},
 		{"b,.1,.1,0,", "r is 0"},
-		{"b,.1,.1,.1", "it has 4 fields, and the first line has 5"},
 		{"b,.1,.1,.1,x,y", "it has 6 fields"},
-		{`b,.1,"."1,.1,`, `"`},
 		{"two,.1,.1,.1,", "several images are called two"},
 		{"c,,,,", ""},
 	}
@@ -81,9 +79,10 @@ func TestBadCentres(t *testing.T) {
 	require.Len(t, shown, 1+10+1)
 	require.Contains(t, shown[11], fmt.Sprintf("and %d more", len(told)-10))
 	for text, want := range map[string]string{
-		"":                       "the first line has to be name,cx,cy,r",
+		"":                       "names no photograph",
+		`a,.1,"."1,.1`:           `"`,
 		"name,x,y,r\na,.1,.1,.1": "the first line has to be name,cx,cy,r",
-		"cx,name,cy,r\n":         "the first line has to be name,cx,cy,r",
+		"cx,name,cy,r\n":         "there is no image images/cx.png",
 		"name,cx,cy,r,note\n":    "names no photograph",
 	} {
 		_, err := readCentres(studytest.CentresFile(t, text, "a.png"))

@@ -1,13 +1,9 @@
 package evaluate
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,6 +12,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/text"
 )
 
 // circle is the place of a structure, in pixels or in shares: x and r of the image's width, y of
@@ -61,50 +58,42 @@ func quarter(img *imageio.Image) *imageio.Image {
 // quarter turns the circle, in pixels, with its image of a height.
 func (c circle) quarter(height int) circle { return circle{float64(height) - c.y, c.x, c.r} }
 
-// centreHeader is the CSV's; the last column may be missing.
+// centreHeader may be the table's first line; the last column may be missing.
 var centreHeader = []string{"name", "cx", "cy", "r", "note"}
 
-// readCentres reads a CSV and finds its images in the folder images beside it. The error is a
+// readCentres reads a table and finds its images in the folder images beside it. The error is a
 // dataset.Problems that names every bad line.
 func readCentres(file string) (*album, error) {
-	data, err := os.ReadFile(file)
+	data, err := text.Read(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: cannot be read (%w)", file, err)
 	}
 	images, err := imagesByName(filepath.Join(filepath.Dir(file), "images"))
 	if err != nil {
 		return nil, err
 	}
-	// Excel writes a byte order mark
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	r.FieldsPerRecord = -1
-	header, err := r.Read()
-	if err != nil || !slices.Equal(header, centreHeader) && !slices.Equal(header, centreHeader[:4]) {
-		return nil, fmt.Errorf("%s: the first line has to be name,cx,cy,r or name,cx,cy,r,note", file)
+	lines, err := text.Table(data, 4, len(centreHeader))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	set, seen := &album{name: file}, map[string]int{}
 	var problems dataset.Problems
-	for {
-		fields, err := r.Read()
-		if err == io.EOF {
-			break
-		}
-		line, p, err := readPhotograph(r, fields, len(header), err)
-		paths := images[p.name]
-		switch first := seen[p.name]; {
-		case err != nil:
-		case first > 0:
-			err = fmt.Errorf("%s is already in line %d", p.name, first)
-		case len(paths) > 1:
-			err = fmt.Errorf("several images are called %s; remove or rename all but one", p.name)
-		case len(paths) == 0:
-			err = fmt.Errorf("there is no image images/%s.png, .jpg or .jpeg beside the file", p.name)
-		}
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s, line %d: %v", file, line, err))
+	for i, line := range lines {
+		if i == 0 && line.IsHead() {
+			if n := min(len(line.Fields), len(centreHeader)); n < 4 || !slices.Equal(line.Fields, centreHeader[:n]) {
+				return nil, fmt.Errorf("%s: the first line has to be name,cx,cy,r or name,cx,cy,r,note", file)
+			}
 			continue
 		}
-		seen[p.name], p.path = line, paths[0]
+		p, err := readPhotograph(line.Fields, images)
+		if first := seen[p.name]; err == nil && first > 0 {
+			err = fmt.Errorf("%s is already in line %d", p.name, first)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s, line %d: %v", file, line.Number, err))
+			continue
+		}
+		seen[p.name] = line.Number
 		set.photographs = append(set.photographs, p)
 	}
 	switch {
@@ -121,38 +110,41 @@ func imagesByName(dir string) (map[string][]string, error) {
 	images := map[string][]string{}
 	paths, err := pictures(dir)
 	for _, path := range paths {
-		name := imageio.Stem(path)
+		name := dataset.NameOf(path)
 		images[name] = append(images[name], path)
 	}
 	return images, err
 }
 
-// readPhotograph reads the fields of one line and returns its number. failed is the CSV reader's
-// error.
-func readPhotograph(r *csv.Reader, fields []string, columns int, failed error) (line int, p photograph, err error) {
-	if broken := (*csv.ParseError)(nil); errors.As(failed, &broken) {
-		return broken.StartLine, p, broken.Err
+// readPhotograph reads the fields of one line.
+func readPhotograph(fields []string, images map[string][]string) (p photograph, err error) {
+	if n := len(fields); n < 4 || n > len(centreHeader) {
+		return p, fmt.Errorf("it has %d fields; give name,cx,cy,r or name,cx,cy,r,note", n)
 	}
-	line, _ = r.FieldPos(0)
-	if len(fields) != columns {
-		return line, p, fmt.Errorf("it has %d fields, and the first line has %d", len(fields), columns)
-	}
-	if p.name = strings.TrimSpace(fields[0]); p.name == "" {
-		return line, p, errors.New("the name is empty")
+	name, _ := dataset.Meant(images, fields[0])
+	switch paths := images[name]; {
+	case fields[0] == "":
+		return p, errors.New("the name is empty")
+	case len(paths) > 1:
+		return p, fmt.Errorf("several images are called %s; remove or rename all but one", name)
+	case len(paths) == 0:
+		return p, fmt.Errorf("there is no image images/%s.png, .jpg or .jpeg beside the file", name)
+	default:
+		p.name, p.path = name, paths[0]
 	}
 	p.circle, err = readCircle(fields[1:4])
-	return line, p, err
+	return p, err
 }
 
 // readCircle reads cx, cy and r; nil if all three are empty.
 func readCircle(fields []string) (*circle, error) {
-	if strings.TrimSpace(strings.Join(fields, "")) == "" {
+	if strings.Join(fields, "") == "" {
 		return nil, nil
 	}
 	var v [3]float64
 	for i, field := range fields {
 		name := centreHeader[1+i]
-		value, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		value, err := strconv.ParseFloat(strings.Replace(field, ",", ".", 1), 64) // German has a comma
 		if err != nil {
 			return nil, fmt.Errorf("%s is %q and not a number; leave cx, cy and r all empty if the structure is absent", name, field)
 		}

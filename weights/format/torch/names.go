@@ -50,7 +50,7 @@ func FindMap(nameOrFile string) (*Map, error) {
 		return nil, fmt.Errorf("names %q: neither resnet nor mobilenet nor same nor a file that can be read: %w", nameOrFile, err)
 	}
 	var m Map
-	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&m); err != nil {
 		return nil, fmt.Errorf("%s: %w; an example is {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}", nameOrFile, err)

@@ -237,7 +237,7 @@ func TestMismatches(t *testing.T) {
 func TestMaps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "map.json")
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o644)) }
-	write(`{"names": {"module.backbone.": "encoder.", "module.backbone.fc.": null, "module.": ""}, "mean": [0, 0, 0], "deviation": [1, 1, 1]}`)
+	write("\ufeff" + `{"names": {"module.backbone.": "encoder.", "module.backbone.fc.": null, "module.": ""}, "mean": [0, 0, 0], "deviation": [1, 1, 1]}`)
 	m, err := FindMap(path)
 	require.NoError(t, err)
 	for name, want := range map[string]string{
