@@ -189,6 +189,9 @@ export async function readPNG(blob, wide, high) {
   context.drawImage(bitmap, 0, 0);
   bitmap.close();
   const { data } = context.getImageData(0, 0, width, height), values = new Uint8Array(width * height);
-  for (let i = 0; i < values.length; i++) values[i] = data[4 * i];
+  for (let i = 0; i < values.length; i++) {
+    if (data[4 * i + 3] !== 255) throw new RangeError("a drawing has transparent pixels");
+    values[i] = data[4 * i];
+  }
   return { width, height, values };
 }

@@ -130,7 +130,7 @@ func (f File) structure(r *segment.Maps, by masks.Reader, class int) (none masks
 // Corrected is the PNG of a mask with what a person drew on it after the image was turned by
 // quarters clockwise. Both PNGs have the orientation of the image before its turns.
 func Corrected(mask []byte, drawn []uint8, turn int) ([]byte, error) {
-	m, err := imageio.Decode("the mask", mask)
+	m, err := imageio.DecodeMask("the mask", mask)
 	if err != nil {
 		return nil, err
 	}

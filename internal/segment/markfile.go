@@ -37,7 +37,7 @@ func (f MarkFile) Evidence(img *imageio.Image) (Evidence, error) {
 		return Evidence{}, wrong("draw the mark on the photograph, at its full size",
 			"the mark has %d×%d pixels, and the photograph %d×%d", header.W, header.H, w, h)
 	}
-	drawn, err := imageio.Decode(f.Name, f.PNG)
+	drawn, err := imageio.DecodeMask(f.Name, f.PNG)
 	if err != nil {
 		return Evidence{}, err
 	}

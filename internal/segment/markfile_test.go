@@ -106,7 +106,8 @@ func TestMarkFile(t *testing.T) {
 		require.ErrorIs(t, err, ErrMark)
 		assert.ErrorContains(t, err, want)
 	}
-	for want, data := range map[string][]byte{"a text file, not an image": []byte("mine"), "damaged": encode(grey)[:60], "empty": nil} {
+	clear(colours.Pix)
+	for want, data := range map[string][]byte{"transparent pixels": encode(colours), "a text file, not an image": []byte("mine"), "damaged": encode(grey)[:60], "empty": nil} {
 		_, err := MarkFile{"ann", "", "a.png", data}.Evidence(img)
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, "a.png")

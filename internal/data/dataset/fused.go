@@ -83,7 +83,7 @@ func (c *Case) probabilities(path string) ([]uint8, error) {
 			p = append(p, uint8((v+128)/257)) // rounded to the nearest step
 		}
 	default:
-		return nil, fmt.Errorf("%s: is in colour or has a palette; fused labels are grey, of 8 or 16 bits", path)
+		return nil, fmt.Errorf("%s: is in colour, transparent or has a palette; fused labels are grey, of 8 or 16 bits", path)
 	}
 	return p, nil
 }

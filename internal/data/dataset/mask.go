@@ -70,7 +70,7 @@ func greys(path string) (values []uint16, w, h int, err error) {
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
 	}
-	m, err := imageio.Decode(path, data)
+	m, err := imageio.DecodeMask(path, data)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -89,8 +89,10 @@ func greys(path string) (values []uint16, w, h int, err error) {
 		if err != nil {
 			return nil, 0, 0, fmt.Errorf("%s: not a whole PNG (%w)", path, err)
 		}
-		for i := range values {
-			values[i] = deep.(*image.Gray16).Gray16At(i%m.W, i/m.W).Y
+		if grey, is := deep.(*image.Gray16); is { // without a tRNS chunk
+			for i := range values {
+				values[i] = grey.Gray16At(i%m.W, i/m.W).Y
+			}
 		}
 	}
 	return values, m.W, m.H, nil

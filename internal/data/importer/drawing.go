@@ -175,7 +175,7 @@ func greyOf(name string, data []byte, w, h int) (*grey, error) {
 	if g := plainPNG(data, about.W, about.H); g != nil {
 		return g, nil
 	}
-	m, err := imageio.Decode(name, data) // and its message, if the file is damaged
+	m, err := imageio.DecodeMask(name, data) // and its message, if the file is damaged
 	if err != nil {
 		return nil, err
 	}

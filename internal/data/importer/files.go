@@ -33,22 +33,24 @@ func readFile(path string) ([]byte, error) {
 	return data, disk.Cause(err)
 }
 
-// readImage reads an image. Its errors do not name the file, since a Skip does.
-func readImage(path string) (*imageio.Image, error) {
+// readImage reads a photograph. Its errors do not name the file, since a Skip does.
+func readImage(path string) (*imageio.Image, error) { return decodeFile(path, imageio.Decode) }
+
+func decodeFile(path string, decode func(string, []byte) (*imageio.Image, error)) (*imageio.Image, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	m, err := imageio.Decode(filepath.Base(path), data)
+	m, err := decode(filepath.Base(path), data)
 	if e, ok := errors.AsType[*imageio.Error](err); ok {
 		return nil, errors.New(e.Problem)
 	}
 	return m, err
 }
 
-// readOther reads an image that must be as large as another, its photograph.
+// readOther reads a mask, or a copy with outlines, which must be as large as its photograph.
 func readOther(path string, photograph *imageio.Image) (*imageio.Image, error) {
-	m, err := readImage(path)
+	m, err := decodeFile(path, imageio.DecodeMask)
 	if err == nil && (m.W != photograph.W || m.H != photograph.H) {
 		err = fmt.Errorf("is %d×%d pixels, its photograph %d×%d", m.W, m.H, photograph.W, photograph.H)
 	}

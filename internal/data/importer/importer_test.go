@@ -376,6 +376,7 @@ func TestREFUGERaters(t *testing.T) {
 		}
 	}
 	put(t, mask(9, 9, 3), source, "Training-400", "0827", "0827_seg_cup_3.png")
+	put(t, encoded(t, image.NewNRGBA(image.Rect(0, 0, w, h)), ".png"), source, "Training-400", "0827", "0827_seg_cup_4.png")
 	put(t, []byte("x"), source, "Training-400", "0827", "notes.txt")
 	put(t, mask(w, h, 3), source, "Test-400", "0002", "0002_seg_cup_1.png")
 	s, err := refugeRaters.Run(t.Context(), Options{Source: source, Destination: destination})
@@ -389,6 +390,7 @@ func TestREFUGERaters(t *testing.T) {
 	assert.Nil(t, loaded[2].Masks[2][1])
 	skipped := reasons(s)
 	assert.Contains(t, skipped["0827_seg_cup_3.png"], "9×9")
+	assert.Contains(t, skipped["0827_seg_cup_4.png"], "this mask has transparent pixels")
 	assert.Contains(t, skipped["notes.txt"], "neither")
 	assert.Contains(t, skipped["0002"], "without a photograph")
 	put(t, encoded(t, eye(w, h, 1), ".jpg"), source, "Test-400", "0826", "0826.jpg")

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
 )
 
 // fill paints a picture that has no symmetry and no constant region.
@@ -213,6 +214,40 @@ func TestDecodeUsedBits(t *testing.T) {
 				assert.InDelta(t, int(most)*x/15>>lower, got.Pix[3*x+1], 1, "%T, at most %d", m, most)
 			}
 		}
+	}
+}
+
+// A mask drawn in opacity, or in colours of which one is transparent, is refused in every kind of
+// picture. A mask that may be transparent and nowhere is, is a mask.
+func TestDecodeMask(t *testing.T) {
+	rect := image.Rect(0, 0, 4, 4)
+	kinds := map[string]interface {
+		image.Image
+		Set(x, y int, c color.Color)
+	}{
+		"grey": image.NewNRGBA(rect), "deep": image.NewNRGBA64(rect), "palette": image.NewPaletted(rect, color.Palette{color.Black, color.White, color.NRGBA{}}),
+	}
+	for name, m := range kinds {
+		for i := range 16 {
+			m.Set(i%4, i/4, color.Gray{uint8(i / 8 * 255)})
+		}
+		var page bytes.Buffer
+		got, err := DecodeMask(name, encodePNG(t, m))
+		require.NoError(t, err, name)
+		assert.Equal(t, uint8(255), got.Pix[3*15], name)
+		m.Set(1, 1, color.NRGBA{})
+		data := encodePNG(t, m)
+		require.NoError(t, tiff.Encode(&page, m, nil))
+		for _, data := range [][]byte{data, page.Bytes()} {
+			_, err = DecodeMask(name, data)
+			if _, indexed := m.(*image.Paletted); indexed && data[0] == 'I' {
+				assert.NoError(t, err, "the palette of a TIFF has no transparency")
+				continue
+			}
+			assert.EqualError(t, err, name+": this mask has transparent pixels; save it without transparency: 255 inside, 0 outside")
+		}
+		_, err = Decode(name, data)
+		assert.NoError(t, err, "a photograph lies on black")
 	}
 }
 

@@ -61,6 +61,10 @@ func (m *Image) PixelSize() [2]float64 {
 	return [2]float64{}
 }
 
+// DecodeMask is Decode of a mask. It refuses transparent pixels: some programs draw a mask in colours
+// and others in opacity, and over black the latter would be empty.
+func DecodeMask(name string, data []byte) (*Image, error) { return decode(name, data, 0, true) }
+
 // Decode is DecodeSlice of the picture that the format prefers.
 func Decode(name string, data []byte) (*Image, error) { return DecodeSlice(name, data, 0) }
 
@@ -68,7 +72,11 @@ func Decode(name string, data []byte) (*Image, error) { return DecodeSlice(name,
 // page of a TIFF, and the middle of a volume or of a DICOM file's frames. The content decides the
 // format; name is for messages only. Every error is an *Error, which names the file and the next
 // step and wraps ErrNotImage, ErrTooLarge, ErrDamaged or ErrUnsupported.
-func DecodeSlice(name string, data []byte, slice int) (m *Image, err error) {
+func DecodeSlice(name string, data []byte, slice int) (*Image, error) {
+	return decode(name, data, slice, false)
+}
+
+func decode(name string, data []byte, slice int, opaque bool) (m *Image, err error) {
 	header, err := HeaderSlice(name, data, slice)
 	if err != nil {
 		return nil, err
@@ -85,6 +93,9 @@ func DecodeSlice(name string, data []byte, slice int) (m *Image, err error) {
 	}
 	if b := decoded.Bounds(); b.Dx() != header.storedW || b.Dy() != header.storedH {
 		return nil, damaged(name, header.Format, "its size changes within the file")
+	}
+	if of, may := decoded.(interface{ Opaque() bool }); opaque && may && !of.Opaque() {
+		return nil, &Error{Name: name, Problem: "this mask has transparent pixels", Advice: "save it without transparency: 255 inside, 0 outside", Kind: ErrUnsupported}
 	}
 	return displayed(decoded, header), nil
 }

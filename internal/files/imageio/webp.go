@@ -64,6 +64,9 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 // grey.
 type lossy struct{ image.NYCbCrA }
 
+// Opaque reports whether no pixel is transparent.
+func (m *lossy) Opaque() bool { return m.A == nil || m.NYCbCrA.Opaque() }
+
 // row writes row y as RGB over black. Chroma of half the width and height is interpolated. All is
 // rounded as by libwebp (yuv.h, upsampling.c), which the browsers use.
 func (m *lossy) row(y int, dst []uint8) {

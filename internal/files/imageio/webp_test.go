@@ -22,8 +22,11 @@ func TestLossyWebPWithAlpha(t *testing.T) {
 		binary.LittleEndian.PutUint32(chunk[4:], uint32(len(chunk)-8))
 		head := append([]byte("WEBPVP8X\x0a\x00\x00\x00\x10\x00\x00\x00"), byte(plain.W-1), 0, 0, byte(plain.H-1), 0, 0)
 		body := bytes.Join([][]byte{head, chunk, make([]byte, len(chunk)%2), data[12:]}, nil)
-		m, err := Decode("alpha.webp", append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...))
+		file := append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
+		m, err := Decode("alpha.webp", file)
 		require.NoError(t, err)
+		_, err = DecodeMask("alpha.webp", file)
+		require.Equal(t, alpha < 255, err != nil)
 		for i, v := range plain.Pix {
 			require.Equal(t, scale(v, uint32(alpha)), m.Pix[i])
 		}

@@ -187,7 +187,7 @@ func readPNG(data []byte, w, h int) (*numbers, error) {
 	case *image.Gray16, *image.NRGBA64, *image.RGBA64:
 		n.full = math.MaxUint16
 	case *image.Paletted:
-		if slices.ContainsFunc(m.Palette, coloured) {
+		if m.Opaque() && slices.ContainsFunc(m.Palette, coloured) {
 			for i, number := range m.Pix {
 				n.values[i] = float32(number)
 			}

@@ -69,6 +69,8 @@ func TestBadPredictions(t *testing.T) {
 	colours := image.NewNRGBA(image.Rect(0, 0, 3, 2))
 	colours.SetNRGBA(0, 0, color.NRGBA{9, 9, 9, 255})
 	colours.SetNRGBA(1, 0, color.NRGBA{255, 0, 0, 255})
+	labels := image.NewPaletted(colours.Rect, color.Palette{color.Black, color.NRGBA{255, 0, 0, 255}, color.NRGBA{}})
+	labels.Pix[4] = 2
 	nan := float32(math.NaN())
 	floats, err := tiff.Encode(3, 2, [2]float64{}, []tiff.Page{{Values: []float32{0, 0, nan, 0, 0, 0}}})
 	require.NoError(t, err)
@@ -88,6 +90,7 @@ func TestBadPredictions(t *testing.T) {
 		{"under.npy", OutOfRange, "-0.25 at x 0, y 0", npy.Encode(2, 3, []float32{-.25, 0, 0, 0, 0, 0})},
 		{"cut.npy", Unreadable, "cut short", npy.Encode(2, 3, []float32{1})},
 		{"colours.png", Unreadable, "it is transparent or has a colour at x 1, y 0", encoded(t, colours)},
+		{"labels.png", Unreadable, "it is transparent or has a colour at x 1, y 1", encoded(t, labels)},
 		{"nan.tif", NotANumber, "NaN at x 2, y 0", floats},
 		{"turned.nii.gz", Misplaced, "a pixel along its axis 1 is a step of [-2 0 0] mm, and in its image of [2 0 0] mm", volume},
 		{"a.nii.gz", Unreadable, "cut short", []byte("\x1f\x8b")},
