@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ const (
 	KindFault     = "fault"           // Open, Load or LoadSamples refuses it
 	KindSplit     = "split"           // nothing to train on, nothing held out, or images that the split lacks
 	KindGroup     = "groups"          // images without a group
-	KindDuplicate = "duplicate image" // the same pixels under two names
+	KindDuplicate = "duplicate image" // the same picture under two names
 	KindInverted  = "inverted mask"
 	KindEmpty     = "empty mask"
 	KindValues    = "mask values" // 0 and 1
@@ -112,6 +113,8 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	}
 	r.Findings = append(r.Findings, d.Notes()...)
 
+	r.families(d)
+
 	cases := make([]*caseFigures, len(d.Cases))
 	err := Each(ctx, len(d.Cases), progress, func(i int) error {
 		cases[i] = d.look(d.Cases[i])
@@ -124,7 +127,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 		r.Findings = append(r.Findings, c.findings...)
 	}
 	sound := slices.DeleteFunc(slices.Clone(cases), func(c *caseFigures) bool { return !c.read })
-	r.duplicates(train, sound)
+	r.duplicates(ctx, train, sound)
 	r.colours(sound)
 	r.scales(sound)
 	r.figures(d, cases)
@@ -141,8 +144,9 @@ func btoi(b bool) int {
 	return 0
 }
 
-// duplicates finds cases of the same pixels under two names.
-func (r *Report) duplicates(train []Case, cases []*caseFigures) {
+// duplicates finds cases of the same pixels under two names, and copies that were changed and of
+// which one is learned from and one is not.
+func (r *Report) duplicates(ctx context.Context, train []Case, cases []*caseFigures) {
 	trained := map[string]bool{}
 	for _, c := range train {
 		trained[c.Image] = true
@@ -162,6 +166,38 @@ func (r *Report) duplicates(train []Case, cases []*caseFigures) {
 			consequence = "; one is trained on and the other held out: scores would be too good, remove one"
 		}
 		warn(&r.Findings, KindDuplicate, c.Image, "the same pixels as %s%s", other.Image, consequence)
+	}
+	for _, p := range nearCopies(ctx, cases, func(c *caseFigures) bool { return trained[c.Image] }) {
+		warn(&r.Findings, KindDuplicate, p.held.Image, "shows the same picture as %s, saved again, changed, or taken twice; that one is trained on and this one held out or set aside: "+
+			"scores would be too good, remove one", p.trained.Image)
+	}
+}
+
+// numbered is a name that begins as others do of a person, a series or an eye: p1_slice5, hy100_0,
+// RET002OD.
+var numbered = regexp.MustCompile(`^(.*\d[^-_. ]*)[-_. ]+[A-Za-z]*\d+$|^(.*\d)[-_. ]?(?:OD|OS|[LR])$`)
+
+// families warns if images without a group, on both sides of the split, are called as if they showed
+// one person.
+func (r *Report) families(d *Dataset) {
+	first, several, across := map[string]Case{}, map[string]bool{}, []string(nil)
+	for _, c := range d.Cases {
+		parts := numbered.FindStringSubmatch(c.Name)
+		if parts == nil || c.Group != "" || c.Part == Unlisted {
+			continue
+		}
+		family := c.Folder + "/" + cmp.Or(parts[1], parts[2])
+		other, seen := first[family]
+		if !seen {
+			first[family] = c
+			continue
+		}
+		if several[family] = true; c.Part != other.Part {
+			across = append(across, other.Name, c.Name)
+		}
+	}
+	if len(across) > 0 && len(several) >= HoldOut { // fewer are kinds of images
+		warn(&r.Findings, KindGroup, "", "%q and %q are on two sides of the split, and their names look like those of one patient: if they are, write %s", across[0], across[1], GroupsFile)
 	}
 }
 

@@ -16,6 +16,7 @@ type caseFigures struct {
 	Case
 	read     bool     // image and masks could be read
 	hash     [32]byte // of size and pixels
+	thumb    thumb
 	grey     bool
 	bits     int           // of 16-bit samples, how many the image uses
 	marks    [][]mark      // (K, M)
@@ -77,7 +78,7 @@ func (f *caseFigures) picture(m *imageio.Image) {
 	fmt.Fprintln(hash, m.W, m.H)
 	hash.Write(m.Pix)
 	hash.Sum(f.hash[:0])
-	f.grey, f.bits = m.Grey(), m.Bits
+	f.grey, f.bits, f.thumb = m.Grey(), m.Bits, thumbOf(m)
 	if bytes.Equal(m.Pix[3:], m.Pix[:len(m.Pix)-3]) { // every pixel equals the next
 		warn(&f.findings, KindBlank, f.Image, "is of one colour, %d,%d,%d", m.Pix[0], m.Pix[1], m.Pix[2])
 	}
