@@ -17,12 +17,12 @@ const checkIntro = `train check - reads a data set as training would, and lists 
 usage: train check DIR[,DIR] [flags]
 
 Errors are faults that training and evaluate refuse: unreadable files, masks of another size than their image, of colours,
-of labels such as 0, 1 and 2, or of other values than 0 and 255, folders that dataset.json does not name. "train
+of labels such as 0, 1 and 2, transparent or of other values than 0 and 255, folders that dataset.json does not name. "train
 -skip-bad" leaves out images with faulty files. Warnings are about what is unusual: masks of 0 and 1, which are read as 0
 and 255, masks that are empty or exchanged with their background, classes that nobody marked in any image, images to which
-groups.csv gives no group, raters and single masks far from the others, missing labels,
-the same picture twice (worst if one of them is held out), images of odd size or colour, and images that look brighter
-because they use fewer of their 16 bits.
+groups.csv gives no group, or that need one by their names, raters and single masks far from the others, missing labels,
+the same picture twice (if one of them is held out also saved again, scaled, brighter, mirrored or turned), images of odd
+size or colour, and images that look brighter because they use fewer of their 16 bits.
 
 The table has, by class and rater
   masks, missing, empty   the number of masks, of missing masks, and of masks that mark nothing

@@ -111,7 +111,8 @@ type pairOfCopies struct{ held, trained *caseFigures }
 func nearCopies(ctx context.Context, cases []*caseFigures, trains func(*caseFigures) bool) (pairs []pairOfCopies) {
 	const (
 		surely = 0.96 // likeness that different photographs of one camera do not reach
-		closer = 0.25 // or a copy is so much closer to 1 than pictures of the set usually are
+		closer = 0.25 // or a copy is so much closer to 1 than the likest pictures of the set usually are
+		unlike = 0.5  // and so much closer than half of the pictures, which may all be of one shade
 	)
 	var taught, held []*caseFigures
 	for _, c := range cases {
@@ -121,13 +122,20 @@ func nearCopies(ctx context.Context, cases []*caseFigures, trains func(*caseFigu
 			held = append(held, c)
 		}
 	}
+	if len(taught) == 0 || len(held) == 0 {
+		return nil
+	}
 	textures := make([]*texture, len(taught))
 	for i, c := range taught {
 		textures[i] = c.thumb.texture()
 	}
-	best, nearest := make([]float32, len(held)), make([]*caseFigures, len(held))
+	best, half, nearest := make([]float32, len(held)), make([]float32, len(held)), make([]*caseFigures, len(held))
 	err := Each(ctx, len(held), nil, func(i int) error {
 		best[i] = -1
+		all, straight := make([]float32, len(taught)), held[i].thumb.texture()
+		for j := range taught {
+			all[j] = straight.likeness(textures[j], -1)
+		}
 		for _, turn := range held[i].thumb.turned() {
 			x := turn.texture()
 			for j, c := range taught {
@@ -136,14 +144,17 @@ func nearCopies(ctx context.Context, cases []*caseFigures, trains func(*caseFigu
 				}
 			}
 		}
+		slices.Sort(all)
+		half[i] = all[len(all)/2]
 		return nil
 	})
-	if err != nil || len(held) == 0 {
+	if err != nil {
 		return nil
 	}
 	usual := slices.Sorted(slices.Values(best))[(len(held)-1)/2]
 	for i, like := range best {
-		if nearest[i] != nil && like > min(surely, 1-closer*(1-usual)) && nearest[i].hash != held[i].hash {
+		least := max(min(surely, 1-closer*(1-usual)), 1-unlike*(1-half[i]))
+		if nearest[i] != nil && like > least && nearest[i].hash != held[i].hash {
 			pairs = append(pairs, pairOfCopies{held[i], nearest[i]})
 		}
 	}

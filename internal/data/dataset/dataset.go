@@ -202,6 +202,7 @@ func open(dir string, problems *Problems) *Dataset {
 	d := &Dataset{
 		Name: cmp.Or(desc.Name, filepath.Base(dir)), Classes: desc.Classes, Raters: desc.Raters, Levels: desc.Labels == LabelsLevels,
 	}
+	misnamed(dir, problems)
 	d.listImages(dir, problems)
 	d.diagnose(dir, problems)
 	d.group(dir, problems)

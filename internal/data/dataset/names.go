@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -23,6 +24,19 @@ func Meant[T any](images map[string]T, said string) (name string, found bool) {
 	name = NameOf(said[strings.LastIndexAny(said, `/\`)+1:])
 	_, found = images[name]
 	return name, found
+}
+
+// misnamed adds a problem for each file that is not read because of its name, such as Groups.CSV or
+// groups.tsv: patients would be on both sides of the split.
+func misnamed(dir string, problems *Problems) {
+	for _, e := range entries(dir, "a data set belongs there", problems) {
+		stem, _, _ := strings.Cut(strings.ToLower(e.Name()), ".")
+		for _, name := range []string{GroupsFile, DiagnosisFile, AffinesFile, SplitFile} {
+			if is, _, _ := strings.Cut(name, "."); stem == is && !e.IsDir() && !exists(filepath.Join(dir, name)) {
+				problems.add("%s: is not read; call it %s, or move it away", filepath.Join(dir, e.Name()), name)
+			}
+		}
+	}
 }
 
 // table reads a table that gives a value to each of its images, if there is such a file. set takes a

@@ -107,11 +107,11 @@ func TestEncodingsOfJSON(t *testing.T) {
 }
 
 // Names that match nothing are errors: a file in another encoding, a truth of no image, two forms of
-// one name.
+// one name, and files that would be read by another name.
 func TestNamesOfNothing(t *testing.T) {
 	for file, text := range map[string]string{
 		GroupsFile: "m\xfcller0,p1\n", DiagnosisFile: "eye,1\nmüller0,1\n", AffinesFile: "eye0,1 0 0 0 0 1 0 0 0 0 1 0\n", "truth/disc/eye0.png": "",
-		norm.NFD.String("images/müller1.png"): "",
+		norm.NFD.String("images/müller1.png"): "", "Groups.CSV": "müller0,p1\n", "groups.tsv": "müller0\tp1\n", "split.json.txt": "{}",
 	} {
 		dir := accented(t, norm.NFD)
 		put(t, filepath.Join(dir, file), []byte(text))

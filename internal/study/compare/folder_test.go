@@ -113,3 +113,15 @@ func TestNoPredictions(t *testing.T) {
 		"; NAME_disc.png, as segment names its files; and NAME.png, a label map with 1 to 2 for disc, cup. In place of .png a name may end in .nii, .nii.gz, .npy, .png, .tif, .tiff. "+
 		`The folder holds "notes.txt", "y.png"`)
 }
+
+// A prediction belongs to its image, though a Mac has decomposed the letters of its name.
+func TestNamesOfAMac(t *testing.T) {
+	data, dir := twoImages(t, "disc"), t.TempDir()
+	data.Cases[0].Name = "m\u00fcller"
+	studytest.WriteFile(t, filepath.Join(dir, "mu\u0308ller.png"), grey(t, 255, 51, 0))
+	studytest.WriteFile(t, filepath.Join(dir, "x_2_disc.PNG"), grey(t, 0, 0, 0))
+	m, troubles, err := newFolder(dir, data)
+	require.NoError(t, err)
+	require.Empty(t, troubles)
+	require.Len(t, m.predictor.(*folder).files, 2)
+}
