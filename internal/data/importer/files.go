@@ -33,10 +33,10 @@ func readFile(path string) ([]byte, error) {
 	return data, disk.Cause(err)
 }
 
-// readImage reads a photograph. Its errors do not name the file, since a Skip does.
-func readImage(path string) (*imageio.Image, error) { return decodeFile(path, imageio.Decode) }
+// readImage reads an image. Its errors do not name the file, since a Skip does.
+func readImage(path string) (*imageio.Image, error) { return decoded(path, imageio.Decode) }
 
-func decodeFile(path string, decode func(string, []byte) (*imageio.Image, error)) (*imageio.Image, error) {
+func decoded(path string, decode func(string, []byte) (*imageio.Image, error)) (*imageio.Image, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
@@ -48,13 +48,18 @@ func decodeFile(path string, decode func(string, []byte) (*imageio.Image, error)
 	return m, err
 }
 
-// readOther reads a mask, or a copy with outlines, which must be as large as its photograph.
-func readOther(path string, photograph *imageio.Image) (*imageio.Image, error) {
-	m, err := decodeFile(path, imageio.DecodeMask)
+// readMask reads a mask, which must be as large as its photograph.
+func readMask(path string, photograph *imageio.Image) (*imageio.Image, error) {
+	m, err := decoded(path, imageio.DecodeMask)
+	return m, fits(m, photograph, err)
+}
+
+// fits is an error if an image that was read is not as large as its photograph, or err.
+func fits(m, photograph *imageio.Image, err error) error {
 	if err == nil && (m.W != photograph.W || m.H != photograph.H) {
 		err = fmt.Errorf("is %d×%d pixels, its photograph %d×%d", m.W, m.H, photograph.W, photograph.H)
 	}
-	return m, err
+	return err
 }
 
 // files lists the files under a folder, sorted. It omits hidden files and those that macOS adds to

@@ -140,9 +140,9 @@ func (c *rigaCase) read(name string) ([]picture, []Skip) {
 	for _, path := range c.drawn {
 		masks := make([][]uint8, 2)
 		if path != "" {
-			drawn, err := readOther(path, m)
+			drawn, err := readImage(path)
 			reason := ""
-			if err != nil {
+			if err := fits(drawn, m, err); err != nil {
 				reason = err.Error()
 			} else {
 				masks[0], masks[1], reason = outlined(m, drawn)
@@ -224,7 +224,7 @@ func (c *refugeCase) read(name string) ([]picture, []Skip) {
 	if err != nil {
 		return nil, []Skip{{c.photograph, err.Error()}}
 	}
-	mask, err := readOther(c.mask, m)
+	mask, err := readMask(c.mask, m)
 	if err != nil {
 		return nil, []Skip{{c.mask, err.Error()}}
 	}

@@ -96,7 +96,7 @@ func (c *ratedCase) read(name string, raters int) ([]picture, []Skip) {
 			if path == "" {
 				continue
 			}
-			if mask, err := readOther(path, m); err != nil {
+			if mask, err := readMask(path, m); err != nil {
 				left = append(left, Skip{path, err.Error()})
 			} else {
 				p.masks[r][k] = bright(mask)
