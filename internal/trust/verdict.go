@@ -47,10 +47,12 @@ type Case struct {
 // they hold it.
 const Between = 0.95
 
-// hopeless is the doubt from which a result is not worth a check, and remote the same of the
-// distance from a camera.
+// hopeless is the doubt from which a result is not worth a check. Photographs up to familiar from a
+// camera, in Away's units, are taken for its own, and those beyond remote for another's. Between
+// these lie a few of either (model/DECISIONS.md).
 const (
 	hopeless = 2
+	familiar = 1.3
 	remote   = 2
 )
 
@@ -75,11 +77,11 @@ func Of(t *weights.Trust, c Case) Verdict {
 	}
 	away, distance, known := Away(t.Cameras, c.Class, c.Look)
 	switch {
-	case c.Look != nil && c.Sharpness < dull && (!known || away <= 1):
+	case c.Look != nil && c.Sharpness < dull && (!known || away <= familiar):
 		return Verdict{Check, "This photograph is not sharp."}
-	case !known || away <= 1:
+	case !known || away <= familiar:
 		return Verdict{Word: Trusted}
-	case c.Look == nil:
+	case c.Look == nil || away <= remote:
 		return Verdict{Check, fmt.Sprintf("The camera cannot be told from this picture, and the %s was learned from a few cameras.", c.Class)}
 	case distance > remote:
 		return Verdict{DoNotUse, fmt.Sprintf("This photograph is far from the cameras whose %s was learned.", c.Class)}

@@ -15,6 +15,16 @@ func TestVerdicts(t *testing.T) {
 	require.True(t, ok)
 	camera.Classes = []string{"cup"}
 	known := &weights.Trust{Threshold: 1, Cameras: []weights.Camera{camera}, Mirror: .06}
+	away := func(by float64) []float32 { // a look so far from the camera
+		shift := 0.
+		for {
+			look := taken("", 1, 9, float32(shift)).Looks[0]
+			if at, _, _ := Away(known.Cameras, "cup", look); at > by {
+				return look
+			}
+			shift += .001
+		}
+	}
 	remote := make([]float32, len(own.Looks[0]))
 	for name, c := range map[string]struct {
 		of           Case
@@ -22,7 +32,9 @@ func TestVerdicts(t *testing.T) {
 		word, reason string
 	}{
 		"near":             {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: own.Looks[0]}, known, Trusted, ""},
-		"another camera":   {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: taken("", 1, 9, .15).Looks[0]}, known, Check, "The cup of this camera was not learned."},
+		"odd of its kind":  {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: away(1.05)}, known, Trusted, ""},
+		"of either camera": {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: away(1.4)}, known, Check, "The camera cannot be told from this picture, and the cup was learned from a few cameras."},
+		"another camera":   {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: away(2.05)}, known, Check, "The cup of this camera was not learned."},
 		"remote":           {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: remote}, known, DoNotUse, "This photograph is far from the cameras whose cup was learned."},
 		"a dull one":       {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: own.Looks[0], Sharpness: -3}, known, Check, "This photograph is not sharp."},
 		"a dull stranger":  {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(.5), Look: remote, Sharpness: -3}, known, DoNotUse, "This photograph is far from the cameras whose cup was learned."},
