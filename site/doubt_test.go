@@ -82,6 +82,7 @@ func TestDoubtedResult(t *testing.T) {
 	assert.Contains(t, p.text("legend"), "The model doubts this result.")
 	assert.Equal(t, "Do not use Doubt", strings.Join(strings.Fields(p.text("trust")), " "), "the reason stands above")
 	assert.Contains(t, p.text("measure-note"), "It need not hold where the model doubts its result.")
+	assert.Contains(t, p.text("measure-note"), "No interval of cup, the ratio: This picture is unlike those that the model has learned from.")
 	small, muted := ratio()
 	assert.True(t, muted)
 	assert.LessOrEqual(t, small, 0.7*large)

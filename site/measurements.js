@@ -1,8 +1,8 @@
 // The measurements table, and why a result is doubted, in words. The worker computes both
 // (internal/segment). measurements has the area of each structure, and the vertical ratio if there
 // are a disc and a cup. low and high are the range over the mask and the raters or agreement
-// levels. interval contains the experts' majority in a share of images, its coverage; weights may
-// lack it. A ratio without an inner structure has value null, and weights without heads have low
+// levels. interval contains the experts' majority in a share of images, its coverage; without it
+// withheld says why. A ratio without an inner structure has value null, and weights without heads have low
 // and high null.
 import { clinicalNotes, clinicalRows, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "./colours.js";
@@ -38,6 +38,13 @@ export function ranges(result, { low, high, interval, corrected, ...figure }, fo
 
 // expertsRange is a range over the mask and the raters or levels, as ranges has it.
 export const expertsRange = (result, text) => [t("experts' range"), t("from the least to the greatest of the mask and {raters}", { raters: over(result) }), text];
+
+// withheld says which figures have no interval, and why.
+export function withheld({ measurements: { structures, verticalRatio } }) {
+  const why = Map.groupBy([...structures, verticalRatio].filter((one) => one?.withheld), (one) => one.withheld);
+  const names = (all) => all.map((one) => t(one.class ?? "the ratio")).join(", ");
+  return [...why].map(([reason, all]) => t("No interval of {figures}: {why}", { figures: names(all), why: t(reason) }));
+}
 
 // remarks are warnings for a person who corrected masks.
 export const remarks = ({ beyond }) => (beyond?.pixels
@@ -113,6 +120,7 @@ function fillTable(result, doubted, scale) {
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => t(s.class)), notes = [t("Consensus, Rec{n}.", { n: result.recurrences })];
   for (const [name, meaning] of meanings) notes.push(`${title(name)}: ${meaning}.`);
+  notes.push(...withheld(result));
   if (doubted && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
   if (result.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(result));
   const eye = eyeText(result.measurements.eye);

@@ -341,7 +341,7 @@ export const german = {
   "experts' range": "Spanne der Fachleute",
   "Experts' range": "Spanne der Fachleute",
   "from the least to the greatest of the mask and {raters}": "vom kleinsten zum größten Wert der Maske und {raters}",
-  "{n} % interval": "{n}-%-Intervall",
+  "{n} % interval": "{n}-%-Intervall", "No interval of {figures}: {why}": "Kein Intervall für {figures}: {why}", "the ratio": "das Verhältnis",
   "it is made to hold the experts' majority in {n} of 100 images like those that it was learned from":
     "gemacht, um bei {n} von 100 Bildern wie denen, aus denen es gelernt ist, die Mehrheit der Fachleute zu enthalten",
   "The model doubts this result.": "Das Modell zweifelt an diesem Ergebnis.",

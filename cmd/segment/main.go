@@ -50,7 +50,8 @@ segment prints a line for each image. For each structure it has these figures, w
                  is no confidence interval: the raters' maps are coarser than the mask, and all may be larger, or smaller
   90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
                  images, and always the area itself. It is wider on photographs that are not like those of the cameras
-                 that taught the structure, and missing where the structure is not to be used. Some weights have none
+                 that taught the structure, and missing where the structure is not to be used, or where the weights know
+                 none: "withheld" says why, and the line does
   outlines       an inner and an outer outline (JSON; -outlines writes their masks): in 90 % ("coverage") of images like the
                  training images 95 % of the length of a further expert's outline lies between them. "margin" is from the
                  mask's outline to each, in pixels; "withheld" says why there are none

@@ -357,7 +357,7 @@ func TestDescribe(t *testing.T) {
 		"trust: disc trusted, cup do not use, ratio do not use (No cup was found in this picture); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 
 	r.Measurements.Structures[0].Interval = &segment.Interval{Low: 37.6, High: 66.3, Coverage: 0.9}
-	r.Measurements.Structures[1] = segment.Structure{Class: "cup", Area: 6, Low: new(5), High: new(7), Trust: never}
+	r.Measurements.Structures[1] = segment.Structure{Class: "cup", Area: 6, Low: new(5), High: new(7), Trust: never, Withheld: "Never seen."}
 	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.52), Low: new(0.48), High: new(0.61), Trust: never,
 		Interval: &segment.Interval{Low: 0.416, High: 0.66, Coverage: 0.9}}
 	r.Measurements.Clinical = segment.Clinical{NarrowestRim: &segment.NarrowestRim{Value: 0.12, Low: new(0.1), High: new(0.15), Hour: 7},
@@ -365,7 +365,7 @@ func TestDescribe(t *testing.T) {
 	r.Doubts = []segment.Doubt{{Code: "unfamiliar", Text: "Never seen."}, {Code: "blurred", Text: "The border cannot be made out."}}
 	require.Equal(t, "a.png: disc 50 px (experts 40–60, 90 % 38–66), cup 6 px (experts 5–7), vertical cup/disc 0.52 (experts 0.48–0.61, 90 % 0.42–0.66), "+
 		"narrowest rim/disc 0.12 at 7 o'clock (experts 0.10–0.15), right eye (by name, not by picture); trust: disc trusted, cup do not use, ratio do not use; "+
-		"DOUBTED: Never seen; DOUBTED: The border cannot be made out; 1.5 s on a GPU; out/a.json", b.describe(eye, r))
+		"no interval of cup: Never seen; DOUBTED: Never seen; DOUBTED: The border cannot be made out; 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 
 	b.session.Model.Metadata.Recipe = "bce"
 	r.Doubts, r.Measurements = nil, segment.Measurements{Structures: []segment.Structure{{Class: "cup", Area: 6, Trust: unread}}}

@@ -140,6 +140,7 @@ func (b *batch) describe(it item, r *segment.Result) string {
 			line = append(line, fmt.Sprintf("the model marks one %s, and %d more seem to be in the picture", s.Class, s.Others))
 		}
 	}
+	line = append(line, withheld(&r.Measurements)...)
 	if without := segment.Headless(&b.session.Model.Metadata); without != "" {
 		line = append(line, without)
 	}
@@ -181,6 +182,30 @@ func trustIn(r *segment.Result) string {
 		text += " (" + strings.Join(reasons, ". ") + ")"
 	}
 	return text
+}
+
+// withheld says which figures have no interval, and why.
+func withheld(m *segment.Measurements) (parts []string) {
+	var reasons []string
+	figures := map[string][]string{} // by reason
+	add := func(name, reason string) {
+		if figures[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		figures[reason] = append(figures[reason], name)
+	}
+	for _, s := range m.Structures {
+		add(s.Class, s.Withheld)
+	}
+	if v := m.VerticalRatio; v != nil {
+		add("ratio", v.Withheld)
+	}
+	for _, reason := range reasons {
+		if reason != "" {
+			parts = append(parts, fmt.Sprintf("no interval of %s: %s", strings.Join(figures[reason], ", "), strings.TrimSuffix(reason, ".")))
+		}
+	}
+	return parts
 }
 
 // clinical are the figures that the line has beside the ratio.

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -246,14 +247,24 @@ const far = 100
 // Maps.margins. An interval is a range of own, widened. own are the measurements before calibrate,
 // with equal rater weights; nil: nothing is known of them. The figure that is shown comes after
 // calibrate and may lie outside: its interval then reaches to it. What is not trusted has none, or
-// wider ones (trust.Widened).
+// wider ones (trust.Widened). A figure without an interval says why.
 func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measurements, map[int]float64) {
-	if !e.knowsErrors() {
-		return m, nil
-	}
-	known, margins := e.about.Trust, map[int]float64{}
+	known, margins := cmp.Or(e.about.Trust, &weights.Trust{}), map[int]float64{}
 	widened := make([]float64, len(m.Structures)) // 0: withheld
 	m.Structures = slices.Clone(m.Structures)
+	withheld := func(learned, before bool, of ...int) string {
+		switch withheld := slices.IndexFunc(of, func(i int) bool { return widened[i] == 0 }); {
+		case !learned:
+			return "These weights have learned no interval."
+		case own == nil:
+			return "An interval is known only without marks and with equal weights."
+		case withheld >= 0:
+			return m.Structures[of[withheld]].Trust.Reason
+		case !before:
+			return "The masks that an interval is learned from are empty here."
+		}
+		return ""
+	}
 	for i := range m.Structures {
 		s := &m.Structures[i]
 		widened[i] = trust.Widened(known, s.Class, r.Photograph, *s.Trust)
@@ -267,7 +278,11 @@ func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measur
 				s.Outlines = &Outlines{Margin: r.pixels(i, margins[i]), Coverage: spread.Coverage}
 			}
 		}
-		if spread, ok := known.Areas[s.Class]; ok && own != nil && widened[i] > 0 && s.Area > 0 && own.Structures[i].Area > 0 {
+		if s.Area == 0 {
+			continue
+		}
+		spread, ok := known.Areas[s.Class]
+		if s.Withheld = withheld(ok, own != nil && own.Structures[i].Area > 0, i); s.Withheld == "" {
 			low, high := own.Structures[i].Experts()
 			times := widened[i] * trust.Difficulty(spread, r.Figures)
 			within := func(area int, by float64) float64 {
@@ -276,13 +291,14 @@ func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measur
 			s.Interval = around(float64(s.Area), within(low, spread.Low), within(high, spread.High), spread.Coverage)
 		}
 	}
-	if ratio := m.VerticalRatio; ratio != nil && ratio.Value != nil && ratio.Trust.Word != trust.DoNotUse && own != nil && known.Ratio != nil {
+	if ratio := m.VerticalRatio; ratio != nil && ratio.Value != nil {
 		disc, cup := DiscAndCup(r.Classes)
-		before, times := own.VerticalRatio, max(widened[disc], widened[cup])*trust.Difficulty(*known.Ratio, r.Figures)
-		if before != nil && before.Value != nil && min(widened[disc], widened[cup]) > 0 {
-			low, high := before.Experts()
-			m.VerticalRatio = new(*ratio)
-			m.VerticalRatio.Interval = around(*ratio.Value, max(0, low+times*known.Ratio.Low), min(1, high+times*known.Ratio.High), known.Ratio.Coverage)
+		ratio, before := new(*ratio), own != nil && own.VerticalRatio != nil && own.VerticalRatio.Value != nil
+		m.VerticalRatio = ratio
+		if ratio.Withheld = withheld(known.Ratio != nil, before, disc, cup); ratio.Withheld == "" {
+			low, high := own.VerticalRatio.Experts()
+			times := max(widened[disc], widened[cup]) * trust.Difficulty(*known.Ratio, r.Figures)
+			ratio.Interval = around(*ratio.Value, max(0, low+times*known.Ratio.Low), min(1, high+times*known.Ratio.High), known.Ratio.Coverage)
 		}
 	}
 	return m, margins

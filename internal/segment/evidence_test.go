@@ -160,6 +160,7 @@ func TestCalibrationAndIntervals(t *testing.T) {
 	plain, err := trusting(t, segmenttest.Fundus(), nil).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
 	require.NoError(t, err)
 	assert.Nil(t, plain.Measurements.Structures[0].Interval)
+	assert.Equal(t, "These weights have learned no interval.", plain.Measurements.Structures[0].Withheld)
 	k := known()
 	k.Maps = map[string]weights.Map{"disc": {From: []float32{0, .5, 1}, To: []float32{0, .8, 1}}}
 	k.Areas = map[string]weights.Spread{"disc": {Low: -.1, High: .2, Coverage: .9}}
@@ -183,7 +184,9 @@ func TestCalibrationAndIntervals(t *testing.T) {
 	assert.InDelta(t, min(120*90, max(float64(disc.Area), float64(*own.High)*math.Exp(.2))), disc.Interval.High, 1e-6, "and so are ranges")
 	assert.InDelta(t, float64(*own.Low)*math.Exp(-.1), disc.Interval.Low, 1e-6)
 	assert.Equal(t, .9, disc.Interval.Coverage)
+	assert.Empty(t, disc.Withheld)
 	assert.Nil(t, mapped.Measurements.Structures[1].Interval, "of the cup nothing is known")
+	assert.Equal(t, "These weights have learned no interval.", mapped.Measurements.Structures[1].Withheld)
 
 	for _, c := range []struct {
 		low, high float64
@@ -194,6 +197,7 @@ func TestCalibrationAndIntervals(t *testing.T) {
 		before := &Measurements{Structures: make([]Structure, 2), VerticalRatio: &Ratio{Value: new(c.low), Low: new(c.low), High: new(c.high)}}
 		m, _ := trusting(t, segmenttest.Fundus(), k).intervals(mapped.Measurements, before, mapped)
 		got := m.VerticalRatio.Interval
+		assert.Empty(t, m.VerticalRatio.Withheld)
 		assert.InDeltaSlice(t, []float64{want.Low, want.High, want.Coverage}, []float64{got.Low, got.High, got.Coverage}, 1e-9)
 	}
 }
@@ -212,6 +216,7 @@ func TestIntervalsThatAreNotKnown(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, r.Found, "or this test says little")
 		assert.Equal(t, c.known, r.Measurements.Structures[0].Interval != nil, c.raters)
+		assert.Equal(t, c.known, r.Measurements.Structures[0].Withheld == "", c.raters)
 		assert.Equal(t, c.known, r.HasOutlines(0), c.raters)
 		_, err = json.Marshal(r.Measurements)
 		require.NoError(t, err)
@@ -233,6 +238,7 @@ func TestFoundByCalibrationAlone(t *testing.T) {
 	require.True(t, r.Found)
 	assert.Equal(t, trust.Faint, r.Doubts[0].Code)
 	assert.Nil(t, r.Measurements.Structures[0].Interval)
+	assert.NotEmpty(t, r.Measurements.Structures[0].Withheld)
 	_, err = json.Marshal([]any{r.Measurements, r.Doubt, r.Figures})
 	require.NoError(t, err)
 }

@@ -37,25 +37,25 @@ type Structure struct {
 	Others int `json:"others,omitempty"`
 	// Disagreement is the number of pixels about which two raters are expected to disagree; nil:
 	// the model has no heads.
-	Disagreement *float64 `json:"disagreement"`
-	// Interval is the interval of the area, pixels; nil: the weights do not know it.
-	Interval *Interval      `json:"interval,omitempty"`
-	Outlines *Outlines      `json:"outlines,omitempty"` // nil: the weights do not know them
-	Trust    *trust.Verdict `json:"trust,omitempty"`    // in the outline and its figures; nil: it is a person's
+	Disagreement *float64       `json:"disagreement"`
+	Interval     *Interval      `json:"interval,omitempty"` // of the area, pixels; nil: see Withheld
+	Withheld     string         `json:"withheld,omitempty"` // why the area has no interval, a sentence
+	Outlines     *Outlines      `json:"outlines,omitempty"` // nil: the weights do not know them
+	Trust        *trust.Verdict `json:"trust,omitempty"`    // in the outline and its figures; nil: it is a person's
 }
 
 // Ratio is the height, or the width, of one structure over that of another. Its figures are nil if
 // the calibrated mask has no inner structure: no mask is not a ratio of 0. The range of the inner
 // structure then says what raters mark.
 type Ratio struct {
-	Inner string   `json:"inner"`
-	Outer string   `json:"outer"`
-	Value *float64 `json:"value"`
-	Low   *float64 `json:"low"` // of the mask, and of raters or levels that mark both structures
-	High  *float64 `json:"high"`
-	// Interval is the interval of the value; nil: there is no value, or the weights do not know it.
-	Interval *Interval      `json:"interval,omitempty"`
-	Trust    *trust.Verdict `json:"trust,omitempty"` // nil: a person corrected it
+	Inner    string         `json:"inner"`
+	Outer    string         `json:"outer"`
+	Value    *float64       `json:"value"`
+	Low      *float64       `json:"low"` // of the mask, and of raters or levels that mark both structures
+	High     *float64       `json:"high"`
+	Interval *Interval      `json:"interval,omitempty"` // of the value, of a vertical ratio; nil: see Withheld
+	Withheld string         `json:"withheld,omitempty"` // why the value has no interval, a sentence
+	Trust    *trust.Verdict `json:"trust,omitempty"`    // nil: a person corrected it
 }
 
 // Interval holds the majority's figure in a share, Coverage, of images like those that it was

@@ -125,7 +125,7 @@ async function work(data) {
     const area = (c) => missing(c) ? 0 : Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
     // The weights of "levels" can tell what is odd, and have intervals.
     const tells = data.model === "levels", odd = data.name.includes("odd") && tells;
-    const interval = (low, high) => tells ? { interval: { low, high, coverage: 0.9 } } : {};
+    const interval = (low, high, c) => !tells ? { withheld: "These weights have learned no interval." } : odd && c ? { withheld: doubts[0].text } : { interval: { low, high, coverage: 0.9 } };
     // A file named so is from a camera whose cups were not learned.
     const word = (c) => missing(c) ? {} : !tells ? { trust: { word: "check", reason: "These weights cannot tell whether a picture is of their kind." } } : { trust: odd ? { word: "do not use", reason: doubts[0].text }
       : data.name.includes("camera") && c ? { word: "check", reason: "The cup of this camera was not learned." } : { word: "trusted" } };
@@ -135,8 +135,8 @@ async function work(data) {
     answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences,
       adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", formats: ["png", "png-mask", "tiff", "tiff-mask", "nifti", "nifti-mask", ...(data.name.endsWith(".dcm") && !data.name.includes("poor") ? ["dicom-seg", "dicom-seg-fractional"] : []), "svg", "geojson"],
       lacks: data.name.includes("poor") ? "the file has no valid SOP Instance UID (0008,0018), Study Instance UID (0020,000D), by which a DICOM SEG refers to it; save the masks as NIfTI or TIFF" : "", found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
-      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), ...(s.raters.length ? { low: area(c) * 0.94, high: area(c) * 1.05 } : { low: null, high: null }), share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, width: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, pieces: missing(c) ? 0 : 1, ...interval(area(c) * 0.9, area(c) * 1.12), ...word(c), ...outlines(c) })),
-        verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: data.name.includes("high") ? 0.75 : 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66), ...word(1) }) } : undefined,
+      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), ...(s.raters.length ? { low: area(c) * 0.94, high: area(c) * 1.05 } : { low: null, high: null }), share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, width: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, pieces: missing(c) ? 0 : 1, ...interval(area(c) * 0.9, area(c) * 1.12, c), ...word(c), ...outlines(c) })),
+        verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: data.name.includes("high") ? 0.75 : 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66, 1), ...word(1) }) } : undefined,
         ...(found && s.classes.length > 1 && !missing(1) ? { horizontalRatio: { inner: "cup", outer: "disc", value: 0.5, low: 0.45, high: 0.55 }, ...clinical(data.name, "", data.name.includes("spaced")) } : {}), ...(data.name.includes("spaced") ? { spacing: [0.02, 0.01] } : {}) } });
     return;
   }
