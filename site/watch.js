@@ -1,20 +1,16 @@
 // Images that come into the folder that `serve -watch` watches, for a page whose address has
-// ?watch. serve gives them to one browser, which has its cookie. With ?watch=N the page omits the
-// first N images.
+// ?watch. serve gives them to one browser, which has its cookie. A page begins with those that no
+// page before it has asked for.
 import { clockIdle } from "./idle.js";
 
 const EVERY = 2000, AFTER_FAILURE = 10000; // ms
 
-// watchFolder calls take({ blob, name }) for each image that comes after the page was loaded. blob
-// reads the file when it is needed: the page keeps no image of a long day in memory. It calls
-// refused(error) once if serve refuses this browser.
+// watchFolder calls take({ blob, name }) for each image that comes. blob reads the file when it is
+// needed: the page keeps no image of a long day in memory. It calls refused(error) once if serve
+// refuses this browser.
 export function watchFolder(take, refused) {
-  const wishes = new URLSearchParams(location.search);
-  if (!wishes.has("watch")) return;
-  let after = wishes.get("watch"); // how many files were taken; empty before the first answer
-  // After a reload the page begins with images that come later.
-  wishes.set("watch", "");
-  history.replaceState(null, "", `?${wishes}`);
+  if (!new URLSearchParams(location.search).has("watch")) return;
+  let after = ""; // how many files there were at the last look; empty before the first one
   const ask = async (what, method = "GET") => {
     const response = await fetch(`private/${what}`, { cache: "no-store", method });
     if (!response.ok) throw response;
@@ -22,8 +18,6 @@ export function watchFolder(take, refused) {
   };
   const look = async () => {
     const { count, files } = await (await ask(`files?after=${after}`)).json();
-    // A restarted server counts from 0.
-    if (after === "" || count < after) after = count;
     for (const { number, name } of files) {
       // A file that is gone or has changed is skipped: a changed file is offered again.
       const there = await ask(number, "HEAD").then(() => true, () => false);
@@ -31,8 +25,8 @@ export function watchFolder(take, refused) {
         take({ blob: { size: 0, arrayBuffer: () => ask(number).then((response) => response.arrayBuffer()) }, name });
         clockIdle();
       }
-      after = number + 1;
     }
+    after = count;
   };
   const failed = ({ status }) => {
     if (status === 403) {

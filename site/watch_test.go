@@ -3,6 +3,7 @@ package site
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ type folder struct {
 	mu    sync.Mutex
 	names []string
 	data  []byte
+	taken int  // the files that a page has asked for
 	asked int  // for the list
 	left  int  // how often the page said that it was idle
 	other bool // the browser is not the one that may ask
@@ -34,15 +36,19 @@ func (f *folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.left++
 		return
 	case what != "files":
+		number, _ := strconv.Atoi(what)
+		f.taken = max(f.taken, number+1)
 		_, _ = w.Write(f.data)
 		return
 	}
 	f.asked++
 	files := []map[string]any{}
-	for i, name := range f.names {
-		if after := r.URL.Query().Get("after"); after == "0" && i == 0 || after == "1" && i == 1 {
-			files = append(files, map[string]any{"number": i, "name": name})
-		}
+	from, err := strconv.Atoi(r.URL.Query().Get("after"))
+	if err != nil {
+		from = f.taken
+	}
+	for i := from; i < len(f.names); i++ {
+		files = append(files, map[string]any{"number": i, "name": f.names[i]})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"count": len(f.names), "files": files})
 }
@@ -59,10 +65,10 @@ func TestWatchedFolder(t *testing.T) {
 	t.Parallel()
 	s, f := mock(t, nil), &folder{data: readBuilt(t, "sample.jpg")}
 	Mount(s.inner, "/private/", f)
-	s.wishes, s.before = "?watch=0&idle=3600&kiosk", clockOfIdle
-	f.add("while-chrome-started.jpg")
+	s.wishes, s.before = "?watch&idle=3600&kiosk", clockOfIdle
+	f.add("while-no-page-was-open.jpg")
 	p := open(t, s, 1200, 800)
-	p.until(`document.getElementById("file-line").textContent.includes("while-chrome-started.jpg") && ` + sampleDone)
+	p.until(`document.getElementById("file-line").textContent.includes("while-no-page-was-open.jpg") && ` + sampleDone)
 	p.do(`globalThis.untouched = true, idle()`)
 	p.until(`globalThis.untouched === undefined && document.readyState === "complete"`)
 	p.ready()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -18,6 +19,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"mrprism/weights/disk"
 )
 
 const (
@@ -190,16 +193,61 @@ func makeCertificates(folder string, names []string, now time.Time) (s selfMade,
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return s, err
 	}
-	// The key is written before the certificate, over the key of an earlier authority, so that no
-	// certificate is ever without its key.
-	err = os.WriteFile(filepath.Join(folder, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, authorityFile), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority}), 0o644)
+	// The certificates go before their key changes, and come last. If serve is killed in between,
+	// there are none, and its next start makes all anew.
+	if err := os.Remove(filepath.Join(folder, certificateFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, err
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, certificateFile), chain, 0o644)
+	for _, file := range []struct {
+		name    string
+		content []byte
+		mode    fs.FileMode
+	}{
+		{keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600},
+		{authorityFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority}), 0o644},
+		{certificateFile, chain, 0o644},
+	} {
+		if err := replace(filepath.Join(folder, file.name), file.content, file.mode); err != nil {
+			return s, err
+		}
 	}
-	return s, err
+	return s, nil
+}
+
+// replace writes a file, whole or not at all. The file is on the disk before replace returns.
+func replace(path string, content []byte, mode fs.FileMode) error {
+	file, err := disk.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return cmp.Or(disk.Move(path+".new", path), disk.SyncName(path))
+}
+
+// trusted are the authorities that this machine trusts, and that of its own certificates.
+func trusted() *x509.CertPool {
+	all, err := x509.SystemCertPool()
+	if err != nil {
+		all = x509.NewCertPool()
+	}
+	if folder, err := certificates(); err == nil {
+		if own, err := os.ReadFile(filepath.Join(folder, authorityFile)); err == nil {
+			all.AppendCertsFromPEM(own)
+		}
+	}
+	return all
+}
+
+// certificates is the folder of the certificates that serve makes.
+func certificates() (string, error) {
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls-cert and -tls-key", err)
+	}
+	return filepath.Join(folder, "mrprism"), nil
 }
 
 // fingerprint is the SHA-256 of a certificate (DER), as browsers show it.

@@ -8,7 +8,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"io"
+	"io/fs"
 	"math/big"
 	"net"
 	"os"
@@ -74,6 +76,25 @@ func TestSelfMadeCertificates(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, certificateFile), []byte("damaged"), 0o644))
 	_, err = keptOrMade(folder, nil, now, io.Discard)
 	assert.ErrorContains(t, err, "remove both")
+}
+
+// Where the files cannot all be written, there is no certificate without its key.
+func TestCertificatesMatchTheirKey(t *testing.T) {
+	for _, name := range []string{keyFile, authorityFile, certificateFile} {
+		folder, now := t.TempDir(), time.Now()
+		_, err := keptOrMade(folder, []string{"clinic.example"}, now, io.Discard)
+		require.NoError(t, err)
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o700))
+		_, err = makeCertificates(folder, []string{"other.example"}, now)
+		require.Error(t, err, name)
+		require.NoError(t, os.RemoveAll(path))
+		_, err = tls.LoadX509KeyPair(filepath.Join(folder, certificateFile), filepath.Join(folder, keyFile))
+		require.True(t, err == nil || errors.Is(err, fs.ErrNotExist), "%s: %v", name, err)
+		_, err = keptOrMade(folder, []string{"other.example"}, now, io.Discard)
+		require.NoError(t, err, name)
+	}
 }
 
 // Whatever the authority signs, other machines believe it for the given names and addresses alone.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,7 +26,8 @@ func health(site http.Handler) http.Handler {
 
 const checkTime = 5 * time.Second // for an answer to check
 
-// check asks for an address, and returns an error unless it answers 200.
+// check asks for an address, and returns an error unless it answers 200. It trusts the certificates
+// that serve makes on this machine.
 func check(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -33,7 +35,9 @@ func check(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("-check %s: %w; give a URL such as http://127.0.0.1:8080/healthz", address, err)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: trusted()}}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Do(r)
 	if err != nil {
 		return fmt.Errorf("-check: %w; give the address that serve prints, with healthz at its end", err)
 	}

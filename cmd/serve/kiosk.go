@@ -200,10 +200,11 @@ func (k *kiosk) open(ctx context.Context, chrome cdp.Session, address, saved str
 	}
 }
 
-// options are the browser's flags. Chrome shows no questions and reports nothing. It writes no
-// crash dumps, since these would contain images. On Linux it computes on the graphics card.
+// options are the browser's flags. Chrome shows no questions and reports nothing. Crash dumps
+// contain images: no flag prevents all of them, and so they are written into the profile. On Linux
+// Chrome computes on the graphics card.
 func (k *kiosk) options(profile string) []chromedp.ExecAllocatorOption {
-	all := []chromedp.ExecAllocatorOption{chromedp.ExecPath(k.browser)}
+	all := []chromedp.ExecAllocatorOption{chromedp.ExecPath(k.browser), chromedp.Env("BREAKPAD_DUMP_LOCATION=" + filepath.Join(profile, "crashes"))}
 	for text := range strings.FieldsSeq("--kiosk --no-first-run --no-default-browser-check --noerrdialogs " +
 		"--disable-session-crashed-bubble --disable-features=Translate --overscroll-history-navigation=0 " +
 		"--disable-breakpad --disable-crash-reporter --disable-background-networking --disable-component-update --disable-sync --password-store=basic") {

@@ -35,7 +35,7 @@ func browser(t *testing.T, script string) string {
 
 func TestKioskStartsTheBrowserAgain(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "starts")
-	path := browser(t, `echo "$@" >> `+list+"\necho no display\nexit 3\n")
+	path := browser(t, `echo "$@ dumps=$BREAKPAD_DUMP_LOCATION" >> `+list+"\necho no display\nexit 3\n")
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var log output
@@ -61,6 +61,7 @@ func TestKioskStartsTheBrowserAgain(t *testing.T) {
 		assert.NotContains(t, line, "127.0.0.1", "others read it")
 		profile := regexp.MustCompile(`--user-data-dir=(\S+)`).FindStringSubmatch(line)
 		require.NotNil(t, profile, line)
+		assert.Contains(t, line, " dumps="+profile[1]+string(filepath.Separator), "a dump has what the profile has")
 		profiles[profile[1]] = true
 		assert.NoDirExists(t, profile[1], "the profile is removed")
 	}
@@ -106,6 +107,7 @@ func TestServeWithItsOwnCertificate(t *testing.T) {
 	}
 	_, err = http.Get(address)
 	assert.ErrorContains(t, err, "certificate", "a machine that does not")
+	assert.Equal(t, 0, run(ctx, []string{"-check", address + "healthz"}, &out, &errs), errs.String())
 	client.CloseIdleConnections()
 	stop()
 	assert.Equal(t, 0, <-done)

@@ -39,15 +39,16 @@ ends when serve does, however that ends. Any browser loads the page anew at an a
 -kiosk-policy prints policies for Chrome; without them people at the kiosk can reach files and other sites.
 
 -watch gives the page the images that come into a folder while serve runs, such as a camera's exports: those in the folder
-itself, once they are complete, and no links. They are for the kiosk's browser alone, or for one that opens the file that
-serve names, which other users of this machine cannot read.
+itself, once they are complete, and no links. Images that come while no page is open wait for the next one, and serve waits for
+a folder that is missing or goes. They are for the kiosk's browser alone, or for one that opens the file that serve names,
+which other users of this machine cannot read.
 
 -tls-self serves other machines over TLS. serve makes certificates for the names and addresses of this machine, for five
 years, and an authority for nothing but these, whose key it does not keep. It prints the authority's file: install that on
 the other machines as an authority that they trust.
 
 /healthz answers "ok" while serve serves, whatever the Host header. -check asks for an address, such as that one, and
-exits with 1 where the answer is not 200. -metrics has figures for Prometheus at /metrics of another address: requests by
+exits with 1 where the answer is not 200. It trusts the certificates of -tls-self. -metrics has figures for Prometheus at /metrics of another address: requests by
 status, their time, bytes and number at once, memory and the version. They say nothing of images, addresses or people.
 `
 
@@ -227,9 +228,9 @@ func (o *options) forOne(ctx context.Context, screen *kiosk, handler http.Handle
 	}
 	own := newPrivate(at.Port(), at.Scheme == "https", stdout)
 	site.Mount(handler, privately, own)
-	var folder *watched
 	if o.watch != "" {
-		if folder, err = watch(o.watch, stdout); err != nil {
+		folder, err := watch(o.watch, stdout)
+		if err != nil {
 			return err
 		}
 		own.Handle(privately, folder)
@@ -246,8 +247,8 @@ func (o *options) forOne(ctx context.Context, screen *kiosk, handler http.Handle
 	screen.cookie, screen.folder = own.cookie, place
 	screen.address = func() string {
 		wishes := url.Values{}
-		if folder != nil { // images that come while Chrome starts are for the next page
-			wishes.Set("watch", strconv.Itoa(folder.count()))
+		if o.watch != "" {
+			wishes.Set("watch", "")
 		}
 		if o.idle > 0 {
 			wishes.Set("idle", strconv.Itoa(max(1, int(o.idle.Seconds()))))

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -49,11 +48,10 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 		}
 		config = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }}
 	case o.selfMade:
-		folder, err := os.UserConfigDir()
+		folder, err := certificates()
 		if err != nil {
-			return nil, "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls-cert and -tls-key", err)
+			return nil, "", err
 		}
-		folder = filepath.Join(folder, "mrprism")
 		own, err := keptOrMade(folder, ownNames(address, o.hosts), time.Now(), stdout)
 		if err != nil {
 			return nil, "", err

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"strconv"
@@ -23,16 +25,19 @@ const (
 )
 
 // watched is a folder into which a camera exports. It offers the images that come into it while serve
-// runs to the page, as a part of private. Files are found through an os.Root, which no link leaves.
+// runs to the page, as a part of private. Files are read through an os.Root, which no link leaves.
+// It holds nothing open: the folder may go, as a network's does, and come back.
 type watched struct {
-	root *os.Root
-	log  io.Writer
+	folder string
+	log    io.Writer
+	away   bool // the folder could not be read at the last look
 
 	mu      sync.Mutex
 	seen    map[string]stamp // the files at the last look
-	known   map[string]stamp // files that are offered, were there at the start, or are no images
+	known   map[string]stamp // files that were offered, were there at the start, or are no images
 	offered []offer
 	forgot  int // offers that were forgotten
+	taken   int // the first offers, which pages have asked for
 }
 
 // stamp is a file's size and the time of its last change.
@@ -46,28 +51,26 @@ type offer struct {
 	stamp
 }
 
-// watch opens a folder. Files that are in it already are not offered.
+// watch begins to watch a folder. Files that are in it already are not offered. A folder that is
+// missing may come.
 func watch(folder string, log io.Writer) (*watched, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, fmt.Errorf("cannot watch %q: %w; name a folder that exists with -watch", folder, err)
+	w := &watched{folder: folder, log: log, known: map[string]stamp{}}
+	files, err := w.list()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		w.away = true
+		fmt.Fprintf(log, "the watched folder %q is missing: serve waits for it\n", folder)
+	case err != nil:
+		return nil, fmt.Errorf("cannot watch %q: %w; name a folder that can be read with -watch", folder, err)
 	}
-	w := &watched{root: root, log: log}
-	if w.known, err = w.list(); err != nil {
-		return nil, fmt.Errorf("cannot read the folder %q: %w", folder, err)
-	}
-	w.seen = w.known
+	w.seen = files
+	maps.Copy(w.known, files)
 	return w, nil
 }
 
 // list is the regular files of the folder, without hidden ones.
 func (w *watched) list() (map[string]stamp, error) {
-	folder, err := w.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Close()
-	entries, err := folder.ReadDir(-1)
+	entries, err := os.ReadDir(w.folder)
 	files := map[string]stamp{}
 	for _, e := range entries {
 		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
@@ -99,11 +102,6 @@ func (w *watched) look() error {
 		}
 		w.known[name] = is
 	}
-	for name := range w.known {
-		if _, there := files[name]; !there && err == nil {
-			delete(w.known, name)
-		}
-	}
 	if more := len(w.offered) - mostWatched; more > 0 {
 		w.offered, w.forgot = w.offered[more:], w.forgot+more
 	}
@@ -111,9 +109,35 @@ func (w *watched) look() error {
 	return err
 }
 
+// open opens a regular file of the folder.
+func (w *watched) open(name string) (*os.File, fs.FileInfo, error) {
+	root, err := os.OpenRoot(w.folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	// It may have become a link, and a pipe would never open.
+	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, nil, cmp.Or(err, fs.ErrNotExist)
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
 // image reports whether a file begins like an image.
 func (w *watched) image(name string) (bool, error) {
-	file, err := w.root.Open(name)
+	file, _, err := w.open(name)
 	if err != nil {
 		return false, err
 	}
@@ -128,25 +152,30 @@ func (w *watched) image(name string) (bool, error) {
 
 // run looks at the folder until stop is closed.
 func (w *watched) run(stop <-chan struct{}) {
-	defer w.root.Close()
-	failed := false
 	for {
 		select {
 		case <-time.After(watchEvery):
 		case <-stop:
 			return
 		}
-		err := w.look()
-		if err != nil && !failed {
-			fmt.Fprintf(w.log, "the watched folder cannot be read: %v; serve goes on trying\n", err)
-		}
-		failed = err != nil
+		w.again()
 	}
 }
 
+// again looks once more. It says when the folder goes, and when it comes back.
+func (w *watched) again() {
+	err := w.look()
+	if away := err != nil; away && !w.away {
+		fmt.Fprintf(w.log, "the watched folder cannot be read: %v; serve goes on trying\n", err)
+	} else if !away && w.away {
+		fmt.Fprintf(w.log, "the watched folder %q is there\n", w.folder)
+	}
+	w.away = err != nil
+}
+
 // ServeHTTP answers requests for /private/: "files?after=N" lists the files after the first N that
-// were offered, and their number; without N it lists none. A number alone requests the bytes of
-// that file.
+// were offered, and their number; without N it lists those that no page has asked for. A number
+// alone requests the bytes of that file.
 func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	switch what := strings.TrimPrefix(r.URL.Path, privately); what {
 	case "files":
@@ -159,13 +188,6 @@ func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// count is how many files were offered.
-func (w *watched) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.forgot + len(w.offered)
-}
-
 func (w *watched) serveList(out http.ResponseWriter, after string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,10 +196,12 @@ func (w *watched) serveList(out http.ResponseWriter, after string) {
 		Name   string `json:"name"`
 	}
 	count, files := w.forgot+len(w.offered), []file{}
-	if from, err := strconv.Atoi(after); err == nil {
-		for i := max(from, w.forgot); i < count; i++ {
-			files = append(files, file{i, w.offered[i-w.forgot].name})
-		}
+	from, err := strconv.Atoi(after)
+	if err != nil {
+		from = w.taken
+	}
+	for i := max(from, w.forgot); i < count; i++ {
+		files = append(files, file{i, w.offered[i-w.forgot].name})
 	}
 	out.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(out).Encode(map[string]any{"count": count, "files": files})
@@ -192,18 +216,14 @@ func (w *watched) serveFile(out http.ResponseWriter, r *http.Request, number int
 		return false
 	}
 	o := w.offered[i]
+	w.taken = max(w.taken, number+1)
 	w.mu.Unlock()
-	// The file may have become a link. Only regular files are opened.
-	if info, err := w.root.Lstat(o.name); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	file, err := w.root.Open(o.name)
+	file, info, err := w.open(o.name)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || info.Mode().Type() != fs.FileMode(0) || (stamp{info.Size(), info.ModTime()}) != o.stamp {
+	if (stamp{info.Size(), info.ModTime()}) != o.stamp {
 		return false
 	}
 	out.Header().Set("Content-Type", "application/octet-stream")

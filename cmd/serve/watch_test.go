@@ -46,7 +46,6 @@ func TestWatchedFolder(t *testing.T) {
 	var log bytes.Buffer
 	w, err := watch(folder, &log)
 	require.NoError(t, err)
-	defer w.root.Close()
 	look := func() { t.Helper(); require.NoError(t, w.look()) }
 
 	// A file that grows is not offered until it stays as it is; nor is what is no image, hidden,
@@ -95,13 +94,15 @@ func TestWatchedFolder(t *testing.T) {
 		require.NoError(t, json.Unmarshal(read(ask(privately+"files?after="+after)), &l))
 		return l
 	}
+	require.Len(t, listed("").Files, 1, "no page was open when it came")
+	require.Len(t, listed("").Files, 1, "a list alone takes nothing")
+	r := ask(privately + "0")
 	assert.Equal(t, list{Count: 1, Files: []struct {
 		Number int
 		Name   string
-	}{}}, listed(""), "a page that begins gets no old ones")
+	}{}}, listed(""), "a page that begins does not get what another has taken")
 	require.Len(t, listed("0").Files, 1)
 	assert.Empty(t, listed("1").Files)
-	r := ask(privately + "0")
 	assert.Equal(t, data, read(r))
 	assert.Equal(t, "application/octet-stream", r.Header.Get("Content-Type"))
 	for _, path := range []string{"1", "-1", "", "eye.png", "../0", "before.png"} {
@@ -119,8 +120,49 @@ func TestWatchedFolder(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(folder, "eye.png")))
 	assert.Equal(t, http.StatusNotFound, ask(privately+"1").StatusCode)
 
-	_, err = watch(filepath.Join(folder, "none"), io.Discard)
-	assert.ErrorContains(t, err, "name a folder that exists with -watch")
+	_, err = watch(outside, io.Discard)
+	assert.ErrorContains(t, err, "name a folder that can be read with -watch")
+}
+
+// A folder may come after serve has started, go and come back. Each of its files is offered once.
+func TestWatchedFolderComesAndGoes(t *testing.T) {
+	folder, away := filepath.Join(t.TempDir(), "card"), filepath.Join(t.TempDir(), "away")
+	var log bytes.Buffer
+	w, err := watch(folder, &log)
+	require.NoError(t, err)
+	says := func(want string) {
+		t.Helper()
+		w.again()
+		w.again()
+		if want == "" {
+			assert.Empty(t, log.String())
+		}
+		assert.Contains(t, log.String(), want)
+		log.Reset()
+	}
+	assert.Contains(t, log.String(), "is missing: serve waits for it")
+	log.Reset()
+	says("")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "eye.png"), picture(t, 9), 0o600))
+	says("is there")
+	assert.Equal(t, []string{"eye.png"}, w.names())
+	require.NoError(t, os.Rename(folder, away))
+	says("cannot be read")
+	says("")
+	out := httptest.NewRecorder()
+	w.ServeHTTP(out, httptest.NewRequest(http.MethodGet, privately+"0", nil))
+	assert.Equal(t, http.StatusNotFound, out.Code)
+	require.NoError(t, os.Mkdir(folder, 0o700)) // where it was mounted
+	says("is there")
+	require.NoError(t, os.Remove(folder))
+	require.NoError(t, os.Rename(away, folder))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "other.png"), picture(t, 8), 0o600))
+	says("")
+	assert.Equal(t, []string{"eye.png", "other.png"}, w.names())
+	out = httptest.NewRecorder()
+	w.ServeHTTP(out, httptest.NewRequest(http.MethodGet, privately+"0", nil))
+	assert.Equal(t, picture(t, 9), out.Body.Bytes())
 }
 
 // What serve prints opens nothing. The file that it names has an address that works once, gives a
