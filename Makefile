@@ -30,7 +30,7 @@ run: build ## build the page and every program, and serve the page at http://127
 .PHONY: test
 test: setup ## all tests; as root on Debian, installs what they need first
 	@[ -n "$$MRPRISM_DAWN_LIB" ] || shaders/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
-	@$(MAKE) --no-print-directory site
+	@$(MAKE) --no-print-directory size
 	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
 	go vet ./...
 	GOOS=js GOARCH=wasm go vet -trimpath ./wasm/... ./shaders/gpu/... ./shaders/vector

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/shaders/gpu/device"
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return serve(ctx, os.Stdin, stdout)
 	}
 	b := &batch{stdout: stdout}
-	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Intro: intro + "  " + computing.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, b.flags(), args, func(patterns []string) error {
 		beam.Init() // in a worker that a runner has started, this does not return
 		if err := b.check(patterns); err != nil {
@@ -112,7 +112,7 @@ func (b *batch) flags() *cli.Groups {
 func (b *batch) check(patterns []string) error {
 	switch {
 	case b.task.Weights == "":
-		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
 	case b.task.Out == "":
 		return cli.Wrong("where to? give -out DIR")
 	case b.list == "" && len(patterns) == 0:
@@ -156,7 +156,7 @@ func (b *batch) load() error {
 	if err != nil {
 		return err
 	}
-	model, err := command.Weights(b.task.Weights)
+	model, err := computing.Weights(b.task.Weights)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/output/sheet"
@@ -29,7 +30,7 @@ import (
 type segmenter struct {
 	task    Task
 	model   *weights.Model
-	session *command.Session
+	session *computing.Session
 	unsure  bool // it has reported results without sums
 }
 
@@ -39,7 +40,7 @@ var Fault func(path string)
 
 // segmenter loads the weights and compiles the network.
 func (t Task) segmenter(ctx context.Context) (*segmenter, error) {
-	m, err := command.Weights(t.Weights)
+	m, err := computing.Weights(t.Weights)
 	if err != nil {
 		return nil, fmt.Errorf("a worker cannot read the weights: %w", err)
 	}
@@ -47,7 +48,7 @@ func (t Task) segmenter(ctx context.Context) (*segmenter, error) {
 		return nil, fmt.Errorf("a worker has other weights under the name %s; give all workers the same program and files", t.Weights)
 	}
 	s := &segmenter{task: t, model: m}
-	s.session = &command.Session{Model: m, Precision: model.F32, Open: s.open, Note: note}
+	s.session = &computing.Session{Model: m, Precision: model.F32, Open: s.open, Note: note}
 	if err := s.session.Ready(ctx); err != nil {
 		return nil, fmt.Errorf("-weights %s: %w", t.Weights, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"slices"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/output/sheet"
 )
 
@@ -40,7 +40,7 @@ type tables struct {
 }
 
 func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcome) bool) (sum Summary, err error) {
-	m, err := command.Weights(t.Task.Weights)
+	m, err := computing.Weights(t.Task.Weights)
 	if err != nil {
 		return sum, err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 )
 
 // Input is a file to segment. Number spreads the files over the workers.
@@ -103,7 +103,7 @@ func (w *Worker) tryAlone(ctx context.Context, path string) (Outcome, error) {
 
 // name records an image that kills processes. No later run tries it.
 func (w *Worker) name(ctx context.Context, path string, died death) (Outcome, error) {
-	m, err := command.Weights(w.Task.Weights)
+	m, err := computing.Weights(w.Task.Weights)
 	if err != nil {
 		return Outcome{}, err
 	}

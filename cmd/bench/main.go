@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/program/version"
 	"mrprism/model"
@@ -33,7 +34,7 @@ type request struct {
 	sideGiven      bool
 	browser        bool
 	device         string // name; empty without -device
-	wish           command.Device
+	wish           computing.Device
 	modules        string // folder with ONNX Runtime
 	made           made
 	base, jsonFile string
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	flags.Add("computing", func(f *flag.FlagSet) {
 		f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another program)")
-		precision, r.wish = command.PrecisionFlag(f), command.DeviceFlags(f)
+		precision, r.wish = computing.PrecisionFlag(f), computing.DeviceFlags(f)
 	})
 	p := cli.Program{Name: "bench", Intro: intro, Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
@@ -150,7 +151,7 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	var m *weights.Model
 	if r.Weights != "" {
-		if m, err = command.Weights(r.Weights); err != nil {
+		if m, err = computing.Weights(r.Weights); err != nil {
 			return err
 		}
 		about := m.Metadata

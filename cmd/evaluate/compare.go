@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/compare"
 	"mrprism/internal/study/report"
@@ -20,10 +20,10 @@ import (
 func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r compare.Request
 	var precision *model.Precision
-	var device command.Device
+	var device computing.Device
 	flags := compareFlags(&r)
-	flags.Add("computing, with -weights", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
-	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + command.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
+	flags.Add("computing, with -weights", func(f *flag.FlagSet) { precision, device = computing.PrecisionFlag(f), computing.DeviceFlags(f) })
+	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + computing.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Precision, r.Device = *precision, device.Open
 		if err := cmp.Or(r.Check(), checkCompare(&r, flags, rest), device.Check()); err != nil {
@@ -72,7 +72,7 @@ func checkCompare(r *compare.Request, flags *cli.Groups, rest []string) error {
 	case r.Data == "":
 		return cli.Wrong("which data? give -data DIR")
 	case len(r.Named) == 0:
-		return cli.Wrong("which methods? give -weights NAME,FILE or -predictions NAME=DIR (shipped: %s)", command.Shipped())
+		return cli.Wrong("which methods? give -weights NAME,FILE or -predictions NAME=DIR (shipped: %s)", computing.Shipped())
 	case unnamed >= 0:
 		return cli.Wrong("-predictions %s: name the method, as in -predictions ours=%s", r.Named[unnamed].Given, r.Named[unnamed].Given)
 	case r.Draws < 0 || r.Draws > mostDraws:

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/study/studytest"
 
@@ -41,9 +41,9 @@ func TestPlusSignInAName(t *testing.T) {
 	file := studytest.WeightsFile(t, segmenttest.Raters(), nil)
 	renamed := filepath.Join(t.TempDir(), "a+b.safetensors")
 	require.NoError(t, os.Rename(file, renamed))
-	m, err := command.Ensemble(renamed)
+	m, err := computing.Ensemble(renamed)
 	require.NoError(t, err)
 	assert.Empty(t, m.Others)
-	_, err = command.Ensemble("fundus+nowhere")
+	_, err = computing.Ensemble("fundus+nowhere")
 	assert.ErrorContains(t, err, "nowhere")
 }

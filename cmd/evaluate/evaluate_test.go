@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/synthetic"
@@ -98,7 +98,7 @@ func TestFiguresOfAnImage(t *testing.T) {
 	require.Len(t, got.Cases, 1, "one of five is held out")
 	require.Equal(t, "case0004", got.Cases[0].Name)
 
-	m, err := command.Weights(file)
+	m, err := computing.Weights(file)
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
 	require.NoError(t, err)

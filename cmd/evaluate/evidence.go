@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/given"
 	"mrprism/model"
@@ -17,23 +18,23 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 	var r given.Request
 	var weights *string
 	var precision *model.Precision
-	var device command.Device
+	var device computing.Device
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		weights = command.WeightsFlag(set)
+		weights = computing.WeightsFlag(set)
 		set.StringVar(&r.Data, "data", "", "`DIR`: a data set of the model's raters, as \"train -h\" describes it. Every fifth image is scored")
 		set.IntVar(&r.Most, "given", 2, "give the marks of 1 to `K` raters at once")
 		set.StringVar(&r.CSV, "csv", "", "write a line for each image, structure, number of marks and figure to `FILE`")
 	})
-	flags.Add("computing", func(set *flag.FlagSet) { precision, device = command.PrecisionFlag(set), command.DeviceFlags(set) })
-	p := cli.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + command.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
+	flags.Add("computing", func(set *flag.FlagSet) { precision, device = computing.PrecisionFlag(set), computing.DeviceFlags(set) })
+	p := cli.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + computing.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open
 		switch {
 		case len(rest) > 0:
 			return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
 		case r.Weights == "":
-			return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+			return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
 		case r.Data == "":
 			return cli.Wrong("which data? give -data DIR")
 		case r.Most < 1:

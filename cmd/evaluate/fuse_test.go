@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
@@ -68,7 +68,7 @@ func TestFuse(t *testing.T) {
 	require.Contains(t, stdout, "disc, 5 images: beside the truth")
 	require.Contains(t, stdout, "prior of dawid-skene-prior, and network of max-mig: "+about.Name)
 
-	m, err := command.Weights(file)
+	m, err := computing.Weights(file)
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
 	require.NoError(t, err)
@@ -353,7 +353,7 @@ func TestFuseByDiagnosis(t *testing.T) {
 	require.NoError(t, err)
 	require.NoFileExists(t, filepath.Join(out, "diag", "disc", data.HeldOut()[0].Name+".png"))
 
-	m, err := command.Weights(file)
+	m, err := computing.Weights(file)
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/evaluate"
@@ -32,10 +32,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r evaluate.Request
 	var weights *string
 	var precision *model.Precision
-	var device command.Device
+	var device computing.Device
 	flags := cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
-		weights = command.EnsembleFlag(f)
+		weights = computing.EnsembleFlag(f)
 		f.StringVar(&r.Against, "against", "", "`NAME` or FILE of other weights: -data is also scored by them, and the two are compared as evaluate compare does")
 		f.IntVar(&r.Recurrences, "recurrences", -1, fmt.Sprintf("score Rec0 to Rec`N` (-1: N is %d, or 0 for weights that were trained without recurrence)", segment.DefaultRecurrences))
 	})
@@ -51,8 +51,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.StringVar(&r.CSV, "csv", "", "write a line for each image of -data and structure, or for each photograph of -centres, to `FILE`")
 		f.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for report.html with curves and pictures, the tables and all figures")
 	})
-	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
-	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	flags.Add("computing", func(f *flag.FlagSet) { precision, device = computing.PrecisionFlag(f), computing.DeviceFlags(f) })
+	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + computing.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open
 		if err := cmp.Or(r.Check(), checkRequest(&r, flags, rest), device.Check()); err != nil {
@@ -79,7 +79,7 @@ func checkRequest(r *evaluate.Request, flags *cli.Groups, rest []string) error {
 	case len(rest) > 0:
 		return cli.Wrong("unexpected argument %q; give data sets as -data DIR,DIR", rest[0])
 	case r.Weights == "":
-		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
 	case r.Data == "" && r.Centres == "" && r.Foreign == "":
 		return cli.Wrong("which data? give -data DIR, -centres FILE or -foreign DIR")
 	case slices.Contains([]string{"heldout", "train", "all"}, r.Split):

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/program/cli"
@@ -43,7 +43,7 @@ func TestEvidenceFigures(t *testing.T) {
 	require.Len(t, data.HeldOut(), 1)
 	l, err := dataset.Load(data.HeldOut()[0])
 	require.NoError(t, err)
-	m, err := command.Weights(file)
+	m, err := computing.Weights(file)
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), reference.Open(), m, "")
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
@@ -33,7 +33,7 @@ func TestRangeOfTheRatio(t *testing.T) {
 		}
 	})
 	got, table := Scores(t, "-weights", file, "-data", dir)
-	m, err := command.Weights(file)
+	m, err := computing.Weights(file)
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
 	require.NoError(t, err)

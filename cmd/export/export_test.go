@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
@@ -281,7 +281,7 @@ func TestShippedWeights(t *testing.T) {
 	m, err := onnx.ParseModel(data)
 	require.NoError(t, err)
 
-	shipped, err := command.Weights("fundus")
+	shipped, err := computing.Weights("fundus")
 	require.NoError(t, err)
 	about := shipped.Metadata
 	assert.Equal(t, shipped.SHA256, m.Metadata["weights_sha256"])
@@ -362,7 +362,7 @@ func TestFailures(t *testing.T) {
 
 // Weights that are of another configuration than they say are refused, with the difference.
 func TestMismatch(t *testing.T) {
-	shipped, err := command.Weights("fundus")
+	shipped, err := computing.Weights("fundus")
 	require.NoError(t, err)
 	f := &weights.File{Metadata: shipped.File.Metadata, Tensors: shipped.File.Tensors[1:]}
 	f.Seal()

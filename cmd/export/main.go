@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/model"
@@ -78,7 +79,7 @@ type labels struct {
 }
 
 // declare declares the program's flags.
-func (r *request) declare() (flags *cli.Groups, device command.Device) {
+func (r *request) declare() (flags *cli.Groups, device computing.Device) {
 	flags = cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		f.StringVar(&r.weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE")
@@ -113,7 +114,7 @@ func (r *request) declare() (flags *cli.Groups, device command.Device) {
 		f.StringVar(&r.title, "title", "", "one line about the model, for people")
 		f.StringVar(&r.task, "task", "", "what the images show")
 	})
-	flags.Add("computing", func(f *flag.FlagSet) { device = command.DeviceFlags(f) })
+	flags.Add("computing", func(f *flag.FlagSet) { device = computing.DeviceFlags(f) })
 	return flags, device
 }
 
@@ -121,7 +122,7 @@ func (r *request) declare() (flags *cli.Groups, device command.Device) {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r request
 	flags, device := r.declare()
-	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Intro: intro + "  " + computing.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) (err error) {
 		r.given = flags.Given()
 		if len(rest) > 0 {
@@ -154,7 +155,7 @@ func (r *request) check() error {
 	graphFlags := []string{"side", "passes", "part", "attention"}
 	switch {
 	case r.weights == "" && r.config == "":
-		return fmt.Errorf("which weights? give -weights NAME or FILE (shipped: %s), or -config for random ones", command.Shipped())
+		return fmt.Errorf("which weights? give -weights NAME or FILE (shipped: %s), or -config for random ones", computing.Shipped())
 	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
 	case r.stores():

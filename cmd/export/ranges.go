@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
@@ -29,7 +30,7 @@ func taken(i, all, most int) bool {
 
 // open opens weights and changes their metadata by -mirror, -title and -task.
 func (r *request) open(name string) (*weights.Model, error) {
-	m, err := command.Weights(name)
+	m, err := computing.Weights(name)
 	if err != nil || !(r.given["mirror"] || r.given["title"] || r.given["task"]) {
 		return m, err
 	}
@@ -47,7 +48,7 @@ func (r *request) open(name string) (*weights.Model, error) {
 
 // withRanges writes the weights with the ranges of layers' inputs and with what training images say
 // about when to doubt a result. It returns a line about the file.
-func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
+func (r *request) withRanges(ctx context.Context, wish computing.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.ranges); err != nil {
 		return "", err
 	}
@@ -143,7 +144,7 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 	}
 	var folds []*weights.Model
 	for _, name := range strings.Split(r.folds, ",") {
-		fold, err := command.Weights(name)
+		fold, err := computing.Weights(name)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment/segmenttest"
@@ -34,9 +34,9 @@ func TestRanges(t *testing.T) {
 	code, stdout, stderr := call(t, "-weights", before, "-data", data, "-ranges", after, "-mirror", "-device", "processor")
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from 4 training images, and nothing to doubt by")
-	was, err := command.Weights(before)
+	was, err := computing.Weights(before)
 	require.NoError(t, err)
-	is, err := command.Weights(after)
+	is, err := computing.Weights(after)
 	require.NoError(t, err)
 	assert.ElementsMatch(t, was.Tensors, is.Tensors)
 	assert.Equal(t, weights.Int8PerChannel, is.Metadata.Quantization)

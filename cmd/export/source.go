@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/model/rivals"
@@ -51,7 +51,7 @@ func (s *source) variables() []*tensor.Variable {
 
 // fromWeights opens a shipped model or a file. Int8 weights become float32.
 func fromWeights(ctx context.Context, nameOrFile string) (*source, error) {
-	m, err := command.Weights(nameOrFile)
+	m, err := computing.Weights(nameOrFile)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
@@ -26,7 +27,7 @@ type form struct {
 
 // store writes the weights as f32, f16 and int8. It returns a text about the files and, with -data,
 // about the change of soft Dice.
-func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
+func (r *request) store(ctx context.Context, wish computing.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.f32, r.f16, r.int8); err != nil {
 		return "", err
 	}
@@ -121,7 +122,7 @@ func fits(m *weights.Model, data *dataset.Dataset) error {
 
 // cost segments the training images with every form and prints how much each differs from the
 // first.
-func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, stderr io.Writer, to io.Writer) error {
+func (r *request) cost(ctx context.Context, forms []*form, wish computing.Device, stderr io.Writer, to io.Writer) error {
 	data, err := r.trainingData(forms[0].model)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, 
 	progress := command.NewProgress(stderr, len(forms)*len(cases))
 	defer progress.Clear()
 	for _, f := range forms {
-		s := &command.Session{Model: f.model, Open: wish.Open, Note: func(text string) { progress.Note(program, text) }}
+		s := &computing.Session{Model: f.model, Open: wish.Open, Note: func(text string) { progress.Note(program, text) }}
 		err := f.score(ctx, s, data, cases, progress)
 		s.Close()
 		if err != nil {
@@ -157,7 +158,7 @@ func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, 
 }
 
 // score segments the cases. Soft Dice is NaN without marks, and for incomplete agreement levels.
-func (f *form) score(ctx context.Context, s *command.Session, data *dataset.Dataset, cases []dataset.Case, progress *command.Progress) error {
+func (f *form) score(ctx context.Context, s *computing.Session, data *dataset.Dataset, cases []dataset.Case, progress *command.Progress) error {
 	f.dice = make([][]float64, len(data.Classes))
 	for _, c := range cases {
 		progress.Begin()

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment/segmenttest"
@@ -49,10 +49,10 @@ disc +f16 +[\d.]+ +[+-]0\.\d\d +[+-]0\.\d\d case000\d
 disc +int8 +[\d.]+ +[+-]\d\.\d\d +[+-]\d\.\d\d case000\d
 cup `, stdout)
 	assert.Contains(t, stdout, at("half")+": untrained-fundus as f16, ")
-	source, err := command.Weights(at("source"))
+	source, err := computing.Weights(at("source"))
 	require.NoError(t, err)
 	for name, kind := range map[string]weights.DType{"half": weights.F16, "small": weights.I8} {
-		m, err := command.Weights(at(name))
+		m, err := computing.Weights(at(name))
 		require.NoError(t, err)
 		kinds := map[weights.DType]int{}
 		for _, v := range m.Tensors {
@@ -72,9 +72,9 @@ cup `, stdout)
 
 	code, _, stderr = call(t, "-weights", at("source"), "-int8", at("mirrored"), "-mirror")
 	require.Equal(t, cli.Done, code, stderr)
-	mirrored, err := command.Weights(at("mirrored"))
+	mirrored, err := computing.Weights(at("mirrored"))
 	require.NoError(t, err)
-	small, err := command.Weights(at("small"))
+	small, err := computing.Weights(at("small"))
 	require.NoError(t, err)
 	assert.ElementsMatch(t, small.Tensors, mirrored.Tensors)
 	assert.True(t, mirrored.Metadata.Mirrored)
@@ -83,14 +83,14 @@ cup `, stdout)
 
 	code, _, stderr = call(t, "-weights", at("source"), "-int8", at("named"), "-title", "Two discs", "-task", "drawing")
 	require.Equal(t, cli.Done, code, stderr)
-	named, err := command.Weights(at("named"))
+	named, err := computing.Weights(at("named"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Two discs", "drawing"}, []string{named.Metadata.Title, named.Metadata.Task})
 
 	floats(t, at("both"), func(f *weights.File) { f.Metadata["mirrored"] = "averaged" })
 	code, _, stderr = call(t, "-weights", at("both"), "-f16", at("one way"), "-mirror=false")
 	require.Equal(t, cli.Done, code, stderr)
-	back, err := command.Weights(at("one way"))
+	back, err := computing.Weights(at("one way"))
 	require.NoError(t, err)
 	assert.False(t, back.Metadata.Mirrored)
 
@@ -150,10 +150,10 @@ func TestMean(t *testing.T) {
 	code, stdout, stderr := call(t, "-weights", at("a"), "-mean", at("b"), "-f32", at("mean"), "-int8", at("small"))
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, at("mean")+": untrained-fundus as f32, ")
-	small, err := command.Weights(at("small"))
+	small, err := computing.Weights(at("small"))
 	require.NoError(t, err)
 	assert.Equal(t, weights.I8, small.Tensor(name).DType)
-	m, err := command.Weights(at("mean"))
+	m, err := computing.Weights(at("mean"))
 	require.NoError(t, err)
 	values, err := m.Tensor(name).Float32()
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestMean(t *testing.T) {
 	// What ships is int8: it is averaged as what it stands for.
 	code, _, stderr = call(t, "-weights", at("small"), "-mean", at("a"), "-f32", at("again"))
 	require.Equal(t, cli.Done, code, stderr)
-	m, err = command.Weights(at("again"))
+	m, err = computing.Weights(at("again"))
 	require.NoError(t, err)
 	assert.Empty(t, m.Metadata.Quantization)
 	assert.Equal(t, weights.F32, m.Tensor(name).DType)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
@@ -30,7 +30,7 @@ import (
 // right.
 func agreed(t *testing.T, file string, n int) string {
 	folder := t.TempDir()
-	m, err := command.Weights(file)
+	m, err := computing.Weights(file)
 	require.NoError(t, err)
 	d, err := device.Open(t.Context(), "processor", device.Options{})
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestTrustIsLearned(t *testing.T) {
 	code, stdout, stderr := call(t, args...)
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "the signs of doubt of 19 training images")
-	is, err := command.Weights(after)
+	is, err := computing.Weights(after)
 	require.NoError(t, err)
 	known := is.Metadata.Trust
 	require.NotNil(t, known)
@@ -128,7 +128,7 @@ func TestTrustIsLearned(t *testing.T) {
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from runs that had set them aside")
 	assert.Regexp(t, `outlines of the disc, `+filepath.Base(data)+`: \d+ % of 23 patients, 0\.\d\d radii to each side\n`, stdout)
-	is, err = command.Weights(after)
+	is, err = computing.Weights(after)
 	require.NoError(t, err)
 	known = is.Metadata.Trust
 	assert.Equal(t, 2, known.FoldsOf)
@@ -143,7 +143,7 @@ func TestTrustIsLearned(t *testing.T) {
 	again[slices.Index(again, before)] = after
 	code, _, stderr = call(t, again...)
 	require.Equal(t, cli.Done, code, stderr)
-	kept, err := command.Weights(after)
+	kept, err := computing.Weights(after)
 	require.NoError(t, err)
 	assert.Equal(t, known.Maps, kept.Metadata.Trust.Maps, "what folds taught stays")
 	assert.Equal(t, known.Areas, kept.Metadata.Trust.Areas)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/program/cli"
@@ -22,7 +23,7 @@ import (
 // batch segments images. While the device has one, it reads those after it, and measures and writes
 // those before it.
 type batch struct {
-	session     command.Session
+	session     computing.Session
 	weightsName string // as given
 	options     segment.Options
 	formats     []masks.Format

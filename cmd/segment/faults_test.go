@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/segment"
@@ -322,7 +323,7 @@ func (l losing) Run(ctx context.Context, recordings ...gpu.Recording) error {
 // next image opens a new device.
 func TestLostDevice(t *testing.T) {
 	dir := t.TempDir()
-	m, err := command.Weights(weightsFile(t, dir, segmenttest.Raters(), nil))
+	m, err := computing.Weights(weightsFile(t, dir, segmenttest.Raters(), nil))
 	require.NoError(t, err)
 	var images []string
 	for _, name := range []string{"a.png", "b.png"} {
@@ -332,7 +333,7 @@ func TestLostDevice(t *testing.T) {
 		left, opened := losses, 0
 		var stdout, stderr bytes.Buffer
 		b := &batch{
-			session: command.Session{
+			session: computing.Session{
 				Model: m, Note: func(text string) { fmt.Fprintln(&stderr, text) },
 				Open: func(context.Context, func(string)) (gpu.Device, error) {
 					opened++

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/program/cli"
 )
@@ -117,7 +117,7 @@ func main() { cli.Main(run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	r := &request{formats: masks.Formats[:1]}
 	flags := r.flags()
-	p := cli.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Intro: intro + "  " + computing.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(named []string) error {
 		r.named, r.given = named, flags.Given()
 		if err := r.check(); err != nil {

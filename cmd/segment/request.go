@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/roi"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
@@ -23,7 +24,7 @@ import (
 type request struct {
 	weightsName      *string // of one model or several
 	precision        *model.Precision
-	device           command.Device
+	device           computing.Device
 	options          segment.Options
 	out, table       string // the folder of results; the file of -csv, empty without
 	slice            int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
@@ -39,7 +40,7 @@ type request struct {
 func (r *request) flags() *cli.Groups {
 	flags := cli.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
-		r.weightsName = command.EnsembleFlag(f)
+		r.weightsName = computing.EnsembleFlag(f)
 		f.StringVar(&r.out, "out", "", "`DIR` for the results, which is made if missing (required)")
 		f.StringVar(&r.table, "csv", "", "also write a table, `FILE`.csv, with a line an image")
 		f.BoolVar(&r.resume, "resume", false, "go on with the table of -csv: leave out images that it has, with the same weights and options")
@@ -60,7 +61,7 @@ func (r *request) flags() *cli.Groups {
 			return err
 		})
 	})
-	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = command.PrecisionFlag(f), command.DeviceFlags(f) })
+	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = computing.PrecisionFlag(f), computing.DeviceFlags(f) })
 	return flags
 }
 
@@ -68,7 +69,7 @@ func (r *request) flags() *cli.Groups {
 func (r *request) check() error {
 	switch {
 	case *r.weightsName == "":
-		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
 	case r.out == "":
 		return cli.Wrong("where to? give -out DIR")
 	case len(r.named) == 0:
@@ -100,7 +101,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 	}
 	given := len(images)
 	images = distinct(images)
-	m, err := command.Ensemble(*r.weightsName)
+	m, err := computing.Ensemble(*r.weightsName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +124,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 		r.options.Recurrences = segment.Trained
 	}
 	b := &batch{
-		session: command.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, weightsName: *r.weightsName,
+		session: computing.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, weightsName: *r.weightsName,
 		options: r.options, formats: r.formats, readers: readers, identity: r.identity, slice: r.slice, day: time.Now(), stdout: stdout,
 	}
 	b.progress = command.NewProgress(stderr, len(items))

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/page/choose"
@@ -145,7 +145,7 @@ func TestFilesOfAnImage(t *testing.T) {
 		require.NoError(t, decoder.Decode(&s))
 		require.Equal(t, []int{240, 200, 2}, []int{s.Width, s.Height, s.Recurrences})
 		require.Equal(t, d.Info().String(), s.Device)
-		m, err := command.Weights(levels)
+		m, err := computing.Weights(levels)
 		require.NoError(t, err)
 		require.Equal(t, "own-"+m.SHA256[:12], s.Model)
 		require.Equal(t, origin{levels, m.Label(), m.SHA256, false}, s.Weights)
@@ -329,9 +329,9 @@ func TestNothingFound(t *testing.T) {
 // The summary says whether to believe the result: a list of doubts, empty without any, and null if
 // the weights cannot tell.
 func TestDoubtsInTheSummary(t *testing.T) {
-	m, err := command.Weights(weightsFile(t, t.TempDir(), segmenttest.Raters(), nil))
+	m, err := computing.Weights(weightsFile(t, t.TempDir(), segmenttest.Raters(), nil))
 	require.NoError(t, err)
-	b, r := &batch{session: command.Session{Model: m}}, &segment.Result{Found: true}
+	b, r := &batch{session: computing.Session{Model: m}}, &segment.Result{Found: true}
 	of := func() string {
 		t.Helper()
 		var fields map[string]json.RawMessage
@@ -351,7 +351,7 @@ func TestDescribe(t *testing.T) {
 	gone, never := &trust.Verdict{Word: trust.DoNotUse, Reason: "No cup was found in this picture."}, &trust.Verdict{Word: trust.DoNotUse, Reason: "Never seen."}
 	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: new(40), High: new(60), Trust: good}, {Class: "cup", Low: new(0), High: new(7), Trust: gone}}
 	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Trust: gone}
-	b := &batch{session: command.Session{Model: &weights.Model{}}}
+	b := &batch{session: computing.Session{Model: &weights.Model{}}}
 	eye := item{image: "a.png", summary: "out/a.json"}
 	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); "+
 		"trust: disc trusted, cup do not use, ratio do not use (No cup was found in this picture); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
@@ -447,7 +447,7 @@ func TestEvidence(t *testing.T) {
 	require.Equal(t, 2, s.Recurrences)
 	require.Equal(t, []mark{{"ann", "brain", ann}, {"you", "brain", you}}, s.Evidence)
 	require.Contains(t, line, "; around marks of ann, you; ")
-	m, err := command.Weights(w)
+	m, err := computing.Weights(w)
 	require.NoError(t, err)
 	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/train"
@@ -41,7 +41,7 @@ func TestCross(t *testing.T) {
 	assert.Contains(t, string(readFile(t, out, "eyes.md")), "6 images, each by the one of 2 runs that had not seen it")
 	assert.NoFileExists(t, filepath.Join(out, "fold1", train.Checkpoint))
 	assert.Contains(t, string(readFile(t, out, "eyes.md")), "It has no doubt, no calibration and no intervals. These take right results on images of 8 groups, such as patients. There are 6.")
-	known, err := command.Weights(filepath.Join(out, "eyes.safetensors"))
+	known, err := computing.Weights(filepath.Join(out, "eyes.safetensors"))
 	require.NoError(t, err)
 	assert.Nil(t, known.Metadata.Trust)
 
@@ -108,11 +108,11 @@ func TestCrossLearnsDoubtAsExportDoes(t *testing.T) {
 	built, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", programs, "mrprism/cmd/export", "mrprism/cmd/segment").CombinedOutput()
 	require.NoError(t, err, string(built))
 	run(programs+"export", "-weights", model, "-data", data, "-folds", strings.Join(models, ","), "-splits", strings.Join(splits, ","), "-ranges", again)
-	learned, err := command.Weights(model)
+	learned, err := computing.Weights(model)
 	require.NoError(t, err)
-	float, err := command.Weights(filepath.Join(out, "eyes.f32.safetensors"))
+	float, err := computing.Weights(filepath.Join(out, "eyes.f32.safetensors"))
 	require.NoError(t, err)
-	exported, err := command.Weights(again)
+	exported, err := computing.Weights(again)
 	require.NoError(t, err)
 	assert.Equal(t, exported.Metadata.Trust, learned.Metadata.Trust)
 	assert.Equal(t, learned.Metadata.Trust, float.Metadata.Trust)

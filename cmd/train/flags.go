@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/program/version"
 	"mrprism/internal/train"
@@ -25,7 +25,7 @@ type declared struct {
 	side, epochs, recurrences                                                                             *int
 	rate, decay, dice, headsFirst, average, multiHead, shuffle                                            *float64
 	crossEntropy                                                                                          *bool
-	device                                                                                                command.Device
+	device                                                                                                computing.Device
 	divided                                                                                               string // the split of the run whose file -with names
 	began                                                                                                 string // the init of the run that -with and -resume name
 }
@@ -138,7 +138,7 @@ func (r *runner) declare() *declared {
 		f.Float64Var(&o.CheckpointSeconds, "save", 120, "`SECONDS` between checkpoints")
 	})
 	d.Add("device", func(f *flag.FlagSet) {
-		d.device = command.DeviceFlags(f)
+		d.device = computing.DeviceFlags(f)
 		f.BoolVar(&o.Recompute, "recompute", false, "compute parts of the network again for the gradient instead of keeping them: 0.6 of the memory at side 256, 0.7 at 128, "+
 			"and 1.2 of the time. Recurrences then share no sums, which round otherwise; without recurrences the result is the same to the bit")
 	})
@@ -166,7 +166,7 @@ func (r *runner) settle(d *declared, rest []string) error {
 	}
 	r.initial = cmp.Or(r.options.Init, d.began)
 	if r.judge != "" {
-		if _, err := command.Weights(r.judge); err != nil {
+		if _, err := computing.Weights(r.judge); err != nil {
 			return fmt.Errorf("-judge: %w", err)
 		}
 	}

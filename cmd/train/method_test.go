@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/weights"
@@ -100,7 +100,7 @@ func TestAblations(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "run")
 		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(args, "-recipe", "recurrent")...)...)
 		require.Equal(t, cli.Done, code, stderr)
-		m, err := command.Weights(filepath.Join(out, "eyes.f32.safetensors"))
+		m, err := computing.Weights(filepath.Join(out, "eyes.f32.safetensors"))
 		require.NoError(t, err)
 		assert.Equal(t, want, m.Metadata.Configuration)
 	}

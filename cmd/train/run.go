@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/train"
 	"mrprism/shaders/gpu"
@@ -159,7 +160,7 @@ func (r *runner) compare(ctx context.Context, t *train.Trainer) error {
 func (r *runner) publish(t *train.Trainer, j *train.Judgement) error {
 	r.note(j.Says)
 	text, beside := t.Card(j, time.Now()), filepath.Join(r.options.Out, r.options.Name)
-	m, err := command.Weights(r.result())
+	m, err := computing.Weights(r.result())
 	if err != nil {
 		return err
 	}

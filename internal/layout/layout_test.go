@@ -129,6 +129,7 @@ func TestLibrariesStayWhereTheyBelong(t *testing.T) {
 	}{
 		{"github.com/hajimehoshi/ebiten", func(n string) bool { return n == "wasm/viewer" }},
 		{"net/http", func(n string) bool { return !within(n, "wasm") }},
+		{"mrprism/model", func(n string) bool { return n != "wasm/together" }}, // it brings marks together, and has no network
 		{"github.com/stretchr/testify", forTests},
 		{"github.com/chromedp", func(n string) bool { return n == "cmd/serve" }}, // the kiosk's browser
 		{"testing", func(n string) bool { return forTests(n) || within(n, "shaders/gpu/gputest") }},

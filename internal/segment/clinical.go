@@ -78,7 +78,7 @@ func (r *Maps) read(masks [][]float32) (out reading) {
 		pulse.Beat()
 		out.sizes = append(out.sizes, metric.ExtentOf(mask, r.Width, r.Height))
 	}
-	if disc, cup := DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
+	if disc, cup := metric.DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
 		out.rim, out.isRim = metric.RimOf(masks[disc], masks[cup], r.Width, r.Height)
 	}
 	return out
@@ -103,7 +103,7 @@ func (r *Result) Clinical(known Known) Clinical {
 }
 
 func (r *Maps) clinical(m *Measurements, readings []reading, known Known) (out Clinical) {
-	disc, _ := DiscAndCup(r.Classes)
+	disc, _ := metric.DiscAndCup(r.Classes)
 	if m.VerticalRatio == nil {
 		return out
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/metric"
 	"mrprism/internal/files/raster"
 	"mrprism/internal/trust"
 	"mrprism/weights"
@@ -83,7 +84,7 @@ func (e *Engine) trusted(m Measurements, r *Result) Measurements {
 		}
 		s.Trust = new(trust.Of(known, decide))
 	}
-	outer, inner := DiscAndCup(r.Classes)
+	outer, inner := metric.DiscAndCup(r.Classes)
 	for _, ratio := range []**Ratio{&m.VerticalRatio, &m.HorizontalRatio} {
 		if *ratio != nil {
 			*ratio = new(**ratio)
@@ -292,7 +293,7 @@ func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measur
 		}
 	}
 	if ratio := m.VerticalRatio; ratio != nil && ratio.Value != nil {
-		disc, cup := DiscAndCup(r.Classes)
+		disc, cup := metric.DiscAndCup(r.Classes)
 		ratio, before := new(*ratio), own != nil && own.VerticalRatio != nil && own.VerticalRatio.Value != nil
 		m.VerticalRatio = ratio
 		if ratio.Withheld = withheld(known.Ratio != nil, before, disc, cup); ratio.Withheld == "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"mrprism/internal/data/metric"
 	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
 )
@@ -94,7 +95,7 @@ const (
 // fovea, and the nose right of a right eye, as displayed. It is empty where the photograph may be
 // turned, or where the disc does not tell.
 func (r *Maps) sideOfDisc(calibrated reading) string {
-	disc, _ := DiscAndCup(r.Classes)
+	disc, _ := metric.DiscAndCup(r.Classes)
 	if !r.eyeBy.upright || r.Picture.Turn != 0 || calibrated.sizes[disc].Area == 0 {
 		return ""
 	}

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"slices"
-	"strings"
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/roi"
@@ -120,14 +119,6 @@ func (r *Maps) each(of func(class int) []float32) (maps [][]float32) {
 	return maps
 }
 
-// DiscAndCup returns the indices of these classes, in upper or lower case; -1 for a missing one.
-func DiscAndCup(classes []string) (disc, cup int) {
-	find := func(name string) int {
-		return slices.IndexFunc(classes, func(class string) bool { return strings.EqualFold(class, name) })
-	}
-	return find("disc"), find("cup")
-}
-
 // Experts is the range, or without heads the figure of the mask itself.
 func (s Structure) Experts() (low, high int) {
 	if s.Low == nil {
@@ -148,7 +139,7 @@ func (r Ratio) Experts() (low, high float64) {
 // rater or level of those that the model predicts has the structures of the mask: the ratio would
 // have no range.
 func (r *Maps) ratio(calibrated []metric.Extent, raters []reading, size func(metric.Extent) int) *Ratio {
-	outer, inner := DiscAndCup(r.Classes)
+	outer, inner := metric.DiscAndCup(r.Classes)
 	if outer < 0 || inner < 0 || calibrated[outer].Area == 0 {
 		return nil
 	}

@@ -31,7 +31,7 @@ func mean(to, other output) {
 // ratioOf is the vertical cup-to-disc ratio of maps (S, S, K). It is not ok if one of both is
 // empty.
 func ratioOf(maps []float32, side int, classes []string) (ratio float64, ok bool) {
-	outer, inner := DiscAndCup(classes)
+	outer, inner := metric.DiscAndCup(classes)
 	if outer < 0 || inner < 0 {
 		return 0, false
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/study/doubt"
 	"mrprism/shaders/gpu"
@@ -21,7 +21,7 @@ func (t *Trainer) LearnDoubt(ctx context.Context, device gpu.Device, folds []str
 	}
 	l := &doubt.Learner{Device: device, Turns: t.Options.Turns, Next: next}
 	for _, name := range folds {
-		fold, err := command.Weights(name)
+		fold, err := computing.Weights(name)
 		if err != nil {
 			return nil, err
 		}
@@ -38,13 +38,13 @@ func (t *Trainer) LearnDoubt(ctx context.Context, device gpu.Device, folds []str
 		}
 	}
 	path := filepath.Join(t.Options.Out, t.Options.Name)
-	m, err := command.Weights(path + smallSuffix)
+	m, err := computing.Weights(path + smallSuffix)
 	if err != nil {
 		return nil, err
 	}
 	known, err := l.Learn(ctx, m)
 	for _, suffix := range []string{floatSuffix, smallSuffix} {
-		m, opened := command.Weights(path + suffix)
+		m, opened := computing.Weights(path + suffix)
 		if err = errors.Join(err, opened); err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/shaders/tensor"
@@ -25,7 +25,7 @@ type folds struct {
 // openFolds reads the weights of Options.Folds, in the order of -fold 1/K to K/K.
 func (o Options) openFolds() (files []*weights.File, err error) {
 	for _, name := range o.Folds {
-		m, err := command.Weights(name)
+		m, err := computing.Weights(name)
 		if err != nil {
 			return nil, fmt.Errorf("-folds: %w", err)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/shaders/tensor"
@@ -34,7 +34,7 @@ func (o Options) openInitial() (from initial, err error) {
 		from.file, err = torch.Open(o.Init)
 		return from, err
 	}
-	m, err := command.Weights(o.Init)
+	m, err := computing.Weights(o.Init)
 	if err != nil {
 		return from, fmt.Errorf("%w (weights trained in PyTorch need -names)", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/segment"
@@ -109,7 +109,7 @@ func TestInitOfOtherRaters(t *testing.T) {
 	}
 	assert.Equal(t, 15, other)
 	masks := func(path string, c *dataset.Loaded, raters ...int) (maps [][]float32) {
-		m := must(command.Weights(path))
+		m := must(computing.Weights(path))
 		engine := must(segment.New(t.Context(), reference.Open(), m, ""))
 		defer engine.Close()
 		r := must(engine.Segment(t.Context(), c.Image, segment.Options{}))

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
@@ -180,7 +180,7 @@ func (j *Judgement) verdict() string {
 // scores are those of a model; nil if it has other classes. heads says that its raters are the data
 // set's; otherwise its mask stands for each of them.
 func (t *Trainer) scores(ctx context.Context, model string, images []*dataset.Loaded, heads bool) ([]figures, error) {
-	m, err := command.Weights(model)
+	m, err := computing.Weights(model)
 	if err != nil || !slices.Equal(m.Metadata.Classes, t.Dataset.Classes) {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package metric
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Hours is the number of hours on a clock.
@@ -84,4 +85,12 @@ func reachOf[T Pixel](mask []T, w, h int, x, y, dx, dy float64) (reach float64) 
 			reach = t
 		}
 	}
+}
+
+// DiscAndCup returns the indices of these classes, in upper or lower case; -1 for a missing one.
+func DiscAndCup(classes []string) (disc, cup int) {
+	find := func(name string) int {
+		return slices.IndexFunc(classes, func(class string) bool { return strings.EqualFold(class, name) })
+	}
+	return find("disc"), find("cup")
 }

@@ -139,7 +139,7 @@ func (r Record) cells() []cell {
 
 // ratioCells are the ratios of m, and of the model's own masks, model, if a person changed them.
 func ratioCells(classes []string, m, model segment.Measurements) []cell {
-	outer, inner := segment.DiscAndCup(classes)
+	outer, inner := metric.DiscAndCup(classes)
 	if outer < 0 || inner < 0 {
 		return nil
 	}

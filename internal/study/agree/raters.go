@@ -7,7 +7,6 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/segment"
 	"mrprism/internal/study/statistics"
 )
 
@@ -140,7 +139,7 @@ func less(a, b int) func(*ratios) float64 {
 // verticalRatios are those of an image. They are nil without the structures, for agreement levels,
 // and unless two raters have marked a disc and a cup.
 func (s *Study) verticalRatios(marks *dataset.Marks, unit statistics.Unit) *ratios {
-	disc, cup := segment.DiscAndCup(s.data.Classes)
+	disc, cup := metric.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 || s.data.Levels {
 		return nil
 	}

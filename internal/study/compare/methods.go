@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
@@ -140,7 +141,7 @@ func troubled(kind, format string, args ...any) *trouble {
 
 // network is a model as a predictor.
 type network struct {
-	session     *command.Session
+	session     *computing.Session
 	watch       Watch // or nil
 	recurrences int
 	region      string
@@ -154,11 +155,11 @@ type network struct {
 func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset, draws int) (*method, error) {
 	session := one.Session
 	if session == nil {
-		m, err := command.Ensemble(one.Given)
+		m, err := computing.Ensemble(one.Given)
 		if err != nil {
 			return nil, err
 		}
-		session = &command.Session{Model: m}
+		session = &computing.Session{Model: m}
 	}
 	m := session.Model
 	about := &m.Metadata

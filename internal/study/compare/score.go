@@ -13,7 +13,6 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/segment"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
@@ -371,7 +370,7 @@ func (h heads) dices(t *score.Target) (rows [][]float64) {
 // compareRatios adds the error of the vertical cup-to-disc ratio to the cup's figures. A disc or
 // cup that a method did not find counts as a ratio of 0.
 func (c *Comparer) compareRatios(r *Image) {
-	disc, cup := segment.DiscAndCup(c.data.Classes)
+	disc, cup := metric.DiscAndCup(c.data.Classes)
 	if disc < 0 || cup < 0 || r.classes[disc] == nil || r.classes[cup] == nil || r.classes[disc].diameter == 0 {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
 	"mrprism/weights"
@@ -27,7 +28,7 @@ func (l *Learner) photographs(ctx context.Context, e *segment.Engine) (cameras [
 	}
 	var apart []float64
 	seen, parts := map[string]*trust.Photographs{}, dataset.Folds(l.Cases, cameraParts)
-	_, inner := segment.DiscAndCup(e.Metadata().Classes)
+	_, inner := metric.DiscAndCup(e.Metadata().Classes)
 	err = l.each(ctx, e, false, func(int) bool { return true }, func(i int, _ *dataset.Loaded, r *segment.Result) {
 		if figure, ok := r.Figures[trust.Mirror]; ok && l.marks(i, inner) {
 			apart = append(apart, figure)

@@ -256,7 +256,7 @@ func (l *Learner) compare(i int, loaded *dataset.Loaded, r *segment.Result) {
 			l.outlines[k] = append(l.outlines[k], outline)
 		}
 	}
-	disc, cup := segment.DiscAndCup(r.Classes)
+	disc, cup := metric.DiscAndCup(r.Classes)
 	if ratio := r.Measurements.VerticalRatio; ratio != nil && ratio.Value != nil {
 		outer, first := loaded.Votes(disc)
 		inner, second := loaded.Votes(cup)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/segment"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/trust"
 	"mrprism/weights"
 )
@@ -51,7 +51,7 @@ func (l *Learner) Report(m *weights.Model, known *weights.Trust) *Report {
 		}
 		r.Figures = append(r.Figures, Figure{what, class, distinct(units), trust.Fewest(Coverage), has, trust.Coverage(all, Coverage)})
 	}
-	if disc, cup := segment.DiscAndCup(m.Metadata.Classes); disc >= 0 && cup >= 0 {
+	if disc, cup := metric.DiscAndCup(m.Metadata.Classes); disc >= 0 && cup >= 0 {
 		add("ratio", "", known.Ratio != nil, l.ratios)
 	}
 	for k, class := range m.Metadata.Classes {

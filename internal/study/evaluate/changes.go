@@ -109,7 +109,7 @@ func (s *study) changes(ctx context.Context, e *segment.Engine, l *dataset.Loade
 			return nil, err
 		}
 		one := changedScore{Change: c.Name, Found: r.Found, SoftDice: make([]*float64, len(s.data.Classes))}
-		if disc, cup := segment.DiscAndCup(s.data.Classes); r.Found && disc >= 0 && cup >= 0 {
+		if disc, cup := metric.DiscAndCup(s.data.Classes); r.Found && disc >= 0 && cup >= 0 {
 			one.Ratio = new(metric.VerticalRatio(r.Probability(disc), r.Probability(cup), changed.Image.W, changed.Image.H))
 		}
 		for k := range one.SoftDice {

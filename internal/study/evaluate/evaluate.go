@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/compare"
@@ -24,7 +25,7 @@ import (
 type Request struct {
 	Weights, Against string // names or files
 	Precision        model.Precision
-	Device           command.Opener
+	Device           computing.Opener
 	Recurrences      int
 	score.Images
 	Centres, Foreign string // FILE[,FILE] and DIR[,DIR]
@@ -40,7 +41,7 @@ type Outputs struct{ JSON, CSV, Out string }
 // study is everything that is scored, and its scores.
 type study struct {
 	Request
-	session          command.Session
+	session          computing.Session
 	progress         *command.Progress
 	compared         *compare.Comparer // of -data, by the mean vote and by the truth; nil without it
 	data             *dataset.Dataset  // with the model's classes; nil without -data
@@ -128,7 +129,7 @@ func (r *Request) open() (*study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &study{session: command.Session{Model: m, Precision: r.Precision, Open: r.Device}}
+	s := &study{session: computing.Session{Model: m, Precision: r.Precision, Open: r.Device}}
 	if r.Out != "" {
 		s.farthest.Most = 10 // pictures in a gallery of the report
 	}
@@ -161,7 +162,7 @@ func (r *Request) open() (*study, error) {
 
 // model opens the weights.
 func (r *Request) model() (*weights.Model, error) {
-	m, err := command.Ensemble(r.Weights)
+	m, err := computing.Ensemble(r.Weights)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
@@ -37,7 +37,7 @@ func TestUndefinedKappa(t *testing.T) {
 	for _, marks := range [][][]uint8{same, differing, empty} {
 		scores = append(scores, &classScore{Agreement: agree(targetOf(marks))})
 	}
-	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: command.Session{Model: &weights.Model{}}}
+	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: computing.Session{Model: &weights.Model{}}}
 	for _, c := range scores {
 		c.SoftDice = []float64{1}
 		s.scores = append(s.scores, &caseScore{Classes: []*classScore{c}})

@@ -49,7 +49,7 @@ type smallestReport struct {
 // ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil without
 // these structures or marks. A disc or cup that was not found counts as a ratio of 0.
 func (s *study) ratio(l *dataset.Loaded, r *segment.Result) *ratioScore {
-	disc, cup := segment.DiscAndCup(s.data.Classes)
+	disc, cup := metric.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 {
 		return nil
 	}

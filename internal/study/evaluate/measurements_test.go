@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
@@ -70,7 +70,7 @@ func TestIntervalsOfAnImage(t *testing.T) {
 	l, err := dataset.Load(data.Cases[0])
 	require.NoError(t, err)
 	s := &study{data: data, Request: Request{Images: score.Images{Region: "none"}}}
-	m, err := command.Weights(studytest.WeightsFile(t, segmenttest.Fundus(), nil))
+	m, err := computing.Weights(studytest.WeightsFile(t, segmenttest.Fundus(), nil))
 	require.NoError(t, err)
 	s.session.Model = m
 	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)

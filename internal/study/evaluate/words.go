@@ -24,7 +24,7 @@ func verdicts(r *segment.Result) map[string]trust.Verdict {
 			out[s.Class] = *s.Trust
 		}
 	}
-	if disc, cup := segment.DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
+	if disc, cup := metric.DiscAndCup(r.Classes); disc >= 0 && cup >= 0 {
 		out[ratioName] = trust.Verdict{Word: trust.DoNotUse}
 		if ratio := r.Measurements.VerticalRatio; ratio != nil && ratio.Trust != nil {
 			out[ratioName] = *ratio.Trust

@@ -12,29 +12,41 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
-	"mrprism/internal/segment"
+	"mrprism/internal/files/imageio"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
-	"mrprism/model"
-	"mrprism/weights"
 )
 
 // Request holds the flags of evaluate fuse.
 type Request struct {
 	score.Images
-	Out       string   // folder
-	Weights   string   // empty without a network
-	Methods   []string // those to use; none: all that the data and the network allow
-	Figures   bool     // no maps are written
-	Precision model.Precision
-	Device    command.Opener
+	Out     string   // folder
+	Methods []string // those to use; none: all that the data and the network allow
+	Figures bool     // no maps are written
+	// Network opens a network that segments the images of a data set. It tells note what the user
+	// should know. nil: there is none.
+	Network func(data *dataset.Dataset, note func(string)) (*Network, error)
+}
+
+// Network is what methods use of a network.
+type Network struct {
+	Name   string
+	Heads  bool // it has a map of each of the raters
+	Trusts bool // the maps say how far it trusts a rater, and not what he marks
+	// See segments an image. It returns nil if the network found nothing.
+	See   func(ctx context.Context, img *imageio.Image) (*Maps, error)
+	Close func()
+}
+
+// Maps are what a network makes of an image.
+type Maps struct {
+	Masks [][]float32   // by class of the data set
+	Heads [][][]float32 // by class and rater; nil without Network.Heads
 }
 
 // Study fuses the marks of a data set and keeps figures of raters and methods.
@@ -43,10 +55,7 @@ type Study struct {
 	data    *dataset.Dataset
 	cases   []dataset.Case
 	units   []int              // by case: the number of its group
-	session *command.Session   // nil without -weights
-	column  []int              // by class: the model's
-	heads   bool               // the network has a map of each of these raters
-	trusts  bool               // they say how far it trusts him, and not what he marks
+	network *Network           // nil: none
 	learned []*fusion.Contours // by class
 	edges   []*fusion.Edges    // by class
 	crowds  []*fusion.MaxMIG   // by class; nil without a network
@@ -60,18 +69,18 @@ type Study struct {
 // Run fuses the marks of all images and delivers maps and figures.
 func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	f := &Study{Request: r}
+	var progress *command.Progress
+	f.note = func(text string) { progress.Note("evaluate fuse", text) }
 	if err := f.open(); err != nil {
 		return err
+	}
+	if f.network != nil {
+		defer f.network.Close()
 	}
 	if err := score.CheckImages(ctx, f.cases, nil, f.data.Classes, stderr); err != nil {
 		return err
 	}
-	progress := command.NewProgress(stderr, len(f.cases))
-	f.note = func(text string) { progress.Note("evaluate fuse", text) }
-	if f.session != nil {
-		f.session.Precision, f.session.Open, f.session.Note = r.Precision, r.Device, f.note
-		defer f.session.Close()
-	}
+	progress = command.NewProgress(stderr, len(f.cases))
 	stopped := f.All(ctx, func(name, doing string) {
 		if doing == fusing {
 			progress.Begin()
@@ -99,7 +108,7 @@ func (f *Study) All(ctx context.Context, before func(name, doing string)) error 
 	return f.fuseAll(ctx, before)
 }
 
-// open opens the data set and the weights, and checks that the maps can be written.
+// open opens the data set and the network, and checks that the maps can be written.
 func (f *Study) open() (err error) {
 	if err := report.CheckVacant(f.Out); err != nil {
 		return err
@@ -114,28 +123,10 @@ func (f *Study) open() (err error) {
 	if f.data.Levels {
 		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.Images.Data)
 	}
-	if f.Weights == "" {
-		return nil
+	if f.Network != nil {
+		f.network, err = f.Network(f.data, func(text string) { f.note(text) })
 	}
-	m, err := command.Weights(f.Weights)
-	if err != nil {
-		return err
-	}
-	about := &m.Metadata
-	if err := f.Searched(about); err != nil {
-		return err
-	}
-	for _, class := range f.data.Classes {
-		k := slices.Index(about.Classes, class)
-		if k < 0 {
-			return fmt.Errorf("%s: %s does not segment the %s, but %s: leave -weights out, or give weights of all classes of the data", f.Images.Data, about.Name, class, strings.Join(about.Classes, ", "))
-		}
-		f.column = append(f.column, k)
-	}
-	f.trusts = segment.Trusts(about)
-	f.heads = (segment.HasHeads(about) || f.trusts) && about.Labels != weights.LabelsAgreementLevels && slices.Equal(about.Raters, f.data.Raters)
-	f.session = &command.Session{Model: m}
-	return nil
+	return err
 }
 
 // Fused is what a method makes of the marks of a structure in an image.
@@ -147,7 +138,7 @@ type Fused struct {
 // Fuse fuses the marks of class k by each method.
 func (f *Study) Fuse(l *dataset.Loaded, k int) []Fused { return f.fits(l, k, nil) }
 
-func (f *Study) fits(l *dataset.Loaded, k int, seen *networkMaps) (all []Fused) {
+func (f *Study) fits(l *dataset.Loaded, k int, seen *Maps) (all []Fused) {
 	p := f.panel(k, score.Marks(l, k), l.Image, seen)
 	for _, method := range f.methods() {
 		fit := method.fuse(p)
@@ -160,7 +151,7 @@ func (f *Study) fits(l *dataset.Loaded, k int, seen *networkMaps) (all []Fused) 
 }
 
 // fuse fuses and writes all structures of an image, and keeps their figures.
-func (f *Study) fuse(l *dataset.Loaded, seen *networkMaps) error {
+func (f *Study) fuse(l *dataset.Loaded, seen *Maps) error {
 	var raters []raterRow
 	var scores []scoreRow
 	for k, class := range f.data.Classes {

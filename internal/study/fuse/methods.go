@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/segment"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 )
@@ -61,7 +61,8 @@ var Methods = []fusionMethod{
 
 // methods are those that the network, if there is one, allows.
 func (f *Study) methods() []fusionMethod {
-	has := map[need]bool{MarksAlone: true, aNetwork: f.session != nil, itsRaters: f.heads && !f.trusts, itsTrust: f.heads && f.trusts}
+	n := cmp.Or(f.network, &Network{})
+	has := map[need]bool{MarksAlone: true, aNetwork: f.network != nil, itsRaters: n.Heads && !n.Trusts, itsTrust: n.Heads && n.Trusts}
 	return statistics.Filter(Methods, func(m fusionMethod) bool { return has[m.Needs] && f.uses(m.Name) })
 }
 
@@ -81,14 +82,8 @@ type panel struct {
 	crowd   *fusion.MaxMIG   // from all images; nil without a network
 }
 
-// networkMaps are what a network makes of an image.
-type networkMaps struct {
-	masks [][]float32   // by class
-	heads [][][]float32 // by class and rater; nil if the network has not these raters' heads
-}
-
 // panel gathers what is known of class k. seen is nil without a network, and if it found nothing.
-func (f *Study) panel(k int, marks [][]uint8, image *imageio.Image, seen *networkMaps) panel {
+func (f *Study) panel(k int, marks [][]uint8, image *imageio.Image, seen *Maps) panel {
 	p := panel{marks: marks, width: image.W, rgb: image.Pix}
 	if f.learned != nil {
 		p.learned, p.edges = f.learned[k], f.edges[k]
@@ -97,9 +92,9 @@ func (f *Study) panel(k int, marks [][]uint8, image *imageio.Image, seen *networ
 		p.crowd = f.crowds[k]
 	}
 	if seen != nil {
-		p.prior = seen.masks[k]
-		if seen.heads != nil {
-			p.heads = seen.heads[k]
+		p.prior = seen.Masks[k]
+		if seen.Heads != nil {
+			p.heads = seen.Heads[k]
 		}
 	}
 	return p
@@ -110,11 +105,11 @@ func (f *Study) learn(ctx context.Context, before func(name, doing string)) erro
 	for range f.data.Classes {
 		f.learned = append(f.learned, fusion.NewContours(len(f.data.Raters)))
 		f.edges = append(f.edges, new(fusion.Edges))
-		if f.session != nil {
+		if f.network != nil {
 			f.crowds = append(f.crowds, fusion.NewMaxMIG(len(f.data.Raters)))
 		}
 	}
-	err := f.each(ctx, "learning the raters", before, func(l *dataset.Loaded, seen *networkMaps) error {
+	err := f.each(ctx, "learning the raters", before, func(l *dataset.Loaded, seen *Maps) error {
 		for k := range f.data.Classes {
 			marks := score.Marks(l, k)
 			if f.uses("contours") {
@@ -122,7 +117,7 @@ func (f *Study) learn(ctx context.Context, before func(name, doing string)) erro
 			}
 			f.edges[k].Add(marks, l.Image.Pix, l.Image.W)
 			if seen != nil {
-				f.crowds[k].Add(marks, seen.masks[k])
+				f.crowds[k].Add(marks, seen.Masks[k])
 			}
 		}
 		return nil
@@ -144,8 +139,8 @@ const fusing = "fusing"
 
 // fuseAll fuses the images until one fails.
 func (f *Study) fuseAll(ctx context.Context, before func(name, doing string)) error {
-	return f.each(ctx, fusing, before, func(l *dataset.Loaded, seen *networkMaps) error {
-		if seen == nil && f.session != nil {
+	return f.each(ctx, fusing, before, func(l *dataset.Loaded, seen *Maps) error {
+		if seen == nil && f.network != nil {
 			f.note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
 		}
 		if err := f.fuse(l, seen); err != nil {
@@ -158,7 +153,7 @@ func (f *Study) fuseAll(ctx context.Context, before func(name, doing string)) er
 
 // each reads and segments the images, and then does something with them, until one fails. seen is
 // nil without a network, and if it found nothing. The error names the image or its files.
-func (f *Study) each(ctx context.Context, doing string, before func(name, doing string), do func(l *dataset.Loaded, seen *networkMaps) error) error {
+func (f *Study) each(ctx context.Context, doing string, before func(name, doing string), do func(l *dataset.Loaded, seen *Maps) error) error {
 	for _, c := range f.cases {
 		before(c.Name, doing)
 		if err := ctx.Err(); err != nil {
@@ -170,35 +165,15 @@ func (f *Study) each(ctx context.Context, doing string, before func(name, doing 
 		} else if err != nil {
 			return err // it names the files, which have changed since score.CheckImages
 		}
-		seen, err := f.see(ctx, l.Image)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Image, err)
+		var seen *Maps
+		if f.network != nil {
+			if seen, err = f.network.See(ctx, l.Image); err != nil {
+				return fmt.Errorf("%s: %w", c.Image, err)
+			}
 		}
 		if err := do(l, seen); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// see segments an image.
-func (f *Study) see(ctx context.Context, img *imageio.Image) (seen *networkMaps, err error) {
-	if f.session == nil {
-		return nil, nil
-	}
-	o := segment.Options{Recurrences: segment.Feedbacks(&f.session.Model.Metadata), ROI: f.Region}
-	err = f.session.Do(ctx, func(e *segment.Engine) error {
-		r, err := e.Segment(ctx, img, o)
-		if err != nil || !r.Found {
-			return err
-		}
-		seen = &networkMaps{masks: statistics.Tabulate(len(f.column), func(k int) []float32 { return r.Probability(f.column[k]) })}
-		if f.heads {
-			seen.heads = statistics.Tabulate(len(f.column), func(k int) [][]float32 {
-				return statistics.Tabulate(len(f.data.Raters), func(m int) []float32 { return r.Rater(m, f.column[k]) })
-			})
-		}
-		return nil
-	})
-	return seen, err
 }

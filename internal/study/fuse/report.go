@@ -178,8 +178,8 @@ func (f *Study) document() *report.Document {
 	if f.images < len(f.cases) {
 		d.Lead = append(d.Lead, fmt.Sprintf("stopped before all %d images were fused", len(f.cases)))
 	}
-	if f.session != nil {
-		d.Lead = append(d.Lead, "prior of dawid-skene-prior, and network of max-mig: "+f.session.Model.Metadata.Name)
+	if f.network != nil {
+		d.Lead = append(d.Lead, "prior of dawid-skene-prior, and network of max-mig: "+f.network.Name)
 	}
 	for k, class := range f.data.Classes {
 		d.Lead = append(d.Lead, fmt.Sprintf("%s, edges: the line lies %.1f pixels inside the marks' mean (of an image of at most 256 a side)", class, f.edges[k].Bias()))

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
@@ -27,7 +28,7 @@ type Request struct {
 	Weights, Data string
 	Most          int // marks given at once
 	Precision     model.Precision
-	Device        command.Opener
+	Device        computing.Opener
 	CSV           string
 }
 
@@ -35,7 +36,7 @@ type Request struct {
 type evidenceStudy struct {
 	Request
 	set      *dataset.Dataset
-	session  command.Session
+	session  computing.Session
 	progress *command.Progress
 	levels   bool
 	blends   map[blendKey]float64 // λ of the best fixed blend on training images
@@ -69,7 +70,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 
 // open opens weights and data, and checks that they are about the same raters.
 func (g *evidenceStudy) open() error {
-	m, err := command.Weights(g.Weights)
+	m, err := computing.Weights(g.Weights)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
-package command
+package computing
 
 import (
-	"bytes"
 	"flag"
 	"testing"
 
@@ -9,23 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// Progress is shown on terminals only.
-func TestProgressIsSilentInFiles(t *testing.T) {
-	var b bytes.Buffer
-	p := NewProgress(&b, 2)
-	p.Begin()
-	p.Show("a")
-	p.Clear()
-	require.Empty(t, b.String())
-}
-
-// A line on a terminal is not wider than the terminal.
-func TestCut(t *testing.T) {
-	require.Equal(t, "Rec1", Cut("Rec1", 4))
-	require.Equal(t, "2²", Cut("2²: a long line", 2))
-	require.Empty(t, Cut("a", 0))
-}
 
 func TestUnknownWeights(t *testing.T) {
 	_, err := Weights("nonesuch")

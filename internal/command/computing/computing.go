@@ -1,6 +1,5 @@
-// Package command holds what the programs that compute share: weights, devices, tables and a
-// progress line. Flags and exit codes are in package cli.
-package command
+// Package computing opens weights and devices for the programs that compute, and has their flags.
+package computing
 
 import (
 	"cmp"
