@@ -121,12 +121,12 @@ func TestDoubtedResult(t *testing.T) {
 	p.until(`document.getElementById("outlines-why").innerText === "These weights have learned no inner and no outer outline."`)
 	assert.Equal(t, "Check These weights cannot tell whether a picture is of their kind.", strings.Join(strings.Fields(p.text("trust")), " "))
 	assert.Contains(t, p.text("measure-body"), "experts' range")
-	assert.NotContains(t, p.text("measurements"), "interval")
+	assert.Contains(t, p.text("measurements"), "No interval of brain: These weights have learned no interval.")
 	assert.Equal(t, []int{0}, get[[]int](p, `drawn`))
 
-	assert.Equal(t, `[true,["unfamiliar","blurred"],1.75,0.9]`, get[string](p, `(async () => {
+	assert.Equal(t, `[true,["unfamiliar","blurred"],1.75,0.9,"This picture is unlike those that the model has learned from."]`, get[string](p, `(async () => {
 		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "odd.jpg"), r = await mrprism.segment(image, { model: "levels" });
-		return JSON.stringify([r.found, r.doubts.map(({ code }) => code), r.doubt, r.measurements.verticalRatio.interval.coverage]);
+		return JSON.stringify([r.found, r.doubts.map(({ code }) => code), r.doubt, r.measurements.structures[0].interval.coverage, r.measurements.verticalRatio.withheld]);
 	})()`))
 	p.clean()
 }

@@ -116,6 +116,9 @@ func (e *Engine) figures(p *place, mask []float32, known trust.Figures) trust.Fi
 	}
 	f[trust.Faint], f[trust.Blurred] = -s.mean, s.blur
 	f[trust.Shape] = s.stretch + s.gap
+	if e.about.Anchor != "" {
+		f[trust.Spot] = spot(p.image, p.square, side, s)
+	}
 	pixel := float64(p.square.Side) / float64(side)
 	if len(p.candidates) > 0 || e.about.Anchor == "" {
 		f[trust.Size] = math.Log(math.Sqrt(s.area) * pixel / float64(p.field.Side))

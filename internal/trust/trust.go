@@ -24,6 +24,7 @@ const (
 	Shape      = "shape"             // the structure is not an ellipse, or is long
 	Inner      = "inner"             // size and place of the structure inside of it
 	Quality    = "quality"           // the amount of detail in the picture
+	Spot       = "spot"              // a flat spot on the structure or beside it; see Judge
 	Range      = "range"             // the file shows a part of its values; no reason alone
 	Mirror     = "mirror"            // how far the ratio of the mirror image lies from that of the image; see OfRatio
 )
@@ -49,6 +50,7 @@ var kinds = []kind{
 	{Inner, true, .1, "The parts of the %s have unusual proportions."},
 	{Quality, true, .2, "The picture has unusually little or much detail."},
 	{NotFound, false, 1, "No %s was found in this picture."},
+	{Spot, false, 1, "A flat bright or dark spot lies on the %s or beside it."},
 }
 
 func kindOf(code string) kind {
@@ -284,14 +286,21 @@ const (
 // Most is the largest score that Judge gives.
 const Most = 99
 
+// spotted is the Spot above which a result is doubted, whatever its weights know: few training
+// images have a spot that they could learn from (model/DECISIONS.md).
+const spotted = 4e-4
+
 // Judge returns the doubt score of a result, from 0 to Most, and the codes of the reasons, the
 // largest first. A result is doubted if its score is above 1. looks are the encoder's features by
 // look.
 func Judge(t *weights.Trust, f Figures, looks map[string][]float32) (score float64, doubted []string) {
 	sum, each := odd(t, withLooks(t, f, looks))
 	score = min(Most, sum/t.Threshold)
-	if !(score > 1) {
-		return score, nil
+	if f[Spot] > spotted {
+		score, doubted = max(score, 1+f[Spot]), []string{Spot}
+	}
+	if !(sum > t.Threshold) {
+		return score, doubted
 	}
 	for _, k := range kinds {
 		if each[k.code] > t.Evidence[k.code].Weight && each[k.code] > tenth*sum {

@@ -156,6 +156,24 @@ func TestJudgeByEachEvidence(t *testing.T) {
 	}
 }
 
+// A spot is a reason whatever the weights know of it, and the last where there are others.
+func TestSpotIsAReason(t *testing.T) {
+	k := &weights.Trust{Threshold: 1, Evidence: map[string]weights.Evidence{Faint: {Middle: 0, Far: 1, Weight: 1}}}
+	for _, c := range []struct {
+		figures Figures
+		score   float64
+		doubted []string
+	}{
+		{Figures{Faint: .5, Spot: spotted}, .5, nil},
+		{Figures{Faint: .5, Spot: .1}, 1.1, []string{Spot}},
+		{Figures{Faint: 3, Spot: .1}, 3, []string{Faint, Spot}},
+	} {
+		score, doubted := Judge(k, c.figures, nil)
+		assert.InDelta(t, c.score, score, 1e-9)
+		assert.Equal(t, c.doubted, doubted)
+	}
+}
+
 // drawn is images in four parts. vote says how raters mark pixels of probability p.
 func drawn(pixels int, vote func(p float64) float64) (images []*Pixels) {
 	r := rand.New(rand.NewPCG(9, 1))
