@@ -368,6 +368,7 @@ export const german = {
   "The {what} can hardly be made out.": "Kaum zu erkennen: {what}.",
   "The border of the {what} is not distinct.": "Der Rand ist undeutlich: {what}.",
   "What was found has an unusual size for a {what}.": "Das Gefundene hat eine ungewöhnliche Größe: {what}.",
+  "A flat bright or dark spot lies on the {what} or beside it.": "Ein gleichmäßig heller oder dunkler Fleck liegt auf oder neben der Struktur: {what}.",
   "What was found has an unusual shape for a {what}.": "Das Gefundene hat eine ungewöhnliche Form: {what}.",
   "The parts of the {what} have unusual proportions.": "Die Teile haben ungewöhnliche Verhältnisse: {what}.",
   "The picture has unusually little or much detail.": "Das Bild hat ungewöhnlich wenige oder viele Einzelheiten.",
