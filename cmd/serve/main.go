@@ -48,8 +48,9 @@ years, and an authority for nothing but these, whose key it does not keep. It pr
 the other machines as an authority that they trust.
 
 /healthz answers "ok" while serve serves, whatever the Host header. -check asks for an address, such as that one, and
-exits with 1 where the answer is not 200. It trusts the certificates of -tls-self. -metrics has figures for Prometheus at /metrics of another address: requests by
-status, their time, bytes and number at once, memory and the version. They say nothing of images, addresses or people.
+exits with 1 where the answer is not 200. It trusts the certificates of -tls-self. -metrics has figures for Prometheus at
+/metrics of another address: requests by status, their time, bytes and number at once, memory and the version. They say
+nothing of images, addresses or people.
 `
 
 const examples = `
