@@ -12,7 +12,7 @@ import (
 // steps of reach pixels. It begins within beside radii of the disc's middle.
 const (
 	level        = 0.6 / 255
-	dark, bright = 8. / 255, 250. / 255
+	dark, bright = 10. / 255, 245. / 255
 	reach        = 4
 	beside       = 1.3
 )
@@ -46,7 +46,7 @@ func flattest(x []float32, s int, disc shape) (most float64) {
 		if at := min(i%s, s-1-i%s, i/s, s-1-i/s); at < reach {
 			return false
 		}
-		for _, by := range to {
+		for _, by := range [...]int{1, s, s + 1} {
 			if apart(i, i+by) > level {
 				return false
 			}

@@ -288,7 +288,7 @@ const Most = 99
 
 // spotted is the Spot above which a result is doubted, whatever its weights know: few training
 // images have a spot that they could learn from (model/DECISIONS.md).
-const spotted = 4e-4
+const spotted = 3e-4
 
 // Judge returns the doubt score of a result, from 0 to Most, and the codes of the reasons, the
 // largest first. A result is doubted if its score is above 1. looks are the encoder's features by
