@@ -77,8 +77,8 @@ func BuildManifest(folder string) (*Manifest, error) {
 // folder to disk.
 var ErrUnsynced = errors.New("may not survive a power cut")
 
-// WriteAtomic replaces the file at path, or the file that a symbolic link there names, or leaves
-// the old one unchanged. The bytes that write writes go to a temporary file in the same folder.
+// WriteAtomic replaces the file at path, which must not be a link, or leaves the old one unchanged.
+// The bytes that write writes go to a temporary file in the same folder.
 // WriteAtomic forces them to disk, reads them back, compares their SHA-256, gives the file its name
 // and forces the folder to disk. A program that is killed leaves the old file or the new one, never
 // a part, and perhaps a hidden temporary file that the next successful write to the path removes.
@@ -98,15 +98,10 @@ type Staged struct{ path, temporary string }
 // Stage is the first half of WriteAtomic, for files that change together: Commit gives the file its
 // name, Discard removes it.
 func Stage(path string, write func(io.Writer) error) (*Staged, error) {
-	if _, err := os.Readlink(path); err == nil {
-		if file, err := filepath.EvalSymlinks(path); err == nil {
-			path = file // replace the file that the link names
-		}
+	if err := disk.CheckFile(path); err != nil {
+		return nil, err
 	}
 	s := &Staged{path: path}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("cannot write %s: it is a folder or a device; name a file", path)
-	}
 	if err := s.fill(write); err != nil {
 		return nil, s.unchanged(err)
 	}

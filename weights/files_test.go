@@ -122,30 +122,24 @@ func TestWriteAtomic(t *testing.T) {
 	assert.Equal(t, []string{".last.safetensors.backup.5.tmp", "last.safetensors"}, names(t, folder))
 
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "no", "such", "folder"), writeBytes(nil)))
-	assert.ErrorContains(t, WriteAtomic(os.DevNull, writeBytes(nil)), "it is a folder or a device")
+	assert.ErrorContains(t, WriteAtomic(os.DevNull, writeBytes(nil)), "is a device")
 	// A folder is refused without a panic.
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o755))
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))
 }
 
-// A symbolic link stays, and the file that it names is replaced. A link to nothing is replaced
-// itself.
+// A link is refused, also one to nothing: what it names stays as it is.
 func TestWriteAtomicThroughLink(t *testing.T) {
 	folder, other := t.TempDir(), t.TempDir()
-	file, link := filepath.Join(other, "run7"), filepath.Join(folder, "latest")
-	require.NoError(t, os.WriteFile(file, []byte("old"), 0o644))
+	file, link := filepath.Join(other, "profile"), filepath.Join(folder, "mask.png")
 	require.NoError(t, os.Symlink(file, link))
-	require.NoError(t, WriteAtomic(link, writeBytes([]byte("new"))))
-	written, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, "new", string(written))
-	to, err := os.Readlink(link)
-	require.NoError(t, err)
-	assert.Equal(t, file, to)
-	require.NoError(t, os.Remove(file))
-	require.NoError(t, WriteAtomic(link, writeBytes([]byte("newer"))))
+	assert.EqualError(t, WriteAtomic(link, writeBytes([]byte("new"))), link+" is a link, and might lead to any file: remove it, or name another file")
 	assert.NoFileExists(t, file)
-	assert.FileExists(t, link)
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o644))
+	assert.ErrorContains(t, WriteAtomic(link, writeBytes([]byte("new"))), "is a link")
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(kept))
 }
 
 // A name may be as long as the file system allows. Two long names with the same beginning have

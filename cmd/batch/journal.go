@@ -63,11 +63,14 @@ func (t *Task) killed(key string) string { return t.path(killedFolder + "/" + ke
 // other weights or of another device: all masks in a folder must be comparable.
 func claim(t Task) (io.Closer, error) {
 	for _, name := range []string{busyFolder, killedFolder, doneFolder, masksName} {
-		if err := os.MkdirAll(t.path(name), 0o777); err != nil {
+		if _, err := disk.Folder(t.Out, name); err != nil {
 			return nil, fmt.Errorf("-out %s: the folder cannot be made: %w; name another one", t.Out, err)
 		}
 	}
-	lock := flock.New(t.path("journal/lock"))
+	lock, err := lockOf(t.path("journal/lock"))
+	if err != nil {
+		return nil, fmt.Errorf("-out %s: %w", t.Out, err)
+	}
 	switch ok, err := lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("-out %s cannot be written to: %w; name another folder", t.Out, disk.Cause(err))
@@ -85,7 +88,7 @@ func claim(t Task) (io.Closer, error) {
 func (t *Task) match() error {
 	data, err := os.ReadFile(t.path(originName))
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := writeJSON(t.path(originName), origin{t.SHA256, t.Device}); err != nil {
+		if err := t.writeJSON(t.path(originName), origin{t.SHA256, t.Device}); err != nil {
 			return fmt.Errorf("-out %s cannot be written to: %w; name another folder", t.Out, err)
 		}
 		return nil
@@ -95,7 +98,7 @@ func (t *Task) match() error {
 	switch {
 	case syntax:
 		note(fmt.Sprintf("%q is cut or damaged, and written anew: each image says what made its masks", t.path(originName)))
-		return writeJSON(t.path(originName), origin{t.SHA256, t.Device})
+		return t.writeJSON(t.path(originName), origin{t.SHA256, t.Device})
 	case err != nil:
 		return fmt.Errorf("%s: %w; name another -out", t.path(originName), disk.Cause(err))
 	case before.SHA256 != t.SHA256:
@@ -170,21 +173,29 @@ func (t *Task) verify(key string, e *entry) error {
 	return nil
 }
 
-// writeJSON writes a whole file, or leaves the old one.
-func writeJSON(path string, value any) error {
+// lockOf is the lock by a file, which locking makes if it is missing.
+func lockOf(path string) (*flock.Flock, error) { return flock.New(path), disk.CheckFile(path) }
+
+// writeJSON writes a whole file of the results, or leaves the old one.
+func (t *Task) writeJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
-	return writeNew(path, append(data, '\n'))
+	return t.write(path, append(data, '\n'))
 }
 
-// writeNew writes a whole file and makes its folder, unless the file has this content already.
-func writeNew(path string, data []byte) error {
+// write writes a whole file of the results and makes its folder, unless the file has this content
+// already.
+func (t *Task) write(path string, data []byte) error {
 	if before, err := os.ReadFile(path); err == nil && string(before) == string(data) {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	within, err := filepath.Rel(t.Out, filepath.Dir(path))
+	if err == nil {
+		_, err = disk.Folder(t.Out, within)
+	}
+	if err != nil {
 		return err
 	}
 	return command.WriteFile(path, data)

@@ -87,8 +87,8 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	case <-time.After(2 * time.Second):
 	}
 	mask := []byte("of the other")
-	require.NoError(t, writeNew(b.task.mask(key, "brain.png"), mask))
-	require.NoError(t, writeJSON(b.task.donePath(key), entry{Record: sheet.Record{Program: "the other", Classes: []string{"brain"}},
+	require.NoError(t, b.task.write(b.task.mask(key, "brain.png"), mask))
+	require.NoError(t, b.task.writeJSON(b.task.donePath(key), entry{Record: sheet.Record{Program: "the other", Classes: []string{"brain"}},
 		Origin: origin{b.task.SHA256, b.task.Device}, Masks: map[string]command.Sum{"brain.png": command.SumOf(mask)}}))
 	require.NoError(t, other.Close())
 	require.NoError(t, <-got)

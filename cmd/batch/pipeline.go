@@ -29,7 +29,7 @@ func init() {
 
 // pipeline builds the pipeline and runs it.
 func (b *batch) pipeline(ctx context.Context, paths []string) error {
-	if err := writeInputs(b.task.path(inputsName), paths); err != nil {
+	if err := b.task.writeInputs(paths); err != nil {
 		return err
 	}
 	p, root := beam.NewPipelineWithRoot()
@@ -61,7 +61,7 @@ func (b *batch) outcomes(root beam.Scope) beam.PCollection {
 
 // writeInputs writes the names of the files, a JSON string a line. With a million names the
 // pipeline's own description would become too large.
-func writeInputs(path string, paths []string) error {
+func (t *Task) writeInputs(paths []string) error {
 	var lines bytes.Buffer
 	e := json.NewEncoder(&lines)
 	for _, p := range paths {
@@ -69,7 +69,7 @@ func writeInputs(path string, paths []string) error {
 			return err
 		}
 	}
-	return writeNew(path, lines.Bytes())
+	return t.write(t.path(inputsName), lines.Bytes())
 }
 
 // inputs reads the file that writeInputs wrote.

@@ -22,8 +22,6 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
-
-	"github.com/gofrs/flock"
 )
 
 // segmenter turns files into masks, one after the other.
@@ -76,8 +74,11 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	}
 	data = imageio.Whole(path, data, func(path string) ([]byte, error) { return read(ctx, path) })
 	key := keyOf(data)
-	lock := flock.New(s.task.busy(key))
-	if err := lock.Lock(); err != nil {
+	lock, err := lockOf(s.task.busy(key))
+	if err == nil {
+		err = lock.Lock()
+	}
+	if err != nil {
 		return Outcome{}, err
 	}
 	defer lock.Close() // also released if the process is killed
@@ -146,13 +147,13 @@ func (s *segmenter) write(key string, v *segment.Result, r sheet.Record) error {
 		if err == nil {
 			name := one.Name + masks.Formats[0].Ending
 			done.Masks[name] = command.SumOf(data)
-			err = writeNew(s.task.mask(key, name), data)
+			err = s.task.write(s.task.mask(key, name), data)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return writeJSON(s.task.donePath(key), done)
+	return s.task.writeJSON(s.task.donePath(key), done)
 }
 
 // record is the line of a table for a result, or for a file without a result (nil). It has no date,

@@ -103,7 +103,7 @@ func (t *tables) write(name string, number int, table *sheet.Table) error {
 	if err != nil {
 		return err
 	}
-	return writeNew(t.Task.path(tableName(name, number, t.Shards)), data)
+	return t.Task.write(t.Task.path(tableName(name, number, t.Shards)), data)
 }
 
 func tableName(name string, number, shards int) string {
@@ -161,7 +161,7 @@ func plus(a, b Summary) Summary {
 type summarise struct{ Task Task }
 
 func (s *summarise) ProcessElement(sum Summary) error {
-	return writeJSON(s.Task.path(summaryName), struct {
+	return s.Task.writeJSON(s.Task.path(summaryName), struct {
 		Summary
 		Weights string `json:"weights"`
 		SHA256  string `json:"weights_sha256"`

@@ -114,7 +114,7 @@ func (w *Worker) name(ctx context.Context, path string, died death) (Outcome, er
 	}
 	key, r := keyOf(data), s.record(path, nil)
 	r.Error = fmt.Sprintf("%s kills the process, also alone: %v; delete %s to try it again", path, died, w.Task.killed(key))
-	if err := writeJSON(w.Task.killed(key), r); err != nil {
+	if err := w.Task.writeJSON(w.Task.killed(key), r); err != nil {
 		return Outcome{}, err
 	}
 	return outcome(path, key, r), nil

@@ -32,6 +32,7 @@ import (
 	"mrprism/shaders/gpu/sharing"
 	"mrprism/site"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // Limits on what a first visit downloads, bytes after brotli; weights do not compress.
@@ -247,7 +248,7 @@ func write(path string, content []byte, quality int) error {
 	compressible := !slices.Contains([]string{".png", ".jpg"}, filepath.Ext(path))
 	old, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(old, content) {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
+		if err := disk.WriteFile(filepath.Dir(path), filepath.Base(path), content); err != nil {
 			return err
 		}
 	}
@@ -277,7 +278,7 @@ func write(path string, content []byte, quality int) error {
 		path    string
 		content []byte
 	}{{path + ".gz", gz.Bytes()}, {path + ".br", br.Bytes()}, {stamp, wanted}} {
-		if err := os.WriteFile(made.path, made.content, 0o644); err != nil {
+		if err := disk.WriteFile(filepath.Dir(made.path), filepath.Base(made.path), made.content); err != nil {
 			return err
 		}
 	}

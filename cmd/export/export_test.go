@@ -324,6 +324,13 @@ func TestUsage(t *testing.T) {
 		assert.Contains(t, stderr, message)
 		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(out, link))
+	for _, flag := range []string{"-onnx", "-f16", "-int8"} {
+		code, _, stderr := call(t, "-weights", "cells", flag, link)
+		assert.Equal(t, cli.Failed, code)
+		assert.Contains(t, stderr, link+" is a link")
+	}
 	code, stdout, _ := call(t, "-h")
 	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "opset 17")

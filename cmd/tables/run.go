@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/weights/disk"
 )
 
 // images is the number of images in a batch.
@@ -116,8 +117,8 @@ func (r *runner) split(d data, seed int, source string) ([]string, error) {
 			s.Train = append(s.Train, name)
 		}
 	}
-	folder := filepath.Join(r.out, d.name, fmt.Sprintf("fold%d", fold))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	folder, err := disk.Folder(r.out, filepath.Join(d.name, fmt.Sprintf("fold%d", fold)))
+	if err != nil {
 		return nil, err
 	}
 	return []string{"-split", filepath.Join(folder, dataset.SplitFile)}, s.Write(folder)
@@ -177,7 +178,7 @@ func (r *runner) train(ctx context.Context, x run) error {
 				return err
 			}
 		}
-		return os.WriteFile(filepath.Join(folder, ended), nil, 0o644)
+		return disk.WriteFile(folder, ended, nil)
 	}
 	args := []string{"-with", folder, "-resume"}
 	if _, err := os.Stat(filepath.Join(folder, "checkpoint.safetensors")); err != nil {
@@ -190,7 +191,7 @@ func (r *runner) train(ctx context.Context, x run) error {
 		return fmt.Errorf("%s: %w", folder, err)
 	}
 	fmt.Printf("%s trained in %v\n", folder, time.Since(began).Round(time.Second))
-	return os.WriteFile(filepath.Join(folder, ended), nil, 0o644)
+	return disk.WriteFile(folder, ended, nil)
 }
 
 // arguments are those of a new training.

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/weights/disk"
 )
 
 // writeComparison writes a comparison of two images, and the logs of the runs that it scores.
@@ -85,7 +86,7 @@ func hearts(t *testing.T, folder string) {
 	require.NoError(t, png.Encode(&text, image.NewGray(image.Rect(0, 0, 4, 4))))
 	for i := range 11 {
 		for _, within := range []string{"images", "raters/a/heart", "raters/b/heart"} {
-			require.NoError(t, dataset.WriteFile(filepath.Join(folder, within, fmt.Sprintf("%02d.png", i)), text.Bytes()))
+			require.NoError(t, disk.WriteFile(folder, filepath.Join(within, fmt.Sprintf("%02d.png", i)), text.Bytes()))
 		}
 	}
 }
@@ -128,7 +129,7 @@ func TestFolds(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &s))
 	assert.Equal(t, []string{"00", "03", "06", "07"}, s.Test, "the first and the sixth of nine patients")
 	log := strings.Repeat("{\"seconds\":1}\n", 10)
-	require.NoError(t, dataset.WriteFile(filepath.Join(r.out, "patients", "m-seed1", "log.jsonl"), []byte(log)))
+	require.NoError(t, disk.WriteFile(r.out, "patients/m-seed1/log.jsonl", []byte(log)))
 	scores, err := r.scored(d, 1, []map[string]string{
 		{"image": "00", "class": "heart", "method": "m", "soft_dice": "0.5"}, {"image": "03", "class": "heart", "method": "m", "soft_dice": "0.7"},
 		{"image": "08", "class": "heart", "method": "m", "soft_dice": "0.9"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mrprism/internal/train"
+	"mrprism/weights/disk"
 )
 
 // crossed says that this run learns from all images, so that only the runs of folds can judge it.
@@ -24,6 +25,9 @@ func (r *runner) cross(ctx context.Context, began time.Time) error {
 	var models []string
 	for i := range r.options.Cross {
 		f := r.fold(i + 1)
+		if _, err := disk.Folder(r.options.Out, filepath.Base(f.options.Out)); err != nil {
+			return err
+		}
 		path := filepath.Join(f.options.Out, judgementName)
 		if _, err := os.Stat(path); err != nil {
 			r.note(fmt.Sprintf("fold %d of %d, in %s", i+1, r.options.Cross, f.options.Out))

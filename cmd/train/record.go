@@ -55,7 +55,11 @@ func openRecorder(out string, done int, note func(string)) (*recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	board, err := tensorboard.Create(filepath.Join(out, boardFolder), done+1)
+	var board *tensorboard.Writer
+	folder, err := disk.Folder(out, boardFolder)
+	if err == nil {
+		board, err = tensorboard.Create(folder, done+1)
+	}
 	if err != nil {
 		log.Close()
 		return nil, err

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // CheckOutputs checks files before they are written. It returns an error if a file has no folder,
-// is a folder or a device, or is named twice. Empty names do not count.
+// is none (disk.CheckFile), or is named twice. Empty names do not count.
 func CheckOutputs(paths ...string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
@@ -22,12 +23,8 @@ func CheckOutputs(paths ...string) error {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return fmt.Errorf("%s: there is no folder %s; make it, or name another file", path, folder)
 		}
-		switch info, err := os.Stat(path); {
-		case err != nil: // a new file
-		case info.IsDir():
-			return fmt.Errorf("%s is a folder; name a file in it", path)
-		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is a device; name a file", path)
+		if err := disk.CheckFile(path); err != nil {
+			return err
 		}
 		if seen[filepath.Clean(path)] {
 			return fmt.Errorf("%s would be written twice; give each its own file", path)

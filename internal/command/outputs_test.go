@@ -19,5 +19,9 @@ func TestCheckOutputs(t *testing.T) {
 	assert.ErrorContains(t, CheckOutputs(filepath.Join(file, "a.csv")), "there is no folder "+file)
 	assert.ErrorContains(t, CheckOutputs(folder), "is a folder")
 	assert.ErrorContains(t, CheckOutputs(os.DevNull), "is a device")
+	link := filepath.Join(folder, "link.csv")
+	require.NoError(t, os.Symlink(file, link))
+	assert.ErrorContains(t, CheckOutputs(link), "is a link")
+	assert.ErrorContains(t, WriteFile(link, []byte("text")), "is a link")
 	assert.ErrorContains(t, CheckOutputs(file, folder+"/./a.csv"), "written twice")
 }

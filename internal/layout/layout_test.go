@@ -198,6 +198,24 @@ func TestNoPathsOfOneMachine(t *testing.T) {
 	}
 }
 
+// Programs write files through package disk, which follows no link out of a folder of results. The
+// others write in folders that they have just made themselves, or that only their user can write to.
+func TestFilesAreWrittenThroughDisk(t *testing.T) {
+	others := []string{"weights/disk", "internal/files/codec", "internal/study/studytest", "wasm/together", "cmd/bench", "cmd/serve", "shaders/vector/simd128"}
+	written := regexp.MustCompile(`\bos\.(WriteFile|Create|CreateTemp|OpenFile|Link|Symlink)\(`)
+	files, root := tracked(t)
+	for _, f := range files {
+		if path.Ext(f) != ".go" || strings.HasSuffix(f, "_test.go") || within(path.Dir(f), others...) {
+			continue
+		}
+		content, err := os.ReadFile(path.Join(root, f))
+		if !errors.Is(err, os.ErrNotExist) {
+			require.NoError(t, err)
+			assert.Empty(t, written.FindString(string(content)), "%s: write through weights/disk, or weights.WriteAtomic", f)
+		}
+	}
+}
+
 // One operator is one stem in its family's folder. A variant of its kernels is STEM_VARIANT.wgsl
 // and belongs to STEM.go.
 func TestEveryShaderHasItsOperator(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"mrprism/internal/program/cli"
+	"mrprism/weights/disk"
 )
 
 //go:embed templates
@@ -50,12 +51,12 @@ func document(version, date, out, program string) error {
 	}
 	for _, p := range append(top.Below, top) {
 		p.Version, p.Date = version, date
-		if err := write(filepath.Join(out, "man", p.Page()+".1"), "man", p); err != nil {
+		if err := write(out, filepath.Join("man", p.Page()+".1"), "man", p); err != nil {
 			return err
 		}
 	}
 	for shell, name := range map[string]string{"bash": top.Command, "zsh": "_" + top.Command, "fish": top.Command + ".fish"} {
-		if err := write(filepath.Join(out, "completions", shell, name), shell, top); err != nil {
+		if err := write(out, filepath.Join("completions", shell, name), shell, top); err != nil {
 			return err
 		}
 	}
@@ -133,8 +134,8 @@ func roff(text string) string {
 	return strings.NewReplacer("\n.", "\n\\&.", "\n'", "\n\\&'").Replace(text)
 }
 
-// write executes the template of a name into a file.
-func write(path, name string, p *page) error {
+// write executes the template of a name into a file of the folder out.
+func write(out, path, name string, p *page) error {
 	t, err := template.New(name).Funcs(template.FuncMap{
 		"roff": roff, "first": firstSentence, "upper": strings.ToUpper,
 		"snake": func(text string) string { return strings.ReplaceAll(text, "-", "_") },
@@ -148,8 +149,5 @@ func write(path, name string, p *page) error {
 	if err := t.ExecuteTemplate(&text, name, p); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, text.Bytes(), 0o644)
+	return disk.WriteFile(out, path, text.Bytes())
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // claim makes the run's folder and locks it. It writes a trial file, since hours of training must
-// not end with a folder that is not writable. No other process can train in the folder until the
+// not end with a folder that is not writable, or with a link in the place of a file. No other process can train in the folder until the
 // lock is closed or this process ends.
 func (o Options) claim() (io.Closer, error) {
 	if o.Resume { // without a run, no folder must be made
@@ -23,10 +23,19 @@ func (o Options) claim() (io.Closer, error) {
 		return nil, fmt.Errorf("the run's folder cannot be made: %w", err)
 	}
 	trial := filepath.Join(o.Out, ".trial") // the next run removes what a killed one leaves
-	if err := os.WriteFile(trial, nil, 0o644); err != nil {
+	if err := disk.WriteFile(o.Out, filepath.Base(trial), nil); err != nil {
 		return nil, fmt.Errorf("the run's folder cannot be written to: %w", err)
 	}
 	if err := os.Remove(trial); err != nil && !errors.Is(err, os.ErrNotExist) { // somebody else may
+		return nil, err
+	}
+	entries, err := os.ReadDir(o.Out)
+	for _, e := range entries {
+		if !e.IsDir() && err == nil {
+			err = disk.CheckFile(filepath.Join(o.Out, e.Name()))
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	held, err := disk.Lock(o.Out)

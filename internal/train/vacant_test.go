@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mrprism/shaders/gpu/reference"
+	"mrprism/weights/disk"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,21 @@ func TestARunThatEndsMeanwhile(t *testing.T) {
 	held, err = o.claim()
 	require.NoError(t, err, "the folder was let go of")
 	require.NoError(t, held.Close())
+}
+
+// A link in the folder of a run is refused before anything is written.
+func TestLinksInARun(t *testing.T) {
+	data, _ := finished(t)
+	victim := filepath.Join(t.TempDir(), "profile")
+	for _, name := range []string{".trial", disk.LockFile, Checkpoint, "eyes.best.safetensors", "log.jsonl", "judgement.json", "tensorboard"} {
+		o := options(t, data)
+		link := filepath.Join(o.Out, name)
+		require.NoError(t, os.MkdirAll(o.Out, 0o755))
+		require.NoError(t, os.Symlink(victim, link))
+		_, err := o.claim()
+		require.ErrorContains(t, err, link+" is a link")
+		require.NoFileExists(t, victim)
+	}
 }
 
 // A run that is resumed on another device says so.

@@ -4,6 +4,7 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -57,13 +58,62 @@ func Cause(err error) error {
 // File is an os.File whose writes Fault can make fail.
 type File struct{ *os.File }
 
-// OpenFile is os.OpenFile.
+// CheckFile returns an error if a path to write to is not a regular file or nothing. A link may lead
+// to any file: an archive of a stranger's must not make programs write there.
+func CheckFile(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil || info.Mode().IsRegular():
+		return nil // if the folder cannot be read, writing returns the error
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a link, and might lead to any file: remove it, or name another file", path)
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name a file in it", path)
+	}
+	return fmt.Errorf("%s is a device; name a file", path)
+}
+
+// Folder makes the folder of results and a folder within it, maybe deeper, and returns the path of
+// the latter. A link on the way must not lead out of the results. The results themselves may be
+// behind a link.
+func Folder(results, within string) (path string, err error) {
+	path = filepath.Join(results, within)
+	if err := os.MkdirAll(results, 0o777); err != nil {
+		return path, err
+	}
+	root, err := os.OpenRoot(results)
+	if err != nil {
+		return path, err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(within, 0o777); err != nil {
+		return path, fmt.Errorf("the folder %s cannot be made: %w; a link must not lead out of %s", path, Cause(err), results)
+	}
+	return path, nil
+}
+
+// OpenFile is os.OpenFile for a file that CheckFile accepts.
 func OpenFile(path string, flag int, mode fs.FileMode) (*File, error) {
-	if err := fault(Open, path); err != nil {
+	if err := errors.Join(fault(Open, path), CheckFile(path)); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, flag, mode)
 	return &File{f}, err
+}
+
+// WriteFile writes a file in a folder, as OpenFile, and makes the folders that lead to it, as Folder.
+// A failure may leave a part of the file.
+func WriteFile(folder, name string, data []byte) error {
+	within, err := Folder(folder, filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	f, err := OpenFile(filepath.Join(within, filepath.Base(name)), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // CreateTemp is os.CreateTemp with another mode: the umask alone decides who may read the file,

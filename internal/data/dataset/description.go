@@ -8,7 +8,6 @@ import (
 	"image"
 	"image/png"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"mrprism/internal/files/text"
@@ -97,22 +96,14 @@ func (d Description) Write(folder string) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(folder, DescriptionFile), append(text, '\n'))
+	return disk.WriteFile(folder, DescriptionFile, append(text, '\n'))
 }
 
-// WriteFile writes a file, and the folders that lead to it.
-func WriteFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, 0o644)
-}
-
-// WritePNG writes a picture, and the folders that lead to it.
-func WritePNG(path string, m image.Image, level png.CompressionLevel) error {
+// WritePNG writes a picture into a folder, and makes the folders that lead to it.
+func WritePNG(folder, name string, m image.Image, level png.CompressionLevel) error {
 	var data bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: level}).Encode(&data, m); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return WriteFile(path, data.Bytes())
+	return disk.WriteFile(folder, name, data.Bytes())
 }

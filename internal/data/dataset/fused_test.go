@@ -24,8 +24,8 @@ func fuse(t *testing.T, n int) (folder string) {
 				cup.SetGray(x, y, color.Gray{uint8(x)})
 			}
 		}
-		require.NoError(t, WritePNG(filepath.Join(folder, "disc", name(i)+".png"), disc, png.DefaultCompression))
-		require.NoError(t, WritePNG(filepath.Join(folder, "cup", name(i)+".png"), cup, png.DefaultCompression))
+		require.NoError(t, WritePNG(folder, filepath.Join("disc", name(i)+".png"), disc, png.DefaultCompression))
+		require.NoError(t, WritePNG(folder, filepath.Join("cup", name(i)+".png"), cup, png.DefaultCompression))
 	}
 	return folder
 }
@@ -72,9 +72,9 @@ func TestTaughtRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, filepath.Join("cup", "eye02.png")+": does not exist")
 	folder := fuse(t, 3)
 	wrong := image.NewGray(image.Rect(0, 0, 3, 4))
-	require.NoError(t, WritePNG(filepath.Join(folder, "disc", "eye00.png"), wrong, png.DefaultCompression))
+	require.NoError(t, WritePNG(folder, filepath.Join("disc", "eye00.png"), wrong, png.DefaultCompression))
 	coloured := image.NewNRGBA(image.Rect(0, 0, sampleW, sampleH))
-	require.NoError(t, WritePNG(filepath.Join(folder, "disc", "eye01.png"), coloured, png.DefaultCompression))
+	require.NoError(t, WritePNG(folder, filepath.Join("disc", "eye01.png"), coloured, png.DefaultCompression))
 	put(t, filepath.Join(folder, "cup", "eye02.png"), []byte("a text"))
 	taught, learn, err := d.Taught(folder, d.Training())
 	require.NoError(t, err)

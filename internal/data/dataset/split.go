@@ -67,7 +67,7 @@ func (s *Split) Write(folder string) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(folder, SplitFile), append(text, '\n'))
+	return disk.WriteFile(folder, SplitFile, append(text, '\n'))
 }
 
 // readSplit reads a split.

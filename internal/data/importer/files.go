@@ -103,6 +103,9 @@ func newTarget(o *Options) (*target, error) {
 	if within, err := filepath.Rel(folder, o.Source); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
 		return nil, fmt.Errorf("%s is the source, or holds it; name another folder to write", o.Destination)
 	}
+	if behind, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = behind // a link is not replaced, but what it names
+	}
 	existing, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -135,7 +138,7 @@ func (t *target) write(p picture, raters, classes []string) error {
 		copy(rgba.Pix[4*i:], p.image.Pix[3*i:3*i+3])
 		rgba.Pix[4*i+3] = 255
 	}
-	if err := dataset.WritePNG(filepath.Join(t.temporary, "images", p.name+".png"), rgba, png.BestSpeed); err != nil {
+	if err := dataset.WritePNG(t.temporary, filepath.Join("images", p.name+".png"), rgba, png.BestSpeed); err != nil {
 		return err
 	}
 	for m, masks := range p.masks {
@@ -147,8 +150,8 @@ func (t *target) write(p picture, raters, classes []string) error {
 			for i, v := range mask {
 				grey.Pix[i] = 255 * v
 			}
-			path := filepath.Join(t.temporary, "raters", raters[m], classes[k], p.name+".png")
-			if err := dataset.WritePNG(path, grey, png.DefaultCompression); err != nil {
+			name := filepath.Join("raters", raters[m], classes[k], p.name+".png")
+			if err := dataset.WritePNG(t.temporary, name, grey, png.DefaultCompression); err != nil {
 				return err
 			}
 		}
@@ -164,14 +167,14 @@ func (t *target) writeTable(name string, header []string, lines [][]string) erro
 	slices.SortFunc(lines, slices.Compare)
 	var text bytes.Buffer
 	err := csv.NewWriter(&text).WriteAll(append([][]string{header}, lines...))
-	return errors.Join(err, dataset.WriteFile(filepath.Join(t.temporary, name), text.Bytes()))
+	return errors.Join(err, disk.WriteFile(t.temporary, name, text.Bytes()))
 }
 
 // finish describes the data set, opens it as training will, and moves it to its final place.
 func (t *target) finish(s *Summary, source string) error {
 	for _, rater := range s.Raters {
 		for _, class := range s.Classes {
-			if err := os.MkdirAll(filepath.Join(t.temporary, "raters", rater, class), 0o755); err != nil {
+			if _, err := disk.Folder(t.temporary, filepath.Join("raters", rater, class)); err != nil {
 				return err
 			}
 		}

@@ -417,6 +417,13 @@ func TestDestination(t *testing.T) {
 	assert.Equal(t, []int{30, 25}, []int{loaded[0].W, loaded[0].H})
 	assert.Equal(t, slices.Repeat([]uint8{1}, 30*25), loaded[0].Masks[0][0], "all of the mask is cup, its border too")
 
+	// A link to an empty folder stays one.
+	elsewhere, link := t.TempDir(), filepath.Join(t.TempDir(), "set")
+	require.NoError(t, os.Symlink(elsewhere, link))
+	_, err = refuge.Run(t.Context(), Options{Source: source, Destination: link})
+	require.NoError(t, err)
+	load(t, elsewhere)
+
 	other := Options{Source: source, Destination: filepath.Join(parent, "other"), Force: true}
 	kept := put(t, []byte("x"), other.Destination, "thesis.doc")
 	_, err = refuge.Run(t.Context(), other)

@@ -16,6 +16,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/weights/disk"
 )
 
 // WriteDataset writes n cases of a scenario as a data set folder: dataset.json, images/NAME.png and
@@ -41,7 +42,7 @@ func WriteDataset(ctx context.Context, folder string, sc Scenario, n, side int, 
 		}
 		return err
 	}, func() error {
-		return dataset.WriteFile(filepath.Join(folder, dataset.DiagnosisFile), []byte(diagnoses))
+		return disk.WriteFile(folder, dataset.DiagnosisFile, []byte(diagnoses))
 	})
 }
 
@@ -116,7 +117,7 @@ func writeCase(folder string, sc *Scenario, index, side int, seed uint64) (*Scen
 
 // writePNG writes FOLDER/SUB/NAME.png.
 func writePNG(m image.Image, folder, sub, name string) error {
-	return dataset.WritePNG(filepath.Join(folder, sub, name+".png"), m, png.BestSpeed)
+	return dataset.WritePNG(folder, filepath.Join(sub, name+".png"), m, png.BestSpeed)
 }
 
 func maskImage(mask []bool, side int) image.Image {
@@ -178,7 +179,7 @@ func (s *ForeignSet) write(folder string, i int) error {
 	} else { // a JPEG of any usual quality
 		var b bytes.Buffer
 		if err = jpeg.Encode(&b, picture, &jpeg.Options{Quality: 70 + r.IntN(27)}); err == nil {
-			err = dataset.WriteFile(filepath.Join(folder, "images", name+".jpg"), b.Bytes())
+			err = disk.WriteFile(folder, filepath.Join("images", name+".jpg"), b.Bytes())
 		}
 	}
 	for _, class := range s.Classes {

@@ -7,7 +7,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
@@ -35,7 +34,7 @@ type againReport struct {
 
 // rereadings are those of an image.
 func (s *Study) rereadings(marks *dataset.Marks, unit statistics.Unit) (all []*rereading) {
-	disc, cup := segment.DiscAndCup(s.data.Classes)
+	disc, cup := metric.DiscAndCup(s.data.Classes)
 	for a, rater := range s.data.Again {
 		rows := [2][][]uint8{marks.Masks[slices.Index(s.data.Raters, rater)], marks.Again[a]}
 		for k, class := range s.data.Classes {

@@ -10,7 +10,6 @@ import (
 	"image/png"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 
 	"mrprism/internal/command"
@@ -20,6 +19,7 @@ import (
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
+	"mrprism/weights/disk"
 )
 
 // Request holds the flags of evaluate fuse.
@@ -162,7 +162,7 @@ func (f *Study) fuse(l *dataset.Loaded, seen *Maps) error {
 		}
 		for _, fit := range f.fits(l, k, seen) {
 			if !f.Figures {
-				if err := writeMap(filepath.Join(f.Out, fit.Method, class, l.Name+".png"), fit.Map, l.Image.W, l.Image.H); err != nil {
+				if err := writeMap(f.Out, filepath.Join(fit.Method, class), l.Name+".png", fit.Map, l.Image.W, l.Image.H); err != nil {
 					return err
 				}
 			}
@@ -186,7 +186,7 @@ func (f *Study) fuse(l *dataset.Loaded, seen *Maps) error {
 
 // writeMap writes a map (h·w) of 0..1 as a grey PNG of 16 bits, whole or not at all. It rounds
 // halves down: one half, a tie of votes, stays below the middle.
-func writeMap(path string, p []float64, w, h int) error {
+func writeMap(folder, within, name string, p []float64, w, h int) error {
 	m := image.NewGray16(image.Rect(0, 0, w, h))
 	for i, v := range p {
 		level := uint16(math.Ceil(v*math.MaxUint16 - 0.5))
@@ -194,10 +194,11 @@ func writeMap(path string, p []float64, w, h int) error {
 	}
 	var data bytes.Buffer
 	if err := png.Encode(&data, m); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	path, err := disk.Folder(folder, within)
+	if err != nil {
 		return err
 	}
-	return command.WriteFile(path, data.Bytes())
+	return command.WriteFile(filepath.Join(path, name), data.Bytes())
 }
