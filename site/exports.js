@@ -25,8 +25,10 @@ export const offered = ({ formats }) => FORMATS.filter(({ files }) => Object.val
 export const formatOf = ({ format, result }) => offered(result).find(({ name }) => name === format) ?? FORMATS[0];
 
 // stem begins the names of files that are saved for an image, like imageio.OutputStem: it lacks the
-// extension, and characters that a system refuses in names. CON is a device on Windows.
+// extension, and characters that a system refuses in names, and has at most 140 bytes. CON is a
+// device on Windows.
 export const stem = (name) => name.replace(/(?<=[^/])\.(nii\.gz|nii|hdr|img|png|jpe?g|tiff?|bmp|webp|dcm|dicom)$/i, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_")
+  .replace(/.+/s, (whole) => whole.slice(0, new TextEncoder().encodeInto(whole, new Uint8Array(140)).read))
   .replace(/\.+$/, "").replace(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)/i, "$1_") || "image";
 
 // stemOf begins the names of files that are saved for a picture. It includes the slice of a volume.

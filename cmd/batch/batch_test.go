@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -298,6 +299,7 @@ func TestFaultsBeforeWork(t *testing.T) {
 	out, all := filepath.Join(work, "out"), filepath.Join(in, "*.png")
 	missing := write("missing.txt", "\ufeff"+filepath.Join(in, "p00.png")+"\n"+filepath.Join(in, "gone.png")+"\n")
 	file := write("file", "no folder")
+	odd := write("odd.txt", write("caf\xe9.png", ""))
 	for _, c := range []struct {
 		code int
 		want string
@@ -312,6 +314,7 @@ func TestFaultsBeforeWork(t *testing.T) {
 		{1, "line 2: " + filepath.Join(in, "gone.png") + ": no such file or directory; take the line out", []string{"-weights", w, "-out", out, "-list", missing}},
 		{1, "is empty; write an image's name a line", []string{"-weights", w, "-out", out, "-list", write("empty.txt", "\n")}},
 		{1, "the folder cannot be made", []string{"-weights", w, "-out", filepath.Join(file, "out"), all}},
+		{1, `caf\xe9.png": the name is no UTF-8`, []string{"-weights", w, "-out", out, "-list", odd}},
 		{1, "lies in the folder of the results", []string{"-weights", w, "-out", in, all}},
 	} {
 		got := call(t, nil, c.args...)
@@ -326,6 +329,32 @@ func TestFaultsBeforeWork(t *testing.T) {
 	assert.Equal(t, 1, other.code)
 	assert.Contains(t, other.stderr, "has results of other weights")
 	assert.Equal(t, before, filesIn(t, out))
+}
+
+// A stranger's archive is unpacked where the results go: its links are refused, and what they name
+// stays as it is.
+func TestLinksAmongTheResults(t *testing.T) {
+	b, home := batch{task: Task{Weights: untrained(t, 1), Device: "processor", Workers: 1}}, t.TempDir()
+	key := strings.Repeat("a", 64)
+	for _, name := range []string{"masks", "journal", "journal/busy", "journal/lock", "journal/origin.json", "journal/busy/aaa", "masks/aaa", "masks/aaa/" + key + "_brain.png"} {
+		b.task.Out = t.TempDir()
+		link := b.task.path(name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o755))
+		require.NoError(t, os.Symlink(filepath.Join(home, "profile"), link))
+		err := func() error {
+			held, err := claim(b.task)
+			if err != nil {
+				return err
+			}
+			defer held.Close()
+			_, err = lockOf(b.task.busy(key))
+			return cmp.Or(err, b.task.write(b.task.mask(key, "brain.png"), []byte("mask")))
+		}()
+		require.ErrorContains(t, err, "link", name)
+		left, err := os.ReadDir(home)
+		require.NoError(t, err)
+		require.Empty(t, left, name)
+	}
 }
 
 // A full disk ends the pipeline. Nothing half-written has a final name, and with room a rerun does

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/text"
@@ -35,6 +36,9 @@ func images(ctx context.Context, patterns []string, list, out string) (paths []s
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
+	if i := slices.IndexFunc(paths, func(p string) bool { return !utf8.ValidString(p) }); i >= 0 {
+		return nil, fmt.Errorf("%q: the name is no UTF-8, which a pipeline's names must be; rename it", paths[i])
+	}
 	inside := out + string(filepath.Separator)
 	if i := slices.IndexFunc(paths, func(p string) bool { return strings.HasPrefix(p, inside) }); i >= 0 {
 		return nil, fmt.Errorf("%s lies in the folder of the results, %s; name other images, or another -out", paths[i], out)

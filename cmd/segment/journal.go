@@ -36,10 +36,12 @@ type journal struct {
 
 // open begins the table, or with resume goes on with one. The folder out need not exist yet.
 func (b *batch) open(path, out string, resume bool) (*journal, error) {
+	err := disk.CheckFile(path)
 	if filepath.Clean(filepath.Dir(path)) != filepath.Clean(out) {
-		if err := command.CheckOutputs(path); err != nil {
-			return nil, cli.Wrong("-csv %w", err)
-		}
+		err = command.CheckOutputs(path)
+	}
+	if err != nil {
+		return nil, cli.Wrong("-csv %w", err)
 	}
 	columns := sheet.New(b.record(item{})).Columns
 	data, err := os.ReadFile(path)
@@ -119,7 +121,7 @@ func (b *batch) verify(it item) error {
 		return fmt.Errorf("%q: %w", it.summary, disk.Cause(err))
 	case json.Unmarshal(data, &s) != nil:
 		return fmt.Errorf("%q is cut or damaged", it.summary)
-	case s.Image != it.image || s.Weights.SHA256 != b.session.Model.SHA256:
+	case s.Image != imageio.Valid(it.image) || s.Weights.SHA256 != b.session.Model.SHA256:
 		return fmt.Errorf("%q is of another image or of other weights", it.summary)
 	}
 	for _, f := range it.files {

@@ -10,6 +10,7 @@ import (
 
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
+	"mrprism/weights/disk"
 )
 
 // item is one image with its output files.
@@ -119,11 +120,15 @@ func overwritten(input, image string) error {
 	return fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", input, image)
 }
 
-// spares returns an error if an output is one of the inputs, as in the folder of an earlier run.
+// spares returns an error if an output is one of the inputs, as in the folder of an earlier run, or
+// cannot be written to.
 func spares(inputs []string, items []item) error {
 	there, by := map[string]os.FileInfo{}, map[string]string{} // image by output
 	for _, it := range items {
 		for _, output := range it.outputs() {
+			if err := disk.CheckFile(output); err != nil {
+				return err
+			}
 			if info, err := os.Stat(output); err == nil {
 				there[output], by[output] = info, it.image
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/synthetic"
@@ -295,6 +298,75 @@ func TestNamesOfOutputs(t *testing.T) {
 	got = call(t, append(args, "-resume", filepath.Join(in, "x.jpg"))...)
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stdout, "x.json", "until now that was of another image")
+}
+
+// A name with a comma, with bytes that are no UTF-8 or as long as a system allows gives results of
+// valid names in valid tables and JSON, by which another call knows them.
+func TestStrangeNames(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	long, other := strings.Repeat("p", 251), strings.Repeat("é", 125)
+	args := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-device", "reference", "-recurrences", "0", "-out", out, "-csv", filepath.Join(out, "all.csv"),
+		"-format", "png,nifti-mask,svg,geojson"}
+	want := []string{"image"}
+	for _, name := range []string{long, long[:250] + "q", other, "caf\xe9", "caf\xe8", "a, b", "=1+1"} {
+		path := filepath.Join(dir, name+".png")
+		if err := os.WriteFile(path, encodePNG(t, synthetic.Photograph(1, 40, 40)), 0o644); err != nil {
+			t.Skipf("this file system has no such names: %v", err)
+		}
+		args, want = append(args, path), append(want, imageio.Valid(path))
+	}
+	got := call(t, args...)
+	require.Zero(t, got.code, got.stderr)
+	require.True(t, utf8.ValidString(got.stdout+got.stderr))
+	text := must(os.ReadFile(filepath.Join(out, "all.csv")))
+	require.True(t, utf8.Valid(text))
+	lines, err := csv.NewReader(bytes.NewReader(text[len("\ufeff"):])).ReadAll()
+	require.NoError(t, err)
+	var images []string
+	for _, line := range lines {
+		images = append(images, line[0])
+	}
+	require.Equal(t, want, images)
+	summaries := 0
+	for _, name := range listed(t, out) {
+		require.True(t, utf8.ValidString(name), name)
+		if content := must(os.ReadFile(filepath.Join(out, name))); slices.Contains([]string{".json", ".geojson", ".svg"}, filepath.Ext(name)) {
+			require.True(t, utf8.Valid(content), name)
+			summaries += map[bool]int{true: 1}[filepath.Ext(name) == ".json"]
+		}
+	}
+	require.Equal(t, len(want)-1, summaries)
+	got = call(t, append(args, "-resume")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Empty(t, got.stdout, "all are done")
+}
+
+// A stranger's archive is unpacked where the results go: its links are refused before anything is
+// computed, and what they name stays as it is.
+func TestLinksAmongTheResults(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	photo := write(t, filepath.Join(dir, "x.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
+	args := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-device", "reference", "-recurrences", "0", "-out", out, photo}
+	for name, more := range map[string][]string{"x.json": nil, "x_brain.png": nil, "x_brain_rater1.png": nil, "all.csv": {"-csv", filepath.Join(out, "all.csv")}} {
+		for _, there := range []bool{true, false} {
+			victim, link := filepath.Join(dir, "profile"), filepath.Join(out, name)
+			if there {
+				write(t, victim, []byte("mine"))
+			}
+			require.NoError(t, os.Symlink(victim, link))
+			got := call(t, slices.Concat(more, args)...)
+			require.NotZero(t, got.code, name)
+			require.Contains(t, got.stderr, link+" is a link")
+			require.Equal(t, []string{name}, listed(t, out), "nothing is written")
+			if there {
+				require.Equal(t, "mine", string(must(os.ReadFile(victim))))
+				require.NoError(t, os.Remove(victim))
+			} else {
+				require.NoFileExists(t, victim)
+			}
+			require.NoError(t, os.Remove(link))
+		}
+	}
 }
 
 // An image in which nothing is found gets its files too: its masks are empty, and line and summary

@@ -95,7 +95,7 @@ func (b *batch) summary(it item, r *segment.Result, sums map[string]command.Sum)
 	}
 	slice, all := pictureOf(r)
 	return summary{
-		Image: it.image, Width: r.Width, Height: r.Height, Slice: slice, Slices: all, Model: b.session.Model.Name(),
+		Image: imageio.Valid(it.image), Width: r.Width, Height: r.Height, Slice: slice, Slices: all, Model: b.session.Model.Name(),
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, NoRaters: segment.Headless(&b.session.Model.Metadata), Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences, Evidence: it.marks,
 		Measurements: r.Measurements, Device: r.Adapter, Why: r.Why, Precision: r.Precision,

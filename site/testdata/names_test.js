@@ -9,6 +9,8 @@ export const tests = {
   "a name loses an extension of the formats and nothing else"() {
     const names = { "CT.1.2.840.3": "CT.1.2.840.3", "IMG.ima": "IMG.ima", "day/x.PNG": "day_x", "v.nii.gz": "v", "1.2.dcm": "1.2", "con.png": "con_", "AUX.1.png": "AUX_.1", "...": "image", "a\u202egnp.jpg": "a_gnp" };
     for (const [name, wanted] of Object.entries(names)) equal(stem(name), wanted, name);
+    equal(stem(`${"é".repeat(120)}.png`), "é".repeat(70), "140 bytes are left");
+    equal(stem(`x${"é".repeat(120)}.png`), `x${"é".repeat(69)}`, "and no half of a letter");
   },
   "a NIfTI header and its values are one file"() {
     const file = (name, ...parts) => ({ name, blob: new Blob(parts) }), head = new Uint8Array(352).fill(1);

@@ -2,10 +2,12 @@ package imageio
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // extensions are the extensions of the formats. No other ending counts: CT.1.2.840.3 has none.
@@ -28,6 +30,19 @@ func Stem(name string) string {
 	return base[:len(base)-len(Extension(base))]
 }
 
+// Valid is a name whose bytes are codes, \xe9, where they are no UTF-8: tables and JSON can hold it.
+func Valid(name string) string {
+	var out strings.Builder
+	for i, r := range name {
+		if _, size := utf8.DecodeRuneInString(name[i:]); r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&out, `\x%02x`, name[i])
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
 // isDevice reports whether a name is that of a device on Windows.
 func isDevice(name string) bool {
 	name = strings.ToLower(name)
@@ -41,8 +56,12 @@ func isDevice(name string) bool {
 	return slices.Contains([]string{"con", "prn", "aux", "nul", "conin$", "conout$"}, name)
 }
 
-// OutputStem begins the names of files that are written for an image. It is Stem without characters
-// that a system refuses in names or that change the order of writing.
+// mostStem is the largest OutputStem, bytes. Names of files have at most 255, of which class, rater
+// and format may take the rest.
+const mostStem = 140
+
+// OutputStem begins the names of files that are written for an image. It is Stem, cut to mostStem,
+// without characters that a system refuses in names or that change the order of writing.
 func OutputStem(name string) string {
 	stem := strings.Map(func(r rune) rune {
 		turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' // the order of writing
@@ -51,6 +70,9 @@ func OutputStem(name string) string {
 		}
 		return r
 	}, Stem(name))
+	if len(stem) > mostStem {
+		stem = strings.ToValidUTF8(stem[:mostStem], "") // without a part of a letter
+	}
 	stem = cmp.Or(strings.TrimRight(stem, ". "), "image")
 	first, _, _ := strings.Cut(stem, ".") // it is a device whatever follows a point
 	if first = strings.TrimRight(first, " "); isDevice(first) {

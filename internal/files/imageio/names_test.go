@@ -1,6 +1,7 @@
 package imageio
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,4 +18,8 @@ func TestNames(t *testing.T) {
 	} {
 		assert.Equal(t, want, [3]string{Extension(name), Stem(name), OutputStem(name)}, name)
 	}
+	assert.Equal(t, strings.Repeat("é", 70), OutputStem(strings.Repeat("é", 120)+".png"), "140 bytes are left")
+	assert.Equal(t, "x"+strings.Repeat("é", 69), OutputStem("x"+strings.Repeat("é", 120)+".png"), "and no half of a letter")
+	assert.Equal(t, "caf\ufffd", OutputStem("caf\xe9.png"))
+	assert.Equal(t, `é, caf\xe9\xff �`, Valid("é, caf\xe9\xff \ufffd"))
 }

@@ -275,7 +275,7 @@ func Bare(text string) string {
 // formulas are the characters with which a formula may begin.
 const formulas = "=+-@\t\r\n＝＋－＠"
 
-// text is a value as the file has it, a measured one with four significant digits.
+// text is a value as the file has it, in UTF-8, a measured one with four significant digits.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -284,7 +284,7 @@ func text(value any) string {
 		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	case string:
-		return Guarded(v)
+		return Guarded(imageio.Valid(v))
 	}
 	return fmt.Sprint(value)
 }
