@@ -102,6 +102,10 @@ func NewRecipe(name string) (Recipe, error) {
 	return r, nil
 }
 
+// Renamed has today's names of recipes by those that versions until 28 November 2026 gave them. The
+// names default and recurrent have had two meanings.
+var Renamed = map[string]string{"default": "steered", "recurrent": "steered", "alternating": "recurrent"}
+
 // ForLevels is the recipe for agreement levels in the raters' place (PAPER.md §3.13): equal
 // weights in every fusion, a cross-entropy for each level, no shuffle, and a start at equal
 // confidence.

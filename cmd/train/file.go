@@ -77,6 +77,9 @@ func (d *declared) readFile(path string, note func(string)) error {
 		case d.Lookup(p.key) == nil || slices.Contains(neverKept, p.key):
 			return fail("there is no %s; the nearest is %s", p.key, d.nearest(p.key))
 		case !given[p.key]:
+			if p.key == "recipe" {
+				d.folder = filepath.Dir(path)
+			}
 			if err := d.Set(p.key, p.text); err != nil {
 				return fail("%s: %v", p.key, err)
 			}

@@ -28,6 +28,7 @@ type declared struct {
 	device                                                                                                computing.Device
 	divided                                                                                               string // the split of the run whose file -with names
 	began                                                                                                 string // the init of the run that -with and -resume name
+	folder                                                                                                string // of the file of flags, if it names the recipe; otherwise empty
 }
 
 // declare declares the flags. Most of them are options of the runner.
@@ -290,6 +291,11 @@ func (d *declared) resolve(o *train.Options) (err error) {
 			return err
 		}
 	}
+	folder := d.folder
+	if o.Resume {
+		folder = o.Out
+	}
+	*d.recipe = train.Renamed(folder, *d.recipe, d.folder != "")
 	if o.Recipe, err = model.NewRecipe(*d.recipe); err != nil {
 		return err
 	}

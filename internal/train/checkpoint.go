@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"mrprism/internal/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/tensor"
@@ -82,7 +84,7 @@ func (t *Trainer) state() []*tensor.Variable {
 // the new checkpoint is in place, even if there is an error.
 func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (written bool, err error) {
 	file := &weights.File{Metadata: map[string]string{
-		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
+		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "content": t.content, "commit": t.Options.Commit,
 		"device": computedOn(t.device.Info()),
 	}}
 	if split := t.Split(); split != "" {
@@ -107,34 +109,45 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
 	file.Seal()
+	data, err := file.Encode()
+	if err != nil {
+		return false, err
+	}
 	if err := os.MkdirAll(t.Options.Out, 0o755); err != nil {
 		return false, err
 	}
 	path, previous := filepath.Join(t.Options.Out, Checkpoint), filepath.Join(t.Options.Out, PreviousCheckpoint)
-	if t.checkpointed == noCheckpoint { // the file is damaged: it must not replace the other
-		return writeFile(path, file)
+	staged, err := weights.Stage(path, func(w io.Writer) error { _, err := w.Write(data); return err })
+	if err != nil {
+		return false, err
 	}
-	second := previous + ".new"
-	_ = os.Remove(second)
-	if err := disk.SecondName(path, second); err != nil { // the file system has no links, or no room
-		if err := disk.Move(path, previous); err != nil {
+	defer staged.Discard()
+	if t.checkpointed != noCheckpoint { // otherwise the file is damaged, and must not replace the other
+		if err := keep(path, previous); err != nil {
 			return false, err
 		}
-		written, err := writeFile(path, file)
-		if !written {
-			_ = os.Rename(previous, path)
-		}
-		return written, err
 	}
-	if written, err = writeFile(path, file); written {
-		if moved := disk.Move(second, previous); err == nil {
-			err = moved
-		}
-	}
-	if err != nil {
-		_ = os.Remove(second) // already gone if it has become the previous one
+	err = staged.Commit()
+	written = err == nil || errors.Is(err, weights.ErrUnsynced)
+	if !written && t.checkpointed != noCheckpoint {
+		_ = os.Rename(previous, path) // if they are two names of a file, nothing happens
 	}
 	return written, err
+}
+
+// keep makes the checkpoint the previous one. Its own name stays too, if the file system allows two
+// names for a file.
+func keep(path, previous string) error {
+	second := previous + ".new"
+	_ = os.Remove(second)
+	if err := disk.SecondName(path, second); err != nil {
+		return disk.Move(path, previous)
+	}
+	err := disk.Move(second, previous)
+	if err != nil {
+		_ = os.Remove(second)
+	}
+	return err
 }
 
 // adviceOnDisk says what is saved, and what to do after the disk failed.
@@ -221,6 +234,26 @@ func (t *Trainer) images() string {
 	return fmt.Sprintf("%d images %08x", len(t.cases), sum.Sum32())
 }
 
+// contents is a sum over the files of the images to learn from and to score by, and of their masks.
+func contents(ctx context.Context, cases []dataset.Case) (string, error) {
+	sums := make([]uint32, len(cases))
+	err := dataset.Each(ctx, len(cases), nil, func(i int) error {
+		sum, c := crc32.NewIEEE(), cases[i]
+		for _, path := range append(slices.Concat(c.Masks...), c.Image) {
+			data, err := os.ReadFile(path)
+			fmt.Fprintln(sum, len(data), err == nil) // reading has named a missing file
+			sum.Write(data)
+		}
+		sums[i] = sum.Sum32()
+		return nil
+	})
+	whole := crc32.NewIEEE()
+	for i, c := range cases {
+		fmt.Fprintf(whole, "%s/%s %08x\n", c.Folder, c.Name, sums[i])
+	}
+	return fmt.Sprintf("%d images %08x", len(cases), whole.Sum32()), err
+}
+
 // everyFifth names the division of images that have no split.
 const everyFifth = "every fifth held out"
 
@@ -230,16 +263,21 @@ func (t *Trainer) Split() string { return strings.Join(t.Dataset.Splits, "; ") }
 
 // Saved is the step from which the run in a folder can be resumed; -1 without a checkpoint.
 func Saved(folder string) int {
-	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
-		file, err := readCheckpoint(filepath.Join(folder, name))
-		if err != nil {
-			continue
-		}
-		if step, err := strconv.Atoi(file.Metadata["step"]); err == nil {
-			return step
-		}
+	if step, err := strconv.Atoi(last(folder).Metadata["step"]); err == nil {
+		return step
 	}
 	return noCheckpoint
+}
+
+// last is the checkpoint of the run in a folder, or the previous one if it is damaged or missing, or
+// an empty file if both are.
+func last(folder string) *weights.File {
+	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
+		if file, err := readCheckpoint(filepath.Join(folder, name)); err == nil {
+			return file
+		}
+	}
+	return &weights.File{}
 }
 
 // readCheckpoint reads and verifies a file of tensors. The error names the file.
@@ -275,9 +313,9 @@ func (t *Trainer) loadFile(path string) error {
 	if err != nil {
 		return err
 	}
-	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
+	if changed := differences(file.Metadata["options"], t.Options.fingerprint(), "then", "now"); changed != "" {
 		return fmt.Errorf("%s: %w:\n%s\nResume with its options (run.yaml in the same folder has every flag, see -with), or start a new run in another -out, "+
-			"from its weights with -init", path, errOptions, differences(had, t.Options.fingerprint(), "then", "now"))
+			"from its weights with -init", path, errOptions, changed)
 	}
 	if had, now := file.Metadata["split"], t.Split(); had != now {
 		return fmt.Errorf("%s: %w: its images were divided otherwise (then %s, now %s): put the split back, or start a new run in another -out, from its weights "+
@@ -286,6 +324,10 @@ func (t *Trainer) loadFile(path string) error {
 	if had, ok := file.Metadata["images"]; ok && had != t.images() {
 		return fmt.Errorf("%s: %w: the data folders have other images than when it was written (then %s, now %s): put the images back, or start "+
 			"a new run with -init", path, errOptions, had, t.images())
+	}
+	if had, ok := file.Metadata["content"]; ok && had != t.content {
+		return fmt.Errorf("%s: %w: images, masks or which of them score have changed since it was written: put them back as they were, or start a new run "+
+			"in another -out, from its weights with -init", path, errOptions)
 	}
 	if had := file.Metadata["commit"]; had != t.Options.Commit {
 		t.Options.tell(fmt.Sprintf("version %s of this program wrote %s, and this is version %s: the bits of the resumed run may differ",

@@ -3,6 +3,9 @@ package train
 import (
 	"bytes"
 	"context"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"io/fs"
 	"maps"
 	"math"
@@ -177,6 +180,41 @@ func TestOtherImagesAreRefused(t *testing.T) {
 	_, _, err := resume(t, o)
 	require.ErrorIs(t, err, errOptions)
 	require.ErrorContains(t, err, "other images than when it was written (then 4 images")
+}
+
+// An image or a mask whose bytes have changed is refused, and so is another choice of images to
+// score by. Checkpoints of versions that kept no sums go on.
+func TestChangedImagesAreRefused(t *testing.T) {
+	for _, name := range []string{"images/case0003.png", "raters/*/disc/case0003.png"} {
+		o := resumable(t)
+		paths, err := filepath.Glob(filepath.Join(o.Data[0], name))
+		require.NoError(t, err)
+		before, err := os.ReadFile(paths[0])
+		require.NoError(t, err)
+		picture, err := png.Decode(bytes.NewReader(before))
+		require.NoError(t, err)
+		picture.(draw.Image).Set(3, 3, color.White)
+		var after bytes.Buffer
+		require.NoError(t, png.Encode(&after, picture))
+		require.NoError(t, os.WriteFile(paths[0], after.Bytes(), 0o644))
+		t.Cleanup(func() { require.NoError(t, os.WriteFile(paths[0], before, 0o644)) })
+		_, _, err = resume(t, o)
+		require.ErrorIs(t, err, errOptions)
+		require.ErrorContains(t, err, "images, masks or which of them score have changed since it was written")
+
+		for _, name := range []string{Checkpoint, PreviousCheckpoint} {
+			file, err := readCheckpoint(filepath.Join(o.Out, name))
+			require.NoError(t, err)
+			delete(file.Metadata, "content")
+			file.Seal()
+			_, err = writeFile(filepath.Join(o.Out, name), file)
+			require.NoError(t, err)
+		}
+		_, notes, err := resume(t, o)
+		require.NoError(t, err)
+		require.Empty(t, notes)
+		require.NoError(t, os.WriteFile(paths[0], before, 0o644))
+	}
 }
 
 // Another version of the program may resume a run, and says so.

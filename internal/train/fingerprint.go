@@ -13,15 +13,11 @@ import (
 
 // fingerprint names every choice that a resumed run must share with the run that wrote the
 // checkpoint. It omits choices that depend on the program's version, since the user is told of
-// another version. Newer options appear only if they are set, so that older checkpoints can still
-// be resumed.
+// another version. Only choices that are set count, so that checkpoints from before a choice existed
+// can still be resumed.
 func (o Options) fingerprint() string {
-	recipe := fmt.Sprintf("%+v", o.Recipe)
-	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false ", "Settles:0 ", "Frozen:false ", "Unspoilt:false ", "MaskFirst:0 ", "HeadsFirst:0 ", "Kept:false ", "Integration: "} {
-		recipe = strings.Replace(recipe, asBefore, "", 1)
-	}
-	text := fmt.Sprintf("config=%s recipe=%s phases=%v batch=%d seed=%d anchor=%s data=%s",
-		o.Config, recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
+	text := fmt.Sprintf("config=%s recipe=%+v phases=%v batch=%d seed=%d anchor=%s data=%s",
+		o.Config, o.Recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
 	for _, later := range []struct {
 		set   bool
 		name  string
@@ -60,9 +56,12 @@ func (o Options) fingerprint() string {
 }
 
 // differences lists the differences of two fingerprints, one in each line, with words for the first
-// and the second.
+// and the second. There is none between a recipe and the same under its former name.
 func differences(one, other, first, second string) string {
 	had, has := choices(one), choices(other)
+	if model.Renamed[had["name"]] == has["name"] {
+		had["name"] = has["name"]
+	}
 	all := maps.Clone(had)
 	maps.Copy(all, has)
 	var lines []string
@@ -74,13 +73,29 @@ func differences(one, other, first, second string) string {
 	return strings.Join(lines, "\n")
 }
 
+// Renamed is today's name of a recipe by which the run in a folder began. A file of flags keeps the
+// former name, and once the run was resumed its checkpoint has today's. A name alone does not tell:
+// settling passes and integration, which no flag changes in a recipe, part the recipes that have had
+// one name.
+func Renamed(folder, name string, fromFile bool) string {
+	had := choices(last(folder).Metadata["options"])
+	r, err := model.NewRecipe(name)
+	is := choices(Options{Recipe: r}.fingerprint())
+	now, other := model.Renamed[name], err != nil || had["settles"] != is["settles"] || had["integration"] != is["integration"]
+	if now != "" && (had["name"] == name && other || had["name"] == now && fromFile) {
+		return now
+	}
+	return name
+}
+
 // spoken has the flags of choices that have another name in the fingerprint.
 var spoken = map[string]string{
 	"name": "recipe", "average": "ema", "diceweight": "dice", "nossim": "cross-entropy", "phases": "phases (or side and epochs)",
 	"orientation": "any-orientation", "pieces": "single-pieces",
 }
 
-// choices returns the values in a fingerprint by name: NAME=VALUE, and within the recipe Name:VALUE.
+// choices returns the values in a fingerprint that are set, by name: NAME=VALUE, and within the
+// recipe Name:VALUE.
 func choices(fingerprint string) map[string]string {
 	out, name, from := map[string]string{}, "", 0 // the choice before, and where its value begins
 	keep := func(end int) {
@@ -88,7 +103,7 @@ func choices(fingerprint string) map[string]string {
 		if name == "phases" { // as in the flag: [{64 2} {128 1}] is 64:2,128:1
 			value = strings.NewReplacer("[{", "", "} {", ",", "}]", "", " ", ":").Replace(value)
 		}
-		if name != "" {
+		if name != "" && value != "0" && value != "false" {
 			out[name] = value
 		}
 	}

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"mrprism/internal/data/dataset"
@@ -34,10 +33,8 @@ func (o Options) read(ctx context.Context, data *dataset.Dataset, learn, apart [
 func (o Options) anchored(from weights.Metadata) bool {
 	switch {
 	case o.Resume:
-		for _, name := range []string{Checkpoint, PreviousCheckpoint} {
-			if file, err := readCheckpoint(filepath.Join(o.Out, name)); err == nil {
-				return file.Tensor(model.AnchoredHeads) != nil
-			}
+		if file := last(o.Out); len(file.Tensors) > 0 {
+			return file.Tensor(model.AnchoredHeads) != nil
 		}
 	case o.Recipe.Frozen:
 		return model.IsAnchored(from.Configuration)

@@ -65,6 +65,7 @@ type Trainer struct {
 	device    gpu.Device
 	cases     []*dataset.Sample // to learn from
 	aside     []*dataset.Loaded // to score by
+	content   string            // of the files of both
 	set       *tensor.Set
 	engine    *segment.Engine // for scoring; nil until the first score
 	best      best
@@ -149,6 +150,10 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
+	content, err := contents(ctx, slices.Concat(learn, apart))
+	if err != nil {
+		return nil, err
+	}
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
 	}
@@ -157,7 +162,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		return nil, err
 	}
 	t := &Trainer{
-		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: noCheckpoint, scaled: newScaling(o.Precision),
+		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, content: content, set: tensor.NewSet(), checkpointed: noCheckpoint, scaled: newScaling(o.Precision),
 		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)}, group: newGroup(o.Ranks),
 	}
 	if o.SyncNorm && t.group != nil {
