@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -67,7 +66,7 @@ func resolve(all []mark, about *weights.Metadata, images int) ([]mark, error) {
 // evidence reads the marks for an image.
 func evidence(all []mark, img *imageio.Image) (out []segment.Evidence, err error) {
 	for _, m := range all {
-		data, err := os.ReadFile(m.File)
+		data, err := disk.ReadFile(m.File)
 		if err != nil {
 			return nil, fmt.Errorf("-evidence: %s: %w; name a PNG of a mark", m.File, disk.Cause(err))
 		}

@@ -37,7 +37,7 @@ func ReadSlice(path string, slice int) (*imageio.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; let it be read, or name another image", path, disk.Cause(err))
 	}
-	return imageio.DecodeSlice(path, imageio.Whole(path, data, os.ReadFile), slice)
+	return imageio.DecodeSlice(path, imageio.Whole(path, data, disk.ReadFile), slice)
 }
 
 // imagesIn suggests a pattern that a shell expands to the images of a folder.

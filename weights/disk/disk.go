@@ -92,6 +92,24 @@ func Folder(results, within string) (path string, err error) {
 	return path, nil
 }
 
+// most is the size in bytes of the largest file that ReadFile reads.
+const most = 1 << 30
+
+// ReadFile is os.ReadFile for a regular file of at most a GiB. A pipe or a device, to which an archive
+// of a stranger's may bring a link, would never end.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeSocket) != 0:
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is a pipe or a device, and no file")}
+	case info.Size() > most:
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("its %d MiB are too many; at most %d are read", info.Size()>>20, most>>20)}
+	}
+	return os.ReadFile(path)
+}
+
 // OpenFile is os.OpenFile for a file that CheckFile accepts.
 func OpenFile(path string, flag int, mode fs.FileMode) (*File, error) {
 	if err := errors.Join(fault(Open, path), CheckFile(path)); err != nil {

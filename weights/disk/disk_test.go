@@ -2,6 +2,7 @@ package disk
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -66,4 +67,29 @@ func TestLinksLeadNowhere(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(results, "masks", "b.png"))
 	require.NoError(t, err)
 	require.Equal(t, "new", string(content))
+}
+
+// A pipe that nobody writes to and a device that never ends are refused, not read, also behind a
+// link. So is a file that no program could hold.
+func TestWhatIsNoFileIsNotRead(t *testing.T) {
+	folder := t.TempDir()
+	pipe, large := filepath.Join(folder, "pipe"), filepath.Join(folder, "large")
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Skipf("this system has no pipes with names: %v", err)
+	}
+	f, err := os.Create(large)
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(most+1)) // takes no room
+	require.NoError(t, f.Close())
+	for name, want := range map[string]string{pipe: "it is a pipe or a device, and no file", "/dev/zero": "it is a pipe or a device, and no file", large: "its 1024 MiB are too many; at most 1024 are read"} {
+		link := filepath.Join(folder, "link")
+		require.NoError(t, os.Symlink(name, link))
+		for _, path := range []string{name, link} {
+			_, err := ReadFile(path)
+			require.EqualError(t, err, "read "+path+": "+want)
+		}
+		require.NoError(t, os.Remove(link))
+	}
+	_, err = ReadFile(folder)
+	require.ErrorContains(t, err, "is a directory")
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"os"
 	"slices"
 
 	"mrprism/internal/files/text"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // DescriptionFile is the file that makes a folder a data set.

@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -63,6 +64,22 @@ func TestFoldersAreDistinct(t *testing.T) {
 	for _, again := range []string{a, a + "/../" + filepath.Base(a), link} {
 		_, err = Open(a, b, again)
 		assert.EqualError(t, err, again+": the same folder as "+a+", and would count twice; name it once")
+	}
+}
+
+// A pipe in the place of an image or a mask is named; nothing waits for it.
+func TestPipesAreNamed(t *testing.T) {
+	dir := write(t, 5)
+	for _, path := range []string{filepath.Join(dir, "images", name(1)+".png"), maskPath(dir, "a", "disc", 2)} {
+		before, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(path))
+		if err := exec.Command("mkfifo", path).Run(); err != nil {
+			t.Skipf("this system has no pipes with names: %v", err)
+		}
+		assert.Contains(t, fmt.Sprint(check(t, dir).Findings), path+": cannot be read (it is a pipe or a device, and no file)")
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.WriteFile(path, before, 0o644))
 	}
 }
 

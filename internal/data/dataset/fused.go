@@ -62,7 +62,7 @@ func MaskFile(folder, name string) string {
 // probabilities reads a grey PNG of 8 or 16 bits, as large as the image, as probabilities (H·W) in
 // steps of 1/255.
 func (c *Case) probabilities(path string) ([]uint8, error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
 	}

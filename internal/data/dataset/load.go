@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"os"
 	"runtime"
 	"sync"
 
@@ -249,7 +248,7 @@ func Each(ctx context.Context, n int, progress func(done, total int), do func(i 
 
 // read reads a file with imageio.Header or imageio.Decode.
 func read[T any](path string, by func(name string, data []byte) (T, error)) (T, error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
 	}

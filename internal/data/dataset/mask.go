@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"os"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func remedy(values []uint16) string {
 
 // greys are the values of a grey picture as stored: up to 255, or up to 65535 with 16 bits.
 func greys(path string) (values []uint16, w, h int, err error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mrprism/internal/files/text"
+	"mrprism/weights/disk"
 )
 
 // SplitFile is the file of a data set's folder that says which images are for training, validation

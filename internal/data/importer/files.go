@@ -18,18 +18,8 @@ import (
 	"mrprism/weights/disk"
 )
 
-// maxFile is the largest file that readFile takes, bytes.
-const maxFile = 1 << 30
-
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, disk.Cause(err)
-	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("its %d MiB are too many; at most %d are read", info.Size()>>20, maxFile>>20)
-	}
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	return data, disk.Cause(err)
 }
 

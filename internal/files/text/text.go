@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -22,7 +21,7 @@ import (
 
 // Read reads a text file by Decode. Its errors do not name the file.
 func Read(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if err != nil {
 		return nil, disk.Cause(err)
 	}

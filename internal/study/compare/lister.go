@@ -244,7 +244,7 @@ func (l *lister) beside(stem string) bool {
 func (l *lister) summary(stem string) *summary {
 	s, known := l.told[stem]
 	if !known {
-		data, err := os.ReadFile(filepath.Join(l.dir, stem+".json"))
+		data, err := disk.ReadFile(filepath.Join(l.dir, stem+".json"))
 		if read := new(summary); err == nil && json.Unmarshal(data, read) == nil && len(read.Classes) > 0 {
 			s = read
 		}

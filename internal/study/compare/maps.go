@@ -9,7 +9,6 @@ import (
 	"image/png"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -58,7 +57,7 @@ func cutFormat(file string) (stem string, known bool) {
 // readFile reads a file of an image of w × h pixels. A NIfTI must lie where the image does, if that
 // is known. The error is a *trouble.
 func readFile(path string, w, h int, place *nifti.Geometry) (*numbers, error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if err != nil {
 		return nil, troubled(Unreadable, "%s: cannot be read (%v)", path, disk.Cause(err))
 	}
