@@ -18,6 +18,10 @@ const longSubmission = 200; // ms, halves the number of commands in one
 const shortSubmission = 50; // ms, doubles it
 const longestStep = 1024; // commands
 
+// A GPU that hangs answers nothing, and no browser need tell. So long without an answer, in seconds,
+// it counts as lost.
+const silence = 60;
+
 const scopes = ["validation", "out-of-memory", "internal"];
 const fine = { error: "", message: "" };
 
@@ -73,10 +77,31 @@ class Device {
     this.flights = []; // promises of submissions, oldest first
     this.landed = 0; // when the last of them was found to be done, ms
     device.addEventListener("uncapturederror", (event) => this.fail(kindOf(event.error), event.error.message));
-    device.lost.then((info) => {
-      this.lost = info.message || info.reason || "no reason given";
-      if (!this.closed) onLost(this.lost);
+    this.onLost = onLost;
+    device.lost.then((info) => this.lose(info.message || info.reason || "no reason given"));
+  }
+
+  lose(why) {
+    if (this.lost) return;
+    this.lost = why;
+    if (!this.closed) this.onLost(why);
+  }
+
+  // answered resolves as a promise of the GPU's does, or when the device is lost. It counts seconds
+  // between submissions that were done; a machine that slept counts one.
+  async answered(promise) {
+    let seconds = 0, seen = this.landed, turn;
+    const lost = new Promise((resolve) => {
+      turn = setInterval(() => {
+        if (seen !== this.landed) [seconds, seen] = [0, this.landed];
+        if (++seconds > silence) {
+          this.lose(`the GPU has not answered for ${silence} seconds`);
+          this.device.destroy();
+        }
+        if (this.lost) resolve();
+      }, 1000);
     });
+    await Promise.race([promise, lost]).finally(() => clearInterval(turn));
   }
 
   fail(error, message) {
@@ -179,7 +204,7 @@ class Device {
       return failed;
     }
     try {
-      await staging.mapAsync(GPUMapMode.READ, 0, bytes.length);
+      await this.answered(staging.mapAsync(GPUMapMode.READ, 0, bytes.length));
       bytes.set(new Uint8Array(staging.getMappedRange(0, bytes.length)));
       staging.unmap();
     } catch (error) {
@@ -293,7 +318,7 @@ class Device {
     for (const id of ids) {
       const recording = this.recordings.get(id);
       for (let from = 0; from < recording.steps.length;) {
-        while (this.flights.length >= ahead) await this.flights[0];
+        while (this.flights.length >= ahead && !this.lost) await this.answered(this.flights[0]);
         if (token.cancelled || this.lost) return this.outcome(token);
         const to = Math.min(from + recording.step, recording.steps.length);
         this.submit(recording, from, to);

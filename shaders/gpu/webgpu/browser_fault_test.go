@@ -76,6 +76,20 @@ func TestRejectedMapIsAnError(t *testing.T) {
 	requireRead(t, d, b)
 }
 
+// A GPU that hangs, of which the browser tells nothing, is lost after a minute without an answer: here
+// of a clock that runs fast.
+func TestSilentGPUIsLost(t *testing.T) {
+	d, b := openBrowser(t)
+	requireRead(t, d, b)
+	later := js.Global().Get("setInterval")
+	js.Global().Set("setInterval", js.FuncOf(func(_ js.Value, arguments []js.Value) any { return later.Invoke(arguments[0], 0) }))
+	t.Cleanup(func() { js.Global().Set("setInterval", later) })
+	replace(t, prototype("GPUBuffer"), "mapAsync", func() js.Value { return js.Global().Get("Promise").New(js.FuncOf(func(js.Value, []js.Value) any { return nil })) })
+	_, err := read(t, d, b)
+	require.ErrorIs(t, err, gpu.ErrLost)
+	require.ErrorContains(t, err, "the GPU has not answered for 60 seconds")
+}
+
 func TestErrorScopesAreHeard(t *testing.T) {
 	for class, want := range map[string]error{"GPUOutOfMemoryError": gpu.ErrOutOfMemory, "GPUValidationError": gpu.ErrValidation,
 		"GPUInternalError": gpu.ErrInternal} {
