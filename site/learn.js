@@ -82,6 +82,14 @@ export async function kept(path) {
   }
 }
 
+// remains is what a run has left in this browser: "saved", with a checkpoint, from which it goes on. Of
+// a tab that was killed while it wrote one there may be the previous one alone. "data" is a copy of
+// images alone, and "" nothing.
+async function remains() {
+  for (const path of ["/run/checkpoint.safetensors", "/run/checkpoint.previous.safetensors"]) if (await kept(path)) return "saved";
+  return await kept("/data").catch(({ name }) => name === "TypeMismatchError") ? "data" : ""; // it is a folder
+}
+
 const refused = (message) => new SegmentError({ code: "data", message });
 
 // textOf resolves to the text of a file that an editor has saved in UTF-8 or UTF-16.
@@ -98,12 +106,22 @@ async function dataset(files) {
   let about;
   try { about = JSON.parse(await textOf(blob)); } catch { throw refused(t("dataset.json is not JSON. Write it anew, as the page about training shows.")); }
   const inside = files.filter(({ name }) => name.startsWith(root)).map(({ name, blob }) => ({ name: name.slice(root.length), blob }));
+  return described(about, inside);
+}
+
+// described is what dataset gives of a description and the files beside it.
+export function described(about, inside) {
+  const names = (all = []) => {
+    if (Array.isArray(all) && all.every((name) => typeof name === "string")) return all;
+    throw refused(t("dataset.json has no lists of names as classes and raters. Write it anew, as the page about training shows."));
+  };
+  const classes = names(about?.classes), people = names(about?.raters);
   const needed = inside.filter(({ name }) => /^(dataset\.json|groups\.csv|split\.json|marks\.csv|images\/|raters\/|truth\/)/.test(name));
-  const all = about.raters ?? [], isSecond = (rater) => rater.endsWith(AGAIN) && all.includes(rater.slice(0, -AGAIN.length));
-  const raters = all.filter((rater) => !isSecond(rater) && needed.some(({ name }) => name.startsWith(`raters/${rater}/`)));
-  const unmarked = (about.classes ?? []).filter((c) => !needed.some(({ name }) => name.startsWith("raters/") && name.split("/")[2] === c));
+  const isSecond = (rater) => rater.endsWith(AGAIN) && people.includes(rater.slice(0, -AGAIN.length));
+  const raters = people.filter((rater) => !isSecond(rater) && needed.some(({ name }) => name.startsWith(`raters/${rater}/`)));
+  const unmarked = classes.filter((c) => !needed.some(({ name }) => name.startsWith("raters/") && name.split("/")[2] === c));
   if (unmarked.length) throw refused(t("Nobody marked {classes}: take that out of dataset.json, or add the marks.", { classes: unmarked.join(", ") }));
-  return { name: String(about.name ?? "marks").replace(/[^\w-]+/g, "-"), classes: about.classes ?? [], raters, images: needed.filter(({ name }) => name.startsWith("images/")).length, files: needed };
+  return { name: String(about?.name ?? "marks").replace(/[^\w-]+/g, "-").slice(0, 50), classes, raters, images: needed.filter(({ name }) => name.startsWith("images/")).length, files: needed };
 }
 
 // metadata is what a file of weights says of itself.
@@ -141,7 +159,7 @@ let shown = null; // { section, …, page, data, name } while there is the secti
 // which keeps the name of a run for the next visit.
 export async function showLearning(files, page) {
   const data = files && await dataset(files), name = data ? `${data.name}-model` : page.name;
-  if (!data && !await kept("/run/checkpoint.safetensors")) return page.remember("");
+  if (!data && !await remains()) return page.remember("");
   if (learner.running) throw refused(t("The page is learning already. Pause that first."));
   shown?.section.remove();
   const button = (text, act, className = "grow") => element("button", { type: "button", className, onclick: act }, text);
@@ -159,7 +177,7 @@ export async function showLearning(files, page) {
   shown = { ...parts, section, page, data, name };
   $("panel").querySelector("section").after(section);
   losses.length = 0;
-  offer(data ? "begin" : "go", ...(data ? [] : ["forget"]));
+  offer(...(data ? ["begin"] : []));
   if (data) introduce(data);
   else await ended({ code: 0 }); // a run of an earlier visit
   section.scrollIntoView({ block: "nearest" });
@@ -236,14 +254,14 @@ function curve(steps) {
 async function ended({ code, error }) {
   shown.pause.disabled = false;
   shown.meter.hidden = true;
-  const saved = await kept("/run/checkpoint.safetensors"), judgement = code === 0 && await kept("/run/judgement.json");
+  const is = await remains(), judgement = code === 0 && await kept("/run/judgement.json");
   if (judgement) {
     offer("use", "save", "forget");
     const judged = JSON.parse(await judgement.text());
     return tell(`${verdict(judged)} ${errors(judged)}`);
   }
-  offer(saved ? "go" : "begin", ...(saved ? ["forget"] : []));
-  shown.begin.disabled = !shown.data;
+  offer(...(is === "saved" ? ["go"] : shown.data ? ["begin"] : []), ...(is ? ["forget"] : []));
+  if (code === 0 && is !== "saved") return tell(t("It ended before it had saved anything, and cannot go on. A copy of its images is still in this browser: forget it, or learn anew from the folder."));
   tell(code === 0 ? t("Paused. It goes on where it was, also after the page was loaded anew.") : t("It stopped: {message}", { message: error }));
 }
 
@@ -284,7 +302,13 @@ async function save() {
 }
 
 async function forget() {
-  await (await navigator.storage.getDirectory()).removeEntry("learning", { recursive: true });
+  const remove = async () => (await navigator.storage.getDirectory()).removeEntry("learning", { recursive: true });
+  try {
+    await navigator.locks.request("mrprism-learning", { signal: AbortSignal.timeout(2000) }, remove); // its worker before may be about to end
+  } catch (error) {
+    if (error.name !== "TimeoutError") throw error;
+    return tell(t("Another tab of this page is learning. Pause that first."));
+  }
   shown.page.remember("");
   shown.section.remove();
   shown = null;

@@ -208,6 +208,12 @@ func TestLearnsFromAFolder(t *testing.T) {
 	sees(`An image that it learns from, after step \d`)
 	press("Pause")
 	says(`Paused`)
+	// The tab is killed while it writes a checkpoint.
+	p.do(`(async () => {
+		const run = await (await (await navigator.storage.getDirectory()).getDirectoryHandle("learning")).getDirectoryHandle("run");
+		await (await run.getFileHandle("checkpoint.safetensors")).move("checkpoint.previous.safetensors");
+		await run.getFileHandle(".checkpoint.safetensors.123.tmp", { create: true });
+	})()`)
 	p.run(chromedp.Reload())
 	p.ready()
 	says(`Paused`)
@@ -225,7 +231,17 @@ func TestLearnsFromAFolder(t *testing.T) {
 		p.until(`document.getElementById("measurements").innerText.includes("90 % interval")`)
 		assert.NotContains(t, p.text("trust"), "cannot tell", "the learned model knows when to doubt")
 	}
+	// A tab that was killed before it had saved anything leaves a copy of the images.
+	p.do(`(async () => {
+		const run = await (await (await navigator.storage.getDirectory()).getDirectoryHandle("learning")).getDirectoryHandle("run");
+		for await (const name of run.keys()) await run.removeEntry(name, { recursive: true });
+	})()`)
+	p.run(chromedp.Reload())
+	p.ready()
+	says(`It ended before it had saved anything`)
+	assert.Empty(t, get[[]string](p, `[...document.querySelectorAll("#learning button")].filter(({ textContent, hidden }) => textContent === "Go on" && !hidden).map(({ textContent }) => textContent)`))
 	press("Forget it")
 	p.until(`!document.getElementById("learning")`)
+	assert.Empty(t, get[[]string](p, `(async () => { const all = []; for await (const name of (await navigator.storage.getDirectory()).keys()) if (name === "learning") all.push(name); return all; })()`))
 	p.clean()
 }
