@@ -132,7 +132,7 @@ func (r *runner) declare() *declared {
 	})
 	d.Add("run", func(f *flag.FlagSet) {
 		f.StringVar(&o.Out, "out", "", "`FOLDER` of the run (required)")
-		f.BoolVar(&o.Resume, "resume", false, "continue from the checkpoint in -out. Every flag that decides the result must be as before: take them by -with RUN")
+		f.BoolVar(&o.Resume, "resume", false, "continue from the checkpoint in -out. Images, masks and every flag that decides the result must be as before: take the flags by -with RUN")
 		d.with = f.String("with", "", "take flags from a YAML `FILE` with lines such as \"rate: 0.001\", or from the run.yaml of a run's folder. "+
 			"Flags of the command line override the file. The file also has the recipe's -rate, -ema and -schedule: give them beside another -recipe")
 		f.BoolVar(&o.DryRun, "dry-run", false, "take a few steps at every image side, print GPU memory and time, and write nothing. -out is not needed")

@@ -24,7 +24,7 @@ func (o Options) claim() (io.Closer, error) {
 	}
 	trial := filepath.Join(o.Out, ".trial") // the next run removes what a killed one leaves
 	if err := disk.WriteFile(o.Out, filepath.Base(trial), nil); err != nil {
-		return nil, fmt.Errorf("the run's folder cannot be written to: %w", err)
+		return nil, fmt.Errorf("the run's folder cannot be written to: %w: make room there, or let it be written to, and start again", err)
 	}
 	if err := os.Remove(trial); err != nil && !errors.Is(err, os.ErrNotExist) { // somebody else may
 		return nil, err
