@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"mrprism/internal/command/computing"
+	"mrprism/internal/output/cells"
 	"mrprism/internal/output/sheet"
 )
 
@@ -46,7 +47,7 @@ func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcom
 	}
 	s := segmenter{task: t.Task, model: m}
 	all := sorted(next)
-	results, dead := sheet.Table{}, sheet.Table{Columns: []string{"image", "sha256", "step", "error"}}
+	results, dead := sheet.Table{}, sheet.Table{Table: cells.Table{Columns: []string{"image", "sha256", "step", "error"}}}
 	for _, o := range all {
 		r, err := s.recordOf(o)
 		if err != nil {

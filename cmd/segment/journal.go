@@ -15,6 +15,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/cells"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/output/sheet"
 	"mrprism/internal/program/cli"
@@ -47,15 +48,15 @@ func (b *batch) open(path, out string, resume bool) (*journal, error) {
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &journal{path: path, table: &sheet.Table{Columns: columns}}, nil
+		return &journal{path: path, table: &sheet.Table{Table: cells.Table{Columns: columns}}}, nil
 	case err != nil:
 		return nil, fmt.Errorf("-csv %s: %w; name another file", path, disk.Cause(err))
 	case !resume:
 		return nil, cli.Wrong("-csv %s exists; give -resume to go on with it, or name another file", path)
 	}
-	if whole, err := (&sheet.Table{Columns: columns}).Bytes(); err == nil && bytes.HasPrefix(whole, data) && len(data) < len(whole) {
+	if whole, err := (&sheet.Table{Table: cells.Table{Columns: columns}}).Bytes(); err == nil && bytes.HasPrefix(whole, data) && len(data) < len(whole) {
 		b.session.Note(fmt.Sprintf("-csv %s has no whole line: it is begun anew", path))
-		return &journal{path: path, table: &sheet.Table{Columns: columns}}, nil
+		return &journal{path: path, table: &sheet.Table{Table: cells.Table{Columns: columns}}}, nil
 	}
 	table, cut, err := sheet.Read(data)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"strconv"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/output/sheet"
+	"mrprism/internal/output/cells"
 	"mrprism/weights"
 )
 
@@ -296,7 +296,7 @@ func records(path string) (rows []map[string]string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t, cut, err := sheet.Read(data)
+	t, cut, err := cells.Read(data)
 	if cut {
 		err = errors.New("its last line is cut off")
 	}
@@ -306,7 +306,7 @@ func records(path string) (rows []map[string]string, err error) {
 	for _, line := range t.Lines {
 		row := map[string]string{}
 		for i, name := range t.Columns {
-			row[name] = sheet.Bare(line[i])
+			row[name] = cells.Bare(line[i])
 		}
 		rows = append(rows, row)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/archive"
+	"mrprism/internal/output/cells"
 	"mrprism/internal/output/sheet"
 	"mrprism/internal/page"
 )
@@ -21,7 +22,7 @@ func writeTable(m message) error {
 	if err := json.Unmarshal([]byte(m.text("records")), &records); err != nil {
 		return err
 	}
-	table := &sheet.Table{Semicolons: m.Get("semicolons").Truthy()}
+	table := &sheet.Table{Table: cells.Table{Semicolons: m.Get("semicolons").Truthy()}}
 	for _, r := range records {
 		table.Add(r)
 	}

@@ -3,17 +3,14 @@
 package sheet
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mrprism/internal/data/metric"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/cells"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
 )
@@ -256,25 +253,6 @@ func number[N int | float64](v *N) any {
 	return *v
 }
 
-// Guarded is a text with an apostrophe before it, if a spreadsheet would run it as a formula.
-func Guarded(text string) string {
-	if strings.IndexAny(text, formulas) == 0 {
-		return "'" + text
-	}
-	return text
-}
-
-// Bare is the text that Guarded was given.
-func Bare(text string) string {
-	if bare := strings.TrimPrefix(text, "'"); strings.IndexAny(bare, formulas) == 0 {
-		return bare
-	}
-	return text
-}
-
-// formulas are the characters with which a formula may begin.
-const formulas = "=+-@\t\r\n＝＋－＠"
-
 // text is a value as the file has it, in UTF-8, a measured one with four significant digits.
 func text(value any) string {
 	switch v := value.(type) {
@@ -284,19 +262,13 @@ func text(value any) string {
 		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	case string:
-		return Guarded(imageio.Valid(v))
+		return cells.Guarded(imageio.Valid(v))
 	}
 	return fmt.Sprint(value)
 }
 
-// Table is lines of texts below the names of their columns.
-type Table struct {
-	Columns []string
-	Lines   [][]string // each has as many texts as there are columns
-	// Semicolons: for a spreadsheet that writes 0,5 for one half, as a German one: semicolons part
-	// the cells. It is set before lines are added. Read does not read such a table.
-	Semicolons bool
-}
+// Table is lines of records.
+type Table struct{ cells.Table }
 
 // New makes the table of records. It has the columns of all of them.
 func New(records ...Record) *Table {
@@ -348,9 +320,9 @@ func (t *Table) Put(i int, r Record) {
 
 // Find returns the first line that has the record's texts in some of the table's columns, or −1.
 func (t *Table) Find(r Record, columns ...string) int {
-	cells := r.cells()
+	of := r.cells()
 	return slices.IndexFunc(t.Lines, func(line []string) bool {
-		for _, c := range cells {
+		for _, c := range of {
 			if slices.Contains(columns, c.column) && line[slices.Index(t.Columns, c.column)] != text(c.value) {
 				return false
 			}
@@ -359,50 +331,11 @@ func (t *Table) Find(r Record, columns ...string) int {
 	})
 }
 
-// Text is the text in a column of a line, or empty if the table lacks the column.
-func (t *Table) Text(line int, column string) string {
-	if i := slices.Index(t.Columns, column); i >= 0 {
-		return t.Lines[line][i]
-	}
-	return ""
-}
-
-// mark is the byte order mark, by which spreadsheets recognise UTF-8.
-const mark = "\ufeff"
-
-// Bytes is the table as CSV in UTF-8, with a byte order mark and lines that end in CR LF.
-func (t *Table) Bytes() ([]byte, error) {
-	var out bytes.Buffer
-	out.WriteString(mark)
-	w := csv.NewWriter(&out)
-	w.UseCRLF = true
-	if t.Semicolons {
-		w.Comma = ';'
-	}
-	if err := w.Write(t.Columns); err != nil {
-		return nil, err
-	}
-	err := w.WriteAll(t.Lines)
-	return out.Bytes(), err
-}
-
 // Read reads a table that Bytes wrote. It leaves out a last line that is cut off.
 func Read(data []byte) (t *Table, cut bool, err error) {
-	data = bytes.TrimPrefix(data, []byte(mark))
-	r, lines := csv.NewReader(bytes.NewReader(data)), [][]string(nil)
-	for {
-		line, err := r.Read()
-		switch {
-		case err == io.EOF && len(lines) == 0:
-			return nil, cut, errors.New("it is empty")
-		case err == io.EOF:
-			return &Table{Columns: lines[0], Lines: lines[1:]}, cut, nil
-		case r.InputOffset() == int64(len(data)) && (!bytes.HasSuffix(data, []byte("\n")) || errors.Is(err, csv.ErrQuote)):
-			cut = true
-		case err != nil:
-			return nil, false, err
-		default:
-			lines = append(lines, line)
-		}
+	read, cut, err := cells.Read(data)
+	if err != nil {
+		return nil, cut, err
 	}
+	return &Table{*read}, cut, nil
 }

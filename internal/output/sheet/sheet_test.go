@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/cells"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
 )
@@ -60,7 +61,7 @@ func TestTable(t *testing.T) {
 	data, err := table.Bytes()
 	require.NoError(t, err)
 	require.Contains(t, string(data), "\r\n")
-	german := &Table{Semicolons: true}
+	german := &Table{Table: cells.Table{Semicolons: true}}
 	german.Add(fundus("a.png"))
 	opened, err := german.Bytes()
 	require.NoError(t, err)
@@ -121,7 +122,7 @@ func TestFormulasAreDefused(t *testing.T) {
 		require.NoError(t, err)
 		line := byColumn(t, data)[0]
 		require.Equal(t, "'"+name, line["image"])
-		require.Equal(t, name, Bare(line["image"]))
+		require.Equal(t, name, cells.Bare(line["image"]))
 		require.Equal(t, "-5", line["region_x"])
 		require.Zero(t, table.Find(fundus(name), "image", "options"), "its line is found all the same")
 		require.Equal(t, -1, table.Find(fundus(name+"x"), "image"))

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"mrprism/internal/data/metric"
-	"mrprism/internal/output/sheet"
+	"mrprism/internal/output/cells"
 	"mrprism/internal/study/statistics"
 )
 
@@ -26,13 +26,13 @@ func CheckVacant(folder string) error {
 	return nil
 }
 
-// WriteCSV writes a CSV for spreadsheets, as package sheet has them. Numbers have six digits; cells
+// WriteCSV writes a CSV for spreadsheets, as package cells has them. Numbers have six digits; cells
 // of NaN and of nil numbers are empty. An interval fills three cells: mean, low and high.
-func WriteCSV(w io.Writer, header []string, each func(line func(cells ...any))) error {
-	t := &sheet.Table{Columns: header}
-	each(func(cells ...any) {
+func WriteCSV(w io.Writer, header []string, each func(line func(row ...any))) error {
+	t := &cells.Table{Columns: header}
+	each(func(row ...any) {
 		var line []string
-		for _, cell := range cells {
+		for _, cell := range row {
 			if i, is := cell.(*metric.Interval); is {
 				i = cmp.Or(i, &metric.Interval{Mean: math.NaN()})
 				line = append(line, text(i.Mean), text(i.Low), text(i.High))
@@ -60,7 +60,7 @@ func text(cell any) string {
 		}
 		return strconv.FormatFloat(v, 'g', 6, 64)
 	case string:
-		return sheet.Guarded(v)
+		return cells.Guarded(v)
 	}
 	return fmt.Sprint(cell)
 }

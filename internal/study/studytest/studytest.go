@@ -16,7 +16,7 @@ import (
 
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/output/sheet"
+	"mrprism/internal/output/cells"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights"
 
@@ -149,7 +149,7 @@ func ReadFile(t *testing.T, path string) []byte {
 // Records reads a CSV by column.
 func Records(t *testing.T, path string) (rows []map[string]string) {
 	t.Helper()
-	table, _, err := sheet.Read(ReadFile(t, path))
+	table, _, err := cells.Read(ReadFile(t, path))
 	require.NoError(t, err)
 	for _, line := range table.Lines {
 		row := map[string]string{}
