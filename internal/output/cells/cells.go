@@ -8,10 +8,13 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"mrprism/internal/files/imageio"
 )
 
-// Guarded is a text with an apostrophe before it, if a spreadsheet would run it as a formula.
+// Guarded is a text in UTF-8, with an apostrophe before it, if a spreadsheet would run it as a formula.
 func Guarded(text string) string {
+	text = imageio.Valid(text)
 	if strings.IndexAny(text, formulas) == 0 {
 		return "'" + text
 	}

@@ -253,7 +253,7 @@ func number[N int | float64](v *N) any {
 	return *v
 }
 
-// text is a value as the file has it, in UTF-8, a measured one with four significant digits.
+// text is a value as the file has it, a measured one with four significant digits.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -262,7 +262,7 @@ func text(value any) string {
 		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	case string:
-		return cells.Guarded(imageio.Valid(v))
+		return cells.Guarded(v)
 	}
 	return fmt.Sprint(value)
 }

@@ -160,3 +160,9 @@ func TestReadRefuses(t *testing.T) {
 		require.Error(t, err, "%q", text)
 	}
 }
+
+// Every table, also of evaluate, is UTF-8, whatever bytes a name has.
+func TestGuardedIsUTF8(t *testing.T) {
+	require.Equal(t, `caf\xe9, ü`, cells.Guarded("caf\xe9, ü"))
+	require.Equal(t, `'=\xff`, cells.Guarded("=\xff"))
+}
