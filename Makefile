@@ -7,8 +7,8 @@ STAMP := -X mrprism/internal/program/version.built=$(VERSION)+$(COMMIT)
 ADDRESS ?= 127.0.0.1:8080
 # Vectors for what is computed on the processor, where that has AVX2. Without it the same is computed in plain Go.
 export GOEXPERIMENT = simd
-# cmd/batch is a module of its own, with Apache Beam; bundle and tables run from the source.
-PROGRAMS := $(filter-out batch bundle tables,$(notdir $(wildcard cmd/*)))
+# cmd/batch and cmd/study are modules of their own, with Apache Beam and with the study; bundle runs from the source.
+PROGRAMS := $(filter-out batch bundle study,$(notdir $(wildcard cmd/*)))
 
 # Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
 # `make test` has vetted them before.
@@ -38,13 +38,14 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
 	@go run ./cmd/bench -devices
 	go test $(TESTFLAGS) $(LONGEST) ./...
-	cd cmd/batch && go vet ./... && go test -vet=off -timeout $(TIMEOUT) ./...
+	for module in batch study; do (cd cmd/$$module && go vet ./... && go test -vet=off -timeout $(TIMEOUT) ./...) || exit 1; done
 
 .PHONY: build
 build: site ## every program, in build/
 	@mkdir -p build
 	CGO_ENABLED=0 go build -ldflags "$(STAMP)" -o build/serve ./cmd/serve
 	go build -ldflags "$(STAMP)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
+	go build -C cmd/study -ldflags "$(STAMP)" -o ../../build/ ./evaluate
 
 site: ## the page, in site/dist
 size: ## the page's download sizes; fails above 4 MB of programs (brotli), 7 MB a model or 11 MB before the first result
@@ -88,7 +89,8 @@ weights: ## write weights/manifest.json and the plots of the study anew from wei
 
 .PHONY: tables
 tables: build ## train the methods of the paper's tables and write weights/shipped/tables: days on one core, resumable (ARGS="-match brain -seeds 1")
-	go run ./cmd/tables $(ARGS)
+	go build -C cmd/study -o ../../build/ ./tables
+	build/tables $(ARGS)
 
 .PHONY: bench
 bench: build ## time the compact network here; make bench ARGS="-browser" in Chromium

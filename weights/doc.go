@@ -13,5 +13,5 @@
 // give it bytes.
 package weights
 
-//go:generate go run ../cmd/tables/manifest
-//go:generate go run ../cmd/tables/plots
+//go:generate go run ../cmd/bundle/manifest
+//go:generate go run -C ../cmd/study ./tables/plots

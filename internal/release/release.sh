@@ -5,7 +5,7 @@
 set -euo pipefail
 version=$1 commit=$2 out=$3
 here=internal/release
-programs=(bench evaluate export segment serve train)
+programs=(bench export segment serve train) # and evaluate, of the module cmd/study
 read -ra targets <<<"${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64}"
 sbom=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
@@ -26,9 +26,9 @@ mkdir -p "$out" "$work/share"
 build() {
 	local ending=""
 	[ "$1" = windows ] && ending=.exe
-	for program in "${programs[@]}"; do
-		GOOS=$1 GOARCH=$2 go build -trimpath -ldflags "-s -w -X mrprism/internal/program/version.built=$version+$commit" \
-			-o "$3/mrprism-$program$ending" "./cmd/$program"
+	for program in "${programs[@]}" study/evaluate; do
+		GOOS=$1 GOARCH=$2 go build -C "cmd/$program" -trimpath -ldflags "-s -w -X mrprism/internal/program/version.built=$version+$commit" \
+			-o "$3/mrprism-${program#study/}$ending" .
 	done
 }
 
@@ -43,9 +43,10 @@ dawn() {
 
 # packages lists module and folder of every package outside the standard library that is linked.
 packages() {
-	local format='{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}} {{.Dir}}'
+	local format='{{with .Module}}{{if .Version}}{{if not .Replace}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}{{end}} {{.Dir}}'
 	for target in "${targets[@]}"; do
 		GOOS=${target%/*} GOARCH=${target#*/} go list -deps -f "$format" "${programs[@]/#/./cmd/}"
+		GOOS=${target%/*} GOARCH=${target#*/} go list -C cmd/study -deps -f "$format" ./evaluate
 	done
 	GOOS=js GOARCH=wasm go list -deps -f "$format" ./wasm/segmenter ./wasm/viewer
 }
@@ -71,9 +72,10 @@ licences() {
 	done
 }
 
-# bill writes the SBOM: of the modules that go.mod needs, those that are linked, Dawn, and the page's decoders.
+# bill writes the SBOM: of the modules that both go.mod need, those that are linked, Dawn, and the page's decoders.
 bill() {
-	go run -trimpath "$sbom" mod -json -std -noserial -notimestamp -short-purls -output "$work/sbom" . 2>/dev/null
+	for module in . cmd/study; do go run -trimpath "$sbom" mod -json -std -noserial -notimestamp -short-purls "$module" 2>/dev/null; done |
+		jq -s '. as $all | $all[0] | .components = ($all | map(.components) | add | unique_by(.["bom-ref"])) | .dependencies = ($all | map(.dependencies) | add | unique_by(.ref))' >"$work/sbom"
 	cut -d' ' -f1 "$work/packages" | sort -u | jq -R . | jq -s '. + ["std"]' >"$work/linked"
 	jq --arg version "$version" --slurpfile linked "$work/linked" --slurpfile codecs site/codecs/package-lock.json --arg dawn "$(grep -o 'bun-webgpu-linux-x64@[0-9.]*' shaders/gpu/dawn/libraries.txt)" '
 		del(.metadata.tools[].hashes)

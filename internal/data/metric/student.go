@@ -51,7 +51,7 @@ type Estimate struct {
 // the runs' means and of that of the cases' means, each over their number; degrees of freedom are
 // Satterthwaite's (1946), and 1 for two runs, whose variance is a guess. What is left to each run
 // and case alone counts in both, so that the interval is rather too wide. Of two methods that
-// differ by their runs alone, at most 6 % differ at p < 0.05 (cmd/tables,
+// differ by their runs alone, at most 6 % differ at p < 0.05 (cmd/study/tables,
 // TestSeedsAloneDifferSeldom). With one run nothing is known of others: the interval is Bootstrap's
 // over the cases.
 func OverRuns(values [][]float64) Estimate {

@@ -41,35 +41,35 @@ func spread(labels []label, upper, lower float64) []label {
 	return labels
 }
 
-// interval is a range of values.
-type interval struct{ low, high float64 }
+// Interval is a range of values.
+type Interval struct{ Low, High float64 }
 
-// share is the place of a value in the interval: 0 at low, 1 at high.
-func (s interval) share(v float64) float64 { return (v - s.low) / (s.high - s.low) }
+// Share is the place of a value in the interval: 0 at low, 1 at high.
+func (s Interval) Share(v float64) float64 { return (v - s.Low) / (s.High - s.Low) }
 
-// span is the interval of all finite values. If there is only one, it is in the middle of an
+// Span is the interval of all finite values. If there is only one, it is in the middle of an
 // interval of width 1. If there is none, the interval is 0 to 1.
-func span(lines []Line, of func(Line) []float64) interval {
-	s := interval{math.Inf(1), math.Inf(-1)}
+func Span(lines []Line, of func(Line) []float64) Interval {
+	s := Interval{math.Inf(1), math.Inf(-1)}
 	for _, l := range lines {
 		for _, v := range of(l) {
 			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				s = interval{min(s.low, v), max(s.high, v)}
+				s = Interval{min(s.Low, v), max(s.High, v)}
 			}
 		}
 	}
 	switch {
-	case s.low > s.high:
-		return interval{0, 1}
-	case s.low == s.high:
-		return interval{s.low - 0.5, s.high + 0.5}
+	case s.Low > s.High:
+		return Interval{0, 1}
+	case s.Low == s.High:
+		return Interval{s.Low - 0.5, s.High + 0.5}
 	}
 	return s
 }
 
-// ticks are about n round values over the interval.
-func ticks(s interval, n int) []float64 {
-	raw := (s.high - s.low) / float64(n)
+// Ticks are about n round values over the interval.
+func Ticks(s Interval, n int) []float64 {
+	raw := (s.High - s.Low) / float64(n)
 	unit := math.Pow(10, math.Floor(math.Log10(raw)))
 	step := 10 * unit
 	for _, f := range []float64{1, 2, 5} {
@@ -79,14 +79,14 @@ func ticks(s interval, n int) []float64 {
 		}
 	}
 	var out []float64
-	for i := math.Ceil(s.low/step - 1e-9); i*step <= s.high+1e-9*step; i++ {
+	for i := math.Ceil(s.Low/step - 1e-9); i*step <= s.High+1e-9*step; i++ {
 		out = append(out, i*step+0) // no −0
 	}
 	return out
 }
 
-// number formats a tick.
-func number(v float64) string {
+// Number formats a tick.
+func Number(v float64) string {
 	if v != 0 && math.Abs(v) < 1e-4 {
 		return strconv.FormatFloat(v, 'e', -1, 64)
 	}

@@ -1,20 +1,15 @@
-//go:build !js
-
-// Package chart draws curves, forest plots, grids and dendrograms as SVG pictures. A picture needs
-// no script, no font and no other file. Curves are gonum's.
+// Package chart draws curves and dendrograms as SVG pictures. A picture needs no script, no font and
+// no other file.
 package chart
 
 import (
-	"image/color"
+	"fmt"
+	"html"
 	"io"
 	"math"
 	"slices"
 	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"strings"
 )
 
 // Chart is panels, one below the other, over one x axis.
@@ -35,96 +30,85 @@ type Panel struct {
 // Measures in pixels.
 const (
 	width       = 960
+	plotLeft    = 72
 	plotRight   = 820 // names stand to the right of it
-	panelHeight = 264
+	panelHeight = 264 // with title and axis
+	plotHeight  = 190
 	head        = 78
 	bins        = 180 // places along x
 )
 
 // Write writes the picture.
 func (c Chart) Write(w io.Writer) error {
-	canvas := vgsvg.New(vg.Length(width), vg.Length(head+len(c.Panels)*panelHeight))
-	page := draw.New(canvas)
-	page.SetColor(color.White)
-	page.Fill(page.Rectangle.Path())
-	top := page.Max.Y
-	page.FillText(textStyle(20, color.RGBA{17, 17, 17, 255}), vg.Point{X: 20, Y: top - 36}, c.Title)
-	page.FillText(textStyle(plotText, axisInk), vg.Point{X: 20, Y: top - 57}, c.Subtitle)
+	var out strings.Builder
+	height := head + len(c.Panels)*panelHeight
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="%s" font-size="12" fill="#606870">`+"\n",
+		width, height, width, height, Fonts)
+	fmt.Fprintf(&out, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
+	fmt.Fprintf(&out, `<text x="20" y="36" font-size="20" fill="#111">%s</text>`+"\n", html.EscapeString(c.Title))
+	fmt.Fprintf(&out, `<text x="20" y="57">%s</text>`+"\n", html.EscapeString(c.Subtitle))
 	var all []Line
 	for _, p := range c.Panels {
 		all = append(all, p.Lines...)
 	}
-	xs := span(all, func(l Line) []float64 { return l.X })
-	var plots [][]*plot.Plot
-	for _, p := range c.Panels {
-		plots = append(plots, []*plot.Plot{p.plot(xs, c.X)})
+	xs := Span(all, func(l Line) []float64 { return l.X })
+	for i, p := range c.Panels {
+		fmt.Fprintf(&out, `<g transform="translate(0 %d)">`+"\n", head+i*panelHeight)
+		p.draw(&out, xs, c.X)
+		out.WriteString("</g>\n")
 	}
-	if len(plots) > 0 {
-		tiles := draw.Tiles{Rows: len(plots), Cols: 1, PadLeft: 16, PadRight: width - plotRight, PadTop: head, PadBottom: 12, PadY: 22}
-		for i, row := range plot.Align(plots, tiles, page) {
-			plots[i][0].Draw(row[0])
-		}
-	}
-	return writeSVG(w, canvas)
+	out.WriteString("</svg>\n")
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
-// plot is the panel over an axis xs.
-func (p Panel) plot(xs interval, xName string) *plot.Plot {
-	ys := span(p.Lines, func(l Line) []float64 { return l.Y })
-	air := 0.05 * (ys.high - ys.low)
-	out := New(xName, "")
-	out.Title.Text, out.Title.TextStyle, out.Title.Padding = p.Title, textStyle(14, color.RGBA{51, 51, 51, 255}), 8
-	out.Title.TextStyle.XAlign = draw.XCenter
-	out.Add(panelLines{p.Lines, xs})
-	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = xs.low, xs.high, ys.low-air, ys.high+air
+// draw draws the panel over an axis xs of the name x. Its frame is plotHeight high, 24 below the top.
+func (p Panel) draw(out *strings.Builder, xs Interval, x string) {
+	const top, bottom = 24, 24 + plotHeight
+	ys := Span(p.Lines, func(l Line) []float64 { return l.Y })
+	air := 0.05 * (ys.High - ys.Low)
+	ys = Interval{ys.Low - air, ys.High + air}
 	if p.Zero {
-		out.Y.Min = min(0, ys.low)
+		ys.Low = min(0, ys.Low+air)
 	}
-	return out
-}
-
-// panelLines draws the lines of a panel, and their names at their ends.
-type panelLines struct {
-	lines []Line
-	xs    interval
-}
-
-// Plot draws the lines.
-func (l panelLines) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	at := func(v place, high float64) vg.Point { return vg.Point{X: x(v.x), Y: y(high)} }
+	across := func(v float64) float64 { return plotLeft + xs.Share(v)*(plotRight-plotLeft) }
+	up := func(v float64) float64 { return bottom - ys.Share(v)*plotHeight }
+	fmt.Fprintf(out, `<text x="%d" y="14" text-anchor="middle" font-size="14" fill="#333">%s</text>`+"\n", (plotLeft+plotRight)/2, html.EscapeString(p.Title))
+	for _, v := range Ticks(ys, 5) {
+		fmt.Fprintf(out, `<path d="M%d %.1fH%d" stroke="#e4e7ea"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", plotLeft, up(v), plotRight, plotLeft-8, up(v)+4, Number(v))
+	}
+	for _, v := range Ticks(xs, 5) {
+		fmt.Fprintf(out, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", across(v), bottom+16, Number(v))
+	}
+	fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (plotLeft+plotRight)/2, bottom+32, html.EscapeString(x))
 	var names []label
-	for i, line := range l.lines {
-		places := line.places(l.xs)
+	for i, line := range p.Lines {
+		places := line.places(xs)
 		if len(places) == 0 {
 			continue
 		}
-		if line.Band {
-			var around []vg.Point
-			for _, v := range places {
-				around = append(around, at(v, v.high))
-			}
-			for _, v := range slices.Backward(places) {
-				around = append(around, at(v, v.low))
-			}
-			pale := Ink(i)
-			c.FillPolygon(color.NRGBA{pale.R, pale.G, pale.B, 38}, around)
-		}
-		var along []vg.Point
+		var along, lower []string
 		for _, v := range places {
-			along = append(along, at(v, v.mean))
+			along = append(along, fmt.Sprintf("%.1f %.1f", across(v.x), up(v.mean)))
+			lower = append(lower, fmt.Sprintf("%.1f %.1f", across(v.x), up(v.low)))
 		}
-		c.StrokeLines(lineStyle(i), along)
-		for _, v := range along {
+		if line.Band {
+			for _, v := range slices.Backward(places) {
+				lower = append(lower, fmt.Sprintf("%.1f %.1f", across(v.x), up(v.high)))
+			}
+			fmt.Fprintf(out, `<path d="M%sZ" fill="%s" fill-opacity="0.15"/>`+"\n", strings.Join(lower, "L"), CSS(Ink(i)))
+		}
+		fmt.Fprintf(out, `<path d="M%s" fill="none" stroke="%s" stroke-width="1.6"%s/>`+"\n", strings.Join(along, "L"), CSS(Ink(i)), map[bool]string{true: ` stroke-dasharray="4 3"`}[Dashed(i)])
+		for _, v := range places {
 			if line.Dots || len(places) == 1 {
-				c.DrawGlyph(dot(i), v)
+				fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="2.6" fill="%s"/>`+"\n", across(v.x), up(v.mean), CSS(Ink(i)))
 			}
 		}
 		last := places[len(places)-1]
-		names = append(names, label{line.Name + " " + strconv.FormatFloat(last.mean, 'g', 3, 64), Ink(i), float64(y(last.mean))})
+		names = append(names, label{line.Name + " " + strconv.FormatFloat(last.mean, 'g', 3, 64), Ink(i), up(last.mean)})
 	}
-	for _, n := range spread(names, float64(c.Min.Y), float64(c.Max.Y)) {
-		c.FillText(textStyle(plotText, n.colour), vg.Point{X: c.Max.X + 10, Y: vg.Length(n.y) - 4}, n.text)
+	for _, n := range spread(names, top, bottom) {
+		fmt.Fprintf(out, `<text x="%d" y="%.1f" fill="%s">%s</text>`+"\n", plotRight+10, n.y+4, CSS(n.colour), html.EscapeString(n.text))
 	}
 }
 
@@ -132,14 +116,14 @@ func (l panelLines) Plot(c draw.Canvas, p *plot.Plot) {
 type place struct{ x, mean, low, high float64 }
 
 // places gathers the points of the line, place by place.
-func (l Line) places(xs interval) []place {
+func (l Line) places(xs Interval) []place {
 	var out []place
 	last, count := -1, 0
 	for i, y := range l.Y {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
 			continue
 		}
-		bin := int(xs.share(l.X[i]) * (bins - 1))
+		bin := int(xs.Share(l.X[i]) * (bins - 1))
 		if bin != last || l.Dots {
 			out, last, count = append(out, place{l.X[i], y, y, y}), bin, 1
 			continue

@@ -37,7 +37,7 @@ func (d Dendrogram) Write(w io.Writer) error {
 	lower := treeHead + leafHeight*len(d.Leaves)
 	height := lower + 48
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="%s" font-size="12" fill="#333">`+"\n",
-		treeWidth, height, treeWidth, height, fonts)
+		treeWidth, height, treeWidth, height, Fonts)
 	fmt.Fprintf(&out, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", treeWidth, height)
 	fmt.Fprintf(&out, `<text x="16" y="28" font-size="16" font-weight="600" fill="#111">%s</text>`+"\n", html.EscapeString(d.Title))
 	fmt.Fprintf(&out, `<text x="16" y="48" fill="#666">%s</text>`+"\n", html.EscapeString(d.Subtitle))
@@ -48,7 +48,7 @@ func (d Dendrogram) Write(w io.Writer) error {
 	if highest == 0 {
 		highest = 1
 	}
-	heights := interval{0, 1.05 * highest}
+	heights := Interval{0, 1.05 * highest}
 	d.axis(&out, heights, lower)
 	d.tree(&out, heights)
 	out.WriteString("</svg>\n")
@@ -57,17 +57,17 @@ func (d Dendrogram) Write(w io.Writer) error {
 }
 
 // axis draws the heights below the tree.
-func (d Dendrogram) axis(out *strings.Builder, heights interval, lower int) {
-	for _, v := range ticks(heights, 5) {
-		x := treeLeft + heights.share(v)*(treeRight-treeLeft)
+func (d Dendrogram) axis(out *strings.Builder, heights Interval, lower int) {
+	for _, v := range Ticks(heights, 5) {
+		x := treeLeft + heights.Share(v)*(treeRight-treeLeft)
 		fmt.Fprintf(out, `<path d="M%.1f %dV%d" stroke="#e6e6e6"/><text x="%.1f" y="%d" text-anchor="middle" fill="#666">%s</text>`+"\n",
-			x, treeHead, lower, x, lower+16, number(v))
+			x, treeHead, lower, x, lower+16, Number(v))
 	}
 	fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end" fill="#666">%s</text>`+"\n", treeRight, lower+34, html.EscapeString(d.Axis))
 }
 
 // tree draws names and brackets. A name has the line of its leaf in the order of the tree.
-func (d Dendrogram) tree(out *strings.Builder, heights interval) {
+func (d Dendrogram) tree(out *strings.Builder, heights Interval) {
 	line := make([]float64, len(d.Leaves)) // by leaf
 	for i, leaf := range d.order() {
 		line[leaf] = treeHead + leafHeight*(float64(i)+.5)
@@ -79,7 +79,7 @@ func (d Dendrogram) tree(out *strings.Builder, heights interval) {
 	}
 	for _, m := range d.Merges {
 		a, b := nodes[m.A], nodes[m.B]
-		x := treeLeft + heights.share(m.Height)*(treeRight-treeLeft)
+		x := treeLeft + heights.Share(m.Height)*(treeRight-treeLeft)
 		fmt.Fprintf(out, `<path d="M%.1f %.1fH%.1fV%.1fH%.1f" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", a.x, a.y, x, b.y, b.x, CSS(Ink(0)))
 		nodes = append(nodes, node{x, (a.y + b.y) / 2})
 	}

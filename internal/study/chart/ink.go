@@ -12,8 +12,8 @@ var inks = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}, {68, 68, 68, 255},
 }
 
-// fonts are tried in this order.
-const fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+// Fonts are tried in this order.
+const Fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 // Ink is the colour of a series.
 func Ink(i int) color.RGBA { return inks[i%len(inks)] }
@@ -22,3 +22,6 @@ func Ink(i int) color.RGBA { return inks[i%len(inks)] }
 func CSS(c color.RGBA) template.CSS {
 	return template.CSS(fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B))
 }
+
+// Dashed reports whether the lines of a series are dashed, since another one has its colour.
+func Dashed(i int) bool { return i >= len(inks) }

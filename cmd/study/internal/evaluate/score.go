@@ -1,0 +1,215 @@
+package evaluate
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"mrprism/cmd/study/internal/compare"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/study/score"
+	"mrprism/internal/study/statistics"
+)
+
+// caseScore is one image of -data. All figures are of masks at the image's size; shares are 0..1.
+type caseScore struct {
+	statistics.Unit `json:"-"`
+	Name            string         `json:"name"`
+	Folder          string         `json:"folder"`
+	Region          imageio.Square `json:"region"`
+	judgement                      // if nothing was found, an empty mask is scored
+	Classes         []*classScore  `json:"classes"` // null for a class without marks
+	Ratio           *ratioScore    `json:"verticalRatio,omitempty"`
+	Changed         []changedScore `json:"changed,omitempty"` // by change
+}
+
+// classScore is one structure in one image.
+type classScore struct {
+	statistics.Unit `json:"-"`
+	SoftDice        []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
+	// Unmarked: every mark is empty. BothEmpty: RecN too has no pixel above one half. Soft Dice
+	// then counts 1 for every threshold that RecN does not reach, and 1 is no overlap
+	Unmarked  bool `json:"unmarked,omitempty"`
+	BothEmpty bool `json:"bothEmpty,omitempty"`
+	// OneEmpty: the majority or RecN is empty, and the other is not: distances are the diagonal
+	OneEmpty bool `json:"oneEmpty,omitempty"`
+	// Truth: Dice of Rec0 … RecN with truth/CLASS/NAME.png, if that exists
+	Truth []float64 `json:"truth,omitempty"`
+	// Dice of head m (row) with rater n (column); null for a missing mark
+	Heads  [][]*float64 `json:"heads,omitempty"`
+	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
+	// Response: by rater; null if the mark is missing or a mask is empty
+	Response  []*Response   `json:"response,omitempty"`
+	Agreement agreement     `json:"agreement"`
+	Areas     []float64     `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
+	Set       *set          `json:"set,omitempty"`      // of named raters
+	Interval  *heldInterval `json:"interval,omitempty"` // of the area, pixels
+	// EmptyHeads: no rater's head has a pixel above one half
+	EmptyHeads bool `json:"emptyHeads,omitempty"`
+	// Marks: by rater, null for a missing mark; absent with fewer than three marks or no disputed
+	// pixel
+	Marks []*markScore `json:"marks,omitempty"`
+}
+
+// set compares the heads, as a set of possible marks, with the raters' marks.
+type set struct {
+	Energy float64  `json:"generalizedEnergyDistance"`
+	Max    float64  `json:"diceMax"`
+	Match  *float64 `json:"diceMatch"`
+}
+
+// agreement compares a structure's outline with the majority's, and the raters with each other.
+type agreement struct {
+	// Hausdorff: pixels, of RecN; the image's diagonal if the mask or the majority is empty
+	Hausdorff *float64 `json:"hausdorff95"`
+	// Kappa: inside the union of the marks; null if not defined, as for equal marks
+	Kappa      *float64 `json:"fleissKappa"`
+	KappaWhole *float64 `json:"fleissKappaWholeImage"`
+}
+
+// watch takes from an image's result what its maps' figures do not say.
+func (s *study) watch(ctx context.Context, e *segment.Engine, l *dataset.Loaded, r *segment.Result) (any, error) {
+	s.adapter = e.Adapter()
+	c := &caseScore{Name: l.Name, Folder: l.Folder, Region: r.ROI, judgement: trustOf(r), Ratio: s.ratio(l, r)}
+	alone, err := s.alone(ctx, e, l.Name, r)
+	if err != nil {
+		return nil, err
+	}
+	for k := range s.data.Classes {
+		class, err := s.class(l, r, alone, k)
+		if err != nil {
+			return nil, err
+		}
+		c.Classes = append(c.Classes, class)
+	}
+	if s.Changed {
+		c.Changed, err = s.changes(ctx, e, l)
+	}
+	return c, err
+}
+
+// alone are the results with all weight on each rater; nil if the weights do not follow raters, or
+// nothing was found.
+func (s *study) alone(ctx context.Context, e *segment.Engine, name string, r *segment.Result) (all []*segment.Result, err error) {
+	about := &s.session.Model.Metadata
+	if s.data.Levels || !score.SameRaters(about, s.data) || !r.Found || !segment.HasHeads(about) && !r.Steered {
+		return nil, nil
+	}
+	for i := range about.Raters {
+		s.progress.Show("%s: all weight to rater %d of %d", name, i+1, len(about.Raters))
+		one := make([]float32, len(about.Raters))
+		one[i] = 1
+		result, err := e.Recalculate(ctx, segment.Options{Recurrences: s.Recurrences, RaterWeights: one})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, result)
+	}
+	return all, nil
+}
+
+// class scores the raters of a structure, and the result beside them; nil if it has no votes.
+func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Result, k int) (*classScore, error) {
+	target := score.TargetOf(l, k, nil)
+	if target == nil {
+		return nil, nil
+	}
+	out := &classScore{
+		Areas: s.areas(l, k), Interval: promised(r.Measurements.Structures[k].Interval, float64(metric.Area(target.Majority))),
+		Agreement: agree(target),
+	}
+	if about := &s.session.Model.Metadata; segment.HasHeads(about) && score.SameRaters(about, s.data) {
+		for _, mark := range target.Marks {
+			among := make([]*float64, len(target.Marks))
+			if mark != nil {
+				among = orNull(target.Dices(metric.Pack(mark)))
+			}
+			out.Raters = append(out.Raters, among)
+		}
+		if alone != nil {
+			truth, err := score.ReadTruth(l.Case, s.data.Classes[k])
+			if err != nil {
+				return nil, err
+			}
+			out.Marks = weighMarks(func(m int) []float32 { return r.Rater(m, k) }, target.Marks, truth)
+			out.EmptyHeads = !slices.ContainsFunc(statistics.Tabulate(len(target.Marks), func(m int) int { return metric.Area(r.Rater(m, k)) }), func(area int) bool { return area > 0 })
+		}
+	}
+	if alone == nil {
+		return out, nil
+	}
+	last := r.Probability(k)
+	for i, one := range alone {
+		out.Response = append(out.Response, respond(last, one.Probability(k), target.Marks[i], target.Votes))
+	}
+	return out, nil
+}
+
+// agree is the raters' agreement.
+func agree(t *score.Target) agreement {
+	return agreement{Kappa: statistics.Defined(metric.FleissKappa(t.Votes, t.Union)), KappaWhole: statistics.Defined(metric.FleissKappa(t.Votes, nil))}
+}
+
+// areas are a structure's pixels by rater; nil if a rater's mark is missing, and for levels.
+func (s *study) areas(l *dataset.Loaded, k int) []float64 {
+	given := l.Given(k)
+	if s.data.Levels || len(given) < len(s.data.Raters) {
+		return nil
+	}
+	return statistics.Tabulate(len(given), func(m int) float64 { return float64(metric.Area(given[m])) })
+}
+
+// of says of which unit the image is.
+func (c *caseScore) of(unit statistics.Unit) {
+	c.Unit = unit
+	for _, class := range statistics.Filter(c.Classes, func(class *classScore) bool { return class != nil }) {
+		class.Unit = unit
+	}
+	if c.Ratio != nil {
+		c.Ratio.Unit = unit
+	}
+}
+
+// score adds the figures of the maps against the mean vote and the truth, and those of heads if
+// they are of the data's raters.
+func (c *caseScore) score(mean, truth []*compare.Row, heads bool) {
+	for k, out := range c.Classes {
+		row := mean[k]
+		if out == nil || row == nil {
+			continue
+		}
+		last := row.Last()
+		out.SoftDice = statistics.Tabulate(len(row.Passes), func(i int) float64 { return row.Passes[i][score.SoftDice] })
+		out.Unmarked, out.BothEmpty, out.OneEmpty = row.Empty, row.Empty && last[score.Dice] == 1, last[score.OneEmpty] == 1
+		out.Agreement.Hausdorff = statistics.Defined(last[score.Hausdorff])
+		if truth[k] != nil {
+			out.Truth = statistics.Tabulate(len(row.Passes), func(i int) float64 { return truth[k].Passes[i][score.Dice] })
+		}
+		if !heads || row.Heads == nil {
+			continue
+		}
+		for _, dice := range row.Heads {
+			out.Heads = append(out.Heads, orNull(dice))
+		}
+		if energy := statistics.Defined(last[score.Energy]); energy != nil {
+			out.Set = &set{*energy, last[score.DiceMax], statistics.Defined(last[score.DiceMatch])}
+		}
+	}
+}
+
+// last is the soft Dice of RecN; NaN for a class without marks.
+func (c *caseScore) last(k int) float64 {
+	if c.Classes[k] == nil {
+		return math.NaN()
+	}
+	dice := c.Classes[k].SoftDice
+	return dice[len(dice)-1]
+}
+
+// orNull are values with nil in place of NaN.
+func orNull(values []float64) []*float64 {
+	return statistics.Tabulate(len(values), func(i int) *float64 { return statistics.Defined(values[i]) })
+}
