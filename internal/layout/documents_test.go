@@ -160,7 +160,7 @@ var subcommands = map[string][][]string{
 }
 
 // unreleased are the programs that no release has.
-var unreleased = []string{"batch", "bundle", "tables"}
+var unreleased = []string{"batch", "bundle"}
 
 // programs builds all programs and lists them.
 func programs(t *testing.T) []string {
@@ -175,7 +175,7 @@ func programs(t *testing.T) []string {
 			ours = append(ours, "./cmd/"+name)
 		}
 	}
-	for module, programs := range map[string][]string{".": ours, "cmd/batch": {"."}} {
+	for module, programs := range map[string][]string{".": ours, "cmd/batch": {"."}, "cmd/study": {"./evaluate"}} {
 		// What a debugger would need, and the commit, take half of the time.
 		flags := []string{"build", "-ldflags=-s -w", "-buildvcs=false", "-o", folder + string(filepath.Separator)}
 		build := exec.CommandContext(t.Context(), "go", append(flags, programs...)...)
@@ -189,10 +189,10 @@ func programs(t *testing.T) []string {
 	return programs
 }
 
-// flags are those that each program's -h lists, subcommands' included.
-func flags(t *testing.T, programs []string) map[string]map[string]bool {
+// flags are those that each program's -h lists, subcommands' included, and how many all -h list.
+func flags(t *testing.T, programs []string) (all map[string]map[string]bool, n int) {
 	t.Helper()
-	all := map[string]map[string]bool{}
+	all = map[string]map[string]bool{}
 	for _, program := range programs {
 		name := strings.TrimSuffix(filepath.Base(program), ".exe")
 		all[name] = map[string]bool{"h": true}
@@ -201,10 +201,11 @@ func flags(t *testing.T, programs []string) map[string]map[string]bool {
 			require.NoError(t, err, "%s %v: %s", name, sub, help)
 			for _, match := range regexp.MustCompile(`(?m)^  -([a-z][\w-]*)`).FindAllStringSubmatch(string(help), -1) {
 				all[name][match[1]] = true
+				n++
 			}
 		}
 	}
-	return all
+	return all, n
 }
 
 // commands are the command lines in a document's code: each line of fenced and indented blocks, and
@@ -258,7 +259,8 @@ func TestNamedFlags(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	built := programs(t)
-	programs := flags(t, built)
+	programs, n := flags(t, built)
+	keep(t, "flags", n)
 	t.Run("in documents", func(t *testing.T) { inDocuments(t, programs) })
 	t.Run("in manuals and completions", func(t *testing.T) { inManuals(t, built, programs) })
 }
