@@ -24,8 +24,9 @@ type Method struct {
 	// encoder's maps and log confidences w; nil: the common one.
 	Decode func(n *Network, image *tensor.Tensor, f Features, w *tensor.Tensor) [4]*tensor.Tensor
 
-	// Condition changes the encoder's maps before the decoder reads them. It hands on Maps.Given,
-	// which is drawn for a step s and fixed at inference, where s is nil. nil: no change.
+	// Condition changes the encoder's maps before the decoder reads them. In training (s != nil) it
+	// also draws a random input, which it returns as given (Maps.Given); at inference the input is
+	// fixed. A nil Condition changes nothing.
 	Condition func(n *Network, s *Step, f Features) (changed Features, given *tensor.Tensor)
 
 	// Predict appends what makes masks of the maps: the consensus y (B, S/2, S/2, K) and, of

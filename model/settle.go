@@ -53,8 +53,8 @@ func nothingGiven(g *tensor.Graph, c Config, side int) Given {
 type State struct{ Mask, Raters *tensor.Tensor }
 
 // begun is the state that ConP and DivP made: the logits of the mask, (B, S/2, S/2, K), and DivP's,
-// (B, S/8, S/8, ·), which stand for the raters or, if Anchored, are added to the mask's. The raters
-// teach no mask.
+// (B, S/8, S/8, ·), which stand for the raters or, if Anchored, are added to the mask's. No gradient
+// flows from the raters' loss into the mask.
 func (n *Network) begun(mask, likely *tensor.Tensor) State {
 	b, side := mask.Dim(0), mask.Dim(1)
 	raters := pool.Resize(likely.Reshape(b, likely.Dim(1), likely.Dim(2), n.Raters*n.Classes), side, side)

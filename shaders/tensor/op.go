@@ -23,7 +23,8 @@ type Kind struct {
 
 	// Images is how many of the first inputs consist of images: their first extent counts what the
 	// operator computes apart from each other, and so does that of all outputs. Of the other inputs
-	// all images take the same. 0: the operator is not like that, or nobody has said so.
+	// all images take the same. 0 (the default) means: do not merge the images of several passes into
+	// one batch.
 	Images int
 
 	// Repeat returns the attributes for n times as many images; nil: they do not depend on the number.

@@ -264,10 +264,10 @@ func (r *runner) seconds(x run) (float64, error) {
 func took(folder string) (sum float64, err error) {
 	members, err := filepath.Glob(filepath.Join(folder, "[0-9]", "log.jsonl"))
 	if err != nil || len(members) == 0 {
-		return logged(filepath.Join(folder, "log.jsonl"))
+		return stepTime(filepath.Join(folder, "log.jsonl"))
 	}
 	for _, path := range members {
-		seconds, err := logged(path)
+		seconds, err := stepTime(path)
 		if err != nil {
 			return 0, err
 		}
@@ -276,10 +276,10 @@ func took(folder string) (sum float64, err error) {
 	return sum, nil
 }
 
-// logged is the time of a step over a log, as an idle machine takes: in each part of the log the
-// quickest step counts. Recipes have steps of two kinds: the mean over the parts counts each kind by
-// its share.
-func logged(path string) (float64, error) {
+// stepTime estimates the seconds that a step takes on an idle machine. It splits the log into ten
+// parts and averages the fastest step of each. Recipes have steps of two kinds: the mean over the
+// parts counts each kind by its share.
+func stepTime(path string) (float64, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, err

@@ -17,27 +17,27 @@ import (
 //     deviations the mark's Dice with the fused marks lies below the median mark's. From z = 3 on
 //     it is 0: the mark is thrown out.
 //   - The edge e_m(x) is the mean steepness of the image around x on the mark's own line, which is
-//     habit pixels within the mark. A line beside every edge counts less, and far from its line a
+//     expertOffset pixels within the mark. A line beside every edge counts less, and far from its line a
 //     mark counts as if along a faint edge.
 //   - The bias b is one number for all images that were added. From d = 0 inward their mean log
-//     steepness climbs to a peak; b is the peak's d less habit, and not below 0. Experts draw a
+//     steepness climbs to a peak; b is the peak's d less expertOffset, and not below 0. Experts draw a
 //     line 1.5 to 2 pixels outside the steepest place (bubil-cells, bubil-cells-2b), untrained
 //     people farther out. b never takes more than half of a structure's thickness.
 //
 // Steepness is the length of the gradient of the grey image after a Gaussian blur of 1 pixel, in
 // deviations of the grey a pixel. Pixels are those of images scaled to 256 a side at most.
 type Edges struct {
-	steep [reach + 1]struct{ log, images float64 } // by d from 0 to reach/2, in halves
-	seen  float64                                  // images with an outline
-	bias  float64                                  // b
+	steep [searchReach + 1]struct{ log, images float64 } // by d from 0 to searchReach/2, in halves
+	seen  float64                                        // images with an outline
+	bias  float64                                        // b
 }
 
 const (
-	habit = 1.75 // pixels from the steepest place to an expert's line
-	reach = 12   // half pixels from d = 0 inward that are searched for edges
-	gross = 3.   // deviations at which a mark is thrown out
-	about = 4.   // pixels: deviation of the Gaussian window of e_m
-	least = .03  // Dice: the deviation of marks that all agree
+	expertOffset      = 1.75 // pixels from the steepest place to an expert's line
+	searchReach       = 12   // half pixels from d = 0 inward that are searched for edges
+	outlierDeviations = 3.   // deviations at which a mark is thrown out
+	windowDeviation   = 4.   // pixels: deviation of the Gaussian window of e_m
+	leastDeviation    = .03  // Dice: the deviation of marks that all agree
 )
 
 // outlined is an image as Edges sees it, scaled down by step.
@@ -77,16 +77,16 @@ func (e *Edges) Add(marks [][]uint8, rgb []uint8, width int) {
 func (e *Edges) Learn() {
 	const rise = .01 // a step of half a pixel that brings less is no climb
 	k := 0
-	for k < reach && e.logSteepness(k+1) > e.logSteepness(k)+rise {
+	for k < searchReach && e.logSteepness(k+1) > e.logSteepness(k)+rise {
 		k++
 	}
 	e.bias = 0
-	if k == 0 || k == reach || math.IsInf(e.logSteepness(k+1), -1) {
+	if k == 0 || k == searchReach || math.IsInf(e.logSteepness(k+1), -1) {
 		return // on the line, or without a peak
 	}
 	before, at, after := e.logSteepness(k-1), e.logSteepness(k), e.logSteepness(k+1)
 	peak := float64(k) + (before-after)/(before-2*at+after)/2
-	e.bias = max(0, peak/2-habit)
+	e.bias = max(0, peak/2-expertOffset)
 }
 
 // logSteepness is the mean at step k of d, and -Inf if fewer than half of the images reach it.
@@ -202,11 +202,11 @@ func (o *outlined) measure(marks [][]uint8, width, step int) [][]float32 {
 func (o *outlined) edge(distances []float32) []float64 {
 	steep, line := make([]float64, len(distances)), make([]float64, len(distances))
 	for i, d := range distances {
-		if math.Abs(float64(d)-habit) < 1 {
+		if math.Abs(float64(d)-expertOffset) < 1 {
 			steep[i], line[i] = o.steepness[i], 1
 		}
 	}
-	steep, line = blurred(steep, o.width, about), blurred(line, o.width, about)
+	steep, line = blurred(steep, o.width, windowDeviation), blurred(line, o.width, windowDeviation)
 	for i := range steep {
 		steep[i] = (steep[i] + 1e-4) / (line[i] + 1e-3)
 	}
@@ -271,8 +271,8 @@ func trustOf(marks [][]uint8) []float64 {
 			if mark == nil {
 				continue
 			}
-			z := max(0, middle-dice[m]) / (1.4826*median(off) + least)
-			if trust[m] = math.Pow(1+z*z/4, -2.5); z > gross {
+			z := max(0, middle-dice[m]) / (1.4826*median(off) + leastDeviation)
+			if trust[m] = math.Pow(1+z*z/4, -2.5); z > outlierDeviations {
 				trust[m] = 0
 			}
 		}

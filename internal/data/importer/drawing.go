@@ -30,8 +30,8 @@ func (d *drawing) cut(to image.Rectangle) []uint8 {
 }
 
 // shrunk reduces a mask of a picture of w × h pixels. Pixels become 1 if more than half of their area
-// is marked. All is counted in parts of a pixel, of which each has as many as the new longer side;
-// beyond its border the mask goes on as it ends.
+// is marked. Areas are integers: a source pixel is divided into L parts, L = the longer side of the
+// target. Pixels outside the image repeat the border.
 func (d *drawing) shrunk(w, h, newW, newH int) *drawing {
 	if newW == w {
 		return d
@@ -132,8 +132,8 @@ func (g *grey) row(y int) []uint8 {
 	return nil
 }
 
-// bright is what is not dark.
-func (g *grey) bright() *drawing {
+// threshold returns the pixels of 128 and more, as a mask.
+func (g *grey) threshold() *drawing {
 	if g.mask != nil {
 		return g.mask
 	}

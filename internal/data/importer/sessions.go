@@ -419,7 +419,7 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, er
 		if err != nil {
 			return nil, err
 		}
-		mask = shown.bright()
+		mask = shown.threshold()
 	}
 	if origin != "drawn" {
 		return mask, nil

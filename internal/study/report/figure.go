@@ -14,6 +14,7 @@ type Figure[T any] struct {
 	Scale            float64
 	Digits           int
 	Signed           bool            // a difference
+	Always           bool            // listed also where no image defines it
 	Of               func(T) float64 // NaN where it is not defined
 }
 

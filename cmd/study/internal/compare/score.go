@@ -122,17 +122,18 @@ func (c *Comparer) scoreAll(ctx context.Context) error {
 	return score.InOrder(ctx, len(c.cases), c.atOnce, func(i int) (*scored, error) { return c.scoreCase(ctx, i) }, c.keep)
 }
 
-// begin shows an image, now or when it is kept: images that are scored at once cannot.
-func (c *Comparer) begin(s *subject, now bool) {
-	if now {
-		c.progress.Begin()
-		c.progress.Show("%s: scoring", s.Name)
-	}
+// showProgress names the image. If several images are scored in parallel, it is called when the
+// image is stored, so that names appear in order.
+func (c *Comparer) showProgress(s *subject) {
+	c.progress.Begin()
+	c.progress.Show("%s: scoring", s.Name)
 }
 
 // keep adds an image to what is kept, and frees what only the pictures need.
 func (c *Comparer) keep(r *scored) error {
-	c.begin(r.subject, c.atOnce > 1)
+	if c.atOnce > 1 {
+		c.showProgress(r.subject)
+	}
 	c.troubles = append(c.troubles, r.troubles...)
 	for j, one := range r.sides {
 		s := c.Sides[j]
@@ -162,7 +163,9 @@ func (c *Comparer) keep(r *scored) error {
 func (c *Comparer) scoreCase(ctx context.Context, i int) (*scored, error) {
 	s := newSubject(c.cases[i])
 	s.Unit = statistics.Unit(1 + c.units[i])
-	c.begin(s, c.atOnce == 1)
+	if c.atOnce == 1 {
+		c.showProgress(s)
+	}
 	if s.W*s.H > largePixels {
 		c.large.Lock()
 		defer c.large.Unlock()

@@ -45,9 +45,13 @@ func figures(n int) (all []report.Figure[*classScore]) {
 	if n > 0 {
 		add("", "truth.dice.gain", fmt.Sprintf("  Dice, Rec%d − Rec0", n), 100, 2, true, less(truth(n), truth(0)))
 	}
+	before := len(all)
 	add("hausdorff95_pixels", "agreement.hausdorff95", "95 % Hausdorff distance from the majority, pixels", 1, 1, false, func(c *classScore) float64 { return statistics.Number(c.Agreement.Hausdorff) })
 	add("fleiss_kappa", "agreement.fleissKappa", "Fleiss' kappa of the raters inside the union of all marks", 1, 2, true, func(c *classScore) float64 { return statistics.Number(c.Agreement.Kappa) })
 	add("", "agreement.fleissKappaWholeImage", "  in the whole image", 1, 2, true, func(c *classScore) float64 { return statistics.Number(c.Agreement.KappaWhole) })
+	for i := range all[before:] {
+		all[before+i].Always = true
+	}
 	ofSet := func(of func(*set) float64) func(*classScore) float64 {
 		return func(c *classScore) float64 {
 			if c.Set == nil {
@@ -104,8 +108,8 @@ func (s *study) structure(k int) structure {
 	for _, f := range figures(s.Recurrences) {
 		values := statistics.Values(scores, f.Of)
 		least, most := f.Range()
-		mean, undefined, agreement := statistics.MeanWithin(least, most, scores, f.Of), len(scores)-len(values), f.Path[:3] == "agr"
-		if agreement { // it is told where there is none
+		mean, undefined := statistics.MeanWithin(least, most, scores, f.Of), len(scores)-len(values)
+		if f.Always {
 			out.Put(f.Path+"Undefined", undefined)
 		}
 		if mean != nil {
@@ -114,7 +118,7 @@ func (s *study) structure(k int) structure {
 		if f.Path == "truth.dice.passes.-" && mean != nil {
 			out.Put("truth.images", len(values))
 		}
-		if f.Title != "" && (mean != nil || agreement) && (f.Path != "softDiceMarked" || undefined > 0) {
+		if f.Title != "" && (mean != nil || f.Always) && (f.Path != "softDiceMarked" || undefined > 0) {
 			t.Add(f.Title, f.Text(mean), undefined)
 		}
 	}
