@@ -18,7 +18,7 @@ import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
 import { inFile, inList, safe } from "./unsaved.js";
 import { due, pressed } from "./waiting.js";
-import { added, attached, changed, decided, done, failed, followed, lineAt, lineBy, neighbour, pictured, retried, sees, settled } from "./worklist.js";
+import { added, attached, changed, decided, done, failed, followed, lineAt, lineBy, pictured, retried, sees, settled } from "./worklist.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
@@ -164,16 +164,14 @@ const handlers = {
     const { roi, weights, evidence } = line.result?.asked ?? UNASKED, known = line.result?.model === s.listed ? line.result.id : undefined;
     return begin({ ...now, banner: s.banner?.of === UNDECIDED ? s.banner : null, placing: null }, { picture: line.picture, roi, weights, evidence, known });
   },
-  step(s, { by }) {
-    const { key } = neighbour(s.worklist, by);
-    return key === s.worklist.at ? { ...s, status: by > 0 ? "This is the last image." : "This is the first image." } : { ...s, worklist: { ...s.worklist, at: key } };
-  },
-  decide(s, { what, waited, at = "" }) {
+  step: (s, { by, to }) => (to === s.worklist.at ? { ...s, status: by > 0 ? "This is the last image." : "This is the first image." }
+    : { ...s, worklist: { ...s.worklist, at: to } }),
+  decide(s, { what, waited, by, to, at = "" }) {
     const list = decided(s.worklist, what, sees(s), waited, at), { picture: { name }, review } = lineAt(list ?? s.worklist);
     if (!list) return undecided(s, name);
     const said = { accepted: "{name} is accepted.", rejected: "{name} is rejected.", "": "{name} is not decided." };
     const now = { ...s, worklist: list, status: t(said[review], { name }) };
-    return review && list.onward ? handlers.step(now, { by: 1 }) : now;
+    return review && by ? handlers.step(now, { by, to }) : now;
   },
   // restored shows the list of a session. It is of one model.
   restored: (s, { list, model, log }) => handlers.press({ ...s, worklist: list, listed: model, model, log }, { act: { type: "pick", key: list.at } }),
@@ -362,7 +360,7 @@ const handlers = {
 
   // ---- corrections ----
   // edit begins to correct a mask, or changes the tool. The mask is then shown.
-  edit(s, { waited, ...changes }) {
+  edit(s, { waited, from, to, by, ...changes }) {
     if (!s.result?.found || !s.image) return { ...s, banner: { message: "There is nothing to correct.", next: "Open an image, or place the region by hand.", kind: "note" } };
     const { classes, raters } = s.result, { choices } = s, first = { tool: "brush", size: Math.max(4, Math.round(s.result.roi.side / 16)), rater: YOU, class: classes[choices.structure] };
     const how = { fill: "add" }[changes.tool] ?? "replace", editing = { ...first, ...s.editing, ...(changes.tool && { how }), ...changes }, m = raters.indexOf(editing.rater);

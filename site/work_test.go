@@ -348,3 +348,39 @@ func TestInstantSteps(t *testing.T) {
 	p.said("c9.png", "accepted")
 	p.clean()
 }
+
+// Decisions that are typed faster than images are shown are each for the image that keys had
+// reached: 12 of 12, at any speed, and whether images are computed or not.
+func TestFastDecisions(t *testing.T) {
+	t.Parallel()
+	const keys = "AXAAXXAXAAXA"
+	p := open(t, mock(t, nil), 1200, 800)
+	names, want := []string{}, []string{}
+	for i, key := range keys {
+		names = append(names, fmt.Sprintf("%02d.png", i))
+		want = append(want, map[rune]string{'A': "accepted", 'X': "rejected"}[key])
+	}
+	_, paths := folderOf(t, names...)
+	for _, computed := range []bool{false, true} {
+		for _, ms := range []int{0, 30, 120, 600} {
+			p.do(`globalThis.before = true, import("./unsaved.js").then(({ leave }) => leave())`)
+			p.until(`!globalThis.before && document.readyState === "complete"`)
+			p.ready()
+			p.upload("file", paths...)
+			p.until(`!document.getElementById("worklist").hidden`)
+			p.do(`document.getElementById("work-onward").checked || document.getElementById("work-onward").click()`)
+			if computed {
+				p.allComputed()
+			}
+			p.do(fmt.Sprintf(`(async () => {
+				for (const key of %q) {
+					document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+					if (%d) await new Promise((resolve) => setTimeout(resolve, %[2]d));
+				}
+			})()`, keys, ms))
+			p.until(`document.getElementById("work-waiting").hidden && document.getElementById("progress").hidden`)
+			assert.Equal(t, want, get[[]string](p, `[...document.querySelectorAll("#work-lines .state")].map(({ textContent }) => textContent)`), "computed %v, %d ms", computed, ms)
+		}
+	}
+	p.clean()
+}

@@ -3,6 +3,7 @@ import { $, element } from "./dom.js";
 import { trustIn } from "./figures.js";
 import { summary } from "./summary.js";
 import { isolated, t } from "./words.js";
+import { reached } from "./waiting.js";
 import { canRetry, counts, lineAt, neighbour, sees, shownLines, stateOf, toReview } from "./worklist.js";
 
 export function drawWorklist(s, before) {
@@ -39,7 +40,8 @@ function drawBar(s) {
   $("work-rival").hidden = !rival;
   $("work-versions").textContent = rival ? t("This image has two versions. Here: {mine}. In the other session: {theirs}.", { mine: workIn(line), theirs: workIn(rival) }) : "";
   $("work-waiting").hidden = !n;
-  $("work-waiting").textContent = t({ one: "{n} key waits for the image.", other: "{n} keys wait for the image." }, { n });
+  const key = reached(s), next = key !== line.key && lines.find((one) => one.key === key);
+  $("work-waiting").textContent = [t({ one: "{n} key waits for the image.", other: "{n} keys wait for the image." }, { n }), next && t("The next key is for {name}.", { name: isolated(next.picture.name) })].filter(Boolean).join(" ");
 }
 
 // workIn says what a person did, in a line or in a rival of it.

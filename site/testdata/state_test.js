@@ -7,6 +7,7 @@ import { canUndo, initial, moved, next, subject } from "./state.js";
 import { remarks } from "./measurements.js";
 import { summary } from "./summary.js";
 import { unsaved } from "./unsaved.js";
+import { reached as keyed } from "./waiting.js";
 
 const models = [{ name: "levels", title: "Levels", bytes: 1 }, { name: "raters", title: "Raters", bytes: 1 }];
 const ready = { type: "ready", models, adapter: "GPU", gpu: true, software: false, reason: "", why: "" };
@@ -261,6 +262,45 @@ export const tests = {
     equal([back.editing, back.worklist.at, shown.editing.tool], [null, "58.png", "brush"], "a correction waits too");
     const dropped = after(press(back, accept, on), { type: "cancel" });
     equal([dropped.waiting, dropped.banner.message], [[], "Keys that waited for the image were dropped."], "Cancel says so");
+  },
+  "fast decisions: each key is for the image that keys had reached, computed or not"() {
+    const names = Array.from({ length: 12 }, (_, i) => `${i}.png`), keys = "AXAAXXAXAAXA", what = { A: "accepted", X: "rejected" };
+    const press = (s, key) => after(s, { type: "press", act: { type: "decide", what: what[key] } });
+    const reviews = (s) => s.worklist.lines.map(({ review }) => ({ accepted: "A", rejected: "X" })[review] ?? ".").join("");
+    const see = (s, fails) => {
+      if (!s.job) return s.worklist.at !== s.worklist.asked ? after(s, { type: "pick", key: s.worklist.at }) : s; // nobody steps further
+      return s.job.picture.name === fails ? after(s, { type: "failed", job: s.job, error: crashed }) : done(after(s, { type: "decoded", job: s.job, image }));
+    };
+    const background = (s, fails, doubt) => {
+      const { task } = s.worklist;
+      if (!task) return s;
+      if (task.picture.name === fails) return after(s, { type: "uncomputed", task, error: crashed });
+      return after(s, { type: "computed", task, result: { ...resultOf(s, { doubt }), asked: { picture: task.picture, roi: "auto", weights: null, evidence: [] } }, masks: null });
+    };
+    // every: images that are seen between two keys; behind: lines that are computed in the background.
+    for (const [every, behind, fails, sort] of [[0, 0], [1, 0], [3, 0], [0, 1], [1, 1], [0, 20], [2, 20], [0, 0, "4.png"], [1, 0, "4.png"], [0, 2, "4.png"], [0, 0, "2.png"], [0, 2, "2.png"], [0, 1, "", "doubt"], [1, 1, "", "doubt"]]) {
+      const about = `${every} seen, ${behind} behind, fails ${fails}, sort ${sort}`;
+      let s = after(start, { type: "add", pictures: names.map(picture), show: true, open: true }, { type: "work", onward: true });
+      if (sort) s = after(s, { type: "work", sort });
+      for (let i = 0; i < behind; i++) s = background(see(s, fails), fails, i % 3);
+      const reached = [];
+      for (const key of keys) {
+        reached.push(keyed(s));
+        s = press(s, key);
+        for (let i = 0; i < every; i++) s = see(s, fails);
+        if (behind) s = background(s, fails, reached.length % 5);
+      }
+      for (let i = 0; i < 40; i++) s = see(s, fails);
+      const wanted = sort ? Array(12).fill(".") : [...keys];
+      if (sort) for (const [i, key] of reached.entries()) wanted[names.indexOf(key)] = keys[i]; // several keys for one: the last
+      if (fails === "2.png") wanted[2] = "."; // an image that failed can only be rejected
+      equal([reviews(s), s.waiting.length], [wanted.join(""), 0], about);
+    }
+    const s = after(start, { type: "add", pictures: names.map(picture), show: true, open: true }, { type: "work", onward: true });
+    const wrong = [..."AAAA"].reduce(press, s), seen = Array(12).fill(0).reduce((s) => see(s, "1.png"), wrong);
+    equal([reviews(seen), seen.banner.message], ["A.AA........", "Not decided, as there is no result to look at: 1.png."], "what failed is named, and its key is no other image's");
+    const many = [..."AXA"].reduce(press, after(s, { type: "work", onward: false }));
+    equal([reviews(see(many)), many.waiting.length], ["A...........", 3], "several decisions about one image: the last counts");
   },
   "a stroke that changes nothing is none, and the others are undone after another image too"() {
     const listed = after(start, { type: "add", pictures: [picture("one.png"), picture("two.png")], show: true, open: true });
