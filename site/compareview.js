@@ -9,6 +9,7 @@ import { title, whyDoubted } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { rounded, scaleOf } from "./scale.js";
 import { number, t } from "./words.js";
+import { sliceText } from "./worklist.js";
 
 let drawn = null; // the image on the second stage
 
@@ -25,8 +26,9 @@ export function drawComparison(s, before, stage) {
   }
   const [here, there] = compared.first ? ["Second: {name}", "First: {name}"] : ["First: {name}", "Second: {name}"];
   $("panes").classList.toggle("swapped", compared.first);
-  $("stage-caption").textContent = `${t(here, { name: s.picture.name })} · ${t("you work on it")}`;
-  $("second-caption").textContent = t(there, { name: compared.picture.name }) + (compared.mirrored ? `, ${t("mirrored")}` : "");
+  const called = ({ picture: { name }, image }) => ({ name: [name, image && sliceText(image)].filter(Boolean).join(", ") });
+  $("stage-caption").textContent = `${t(here, called(s))} · ${t("you work on it")}`;
+  $("second-caption").textContent = t(there, called(compared)) + (compared.mirrored ? `, ${t("mirrored")}` : "");
   $("comparison-swap").textContent = t(compared.first ? "Work on the first" : "Work on the second");
   $("comparison-swap").ariaDisabled = canSwap(s) ? null : "true";
   $("second").setAttribute("aria-label", t("Photograph to compare with, {name}", { name: compared.picture.name }));

@@ -31,8 +31,9 @@ export const stem = (name) => name.replace(/(?<=[^/])\.(nii\.gz|nii|hdr|img|png|
   .replace(/.+/s, (whole) => whole.slice(0, new TextEncoder().encodeInto(whole, new Uint8Array(140)).read))
   .replace(/\.+$/, "").replace(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)/i, "$1_") || "image";
 
-// stemOf begins the names of files that are saved for a picture. It includes the slice of a volume.
-export const stemOf = ({ name }, { slice, slices }) => stem(name) + (slices > 1 ? `_slice${slice}` : "");
+// stemOf begins the names of files that are saved for a picture. It includes which one of several it
+// is in its file.
+export const stemOf = ({ name }, { slice, slices }) => stem(name) + (slices > 1 ? `_slice${slice}of${slices}` : "");
 
 // fileOf names a file of class c, or of all. what is one of its format's files; suffix tells the
 // author. i is the recurrence, which the name has unless it is the last. corrected: a person drew
@@ -61,7 +62,7 @@ export function json(result, image, { slice, slices }, known, fellow) {
   const { width, height, model, title, sha256, shipped, classes, raters, labels, roi, recurrences, measurements,
     adapter, why, noRaters, precision, found, doubts, doubt, timings, asked } = result;
   const record = {
-    image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, no_raters: noRaters || undefined, labels, region: { ...roi, by: regionBy(result) },
+    image, ...(slices > 1 ? { slice, slices } : {}), width, height, model, weights: { title, sha256, shipped }, classes, raters, no_raters: noRaters || undefined, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
   if (result.fromFile) record.from_file = true; // of a session, and not computed here

@@ -19,7 +19,7 @@ import { keepLanguage, language, learn, t } from "./words.js";
 import { Stage } from "./stage.js";
 import { asTaken } from "./look.js";
 import { initial, next, subject, toKeep } from "./state.js";
-import { askBeforeLeaving, leave, mayLose, unsaved, unsavedHere, unsavedPair } from "./unsaved.js";
+import { askBeforeLeaving, leave, mayLose, unsaved, unsavedPair } from "./unsaved.js";
 import { keepModels, keepOffline } from "./versions.js";
 import { draw } from "./view.js";
 import { watchFolder } from "./watch.js";
@@ -328,13 +328,10 @@ takePhotographs(open, send);
 watchFolder((file) => open([file], { along: true, show: !state.worklist && !subject(state).picture }), (error) => send({ type: "failed", error }));
 $("slice").oninput = () => { $("slice-number").textContent = t("{slice} of {slices}", { slice: $("slice").value, slices: $("slice").max }); };
 $("slice").onchange = () => {
-  if (!mayLose(unsavedHere(state))) {
-    $("slice").value = state.image.slice;
-    return $("slice").oninput();
-  }
-  const { blob, name, turn } = state.picture;
+  const { worklist, image, picture } = state;
   send({ type: "opening" });
-  send({ type: "leaf", picture: segmenter.picture(blob, name, $("slice").valueAsNumber, turn) });
+  send({ type: "leaf", picture: segmenter.picture(picture.blob, picture.name, $("slice").valueAsNumber, picture.turn), open: !narrow() });
+  if (!worklist && state.worklist) work.shrink(picture, image);
 };
 function turn(quarters) {
   const { picture, image, job } = state;

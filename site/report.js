@@ -15,6 +15,7 @@ import { inWhole, sharesOf } from "./shares.js";
 import { subject } from "./state.js";
 import { summary } from "./summary.js";
 import { isolated, language, t } from "./words.js";
+import { sliceText } from "./worklist.js";
 
 const TALLEST = 250 / 25.4 * 96; // CSS pixels that fit on a page of Letter, within its margins
 const WIDTH = 184, GAP = 4, HEIGHTS = [110, 96, 84, 76, 68, 60, 52, 44, 36, 28]; // mm; those of the pictures, the first that fits
@@ -47,7 +48,7 @@ export function reportOf(s, { now, file, reference }) {
     ["Weights, SHA-256", result.sha256],
     ["Program", `MrPrism ${version}`],
     ["Computed by", `${result.adapter}${result.why ? `: ${t(result.why)}` : ""}, ${result.precision}, Rec${recurrences}`],
-    ["Image", `${image.width} × ${image.height} px${image.slices > 1 ? `, ${t("Slice")} ${t("{slice} of {slices}", image)}` : ""}${s.picture.turn ? `, ${t("turned by {degrees}°", { degrees: 90 * s.picture.turn })}` : ""}, ${t("opened on {date}", { date: when(opened) })}`],
+    ["Image", [`${image.width} × ${image.height} px`, sliceText(image), s.picture.turn && t("turned by {degrees}°", { degrees: 90 * s.picture.turn }), t("opened on {date}", { date: when(opened) })].filter(Boolean).join(", ")],
     ["Region", roi.whole ? t("The whole image") : t("{side} × {side} px at {x}, {y}, {how}", { side: `${roi.side}`, x: `${roi.x}`, y: `${roi.y}`, how: t(regionBy(result)) })],
     ["Corrected by hand", hand.join("; ") || t("nothing")],
     ["Given marks", marks.join("; ") || t("none")],

@@ -211,7 +211,7 @@ func TestSavedFormats(t *testing.T) {
 	// A picture of several lies where it lay.
 	d = p.wholeImage("scan.nii.gz", volume, model)
 	p.format("nifti")
-	data := p.save("Probability NIfTI of disc", "scan_slice1_disc.nii.gz")
+	data := p.save("Probability NIfTI of disc", "scan_slice1of3_disc.nii.gz")
 	equal(t, "nifti", d, d.Structures[:1], data)
 	saved, err := imageio.Header("", data)
 	require.NoError(t, err)

@@ -16,9 +16,9 @@ import { comparing, pairGone, pairViewed, pairing, wantedViews } from "./compare
 import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "./shares.js";
 import { turnedSquare } from "./turn.js";
 import { number, t } from "./words.js";
-import { inFile, inList, safe } from "./unsaved.js";
+import { hasWork, inFile, inList, safe } from "./unsaved.js";
 import { due, pressed } from "./waiting.js";
-import { added, attached, changed, decided, done, failed, followed, lineAt, lineBy, pictured, retried, sees, settled } from "./worklist.js";
+import { added, attached, changed, decided, done, failed, followed, lineAt, lineBy, pictured, retried, sees, settled, sliceLine, sliceOf, sliced } from "./worklist.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
@@ -150,7 +150,7 @@ const handlers = {
   add(s, { pictures, along, show, open }) {
     const { picture } = subject(s), first = along && picture && !s.worklist ? [picture] : [];
     const list = added(s.worklist, [...first, ...pictures], open), now = { ...s, worklist: list };
-    if (first.length) now.worklist = { ...list, at: picture.key, asked: picture.key };
+    if (first.length) now.worklist = { ...sliced(list, picture, picture === s.picture ? s.image : {}), at: picture.key, asked: picture.key };
     return show ? handlers.press(now, { act: { type: "pick", key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key } }) : now;
   },
   // press requests an act (decide, step, pick, edit) by a key or a button. The act follows at once,
@@ -196,7 +196,7 @@ const handlers = {
   work: (s, values) => ({ ...s, worklist: { ...s.worklist, ...values } }), // as worklist.js has them
   thumb(s, { picture, thumb, slice, slices }) {
     const line = s.worklist && lineBy(s.worklist, picture);
-    return line ? { ...s, worklist: changed(s.worklist, line, { thumb, slice, slices }) } : s;
+    return line ? { ...s, worklist: changed(sliced(s.worklist, picture, { slice, slices }), line, { thumb }) } : s;
   },
   computed: (s, { task, result, masks }) => ({ ...s, worklist: done(s.worklist, task, result, masks) }),
   uncomputed(s, { task, error }) {
@@ -210,8 +210,15 @@ const handlers = {
     const line = s.worklist && lineBy(s.worklist, result.asked.picture);
     return line ? { ...s, worklist: changed(s.worklist, line, { masks: { id: result.id, files } }) } : s;
   },
-  // leaf shows another slice of the file on the stage.
-  leaf: (s, { picture }) => handlers.open({ ...s, worklist: s.worklist && pictured(s.worklist, s.picture, picture) }, { picture }),
+  // leaf shows another slice of the file on the stage. A slice with work of a person keeps it in a
+  // line of its own.
+  leaf(s, { picture, open }) {
+    const { worklist } = s, line = worklist && sliceLine(worklist, picture, (one) => hasWork(s, one));
+    if (!worklist && !hasWork(s)) return handlers.open(s, { picture });
+    if (!line) return handlers.add(s, { pictures: [picture], along: true, show: true, open });
+    const list = sliceOf(line) === picture.slice ? worklist : pictured(worklist, line.picture, picture);
+    return handlers.press({ ...s, worklist: list }, { act: { type: "pick", key: line.key } });
+  },
 
   // turn replaces the photograph by a turned one. Drawings and marks were on the old one.
   turn(s, { picture, quarters }) {
@@ -250,7 +257,7 @@ const handlers = {
     const { picture } = job, turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
     const line = s.worklist && lineBy(s.worklist, picture), said = line?.result?.measurements.eye;
     const kept = turned ? { known: s.known, eye: s.eye, look: s.look } : { known: line?.known ?? null, eye: said?.by === "user" ? said.side : "", look: asTaken };
-    return { ...s, ...kept, picture, image, measuring: false, ruler: null, identity: false, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
+    return { ...s, ...kept, worklist: s.worklist && sliced(s.worklist, picture, image), picture, image, measuring: false, ruler: null, identity: false, result: null, views: {}, sliders: { ...s.sliders, moving: false, from: null } };
   },
   // segmented has a result, and what the list has kept of it: views, and figures that were read
   // anew.

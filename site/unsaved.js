@@ -2,7 +2,6 @@
 // page asks before it drops others.
 import { subject } from "./state.js";
 import { t } from "./words.js";
-import { lineBy } from "./worklist.js";
 
 // Decisions and comments are texts, so that equal ones are equal; drawings and marks are the
 // objects themselves.
@@ -13,11 +12,12 @@ const ofPair = ({ compared }) => (compared ? [...compared.corrections, ...compar
 // doneBy is all work of a person, each part once, and unsaved the part that would be lost.
 const doneBy = (s) => [...new Set([...(s.worklist?.lines ?? []).flatMap(ofLine), ...s.corrections, ...subject(s).evidence, ...ofPair(s), ...s.waiting])];
 export const unsaved = (s) => doneBy(s).filter((one) => !s.safe.includes(one));
-// unsavedHere is the unsaved work on the image on the stage, unsavedPair on the second photograph.
-export function unsavedHere(s) {
-  const line = s.worklist && lineBy(s.worklist, s.picture);
-  return unsaved({ ...s, worklist: line && { lines: [line] }, compared: null, waiting: [] });
+// hasWork says whether a person did something with a line, or with the image that is open.
+export function hasWork(s, line) {
+  const list = line && { lines: [line] }, stage = !line || line.picture === s.picture ? s : { ...s, corrections: [], job: null, result: null };
+  return doneBy({ ...stage, worklist: list, compared: null, waiting: s.waiting.filter(({ from }) => !line || from === line.key) }).length > 0;
 }
+// unsavedPair is the unsaved work on the second photograph.
 export const unsavedPair = (s) => ofPair(s).filter((one) => !s.safe.includes(one));
 
 // inList is the work that a file of the list has: a session has all, a ZIP no comments, and a table

@@ -14,6 +14,7 @@ import { isolated, number, speak, t } from "./words.js";
 import { inWhole } from "./shares.js";
 import { drawSession, drawWorklist } from "./workview.js";
 import { YOU, canRecalibrate, canRedo, canUndo, stageText, steers, subject, whoMarks } from "./state.js";
+import { sliceText } from "./worklist.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
 // {} at first.
@@ -158,7 +159,8 @@ function drawPhotograph({ picture, image }, before, stage) {
   show(image.slices > 1, "slices");
   Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
   write("slice-number", t("{slice} of {slices}", image));
-  for (const line of all(".file")) line.title = line.textContent = `${isolated(picture.name)} · ${image.width} × ${image.height}${picture.turn ? ` · ${t("turned by {degrees}°", { degrees: 90 * picture.turn })}` : ""}`;
+  const about = [isolated(picture.name), `${image.width} × ${image.height}`, sliceText(image), picture.turn && t("turned by {degrees}°", { degrees: 90 * picture.turn })];
+  for (const line of all(".file")) line.title = line.textContent = about.filter(Boolean).join(" · ");
   $("stage").setAttribute("aria-label", t("Photograph {name}, {width} by {height} pixels", { name: picture.name, width: image.width, height: image.height }));
 }
 

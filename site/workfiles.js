@@ -13,7 +13,7 @@ export function records({ lines, by, id }) {
   return lines.map((line) => {
     const { picture, slice, slices, review, decided, comment, known, result, error, fellow } = line;
     return {
-      image: picture.name, slice: slices > 1 ? slice : 0, program: `page ${version}`, date: (result?.date ?? error?.date ?? "").replace(/\.\d+/, ""),
+      image: picture.name, slice: 0, ...(slices > 1 ? { slice, slices } : {}), program: `page ${version}`, date: (result?.date ?? error?.date ?? "").replace(/\.\d+/, ""),
       options: result ? optionsOf(result, picture) : "",
       review, decided_by: review ? by : "", decided: review ? decided ?? "" : "", comment: comment ?? "", session: id ?? "", error: result ? "" : error?.message ?? "not computed", classes, raters, result: result && resultOf(result, by, known, fellow),
     };

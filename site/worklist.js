@@ -107,11 +107,27 @@ function withoutOthers(list, { model }) {
   return { ...list, lines: list.lines.map((line) => (line.result && line.result.model !== model ? { ...line, ...UNSEEN } : line)) };
 }
 
-// pictured replaces a line's picture by another one: another slice of the same file.
+// pictured replaces a line's picture by another one: turned, or another slice of the same file.
 export function pictured(list, from, picture) {
   const line = lineBy(list, from);
-  return line ? changed(list, line, { ...UNSEEN, picture }) : list;
+  return line ? changed(list, line, { ...UNSEEN, picture, thumb: "", slice: undefined, slices: undefined }) : list;
 }
+
+// sliced is a list that knows which one of how many in its file a picture is.
+export function sliced(list, picture, { slice, slices }) {
+  const line = lineBy(list, picture);
+  return line && (line.slice !== slice || line.slices !== slices) ? changed(list, line, { slice, slices }) : list;
+}
+// sliceOf is the slice of a line, and sliceLine the line of a slice of a file, or else the first line
+// of the file without work of a person, or undefined.
+export const sliceOf = ({ picture, slice }) => picture.slice || slice;
+export function sliceLine({ lines }, { blob, slice, turn }, worked) {
+  const same = lines.filter(({ picture }) => picture.blob === blob && picture.turn === turn);
+  return same.find((line) => sliceOf(line) === slice) ?? same.find((line) => !worked(line));
+}
+
+// sliceText says which picture of how many in its file an image is, or is "".
+export const sliceText = ({ slice, slices }) => (slices > 1 ? `${t("Slice")} ${t("{slice} of {slices}", { slice, slices })}` : "");
 
 // followed updates the list after an event, by what changed on the stage, and schedules the next
 // task.

@@ -4,7 +4,7 @@ import { trustIn } from "./figures.js";
 import { summary } from "./summary.js";
 import { isolated, t } from "./words.js";
 import { reached } from "./waiting.js";
-import { canRetry, counts, lineAt, neighbour, sees, shownLines, stateOf, toReview } from "./worklist.js";
+import { canRetry, counts, lineAt, neighbour, sees, shownLines, sliceText, stateOf, toReview } from "./worklist.js";
 
 export function drawWorklist(s, before) {
   const list = s.worklist;
@@ -99,6 +99,7 @@ function drawLine(line, state, study) {
   if (!study && result && !result.found) fact("doubted", t("nothing found"));
   else if (main) fact(main.word === "trusted" ? "" : "doubted", t(main.word));
   if (!study && result?.fromFile) fact("", t("from a file"));
+  fact("", sliceText(line));
   if (corrections.length) fact("", t(study ? "drawn" : "corrected"));
   fact("", picture.missing && t("not attached"));
   fact("doubted", rivals?.length && t("two versions"));

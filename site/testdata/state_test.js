@@ -263,6 +263,24 @@ export const tests = {
     const dropped = after(press(back, accept, on), { type: "cancel" });
     equal([dropped.waiting, dropped.banner.message], [[], "Keys that waited for the image were dropped."], "Cancel says so");
   },
+  "what a person did on a slice stays with the slice"() {
+    const blob = { size: 1 }, slice = (n) => ({ name: "volume.nii", blob, slice: n, turn: 0, key: `slice ${n} ${++id}` });
+    const see = (s, n) => done(after(s, { type: "decoded", job: s.job, image: { ...image, slice: n, slices: 12 } }));
+    const leaf = (s, n) => see(after(s, { type: "leaf", picture: slice(n), open: true }), n);
+    const draw = (s) => {
+      const editing = answered(after(s, { type: "edit" })), stroke = new Stroke(blank("you", "disc", image));
+      stroke.polygon([[300, 20], [309, 20], [300, 29]], 255);
+      return answered(after(editing, { type: "stroke", correction: stroke.correction }));
+    };
+    const lines = ({ worklist }) => worklist?.lines.map((line) => `${line.slice} of ${line.slices}, ${line.corrections.length} ${line.review}`), opens = after(start, { type: "open", picture: slice(0) });
+    const plain = leaf(see(opens, 6), 9), drawn = draw(plain), other = leaf(drawn, 3), back = leaf(other, 9);
+    equal([lines(plain), plain.picture.slice, unsaved(other).length, lines(other)], [undefined, 9, 1, ["9 of 12, 1 ", "3 of 12, 0 "]], "a drawing makes a list");
+    equal([back.corrections.length, back.worklist.at === back.worklist.lines[0].key, lines(leaf(back, 4))], [1, true, ["9 of 12, 1 ", "4 of 12, 0 "]], "it is there again, and a slice without work makes room");
+    const decided = leaf(after(leaf(back, 3), { type: "press", act: { type: "decide", what: "accepted" } }), 5);
+    equal(lines(decided), ["9 of 12, 1 ", "3 of 12, 0 accepted", "5 of 12, 0 "], "decisions too");
+    const early = after(opens, { type: "decoded", job: opens.job, image: { ...image, slice: 6, slices: 12 } }, { type: "press", act: { type: "edit" } }, { type: "leaf", picture: slice(7), open: true });
+    equal([early.worklist.lines.length, early.waiting.length, early.job.picture.slice], [2, 2, 0], "a key waits for the slice that was in view");
+  },
   "fast decisions: each key is for the image that keys had reached, computed or not"() {
     const names = Array.from({ length: 12 }, (_, i) => `${i}.png`), keys = "AXAAXXAXAAXA", what = { A: "accepted", X: "rejected" };
     const press = (s, key) => after(s, { type: "press", act: { type: "decide", what: what[key] } });
