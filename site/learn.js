@@ -242,11 +242,14 @@ async function see({ apart }, run, step) {
   seen.hidden = false;
 }
 
-// curve draws the loss, as a mean over its neighbours.
+// curve draws the loss, as a mean over its neighbours, and names the ends of both axes.
 function curve(steps) {
-  const make = (tag, attributes) => { const made = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value); return made; };
+  const make = (tag, attributes, ...text) => { const made = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value); made.append(...text); return made; };
   const smooth = losses.map(({ step }, i) => { const near = losses.slice(Math.max(0, i - 8), i + 1); return [step, near.reduce((sum, { loss }) => sum + loss, 0) / near.length]; });
-  const most = Math.max(...smooth.map(([, loss]) => loss)), svg = make("svg", { viewBox: "0 0 100 30", role: "img", "aria-label": t("Loss, falling as the model learns") });
+  const [step, now] = smooth.at(-1), said = t("Loss {loss} at step {step} of {steps}", { loss: number(now, 3), step, steps });
+  const most = Math.max(...smooth.map(([, loss]) => loss)), svg = make("svg", { viewBox: "0 0 100 34", role: "img", "aria-label": said });
+  const end = (text, x, y, anchor) => make("text", { x, y, "text-anchor": anchor, "font-size": 3.5, fill: "currentColor" }, String(text));
+  svg.append(make("path", { d: "M.2 1V29H100", fill: "none", stroke: "currentColor", "stroke-width": 0.2 }), end(number(most, 3), 1, 4, "start"), end(0, 0, 33, "start"), end(said, 50, 33, "middle"), end(steps, 100, 33, "end"));
   svg.append(make("polyline", { points: smooth.map(([step, loss]) => `${100 * step / steps},${29 - 28 * loss / most}`).join(" "), fill: "none", stroke: "currentColor", "stroke-width": 0.7 }));
   return svg;
 }

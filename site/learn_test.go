@@ -205,6 +205,7 @@ func TestLearnsFromAFolder(t *testing.T) {
 	sees := func(text string) {
 		p.until(`/` + text + `/.test(document.querySelector("#learning figcaption").textContent) && document.querySelector("#learning img").naturalWidth === 96`)
 	}
+	assert.Regexp(t, `Loss \d\.\d+ at step \d of \d+`, get[string](p, `document.querySelector("#learning svg[role=img]").ariaLabel`))
 	sees(`An image that it learns from, after step \d`)
 	press("Pause")
 	says(`Paused`)

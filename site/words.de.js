@@ -651,7 +651,7 @@ export const german = {
   "Nobody marked {classes}: take that out of dataset.json, or add the marks.": "Niemand hat {classes} markiert: Nehmen Sie das aus dataset.json heraus, oder ergänzen Sie die Markierungen.",
   "Getting ready …": "Wird vorbereitet …",
   "Step {step} of {steps}, about {minutes} min left": "Schritt {step} von {steps}, noch etwa {minutes} min",
-  "Loss, falling as the model learns": "Verlust, der beim Lernen fällt",
+  "Loss {loss} at step {step} of {steps}": "Verlust {loss} bei Schritt {step} von {steps}",
   "An image that it does not learn from, after step {step}: the outlines of people are white, the model's are coloured.": "Ein Bild, aus dem es nicht lernt, nach Schritt {step}: die Umrisse der Menschen in Weiß, die des Modells in Farbe.",
   "An image that it learns from, after step {step}: the outlines of people are white, the model's are coloured.": "Ein Bild, aus dem es lernt, nach Schritt {step}: die Umrisse der Menschen in Weiß, die des Modells in Farbe.",
   "It stopped: {message}": "Es ist stehen geblieben: {message}",
