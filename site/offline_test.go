@@ -374,3 +374,41 @@ const keptWhole = `(async () => {
 	const files = Object.keys(JSON.parse(/FILES = (\{[^}]*\})/.exec(await (await fetch("sw.js")).text())[1]));
 	while (!(await Promise.all(files.map((file) => caches.match(file)))).every(Boolean)) await new Promise((resolve) => setTimeout(resolve, 50));
 })()`
+
+// A new version takes over under a page that has an image after all, as between its question and
+// its reload. What it starts from then on is not mixed with the page: it is named.
+func TestNoMixOfVersions(t *testing.T) {
+	t.Parallel()
+	worker, err := os.ReadFile("testdata/mock_worker.js")
+	require.NoError(t, err)
+	keeper, err := os.ReadFile("sw.js")
+	require.NoError(t, err)
+	var now atomic.Pointer[http.Handler]
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) }))
+	t.Cleanup(listening.Close)
+	serve := func(version string) {
+		worker := append(worker[:len(worker):len(worker)], "// "+version...)
+		list := fmt.Sprintf(`{ "worker.js": "%x" }`, sha256.Sum256(worker))
+		content := strings.NewReplacer("/*FILES*/{}", list, "/*VERSION*/", version).Replace(string(keeper))
+		handler, err := Handler(built(t, map[string][]byte{"worker.js": worker, "sw.js": []byte(content)}), nil, Hosts(listening.Listener.Addr()))
+		require.NoError(t, err)
+		now.Store(&handler)
+	}
+	serve("one")
+	p := open(t, &server{URL: listening.URL + "/"}, 900, 700)
+	p.ready()
+	p.until(`navigator.serviceWorker.controller?.state === "activated"`)
+	p.sample()
+	serve("two")
+	p.do(`(async () => {
+		const registration = await navigator.serviceWorker.getRegistration();
+		await registration.update();
+		const taken = new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve));
+		const fresh = registration.installing ?? registration.waiting, ask = () => fresh.state === "installed" && fresh.postMessage("activate");
+		fresh.addEventListener("statechange", ask);
+		ask();
+		await taken;
+	})()`)
+	p.drop("crash.jpg", readBuilt(t, "sample.jpg"))
+	p.until(`document.getElementById("banner").innerText.includes("worker.js did not come as it was published")`)
+}

@@ -17,6 +17,8 @@ export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name
 // throws the errors of published.
 export async function guarded() { if (!await (answered ??= answers())) await check(); }
 let answered;
+// A service worker that takes over meanwhile may be of another version than the page.
+navigator.serviceWorker?.addEventListener("controllerchange", () => { answered = Promise.resolve(false); });
 
 // check throws if a script of the worker does not come as published.
 export async function check() { for (const [name, sum] of Object.entries(scripts)) await published(name, sum); }
