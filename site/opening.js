@@ -26,6 +26,7 @@ export function takePhotographs(open, send) {
     const { items, files } = event.dataTransfer;
     // Entries have to be asked for before the event ends.
     const entries = [...items].map((item) => item.webkitGetAsEntry?.()), folder = entries.some((entry) => entry?.isDirectory);
+    if (folder) send({ type: "note", message: "Reading the folder …", of: "folder" });
     if (folder) Promise.all(entries.filter(Boolean).map((entry) => walked(entry, ""))).then((lists) => open(ordered(lists.flat()), { folder: true }));
     else open([...files].map((file) => ({ blob: file, name: file.name })));
   });

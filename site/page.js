@@ -263,6 +263,7 @@ async function openFolder(files) {
   if (files.some(({ name }) => /(^|\/)dataset\.json$/.test(name))) return learnFrom(files);
   const images = await segmenter.images(files).catch(() => files), n = files.length - images.length;
   open(images);
+  if (!files.length) send({ type: "note", message: "There is no file in this folder that can be read." });
   if (n) send({ type: "note", message: t({ one: "{n} file is no image that MrPrism reads, and was passed over.", other: "{n} files are no images that MrPrism reads, and were passed over." }, { n }) });
 }
 function tooLarge({ size }, name) {

@@ -17,8 +17,12 @@ export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name
 // throws the errors of published.
 export async function guarded() { if (!await (answered ??= answers())) await check(); }
 let answered;
-// A service worker that takes over meanwhile may be of another version than the page.
-navigator.serviceWorker?.addEventListener("controllerchange", () => { answered = Promise.resolve(false); });
+// A service worker that takes over from another one may be of another version than the page.
+let controlled = Boolean(navigator.serviceWorker?.controller);
+navigator.serviceWorker?.addEventListener("controllerchange", () => {
+  if (controlled) answered = Promise.resolve(false);
+  controlled = true;
+});
 
 // check throws if a script of the worker does not come as published.
 export async function check() { for (const [name, sum] of Object.entries(scripts)) await published(name, sum); }

@@ -141,7 +141,7 @@ const handlers = {
   stopped: (s, { error }) => ({ ...told(s, error), stopped: true }),
 
   // ---- photographs ----
-  opening: (s) => ({ ...s, openings: s.openings + 1 }),
+  opening: (s) => ({ ...mended(s, "folder"), openings: s.openings + 1 }),
   open: (s, { picture }) => begin({ ...s, banner: null, placing: null }, { picture, ...UNASKED }),
 
   // ---- the worklist ----

@@ -456,6 +456,8 @@ export const german = {
   "Reject (X)": "Ablehnen (X)",
   "N and P show the next and the previous image, A accepts it, X rejects it.": "N und P zeigen das nächste und das vorige Bild, A nimmt es an, X lehnt es ab.",
   "{n} keys wait for the image.": { one: "{n} Taste wartet auf das Bild.", other: "{n} Tasten warten auf das Bild." },
+  "Reading the folder …": "Der Ordner wird gelesen …",
+  "There is no file in this folder that can be read.": "In diesem Ordner ist keine Datei, die sich lesen lässt.",
   "The next key is for {name}.": "Die nächste Taste gilt für {name}.",
   "It follows once the image is shown.": "Es folgt, sobald das Bild zu sehen ist.",
   "Keys that waited for the image were dropped.": "Tasten, die auf das Bild warteten, sind verfallen.",

@@ -384,3 +384,23 @@ func TestFastDecisions(t *testing.T) {
 	}
 	p.clean()
 }
+
+// Ten thousand files become ten thousand lines, and the page answers keys while it computes them.
+func TestTenThousandFiles(t *testing.T) {
+	t.Parallel()
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.do(`(async () => {
+		const small = document.createElement("canvas"), transfer = new DataTransfer();
+		const blob = await new Promise((done) => small.toBlob(done, "image/png"));
+		for (let i = 0; i < 1e4; i++) transfer.items.add(new File([blob], "eye-" + i + ".png"));
+		dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+	})()`)
+	p.until(`document.getElementById("work-computed").textContent.startsWith("2 of 10")`)
+	for i := range 3 {
+		p.press("n", false)
+		assert.Equal(t, fmt.Sprintf("%d of 10\u202f000", i+2), p.text("work-at"))
+	}
+	assert.Equal(t, 10_000, get[int](p, `document.querySelectorAll("#work-lines .line").length`))
+	p.clean()
+}
