@@ -50,6 +50,10 @@ export function withheld({ measurements: { structures, verticalRatio } }) {
 export const remarks = ({ beyond }) => (beyond?.pixels
   ? [t("The {inner} as corrected reaches beyond the {outer}, by {n} pixels.", { inner: t(beyond.inner), outer: t(beyond.outer), n: whole(beyond.pixels) })] : []);
 
+// alone says where a model that marks one object leaves out others that seem to be in the picture.
+export const alone = ({ measurements: { structures } }) => structures.filter(({ others, corrected }) => others && !corrected)
+  .map(({ class: c, others: n }) => t({ one: "The model marks one {structure}, and {n} more seems to be in the picture.", other: "The model marks one {structure}, and {n} more seem to be in the picture." }, { structure: t(c), n }));
+
 // whyDoubted says why a user should not rely on a result, { title, reasons }, or is null.
 export function whyDoubted({ found, doubts, classes }) {
   if (found && !doubts.length) return null;
@@ -125,7 +129,7 @@ function fillTable(result, doubted, scale) {
   if (result.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(result));
   const eye = eyeText(result.measurements.eye);
   if (eye) notes.push(`${title(eye)}.`);
-  const against = eyeRemarks(result);
+  const against = [...alone(result), ...eyeRemarks(result)];
   $("measure-remark").hidden = !against.length;
   $("measure-remark").textContent = [eye && `${title(eye)}.`, ...against].join(" ");
   if (empty.length) notes.push(t("Nothing was found of: {structures}.", { structures: empty.join(", ") }));

@@ -8,7 +8,7 @@ import { fellow } from "./compare.js";
 import { $, element } from "./dom.js";
 import { trustIn } from "./figures.js";
 import { YOU, layers, measuredLines } from "./layers.js";
-import { regionBy, remarks, rimText, title, verdict, whole, whyDoubted, withheld } from "./measurements.js";
+import { alone, regionBy, remarks, rimText, title, verdict, whole, whyDoubted, withheld } from "./measurements.js";
 import { outlined } from "./outlines.js";
 import { scaleOf } from "./scale.js";
 import { inWhole, sharesOf } from "./shares.js";
@@ -31,6 +31,7 @@ export function reportOf(s, { now, file, reference }) {
   const figures = [...summary(measured, scale)], meanings = new Map(figures.flatMap(({ ranges }) => ranges.map(([name, meaning]) => [name, meaning])));
   const notes = [...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`).concat(withheld(measured));
   if (why && meanings.size > 1) notes.push(t("It need not hold where the model doubts its result."));
+  notes.push(...alone(measured));
   if (measured.corrected) notes.push(t("Corrected by hand: ranges and intervals are still those of the model."), ...remarks(measured));
   if (!result.raters.length) notes.push(t("These weights were trained without heads: they guess no rater's mask, and know no disagreement."));
   const eye = eyeText(measured.measurements.eye), other = fellow(s);

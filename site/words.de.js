@@ -351,6 +351,7 @@ export const german = {
   "It need not hold where the model doubts its result.": "Wo das Modell zweifelt, muss das nicht gelten.",
   "Corrected by hand: ranges and intervals are still those of the model.": "Von Hand korrigiert: Spannen und Intervalle sind weiter die des Modells.",
   "the corrected value is outside": "der korrigierte Wert liegt außerhalb",
+  "The model marks one {structure}, and {n} more seem to be in the picture.": { one: "Das Modell markiert ein Objekt ({structure}), und im Bild scheint noch {n} zu sein.", other: "Das Modell markiert ein Objekt ({structure}), und im Bild scheinen noch {n} zu sein." },
   "The {inner} as corrected reaches beyond the {outer}, by {n} pixels.": "Korrigiert ragt {inner} über {outer} hinaus, um {n} Bildpunkte.",
   "Nothing was found of: {structures}.": "Nichts gefunden von: {structures}.",
   "Place the region by hand, or choose another model.": "Setzen Sie den Ausschnitt von Hand, oder wählen Sie ein anderes Modell.",

@@ -145,7 +145,7 @@ func TestEveryTextHasItsGerman(t *testing.T) {
 	p.choose("levels")
 	p.until(`!document.getElementById("levels").hidden && ` + sampleDone)
 	photo := readBuilt(t, "sample.jpg")
-	for _, name := range []string{"odd.jpg", "nocup.jpg", "spaced.jpg", "volume.jpg", "nodisc.jpg"} {
+	for _, name := range []string{"odd.jpg", "nocup.jpg", "spaced.jpg", "volume.jpg", "many.jpg", "nodisc.jpg"} {
 		p.drop(name, photo)
 		p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.includes(%q) && `, name) + sampleDone)
 		p.german(name)
