@@ -213,7 +213,7 @@ const handlers = {
   // leaf shows another slice of the file on the stage. A slice with work of a person keeps it in a
   // line of its own.
   leaf(s, { picture, open }) {
-    const { worklist } = s, line = worklist && sliceLine(worklist, picture, (one) => hasWork(s, one));
+    const { worklist } = s, line = worklist && sliceLine(worklist, picture, s.picture, (one) => hasWork(s, one));
     if (!worklist && !hasWork(s)) return handlers.open(s, { picture });
     if (!line) return handlers.add(s, { pictures: [picture], along: true, show: true, open });
     const list = sliceOf(line) === picture.slice ? worklist : pictured(worklist, line.picture, picture);

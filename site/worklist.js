@@ -118,12 +118,12 @@ export function sliced(list, picture, { slice, slices }) {
   const line = lineBy(list, picture);
   return line && (line.slice !== slice || line.slices !== slices) ? changed(list, line, { slice, slices }) : list;
 }
-// sliceOf is the slice of a line, and sliceLine the line of a slice of a file, or else the first line
-// of the file without work of a person, or undefined.
+// sliceOf is the slice of a line, and sliceLine the line of a slice of a file. Else it is a line of
+// the file without work of a person, at best that of the picture before, or undefined.
 export const sliceOf = ({ picture, slice }) => picture.slice || slice;
-export function sliceLine({ lines }, { blob, slice, turn }, worked) {
-  const same = lines.filter(({ picture }) => picture.blob === blob && picture.turn === turn);
-  return same.find((line) => sliceOf(line) === slice) ?? same.find((line) => !worked(line));
+export function sliceLine({ lines }, { blob, slice, turn }, before, worked) {
+  const same = lines.filter(({ picture }) => picture.blob === blob && picture.turn === turn), free = same.filter((line) => !worked(line));
+  return same.find((line) => sliceOf(line) === slice) ?? free.find(({ picture }) => picture === before) ?? free[0];
 }
 
 // sliceText says which picture of how many in its file an image is, or is "".
