@@ -6,7 +6,6 @@ replace mrprism => ../..
 
 require (
 	github.com/stretchr/testify v1.12.1
-	golang.org/x/text v0.43.0
 	gonum.org/v1/plot v0.17.0
 	mrprism v0.0.0
 )
@@ -25,5 +24,6 @@ require (
 	golang.org/x/image v0.47.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.24.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	gonum.org/v1/gonum v0.16.0 // indirect
 )

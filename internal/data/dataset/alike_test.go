@@ -109,3 +109,9 @@ func TestNamesOfOnePatient(t *testing.T) {
 		assert.Len(t, findingsOf(t, check(t, dir), dir, KindGroup), want, form)
 	}
 }
+
+func TestFamily(t *testing.T) {
+	for name, want := range map[string]string{"p1_slice5": "p1", "hy100_0": "hy100", "RET002OD": "RET002", "a7_L": "a7", "P1-2b3": "", "scan_12": "", "case01": "", "OD": "", "": ""} {
+		assert.Equal(t, want, family(name), name)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -173,26 +172,42 @@ func (r *Report) duplicates(ctx context.Context, train []Case, cases []*caseFigu
 	}
 }
 
-// numbered is a name that begins as others do of a person, a series or an eye: p1_slice5, hy100_0,
-// RET002OD.
-var numbered = regexp.MustCompile(`^(.*\d[^-_. ]*)[-_. ]+[A-Za-z]*\d+$|^(.*\d)[-_. ]?(?:OD|OS|[LR])$`)
+// family is what the names of images of a person begin with, up to the number of a series or the
+// side of an eye: p1 of p1_slice5, hy100 of hy100_0, RET002 of RET002OD; empty: it cannot be told.
+// Package regexp would be a tenth of the page's program.
+func family(name string) string {
+	const digits, between = "0123456789", "-_. "
+	for _, eye := range []string{"OD", "OS", "L", "R"} {
+		start, found := strings.CutSuffix(name, eye)
+		if start = strings.TrimRight(start, between); found && strings.TrimRight(start, digits) != start {
+			return start
+		}
+	}
+	series := strings.TrimRight(name, digits)
+	word := strings.TrimRightFunc(series, func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' })
+	start := strings.TrimRight(word, between)
+	if series == name || start == word || !strings.ContainsAny(start[strings.LastIndexAny(start, between)+1:], digits) {
+		return ""
+	}
+	return start
+}
 
 // families warns if images without a group, on both sides of the split, are called as if they showed
 // one person.
 func (r *Report) families(d *Dataset) {
 	first, several, across := map[string]Case{}, map[string]bool{}, []string(nil)
 	for _, c := range d.Cases {
-		parts := numbered.FindStringSubmatch(c.Name)
-		if parts == nil || c.Group != "" || c.Part == Unlisted {
+		start := family(c.Name)
+		if start == "" || c.Group != "" || c.Part == Unlisted {
 			continue
 		}
-		family := c.Folder + "/" + cmp.Or(parts[1], parts[2])
-		other, seen := first[family]
+		start = c.Folder + "/" + start
+		other, seen := first[start]
 		if !seen {
-			first[family] = c
+			first[start] = c
 			continue
 		}
-		if several[family] = true; c.Part != other.Part {
+		if several[start] = true; c.Part != other.Part {
 			across = append(across, other.Name, c.Name)
 		}
 	}

@@ -4,20 +4,18 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/text"
 )
 
 // NameOf is the name of an image whose file, or whose mask's file, is called so. A Mac decomposes
 // letters (NFD) and other systems compose them: both are one name.
-func NameOf(file string) string { return norm.NFC.String(imageio.Stem(file)) }
+func NameOf(file string) string { return text.Composed(imageio.Stem(file)) }
 
 // Meant is the name of the image that a person means by a text: its name or that of its file, with
 // a path or without. found is false if there is no such image.
 func Meant[T any](images map[string]T, said string) (name string, found bool) {
-	said = norm.NFC.String(strings.TrimSpace(said))
+	said = text.Composed(strings.TrimSpace(said))
 	if _, found = images[said]; found {
 		return said, true
 	}

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
-	"golang.org/x/text/unicode/norm"
 
 	"mrprism/weights/disk"
 )
@@ -90,7 +89,7 @@ func split(text string, comma rune, most int) (lines []Line, err error) {
 		}
 		number, _ := r.FieldPos(0)
 		for i, f := range fields {
-			fields[i] = norm.NFC.String(strings.TrimSpace(f))
+			fields[i] = Composed(strings.TrimSpace(f))
 		}
 		for len(fields) > most && fields[len(fields)-1] == "" {
 			fields = fields[:len(fields)-1]

@@ -10,9 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/files/text"
 	"mrprism/weights"
 	"mrprism/weights/disk"
 )
@@ -157,7 +156,7 @@ func (l *lister) expect() {
 		whole = 0
 	}
 	for _, c := range l.data.Cases {
-		for _, stem := range []string{c.Name, norm.NFC.String(imageio.OutputStem(c.Image))} {
+		for _, stem := range []string{c.Name, text.Composed(imageio.OutputStem(c.Image))} {
 			l.name(stem, place{c.Name, -1, whole})
 			for k, class := range l.data.Classes {
 				l.name(stem+"_"+class, place{c.Name, -1, k})

@@ -12,10 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"mrprism/internal/files/nifti"
 	"mrprism/internal/files/npy"
+	"mrprism/internal/files/text"
 	"mrprism/internal/files/tiff"
 	"mrprism/weights/disk"
 )
@@ -51,7 +50,7 @@ func ending(file string) string {
 // cutFormat is a file's name, in composed Unicode (NFC), without the ending of a known format.
 func cutFormat(file string) (stem string, known bool) {
 	e := ending(file)
-	return norm.NFC.String(file[:len(file)-len(e)]), e != ""
+	return text.Composed(file[:len(file)-len(e)]), e != ""
 }
 
 // readFile reads a file of an image of w × h pixels. A NIfTI must lie where the image does, if that
