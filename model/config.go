@@ -121,16 +121,17 @@ func SameParameters(config, other string) bool {
 // "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered", then
 // "-evidence" or "-anchored-evidence" may follow the name. Before these may stand "-concat" or
 // "-convlstm" (Integration).
-// rivals.NewConfig also knows names that end with a method's.
+// The name of a method may end it.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("%d raters and %d classes: give at least one of each", raters, classes)
 	}
+	architecture, m := cutMethod(name)
 	c := Config{
-		Name: name, Raters: raters, Classes: classes,
+		Name: name, Method: m, Raters: raters, Classes: classes,
 		Embedding: [3]int{64, 128, 256}, DivP: [4]int{32, 64, 64, 32}, DivPStem: 64, DivPHeads: 8, RaterHead: 16,
 	}
-	architecture, hasEvidence := strings.CutSuffix(name, evidence)
+	architecture, hasEvidence := strings.CutSuffix(architecture, evidence)
 	architecture, isAnchored := strings.CutSuffix(architecture, anchored)
 	architecture, isSteered := strings.CutSuffix(architecture, steered)
 	if isAnchored && !hasEvidence {
@@ -153,6 +154,15 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 		c.ConP, c.MaxKeys = [4]int{16, 16, 16, 16}, 16
 		c.Embedding, c.DivP, c.DivPStem, c.DivPHeads, c.RaterHead = [3]int{8, 16, 32}, [4]int{8, 8, 8, 8}, 8, 2, 4
 	default:
+		if at := strings.Index(architecture, "-"); at >= 0 {
+			method := architecture[at:]
+			for _, own := range []string{"-" + string(Concat), "-" + string(ConvLSTM), steered, anchored, evidence} {
+				method = strings.TrimPrefix(method, own)
+			}
+			if _, err := FindMethod(strings.TrimPrefix(method, "-")); err != nil {
+				return Config{}, err
+			}
+		}
 		return Config{}, fmt.Errorf("no configuration is named %q: use paper, compact, mobile or tiny", name)
 	}
 	return c, nil

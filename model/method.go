@@ -1,6 +1,9 @@
 package model
 
 import (
+	"fmt"
+	"strings"
+
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
@@ -34,11 +37,43 @@ type Method struct {
 	Predict func(n *Network, m Maps) (y, rated *tensor.Tensor)
 
 	// Learn appends the losses of a step. It returns them with the consensus y (B, S/2, S/2, K).
-	Learn Lesson
+	Learn func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term)
 }
 
-// Lesson is Method.Learn.
-type Lesson func(n *Network, s *Step, m Maps) (y *tensor.Tensor, terms []Term)
+// Methods are those that the program knows, in the order of the paper's tables. Package rivals
+// fills them in. The page's programs do not import it, and know Algorithm 1 alone.
+var Methods []*Method
+
+// FindMethod is the method of a name. The error names all.
+func FindMethod(name string) (*Method, error) {
+	var names []string
+	for _, m := range Methods {
+		if m.Name == name {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	if names == nil {
+		return nil, fmt.Errorf("method %s is not in the page: use the native programs segment and train", name)
+	}
+	return nil, fmt.Errorf("no method is named %q: use one of %s, or none for MrPrism", name, strings.Join(names, ", "))
+}
+
+// MethodOf is the method at the end of an architecture's name, as in "compact-wdnet"; nil:
+// Algorithm 1.
+func MethodOf(architecture string) *Method {
+	_, m := cutMethod(architecture)
+	return m
+}
+
+func cutMethod(architecture string) (rest string, m *Method) {
+	for _, m := range Methods {
+		if rest, found := strings.CutSuffix(architecture, "-"+m.Name); found {
+			return rest, m
+		}
+	}
+	return architecture, nil
+}
 
 // NeedsRaters says that the method must know who marked what. Agreement levels do not say it.
 func (m *Method) NeedsRaters() bool { return m.Raters || m.Crowd }

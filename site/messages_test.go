@@ -37,7 +37,7 @@ var programs = []struct {
 	{[]string{"internal/files/imageio", "internal/files/dicom", "internal/files/tiff", "internal/files/nifti", "internal/files/codec"},
 		[]string{damagedFile, sentence}},
 	{[]string{"internal/page", "internal/segment", "internal/output/masks", "wasm/segmenter", "model/errors.go"}, []string{sentence, asItIs}},
-	{[]string{"model/config.go", "model/precision.go"}, []string{ofFile, sentence}},
+	{[]string{"model/config.go", "model/method.go", "model/precision.go"}, []string{ofFile, sentence}},
 	{[]string{"weights/header.go", "weights/safetensors.go", "weights/metadata.go", "weights/verify.go", "weights/match.go", "weights/trust.go",
 		"weights/dtype.go"}, []string{ofFile, sentence}},
 	{[]string{"weights/quantize.go"}, []string{"Weights X: %s."}},

@@ -19,7 +19,6 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/program/version"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/chromium"
 	"mrprism/shaders/gpu/device"
@@ -117,7 +116,7 @@ func (r *request) check(given map[string]bool) error {
 		return fmt.Errorf("-n and -batch are at least 1")
 	}
 	if r.Weights == "" {
-		if _, err := rivals.NewConfig(r.Config, r.Raters, r.Classes); err != nil {
+		if _, err := model.NewConfig(r.Config, r.Raters, r.Classes); err != nil {
 			return err
 		}
 	}

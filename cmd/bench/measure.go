@@ -9,7 +9,6 @@ import (
 
 	"mrprism/internal/segment"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
@@ -148,7 +147,7 @@ func noise(n int, draw func(*rand.Rand) float32) []float32 {
 // configuration is the configuration of the network. The model m is nil for random weights, whose
 // ranges for int8 come from the picture.
 func (o *options) configuration(ctx context.Context, d gpu.Device, m *weights.Model) (model.Config, error) {
-	config, err := rivals.NewConfig(o.Config, o.Raters, o.Classes)
+	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
 	if m != nil {
 		config, err = segment.Configuration(&m.Metadata)
 	}

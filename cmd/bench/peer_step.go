@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/tensor"
 )
@@ -154,7 +153,7 @@ func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(strin
 func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) (match, error) {
 	part := fmt.Sprintf("training step, %d×%d², %d threads", o.Batch, o.Side, runtime.GOMAXPROCS(0))
 	tell(part + ": compiling")
-	config, err := rivals.NewConfig(o.Config, o.Raters, o.Classes)
+	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
 	if err != nil {
 		return match{}, err
 	}

@@ -19,7 +19,6 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/weights"
 	"mrprism/weights/format/onnx"
 )
@@ -195,7 +194,7 @@ func (r *request) checkGraph() error {
 		return fmt.Errorf("-raters %d, -classes %d: choose 1 to %d raters and 1 to %d structures", r.raters, r.classes, maxRaters, maxClasses)
 	}
 	if r.config != "" {
-		if _, err := rivals.NewConfig(r.config, r.raters, r.classes); err != nil {
+		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {
 			return fmt.Errorf("-config %s: choose compact, mobile, paper or tiny", r.config)
 		}
 	}

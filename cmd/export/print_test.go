@@ -5,7 +5,6 @@ import (
 
 	"mrprism/model"
 	"mrprism/model/nn"
-	"mrprism/model/rivals"
 	"mrprism/shaders"
 	"mrprism/shaders/conv"
 	"mrprism/shaders/gpu/reference"
@@ -52,7 +51,7 @@ func TestKinds(t *testing.T) {
 		found[k] = true
 	}
 	for _, name := range []string{"tiny", "tiny-steered", "tiny-evidence", "tiny-agnet", "compact", "mobile", "paper"} {
-		c, err := rivals.NewConfig(name, 3, 2)
+		c, err := model.NewConfig(name, 3, 2)
 		require.NoError(t, err)
 		set := model.Variables(c)
 		for _, u := range []*model.Unrolled{model.Unroll(c, set, 256, 2, true), model.UnrollEncoder(c, set, 256)} {

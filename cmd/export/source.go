@@ -7,7 +7,6 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/segment"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/device"
@@ -95,7 +94,7 @@ func (s *source) fill(file *weights.File) error {
 
 // source makes the network that training would start from.
 func (r random) source(ctx context.Context) (*source, error) {
-	config, err := rivals.NewConfig(r.config, r.raters, r.classes)
+	config, err := model.NewConfig(r.config, r.raters, r.classes)
 	if err != nil {
 		return nil, err
 	}

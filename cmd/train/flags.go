@@ -14,7 +14,6 @@ import (
 	"mrprism/internal/program/version"
 	"mrprism/internal/train"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/gpu"
 )
 
@@ -194,7 +193,7 @@ const ensemble = "ensemble"
 // chooseArchitecture puts integration and method into the architecture's name, which run.yaml has
 // without them.
 func (d *declared) chooseArchitecture(o *train.Options) error {
-	if m := rivals.Of(*d.config); m != nil {
+	if m := model.MethodOf(*d.config); m != nil {
 		return fmt.Errorf("-config %s names a method: give it by -method %s", *d.config, m.Name)
 	}
 	integration := o.Recipe.Integration
@@ -215,7 +214,7 @@ func (d *declared) chooseArchitecture(o *train.Options) error {
 		return fmt.Errorf("-method %s: an ensemble is several runs and no network of its own. Train each with -recipe %s and its own -out, -name "+
 			"and -seed (the next ones by -with RUN -seed 2), and join the files for evaluate, as in -weights A+B+C+D+E", ensemble, model.MaskAlone)
 	}
-	if _, err := rivals.Find(*d.method); err != nil {
+	if _, err := model.FindMethod(*d.method); err != nil {
 		return fmt.Errorf("-method: %w", err)
 	}
 	o.Config += "-" + *d.method

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"mrprism/model/rivals"
+	"mrprism/model"
 )
 
 // introduction is intro with the list of methods.
 func introduction() string {
 	var list strings.Builder
-	for _, m := range rivals.All {
+	for _, m := range model.Methods {
 		fmt.Fprintf(&list, "  %-9s %s\n", m.Name, m.Title)
 	}
 	return strings.Replace(intro, "METHODS", list.String(), 1)

@@ -93,6 +93,15 @@ func TestImportsRunOneWay(t *testing.T) {
 	})
 }
 
+// The page downloads no method but MrPrism's.
+func TestRivalsAreInNativeProgramsAlone(t *testing.T) {
+	for _, p := range packages(t, "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0") {
+		if within(p.name(), "wasm", "cmd", "internal") {
+			assert.NotContains(t, p.Deps, module+"model/rivals", p.name())
+		}
+	}
+}
+
 // Tests, and the packages for tests, may also use the reference: it is their oracle.
 func TestBackendsAreReachedThroughDevice(t *testing.T) {
 	const door, oracle = "shaders/gpu/device", "shaders/gpu/reference"

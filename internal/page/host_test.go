@@ -192,6 +192,11 @@ func TestOwnWeights(t *testing.T) {
 	_, err = open(slices.Concat(data[:len(data)-9], bytes.Repeat([]byte{1}, 9)))
 	require.Equal(t, "weights", FaultOf(err).Code)
 	require.Contains(t, FaultOf(err).Message, "damaged")
+	baseline.Metadata["configuration"] = "tiny-concat-steered-cm-pixel"
+	rival, err := segmenttest.Encode(baseline)
+	require.NoError(t, err)
+	_, err = open(rival)
+	require.Equal(t, "w.safetensors: method cm-pixel is not in the page: use the native programs segment and train.", FaultOf(err).Message)
 	_, err = w.OpenWeights("w.safetensors", 1e12, nil)
 	require.Contains(t, FaultOf(err).Message, "w.safetensors has 1000000 MB")
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/model/rivals"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -21,7 +21,7 @@ func (h *Host) OpenWeights(name string, size float64, read func() []byte) (*weig
 	if err != nil {
 		return nil, wrong(err)
 	}
-	if _, err := rivals.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
+	if _, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
 		return nil, Fault{"weights", sentence(name+": "+err.Error()) + ".", "Was it trained by a newer MrPrism? Then update this site."}
 	}
 	if h.find(m.Name()) == nil {

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
@@ -36,7 +35,7 @@ type Engine struct {
 // weights are still on their way. Only the weights say which layers have ranges for int8: Warm
 // assumes ranges for all layers that can use them.
 func Warm(ctx context.Context, device gpu.Device, about weights.Entry, precision model.Precision) error {
-	config, err := rivals.NewConfig(about.Configuration, about.Raters, about.Classes)
+	config, err := model.NewConfig(about.Configuration, about.Raters, about.Classes)
 	if err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func New(ctx context.Context, device gpu.Device, m *weights.Model, precision mod
 
 // Configuration is the configuration of the network that the weights belong to.
 func Configuration(about *weights.Metadata) (model.Config, error) {
-	config, err := rivals.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
+	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
 	if err != nil {
 		return model.Config{}, fmt.Errorf("weights %s: %w", about.Name, err)
 	}

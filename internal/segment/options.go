@@ -10,7 +10,6 @@ import (
 	"mrprism/internal/data/roi"
 	"mrprism/internal/files/imageio"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/weights"
 )
 
@@ -22,7 +21,7 @@ const DefaultRecurrences = 3
 // of passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
 	switch {
-	case rivals.Of(about.Configuration) != nil || !of(about, model.Recipe.Recurrent):
+	case model.MethodOf(about.Configuration) != nil || !of(about, model.Recipe.Recurrent):
 		return 0
 	case SettlesAround(about):
 		return model.Settles
@@ -32,7 +31,7 @@ func Feedbacks(about *weights.Metadata) int {
 
 // HasHeads says whether the model predicts every rater's mask.
 func HasHeads(about *weights.Metadata) bool {
-	if m := rivals.Of(about.Configuration); m != nil {
+	if m := model.MethodOf(about.Configuration); m != nil {
 		return m.Raters
 	}
 	return of(about, model.Recipe.Heads)
@@ -58,7 +57,7 @@ func of(about *weights.Metadata, is func(model.Recipe) bool) bool {
 // Trusts says whether the model's rater maps say how far it trusts each rater, as fusion.Trusted
 // takes them.
 func Trusts(about *weights.Metadata) bool {
-	m := rivals.Of(about.Configuration)
+	m := model.MethodOf(about.Configuration)
 	return m != nil && m.Trusts
 }
 
@@ -77,7 +76,7 @@ func Headless(about *weights.Metadata) string {
 		return ""
 	}
 	how := "recipe " + about.Recipe
-	if m := rivals.Of(about.Configuration); m != nil {
+	if m := model.MethodOf(about.Configuration); m != nil {
 		how = "method " + m.Name
 	}
 	return fmt.Sprintf("no raters and no disagreement: the weights were trained without heads (%s)", how)

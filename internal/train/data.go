@@ -7,7 +7,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
-	"mrprism/model/rivals"
 )
 
 // open lists the data. A bad case is an error. With SkipBad, open notes and omits it instead.
@@ -73,7 +72,7 @@ func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err er
 
 // checkLabels returns an error if the options do not allow fused labels.
 func (o Options) checkLabels() error {
-	r, method := o.Recipe, rivals.Of(o.Config)
+	r, method := o.Recipe, model.MethodOf(o.Config)
 	switch {
 	case o.Labels == "":
 		return nil

@@ -10,7 +10,6 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -48,11 +47,11 @@ func TestMethodsLearnTheMask(t *testing.T) {
 func TestEveryNetworkSegments(t *testing.T) {
 	data := writeData(t, 5)
 	names := []string{"default", "evidence", "steered", "unsteered", "paper", "recurrent", "baseline", "one-pass", model.MaskAlone}
-	for _, m := range rivals.All {
+	for _, m := range model.Methods {
 		names = append(names, m.Name)
 	}
 	for i, name := range names {
-		o, method := options(t, data), rivals.Of("-"+name)
+		o, method := options(t, data), model.MethodOf("-"+name)
 		o.Phases = []Phase{{64, 1}}
 		var err error
 		if method != nil {

@@ -7,7 +7,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/weights"
 )
 
@@ -44,7 +43,7 @@ func (o Options) anchored(from weights.Metadata) bool {
 
 // network is the architecture for the data and the recipe, on a model that the run may start from.
 func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*dataset.Sample, from weights.Metadata) (model.Config, error) {
-	c, err := rivals.NewConfig(o.Config, len(data.Raters), len(data.Classes))
+	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
 	if err != nil {
 		return c, err
 	}

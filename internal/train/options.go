@@ -12,7 +12,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/ranks"
 )
 
@@ -208,7 +207,7 @@ func (o Options) Check() error {
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
 	}
-	_, err := rivals.NewConfig(o.Config, 1, 1)
+	_, err := model.NewConfig(o.Config, 1, 1)
 	if err := cmp.Or(o.checkFolds(), o.checkLabels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/gpu/reference"
 
 	"github.com/stretchr/testify/assert"
@@ -100,7 +99,7 @@ func TestSplitAndFlags(t *testing.T) {
 func TestLabelsAndMethods(t *testing.T) {
 	o := options(t, "data")
 	o.Labels, o.Recipe = "fused", must(model.NewRecipe(model.MaskAlone))
-	for _, m := range rivals.All {
+	for _, m := range model.Methods {
 		o.Config = "tiny-" + m.Name
 		if err := o.Check(); m.NeedsRaters() {
 			assert.ErrorContains(t, err, "-method "+m.Name+" learns")

@@ -13,7 +13,7 @@ import (
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/segment"
 	"mrprism/model"
-	"mrprism/model/rivals"
+	_ "mrprism/model/rivals"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/gputest"
 	"mrprism/shaders/gpu/reference"
@@ -261,7 +261,7 @@ func TestExports(t *testing.T) {
 		for _, name := range []string{"eyes.safetensors", "eyes.f32.safetensors"} {
 			m, err := weights.Shipped().Open(name, files[name])
 			require.NoError(t, err)
-			c, err := rivals.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes))
+			c, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes))
 			require.NoError(t, err)
 			require.NoError(t, m.Match(segment.Specs(model.Variables(c).Variables(tensor.Parameter, tensor.Statistic))))
 			assert.Equal(t, recipe, m.Metadata.Recipe)

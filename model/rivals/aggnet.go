@@ -18,11 +18,11 @@ import (
 // The paper takes the M step's sums over the data set once an epoch. Here running means of the
 // batches stand for them. In the first tenth of the run μ is the mean vote.
 var aggNet = model.Method{
-	Name: "aggnet", Title: titled("AggNet (Albarqouni 2016): expectation–maximisation with the network as the prior"), Crowd: true,
+	Name: "aggnet", Title: "AggNet (Albarqouni 2016): expectation–maximisation with the network as the prior", Crowd: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		return mask(n, m), nil
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, _ := n.Method.Predict(n, m)
 		trust := s.Feed("trust in the estimate", func(b *model.Batch, _ model.Draws) []float32 {
 			trusted := make([]float32, s.Present.Elements())
@@ -39,7 +39,7 @@ var aggNet = model.Method{
 		b, side, k := vote.Dim(0), vote.Dim(1), vote.Dim(3)
 		trusted := raters.Weigh(change.Reshape(b, side, side, 1, k), trust).Reshape(vote.Shape()...)
 		return y, []model.Term{maskTerm(s, n, "mask", y, pointwise.Add(vote, trusted))}
-	}),
+	},
 }
 
 const (

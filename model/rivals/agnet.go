@@ -29,10 +29,10 @@ import (
 // encoder takes one scale: here the others join I. The common stage merges Ô with its own enlarged
 // O.
 var agNet = model.Method{
-	Name: "agnet", Title: titled("AG-Net (Zhang 2019): guided filters with attention, four scales, a loss for each stage"),
+	Name: "agnet", Title: "AG-Net (Zhang 2019): guided filters with attention, four scales, a loss for each stage",
 	Decode:  guidedDecoder,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) { return mask(n, m), nil },
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (y *tensor.Tensor, terms []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (y *tensor.Tensor, terms []model.Term) {
 		mean, sides := sideOutputs(n, m)
 		vote := meanVote(s)
 		terms = append(terms, maskTerm(s, n, "mean", pointwise.Sigmoid(mean), vote))
@@ -41,7 +41,7 @@ var agNet = model.Method{
 			terms = append(terms, maskTerm(s, n, fmt.Sprintf("side%d", i+1), y, vote))
 		}
 		return y, terms
-	}),
+	},
 }
 
 const (

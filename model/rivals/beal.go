@@ -22,12 +22,12 @@ import (
 // domain: "real" are the maps of the labels, y_b and −y log y. Every structure has a boundary map
 // of its own. Both players share one optimiser, Adam.
 var beal = model.Method{
-	Name: "beal", Title: titled("BEAL (Wang 2019): discriminators of boundary maps and of entropy maps"),
+	Name: "beal", Title: "BEAL (Wang 2019): discriminators of boundary maps and of entropy maps",
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		y, _ = boundaryBranch(n, m)
 		return y, nil
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, edge := boundaryBranch(n, m)
 		vote := meanVote(s)
 		band := boundary(majority(vote))
@@ -37,7 +37,7 @@ var beal = model.Method{
 			contest{"beal.of_boundary", labelled(s, halfSize(band)), labelled(s, edge)},
 			contest{"beal.of_entropy", labelled(s, uncertainty(halfSize(vote))), labelled(s, uncertainty(y))},
 		)...)
-	}),
+	},
 }
 
 // boundaryBranch gives the mask and the boundary map, probabilities (B, S/2, S/2, K). The mask

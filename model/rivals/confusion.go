@@ -20,18 +20,18 @@ import (
 // raters M. With two classes A_m has the rates α (marks what is inside) and β (marks what is
 // outside): A_m p = β + (α − β) p and tr = α + 1 − β.
 var confusion = model.Method{
-	Name: "cm", Title: titled("confusion matrices (Tanno 2019): one of each rater, of least trace"), Raters: true,
+	Name: "cm", Title: "confusion matrices (Tanno 2019): one of each rater, of least trace", Raters: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		y = mask(n, m)
 		rated, _ = confuse(n, y)
 		return y, rated
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y := mask(n, m)
 		rated, traces := confuse(n, y)
 		trace := pointwise.Scale(pointwise.Sum(traces), float32(traceWeight/float64(n.Raters*n.Raters)))
 		return y, []model.Term{ratersTerm(s, n, "raters", rated), {Name: "trace", Value: trace}}
-	}),
+	},
 }
 
 // pixelConfusion estimates a confusion matrix of each rater at each pixel (Zhang et al. 2020,
@@ -45,16 +45,16 @@ var confusion = model.Method{
 // Later nothing keeps it: the trace is least where A_m is turned around, and p may leave a structure
 // empty that all raters mark (brains of QUBIQ, also with a tenth of λ).
 var pixelConfusion = model.Method{
-	Name: "cm-pixel", Title: titled("confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace"), Raters: true,
+	Name: "cm-pixel", Title: "confusion matrices of pixels (Zhang 2020): one of each rater at each pixel, of least trace", Raters: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		y, rated, _ = confusePixels(n, m)
 		return y, rated
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, rated, traces := confusePixels(n, m)
 		pixels := y.Dim(0) * y.Dim(1) * y.Dim(2)
 		return y, []model.Term{ratersTerm(s, n, "raters", rated), traceTerm(s, traces, traceWeight/float64(n.Raters*pixels))}
-	}),
+	},
 }
 
 const (

@@ -15,15 +15,15 @@ import (
 // the four elements. The elements are the parameters, as in the authors' code: Adam moves each as
 // far in a step, and so a four times as far and b twice.
 var crowdLayer = model.Method{
-	Name: "cl", Title: titled("crowd layer (Rodrigues & Pereira 2018): a linear map from the consensus to each rater"), Raters: true,
+	Name: "cl", Title: "crowd layer (Rodrigues & Pereira 2018): a linear map from the consensus to each rater", Raters: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		y = mask(n, m)
 		return y, crowdMasks(n, y)
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, rated := n.Method.Predict(n, m)
 		return y, []model.Term{ratersTerm(s, n, "raters", rated)}
-	}),
+	},
 }
 
 // crowdMasks is every rater's mask σ(a_m y + b_m), (B, h, w, M, K).

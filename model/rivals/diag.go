@@ -23,15 +23,15 @@ import (
 // The paper first trains D, then optimises c image by image, and then trains the mask. Here all
 // three learn in each step, and R gives c, so that no optimisation runs inside another.
 var diagnosisFirst = model.Method{
-	Name: "diag", Title: titled("diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest"), Crowd: true, Diagnosed: true, Trusts: true,
+	Name: "diag", Title: "diagnosis first (Wu 2022): raters' weights under which a diagnosis is surest", Crowd: true, Diagnosed: true, Trusts: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		return mask(n, m), pointwise.Sigmoid(trust(n, last(m)))
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y := mask(n, m)
 		fused, terms := fuseForDiagnosis(s, n, last(m).Detach())
 		return y, append(terms, maskTerm(s, n, "mask", y, fused))
-	}),
+	},
 }
 
 // fuseForDiagnosis is t (B, S, S, K) with the losses of R and D. R sees the map last (B, S/4, S/4,

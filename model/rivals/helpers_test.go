@@ -25,9 +25,11 @@ func alone(t *testing.T) model.Recipe {
 // methodConfig is the tiny network of a method.
 func methodConfig(t *testing.T, m *model.Method, raters, classes int) model.Config {
 	t.Helper()
-	c, err := NewConfig("tiny-"+m.Name, raters, classes)
+	c, err := model.NewConfig("tiny-"+m.Name, raters, classes)
 	require.NoError(t, err)
 	require.Same(t, m, c.Method)
+	_, err = model.NewConfig("tiny-"+m.Name+"-steered", raters, classes)
+	require.ErrorContains(t, err, "no configuration is named", "a method ends the name")
 	return c
 }
 

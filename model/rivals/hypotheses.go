@@ -17,15 +17,15 @@ import (
 // step and image a head is left out with probability 1 % (section 3.3), so that the weaker ones are
 // the best at times. The consensus is the mean of all heads.
 var hypotheses = model.Method{
-	Name: "luw", Title: titled("multiple hypotheses (Rupprecht 2017): the head that fits a drawn label best learns it"),
+	Name: "luw", Title: "multiple hypotheses (Rupprecht 2017): the head that fits a drawn label best learns it",
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		heads := ratersHead(n, "luw.heads", last(m))
 		return meanHead(n, heads), nil
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		heads := ratersHead(n, "luw.heads", last(m))
 		return meanHead(n, heads), []model.Term{{Name: "best", Value: n.Part(func() *tensor.Tensor { return bestOf(s, n, model.ResizeRaters(heads, s.Z.Dim(1))) })}}
-	}),
+	},
 }
 
 const (

@@ -20,15 +20,15 @@ import (
 // data set for the truth. Here running means of the batches stand for these, and what is learned
 // is added.
 var maxMIG = model.Method{
-	Name: "maxmig", Title: titled("Max-MIG (Cao 2019): network and crowd tell each other most about a pixel"), Crowd: true,
+	Name: "maxmig", Title: "Max-MIG (Cao 2019): network and crowd tell each other most about a pixel", Crowd: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		return mask(n, m), nil
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, _ := n.Method.Predict(n, m)
 		g := crowd(s, n) // not in the part, which may run twice: this moves the means
 		return y, []model.Term{{Name: "information", Value: n.Part(func() *tensor.Tensor { return lessInformation(s, n, model.Enlarge(y), g) })}}
-	}),
+	},
 }
 
 // crowd is g (B, S, S, K).

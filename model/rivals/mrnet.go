@@ -29,7 +29,7 @@ import (
 // branch is a VGG-16 in the paper, and a small U-Net here. The paper's consistency loss is left
 // out: in the authors' code it passes no gradient.
 var mrNet = model.Method{
-	Name: "mrnet", Title: titled("MRNet (Ji 2021): expertness into a ConvLSTM, raters' masks, and attention to their deviation"), Raters: true,
+	Name: "mrnet", Title: "MRNet (Ji 2021): expertness into a ConvLSTM, raters' masks, and attention to their deviation", Raters: true,
 	Condition: func(n *model.Network, s *model.Step, f model.Features) (model.Features, *tensor.Tensor) {
 		v := pointwise.Scale(allKnown(n, f.F.Dim(0)), 1/float32(n.Raters)) // V (B, M, K), uniform
 		if s != nil {
@@ -44,14 +44,14 @@ var mrNet = model.Method{
 		rated = reconstruct(n, m.X, coarse, m.Given)
 		return refine(n, refinedFeatures(n, last(m)), coarse, rated), rated
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		coarse := mask(n, m)
 		rated := reconstruct(n, m.X, coarse.Detach(), m.Given)
 		y := refine(n, refinedFeatures(n, last(m).Detach()), coarse.Detach(), rated.Detach())
 		own := raters.Weigh(s.Z, m.Given)
 		target := allRaters(n, own.Reshape(own.Dim(0), own.Dim(1), own.Dim(2), n.Raters*n.Classes))
 		return y, []model.Term{maskTerm(s, n, "coarse", coarse, target), ratersTerm(s, n, "raters", rated), maskTerm(s, n, "mask", y, target)}
-	}),
+	},
 }
 
 // drawExpertness draws V (B, M, K) among those who labelled each structure by valid (B, M, K): of

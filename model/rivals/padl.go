@@ -23,7 +23,7 @@ import (
 // pixel of the image. Here ε is drawn for every pixel of the maps of half the side, on which all
 // heads are.
 var padl = model.Method{
-	Name: "padl", Title: titled("PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size"), Raters: true, Draws: true,
+	Name: "padl", Title: "PADL (Liao 2024): a meta mask, each rater's preference, and a stochastic error of learned size", Raters: true, Draws: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		p := newPreferences(n, padlFeatures(n, m))
 		own := byRater(n, pointwise.Sigmoid(p.own))
@@ -32,7 +32,7 @@ var padl = model.Method{
 		}
 		return pointwise.Sigmoid(p.meta), own
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		p := newPreferences(n, padlFeatures(n, m))
 		drawn := func(name string, logits, error *tensor.Tensor) *tensor.Tensor {
 			return byRater(n, drawnLogits(n, s, name, logits, error))
@@ -41,7 +41,7 @@ var padl = model.Method{
 			ratersTerm(s, n, "meta", drawn("errors of the meta mask", eachRater(n, p.meta), eachRater(n, p.metaError))),
 			ratersTerm(s, n, "raters", drawn("errors of the raters", p.own, p.ownError)),
 		}
-	}),
+	},
 }
 
 // drawnLogits is σ(logits + error ε), with ε ~ N(0, 1).

@@ -25,19 +25,19 @@ import (
 // authors draw for one rater an image; here every rater has draws of his own. Their penalty of 1e-5
 // on the head's weights is left out.
 var pionono = model.Method{
-	Name: "pionono", Title: titled("Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features"), Raters: true,
+	Name: "pionono", Title: "Pionono (Schmidt 2023): a Gaussian latent for each rater beside the decoder's features", Raters: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		f, mean := latentFeatures(n, m), latentMean(n)
 		none := n.Graph.Constant("no draw", make([]float32, f.Dim(0)*mean.Elements()), f.Dim(0), mean.Elements())
 		rated = pointwise.Sigmoid(latentHead(n, f, pointwise.AddBroadcast(none, mean.Reshape(mean.Elements()))))
 		return meanHead(n, rated), rated
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		mean, lower := latentMean(n), latentLower(n)
 		z := conv.GroupedLinear(normal(n, s, "latent draws", s.X.Dim(0), piononoDraws, mean.Elements()), lower, mean)
 		rated := pointwise.Sigmoid(meanDraw(n, latentHead(n, latentFeatures(n, m), z)))
 		return meanHead(n, rated), []model.Term{ratersTerm(s, n, "raters", rated), {Name: "kl", Value: latentKL(n, mean, lower)}}
-	}),
+	},
 }
 
 const (

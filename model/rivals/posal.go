@@ -18,16 +18,16 @@ import (
 // it tells predictions on a labelled domain from those on another; here there is one domain, and it
 // tells the mean vote y from the prediction p. Both players share one optimiser.
 var pOSAL = model.Method{
-	Name: "posal", Title: titled("pOSAL (Wang 2019): Dice, smoothness and a discriminator of the masks' patches"),
+	Name: "posal", Title: "pOSAL (Wang 2019): Dice, smoothness and a discriminator of the masks' patches",
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) { return mask(n, m), nil },
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, vote := mask(n, m), meanVote(s)
 		terms := []model.Term{
 			{Name: "dice", Value: n.Part(func() *tensor.Tensor { return squaredDice(s, model.Enlarge(y), vote.Detach()) })},
 			{Name: "smoothness", Value: n.Part(func() *tensor.Tensor { return roughness(s, model.Enlarge(y), majority(vote)) })},
 		}
 		return y, append(terms, play(s, n, contest{"posal.of_mask", labelled(s, halfSize(vote)), labelled(s, y)})...)
-	}),
+	},
 }
 
 // squaredDice is Σ(p − y)²/(Σp² + Σy²) of an image and structure. It is summed over the

@@ -10,14 +10,14 @@ import (
 // (Jensen et al. 2019, "Improving uncertainty estimation in convolutional neural networks using
 // inter-rater agreement"). The paper calls it UECNN.
 var randomRater = model.Method{
-	Name: "uecnn", Title: titled("label sampling (Jensen 2019): the mask of one rater, drawn in each step"),
+	Name: "uecnn", Title: "label sampling (Jensen 2019): the mask of one rater, drawn in each step",
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		return mask(n, m), nil
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		y, _ := n.Method.Predict(n, m)
 		return y, []model.Term{maskTerm(s, n, "mask", y, drawnLabel(s, n))}
-	}),
+	},
 }
 
 // drawnLabel is the label of a rater, drawn evenly among those who labelled the structure: (B, S,

@@ -29,7 +29,7 @@ var unsloped = map[string][]string{"padl": {"padl.features.", "padl.meta."}, "mr
 // The gradient of every term of every method's loss agrees with the term, by the parameters after
 // the decoder that are not unsloped.
 func TestMethodsAgainstFiniteDifferences(t *testing.T) {
-	for _, m := range All {
+	for _, m := range model.Methods {
 		for term := range step(t, m, tensor.NewSet()).Terms[0].Method {
 			set := tensor.NewSet()
 			s := step(t, m, set)
@@ -141,7 +141,7 @@ var people = [][2]float64{{0.97, 0.02}, {0.75, 0.15}, {0.95, 0.45}}
 // The mask is the left part of the image; marks are drawn for each batch.
 func fit(t *testing.T, method string, steps int, learn func(n *model.Network, s *model.Step, y *tensor.Tensor) model.Term) *tensor.Set {
 	t.Helper()
-	c, err := NewConfig("tiny-"+method, len(people), 1)
+	c, err := model.NewConfig("tiny-"+method, len(people), 1)
 	require.NoError(t, err)
 	const side, images, inside = 64, 2, 24
 	c.AreaPrior = []float64{float64(inside) / side}
@@ -406,7 +406,7 @@ func TestDrawnMasks(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range All {
+	for _, m := range model.Methods {
 		if !m.Draws {
 			continue
 		}
@@ -435,7 +435,7 @@ func TestDrawnMasks(t *testing.T) {
 // Every device gives the masks of the reference, for one structure and for two.
 func TestMethodsOnEveryDevice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
-		for _, m := range All {
+		for _, m := range model.Methods {
 			for classes := range 2 {
 				c := methodConfig(t, m, 3, classes+1)
 				if m.Draws {

@@ -30,7 +30,7 @@ import (
 // queries' attention to each other only adds a constant, and is left out. A query is added to what
 // it attends to: without it, queries of an image of few tokens stay alike.
 var tab = model.Method{
-	Name: "tab", Title: titled("TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits"), Raters: true, Draws: true,
+	Name: "tab", Title: "TAB (Liao 2023): a transformer's query for each rater, and a Gaussian of the logits", Raters: true, Draws: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		p := tabHeads(n, tabFeatures(n, m), preferenceMaps(n, m.E[4]))
 		b, h, w, people := p.Dim(0), p.Dim(1), p.Dim(2), n.Raters+1
@@ -43,7 +43,7 @@ var tab = model.Method{
 		}
 		return pointwise.Sigmoid(meta), own
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		p := tabHeads(n, tabFeatures(n, m), preferenceMaps(n, m.E[4]))
 		meta := pointwise.Slice(p, 0, 1).Reshape(p.Dim(0), p.Dim(1), p.Dim(2), p.Dim(4))
 		each := eachRater(n, meta).Reshape(p.Dim(0), p.Dim(1), p.Dim(2), n.Raters, p.Dim(4))
@@ -51,7 +51,7 @@ var tab = model.Method{
 		own.Value = pointwise.Scale(own.Value, tabRaters)
 		y, _ := pointwise.Split(meta, n.Classes)
 		return pointwise.Sigmoid(y), []model.Term{ratersTerm(s, n, "meta", drawnMasks(s, n, each)), own}
-	}),
+	},
 }
 
 const (

@@ -15,16 +15,16 @@ import (
 // The paper learns a on heads that have learned. Here both learn at once. The second loss teaches a
 // alone, so the heads learn as in the paper.
 var wdNet = model.Method{
-	Name: "wdnet", Title: titled("Weighted Doctor Net (Guan 2018): a head for each rater, and learned weights of the heads"), Raters: true,
+	Name: "wdnet", Title: "Weighted Doctor Net (Guan 2018): a head for each rater, and learned weights of the heads", Raters: true,
 	Predict: func(n *model.Network, m model.Maps) (y, rated *tensor.Tensor) {
 		rated = ratersHead(n, "wdnet.heads", last(m))
 		return weighHeads(n, rated), rated
 	},
-	Learn: trains(func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
+	Learn: func(n *model.Network, s *model.Step, m model.Maps) (*tensor.Tensor, []model.Term) {
 		rated := ratersHead(n, "wdnet.heads", last(m))
 		y := weighHeads(n, rated.Detach())
 		return y, []model.Term{ratersTerm(s, n, "heads", rated), maskTerm(s, n, "weights", y, meanVote(s))}
-	}),
+	},
 }
 
 // weighHeads is Σ_m w_m p_m of all heads (B, h, w, M, K): (B, h, w, K).

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mrprism/model"
-	"mrprism/model/rivals"
 )
 
 // entry is a row of the tables: a way to train the same encoder and decoder.
@@ -48,7 +47,7 @@ func rival(m *model.Method) entry {
 
 // method is the row of the rival with a name.
 func method(name string) entry {
-	m, err := rivals.Find(name)
+	m, err := model.FindMethod(name)
 	if err != nil {
 		panic(err)
 	}
@@ -65,7 +64,7 @@ const diced = "-dice"
 
 // fuser is the row whose network a label fusion takes, if it takes one.
 func fuser(fusion string) entry {
-	if m, err := rivals.Find(fusion); err == nil {
+	if m, err := model.FindMethod(fusion); err == nil {
 		return rival(m)
 	}
 	return ours
@@ -103,7 +102,7 @@ var plain = []string{"uecnn", "luw", "agnet", "posal", "beal"}
 // tables are the paper's four.
 func tables() []table {
 	multi, calibrated := []entry{meanVote}, []entry{meanVote}
-	for _, m := range rivals.All {
+	for _, m := range model.Methods {
 		row := rival(m)
 		if slices.Contains(plain, m.Name) {
 			calibrated = append(calibrated, row)
@@ -226,7 +225,7 @@ var readers = []data{
 
 // suits says whether a row can be trained on the data.
 func (d data) suits(e entry) bool {
-	m, err := rivals.Find(strings.TrimSuffix(cmp.Or(e.fused, e.name), diced))
+	m, err := model.FindMethod(strings.TrimSuffix(cmp.Or(e.fused, e.name), diced))
 	if err == nil && (m.Diagnosed && !d.truth || d.levels && m.NeedsRaters()) { // generated data has a diagnosis
 		return false
 	}

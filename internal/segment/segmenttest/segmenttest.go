@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"mrprism/model"
-	"mrprism/model/rivals"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
@@ -17,7 +16,7 @@ import (
 // Its masks mean nothing. They are not empty, because the bias of the calibrated mask is that of
 // structures as large as half the image.
 func Untrained(about weights.Metadata) (*weights.File, error) {
-	config, err := rivals.NewConfig(cmp.Or(about.Configuration, "tiny"), len(about.Raters), len(about.Classes))
+	config, err := model.NewConfig(cmp.Or(about.Configuration, "tiny"), len(about.Raters), len(about.Classes))
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
-	"mrprism/model/rivals"
+	"mrprism/model"
 )
 
 // method is a run of what evaluate compares: a model, or a folder of predictions.
@@ -197,7 +197,7 @@ func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset, dra
 		n.raters = append(n.raters, head)
 		out.Heads = out.Heads || head >= 0 && !out.set
 	}
-	if method := rivals.Of(about.Configuration); method != nil && method.Draws && len(m.Others) == 0 {
+	if method := model.MethodOf(about.Configuration); method != nil && method.Draws && len(m.Others) == 0 {
 		m.Draws, out.draws = draws, draws > 0
 		for i := range draws {
 			n.raters = append(n.raters, len(about.Raters)+i)
