@@ -77,9 +77,6 @@ func (b *fusion[F]) share(c int) {
 // softmaxAcross replaces rows of x by their softmax across rows: the elements i of all rows become
 // positive and add up to 1. rows has the index in x at which each row begins.
 func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
-	if vector.SoftmaxAcross(vector.Singles(x), rows, len(sums)) {
-		return
-	}
 	for i := range largest {
 		largest[i], sums[i] = F(math.Inf(-1)), 0
 	}
@@ -113,9 +110,6 @@ func (b *fusion[F]) fused(c int) []F {
 
 // sumProductsAcross makes y[i] = Σ a[row+i] b[row+i] over the rows.
 func sumProductsAcross[F gpu.Float](y, a, b []F, rows []int) {
-	if vector.SumProductsAcross(vector.Singles(y), vector.Singles(a), vector.Singles(b), rows) {
-		return
-	}
 	clear(y)
 	for _, row := range rows {
 		vector.AddProducts(y, a[row:][:len(y)], b[row:][:len(y)])

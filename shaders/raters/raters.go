@@ -9,7 +9,6 @@ import (
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
-	"mrprism/shaders/vector"
 )
 
 //go:embed raters.wgsl
@@ -113,9 +112,6 @@ func shuffleRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 
 // scaleRows makes y[r, i] = scale[i] x[r, from[i]] + shift[i].
 func scaleRows[F gpu.Float](y, x []F, from []uint32, scale, shift []F) {
-	if vector.ScaleRows(vector.Singles(y), vector.Singles(x), from, vector.Singles(scale), vector.Singles(shift)) {
-		return
-	}
 	for n := len(from); len(y) >= n; x, y = x[n:], y[n:] {
 		for i, j := range from {
 			y[i] = scale[i]*x[j] + shift[i]
@@ -165,17 +161,12 @@ func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int
 // differAcross sets y[i] to 1 if the elements i of the rows of x differ, and otherwise to 0. rows
 // has the index in x at which each row begins.
 func differAcross[F gpu.Float](y, x []F, rows []int) {
-	if vector.DifferAcross(vector.Singles(y), vector.Singles(x), rows) {
-		return
-	}
-	for i := range y {
-		least, most := F(2), F(-1)
-		for _, row := range rows {
-			least, most = min(least, x[row+i]), max(most, x[row+i])
-		}
-		y[i] = 0
-		if most > least {
-			y[i] = 1
+	clear(y)
+	for _, row := range rows {
+		for i, v := range x[row:][:len(y)] {
+			if v != x[rows[0]+i] {
+				y[i] = 1
+			}
 		}
 	}
 }

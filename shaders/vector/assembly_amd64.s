@@ -472,6 +472,24 @@ DATA softmax_c5<>+56(SB)/4, $0x3aae0473
 DATA softmax_c5<>+60(SB)/4, $0x3aae0473
 GLOBL softmax_c5<>(SB), RODATA|NOPTR, $64
 
+DATA masks<>+0(SB)/4, $0xffffffff
+DATA masks<>+4(SB)/4, $0xffffffff
+DATA masks<>+8(SB)/4, $0xffffffff
+DATA masks<>+12(SB)/4, $0xffffffff
+DATA masks<>+16(SB)/4, $0xffffffff
+DATA masks<>+20(SB)/4, $0xffffffff
+DATA masks<>+24(SB)/4, $0xffffffff
+DATA masks<>+28(SB)/4, $0xffffffff
+DATA masks<>+32(SB)/4, $0x00000000
+DATA masks<>+36(SB)/4, $0x00000000
+DATA masks<>+40(SB)/4, $0x00000000
+DATA masks<>+44(SB)/4, $0x00000000
+DATA masks<>+48(SB)/4, $0x00000000
+DATA masks<>+52(SB)/4, $0x00000000
+DATA masks<>+56(SB)/4, $0x00000000
+DATA masks<>+60(SB)/4, $0x00000000
+GLOBL masks<>(SB), RODATA|NOPTR, $64
+
 // func productAVX2x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, FMA3
 TEXT ·productAVX2x1(SB), NOSPLIT, $0-57
@@ -1555,7 +1573,7 @@ row:
 	RET
 
 // func maxOfColumnsAVX2(most *float32, x *float32, rows int)
-// Requires: AVX
+// Requires: AVX, CMOV
 TEXT ·maxOfColumnsAVX2(SB), NOSPLIT, $0-24
 	MOVQ    most+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -1568,22 +1586,24 @@ TEXT ·maxOfColumnsAVX2(SB), NOSPLIT, $0-24
 	VMOVUPS 160(CX), Y5
 	VMOVUPS 192(CX), Y6
 	VMOVUPS 224(CX), Y7
-	JMP     next
+	IMUL3Q  $0x00000040, DX, DX
+	ADDQ    CX, DX
+	SUBQ    $0x00000100, DX
 
 rows:
-	VMAXPS (CX), Y0, Y0
-	VMAXPS 32(CX), Y1, Y1
-	VMAXPS 64(CX), Y2, Y2
-	VMAXPS 96(CX), Y3, Y3
-	VMAXPS 128(CX), Y4, Y4
-	VMAXPS 160(CX), Y5, Y5
-	VMAXPS 192(CX), Y6, Y6
-	VMAXPS 224(CX), Y7, Y7
-
-next:
 	ADDQ    $0x00000100, CX
-	SUBQ    $0x04, DX
-	JNZ     rows
+	CMPQ    CX, DX
+	CMOVQGT DX, CX
+	VMAXPS  (CX), Y0, Y0
+	VMAXPS  32(CX), Y1, Y1
+	VMAXPS  64(CX), Y2, Y2
+	VMAXPS  96(CX), Y3, Y3
+	VMAXPS  128(CX), Y4, Y4
+	VMAXPS  160(CX), Y5, Y5
+	VMAXPS  192(CX), Y6, Y6
+	VMAXPS  224(CX), Y7, Y7
+	CMPQ    CX, DX
+	JLT     rows
 	VMAXPS  Y2, Y0, Y0
 	VMAXPS  Y3, Y1, Y1
 	VMAXPS  Y4, Y0, Y0
@@ -1595,9 +1615,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func finishRowsAVX2(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
+// func finishRowsAVX2x2(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
 // Requires: AVX, FMA3
-TEXT ·finishRowsAVX2(SB), NOSPLIT, $0-76
+TEXT ·finishRowsAVX2x2(SB), NOSPLIT, $0-76
 	MOVQ         rows+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -1627,6 +1647,39 @@ row:
 	VADDPS      32(DI), Y5, Y5
 	VMAXPS      Y5, Y4, Y5
 	VMOVUPS     Y5, 32(CX)
+	ADDQ        DX, CX
+	ADDQ        SI, BX
+	ADDQ        R8, DI
+	DECQ        AX
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func finishRowsAVX2x1(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
+// Requires: AVX, FMA3
+TEXT ·finishRowsAVX2x1(SB), NOSPLIT, $0-76
+	MOVQ         rows+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         x+24(FP), BX
+	MOVQ         from+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         residual+56(FP), DI
+	MOVQ         residualStride+64(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         scale+40(FP), R9
+	MOVQ         shift+48(FP), R10
+	VMOVUPS      (R9), Y0
+	VMOVUPS      (R10), Y1
+	VBROADCASTSS floor+72(FP), Y2
+
+row:
+	VMOVUPS     (BX), Y3
+	VFMADD213PS Y1, Y0, Y3
+	VADDPS      (DI), Y3, Y3
+	VMAXPS      Y3, Y2, Y3
+	VMOVUPS     Y3, (CX)
 	ADDQ        DX, CX
 	ADDQ        SI, BX
 	ADDQ        R8, DI
@@ -1951,86 +2004,6 @@ power:
 	MOVQ        total+24(FP), AX
 	VMOVUPS     Y3, (AX)
 	VMOVUPS     Y4, 32(AX)
-	VZEROUPPER
-	RET
-
-// func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
-// Requires: AVX, FMA3
-TEXT ·filterAVX2(SB), NOSPLIT, $0-48
-	MOVQ y+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ window+32(FP), SI
-	MOVQ taps+40(FP), DI
-	SHLQ $0x02, BX
-
-begin8:
-	SUBQ   $0x00000040, DX
-	JL     next8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   CX, R8
-	MOVQ   SI, R9
-	MOVQ   DI, R10
-
-tap8:
-	VBROADCASTSS (R9), Y8
-	VFMADD231PS  (R8), Y8, Y0
-	VFMADD231PS  32(R8), Y8, Y1
-	VFMADD231PS  64(R8), Y8, Y2
-	VFMADD231PS  96(R8), Y8, Y3
-	VFMADD231PS  128(R8), Y8, Y4
-	VFMADD231PS  160(R8), Y8, Y5
-	VFMADD231PS  192(R8), Y8, Y6
-	VFMADD231PS  224(R8), Y8, Y7
-	ADDQ         $0x04, R9
-	ADDQ         BX, R8
-	DECQ         R10
-	JNZ          tap8
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y3, 96(AX)
-	VMOVUPS      Y4, 128(AX)
-	VMOVUPS      Y5, 160(AX)
-	VMOVUPS      Y6, 192(AX)
-	VMOVUPS      Y7, 224(AX)
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, AX
-	JMP          begin8
-
-next8:
-	ADDQ $0x00000040, DX
-
-begin1:
-	SUBQ   $0x00000008, DX
-	JL     next1
-	VXORPS Y0, Y0, Y0
-	MOVQ   CX, R8
-	MOVQ   SI, R9
-	MOVQ   DI, R10
-
-tap1:
-	VBROADCASTSS (R9), Y1
-	VFMADD231PS  (R8), Y1, Y0
-	ADDQ         $0x04, R9
-	ADDQ         BX, R8
-	DECQ         R10
-	JNZ          tap1
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, AX
-	JMP          begin1
-
-next1:
-	ADDQ $0x00000008, DX
 	VZEROUPPER
 	RET
 
@@ -2729,6 +2702,2618 @@ done1x1:
 	JMP  group1
 
 next1:
+	VZEROUPPER
+	RET
+
+DATA element_zero<>+0(SB)/4, $0x00000000
+DATA element_zero<>+4(SB)/4, $0x00000000
+DATA element_zero<>+8(SB)/4, $0x00000000
+DATA element_zero<>+12(SB)/4, $0x00000000
+DATA element_zero<>+16(SB)/4, $0x00000000
+DATA element_zero<>+20(SB)/4, $0x00000000
+DATA element_zero<>+24(SB)/4, $0x00000000
+DATA element_zero<>+28(SB)/4, $0x00000000
+DATA element_zero<>+32(SB)/4, $0x00000000
+DATA element_zero<>+36(SB)/4, $0x00000000
+DATA element_zero<>+40(SB)/4, $0x00000000
+DATA element_zero<>+44(SB)/4, $0x00000000
+DATA element_zero<>+48(SB)/4, $0x00000000
+DATA element_zero<>+52(SB)/4, $0x00000000
+DATA element_zero<>+56(SB)/4, $0x00000000
+DATA element_zero<>+60(SB)/4, $0x00000000
+GLOBL element_zero<>(SB), RODATA|NOPTR, $64
+
+DATA element_one<>+0(SB)/4, $0x3f800000
+DATA element_one<>+4(SB)/4, $0x3f800000
+DATA element_one<>+8(SB)/4, $0x3f800000
+DATA element_one<>+12(SB)/4, $0x3f800000
+DATA element_one<>+16(SB)/4, $0x3f800000
+DATA element_one<>+20(SB)/4, $0x3f800000
+DATA element_one<>+24(SB)/4, $0x3f800000
+DATA element_one<>+28(SB)/4, $0x3f800000
+DATA element_one<>+32(SB)/4, $0x3f800000
+DATA element_one<>+36(SB)/4, $0x3f800000
+DATA element_one<>+40(SB)/4, $0x3f800000
+DATA element_one<>+44(SB)/4, $0x3f800000
+DATA element_one<>+48(SB)/4, $0x3f800000
+DATA element_one<>+52(SB)/4, $0x3f800000
+DATA element_one<>+56(SB)/4, $0x3f800000
+DATA element_one<>+60(SB)/4, $0x3f800000
+GLOBL element_one<>(SB), RODATA|NOPTR, $64
+
+DATA element_half<>+0(SB)/4, $0x3f000000
+DATA element_half<>+4(SB)/4, $0x3f000000
+DATA element_half<>+8(SB)/4, $0x3f000000
+DATA element_half<>+12(SB)/4, $0x3f000000
+DATA element_half<>+16(SB)/4, $0x3f000000
+DATA element_half<>+20(SB)/4, $0x3f000000
+DATA element_half<>+24(SB)/4, $0x3f000000
+DATA element_half<>+28(SB)/4, $0x3f000000
+DATA element_half<>+32(SB)/4, $0x3f000000
+DATA element_half<>+36(SB)/4, $0x3f000000
+DATA element_half<>+40(SB)/4, $0x3f000000
+DATA element_half<>+44(SB)/4, $0x3f000000
+DATA element_half<>+48(SB)/4, $0x3f000000
+DATA element_half<>+52(SB)/4, $0x3f000000
+DATA element_half<>+56(SB)/4, $0x3f000000
+DATA element_half<>+60(SB)/4, $0x3f000000
+GLOBL element_half<>(SB), RODATA|NOPTR, $64
+
+DATA element_lessHalf<>+0(SB)/4, $0xbf000000
+DATA element_lessHalf<>+4(SB)/4, $0xbf000000
+DATA element_lessHalf<>+8(SB)/4, $0xbf000000
+DATA element_lessHalf<>+12(SB)/4, $0xbf000000
+DATA element_lessHalf<>+16(SB)/4, $0xbf000000
+DATA element_lessHalf<>+20(SB)/4, $0xbf000000
+DATA element_lessHalf<>+24(SB)/4, $0xbf000000
+DATA element_lessHalf<>+28(SB)/4, $0xbf000000
+DATA element_lessHalf<>+32(SB)/4, $0xbf000000
+DATA element_lessHalf<>+36(SB)/4, $0xbf000000
+DATA element_lessHalf<>+40(SB)/4, $0xbf000000
+DATA element_lessHalf<>+44(SB)/4, $0xbf000000
+DATA element_lessHalf<>+48(SB)/4, $0xbf000000
+DATA element_lessHalf<>+52(SB)/4, $0xbf000000
+DATA element_lessHalf<>+56(SB)/4, $0xbf000000
+DATA element_lessHalf<>+60(SB)/4, $0xbf000000
+GLOBL element_lessHalf<>(SB), RODATA|NOPTR, $64
+
+DATA element_six<>+0(SB)/4, $0x40c00000
+DATA element_six<>+4(SB)/4, $0x40c00000
+DATA element_six<>+8(SB)/4, $0x40c00000
+DATA element_six<>+12(SB)/4, $0x40c00000
+DATA element_six<>+16(SB)/4, $0x40c00000
+DATA element_six<>+20(SB)/4, $0x40c00000
+DATA element_six<>+24(SB)/4, $0x40c00000
+DATA element_six<>+28(SB)/4, $0x40c00000
+DATA element_six<>+32(SB)/4, $0x40c00000
+DATA element_six<>+36(SB)/4, $0x40c00000
+DATA element_six<>+40(SB)/4, $0x40c00000
+DATA element_six<>+44(SB)/4, $0x40c00000
+DATA element_six<>+48(SB)/4, $0x40c00000
+DATA element_six<>+52(SB)/4, $0x40c00000
+DATA element_six<>+56(SB)/4, $0x40c00000
+DATA element_six<>+60(SB)/4, $0x40c00000
+GLOBL element_six<>(SB), RODATA|NOPTR, $64
+
+DATA element_nan<>+0(SB)/4, $0x7fc00000
+DATA element_nan<>+4(SB)/4, $0x7fc00000
+DATA element_nan<>+8(SB)/4, $0x7fc00000
+DATA element_nan<>+12(SB)/4, $0x7fc00000
+DATA element_nan<>+16(SB)/4, $0x7fc00000
+DATA element_nan<>+20(SB)/4, $0x7fc00000
+DATA element_nan<>+24(SB)/4, $0x7fc00000
+DATA element_nan<>+28(SB)/4, $0x7fc00000
+DATA element_nan<>+32(SB)/4, $0x7fc00000
+DATA element_nan<>+36(SB)/4, $0x7fc00000
+DATA element_nan<>+40(SB)/4, $0x7fc00000
+DATA element_nan<>+44(SB)/4, $0x7fc00000
+DATA element_nan<>+48(SB)/4, $0x7fc00000
+DATA element_nan<>+52(SB)/4, $0x7fc00000
+DATA element_nan<>+56(SB)/4, $0x7fc00000
+DATA element_nan<>+60(SB)/4, $0x7fc00000
+GLOBL element_nan<>(SB), RODATA|NOPTR, $64
+
+DATA element_infinite<>+0(SB)/4, $0x7f800000
+DATA element_infinite<>+4(SB)/4, $0x7f800000
+DATA element_infinite<>+8(SB)/4, $0x7f800000
+DATA element_infinite<>+12(SB)/4, $0x7f800000
+DATA element_infinite<>+16(SB)/4, $0x7f800000
+DATA element_infinite<>+20(SB)/4, $0x7f800000
+DATA element_infinite<>+24(SB)/4, $0x7f800000
+DATA element_infinite<>+28(SB)/4, $0x7f800000
+DATA element_infinite<>+32(SB)/4, $0x7f800000
+DATA element_infinite<>+36(SB)/4, $0x7f800000
+DATA element_infinite<>+40(SB)/4, $0x7f800000
+DATA element_infinite<>+44(SB)/4, $0x7f800000
+DATA element_infinite<>+48(SB)/4, $0x7f800000
+DATA element_infinite<>+52(SB)/4, $0x7f800000
+DATA element_infinite<>+56(SB)/4, $0x7f800000
+DATA element_infinite<>+60(SB)/4, $0x7f800000
+GLOBL element_infinite<>(SB), RODATA|NOPTR, $64
+
+DATA element_negative<>+0(SB)/4, $0xff800000
+DATA element_negative<>+4(SB)/4, $0xff800000
+DATA element_negative<>+8(SB)/4, $0xff800000
+DATA element_negative<>+12(SB)/4, $0xff800000
+DATA element_negative<>+16(SB)/4, $0xff800000
+DATA element_negative<>+20(SB)/4, $0xff800000
+DATA element_negative<>+24(SB)/4, $0xff800000
+DATA element_negative<>+28(SB)/4, $0xff800000
+DATA element_negative<>+32(SB)/4, $0xff800000
+DATA element_negative<>+36(SB)/4, $0xff800000
+DATA element_negative<>+40(SB)/4, $0xff800000
+DATA element_negative<>+44(SB)/4, $0xff800000
+DATA element_negative<>+48(SB)/4, $0xff800000
+DATA element_negative<>+52(SB)/4, $0xff800000
+DATA element_negative<>+56(SB)/4, $0xff800000
+DATA element_negative<>+60(SB)/4, $0xff800000
+GLOBL element_negative<>(SB), RODATA|NOPTR, $64
+
+DATA element_most<>+0(SB)/4, $0x42b00000
+DATA element_most<>+4(SB)/4, $0x42b00000
+DATA element_most<>+8(SB)/4, $0x42b00000
+DATA element_most<>+12(SB)/4, $0x42b00000
+DATA element_most<>+16(SB)/4, $0x42b00000
+DATA element_most<>+20(SB)/4, $0x42b00000
+DATA element_most<>+24(SB)/4, $0x42b00000
+DATA element_most<>+28(SB)/4, $0x42b00000
+DATA element_most<>+32(SB)/4, $0x42b00000
+DATA element_most<>+36(SB)/4, $0x42b00000
+DATA element_most<>+40(SB)/4, $0x42b00000
+DATA element_most<>+44(SB)/4, $0x42b00000
+DATA element_most<>+48(SB)/4, $0x42b00000
+DATA element_most<>+52(SB)/4, $0x42b00000
+DATA element_most<>+56(SB)/4, $0x42b00000
+DATA element_most<>+60(SB)/4, $0x42b00000
+GLOBL element_most<>(SB), RODATA|NOPTR, $64
+
+DATA element_normal<>+0(SB)/4, $0x3ecc422a
+DATA element_normal<>+4(SB)/4, $0x3ecc422a
+DATA element_normal<>+8(SB)/4, $0x3ecc422a
+DATA element_normal<>+12(SB)/4, $0x3ecc422a
+DATA element_normal<>+16(SB)/4, $0x3ecc422a
+DATA element_normal<>+20(SB)/4, $0x3ecc422a
+DATA element_normal<>+24(SB)/4, $0x3ecc422a
+DATA element_normal<>+28(SB)/4, $0x3ecc422a
+DATA element_normal<>+32(SB)/4, $0x3ecc422a
+DATA element_normal<>+36(SB)/4, $0x3ecc422a
+DATA element_normal<>+40(SB)/4, $0x3ecc422a
+DATA element_normal<>+44(SB)/4, $0x3ecc422a
+DATA element_normal<>+48(SB)/4, $0x3ecc422a
+DATA element_normal<>+52(SB)/4, $0x3ecc422a
+DATA element_normal<>+56(SB)/4, $0x3ecc422a
+DATA element_normal<>+60(SB)/4, $0x3ecc422a
+GLOBL element_normal<>(SB), RODATA|NOPTR, $64
+
+DATA element_tailT<>+0(SB)/4, $0x3e6d3388
+DATA element_tailT<>+4(SB)/4, $0x3e6d3388
+DATA element_tailT<>+8(SB)/4, $0x3e6d3388
+DATA element_tailT<>+12(SB)/4, $0x3e6d3388
+DATA element_tailT<>+16(SB)/4, $0x3e6d3388
+DATA element_tailT<>+20(SB)/4, $0x3e6d3388
+DATA element_tailT<>+24(SB)/4, $0x3e6d3388
+DATA element_tailT<>+28(SB)/4, $0x3e6d3388
+DATA element_tailT<>+32(SB)/4, $0x3e6d3388
+DATA element_tailT<>+36(SB)/4, $0x3e6d3388
+DATA element_tailT<>+40(SB)/4, $0x3e6d3388
+DATA element_tailT<>+44(SB)/4, $0x3e6d3388
+DATA element_tailT<>+48(SB)/4, $0x3e6d3388
+DATA element_tailT<>+52(SB)/4, $0x3e6d3388
+DATA element_tailT<>+56(SB)/4, $0x3e6d3388
+DATA element_tailT<>+60(SB)/4, $0x3e6d3388
+GLOBL element_tailT<>(SB), RODATA|NOPTR, $64
+
+DATA element_rootHalf<>+0(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+4(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+8(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+12(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+16(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+20(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+24(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+28(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+32(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+36(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+40(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+44(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+48(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+52(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+56(SB)/4, $0x3f3504f3
+DATA element_rootHalf<>+60(SB)/4, $0x3f3504f3
+GLOBL element_rootHalf<>(SB), RODATA|NOPTR, $64
+
+DATA element_smallest<>+0(SB)/4, $0x00800000
+DATA element_smallest<>+4(SB)/4, $0x00800000
+DATA element_smallest<>+8(SB)/4, $0x00800000
+DATA element_smallest<>+12(SB)/4, $0x00800000
+DATA element_smallest<>+16(SB)/4, $0x00800000
+DATA element_smallest<>+20(SB)/4, $0x00800000
+DATA element_smallest<>+24(SB)/4, $0x00800000
+DATA element_smallest<>+28(SB)/4, $0x00800000
+DATA element_smallest<>+32(SB)/4, $0x00800000
+DATA element_smallest<>+36(SB)/4, $0x00800000
+DATA element_smallest<>+40(SB)/4, $0x00800000
+DATA element_smallest<>+44(SB)/4, $0x00800000
+DATA element_smallest<>+48(SB)/4, $0x00800000
+DATA element_smallest<>+52(SB)/4, $0x00800000
+DATA element_smallest<>+56(SB)/4, $0x00800000
+DATA element_smallest<>+60(SB)/4, $0x00800000
+GLOBL element_smallest<>(SB), RODATA|NOPTR, $64
+
+DATA element_shift<>+0(SB)/4, $0x4b800000
+DATA element_shift<>+4(SB)/4, $0x4b800000
+DATA element_shift<>+8(SB)/4, $0x4b800000
+DATA element_shift<>+12(SB)/4, $0x4b800000
+DATA element_shift<>+16(SB)/4, $0x4b800000
+DATA element_shift<>+20(SB)/4, $0x4b800000
+DATA element_shift<>+24(SB)/4, $0x4b800000
+DATA element_shift<>+28(SB)/4, $0x4b800000
+DATA element_shift<>+32(SB)/4, $0x4b800000
+DATA element_shift<>+36(SB)/4, $0x4b800000
+DATA element_shift<>+40(SB)/4, $0x4b800000
+DATA element_shift<>+44(SB)/4, $0x4b800000
+DATA element_shift<>+48(SB)/4, $0x4b800000
+DATA element_shift<>+52(SB)/4, $0x4b800000
+DATA element_shift<>+56(SB)/4, $0x4b800000
+DATA element_shift<>+60(SB)/4, $0x4b800000
+GLOBL element_shift<>(SB), RODATA|NOPTR, $64
+
+DATA element_shifted<>+0(SB)/4, $0x41c00000
+DATA element_shifted<>+4(SB)/4, $0x41c00000
+DATA element_shifted<>+8(SB)/4, $0x41c00000
+DATA element_shifted<>+12(SB)/4, $0x41c00000
+DATA element_shifted<>+16(SB)/4, $0x41c00000
+DATA element_shifted<>+20(SB)/4, $0x41c00000
+DATA element_shifted<>+24(SB)/4, $0x41c00000
+DATA element_shifted<>+28(SB)/4, $0x41c00000
+DATA element_shifted<>+32(SB)/4, $0x41c00000
+DATA element_shifted<>+36(SB)/4, $0x41c00000
+DATA element_shifted<>+40(SB)/4, $0x41c00000
+DATA element_shifted<>+44(SB)/4, $0x41c00000
+DATA element_shifted<>+48(SB)/4, $0x41c00000
+DATA element_shifted<>+52(SB)/4, $0x41c00000
+DATA element_shifted<>+56(SB)/4, $0x41c00000
+DATA element_shifted<>+60(SB)/4, $0x41c00000
+GLOBL element_shifted<>(SB), RODATA|NOPTR, $64
+
+DATA element_logHigh<>+0(SB)/4, $0x3f318000
+DATA element_logHigh<>+4(SB)/4, $0x3f318000
+DATA element_logHigh<>+8(SB)/4, $0x3f318000
+DATA element_logHigh<>+12(SB)/4, $0x3f318000
+DATA element_logHigh<>+16(SB)/4, $0x3f318000
+DATA element_logHigh<>+20(SB)/4, $0x3f318000
+DATA element_logHigh<>+24(SB)/4, $0x3f318000
+DATA element_logHigh<>+28(SB)/4, $0x3f318000
+DATA element_logHigh<>+32(SB)/4, $0x3f318000
+DATA element_logHigh<>+36(SB)/4, $0x3f318000
+DATA element_logHigh<>+40(SB)/4, $0x3f318000
+DATA element_logHigh<>+44(SB)/4, $0x3f318000
+DATA element_logHigh<>+48(SB)/4, $0x3f318000
+DATA element_logHigh<>+52(SB)/4, $0x3f318000
+DATA element_logHigh<>+56(SB)/4, $0x3f318000
+DATA element_logHigh<>+60(SB)/4, $0x3f318000
+GLOBL element_logHigh<>(SB), RODATA|NOPTR, $64
+
+DATA element_logLow<>+0(SB)/4, $0xb95e8083
+DATA element_logLow<>+4(SB)/4, $0xb95e8083
+DATA element_logLow<>+8(SB)/4, $0xb95e8083
+DATA element_logLow<>+12(SB)/4, $0xb95e8083
+DATA element_logLow<>+16(SB)/4, $0xb95e8083
+DATA element_logLow<>+20(SB)/4, $0xb95e8083
+DATA element_logLow<>+24(SB)/4, $0xb95e8083
+DATA element_logLow<>+28(SB)/4, $0xb95e8083
+DATA element_logLow<>+32(SB)/4, $0xb95e8083
+DATA element_logLow<>+36(SB)/4, $0xb95e8083
+DATA element_logLow<>+40(SB)/4, $0xb95e8083
+DATA element_logLow<>+44(SB)/4, $0xb95e8083
+DATA element_logLow<>+48(SB)/4, $0xb95e8083
+DATA element_logLow<>+52(SB)/4, $0xb95e8083
+DATA element_logLow<>+56(SB)/4, $0xb95e8083
+DATA element_logLow<>+60(SB)/4, $0xb95e8083
+GLOBL element_logLow<>(SB), RODATA|NOPTR, $64
+
+DATA element_log0<>+0(SB)/4, $0x3d9021bb
+DATA element_log0<>+4(SB)/4, $0x3d9021bb
+DATA element_log0<>+8(SB)/4, $0x3d9021bb
+DATA element_log0<>+12(SB)/4, $0x3d9021bb
+DATA element_log0<>+16(SB)/4, $0x3d9021bb
+DATA element_log0<>+20(SB)/4, $0x3d9021bb
+DATA element_log0<>+24(SB)/4, $0x3d9021bb
+DATA element_log0<>+28(SB)/4, $0x3d9021bb
+DATA element_log0<>+32(SB)/4, $0x3d9021bb
+DATA element_log0<>+36(SB)/4, $0x3d9021bb
+DATA element_log0<>+40(SB)/4, $0x3d9021bb
+DATA element_log0<>+44(SB)/4, $0x3d9021bb
+DATA element_log0<>+48(SB)/4, $0x3d9021bb
+DATA element_log0<>+52(SB)/4, $0x3d9021bb
+DATA element_log0<>+56(SB)/4, $0x3d9021bb
+DATA element_log0<>+60(SB)/4, $0x3d9021bb
+GLOBL element_log0<>(SB), RODATA|NOPTR, $64
+
+DATA element_log1<>+0(SB)/4, $0xbdebd1b8
+DATA element_log1<>+4(SB)/4, $0xbdebd1b8
+DATA element_log1<>+8(SB)/4, $0xbdebd1b8
+DATA element_log1<>+12(SB)/4, $0xbdebd1b8
+DATA element_log1<>+16(SB)/4, $0xbdebd1b8
+DATA element_log1<>+20(SB)/4, $0xbdebd1b8
+DATA element_log1<>+24(SB)/4, $0xbdebd1b8
+DATA element_log1<>+28(SB)/4, $0xbdebd1b8
+DATA element_log1<>+32(SB)/4, $0xbdebd1b8
+DATA element_log1<>+36(SB)/4, $0xbdebd1b8
+DATA element_log1<>+40(SB)/4, $0xbdebd1b8
+DATA element_log1<>+44(SB)/4, $0xbdebd1b8
+DATA element_log1<>+48(SB)/4, $0xbdebd1b8
+DATA element_log1<>+52(SB)/4, $0xbdebd1b8
+DATA element_log1<>+56(SB)/4, $0xbdebd1b8
+DATA element_log1<>+60(SB)/4, $0xbdebd1b8
+GLOBL element_log1<>(SB), RODATA|NOPTR, $64
+
+DATA element_log2<>+0(SB)/4, $0x3def251a
+DATA element_log2<>+4(SB)/4, $0x3def251a
+DATA element_log2<>+8(SB)/4, $0x3def251a
+DATA element_log2<>+12(SB)/4, $0x3def251a
+DATA element_log2<>+16(SB)/4, $0x3def251a
+DATA element_log2<>+20(SB)/4, $0x3def251a
+DATA element_log2<>+24(SB)/4, $0x3def251a
+DATA element_log2<>+28(SB)/4, $0x3def251a
+DATA element_log2<>+32(SB)/4, $0x3def251a
+DATA element_log2<>+36(SB)/4, $0x3def251a
+DATA element_log2<>+40(SB)/4, $0x3def251a
+DATA element_log2<>+44(SB)/4, $0x3def251a
+DATA element_log2<>+48(SB)/4, $0x3def251a
+DATA element_log2<>+52(SB)/4, $0x3def251a
+DATA element_log2<>+56(SB)/4, $0x3def251a
+DATA element_log2<>+60(SB)/4, $0x3def251a
+GLOBL element_log2<>(SB), RODATA|NOPTR, $64
+
+DATA element_log3<>+0(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+4(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+8(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+12(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+16(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+20(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+24(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+28(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+32(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+36(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+40(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+44(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+48(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+52(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+56(SB)/4, $0xbdfe5d4f
+DATA element_log3<>+60(SB)/4, $0xbdfe5d4f
+GLOBL element_log3<>(SB), RODATA|NOPTR, $64
+
+DATA element_log4<>+0(SB)/4, $0x3e11e9bf
+DATA element_log4<>+4(SB)/4, $0x3e11e9bf
+DATA element_log4<>+8(SB)/4, $0x3e11e9bf
+DATA element_log4<>+12(SB)/4, $0x3e11e9bf
+DATA element_log4<>+16(SB)/4, $0x3e11e9bf
+DATA element_log4<>+20(SB)/4, $0x3e11e9bf
+DATA element_log4<>+24(SB)/4, $0x3e11e9bf
+DATA element_log4<>+28(SB)/4, $0x3e11e9bf
+DATA element_log4<>+32(SB)/4, $0x3e11e9bf
+DATA element_log4<>+36(SB)/4, $0x3e11e9bf
+DATA element_log4<>+40(SB)/4, $0x3e11e9bf
+DATA element_log4<>+44(SB)/4, $0x3e11e9bf
+DATA element_log4<>+48(SB)/4, $0x3e11e9bf
+DATA element_log4<>+52(SB)/4, $0x3e11e9bf
+DATA element_log4<>+56(SB)/4, $0x3e11e9bf
+DATA element_log4<>+60(SB)/4, $0x3e11e9bf
+GLOBL element_log4<>(SB), RODATA|NOPTR, $64
+
+DATA element_log5<>+0(SB)/4, $0xbe2aae50
+DATA element_log5<>+4(SB)/4, $0xbe2aae50
+DATA element_log5<>+8(SB)/4, $0xbe2aae50
+DATA element_log5<>+12(SB)/4, $0xbe2aae50
+DATA element_log5<>+16(SB)/4, $0xbe2aae50
+DATA element_log5<>+20(SB)/4, $0xbe2aae50
+DATA element_log5<>+24(SB)/4, $0xbe2aae50
+DATA element_log5<>+28(SB)/4, $0xbe2aae50
+DATA element_log5<>+32(SB)/4, $0xbe2aae50
+DATA element_log5<>+36(SB)/4, $0xbe2aae50
+DATA element_log5<>+40(SB)/4, $0xbe2aae50
+DATA element_log5<>+44(SB)/4, $0xbe2aae50
+DATA element_log5<>+48(SB)/4, $0xbe2aae50
+DATA element_log5<>+52(SB)/4, $0xbe2aae50
+DATA element_log5<>+56(SB)/4, $0xbe2aae50
+DATA element_log5<>+60(SB)/4, $0xbe2aae50
+GLOBL element_log5<>(SB), RODATA|NOPTR, $64
+
+DATA element_log6<>+0(SB)/4, $0x3e4cceac
+DATA element_log6<>+4(SB)/4, $0x3e4cceac
+DATA element_log6<>+8(SB)/4, $0x3e4cceac
+DATA element_log6<>+12(SB)/4, $0x3e4cceac
+DATA element_log6<>+16(SB)/4, $0x3e4cceac
+DATA element_log6<>+20(SB)/4, $0x3e4cceac
+DATA element_log6<>+24(SB)/4, $0x3e4cceac
+DATA element_log6<>+28(SB)/4, $0x3e4cceac
+DATA element_log6<>+32(SB)/4, $0x3e4cceac
+DATA element_log6<>+36(SB)/4, $0x3e4cceac
+DATA element_log6<>+40(SB)/4, $0x3e4cceac
+DATA element_log6<>+44(SB)/4, $0x3e4cceac
+DATA element_log6<>+48(SB)/4, $0x3e4cceac
+DATA element_log6<>+52(SB)/4, $0x3e4cceac
+DATA element_log6<>+56(SB)/4, $0x3e4cceac
+DATA element_log6<>+60(SB)/4, $0x3e4cceac
+GLOBL element_log6<>(SB), RODATA|NOPTR, $64
+
+DATA element_log7<>+0(SB)/4, $0xbe7ffffc
+DATA element_log7<>+4(SB)/4, $0xbe7ffffc
+DATA element_log7<>+8(SB)/4, $0xbe7ffffc
+DATA element_log7<>+12(SB)/4, $0xbe7ffffc
+DATA element_log7<>+16(SB)/4, $0xbe7ffffc
+DATA element_log7<>+20(SB)/4, $0xbe7ffffc
+DATA element_log7<>+24(SB)/4, $0xbe7ffffc
+DATA element_log7<>+28(SB)/4, $0xbe7ffffc
+DATA element_log7<>+32(SB)/4, $0xbe7ffffc
+DATA element_log7<>+36(SB)/4, $0xbe7ffffc
+DATA element_log7<>+40(SB)/4, $0xbe7ffffc
+DATA element_log7<>+44(SB)/4, $0xbe7ffffc
+DATA element_log7<>+48(SB)/4, $0xbe7ffffc
+DATA element_log7<>+52(SB)/4, $0xbe7ffffc
+DATA element_log7<>+56(SB)/4, $0xbe7ffffc
+DATA element_log7<>+60(SB)/4, $0xbe7ffffc
+GLOBL element_log7<>(SB), RODATA|NOPTR, $64
+
+DATA element_log8<>+0(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+4(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+8(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+12(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+16(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+20(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+24(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+28(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+32(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+36(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+40(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+44(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+48(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+52(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+56(SB)/4, $0x3eaaaaaa
+DATA element_log8<>+60(SB)/4, $0x3eaaaaaa
+GLOBL element_log8<>(SB), RODATA|NOPTR, $64
+
+DATA element_tail0<>+0(SB)/4, $0x3f87dc22
+DATA element_tail0<>+4(SB)/4, $0x3f87dc22
+DATA element_tail0<>+8(SB)/4, $0x3f87dc22
+DATA element_tail0<>+12(SB)/4, $0x3f87dc22
+DATA element_tail0<>+16(SB)/4, $0x3f87dc22
+DATA element_tail0<>+20(SB)/4, $0x3f87dc22
+DATA element_tail0<>+24(SB)/4, $0x3f87dc22
+DATA element_tail0<>+28(SB)/4, $0x3f87dc22
+DATA element_tail0<>+32(SB)/4, $0x3f87dc22
+DATA element_tail0<>+36(SB)/4, $0x3f87dc22
+DATA element_tail0<>+40(SB)/4, $0x3f87dc22
+DATA element_tail0<>+44(SB)/4, $0x3f87dc22
+DATA element_tail0<>+48(SB)/4, $0x3f87dc22
+DATA element_tail0<>+52(SB)/4, $0x3f87dc22
+DATA element_tail0<>+56(SB)/4, $0x3f87dc22
+DATA element_tail0<>+60(SB)/4, $0x3f87dc22
+GLOBL element_tail0<>(SB), RODATA|NOPTR, $64
+
+DATA element_tail1<>+0(SB)/4, $0xbfba00e3
+DATA element_tail1<>+4(SB)/4, $0xbfba00e3
+DATA element_tail1<>+8(SB)/4, $0xbfba00e3
+DATA element_tail1<>+12(SB)/4, $0xbfba00e3
+DATA element_tail1<>+16(SB)/4, $0xbfba00e3
+DATA element_tail1<>+20(SB)/4, $0xbfba00e3
+DATA element_tail1<>+24(SB)/4, $0xbfba00e3
+DATA element_tail1<>+28(SB)/4, $0xbfba00e3
+DATA element_tail1<>+32(SB)/4, $0xbfba00e3
+DATA element_tail1<>+36(SB)/4, $0xbfba00e3
+DATA element_tail1<>+40(SB)/4, $0xbfba00e3
+DATA element_tail1<>+44(SB)/4, $0xbfba00e3
+DATA element_tail1<>+48(SB)/4, $0xbfba00e3
+DATA element_tail1<>+52(SB)/4, $0xbfba00e3
+DATA element_tail1<>+56(SB)/4, $0xbfba00e3
+DATA element_tail1<>+60(SB)/4, $0xbfba00e3
+GLOBL element_tail1<>(SB), RODATA|NOPTR, $64
+
+DATA element_tail2<>+0(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+4(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+8(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+12(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+16(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+20(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+24(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+28(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+32(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+36(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+40(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+44(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+48(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+52(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+56(SB)/4, $0x3fb5f0e3
+DATA element_tail2<>+60(SB)/4, $0x3fb5f0e3
+GLOBL element_tail2<>(SB), RODATA|NOPTR, $64
+
+DATA element_tail3<>+0(SB)/4, $0xbe91a98e
+DATA element_tail3<>+4(SB)/4, $0xbe91a98e
+DATA element_tail3<>+8(SB)/4, $0xbe91a98e
+DATA element_tail3<>+12(SB)/4, $0xbe91a98e
+DATA element_tail3<>+16(SB)/4, $0xbe91a98e
+DATA element_tail3<>+20(SB)/4, $0xbe91a98e
+DATA element_tail3<>+24(SB)/4, $0xbe91a98e
+DATA element_tail3<>+28(SB)/4, $0xbe91a98e
+DATA element_tail3<>+32(SB)/4, $0xbe91a98e
+DATA element_tail3<>+36(SB)/4, $0xbe91a98e
+DATA element_tail3<>+40(SB)/4, $0xbe91a98e
+DATA element_tail3<>+44(SB)/4, $0xbe91a98e
+DATA element_tail3<>+48(SB)/4, $0xbe91a98e
+DATA element_tail3<>+52(SB)/4, $0xbe91a98e
+DATA element_tail3<>+56(SB)/4, $0xbe91a98e
+DATA element_tail3<>+60(SB)/4, $0xbe91a98e
+GLOBL element_tail3<>(SB), RODATA|NOPTR, $64
+
+DATA element_tail4<>+0(SB)/4, $0x3e827906
+DATA element_tail4<>+4(SB)/4, $0x3e827906
+DATA element_tail4<>+8(SB)/4, $0x3e827906
+DATA element_tail4<>+12(SB)/4, $0x3e827906
+DATA element_tail4<>+16(SB)/4, $0x3e827906
+DATA element_tail4<>+20(SB)/4, $0x3e827906
+DATA element_tail4<>+24(SB)/4, $0x3e827906
+DATA element_tail4<>+28(SB)/4, $0x3e827906
+DATA element_tail4<>+32(SB)/4, $0x3e827906
+DATA element_tail4<>+36(SB)/4, $0x3e827906
+DATA element_tail4<>+40(SB)/4, $0x3e827906
+DATA element_tail4<>+44(SB)/4, $0x3e827906
+DATA element_tail4<>+48(SB)/4, $0x3e827906
+DATA element_tail4<>+52(SB)/4, $0x3e827906
+DATA element_tail4<>+56(SB)/4, $0x3e827906
+DATA element_tail4<>+60(SB)/4, $0x3e827906
+GLOBL element_tail4<>(SB), RODATA|NOPTR, $64
+
+// func addVectors(y []float32, x []float32)
+// Requires: AVX
+TEXT ·addVectors(SB), NOSPLIT, $0-48
+	XORQ AX, AX
+	MOVQ y_base+0(FP), CX
+	MOVQ y_len+8(FP), DX
+	MOVQ x_base+24(FP), BX
+	JMP  next
+
+turn:
+	VMOVUPS (CX)(AX*4), Y0
+	VMOVUPS (BX)(AX*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(AX*4)
+	ADDQ    $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), SI
+	NEGQ       DX
+	VMOVUPS    32(SI)(DX*4), Y0
+	VMASKMOVPS (CX)(AX*4), Y0, Y1
+	VMASKMOVPS (BX)(AX*4), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func multiplyVectors(y []float32, x []float32)
+// Requires: AVX
+TEXT ·multiplyVectors(SB), NOSPLIT, $0-48
+	XORQ AX, AX
+	MOVQ y_base+0(FP), CX
+	MOVQ y_len+8(FP), DX
+	MOVQ x_base+24(FP), BX
+	JMP  next
+
+turn:
+	VMOVUPS (CX)(AX*4), Y0
+	VMOVUPS (BX)(AX*4), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (CX)(AX*4)
+	ADDQ    $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), SI
+	NEGQ       DX
+	VMOVUPS    32(SI)(DX*4), Y0
+	VMASKMOVPS (CX)(AX*4), Y0, Y1
+	VMASKMOVPS (BX)(AX*4), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addScaledVectors(y []float32, x []float32, s float32)
+// Requires: AVX, FMA3
+TEXT ·addScaledVectors(SB), NOSPLIT, $0-52
+	XORQ         AX, AX
+	MOVQ         y_base+0(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         x_base+24(FP), BX
+	VBROADCASTSS s+48(FP), Y0
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y1
+	VMOVUPS     (CX)(AX*4), Y2
+	VMOVUPS     Y0, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMOVUPS     Y3, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), SI
+	NEGQ        DX
+	VMOVUPS     32(SI)(DX*4), Y1
+	VMASKMOVPS  (BX)(AX*4), Y1, Y2
+	VMASKMOVPS  (CX)(AX*4), Y1, Y3
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y3, Y2, Y0
+	VMASKMOVPS  Y0, Y1, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addProductsVectors(y []float32, a []float32, b []float32)
+// Requires: AVX, FMA3
+TEXT ·addProductsVectors(SB), NOSPLIT, $0-72
+	XORQ AX, AX
+	MOVQ y_base+0(FP), CX
+	MOVQ y_len+8(FP), DX
+	MOVQ a_base+24(FP), BX
+	MOVQ b_base+48(FP), SI
+	JMP  next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y0
+	VMOVUPS     (SI)(AX*4), Y1
+	VMOVUPS     (CX)(AX*4), Y2
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y2, Y1, Y0
+	VMOVUPS     Y0, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        DX
+	VMOVUPS     32(DI)(DX*4), Y0
+	VMASKMOVPS  (BX)(AX*4), Y0, Y1
+	VMASKMOVPS  (SI)(AX*4), Y0, Y2
+	VMASKMOVPS  (CX)(AX*4), Y0, Y3
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y3, Y2, Y1
+	VMASKMOVPS  Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addSquaresVectors(squares []float32, x []float32, mean []float32)
+// Requires: AVX, FMA3
+TEXT ·addSquaresVectors(SB), NOSPLIT, $0-72
+	XORQ AX, AX
+	MOVQ squares_base+0(FP), CX
+	MOVQ squares_len+8(FP), DX
+	MOVQ x_base+24(FP), BX
+	MOVQ mean_base+48(FP), SI
+	JMP  next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y0
+	VMOVUPS     (SI)(AX*4), Y1
+	VSUBPS      Y1, Y0, Y0
+	VMOVUPS     (CX)(AX*4), Y1
+	VMOVUPS     Y0, Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMOVUPS     Y2, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        DX
+	VMOVUPS     32(DI)(DX*4), Y0
+	VMASKMOVPS  (BX)(AX*4), Y0, Y1
+	VMASKMOVPS  (SI)(AX*4), Y0, Y2
+	VSUBPS      Y2, Y1, Y1
+	VMASKMOVPS  (CX)(AX*4), Y0, Y2
+	VMOVUPS     Y1, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMASKMOVPS  Y3, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func sumVectors(x []float32) float32
+// Requires: AVX, SSE
+TEXT ·sumVectors(SB), NOSPLIT, $0-28
+	XORQ   AX, AX
+	MOVQ   x_base+0(FP), CX
+	MOVQ   x_len+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	JMP    next
+
+turn:
+	VMOVUPS (CX)(AX*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, Y0
+	ADDQ    $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DX
+	VMOVUPS    32(BX)(DX*4), Y1
+	VMASKMOVPS (CX)(AX*4), Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVUPS    Y0, Y0
+
+end:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X1
+	VHADDPS      X1, X1, X1
+	VHADDPS      X1, X1, X1
+	MOVSS        X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func dotVectors(a []float32, b []float32) float32
+// Requires: AVX, FMA3, SSE
+TEXT ·dotVectors(SB), NOSPLIT, $0-52
+	XORQ   AX, AX
+	MOVQ   a_base+0(FP), CX
+	MOVQ   a_len+8(FP), DX
+	MOVQ   b_base+24(FP), BX
+	VXORPS Y0, Y0, Y0
+	JMP    next
+
+turn:
+	VMOVUPS     (CX)(AX*4), Y1
+	VMOVUPS     (BX)(AX*4), Y2
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y0, Y2, Y1
+	VMOVUPS     Y1, Y0
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), SI
+	NEGQ        DX
+	VMOVUPS     32(SI)(DX*4), Y1
+	VMASKMOVPS  (CX)(AX*4), Y1, Y2
+	VMASKMOVPS  (BX)(AX*4), Y1, Y1
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y0, Y1, Y2
+	VMOVUPS     Y2, Y0
+
+end:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X1
+	VHADDPS      X1, X1, X1
+	VHADDPS      X1, X1, X1
+	MOVSS        X1, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func takeLargerVectors(y []float32, x []float32)
+// Requires: AVX
+TEXT ·takeLargerVectors(SB), NOSPLIT, $0-48
+	XORQ AX, AX
+	MOVQ y_base+0(FP), CX
+	MOVQ y_len+8(FP), DX
+	MOVQ x_base+24(FP), BX
+	JMP  next
+
+turn:
+	VMOVUPS   (CX)(AX*4), Y0
+	VMOVUPS   (BX)(AX*4), Y1
+	VCMPPS    $0x04, Y1, Y1, Y2
+	VCMPPS    $0x01, Y1, Y0, Y3
+	VORPS     Y2, Y3, Y2
+	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   Y0, (CX)(AX*4)
+	ADDQ      $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), SI
+	NEGQ       DX
+	VMOVUPS    32(SI)(DX*4), Y0
+	VMASKMOVPS (CX)(AX*4), Y0, Y1
+	VMASKMOVPS (BX)(AX*4), Y0, Y2
+	VCMPPS     $0x04, Y2, Y2, Y3
+	VCMPPS     $0x01, Y2, Y1, Y4
+	VORPS      Y3, Y4, Y3
+	VBLENDVPS  Y3, Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func placeLargerVectors(y []float32, places []float32, x []float32, place float32)
+// Requires: AVX
+TEXT ·placeLargerVectors(SB), NOSPLIT, $0-76
+	XORQ         AX, AX
+	MOVQ         y_base+0(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         places_base+24(FP), BX
+	MOVQ         x_base+48(FP), SI
+	VBROADCASTSS place+72(FP), Y0
+	JMP          next
+
+turn:
+	VMOVUPS   (CX)(AX*4), Y1
+	VMOVUPS   (SI)(AX*4), Y2
+	VCMPPS    $0x04, Y2, Y2, Y3
+	VCMPPS    $0x01, Y2, Y1, Y4
+	VORPS     Y3, Y4, Y3
+	VMOVUPS   (BX)(AX*4), Y4
+	VBLENDVPS Y3, Y0, Y4, Y4
+	VMOVUPS   Y4, (BX)(AX*4)
+	VBLENDVPS Y3, Y2, Y1, Y1
+	VMOVUPS   Y1, (CX)(AX*4)
+	ADDQ      $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), DI
+	NEGQ       DX
+	VMOVUPS    32(DI)(DX*4), Y1
+	VMASKMOVPS (CX)(AX*4), Y1, Y2
+	VMASKMOVPS (SI)(AX*4), Y1, Y3
+	VCMPPS     $0x04, Y3, Y3, Y4
+	VCMPPS     $0x01, Y3, Y2, Y5
+	VORPS      Y4, Y5, Y4
+	VMASKMOVPS (BX)(AX*4), Y1, Y5
+	VBLENDVPS  Y4, Y0, Y5, Y0
+	VMASKMOVPS Y0, Y1, (BX)(AX*4)
+	VBLENDVPS  Y4, Y3, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addWhereVectors(y []float32, x []float32, places []float32, place float32)
+// Requires: AVX
+TEXT ·addWhereVectors(SB), NOSPLIT, $0-76
+	XORQ         AX, AX
+	MOVQ         y_base+0(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         places_base+48(FP), SI
+	VBROADCASTSS place+72(FP), Y0
+	JMP          next
+
+turn:
+	VMOVUPS   (CX)(AX*4), Y1
+	VMOVUPS   (SI)(AX*4), Y2
+	VCMPPS    $0x00, Y0, Y2, Y2
+	VMOVUPS   (BX)(AX*4), Y3
+	VMOVUPS   element_zero<>+0(SB), Y4
+	VBLENDVPS Y2, Y3, Y4, Y2
+	VADDPS    Y2, Y1, Y1
+	VMOVUPS   Y1, (CX)(AX*4)
+	ADDQ      $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), DI
+	NEGQ       DX
+	VMOVUPS    32(DI)(DX*4), Y1
+	VMASKMOVPS (CX)(AX*4), Y1, Y2
+	VMASKMOVPS (SI)(AX*4), Y1, Y3
+	VCMPPS     $0x00, Y0, Y3, Y0
+	VMASKMOVPS (BX)(AX*4), Y1, Y3
+	VMOVUPS    element_zero<>+0(SB), Y4
+	VBLENDVPS  Y0, Y3, Y4, Y0
+	VADDPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func reluVectors(x []float32)
+// Requires: AVX
+TEXT ·reluVectors(SB), NOSPLIT, $0-24
+	XORQ AX, AX
+	MOVQ x_base+0(FP), CX
+	MOVQ x_len+8(FP), DX
+	JMP  next
+
+turn:
+	VMOVUPS   (CX)(AX*4), Y0
+	VCMPPS    $0x01, element_zero<>+0(SB), Y0, Y1
+	VBLENDVPS Y1, element_zero<>+0(SB), Y0, Y0
+	VMOVUPS   Y0, (CX)(AX*4)
+	ADDQ      $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DX
+	VMOVUPS    32(BX)(DX*4), Y0
+	VMASKMOVPS (CX)(AX*4), Y0, Y1
+	VCMPPS     $0x01, element_zero<>+0(SB), Y1, Y2
+	VBLENDVPS  Y2, element_zero<>+0(SB), Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func relu6Vectors(x []float32)
+// Requires: AVX
+TEXT ·relu6Vectors(SB), NOSPLIT, $0-24
+	XORQ AX, AX
+	MOVQ x_base+0(FP), CX
+	MOVQ x_len+8(FP), DX
+	JMP  next
+
+turn:
+	VMOVUPS (CX)(AX*4), Y0
+	VMOVUPS element_zero<>+0(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMOVUPS element_six<>+0(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(AX*4)
+	ADDQ    $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DX
+	VMOVUPS    32(BX)(DX*4), Y0
+	VMASKMOVPS (CX)(AX*4), Y0, Y1
+	VMOVUPS    element_zero<>+0(SB), Y2
+	VMAXPS     Y1, Y2, Y1
+	VMOVUPS    element_six<>+0(SB), Y2
+	VMINPS     Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func expVectors(x []float32, scale float32, shift float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expVectors(SB), NOSPLIT, $0-32
+	XORQ         AX, AX
+	MOVQ         x_base+0(FP), CX
+	MOVQ         x_len+8(FP), DX
+	VBROADCASTSS scale+24(FP), Y0
+	VBROADCASTSS shift+28(FP), Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (CX)(AX*4), Y2
+	VMOVUPS     Y0, Y3
+	VFMADD213PS Y1, Y2, Y3
+	VMOVUPS     element_most<>+0(SB), Y2
+	VMINPS      Y3, Y2, Y2
+	VMOVUPS     exp_least<>+0(SB), Y3
+	VMAXPS      Y2, Y3, Y2
+	VMOVUPS     exp_round<>+0(SB), Y3
+	VFMADD231PS exp_log2e<>+0(SB), Y2, Y3
+	VSUBPS      exp_round<>+0(SB), Y3, Y4
+	VFMADD231PS exp_high<>+0(SB), Y4, Y2
+	VFMADD231PS exp_low<>+0(SB), Y4, Y2
+	VMOVUPS     exp_c6<>+0(SB), Y4
+	VFMADD213PS exp_c5<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c4<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c3<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c2<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
+	VPADDD      exp_bias<>+0(SB), Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y4, Y2
+	VMOVUPS     Y2, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     32(BX)(DX*4), Y2
+	VMASKMOVPS  (CX)(AX*4), Y2, Y3
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y1, Y3, Y0
+	VMOVUPS     element_most<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VMOVUPS     exp_least<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     exp_round<>+0(SB), Y1
+	VFMADD231PS exp_log2e<>+0(SB), Y0, Y1
+	VSUBPS      exp_round<>+0(SB), Y1, Y3
+	VFMADD231PS exp_high<>+0(SB), Y3, Y0
+	VFMADD231PS exp_low<>+0(SB), Y3, Y0
+	VMOVUPS     exp_c6<>+0(SB), Y3
+	VFMADD213PS exp_c5<>+0(SB), Y0, Y3
+	VFMADD213PS exp_c4<>+0(SB), Y0, Y3
+	VFMADD213PS exp_c3<>+0(SB), Y0, Y3
+	VFMADD213PS exp_c2<>+0(SB), Y0, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y3
+	VPADDD      exp_bias<>+0(SB), Y1, Y1
+	VPSLLD      $0x17, Y1, Y1
+	VMULPS      Y1, Y3, Y0
+	VMASKMOVPS  Y0, Y2, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func sigmoidVectors(x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sigmoidVectors(SB), NOSPLIT, $0-24
+	XORQ AX, AX
+	MOVQ x_base+0(FP), CX
+	MOVQ x_len+8(FP), DX
+	JMP  next
+
+turn:
+	VMOVUPS     (CX)(AX*4), Y0
+	VMOVUPS     element_zero<>+0(SB), Y1
+	VSUBPS      Y0, Y1, Y0
+	VMOVUPS     element_most<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VMOVUPS     exp_least<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     exp_round<>+0(SB), Y1
+	VFMADD231PS exp_log2e<>+0(SB), Y0, Y1
+	VSUBPS      exp_round<>+0(SB), Y1, Y2
+	VFMADD231PS exp_high<>+0(SB), Y2, Y0
+	VFMADD231PS exp_low<>+0(SB), Y2, Y0
+	VMOVUPS     exp_c6<>+0(SB), Y2
+	VFMADD213PS exp_c5<>+0(SB), Y0, Y2
+	VFMADD213PS exp_c4<>+0(SB), Y0, Y2
+	VFMADD213PS exp_c3<>+0(SB), Y0, Y2
+	VFMADD213PS exp_c2<>+0(SB), Y0, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y2
+	VFMADD213PS exp_c1<>+0(SB), Y0, Y2
+	VPADDD      exp_bias<>+0(SB), Y1, Y1
+	VPSLLD      $0x17, Y1, Y1
+	VMULPS      Y1, Y2, Y0
+	VMOVUPS     element_one<>+0(SB), Y1
+	VADDPS      Y0, Y1, Y0
+	VMOVUPS     element_one<>+0(SB), Y1
+	VDIVPS      Y0, Y1, Y0
+	VMOVUPS     Y0, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     32(BX)(DX*4), Y0
+	VMASKMOVPS  (CX)(AX*4), Y0, Y1
+	VMOVUPS     element_zero<>+0(SB), Y2
+	VSUBPS      Y1, Y2, Y1
+	VMOVUPS     element_most<>+0(SB), Y2
+	VMINPS      Y1, Y2, Y1
+	VMOVUPS     exp_least<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     exp_round<>+0(SB), Y2
+	VFMADD231PS exp_log2e<>+0(SB), Y1, Y2
+	VSUBPS      exp_round<>+0(SB), Y2, Y3
+	VFMADD231PS exp_high<>+0(SB), Y3, Y1
+	VFMADD231PS exp_low<>+0(SB), Y3, Y1
+	VMOVUPS     exp_c6<>+0(SB), Y3
+	VFMADD213PS exp_c5<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c4<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c3<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c2<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
+	VPADDD      exp_bias<>+0(SB), Y2, Y2
+	VPSLLD      $0x17, Y2, Y2
+	VMULPS      Y2, Y3, Y1
+	VMOVUPS     element_one<>+0(SB), Y2
+	VADDPS      Y1, Y2, Y1
+	VMOVUPS     element_one<>+0(SB), Y2
+	VDIVPS      Y1, Y2, Y1
+	VMASKMOVPS  Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func geluVectors(x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluVectors(SB), NOSPLIT, $0-24
+	XORQ AX, AX
+	MOVQ x_base+0(FP), CX
+	MOVQ x_len+8(FP), DX
+	JMP  next
+
+turn:
+	VMOVUPS     (CX)(AX*4), Y0
+	VMULPS      Y0, Y0, Y1
+	VMULPS      element_lessHalf<>+0(SB), Y1, Y1
+	VMOVUPS     element_most<>+0(SB), Y2
+	VMINPS      Y1, Y2, Y1
+	VMOVUPS     exp_least<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     exp_round<>+0(SB), Y2
+	VFMADD231PS exp_log2e<>+0(SB), Y1, Y2
+	VSUBPS      exp_round<>+0(SB), Y2, Y3
+	VFMADD231PS exp_high<>+0(SB), Y3, Y1
+	VFMADD231PS exp_low<>+0(SB), Y3, Y1
+	VMOVUPS     exp_c6<>+0(SB), Y3
+	VFMADD213PS exp_c5<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c4<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c3<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c2<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
+	VPADDD      exp_bias<>+0(SB), Y2, Y2
+	VPSLLD      $0x17, Y2, Y2
+	VMULPS      Y2, Y3, Y1
+	VMOVUPS     element_zero<>+0(SB), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMAXPS      Y2, Y0, Y2
+	VMOVUPS     Y2, Y2
+	VMOVUPS     element_tailT<>+0(SB), Y3
+	VFMADD213PS element_one<>+0(SB), Y3, Y2
+	VMOVUPS     element_one<>+0(SB), Y3
+	VDIVPS      Y2, Y3, Y2
+	VMOVUPS     Y2, Y3
+	VMOVUPS     element_tail0<>+0(SB), Y4
+	VFMADD213PS element_tail1<>+0(SB), Y4, Y3
+	VMOVUPS     Y2, Y4
+	VFMADD213PS element_tail2<>+0(SB), Y3, Y4
+	VMOVUPS     Y2, Y3
+	VFMADD213PS element_tail3<>+0(SB), Y4, Y3
+	VMOVUPS     Y2, Y4
+	VFMADD213PS element_tail4<>+0(SB), Y3, Y4
+	VMULPS      Y2, Y4, Y2
+	VMULPS      Y1, Y2, Y1
+	VMULPS      element_half<>+0(SB), Y1, Y1
+	VMOVUPS     element_zero<>+0(SB), Y2
+	VCMPPS      $0x01, Y0, Y2, Y2
+	VMOVUPS     element_one<>+0(SB), Y3
+	VSUBPS      Y1, Y3, Y3
+	VBLENDVPS   Y2, Y3, Y1, Y1
+	VMULPS      Y1, Y0, Y0
+	VMOVUPS     Y0, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     32(BX)(DX*4), Y0
+	VMASKMOVPS  (CX)(AX*4), Y0, Y1
+	VMULPS      Y1, Y1, Y2
+	VMULPS      element_lessHalf<>+0(SB), Y2, Y2
+	VMOVUPS     element_most<>+0(SB), Y3
+	VMINPS      Y2, Y3, Y2
+	VMOVUPS     exp_least<>+0(SB), Y3
+	VMAXPS      Y2, Y3, Y2
+	VMOVUPS     exp_round<>+0(SB), Y3
+	VFMADD231PS exp_log2e<>+0(SB), Y2, Y3
+	VSUBPS      exp_round<>+0(SB), Y3, Y4
+	VFMADD231PS exp_high<>+0(SB), Y4, Y2
+	VFMADD231PS exp_low<>+0(SB), Y4, Y2
+	VMOVUPS     exp_c6<>+0(SB), Y4
+	VFMADD213PS exp_c5<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c4<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c3<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c2<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
+	VPADDD      exp_bias<>+0(SB), Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y4, Y2
+	VMOVUPS     element_zero<>+0(SB), Y3
+	VSUBPS      Y1, Y3, Y3
+	VMAXPS      Y3, Y1, Y3
+	VMOVUPS     Y3, Y3
+	VMOVUPS     element_tailT<>+0(SB), Y4
+	VFMADD213PS element_one<>+0(SB), Y4, Y3
+	VMOVUPS     element_one<>+0(SB), Y4
+	VDIVPS      Y3, Y4, Y3
+	VMOVUPS     Y3, Y4
+	VMOVUPS     element_tail0<>+0(SB), Y5
+	VFMADD213PS element_tail1<>+0(SB), Y5, Y4
+	VMOVUPS     Y3, Y5
+	VFMADD213PS element_tail2<>+0(SB), Y4, Y5
+	VMOVUPS     Y3, Y4
+	VFMADD213PS element_tail3<>+0(SB), Y5, Y4
+	VMOVUPS     Y3, Y5
+	VFMADD213PS element_tail4<>+0(SB), Y4, Y5
+	VMULPS      Y3, Y5, Y3
+	VMULPS      Y2, Y3, Y2
+	VMULPS      element_half<>+0(SB), Y2, Y2
+	VMOVUPS     element_zero<>+0(SB), Y3
+	VCMPPS      $0x01, Y1, Y3, Y3
+	VMOVUPS     element_one<>+0(SB), Y4
+	VSUBPS      Y2, Y4, Y4
+	VBLENDVPS   Y3, Y4, Y2, Y2
+	VMULPS      Y2, Y1, Y1
+	VMASKMOVPS  Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func logVectors(x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·logVectors(SB), NOSPLIT, $0-24
+	XORQ AX, AX
+	MOVQ x_base+0(FP), CX
+	MOVQ x_len+8(FP), DX
+	JMP  next
+
+turn:
+	VMOVUPS     (CX)(AX*4), Y0
+	VCMPPS      $0x01, element_smallest<>+0(SB), Y0, Y1
+	VMULPS      element_shift<>+0(SB), Y0, Y2
+	VBLENDVPS   Y1, Y2, Y0, Y2
+	VPSUBD      element_rootHalf<>+0(SB), Y2, Y3
+	VPSRAD      $0x17, Y3, Y3
+	VCVTDQ2PS   Y3, Y4
+	VPSLLD      $0x17, Y3, Y3
+	VPSUBD      Y3, Y2, Y2
+	VSUBPS      element_one<>+0(SB), Y2, Y2
+	VSUBPS      element_shifted<>+0(SB), Y4, Y3
+	VBLENDVPS   Y1, Y3, Y4, Y1
+	VMULPS      Y2, Y2, Y3
+	VMOVUPS     Y2, Y4
+	VMOVUPS     element_log0<>+0(SB), Y5
+	VFMADD213PS element_log1<>+0(SB), Y5, Y4
+	VMOVUPS     Y2, Y5
+	VFMADD213PS element_log2<>+0(SB), Y4, Y5
+	VMOVUPS     Y2, Y4
+	VFMADD213PS element_log3<>+0(SB), Y5, Y4
+	VMOVUPS     Y2, Y5
+	VFMADD213PS element_log4<>+0(SB), Y4, Y5
+	VMOVUPS     Y2, Y4
+	VFMADD213PS element_log5<>+0(SB), Y5, Y4
+	VMOVUPS     Y2, Y5
+	VFMADD213PS element_log6<>+0(SB), Y4, Y5
+	VMOVUPS     Y2, Y4
+	VFMADD213PS element_log7<>+0(SB), Y5, Y4
+	VMOVUPS     Y2, Y5
+	VFMADD213PS element_log8<>+0(SB), Y4, Y5
+	VMULPS      Y2, Y5, Y4
+	VMULPS      Y3, Y4, Y4
+	VMOVUPS     Y1, Y5
+	VMOVUPS     element_logLow<>+0(SB), Y6
+	VFMADD213PS Y4, Y6, Y5
+	VMOVUPS     Y3, Y3
+	VMOVUPS     element_lessHalf<>+0(SB), Y4
+	VFMADD213PS Y5, Y4, Y3
+	VADDPS      Y2, Y3, Y2
+	VMOVUPS     Y1, Y1
+	VMOVUPS     element_logHigh<>+0(SB), Y3
+	VFMADD213PS Y2, Y3, Y1
+	VCMPPS      $0x01, element_infinite<>+0(SB), Y0, Y2
+	VBLENDVPS   Y2, Y1, Y0, Y1
+	VCMPPS      $0x00, element_zero<>+0(SB), Y0, Y2
+	VBLENDVPS   Y2, element_negative<>+0(SB), Y1, Y1
+	VCMPPS      $0x01, element_zero<>+0(SB), Y0, Y0
+	VBLENDVPS   Y0, element_nan<>+0(SB), Y1, Y0
+	VMOVUPS     Y0, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     32(BX)(DX*4), Y0
+	VMASKMOVPS  (CX)(AX*4), Y0, Y1
+	VCMPPS      $0x01, element_smallest<>+0(SB), Y1, Y2
+	VMULPS      element_shift<>+0(SB), Y1, Y3
+	VBLENDVPS   Y2, Y3, Y1, Y3
+	VPSUBD      element_rootHalf<>+0(SB), Y3, Y4
+	VPSRAD      $0x17, Y4, Y4
+	VCVTDQ2PS   Y4, Y5
+	VPSLLD      $0x17, Y4, Y4
+	VPSUBD      Y4, Y3, Y3
+	VSUBPS      element_one<>+0(SB), Y3, Y3
+	VSUBPS      element_shifted<>+0(SB), Y5, Y4
+	VBLENDVPS   Y2, Y4, Y5, Y2
+	VMULPS      Y3, Y3, Y4
+	VMOVUPS     Y3, Y5
+	VMOVUPS     element_log0<>+0(SB), Y6
+	VFMADD213PS element_log1<>+0(SB), Y6, Y5
+	VMOVUPS     Y3, Y6
+	VFMADD213PS element_log2<>+0(SB), Y5, Y6
+	VMOVUPS     Y3, Y5
+	VFMADD213PS element_log3<>+0(SB), Y6, Y5
+	VMOVUPS     Y3, Y6
+	VFMADD213PS element_log4<>+0(SB), Y5, Y6
+	VMOVUPS     Y3, Y5
+	VFMADD213PS element_log5<>+0(SB), Y6, Y5
+	VMOVUPS     Y3, Y6
+	VFMADD213PS element_log6<>+0(SB), Y5, Y6
+	VMOVUPS     Y3, Y5
+	VFMADD213PS element_log7<>+0(SB), Y6, Y5
+	VMOVUPS     Y3, Y6
+	VFMADD213PS element_log8<>+0(SB), Y5, Y6
+	VMULPS      Y3, Y6, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     Y2, Y6
+	VMOVUPS     element_logLow<>+0(SB), Y7
+	VFMADD213PS Y5, Y7, Y6
+	VMOVUPS     Y4, Y4
+	VMOVUPS     element_lessHalf<>+0(SB), Y5
+	VFMADD213PS Y6, Y5, Y4
+	VADDPS      Y3, Y4, Y3
+	VMOVUPS     Y2, Y2
+	VMOVUPS     element_logHigh<>+0(SB), Y4
+	VFMADD213PS Y3, Y4, Y2
+	VCMPPS      $0x01, element_infinite<>+0(SB), Y1, Y3
+	VBLENDVPS   Y3, Y2, Y1, Y2
+	VCMPPS      $0x00, element_zero<>+0(SB), Y1, Y3
+	VBLENDVPS   Y3, element_negative<>+0(SB), Y2, Y2
+	VCMPPS      $0x01, element_zero<>+0(SB), Y1, Y1
+	VBLENDVPS   Y1, element_nan<>+0(SB), Y2, Y1
+	VMASKMOVPS  Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func logLikelihoodVectors(y []float32, q []float32, label []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·logLikelihoodVectors(SB), NOSPLIT, $0-72
+	XORQ AX, AX
+	MOVQ y_base+0(FP), CX
+	MOVQ y_len+8(FP), DX
+	MOVQ q_base+24(FP), BX
+	MOVQ label_base+48(FP), SI
+	JMP  next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y0
+	VMOVUPS     (SI)(AX*4), Y1
+	VMOVUPS     element_one<>+0(SB), Y2
+	VSUBPS      Y1, Y2, Y2
+	VMOVUPS     element_one<>+0(SB), Y3
+	VSUBPS      Y0, Y3, Y3
+	VCMPPS      $0x01, element_smallest<>+0(SB), Y3, Y4
+	VMULPS      element_shift<>+0(SB), Y3, Y5
+	VBLENDVPS   Y4, Y5, Y3, Y5
+	VPSUBD      element_rootHalf<>+0(SB), Y5, Y6
+	VPSRAD      $0x17, Y6, Y6
+	VCVTDQ2PS   Y6, Y7
+	VPSLLD      $0x17, Y6, Y6
+	VPSUBD      Y6, Y5, Y5
+	VSUBPS      element_one<>+0(SB), Y5, Y5
+	VSUBPS      element_shifted<>+0(SB), Y7, Y6
+	VBLENDVPS   Y4, Y6, Y7, Y4
+	VMULPS      Y5, Y5, Y6
+	VMOVUPS     Y5, Y7
+	VMOVUPS     element_log0<>+0(SB), Y8
+	VFMADD213PS element_log1<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log2<>+0(SB), Y7, Y8
+	VMOVUPS     Y5, Y7
+	VFMADD213PS element_log3<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log4<>+0(SB), Y7, Y8
+	VMOVUPS     Y5, Y7
+	VFMADD213PS element_log5<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log6<>+0(SB), Y7, Y8
+	VMOVUPS     Y5, Y7
+	VFMADD213PS element_log7<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log8<>+0(SB), Y7, Y8
+	VMULPS      Y5, Y8, Y7
+	VMULPS      Y6, Y7, Y7
+	VMOVUPS     Y4, Y8
+	VMOVUPS     element_logLow<>+0(SB), Y9
+	VFMADD213PS Y7, Y9, Y8
+	VMOVUPS     Y6, Y6
+	VMOVUPS     element_lessHalf<>+0(SB), Y7
+	VFMADD213PS Y8, Y7, Y6
+	VADDPS      Y5, Y6, Y5
+	VMOVUPS     Y4, Y4
+	VMOVUPS     element_logHigh<>+0(SB), Y6
+	VFMADD213PS Y5, Y6, Y4
+	VCMPPS      $0x01, element_infinite<>+0(SB), Y3, Y5
+	VBLENDVPS   Y5, Y4, Y3, Y4
+	VCMPPS      $0x00, element_zero<>+0(SB), Y3, Y5
+	VBLENDVPS   Y5, element_negative<>+0(SB), Y4, Y4
+	VCMPPS      $0x01, element_zero<>+0(SB), Y3, Y3
+	VBLENDVPS   Y3, element_nan<>+0(SB), Y4, Y3
+	VMULPS      Y3, Y2, Y2
+	VCMPPS      $0x01, element_smallest<>+0(SB), Y0, Y3
+	VMULPS      element_shift<>+0(SB), Y0, Y4
+	VBLENDVPS   Y3, Y4, Y0, Y4
+	VPSUBD      element_rootHalf<>+0(SB), Y4, Y5
+	VPSRAD      $0x17, Y5, Y5
+	VCVTDQ2PS   Y5, Y6
+	VPSLLD      $0x17, Y5, Y5
+	VPSUBD      Y5, Y4, Y4
+	VSUBPS      element_one<>+0(SB), Y4, Y4
+	VSUBPS      element_shifted<>+0(SB), Y6, Y5
+	VBLENDVPS   Y3, Y5, Y6, Y3
+	VMULPS      Y4, Y4, Y5
+	VMOVUPS     Y4, Y6
+	VMOVUPS     element_log0<>+0(SB), Y7
+	VFMADD213PS element_log1<>+0(SB), Y7, Y6
+	VMOVUPS     Y4, Y7
+	VFMADD213PS element_log2<>+0(SB), Y6, Y7
+	VMOVUPS     Y4, Y6
+	VFMADD213PS element_log3<>+0(SB), Y7, Y6
+	VMOVUPS     Y4, Y7
+	VFMADD213PS element_log4<>+0(SB), Y6, Y7
+	VMOVUPS     Y4, Y6
+	VFMADD213PS element_log5<>+0(SB), Y7, Y6
+	VMOVUPS     Y4, Y7
+	VFMADD213PS element_log6<>+0(SB), Y6, Y7
+	VMOVUPS     Y4, Y6
+	VFMADD213PS element_log7<>+0(SB), Y7, Y6
+	VMOVUPS     Y4, Y7
+	VFMADD213PS element_log8<>+0(SB), Y6, Y7
+	VMULPS      Y4, Y7, Y6
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     Y3, Y7
+	VMOVUPS     element_logLow<>+0(SB), Y8
+	VFMADD213PS Y6, Y8, Y7
+	VMOVUPS     Y5, Y5
+	VMOVUPS     element_lessHalf<>+0(SB), Y6
+	VFMADD213PS Y7, Y6, Y5
+	VADDPS      Y4, Y5, Y4
+	VMOVUPS     Y3, Y3
+	VMOVUPS     element_logHigh<>+0(SB), Y5
+	VFMADD213PS Y4, Y5, Y3
+	VCMPPS      $0x01, element_infinite<>+0(SB), Y0, Y4
+	VBLENDVPS   Y4, Y3, Y0, Y3
+	VCMPPS      $0x00, element_zero<>+0(SB), Y0, Y4
+	VBLENDVPS   Y4, element_negative<>+0(SB), Y3, Y3
+	VCMPPS      $0x01, element_zero<>+0(SB), Y0, Y0
+	VBLENDVPS   Y0, element_nan<>+0(SB), Y3, Y0
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y2, Y0, Y1
+	VMOVUPS     Y1, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        DX
+	VMOVUPS     32(DI)(DX*4), Y0
+	VMASKMOVPS  (BX)(AX*4), Y0, Y1
+	VMASKMOVPS  (SI)(AX*4), Y0, Y2
+	VMOVUPS     element_one<>+0(SB), Y3
+	VSUBPS      Y2, Y3, Y3
+	VMOVUPS     element_one<>+0(SB), Y4
+	VSUBPS      Y1, Y4, Y4
+	VCMPPS      $0x01, element_smallest<>+0(SB), Y4, Y5
+	VMULPS      element_shift<>+0(SB), Y4, Y6
+	VBLENDVPS   Y5, Y6, Y4, Y6
+	VPSUBD      element_rootHalf<>+0(SB), Y6, Y7
+	VPSRAD      $0x17, Y7, Y7
+	VCVTDQ2PS   Y7, Y8
+	VPSLLD      $0x17, Y7, Y7
+	VPSUBD      Y7, Y6, Y6
+	VSUBPS      element_one<>+0(SB), Y6, Y6
+	VSUBPS      element_shifted<>+0(SB), Y8, Y7
+	VBLENDVPS   Y5, Y7, Y8, Y5
+	VMULPS      Y6, Y6, Y7
+	VMOVUPS     Y6, Y8
+	VMOVUPS     element_log0<>+0(SB), Y9
+	VFMADD213PS element_log1<>+0(SB), Y9, Y8
+	VMOVUPS     Y6, Y9
+	VFMADD213PS element_log2<>+0(SB), Y8, Y9
+	VMOVUPS     Y6, Y8
+	VFMADD213PS element_log3<>+0(SB), Y9, Y8
+	VMOVUPS     Y6, Y9
+	VFMADD213PS element_log4<>+0(SB), Y8, Y9
+	VMOVUPS     Y6, Y8
+	VFMADD213PS element_log5<>+0(SB), Y9, Y8
+	VMOVUPS     Y6, Y9
+	VFMADD213PS element_log6<>+0(SB), Y8, Y9
+	VMOVUPS     Y6, Y8
+	VFMADD213PS element_log7<>+0(SB), Y9, Y8
+	VMOVUPS     Y6, Y9
+	VFMADD213PS element_log8<>+0(SB), Y8, Y9
+	VMULPS      Y6, Y9, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     Y5, Y9
+	VMOVUPS     element_logLow<>+0(SB), Y10
+	VFMADD213PS Y8, Y10, Y9
+	VMOVUPS     Y7, Y7
+	VMOVUPS     element_lessHalf<>+0(SB), Y8
+	VFMADD213PS Y9, Y8, Y7
+	VADDPS      Y6, Y7, Y6
+	VMOVUPS     Y5, Y5
+	VMOVUPS     element_logHigh<>+0(SB), Y7
+	VFMADD213PS Y6, Y7, Y5
+	VCMPPS      $0x01, element_infinite<>+0(SB), Y4, Y6
+	VBLENDVPS   Y6, Y5, Y4, Y5
+	VCMPPS      $0x00, element_zero<>+0(SB), Y4, Y6
+	VBLENDVPS   Y6, element_negative<>+0(SB), Y5, Y5
+	VCMPPS      $0x01, element_zero<>+0(SB), Y4, Y4
+	VBLENDVPS   Y4, element_nan<>+0(SB), Y5, Y4
+	VMULPS      Y4, Y3, Y3
+	VCMPPS      $0x01, element_smallest<>+0(SB), Y1, Y4
+	VMULPS      element_shift<>+0(SB), Y1, Y5
+	VBLENDVPS   Y4, Y5, Y1, Y5
+	VPSUBD      element_rootHalf<>+0(SB), Y5, Y6
+	VPSRAD      $0x17, Y6, Y6
+	VCVTDQ2PS   Y6, Y7
+	VPSLLD      $0x17, Y6, Y6
+	VPSUBD      Y6, Y5, Y5
+	VSUBPS      element_one<>+0(SB), Y5, Y5
+	VSUBPS      element_shifted<>+0(SB), Y7, Y6
+	VBLENDVPS   Y4, Y6, Y7, Y4
+	VMULPS      Y5, Y5, Y6
+	VMOVUPS     Y5, Y7
+	VMOVUPS     element_log0<>+0(SB), Y8
+	VFMADD213PS element_log1<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log2<>+0(SB), Y7, Y8
+	VMOVUPS     Y5, Y7
+	VFMADD213PS element_log3<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log4<>+0(SB), Y7, Y8
+	VMOVUPS     Y5, Y7
+	VFMADD213PS element_log5<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log6<>+0(SB), Y7, Y8
+	VMOVUPS     Y5, Y7
+	VFMADD213PS element_log7<>+0(SB), Y8, Y7
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log8<>+0(SB), Y7, Y8
+	VMULPS      Y5, Y8, Y7
+	VMULPS      Y6, Y7, Y7
+	VMOVUPS     Y4, Y8
+	VMOVUPS     element_logLow<>+0(SB), Y9
+	VFMADD213PS Y7, Y9, Y8
+	VMOVUPS     Y6, Y6
+	VMOVUPS     element_lessHalf<>+0(SB), Y7
+	VFMADD213PS Y8, Y7, Y6
+	VADDPS      Y5, Y6, Y5
+	VMOVUPS     Y4, Y4
+	VMOVUPS     element_logHigh<>+0(SB), Y6
+	VFMADD213PS Y5, Y6, Y4
+	VCMPPS      $0x01, element_infinite<>+0(SB), Y1, Y5
+	VBLENDVPS   Y5, Y4, Y1, Y4
+	VCMPPS      $0x00, element_zero<>+0(SB), Y1, Y5
+	VBLENDVPS   Y5, element_negative<>+0(SB), Y4, Y4
+	VCMPPS      $0x01, element_zero<>+0(SB), Y1, Y1
+	VBLENDVPS   Y1, element_nan<>+0(SB), Y4, Y1
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y3, Y1, Y2
+	VMASKMOVPS  Y2, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addGELUGradientVectors(dx []float32, dy []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·addGELUGradientVectors(SB), NOSPLIT, $0-72
+	XORQ AX, AX
+	MOVQ dx_base+0(FP), CX
+	MOVQ dx_len+8(FP), DX
+	MOVQ dy_base+24(FP), BX
+	MOVQ x_base+48(FP), SI
+	JMP  next
+
+turn:
+	VMOVUPS     (SI)(AX*4), Y0
+	VMULPS      Y0, Y0, Y1
+	VMULPS      element_lessHalf<>+0(SB), Y1, Y1
+	VMOVUPS     element_most<>+0(SB), Y2
+	VMINPS      Y1, Y2, Y1
+	VMOVUPS     exp_least<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     exp_round<>+0(SB), Y2
+	VFMADD231PS exp_log2e<>+0(SB), Y1, Y2
+	VSUBPS      exp_round<>+0(SB), Y2, Y3
+	VFMADD231PS exp_high<>+0(SB), Y3, Y1
+	VFMADD231PS exp_low<>+0(SB), Y3, Y1
+	VMOVUPS     exp_c6<>+0(SB), Y3
+	VFMADD213PS exp_c5<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c4<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c3<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c2<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
+	VFMADD213PS exp_c1<>+0(SB), Y1, Y3
+	VPADDD      exp_bias<>+0(SB), Y2, Y2
+	VPSLLD      $0x17, Y2, Y2
+	VMULPS      Y2, Y3, Y1
+	VMOVUPS     element_zero<>+0(SB), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMAXPS      Y2, Y0, Y2
+	VMOVUPS     Y2, Y2
+	VMOVUPS     element_tailT<>+0(SB), Y3
+	VFMADD213PS element_one<>+0(SB), Y3, Y2
+	VMOVUPS     element_one<>+0(SB), Y3
+	VDIVPS      Y2, Y3, Y2
+	VMOVUPS     Y2, Y3
+	VMOVUPS     element_tail0<>+0(SB), Y4
+	VFMADD213PS element_tail1<>+0(SB), Y4, Y3
+	VMOVUPS     Y2, Y4
+	VFMADD213PS element_tail2<>+0(SB), Y3, Y4
+	VMOVUPS     Y2, Y3
+	VFMADD213PS element_tail3<>+0(SB), Y4, Y3
+	VMOVUPS     Y2, Y4
+	VFMADD213PS element_tail4<>+0(SB), Y3, Y4
+	VMULPS      Y2, Y4, Y2
+	VMULPS      Y1, Y2, Y2
+	VMULPS      element_half<>+0(SB), Y2, Y2
+	VMOVUPS     element_zero<>+0(SB), Y3
+	VCMPPS      $0x01, Y0, Y3, Y3
+	VMOVUPS     element_one<>+0(SB), Y4
+	VSUBPS      Y2, Y4, Y4
+	VBLENDVPS   Y3, Y4, Y2, Y2
+	VMULPS      element_normal<>+0(SB), Y0, Y0
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y2, Y1, Y0
+	VMOVUPS     (BX)(AX*4), Y1
+	VMOVUPS     (CX)(AX*4), Y2
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y2, Y1, Y0
+	VMOVUPS     Y0, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        DX
+	VMOVUPS     32(DI)(DX*4), Y0
+	VMASKMOVPS  (SI)(AX*4), Y0, Y1
+	VMULPS      Y1, Y1, Y2
+	VMULPS      element_lessHalf<>+0(SB), Y2, Y2
+	VMOVUPS     element_most<>+0(SB), Y3
+	VMINPS      Y2, Y3, Y2
+	VMOVUPS     exp_least<>+0(SB), Y3
+	VMAXPS      Y2, Y3, Y2
+	VMOVUPS     exp_round<>+0(SB), Y3
+	VFMADD231PS exp_log2e<>+0(SB), Y2, Y3
+	VSUBPS      exp_round<>+0(SB), Y3, Y4
+	VFMADD231PS exp_high<>+0(SB), Y4, Y2
+	VFMADD231PS exp_low<>+0(SB), Y4, Y2
+	VMOVUPS     exp_c6<>+0(SB), Y4
+	VFMADD213PS exp_c5<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c4<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c3<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c2<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
+	VFMADD213PS exp_c1<>+0(SB), Y2, Y4
+	VPADDD      exp_bias<>+0(SB), Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y4, Y2
+	VMOVUPS     element_zero<>+0(SB), Y3
+	VSUBPS      Y1, Y3, Y3
+	VMAXPS      Y3, Y1, Y3
+	VMOVUPS     Y3, Y3
+	VMOVUPS     element_tailT<>+0(SB), Y4
+	VFMADD213PS element_one<>+0(SB), Y4, Y3
+	VMOVUPS     element_one<>+0(SB), Y4
+	VDIVPS      Y3, Y4, Y3
+	VMOVUPS     Y3, Y4
+	VMOVUPS     element_tail0<>+0(SB), Y5
+	VFMADD213PS element_tail1<>+0(SB), Y5, Y4
+	VMOVUPS     Y3, Y5
+	VFMADD213PS element_tail2<>+0(SB), Y4, Y5
+	VMOVUPS     Y3, Y4
+	VFMADD213PS element_tail3<>+0(SB), Y5, Y4
+	VMOVUPS     Y3, Y5
+	VFMADD213PS element_tail4<>+0(SB), Y4, Y5
+	VMULPS      Y3, Y5, Y3
+	VMULPS      Y2, Y3, Y3
+	VMULPS      element_half<>+0(SB), Y3, Y3
+	VMOVUPS     element_zero<>+0(SB), Y4
+	VCMPPS      $0x01, Y1, Y4, Y4
+	VMOVUPS     element_one<>+0(SB), Y5
+	VSUBPS      Y3, Y5, Y5
+	VBLENDVPS   Y4, Y5, Y3, Y3
+	VMULPS      element_normal<>+0(SB), Y1, Y1
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y3, Y2, Y1
+	VMASKMOVPS  (BX)(AX*4), Y0, Y2
+	VMASKMOVPS  (CX)(AX*4), Y0, Y3
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y3, Y2, Y1
+	VMASKMOVPS  Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addReLUGradientVectors(dx []float32, dy []float32, x []float32)
+// Requires: AVX
+TEXT ·addReLUGradientVectors(SB), NOSPLIT, $0-72
+	XORQ AX, AX
+	MOVQ dx_base+0(FP), CX
+	MOVQ dx_len+8(FP), DX
+	MOVQ dy_base+24(FP), BX
+	MOVQ x_base+48(FP), SI
+	JMP  next
+
+turn:
+	VMOVUPS   (CX)(AX*4), Y0
+	VMOVUPS   (SI)(AX*4), Y1
+	VMOVUPS   element_zero<>+0(SB), Y2
+	VCMPPS    $0x01, Y1, Y2, Y1
+	VMOVUPS   (BX)(AX*4), Y2
+	VMOVUPS   element_zero<>+0(SB), Y3
+	VBLENDVPS Y1, Y2, Y3, Y1
+	VADDPS    Y1, Y0, Y0
+	VMOVUPS   Y0, (CX)(AX*4)
+	ADDQ      $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), DI
+	NEGQ       DX
+	VMOVUPS    32(DI)(DX*4), Y0
+	VMASKMOVPS (CX)(AX*4), Y0, Y1
+	VMASKMOVPS (SI)(AX*4), Y0, Y2
+	VMOVUPS    element_zero<>+0(SB), Y3
+	VCMPPS     $0x01, Y2, Y3, Y2
+	VMASKMOVPS (BX)(AX*4), Y0, Y3
+	VMOVUPS    element_zero<>+0(SB), Y4
+	VBLENDVPS  Y2, Y3, Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func crossEntropyVectors(y []float32, q []float32, label []float32, least float32, most float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·crossEntropyVectors(SB), NOSPLIT, $0-80
+	XORQ         AX, AX
+	MOVQ         y_base+0(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         q_base+24(FP), BX
+	MOVQ         label_base+48(FP), SI
+	VBROADCASTSS least+72(FP), Y0
+	VBROADCASTSS most+76(FP), Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y2
+	VMAXPS      Y2, Y0, Y2
+	VMINPS      Y2, Y1, Y2
+	VMOVUPS     (SI)(AX*4), Y3
+	VPSUBD      element_rootHalf<>+0(SB), Y2, Y4
+	VPSRAD      $0x17, Y4, Y4
+	VCVTDQ2PS   Y4, Y5
+	VPSLLD      $0x17, Y4, Y4
+	VPSUBD      Y4, Y2, Y4
+	VSUBPS      element_one<>+0(SB), Y4, Y4
+	VMULPS      Y4, Y4, Y6
+	VMOVUPS     Y4, Y7
+	VMOVUPS     element_log0<>+0(SB), Y8
+	VFMADD213PS element_log1<>+0(SB), Y8, Y7
+	VMOVUPS     Y4, Y8
+	VFMADD213PS element_log2<>+0(SB), Y7, Y8
+	VMOVUPS     Y4, Y7
+	VFMADD213PS element_log3<>+0(SB), Y8, Y7
+	VMOVUPS     Y4, Y8
+	VFMADD213PS element_log4<>+0(SB), Y7, Y8
+	VMOVUPS     Y4, Y7
+	VFMADD213PS element_log5<>+0(SB), Y8, Y7
+	VMOVUPS     Y4, Y8
+	VFMADD213PS element_log6<>+0(SB), Y7, Y8
+	VMOVUPS     Y4, Y7
+	VFMADD213PS element_log7<>+0(SB), Y8, Y7
+	VMOVUPS     Y4, Y8
+	VFMADD213PS element_log8<>+0(SB), Y7, Y8
+	VMULPS      Y4, Y8, Y7
+	VMULPS      Y6, Y7, Y7
+	VMOVUPS     Y5, Y8
+	VMOVUPS     element_logLow<>+0(SB), Y9
+	VFMADD213PS Y7, Y9, Y8
+	VMOVUPS     Y6, Y6
+	VMOVUPS     element_lessHalf<>+0(SB), Y7
+	VFMADD213PS Y8, Y7, Y6
+	VADDPS      Y4, Y6, Y4
+	VMOVUPS     Y5, Y5
+	VMOVUPS     element_logHigh<>+0(SB), Y6
+	VFMADD213PS Y4, Y6, Y5
+	VSUBPS      element_one<>+0(SB), Y3, Y4
+	VMOVUPS     element_one<>+0(SB), Y6
+	VSUBPS      Y2, Y6, Y6
+	VPSUBD      element_rootHalf<>+0(SB), Y6, Y7
+	VPSRAD      $0x17, Y7, Y7
+	VCVTDQ2PS   Y7, Y8
+	VPSLLD      $0x17, Y7, Y7
+	VPSUBD      Y7, Y6, Y6
+	VSUBPS      element_one<>+0(SB), Y6, Y6
+	VMULPS      Y6, Y6, Y7
+	VMOVUPS     Y6, Y9
+	VMOVUPS     element_log0<>+0(SB), Y10
+	VFMADD213PS element_log1<>+0(SB), Y10, Y9
+	VMOVUPS     Y6, Y10
+	VFMADD213PS element_log2<>+0(SB), Y9, Y10
+	VMOVUPS     Y6, Y9
+	VFMADD213PS element_log3<>+0(SB), Y10, Y9
+	VMOVUPS     Y6, Y10
+	VFMADD213PS element_log4<>+0(SB), Y9, Y10
+	VMOVUPS     Y6, Y9
+	VFMADD213PS element_log5<>+0(SB), Y10, Y9
+	VMOVUPS     Y6, Y10
+	VFMADD213PS element_log6<>+0(SB), Y9, Y10
+	VMOVUPS     Y6, Y9
+	VFMADD213PS element_log7<>+0(SB), Y10, Y9
+	VMOVUPS     Y6, Y10
+	VFMADD213PS element_log8<>+0(SB), Y9, Y10
+	VMULPS      Y6, Y10, Y9
+	VMULPS      Y7, Y9, Y9
+	VMOVUPS     Y8, Y10
+	VMOVUPS     element_logLow<>+0(SB), Y11
+	VFMADD213PS Y9, Y11, Y10
+	VMOVUPS     Y7, Y7
+	VMOVUPS     element_lessHalf<>+0(SB), Y9
+	VFMADD213PS Y10, Y9, Y7
+	VADDPS      Y6, Y7, Y6
+	VMOVUPS     Y8, Y7
+	VMOVUPS     element_logHigh<>+0(SB), Y8
+	VFMADD213PS Y6, Y8, Y7
+	VMULPS      Y7, Y4, Y4
+	VCMPPS      $0x00, Y2, Y2, Y6
+	VMULPS      Y5, Y3, Y3
+	VSUBPS      Y3, Y4, Y3
+	VBLENDVPS   Y6, Y3, Y2, Y2
+	VMOVUPS     Y2, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        DX
+	VMOVUPS     32(DI)(DX*4), Y2
+	VMASKMOVPS  (BX)(AX*4), Y2, Y3
+	VMAXPS      Y3, Y0, Y0
+	VMINPS      Y0, Y1, Y0
+	VMASKMOVPS  (SI)(AX*4), Y2, Y1
+	VPSUBD      element_rootHalf<>+0(SB), Y0, Y3
+	VPSRAD      $0x17, Y3, Y3
+	VCVTDQ2PS   Y3, Y4
+	VPSLLD      $0x17, Y3, Y3
+	VPSUBD      Y3, Y0, Y3
+	VSUBPS      element_one<>+0(SB), Y3, Y3
+	VMULPS      Y3, Y3, Y5
+	VMOVUPS     Y3, Y6
+	VMOVUPS     element_log0<>+0(SB), Y7
+	VFMADD213PS element_log1<>+0(SB), Y7, Y6
+	VMOVUPS     Y3, Y7
+	VFMADD213PS element_log2<>+0(SB), Y6, Y7
+	VMOVUPS     Y3, Y6
+	VFMADD213PS element_log3<>+0(SB), Y7, Y6
+	VMOVUPS     Y3, Y7
+	VFMADD213PS element_log4<>+0(SB), Y6, Y7
+	VMOVUPS     Y3, Y6
+	VFMADD213PS element_log5<>+0(SB), Y7, Y6
+	VMOVUPS     Y3, Y7
+	VFMADD213PS element_log6<>+0(SB), Y6, Y7
+	VMOVUPS     Y3, Y6
+	VFMADD213PS element_log7<>+0(SB), Y7, Y6
+	VMOVUPS     Y3, Y7
+	VFMADD213PS element_log8<>+0(SB), Y6, Y7
+	VMULPS      Y3, Y7, Y6
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     Y4, Y7
+	VMOVUPS     element_logLow<>+0(SB), Y8
+	VFMADD213PS Y6, Y8, Y7
+	VMOVUPS     Y5, Y5
+	VMOVUPS     element_lessHalf<>+0(SB), Y6
+	VFMADD213PS Y7, Y6, Y5
+	VADDPS      Y3, Y5, Y3
+	VMOVUPS     Y4, Y4
+	VMOVUPS     element_logHigh<>+0(SB), Y5
+	VFMADD213PS Y3, Y5, Y4
+	VSUBPS      element_one<>+0(SB), Y1, Y3
+	VMOVUPS     element_one<>+0(SB), Y5
+	VSUBPS      Y0, Y5, Y5
+	VPSUBD      element_rootHalf<>+0(SB), Y5, Y6
+	VPSRAD      $0x17, Y6, Y6
+	VCVTDQ2PS   Y6, Y7
+	VPSLLD      $0x17, Y6, Y6
+	VPSUBD      Y6, Y5, Y5
+	VSUBPS      element_one<>+0(SB), Y5, Y5
+	VMULPS      Y5, Y5, Y6
+	VMOVUPS     Y5, Y8
+	VMOVUPS     element_log0<>+0(SB), Y9
+	VFMADD213PS element_log1<>+0(SB), Y9, Y8
+	VMOVUPS     Y5, Y9
+	VFMADD213PS element_log2<>+0(SB), Y8, Y9
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log3<>+0(SB), Y9, Y8
+	VMOVUPS     Y5, Y9
+	VFMADD213PS element_log4<>+0(SB), Y8, Y9
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log5<>+0(SB), Y9, Y8
+	VMOVUPS     Y5, Y9
+	VFMADD213PS element_log6<>+0(SB), Y8, Y9
+	VMOVUPS     Y5, Y8
+	VFMADD213PS element_log7<>+0(SB), Y9, Y8
+	VMOVUPS     Y5, Y9
+	VFMADD213PS element_log8<>+0(SB), Y8, Y9
+	VMULPS      Y5, Y9, Y8
+	VMULPS      Y6, Y8, Y8
+	VMOVUPS     Y7, Y9
+	VMOVUPS     element_logLow<>+0(SB), Y10
+	VFMADD213PS Y8, Y10, Y9
+	VMOVUPS     Y6, Y6
+	VMOVUPS     element_lessHalf<>+0(SB), Y8
+	VFMADD213PS Y9, Y8, Y6
+	VADDPS      Y5, Y6, Y5
+	VMOVUPS     Y7, Y6
+	VMOVUPS     element_logHigh<>+0(SB), Y7
+	VFMADD213PS Y5, Y7, Y6
+	VMULPS      Y6, Y3, Y3
+	VCMPPS      $0x00, Y0, Y0, Y5
+	VMULPS      Y4, Y1, Y1
+	VSUBPS      Y1, Y3, Y1
+	VBLENDVPS   Y5, Y1, Y0, Y0
+	VMASKMOVPS  Y0, Y2, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addCrossEntropyGradientVectors(dx []float32, q []float32, label []float32, dy []float32, least float32, most float32)
+// Requires: AVX, FMA3
+TEXT ·addCrossEntropyGradientVectors(SB), NOSPLIT, $0-104
+	XORQ         AX, AX
+	MOVQ         dx_base+0(FP), CX
+	MOVQ         dx_len+8(FP), DX
+	MOVQ         q_base+24(FP), BX
+	MOVQ         label_base+48(FP), SI
+	MOVQ         dy_base+72(FP), DI
+	VBROADCASTSS least+96(FP), Y0
+	VBROADCASTSS most+100(FP), Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y2
+	VMAXPS      Y2, Y0, Y2
+	VMINPS      Y2, Y1, Y2
+	VMOVUPS     (SI)(AX*4), Y3
+	VSUBPS      Y3, Y2, Y3
+	VMOVUPS     element_one<>+0(SB), Y4
+	VSUBPS      Y2, Y4, Y4
+	VMULPS      Y4, Y2, Y2
+	VDIVPS      Y2, Y3, Y2
+	VMOVUPS     (DI)(AX*4), Y3
+	VMOVUPS     (CX)(AX*4), Y4
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y4, Y3, Y2
+	VMOVUPS     Y2, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        DX
+	VMOVUPS     32(R8)(DX*4), Y2
+	VMASKMOVPS  (BX)(AX*4), Y2, Y3
+	VMAXPS      Y3, Y0, Y0
+	VMINPS      Y0, Y1, Y0
+	VMASKMOVPS  (SI)(AX*4), Y2, Y1
+	VSUBPS      Y1, Y0, Y1
+	VMOVUPS     element_one<>+0(SB), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y3, Y0, Y0
+	VDIVPS      Y0, Y1, Y0
+	VMASKMOVPS  (DI)(AX*4), Y2, Y1
+	VMASKMOVPS  (CX)(AX*4), Y2, Y3
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y3, Y1, Y0
+	VMASKMOVPS  Y0, Y2, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func adamVectors(x []float32, g []float32, m []float32, v []float32, average []float32, factor float32, rate float32, correction1 float32, correction2 float32, averaging float32, beta1 float32, beta2 float32, epsilon float32, decay float32)
+// Requires: AVX, FMA3
+TEXT ·adamVectors(SB), NOSPLIT, $0-156
+	XORQ         AX, AX
+	MOVQ         x_base+0(FP), CX
+	MOVQ         x_len+8(FP), DX
+	MOVQ         g_base+24(FP), BX
+	MOVQ         m_base+48(FP), SI
+	MOVQ         v_base+72(FP), DI
+	MOVQ         average_base+96(FP), R8
+	VBROADCASTSS factor+120(FP), Y0
+	VBROADCASTSS rate+124(FP), Y1
+	VBROADCASTSS correction1+128(FP), Y2
+	VBROADCASTSS correction2+132(FP), Y3
+	VBROADCASTSS averaging+136(FP), Y4
+	VBROADCASTSS beta1+140(FP), Y5
+	VBROADCASTSS beta2+144(FP), Y6
+	VBROADCASTSS epsilon+148(FP), Y7
+	VBROADCASTSS decay+152(FP), Y8
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y9
+	VMULPS      Y0, Y9, Y9
+	VMOVUPS     (SI)(AX*4), Y10
+	VMOVUPS     element_one<>+0(SB), Y11
+	VSUBPS      Y5, Y11, Y11
+	VMULPS      Y11, Y9, Y11
+	VMOVUPS     Y10, Y10
+	VFMADD213PS Y11, Y5, Y10
+	VMOVUPS     Y10, (SI)(AX*4)
+	VMOVUPS     (DI)(AX*4), Y11
+	VMULPS      Y9, Y9, Y9
+	VMOVUPS     element_one<>+0(SB), Y12
+	VSUBPS      Y6, Y12, Y12
+	VMULPS      Y12, Y9, Y9
+	VMOVUPS     Y11, Y11
+	VFMADD213PS Y9, Y6, Y11
+	VMOVUPS     Y11, (DI)(AX*4)
+	VMULPS      Y3, Y11, Y9
+	VSQRTPS     Y9, Y9
+	VMULPS      Y2, Y10, Y10
+	VADDPS      Y7, Y9, Y9
+	VDIVPS      Y9, Y10, Y9
+	VMOVUPS     (CX)(AX*4), Y10
+	VMOVUPS     Y10, Y11
+	VFMADD213PS Y9, Y8, Y11
+	VMULPS      Y1, Y11, Y9
+	VSUBPS      Y9, Y10, Y9
+	VMOVUPS     (R8)(AX*4), Y10
+	VMOVUPS     element_one<>+0(SB), Y11
+	VSUBPS      Y4, Y11, Y11
+	VMULPS      Y11, Y9, Y11
+	VMOVUPS     Y10, Y10
+	VFMADD213PS Y11, Y4, Y10
+	VMOVUPS     Y10, (R8)(AX*4)
+	VMOVUPS     Y9, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), R9
+	NEGQ        DX
+	VMOVUPS     32(R9)(DX*4), Y9
+	VMASKMOVPS  (BX)(AX*4), Y9, Y10
+	VMULPS      Y0, Y10, Y0
+	VMASKMOVPS  (SI)(AX*4), Y9, Y10
+	VMOVUPS     element_one<>+0(SB), Y11
+	VSUBPS      Y5, Y11, Y11
+	VMULPS      Y11, Y0, Y11
+	VMOVUPS     Y10, Y10
+	VFMADD213PS Y11, Y5, Y10
+	VMASKMOVPS  Y10, Y9, (SI)(AX*4)
+	VMASKMOVPS  (DI)(AX*4), Y9, Y5
+	VMULPS      Y0, Y0, Y0
+	VMOVUPS     element_one<>+0(SB), Y11
+	VSUBPS      Y6, Y11, Y11
+	VMULPS      Y11, Y0, Y0
+	VMOVUPS     Y5, Y5
+	VFMADD213PS Y0, Y6, Y5
+	VMASKMOVPS  Y5, Y9, (DI)(AX*4)
+	VMULPS      Y3, Y5, Y0
+	VSQRTPS     Y0, Y0
+	VMULPS      Y2, Y10, Y2
+	VADDPS      Y7, Y0, Y0
+	VDIVPS      Y0, Y2, Y0
+	VMASKMOVPS  (CX)(AX*4), Y9, Y2
+	VMOVUPS     Y2, Y3
+	VFMADD213PS Y0, Y8, Y3
+	VMULPS      Y1, Y3, Y0
+	VSUBPS      Y0, Y2, Y0
+	VMASKMOVPS  (R8)(AX*4), Y9, Y1
+	VMOVUPS     element_one<>+0(SB), Y2
+	VSUBPS      Y4, Y2, Y2
+	VMULPS      Y2, Y0, Y2
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y2, Y4, Y1
+	VMASKMOVPS  Y1, Y9, (R8)(AX*4)
+	VMASKMOVPS  Y0, Y9, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func sumSquaresVectors(x []float32, mean float32) float32
+// Requires: AVX, FMA3, SSE
+TEXT ·sumSquaresVectors(SB), NOSPLIT, $0-36
+	XORQ         AX, AX
+	MOVQ         x_base+0(FP), CX
+	MOVQ         x_len+8(FP), DX
+	VBROADCASTSS mean+24(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (CX)(AX*4), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMOVUPS     Y2, Y3
+	VFMADD213PS Y1, Y2, Y3
+	VMOVUPS     Y3, Y1
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     32(BX)(DX*4), Y2
+	VMASKMOVPS  (CX)(AX*4), Y2, Y2
+	VSUBPS      Y0, Y2, Y0
+	VMOVUPS     Y0, Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMOVUPS     Y2, Y1
+
+end:
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	MOVSS        X0, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func layerNormRowVectors(y []float32, x []float32, scale []float32, bias []float32, mean float32, r float32)
+// Requires: AVX, FMA3
+TEXT ·layerNormRowVectors(SB), NOSPLIT, $0-104
+	XORQ         AX, AX
+	MOVQ         y_base+0(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         scale_base+48(FP), SI
+	MOVQ         bias_base+72(FP), DI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMULPS      Y1, Y2, Y2
+	VMOVUPS     (SI)(AX*4), Y3
+	VMOVUPS     (DI)(AX*4), Y4
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y4, Y3, Y2
+	VMOVUPS     Y2, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        DX
+	VMOVUPS     32(R8)(DX*4), Y2
+	VMASKMOVPS  (BX)(AX*4), Y2, Y3
+	VSUBPS      Y0, Y3, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  (SI)(AX*4), Y2, Y1
+	VMASKMOVPS  (DI)(AX*4), Y2, Y3
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y3, Y1, Y0
+	VMASKMOVPS  Y0, Y2, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func sumWeightedVectors(dy []float32, scale []float32) float32
+// Requires: AVX, SSE
+TEXT ·sumWeightedVectors(SB), NOSPLIT, $0-52
+	XORQ   AX, AX
+	MOVQ   dy_base+0(FP), CX
+	MOVQ   dy_len+8(FP), DX
+	MOVQ   scale_base+24(FP), BX
+	VXORPS Y0, Y0, Y0
+	JMP    next
+
+turn:
+	VMOVUPS (CX)(AX*4), Y1
+	VMOVUPS (BX)(AX*4), Y2
+	VMULPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, Y0
+	ADDQ    $0x08, AX
+
+next:
+	SUBQ       $0x08, DX
+	JGE        turn
+	ADDQ       $0x08, DX
+	JZ         end
+	LEAQ       masks<>+0(SB), SI
+	NEGQ       DX
+	VMOVUPS    32(SI)(DX*4), Y1
+	VMASKMOVPS (CX)(AX*4), Y1, Y2
+	VMASKMOVPS (BX)(AX*4), Y1, Y1
+	VMULPS     Y1, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVUPS    Y0, Y0
+
+end:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X1
+	VHADDPS      X1, X1, X1
+	VHADDPS      X1, X1, X1
+	MOVSS        X1, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func sumWeightedXVectors(x []float32, dy []float32, scale []float32, mean float32) float32
+// Requires: AVX, FMA3, SSE
+TEXT ·sumWeightedXVectors(SB), NOSPLIT, $0-84
+	XORQ         AX, AX
+	MOVQ         x_base+0(FP), CX
+	MOVQ         x_len+8(FP), DX
+	MOVQ         dy_base+24(FP), BX
+	MOVQ         scale_base+48(FP), SI
+	VBROADCASTSS mean+72(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (CX)(AX*4), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMOVUPS     (BX)(AX*4), Y3
+	VMOVUPS     (SI)(AX*4), Y4
+	VMULPS      Y4, Y3, Y3
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y1, Y3, Y2
+	VMOVUPS     Y2, Y1
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        DX
+	VMOVUPS     32(DI)(DX*4), Y2
+	VMASKMOVPS  (CX)(AX*4), Y2, Y3
+	VSUBPS      Y0, Y3, Y0
+	VMASKMOVPS  (BX)(AX*4), Y2, Y3
+	VMASKMOVPS  (SI)(AX*4), Y2, Y2
+	VMULPS      Y2, Y3, Y2
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y1, Y2, Y0
+	VMOVUPS     Y0, Y1
+
+end:
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	MOVSS        X0, ret+80(FP)
+	VZEROUPPER
+	RET
+
+// func addLayerNormGradientByXVectors(dx []float32, dy []float32, x []float32, scale []float32, mean float32, r float32, less float32, lessX float32)
+// Requires: AVX, FMA3
+TEXT ·addLayerNormGradientByXVectors(SB), NOSPLIT, $0-112
+	XORQ         AX, AX
+	MOVQ         dx_base+0(FP), CX
+	MOVQ         dx_len+8(FP), DX
+	MOVQ         dy_base+24(FP), BX
+	MOVQ         x_base+48(FP), SI
+	MOVQ         scale_base+72(FP), DI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	VBROADCASTSS less+104(FP), Y2
+	VBROADCASTSS lessX+108(FP), Y3
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y4
+	VMOVUPS     (DI)(AX*4), Y5
+	VMULPS      Y5, Y4, Y4
+	VSUBPS      Y2, Y4, Y4
+	VMOVUPS     (SI)(AX*4), Y5
+	VSUBPS      Y0, Y5, Y5
+	VMULPS      Y3, Y5, Y5
+	VSUBPS      Y5, Y4, Y4
+	VMOVUPS     (CX)(AX*4), Y5
+	VMOVUPS     Y4, Y4
+	VFMADD213PS Y5, Y1, Y4
+	VMOVUPS     Y4, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        DX
+	VMOVUPS     32(R8)(DX*4), Y4
+	VMASKMOVPS  (BX)(AX*4), Y4, Y5
+	VMASKMOVPS  (DI)(AX*4), Y4, Y6
+	VMULPS      Y6, Y5, Y5
+	VSUBPS      Y2, Y5, Y2
+	VMASKMOVPS  (SI)(AX*4), Y4, Y5
+	VSUBPS      Y0, Y5, Y0
+	VMULPS      Y3, Y0, Y0
+	VSUBPS      Y0, Y2, Y0
+	VMASKMOVPS  (CX)(AX*4), Y4, Y2
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y2, Y1, Y0
+	VMASKMOVPS  Y0, Y4, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func addLayerNormGradientsVectors(products []float32, sums []float32, dy []float32, x []float32, mean float32, r float32)
+// Requires: AVX, FMA3
+TEXT ·addLayerNormGradientsVectors(SB), NOSPLIT, $0-104
+	XORQ         AX, AX
+	MOVQ         products_base+0(FP), CX
+	MOVQ         products_len+8(FP), DX
+	MOVQ         sums_base+24(FP), BX
+	MOVQ         dy_base+48(FP), SI
+	MOVQ         x_base+72(FP), DI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (DI)(AX*4), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMULPS      Y1, Y2, Y2
+	VMOVUPS     (SI)(AX*4), Y3
+	VMOVUPS     (BX)(AX*4), Y4
+	VADDPS      Y3, Y4, Y4
+	VMOVUPS     Y4, (BX)(AX*4)
+	VMOVUPS     (CX)(AX*4), Y4
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y4, Y3, Y2
+	VMOVUPS     Y2, (CX)(AX*4)
+	ADDQ        $0x08, AX
+
+next:
+	SUBQ        $0x08, DX
+	JGE         turn
+	ADDQ        $0x08, DX
+	JZ          end
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        DX
+	VMOVUPS     32(R8)(DX*4), Y2
+	VMASKMOVPS  (DI)(AX*4), Y2, Y3
+	VSUBPS      Y0, Y3, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  (SI)(AX*4), Y2, Y1
+	VMASKMOVPS  (BX)(AX*4), Y2, Y3
+	VADDPS      Y1, Y3, Y3
+	VMASKMOVPS  Y3, Y2, (BX)(AX*4)
+	VMASKMOVPS  (CX)(AX*4), Y2, Y3
+	VMOVUPS     Y0, Y0
+	VFMADD213PS Y3, Y1, Y0
+	VMASKMOVPS  Y0, Y2, (CX)(AX*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func normaliseVectors(y []float32, x []float32, mean []float32, r []float32, scale []float32, bias []float32, floor float32)
+// Requires: AVX, FMA3
+TEXT ·normaliseVectors(SB), NOSPLIT, $0-148
+	XORQ         AX, AX
+	MOVQ         y_base+0(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         x_base+24(FP), BX
+	XORQ         SI, SI
+	MOVQ         mean_base+48(FP), DI
+	MOVQ         mean_len+56(FP), R8
+	MOVQ         r_base+72(FP), R9
+	MOVQ         scale_base+96(FP), R10
+	MOVQ         bias_base+120(FP), R11
+	VBROADCASTSS floor+144(FP), Y0
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y1
+	VMOVUPS     (DI)(SI*4), Y2
+	VSUBPS      Y2, Y1, Y1
+	VMOVUPS     (R9)(SI*4), Y2
+	VMULPS      Y2, Y1, Y1
+	VMOVUPS     (R10)(SI*4), Y2
+	VMOVUPS     (R11)(SI*4), Y3
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y3, Y2, Y1
+	VMAXPS      Y1, Y0, Y1
+	VMOVUPS     Y1, (CX)(AX*4)
+	ADDQ        $0x08, AX
+	ADDQ        $0x08, SI
+	CMPQ        SI, R8
+	JNE         next
+	XORQ        SI, SI
+
+next:
+	SUBQ $0x08, DX
+	JGE  turn
+	VZEROUPPER
+	RET
+
+// func addNormalisationGradientsVectors(products []float32, sums []float32, x []float32, dy []float32, mean []float32, r []float32, scale []float32, bias []float32, floor float32)
+// Requires: AVX, FMA3
+TEXT ·addNormalisationGradientsVectors(SB), NOSPLIT, $0-196
+	XORQ         AX, AX
+	MOVQ         products_base+0(FP), CX
+	MOVQ         products_len+8(FP), DX
+	MOVQ         sums_base+24(FP), BX
+	MOVQ         x_base+48(FP), SI
+	MOVQ         dy_base+72(FP), DI
+	XORQ         R8, R8
+	MOVQ         mean_base+96(FP), R9
+	MOVQ         mean_len+104(FP), R10
+	MOVQ         r_base+120(FP), R11
+	MOVQ         scale_base+144(FP), R12
+	MOVQ         bias_base+168(FP), R13
+	VBROADCASTSS floor+192(FP), Y0
+	JMP          next
+
+turn:
+	VMOVUPS     (SI)(AX*4), Y1
+	VMOVUPS     (R9)(R8*4), Y2
+	VSUBPS      Y2, Y1, Y1
+	VMOVUPS     (R11)(R8*4), Y2
+	VMULPS      Y2, Y1, Y1
+	VMOVUPS     (R12)(R8*4), Y2
+	VMOVUPS     (R13)(R8*4), Y3
+	VMOVUPS     Y1, Y4
+	VFMADD213PS Y3, Y2, Y4
+	VCMPPS      $0x02, Y0, Y4, Y2
+	VMOVUPS     (DI)(AX*4), Y3
+	VBLENDVPS   Y2, element_zero<>+0(SB), Y3, Y2
+	VMOVUPS     (BX)(AX*4), Y3
+	VADDPS      Y2, Y3, Y3
+	VMOVUPS     Y3, (BX)(AX*4)
+	VMOVUPS     (CX)(AX*4), Y3
+	VMOVUPS     Y1, Y1
+	VFMADD213PS Y3, Y2, Y1
+	VMOVUPS     Y1, (CX)(AX*4)
+	ADDQ        $0x08, AX
+	ADDQ        $0x08, R8
+	CMPQ        R8, R10
+	JNE         next
+	XORQ        R8, R8
+
+next:
+	SUBQ $0x08, DX
+	JGE  turn
+	VZEROUPPER
+	RET
+
+// func addNormalisationGradientByXVectors(dx []float32, x []float32, dy []float32, mean []float32, r []float32, scale []float32, bias []float32, products []float32, sums []float32, floor float32, less float32)
+// Requires: AVX, FMA3
+TEXT ·addNormalisationGradientByXVectors(SB), NOSPLIT, $0-224
+	XORQ         AX, AX
+	MOVQ         dx_base+0(FP), CX
+	MOVQ         dx_len+8(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dy_base+48(FP), SI
+	XORQ         DI, DI
+	MOVQ         mean_base+72(FP), R8
+	MOVQ         mean_len+80(FP), R9
+	MOVQ         r_base+96(FP), R10
+	MOVQ         scale_base+120(FP), R11
+	MOVQ         bias_base+144(FP), R12
+	MOVQ         products_base+168(FP), R13
+	MOVQ         sums_base+192(FP), R14
+	VBROADCASTSS floor+216(FP), Y0
+	VBROADCASTSS less+220(FP), Y1
+	JMP          next
+
+turn:
+	VMOVUPS     (BX)(AX*4), Y2
+	VMOVUPS     (R8)(DI*4), Y3
+	VSUBPS      Y3, Y2, Y2
+	VMOVUPS     (R10)(DI*4), Y3
+	VMULPS      Y3, Y2, Y2
+	VMOVUPS     (R13)(DI*4), Y3
+	VMOVUPS     (R14)(DI*4), Y4
+	VMOVUPS     Y2, Y5
+	VFMADD213PS Y4, Y3, Y5
+	VMOVUPS     (R11)(DI*4), Y3
+	VMOVUPS     (R12)(DI*4), Y4
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y4, Y3, Y2
+	VCMPPS      $0x02, Y0, Y2, Y2
+	VMOVUPS     (SI)(AX*4), Y3
+	VBLENDVPS   Y2, element_zero<>+0(SB), Y3, Y2
+	VMOVUPS     Y5, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMOVUPS     (R11)(DI*4), Y2
+	VMOVUPS     (R10)(DI*4), Y4
+	VMULPS      Y4, Y2, Y2
+	VMOVUPS     (CX)(AX*4), Y4
+	VMOVUPS     Y3, Y3
+	VFMADD213PS Y4, Y2, Y3
+	VMOVUPS     Y3, (CX)(AX*4)
+	ADDQ        $0x08, AX
+	ADDQ        $0x08, DI
+	CMPQ        DI, R9
+	JNE         next
+	XORQ        DI, DI
+
+next:
+	SUBQ $0x08, DX
+	JGE  turn
 	VZEROUPPER
 	RET
 
@@ -5405,7 +7990,7 @@ row:
 	RET
 
 // func maxOfColumnsAVX512(most *float32, x *float32, rows int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, CMOV
 TEXT ·maxOfColumnsAVX512(SB), NOSPLIT, $0-24
 	MOVQ    most+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -5418,22 +8003,24 @@ TEXT ·maxOfColumnsAVX512(SB), NOSPLIT, $0-24
 	VMOVUPS 320(CX), Z5
 	VMOVUPS 384(CX), Z6
 	VMOVUPS 448(CX), Z7
-	JMP     next
+	IMUL3Q  $0x00000080, DX, DX
+	ADDQ    CX, DX
+	SUBQ    $0x00000200, DX
 
 rows:
-	VMAXPS (CX), Z0, Z0
-	VMAXPS 64(CX), Z1, Z1
-	VMAXPS 128(CX), Z2, Z2
-	VMAXPS 192(CX), Z3, Z3
-	VMAXPS 256(CX), Z4, Z4
-	VMAXPS 320(CX), Z5, Z5
-	VMAXPS 384(CX), Z6, Z6
-	VMAXPS 448(CX), Z7, Z7
-
-next:
 	ADDQ    $0x00000200, CX
-	SUBQ    $0x04, DX
-	JNZ     rows
+	CMPQ    CX, DX
+	CMOVQGT DX, CX
+	VMAXPS  (CX), Z0, Z0
+	VMAXPS  64(CX), Z1, Z1
+	VMAXPS  128(CX), Z2, Z2
+	VMAXPS  192(CX), Z3, Z3
+	VMAXPS  256(CX), Z4, Z4
+	VMAXPS  320(CX), Z5, Z5
+	VMAXPS  384(CX), Z6, Z6
+	VMAXPS  448(CX), Z7, Z7
+	CMPQ    CX, DX
+	JLT     rows
 	VMAXPS  Z2, Z0, Z0
 	VMAXPS  Z3, Z1, Z1
 	VMAXPS  Z4, Z0, Z0
@@ -5445,9 +8032,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func finishRowsAVX512(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
+// func finishRowsAVX512x2(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
 // Requires: AVX, AVX512F
-TEXT ·finishRowsAVX512(SB), NOSPLIT, $0-76
+TEXT ·finishRowsAVX512x2(SB), NOSPLIT, $0-76
 	MOVQ         rows+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -5477,6 +8064,39 @@ row:
 	VADDPS      64(DI), Z5, Z5
 	VMAXPS      Z5, Z4, Z5
 	VMOVUPS     Z5, 64(CX)
+	ADDQ        DX, CX
+	ADDQ        SI, BX
+	ADDQ        R8, DI
+	DECQ        AX
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func finishRowsAVX512x1(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·finishRowsAVX512x1(SB), NOSPLIT, $0-76
+	MOVQ         rows+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         x+24(FP), BX
+	MOVQ         from+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         residual+56(FP), DI
+	MOVQ         residualStride+64(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         scale+40(FP), R9
+	MOVQ         shift+48(FP), R10
+	VMOVUPS      (R9), Z0
+	VMOVUPS      (R10), Z1
+	VBROADCASTSS floor+72(FP), Z2
+
+row:
+	VMOVUPS     (BX), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VADDPS      (DI), Z3, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, (CX)
 	ADDQ        DX, CX
 	ADDQ        SI, BX
 	ADDQ        R8, DI
@@ -5792,86 +8412,6 @@ power:
 	MOVQ        total+24(FP), AX
 	VMOVUPS     Z3, (AX)
 	VMOVUPS     Z4, 64(AX)
-	VZEROUPPER
-	RET
-
-// func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·filterAVX512(SB), NOSPLIT, $0-48
-	MOVQ y+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ window+32(FP), SI
-	MOVQ taps+40(FP), DI
-	SHLQ $0x02, BX
-
-begin8:
-	SUBQ   $0x00000080, DX
-	JL     next8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	MOVQ   CX, R8
-	MOVQ   SI, R9
-	MOVQ   DI, R10
-
-tap8:
-	VBROADCASTSS (R9), Z8
-	VFMADD231PS  (R8), Z8, Z0
-	VFMADD231PS  64(R8), Z8, Z1
-	VFMADD231PS  128(R8), Z8, Z2
-	VFMADD231PS  192(R8), Z8, Z3
-	VFMADD231PS  256(R8), Z8, Z4
-	VFMADD231PS  320(R8), Z8, Z5
-	VFMADD231PS  384(R8), Z8, Z6
-	VFMADD231PS  448(R8), Z8, Z7
-	ADDQ         $0x04, R9
-	ADDQ         BX, R8
-	DECQ         R10
-	JNZ          tap8
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VMOVUPS      Z4, 256(AX)
-	VMOVUPS      Z5, 320(AX)
-	VMOVUPS      Z6, 384(AX)
-	VMOVUPS      Z7, 448(AX)
-	ADDQ         $0x00000200, CX
-	ADDQ         $0x00000200, AX
-	JMP          begin8
-
-next8:
-	ADDQ $0x00000080, DX
-
-begin1:
-	SUBQ   $0x00000010, DX
-	JL     next1
-	VXORPS Z0, Z0, Z0
-	MOVQ   CX, R8
-	MOVQ   SI, R9
-	MOVQ   DI, R10
-
-tap1:
-	VBROADCASTSS (R9), Z1
-	VFMADD231PS  (R8), Z1, Z0
-	ADDQ         $0x04, R9
-	ADDQ         BX, R8
-	DECQ         R10
-	JNZ          tap1
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, AX
-	JMP          begin1
-
-next1:
-	ADDQ $0x00000010, DX
 	VZEROUPPER
 	RET
 
@@ -6570,6 +9110,116 @@ done1x1:
 	JMP  group1
 
 next1:
+	VZEROUPPER
+	RET
+
+// func filterVectors(y []float32, x []float32, stride int, window []float32)
+// Requires: AVX, FMA3
+TEXT ·filterVectors(SB), NOSPLIT, $0-80
+	MOVQ y_base+0(FP), AX
+	MOVQ y_len+8(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ stride+48(FP), BX
+	MOVQ window_base+56(FP), SI
+	MOVQ window_len+64(FP), DI
+	SHLQ $0x02, BX
+
+begin0:
+	SUBQ   $0x40, CX
+	JL     next0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	JMP    test0
+
+tap0:
+	VBROADCASTSS (R9), Y0
+	VFMADD231PS  (R8), Y0, Y1
+	VFMADD231PS  32(R8), Y0, Y2
+	VFMADD231PS  64(R8), Y0, Y3
+	VFMADD231PS  96(R8), Y0, Y4
+	VFMADD231PS  128(R8), Y0, Y5
+	VFMADD231PS  160(R8), Y0, Y6
+	VFMADD231PS  192(R8), Y0, Y7
+	VFMADD231PS  224(R8), Y0, Y8
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+
+test0:
+	SUBQ    $0x01, R10
+	JGE     tap0
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
+	VMOVUPS Y5, 128(AX)
+	VMOVUPS Y6, 160(AX)
+	VMOVUPS Y7, 192(AX)
+	VMOVUPS Y8, 224(AX)
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, AX
+	JMP     begin0
+
+next0:
+	ADDQ $0x40, CX
+
+begin1:
+	SUBQ   $0x08, CX
+	JL     next1
+	VXORPS Y1, Y1, Y1
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	JMP    test1
+
+tap1:
+	VBROADCASTSS (R9), Y0
+	VFMADD231PS  (R8), Y0, Y1
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+
+test1:
+	SUBQ    $0x01, R10
+	JGE     tap1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, AX
+	JMP     begin1
+
+next1:
+	ADDQ    $0x08, CX
+	TESTQ   CX, CX
+	JZ      next2
+	LEAQ    masks<>+0(SB), R8
+	NEGQ    CX
+	VMOVUPS 32(R8)(CX*4), Y0
+	VXORPS  Y2, Y2, Y2
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    DI, R10
+	JMP     test2
+
+tap2:
+	VBROADCASTSS (R9), Y1
+	VMASKMOVPS   (R8), Y0, Y3
+	VFMADD231PS  Y3, Y1, Y2
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+
+test2:
+	SUBQ       $0x01, R10
+	JGE        tap2
+	VMASKMOVPS Y2, Y0, (AX)
+
+next2:
 	VZEROUPPER
 	RET
 

@@ -62,11 +62,6 @@ func AddProducts[F Float](y, a, b []F) {
 func Filter(y, x []float32, stride int, window []float32) {
 	x = x[:len(y)+(len(window)-1)*stride]
 	if moreVectors() {
-		if l := Current(); l.filter != nil && len(y) >= l.lanes && len(window) > 0 {
-			n := len(y) / l.lanes * l.lanes
-			l.filter(&y[0], &x[0], n, stride, &window[0], len(window))
-			y, x = y[n:], x[n:]
-		}
 		filterVectors(y, x, stride, window)
 		return
 	}
@@ -158,66 +153,18 @@ func FinishRows(rows, columns int, y []float32, stride int, x []float32, from in
 	}
 	moves := &y[0] == &x[0] && stride != from // a row would overwrite the row before it
 	done := 0
-	if !moves {
-		done = finishPanels(rows, columns, y, stride, x, from, f)
-	}
-	if rest := columns - done; vectors() && rest >= 8 && !(moves && rest%8 > 0) {
-		r := f.fromColumn(done)
-		finishRowsVectors(rows, rest&^7, y[done:], stride, x[done:], from, &r)
-		done += rest &^ 7
+	if vectors() && !(moves && columns%8 > 0) {
+		done = finishRowsVectors(rows, columns, y, stride, x, from, f, moves)
 	}
 	for i := 0; i < rows && done < columns; i++ {
 		finishRow(y[i*stride+done:][:columns-done], x[i*from+done:], done, i, f)
 	}
 }
 
-// fromColumn is f for the columns from column on.
-func (f *Finish) fromColumn(column int) Finish {
-	r := *f
-	for _, part := range []*[]float32{&r.Scale, &r.Shift, &r.Residual} {
-		if *part != nil {
-			*part = (*part)[column:]
-		}
-	}
-	return r
-}
-
-// These replace the nil slices of a Finish.
-var (
-	noScale [MaxColumns]float32
-	nothing [MaxColumns]float32
-)
-
-func init() {
-	for i := range noScale {
-		noScale[i] = 1
-	}
-}
-
-// finishPanels finishes the columns that fill panels, in assembly, and returns their number.
-func finishPanels(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) (done int) {
-	l := Current()
-	if l.finishRows == nil {
-		return 0
-	}
-	floor := float32(math.Inf(-1))
-	if f.ReLU {
-		floor = 0
-	}
-	for ; done+l.columns <= columns; done += l.columns {
-		scale, shift, residual, residualStride := &noScale[0], &nothing[0], &nothing[0], 0
-		if f.Scale != nil {
-			scale = &f.Scale[done]
-		}
-		if f.Shift != nil {
-			shift = &f.Shift[done]
-		}
-		if f.Residual != nil {
-			residual, residualStride = &f.Residual[done], f.Stride
-		}
-		l.finishRows(rows, &y[done], stride, &x[done], from, scale, shift, residual, residualStride, floor)
-	}
-	return done
+// rowsFinished is FinishRows for some columns. No argument is nil.
+type rowsFinished struct {
+	columns int
+	finish  func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)
 }
 
 // finishRow finishes row i from a column on.

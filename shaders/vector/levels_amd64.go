@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"math"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -23,16 +25,72 @@ func levels() (all []*Level) {
 var (
 	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, most: 12, terms: terms, elements: true, words: shorts,
 		expColumns: expColumnsAVX512, expGradientColumns: expGradientColumnsAVX512, expGradientRows: expGradientRowsAVX512,
-		maxOfColumns: maxOfColumnsAVX512, finishRows: finishRowsAVX512, transpose: blocks, lanes: 16, filter: filterAVX512,
-		windows: []windowsSummed{{16, windowsAVX512}, {8, windowsAVX2}},
+		maxOfColumns: maxOfColumnsAVX512, transpose: blocks,
+		finishRows: []rowsFinished{{32, finishRowsAVX512x2}, {16, finishRowsAVX512x1}, {8, finishRowsAVX2x1}},
+		windows:    []windowsSummed{{16, windowsAVX512}, {8, windowsAVX2}},
 		product: assembly(productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 			productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12)}
 	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, elements: true, words: shorts,
 		expColumns: expColumnsAVX2, expGradientColumns: expGradientColumnsAVX2, expGradientRows: expGradientRowsAVX2,
-		maxOfColumns: maxOfColumnsAVX2, finishRows: finishRowsAVX2, transpose: blocks, lanes: 8, filter: filterAVX2,
-		windows: []windowsSummed{{8, windowsAVX2}},
-		product: assembly(productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6)}
+		maxOfColumns: maxOfColumnsAVX2, transpose: blocks,
+		finishRows: []rowsFinished{{16, finishRowsAVX2x2}, {8, finishRowsAVX2x1}},
+		windows:    []windowsSummed{{8, windowsAVX2}},
+		product:    assembly(productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6)}
 )
+
+// vectors says whether slices are computed in vectors. moreVectors says the same for functions that
+// pages do not need.
+func vectors() bool     { return Current().elements }
+func moreVectors() bool { return vectors() }
+
+// layerNormVectors is LayerNorm for rows of a multiple of eight.
+func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
+	n := len(scale)
+	for i := range mean {
+		x := x[i*n:][:n]
+		m := sumVectors(x) / float32(n)
+		mean[i], r[i] = m, deviations(sumSquaresVectors(x, m)/float32(n), eps)
+		layerNormRowVectors(y[i*n:][:n], x, scale, bias, m, r[i])
+	}
+}
+
+// These replace the nil slices of a Finish.
+var (
+	noScale = slices.Repeat([]float32{1}, MaxColumns)
+	nothing [MaxColumns]float32
+)
+
+// finishRowsVectors finishes the columns that fill vectors, and returns their number. moves means
+// that rows of y begin where other rows of x are.
+func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish, moves bool) (done int) {
+	floor := float32(math.Inf(-1))
+	if f.ReLU {
+		floor = 0
+	}
+	turns := 1
+	if moves { // row by row
+		turns, rows = rows, 1
+	}
+	for row := range turns {
+		done = 0
+		for _, panel := range Current().finishRows {
+			for ; done+panel.columns <= columns; done += panel.columns {
+				scale, shift, residual, residualStride := &noScale[0], &nothing[0], &nothing[0], 0
+				if f.Scale != nil {
+					scale = &f.Scale[done]
+				}
+				if f.Shift != nil {
+					shift = &f.Shift[done]
+				}
+				if f.Residual != nil {
+					residual, residualStride = &f.Residual[row*f.Stride+done], f.Stride
+				}
+				panel.finish(rows, &y[row*stride+done], stride, &x[row*from+done], from, scale, shift, residual, residualStride, floor)
+			}
+		}
+	}
+	return done
+}
 
 var blocks = []blocksTransposed{{8, 4, transpose8x4}, {4, 8, transpose4x8}}
 

@@ -7,12 +7,8 @@ package vector
 // MaxOfColumns sets most to the largest value of each column. x has one or more rows.
 func MaxOfColumns(most, x []float32) {
 	l, n := Current(), len(most)
-	if l.maxOfColumns != nil && n == l.columns && len(x)%(4*n) == 0 {
+	if l.maxOfColumns != nil && n == l.columns && len(x) >= 4*n {
 		l.maxOfColumns(&most[0], &x[0], len(x)/n)
-		return
-	}
-	if vectors() && n%8 == 0 {
-		maxOfColumnsVectors(most, x)
 		return
 	}
 	copy(most, x)
@@ -29,8 +25,6 @@ func ExpColumns(x []float32, scale float32, shift, total []float32) {
 	case len(x) == 0:
 	case l.expColumns != nil && n == l.columns:
 		l.expColumns(&x[0], len(x)/n, scale, &shift[0], &total[:n][0])
-	case vectors() && n%8 == 0:
-		expColumnsVectors(x, scale, shift, total)
 	default:
 		for ; len(x) >= n; x = x[n:] {
 			row := x[:n]

@@ -47,6 +47,10 @@ func install(name, module string, w words) []*Level {
 		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms, elements: true,
 		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: w,
 		windows: []windowsSummed{{8, windowsModule}},
+		expColumns: func(x *float32, rows int, scale float32, shift, total *float32) {
+			expColumnsModule(x, shift, total, int32(rows), scale)
+		},
+		maxOfColumns: func(most, x *float32, rows int) { maxOfColumnsModule(x, most, int32(rows)) },
 	}}
 }
 
@@ -225,25 +229,21 @@ func addGELUGradientVectors(dx, dy, x []float32) {
 //go:noescape
 func maxOfColumnsModule(x, most *float32, rows int32)
 
-// At this level a panel has eight columns.
-func maxOfColumnsVectors(most, x []float32) { maxOfColumnsModule(ptr(x), ptr(most), int32(len(x)/8)) }
-
 //go:wasmimport vectors expColumns
 //go:noescape
 func expColumnsModule(x, shift, total *float32, rows int32, scale float32)
-
-func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
-	expColumnsModule(ptr(x), ptr(shift), ptr(total), int32(len(x)/8), scale)
-}
 
 //go:wasmimport vectors finishRows
 //go:noescape
 func finishRowsModule(rows, columns int32, y *float32, stride int32, x *float32, from int32, scale, shift, residual *float32, residualStride int32, relu bool)
 
-// The module counts rows in bytes.
-func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
-	finishRowsModule(int32(rows), int32(4*columns), ptr(y), int32(4*stride), ptr(x), int32(4*from),
-		ptr(f.Scale), ptr(f.Shift), ptr(f.Residual), int32(4*f.Stride), f.ReLU)
+// The module counts rows in bytes, and goes over them in order.
+func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish, _ bool) (done int) {
+	if done = columns &^ 7; done > 0 {
+		finishRowsModule(int32(rows), int32(4*done), ptr(y), int32(4*stride), ptr(x), int32(4*from),
+			ptr(f.Scale), ptr(f.Shift), ptr(f.Residual), int32(4*f.Stride), f.ReLU)
+	}
+	return done
 }
 
 //go:wasmimport vectors layerNorm

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -61,23 +60,6 @@ func TestTraining(t *testing.T) {
 	inVectors(t, func(y, a, b []float32) bool {
 		return AddLayerNormGradients(y, make([]float32, len(y)), a, b, .5, 2)
 	}, func(y, a, b float64) float64 { return y + a*(b-.5)*2 })
-	for _, n := range []uint32{1, 2, 4, 8} {
-		from, scale, shift := make([]uint32, n), random(int(n), 4), random(int(n), 5)
-		for i := range from {
-			from[i] = n - 1 - uint32(i)
-		}
-		asLevels(t, func(l *Level) {
-			x, y := random(int(n)*5, 1), make([]float32, n*5+1)
-			if ScaleRows(y[:n*5], x, from, scale, shift) {
-				for i := range x {
-					row, j := i/int(n)*int(n), i%int(n)
-					require.InDelta(t, scale[j]*x[row+int(from[j])]+shift[j], y[i], 1e-6, l.Name)
-				}
-				require.Zero(t, y[n*5])
-			}
-		})
-	}
-	assert.False(t, ScaleRows(make([]float32, 6), make([]float32, 6), []uint32{0, 1, 2}, nil, nil))
 }
 
 func TestCrossEntropyAtTheEnds(t *testing.T) {

@@ -19,17 +19,12 @@ type Level struct {
 	elements      bool // slices are computed in vectors too
 	words         words
 
-	// Functions of a panel, in assembly; nil: use the functions of slices.
+	// Functions of a panel; nil: use the functions of slices.
 	expColumns                          func(x *float32, rows int, scale float32, shift, total *float32)
 	expGradientColumns, expGradientRows func(x, d *float32, rows int, scale float32, shift, delta *float32)
-	// Largest values of the columns of a panel with 4, 8, … rows.
+	// Largest values of the columns of a panel with four rows or more.
 	maxOfColumns func(most, x *float32, rows int)
-	// FinishRows of the columns of a panel. No argument is nil.
-	finishRows func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)
-
-	// filter takes slices of a multiple of lanes, in assembly; nil: use Go.
-	lanes  int
-	filter func(y, x *float32, n, stride int, window *float32, taps int)
+	finishRows   []rowsFinished // the widest first
 
 	transpose []blocksTransposed // in order of preference
 	windows   []windowsSummed    // the widest first

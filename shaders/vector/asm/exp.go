@@ -7,7 +7,6 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // constants are numbers in memory, each in sixteen lanes. A level with enough registers loads them
@@ -55,7 +54,7 @@ func (c constants) inRegisters(l *level) constants {
 }
 
 // exp replaces x, at most 88, by e^x. A NaN stays.
-func (l *level) exp(c constants, x reg.VecVirtual) {
+func (l *level) exp(c constants, x Op) {
 	shifted, n, e := l.register(), l.register(), l.register()
 	limit := l.register()
 	VMOVUPS(c["least"], limit)
@@ -107,24 +106,28 @@ func (l *level) expColumns(c constants) {
 	end()
 }
 
-// maxOfColumns computes the largest value of each column of x (rows, 2 lanes), four rows at a time.
-// With one row at a time each maximum would wait for the one before. rows is a multiple of four.
+// maxOfColumns computes the largest value of each column of x (rows, 2 lanes), four rows at a time,
+// and at last the last four again. With one row at a time each maximum would wait for the one
+// before. rows is at least four.
 func (l *level) maxOfColumns() {
 	TEXT("maxOfColumns"+l.name, NOSPLIT, "func(most, x *float32, rows int)")
 	most, x, rows := argument("most"), argument("x"), argument("rows")
-	largest := l.registers(8)
+	largest, size := l.registers(8), 8*l.lanes
 	for i, v := range largest {
 		VMOVUPS(l.vector(x, i), v)
 	}
-	JMP(LabelRef("next"))
+	IMUL3Q(U32(uint32(size)), rows, rows)
+	ADDQ(x, rows)
+	SUBQ(U32(4*size), rows) // the last four
 	Label("rows")
+	ADDQ(U32(4*size), x)
+	CMPQ(x, rows)
+	CMOVQGT(rows, x)
 	for i, v := range largest {
 		VMAXPS(l.vector(x, i), v, v)
 	}
-	Label("next")
-	ADDQ(U32(4*l.lanes*len(largest)), x)
-	SUBQ(U8(4), rows)
-	JNZ(LabelRef("rows"))
+	CMPQ(x, rows)
+	JLT(LabelRef("rows"))
 	for i, v := range largest[2:] {
 		VMAXPS(v, largest[i%2], largest[i%2])
 	}

@@ -5,45 +5,61 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
-// filter sets y[i] to Σ_t window[t] x[i + t stride] for i < n, a multiple of the lanes. It sums
-// eight vectors at once, and the remaining vectors one by one.
-func (l *level) filter() {
-	TEXT("filter"+l.name, NOSPLIT, "func(y, x *float32, n, stride int, window *float32, taps int)")
-	y, x, n := argument("y"), argument("x"), argument("n")
-	stride, window, taps := argument("stride"), argument("window"), argument("taps")
+// filter sets y[i] to Σ_t window[t] x[i + t stride]. It sums eight vectors at once, then vectors one
+// by one, and the last elements with a mask.
+func filter() {
+	TEXT("filterVectors", NOSPLIT, "func(y, x []float32, stride int, window []float32)")
+	Pragma("noescape")
+	y, n, x := base("y"), length("y"), base("x")
+	stride, window, taps := argument("stride"), base("window"), length("window")
 	SHLQ(U8(2), stride)
-	at, w, left := GP64(), GP64(), GP64()
-	for _, vectors := range []int{8, 1} {
-		begin, tap, next := fmt.Sprintf("begin%d", vectors), fmt.Sprintf("tap%d", vectors), fmt.Sprintf("next%d", vectors)
-		Label(begin)
-		SUBQ(U32(vectors*l.lanes), n)
-		JL(LabelRef(next))
-		sums, factor := l.registers(vectors), l.register()
-		for _, s := range sums {
-			VXORPS(s, s, s)
+	from, w, rest := GP64(), GP64(), GP64()
+	mask = nil
+	for part, vectors := range []int{8, 1, 1} {
+		label := func(name string) string { return fmt.Sprint(name, part) }
+		Label(label("begin"))
+		if part < 2 {
+			SUBQ(U8(8*vectors), n)
+			JL(LabelRef(label("next")))
+		} else {
+			TESTQ(n, n)
+			JZ(LabelRef(label("next")))
+			mask = maskOf(n)
 		}
-		MOVQ(x, at)
+		sums, factor := make([]reg.VecVirtual, vectors), YMM()
+		for i := range sums {
+			sums[i] = YMM()
+			VXORPS(sums[i], sums[i], sums[i])
+		}
+		MOVQ(x, from)
 		MOVQ(window, w)
-		MOVQ(taps, left)
-		Label(tap)
+		MOVQ(taps, rest)
+		JMP(LabelRef(label("test")))
+		Label(label("tap"))
 		VBROADCASTSS(Mem{Base: w}, factor)
 		for i, s := range sums {
-			VFMADD231PS(l.vector(at, i), factor, s)
+			VFMADD231PS(load(Mem{Base: from, Disp: 32 * i}), factor, s)
 		}
 		ADDQ(U8(4), w)
-		ADDQ(stride, at)
-		DECQ(left)
-		JNZ(LabelRef(tap))
+		ADDQ(stride, from)
+		Label(label("test"))
+		SUBQ(U8(1), rest)
+		JGE(LabelRef(label("tap")))
 		for i, s := range sums {
-			VMOVUPS(s, l.vector(y, i))
+			store(s, Mem{Base: y, Disp: 32 * i})
 		}
-		ADDQ(U32(4*l.lanes*vectors), x)
-		ADDQ(U32(4*l.lanes*vectors), y)
-		JMP(LabelRef(begin))
-		Label(next)
-		ADDQ(U32(vectors*l.lanes), n)
+		if part < 2 {
+			ADDQ(U32(32*vectors), x)
+			ADDQ(U32(32*vectors), y)
+			JMP(LabelRef(label("begin")))
+		}
+		Label(label("next"))
+		if part < 2 {
+			ADDQ(U8(8*vectors), n)
+		}
 	}
 	end()
 }

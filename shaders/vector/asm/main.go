@@ -22,6 +22,7 @@ type level struct {
 func main() {
 	ConstraintExpr("amd64")
 	c, fixed, powers := expConstants(), fixedConstants(), softmaxConstants()
+	masks = newMasks()
 	for _, l := range []level{
 		{"AVX2", 8, 6, YMM},
 		{"AVX512", 16, 12, ZMM},
@@ -33,14 +34,18 @@ func main() {
 		l.expColumns(c)
 		l.expGradients(c)
 		l.maxOfColumns()
-		l.finishRows()
+		l.finishRows(2)
+		l.finishRows(1)
 		l.finish(fixed, true)
 		l.finish(fixed, false)
 		l.conversions(fixed)
 		l.softmax(powers)
-		l.filter()
 		l.windows()
+		if l.lanes == 8 {
+			l.elements(c, elementConstants())
+		}
 	}
+	filter()
 	transpose(8, 4)
 	transpose(4, 8)
 	Generate()
@@ -58,15 +63,19 @@ func (l *level) move(from, to Op) {
 // vector is the address of a vector, i vectors after base.
 func (l *level) vector(base reg.Register, i int) Mem { return Mem{Base: base, Disp: 4 * l.lanes * i} }
 
-// argument loads an integer or a pointer, and everywhere loads a number into all lanes.
+// argument loads an integer or a pointer, base and length load those of a slice, and everywhere
+// loads a number into all lanes.
 func argument(name string) reg.Register { return Load(Param(name), GP64()) }
+func base(name string) reg.Register     { return Load(Param(name).Base(), GP64()) }
+func length(name string) reg.Register   { return Load(Param(name).Len(), GP64()) }
 
-func (l *level) everywhere(name string) reg.VecVirtual {
+func (l *level) everywhere(name string) reg.VecVirtual { return everywhere(l.register(), name) }
+
+func everywhere(v reg.VecVirtual, name string) reg.VecVirtual {
 	at, err := Param(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
-	v := l.register()
 	VBROADCASTSS(at.Addr, v)
 	return v
 }
