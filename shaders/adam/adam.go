@@ -47,23 +47,11 @@ func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 	if factor == 0 {
 		return
 	}
-	b1, b2, epsilon, decay := F(p.Beta1), F(p.Beta2), F(p.Epsilon), F(p.Decay)
-	m, v, x, average := a[2].F[from:to], a[3].F[from:to], a[4].F[from:to], a[5].F[from:to]
-	s := vector.AdamStep{
-		Factor: float32(factor), Rate: float32(rate), Correction1: float32(c1), Correction2: float32(c2), Averaging: float32(averaging),
+	s := vector.AdamStep[F]{
+		Factor: factor, Rate: rate, Correction1: c1, Correction2: c2, Averaging: averaging,
 		Beta1: p.Beta1, Beta2: p.Beta2, Epsilon: p.Epsilon, Decay: p.Decay,
 	}
-	if s.Update(vector.Singles(x), vector.Singles(a[0].F[from:to]), vector.Singles(m), vector.Singles(v), vector.Singles(average)) {
-		return
-	}
-	for i, g := range a[0].F[from:to] {
-		g *= factor
-		m[i] = b1*m[i] + (1-b1)*g
-		v[i] = b2*v[i] + (1-b2)*g*g
-		step := m[i] * c1 / (F(math.Sqrt(float64(v[i]*c2))) + epsilon)
-		x[i] -= rate * (step + decay*x[i])
-		average[i] = averaging*average[i] + (1-averaging)*x[i]
-	}
+	s.Update(a[4].F[from:to], a[0].F[from:to], a[2].F[from:to], a[3].F[from:to], a[5].F[from:to])
 }
 
 // Step appends the update of the parameter x by its gradient, with first and second moments m and v

@@ -29,9 +29,6 @@ var (
 
 func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, y := F(p.Low), a[2].F[from:to]
-	if vector.CrossEntropy(vector.Singles(y), vector.Singles(a[0].F[from:to]), vector.Singles(a[1].F[from:to]), p.Low) {
-		return
-	}
 	for i, v := range a[0].F[from:to] {
 		y[i] = min(max(v, low), 1-low)
 	}
@@ -42,14 +39,7 @@ func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], fr
 }
 
 func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
-	low, label, dy, dx := F(p.Low), a[1].F[from:to], a[2].F[from:to], a[3].F[from:to]
-	if vector.AddCrossEntropyGradient(vector.Singles(dx), vector.Singles(a[0].F[from:to]), vector.Singles(label), vector.Singles(dy), p.Low) {
-		return
-	}
-	for i, v := range a[0].F[from:to] {
-		q := min(max(v, low), 1-low)
-		dx[i] += (q - label[i]) / (q * (1 - q)) * dy[i]
-	}
+	vector.AddCrossEntropyGradient(a[3].F[from:to], a[0].F[from:to], a[1].F[from:to], a[2].F[from:to], F(p.Low))
 }
 
 var crossEntropyKind = kernels.Operator(tensor.Kind{

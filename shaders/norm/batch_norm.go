@@ -216,37 +216,15 @@ func rectified[F gpu.Float](relu bool, v F) F {
 	return v
 }
 
-// normalisation has the statistics and parameters of the channels.
-type normalisation[F gpu.Float] struct {
-	mean, r, scale, bias []F
-	relu                 bool
-}
-
 // normalisationOf takes the statistics, scale and bias from arguments 1 to 3.
-func normalisationOf[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]) normalisation[F] {
+func normalisationOf[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]) vector.Normalisation[F] {
 	n := int(p.Channels)
-	return normalisation[F]{a[1].F[:n], a[1].F[n:][:n], a[2].F[:n], a[3].F[:n], p.Relu == 1}
-}
-
-// fast is the normalisation for package vector. It is nil in float64.
-func (n normalisation[F]) fast() *vector.Normalisation {
-	of, single := any(n).(normalisation[float32])
-	if !single {
-		return nil
-	}
-	return &vector.Normalisation{Mean: of.mean, R: of.r, Scale: of.scale, Bias: of.bias, ReLU: of.relu}
+	return vector.Normalisation[F]{Mean: a[1].F[:n], R: a[1].F[n:][:n], Scale: a[2].F[:n], Bias: a[3].F[:n], ReLU: p.Relu == 1}
 }
 
 func batchNormForwardPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, of := int(p.Channels), normalisationOf(p, a)
-	x, y := a[0].F[from*n:to*n], a[4].F[from*n:to*n]
-	if of.fast().Rows(vector.Singles(y), vector.Singles(x)) {
-		return
-	}
-	for i, v := range x {
-		c := i % n
-		y[i] = rectified(of.relu, (v-of.mean[c])*of.r[c]*of.scale[c]+of.bias[c])
-	}
+	of.Rows(a[4].F[from*n:to*n], a[0].F[from*n:to*n])
 }
 
 // batchNormSumPart adds argument 4, and applies the ReLU after that.
@@ -268,32 +246,14 @@ func batchNormSumPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from,
 	}
 }
 
-// passed returns x̂ and the gradient behind the ReLU, or dy if there is no ReLU.
-func passed[F gpu.Float](relu bool, x, mean, r, scale, bias, dy F) (xHat, g F) {
-	xHat = (x - mean) * r
-	if relu && xHat*scale+bias <= 0 {
-		return xHat, 0
-	}
-	return xHat, dy
-}
-
 func batchNormBackwardPartialPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, step, of := int(p.Channels), int(p.Chunks*p.Channels), normalisationOf(p, a)
 	products, sums := a[5].F[from*n:to*n], a[5].F[step+from*n:step+to*n]
 	clear(products)
 	clear(sums)
-	fast := of.fast()
 	p.eachRun(from, to, func(first, end int) {
-		x, dy := a[0].F[first:end], a[4].F[first:end]
-		if fast.AddGradients(vector.Singles(products[:len(x)]), vector.Singles(sums), vector.Singles(x), vector.Singles(dy)) {
-			return
-		}
-		for i, v := range x {
-			c := i % n
-			xHat, g := passed(of.relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[i])
-			products[i] += g * xHat
-			sums[i] += g
-		}
+		n := end - first
+		of.AddGradients(products[:n], sums[:n], a[0].F[first:end], a[4].F[first:end])
 	})
 }
 
@@ -315,15 +275,7 @@ func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F],
 		share = 0
 	}
 	products, sums := a[5].F[:n], a[5].F[n:][:n]
-	x, dy, dx := a[0].F[from*n:to*n], a[4].F[from*n:to*n], a[6].F[from*n:to*n]
-	if of.fast().AddGradientByX(vector.Singles(dx), vector.Singles(x), vector.Singles(dy), vector.Singles(products), vector.Singles(sums), float32(share)) {
-		return
-	}
-	for i, v := range x {
-		c := i % n
-		xHat, g := passed(of.relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[i])
-		dx[i] += of.scale[c] * of.r[c] * (g - share*(sums[c]+xHat*products[c]))
-	}
+	of.AddGradientByX(a[6].F[from*n:to*n], a[0].F[from*n:to*n], a[4].F[from*n:to*n], products, sums, share)
 }
 
 // BatchStatisticsKind computes the mean and the inverse deviation of each channel of x, (2, C), and

@@ -61,27 +61,7 @@ func layerNormInPlaces(name string, count func(p *LayerNormParams, width int) in
 
 func layerNormForwardPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, rows := int(p.Channels), int(p.Rows)
-	x, scale, bias, y := a[0].F[from*n:to*n], a[1].F[:n], a[2].F[:n], a[3].F[from*n:to*n]
-	means, rates := a[4].F[from:to], a[4].F[rows+from:rows+to]
-	if single := vector.Singles(y); single != nil {
-		vector.LayerNorm(single, vector.Singles(x), vector.Singles(scale), vector.Singles(bias), p.Eps, vector.Singles(means), vector.Singles(rates))
-		return
-	}
-	for row := range means {
-		x, y := x[row*n:][:n], y[row*n:][:n]
-		var mean, variance F
-		for _, v := range x {
-			mean += v / F(n)
-		}
-		for _, v := range x {
-			variance += (v - mean) * (v - mean) / F(n)
-		}
-		r := inverseRoot(variance + F(p.Eps))
-		for c, v := range x {
-			y[c] = (v-mean)*r*scale[c] + bias[c]
-		}
-		means[row], rates[row] = mean, r
-	}
+	vector.LayerNorm(a[3].F[from*n:to*n], a[0].F[from*n:to*n], a[1].F[:n], a[2].F[:n], F(p.Eps), a[4].F[from:to], a[4].F[rows+from:rows+to])
 }
 
 func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
@@ -89,20 +69,7 @@ func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F],
 	for row := from; row < to; row++ {
 		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
 		mean, r := rowStatistics(p, saved, row)
-		if vector.AddLayerNormGradientByX(vector.Singles(dx), vector.Singles(dy), vector.Singles(x), vector.Singles(scale), float32(mean), float32(r)) {
-			continue
-		}
-		var g, gx F
-		for c, v := range x {
-			d := dy[c] * scale[c]
-			g += d
-			gx += d * (v - mean) * r
-		}
-		g /= F(n)
-		gx /= F(n)
-		for c, v := range x {
-			dx[c] += r * (dy[c]*scale[c] - g - (v-mean)*r*gx)
-		}
+		vector.AddLayerNormGradientByX(dx, dy, x, scale, mean, r)
 	}
 }
 
@@ -132,13 +99,7 @@ func layerNormBackwardAll[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], s
 func addLayerNormRow[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], row, first int, products, sums []F) {
 	x, dy := a[0].F[row*int(p.Channels)+first:][:len(sums)], a[1].F[row*int(p.Channels)+first:][:len(sums)]
 	mean, r := rowStatistics(p, a[2].F, row)
-	if vector.AddLayerNormGradients(vector.Singles(products), vector.Singles(sums), vector.Singles(dy), vector.Singles(x), float32(mean), float32(r)) {
-		return
-	}
-	for c, d := range dy {
-		products[c] += d * (x[c] - mean) * r
-		sums[c] += d
-	}
+	vector.AddLayerNormGradients(products, sums, dy, x, mean, r)
 }
 
 func layerNormParametersPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {

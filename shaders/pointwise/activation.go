@@ -69,7 +69,7 @@ var (
 	ReLUKind = activationKind(tensor.Kind{Name: "ReLU", Halves: tensor.HalvesFollow, ONNX: "Relu", Scalar: &tensor.Scalar{
 		Exact: relu, Fast: vector.ReLU,
 		WGSL: "return select(v, floats(), v <= floats());", // max() would drop a NaN
-	}}, "relu", activationFile, addReLUGradient[float64], addReLUGradient[float32], true)
+	}}, "relu", activationFile, vector.AddReLUGradient[float64], vector.AddReLUGradient[float32], true)
 	GELUKind = activationKind(tensor.Kind{Name: "GELU", Halves: tensor.HalvesFollow, Scalar: &tensor.Scalar{
 		Exact: gelu, Fast: vector.GELU,
 		// erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7
@@ -86,17 +86,6 @@ var (
 		Exact: Logistic, Fast: vector.Sigmoid, WGSL: "return 1.0 / (1.0 + exp(-v));",
 	}}, "sigmoid", activationFile, addSigmoidGradient[float64], addSigmoidGradient[float32], true)
 )
-
-func addReLUGradient[F gpu.Float](dx, dy, y []F) {
-	if vector.AddReLUGradient(vector.Singles(dx), vector.Singles(dy), vector.Singles(y)) {
-		return
-	}
-	for i, v := range y {
-		if v > 0 {
-			dx[i] += dy[i]
-		}
-	}
-}
 
 func addReLU6Gradient[F gpu.Float](dx, dy, y []F) {
 	for i, v := range y {

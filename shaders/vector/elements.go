@@ -211,11 +211,11 @@ func ReLU6(x []float32) {
 }
 
 // Sum adds up the elements.
-func Sum(x []float32) float32 {
-	if vectors() {
-		return sumVectors(x)
+func Sum[F Float](x []F) F {
+	if single := Singles(x); single != nil && vectors() {
+		return F(sumVectors(single))
 	}
-	var sum float32
+	var sum F
 	for _, v := range x {
 		sum += v
 	}
@@ -237,22 +237,22 @@ func Dot[F Float](a, b []F) F {
 
 // LayerNorm sets each row of y to (x − mean) r scale + bias with r = 1/√(variance + eps). y may
 // be x. It returns mean and r of each row.
-func LayerNorm(y, x, scale, bias []float32, eps float32, mean, r []float32) {
+func LayerNorm[F Float](y, x, scale, bias []F, eps F, mean, r []F) {
 	n := len(scale)
 	bias, r = bias[:n], r[:len(mean)]
 	y, x = y[:len(mean)*n], x[:len(mean)*n]
-	if vectors() && n > 0 && n%8 == 0 && len(mean) > 0 {
-		layerNormVectors(y, x, scale, bias, eps, mean, r)
+	if single := Singles(y); single != nil && vectors() && n > 0 && n%8 == 0 && len(mean) > 0 {
+		layerNormVectors(single, Singles(x), Singles(scale), Singles(bias), float32(eps), Singles(mean), Singles(r))
 		return
 	}
 	for i := range mean {
 		x, y := x[i*n:][:n], y[i*n:][:n]
-		m := Sum(x) / float32(n)
-		var squares float32
+		m := Sum(x) / F(n)
+		var squares F
 		for _, v := range x {
 			squares += (v - m) * (v - m)
 		}
-		s := deviations(squares/float32(n), eps)
+		s := deviations(squares/F(n), eps)
 		for j, v := range x {
 			y[j] = (v-m)*s*scale[j] + bias[j]
 		}
@@ -261,9 +261,7 @@ func LayerNorm(y, x, scale, bias []float32, eps float32, mean, r []float32) {
 }
 
 // deviations is 1/√(variance + eps).
-func deviations(variance, eps float32) float32 {
-	return float32(1 / math.Sqrt(float64(variance+eps)))
-}
+func deviations[F Float](variance, eps F) F { return F(1 / math.Sqrt(float64(variance+eps))) }
 
 // Numbers for e^x. x is clamped to least … most. e^x = 2^n e^r with n = round(x / log 2) and
 // therefore |r| ≤ log 2 / 2. For such r, Taylor's series up to r⁶ / 6! is off by at most 1.2e-7.

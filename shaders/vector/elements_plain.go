@@ -2,9 +2,7 @@
 
 package vector
 
-// vectors is false: this build has no vectors, and nobody calls their functions.
-func vectors() bool { return false }
-
+// This build has no vectors, and nobody calls their functions.
 var (
 	reluVectors, sigmoidVectors, geluVectors func(x []float32)
 	sumVectors                               func(x []float32) float32

@@ -23,14 +23,14 @@ func levels() (all []*Level) {
 }
 
 var (
-	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, most: 12, terms: terms, elements: true, words: shorts,
+	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, most: 12, terms: terms, words: shorts,
 		expColumns: expColumnsAVX512, expGradientColumns: expGradientColumnsAVX512, expGradientRows: expGradientRowsAVX512,
 		maxOfColumns: maxOfColumnsAVX512, transpose: blocks,
 		finishRows: []rowsFinished{{32, finishRowsAVX512x2}, {16, finishRowsAVX512x1}, {8, finishRowsAVX2x1}},
 		windows:    []windowsSummed{{16, windowsAVX512}, {8, windowsAVX2}},
 		product: assembly(productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 			productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12)}
-	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, elements: true, words: shorts,
+	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, words: shorts,
 		expColumns: expColumnsAVX2, expGradientColumns: expGradientColumnsAVX2, expGradientRows: expGradientRowsAVX2,
 		maxOfColumns: maxOfColumnsAVX2, transpose: blocks,
 		finishRows: []rowsFinished{{16, finishRowsAVX2x2}, {8, finishRowsAVX2x1}},
@@ -38,9 +38,7 @@ var (
 		product:    assembly(productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6)}
 )
 
-// vectors says whether slices are computed in vectors. moreVectors says the same for functions that
-// pages do not need.
-func vectors() bool     { return Current().elements }
+// moreVectors is vectors for functions that pages do not need.
 func moreVectors() bool { return vectors() }
 
 // layerNormVectors is LayerNorm for rows of a multiple of eight.

@@ -12,7 +12,7 @@ func TestNormalisation(t *testing.T) {
 	asLevels(t, func(l *Level) {
 		for _, channels := range []int{5, 8, 24} {
 			for _, relu := range []bool{false, true} {
-				n := &Normalisation{Mean: random(channels, 1), R: random(channels, 2), Scale: random(channels, 3), Bias: random(channels, 4), ReLU: relu}
+				n := &Normalisation[float32]{Mean: random(channels, 1), R: random(channels, 2), Scale: random(channels, 3), Bias: random(channels, 4), ReLU: relu}
 				size := rows * channels
 				x, dy, y, dx := random(size, 5), random(size, 6), random(size+1, 7), random(size+1, 8)
 				products, sums := random(size+1, 9), random(size+1, 10)
@@ -20,13 +20,9 @@ func TestNormalisation(t *testing.T) {
 				for i, v := range before {
 					before[i] = append([]float32(nil), v...)
 				}
-				if done := n.Rows(y[:size], x); !done {
-					require.False(t, moreVectors() && channels%8 == 0)
-					require.Equal(t, before[0], y)
-					continue
-				}
-				require.True(t, n.AddGradients(products[:size], sums, x, dy))
-				require.True(t, n.AddGradientByX(dx[:size], x, dy, before[2], before[3], share))
+				n.Rows(y[:size], x)
+				n.AddGradients(products[:size], sums, x, dy)
+				n.AddGradientByX(dx[:size], x, dy, before[2], before[3], share)
 				for i, v := range x {
 					c := i % channels
 					xHat := (v - n.Mean[c]) * n.R[c]
@@ -46,6 +42,4 @@ func TestNormalisation(t *testing.T) {
 			}
 		}
 	})
-	var none *Normalisation
-	assert.False(t, none.Rows(nil, nil))
 }

@@ -44,7 +44,7 @@ func install(name, module string, w words) []*Level {
 		return nil
 	}
 	return []*Level{{
-		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms, elements: true,
+		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms,
 		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: w,
 		windows: []windowsSummed{{8, windowsModule}},
 		expColumns: func(x *float32, rows int, scale float32, shift, total *float32) {
@@ -140,9 +140,6 @@ func choose(number int32)
 
 // The functions of simd128/product.go and elements.go, and Go functions that call them with slices
 // of n elements.
-
-// vectors says whether the module computes slices.
-func vectors() bool { return Current().elements }
 
 // ptr is the address of a slice.
 func ptr(x []float32) *float32 { return unsafe.SliceData(x) }

@@ -12,7 +12,6 @@ var (
 	placeLargerVectors, addWhereVectors       func(y, a, b []float32, place float32)
 	logLikelihoodVectors                      func(y, q, label []float32)
 	filterVectors                             func(y, x []float32, stride int, window []float32)
-	crossEntropyVectors                       func(y, q, label []float32, least, most float32)
 	addCrossEntropyGradientVectors            func(dx, q, label, dy []float32, least, most float32)
 	adamVectors                               func(x, g, m, v, average []float32, factor, rate, correction1, correction2, averaging, beta1, beta2, epsilon, decay float32)
 	sumWeightedVectors                        func(dy, scale []float32) float32

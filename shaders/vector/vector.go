@@ -3,7 +3,7 @@
 // are any, and otherwise plain Go.
 package vector
 
-//go:generate sh -c "cd asm && go run . -out ../assembly_amd64.s -stubs ../assembly_amd64.go -pkg vector"
+//go:generate sh -c "cd asm && go run . -out ../assembly_amd64.s -stubs /dev/stdout -pkg vector | grep . | sed 1G | gofmt >../assembly_amd64.go"
 //go:generate go run ./simd128 .
 
 import "sync/atomic"
@@ -16,7 +16,6 @@ type Level struct {
 	most          int // largest number of rows in a call
 	terms         int // number of terms that a product sums before the next block
 	product       func(k int, a []float32, row, step int, b []float32, c []float32, stride, rows int, add bool)
-	elements      bool // slices are computed in vectors too
 	words         words
 
 	// Functions of a panel; nil: use the functions of slices.
@@ -54,3 +53,6 @@ func Use(l *Level) {
 
 // Current is the level in use.
 func Current() *Level { return current.Load() }
+
+// vectors says whether slices are computed in vectors.
+func vectors() bool { return Current() != plain }

@@ -40,24 +40,17 @@ func polynomial(x Op, name string, count int) Op {
 // log is log x.
 func log(x Op) Op {
 	subnormal := less(x, of("smallest"))
-	f, power := parts(where(subnormal, mul(x, of("shift")), x))
-	y := logOfParts(f, where(subnormal, sub(power, of("shifted")), power))
+	bits := where(subnormal, mul(x, of("shift")), x)
+	n, power := shift(VPSRAD, subIntegers(bits, of("rootHalf"))), YMM()
+	VCVTDQ2PS(n, power)
+	f := sub(subIntegers(bits, shift(VPSLLD, n)), of("one"))
+	n = where(subnormal, sub(power, of("shifted")), power)
+	squared := mul(f, f)
+	y := mulAdd(n, of("logLow"), mul(mul(polynomial(f, "log", 9), f), squared))
+	y = mulAdd(n, of("logHigh"), add(mulAdd(squared, of("lessHalf"), y), f))
 	y = where(less(x, of("infinite")), y, x)
 	y = where(equal(x, of("zero")), of("negative"), y)
 	return where(less(x, of("zero")), of("nan"), y)
-}
-
-// parts are the f and n of x = 2^n (1 + f), for finite x from `smallest` on.
-func parts(x Op) (f, power Op) {
-	n, whole := shift(VPSRAD, subIntegers(x, of("rootHalf"))), YMM()
-	VCVTDQ2PS(n, whole)
-	return sub(subIntegers(x, shift(VPSLLD, n)), of("one")), whole
-}
-
-func logOfParts(f, power Op) Op {
-	squared := mul(f, f)
-	y := mulAdd(power, of("logLow"), mul(mul(polynomial(f, "log", 9), f), squared))
-	return mulAdd(power, of("logHigh"), add(mulAdd(squared, of("lessHalf"), y), f))
 }
 
 // elements writes the functions of elements.go and training.go, eight elements at a time. Wider
@@ -124,8 +117,8 @@ func (l *level) elements(powers, c constants) {
 	each("log", "x []float32", func() Op { return log(of("x")) })
 	each("logLikelihood", "y, q, label []float32", func() Op {
 		q, label := of("q"), of("label")
-		unmarked := mul(sub(of("one"), label), log(sub(of("one"), q)))
-		return mulAdd(label, log(q), unmarked)
+		marked := mul(label, log(q))
+		return sub(marked, mul(sub(label, of("one")), log(sub(of("one"), q))))
 	})
 	each("addGELUGradient", "dx, dy, x []float32", func() Op {
 		x := of("x")
@@ -137,12 +130,6 @@ func (l *level) elements(powers, c constants) {
 	})
 
 	clamped := func() Op { return minimum(of("most"), maximum(of("least"), of("q"))) }
-	each("crossEntropy", "y, q, label []float32, least, most float32", func() Op {
-		q, label := clamped(), of("label")
-		marked := logOfParts(parts(q))
-		unmarked := mul(sub(label, of("one")), logOfParts(parts(sub(of("one"), q))))
-		return where(equal(q, q), sub(unmarked, mul(label, marked)), q)
-	})
 	each("addCrossEntropyGradient", "dx, q, label, dy []float32, least, most float32", func() Op {
 		q := clamped()
 		slope := div(sub(q, of("label")), mul(q, sub(of("one"), q)))

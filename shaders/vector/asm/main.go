@@ -20,7 +20,6 @@ type level struct {
 }
 
 func main() {
-	ConstraintExpr("amd64")
 	c, fixed, powers := expConstants(), fixedConstants(), softmaxConstants()
 	masks = newMasks()
 	for _, l := range []level{
