@@ -5,8 +5,6 @@ COMMIT := $(shell git rev-parse --short=7 HEAD 2>/dev/null || echo unknown)
 VERSION := $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null || TZ=UTC0 git log -1 --date=format-local:%Y%m%d --format=0.0.%cd 2>/dev/null || echo unknown))
 STAMP := -X mrprism/internal/program/version.built=$(VERSION)+$(COMMIT)
 ADDRESS ?= 127.0.0.1:8080
-# Vectors for what is computed on the processor, where that has AVX2. Without it the same is computed in plain Go.
-export GOEXPERIMENT = simd
 # cmd/batch and cmd/study are modules of their own, with Apache Beam and with the study; bundle runs from the source.
 PROGRAMS := $(filter-out batch bundle study,$(notdir $(wildcard cmd/*)))
 

@@ -15,7 +15,6 @@ cd "$(dirname "$0")/../.."
 work=${WORK:-$(mktemp -d)} && mkdir -p "$work" && trap '[ -n "$WORK" ] || rm -rf "$work"' EXIT
 card=$work/card && mkdir "$card" "$card/lib" "$card/peers"
 
-export GOEXPERIMENT="${GOEXPERIMENT:-simd}"
 make site peers && shaders/gpu/dawn/fetch.sh
 families=$(ls shaders/*/*.wgsl | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 go test -trimpath -ldflags=-s -c -o "$card/" ./shaders $families ./site

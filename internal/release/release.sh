@@ -11,7 +11,7 @@ sbom=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
 # Nothing of this machine, its user or the hour may be in the files.
 umask 022
-export LC_ALL=C TZ=UTC0 GOEXPERIMENT=simd GOFLAGS=-buildvcs=false CGO_ENABLED=0 GOAMD64=v1 GOARM64=v8.0
+export LC_ALL=C TZ=UTC0 GOFLAGS=-buildvcs=false CGO_ENABLED=0 GOAMD64=v1 GOARM64=v8.0
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 date=$(date -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)
