@@ -27,95 +27,35 @@ func floatsAVX2(to *float32, from *int8, n int)
 func wordsAVX2(to *byte, from *int8, n int)
 func softmaxAVX2(x *int32, rows int, scale float32, total *float32)
 func windowsAVX2(p *byte)
-
-//go:noescape
 func addVectors(y []float32, x []float32)
-
-//go:noescape
 func multiplyVectors(y []float32, x []float32)
-
-//go:noescape
 func addScaledVectors(y []float32, x []float32, s float32)
-
-//go:noescape
 func addProductsVectors(y []float32, a []float32, b []float32)
-
-//go:noescape
 func addSquaresVectors(squares []float32, x []float32, mean []float32)
-
-//go:noescape
 func sumVectors(x []float32) float32
-
-//go:noescape
 func dotVectors(a []float32, b []float32) float32
-
-//go:noescape
 func takeLargerVectors(y []float32, x []float32)
-
-//go:noescape
 func placeLargerVectors(y []float32, places []float32, x []float32, place float32)
-
-//go:noescape
 func addWhereVectors(y []float32, x []float32, places []float32, place float32)
-
-//go:noescape
 func reluVectors(x []float32)
-
-//go:noescape
 func relu6Vectors(x []float32)
-
-//go:noescape
 func expVectors(x []float32, scale float32, shift float32)
-
-//go:noescape
 func sigmoidVectors(x []float32)
-
-//go:noescape
 func geluVectors(x []float32)
-
-//go:noescape
 func logVectors(x []float32)
-
-//go:noescape
 func logLikelihoodVectors(y []float32, q []float32, label []float32)
-
-//go:noescape
 func addGELUGradientVectors(dx []float32, dy []float32, x []float32)
-
-//go:noescape
 func addReLUGradientVectors(dx []float32, dy []float32, x []float32)
-
-//go:noescape
 func addCrossEntropyGradientVectors(dx []float32, q []float32, label []float32, dy []float32, least float32, most float32)
-
-//go:noescape
 func adamVectors(x []float32, g []float32, m []float32, v []float32, average []float32, factor float32, rate float32, correction1 float32, correction2 float32, averaging float32, beta1 float32, beta2 float32, epsilon float32, decay float32)
-
-//go:noescape
 func sumSquaresVectors(x []float32, mean float32) float32
-
-//go:noescape
 func layerNormRowVectors(y []float32, x []float32, scale []float32, bias []float32, mean float32, r float32)
-
-//go:noescape
 func sumWeightedVectors(dy []float32, scale []float32) float32
-
-//go:noescape
 func sumWeightedXVectors(x []float32, dy []float32, scale []float32, mean float32) float32
-
-//go:noescape
 func addLayerNormGradientByXVectors(dx []float32, dy []float32, x []float32, scale []float32, mean float32, r float32, less float32, lessX float32)
-
-//go:noescape
 func addLayerNormGradientsVectors(products []float32, sums []float32, dy []float32, x []float32, mean float32, r float32)
-
-//go:noescape
 func normaliseVectors(y []float32, x []float32, mean []float32, r []float32, scale []float32, bias []float32, floor float32)
-
-//go:noescape
 func addNormalisationGradientsVectors(products []float32, sums []float32, x []float32, dy []float32, mean []float32, r []float32, scale []float32, bias []float32, floor float32)
-
-//go:noescape
 func addNormalisationGradientByXVectors(dx []float32, x []float32, dy []float32, mean []float32, r []float32, scale []float32, bias []float32, products []float32, sums []float32, floor float32, less float32)
 func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 func dotsAVX512x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
@@ -154,8 +94,6 @@ func floatsAVX512(to *float32, from *int8, n int)
 func wordsAVX512(to *byte, from *int8, n int)
 func softmaxAVX512(x *int32, rows int, scale float32, total *float32)
 func windowsAVX512(p *byte)
-
-//go:noescape
 func filterVectors(y []float32, x []float32, stride int, window []float32)
 func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
 func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)

@@ -111,7 +111,6 @@ func store(v Op, at Mem) {
 // elements.
 func function(c constants, name, parameters, result string) (first string) {
 	TEXT(name+"Vectors", NOSPLIT, "func("+strings.Replace(parameters, ";", ",", 1)+")"+result)
-	Pragma("noescape")
 	names, numbers, _ := strings.Cut(parameters, " []float32")
 	names, ofRow, hasRows := strings.Cut(names, "; ")
 	pointers, indices, values = map[string]reg.Register{}, map[string]reg.Register{}, maps.Clone(c)

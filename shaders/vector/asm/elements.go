@@ -92,9 +92,9 @@ func (l *level) elements(powers, c constants) {
 	})
 	each("placeLarger", "y, places, x []float32, place float32", func() Op {
 		y, x := of("y"), of("x")
-		m := exceeds(x, y)
-		put("places", where(m, of("place"), of("places")))
-		return where(m, x, y)
+		larger := exceeds(x, y)
+		put("places", where(larger, of("place"), of("places")))
+		return where(larger, x, y)
 	})
 	each("addWhere", "y, x, places []float32, place float32", func() Op {
 		return add(of("y"), where(equal(of("places"), of("place")), of("x"), of("zero")))

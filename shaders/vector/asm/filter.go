@@ -12,7 +12,6 @@ import (
 // by one, and the last elements with a mask.
 func filter() {
 	TEXT("filterVectors", NOSPLIT, "func(y, x []float32, stride int, window []float32)")
-	Pragma("noescape")
 	y, n, x := base("y"), length("y"), base("x")
 	stride, window, taps := argument("stride"), base("window"), length("window")
 	SHLQ(U8(2), stride)

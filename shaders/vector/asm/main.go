@@ -1,6 +1,6 @@
 // Command asm writes the assembly of package vector, above all its matrix products: the compiler
-// keeps too few sums in registers. "go generate ./shaders/vector" runs it. Go calls the
-// functions through variables, so that their arguments escape: go:noescape would change nothing.
+// keeps too few sums in registers. "go generate ./shaders/vector" runs it. Arguments escape, but
+// their memory is on the heap anyway: go:noescape would change nothing.
 package main
 
 import (
