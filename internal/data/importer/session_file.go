@@ -43,16 +43,21 @@ const (
 	maxReadings    = 20_000
 )
 
-type readings []reading
+type (
+	readings []reading
+	anything struct{} // an element of a list, which takes no memory
+)
+
+func (*anything) UnmarshalJSON([]byte) error { return nil }
 
 // UnmarshalJSON counts the readings before any of them takes memory.
 func (r *readings) UnmarshalJSON(text []byte) error {
-	var all []json.RawMessage
+	var all []anything
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
 	if len(all) > maxReadings {
-		return fmt.Errorf("it is too large for a session: %d images, of at most %d", len(all), maxReadings)
+		return fmt.Errorf("it is too large: %d images, of at most %d", len(all), maxReadings)
 	}
 	return json.Unmarshal(text, (*[]reading)(r))
 }
@@ -89,7 +94,7 @@ func openSession(path string) (s *session, err error) {
 		data, err = text.Decode(data)
 	}
 	if n := bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("[")); err == nil && n > maxValues {
-		err = fmt.Errorf("it is too large for a session: %d values, of at most %d", n, maxValues)
+		err = fmt.Errorf("it is too large: %d values, of at most %d", n, maxValues)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, s)

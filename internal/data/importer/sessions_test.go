@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,17 @@ func greys(t *testing.T, w, h int, level uint8) []byte {
 		m.Pix[i] = level
 	}
 	return encoded(t, m, ".png")
+}
+
+// Elements of the list of readings take no memory before they are counted.
+func TestReadingsAreCountedFirst(t *testing.T) {
+	text := []byte("[" + strings.Repeat("0,", 100_000) + "0]")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := new(readings).UnmarshalJSON(text)
+	runtime.ReadMemStats(&after)
+	assert.EqualError(t, err, "it is too large: 100001 images, of at most 20000")
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(text)))
 }
 
 // writeSession writes a session of a person: its JSON, and further files.
@@ -308,7 +320,7 @@ func TestHostileSessions(t *testing.T) {
 		"a sum with path parts":       {"it has no SHA-256", of("eve", image(fields{"sha256": strings.Repeat("../", 21) + "x"}), nil), nil, false},
 		"a sum in capitals":           {"it has no SHA-256", of("eve", image(fields{"sha256": strings.ToUpper(sum)}), nil), nil, false},
 		"a slice that is not there":   {"neither in a session", of("eve", image(fields{"sha256": strings.Repeat("0", 64), "slice": -7, "slices": 9}), nil), nil, false},
-		"very many values":            {"too large for a session", append([]byte(`{"readings":[0`), append(bytes.Repeat([]byte(",0"), maxReadings), "]}"...)...), nil, false},
+		"very many values":            {"it is too large: 20001 images", append([]byte(`{"readings":[0`), append(bytes.Repeat([]byte(",0"), maxReadings), "]}"...)...), nil, false},
 		"much to unpack":              {"would be 128 MiB", list, nil, false},
 		"nobody":                      {"", of("eve", []fields{read(picture, "#1", "rejected", fields{"drawn": byHand(1)})}, nil), nil, true},
 		"a formula for a time":        {"", of("eve", []fields{read(picture, "#1", "", fields{"decided": "=1+1"})}, nil), nil, true},
