@@ -163,6 +163,9 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	return m, m.Validate()
 }
 
+// MaxClasses and MaxRaters are how many a model has at most.
+const MaxClasses, MaxRaters = 16, 64
+
 // Validate returns one error that names every missing or wrong field.
 func (m *Metadata) Validate() error {
 	var faults []string
@@ -174,8 +177,8 @@ func (m *Metadata) Validate() error {
 	fault(!IsName(m.Name), "name %q is not letters, digits, hyphens and underscores", m.Name)
 	fault(m.Configuration == "", "configuration is empty")
 	fault(m.Recipe == "", "recipe is empty")
-	fault(len(m.Classes) == 0 || len(m.Classes) > 16, "%d classes, 1 to 16 are possible", len(m.Classes))
-	fault(len(m.Raters) == 0 || len(m.Raters) > 64, "%d raters, 1 to 64 are possible", len(m.Raters))
+	fault(len(m.Classes) == 0 || len(m.Classes) > MaxClasses, "%d classes, 1 to %d are possible", len(m.Classes), MaxClasses)
+	fault(len(m.Raters) == 0 || len(m.Raters) > MaxRaters, "%d raters, 1 to %d are possible", len(m.Raters), MaxRaters)
 	for _, list := range [][]string{m.Classes, m.Raters} {
 		for i, name := range list {
 			fault(!IsName(name), "class or rater name %q is not letters, digits, hyphens and underscores", name)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/weights"
 )
 
 // Report is the result of Check for folders that are to be trained on together.
@@ -46,7 +47,7 @@ func (f Finding) String() string {
 // Kinds of findings. KindFault is an error. KindSplit is an error if nothing is left to train on.
 // All others are warnings.
 const (
-	KindFault     = "fault"           // Open, Load or LoadSamples refuses it
+	KindFault     = "fault"           // Open, Load or LoadSamples refuses it, or no model can be of it
 	KindSplit     = "split"           // nothing to train on, nothing held out, or images that the split lacks
 	KindGroup     = "groups"          // images without a group
 	KindDuplicate = "duplicate image" // the same picture under two names
@@ -95,6 +96,10 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	}
 	if d == nil {
 		return r
+	}
+	if k, m := len(d.Classes), len(d.Raters); k > weights.MaxClasses || m > weights.MaxRaters {
+		fail(&r.Findings, KindFault, fmt.Sprintf("%d classes and %d raters: a model has at most %d and %d",
+			k, m, weights.MaxClasses, weights.MaxRaters))
 	}
 	train := d.Training()
 	r.Name, r.Classes, r.Raters, r.Levels = d.Name, d.Classes, d.Raters, d.Levels

@@ -1,14 +1,19 @@
 package dataset
 
 import (
+	"encoding/json"
+	"fmt"
 	"image"
 	"image/color"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/weights"
 )
 
 func check(t *testing.T, dirs ...string) *Report {
@@ -32,6 +37,21 @@ func findingsOf(t *testing.T, r *Report, dir, kind string) (found []string) {
 		}
 	}
 	return found
+}
+
+// Training refuses more raters than a model can have, and so does check.
+func TestCheckOfTooManyRaters(t *testing.T) {
+	dir, raters := write(t, 6), []string{"a", "b", "c"}
+	for n := len(raters); n <= weights.MaxRaters; n++ {
+		raters = append(raters, fmt.Sprint("r", n))
+	}
+	for _, n := range []int{weights.MaxRaters, weights.MaxRaters + 1} {
+		text, err := json.Marshal(map[string]any{"classes": []string{"disc", "cup"}, "raters": raters[:n]})
+		require.NoError(t, err)
+		put(t, filepath.Join(dir, "dataset.json"), text)
+		found := slices.Contains(findingsOf(t, check(t, dir), dir, KindFault), "2 classes and 65 raters: a model has at most 16 and 64")
+		assert.Equal(t, n > weights.MaxRaters, found, n)
+	}
 }
 
 func TestCheckOfSoundData(t *testing.T) {

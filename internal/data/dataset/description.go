@@ -27,6 +27,9 @@ type description struct {
 	Label   json.RawMessage `json:"label"`
 }
 
+// longestName is the largest name of a data set, bytes.
+const longestName = 200
+
 // describe reads and checks a dataset.json; nil if there is a problem.
 func describe(path string, problems *Problems) *description {
 	text, err := text.Read(path)
@@ -49,11 +52,14 @@ func describe(path string, problems *Problems) *description {
 	default:
 		problems.add("%s: not valid JSON: %v", path, err)
 	}
+	if n := len(desc.Name); n > longestName {
+		problems.add("%s: name has %d bytes; shorten it to %d", path, n, longestName)
+	}
 	if desc.Label != nil {
 		problems.add(`%s: there is no field "label"; did you mean "labels"?`, path)
 	}
 	if desc.Labels != "" && desc.Labels != LabelsRaters && desc.Labels != LabelsLevels {
-		problems.add("%s: labels is %q; want %q or %q", path, desc.Labels, LabelsRaters, LabelsLevels)
+		problems.add("%s: labels is %.100q; want %q or %q", path, desc.Labels, LabelsRaters, LabelsLevels)
 	}
 	if len(*problems) > before {
 		return nil
@@ -68,7 +74,7 @@ func checkNames(path, field string, names []string, problems *Problems) {
 	}
 	for i, n := range names {
 		if !weights.IsName(n) {
-			problems.add("%s: %s: %q is not letters (a to z), digits, hyphens and underscores; rename it, and its folders", path, field, n)
+			problems.add("%s: %s: %.100q is not letters (a to z), digits, hyphens and underscores; rename it, and its folders", path, field, n)
 		}
 		if slices.Contains(names[:i], n) {
 			problems.add("%s: %s: %q appears twice", path, field, n)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,9 +23,10 @@ func TestDescriptionRefuses(t *testing.T) {
 	dir := write(t, 2)
 	path := filepath.Join(dir, "dataset.json")
 	for text, says := range map[string]string{
-		"{\n\"classes\": \"disc\",\n\"raters\": [\"a\"]}":    `, line 2: classes must be a list as ["disc", "cup"], not string`,
-		`{"classes": ["disc"], "raters": ["a", 1]}`:          `, line 1: raters must be a list as ["ann", "bob"], not number`,
-		`{"name": [], "classes": ["disc"], "raters": ["a"]}`: `, line 1: name must be text in quotes, not array`,
+		"{\n\"classes\": \"disc\",\n\"raters\": [\"a\"]}":                                    `, line 2: classes must be a list as ["disc", "cup"], not string`,
+		`{"classes": ["disc"], "raters": ["a", 1]}`:                                          `, line 1: raters must be a list as ["ann", "bob"], not number`,
+		`{"name": [], "classes": ["disc"], "raters": ["a"]}`:                                 `, line 1: name must be text in quotes, not array`,
+		`{"name": "` + strings.Repeat("x", 201) + `", "classes": ["disc"], "raters": ["a"]}`: `: name has 201 bytes; shorten it to 200`,
 		`["disc"]`: `, line 1: it must be fields in braces, not array`,
 		`{"classes": ["disc", "cup"], "raters": ["a", "b", "c"], "label": "agreement-levels"}`: `: there is no field "label"; did you mean "labels"?`,
 	} {
