@@ -20,6 +20,7 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
+	"mrprism/internal/output/masks"
 	"mrprism/internal/page/choose"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
@@ -339,6 +340,16 @@ func TestStrangeNames(t *testing.T) {
 	got = call(t, append(args, "-resume")...)
 	require.Zero(t, got.code, got.stderr)
 	require.Empty(t, got.stdout, "all are done")
+}
+
+// The longest names that a volume can give its results still fit where a system allows 255 bytes.
+func TestLongestNamesFit(t *testing.T) {
+	volume, readers := strings.Repeat("v", 251)+".tif", []masks.Reader{{Suffix: "_rater64"}}
+	items, err := plan("out", []string{volume, filepath.Join("other", volume)}, nil, readers, []string{strings.Repeat("c", 64)}, masks.Formats)
+	require.NoError(t, err)
+	for _, output := range items[1].of(65535, 65535).outputs() {
+		require.LessOrEqual(t, len(filepath.Base(output)), 250, "and room for the numbers of more of one name")
+	}
 }
 
 // A stranger's archive is unpacked where the results go: its links are refused before anything is
