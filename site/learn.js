@@ -265,7 +265,7 @@ async function ended({ code, error }) {
   }
   offer(...(is === "saved" ? ["go"] : shown.data ? ["begin"] : []), ...(is ? ["forget"] : []));
   if (code === 0 && is !== "saved") return tell(t("It ended before it had saved anything, and cannot go on. A copy of its images is still in this browser: forget it, or learn anew from the folder."));
-  tell(code === 0 ? t("Paused. It goes on where it was, also after the page was loaded anew.") : t("It stopped: {message}", { message: error }));
+  tell(code === 0 ? t("Paused. It goes on where it was, also after the page was loaded anew.") : t("It stopped: {message}", { message: t(error) }));
 }
 
 // verdict says whether the model is better than the one that it started from.

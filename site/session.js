@@ -122,7 +122,9 @@ function undrawn({ rater, class: c, name, x, y, width, height }, make, turn, wid
   if (!(x >= 0 && y >= 0 && x + width <= w && y + height <= h)) throw new RangeError("a drawing lies beside its photograph");
   const window = once(() => ({ at, blob: make() }));
   windowsOf.set(drawing, window);
-  drawing.open = once(() => fill(drawing, window(), turn));
+  drawing.open = once(() => fill(drawing, window(), turn).catch((error) => {
+    throw new Refused(`A drawing of the session is damaged: ${error.message}.`, "Choose another copy of it.");
+  }));
   return drawing;
 }
 // fill fills the tiles of a drawing.

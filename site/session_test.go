@@ -255,7 +255,7 @@ func TestSessionsThatDiffer(t *testing.T) {
 	}{
 		{"x.mrprism is no session, or its beginning is missing.", []byte("this is text")},
 		{"x.mrprism was saved by a later version of MrPrism.", repacked(t, data, func(s map[string]any) { s["version"] = 2 })},
-		{"x.mrprism is too large for a session: 20000 drawings of an image, of at most 10.", repacked(t, data, func(s map[string]any) {
+		{"x.mrprism is too large: 20000 drawings of an image, of at most 10.", repacked(t, data, func(s map[string]any) {
 			reading := s["readings"].([]any)[1].(map[string]any)
 			reading["marks"] = slices.Repeat(reading["drawn"].([]any)[:1], 20_000)
 		})},

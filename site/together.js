@@ -148,7 +148,7 @@ learner.addEventListener("note", ({ detail: { text } }) => {
 learner.addEventListener("ended", ({ detail: { code, error } }) => {
   if (!shown) return;
   shown.stop.hidden = true;
-  if (code) say(t("It stopped: {message}", { message: error }));
+  if (code) say(t("It stopped: {message}", { message: t(error) }));
 });
 
 const DOING = { compare: "Comparing", fuse: "Fusing all images", save: "Writing the data set" };

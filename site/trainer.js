@@ -47,7 +47,7 @@ async function begin({ program, args, files = [], anew, device = "" }) {
 // This tab's worker before may be about to end.
 const alone = (program, act) => navigator.locks.request(program === "trainer" ? "mrprism-learning" : `mrprism-${program}`, { signal: AbortSignal.timeout(2000) }, act).catch((error) => {
   if (error.name !== "TimeoutError") throw error;
-  throw new Error(program === "trainer" ? "another tab of this page is learning" : "another tab of this page is bringing sessions together");
+  throw new Error(program === "trainer" ? "Another tab of this page is learning. Pause that first." : "Another tab of this page brings sessions together. Close it there first.");
 });
 
 onmessage = ({ data }) => {

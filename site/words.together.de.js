@@ -4,6 +4,7 @@ export const german = {
   "Sessions and images": "Sitzungen und Bilder",
   "Choose the sessions of two people or more, and the images, or the file of the study that has them, unless they are in them.": "Wählen Sie die Sitzungen von zwei oder mehr Personen und die Bilder oder die Datei der Studie mit den Bildern, falls sie nicht darin sind.",
   "Nothing leaves this page. What it reads is removed from this browser when you close this.": "Nichts verlässt diese Seite. Was sie liest, wird beim Schließen aus diesem Browser entfernt.",
+  "Another tab of this page brings sessions together. Close it there first.": "Ein anderer Tab dieser Seite führt Sitzungen zusammen. Schließen Sie es dort zuerst.",
   "Add sessions and images…": "Sitzungen und Bilder hinzufügen …",
   "{name} was cut short: what could be read is here.": "{name} ist abgeschnitten: Was lesbar war, ist da.",
   "Reading the sessions …": "Liest die Sitzungen …",

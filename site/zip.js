@@ -14,7 +14,7 @@ export class Refused extends Error {
 }
 // within refuses a session with more of something than any page has saved.
 export function within(name, n, most, what) {
-  if (!(n <= most)) throw new Refused(`${name} is too large for a session: ${n} ${what}, of at most ${most}.`, "Choose a file that “Save session” has made, or another copy of it.");
+  if (!(n <= most)) throw new Refused(`${name} is too large: ${n} ${what}, of at most ${most}.`, "Choose a file that “Save session” has made, or another copy of it.");
 }
 export const once = (make) => { let made; return () => (made ??= make()); };
 
@@ -183,14 +183,14 @@ export async function writePNG({ width, height, values }) {
 // is read before a browser takes memory for the picture.
 export async function readPNG(blob, wide, high) {
   const head = new DataView(await blob.slice(0, 24).arrayBuffer());
-  if (head.byteLength < 24 || head.getUint32(0) !== 0x89504e47 || head.getUint32(16) !== wide || head.getUint32(20) !== high) throw new RangeError("a drawing has another size than its session says");
+  if (head.byteLength < 24 || head.getUint32(0) !== 0x89504e47 || head.getUint32(16) !== wide || head.getUint32(20) !== high) throw new RangeError("it has another size than the session says");
   const bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none", premultiplyAlpha: "none" }), { width, height } = bitmap;
   const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
   context.drawImage(bitmap, 0, 0);
   bitmap.close();
   const { data } = context.getImageData(0, 0, width, height), values = new Uint8Array(width * height);
   for (let i = 0; i < values.length; i++) {
-    if (data[4 * i + 3] !== 255) throw new RangeError("a drawing has transparent pixels");
+    if (data[4 * i + 3] !== 255) throw new RangeError("it has transparent pixels");
     values[i] = data[4 * i];
   }
   return { width, height, values };

@@ -136,7 +136,7 @@ export const tests = {
     head.setUint32(16, 60000);
     head.setUint32(20, 60000);
     const { lines: [{ corrections: [one] }] } = await read(await zipOf([json(session({ readings: [reading({ drawn: [mark] })] })), { name: "drawn/1_1.png", blob: new Blob([huge]) }]));
-    equal(await one.open().then(() => "", ({ message }) => message), "a drawing has another size than its session says", "a picture of 3.6 gigapixels");
+    equal(await one.open().catch(({ message, next }) => [message, next]), ["A drawing of the session is damaged: it has another size than the session says.", "Choose another copy of it."], "a picture of 3.6 gigapixels");
   },
   async "marks are decoded when their image is looked at"() {
     const { lines: [{ result: { asked: { evidence: [one] } } }], damaged } = await read(await zipOf([json(session({ readings: [reading({ marks: [mark] })] })), drawing]));
