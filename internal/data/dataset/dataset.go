@@ -343,27 +343,26 @@ func IsSecond(name string, raters []string) bool {
 // Apart takes second readings out of the raters and the masks: a person counts once.
 func (d *Dataset) Apart() {
 	all := d.Raters
-	d.Raters = nil
 	second := func(m int) bool { return !d.Levels && IsSecond(all[m], all) }
-	for m, name := range all {
-		if second(m) {
-			d.Again = append(d.Again, strings.TrimSuffix(name, again))
-		} else {
-			d.Raters = append(d.Raters, name)
-		}
+	d.Raters, d.Again = parted(all, second)
+	for i, name := range d.Again {
+		d.Again[i] = strings.TrimSuffix(name, again)
 	}
 	for i := range d.Cases {
 		c := &d.Cases[i]
-		masks := c.Masks
-		c.Masks = nil
-		for m, row := range masks {
-			if second(m) {
-				c.Again = append(c.Again, row)
-			} else {
-				c.Masks = append(c.Masks, row)
-			}
+		c.Masks, c.Again = parted(c.Masks, second)
+	}
+}
+
+func parted[T any](all []T, second func(i int) bool) (first, others []T) {
+	for i, v := range all {
+		if second(i) {
+			others = append(others, v)
+		} else {
+			first = append(first, v)
 		}
 	}
+	return first, others
 }
 
 // count lists the missing masks. A class that nobody marked is a fault: there is nothing to compare

@@ -57,9 +57,9 @@ func (l Line) IsHead() bool {
 // newlines has the ends of lines of all systems become those of Unix.
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Table is the lines of a CSV, as Read gives it, whose lines should have least to most fields. Of commas, semicolons
-// and tabs, those separate fields by which the most lines have as many. Table leaves out empty lines,
-// empty fields beyond most, what begins with #, and the line "sep=;" of spreadsheets.
+// Table is the lines of a CSV, as Read gives it, which should have least to most fields. Commas,
+// semicolons or tabs separate the fields: those by which the most lines have so many. Table leaves
+// out empty lines, empty fields beyond most, what begins with #, and the line "sep=;" of spreadsheets.
 func Table(text []byte, least, most int) (lines []Line, err error) {
 	whole, best := newlines.Replace(string(text)), -1
 	for _, comma := range "\t;," { // the first of those that fit alike: numbers may have commas
