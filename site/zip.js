@@ -83,7 +83,7 @@ export async function readZIP(blob, called = blob.name) {
 function checked(all, blob, called) {
   const sum = (list, field) => list.reduce((n, one) => n + one[field], 0), packed = all.filter(({ method }) => method !== STORED);
   within(called, all.length, ENTRIES, "files");
-  within(called, Math.max(0, ...all.map(({ length }) => length)), LONGEST, "bytes of a name");
+  within(called, all.reduce((most, { length }) => Math.max(most, length), 0), LONGEST, "bytes of a name");
   within(called, sum(all, "size"), blob.size, "bytes of its files");
   within(called, sum(packed, "plain"), IN_MEMORY, "bytes unpacked");
 }
