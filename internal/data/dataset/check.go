@@ -98,8 +98,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 		return r
 	}
 	if k, m := len(d.Classes), len(d.Raters); k > weights.MaxClasses || m > weights.MaxRaters {
-		fail(&r.Findings, KindFault, fmt.Sprintf("%d classes and %d raters: a model has at most %d and %d",
-			k, m, weights.MaxClasses, weights.MaxRaters))
+		fail(&r.Findings, KindFault, fmt.Sprintf("raters: %d, classes: %d; a model has at most %d and %d", m, k, weights.MaxRaters, weights.MaxClasses))
 	}
 	train := d.Training()
 	r.Name, r.Classes, r.Raters, r.Levels = d.Name, d.Classes, d.Raters, d.Levels

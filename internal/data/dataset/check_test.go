@@ -49,7 +49,7 @@ func TestCheckOfTooManyRaters(t *testing.T) {
 		text, err := json.Marshal(map[string]any{"classes": []string{"disc", "cup"}, "raters": raters[:n]})
 		require.NoError(t, err)
 		put(t, filepath.Join(dir, "dataset.json"), text)
-		found := slices.Contains(findingsOf(t, check(t, dir), dir, KindFault), "2 classes and 65 raters: a model has at most 16 and 64")
+		found := slices.Contains(findingsOf(t, check(t, dir), dir, KindFault), "raters: 65, classes: 2; a model has at most 64 and 16")
 		assert.Equal(t, n > weights.MaxRaters, found, n)
 	}
 }

@@ -27,9 +27,6 @@ type description struct {
 	Label   json.RawMessage `json:"label"`
 }
 
-// longestName is the largest name of a data set, bytes.
-const longestName = 200
-
 // describe reads and checks a dataset.json; nil if there is a problem.
 func describe(path string, problems *Problems) *description {
 	text, err := text.Read(path)
@@ -52,8 +49,8 @@ func describe(path string, problems *Problems) *description {
 	default:
 		problems.add("%s: not valid JSON: %v", path, err)
 	}
-	if n := len(desc.Name); n > longestName {
-		problems.add("%s: name has %d bytes; shorten it to %d", path, n, longestName)
+	if n := len(desc.Name); n > 200 {
+		problems.add("%s: name has %d bytes; shorten it to 200", path, n)
 	}
 	if desc.Label != nil {
 		problems.add(`%s: there is no field "label"; did you mean "labels"?`, path)
