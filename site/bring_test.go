@@ -154,7 +154,7 @@ func TestTogetherHasItsGerman(t *testing.T) {
 	script, err := os.ReadFile("together.js")
 	require.NoError(t, err)
 	german := ""
-	for _, name := range []string{"words.together.de.js", "words.de.js"} {
+	for _, name := range []string{"words.together.de.js", "words.sessions.de.js", "words.de.js"} {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		german += string(text)

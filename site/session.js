@@ -12,7 +12,7 @@ import { Refused, once, readPNG, within, writePNG } from "./zip.js";
 
 teach("de", german);
 
-export const FORMAT = "MrPrism session", VERSION = 1;
+const FORMAT = "MrPrism session", VERSION = 1;
 const UNSAID = 128;
 
 const sums = new WeakMap(); // by Blob
@@ -293,7 +293,7 @@ const drawingsOf = (works) => works.flatMap(({ corrections, result }) => [...cor
 
 // WORK are the fields of a line that a person made, and the figures with them.
 const WORK = ["state", "error", "review", "reason", "seconds", "decided", "comment", "known", "result", "corrections", "masks"];
-export const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, line[field]]));
+const workOf = (line) => Object.fromEntries(WORK.map((field) => [field, line[field]]));
 
 // supersedes says that work on an image was decided later than other work, and has all that was
 // drawn and written there.
