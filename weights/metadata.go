@@ -163,8 +163,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	return m, m.Validate()
 }
 
-// MaxClasses and MaxRaters are how many a model has at most.
-const MaxClasses, MaxRaters = 16, 64
+const MaxClasses, MaxRaters = 16, 64 // of a model
 
 // Validate returns one error that names every missing or wrong field.
 func (m *Metadata) Validate() error {

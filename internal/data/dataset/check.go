@@ -115,9 +115,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 		warn(&r.Findings, KindSplit, "", "fewer than %d images: none is held out, and nothing can be measured", HoldOut)
 	}
 	r.Findings = append(r.Findings, d.Notes()...)
-
 	r.families(d)
-
 	cases := make([]*caseFigures, len(d.Cases))
 	err := Each(ctx, len(d.Cases), progress, func(i int) error {
 		cases[i] = d.look(d.Cases[i])

@@ -349,8 +349,7 @@ func (d *Dataset) Apart() {
 		d.Again[i] = strings.TrimSuffix(name, again)
 	}
 	for i := range d.Cases {
-		c := &d.Cases[i]
-		c.Masks, c.Again = parted(c.Masks, second)
+		d.Cases[i].Masks, d.Cases[i].Again = parted(d.Cases[i].Masks, second)
 	}
 }
 

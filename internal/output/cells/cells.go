@@ -69,20 +69,20 @@ func (t *Table) Bytes() ([]byte, error) {
 }
 
 // Read reads a table that Bytes wrote. It leaves out a last line that is cut off.
-func Read(data []byte) (t *Table, cut bool, err error) {
+func Read(data []byte) (t Table, cut bool, err error) {
 	data = bytes.TrimPrefix(data, []byte(mark))
 	r, lines := csv.NewReader(bytes.NewReader(data)), [][]string(nil)
 	for {
 		line, err := r.Read()
 		switch {
 		case err == io.EOF && len(lines) == 0:
-			return nil, cut, errors.New("it is empty")
+			return t, cut, errors.New("it is empty")
 		case err == io.EOF:
-			return &Table{Columns: lines[0], Lines: lines[1:]}, cut, nil
+			return Table{Columns: lines[0], Lines: lines[1:]}, cut, nil
 		case r.InputOffset() == int64(len(data)) && (!bytes.HasSuffix(data, []byte("\n")) || errors.Is(err, csv.ErrQuote)):
 			cut = true
 		case err != nil:
-			return nil, false, err
+			return t, false, err
 		default:
 			lines = append(lines, line)
 		}

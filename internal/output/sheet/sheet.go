@@ -334,8 +334,5 @@ func (t *Table) Find(r Record, columns ...string) int {
 // Read reads a table that Bytes wrote. It leaves out a last line that is cut off.
 func Read(data []byte) (t *Table, cut bool, err error) {
 	read, cut, err := cells.Read(data)
-	if err != nil {
-		return nil, cut, err
-	}
-	return &Table{*read}, cut, nil
+	return &Table{read}, cut, err
 }
