@@ -452,7 +452,7 @@ func TestKeptSessionAndItsFile(t *testing.T) {
 	// reload loads the page anew, and answers its questions.
 	reload := func(answers ...bool) <-chan string {
 		asked := p.answering(answers...)
-		p.do(`import("./unsaved.js").then(({ leave }) => { globalThis.old = true; leave(); })`)
+		p.do(`globalThis.old = true, setTimeout(() => import("./unsaved.js").then(({ leave }) => leave()))`)
 		p.until(`globalThis.old === undefined && document.readyState === "complete"`)
 		p.ready()
 		p.until(`document.querySelectorAll("#session-kept li").length > 0`)

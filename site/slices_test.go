@@ -51,7 +51,7 @@ func TestSlicesOfAVolume(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(get[string](p, `blobs[saved[Object.keys(saved).find((name) => name.endsWith(".csv"))]].text()`)), &records))
 	assert.Equal(t, []struct{ Slice, Slices int }{{9, 12}, {3, 12}}, records)
 
-	p.do(`globalThis.before = true, import("./unsaved.js").then(({ leave }) => leave())`)
+	p.do(`globalThis.before = true, setTimeout(() => import("./unsaved.js").then(({ leave }) => leave()))`)
 	p.until(`!globalThis.before && document.readyState === "complete"`)
 	p.ready()
 	p.saving()

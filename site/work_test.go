@@ -363,7 +363,7 @@ func TestFastDecisions(t *testing.T) {
 	_, paths := folderOf(t, names...)
 	for _, computed := range []bool{false, true} {
 		for _, ms := range []int{0, 30, 120, 600} {
-			p.do(`globalThis.before = true, import("./unsaved.js").then(({ leave }) => leave())`)
+			p.do(`globalThis.before = true, setTimeout(() => import("./unsaved.js").then(({ leave }) => leave()))`)
 			p.until(`!globalThis.before && document.readyState === "complete"`)
 			p.ready()
 			p.upload("file", paths...)

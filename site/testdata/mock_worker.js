@@ -169,7 +169,8 @@ async function work(data) {
     if (!format.startsWith("png")) return answer({ type: "save", bytes: new TextEncoder().encode(JSON.stringify({ ...data, drawn: drawn.map((one) => one.class) })) });
     const picture = new ImageData(width, height);
     for (let py = 0, at = 0; py < height; py++) for (let px = 0; px < width; px++, at++) {
-      const stretch = format === "png-mask" && of.kind === "recurrence" ? 1.06 : 1; // masks have the areas of the figures
+      // Masks have the areas of the figures, but not the sample, whose mask is drawn on.
+      const stretch = format === "png-mask" && of.kind === "recurrence" && name !== "sample.jpg" ? 1.06 : 1;
       const p = value(of, ((px + 0.5 - roi.x) / roi.side - 0.5) / stretch, (py + 0.5 - roi.y) / roi.side - 0.5), said = drawn[0]?.mask[at] ?? 128;
       const v = said !== 128 ? said : format === "png" ? 255 * p : p > 0.5 ? 255 : 0;
       picture.data.set([v, v, v, 255], 4 * at);
