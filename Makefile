@@ -46,7 +46,7 @@ build: site ## every program, in build/
 	go build -C cmd/study -ldflags "$(STAMP)" -o ../../build/ ./evaluate
 
 site: ## the page, in site/dist
-size: ## the page's download sizes; fails above 3.85 MB of programs (brotli), 7 MB a model or 10.95 MB before the first result
+size: ## the page's download sizes; fails above 3.9 MB of programs (brotli), 7 MB a model or 10.95 MB before the first result
 
 .PHONY: image
 image: site ## a container image of serve alone, by docker or podman; cmd/serve/CDN.md says how to run it

@@ -37,7 +37,7 @@ import (
 
 // Limits on what a first visit downloads, bytes after brotli; weights do not compress.
 const (
-	programLimit  = 3_850_000
+	programLimit  = 3_900_000
 	decoderLimit  = 280_000    // of JPEG 2000, HTJ2K and JPEG-LS in all
 	trainerLimit  = 2_600_000  // of the program that learns, with its scripts
 	togetherLimit = 2_220_000  // of the program that compares and fuses people's marks, with its scripts

@@ -84,7 +84,9 @@ func TestSilentGPUIsLost(t *testing.T) {
 	later := js.Global().Get("setInterval")
 	js.Global().Set("setInterval", js.FuncOf(func(_ js.Value, arguments []js.Value) any { return later.Invoke(arguments[0], 0) }))
 	t.Cleanup(func() { js.Global().Set("setInterval", later) })
-	replace(t, prototype("GPUBuffer"), "mapAsync", func() js.Value { return js.Global().Get("Promise").New(js.FuncOf(func(js.Value, []js.Value) any { return nil })) })
+	replace(t, prototype("GPUBuffer"), "mapAsync", func() js.Value {
+		return js.Global().Get("Promise").New(js.FuncOf(func(js.Value, []js.Value) any { return nil }))
+	})
 	_, err := read(t, d, b)
 	require.ErrorIs(t, err, gpu.ErrLost)
 	require.ErrorContains(t, err, "the GPU has not answered for 60 seconds")
