@@ -177,6 +177,8 @@ func TestOtherImagesAreRefused(t *testing.T) {
 	}
 	rename("case0002.png", "case0002b.png")
 	defer rename("case0002b.png", "case0002.png")
+	rename("diagnosis.csv", "kept.csv") // it names the image
+	defer rename("kept.csv", "diagnosis.csv")
 	_, _, err := resume(t, o)
 	require.ErrorIs(t, err, errOptions)
 	require.ErrorContains(t, err, "other images than when it was written (then 4 images")
