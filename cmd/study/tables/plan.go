@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mrprism/model"
+	_ "mrprism/model/rivals" // fills model.Methods
 )
 
 // entry is a row of the tables: a way to train the same encoder and decoder.
