@@ -14,7 +14,7 @@ import (
 // markScore judges a rater's mark by that rater's head, which predicts where the rater would draw.
 // A mark that is unlikely under the head is unusual for this rater.
 type markScore struct {
-	// Weight is how much the mark counts in the likelihood fusion. 1 is as much as the average mark. The likelihood is
+	// Weight is how much the mark counts in the likelihood fusion; the mean is 1. The likelihood is
 	// the mean log-probability of the mark under the rater's own head, over the pixels that the
 	// raters dispute; a softmax over the raters makes it a share (PAPER.md §3.3).
 	Weight float64  `json:"weight"`

@@ -1,4 +1,4 @@
-// Package graphs draws forest plots, grids of differences and plots with intervals as SVG pictures, the last by gonum.
+// Package graphs draws forest plots, grids of differences and plots with intervals, as SVG.
 package graphs
 
 import (
