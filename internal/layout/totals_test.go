@@ -58,6 +58,8 @@ func kind(name string) string {
 		switch folder := path.Dir(name); {
 		case strings.HasSuffix(name, "_test.go"):
 			return ""
+		case within(folder, "cmd/batch"):
+			return "batch"
 		case within(folder, "cmd/study"):
 			return "study"
 		case tool.MatchString(folder):
