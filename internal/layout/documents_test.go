@@ -367,6 +367,20 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	assert.Greater(t, checked, 20)
 }
 
+// ARCHITECTURE.md says in which function things happen, as `file: function`. The file has it.
+func TestFunctionsInDocumentsExist(t *testing.T) {
+	text, checked := documents(t)["ARCHITECTURE.md"], 0
+	_, root := tracked(t)
+	for _, match := range regexp.MustCompile("`([\\w./-]+\\.(?:go|js)): (\\w+)`").FindAllStringSubmatch(text, -1) {
+		checked++
+		content, err := os.ReadFile(path.Join(root, match[1]))
+		require.NoError(t, err, "ARCHITECTURE.md: the row of %s", match[2])
+		defined := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|(?:export )?(?:async )?(?:function|const) )` + match[2] + `\b`)
+		assert.True(t, defined.Match(content), "ARCHITECTURE.md says that %s has the function %s; name the file that has it now", match[1], match[2])
+	}
+	assert.GreaterOrEqual(t, checked, 13)
+}
+
 // CITATION.cff has what version 1.2.0 of the format requires, the licence that LICENSE has, and the
 // authors that LICENSE names.
 func TestCitation(t *testing.T) {
