@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/tensor"
 )
@@ -46,17 +47,10 @@ var Methods []*Method
 
 // FindMethod is the method of a name. The error names all.
 func FindMethod(name string) (*Method, error) {
-	var names []string
-	for _, m := range Methods {
-		if m.Name == name {
-			return m, nil
-		}
-		names = append(names, m.Name)
-	}
-	if names == nil {
+	if len(Methods) == 0 {
 		return nil, fmt.Errorf("method %s is not in the page: use the native programs segment and train", name)
 	}
-	return nil, fmt.Errorf("no method is named %q: use one of %s, or none for MrPrism", name, strings.Join(names, ", "))
+	return choice.Find("method", name, Methods, func(m *Method) string { return m.Name })
 }
 
 // MethodOf is the method at the end of an architecture's name, as in "compact-wdnet"; nil:

@@ -1,6 +1,6 @@
 package model
 
-import "fmt"
+import "mrprism/internal/choice"
 
 // Rule is the confidence ℓ under which labels are fused (PAPER.md §3.3).
 type Rule string
@@ -50,6 +50,9 @@ type Recipe struct {
 // else.
 const MaskAlone = "bce"
 
+// Recipes are the names of NewRecipe.
+var Recipes = []string{"default", "evidence", "recurrent", "steered", "unsteered", "paper", "baseline", "one-pass", MaskAlone}
+
 // NewRecipe gives the recipe of a name:
 //
 //	default    ours: the mask learns the mean vote by cross-entropy; then DivP also learns each
@@ -97,7 +100,7 @@ func NewRecipe(name string) (Recipe, error) {
 			r.Rule, r.Steered = RuleLikelihood, true // without estimates, labels are fused under the raters' weights alone
 		}
 	default:
-		return Recipe{}, fmt.Errorf("no recipe is named %q: use one of default, evidence, recurrent, steered, unsteered, paper, baseline, one-pass or bce", name)
+		return Recipe{}, choice.Known("recipe", name, Recipes)
 	}
 	return r, nil
 }

@@ -33,7 +33,7 @@ type request struct {
 	sideGiven      bool
 	browser        bool
 	device         string // name; empty without -device
-	wish           computing.Device
+	wish           *computing.Device
 	modules        string // folder with ONNX Runtime
 	made           made
 	base, jsonFile string
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	flags.Add("computing", func(f *flag.FlagSet) {
 		f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another program)")
-		precision, r.wish = computing.PrecisionFlag(f), computing.DeviceFlags(f)
+		precision, r.wish = computing.Flags(f)
 	})
 	p := cli.Program{Name: "bench", Intro: intro, Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return cli.Wrong("%w", err)
 		}
 		if list {
-			devices(ctx, stdout, flags.Lookup("dawn-lib").Value.String())
+			devices(ctx, stdout)
 			return nil
 		}
 		return r.run(ctx, stdout, stderr)
@@ -94,8 +94,6 @@ func (r *request) check(given map[string]bool) error {
 	switch {
 	case r.Weights != "" && (given["config"] || given["raters"] || given["classes"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters and -classes")
-	case r.browser && given["dawn-lib"]:
-		return fmt.Errorf("-browser does not use Dawn: leave out -dawn-lib")
 	case r.browser && given["device"] && r.device != device.Processor && r.device != device.Reference:
 		return fmt.Errorf("-browser computes with the browser's WebGPU, or with -device %s or %s", device.Processor, device.Reference)
 	case r.modules != "" && r.Train && (r.browser || r.Weights != "" || r.Precision != model.F32):
@@ -233,13 +231,13 @@ func write(found interface{ table(io.Writer) error }, jsonFile string, stdout io
 }
 
 // devices prints for every device whether it can be opened here.
-func devices(ctx context.Context, stdout io.Writer, dawnLibrary string) {
+func devices(ctx context.Context, stdout io.Writer) {
 	for _, name := range device.Names() {
 		if name == device.Auto {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, time.Minute)
-		d, err := device.Open(limited, name, device.Options{DawnLibrary: dawnLibrary, Note: func(text string) {
+		d, err := device.Open(limited, name, device.Options{Note: func(text string) {
 			fmt.Fprintf(stdout, "%-10s %s\n", name, text)
 		}})
 		cancel()

@@ -317,7 +317,7 @@ func TestUsage(t *testing.T) {
 		"-data has no effect on -f32 alone":                      {"-weights", "fundus", "-mean", "cells", "-f32", out, "-data", "data"},
 		"-passes has no effect on -ranges":                       {"-weights", "fundus", "-data", "data", "-ranges", out, "-passes", "1"},
 		"-data has no effect on -onnx":                           {"-config", "tiny", "-onnx", out, "-data", "data"},
-		"flag provided but not defined":                          {"-wieghts", "fundus"},
+		"there is no flag -wieghts (did you mean -weights?)":     {"-wieghts", "fundus"},
 	} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, cli.Usage, code, message)

@@ -78,7 +78,7 @@ type labels struct {
 }
 
 // declare declares the program's flags.
-func (r *request) declare() (flags *cli.Groups, device computing.Device) {
+func (r *request) declare() (flags *cli.Groups, device *computing.Device) {
 	flags = cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		f.StringVar(&r.weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE")
@@ -113,7 +113,7 @@ func (r *request) declare() (flags *cli.Groups, device computing.Device) {
 		f.StringVar(&r.title, "title", "", "one line about the model, for people")
 		f.StringVar(&r.task, "task", "", "what the images show")
 	})
-	flags.Add("computing", func(f *flag.FlagSet) { device = computing.DeviceFlags(f) })
+	flags.Add("computing", func(f *flag.FlagSet) { device = computing.DeviceFlag(f) })
 	return flags, device
 }
 
@@ -205,7 +205,7 @@ func (r *request) checkGraph() error {
 }
 
 // deviceFlags are the flags that say what computes.
-var deviceFlags = []string{"device", "dawn-lib"}
+var deviceFlags = []string{"device"}
 
 // unused returns an error if one of the flags was given, which have no effect on this output.
 func (r *request) unused(output string, flags ...[]string) error {

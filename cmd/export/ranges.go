@@ -48,7 +48,7 @@ func (r *request) open(name string) (*weights.Model, error) {
 
 // withRanges writes the weights with the ranges of layers' inputs and with what training images say
 // about when to doubt a result. It returns a line about the file.
-func (r *request) withRanges(ctx context.Context, wish computing.Device, stderr io.Writer) (string, error) {
+func (r *request) withRanges(ctx context.Context, wish *computing.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.ranges); err != nil {
 		return "", err
 	}

@@ -27,7 +27,7 @@ type form struct {
 
 // store writes the weights as f32, f16 and int8. It returns a text about the files and, with -data,
 // about the change of soft Dice.
-func (r *request) store(ctx context.Context, wish computing.Device, stderr io.Writer) (string, error) {
+func (r *request) store(ctx context.Context, wish *computing.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.f32, r.f16, r.int8); err != nil {
 		return "", err
 	}
@@ -122,7 +122,7 @@ func fits(m *weights.Model, data *dataset.Dataset) error {
 
 // cost segments the training images with every form and prints how much each differs from the
 // first.
-func (r *request) cost(ctx context.Context, forms []*form, wish computing.Device, stderr io.Writer, to io.Writer) error {
+func (r *request) cost(ctx context.Context, forms []*form, wish *computing.Device, stderr io.Writer, to io.Writer) error {
 	data, err := r.trainingData(forms[0].model)
 	if err != nil {
 		return err

@@ -89,6 +89,7 @@ func withOrientation(jpeg []byte, orientation byte) []byte {
 // written.
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("MRPRISM_DAWN_LIB", filepath.Join(dir, "none.so"))
 	w := weightsFile(t, dir, segmenttest.Raters(), nil)
 	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
 	flipped := slices.Clone(must(os.ReadFile(w)))
@@ -106,7 +107,7 @@ func TestFailures(t *testing.T) {
 		"none.safetensors: no such file":                    {"-weights", filepath.Join(dir, "none.safetensors"), photo},
 		photo + ": region 500,0,10 does not fit this image": {"-weights", w, "-roi", "500,0,10", photo},
 		"precision f16: Go float64 [reference, reference] cannot compute with it (it lacks shader-f16); use f32": {"-weights", w, "-precision", "f16", photo},
-		"device dawn": {"-weights", w, "-device", "dawn", "-dawn-lib", filepath.Join(dir, "none.so"), photo},
+		"device dawn": {"-weights", w, "-device", "dawn", photo},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		got := call(t, append(append(slices.Clone(base), "-out", out), args...)...)

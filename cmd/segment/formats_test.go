@@ -106,7 +106,7 @@ func TestFormats(t *testing.T) {
 
 	got = call(t, "-weights", w, "-out", out, "-format", "png,bmp", source)
 	require.Equal(t, 2, got.code)
-	require.Contains(t, got.stderr, `there is no format "bmp"; choose one of png, `)
+	require.Contains(t, got.stderr, `no format is named "bmp": there are png, `)
 	over := call(t, "-weights", w, "-out", dir, "-format", "nifti", source, write(t, filepath.Join(dir, "scan_brain.nii.gz"), volume))
 	require.Equal(t, 2, over.code)
 	require.Contains(t, over.stderr, "would be overwritten by a mask of")

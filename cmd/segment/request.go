@@ -24,7 +24,7 @@ import (
 type request struct {
 	weightsName      *string // of one model or several
 	precision        *model.Precision
-	device           computing.Device
+	device           *computing.Device
 	options          segment.Options
 	out, table       string // the folder of results; the file of -csv, empty without
 	slice            int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
@@ -61,7 +61,7 @@ func (r *request) flags() *cli.Groups {
 			return err
 		})
 	})
-	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = computing.PrecisionFlag(f), computing.DeviceFlags(f) })
+	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = computing.Flags(f) })
 	return flags
 }
 

@@ -243,7 +243,7 @@ func TestUsage(t *testing.T) {
 	help := call(t, "-h")
 	require.Zero(t, help.code)
 	require.Empty(t, help.stderr)
-	for _, word := range []string{"usage:", "examples:", "exit codes:", "-evidence", "-recurrences", "-roi", "-weights", "-device", "-out", "-dawn-lib",
+	for _, word := range []string{"usage:", "examples:", "exit codes:", "-evidence", "-recurrences", "-roi", "-weights", "-device", "-out",
 		"\n  found ", "\n  doubts ", "\n  doubt ", "\n  90 %  ", `"interval"`, `"coverage"`} {
 		require.Contains(t, help.stdout, word)
 	}
@@ -255,7 +255,7 @@ func TestUsage(t *testing.T) {
 		`invalid value "x"`:            {"-weights", w, "-out", dir, "-recurrences", "x", photo},
 		"-roi: region":                 {"-weights", w, "-out", dir, "-roi", "here", photo},
 		"-device abacus: choose":       {"-weights", w, "-out", dir, "-device", "abacus", photo},
-		"not defined: -colour":         {"-weights", w, "-out", dir, "-colour", photo},
+		"there is no flag -colour":     {"-weights", w, "-out", dir, "-colour", photo},
 		"has learned no outlines":      {"-weights", w, "-out", dir, "-outlines", photo},
 		"a_brain.png would be overwri": {"-weights", w, "-out", dir, mask, photo},
 	} {

@@ -37,7 +37,7 @@ const checkExamples = `
 examples:
   train check data/qubiq-brain-growth
   train check data/drishti-gs1-crop,data/drishti-gs1-full -most 0
-  train check my-hospital -json | jq '.findings[] | select(.kind == "inverted mask") | .file'
+  train check my-hospital -json - | jq '.findings[] | select(.kind == "inverted mask") | .file'
 
 exit codes: 0 training can begin (there may be warnings), 1 it would fail, 2 wrong usage, 130 stopped by Ctrl-C
 `
@@ -45,10 +45,10 @@ exit codes: 0 training can begin (there may be warnings), 1 it would fail, 2 wro
 // runCheck is the program as "train check"; it returns the exit code.
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := cli.NewGroups()
-	var asJSON bool
+	var figures *command.Figures
 	var most int
 	flags.Add("flags", func(f *flag.FlagSet) {
-		f.BoolVar(&asJSON, "json", false, "print everything as JSON")
+		figures = command.FiguresFlag(f, "everything")
 		f.IntVar(&most, "most", 10, "print at most this `NUMBER` of errors, and of each kind of warning (0: all)")
 	})
 	p := cli.Program{Name: program + " check", Intro: checkIntro, Examples: checkExamples, Stdout: stdout, Stderr: stderr}
@@ -56,17 +56,16 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		if len(rest) != 1 {
 			return cli.Wrong("give one DIR, or several that commas separate")
 		}
+		if err := command.CheckOutputs(figures.File()); err != nil {
+			return err
+		}
 		bar := newProgress(stderr)
 		report := dataset.Check(ctx, strings.Split(rest[0], ","), bar.reading)
 		bar.end()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		show := func() error { return printReport(stdout, report, most) }
-		if asJSON {
-			show = func() error { return command.WriteJSON(stdout, report) }
-		}
-		if err := show(); err != nil || !report.Failed() {
+		if err := figures.Write(stdout, report, func(w io.Writer) error { return printReport(w, report, most) }); err != nil || !report.Failed() {
 			return err
 		}
 		return cli.Exit(cli.Failed)

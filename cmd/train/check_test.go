@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stdout, "errors: training or evaluate would fail (1)")
 	assert.Contains(t, stdout, image)
-	code, stdout, _ = invoke(t.Context(), "check", "-json", data)
+	code, stdout, _ = invoke(t.Context(), "check", "-json", "-", data)
 	assert.Equal(t, cli.Failed, code)
 	var report dataset.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 	}
 	code, _, stderr = invoke(t.Context(), "chekc", data)
 	assert.Equal(t, cli.Usage, code)
-	assert.Contains(t, stderr, `no train "chekc": choose import, check or synthetic`)
+	assert.Contains(t, stderr, `no subprogram of train is named "chekc" (did you mean check?): there are check, import, synthetic`)
 	code, stdout, _ = invoke(t.Context(), "check", "-h")
 	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "least")

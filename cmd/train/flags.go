@@ -24,7 +24,7 @@ type declared struct {
 	side, epochs, recurrences                                                                             *int
 	rate, decay, dice, headsFirst, average, multiHead, shuffle                                            *float64
 	crossEntropy                                                                                          *bool
-	device                                                                                                computing.Device
+	device                                                                                                *computing.Device
 	divided                                                                                               string // the split of the run whose file -with names
 	began                                                                                                 string // the init of the run that -with and -resume name
 	folder                                                                                                string // of the file of flags, if it names the recipe; otherwise empty
@@ -138,7 +138,7 @@ func (r *runner) declare() *declared {
 		f.Float64Var(&o.CheckpointSeconds, "save", 120, "`SECONDS` between checkpoints")
 	})
 	d.Add("device", func(f *flag.FlagSet) {
-		d.device = computing.DeviceFlags(f)
+		d.device = computing.DeviceFlag(f)
 		f.BoolVar(&o.Recompute, "recompute", false, "compute parts of the network again for the gradient instead of keeping them: 0.6 of the memory at side 256, 0.7 at 128, "+
 			"and 1.2 of the time. Recurrences then share no sums, which round otherwise; without recurrences the result is the same to the bit")
 	})

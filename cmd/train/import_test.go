@@ -78,13 +78,13 @@ func TestImport(t *testing.T) {
 
 func TestImportUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		"a LAYOUT, SRC and DST": {"riga", "a"},
-		`no layout "drive"`:     {"drive", "a", "b"},
-		"-longest -1":           {"riga", "a", "b", "-longest", "-1"},
-		`"0" is not a number`:   {"qubiq", "a", "b", "-channels", "0"},
-		"2 numbers":             {"qubiq", "a", "b", "-channels", "1,2"},
-		"is not LOW,HIGH":       {"qubiq", "a", "b", "-window", "3"},
-		"LOW must be lower":     {"qubiq", "a", "b", "-window", "3,-3"},
+		"a LAYOUT, SRC and DST":      {"riga", "a"},
+		`no layout is named "drive"`: {"drive", "a", "b"},
+		"-longest -1":                {"riga", "a", "b", "-longest", "-1"},
+		`"0" is not a number`:        {"qubiq", "a", "b", "-channels", "0"},
+		"2 numbers":                  {"qubiq", "a", "b", "-channels", "1,2"},
+		"is not LOW,HIGH":            {"qubiq", "a", "b", "-window", "3"},
+		"LOW must be lower":          {"qubiq", "a", "b", "-window", "3,-3"},
 	} {
 		code, _, stderr := invoke(t.Context(), append([]string{"import"}, args...)...)
 		assert.Equal(t, cli.Usage, code, args)

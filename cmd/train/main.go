@@ -25,9 +25,6 @@ func main() { cli.Main(run) }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && programs[args[0]] != nil {
-		return programs[args[0]](ctx, args[1:], stdout, stderr)
-	}
 	r := newRunner(stderr)
 	d := r.declare()
 	p := cli.Program{Name: program, Subprograms: programs, Intro: introduction(), Examples: examples, Stdout: stdout, Stderr: stderr}
@@ -36,9 +33,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return err
 		}
 		defer func() { err = r.leave(err) }()
-		if len(args) > 0 && len(rest) > 0 && rest[0] == args[0] {
-			return cli.Wrong("there is no train %q: choose import, check or synthetic, or begin with a flag", args[0])
-		}
 		if err := r.settle(d, rest); err != nil {
 			return cli.Wrong("%w", err)
 		}

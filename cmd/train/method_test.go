@@ -51,7 +51,7 @@ func TestMethodFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-method", "best"}, "no method is named \"best\": use one of wdnet, cl"},
+		{[]string{"-method", "best"}, "no method is named \"best\" (did you mean beal?): there are wdnet, cl"},
 		{[]string{"-method", "ensemble"}, "an ensemble is several runs and no network of its own"},
 		{[]string{"-method", "cl", "-recipe", "paper"}, "leave -recipe paper out"},
 		{[]string{"-config", "tiny-cl"}, "give it by -method cl"},

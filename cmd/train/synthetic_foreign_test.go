@@ -47,14 +47,14 @@ func TestSyntheticForeign(t *testing.T) {
 
 func TestSyntheticForeignMisused(t *testing.T) {
 	for want, args := range map[string][]string{
-		"and a DIR":           {"foreign"},
-		"-images 0":           {"foreign", "x", "-n", "0"},
-		"-side 8":             {"foreign", "x", "-side", "8"},
-		`no kind "aeroplane"`: {"foreign", "x", "-kinds", "veil,aeroplane"},
-		"veil appears twice":  {"foreign", "x", "-kinds", "veil,veil"},
-		`-classes: "a/b"`:     {"foreign", "x", "-classes", "a/b"},
-		"disc appears twice":  {"foreign", "x", "-classes", "disc,disc"},
-		"only for foreign":    {"one-expert", "x", "-kinds", "veil"},
+		"and a DIR": {"foreign"},
+		"-images 0": {"foreign", "x", "-n", "0"},
+		"-side 8":   {"foreign", "x", "-side", "8"},
+		`no kind of foreign picture is named "aeroplane"`: {"foreign", "x", "-kinds", "veil,aeroplane"},
+		"veil appears twice":                              {"foreign", "x", "-kinds", "veil,veil"},
+		`-classes: "a/b"`:                                 {"foreign", "x", "-classes", "a/b"},
+		"disc appears twice":                              {"foreign", "x", "-classes", "disc,disc"},
+		"only for foreign":                                {"one-expert", "x", "-kinds", "veil"},
 	} {
 		code, _, stderr := invoke(t.Context(), append([]string{"synthetic"}, args...)...)
 		assert.Equal(t, cli.Usage, code, args)

@@ -130,6 +130,7 @@ func TestHelpAndUsage(t *testing.T) {
 // A run that cannot work exits with 1 and names the file.
 func TestFailures(t *testing.T) {
 	data, out := writeData(t, 2), filepath.Join(t.TempDir(), "run")
+	t.Setenv("MRPRISM_DAWN_LIB", filepath.Join(data, "libdawn.so.123"))
 	image := filepath.Join(data, "images", "case0001.png")
 	require.NoError(t, os.WriteFile(image, []byte("a text"), 0o644))
 	_, _, stderr := invoke(t.Context(), arguments(out, out, "1")...)
@@ -141,7 +142,7 @@ func TestFailures(t *testing.T) {
 		"nothing to resume":                        arguments(writeData(t, 2), out, "1", "-resume"),
 		filepath.Join(data, "x.safetensors"):       arguments(data, out, "1", "-init", filepath.Join(data, "x.safetensors")),
 		image + ": not a directory":                arguments(writeData(t, 2), filepath.Join(image, "run"), "1"),
-		filepath.Join(data, "libdawn.so.123"):      arguments(data, out, "1", "-device", "dawn", "-dawn-lib", filepath.Join(data, "libdawn.so.123")),
+		filepath.Join(data, "libdawn.so.123"):      arguments(data, out, "1", "-device", "dawn"),
 	} {
 		code, _, stderr := invoke(t.Context(), args...)
 		assert.Equal(t, cli.Failed, code, args)
@@ -363,7 +364,7 @@ func TestSynthetic(t *testing.T) {
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, folder+" is not empty")
 	_, _, stderr = invoke(t.Context(), "synthetic", "nobody", folder)
-	assert.Contains(t, stderr, `no scenario "nobody"; there are `)
+	assert.Contains(t, stderr, `no scenario is named "nobody": there are `)
 	assert.Contains(t, stderr, ", changing-panels, and foreign; ")
 	for _, wrong := range [][]string{{"nobody", folder}, {"one-expert"}, {"one-expert", folder, "-images", "0"}, {"one-expert", folder, "-side", "8"}} {
 		code, _, stderr = invoke(t.Context(), append([]string{"synthetic"}, wrong...)...)

@@ -2,6 +2,8 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -32,6 +34,36 @@ func CheckOutputs(paths ...string) error {
 		seen[filepath.Clean(path)] = true
 	}
 	return nil
+}
+
+// Figures is where the flag -json has a program write its figures; the zero value is nowhere.
+type Figures struct{ path string }
+
+// FiguresFlag declares -json. what says what is written, as "all figures".
+func FiguresFlag(f *flag.FlagSet, what string) *Figures {
+	figures := &Figures{}
+	f.StringVar(&figures.path, "json", "", "write "+what+" to `FILE` as JSON; - prints it in place of the table")
+	return figures
+}
+
+// File is the file that will be written; empty without one.
+func (f *Figures) File() string {
+	if f.path == "-" {
+		return ""
+	}
+	return f.path
+}
+
+// Write writes the value as JSON, and prints it or the table. It tries both even if one fails.
+func (f *Figures) Write(stdout io.Writer, value any, table func(io.Writer) error) error {
+	asJSON := func(w io.Writer) error { return WriteJSON(w, value) }
+	switch f.path {
+	case "":
+		return table(stdout)
+	case "-":
+		return asJSON(stdout)
+	}
+	return errors.Join(weights.WriteAtomic(f.path, asJSON), table(stdout))
 }
 
 // WriteJSON writes a value with an indent of two spaces.

@@ -1,8 +1,11 @@
 package command
 
 import (
+	"flag"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,4 +27,21 @@ func TestCheckOutputs(t *testing.T) {
 	assert.ErrorContains(t, CheckOutputs(link), "is a link")
 	assert.ErrorContains(t, WriteFile(link, []byte("text")), "is a link")
 	assert.ErrorContains(t, CheckOutputs(file, folder+"/./a.csv"), "written twice")
+}
+
+func TestFigures(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.json")
+	table := func(w io.Writer) error { _, err := io.WriteString(w, "table"); return err }
+	for _, c := range [][3]string{{"", "table", ""}, {"-", "3\n", ""}, {file, "table", file}} {
+		flags := flag.NewFlagSet("", flag.ContinueOnError)
+		figures := FiguresFlag(flags, "a number")
+		require.NoError(t, flags.Parse([]string{"-json", c[0]}))
+		assert.Equal(t, c[2], figures.File())
+		var out strings.Builder
+		require.NoError(t, figures.Write(&out, 3, table))
+		assert.Equal(t, c[1], out.String())
+	}
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "3\n", string(data))
 }

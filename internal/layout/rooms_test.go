@@ -12,10 +12,11 @@ import (
 // rooms are the folders of the tower, from the ground up. A package imports packages of its own
 // room and of the rooms before it.
 var rooms = []string{
-	"site",    // the page, and the server's part of it
-	"shaders", // devices, operators, plans
-	"weights", // files of weights, and formats of others
-	"model",   // the paper, its layers and its rivals
+	"site",            // the page, and the server's part of it
+	"internal/choice", // errors about options and names
+	"shaders",         // devices, operators, plans
+	"weights",         // files of weights, and formats of others
+	"model",           // the paper, its layers and its rivals
 	"internal/program", "internal/files", "internal/data", "internal/trust", "internal/segment", "internal/output",
 	"internal/page", "internal/command", "internal/study", "internal/train", "internal/layout", "internal/release",
 	"wasm", // the page's programs

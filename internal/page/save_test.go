@@ -77,7 +77,7 @@ func TestSave(t *testing.T) {
 		}
 	}
 	for want, wrong := range map[string]File{
-		`there is no format "bmp"`: {Format: "bmp"}, "class is not a number from 0 to 0": {Format: "png", Classes: []int{1}},
+		`no format is named "bmp"`: {Format: "bmp"}, "class is not a number from 0 to 0": {Format: "png", Classes: []int{1}},
 		"reader is not a number from 0 to 5": {Format: "png", Reader: 6}, "the brain has no outlines": {Format: "png", Reader: 4, Classes: []int{0}}, "i is not a number from 0 to 1": {Format: "png", Classes: []int{0}, I: 2}, "this is none; save the masks as NIfTI or TIFF": {Format: "dicom-seg", Classes: []int{0}},
 		"has 3 pixels, and its map 12": {Format: "png", Classes: []int{0}, Drawn: []Drawing{{Mask: make([]byte, 3)}}},
 	} {

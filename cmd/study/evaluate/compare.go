@@ -20,9 +20,9 @@ import (
 func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r compare.Request
 	var precision *model.Precision
-	var device computing.Device
+	var device *computing.Device
 	flags := compareFlags(&r)
-	flags.Add("computing, with -weights", func(f *flag.FlagSet) { precision, device = computing.PrecisionFlag(f), computing.DeviceFlags(f) })
+	flags.AddFrom(program, func(f *flag.FlagSet) { precision, device = computing.Flags(f) })
 	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + computing.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Precision, r.Device = *precision, device.Open
@@ -60,7 +60,7 @@ const mostDraws = 64
 // checkCompare returns an error if the flags are wrong.
 func checkCompare(r *compare.Request, flags *cli.Groups, rest []string) error {
 	ofWeights := statistics.Filter(r.Named, func(n compare.NamedMethod) bool { return !n.Predictions })
-	for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
+	for _, name := range []string{"roi", "precision", "device"} {
 		if flags.Given()[name] && len(ofWeights) == 0 {
 			return cli.Wrong("-%s needs -weights", name)
 		}

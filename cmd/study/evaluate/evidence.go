@@ -18,7 +18,7 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 	var r given.Request
 	var weights *string
 	var precision *model.Precision
-	var device computing.Device
+	var device *computing.Device
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
 		weights = computing.WeightsFlag(set)
@@ -26,7 +26,7 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 		set.IntVar(&r.Most, "given", 2, "give the marks of 1 to `K` raters at once")
 		set.StringVar(&r.CSV, "csv", "", "write a line for each image, structure, number of marks and figure to `FILE`")
 	})
-	flags.Add("computing", func(set *flag.FlagSet) { precision, device = computing.PrecisionFlag(set), computing.DeviceFlags(set) })
+	flags.AddFrom(program, func(set *flag.FlagSet) { precision, device = computing.Flags(set) })
 	p := cli.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + computing.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open

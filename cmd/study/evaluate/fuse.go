@@ -25,15 +25,16 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r fuse.Request
 	var weights *string
 	var precision *model.Precision
-	var device computing.Device
+	var device *computing.Device
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
 		imageFlags(set, &r.Images, "`DIR`: a data set of named raters, as \"train -h\" describes it. The raters are learned from the part that is fused", "all")
 		set.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
 	})
 	flags.Add("with a network", func(set *flag.FlagSet) {
-		weights, precision, device = computing.WeightsFlag(set), computing.PrecisionFlag(set), computing.DeviceFlags(set)
+		weights = computing.WeightsFlag(set)
 	})
+	flags.AddFrom(program, func(set *flag.FlagSet) { precision, device = computing.Flags(set) })
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + computing.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if err := cmp.Or(r.Check(), checkFuse(&r, *weights, rest, flags.Given()), device.Check()); err != nil {
@@ -60,7 +61,7 @@ func checkFuse(f *fuse.Request, weights string, rest []string, given map[string]
 	case f.Out == "":
 		return cli.Wrong("where to? give -out DIR")
 	}
-	for _, name := range []string{"roi", "precision", "device", "dawn-lib"} {
+	for _, name := range []string{"roi", "precision", "device"} {
 		if given[name] && weights == "" {
 			return cli.Wrong("-%s needs -weights", name)
 		}

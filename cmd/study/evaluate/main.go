@@ -26,13 +26,10 @@ var programs = cli.Subprograms{"compare": runCompare, "evidence": runEvidence, "
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && programs[args[0]] != nil {
-		return programs[args[0]](ctx, args[1:], stdout, stderr)
-	}
 	var r evaluate.Request
 	var weights *string
 	var precision *model.Precision
-	var device computing.Device
+	var device *computing.Device
 	flags := cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		weights = computing.EnsembleFlag(f)
@@ -51,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.StringVar(&r.CSV, "csv", "", "write a line for each image of -data and structure, or for each photograph of -centres, to `FILE`")
 		f.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for report.html with curves and pictures, the tables and all figures")
 	})
-	flags.Add("computing", func(f *flag.FlagSet) { precision, device = computing.PrecisionFlag(f), computing.DeviceFlags(f) })
+	flags.Add("computing", func(f *flag.FlagSet) { precision, device = computing.Flags(f) })
 	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + computing.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/page/choose"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
@@ -29,7 +30,7 @@ func Weights(nameOrFile string) (*weights.Model, error) {
 		return shipped.Open(nameOrFile)
 	}
 	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
-		return nil, fmt.Errorf("%s: there is no such file; the shipped models are %s", nameOrFile, Shipped())
+		return nil, fmt.Errorf("%s: there is no such file%s; the shipped models are %s", nameOrFile, choice.Guess(nameOrFile, names()), Shipped())
 	}
 	data, err := weights.ReadFile(nameOrFile)
 	if err != nil {
@@ -57,14 +58,17 @@ func Ensemble(namesOrFiles string) (*weights.Model, error) {
 
 // Shipped lists the names of the shipped models.
 func Shipped() string {
-	var names []string
-	for _, e := range weights.Shipped().Models {
-		names = append(names, e.Name)
-	}
-	if len(names) == 0 {
+	if len(names()) == 0 {
 		return "none in this build; give a .safetensors file"
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names(), ", ")
+}
+
+func names() (all []string) {
+	for _, e := range weights.Shipped().Models {
+		all = append(all, e.Name)
+	}
+	return all
 }
 
 // EnsembleFlag declares -weights of programs that take ensembles.
@@ -77,6 +81,11 @@ func WeightsFlag(flags *flag.FlagSet) *string {
 	return flags.String("weights", "", "`NAME` of a shipped model, or a .safetensors FILE (required)")
 }
 
+// Flags declares -precision and -device.
+func Flags(flags *flag.FlagSet) (*model.Precision, *Device) {
+	return PrecisionFlag(flags), DeviceFlag(flags)
+}
+
 // PrecisionFlag declares -precision.
 func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
 	p := model.F32
@@ -84,35 +93,30 @@ func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
 	return &p
 }
 
-// Device is what the user wants to compute on.
-type Device struct {
-	name, dawn *string
-}
+// Device is the name of what the user wants to compute on; empty: what the environment says.
+type Device string
 
-// DeviceFlags declares -device and -dawn-lib.
-func DeviceFlags(flags *flag.FlagSet) Device {
-	return Device{
-		flags.String("device", "", "`DEVICE` that computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
-			"auto is the GPU. If the CPU only emulates one, auto is the faster of that and processor: the program measures both once, for a second at most, "+
-			"and keeps the times in the user's cache folder. "+choose.Variable+"=off takes processor without measuring"),
-		flags.String("dawn-lib", "", "`FILE` with a Dawn library of your own, loaded unchecked (default MRPRISM_DAWN_LIB, else the one that \"make dawn\" or a release has put beside the program or into your cache folder, if its SHA-512 is right)"),
-	}
+// DeviceFlag declares -device.
+func DeviceFlag(flags *flag.FlagSet) *Device {
+	return (*Device)(flags.String("device", "", "`DEVICE` that computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
+		"auto is the GPU. If the CPU only emulates one, auto is the faster of that and processor: the program measures both once, for a second at most, "+
+		"and keeps the times in the user's cache folder. "+choose.Variable+"=off takes processor without measuring"))
 }
 
 // Check returns an error of wrong usage if the flag or the environment names an unknown device.
 func (d Device) Check() error {
 	from := "-device "
-	if *d.name == "" {
+	if d == "" {
 		from = device.Variable + "="
 	}
 	if name := d.wished(); name != "" && !slices.Contains(device.Names(), name) {
-		return cli.Wrong("%s%s: choose one of %s", from, name, strings.Join(device.Names(), ", "))
+		return cli.Wrong("%s%s%s: choose one of %s", from, name, choice.Guess(name, device.Names()), strings.Join(device.Names(), ", "))
 	}
 	return nil
 }
 
 // wished is the name of the device that the user wants; empty for none.
-func (d Device) wished() string { return cmp.Or(*d.name, os.Getenv(device.Variable)) }
+func (d Device) wished() string { return cmp.Or(string(d), os.Getenv(device.Variable)) }
 
 // Open opens the device. If no GPU can be used and the user named no device, Open opens the
 // processor and tells note.
@@ -129,9 +133,9 @@ func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error)
 // OpenNamed is Open without that fallback: if no GPU can be used and the user named no device, it
 // returns an error.
 func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
-	options := device.Options{DawnLibrary: *d.dawn, Note: note}
+	options := device.Options{Note: note}
 	if os.Getenv(choose.Variable) != "off" {
 		options.Compare = choose.With(choose.Files{})
 	}
-	return device.Open(ctx, *d.name, options)
+	return device.Open(ctx, string(d), options)
 }

@@ -20,7 +20,7 @@ func TestUnknownWeights(t *testing.T) {
 func TestUnknownDevice(t *testing.T) {
 	t.Setenv(device.Variable, "abacus")
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	wish := DeviceFlags(flags)
+	wish := DeviceFlag(flags)
 	require.ErrorContains(t, wish.Check(), device.Variable+"=abacus: choose one of auto, ")
 	require.NoError(t, flags.Parse([]string{"-device", "processor"}))
 	require.NoError(t, wish.Check())

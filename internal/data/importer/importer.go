@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 )
@@ -32,14 +33,7 @@ var Layouts = []Layout{riga, refuge, refugeRaters, qubiq, sessions}
 
 // FindLayout returns the layout with a name.
 func FindLayout(name string) (Layout, error) {
-	var names []string
-	for _, l := range Layouts {
-		if l.Name == name {
-			return l, nil
-		}
-		names = append(names, l.Name)
-	}
-	return Layout{}, fmt.Errorf("no layout %q; there are %s", name, strings.Join(names, ", "))
+	return choice.Find("layout", name, Layouts, func(l Layout) string { return l.Name })
 }
 
 // Options are the choices of an import.

@@ -1,10 +1,10 @@
 package synthetic
 
 import (
-	"fmt"
 	"image"
 	"math/rand/v2"
-	"strings"
+
+	"mrprism/internal/choice"
 )
 
 // ForeignKind is a kind of picture in which there is no optic disc.
@@ -29,19 +29,7 @@ var ForeignKinds = []ForeignKind{
 
 // FindForeign returns a kind by name. The error lists the names.
 func FindForeign(name string) (ForeignKind, error) {
-	return find("kind", name, ForeignKinds, func(k ForeignKind) string { return k.Name })
-}
-
-// find returns the element of a list that has a name.
-func find[T any](kind, name string, list []T, nameOf func(T) string) (found T, err error) {
-	var names []string
-	for _, element := range list {
-		if nameOf(element) == name {
-			return element, nil
-		}
-		names = append(names, nameOf(element))
-	}
-	return found, fmt.Errorf("synthetic: no %s %q; there are %s", kind, name, strings.Join(names, ", "))
+	return choice.Find("kind of foreign picture", name, ForeignKinds, func(k ForeignKind) string { return k.Name })
 }
 
 // Picture draws a picture of the kind. The seed and the size decide every byte.

@@ -169,7 +169,7 @@ func convergence(vessels []vessel, field float64) (most float64) {
 
 func TestFindForeign(t *testing.T) {
 	_, err := FindForeign("aeroplane")
-	assert.ErrorContains(t, err, `no kind "aeroplane"; there are lesions, veil`)
+	assert.ErrorContains(t, err, `no kind of foreign picture is named "aeroplane": there are lesions, veil`)
 }
 
 func BenchmarkForeign(b *testing.B) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"image"
 	"math"
+
+	"mrprism/internal/choice"
 )
 
 // Scene is an eye seen in a view. The raters mark it, and its true masks are known.
@@ -143,7 +145,7 @@ func oneExpert(i int) Rater {
 
 // FindScenario returns a preset by name. The error lists the names.
 func FindScenario(name string) (Scenario, error) {
-	return find("scenario", name, Scenarios, func(s Scenario) string { return s.Name })
+	return choice.Find("scenario", name, Scenarios, func(s Scenario) string { return s.Name })
 }
 
 // Case is one image of a scenario with the labels of its raters, in the order of the data set's

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/contour"
 	"mrprism/internal/files/dicom"
 	"mrprism/internal/files/imageio"
@@ -65,12 +66,7 @@ var Formats = append([]Format{
 
 // Find returns the format of a name.
 func Find(name string) (Format, error) {
-	for _, f := range Formats {
-		if f.Name == name {
-			return f, nil
-		}
-	}
-	return Format{}, fmt.Errorf("there is no format %q; choose one of %s", name, Names())
+	return choice.Find("format", name, Formats, func(f Format) string { return f.Name })
 }
 
 // Parse reads a list of formats, separated by commas.

@@ -125,5 +125,5 @@ func TestParse(t *testing.T) {
 	require.Len(t, all, 2)
 	assert.Equal(t, "nifti", all[0].Name)
 	_, err = Parse("png,,tiff")
-	assert.ErrorContains(t, err, `there is no format ""; choose one of png, `)
+	assert.ErrorContains(t, err, `no format is named "": there are png, `)
 }

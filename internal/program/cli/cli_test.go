@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/choice"
 )
 
 // prog runs a program with a flag and returns its arguments that are not flags.
@@ -55,6 +57,34 @@ func TestHelp(t *testing.T) {
 	require.Empty(t, stderr)
 	require.Empty(t, rest)
 	require.Regexp(t, "(?s)^prog - does\n\nnumbers:.*a NUMBER \\(default 3\\)\n\nmanners:.*say it LOUDly.*-version.*examples\n$", stdout)
+}
+
+// Help lists flags for experts and fields of a file by -h all alone. A field is no flag.
+func TestExperts(t *testing.T) {
+	call := func(args ...string) (int, string, string) {
+		flags := NewGroups()
+		var out, err bytes.Buffer
+		flags.Add("numbers", func(f *flag.FlagSet) { f.Int("n", 3, "a `NUMBER`") })
+		flags.AddFrom("prog", func(f *flag.FlagSet) { f.String("device", "", "a `DEVICE`") })
+		flags.AddForExperts("rare", func(f *flag.FlagSet) { f.Bool("odd", false, "be odd") })
+		flags.AddFields("lines", "the file of -with", func(f *flag.FlagSet) { f.Float64("grain", 0, "a `SHARE` of noise") })
+		p := Program{Name: "prog sub", Stdout: &out, Stderr: &err}
+		code := p.Run(t.Context(), flags, args, func([]string) error { return choice.Errorf("$grain and $n: $other") })
+		return code, out.String(), err.String()
+	}
+	_, few, _ := call("-h")
+	require.Contains(t, few, "as prog -h says:\n  -device\n")
+	require.Contains(t, few, "-h all also lists 2 options")
+	require.NotRegexp(t, "-odd|grain|-version|DEVICE", few)
+	_, all, _ := call("-h", "all")
+	require.Regexp(t, "(?s)rare:\n  -odd.*lines:\n  grain: SHARE\n    \ta SHARE of noise\n$", all)
+	code, _, said := call("-grain", "0.5")
+	require.Equal(t, Usage, code)
+	require.Equal(t, "prog sub: -grain is no flag: put the line \"grain: 0.5\" into the file of -with; see prog sub -h\n", said)
+	_, _, said = call("-grian", "0.5")
+	require.Equal(t, "prog sub: there is no flag -grian (did you mean -grain?); see prog sub -h\n", said)
+	_, _, said = call("-odd")
+	require.Equal(t, "prog sub: grain in the file of -with and -n: other\n", said)
 }
 
 // Every program says its version, and with Describe what manual pages are made of.

@@ -27,6 +27,9 @@ type Flag struct {
 func (p *Program) description(flags *Groups) Description {
 	d := Description{Name: p.Name, Intro: p.Intro, Examples: p.Examples, Subprograms: slices.Sorted(maps.Keys(p.Subprograms))}
 	flags.Each(func(group string, f *flag.Flag) {
+		if flags.fields[f.Name] != "" {
+			return
+		}
 		one := Flag{Group: group, Name: f.Name}
 		one.Argument, one.Usage = flag.UnquoteUsage(f)
 		if !slices.Contains([]string{"0", "0s", "false"}, f.DefValue) {

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/program/version"
 )
 
@@ -83,16 +85,22 @@ func Message(text string) string {
 }
 
 // Run parses args, calls body with the arguments that are not flags and returns the exit code. For
-// -h and -version it prints their text instead.
+// -h and -version it prints their text instead. A first argument that is no flag names a subprogram,
+// if there are some.
 func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
+	if len(args) > 0 && p.Subprograms[args[0]] != nil {
+		return p.Subprograms[args[0]](ctx, args[1:], p.Stdout, p.Stderr)
+	}
 	var asked bool
-	flags.Add("this program", func(f *flag.FlagSet) {
-		f.BoolVar(&asked, "version", false, "print version, commit and licence, and end")
-	})
+	if !strings.Contains(p.Name, " ") { // a subprogram's version is the program's
+		flags.Add("this program", func(f *flag.FlagSet) {
+			f.BoolVar(&asked, "version", false, "print version, commit and licence, and end")
+		})
+	}
 	if slices.Equal(args, []string{Describe}) {
 		args, body = nil, func([]string) error { return json.NewEncoder(p.Stdout).Encode(p.description(flags)) }
 	}
-	rest, err := flags.Parse(args)
+	rest, err := p.parse(flags, args)
 	switch {
 	case err != nil:
 	case asked:
@@ -102,23 +110,34 @@ func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body fu
 	}
 	var wrong usageError
 	var exit Exit
-	switch {
-	case err == nil:
+	if err == nil {
 		return Done
+	}
+	text := Message(choice.Text(err, flags.Shown))
+	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(p.Stdout, p.Intro)
-		flags.describe(p.Stdout)
+		flags.describe(p.Stdout, slices.Equal(rest, []string{"all"}))
 		fmt.Fprint(p.Stdout, p.Examples)
 		return Done
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(err, &wrong):
-		fmt.Fprintf(p.Stderr, "%s: %s; see %s -h\n", p.Name, Message(err.Error()), p.Name)
+		fmt.Fprintf(p.Stderr, "%s: %s; see %s -h\n", p.Name, text, p.Name)
 		return Usage
 	case ctx.Err() != nil:
 		fmt.Fprintf(p.Stderr, "%s: interrupted\n", p.Name)
 		return Interrupted
 	}
-	fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name, Message(err.Error()))
+	fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name, text)
 	return Failed
+}
+
+// parse parses args. A program with subprograms takes no other arguments than flags.
+func (p *Program) parse(flags *Groups, args []string) (rest []string, err error) {
+	if len(args) > 0 && len(p.Subprograms) > 0 && !strings.HasPrefix(args[0], "-") {
+		names := slices.Sorted(maps.Keys(p.Subprograms))
+		return nil, Wrong("%w; or begin with a flag", choice.Known("subprogram of "+p.Name, args[0], names))
+	}
+	return flags.Parse(args)
 }

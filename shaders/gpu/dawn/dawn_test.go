@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // fails the test.
 func open(t *testing.T) *device {
 	t.Helper()
-	d, err := Open(t.Context(), "", func(string) {})
+	d, err := Open(t.Context(), func(string) {})
 	if errors.Is(err, gpu.ErrNoAdapter) && os.Getenv("CI") != "true" {
 		t.Skipf("no Dawn: %v", err)
 	}

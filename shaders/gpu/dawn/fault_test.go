@@ -220,7 +220,7 @@ func TestNoLeak(t *testing.T) {
 	})
 	// A device on lavapipe takes about 15 MiB, 32 of them 480; heaps keep 30 to 70.
 	grow("devices", 128<<20, 32, func() {
-		d, err := Open(t.Context(), "", func(string) {})
+		d, err := Open(t.Context(), func(string) {})
 		require.NoError(t, err)
 		require.NoError(t, d.Close())
 	})

@@ -114,10 +114,10 @@ func prebuilt() (name, sum string) {
 }
 
 // loadLibrary finds and loads Dawn; see Open.
-func loadLibrary(named string, note func(string)) (*library, error) {
+func loadLibrary(note func(string)) (*library, error) {
 	loading.Lock()
 	defer loading.Unlock()
-	paths, err := candidates(named)
+	paths, err := candidates()
 	var tried strings.Builder
 	for _, c := range paths {
 		if l := loaded[c.path]; l != nil {
@@ -133,7 +133,7 @@ func loadLibrary(named string, note func(string)) (*library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrNoAdapter, err)
 	}
-	return nil, fmt.Errorf("%w: no Dawn library could be loaded; `make dawn` fetches one, -dawn-lib or %s names yours. Tried:%s",
+	return nil, fmt.Errorf("%w: no Dawn library could be loaded; `make dawn` fetches one, %s names yours. Tried:%s",
 		gpu.ErrNoAdapter, LibraryVariable, &tried)
 }
 
@@ -146,17 +146,10 @@ type candidate struct {
 
 // candidates are the files to try, in order. If the user named a file or folder, they are the only
 // candidates.
-func candidates(named string) ([]candidate, error) {
-	if variable := os.Getenv(LibraryVariable); named == "" && variable != "" {
-		if !filepath.IsAbs(variable) { // a relative path depends on the working directory
-			return nil, fmt.Errorf("%s is %q: name the Dawn library there by an absolute path", LibraryVariable, variable)
-		}
-		named = variable
-	}
-	if named != "" {
-		path, err := filepath.Abs(named)
-		if err != nil {
-			return nil, err
+func candidates() ([]candidate, error) {
+	if path := os.Getenv(LibraryVariable); path != "" {
+		if !filepath.IsAbs(path) { // a relative path depends on the working directory
+			return nil, fmt.Errorf("%s is %q: name the Dawn library there by an absolute path", LibraryVariable, path)
 		}
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			return []candidate{{path, true}}, nil
@@ -172,7 +165,7 @@ func candidates(named string) ([]candidate, error) {
 	}
 	name, _ := prebuilt()
 	if name == "" {
-		return nil, fmt.Errorf("no prebuilt Dawn library for %s/%s: -dawn-lib or %s names yours", runtime.GOOS, runtime.GOARCH, LibraryVariable)
+		return nil, fmt.Errorf("no prebuilt Dawn library for %s/%s: %s names yours", runtime.GOOS, runtime.GOARCH, LibraryVariable)
 	}
 	var files []candidate
 	if executable, err := os.Executable(); err == nil && filepath.IsAbs(executable) {

@@ -19,7 +19,8 @@ import (
 
 func TestMissingLibrary(t *testing.T) {
 	named := filepath.Join(t.TempDir(), "libnone.so")
-	_, err := Open(t.Context(), named, func(string) {})
+	t.Setenv(LibraryVariable, named)
+	_, err := Open(t.Context(), func(string) {})
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
 	assert.Equal(t, 1, strings.Count(err.Error(), "\n"), "a library that was named is the only one tried")
 	assert.Contains(t, err.Error(), named)
@@ -29,7 +30,7 @@ func TestMissingLibrary(t *testing.T) {
 	require.NoError(t, os.WriteFile(text, []byte("not a library"), 0o644))
 	t.Setenv(LibraryVariable, text)
 	said := ""
-	_, err = Open(t.Context(), "", func(text string) { said = text })
+	_, err = Open(t.Context(), func(text string) { said = text })
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
 	assert.Contains(t, err.Error(), text)
 	assert.Contains(t, said, text+`" is loaded unchecked`)
@@ -40,7 +41,7 @@ const planted = "MRPRISM_TEST_PLANTED"
 
 // openPlanted prints what Open says, and ends the process.
 func openPlanted() {
-	_, err := loadLibrary("", func(text string) { fmt.Println(text) })
+	_, err := loadLibrary(func(text string) { fmt.Println(text) })
 	fmt.Println(err)
 	os.Exit(0)
 }
@@ -150,7 +151,7 @@ func TestPrebuiltLibrary(t *testing.T) {
 	require.NoError(t, os.Symlink(d.l.path, path))
 	t.Setenv(LibraryVariable, "")
 	t.Setenv("XDG_CACHE_HOME", cache)
-	l, err := loadLibrary("", func(text string) { t.Error(text) })
+	l, err := loadLibrary(func(text string) { t.Error(text) })
 	require.NoError(t, err)
 	assert.Equal(t, path, l.path)
 	_, err = loadChecked(d.l.path, strings.Repeat("0", len(sum)))

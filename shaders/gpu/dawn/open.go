@@ -43,15 +43,15 @@ type device struct {
 var _ gpu.Device = (*device)(nil)
 
 // Open loads Dawn and creates a device on the fastest adapter, with all its features and limits.
-// Vulkan's VK_DRIVER_FILES can narrow the choice. library, or else MRPRISM_DAWN_LIB, may name the
-// library or its folder. A named library is loaded unchecked, and Open calls note if it is not the
+// Vulkan's VK_DRIVER_FILES can narrow the choice. MRPRISM_DAWN_LIB may name the library or its
+// folder. A named library is loaded unchecked, and Open calls note if it is not the
 // prebuilt one of libraries.txt. Otherwise Open looks in the executable's folder and in
 // mrprism/dawn of the user's cache folder, and loads only the library with the SHA-512 of
 // libraries.txt. It never looks in the working directory. The system finds the libraries that Dawn
 // needs (libvulkan, libstdc++), as for every program. Without a library or an adapter the error is
 // a gpu.ErrNoAdapter. It lists every file that was tried.
-func Open(ctx context.Context, library string, note func(string)) (gpu.Device, error) {
-	l, err := loadLibrary(library, note)
+func Open(ctx context.Context, note func(string)) (gpu.Device, error) {
+	l, err := loadLibrary(note)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,7 @@ const (
 
 // Options say how to open a device. The zero value fits most programs.
 type Options struct {
-	DawnLibrary string       // path of the Dawn library; empty: MRPRISM_DAWN_LIB and the usual places
-	Note        func(string) // gets the reasons of auto's choice, and which library is loaded unchecked; may be nil
+	Note func(string) // gets the reasons of auto's choice, and which library is loaded unchecked; may be nil
 
 	// Compare measures how many times as fast as an adapter that emulates a GPU Processor is. If it
 	// fails or is nil, auto takes Processor. It is never called for a real GPU.

@@ -29,7 +29,8 @@ func TestOpenByName(t *testing.T) {
 
 // The error names a Dawn library that does not exist.
 func TestMissingLibraryIsNamed(t *testing.T) {
-	_, err := device.Open(context.Background(), "dawn", device.Options{DawnLibrary: "/nowhere/libdawn.so"})
+	t.Setenv("MRPRISM_DAWN_LIB", "/nowhere/libdawn.so")
+	_, err := device.Open(context.Background(), "dawn", device.Options{})
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
 	assert.ErrorContains(t, err, "/nowhere/libdawn.so")
 }

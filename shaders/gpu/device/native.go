@@ -12,7 +12,7 @@ import (
 
 var backends = []backend{
 	{"dawn", func(ctx context.Context, o Options) (gpu.Device, error) {
-		return dawn.Open(ctx, o.DawnLibrary, func(text string) { o.note("%s", text) })
+		return dawn.Open(ctx, func(text string) { o.note("%s", text) })
 	}},
 	{"wgpu", func(ctx context.Context, _ Options) (gpu.Device, error) { return webgpu.Open(ctx) }},
 }
