@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/program/version"
 )
 
@@ -74,8 +75,8 @@ func (d *declared) readFile(path string, note func(string)) error {
 		case p.key == "init" && given["resume"]:
 			d.began = p.text
 		case slices.Contains(removed, p.key):
-		case d.Lookup(p.key) == nil || slices.Contains(neverKept, p.key):
-			return fail("there is no %s; the nearest is %s", p.key, d.nearest(p.key))
+		case !slices.Contains(d.kept(), p.key):
+			return fail("there is no %s%s", p.key, choice.Guess(p.key, d.kept()))
 		case !given[p.key]:
 			if p.key == "recipe" {
 				d.folder = filepath.Dir(path)
@@ -89,37 +90,14 @@ func (d *declared) readFile(path string, note func(string)) error {
 	return nil
 }
 
-// nearest is the flag whose name needs the fewest changes.
-func (d *declared) nearest(name string) (nearest string) {
-	fewest := -1
+// kept are the names that a file of flags may have.
+func (d *declared) kept() (names []string) {
 	d.Each(func(_ string, f *flag.Flag) {
-		if n := changes(name, f.Name); (fewest < 0 || n < fewest) && !slices.Contains(neverKept, f.Name) {
-			nearest, fewest = f.Name, n
+		if !slices.Contains(neverKept, f.Name) {
+			names = append(names, f.Name)
 		}
 	})
-	return nearest
-}
-
-// changes is the number of letters to insert, delete or replace to turn a into b (Wagner and
-// Fischer, 1974).
-func changes(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	return names
 }
 
 // file is a file for -with that has the values of all flags.

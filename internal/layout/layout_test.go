@@ -75,7 +75,7 @@ func ours(paths []string) []string {
 }
 
 func TestImportsRunOneWay(t *testing.T) {
-	tower := []string{"shaders/half", "shaders/gpu", "shaders/tensor", "shaders/vector", "shaders/kernels", "shaders/pointwise", "shaders/norm", "shaders/conv", "shaders/attention", "shaders/pool", "shaders/raters", "shaders/loss", "shaders/adam", "shaders", "model/nn", "model", "model/rivals"} // each may use those before it
+	tower := []string{"internal/choice", "shaders/half", "shaders/gpu", "shaders/tensor", "shaders/vector", "shaders/kernels", "shaders/pointwise", "shaders/norm", "shaders/conv", "shaders/attention", "shaders/pool", "shaders/raters", "shaders/loss", "shaders/adam", "shaders", "model/nn", "model", "model/rivals"} // each may use those before it
 	both(t, func(t *testing.T, all []*list) {
 		found := 0
 		for _, p := range all {
