@@ -1,6 +1,6 @@
 //go:build !js
 
-// Command tables trains the methods of the paper's tables, compares them, and writes the pages of
+// Command tables trains the methods of the paper's tables, compares them, and writes the files of
 // weights/shipped/tables. `make tables` runs it. Stopped by Ctrl-C, it goes on where it was.
 package main
 
@@ -27,9 +27,9 @@ func main() {
 	flag.BoolVar(&r.equalTime, "time", false, "also train each method for as long as the mean vote trains")
 	nice := flag.String("under", "nice -n 19", "`COMMAND` under which train runs, such as \"taskset -c 1 nice -n 19\"")
 	match := flag.String("match", "", "train only what matches the `REGEXP`, of names such as bubil-cells/wdnet-seed1")
-	pages := flag.String("pages", "weights/shipped/tables", "`FOLDER` of the pages")
+	pages := flag.String("pages", "weights/shipped/tables", "`FOLDER` of the tables and pictures")
 	flag.StringVar(&r.scores, "scores", "cmd/study/tables/scores", "`FOLDER` of the scores of each image, which stay; what is there is not trained again")
-	only := flag.Bool("write", false, "train and score nothing: write the pages of what there is")
+	only := flag.Bool("write", false, "train and score nothing: write the tables of what there is")
 	flag.Parse()
 	r.nice = strings.Fields(*nice)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -78,7 +78,6 @@ type table struct {
 	rows        []entry
 	sets        []data   // nil: dataSets
 	figures     []figure // the first is primary
-	note        string   // of the page
 }
 
 // on are the data sets of a table.
@@ -137,13 +136,13 @@ func tables() []table {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
 	return []table{
-		{"table1", "Table 1: learning from several raters", append(multi, sharp, withDice(method("cl")), withDice(method("padl")), withDice(method("tab")), ensemble, paper, prism, favoured, recurrent, ours, undiced), nil, masks, ""},
-		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, sharp, ensemble, ours, undiced), nil, masks, ""},
-		{"table3", "Table 3: the same network on fused labels", append(fusions, ours, undiced), nil, masks, ""},
-		{"table4", "Table 4: parts of MrPrism", ablation, nil, masks, ""},
-		{"table5", "Table 5: readers who are exchangeable", exchangeable(), readers, slices.Concat(masks, samples), exchangeableNote},
-		{"table6", "Table 6: beside a Dice loss", sharpened, everyData(), masks, ""},
-		{"table7", "Table 7: the paper's recurrence for equal time", []entry{long(sharp), recurrent, long(recurrent)}, everyData(), masks, equalTimeNote},
+		{"table1", "Table 1: learning from several raters", append(multi, sharp, withDice(method("cl")), withDice(method("padl")), withDice(method("tab")), ensemble, paper, prism, favoured, recurrent, ours, undiced), nil, masks},
+		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, sharp, ensemble, ours, undiced), nil, masks},
+		{"table3", "Table 3: the same network on fused labels", append(fusions, ours, undiced), nil, masks},
+		{"table4", "Table 4: parts of MrPrism", ablation, nil, masks},
+		{"table5", "Table 5: readers who are exchangeable", exchangeable(), readers, slices.Concat(masks, samples)},
+		{"table6", "Table 6: beside a Dice loss", sharpened, everyData(), masks},
+		{"table7", "Table 7: the paper's recurrence for equal time", []entry{long(sharp), recurrent, long(recurrent)}, everyData(), masks},
 	}
 }
 
@@ -154,23 +153,6 @@ var favoured = entry{
 
 // recurrent is that recipe.
 var recurrent = entry{name: favoured.name + diced, title: "**MrPrism, recurrent**", args: favoured.args[:2]}
-
-// exchangeableNote stands on the page of the exchangeable rows.
-const exchangeableNote = `
-A slot of these data is not a person: readers are exchangeable, and who stands in which slot is drawn anew for each view that a network
-learns from ("train -slots drawn"). Rows called "levels" learn agreement levels instead ("-slots levels"). Methods that learn how each
-person errs have nothing to learn here and are left out. The readers' marks are compared with sets of possible marks: GED is the
-squared generalised energy distance under 1 − IoU. "GED of 16" is of 16 masks ("evaluate compare -draws 16"). PADL and TAB draw them.
-For all others they are what lies above evenly spaced levels of the heads' or levels' maps, or of the mask where there are none:
-what a map of probabilities holds possible without any model of readers. "GED of heads", Dice_max and Dice_match are of heads or levels
-above one half, as many as readers; a method that shows one mask has none.
-`
-
-// equalTimeNote stands on the page of the recurrence and of as long a training without.
-const equalTimeNote = `
-The first row has three times the steps of other tables, since a step of the recipe recurrent takes three times as long. Its first row is
-therefore of equal time, and its second of equal steps.
-`
 
 // exchangeable are the rows where a slot is not a person. Methods that learn who errs how learn
 // nothing there, and are left out; PADL and TAB are not, since they also model what readers share.
@@ -205,7 +187,7 @@ type data struct {
 // title is the data set's name, without the side.
 func (d data) title() string { return cmp.Or(d.folder, d.name) }
 
-// dataSets are those that the pages report.
+// dataSets are those that the tables report.
 var dataSets = []data{
 	{name: "qubiq-brain-growth", folder: "qubiq-brain-growth", side: 128},
 	{name: "qubiq-brain-growth-256", folder: "qubiq-brain-growth", side: 256},

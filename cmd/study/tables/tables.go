@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mrprism/cmd/study/internal/graphs"
@@ -18,7 +17,8 @@ import (
 	"mrprism/weights"
 )
 
-// write writes a page and a picture for each table.
+// write writes a table and a picture for each of the tables, a table of the differences that survive
+// Holm's correction, and a picture of all methods.
 func (r *runner) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -29,38 +29,28 @@ func (r *runner) write(folder string) error {
 		}
 	}
 	grid, err := r.overview()
-	if err == nil && len(grid.Columns) > 0 {
-		err = weights.WriteAtomic(filepath.Join(folder, "overview.svg"), grid.Write)
-	}
 	if err != nil {
 		return err
 	}
 	survivors, err := r.survivors()
-	if err == nil {
-		err = weights.WriteAtomic(filepath.Join(folder, "survivors.md"), func(w io.Writer) error {
-			_, err := io.WriteString(w, survivors)
-			return err
-		})
-	}
 	if err != nil {
 		return err
 	}
+	files := map[string]func(io.Writer) error{"survivors.csv": written(survivors, nil)}
+	if len(grid.Columns) > 0 {
+		files["overview.svg"] = grid.Write
+	}
 	for _, t := range tables() {
-		text, picture, found, err := r.page(t)
+		rows, picture, found, err := r.gather(t)
 		if err != nil {
 			return err
 		}
-		if !found {
-			continue
+		if found {
+			files[t.name+".csv"], files[t.name+".svg"] = written(rows, t.figures[1:]), picture.Write
 		}
-		err = weights.WriteAtomic(filepath.Join(folder, t.name+".md"), func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return err
-		})
-		if err == nil {
-			err = weights.WriteAtomic(filepath.Join(folder, t.name+".svg"), picture.Write)
-		}
-		if err != nil {
+	}
+	for name, write := range files {
+		if err := weights.WriteAtomic(filepath.Join(folder, name), write); err != nil {
 			return err
 		}
 	}
@@ -94,7 +84,7 @@ func (r *runner) overview() (graphs.Grid, error) {
 		for _, class := range classes {
 			grid.Columns = append(grid.Columns, d.name+" "+class)
 			for i := range grid.Groups {
-				cells := cellsOf(tables()[i], class, all)
+				cells := cellsOf(tables()[i], d, class, all)
 				for j, row := range grid.Groups[i].Rows {
 					cell, there := cells[row.Name]
 					if !there {
@@ -109,9 +99,9 @@ func (r *runner) overview() (graphs.Grid, error) {
 }
 
 // cellsOf are the differences of a table's rows of equal steps, by short name.
-func cellsOf(t table, class string, all results) map[string]graphs.GridCell {
+func cellsOf(t table, d data, class string, all results) map[string]graphs.GridCell {
 	cells := map[string]graphs.GridCell{}
-	rows := compared(t, class, all)
+	rows := compared(t, d, class, all)
 	if len(rows) == 0 {
 		return cells
 	}
@@ -121,45 +111,22 @@ func cellsOf(t table, class string, all results) map[string]graphs.GridCell {
 	return cells
 }
 
-// page is a table's page, and its picture. It is not found if nothing has been compared.
-func (r *runner) page(t table) (text string, picture graphs.Forest, found bool, err error) {
-	var page strings.Builder
-	base, steps, units := t.rows[0], strconv.Itoa(r.steps), "images"
-	for _, d := range t.sets {
-		if d.steps > 0 {
-			steps += fmt.Sprintf(" (%s: %d)", d.title(), d.steps)
-		}
-		if d.patients {
-			units += fmt.Sprintf(" (%s: over patients, each the mean of their images)", d.title())
-		}
-	}
-	fmt.Fprintf(&page, `# %s
-
-Every row trains the same encoder and decoder (compact) from random weights: %s steps of %d images. Scores are of the held-out
-fifth, on which nothing was chosen: of real images another fifth with each seed. A figure is the mean over %s, of the mean
-over seeds. Brackets hold the 95 %% interval. Δ is the difference of soft Dice to the first row, "%s",
-over the seeds that both have. Intervals and p are of Student's t over seeds and images together (`+"`metric.OverRuns`"+`): another run, and
-others of these, would give another difference. p has Holm's correction over the rows of one structure. Where both have one seed
-alone, the interval is of a bootstrap over images, and there is no p: "one run" is a difference of these two networks, not of their
-methods. With two seeds no difference below some 13 times its standard error can be told from chance. "Equal time" is a run of fewer steps, as long
-as one of the first row.
-
-`+"`make tables`"+` trains what is missing and writes this page. The scores of each image are in [scores](../../../cmd/study/tables/scores).
-
-![Differences of soft Dice to the first row](%s.svg)
-%s`, t.title, steps, images, units, base.title, t.name, t.note)
+// gather reads a table's rows on all data, and draws its picture. It is not found if nothing has been
+// compared.
+func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, err error) {
+	base := t.rows[0]
 	picture = graphs.Forest{
 		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval; hollow: it covers 0, or there is one seed alone",
 		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
 	}
 	var far []string
 	for _, d := range t.on() {
-		all, classes, err := r.read(d)
+		scores, classes, err := r.read(d)
 		if err != nil {
-			return "", picture, false, err
+			return nil, picture, false, err
 		}
 		for _, class := range classes {
-			rows := compared(t, class, all)
+			rows := compared(t, d, class, scores)
 			if !slices.ContainsFunc(rows, func(x row) bool { return !stands([]entry{base, sharp, ours, undiced}, x.entry) }) {
 				continue // these stand beside others
 			}
@@ -173,68 +140,99 @@ as one of the first row.
 				}
 			}
 			picture.Groups = append(picture.Groups, group)
-			reference := "the mean vote"
-			if d.truth {
-				reference = "the truth"
-			}
-			fmt.Fprintf(&page, "\n## %s, %d², %s, against %s\n\n", d.title(), d.side, class, reference)
-			fmt.Fprint(&page, "| method | seeds |")
-			for f, about := range t.figures {
-				if fmt.Fprintf(&page, " %s |", about.title); f == 0 {
-					fmt.Fprint(&page, " Δ | p |")
-				}
-			}
-			fmt.Fprintf(&page, "\n|%s\n", strings.Repeat("---|", len(t.figures)+4))
-			for i, x := range rows {
-				fmt.Fprintln(&page, x.line(t, class, all, i == 0))
-			}
+			all = append(all, rows...)
 		}
 	}
 	if len(far) > 0 {
 		picture.Axis += ". Beyond the picture: " + strings.Join(far, ", ")
 	}
-	return page.String(), picture, found, nil
+	return all, picture, found, nil
 }
 
-// survivors is the page of all differences with p below .05. A row of several tables with one first
-// row counts once, by its largest p.
-func (r *runner) survivors() (string, error) {
-	var page strings.Builder
-	page.WriteString(`# Which differences survive
-
-Every difference of soft Dice with p < .05, after Holm's correction over the rows of its structure in its table. Of a method that stands in
-several tables, the largest p counts. ` + "`tables -write`" + ` writes this page; [README.md](README.md) says what it means.
-
-| data | structure | method | seeds | Δ | to | p |
-|---|---|---|---|---|---|---|
-`)
+// survivors are all differences with p below .05. A row of several tables with one first row counts
+// once, by its largest p.
+func (r *runner) survivors() (all []row, err error) {
 	for _, d := range everyData() {
-		all, classes, err := r.read(d)
+		scores, classes, err := r.read(d)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		for _, class := range classes {
 			var found []row
 			for _, t := range tables() {
-				rows := compared(t, class, all)
+				rows := compared(t, d, class, scores)
 				for i := 1; i < len(rows) && t.covers(d); i++ {
 					x := rows[i]
-					if at := slices.IndexFunc(found, func(y row) bool { return y.method == x.method && y.to == x.to }); at < 0 {
+					if at := slices.IndexFunc(found, func(y row) bool { return y.method == x.method && y.to.name == x.to.name }); at < 0 {
 						found = append(found, x)
 					} else if x.delta.P > found[at].delta.P {
 						found[at] = x
 					}
 				}
 			}
-			for _, x := range found {
-				if x.delta.Runs > 1 && x.delta.P < .05 {
-					seeds := len(all[key{class, x.method, primary.name}])
-					fmt.Fprintf(&page, "| %s, %d² | %s | %s | %d | %s | %s | %s |\n", d.title(), d.side, class, x.title, seeds, report.Signed(&x.delta.Interval, primary.factor, primary.digits), x.to, x.probability())
-				}
-			}
+			all = append(all, slices.DeleteFunc(found, func(x row) bool { return x.delta.Runs <= 1 || !(x.delta.P < .05) })...)
 		}
 	}
-	return page.String(), nil
+	return all, nil
+}
+
+// written writes rows as CSV, with the means of further figures. README.md beside the tables
+// explains the columns.
+func written(rows []row, further []figure) func(io.Writer) error {
+	header := strings.Split("data,side,structure,reference,method,seeds,soft_dice,soft_dice_low,soft_dice_high,compared_with,common_seeds,difference,difference_low,difference_high,p", ",")
+	for _, f := range further {
+		header = append(header, f.name)
+	}
+	return func(w io.Writer) error {
+		return report.WriteCSV(w, header, func(line func(cells ...any)) {
+			for _, x := range rows {
+				line(x.cells(further)...)
+			}
+		})
+	}
+}
+
+// cells are a row of the file.
+func (x row) cells(further []figure) []any {
+	reference, title, own := "mean vote", plainly(x.title), x.values(primary)
+	if x.data.truth {
+		reference = "truth"
+	}
+	if strings.HasSuffix(x.method, equalTime) {
+		title += ", equal time"
+	}
+	cells := []any{x.data.title(), x.data.side, x.class, reference, title, own.Runs, primary.scaled(own.Within(0, 1))}
+	if x.entry.name == x.to.name && x.method == x.entry.name {
+		cells = append(cells, "", "", (*metric.Interval)(nil), "")
+	} else {
+		cells = append(cells, plainly(x.to.title), x.delta.Runs, primary.scaled(x.delta.Interval), math.Round(1e4*x.delta.P)/1e4)
+	}
+	for _, f := range further {
+		mean := x.values(f).Interval
+		if mean.N == 0 {
+			mean.Mean = math.NaN()
+		}
+		cells = append(cells, f.scaled(mean).Mean)
+	}
+	return cells
+}
+
+// values are a figure of the row over seeds and images.
+func (x row) values(f figure) metric.Estimate {
+	return metric.OverRuns(x.scores.values(key{x.class, x.method, f.name}))
+}
+
+// scaled is an interval in the unit of the figure, with a digit more than people read.
+func (f figure) scaled(i metric.Interval) *metric.Interval {
+	round := func(v float64) float64 {
+		power := math.Pow10(f.digits + 1)
+		return math.Round(v*f.factor*power) / power
+	}
+	i.Mean = round(i.Mean)
+	if i.Low != nil {
+		i.Low, i.High = new(round(*i.Low)), new(round(*i.High))
+	}
+	return &i
 }
 
 // widest is the largest difference that the picture draws: a run that failed would leave no room
@@ -244,21 +242,23 @@ const widest = 12
 // row is a method on a data set and structure, beside the table's first row.
 type row struct {
 	entry
+	data   data
+	class  string
 	method string
-	to     string          // title of the first row
+	scores results
+	to     entry           // the first row
 	delta  metric.Estimate // of soft Dice to it; P is after Holm's correction
 }
 
 // compared are the rows of a structure that have scores; none without the first row's.
-func compared(t table, class string, all results) (rows []row) {
+func compared(t table, d data, class string, all results) (rows []row) {
 	if all[key{class, t.rows[0].name, primary.name}] == nil {
 		return nil
 	}
 	for _, e := range t.rows {
 		for _, ending := range []string{"", equalTime} {
 			if all[key{class, e.name + ending, primary.name}] != nil {
-				rows = append(rows, row{entry: e, method: e.name + ending})
-				rows[len(rows)-1].to = rows[0].title
+				rows = append(rows, row{entry: e, data: d, class: class, method: e.name + ending, scores: all, to: t.rows[0]})
 			}
 		}
 	}
@@ -275,33 +275,6 @@ func compared(t table, class string, all results) (rows []row) {
 		tested[i].delta.P = corrected
 	}
 	return rows
-}
-
-// line is a row of the page.
-func (x row) line(t table, class string, all results, first bool) string {
-	cells := []string{x.title, strconv.Itoa(len(all[key{class, x.method, primary.name}]))}
-	if strings.HasSuffix(x.method, equalTime) {
-		cells[0] += ", equal time"
-	}
-	for f, about := range t.figures {
-		estimate := metric.OverRuns(all.values(key{class, x.method, about.name}))
-		mean := new(estimate.Within(0, 1))
-		switch {
-		case estimate.Cases == 0:
-			mean = nil
-		case f > 0:
-			mean = &metric.Interval{Mean: mean.Mean}
-		}
-		cells = append(cells, report.Plain(mean, about.factor, about.digits))
-		switch {
-		case f > 0:
-		case first:
-			cells = append(cells, "", "")
-		default:
-			cells = append(cells, report.Signed(&x.delta.Interval, about.factor, about.digits), x.probability())
-		}
-	}
-	return "| " + strings.Join(cells, " | ") + " |"
 }
 
 // effects are the rows of the picture: those of equal steps.
@@ -330,16 +303,3 @@ func short(method string) string {
 
 // plainly is a title without Markdown.
 func plainly(title string) string { return strings.ReplaceAll(title, "**", "") }
-
-// probability is p for a reader.
-func (x row) probability() string {
-	switch {
-	case x.delta.Runs == 1:
-		return "one run"
-	case math.IsNaN(x.delta.P):
-		return "–"
-	case x.delta.P < 0.001:
-		return "< .001"
-	}
-	return strings.TrimPrefix(fmt.Sprintf("%.3f", x.delta.P), "0")
-}
