@@ -11,7 +11,7 @@ PROGRAMS := $(filter-out batch bundle study,$(notdir $(wildcard cmd/*)))
 # Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
 # `make test` has vetted them before.
 TIMEOUT ?= 45m
-TESTFLAGS ?= -p 2 -vet=off -timeout $(TIMEOUT)
+TESTFLAGS ?= -p 2 -vet=off -short -timeout $(TIMEOUT)
 LONGEST := ./site ./internal/train ./shaders/conv ./shaders/attention ./cmd/train ./cmd/bench ./model
 
 .DEFAULT_GOAL := help
@@ -37,6 +37,11 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	@go run ./cmd/bench -devices
 	go test $(TESTFLAGS) $(LONGEST) ./...
 	for module in batch study; do (cd cmd/$$module && go vet ./... && go test -vet=off -timeout $(TIMEOUT) ./...) || exit 1; done
+
+.PHONY: test-long
+test-long: setup size ## the soaks too, before a release: more than an hour; .ci/long says how it ended
+	go test -p 2 -vet=off -timeout 5h $(LONGEST) ./... && result=passed || result=failed; \
+	echo "$$(date -u +%F) $(COMMIT) $$result, $$(nproc) cores" >.ci/long; test $$result = passed
 
 .PHONY: build
 build: site ## every program, in build/

@@ -62,6 +62,9 @@ func TestCross(t *testing.T) {
 // What a run with -cross learns of its errors is what "export" learns from the same folds. "segment"
 // shows it.
 func TestCrossLearnsDoubtAsExportDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: four folds of two roads")
+	}
 	const folds = 4
 	folder := t.TempDir()
 	data, out := filepath.Join(folder, "eyes"), filepath.Join(folder, "run")

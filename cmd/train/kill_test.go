@@ -19,28 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// killsVariable names how often TestKill kills a run: 10 times unless it is set, 200 times before a
-// release.
-const killsVariable = "MRPRISM_KILLS"
-
-// kills is how often TestKill kills a run.
-func kills(t *testing.T) int {
-	t.Helper()
-	if text := os.Getenv(killsVariable); text != "" {
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err, killsVariable)
-		return n
-	}
-	if testing.Short() {
-		return 4
-	}
-	return 10
-}
-
 // A run is killed at any moment, also while it starts or writes a checkpoint. It loses at most the
 // steps after its last checkpoint, and ends with the bytes of a run that nobody killed.
 func TestKill(t *testing.T) {
-	kills, random := kills(t), rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	kills, random := 200, rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	if testing.Short() {
+		kills = 10
+	}
 	epochs := strconv.Itoa(kills) // of two steps; a kill lets two steps pass at most
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, killed := filepath.Join(folder, "straight"), filepath.Join(folder, "killed")

@@ -2,21 +2,17 @@ package train
 
 import (
 	"hash/crc32"
-	"os"
 	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// everyVariable names the variable that has all methods trained, as before a release.
-const everyVariable = "MRPRISM_EVERY_METHOD"
-
-// chosen are n of the names: another run of them for every commit. All methods together train
+// chosen are n of the names: another run of them for every commit, or all of them without -short. All methods together train
 // longer than all other tests of this package.
 func chosen(t *testing.T, n int, names ...string) []string {
 	t.Helper()
-	if os.Getenv(everyVariable) != "" {
+	if !testing.Short() {
 		return names
 	}
 	commit, err := exec.CommandContext(t.Context(), "git", "rev-parse", "HEAD").Output()

@@ -18,16 +18,10 @@ import (
 
 // All tests pass in Chromium and in Node, with vectors and without.
 func TestInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: compiles for js/wasm")
-	}
 	browsertest.Run(t, ".", "-levels=SIMD128 relaxed,SIMD128,Go")
 }
 
 func TestInNode(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: compiles for js/wasm")
-	}
 	node := needsNode(t)
 	binary := compiled(t, "-tags", "simd128")
 	for _, engine := range []struct{ name, flag, levels string }{
