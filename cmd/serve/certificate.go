@@ -32,18 +32,18 @@ const (
 	remaining = 30 * 24 * time.Hour  // a certificate that ends sooner gives way to the next
 )
 
-// selfMade are the certificates that serve makes for the names and addresses of this machine: one
+// ownCertificates are the certificates that serve makes for the names and addresses of this machine: one
 // after the other, with one key, all signed by an authority that other machines trust. The
 // authority's key is not kept, and its constraints allow no other name. When a name is added or the
 // last certificate is about to end, all certificates are made anew.
-type selfMade struct {
+type ownCertificates struct {
 	authority []byte            // DER
 	leaves    []tls.Certificate // by date
 }
 
 // keptOrMade are the certificates in a folder, or new ones that it writes there. It tells say of an
 // authority by an earlier version, which had no limits and left its key in the folder.
-func keptOrMade(folder string, names []string, now time.Time, say io.Writer) (s selfMade, err error) {
+func keptOrMade(folder string, names []string, now time.Time, say io.Writer) (s ownCertificates, err error) {
 	cert, key := filepath.Join(folder, certificateFile), filepath.Join(folder, keyFile)
 	kept, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func keptOrMade(folder string, names []string, now time.Time, say io.Writer) (s 
 		}
 	}
 	if s, err = makeCertificates(folder, names, now); err != nil {
-		return s, fmt.Errorf("cannot make a certificate: %w; give your own with -tls-cert and -tls-key", err)
+		return s, fmt.Errorf("cannot make a certificate: %w; give your own with -tls CERT,KEY", err)
 	}
 	if kept.Leaf != nil && kept.Leaf.IsCA {
 		fmt.Fprintf(say, "an earlier version made an authority without limits. Its key is removed; remove the authority from the machines that trust it.\n"+
@@ -65,7 +65,7 @@ func keptOrMade(folder string, names []string, now time.Time, say io.Writer) (s 
 }
 
 // read reads the other certificates beside the kept one.
-func read(folder string, kept tls.Certificate) (s selfMade, err error) {
+func read(folder string, kept tls.Certificate) (s ownCertificates, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, authorityFile))
 	if err != nil {
 		return s, err
@@ -93,7 +93,7 @@ func read(folder string, kept tls.Certificate) (s selfMade, err error) {
 }
 
 // certificateAt is the certificate to present at a time.
-func (s selfMade) certificateAt(now time.Time) *tls.Certificate {
+func (s ownCertificates) certificateAt(now time.Time) *tls.Certificate {
 	for i := range s.leaves {
 		if now.Add(remaining).Before(s.leaves[i].Leaf.NotAfter) {
 			return &s.leaves[i]
@@ -103,7 +103,7 @@ func (s selfMade) certificateAt(now time.Time) *tls.Certificate {
 }
 
 // serves says whether the certificates are valid for all names and for some weeks.
-func (s selfMade) serves(names []string, now time.Time) bool {
+func (s ownCertificates) serves(names []string, now time.Time) bool {
 	leaf := s.certificateAt(now).Leaf
 	for _, name := range names {
 		if leaf.VerifyHostname(name) != nil {
@@ -162,7 +162,7 @@ func sign(template, by *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.Pr
 	return x509.ParseCertificate(der)
 }
 
-func makeCertificates(folder string, names []string, now time.Time) (s selfMade, err error) {
+func makeCertificates(folder string, names []string, now time.Time) (s ownCertificates, err error) {
 	authority, signing, err := newAuthority(names, now)
 	if err != nil {
 		return s, err
@@ -245,7 +245,7 @@ func trusted() *x509.CertPool {
 func certificates() (string, error) {
 	folder, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls-cert and -tls-key", err)
+		return "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls CERT,KEY", err)
 	}
 	return filepath.Join(folder, "mrprism"), nil
 }

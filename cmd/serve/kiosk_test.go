@@ -84,7 +84,7 @@ func TestServeWithItsOwnCertificate(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	var out, errs output
 	done := make(chan int, 1)
-	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-tls-self"}, &out, &errs) }()
+	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-tls", "self"}, &out, &errs) }()
 	var address string
 	require.Eventually(t, func() bool {
 		address = regexp.MustCompile(`https://127\.0\.0\.1:\d+/`).FindString(out.String())
@@ -115,8 +115,7 @@ func TestServeWithItsOwnCertificate(t *testing.T) {
 
 func TestUsageOfTLSAndKiosk(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"-tls-cert a.pem", "belong together"}, {"-tls-key a.pem", "belong together"},
-		{"-tls-self -tls-cert a.pem -tls-key b.pem", "leave it out"},
+		{"-tls a.pem", "give self, or CERT,KEY"},
 		{"-idle -1s", "below 0"}, {"-browser-flags --x", "needs -kiosk"},
 		{"-kiosk -browser-flags --remote-debugging-port=9", "leave"}, {"-kiosk -browser-flags --user-data-dir=/tmp", "leave"}, {"-kiosk -browser-flags x", "--"},
 		{"-kiosk-policy -addr :0", "a fixed address"},
@@ -131,7 +130,7 @@ func TestMissingCertificate(t *testing.T) {
 	needSite(t)
 	var out, errs output
 	none := filepath.Join(t.TempDir(), "none.pem")
-	assert.Equal(t, 1, run(context.Background(), []string{"-addr", "127.0.0.1:0", "-tls-cert", none, "-tls-key", none}, &out, &errs))
+	assert.Equal(t, 1, run(context.Background(), []string{"-addr", "127.0.0.1:0", "-tls", none + "," + none}, &out, &errs))
 	assert.Contains(t, errs.String(), none)
 }
 
@@ -153,7 +152,7 @@ func TestPolicies(t *testing.T) {
 	says := func(address string) string { return warning("chromium", folder, address) }
 	assert.Contains(t, says("http://127.0.0.1:8080/"), "URLAllowlist, URLBlocklist")
 	var out, errs output
-	require.Equal(t, 0, run(context.Background(), []string{"-kiosk-policy", "-addr", ":8443", "-tls-self"}, &out, &errs))
+	require.Equal(t, 0, run(context.Background(), []string{"-kiosk-policy", "-addr", ":8443", "-tls", "self"}, &out, &errs))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "kiosk.json"), []byte(out.String()), 0o600))
 	assert.Empty(t, says("https://127.0.0.1:8443/"))
 	assert.Contains(t, says("http://127.0.0.1:8080/"), "missing or different: URLAllowlist. ")

@@ -22,8 +22,8 @@ import (
 
 const intro = `serve - the MrPrism site on this machine
 
-usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
-       serve -kiosk-policy [-addr HOST:PORT] [-tls-self]
+usage: serve [-addr HOST:PORT] [-host NAME]... [-tls self|CERT,KEY] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
+       serve -kiosk-policy [-addr HOST:PORT] [-tls self]
        serve -check URL
 
 serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program, which
@@ -43,12 +43,12 @@ itself, once they are complete, and no links. Images that come while no page is 
 a folder that is missing or goes. They are for the kiosk's browser alone, or for one that opens the file that serve names,
 which other users of this machine cannot read.
 
--tls-self serves other machines over TLS. serve makes certificates for the names and addresses of this machine, for five
+-tls self serves other machines over TLS. serve makes certificates for the names and addresses of this machine, for five
 years, and an authority for nothing but these, whose key it does not keep. It prints the authority's file: install that on
 the other machines as an authority that they trust.
 
 /healthz answers "ok" while serve serves, whatever the Host header. -check asks for an address, such as that one, and
-exits with 1 where the answer is not 200. It trusts the certificates of -tls-self. -metrics has figures for Prometheus at
+exits with 1 where the answer is not 200. It trusts the certificates of -tls self. -metrics has figures for Prometheus at
 /metrics of another address: requests by status, their time, bytes and number at once, memory and the version. They say
 nothing of images, addresses or people.
 `
@@ -58,7 +58,7 @@ examples:
   serve -addr 127.0.0.1:0       at a free port, which serve prints
   serve -kiosk                  this screen shows the page and nothing else
   serve -watch exports          images that come into the folder exports are opened in the page
-  serve -addr :8443 -tls-self   for the machines of a local network
+  serve -addr :8443 -tls self   for the machines of a local network
   serve -host clinic.example    behind a TLS proxy of that name, for other machines
   serve -addr :8080 -host clinic.example -metrics 127.0.0.1:9090    behind a CDN, with figures for Prometheus
   serve -check http://127.0.0.1:8080/healthz    whether it is up
@@ -72,19 +72,20 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM, or -check found it well; 1 failed, 2
 
 func main() { cli.Main(run) }
 
+const selfMade = "self"
+
 // options are the flags.
 type options struct {
-	addr              string
-	hosts             []string
-	certFile, keyFile string
-	selfMade          bool
-	kiosk             bool
-	idle              time.Duration
-	browserFlags      string
-	policy            bool   // print the kiosk's policies instead of serving
-	watch             string // a folder; empty: none
-	metrics           string // where the figures are served; empty: nowhere
-	checked           string // an address to check instead of serving
+	addr         string
+	hosts        []string
+	tls          string // selfMade, or the files of a certificate and its key; empty: no TLS
+	kiosk        bool
+	idle         time.Duration
+	browserFlags string
+	policy       bool   // print the kiosk's policies instead of serving
+	watch        string // a folder; empty: none
+	metrics      string // where the figures are served; empty: nowhere
+	checked      string // an address to check instead of serving
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -93,9 +94,7 @@ func (o *options) register(flags *flag.FlagSet) {
 		o.hosts = append(o.hosts, name)
 		return nil
 	})
-	flags.StringVar(&o.certFile, "tls-cert", "", "`FILE` with the TLS certificate and those that signed it (PEM); needs -tls-key")
-	flags.StringVar(&o.keyFile, "tls-key", "", "`FILE` with the key of -tls-cert (PEM)")
-	flags.BoolVar(&o.selfMade, "tls-self", false, "serve over TLS with a certificate that serve makes")
+	flags.StringVar(&o.tls, "tls", "", "serve over TLS: self, with a certificate that serve makes; or `CERT,KEY`, the files (PEM) of your certificate, with those that signed it, and of its key")
 	flags.BoolVar(&o.kiosk, "kiosk", false, "open Chrome full-screen at the page, and keep it open")
 	flags.BoolVar(&o.policy, "kiosk-policy", false, "print the policies that keep Chrome at the page of -addr, and serve nothing")
 	flags.DurationVar(&o.idle, "idle", 5*time.Minute, "with -kiosk: `TIME` without a touch after which the page starts anew, such as 90s; 0 for never")
@@ -108,14 +107,12 @@ func (o *options) register(flags *flag.FlagSet) {
 // check returns an error of usage.
 func (o *options) check() error {
 	switch {
-	case (o.certFile == "") != (o.keyFile == ""):
-		return errors.New("-tls-cert and -tls-key belong together")
-	case o.selfMade && o.certFile != "":
-		return errors.New("-tls-self makes the certificate: leave it out, or -tls-cert")
+	case o.tls != "" && o.tls != selfMade && strings.Count(o.tls, ",") != 1:
+		return fmt.Errorf("-tls %s: give self, or CERT,KEY: the files of a certificate and of its key", o.tls)
 	case o.idle < 0:
 		return fmt.Errorf("-idle %v is below 0", o.idle)
-	case o.watch != "" && !o.selfMade && o.certFile == "" && !loopback(o.addr):
-		return fmt.Errorf("-watch at %s would send images without encryption: add -tls-self, or listen at 127.0.0.1", o.addr)
+	case o.watch != "" && o.tls == "" && !loopback(o.addr):
+		return fmt.Errorf("-watch at %s would send images without encryption: add -tls self, or listen at 127.0.0.1", o.addr)
 	case o.browserFlags != "" && !o.kiosk:
 		return errors.New("-browser-flags needs -kiosk")
 	}

@@ -43,7 +43,7 @@ func (o *options) managed(stdout io.Writer) error {
 		return cli.Wrong("-kiosk-policy is for a fixed address: give one with -addr, such as 127.0.0.1:8080, not %q", o.addr)
 	}
 	scheme := "http"
-	if o.selfMade || o.certFile != "" {
+	if o.tls != "" {
 		scheme = "https"
 	}
 	_, err = io.WriteString(stdout, policyText(scheme+"://"+reachable(at)+"/"))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -40,14 +41,16 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 	}
 	scheme, hosts := "http", append(site.Hosts(address), o.hosts...)
 	var config *tls.Config
-	switch {
-	case o.certFile != "":
-		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+	switch o.tls {
+	case "":
+	default:
+		cert, key, _ := strings.Cut(o.tls, ",")
+		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, "", fmt.Errorf("cannot use -tls-cert %s with -tls-key %s: %w", o.certFile, o.keyFile, err)
+			return nil, "", fmt.Errorf("cannot use -tls %s: %w", o.tls, err)
 		}
 		config = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }}
-	case o.selfMade:
+	case selfMade:
 		folder, err := certificates()
 		if err != nil {
 			return nil, "", err
