@@ -84,20 +84,15 @@ func (q Int8) rules(phases ...phase) [][]tensor.Rewrite {
 
 // Portable rewrites a graph without gradients for a runtime that computes operator by operator,
 // such as ONNX Runtime. Batch norm goes into the parameters of convolutions. An operator that
-// several passes have in common is computed once. If scaled is true, the factor of attention's
-// scores goes into the parameters of the queries.
-func Portable(g *tensor.Graph, scaled bool) {
-	for _, rules := range forOthers(scaled) {
+// several passes have in common is computed once. The factor of attention's scores goes into the
+// parameters of the queries.
+func Portable(g *tensor.Graph) {
+	for _, rules := range forOthers() {
 		g.Rewrite(rules)
 	}
 }
 
-func forOthers(scaled bool) [][]tensor.Rewrite {
-	if scaled {
-		return Int8{}.rules(norms, scores, portable)
-	}
-	return Int8{}.rules(norms, portable)
-}
+func forOthers() [][]tensor.Rewrite { return Int8{}.rules(norms, scores, portable) }
 
 // Int8 says which layers compute in int8 at inference.
 type Int8 struct {

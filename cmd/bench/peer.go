@@ -13,7 +13,7 @@ import (
 )
 
 // The compared parts: the whole network with four passes, and its encoder alone, named as in
-// "export -part".
+// "export -passes".
 const (
 	wholeNetwork = "all"
 	encoderAlone = "encoder"

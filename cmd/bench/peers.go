@@ -155,21 +155,21 @@ func (r *request) onnx(ctx context.Context, part string) ([]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, part+".onnx")
-	arguments := []string{"run", "mrprism/cmd/export", "-part", part, "-side", fmt.Sprint(r.Side), "-onnx", file}
-	if r.Weights != "" {
-		named := r.Weights
-		if strings.HasSuffix(named, ".safetensors") { // a file: export runs in another folder
-			if named, err = filepath.Abs(named); err != nil {
-				return nil, err
-			}
+	named, exported := "random-"+r.Config, 0
+	switch {
+	case strings.HasSuffix(r.Weights, ".safetensors"): // a file: export runs in another folder
+		if named, err = filepath.Abs(r.Weights); err != nil {
+			return nil, err
 		}
-		arguments = append(arguments, "-weights", named)
-	} else {
-		arguments = append(arguments, "-config", r.Config, "-raters", fmt.Sprint(r.Raters), "-classes", fmt.Sprint(r.Classes))
+	case r.Weights != "":
+		named = r.Weights
+	case r.Raters != 4 || r.Classes != 2:
+		return nil, fmt.Errorf("random weights that export writes have 4 raters and 2 classes, not %d and %d: leave out -raters and -classes", r.Raters, r.Classes)
 	}
 	if part == wholeNetwork {
-		arguments = append(arguments, "-passes", fmt.Sprint(passes))
+		exported = passes
 	}
+	arguments := []string{"run", "mrprism/cmd/export", "-weights", named, "-passes", fmt.Sprint(exported), "-side", fmt.Sprint(r.Side), "-onnx", file}
 	if _, err := goTool(ctx, nil, arguments...); err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func trained(t *testing.T, config string, raters, classes int) *source {
 
 func fromSeed(t *testing.T, config string, raters, classes int, seed uint64) *source {
 	t.Helper()
-	s, err := random{config, raters, classes, seed}.source(t.Context())
+	s, err := random(t.Context(), config, raters, classes, seed)
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	return s
@@ -81,7 +81,7 @@ func channelsFirst(values []float32, channels int) []float64 {
 }
 
 // engine computes all outputs of an exported network with package model.
-func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int) map[string][]float64 {
+func engine(t *testing.T, d gpu.Device, s *source, side, passes int) map[string][]float64 {
 	t.Helper()
 	set := tensor.NewSet()
 	defer set.Release()
@@ -95,7 +95,7 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 	}
 	require.NoError(t, in.Encode(t.Context(), noise(side)))
 	out := map[string][]float64{}
-	if part == "encoder" {
+	if passes == 0 {
 		encoded, err := in.Encoded(t.Context())
 		require.NoError(t, err)
 		for name, m := range encoded {
@@ -123,9 +123,9 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 }
 
 // exported is the ONNX file of a network, and its contents.
-func exported(t *testing.T, s *source, part, attention string, side, passes int) ([]byte, *onnx.Model) {
+func exported(t *testing.T, s *source, side, passes int) ([]byte, *onnx.Model) {
 	t.Helper()
-	r := request{graphs: graphs{part: part, attention: attention, side: side, passes: passes}}
+	r := request{side: side, passes: passes}
 	g, err := r.graph(t.Context(), s)
 	require.NoError(t, err)
 	var file bytes.Buffer
@@ -150,30 +150,30 @@ func furthest(t *testing.T, what string, got, want []float64) float64 {
 // What is exported computes what package model computes.
 func TestExportIsTheNetwork(t *testing.T) {
 	for _, c := range []struct {
-		config, part                  string
+		config                        string
 		raters, classes, side, passes int
 		levels                        bool
 	}{
-		{"tiny", "all", 3, 2, 64, 4, false},
-		{"tiny", "all", 3, 2, 64, 1, true},
-		{"tiny-steered", "all", 3, 2, 64, 4, false},
-		{"tiny-evidence", "all", 3, 2, 64, 1, false},
-		{"tiny-agnet", "all", 3, 2, 64, 1, false},
-		{"tiny-pionono", "all", 3, 2, 64, 1, false},
-		{"tiny-padl", "all", 3, 2, 64, 1, false},
-		{"tiny-tab", "all", 3, 2, 64, 1, false},
-		{"tiny-mrnet", "all", 3, 2, 64, 1, false},
-		{"tiny", "all", 1, 1, 64, 2, false},
-		{"tiny", "all", 2, 3, 128, 2, false},
-		{"tiny", "all", 2, 1, 320, 1, false}, // where windows of average pooling do not divide the map
-		{"tiny", "encoder", 1, 1, 128, 0, false},
-		{"mobile", "encoder", 1, 1, 64, 0, false},
+		{"tiny", 3, 2, 64, 4, false},
+		{"tiny", 3, 2, 64, 1, true},
+		{"tiny-steered", 3, 2, 64, 4, false},
+		{"tiny-evidence", 3, 2, 64, 1, false},
+		{"tiny-agnet", 3, 2, 64, 1, false},
+		{"tiny-pionono", 3, 2, 64, 1, false},
+		{"tiny-padl", 3, 2, 64, 1, false},
+		{"tiny-tab", 3, 2, 64, 1, false},
+		{"tiny-mrnet", 3, 2, 64, 1, false},
+		{"tiny", 1, 1, 64, 2, false},
+		{"tiny", 2, 3, 128, 2, false},
+		{"tiny", 2, 1, 320, 1, false}, // where windows of average pooling do not divide the map
+		{"tiny", 1, 1, 128, 0, false},
+		{"mobile", 1, 1, 64, 0, false},
 	} {
-		t.Run(fmt.Sprintf("%s, %s of %d raters, %d classes, side %d, %d passes", c.config, c.part, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s of %d raters, %d classes, side %d, %d passes", c.config, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
 			s := trained(t, c.config, c.raters, c.classes)
 			s.config.Levels = c.levels
-			want := engine(t, reference.Open(), s, c.part, c.side, c.passes)
-			_, m := exported(t, s, c.part, attentionPlain, c.side, c.passes)
+			want := engine(t, reference.Open(), s, c.side, c.passes)
+			_, m := exported(t, s, c.side, c.passes)
 			x := array{[]int{1, 3, c.side, c.side}, channelsFirst(noise(c.side), 3)}
 			got, err := interpret(m, map[string]array{"x": x})
 			require.NoError(t, err)
@@ -194,7 +194,7 @@ func TestExportIsTheNetwork(t *testing.T) {
 func TestStructure(t *testing.T) {
 	for _, config := range []string{"tiny", "compact", "mobile"} {
 		s := fromSeed(t, config, 4, 2, 1)
-		_, m := exported(t, s, "all", attentionPlain, 64, 2)
+		_, m := exported(t, s, 64, 2)
 		assert.Equal(t, 17, m.Opset)
 		assert.Equal(t, []string{"x"}, m.Inputs)
 		assert.Equal(t, []string{"rec0", "rec1", "raters"}, m.Outputs)
@@ -225,25 +225,14 @@ func TestStructure(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	s := fromSeed(t, "tiny", 2, 1, 1)
-	file, m := exported(t, s, "all", attentionPlain, 64, 3)
+	file, m := exported(t, s, 64, 3)
 	for key, want := range map[string]string{
 		"name": "random-tiny", "configuration": "tiny", "classes": `["class1"]`, "raters": `["rater1","rater2"]`, "side": "64",
 		"mean": "[0.5,0.5,0.5]", "deviation": "[0.25,0.25,0.25]", "passes": "3", "part": "all",
 	} {
 		assert.Equal(t, want, m.Metadata[key], key)
 	}
-	_, own := exported(t, s, "all", attentionORT, 64, 3)
-	count := func(m *onnx.Model, operator string) (n int) {
-		for _, node := range m.Nodes {
-			if node.Operator == operator {
-				n++
-			}
-		}
-		return n
-	}
-	assert.Equal(t, count(m, "Softmax"), count(own, "MultiHeadAttention"))
-	assert.Zero(t, count(own, "Softmax"))
-	again, _ := exported(t, s, "all", attentionPlain, 64, 3)
+	again, _ := exported(t, s, 64, 3)
 	assert.True(t, bytes.Equal(file, again), "the same network gives the same bytes")
 }
 
@@ -252,14 +241,14 @@ func TestFile(t *testing.T) {
 func TestWithoutHeads(t *testing.T) {
 	s := fromSeed(t, "tiny", 2, 1, 1)
 	s.about.Recipe = "baseline"
-	_, m := exported(t, s, "all", attentionPlain, 64, 4)
+	_, m := exported(t, s, 64, 4)
 	assert.Equal(t, []string{"rec0"}, m.Outputs)
 	assert.Equal(t, "1", m.Metadata["passes"])
-	r := request{graphs: graphs{part: "all", side: 64, passes: 2}, given: map[string]bool{"passes": true}}
+	r := request{side: 64, passes: 2, given: map[string]bool{"passes": true}}
 	_, err := r.graph(t.Context(), s)
 	assert.ErrorContains(t, err, "was trained for one pass (recipe baseline)")
 	s.about.Recipe = "recurrent"
-	_, m = exported(t, s, "all", attentionPlain, 64, 3)
+	_, m = exported(t, s, 64, 3)
 	assert.Equal(t, []string{"rec0", "rec1", "rec2"}, m.Outputs)
 	assert.Equal(t, "3", m.Metadata["passes"])
 }
@@ -273,7 +262,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func TestShippedWeights(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fundus.onnx")
-	code, stdout, stderr := call(t, "-weights", "fundus", "-part", "encoder", "-onnx", file)
+	code, stdout, stderr := call(t, "-weights", "fundus", "-passes", "0", "-onnx", file)
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, file)
 	data, err := os.ReadFile(file)
@@ -297,32 +286,33 @@ func TestShippedWeights(t *testing.T) {
 func TestUsage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model.onnx")
 	for message, args := range map[string][]string{
-		"which weights":                  {"-onnx", out},
-		"where to":                       {"-config", "tiny"},
-		"-weights decides":               {"-weights", "fundus", "-raters", "3", "-onnx", out},
-		"-part decoder":                  {"-config", "tiny", "-part", "decoder", "-onnx", out},
-		"leave out -passes":              {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
-		"-attention flash":               {"-config", "tiny", "-attention", "flash", "-onnx", out},
-		"-passes 0":                      {"-config", "tiny", "-passes", "0", "-onnx", out},
-		"multiple of 64":                 {"-config", "tiny", "-side", "100", "-onnx", out},
-		"up to 2048":                     {"-config", "tiny", "-side", "4096", "-onnx", out},
-		"-raters 0":                      {"-config", "tiny", "-raters", "0", "-onnx", out},
-		"compact, mobile, paper or tiny": {"-config", "huge", "-onnx", out},
-		`unexpected argument "more"`:     {"-config", "tiny", "-onnx", out, "more"},
-		"-ranges needs":                  {"-weights", "fundus", "-ranges", out},
-		"not written together":           {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
-		"is a folder":                    {"-config", "tiny", "-onnx", filepath.Dir(out)},
-		"-side has no effect on -f32, -f16 and -int8":            {"-weights", "fundus", "-int8", out, "-side", "512"},
-		"-device has no effect on weights that are not measured": {"-weights", "fundus", "-int8", out, "-device", "processor"},
-		"-data has no effect on -f32 alone":                      {"-weights", "fundus", "-mean", "cells", "-f32", out, "-data", "data"},
-		"-passes has no effect on -ranges":                       {"-weights", "fundus", "-data", "data", "-ranges", out, "-passes", "1"},
-		"-data has no effect on -onnx":                           {"-config", "tiny", "-onnx", out, "-data", "data"},
-		"there is no flag -wieghts (did you mean -weights?)":     {"-wieghts", "fundus"},
+		"which weights":              {"-onnx", out},
+		"where to":                   {"-weights", "random-tiny"},
+		"choose 1 to":                {"-weights", "random-tiny", "-passes", "-1", "-onnx", out},
+		"multiple of 64":             {"-weights", "random-tiny", "-side", "100", "-onnx", out},
+		"up to 2048":                 {"-weights", "random-tiny", "-side", "4096", "-onnx", out},
+		`unexpected argument "more"`: {"-weights", "random-tiny", "-onnx", out, "more"},
+		"-ranges needs":              {"-weights", "fundus", "-ranges", out},
+		"not written together":       {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
+		"-side has no effect on -f32, -f16, -int8, but on -onnx":       {"-weights", "fundus", "-int8", out, "-side", "512"},
+		"-device has no effect on -f32, -f16, -int8, but on -ranges":   {"-weights", "fundus", "-int8", out, "-device", "processor"},
+		"-data has no effect on -f32, -f16, -int8, but on -ranges":     {"-weights", "fundus", "-mean", "cells", "-f32", out, "-data", "data"},
+		"-passes has no effect on -ranges, but on -onnx: leave it out": {"-weights", "fundus", "-data", "data", "-ranges", out, "-passes", "1"},
+		"-data has no effect on -onnx, but on -ranges":                 {"-weights", "random-tiny", "-onnx", out, "-data", "data"},
+		"there is no flag -wieghts (did you mean -weights?)":           {"-wieghts", "fundus"},
 	} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, cli.Usage, code, message)
 		assert.Contains(t, stderr, message)
 		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	}
+	for message, args := range map[string][]string{
+		"choose random-compact, -mobile, -paper or -tiny": {"-weights", "random-huge", "-onnx", out},
+		"is a folder": {"-weights", "random-tiny", "-onnx", filepath.Dir(out)},
+	} {
+		code, _, stderr := call(t, args...)
+		assert.Equal(t, cli.Failed, code, message)
+		assert.Contains(t, stderr, message)
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(out, link))
@@ -355,11 +345,11 @@ func TestFailures(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "before", string(content))
 
-	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", filepath.Join(dir, "missing", "m.onnx"))
+	code, _, stderr = call(t, "-weights", "random-tiny", "-side", "64", "-onnx", filepath.Join(dir, "missing", "m.onnx"))
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "there is no folder "+filepath.Join(dir, "missing"))
 
-	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", kept)
+	code, _, stderr = call(t, "-weights", "random-tiny", "-side", "64", "-onnx", kept)
 	require.Equal(t, cli.Done, code, stderr)
 	content, err = os.ReadFile(kept)
 	require.NoError(t, err)

@@ -2,9 +2,8 @@ package main
 
 const intro = `export - writes a model as ONNX, as smaller weights, as the mean of runs, or with ranges and trust
 
-usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
-       export -config compact|mobile|paper|tiny -onnx OUT.onnx        random weights, for benches
-       export -weights FILE -int8 OUT.safetensors [-f16 ...] [-data DIR[,DIR]]
+usage: export -weights NAME|FILE -onnx OUT.onnx [-passes 4] [-side N]
+       export -weights FILE -int8 OUT.safetensors [-f16 ...]
        export -weights NAME|FILE -mean NAME|FILE[,...] -f32 OUT.safetensors [-f16 ...] [-int8 ...]
        export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror[=false]]
 
@@ -16,23 +15,22 @@ export reads weights and writes one or more files for other programs.
                              metadata. If these say "standardise": true, both are of the square's own pixels and colours:
                              values beyond the 5th and 95th percentile count as those, the deviation is at least 0.01, and
                              the quotient stays within -4 to 4
-With -part all the outputs are probabilities 0..1, with all raters equally trusted at first:
+The outputs are probabilities 0..1, with all raters equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (agreement levels: at least 1, 2 ... experts)
   Weights of the recipes baseline, one-pass and bce have no heads: rec0 is the only output. Weights that take marks as
   evidence make one pass; the file gives them none.
-With -part encoder the outputs are what all passes share:
+With -passes 0 the outputs are those of the encoder, which all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make
   of the features
 The file does not search whole photographs, resample or measure. If the metadata say "mirrored": true, take the mean with
 the maps of the mirror image; if they say "singlePieces": true, then keep each mask's largest piece. Batch normalisation
-is folded into the convolutions, and int8 weights are written as float32. All operators are standard; with
--attention ort, attention is ONNX Runtime's MultiHeadAttention, which no other runtime reads. Its WebGPU version (1.30)
-is wrong on lavapipe: compare results before use. The metadata also have name, classes, raters and side.
+is folded into the convolutions, and int8 weights are written as float32. All operators are standard. The metadata also have
+name, classes, raters and side.
 
 -f16, -int8: the float32 weights of a run in a half or a quarter of the bytes: float16, or int8 with a scale for each
-output channel. All programs compute with the float32 values of them. With -data a table says how much soft Dice changes
-on the training images, and on which image most. "train" also writes int8 by itself.
+output channel. All programs compute with the float32 values of them. "evaluate -against" says how much soft Dice changes.
+"train" also writes int8 by itself.
 
 -mean: the mean of the weights of several runs, each with the same share, which often segments better than the best run
 (a model soup). All runs must begin from the same weights (train -init FILE with other seeds or flags), or one must
@@ -56,7 +54,6 @@ writes belongs to one run: write it again for the mean. If only some files are m
     weights have stay
     for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
     export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
-    Runs that took "train -split" have their splits in -splits
 The cards of the shipped weights say which of these they have.
 
 Shipped weights:
@@ -65,9 +62,8 @@ Shipped weights:
 const examples = `
 examples:
   export -weights runs/mine/model.safetensors -passes 1 -side 512 -onnx model.onnx
-  export -config paper -part encoder -onnx encoder.onnx          the paper's encoder, to time it elsewhere
-  export -weights fundus -attention ort -onnx fundus-ort.onnx    for ONNX Runtime alone
-  export -weights runs/mine/model.f32.safetensors -f16 mine-f16.safetensors -int8 mine.safetensors -data data/mine
+  export -weights random-paper -passes 0 -onnx encoder.onnx      the paper's encoder, to time it elsewhere
+  export -weights runs/mine/model.f32.safetensors -f16 mine-f16.safetensors -int8 mine.safetensors
   export -weights runs/a/model.f32.safetensors -mean runs/b/model.f32.safetensors -f32 mean.f32.safetensors -int8 mean.safetensors
   export -weights runs/mine/model.safetensors -data data/mine -ranges mine.safetensors
 

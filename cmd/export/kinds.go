@@ -173,7 +173,7 @@ func printLayerNorm(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 }
 
 // printAttention reads keys and values before they are joined. The factor of the scores is in the
-// parameters of the queries (shaders.Portable), or in ONNX Runtime's operator.
+// parameters of the queries (shaders.Portable).
 func printAttention(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 	a, joined := op.Attributes.(*attention.Params), p.makers[op.Inputs[1].Storage()]
 	if joined == nil || joined.Kind != pointwise.ConcatKind {
@@ -182,8 +182,6 @@ func printAttention(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 	q, k, v := p.value(op.Inputs[0], tokens), p.value(joined.Inputs[0], tokens), p.value(joined.Inputs[1], tokens)
 	heads := int(a.Heads)
 	switch {
-	case p.ownAttention:
-		return p.MultiHeadAttention(q, k, v, heads)
 	case a.Scale != 1:
 		refuse(op, "the queries have no factor")
 	case heads == 1:

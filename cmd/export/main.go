@@ -3,14 +3,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,90 +27,53 @@ const program = "export"
 // The side of random weights, and the largest side: there the tables of positions have 64 MiB.
 const defaultSide, maxSide = 256, 2048
 
-// Forms of attention.
-const attentionPlain, attentionORT = "plain", "ort"
-
-// Limits of random weights, as in weights files.
-const maxRaters, maxClasses = 64, 16
-
 func main() { cli.Main(run) }
 
 // request holds the flags.
 type request struct {
-	weights string
-	random
-	graphs
-	stored
-	believed
-	labels
-	given map[string]bool // flags that were set
+	weights, mean             string
+	onnx                      string
+	passes, side              int
+	f32, f16, int8            string
+	ranges, data, also, folds string
+	mirror                    bool
+	given                     map[string]bool // flags that were set
+
+	aside map[string]int // by image, the run of -folds whose split sets it aside; nil: as "train -fold" does
 }
 
-// random is a configuration with random weights.
-type random struct {
-	config          string
-	raters, classes int
-	seed            uint64
-}
-
-// graphs are the flags of the ONNX file.
-type graphs struct {
-	onnx, part, attention string
-	passes, side          int
-}
-
-// stored are the files of f32, f16 and int8 weights, and the runs of their mean.
-type stored struct{ mean, f32, f16, int8 string }
-
-// believed are the flags of -ranges; -f16 and -int8 are measured on data too.
-type believed struct {
-	ranges, data, also, folds, splits string
-	turns                             bool
-
-	aside map[string]int // by image, the run of -folds that had set it aside; nil: as "train -fold" does
-}
-
-// labels change the metadata of weights.
-type labels struct {
-	mirror      bool
-	title, task string
+// outputs are the kinds of files, with the flags that name one and those that it uses.
+var outputs = []struct{ files, uses []string }{
+	{[]string{"onnx"}, []string{"passes", "side"}},
+	{[]string{"ranges"}, []string{"data", "also", "folds", "mirror", "device"}},
+	{[]string{"f32", "f16", "int8"}, []string{"mean", "mirror"}},
 }
 
 // declare declares the program's flags.
 func (r *request) declare() (flags *cli.Groups, device *computing.Device) {
 	flags = cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
-		f.StringVar(&r.weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE")
-		f.StringVar(&r.config, "config", "", "instead of -weights: configuration `NAME` with random weights: compact, mobile, paper or tiny; NAME-steered adds the raters' weights to the maps")
-		f.IntVar(&r.raters, "raters", 4, "raters of random weights")
-		f.IntVar(&r.classes, "classes", 2, "structures of random weights")
-		f.Uint64Var(&r.seed, "seed", 1, "decides random weights")
+		f.StringVar(&r.weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE; with -onnx also random-CONFIG: random weights of the configuration compact, mobile, paper or tiny")
 	})
 	flags.Add("ONNX", func(f *flag.FlagSet) {
 		f.StringVar(&r.onnx, "onnx", "", "write `FILE` as ONNX")
-		f.StringVar(&r.part, "part", "all", "all: the whole inference; encoder: the encoder alone")
-		f.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's MultiHeadAttention")
-		f.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "number `N` of masks: Rec0 to Rec(N-1); weights without heads have 1")
-		f.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: of the weights; with -config 256)")
+		f.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "number `N` of masks: Rec0 to Rec(N-1); weights without heads have 1. 0: the encoder alone")
+		f.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: of the weights)")
 	})
 	flags.Add("smaller weights and means", func(f *flag.FlagSet) {
 		f.StringVar(&r.mean, "mean", "", "`NAME|FILE`[,...]: average these weights with those of -weights; all runs must begin from the same weights")
-		f.StringVar(&r.f32, "f32", "", "write the mean to `FILE` as float32")
-		f.StringVar(&r.f16, "f16", "", "write float32 weights, or the mean, to `FILE` as float16")
-		f.StringVar(&r.int8, "int8", "", "write float32 weights, or the mean, to `FILE` as int8")
+		f.StringVar(&r.f32, "f32", "", "write float32 weights, or the mean, to `FILE`")
+		f.StringVar(&r.f16, "f16", "", "the same as float16")
+		f.StringVar(&r.int8, "int8", "", "the same as int8")
 	})
 	flags.Add("ranges and trust", func(f *flag.FlagSet) {
 		f.StringVar(&r.ranges, "ranges", "", "write the weights to `FILE`, with the ranges for int8 and with what -data says about when to doubt a result")
-		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets; -ranges learns from their training images, and -f16 and -int8 are measured on them")
-		f.StringVar(&r.also, "also", "", "with -ranges: `DIR`[,DIR] that other people have marked, as in \"train -also\"")
-		f.StringVar(&r.folds, "folds", "", "with -ranges: `FILE`,FILE[,…], the weights of \"train -fold 1/K\" to K/K, in this order, on the same -data and -also. Calibration and intervals are learned from images that these runs had set aside")
-		f.StringVar(&r.splits, "splits", "", "with -folds: `FILE`,FILE[,…], the splits of these runs (train -split), in the same order, in place of -fold. The images of their test lists are learned from")
-		f.BoolVar(&r.turns, "turns", false, "with -ranges, for a model trained with -turns: three of four training images are turned first, and the programs do not doubt photographs because they are turned. A search that finds nothing then looks at the turned photograph")
+		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets, of whose training images -ranges learns")
+		f.StringVar(&r.also, "also", "", "`DIR`[,DIR] that other people have marked, as in \"train -also\"")
+		f.StringVar(&r.folds, "folds", "", "`FILE`,FILE[,…], the weights of \"train -fold 1/K\" to K/K, in this order, on the same -data and -also. Calibration and intervals are learned from images that these runs had set aside. FILE=SPLIT for runs of \"train -split SPLIT\": the images of their test lists are learned from")
 	})
-	flags.Add("metadata, with -ranges, -f32, -f16 or -int8", func(f *flag.FlagSet) {
+	flags.Add("all but ONNX", func(f *flag.FlagSet) {
 		f.BoolVar(&r.mirror, "mirror", false, "every program takes the mean of the maps and the mirror image's maps, in twice the time. For images whose mirror image could be another image, as that of an eye. Measure with \"evaluate\" if it is better. \"train -init\" ignores it; -mirror=false removes it")
-		f.StringVar(&r.title, "title", "", "one line about the model, for people")
-		f.StringVar(&r.task, "task", "", "what the images show")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { device = computing.DeviceFlag(f) })
 	return flags, device
@@ -135,12 +97,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		var line string
 		switch {
-		case r.stores():
-			line, err = r.store(ctx, device, stderr)
+		case r.onnx != "":
+			line, err = r.export(ctx)
 		case r.ranges != "":
 			line, err = r.withRanges(ctx, device, stderr)
 		default:
-			line, err = r.export(ctx)
+			line, err = r.store()
 		}
 		if err == nil {
 			fmt.Fprintln(stdout, line)
@@ -151,110 +113,52 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // check returns an error if the flags contradict each other.
 func (r *request) check() error {
-	graphFlags := []string{"side", "passes", "part", "attention"}
-	switch {
-	case r.weights == "" && r.config == "":
-		return fmt.Errorf("which weights? give -weights NAME or FILE (shipped: %s), or -config for random ones", computing.Shipped())
-	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
-		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
-	case r.stores():
-		return cmp.Or(r.checkStore(), r.unused("-f32, -f16 and -int8", graphFlags, []string{"also", "folds", "splits", "turns"}), r.checkMeasuring())
-	case r.mean != "":
-		return fmt.Errorf("-mean needs -f32, -f16 or -int8; export that file in a second step")
-	case r.ranges != "" && (r.weights == "" || r.data == "" || r.onnx != ""):
-		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
-	case r.ranges != "":
-		return r.unused("-ranges", graphFlags)
-	case r.also != "" || r.folds != "" || r.splits != "" || r.turns:
-		return fmt.Errorf("-also, -folds, -splits and -turns need -ranges")
-	case r.given["mirror"] || r.given["title"] || r.given["task"]:
-		return fmt.Errorf("-mirror, -title and -task are written into weights: give -ranges, -f32, -f16 or -int8")
-	case r.onnx == "":
-		return fmt.Errorf("where to? give -onnx FILE, or -ranges, -f32, -f16 or -int8")
-	case same(r.onnx, r.weights):
-		return fmt.Errorf("-onnx %s would be written over the weights", r.onnx)
+	if r.weights == "" {
+		return fmt.Errorf("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
 	}
-	return r.checkGraph()
-}
-
-// checkGraph checks the flags of -onnx.
-func (r *request) checkGraph() error {
+	wanted := slices.DeleteFunc(slices.Clone(outputs), func(o struct{ files, uses []string }) bool { return !slices.ContainsFunc(o.files, r.isGiven) })
+	switch len(wanted) {
+	case 0:
+		return errors.New("where to? give -onnx FILE, -ranges FILE, or -f32, -f16 or -int8 FILE")
+	case 1:
+	default:
+		return fmt.Errorf("%s and %s are not written together: give one of them", dashed(wanted[0].files), dashed(wanted[1].files))
+	}
+	for _, o := range outputs {
+		for _, name := range o.uses {
+			if r.given[name] && !slices.Contains(wanted[0].uses, name) {
+				return fmt.Errorf("-%s has no effect on %s, but on %s: leave it out", name, dashed(wanted[0].files), dashed(o.files))
+			}
+		}
+	}
 	switch {
-	case r.part != "all" && r.part != "encoder":
-		return fmt.Errorf("-part %s: choose all or encoder", r.part)
-	case r.attention != attentionPlain && r.attention != attentionORT:
-		return fmt.Errorf("-attention %s: choose %s or %s", r.attention, attentionPlain, attentionORT)
-	case r.part == "encoder" && (r.given["passes"] || r.given["attention"]):
-		return fmt.Errorf("-part encoder has no passes and no attention: leave out -passes and -attention")
-	case r.passes < 1 || r.passes > segment.MaxRecurrences+1:
-		return fmt.Errorf("-passes %d: choose 1 to %d", r.passes, segment.MaxRecurrences+1)
+	case r.ranges != "" && r.data == "":
+		return errors.New("-ranges needs -data, the data sets of which it learns")
+	case r.passes < 0 || r.passes > segment.MaxRecurrences+1:
+		return fmt.Errorf("-passes %d: choose 1 to %d, or 0 for the encoder", r.passes, segment.MaxRecurrences+1)
 	case r.given["side"] && (r.side < model.SideMultiple || r.side > maxSide || r.side%model.SideMultiple != 0):
 		return fmt.Errorf("-side %d: choose a multiple of %d up to %d", r.side, model.SideMultiple, maxSide)
-	case r.raters < 1 || r.raters > maxRaters || r.classes < 1 || r.classes > maxClasses:
-		return fmt.Errorf("-raters %d, -classes %d: choose 1 to %d raters and 1 to %d structures", r.raters, r.classes, maxRaters, maxClasses)
-	}
-	if r.config != "" {
-		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {
-			return fmt.Errorf("-config %s: choose compact, mobile, paper or tiny", r.config)
-		}
-	}
-	if info, err := os.Stat(r.onnx); err == nil && info.IsDir() {
-		return fmt.Errorf("-onnx %s is a folder; name a file in it, e.g. %s", r.onnx, filepath.Join(r.onnx, "model.onnx"))
-	}
-	return r.unused("-onnx", []string{"data"}, deviceFlags)
-}
-
-// deviceFlags are the flags that say what computes.
-var deviceFlags = []string{"device"}
-
-// unused returns an error if one of the flags was given, which have no effect on this output.
-func (r *request) unused(output string, flags ...[]string) error {
-	for _, name := range slices.Concat(flags...) {
-		if r.given[name] {
-			return fmt.Errorf("-%s has no effect on %s: leave it out", name, output)
-		}
-	}
-	return nil
-}
-
-// checkMeasuring checks -data and the device flags beside -f32, -f16 and -int8.
-func (r *request) checkMeasuring() error {
-	if r.f16 == "" && r.int8 == "" {
-		return r.unused("-f32 alone, which is not measured", []string{"data"}, deviceFlags)
-	}
-	if r.data == "" {
-		return r.unused("weights that are not measured (-data DIR)", deviceFlags)
-	}
-	return nil
-}
-
-// stores reports whether to write weights as f32, f16 or int8.
-func (r *request) stores() bool { return r.f32 != "" || r.f16 != "" || r.int8 != "" }
-
-// checkStore checks -mean, -f32, -f16 and -int8.
-func (r *request) checkStore() error {
-	switch {
-	case r.weights == "" || r.onnx != "" || r.ranges != "":
-		return fmt.Errorf("-f32, -f16 and -int8 need -weights, and are not written together with -onnx or -ranges")
-	case r.f32 != "" && r.mean == "":
-		return fmt.Errorf("-f32 writes a mean: give -mean")
 	}
 	files := r.sources()
 	if slices.Contains(files, "") {
 		return fmt.Errorf("-mean %s: a name is missing", r.mean)
 	}
-	for _, path := range []string{r.f32, r.f16, r.int8} {
-		if path != "" {
-			files = append(files, path)
+	for _, path := range []string{r.onnx, r.f32, r.f16, r.int8} {
+		if path != "" && slices.ContainsFunc(files, func(other string) bool { return same(path, other) }) {
+			return fmt.Errorf("%s is there twice: name another file to write", path)
 		}
-	}
-	for i, path := range files {
-		if slices.ContainsFunc(files[:i], func(other string) bool { return same(path, other) }) {
-			return fmt.Errorf("-weights, -mean, -f32, -f16 and -int8 are different files: %s is there twice", path)
-		}
+		files = append(files, path)
 	}
 	return nil
 }
+
+// isGiven reports whether the flag of an output names a file.
+func (r *request) isGiven(output string) bool {
+	return map[string]string{"onnx": r.onnx, "ranges": r.ranges, "f32": r.f32, "f16": r.f16, "int8": r.int8}[output] != ""
+}
+
+// dashed lists flags for people.
+func dashed(flags []string) string { return "-" + strings.Join(flags, ", -") }
 
 // sources are the weights of -weights and of -mean.
 func (r *request) sources() []string {
@@ -276,13 +180,7 @@ func (r *request) export(ctx context.Context) (string, error) {
 	if err := command.CheckOutputs(r.onnx); err != nil {
 		return "", err
 	}
-	var s *source
-	var err error
-	if r.weights != "" {
-		s, err = fromWeights(ctx, r.weights)
-	} else {
-		s, err = r.random.source(ctx)
-	}
+	s, err := fromWeights(ctx, r.weights)
 	if err != nil {
 		return "", err
 	}
@@ -301,7 +199,7 @@ func (r *request) export(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s: %s, %s at %d×%d, %d nodes, %.1f MB", r.onnx, s.about.Name, r.part, r.side, r.side, len(g.Model.Nodes), float64(info.Size())/1e6), nil
+	return fmt.Sprintf("%s: %s, %s at %d×%d, %d nodes, %.1f MB", r.onnx, s.about.Name, g.Model.Metadata["part"], r.side, r.side, len(g.Model.Nodes), float64(info.Size())/1e6), nil
 }
 
 // graph builds the ONNX graph. Without -side it has the side of the weights.
@@ -310,17 +208,17 @@ func (r *request) graph(ctx context.Context, s *source) (*onnx.Graph, error) {
 		r.side = s.about.Side
 	}
 	g := onnx.NewGraph(s.about.Name)
-	heads, passes := segment.HasHeads(&s.about), r.passes
-	if segment.Feedbacks(&s.about) == 0 && r.part == "all" {
-		if r.given["passes"] && passes > 1 {
-			return nil, fmt.Errorf("-passes %d: %s was trained for one pass (recipe %s)", passes, s.about.Name, s.about.Recipe)
-		}
+	passes, part := r.passes, "all"
+	switch {
+	case passes == 0:
+		part = "encoder"
+	case segment.Feedbacks(&s.about) > 0:
+	case passes > 1 && r.given["passes"]:
+		return nil, fmt.Errorf("-passes %d: %s was trained for one pass (recipe %s)", passes, s.about.Name, s.about.Recipe)
+	default:
 		passes = 1
 	}
-	if r.part == "encoder" {
-		passes = 0
-	}
-	if err := r.network(ctx, g, s, passes, heads); err != nil {
+	if err := r.network(ctx, g, s, passes); err != nil {
 		return nil, err
 	}
 	about := s.about
@@ -328,7 +226,7 @@ func (r *request) graph(ctx context.Context, s *source) (*onnx.Graph, error) {
 		"classes": about.Classes, "raters": about.Raters, "mean": about.Mean, "deviation": about.Deviation,
 		"standardise": about.Standardise, "singlePieces": about.SinglePieces, "mirrored": about.Mirrored,
 		"name": about.Name, "title": about.Title, "task": about.Task, "configuration": about.Configuration, "labels": about.Labels,
-		"anchor": about.Anchor, "data": about.Data, "side": r.side, "part": r.part, "weights_sha256": s.sha256,
+		"anchor": about.Anchor, "data": about.Data, "side": r.side, "part": part, "weights_sha256": s.sha256,
 		"use": "research; not a medical device",
 	}
 	if passes > 0 {

@@ -85,44 +85,36 @@ func runONNX(t *testing.T, folder string, file []byte, side int) (map[string][]f
 
 // compareRuntime exports a network, runs it in ONNX Runtime and compares with the engine on a
 // device.
-func compareRuntime(t *testing.T, d gpu.Device, s *source, part string, side int) {
+func compareRuntime(t *testing.T, d gpu.Device, s *source, side, passes int) {
 	t.Helper()
 	folder := runtimeFolder(t)
-	const passes = 4
-	want := engine(t, d, s, part, side, passes)
-	forms := []string{attentionPlain, attentionORT}
-	// MultiHeadAttention of ONNX Runtime 1.30 is wrong in WebGPU on lavapipe
-	if part == "encoder" || provider() != "cpu" {
-		forms = forms[:1]
+	want := engine(t, d, s, side, passes)
+	file, m := exported(t, s, side, passes)
+	got, r := runONNX(t, folder, file, side)
+	require.Len(t, got, len(want))
+	for name, values := range want {
+		assert.Equal(t, m.Shapes[name], r.Outputs[name], name)
+		difference := furthest(t, name, got[name], values)
+		assert.Less(t, difference, tolerance, name)
+		t.Logf("%s %v: differs by %.2g", name, r.Outputs[name], difference)
 	}
-	for _, attention := range forms {
-		file, m := exported(t, s, part, attention, side, passes)
-		got, r := runONNX(t, folder, file, side)
-		require.Len(t, got, len(want))
-		for name, values := range want {
-			assert.Equal(t, m.Shapes[name], r.Outputs[name], name)
-			difference := furthest(t, name, got[name], values)
-			assert.Less(t, difference, tolerance, "%s with attention %s", name, attention)
-			t.Logf("%s %v: differs by %.2g", name, r.Outputs[name], difference)
-		}
-		t.Logf("ONNX Runtime %s, %s, attention %s: session %.0f ms, first run %.0f ms, second %.0f ms", r.Version, provider(), attention, r.SessionMS, r.FirstMS, r.RunsMS[0])
-	}
+	t.Logf("ONNX Runtime %s, %s: session %.0f ms, first run %.0f ms, second %.0f ms", r.Version, provider(), r.SessionMS, r.FirstMS, r.RunsMS[0])
 }
 
 func TestRuntime(t *testing.T) {
 	runtimeFolder(t)
 	for _, c := range []struct {
-		config, part          string
-		raters, classes, side int
+		config                        string
+		raters, classes, side, passes int
 	}{
-		{"tiny", "all", 3, 2, 64},
-		{"tiny", "all", 1, 1, 128},
-		{"tiny", "encoder", 1, 1, 64},
-		{"compact", "all", 4, 2, 64},
-		{"paper", "encoder", 1, 1, 64},
+		{"tiny", 3, 2, 64, 4},
+		{"tiny", 1, 1, 128, 4},
+		{"tiny", 1, 1, 64, 0},
+		{"compact", 4, 2, 64, 4},
+		{"paper", 1, 1, 64, 0},
 	} {
-		t.Run(fmt.Sprintf("%s %s, %d raters, %d classes, side %d", c.config, c.part, c.raters, c.classes, c.side), func(t *testing.T) {
-			compareRuntime(t, reference.Open(), trained(t, c.config, c.raters, c.classes), c.part, c.side)
+		t.Run(fmt.Sprintf("%s, %d raters, %d classes, side %d, %d passes", c.config, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
+			compareRuntime(t, reference.Open(), trained(t, c.config, c.raters, c.classes), c.side, c.passes)
 		})
 	}
 }
@@ -134,12 +126,12 @@ func TestRuntimeAgainstDevice(t *testing.T) {
 		if d.Info().Kind == gpu.KindReference {
 			t.Skip("the reference takes minutes at this side; TestRuntime compares with it at 64")
 		}
-		t.Run("compact, side 256", func(t *testing.T) { compareRuntime(t, d, trained(t, "compact", 4, 2), "all", 256) })
+		t.Run("compact, side 256", func(t *testing.T) { compareRuntime(t, d, trained(t, "compact", 4, 2), 256, 4) })
 		t.Run("fundus", func(t *testing.T) {
 			s, err := fromWeights(t.Context(), "fundus")
 			require.NoError(t, err)
 			defer s.close()
-			compareRuntime(t, d, s, "all", s.about.Side)
+			compareRuntime(t, d, s, s.about.Side, 4)
 		})
 	})
 }

@@ -26,8 +26,6 @@ const (
 // and makes a second layout from the first.
 type printer struct {
 	*onnx.Graph
-	ownAttention bool // attention is ONNX Runtime's own operator
-
 	kinds     map[*tensor.Kind]kind
 	makers    map[any]*tensor.Op            // by storage
 	fixed     map[any]bool                  // by storage: what operators make of parameters and constants alone
@@ -52,9 +50,9 @@ type arrangement struct {
 	as      string
 }
 
-func newPrinter(g *onnx.Graph, ownAttention bool) *printer {
+func newPrinter(g *onnx.Graph) *printer {
 	return &printer{
-		Graph: g, ownAttention: ownAttention, kinds: kinds(),
+		Graph: g, kinds: kinds(),
 		makers: map[any]*tensor.Op{}, fixed: map[any]bool{}, computed: map[any][]float32{},
 		values: map[view]*[either]*onnx.Value{}, constants: map[arrangement]*onnx.Value{}, names: map[string]int{},
 	}

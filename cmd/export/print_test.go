@@ -31,7 +31,7 @@ func TestScalars(t *testing.T) {
 		x := graph.Input("x", 1, height, width, classes)
 		u := &model.Unrolled{Graph: graph, X: x, Outputs: []model.Output{{Name: "y", Tensor: function(x)}}}
 		g := onnx.NewGraph("test")
-		outputs, err := newPrinter(g, false).print(t.Context(), reference.Open(), tensor.NewSet(), u)
+		outputs, err := newPrinter(g).print(t.Context(), reference.Open(), tensor.NewSet(), u)
 		require.NoError(t, err, name)
 		g.Output("y", outputs[0])
 		got, err := interpret(&g.Model, map[string]array{"x": {[]int{1, classes, height, width}, channelsFirst(values, classes)}})
@@ -55,8 +55,8 @@ func TestKinds(t *testing.T) {
 		require.NoError(t, err)
 		set := model.Variables(c)
 		for _, u := range []*model.Unrolled{model.Unroll(c, set, 256, 2, true), model.UnrollEncoder(c, set, 256)} {
-			shaders.Portable(u.Graph, true)
-			p := newPrinter(onnx.NewGraph("test"), false)
+			shaders.Portable(u.Graph)
+			p := newPrinter(onnx.NewGraph("test"))
 			p.trace(u.Graph)
 			for _, op := range u.Graph.Ops() {
 				if !p.fixed[op.Output().Storage()] {
@@ -89,7 +89,7 @@ func TestUnprintable(t *testing.T) {
 		y := build(&nn.Builder{Graph: g, Set: set}, x)
 		back()
 		u := &model.Unrolled{Graph: g, X: x, Outputs: []model.Output{{Name: "y", Tensor: y}}}
-		_, err := newPrinter(onnx.NewGraph("test"), false).print(t.Context(), reference.Open(), set, u)
+		_, err := newPrinter(onnx.NewGraph("test")).print(t.Context(), reference.Open(), set, u)
 		assert.ErrorContains(t, err, want)
 	}
 }

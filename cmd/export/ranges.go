@@ -28,21 +28,13 @@ func taken(i, all, most int) bool {
 	return i == 0 || i*count/all > (i-1)*count/all
 }
 
-// open opens weights and changes their metadata by -mirror, -title and -task.
+// open opens weights and changes their metadata by -mirror.
 func (r *request) open(name string) (*weights.Model, error) {
 	m, err := computing.Weights(name)
-	if err != nil || !(r.given["mirror"] || r.given["title"] || r.given["task"]) {
+	if err != nil || !r.given["mirror"] || m.Metadata.Mirrored == r.mirror {
 		return m, err
 	}
-	if r.given["mirror"] && m.Metadata.Mirrored != r.mirror {
-		m.Metadata.Mirrored, m.Metadata.Trust = r.mirror, nil // trust was learned for the other value
-	}
-	if r.given["title"] {
-		m.Metadata.Title = r.title
-	}
-	if r.given["task"] {
-		m.Metadata.Task = r.task
-	}
+	m.Metadata.Mirrored, m.Metadata.Trust = r.mirror, nil // trust was learned for the other value
 	return m, m.Describe(&m.Metadata)
 }
 
@@ -65,7 +57,7 @@ func (r *request) withRanges(ctx context.Context, wish *computing.Device, stderr
 		return "", err
 	}
 	cases := r.cases(data)
-	l := &doubt.Learner{Cases: cases, Turns: r.turns, Folds: folds, Parts: r.parts(cases, max(1, len(folds)))}
+	l := &doubt.Learner{Cases: cases, Turns: m.Metadata.Turned, Folds: folds, Parts: r.parts(cases, max(1, len(folds)))}
 	progress := command.NewProgress(stderr, min(rangeImages, len(cases))+l.Images(m))
 	defer progress.Clear()
 	device, err := wish.Open(ctx, func(text string) { progress.Note(program, text) })
@@ -78,7 +70,6 @@ func (r *request) withRanges(ctx context.Context, wish *computing.Device, stderr
 		progress.Show("%s", what)
 		return ctx.Err()
 	}
-	m.Metadata.Turned = m.Metadata.Turned || r.turns
 	meta := m.Metadata
 	if meta.Ranges, err = measure(ctx, device, m, cases, progress); err != nil {
 		return "", err
@@ -106,17 +97,20 @@ func (r *request) withRanges(ctx context.Context, wish *computing.Device, stderr
 	return line, nil
 }
 
-// trainingData opens -data and -also for a model.
+// trainingData opens -data and -also for a model. It divides -data by the splits of -folds.
 func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 	data, err := dataset.Open(strings.Split(r.data, ",")...)
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(m, data); err != nil {
-		return nil, err
+	switch about := m.Metadata; {
+	case !slices.Equal(about.Classes, data.Classes):
+		return nil, fmt.Errorf("%s segments %s, and %s is about %s", about.Name, strings.Join(about.Classes, ", "), data.Name, strings.Join(data.Classes, ", "))
+	case len(data.Training()) == 0:
+		return nil, fmt.Errorf("%s has no training images", data.Name)
 	}
-	if r.splits != "" {
-		if r.aside, err = setAside(data, strings.Split(r.splits, ",")); err != nil {
+	if _, splits := r.runs(); len(splits) > 0 {
+		if r.aside, err = setAside(data, splits); err != nil {
 			return nil, err
 		}
 	}
@@ -135,15 +129,32 @@ func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 	return data, nil
 }
 
-// openFolds opens the weights of -folds, in the order of "train -fold 1/K" to K/K. The names of all
-// images decide which of them a run had set aside: -data and -also must be the folders of these
-// runs.
-func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights.Model, error) {
+// runs are the weights of -folds, and their splits if it names any.
+func (r *request) runs() (names, splits []string) {
 	if r.folds == "" {
 		return nil, nil
 	}
-	var folds []*weights.Model
-	for _, name := range strings.Split(r.folds, ",") {
+	for run := range strings.SplitSeq(r.folds, ",") {
+		name, split, divided := strings.Cut(run, "=")
+		if names = append(names, name); divided {
+			splits = append(splits, split)
+		}
+	}
+	return names, splits
+}
+
+// openFolds opens the weights of -folds, in the order of "train -fold 1/K" to K/K. The names of all
+// images decide which of them a run had set aside: -data and -also must be the folders of these
+// runs.
+func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) (folds []*weights.Model, err error) {
+	names, splits := r.runs()
+	switch {
+	case len(names) == 1:
+		return nil, fmt.Errorf("-folds %s: a run for each of two or more folds is needed", r.folds)
+	case len(splits) != 0 && len(splits) != len(names):
+		return nil, fmt.Errorf("-folds %s: give each of the %d runs its split, or none", r.folds, len(names))
+	}
+	for _, name := range names {
 		fold, err := computing.Weights(name)
 		if err != nil {
 			return nil, err
@@ -156,12 +167,6 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 				name, strings.Join(from, ", "), strings.Join(ours, ", "))
 		}
 		folds = append(folds, fold)
-	}
-	if r.splits != "" && len(strings.Split(r.splits, ",")) != len(folds) {
-		return nil, fmt.Errorf("-splits %s: name one for each of the %d runs of -folds, in their order", r.splits, len(folds))
-	}
-	if len(folds) < 2 {
-		return nil, fmt.Errorf("-folds %s: a run for each of two or more folds is needed", r.folds)
 	}
 	return folds, nil
 }
@@ -188,11 +193,11 @@ func setAside(data *dataset.Dataset, splits []string) (map[string]int, error) {
 	aside := map[string]int{}
 	for k, path := range splits {
 		if err := data.Divide(path); err != nil {
-			return nil, fmt.Errorf("-splits: %w", err)
+			return nil, fmt.Errorf("-folds: %w", err)
 		}
 		for _, c := range data.HeldOut() {
 			if other, ok := aside[c.Name]; ok && other != k {
-				return nil, fmt.Errorf("-splits: %s and %s both have %q in their test lists: name the splits of runs that set different images aside", splits[other], path, c.Name)
+				return nil, fmt.Errorf("-folds: %s and %s both have %q in their test lists: name the splits of runs that set different images aside", splits[other], path, c.Name)
 			}
 			aside[c.Name] = k
 		}
@@ -200,7 +205,7 @@ func setAside(data *dataset.Dataset, splits []string) (map[string]int, error) {
 	return aside, nil
 }
 
-// cases are the images to learn from: those for training, or with -splits those that a run had set
+// cases are the images to learn from: those for training, or with splits those that a run had set
 // aside.
 func (r *request) cases(data *dataset.Dataset) (cases []dataset.Case) {
 	for _, c := range data.Training() {
@@ -216,7 +221,7 @@ func (r *request) cases(data *dataset.Dataset) (cases []dataset.Case) {
 	return cases
 }
 
-// parts are, by case, the run of n that had set it aside. All runs of -splits have seen -also.
+// parts are, by case, the run of n that had set it aside. All runs with splits have seen -also.
 func (r *request) parts(cases []dataset.Case, n int) []int {
 	parts := dataset.Folds(cases, n)
 	for i, c := range cases {
@@ -255,8 +260,7 @@ func write(path string, m *weights.Model, meta weights.Metadata) error {
 	if err := file.Describe(&meta); err != nil {
 		return err
 	}
-	file.Seal()
-	encoded, err := file.Encode()
+	encoded, err := sealed(&file)
 	if err != nil {
 		return err
 	}

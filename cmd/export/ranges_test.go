@@ -51,7 +51,7 @@ func TestRanges(t *testing.T) {
 
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "data", "..", "before.safetensors"))
 	assert.Equal(t, cli.Usage, code)
-	assert.Contains(t, stderr, "over the weights")
+	assert.Contains(t, stderr, "is there twice")
 
 	about.Classes, about.Anchor = []string{"cell", "core"}, ""
 	file, err = segmenttest.Untrained(about)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"mrprism/internal/command/computing"
 	"mrprism/internal/segment"
@@ -48,9 +50,16 @@ func (s *source) variables() []*tensor.Variable {
 	return s.set.Variables(tensor.Parameter, tensor.Statistic)
 }
 
-// fromWeights opens a shipped model or a file. Int8 weights become float32.
-func fromWeights(ctx context.Context, nameOrFile string) (*source, error) {
-	m, err := computing.Weights(nameOrFile)
+// fromWeights opens a shipped model or a file, or makes random weights. Int8 weights become float32.
+func fromWeights(ctx context.Context, name string) (*source, error) {
+	if config, ok := strings.CutPrefix(name, "random-"); ok {
+		if s, err := random(ctx, config, 4, 2, 1); err == nil {
+			return s, nil
+		} else if filepath.Ext(name) == "" {
+			return nil, fmt.Errorf("%s: choose random-compact, -mobile, -paper or -tiny: %w", name, err)
+		}
+	}
+	m, err := computing.Weights(name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,31 +101,31 @@ func (s *source) fill(file *weights.File) error {
 	return nil
 }
 
-// source makes the network that training would start from.
-func (r random) source(ctx context.Context) (*source, error) {
-	config, err := model.NewConfig(r.config, r.raters, r.classes)
+// random makes the network that training would start from.
+func random(ctx context.Context, name string, raters, classes int, seed uint64) (*source, error) {
+	config, err := model.NewConfig(name, raters, classes)
 	if err != nil {
 		return nil, err
 	}
 	about := weights.Metadata{
-		Name: "random-" + r.config, Title: "Random weights", Configuration: r.config, Side: defaultSide, Labels: weights.LabelsRaters, Seed: r.seed,
+		Name: "random-" + name, Title: "Random weights", Configuration: name, Side: defaultSide, Labels: weights.LabelsRaters, Seed: seed,
 	}
 	for c := range 3 { // Normalise maps a pixel value v to (v − mean)/deviation
 		zero, one := weights.Normalise(0), weights.Normalise(1)
 		about.Deviation[c] = 1 / (one - zero)
 		about.Mean[c] = -zero * about.Deviation[c]
 	}
-	for i := range r.classes {
+	for i := range classes {
 		about.Classes = append(about.Classes, fmt.Sprintf("class%d", i+1))
 	}
-	for i := range r.raters {
+	for i := range raters {
 		about.Raters = append(about.Raters, fmt.Sprintf("rater%d", i+1))
 	}
 	s, err := newSource(ctx, config, about)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.set.Initialise(r.seed); err != nil {
+	if err := s.set.Initialise(seed); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -125,13 +134,13 @@ func (r random) source(ctx context.Context) (*source, error) {
 
 // network appends the network of package model to an ONNX graph: inference in a number of passes,
 // or the encoder alone if there are none.
-func (r *request) network(ctx context.Context, g *onnx.Graph, s *source, passes int, heads bool) error {
+func (r *request) network(ctx context.Context, g *onnx.Graph, s *source, passes int) error {
 	u := model.UnrollEncoder(s.config, s.set, r.side)
 	if passes > 0 {
-		u = model.Unroll(s.config, s.set, r.side, passes, heads)
+		u = model.Unroll(s.config, s.set, r.side, passes, segment.HasHeads(&s.about))
 	}
-	p := newPrinter(g, r.attention == attentionORT)
-	shaders.Portable(u.Graph, !p.ownAttention)
+	p := newPrinter(g)
+	shaders.Portable(u.Graph)
 	outputs, err := p.print(ctx, s.device, s.set, u)
 	if err != nil {
 		return err

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"mrprism/internal/command/computing"
-	"mrprism/internal/data/synthetic"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights"
@@ -29,25 +26,14 @@ func floats(t *testing.T, path string, change func(*weights.File)) {
 	require.NoError(t, os.WriteFile(path, data, 0o644))
 }
 
-// Float32 weights become f16 and int8, which open like all weights. The table has the change of
-// soft Dice on the training images.
+// Float32 weights become f16 and int8, which open like all weights.
 func TestStore(t *testing.T) {
 	folder := t.TempDir()
-	scenario, err := synthetic.FindScenario("unbiased")
-	require.NoError(t, err)
-	data := filepath.Join(folder, "data")
-	require.NoError(t, synthetic.WriteDataset(t.Context(), data, scenario, 5, 48, 3))
 	at := func(name string) string { return filepath.Join(folder, name+".safetensors") }
 	floats(t, at("source"), func(*weights.File) {})
 
-	code, stdout, stderr := call(t, "-weights", at("source"), "-f16", at("half"), "-int8", at("small"), "-data", data, "-device", "processor")
+	code, stdout, stderr := call(t, "-weights", at("source"), "-f16", at("half"), "-int8", at("small"))
 	require.Equal(t, cli.Done, code, stderr)
-	assert.Regexp(t, `4 training images
-structure +stored as +mean +difference +worst image
-disc +f32 +[\d.]+
-disc +f16 +[\d.]+ +[+-]0\.\d\d +[+-]0\.\d\d case000\d
-disc +int8 +[\d.]+ +[+-]\d\.\d\d +[+-]\d\.\d\d case000\d
-cup `, stdout)
 	assert.Contains(t, stdout, at("half")+": untrained-fundus as f16, ")
 	source, err := computing.Weights(at("source"))
 	require.NoError(t, err)
@@ -81,12 +67,6 @@ cup `, stdout)
 	small.Metadata.Mirrored = true // all that -mirror changes
 	assert.Equal(t, small.Metadata, mirrored.Metadata)
 
-	code, _, stderr = call(t, "-weights", at("source"), "-int8", at("named"), "-title", "Two discs", "-task", "drawing")
-	require.Equal(t, cli.Done, code, stderr)
-	named, err := computing.Weights(at("named"))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"Two discs", "drawing"}, []string{named.Metadata.Title, named.Metadata.Task})
-
 	floats(t, at("both"), func(f *weights.File) { f.Metadata["mirrored"] = "averaged" })
 	code, _, stderr = call(t, "-weights", at("both"), "-f16", at("one way"), "-mirror=false")
 	require.Equal(t, cli.Done, code, stderr)
@@ -98,24 +78,20 @@ cup `, stdout)
 		"already (":          {"-weights", at("small"), "-int8", at("again")},
 		"as F16 already":     {"-weights", at("half"), "-f16", at("again")},
 		"there is no folder": {"-weights", at("source"), "-f16", filepath.Join(folder, "none", "x.safetensors")},
-		filepath.Join(data, "raters", "dataset.json"): {"-weights", at("source"), "-f16", at("again"), "-data", filepath.Join(data, "raters")},
 	} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, cli.Failed, code, want)
 		assert.Contains(t, stderr, want)
 	}
 	for want, args := range map[string][]string{
-		"need -weights":        {"-config", "tiny", "-f16", at("again")},
 		"not written together": {"-weights", at("source"), "-f16", at("again"), "-onnx", "x.onnx"},
-		"are different files":  {"-weights", at("source"), "-int8", at("source")},
+		"another file":         {"-weights", at("source"), "-int8", at("source")},
 		"is there twice":       {"-weights", at("source"), "-mean", at("half"), "-f32", at("half")},
 		"a name is missing":    {"-weights", at("source"), "-mean", at("half") + ",", "-f32", at("again")},
-		"give -mean":           {"-weights", at("source"), "-f32", at("again")},
-		"-turns has no effect": {"-weights", at("source"), "-f16", at("again"), "-turns"},
-		"-also has no effect":  {"-weights", at("source"), "-f16", at("again"), "-data", data, "-also", data},
+		"-also has no effect":  {"-weights", at("source"), "-f16", at("again"), "-also", "data"},
 		"-folds has no effect": {"-weights", at("source"), "-f16", at("again"), "-folds", at("source")},
-		"are written into":     {"-weights", at("source"), "-mirror", "-onnx", "x.onnx"},
-		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
+		"-mirror has no effect on -onnx, but on -ranges": {"-weights", at("source"), "-mirror", "-onnx", "x.onnx"},
+		"but on -f32, -f16, -int8":                       {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, cli.Usage, code, want)
@@ -173,15 +149,4 @@ func TestMean(t *testing.T) {
 	code, _, stderr = call(t, "-weights", at("small"), "-f16", at("none"))
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "small.safetensors has its weights as I8 already")
-}
-
-// Means leave out what nobody has marked; the worst image is that which loses most, or gains least.
-func TestCompare(t *testing.T) {
-	mean, difference, worst, at := compare([]float64{.5, math.NaN(), .7, .6}, []float64{.4, math.NaN(), .9, .5})
-	assert.Equal(t, "0.600 0.000 -0.200 2", fmt.Sprintf("%.3f %.3f %.3f %d", mean, math.Abs(difference), worst, at))
-	_, _, worst, at = compare([]float64{.5, .4}, []float64{.4, .35})
-	assert.InDelta(t, .05, worst, 1e-12)
-	assert.Equal(t, 1, at)
-	mean, _, _, _ = compare([]float64{math.NaN()}, []float64{math.NaN()})
-	assert.True(t, math.IsNaN(mean))
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"mrprism/internal/command/computing"
@@ -124,7 +123,7 @@ func TestTrustIsLearned(t *testing.T) {
 		halves = append(halves, filepath.Join(folder, fmt.Sprintf("half%d.json", i)))
 		require.NoError(t, os.WriteFile(halves[i], text, 0o644))
 	}
-	code, stdout, stderr = call(t, append(args, "-folds", before+","+second, "-splits", strings.Join(halves[:2], ","))...)
+	code, stdout, stderr = call(t, append(args, "-folds", before+"="+halves[0]+","+second+"="+halves[1])...)
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stdout, "from runs that had set them aside")
 	assert.Regexp(t, `outlines of the disc, `+filepath.Base(data)+`: \d+ % of 23 patients, 0\.\d\d radii to each side\n`, stdout)
@@ -151,10 +150,10 @@ func TestTrustIsLearned(t *testing.T) {
 
 	strange := written("strange", segmenttest.Raters())
 	for want, more := range map[string][]string{
-		"has other classes":          {"-folds", before + "," + strange},
-		"for each of two":            {"-folds", before},
-		"one for each of the 2 runs": {"-folds", before + "," + second, "-splits", halves[0]},
-		`both have "eye00"`:          {"-folds", before + "," + second, "-splits", halves[0] + "," + halves[2]},
+		"has other classes":  {"-folds", before + "," + strange},
+		"for each of two":    {"-folds", before},
+		"each of the 2 runs": {"-folds", before + "," + second + "=" + halves[1]},
+		`both have "eye00"`:  {"-folds", before + "=" + halves[0] + "," + second + "=" + halves[2]},
 		"was trained on " + filepath.Base(data) + ", drawn, and -data and -also are " + filepath.Base(data): {"-folds", before + "," + elsewhere},
 		"none.safetensors": {"-folds", before + "," + filepath.Join(folder, "none.safetensors")},
 		"no such file":     {"-also", filepath.Join(folder, "none")},
@@ -165,7 +164,7 @@ func TestTrustIsLearned(t *testing.T) {
 	}
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
 	assert.Equal(t, cli.Usage, code)
-	assert.Contains(t, stderr, "-also, -folds, -splits and -turns need -ranges")
+	assert.Contains(t, stderr, "-folds has no effect on -onnx, but on -ranges")
 }
 
 // What is known of results holds without mirror images or with them, as it was learned.
@@ -179,7 +178,7 @@ func TestMirroredWeightsForgetWhatWasKnown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "known.safetensors")
 	require.NoError(t, os.WriteFile(path, encoded, 0o644))
 	for _, mirror := range []bool{true, false} {
-		r := request{labels: labels{mirror: mirror}, given: map[string]bool{"mirror": true}}
+		r := request{mirror: mirror, given: map[string]bool{"mirror": true}}
 		m, err := r.open(path)
 		require.NoError(t, err)
 		_, named := m.File.Metadata["trust"]

@@ -220,15 +220,3 @@ func (g *Graph) Split(x *Value, axis int) []*Value {
 	}
 	return g.nodes("Split", shapes, map[string]Attribute{"axis": integer(axis)}, x, g.integers(ones...))
 }
-
-// MultiHeadAttention is an operator of ONNX Runtime, for queries (1, N, heads·d) and keys and
-// values (1, L, heads·d). Each head has its own channels, and the scale is d^-½.
-func (g *Graph) MultiHeadAttention(query, key, value *Value, heads int) *Value {
-	requireRank("MultiHeadAttention", query, 3)
-	if !slices.Equal(key.Shape, value.Shape) || query.Dim(2) != key.Dim(2) || query.Dim(2)%heads != 0 {
-		panic(fmt.Sprintf("onnx: MultiHeadAttention: %v, %v and %v in %d heads", query, key, value, heads))
-	}
-	y := g.node("MultiHeadAttention", query.Shape, map[string]Attribute{"num_heads": integer(heads)}, query, key, value)
-	g.Model.Nodes[len(g.Model.Nodes)-1].Domain = "com.microsoft"
-	return y
-}
