@@ -28,7 +28,7 @@ run: build ## build the page and every program, and serve the page at http://127
 .PHONY: test
 test: setup ## all tests; as root on Debian, installs what they need first
 	@[ -n "$$MRPRISM_DAWN_LIB" ] || shaders/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
-	@$(MAKE) --no-print-directory size
+	@$(MAKE) --no-print-directory size lint
 	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
 	go vet ./...
 	GOOS=js GOARCH=wasm go vet -trimpath ./wasm/... ./shaders/gpu/... ./shaders/vector
@@ -51,6 +51,7 @@ build: site ## every program, in build/
 	go build -C cmd/study -ldflags "$(STAMP)" -o ../../build/ ./evaluate
 
 site: ## the page, in site/dist
+lint: ## the form of all JavaScript: prettier and eslint, which npm installs
 size: ## the page's download sizes; fails above 3.9 MB of programs (brotli), 7 MB a model or 10.95 MB before the first result
 
 .PHONY: image

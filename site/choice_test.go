@@ -25,7 +25,7 @@ const withMemory = `(async () => {
 // be the faster, says so at its chip, and remembers it; ?device= is asked first.
 func TestThePageTakesTheFaster(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile("gpu.js")
+	script, err := os.ReadFile("worker/gpu.js")
 	require.NoError(t, err)
 	const compiling = "const pipeline = await this.device.createComputePipelineAsync("
 	require.Contains(t, string(script), compiling)

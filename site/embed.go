@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"regexp"
 )
 
 //go:embed all:dist
@@ -21,6 +22,17 @@ var ErrNotBuilt = errors.New("the site is not built into this program: run `make
 const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; img-src 'self' blob: data:; " +
 	"style-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types mrprism; webrtc 'block'"
+
+// Folders have the page's sources, the first one those that belong to no task.
+var Folders = []string{".", "page", "review", "draw", "study", "learn", "worker", "words"}
+
+var elsewhere, comment = regexp.MustCompile(`"\.\./[a-z]+/([^"/]+\.js)"`), regexp.MustCompile(`(?m)^[ \t]*//.*$`)
+
+// Published is a script as the site has it: all scripts have addresses in one folder, which imports
+// then do not name, and comments are empty lines.
+func Published(script []byte) []byte {
+	return comment.ReplaceAll(elsewhere.ReplaceAll(script, []byte(`"./$1"`)), nil)
+}
 
 // Built returns the built site, or ErrNotBuilt.
 func Built() (fs.FS, error) {

@@ -84,7 +84,7 @@ func TestEveryMessageHasItsGerman(t *testing.T) {
 						forms = []string{asItIs, ofFile, sentence, "7 %s: X"}
 					}
 					translated := slices.ContainsFunc(forms, func(form string) bool { return !g.english(shown(form, m.text)) })
-					assert.True(t, translated, "%s: %q has no German in site/words.programs.de.json", m.at, shown(forms[0], m.text))
+					assert.True(t, translated, "%s: %q has no German in site/words/words.programs.de.json", m.at, shown(forms[0], m.text))
 				}
 			}
 		}
@@ -242,7 +242,7 @@ type german struct {
 
 func readGerman(t *testing.T) german {
 	g := german{whole: map[string]bool{}}
-	script, err := os.ReadFile("words.de.js")
+	script, err := os.ReadFile("words/words.de.js")
 	require.NoError(t, err)
 	for _, key := range regexp.MustCompile(`"(?:[^"\\]|\\.)*":`).FindAll(script, -1) {
 		var text string
@@ -276,7 +276,7 @@ var place = regexp.MustCompile(`\{\w+\}`)
 
 // programsGerman is what the programs say, in German.
 func programsGerman(t *testing.T) (texts map[string]string) {
-	content, err := os.ReadFile("words.programs.de.json")
+	content, err := os.ReadFile("words/words.programs.de.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(content, &texts))
 	return texts

@@ -188,7 +188,7 @@ func TestModelsOfANewVersion(t *testing.T) {
 		for name, content := range files {
 			list = append(list, fmt.Sprintf(`"weights/%s": "%x"`, name, sha256.Sum256(content)))
 		}
-		keeper := strings.NewReplacer("/*VERSION*/", version, "/*MODELS*/{}", "{"+strings.Join(list, ", ")+"}").Replace(string(text))
+		keeper := strings.NewReplacer("/*VERSION*/", version, "/*MODELS*/ {}", "{"+strings.Join(list, ", ")+"}").Replace(string(text))
 		handler, err := Handler(built(t, map[string][]byte{"worker.js": worker, "sw.js": []byte(keeper)}), files, Hosts(listening.Listener.Addr()))
 		require.NoError(t, err)
 		now.Store(&handler)
@@ -236,7 +236,7 @@ func TestOfflineWithoutAReload(t *testing.T) {
 	keeper, err := os.ReadFile("sw.js")
 	require.NoError(t, err)
 	list := fmt.Sprintf(`{ "icon.svg": "%x", "worker.js": "%x" }`, sha256.Sum256(readBuilt(t, "icon.svg")), sha256.Sum256(worker))
-	keeper = []byte(strings.NewReplacer("/*FILES*/{}", list).Replace(string(keeper)))
+	keeper = []byte(strings.NewReplacer("/*FILES*/ {}", list).Replace(string(keeper)))
 	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": keeper}), nil)
 	p := open(t, s, 900, 700)
 	p.ready()
@@ -273,7 +273,7 @@ func TestNewVersionWaits(t *testing.T) {
 	keeper, err := os.ReadFile("sw.js")
 	require.NoError(t, err)
 	list := fmt.Sprintf(`{ "index.html": "%x" }`, sha256.Sum256(readBuilt(t, "index.html")))
-	keeper = []byte(strings.NewReplacer("/*FILES*/{}", list).Replace(string(keeper)))
+	keeper = []byte(strings.NewReplacer("/*FILES*/ {}", list).Replace(string(keeper)))
 	var now atomic.Pointer[http.Handler]
 	listening := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/index.html" {
@@ -389,7 +389,7 @@ func TestNoMixOfVersions(t *testing.T) {
 	serve := func(version string) {
 		worker := append(worker[:len(worker):len(worker)], "// "+version...)
 		list := fmt.Sprintf(`{ "worker.js": "%x" }`, sha256.Sum256(worker))
-		content := strings.NewReplacer("/*FILES*/{}", list, "/*VERSION*/", version).Replace(string(keeper))
+		content := strings.NewReplacer("/*FILES*/ {}", list, "/*VERSION*/", version).Replace(string(keeper))
 		handler, err := Handler(built(t, map[string][]byte{"worker.js": worker, "sw.js": []byte(content)}), nil, Hosts(listening.Listener.Addr()))
 		require.NoError(t, err)
 		now.Store(&handler)

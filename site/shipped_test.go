@@ -127,7 +127,7 @@ func heldPage(t *testing.T) *page {
 	_, brain := shippedModel(t, "newborn-brain")
 	maps.Copy(files, brain)
 	files["misfit.safetensors"] = tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Tensors = f.Tensors[1:] })
-	data, err := os.ReadFile("gpu.js")
+	data, err := os.ReadFile("worker/gpu.js")
 	require.NoError(t, err)
 	const pipeline = "const pipeline = await this.device.createComputePipelineAsync("
 	require.Contains(t, string(data), pipeline)

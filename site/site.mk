@@ -12,6 +12,22 @@ site: site/programs site/decoders
 size: site/programs site/decoders
 	go run ./cmd/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT) -size
 
+# The form of all JavaScript: prettier's layout, and eslint's finds. Without npm, or without a network, it is not checked.
+SCRIPTS = $(filter-out site/words/words.%de.js,$(shell git ls-files '*.js' '*.mjs'))
+
+.PHONY: lint
+lint: site/lint/package-lock.json
+	@mkdir -p build/lint
+	@cmp -s site/lint/package-lock.json build/lint/package-lock.json && [ -d build/lint/node_modules ] || { \
+		cp site/lint/package.json build/lint && rm -rf build/lint/node_modules && cp site/lint/package-lock.json build/lint/ && \
+		cd build/lint && npm ci --ignore-scripts --no-audit --no-fund || { rm -rf node_modules; echo "make lint: npm did not install prettier and eslint"; }; }
+	@cp site/lint/eslint.config.mjs build/lint
+	@echo module lint >build/lint/go.mod # a package there has Go, which is not ours
+	@if [ -d build/lint/node_modules ]; then \
+		build/lint/node_modules/.bin/prettier --config site/lint/prettier.json --log-level warn --check $(SCRIPTS) && \
+		build/lint/node_modules/.bin/eslint --config build/lint/eslint.config.mjs $(SCRIPTS); \
+	else [ "$$CI" != true ]; fi
+
 .PHONY: site/programs
 site/programs:
 	@mkdir -p site/dist

@@ -18,8 +18,9 @@ func TestState(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*_test.js")
 	require.NoError(t, err)
 	for _, path := range paths {
-		files[filepath.Base(path)], err = os.ReadFile(path)
+		content, err := os.ReadFile(path)
 		require.NoError(t, err)
+		files[filepath.Base(path)] = Published(content)
 	}
 	p := open(t, serve(t, built(t, files), nil), 400, 300)
 	for _, path := range paths {

@@ -15,7 +15,7 @@ import (
 // page has them where it is isolated, and memory of the program's own where the engine shares none.
 func TestThreadsOfThePage(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("vectors.js")
+	data, err := os.ReadFile("worker/vectors.js")
 	require.NoError(t, err)
 	_, files := shippedModel(t, "fundus")
 	var want string

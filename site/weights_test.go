@@ -3,7 +3,7 @@ package site
 import (
 	"fmt"
 	"os"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -169,7 +169,7 @@ func TestMaskFollowsASlider(t *testing.T) {
 func TestWeightsWithoutHeads(t *testing.T) {
 	t.Parallel()
 	p := open(t, mock(t, func(worker string) string {
-		return strings.Replace(worker, `raters: ["ann", "bob", "eve"], labels: "raters", steered: true, takesMarks: true`, `raters: [], labels: "agreement-levels", steered: false`, 1)
+		return regexp.MustCompile(`raters: \["ann", "bob", "eve"\],\s*labels: "raters",\s*steered: true,\s*takesMarks: true`).ReplaceAllString(worker, `raters: [], labels: "agreement-levels", steered: false`)
 	}), 1200, 800)
 	p.ready()
 	p.sample()

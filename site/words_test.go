@@ -40,7 +40,7 @@ for (const [key, entry] of Object.entries(german)) {
 	require.NoError(t, err)
 	files["worker.js"], files["words.programs.de.json"] = worker, ofPrograms
 	for _, name := range []string{"words.de.js", "words.sessions.de.js"} {
-		german, err := os.ReadFile(name)
+		german, err := os.ReadFile("words/" + name)
 		require.NoError(t, err)
 		files[name] = append(german, marks...)
 	}

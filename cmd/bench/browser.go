@@ -119,8 +119,8 @@ func (r *request) pageFiles(ctx context.Context, m *weights.Model) (map[string][
 	}
 	for name, build := range map[string]func() ([]byte, error){
 		"bench.wasm":   func() ([]byte, error) { return compiled(ctx) },
-		"gpu.js":       func() ([]byte, error) { return source("site", "gpu.js") },
-		"vectors.js":   func() ([]byte, error) { return source("site", "vectors.js") },
+		"gpu.js":       func() ([]byte, error) { return source("site", "worker", "gpu.js") },
+		"vectors.js":   func() ([]byte, error) { return source("site", "worker", "vectors.js") },
 		"wasm_exec.js": func() ([]byte, error) { return goScript(ctx) },
 	} {
 		if files["/"+name], err = r.made.file(name, build); err != nil {

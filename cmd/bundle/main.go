@@ -21,7 +21,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ const (
 )
 
 // programFiles are the WebAssembly programs, which stand in site/dist already. The memory of all
-// but the first is shared with threads (site/vectors.js).
+// but the first is shared with threads (site/worker/vectors.js).
 var programFiles = []string{"viewer.wasm", "segmenter.wasm", "trainer.wasm", "together.wasm"}
 
 // learning are the files by which the page learns. They are fetched when they are wanted, and kept
@@ -95,17 +94,9 @@ func main() {
 }
 
 func bundle(from, to, codecs, commit string, quality int) error {
-	files := map[string][]byte{}
-	entries, err := os.ReadDir(from)
+	files, err := readSources(from)
 	if err != nil {
 		return err
-	}
-	for _, entry := range entries {
-		if slices.Contains(sources, filepath.Ext(entry.Name())) {
-			if files[entry.Name()], err = os.ReadFile(filepath.Join(from, entry.Name())); err != nil {
-				return err
-			}
-		}
 	}
 	if files["wasm_exec.js"], err = os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js")); err != nil {
 		return fmt.Errorf("Go's wasm_exec.js: %w", err)
@@ -141,7 +132,7 @@ func bundle(from, to, codecs, commit string, quality int) error {
 	if err != nil {
 		return err
 	}
-	about := strings.NewReplacer("/*LIMITS*/{}", cards, "/*VERSION*/", is, "/*SCRIPTS*/{}", scripts)
+	about := strings.NewReplacer("/*LIMITS*/ {}", cards, "/*VERSION*/", is, "/*SCRIPTS*/ {}", scripts)
 	files["build.js"] = []byte(about.Replace(string(files["build.js"])))
 	// frame-ancestors has no meaning in a meta element; the handler sends it.
 	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
@@ -165,10 +156,34 @@ func bundle(from, to, codecs, commit string, quality int) error {
 	return removeOthers(to, files)
 }
 
+// readSources are the page's own files by name, whatever their folders.
+func readSources(from string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, folder := range site.Folders {
+		entries, err := os.ReadDir(filepath.Join(from, folder))
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			name := entry.Name()
+			if !slices.Contains(sources, filepath.Ext(name)) {
+				continue
+			}
+			if files[name], err = os.ReadFile(filepath.Join(from, folder, name)); err != nil {
+				return nil, err
+			}
+			if filepath.Ext(name) == ".js" {
+				files[name] = site.Published(files[name])
+			}
+		}
+	}
+	return files, nil
+}
+
 // addresses fills in the SHA-256 of what is fetched when it is wanted: programs, decoders, texts,
 // the modules that the page does not start with, and the models that ship.
 func addresses(files map[string][]byte) ([]byte, error) {
-	sums, start := map[string]string{}, modules(files, "intact.js", "words.js", "page.js", "worker.js", "sw.js")
+	sums, start := map[string]string{}, started(files)
 	for name, content := range files {
 		if kind := filepath.Ext(name); kind == ".wasm" || kind == ".json" || kind == ".js" && !slices.Contains(start, name) {
 			sums[name] = sha(content)
@@ -178,7 +193,7 @@ func addresses(files map[string][]byte) ([]byte, error) {
 		sums["weights/"+entry.File] = entry.SHA256
 	}
 	list, err := json.MarshalIndent(sums, "", "  ")
-	return bytes.Replace(files["addresses.js"], []byte("/*SUMS*/{}"), list, 1), err
+	return bytes.Replace(files["addresses.js"], []byte("/*SUMS*/ {}"), list, 1), err
 }
 
 // version is the commit, and a hash over all files as they are before some are filled in.
@@ -210,21 +225,18 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 		}
 		sums["weights/"+entry.Card] = sha(card)
 	}
-	wanted := []string{}
-	for name, content := range files {
-		if filepath.Ext(name) == ".js" {
-			for _, call := range wantedCall.FindAllSubmatch(content, -1) {
-				wanted = append(wanted, strings.Split(strings.Trim(string(call[1]), `"`), `", "`)...)
-			}
+	wanted, start := []string{}, started(files)
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		if filepath.Ext(name) == ".js" && !slices.Contains(start, name) {
+			wanted = append(wanted, name)
 		}
 	}
-	slices.Sort(wanted)
 	list, err := json.Marshal(wanted)
 	if err != nil {
 		return nil, err
 	}
-	text := strings.Replace(string(files["sw.js"]), "/*WANTED*/[]", string(list), 1)
-	for mark, list := range map[string]map[string]string{"/*FILES*/{}": sums, "/*MODELS*/{}": models} {
+	text := strings.Replace(string(files["sw.js"]), "/*WANTED*/ []", string(list), 1)
+	for mark, list := range map[string]map[string]string{"/*FILES*/ {}": sums, "/*MODELS*/ {}": models} {
 		written, err := json.MarshalIndent(list, "", "  ") // keys are sorted
 		if err != nil {
 			return nil, err
@@ -233,9 +245,6 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 	}
 	return []byte(strings.ReplaceAll(text, "/*VERSION*/", sha([]byte(text))[:16])), nil
 }
-
-// wantedCall matches a call by which a script loads modules when it wants them (site/addresses.js).
-var wantedCall = regexp.MustCompile(`wanted\(("[^)]*")\)`)
 
 func sha(content []byte) string {
 	sum := sha256.Sum256(content)

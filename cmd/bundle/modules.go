@@ -25,6 +25,11 @@ func modules(files map[string][]byte, names ...string) []string {
 	return names
 }
 
+// started are the scripts that page and workers start with.
+func started(files map[string][]byte) []string {
+	return modules(files, "intact.js", "words.js", "page.js", "worker.js", "sw.js")
+}
+
 // preloads are the lines of index.html by which a browser asks for all modules at once: intact.js,
 // which says what is missing, words.js, which lets the page be painted, page.js, and what they
 // import. Without them it learns of a module only when it has read one that imports it, and of the

@@ -10,7 +10,8 @@ import (
 	"mrprism/internal/program/cli"
 )
 
-// programs are those that the first argument can name, here in the page's worker (site/trainer.js).
+// programs are those that the first argument can name, here in the page's worker
+// (site/learn/trainer.js).
 var programs = cli.Subprograms{"check": runCheck}
 
 // pairs are the lines of a file that this program wrote (quoted): the page reads no other, and

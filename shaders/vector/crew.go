@@ -56,7 +56,7 @@ func (c *Calls) ExpColumns(x []float32, scale float32, shift, total []float32) {
 }
 
 // Crew are threads that compute in Go's memory, if that is shared. In WebAssembly Go itself has
-// only one thread. site/vectors.js starts and runs the crew.
+// only one thread. site/worker/vectors.js starts and runs the crew.
 type Crew struct {
 	flying int // pieces published and not finished
 	slots  [mostFlying]struct {
@@ -76,7 +76,7 @@ const (
 // MostCalls is the largest number of calls of a piece.
 const MostCalls = 8
 
-// site/vectors.js has the same numbers. They are the places on the board for waiting pieces,
+// site/worker/vectors.js has the same numbers. They are the places on the board for waiting pieces,
 // finished pieces and calls, and the numbers of functions.
 const (
 	mostFlying = 32

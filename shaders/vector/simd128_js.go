@@ -11,7 +11,7 @@ import (
 
 // In WebAssembly Go has no vectors. A program with the build tag simd128 embeds modules that have
 // vectors (the program in simd128/ writes them) and imports their functions, which work on its
-// memory. The page runs site/vectors.js first. It compiles the modules when the program asks for
+// memory. The page runs worker/vectors.js first. It compiles the modules when the program asks for
 // them.
 
 //go:embed simd128.wasm
@@ -291,7 +291,7 @@ func softmaxModule(x *int32, total *float32, rows int32, scale float32)
 //go:noescape
 func negativeModule(x *int8, n int32) int32
 
-// The threads of site/vectors.js. crew.go uses them.
+// The threads of site/worker/vectors.js. crew.go uses them.
 
 //go:wasmimport vectors startCrew
 func startCrew(board *int32)

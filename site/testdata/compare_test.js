@@ -1,24 +1,64 @@
 // Tests of compare.js, which TestState runs in a page: the figures of differences, and which photograph
 // is worked on.
-import { differences, mirroredLines } from "./compare.js";
-import { blank, Stroke, baseOf } from "./correct.js";
-import { initial, next } from "./state.js";
-import { after, answered, done, equal, image, opened, picture, resultOf, shown, start } from "./state_test.js";
+import { differences, mirroredLines } from "../review/compare.js";
+import { blank, Stroke, baseOf } from "../draw/correct.js";
+import { initial, next } from "../page/state.js";
+import {
+  after,
+  answered,
+  done,
+  equal,
+  image,
+  opened,
+  picture,
+  resultOf,
+  shown,
+  start,
+} from "./state_test.js";
 
-const figures = (disc, cup, ratio) => ({ measurements: {
-  structures: [{ class: "disc", area: disc, height: disc / 10, width: disc / 20 }, { class: "cup", area: cup, height: cup / 10, width: cup / 20 }],
-  verticalRatio: { inner: "cup", outer: "disc", value: ratio },
-} });
-const row = (rows, name, of) => rows.find((one) => one.name === name && one.of.join() === of).values;
+const figures = (disc, cup, ratio) => ({
+  measurements: {
+    structures: [
+      { class: "disc", area: disc, height: disc / 10, width: disc / 20 },
+      { class: "cup", area: cup, height: cup / 10, width: cup / 20 },
+    ],
+    verticalRatio: { inner: "cup", outer: "disc", value: ratio },
+  },
+});
+const row = (rows, name, of) =>
+  rows.find((one) => one.name === name && one.of.join() === of).values;
 
 // compared has a second photograph beside the first, with a result of its own.
 const compared = (fields) => {
-  const begun = after(shown(), { type: "compare", picture: picture("two.png") }), { job } = begun.compared;
-  return answered(after(begun, { type: "pairDecoded", job, image }, { type: "paired", job, result: resultOf(begun, fields) }));
+  const begun = after(shown(), { type: "compare", picture: picture("two.png") }),
+    { job } = begun.compared;
+  return answered(
+    after(
+      begun,
+      { type: "pairDecoded", job, image },
+      { type: "paired", job, result: resultOf(begun, fields) },
+    ),
+  );
 };
 // whole answers questions for whole maps with one that is inside in a square, and others with a line.
-const whole = (s) => s.questions.reduce((s, question) => after(s, { type: "viewed", question,
-  view: question.whole ? baseOf(Float32Array.from({ length: 400 * 300 }, (_, i) => (i % 400 < 100 && i < 100 * 400 ? 1 : 0)), 400, 300) : { of: question.key } }), s);
+const whole = (s) =>
+  s.questions.reduce(
+    (s, question) =>
+      after(s, {
+        type: "viewed",
+        question,
+        view: question.whole
+          ? baseOf(
+              Float32Array.from({ length: 400 * 300 }, (_, i) =>
+                i % 400 < 100 && i < 100 * 400 ? 1 : 0,
+              ),
+              400,
+              300,
+            )
+          : { of: question.key },
+      }),
+    s,
+  );
 const stroke = (s) => {
   const drawn = new Stroke(blank("you", "disc", { width: 400, height: 300 }));
   for (let y = 200; y < 210; y++) drawn.row(y, 0, 10, 255);
@@ -27,54 +67,170 @@ const stroke = (s) => {
 
 export const tests = {
   "figures are in pixels, or in mm where both photographs have a scale"() {
-    const first = figures(2000, 500, 0.5), second = figures(2200, 600, 0.55), mm = { mm: [0.1, 0.2], by: "file" }, half = { mm: [0.05, 0.1], by: "hand" };
-    for (const scales of [[null, null], [mm, null], [null, mm]]) {
+    const first = figures(2000, 500, 0.5),
+      second = figures(2200, 600, 0.55),
+      mm = { mm: [0.1, 0.2], by: "file" },
+      half = { mm: [0.05, 0.1], by: "hand" };
+    for (const scales of [
+      [null, null],
+      [mm, null],
+      [null, mm],
+    ]) {
       const rows = differences(first, second, scales);
-      equal([row(rows, "vertical", "cup,disc"), row(rows, "area", "disc"), row(rows, "height", "cup"), row(rows, "width", "cup")],
-        [[0.5, 0.55], [2000, 2200], [50, 60], [25, 30]], "pixels");
-      equal(rows.map(({ unit }) => unit), ["ratio", "area", "length", "length", "area", "length", "length"], "units");
+      equal(
+        [
+          row(rows, "vertical", "cup,disc"),
+          row(rows, "area", "disc"),
+          row(rows, "height", "cup"),
+          row(rows, "width", "cup"),
+        ],
+        [
+          [0.5, 0.55],
+          [2000, 2200],
+          [50, 60],
+          [25, 30],
+        ],
+        "pixels",
+      );
+      equal(
+        rows.map(({ unit }) => unit),
+        ["ratio", "area", "length", "length", "area", "length", "length"],
+        "units",
+      );
     }
     const rows = differences(first, second, [mm, half]);
-    equal([row(rows, "area", "disc"), row(rows, "height", "disc"), row(rows, "width", "disc")].flat().map((v) => Math.round(1e6 * v) / 1e6), [40, 11, 40, 22, 10, 5.5], "mm");
+    equal(
+      [row(rows, "area", "disc"), row(rows, "height", "disc"), row(rows, "width", "disc")]
+        .flat()
+        .map((v) => Math.round(1e6 * v) / 1e6),
+      [40, 11, 40, 22, 10, 5.5],
+      "mm",
+    );
     equal(row(rows, "vertical", "cup,disc"), [0.5, 0.55], "ratios have no scale");
   },
   "a figure that one photograph lacks is null"() {
-    const rows = differences(figures(2000, 500, 0.5), { measurements: { structures: [{ class: "disc", area: 100, height: 10 }] } }, [null, null]);
-    equal([row(rows, "vertical", "cup,disc"), row(rows, "area", "cup"), row(rows, "height", "cup"), row(rows, "width", "disc")], [[0.5, null], [500, null], [50, null], [100, null]], "rows");
-    equal(differences({ measurements: { structures: [] } }, figures(1, 1, 1), [null, null]), [], "without structures");
+    const rows = differences(
+      figures(2000, 500, 0.5),
+      { measurements: { structures: [{ class: "disc", area: 100, height: 10 }] } },
+      [null, null],
+    );
+    equal(
+      [
+        row(rows, "vertical", "cup,disc"),
+        row(rows, "area", "cup"),
+        row(rows, "height", "cup"),
+        row(rows, "width", "disc"),
+      ],
+      [
+        [0.5, null],
+        [500, null],
+        [50, null],
+        [100, null],
+      ],
+      "rows",
+    );
+    equal(
+      differences({ measurements: { structures: [] } }, figures(1, 1, 1), [null, null]),
+      [],
+      "without structures",
+    );
   },
   "a mirrored line lies on the other side"() {
-    const [line] = mirroredLines([{ points: Float32Array.of(10, 20, 30, 40), starts: Uint32Array.of(0) }], 100);
+    const [line] = mirroredLines(
+      [{ points: Float32Array.of(10, 20, 30, 40), starts: Uint32Array.of(0) }],
+      100,
+    );
     equal(Array.from(line.points), [90, 20, 70, 40], "points");
   },
   "the second photograph becomes the one that is worked on, and each keeps its result"() {
-    const s = compared(), [first, second] = [s.result, s.compared.result], on = after(s, { type: "swap" });
-    equal([on.picture.name, on.compared.picture.name, on.compared.first], ["two.png", "one.png", true], "pictures");
-    equal([on.result === second, on.compared.result === first, on.job, on.compared.job, on.measured === second], [true, true, null, null, true], "results");
+    const s = compared(),
+      [first, second] = [s.result, s.compared.result],
+      on = after(s, { type: "swap" });
+    equal(
+      [on.picture.name, on.compared.picture.name, on.compared.first],
+      ["two.png", "one.png", true],
+      "pictures",
+    );
+    equal(
+      [
+        on.result === second,
+        on.compared.result === first,
+        on.job,
+        on.compared.job,
+        on.measured === second,
+      ],
+      [true, true, null, null, true],
+      "results",
+    );
     const back = after(on, { type: "swap" });
-    equal([back.result === first, back.compared.result === second, back.compared.first, back.picture.name], [true, true, false, "one.png"], "back");
-    equal(after(on, { type: "uncompare" }).picture.name, "two.png", "the one that is worked on stays");
+    equal(
+      [
+        back.result === first,
+        back.compared.result === second,
+        back.compared.first,
+        back.picture.name,
+      ],
+      [true, true, false, "one.png"],
+      "back",
+    );
+    equal(
+      after(on, { type: "uncompare" }).picture.name,
+      "two.png",
+      "the one that is worked on stays",
+    );
   },
   "corrections and a scale by hand stay with their photograph"() {
     let s = stroke({ ...whole(compared()), known: 0.5 });
-    equal([s.corrections.length, s.measured.measurements.structures.length, s.history.past.length], [1, 1, 1], "drawn on the first");
+    equal(
+      [s.corrections.length, s.measured.measurements.structures.length, s.history.past.length],
+      [1, 1, 1],
+      "drawn on the first",
+    );
     const corrected = s.measured;
     s = whole(next(s, { type: "swap" }));
-    equal([s.corrections.length, s.compared.corrections.length, s.known, s.compared.known, s.history.past.length], [0, 1, null, 0.5, 0], "on the second");
+    equal(
+      [
+        s.corrections.length,
+        s.compared.corrections.length,
+        s.known,
+        s.compared.known,
+        s.history.past.length,
+      ],
+      [0, 1, null, 0.5, 0],
+      "on the second",
+    );
     s = stroke(s);
     equal([s.corrections.length, s.measured.corrected.length], [1, 1], "drawn on the second too");
     s = whole(next(s, { type: "swap" }));
-    equal([s.corrections.length, s.compared.corrections.length, s.known, s.measured === corrected], [1, 1, 0.5, true], "on the first again");
+    equal(
+      [s.corrections.length, s.compared.corrections.length, s.known, s.measured === corrected],
+      [1, 1, 0.5, true],
+      "on the first again",
+    );
   },
   "weights compute both anew and a swapped photograph keeps its region"() {
-    const s = after(compared(), { type: "region", roi: "1,2,100" }), placed = done(s);
+    const s = after(compared(), { type: "region", roi: "1,2,100" }),
+      placed = done(s);
     equal([placed.result.asked.roi, placed.compared.job], ["1,2,100", null], "by hand");
     const on = after(placed, { type: "swap" });
     equal([on.compared.asked.roi, on.result.asked.roi], ["1,2,100", "auto"], "swapped");
-    const gone = after(on, { type: "refused", question: { result: on.compared.result, key: "x" }, error: { code: "gone" } });
-    equal([gone.compared.result, gone.compared.job.roi], [null, "1,2,100"], "computed again as it was");
-    const other = after(on, { type: "list", name: "raters" }, { type: "rested" }), renewed = done(other, { model: "raters" });
-    equal([renewed.compared.job.roi, renewed.compared.job.model], ["auto", "raters"], "another model looks anew");
+    const gone = after(on, {
+      type: "refused",
+      question: { result: on.compared.result, key: "x" },
+      error: { code: "gone" },
+    });
+    equal(
+      [gone.compared.result, gone.compared.job.roi],
+      [null, "1,2,100"],
+      "computed again as it was",
+    );
+    const other = after(on, { type: "list", name: "raters" }, { type: "rested" }),
+      renewed = done(other, { model: "raters" });
+    equal(
+      [renewed.compared.job.roi, renewed.compared.job.model],
+      ["auto", "raters"],
+      "another model looks anew",
+    );
   },
   "nothing is swapped while something is computed"() {
     const begun = after(shown(), { type: "compare", picture: picture("two.png") });

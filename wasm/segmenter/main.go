@@ -1,6 +1,6 @@
 //go:build js
 
-// Command segmenter is the worker of the page. It translates the page's messages (site/segmenter.js
+// Command segmenter is the worker of the page. It translates the page's messages (segmenter.js
 // is the other end) for internal/page, which decodes images, verifies weights and runs the
 // network. One message is worked on at a time, in order; "cancel" ends the running one.
 //

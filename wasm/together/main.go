@@ -1,4 +1,4 @@
-// Command together brings the marks of several people together for the page (site/together.js). It
+// Command together brings the marks of several people together for the page (learn/together.js). It
 // lists the images of their sessions, says how people agree, and then does what it is asked for on
 // its standard input, as "train import sessions", "evaluate raters" and "evaluate fuse" do. It
 // reads sessions piece by piece, and images only if they are asked for. The page loads it when it is

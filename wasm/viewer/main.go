@@ -1,7 +1,7 @@
 //go:build js
 
 // Command viewer draws the photograph and the map over it on the page's stage, with Ebitengine on
-// WebGL2. It has no input of its own: site/stage.js turns pointer, wheel and keys into a view
+// WebGL2. It has no input of its own: site/draw/stage.js turns pointer, wheel and keys into a view
 // (scale and origin), calls globalThis.mrprismViewer, and draws lines on a canvas above. viewer
 // draws only after a call.
 package main
@@ -27,7 +27,7 @@ func main() {
 }
 
 // expose publishes globalThis.mrprismViewer. Every method takes numbers and pixels, copies them and
-// asks globalThis.mrprismWake for a frame. Only site/stage.js calls them.
+// asks globalThis.mrprismWake for a frame. Only site/draw/stage.js calls them.
 func (g *game) expose() {
 	api := js.Global().Get("Object").New()
 	method := func(name string, body func(args []js.Value)) {

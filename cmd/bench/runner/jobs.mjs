@@ -11,6 +11,9 @@ export async function answerJobs(base, peer, run) {
     } catch (error) {
       answer = { error: String(error?.stack ?? error) };
     }
-    await fetch(`${base}/answer/${peer}`, { method: "POST", body: typeof answer === "string" ? answer : JSON.stringify(answer) });
+    await fetch(`${base}/answer/${peer}`, {
+      method: "POST",
+      body: typeof answer === "string" ? answer : JSON.stringify(answer),
+    });
   }
 }

@@ -7,7 +7,9 @@ import { answerJobs } from "./jobs.mjs";
 const inPage = typeof WorkerGlobalScope !== "undefined";
 const query = inPage ? new URLSearchParams(location.search) : null;
 const capture = query?.get("capture") === "true";
-const [base, provider, threads, folder] = inPage ? ["", query.get("provider"), query.get("threads")] : process.argv.slice(2);
+const [base, provider, threads, folder] = inPage
+  ? ["", query.get("provider"), query.get("threads")]
+  : process.argv.slice(2);
 
 async function load() {
   if (!inPage) {
@@ -23,7 +25,10 @@ async function load() {
 // recording always reads the same memory.
 async function onDevice(ort, x, dims) {
   const device = await ort.env.webgpu.device;
-  const buffer = device.createBuffer({ size: x.byteLength, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC });
+  const buffer = device.createBuffer({
+    size: x.byteLength,
+    usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC,
+  });
   const tensor = ort.Tensor.fromGpuBuffer(buffer, { dataType: "float32", dims });
   return () => {
     device.queue.writeBuffer(buffer, 0, x);
@@ -40,17 +45,32 @@ try {
     if (open?.part !== part) {
       await open?.session.release();
       const model = new Uint8Array(await (await fetch(`${base}/model/${part}`)).arrayBuffer());
-      const options = { executionProviders: [provider], graphOptimizationLevel: "all", logSeverityLevel: 3, intraOpNumThreads: Number(threads) };
-      if (capture) Object.assign(options, { enableGraphCapture: true, preferredOutputLocation: "gpu-buffer" });
+      const options = {
+        executionProviders: [provider],
+        graphOptimizationLevel: "all",
+        logSeverityLevel: 3,
+        intraOpNumThreads: Number(threads),
+      };
+      if (capture)
+        Object.assign(options, { enableGraphCapture: true, preferredOutputLocation: "gpu-buffer" });
       open = { part, session: await ort.InferenceSession.create(model, options) };
-      open.image = capture ? await onDevice(ort, x, dims) : () => new ort.Tensor("float32", x, dims);
+      open.image = capture
+        ? await onDevice(ort, x, dims)
+        : () => new ort.Tensor("float32", x, dims);
     }
     const start = performance.now();
     const results = await open.session.run({ x: open.image() });
     const outputs = {};
     for (const [name, tensor] of Object.entries(results)) outputs[name] = await tensor.getData();
     const ms = performance.now() - start;
-    return values ? { ms, values: Object.fromEntries(Object.entries(outputs).map(([name, data]) => [name, Array.from(data)])) } : { ms };
+    return values
+      ? {
+          ms,
+          values: Object.fromEntries(
+            Object.entries(outputs).map(([name, data]) => [name, Array.from(data)]),
+          ),
+        }
+      : { ms };
   });
 } catch (error) {
   const body = `ONNX Runtime, ${provider}: ${error?.stack ?? error}`;

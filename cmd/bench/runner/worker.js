@@ -6,14 +6,18 @@ import "./gpu.js";
 import { answerJobs } from "./jobs.mjs";
 
 let sent = Promise.resolve(); // keeps the messages in order
-globalThis.benchTell = (kind, text) => { sent = sent.then(() => fetch(`/tell/${kind}`, { method: "POST", body: text })); };
+globalThis.benchTell = (kind, text) => {
+  sent = sent.then(() => fetch(`/tell/${kind}`, { method: "POST", body: text }));
+};
 
 const parameters = new URLSearchParams(location.search);
 globalThis.benchDevice = parameters.get("device");
 if (parameters.has("threads")) globalThis.mostThreads = Number(parameters.get("threads"));
 globalThis.benchIsPeer = parameters.has("peer");
-globalThis.benchReady = (ask) => answerJobs("", parameters.get("peer"), (job) => ask(JSON.stringify(job)))
-  .catch((error) => benchTell("error", String(error)));
+globalThis.benchReady = (ask) =>
+  answerJobs("", parameters.get("peer"), (job) => ask(JSON.stringify(job))).catch((error) =>
+    benchTell("error", String(error)),
+  );
 
 try {
   globalThis.benchOptions = await (await fetch("/options")).text();

@@ -15,7 +15,7 @@ type Figure struct {
 	Lines     Lines
 }
 
-// colours are those of the page's structures (site/colours.js).
+// colours are those of the page's structures (site/draw/colours.js).
 var colours = []string{"#3fd0ff", "#bef55c", "#f57db7", "#ab9a7c", "#6a79ff", "#f1daba"}
 
 // Colour is the colour of a structure's outlines, as #rrggbb.

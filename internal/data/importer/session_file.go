@@ -36,7 +36,7 @@ type session struct {
 	open             *os.File
 }
 
-// What session.json may be, as in site/shapes.js: other people's files come here too.
+// What session.json may be, as in site/study/shapes.js: other people's files come here too.
 const (
 	maxSessionJSON = 128 << 20 // bytes
 	maxValues      = 2_000_000 // objects and lists

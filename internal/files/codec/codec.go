@@ -1,5 +1,5 @@
 // Package codec decodes pictures in JPEG 2000, HTJ2K and JPEG-LS, for which Go has no sound
-// decoder. The page uses decoders in WebAssembly (site/codec.js). Native programs call programs
+// decoder. The page uses decoders in WebAssembly (worker/codec.js). Native programs call programs
 // that the user installs: opj_decompress of OpenJPEG, and dcmdjpls of DCMTK.
 //
 // The package reads the headers itself, so that no decoder gets a picture of another size or kind

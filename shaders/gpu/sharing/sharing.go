@@ -1,5 +1,5 @@
 // Package sharing changes a Go program for WebAssembly so that threads can share its memory. Go's
-// linker cannot do that. See site/vectors.js.
+// linker cannot do that. See site/worker/vectors.js.
 package sharing
 
 import (

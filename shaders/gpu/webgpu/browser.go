@@ -14,7 +14,7 @@ import (
 	"mrprism/shaders/gpu"
 )
 
-// device is the browser's device through site/gpu.js, which numbers buffers, pipelines and
+// device is the browser's device through site/worker/gpu.js, which numbers buffers, pipelines and
 // recordings. The module cogentcore/webgpu is not used, because its browser half reports failures
 // as success.
 type device struct {

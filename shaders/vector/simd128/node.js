@@ -3,7 +3,11 @@
 const { execFileSync } = require("child_process");
 const path = require("path");
 
-const library = path.join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "lib", "wasm");
+const library = path.join(
+  execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(),
+  "lib",
+  "wasm",
+);
 require(path.join(library, "wasm_exec.js"));
-require("../../../site/vectors.js");
+require("../../../site/worker/vectors.js");
 require(path.join(library, "wasm_exec_node.js")); // runs the program that is named

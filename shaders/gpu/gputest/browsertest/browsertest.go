@@ -2,7 +2,7 @@
 
 // Package browsertest runs a package's tests in Chromium. It builds the test binary for js/wasm,
 // serves it on loopback under the site's content security policy, and starts a headless Chromium. A
-// module worker there runs the binary with site/gpu.js, as the site's worker runs the segmenter.
+// module worker there runs the binary with site/worker/gpu.js, as the worker runs the segmenter.
 // The tests may read files of the module and of the folders in Folders.
 //
 // A package's native tests call it once:
@@ -139,7 +139,7 @@ func newServer(t *testing.T, directory string, flags []string) *server {
 	}
 	s.add(t, "/wasm_exec.js", filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js"))
 	for _, name := range []string{"gpu.js", "vectors.js"} {
-		s.add(t, "/"+name, filepath.Join(root, "site", name))
+		s.add(t, "/"+name, filepath.Join(root, "site", "worker", name))
 	}
 	binary := filepath.Join(t.TempDir(), "test.wasm")
 	goTool(t, absolute, "test", "-tags", "simd128", "-trimpath", "-ldflags=-s -w", "-c", "-o", binary, ".") // as make site compiles

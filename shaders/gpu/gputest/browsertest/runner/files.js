@@ -24,8 +24,20 @@ const load = (path) => {
 };
 
 const stat = ({ bytes, names }) => ({
-  dev: 0, ino: 0, mode: names ? 0o040755 : 0o100444, nlink: 1, uid: 0, gid: 0, rdev: 0, size: bytes.length, blksize: 4096,
-  blocks: Math.ceil(bytes.length / 512), atimeMs: 0, mtimeMs: 0, ctimeMs: 0, isDirectory: () => Boolean(names),
+  dev: 0,
+  ino: 0,
+  mode: names ? 0o040755 : 0o100444,
+  nlink: 1,
+  uid: 0,
+  gid: 0,
+  rdev: 0,
+  size: bytes.length,
+  blksize: 4096,
+  blocks: Math.ceil(bytes.length / 512),
+  atimeMs: 0,
+  mtimeMs: 0,
+  ctimeMs: 0,
+  isDirectory: () => Boolean(names),
 });
 
 const open = new Map(); // open files and folders by descriptor: {bytes, names, position}
@@ -43,10 +55,21 @@ const answer = (callback, work) => {
   callback(null, result);
 };
 
-const refuse = (code) => (...parameters) => parameters.at(-1)(fault(code));
+const refuse =
+  (code) =>
+  (...parameters) =>
+    parameters.at(-1)(fault(code));
 
 globalThis.fs = {
-  constants: { O_WRONLY: 1, O_RDWR: 2, O_CREAT: 64, O_TRUNC: 512, O_APPEND: 1024, O_EXCL: 128, O_DIRECTORY: 65536 },
+  constants: {
+    O_WRONLY: 1,
+    O_RDWR: 2,
+    O_CREAT: 64,
+    O_TRUNC: 512,
+    O_APPEND: 1024,
+    O_EXCL: 128,
+    O_DIRECTORY: 65536,
+  },
   writeSync(fd, bytes) {
     request("POST", "/output", bytes.slice());
     return bytes.length;
@@ -75,9 +98,17 @@ globalThis.fs = {
       return part.length;
     });
   },
-  close(fd, callback) { answer(callback, () => { open.delete(fd); }); },
-  stat(path, callback) { answer(callback, () => stat(load(path))); },
-  lstat(path, callback) { answer(callback, () => stat(load(path))); },
+  close(fd, callback) {
+    answer(callback, () => {
+      open.delete(fd);
+    });
+  },
+  stat(path, callback) {
+    answer(callback, () => stat(load(path)));
+  },
+  lstat(path, callback) {
+    answer(callback, () => stat(load(path)));
+  },
   fstat(fd, callback) {
     answer(callback, () => {
       if (!open.has(fd)) throw fault("EBADF");
@@ -91,17 +122,44 @@ globalThis.fs = {
       return names;
     });
   },
-  fsync(fd, callback) { callback(null); },
+  fsync(fd, callback) {
+    callback(null);
+  },
   readlink: refuse("EINVAL"),
 };
-for (const name of ["chmod", "chown", "fchmod", "fchown", "ftruncate", "lchown", "link", "mkdir", "rename", "rmdir", "symlink",
-  "truncate", "unlink", "utimes"]) {
+for (const name of [
+  "chmod",
+  "chown",
+  "fchmod",
+  "fchown",
+  "ftruncate",
+  "lchown",
+  "link",
+  "mkdir",
+  "rename",
+  "rmdir",
+  "symlink",
+  "truncate",
+  "unlink",
+  "utimes",
+]) {
   fs[name] = refuse("EROFS");
 }
 
 globalThis.process = {
-  pid: -1, ppid: -1,
-  getuid: () => -1, getgid: () => -1, geteuid: () => -1, getegid: () => -1, getgroups: () => [],
-  umask: () => 0, cwd: () => "/", chdir() { throw fault("ENOSYS"); },
+  pid: -1,
+  ppid: -1,
+  getuid: () => -1,
+  getgid: () => -1,
+  geteuid: () => -1,
+  getegid: () => -1,
+  getgroups: () => [],
+  umask: () => 0,
+  cwd: () => "/",
+  chdir() {
+    throw fault("ENOSYS");
+  },
 };
-globalThis.path = { resolve: (...parts) => parts.slice(parts.findLastIndex((p) => p.startsWith("/"))).join("/") };
+globalThis.path = {
+  resolve: (...parts) => parts.slice(parts.findLastIndex((p) => p.startsWith("/"))).join("/"),
+};

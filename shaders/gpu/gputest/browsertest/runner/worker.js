@@ -13,7 +13,9 @@ try {
   const go = new Go();
   go.argv = argv;
   go.env = environment;
-  go.exit = (exitCode) => { code = exitCode; };
+  go.exit = (exitCode) => {
+    code = exitCode;
+  };
   await go.run(await go.load("/test.wasm"));
 } catch (error) {
   await post("/output", `worker: ${error?.stack ?? error}\n`);

@@ -1,0 +1,1117 @@
+// The state of the page, and next, the only function that changes it. A state has plain values, and
+// knows neither the document nor the worker. view.js draws a state. page.js asks the worker for
+// what a state needs, and sends what happens as events. Nobody writes to a part of a state: a
+// changed part is a new object, by which view.js and page.js see what they have to do.
+import { whyProcessor } from "../worker/adapter.js";
+import { changes, evidenceOf, sameMask } from "../draw/correct.js";
+import { back, forth, left, noHistory, remember, same, trimmed } from "./history.js";
+import {
+  YOU,
+  baseView,
+  byLevels,
+  fitted,
+  layers,
+  shownRecurrence,
+  viewsOf,
+} from "../draw/layers.js";
+import { fileOf, formatOf, readersOf, stemOf } from "./exports.js";
+import { logged, noLog } from "../study/log.js";
+import { asTaken } from "../draw/look.js";
+import { editedOf, figuresOf } from "../draw/masks.js";
+import { sameWish, wishOf } from "../review/clinical.js";
+import { sentence } from "../review/measurements.js";
+import { comparing, pairGone, pairViewed, pairing, wantedViews } from "../review/compare.js";
+import { equalShares, sameWeights, shared, sharesOf, weightsOf } from "../review/shares.js";
+import { turnedSquare } from "../draw/turn.js";
+import { number, t } from "../words/words.js";
+import { hasWork, inFile, inList, safe } from "./unsaved.js";
+import { due, pressed } from "../review/waiting.js";
+import {
+  added,
+  attached,
+  changed,
+  decided,
+  done,
+  failed,
+  followed,
+  lineAt,
+  lineBy,
+  pictured,
+  retried,
+  sees,
+  settled,
+  sliceLine,
+  sliceOf,
+  sliced,
+} from "../review/worklist.js";
+
+const SMALLEST = 16; // side of the region, photograph pixels
+
+export { YOU };
+const LARGEST_PEN = 400; // photograph pixels
+const LAST = Infinity; // as a chosen recurrence: the last one of any result
+const NONE = []; // no marks
+const UNDECIDED = "undecided"; // subject of a message about keys for an image that nobody will see
+
+export const initial = {
+  device: null, // the device that computes: { adapter, gpu, software, reason, why }
+  hadGPU: false, // a GPU computed before in this page
+  visited: false, // a worker was ready before
+  stopped: false, // the worker died for good
+  models: [], // { name, title, bytes } of the site, then { name, title, own } of the user
+  listed: "", // the model that the list shows
+  model: "", // the model that computes; it follows listed when the arrow keys rest in the list
+  choice: 0, // counts the user's choices of a model: a weights file may arrive after a later choice
+  preparing: "", // the model that the worker gets ready while there is no photograph
+  kept: null, // names of the models that the browser keeps for use without a network; null: not known
+  keepAll: false, // the user wants all of the site's models kept
+  unkept: "", // why a model could not be kept
+  openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
+  worklist: null, // several images, a line each, as worklist.js has them
+  log: noLog, // who did what, as log.js has it
+  safe: NONE, // a person's work that a file has, as unsaved.js has it
+  // images: the session is saved with them; keeping: this browser keeps it, at: when last; kept:
+  // other sessions that this browser keeps, { id, refused, grader, saved, images, decided }; refused
+  // is why one cannot be read, or ""
+  session: { images: false, keeping: false, at: "", kept: NONE },
+  waiting: NONE, // acts that wait until their image is seen, as waiting.js has it
+  picture: null, // the photograph on the stage, as Segmenter.picture made it
+  image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
+  // the running segmentation: { picture, roi, weights, evidence }, again: true in a second try, and
+  // anew: true if the worker has forgotten it; evidence is the list of marks, { rater, class, name,
+  // mask }; previews: true while a slider moves, and replaces the number of the preview before
+  job: null,
+  left: null, // a job that ended without a result of its photograph: it can begin again
+  progress: null, // of the job: { stage, done, total }
+  compared: null, // the second photograph, as compare.js has it, or null
+  coming: null, // a new result that still lacks views: { result, views }
+  result: null, // the result on the stage; result.asked is the job that made it
+  views: {}, // of the result, by key
+  questions: [], // views that the worker was asked for: { result, key, kind, fields }
+  // what is being saved: { result, what, class, i, made, classes, identity, files, file, type, waits,
+  // again }; made is the format in package masks, files are { reader, classes, drawn, file } with
+  // corrections, and file is the name of the one, or of the ZIP of all
+  saves: [],
+  format: "", // in which the user saves, as in exports.js
+  each: false, // with the consensus, each rater's files are saved
+  identity: false, // a DICOM SEG keeps what its source says of patient and study
+  choices: {
+    model: "",
+    contour: true,
+    outlines: false,
+    map: "heat",
+    structure: 0,
+    raters: [],
+    levelShown: false,
+    level: 1,
+    levelAll: false,
+    recurrence: LAST,
+    edited: [],
+  }, // masks that are corrected or about to be, { rater, class, drawn }
+  // of the raters' weights: their shares in percent, as shares.js has them. While one moves, from is
+  // { m, values, weights }: the rater, the shares before, and the weights before the first movement.
+  sliders: { values: [], moving: false, from: null },
+  placing: null, // the square while it is placed by hand: { x, y, side, wanted }
+  // the drawing tool while masks are corrected, { tool, size, rater, class, how }, or null;
+  // how an area changes the mask: "replace", "add" or "remove"
+  editing: null,
+  corrections: NONE, // of the result on the stage, as correct.js makes them
+  drafting: null, // the corrections before the stroke that is being drawn
+  history: noHistory, // of corrections, region, weights and marks
+  histories: NONE, // of the worklist's images that were left, as history.js has them
+  // what to restore if the job of the last steps ends without a result, { history, corrections, to
+  // }: the history before the steps and the one after, or null
+  stepping: null,
+  measured: null, // the result with the figures of corrected masks
+  measuring: false, // lengths are measured
+  ruler: null, // the line that is measured, { from, to }, each [x, y] in photograph pixels
+  known: null, // mm a pixel, by a length that the user knows
+  eye: "", // which eye it is, "right" or "left", as the user says
+  figuring: null, // the question for new figures, as clinical.js has it
+  figured: null, // the answer: { figures } and the question
+  look: asTaken, // of the photograph on the stage, as look.js has it
+  opacity: 45, // of the map, in percent
+  scale: 1, // of the photograph, CSS pixels a pixel
+  dragging: false, // a file is over the page
+  theme: "", // "light", "dark", or "" for the system's
+  language: "en", // of the texts, as in words.js
+  // { message, next, kind, of }; kind "note" is no error, "adapter" ends with the GPU's return
+  banner: null,
+  status: "", // for screen readers
+};
+
+// next is the state after an event, with what it did in the log. An event has the name of its
+// handler as type, and its time.
+export const next = (s, { time = "", ...event }) => logged(s, step(s, event), event, time);
+
+// step is the state after an event. A slider that still moves comes to rest before another step, so
+// that steps keep their order.
+function step(s, { type, ...event }) {
+  if (s.sliders.moving && SETTLED.includes(type)) s = step(s, { type: "weigh" });
+  const now = pairing(shown(targeted(handlers[type](s, event))));
+  const then = followed(
+      s,
+      measured(returned(s, remembered(s, kept(s, now, type), type), type)),
+      type,
+      event,
+    ),
+    act = due(then);
+  return act ? step({ ...then, waiting: then.waiting.filter((one) => one !== act) }, act) : then;
+}
+
+const handlers = {
+  ...comparing,
+  paired: (s, event) => ask(comparing.paired(s, event)),
+  swap: (s) => ask(comparing.swap(s)),
+  // ---- the worker ----
+  ready(s, { models, ...device }) {
+    const all = [...models, ...s.models.filter(({ own }) => own)];
+    const kept = (name) => (all.some((model) => model.name === name) ? name : (all[0]?.name ?? ""));
+    const known = {
+      ...computedBy(s, device),
+      models: all,
+      listed: kept(s.listed),
+      model: kept(s.model),
+      visited: true,
+    };
+    // After a worker has died, the page does not warn again, and prepares no model: that may have
+    // ended the worker.
+    if (s.visited) return known;
+    const { sentence, next } = whyProcessor(device.reason, known.hadGPU);
+    const banner = {
+      message: `${sentence}, so the processor computes. It is slower, with the same result.`,
+      next,
+      kind: "adapter",
+    };
+    return { ...known, banner: device.reason ? banner : s.banner, preparing: known.model };
+  },
+  adapter(s, { note, next, ...device }) {
+    const changed = computedBy(s, device);
+    if (note) return { ...changed, banner: { message: note, next, kind: "adapter" } };
+    return device.gpu && s.banner?.kind === "adapter" ? { ...changed, banner: null } : changed;
+  },
+  stopped: (s, { error }) => ({ ...told(s, error), stopped: true }),
+
+  // ---- photographs ----
+  opening: (s) => ({ ...mended(s, "folder"), openings: s.openings + 1 }),
+  open: (s, { picture }) => begin({ ...s, banner: null, placing: null }, { picture, ...UNASKED }),
+
+  // ---- the worklist ----
+  // add makes a line of each picture. The list begins with them, or with the image that is open, if
+  // along is true. With show the first line that can be tried is chosen.
+  add(s, { pictures, along, show, open }) {
+    const { picture } = subject(s),
+      first = along && picture && !s.worklist ? [picture] : [];
+    const list = added(s.worklist, [...first, ...pictures], open),
+      now = { ...s, worklist: list };
+    if (first.length)
+      now.worklist = {
+        ...sliced(list, picture, picture === s.picture ? s.image : {}),
+        at: picture.key,
+        asked: picture.key,
+      };
+    return show
+      ? handlers.press(now, {
+          act: { type: "pick", key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key },
+        })
+      : now;
+  },
+  // press requests an act (decide, step, pick, edit) by a key or a button. The act follows at once,
+  // or as soon as its image is seen.
+  press: (s, { act }) => pressed(s.waiting.length ? s : mended(s, UNDECIDED), act),
+  // pick shows a line's image. step goes to a line, whose image is shown when nobody steps further.
+  pick(s, { key, open = s.worklist.open }) {
+    const now = { ...s, worklist: { ...s.worklist, at: key, asked: key, open } },
+      line = lineAt(now.worklist);
+    if (line.picture.refused) return told(now, line.picture.refused);
+    if (line.picture === subject(s).picture && (s.job || s.result)) return now;
+    const { roi, weights, evidence } = line.result?.asked ?? UNASKED,
+      known = line.result?.model === s.listed ? line.result.id : undefined;
+    return begin(
+      { ...now, banner: s.banner?.of === UNDECIDED ? s.banner : null, placing: null },
+      { picture: line.picture, roi, weights, evidence, known },
+    );
+  },
+  step: (s, { by, to }) =>
+    to === s.worklist.at
+      ? { ...s, status: by > 0 ? "This is the last image." : "This is the first image." }
+      : { ...s, worklist: { ...s.worklist, at: to } },
+  decide(s, { what, waited, by, to, at = "" }) {
+    const list = decided(s.worklist, what, sees(s), waited, at),
+      {
+        picture: { name },
+        review,
+      } = lineAt(list ?? s.worklist);
+    if (!list) return undecided(s, name);
+    const said = {
+      accepted: "{name} is accepted.",
+      rejected: "{name} is rejected.",
+      "": "{name} is not decided.",
+    };
+    const now = { ...s, worklist: list, status: t(said[review], { name }) };
+    return review && by ? handlers.step(now, { by, to }) : now;
+  },
+  // restored shows the list of a session. It is of one model.
+  restored: (s, { list, model, log }) =>
+    handlers.press(
+      { ...s, worklist: list, listed: model, model, log },
+      { act: { type: "pick", key: list.at } },
+    ),
+  attached(s, { blobs }) {
+    const worklist = attached(s.worklist, blobs),
+      now = { ...s, worklist };
+    return blobs.has(worklist.at)
+      ? handlers.press(now, { act: { type: "pick", key: worklist.at } })
+      : now;
+  },
+  // settled chooses one of two versions of the chosen line.
+  settled(s, { take }) {
+    const worklist = settled(s.worklist, take),
+      now = {
+        ...s,
+        worklist,
+        status: take ? "The other version is taken." : "This version is kept.",
+      };
+    return take ? handlers.pick(now, { key: worklist.at }) : now;
+  },
+  // line changes fields of a line, the chosen one unless key names another.
+  line: (s, { key = s.worklist.at, ...fields }) => ({
+    ...s,
+    worklist: changed(s.worklist, { key }, fields),
+  }),
+  log: (s) => s, // an entry that is no other event
+  stored: (s, { list }) => safe(s, inList(list, "session")),
+  // again computes failed lines once more, the chosen line first.
+  again(s) {
+    const now = { ...s, worklist: { ...retried(s.worklist), paused: false } };
+    return lineAt(now.worklist).state === "waiting"
+      ? handlers.pick(now, { key: now.worklist.at })
+      : now;
+  },
+  work: (s, values) => ({ ...s, worklist: { ...s.worklist, ...values } }), // as worklist.js has them
+  thumb(s, { picture, thumb, slice, slices }) {
+    const line = s.worklist && lineBy(s.worklist, picture);
+    return line
+      ? { ...s, worklist: changed(sliced(s.worklist, picture, { slice, slices }), line, { thumb }) }
+      : s;
+  },
+  computed: (s, { task, result, masks }) => ({
+    ...s,
+    worklist: done(s.worklist, task, result, masks),
+  }),
+  uncomputed(s, { task, error }) {
+    // Without the model each line would fail for the same reason.
+    if (error.code === "weights")
+      return told({ ...s, worklist: { ...s.worklist, paused: true } }, error, "weights");
+    return { ...s, worklist: failed(s.worklist, task, error) };
+  },
+  written: (s, { list, what }) =>
+    mended(
+      safe({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, inList(list, what)),
+      "worklist",
+    ),
+  unwritten: (s, { error }) =>
+    told({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, error, "worklist"),
+  masks(s, { result, files }) {
+    const line = s.worklist && lineBy(s.worklist, result.asked.picture);
+    return line
+      ? { ...s, worklist: changed(s.worklist, line, { masks: { id: result.id, files } }) }
+      : s;
+  },
+  // leaf shows another slice of the file on the stage. A slice with work of a person keeps it in a
+  // line of its own.
+  leaf(s, { picture, open }) {
+    const { worklist } = s,
+      line = worklist && sliceLine(worklist, picture, s.picture, (one) => hasWork(s, one));
+    if (!worklist && !hasWork(s)) return handlers.open(s, { picture });
+    if (!line) return handlers.add(s, { pictures: [picture], along: true, show: true, open });
+    const list =
+      sliceOf(line) === picture.slice ? worklist : pictured(worklist, line.picture, picture);
+    return handlers.press({ ...s, worklist: list }, { act: { type: "pick", key: line.key } });
+  },
+
+  // turn replaces the photograph by a turned one. Drawings and marks were on the old one.
+  turn(s, { picture, quarters }) {
+    if (s.corrections.length || subject(s).evidence.length) {
+      return {
+        ...s,
+        banner: {
+          message: "The photograph was not turned: corrections and marks lie on it.",
+          next: "Turn it first, or remove them.",
+          kind: "note",
+        },
+      };
+    }
+    let { roi, weights } = s.listed === s.model ? subject(s) : UNASKED,
+      [width, height] = [s.image.width, s.image.height];
+    for (let i = 0; i < quarters; i++, [width, height] = [height, width])
+      roi = turnedSquare(roi, height);
+    const worklist = s.worklist && pictured(s.worklist, s.picture, picture);
+    return {
+      ...begin({ ...s, worklist, banner: null, placing: null }, { picture, roi, weights }),
+      status: "The photograph is turned.",
+    };
+  },
+
+  // ---- models ----
+  list: (s, { name }) => ({ ...s, listed: name, choice: s.choice + 1 }),
+  choosing: (s) => ({ ...s, choice: s.choice + 1 }),
+  rested(s) {
+    if (s.listed === s.model) return s;
+    return (s.job ?? s).picture ? begin(s, {}) : { ...s, model: s.listed, preparing: s.listed };
+  },
+  prepared: (s) => mended(s, "preparing"),
+  weights(s, { model: { name, title }, choice }) {
+    const models = s.models.some((model) => model.name === name)
+      ? s.models
+      : [...s.models, { name, title, own: true }];
+    const known = mended({ ...s, models }, "weights");
+    return choice === s.choice ? handlers.rested({ ...known, listed: name }) : known;
+  },
+
+  // ---- the job ----
+  progress(s, { job = s.job, progress }) {
+    if (!job || job !== s.job) return s;
+    const text = stageText(progress);
+    // A screen reader hears each stage once.
+    return {
+      ...s,
+      progress,
+      status: s.progress && text === stageText(s.progress) ? s.status : text,
+    };
+  },
+  decoded(s, { job, image }) {
+    if (job !== s.job) return s;
+    const { picture } = job,
+      turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
+    const line = s.worklist && lineBy(s.worklist, picture),
+      said = line?.result?.measurements.eye;
+    const kept = turned
+      ? { known: s.known, eye: s.eye, look: s.look }
+      : { known: line?.known ?? null, eye: said?.by === "user" ? said.side : "", look: asTaken };
+    return {
+      ...s,
+      ...kept,
+      worklist: s.worklist && sliced(s.worklist, picture, image),
+      picture,
+      image,
+      measuring: false,
+      ruler: null,
+      identity: false,
+      result: null,
+      views: {},
+      sliders: { ...s.sliders, moving: false, from: null },
+    };
+  },
+  // segmented has a result, and what the list has kept of it: views, and figures that were read
+  // anew.
+  segmented(s, { job, result: made, views = {}, figures }) {
+    const { corrections, eye, known } = s,
+      result = { ...made, asked: job };
+    return job === s.job
+      ? ask({
+          ...s,
+          coming: { result, views },
+          figured: figures ? { result, corrections, eye, known, figures } : s.figured,
+        })
+      : s;
+  },
+  failed: (s, { job, error, of }) =>
+    job && job !== s.job ? s : told(job ? ended(s, !REFUSED.includes(error.code)) : s, error, of),
+  cancel(s) {
+    const now = {
+      ...ended(
+        refuseSaves(s, () => false),
+        true,
+      ),
+      preparing: "",
+      status: "Cancelled.",
+      waiting: NONE,
+    };
+    return s.waiting.length
+      ? {
+          ...now,
+          banner: {
+            message: "Keys that waited for the image were dropped.",
+            next: "Press them again once an image is shown.",
+            kind: "note",
+          },
+        }
+      : now;
+  },
+  segment: (s) => (s.left ? begin(s, { ...s.left, again: false }) : s),
+
+  // ---- views and files of a result ----
+  viewed(s, { question, view }) {
+    s = { ...s, questions: without(s.questions, question) };
+    const { result, key } = question,
+      { coming } = s;
+    if (result === coming?.result)
+      return { ...s, coming: { result, views: { ...coming.views, [key]: view } } };
+    if (result === s.compared?.result) return pairViewed(s, key, view);
+    return result === s.result ? { ...s, views: { ...s.views, [key]: view } } : s;
+  },
+  refused(s, { question, error }) {
+    s = { ...s, questions: without(s.questions, question) };
+    const { result, key } = question;
+    if (result === s.coming?.result) {
+      // asks again if the worker has forgotten the result or died
+      if (s.job.again || ![...FORGOTTEN, "crashed"].includes(error.code))
+        return told(ended(s, true), error, s.job.picture);
+      return { ...s, job: { ...s.job, again: true }, coming: null };
+    }
+    if (result === s.compared?.result) return FORGOTTEN.includes(error.code) ? pairGone(s) : s;
+    // Nobody waits for the view any more if the page shows another result or the choices changed.
+    if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
+    return FORGOTTEN.includes(error.code) ? renew(s, result) : told(s, error, s.picture);
+  },
+  // save saves a file of the chosen format. class is missing if the file has all structures.
+  save(s, { what, class: c }) {
+    const { result, picture, choices } = s,
+      format = formatOf(s),
+      [made, , , kind] = format.files[what],
+      last = result.recurrences,
+      stem = stemOf(picture, s.image);
+    const classes = format.whole ? [...result.classes.keys()] : [c],
+      save = {
+        result,
+        what,
+        class: c,
+        i: shownRecurrence(result, choices),
+        made,
+        classes,
+        identity: s.identity,
+      };
+    const files = readersOf(result, s.each && made, classes).map(
+      ({ reader, suffix, rater, classes: own = classes }) => {
+        const i = reader ? last : save.i,
+          has = (one) => one.rater === rater && classes.includes(result.classes.indexOf(one.class));
+        const drawn = i === last ? s.corrections.filter(has) : NONE;
+        const corrected =
+          what === "overlay"
+            ? layers(result, choices).lines.some(({ edited }) => edited?.drawn)
+            : drawn.length > 0;
+        return {
+          reader,
+          classes: own,
+          drawn,
+          corrected,
+          file: fileOf({ ...save, i, suffix, corrected }, format, stem),
+        };
+      },
+    );
+    const [file, type] =
+      files.length === 1
+        ? [files[0].file, kind]
+        : [
+            fileOf(
+              { ...save, corrected: files.some(({ corrected }) => corrected) },
+              format,
+              stem,
+              "_raters.zip",
+            ),
+            "application/zip",
+          ];
+    return { ...s, saves: [...s.saves, { ...save, files, file, type }] };
+  },
+  saved: (s, { save }) =>
+    mended(safe({ ...s, saves: without(s.saves, save) }, inFile(save)), "save"),
+  unsaved(s, { save, error }) {
+    const others = { ...s, saves: without(s.saves, save) };
+    if (!FORGOTTEN.includes(error.code) || save.again) return told(others, error, "save");
+    const renewed = !s.job && s.result !== save.result; // to another question
+    const again = {
+      ...save,
+      again: true,
+      waits: !renewed,
+      result: renewed ? s.result : save.result,
+    };
+    if (!isAbout(s, save.result)) return notSaved(others, save);
+    return renew({ ...others, saves: [...others.saves, again] }, save.result);
+  },
+
+  // ---- what is shown of a result ----
+  choose(s, { choices, by }) {
+    const chosen = { ...s.choices, ...choices };
+    if (chosen.recurrence >= s.result?.recurrences) chosen.recurrence = LAST;
+    if (by === "level") chosen.levelAll = false;
+    if (by === "level" || (by === "level-all" && chosen.levelAll)) chosen.levelShown = true;
+    return ask({ ...s, choices: chosen });
+  },
+  slide(s, { m, value }) {
+    const { values, from } = s.sliders,
+      before =
+        from?.m === m ? from : { m, values, weights: from ? from.weights : subject(s).weights };
+    return preview({
+      ...s,
+      sliders: { values: shared(before.values, m, value), moving: true, from: before },
+    });
+  },
+  equal: (s) =>
+    weigh({
+      ...s,
+      sliders: { ...s.sliders, values: equalShares(s.sliders.values.length), moving: true },
+    }),
+  weigh,
+
+  // ---- marks ----
+  // mark adds a mark, which replaces the rater's mark of the same structure, and shows the rater.
+  mark(s, { mark }) {
+    if (!settles(s)) return s;
+    const others = subject(s).evidence.filter(
+      (other) => other.rater !== mark.rater || other.class !== mark.class,
+    );
+    const m = s.result.raters.indexOf(mark.rater),
+      { choices } = s;
+    const raters =
+      m < 0 || choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort();
+    return begin({ ...s, choices: { ...choices, raters } }, { evidence: [...others, mark] });
+  },
+  unmark: (s, { mark }) =>
+    settles(s) ? begin(s, { evidence: without(subject(s).evidence, mark) }) : s,
+
+  // ---- the region ----
+  place(s) {
+    // Not while another photograph is about to be shown.
+    if (!s.image || (s.job && s.job.picture !== s.picture)) return s;
+    const { width, height } = s.image,
+      last = s.result?.roi,
+      side = Math.round(Math.min(width, height) / 3);
+    const square =
+      last && !last.whole
+        ? { x: last.x, y: last.y, side: last.side }
+        : { x: Math.round((width - side) / 2), y: Math.round((height - side) / 2), side };
+    return {
+      ...s,
+      placing: { ...square, wanted: square },
+      measuring: false,
+      ruler: null,
+      status:
+        "Placing the region. Arrow keys move it, plus and minus resize it, Enter segments, Escape cancels.",
+    };
+  },
+  move: (s, { change }) => (s.placing ? { ...s, placing: moved(s.placing, change, s.image) } : s),
+  settle(s) {
+    if (!s.placing) return s;
+    const { x, y, side } = s.placing,
+      square = { x, y, side };
+    return { ...s, placing: { ...square, wanted: square } };
+  },
+  leave: (s) => ({ ...s, placing: null }),
+  apply(s) {
+    const { x, y, side } = s.placing ?? {};
+    return s.placing ? handlers.region(s, { roi: `${x},${y},${side}` }) : s;
+  },
+  region: (s, { roi }) => begin({ ...s, placing: null }, { roi }),
+
+  // ---- corrections ----
+  // edit begins to correct a mask, or changes the tool. The mask is then shown.
+  edit(s, { waited, from, to, by, ...changes }) {
+    if (!s.result?.found || !s.image)
+      return {
+        ...s,
+        banner: {
+          message: "There is nothing to correct.",
+          next: "Open an image, or place the region by hand.",
+          kind: "note",
+        },
+      };
+    const { classes, raters } = s.result,
+      { choices } = s,
+      first = {
+        tool: "brush",
+        size: Math.max(4, Math.round(s.result.roi.side / 16)),
+        rater: YOU,
+        class: classes[choices.structure],
+      };
+    const how = { fill: "add" }[changes.tool] ?? "replace",
+      editing = { ...first, ...s.editing, ...(changes.tool && { how }), ...changes },
+      m = raters.indexOf(editing.rater);
+    editing.size = Math.min(LARGEST_PEN, Math.max(1, editing.size));
+    const seen =
+      m < 0
+        ? { contour: true }
+        : { raters: choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort() };
+    return {
+      ...s,
+      editing,
+      placing: null,
+      measuring: false,
+      ruler: null,
+      choices: { ...choices, ...seen, structure: classes.indexOf(editing.class), recurrence: LAST },
+    };
+  },
+  unedit: (s) => handlers.undraft({ ...s, editing: null, status: "Correcting has ended." }),
+  draft: (s, { correction }) => ({
+    ...s,
+    drafting: s.drafting ?? s.corrections,
+    corrections: replaced(s.corrections, correction),
+  }),
+  // stroke ends a stroke. One that changes no pixel leaves no trace.
+  stroke(s, { correction }) {
+    const list = s.drafting ?? s.corrections,
+      before = list.find((other) => sameMask(other, correction));
+    if (!changes(s.views[baseView(s.result, correction).key], before, correction))
+      return { ...handlers.undraft(s), status: "That changes nothing." };
+    return mended(
+      { ...s, drafting: null, corrections: replaced(s.corrections, correction) },
+      "pen",
+    );
+  },
+  undraft: (s) => (s.drafting ? { ...s, corrections: s.drafting, drafting: null } : s),
+  uncorrect: (s) => ({ ...s, corrections: s.corrections.length ? NONE : s.corrections }),
+  // recalibrate makes marks of the drawings, and settles the other masks around them.
+  recalibrate(s) {
+    if (!settles(s) || !s.corrections.length || s.drafting) return s;
+    const margin = Math.max(4, Math.round(s.result.roi.side / 48));
+    const marks = s.corrections
+      .filter((c) => s.views[baseView(s.result, c).key])
+      .map((c) => evidenceOf(c, s.views[baseView(s.result, c).key], margin));
+    const others = subject(s).evidence.filter(
+      (mark) => !marks.some((made) => sameMask(made, mark)),
+    );
+    return {
+      ...begin(s, { evidence: [...others, ...marks] }),
+      status: "Recomputing around what was corrected.",
+    };
+  },
+  undo: (s) => (canUndo(s) ? stepped(s, back(s.history, moment(s)), "Undone.") : s),
+  redo: (s) => (canRedo(s) ? stepped(s, forth(s.history, moment(s)), "Done again.") : s),
+
+  // ---- measuring ----
+  measure: (s, { on }) =>
+    on && !s.image
+      ? s
+      : {
+          ...(on && s.editing ? handlers.unedit(s) : s),
+          placing: null,
+          measuring: on,
+          ruler: null,
+          status: on
+            ? "Measuring. Arrow keys move an end of the line, space takes the other end, Escape ends it."
+            : "Measuring has ended.",
+        },
+  rule: (s, { ruler }) => (s.measuring ? { ...s, ruler } : s),
+  // scale takes the length of the ruler's line in mm; null forgets the scale.
+  scale(s, { mm }) {
+    const pixels = s.ruler
+      ? Math.hypot(s.ruler.to[0] - s.ruler.from[0], s.ruler.to[1] - s.ruler.from[1])
+      : 0;
+    if (mm !== null && !(mm > 0 && pixels > 0)) return s;
+    return {
+      ...s,
+      known: mm && mm / pixels,
+      status: mm ? "Lengths are in millimetres now." : "The scale is forgotten.",
+    };
+  },
+  // eye sets the eye, "right" or "left", or removes it ("").
+  eye: (s, { eye }) => ({ ...s, eye }),
+  figured: (s, { wish, figures }) =>
+    wish === s.figuring ? { ...s, figuring: null, figured: { ...wish, figures } } : s,
+  unfigured(s, { wish, error }) {
+    if (wish !== s.figuring) return s;
+    return FORGOTTEN.includes(error.code) ? renew(s, wish.result) : told(s, error, s.picture);
+  },
+  look: (s, { look }) => ({ ...s, look: { ...s.look, ...look } }),
+
+  // ---- the page ----
+  set: (s, values) => ({ ...s, ...values }), // opacity, scale, dragging, theme
+  note: (s, { message, next, of }) => ({ ...s, banner: { message, next, of, kind: "note" } }),
+  dismiss: (s) => ({ ...s, banner: null }),
+};
+
+// toKeep are the models that the user wants to keep and that are not kept yet.
+export const toKeep = ({ keepAll, kept, models }) =>
+  keepAll && kept ? models.filter(({ own, name }) => !own && !kept.includes(name)) : [];
+
+// undecided reports decisions by keys about images that have no result to look at.
+function undecided(s, name) {
+  const names = [...new Set([...(s.banner?.of === UNDECIDED ? s.banner.names : []), name])];
+  return {
+    ...s,
+    banner: {
+      message: `Not decided, as there is no result to look at: ${names.join(", ")}.`,
+      next: "Compute it again, or reject it.",
+      kind: "note",
+      of: UNDECIDED,
+      names,
+    },
+  };
+}
+
+const without = (list, item) => list.filter((other) => other !== item);
+const computedBy = (s, { adapter, gpu, software, reason, why }) => ({
+  ...s,
+  device: { adapter, gpu, software, reason, why },
+  hadGPU: s.hadGPU || gpu,
+});
+
+// told shows an error. of: what the error is about, if a later success takes the message away: a
+// picture, "weights" or "save".
+function told(s, { code, message, next }, of = null) {
+  return code === "cancelled"
+    ? { ...s, status: "Cancelled." }
+    : { ...s, banner: { message, next, of } };
+}
+// mended removes the message about something that now works. Other messages stay.
+const mended = (s, of) => (s.banner && s.banner.of === of ? { ...s, banner: null } : s);
+
+// ---- jobs and results ----
+
+// UNASKED is what is asked of a photograph unless a person says otherwise.
+export const UNASKED = { roi: "auto", weights: null, evidence: NONE };
+// subject is the running job, or the job of the result on the stage.
+export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
+// settles says whether marks can be given: not while another photograph or model is being loaded.
+const settles = (s) =>
+  Boolean(s.result?.takesMarks) && s.result.model === s.listed && subject(s).picture === s.picture;
+
+// begin starts a job that replaces the running one. changes has the new values; all other values of
+// photograph, region, weights and marks are those of the running job or the last result. A model
+// that was only listed computes from now on. The result on the stage stays until the new one is
+// complete, and a job that fails leaves it there.
+function begin(s, changes) {
+  const { picture, roi, weights, evidence } = subject(s),
+    other = s.listed !== s.model;
+  const job = { picture, ...(other ? UNASKED : { roi, weights, evidence }), ...changes };
+  const progress = quick(s, job) ? null : { stage: "start" };
+  const begun = {
+    ...s,
+    model: s.listed,
+    preparing: other ? "" : s.preparing,
+    job,
+    left: null,
+    progress,
+    coming: null,
+  };
+  return refuseSaves(begun, (save) => isAbout(begun, save.result));
+}
+
+const FORGOTTEN = ["gone", "silent"]; // codes of errors: the worker has no result any more
+const REFUSED = ["image", "options", "evidence"]; // codes of errors that trying again does not mend
+// ended is the state without its job. The list and the sliders show the model and the weights of
+// the result on the stage again. If again is true and nothing of the job's photograph is shown, the
+// job can begin again.
+function ended(s, again = false) {
+  const left = again && s.job && s.result?.asked.picture !== s.job.picture ? s.job : null;
+  const without = {
+    ...s,
+    job: null,
+    left,
+    progress: null,
+    coming: null,
+    saves: s.saves.filter(({ waits }) => !waits),
+  };
+  if (!s.result) return without;
+  const { model, asked } = s.result;
+  return {
+    ...without,
+    model,
+    listed: s.listed === s.model ? model : s.listed,
+    sliders: slidersAt(s, s.result, asked.weights),
+  };
+}
+
+// shown puts a coming result on the stage once it has all views that the controls need, so that
+// parts of different results are never shown together.
+function shown(s) {
+  if (!s.coming) return s;
+  const { result, views } = s.coming,
+    choices = fitted(s.choices, result);
+  if (Object.keys(viewsOf(layers(result, choices))).some((key) => !(key in views))) return s;
+  const sliders = slidersAt(s, result, result.asked.weights);
+  return preview({
+    ...mended(s, s.picture),
+    job: null,
+    progress: null,
+    coming: null,
+    result,
+    views,
+    choices,
+    sliders,
+    saves: s.saves.map((save) => (save.waits ? { ...save, result, waits: false } : save)),
+    status: sliders.moving ? s.status : s.worklist?.study ? t("Done.") : announced(result), // a study tells no figures
+  });
+}
+function announced(result) {
+  const seconds = (result.timings.total ?? 0) / 1000;
+  return `${seconds ? t("Done in {n} seconds.", { n: number(seconds, 1) }) : t("Done.")} ${sentence(result)}`;
+}
+
+// ask adds questions for views that the controls need and that have not been requested.
+function ask(s) {
+  const questions = [...s.questions];
+  for (const { result, views } of [s, s.coming ?? {}]) {
+    if (!result) continue;
+    for (const [key, view] of Object.entries(viewsOf(layers(result, fitted(s.choices, result))))) {
+      if (
+        !(key in views) &&
+        !questions.some((asked) => asked.result === result && asked.key === key)
+      )
+        questions.push({ result, ...view });
+    }
+  }
+  return { ...s, questions: [...questions, ...pairQuestions(s)] };
+}
+function pairQuestions(s) {
+  const result = s.compared?.result;
+  if (!result) return [];
+  const open = ([key]) =>
+    !(key in s.compared.views) &&
+    !s.questions.some((asked) => asked.result === result && asked.key === key);
+  return Object.entries(wantedViews(s))
+    .filter(open)
+    .map(([, view]) => ({ result, ...view }));
+}
+
+// isAbout says whether photograph, region, weights, marks and model are still those of a result.
+function isAbout(s, { asked, model }) {
+  const now = subject(s),
+    same = ["picture", "roi", "weights", "evidence"].every((what) => now[what] === asked[what]);
+  return same && model === s.model && model === s.listed;
+}
+
+// renew segments again to replace a result that the worker has forgotten: a worker keeps its last
+// four, including those of scripts, and a new worker has none. If a job runs, another result is
+// shown, or the page has changed since, renew changes nothing: the user would get another mask than
+// the requested one.
+function renew(s, result) {
+  return s.job || s.result !== result || !isAbout(s, result) ? s : begin(s, { anew: true });
+}
+
+// refuseSaves gives up the files that wait for a result, except those for which keep says true.
+function refuseSaves(s, keep) {
+  const refused = s.saves.filter((save) => save.waits && !keep(save));
+  return refused.reduce((s, save) => notSaved({ ...s, saves: without(s.saves, save) }, save), s);
+}
+const notSaved = (s, { file, result }) =>
+  told(
+    s,
+    {
+      message: `${file} was not saved: its result is no longer in memory.`,
+      next: `Open ${result.asked.picture.name} and segment it again as it was, then save.`,
+    },
+    "save",
+  );
+
+// ---- raters' weights ----
+
+// steers says whether the mask follows raters' weights, and there is something to share.
+export const steers = ({ steered, raters }) => steered && raters.length > 1;
+// slidersAt sets the sliders to the weights of a result. While the user moves them they stay,
+// unless the result is another model's.
+function slidersAt({ sliders, choices }, result, weights) {
+  if (sliders.moving && choices.model === result.model) return sliders;
+  return {
+    values: steers(result) ? sharesOf(weights, result.raters.length) : [],
+    moving: false,
+    from: null,
+  };
+}
+function weigh(s) {
+  const { values, moving } = s.sliders,
+    rested = { ...s, sliders: { values, moving: false, from: null } };
+  if (!moving || s.result?.model !== s.listed) return rested;
+  const weights = weightsOf(values),
+    now = subject(s).weights;
+  if (!follows(s.result) || !sameWeights(weights, now)) return begin(rested, { weights });
+  return s.job ? rested : { ...rested, status: announced(s.result) }; // a preview has shown it
+}
+
+// follows says whether the worker needs only a moment for a change of weights alone: in models that
+// take marks, weights act in the consensus and in no pass (model/DECISIONS.md).
+const follows = ({ steered, takesMarks }) => steered && takesMarks;
+// quick says whether a job changes only weights, in such a model. The page then shows no progress
+// unless the worker has to do more.
+function quick(s, job) {
+  const { result } = s;
+  return (
+    Boolean(result) &&
+    follows(result) &&
+    result.model === s.listed &&
+    !sameWeights(job.weights, result.asked.weights) &&
+    sameButWeights(job, result.asked)
+  );
+}
+const sameButWeights = (a, b) =>
+  ["picture", "roi", "evidence"].every((what) => a[what] === b[what]);
+// preview begins to compute for the sliders while they move, one result after the other.
+function preview(s) {
+  const weights = weightsOf(s.sliders.values);
+  if (!s.sliders.moving || s.job || !s.result || !quick(s, { ...subject(s), weights })) return s;
+  return begin(s, {
+    weights,
+    previews: true,
+    replaces: s.result.asked.previews ? s.result.id : undefined,
+  });
+}
+
+// ---- corrections and the history ----
+
+const replaced = (list, correction) => [
+  ...list.filter((other) => !sameMask(other, correction)),
+  correction,
+];
+// moment is the part of a state that the history remembers. While sliders move, it has the weights
+// before.
+function moment(s) {
+  const { roi, weights, evidence } = subject(s),
+    { moving, from } = s.sliders;
+  return {
+    corrections: s.drafting ?? s.corrections,
+    roi,
+    weights: moving && from ? from.weights : weights,
+    evidence,
+  };
+}
+const steady = (s) =>
+  Boolean(s.result) &&
+  s.result.model === s.listed &&
+  subject(s).picture === s.picture &&
+  !s.drafting;
+export const canUndo = (s) => steady(s) && s.history.past.length > 0;
+export const canRedo = (s) => steady(s) && s.history.future.length > 0;
+export const canRecalibrate = (s) => settles(s) && s.corrections.length > 0;
+
+function stepped(s, { history, moment: { corrections, ...asked } }, status) {
+  const now = { ...s, corrections, history },
+    { bytes, ...changes } = asked;
+  const again = Object.keys(changes).some((key) => changes[key] !== subject(s)[key]);
+  if (!again) return { ...now, status };
+  const values = s.sliders.values.length ? sharesOf(changes.weights, s.sliders.values.length) : [];
+  return { ...begin(now, changes), sliders: { values, moving: false, from: null }, status };
+}
+
+// remembered adds a step to the history. Changes by a worker or a failure are no steps.
+const STEPS = [
+  "stroke",
+  "uncorrect",
+  "recalibrate",
+  "mark",
+  "unmark",
+  "region",
+  "apply",
+  "weigh",
+  "equal",
+];
+const SETTLED = [...STEPS.filter((type) => type !== "weigh" && type !== "equal"), "undo", "redo"];
+function remembered(before, s, type) {
+  if (s.history !== before.history) return s;
+  const then = moment(before),
+    now = moment(s);
+  if (same(then, now)) return s;
+  if (!STEPS.includes(type) || !steady(s)) return { ...s, history: trimmed(s.history, now) };
+  const bytes = type === "stroke" ? s.corrections.at(-1).bytes : 0;
+  return { ...s, history: remember(s.history, then, bytes) };
+}
+
+// returned removes the steps whose job has ended without a result. Steps of corrections need no
+// job, and stay.
+function returned(before, s, type) {
+  const { stepping, history } = s;
+  if (stepping && !s.job) {
+    const back =
+      s.result === before.result && history !== noHistory && before.history === stepping.to;
+    return {
+      ...s,
+      stepping: null,
+      ...(back && { history: stepping.history, corrections: stepping.corrections }),
+    };
+  }
+  if (
+    !s.job ||
+    history === before.history ||
+    (s.job === before.job && type !== "undo" && type !== "redo")
+  )
+    return s;
+  const from = stepping?.to === before.history ? stepping : before;
+  return { ...s, stepping: { history: from.history, corrections: from.corrections, to: history } };
+}
+
+// kept drops corrections and history if another photograph or model is shown. A line of the
+// worklist gets its own back, and a photograph of a comparison its corrections.
+function kept(before, s, type) {
+  if (type === "swap") return s;
+  const other =
+    s.picture !== before.picture ||
+    (s.result && before.result && s.result.model !== before.result.model);
+  if (!other) return s;
+  const line = s.worklist && s.picture !== before.picture && lineBy(s.worklist, s.picture),
+    model = before.result?.model;
+  const histories = s.worklist
+    ? left(s.histories, { picture: before.picture, model, history: before.history })
+    : s.histories;
+  const { history } = (line &&
+    histories.find((one) => one.picture === s.picture && one.model === s.model)) || {
+    history: noHistory,
+  };
+  return {
+    ...s,
+    corrections: line?.corrections ?? NONE,
+    drafting: null,
+    editing: null,
+    history,
+    histories,
+    choices: { ...s.choices, edited: [] },
+  };
+}
+
+// targeted requests the maps below masks that are, or will be, corrected.
+function targeted(s) {
+  if (!s.result) return s;
+  const list = editedOf(s.result, s.corrections, s.editing),
+    { edited } = s.choices;
+  const is =
+    list.length === edited.length &&
+    list.every((one, i) => sameMask(one, edited[i]) && one.drawn === edited[i].drawn);
+  return is ? s : ask({ ...s, choices: { ...s.choices, edited: list } });
+}
+
+// measured updates the figures after each stroke has ended, since for a large mask they take long.
+function measured(s) {
+  if (!s.result) return s.measured ? { ...s, measured: null } : s;
+  const made = s.drafting ? s.measured : figuresOf(s);
+  return asking(made === s.measured ? s : { ...s, measured: made });
+}
+// asking requests figures that the worker has not computed and has not been asked for.
+function asking(s) {
+  const wish = s.drafting ? s.figuring : wishOf(s);
+  if (!wish) return s.figuring ? { ...s, figuring: null } : s;
+  return sameWish(s.figuring, wish) || (!s.figuring && sameWish(s.figured, wish))
+    ? s
+    : { ...s, figuring: sameWish(s.figured, wish) ? null : wish };
+}
+
+// whoMarks are the raters whose masks can be corrected.
+export const whoMarks = (result) => [YOU, ...(byLevels(result) ? [] : result.raters)];
+
+// ---- the square ----
+
+// moved is the square after a change of x, y or side. It stays within limits: at least a quarter of
+// its side is on the photograph. wanted is the square without limits, to which the change is made,
+// so that the first digits of a number being typed do not change the other numbers.
+export function moved({ wanted }, change, { width, height }) {
+  const asked = { ...wanted, ...change },
+    side = sideWithin(asked.side, { width, height });
+  const within = (at, length) =>
+    Math.round(Math.min(length - side / 4, Math.max(-0.75 * side, at)));
+  return { x: within(asked.x, width), y: within(asked.y, height), side, wanted: asked };
+}
+export const sideWithin = (side, { width, height }) =>
+  Math.round(Math.min(2 * Math.max(width, height), Math.max(SMALLEST, side)));
+
+// ---- words ----
+
+const STAGES = {
+  start: "Waiting for the program",
+  download: "Downloading the model",
+  decode: "Reading the image",
+  compile: "Preparing the network",
+  search: "Finding the region",
+  segment: "Segmenting, Rec",
+  mirror: "Segmenting the mirror image, Rec",
+};
+export function stageText({ stage, done }) {
+  const text = STAGES[stage] ?? stage;
+  return text.endsWith("Rec") ? text + done : text;
+}

@@ -1,0 +1,730 @@
+// draw brings the document and the stage to a state, and sends no events. Nothing else writes to
+// them, except that page.js moves the view and the focus, and empties file fields.
+import { whyProcessor } from "../worker/adapter.js";
+import { bar, css, rater as raterColour, you as yourColour } from "../draw/colours.js";
+import { $, all, element } from "./dom.js";
+import { drawComparison } from "../review/compareview.js";
+import { formatOf, offered } from "./exports.js";
+import { asTaken, looked } from "../draw/look.js";
+import { agreement, byLevels, shownRecurrence, outlinesOf, whyNoOutlines } from "../draw/layers.js";
+import { regionBy, remarks, showMeasurements, title } from "../review/measurements.js";
+import { standing } from "../draw/outlines.js";
+import { lengths, scaleOf } from "../review/scale.js";
+import { isolated, number, speak, t } from "../words/words.js";
+import { inWhole } from "../review/shares.js";
+import { drawSession, drawWorklist } from "../review/workview.js";
+import {
+  YOU,
+  canRecalibrate,
+  canRedo,
+  canUndo,
+  stageText,
+  steers,
+  subject,
+  whoMarks,
+} from "./state.js";
+import { sliceText } from "../review/worklist.js";
+
+// draw draws the parts of the page that depend on something that changed since the state before,
+// {} at first.
+// second gives the stage of the second photograph.
+export function draw(s, before, stage, second) {
+  if (before.language && s.language !== before.language) {
+    // draws every text again
+    speak(s.language);
+    before = { choices: {} };
+  }
+  for (const [part, ...keys] of parts)
+    if (keys.some((key) => s[key] !== before[key])) part(s, before, stage);
+  drawComparison(s, before, second);
+}
+
+const parts = [
+  [drawLanguage, "language"],
+  [drawTheme, "theme"],
+  [drawDevice, "device", "stopped"],
+  [drawModels, "models", "listed", "visited"],
+  [drawWorklist, "worklist", "job", "result", "waiting"],
+  [drawSession, "session", "worklist", "result"],
+  [drawPhotograph, "image"],
+  [drawResult, "result"],
+  [drawLook, "look", "image"],
+  [
+    (s) => {
+      if (s.measured) showMeasurements(s.measured, scaleOf(s.measured.measurements, s.known));
+    },
+    "measured",
+    "known",
+  ],
+  [drawChoices, "choices", "result"],
+  [drawSliders, "sliders"],
+  [drawMarks, "job", "result"],
+  [drawLayers, "result", "views", "choices", "corrections"],
+  [drawRested, "sliders"],
+  [
+    drawCorrecting,
+    "editing",
+    "corrections",
+    "measured",
+    "history",
+    "job",
+    "result",
+    "listed",
+    "drafting",
+    "views",
+  ],
+  [drawOpacity, "opacity"],
+  [drawFiles, "result", "format"],
+  [
+    (s) => {
+      $("save-identity").checked = s.identity;
+      $("save-each").checked = s.each;
+    },
+    "identity",
+    "each",
+  ],
+  [drawSaves, "saves", "result", "format"],
+  [drawAbout, "device", "result"],
+  [drawKept, "kept", "keepAll", "unkept", "models"],
+  [drawComputed, "result"],
+  [drawPlacing, "placing", "result", "views", "choices"],
+  [drawRuler, "measuring", "ruler", "known", "measured"],
+  [drawView, "scale", "result"],
+  [drawProgress, "progress"],
+  [drawLeft, "left"],
+  [drawBanner, "banner"],
+  [(s) => show(s.dragging, "drop"), "dragging"],
+  [(s) => write("status", t(s.status)), "status"],
+  [revealDoubt, "result"],
+];
+
+const write = (id, text) => {
+  $(id).textContent = text;
+};
+
+// show shows or hides elements. If a hidden one has the focus, the stage gets it.
+function show(visible, ...ids) {
+  for (const element of ids.map($)) {
+    if (!visible && element.contains(document.activeElement)) $("stage").focus();
+    element.hidden = !visible;
+  }
+}
+
+// ---- language, and what computes ----
+
+// drawLanguage names the other language in that language.
+const LANGUAGES = { en: ["DE", "Deutsch", "de"], de: ["EN", "English", "en"] };
+function drawLanguage({ language }) {
+  const [textContent, name, lang] = LANGUAGES[language];
+  Object.assign($("language"), {
+    textContent,
+    lang,
+    ariaLabel: `${textContent}, ${name}`,
+    title: name,
+  });
+}
+
+function drawTheme({ theme }) {
+  if (theme) document.documentElement.dataset.theme = theme;
+}
+
+function drawDevice({ device, stopped, hadGPU }) {
+  if (stopped) {
+    write("adapter-name", t("not running"));
+    $("adapter").className = "chip lost";
+  } else if (device) {
+    const { adapter, gpu, software, reason, why } = device;
+    const short = reason ? whyProcessor(reason, hadGPU).chip : why ? "faster here" : "";
+    write("adapter-name", gpu ? adapter : t("Processor") + (short ? ` (${t(short)})` : ""));
+    $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
+    $("adapter").title = reason
+      ? t("Computed by the processor: {reason}", { reason })
+      : t("Computed by {adapter}", { adapter: adapter.replace(/ \[.*\]$/, "") }) +
+        (why ? `: ${t(why)}` : "");
+  }
+}
+
+function drawModels({ visited, models, listed }, before) {
+  if (!visited) return;
+  if (models !== before.models) {
+    const options = models.map(({ name, title }) => new Option(t(title || name), name));
+    $("model").replaceChildren(
+      ...(options.length ? options : [new Option(t("no models on this site"), "")]),
+    );
+  }
+  $("model").disabled = false;
+  $("model").value = listed;
+  const { bytes } = models.find(({ name }) => name === listed) ?? {};
+  const href = `weights/${listed}.md`,
+    textContent = t("How good it is, and where it fails");
+  const card = element("a", { href, target: "_blank", rel: "noopener", textContent });
+  $("model-note").replaceChildren(...(bytes ? [card, ` (${number(bytes / 1e6, 1)} MB)`] : []));
+}
+
+// drawComputed names the device that computed the result on the stage; now another one may compute.
+function drawComputed({ result }) {
+  if (!result) return;
+  const { adapter, why } = result,
+    processor = /\[\w+, (processor|reference)\]$/.test(adapter),
+    name = adapter.replace(/ \[[^\]]*\]$/, "");
+  write(
+    "computed-by",
+    processor ? t("Computed by the processor") : t("Computed by {adapter}", { adapter: name }),
+  );
+  $("computed").className = `chip ${processor || /\[\w+, CPU\]$/i.test(adapter) ? "cpu" : "gpu"}`;
+  $("computed").title = t("Computed by {adapter}", { adapter: name }) + (why ? `: ${t(why)}` : "");
+}
+
+function drawAbout({ device, result }) {
+  const rows = device?.reason ? [["Why no GPU", device.reason]] : [];
+  if (result) {
+    const {
+      title,
+      model,
+      adapter,
+      why,
+      timings: { total },
+      recurrences,
+    } = result;
+    rows.push(["Model", t(title ?? model)], ["Computed by", adapter + (why ? `: ${t(why)}` : "")]);
+    if (total)
+      rows.push([
+        "Time",
+        total < 1000 ? `${Math.round(total)} ms` : `${number(total / 1000, 1)} s`,
+      ]);
+    rows.push(["Recurrences", String(recurrences)], ["Image uploaded", t("never")]);
+  }
+  $("about-list").replaceChildren(
+    ...rows.flatMap(([term, text]) => [element("dt", {}, t(term)), element("dd", {}, text)]),
+  );
+}
+
+// drawKept says which models work without a network.
+function drawKept({ kept, keepAll, unkept, models }) {
+  const own = models.filter((model) => !model.own),
+    others = own.filter(({ name }) => !kept?.includes(name));
+  show(kept && own.length, "offline");
+  $("keep-all").checked = keepAll;
+  const more = Math.round(others.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6),
+    title = ({ title }) => t(title);
+  write(
+    "keep-text",
+    more
+      ? t("Keep all models for use without a network ({n} MB more)", { n: more })
+      : t("Keep all models for use without a network"),
+  );
+  const lines = [
+    others.length < own.length
+      ? t("Kept: {models}.", {
+          models: own
+            .filter((model) => !others.includes(model))
+            .map(title)
+            .join("; "),
+        })
+      : t("No model is kept yet."),
+  ];
+  if (others.length && !keepAll) lines.push(t("Another is kept once you choose it."));
+  else if (others.length && !unkept)
+    lines.push(t("Coming: {models}.", { models: title(others[0]) }));
+  else if (others.length)
+    lines.push(
+      t(
+        "Not kept: {models}. The page tries again when the network is back, or when you open it again.",
+        { models: others.map(title).join("; ") },
+      ),
+    );
+  write("kept", lines.join(" "));
+}
+
+// ---- the photograph and its result ----
+
+function drawPhotograph({ picture, image }, before, stage) {
+  show(image, "tools", "opened", "region");
+  show(!image, "welcome");
+  $("stage").classList.toggle("empty", !image);
+  if (!image) return;
+  if (stage.shown.image !== image) stage.set("image", image); // not for another language
+  show(image.slices > 1, "slices");
+  Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
+  write("slice-number", t("{slice} of {slices}", image));
+  const about = [
+    isolated(picture.name),
+    `${image.width} × ${image.height}`,
+    sliceText(image),
+    picture.turn && t("turned by {degrees}°", { degrees: 90 * picture.turn }),
+  ];
+  for (const line of all(".file"))
+    line.title = line.textContent = about.filter(Boolean).join(" · ");
+  $("stage").setAttribute(
+    "aria-label",
+    t("Photograph {name}, {width} by {height} pixels", {
+      name: picture.name,
+      width: image.width,
+      height: image.height,
+    }),
+  );
+}
+
+function drawLook({ look, image }, before, stage) {
+  if (image && (image === before.image || look !== asTaken)) stage.set("look", looked(image, look)); // a new one is as it was taken
+  for (const [id, value] of [
+    ["brightness", look.brightness],
+    ["contrast", look.contrast],
+  ]) {
+    $(id).value = value;
+    write(`${id}-value`, String(value));
+  }
+  $("red-free").checked = look.redFree;
+}
+
+function drawResult({ result, choices }, before) {
+  show(result, "measurements", "save");
+  show(result?.found, "correct");
+  show(result?.found, "show", "experts"); // there is nothing to choose from
+  show(result?.found && result.recurrences > 0, "advanced"); // one pass has nothing to compare
+  write("region-line", "");
+  if (!result) return;
+  if (choices.model !== before.choices.model) buildControls(result);
+  $("recurrence").max = result.recurrences;
+  const { x, y, side, whole } = result.roi;
+  write(
+    "region-line",
+    whole
+      ? t("The whole image")
+      : t("{side} × {side} px at {x}, {y}, {how}", {
+          side: `${side}`,
+          x: `${x}`,
+          y: `${y}`,
+          how: t(regionBy(result)),
+        }),
+  );
+}
+
+// drawFiles offers the formats of a result, and the files of the chosen one: a row a structure, or
+// one for all.
+function drawFiles(s) {
+  const { result } = s;
+  if (!result) return;
+  const format = formatOf(s),
+    { whole, files } = format,
+    { classes } = result;
+  $("save-format").replaceChildren(
+    ...offered(result).map(({ name, text }) => new Option(t(text), name)),
+  );
+  $("save-format").value = format.name;
+  show(result.found, "save-as");
+  show(result.found && format.name === "dicom-seg", "save-identified");
+  show(
+    result.found &&
+      format.name !== "overlay" &&
+      (result.raters.length || classes.some((_, c) => outlinesOf(result, c))),
+    "save-readers",
+  );
+  write(
+    "save-each-text",
+    t(
+      byLevels(result)
+        ? "Each level of agreement too, as a ZIP"
+        : result.raters.length
+          ? "Each rater's too, as a ZIP"
+          : "Inner and outer outline too, as a ZIP",
+    ),
+  );
+  show(result.found && result.lacks, "save-lacks");
+  write(
+    "save-lacks",
+    result.lacks ? t("There is no DICOM SEG: {why}.", { why: t(result.lacks) }) : "",
+  );
+  const rows = !result.found ? [] : !whole ? [...classes.keys()] : [undefined];
+  const buttons = () => all("#save-masks button"),
+    focused = buttons().indexOf(document.activeElement);
+  $("save-masks").replaceChildren(
+    ...rows.map((c) => {
+      const [name, of] =
+        whole && classes.length > 1
+          ? ["All", "all structures"]
+          : [classes[c ?? 0], classes[c ?? 0]];
+      return element(
+        "div",
+        { className: "row" },
+        element("span", { className: "name" }, title(name)),
+        ...Object.keys(files).map((what) => fileButton(format, what, c, of)),
+      );
+    }),
+  );
+  buttons()[focused]?.focus();
+}
+const KINDS = {
+  mask: "Mask",
+  probability: "Probability",
+  outlines: "Outlines",
+  overlay: "Overlay",
+};
+function fileButton({ labels }, what, c, of) {
+  const made = element("button", {
+    type: "button",
+    textContent: t(KINDS[what]),
+    ariaLabel: t("{file} of {structure}", { file: t(labels[what]), structure: t(of) }),
+  });
+  Object.assign(made.dataset, { what, ...(c === undefined ? {} : { class: c }) });
+  return made;
+}
+
+// revealDoubt scrolls the panel to the reasons for doubt, if they are below it and the result is of
+// another photograph or model.
+function revealDoubt({ result }, before) {
+  if (!result || before.result === undefined || result.model === before.result?.model) return; // undefined: another language
+  const panel = $("panel"),
+    below = $("doubt").getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom;
+  if (below > 0) panel.scrollTop += below + 12;
+}
+
+// ---- what is shown of a result ----
+
+// buildControls makes the controls for a model's classes and raters.
+function buildControls(result) {
+  const { classes, raters, takesMarks } = result,
+    steered = steers(result),
+    levels = byLevels(result),
+    set = $("structure-set");
+  set.replaceChildren(
+    set.querySelector("legend"),
+    ...classes.map((name, c) =>
+      element(
+        "label",
+        {},
+        element("input", { type: "radio", name: "structure", value: c }),
+        element("span", {}, title(name)),
+      ),
+    ),
+  );
+  show(classes.length > 1, "structure-set");
+  show(levels, "levels");
+  show(!levels && raters.length, "raters");
+  show(!raters.length, "raters-none");
+  document.querySelector("input[name=map][value=disagreement]").parentElement.hidden =
+    raters.length < 2;
+  show(levels && !takesMarks, "recurrence-levels");
+  show(!levels && !takesMarks, "recurrence-raters");
+  show(!takesMarks, "recurrence-later");
+  show(takesMarks, "recurrence-marks");
+  show(takesMarks, "marks");
+  show(classes.length > 1, "mark-structure");
+  $("mark-class").replaceChildren(...classes.map((name) => new Option(title(name), name)));
+  $("mark-rater").replaceChildren(
+    ...[YOU, ...(levels ? [] : raters)].map((name) => new Option(title(name), name)),
+  );
+  show(steered, "raters-equal", "raters-shares", "recurrence-sliders");
+  show(!result.steered, "raters-unsteered");
+  write("raters-title", t(steered ? "Contours and weights" : "Contours"));
+  $("level").max = raters.length;
+  $("rater-list").replaceChildren(
+    ...(levels ? [] : raters).map((name, m) => {
+      const swatch = element("i", { className: "swatch" });
+      swatch.style.background = css(raterColour(m));
+      const box = element("input", { type: "checkbox", name: "rater", value: m });
+      const weight = element("input", {
+        type: "range",
+        name: "weight",
+        min: 0,
+        max: 100,
+        ariaLabel: t("Weight of {rater}", { rater: title(name) }),
+      });
+      weight.dataset.rater = m;
+      return element(
+        "li",
+        {},
+        element("label", { className: "check" }, box, swatch, element("span", {}, title(name))),
+        ...(steered ? [weight, element("output")] : []),
+      );
+    }),
+  );
+}
+
+function drawChoices({ choices, result }) {
+  const { contour, outlines, map, structure, raters, levelShown, level, levelAll } = choices;
+  const recurrence = result ? shownRecurrence(result, choices) : 0;
+  for (const [id, checked] of [
+    ["contour", contour],
+    ["outlines", outlines],
+    ["level-shown", levelShown],
+    ["level-all", levelAll],
+  ])
+    $(id).checked = checked;
+  for (const [id, value] of [
+    ["level", level],
+    ["recurrence", recurrence],
+  ])
+    $(id).value = value;
+  for (const input of all("input[name=map]")) input.checked = input.value === map;
+  for (const [c, input] of all("input[name=structure]").entries()) input.checked = c === structure;
+  for (const [m, input] of all("input[name=rater]").entries()) input.checked = raters.includes(m);
+  const none = result?.found && outlines && !outlinesOf(result, structure);
+  show(none, "outlines-why");
+  write("outlines-why", none ? whyNoOutlines(result, structure) : "");
+  write("level-text", agreement(level, Number($("level").max)));
+  write("recurrence-value", `Rec${recurrence}`);
+}
+
+function drawSliders({ sliders: { values } }) {
+  const shares = inWhole(values);
+  for (const [m, slider] of all("input[name=weight]").entries()) {
+    slider.value = shares[m];
+    slider.nextElementSibling.textContent = `${shares[m]} %`;
+  }
+}
+
+// drawMarks lists the marks around which the result settles, or will settle.
+function drawMarks(s) {
+  const { result } = s;
+  if (!result?.takesMarks) return;
+  const { classes, raters } = result,
+    removed = $("mark-list").contains(document.activeElement);
+  $("mark-list").replaceChildren(
+    ...subject(s).evidence.map((mark, i) => {
+      const m = raters.indexOf(mark.rater),
+        swatch = element("i", { className: "swatch" });
+      swatch.style.background = css(m < 0 ? yourColour : raterColour(m));
+      const whose = title(mark.rater) + (classes.length > 1 ? `, ${t(mark.class)}` : "");
+      const remove = element("button", {
+        type: "button",
+        className: "plain",
+        textContent: t("Remove"),
+        ariaLabel: t("Remove the mark of {rater}, {file}", { rater: whose, file: t(mark.name) }),
+      });
+      remove.dataset.mark = i;
+      return element(
+        "li",
+        {},
+        swatch,
+        element(
+          "span",
+          { className: "name", title: isolated(mark.name) },
+          whose,
+          element("small", {}, isolated(t(mark.name))),
+        ),
+        remove,
+      );
+    }),
+  );
+  if (removed) $("mark-open").focus();
+}
+
+function drawOpacity({ opacity }, before, stage) {
+  $("opacity").value = opacity;
+  write("opacity-value", `${opacity} %`);
+  stage.set("opacity", opacity / 100);
+}
+
+// drawLayers draws what the controls ask for, once all of it has come. Until then the stage and the
+// legend stay as they are.
+function drawLayers(s, before, stage) {
+  const { result } = s;
+  if (!result) return $("legend").replaceChildren();
+  const now = standing(s);
+  if (!now) return;
+  stage.set("region", result.roi.whole ? null : result.roi);
+  stage.set("contours", now.contours);
+  if (!lags(s) && now.overlay !== stage.shown.overlay) stage.set("overlay", now.overlay);
+  drawLegend(now.wanted);
+}
+// lags says whether the map waits until a slider rests: if the processor also draws, the map is
+// slower than the outlines and figures that follow the slider.
+const lags = ({ sliders, device }) => sliders.moving && (!device?.gpu || device.software);
+function drawRested(s, before, stage) {
+  if (before.sliders?.moving && !s.sliders.moving) drawLayers(s, before, stage);
+}
+
+// drawCorrecting draws the controls for corrections.
+function drawCorrecting(s, before) {
+  const { editing, result, corrections } = s;
+  for (const [id, can] of [
+    ["undo", canUndo(s)],
+    ["redo", canRedo(s)],
+    ["correct-undo", canUndo(s)],
+    ["correct-redo", canRedo(s)],
+  ])
+    $(id).ariaDisabled = can ? null : "true";
+  $("stage").classList.toggle("editing", editing !== null);
+  show(editing, "correct-tools");
+  show(!editing, "correct-start");
+  show(corrections.length, "correct-clear");
+  write(
+    "correct-line",
+    !corrections.length
+      ? ""
+      : [
+          t("Corrected by hand: {masks}.", {
+            masks: corrections
+              .map(({ rater, class: c }) => (rater === YOU ? t(c) : `${title(rater)}, ${t(c)}`))
+              .join("; "),
+          }),
+          ...remarks(s.measured ?? {}),
+        ].join(" "),
+  );
+  show(corrections.length, "correct-line");
+  if (!editing || !result) return;
+  if (!before.editing || result !== before.result) {
+    $("correct-class").replaceChildren(
+      ...result.classes.map((name) => new Option(title(name), name)),
+    );
+    $("correct-rater").replaceChildren(
+      ...whoMarks(result).map(
+        (name) => new Option(name === YOU ? t("You (the consensus)") : title(name), name),
+      ),
+    );
+    show(result.classes.length > 1, "correct-structure");
+    show(whoMarks(result).length > 1, "correct-who");
+  }
+  $("correct-class").value = editing.class;
+  $("correct-rater").value = editing.rater;
+  for (const input of all("input[name=tool]")) input.checked = input.value === editing.tool;
+  const figure = editing.tool === "polygon" || editing.tool === "ellipse",
+    handles = editing.tool === "handles",
+    area = figure || editing.tool === "fill";
+  $("correct-size").value = Math.round((100 * Math.log(editing.size)) / Math.log(400));
+  $("correct-size").setAttribute(
+    "aria-valuetext",
+    t({ one: "{n} pixel", other: "{n} pixels" }, { n: editing.size }),
+  );
+  write("correct-size-value", `${editing.size} px`);
+  show(!area && !handles, "correct-sized");
+  show(area, "correct-area");
+  show(figure || handles, "correct-points");
+  show(figure, "correct-back");
+  show(handles, "correct-drop");
+  show(editing.tool === "polygon", "correct-close");
+  $("correct-how").value = editing.how;
+  show(editing.tool !== "fill", "correct-replace");
+  write(
+    "correct-help",
+    `${t(HELP[editing.tool])} ${t("Two fingers, the wheel or the middle button move the view.")}`,
+  );
+  show(result.takesMarks, "recalibrate", "correct-evidence");
+  $("recalibrate").ariaDisabled = canRecalibrate(s) ? null : "true";
+}
+const HELP = {
+  brush: "Draw what belongs to the structure. Arrow keys move the cursor, space draws.",
+  eraser: "Draw over what does not belong to it. Arrow keys move the cursor, space erases.",
+  push: "Press beside the outline and drag it: from inside it grows, from outside it shrinks.",
+  polygon:
+    "Click its corners, or drag them. Enter, a double click or its first corner closes it; Backspace takes a corner back, Escape all.",
+  ellipse:
+    "Click five points of its border, or drag them. Backspace takes a point back, Escape all.",
+  handles:
+    "Drag a handle: the outline follows up to the next ones. A click on the outline adds one; Delete, or a long touch, takes it away. Comma and full stop go from one to the next.",
+  fill: "Click into a closed hole to fill it.",
+};
+
+// drawLegend shows the reasons for doubt, and names the lines and the map.
+function drawLegend({ why, keys, map }) {
+  const row = (sign, text) => element("div", { className: "key" }, sign, element("span", {}, text));
+  const svg = (tag, attributes, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const rows = keys.map(({ colours, text, dash, band }) => {
+    const pieces = colours.map((colour, i) =>
+      svg("path", {
+        // of one line, one a colour
+        d: band ? "M1 1.5h20v7h-20z" : `M${1 + (20 * i) / colours.length} 5h${20 / colours.length}`,
+        stroke: css(colour),
+        "stroke-width": band ? 1 : 2.5,
+        ...(band ? { fill: css(colour), "fill-opacity": 0.2 } : {}),
+        "stroke-dasharray": dash ? `${0.8 * dash} ${0.6 * dash}` : "none",
+      }),
+    );
+    return row(svg("svg", {}, ...pieces), text);
+  });
+  if (map) rows.push(row(bar(map.ramp), map.text));
+  if (why) rows.unshift(element("strong", {}, why));
+  $("legend").replaceChildren(...rows);
+}
+
+function drawSaves(s) {
+  if (!s.result) return;
+  const { files } = formatOf(s);
+  for (const button of all("#save-masks button")) {
+    const { what, class: c } = button.dataset;
+    const pending = s.saves.some(
+      (save) =>
+        save.result === s.result &&
+        save.made === files[what][0] &&
+        (c === undefined || save.class === Number(c)),
+    );
+    button.ariaDisabled = pending ? "true" : null; // a disabled button would lose the focus
+  }
+}
+
+// ---- the stage ----
+
+function drawPlacing({ placing }, before, stage) {
+  if (placing !== before.placing) {
+    stage.set("placing", placing);
+    show(placing, "placing", "region-fields");
+    for (const key of placing ? ["x", "y", "side"] : []) {
+      const field = $(`region-${key}`);
+      // A number being typed stays until the square has it.
+      if (document.activeElement !== field || placing.wanted[key] === placing[key])
+        field.value = placing[key];
+    }
+  }
+  show($("legend").hasChildNodes() && !placing, "legend");
+}
+
+function drawRuler({ measuring, ruler, known, measured, image }, before, stage) {
+  show(measuring, "ruler");
+  $("measure").ariaPressed = String(measuring);
+  $("stage").classList.toggle("measuring", measuring);
+  if (image) stage.set("ruler", ruler);
+  const line = ruler && [ruler.to[0] - ruler.from[0], ruler.to[1] - ruler.from[1]];
+  show(line && Math.hypot(...line) > 0, "ruler-scale");
+  show(known, "ruler-forget");
+  write(
+    "ruler-length",
+    line
+      ? lengths(line, measured?.measurements, scaleOf(measured?.measurements, known)).join(" · ")
+      : t("Drag a line across what you want to measure."),
+  );
+}
+
+function drawView({ scale, result }) {
+  write("zoom", `${number(scale * 100, scale < 0.1 ? 1 : 0)} %`);
+  $("zoom-region").disabled = !result || result.roi.whole;
+}
+
+// ---- messages ----
+
+function drawLeft({ left }) {
+  show(left, "left");
+  if (left) write("left-text", t("{name} is not segmented.", { name: left.picture.name }));
+}
+
+function drawProgress({ progress }) {
+  show(progress, "progress");
+  if (!progress) return;
+  const { stage, done, total } = progress,
+    mega = (bytes) => number(bytes / 1e6, 1),
+    bar = $("progress-bar");
+  write("progress-text", t(stageText(progress)) + "…");
+  write(
+    "progress-figure",
+    stage !== "download" || !done
+      ? ""
+      : total
+        ? t("{done} of {total} MB", { done: mega(done), total: mega(total) })
+        : `${mega(done)} MB`,
+  );
+  if (total > 0) Object.assign(bar, { max: total, value: done });
+  else bar.removeAttribute("value");
+}
+
+function drawBanner({ banner }) {
+  show(banner, "banner");
+  if (!banner) return;
+  write("banner-message", t(banner.message));
+  write("banner-next", t(banner.next ?? ""));
+  $("banner").classList.toggle("note", Boolean(banner.kind));
+}

@@ -1,0 +1,227 @@
+// The second photograph beside the one on the stage, such as another visit or the other eye. Its
+// part of the state is `compared`, or null if nothing is compared; these functions change it. Model
+// and raters' weights are those of the result on the stage, since figures of different models are
+// not comparable.
+import { noHistory } from "../page/history.js";
+import { fitted, layers, viewsOf } from "../draw/layers.js";
+import { editedOf, figuresOf } from "../draw/masks.js";
+import { sameWeights } from "./shares.js";
+
+const FRESH = { model: "", roi: "auto", evidence: [] },
+  NONE = [];
+
+// compared is { picture, mirrored, first, image, job, asked, result, views, corrections, known, error }:
+// what is shown as in state.js; first: it was opened before the one on the stage; job { picture, model,
+// weights, roi, evidence } while it is computed; asked { model, roi, evidence } as it was computed last;
+// and error { message, next } where that failed.
+const begun = (picture, mirrored) => ({
+  picture,
+  mirrored,
+  first: false,
+  image: null,
+  job: null,
+  asked: FRESH,
+  result: null,
+  views: {},
+  corrections: NONE,
+  known: null,
+  eye: "",
+  figured: null,
+  error: null,
+});
+const changed = (s, changes) => ({ ...s, compared: { ...s.compared, ...changes } });
+const running = (s, job) => Boolean(s.compared) && s.compared.job === job;
+
+export const comparing = {
+  compare: (s, { picture }) =>
+    s.result?.found
+      ? {
+          ...s,
+          compared: begun(picture, s.compared?.mirrored ?? false),
+          status: "Comparing with another photograph.",
+        }
+      : s,
+  uncompare: (s) => ({ ...s, compared: null, status: "The comparison has ended." }),
+  mirror: (s, { mirrored }) => (s.compared ? changed(s, { mirrored }) : s),
+  pairDecoded: (s, { job, image }) => (running(s, job) ? changed(s, { image }) : s),
+  paired: (s, { job, result }) =>
+    running(s, job)
+      ? changed(s, { job: null, asked: job, result: { ...result, asked: job }, views: {} })
+      : s,
+  pairFailed: (s, { job, error }) => (running(s, job) ? changed(s, { job: null, error }) : s),
+  // swap puts the second photograph on the stage. Both keep their results, corrections and scales.
+  // The history of steps ends.
+  swap(s) {
+    if (!canSwap(s)) return s;
+    const { picture, image, result, views, corrections, known, eye, figured } = s,
+      { mirrored, first, job, error, asked, ...other } = s.compared;
+    const now = {
+      ...other,
+      editing: null,
+      history: noHistory,
+      placing: null,
+      measuring: false,
+      ruler: null,
+      identity: false,
+      left: null,
+      choices: { ...s.choices, edited: [] },
+    };
+    const compared = {
+      picture,
+      mirrored,
+      first: !first,
+      image,
+      job: null,
+      asked: { ...result.asked, model: result.model },
+      result,
+      views,
+      corrections,
+      known,
+      eye,
+      figured,
+      error: null,
+    };
+    return {
+      ...s,
+      ...now,
+      compared,
+      status: first ? "You work on the first photograph." : "You work on the second photograph.",
+    };
+  },
+};
+
+// canSwap says that both photographs have a result, and nothing changes them.
+export const canSwap = ({ compared, job, result, picture, drafting }) =>
+  Boolean(compared?.result) &&
+  !compared.job &&
+  !job &&
+  !drafting &&
+  result?.asked.picture === picture;
+
+// pairing begins to compute the second photograph if its result has another model or other weights
+// than the first one's. It waits until the photograph on the stage is computed and sliders rest.
+// Region, marks and corrections stay unless the model changes.
+export function pairing(s) {
+  const { compared, result } = s;
+  if (compared?.job && s.job) return changed(s, { job: null });
+  if (!compared || compared.job || compared.error || !result || s.job || s.sliders.moving) return s;
+  const { weights } = result.asked,
+    made = compared.result,
+    { model } = result,
+    stays = compared.asked.model === model;
+  if (made && made.model === model && sameWeights(made.asked.weights, weights)) return s;
+  const { roi, evidence } = stays ? compared.asked : FRESH;
+  return changed(s, {
+    job: { picture: compared.picture, model, weights, roi, evidence },
+    corrections: stays ? compared.corrections : NONE,
+  });
+}
+
+// wantedViews are the views of the second photograph that the controls ask for, by key.
+export const wantedViews = (s) => viewsOf(pairLayers(s));
+export function pairLayers({ compared: { result, corrections }, choices }) {
+  return layers(result, {
+    ...fitted(choices, result),
+    edited: editedOf(result, corrections, null),
+  });
+}
+
+// pairViewed handles a view of the second photograph, and pairGone a result that the worker has
+// forgotten.
+export const pairViewed = (s, key, view) =>
+  changed(s, { views: { ...s.compared.views, [key]: view } });
+export const pairGone = (s) => changed(s, { result: null, views: {} });
+
+// ---- the figures ----
+
+// differences are the rows of the table, each { name, of, unit, values: [first, second] }. name and
+// of are a figure and its structure, unit is "ratio", "area" or "length", and values are in pixels,
+// or in mm by the scales, [first, second], if both have one. A value may be null.
+export function differences(first, second, scales) {
+  const mm = scales.every(Boolean),
+    of = (result, name) => result.measurements.structures.find((s) => s.class === name);
+  const area = (v, i) => (v === undefined ? null : mm ? v * scales[i].mm[0] * scales[i].mm[1] : v);
+  const length = (v, i, axis) => (v === undefined ? null : mm ? v * scales[i].mm[axis] : v);
+  const both = [first, second],
+    rows = [];
+  for (const [key, name] of [
+    ["verticalRatio", "vertical"],
+    ["horizontalRatio", "horizontal"],
+  ]) {
+    const { inner, outer } = first.measurements[key] ?? {};
+    if (inner)
+      rows.push({
+        name,
+        of: [inner, outer],
+        unit: "ratio",
+        values: both.map((r) => r.measurements[key]?.value ?? null),
+      });
+  }
+  for (const { class: c } of first.measurements.structures) {
+    rows.push({
+      name: "area",
+      of: [c],
+      unit: "area",
+      values: both.map((r, i) => area(of(r, c)?.area, i)),
+    });
+    rows.push({
+      name: "height",
+      of: [c],
+      unit: "length",
+      values: both.map((r, i) => length(of(r, c)?.height, i, 1)),
+    });
+    rows.push({
+      name: "width",
+      of: [c],
+      unit: "length",
+      values: both.map((r, i) => length(of(r, c)?.width, i, 0)),
+    });
+  }
+  return rows;
+}
+
+// fellow compares the vertical ratios of both eyes, { name, eye, difference, large }. difference is
+// the ratio of the result on the stage, with the figures measured, minus the other ratio. It is
+// null unless one is a right and the other a left eye.
+const LARGE = 0.2; // of difference in the vertical ratio (Ong et al. 1999)
+export function fellow({ measured, compared }) {
+  if (!compared?.result?.found || !measured?.found) return null;
+  const [here, there] = [measured, figuresOf(compared)].map(
+    ({ measurements: { verticalRatio, eye } }) => ({
+      value: verticalRatio?.value ?? null,
+      side: eye?.side,
+    }),
+  );
+  if (
+    here.value === null ||
+    there.value === null ||
+    !here.side ||
+    !there.side ||
+    here.side === there.side
+  )
+    return null;
+  const difference = here.value - there.value;
+  return {
+    name: compared.picture.name,
+    eye: there.side,
+    difference,
+    large: Math.round(100 * Math.abs(difference)) >= 100 * LARGE,
+  };
+}
+
+// ---- the mirror ----
+
+// These mirror a picture over a part of a photograph, whose width is given, and lines.
+export function mirroredPicture(picture, width) {
+  const { x = 0, pixelsWide: w, pixelsHigh: h, rgba } = picture,
+    from = new Uint32Array(rgba.buffer, rgba.byteOffset, w * h),
+    to = new Uint32Array(w * h);
+  for (let y = 0; y < h; y++) for (let i = 0; i < w; i++) to[y * w + i] = from[y * w + w - 1 - i];
+  return {
+    ...picture,
+    rgba: new Uint8Array(to.buffer),
+    x: width - x - (picture.drawnWidth ?? picture.width),
+  };
+}
+export const mirroredLines = (lines, width) =>
+  lines.map((line) => ({ ...line, points: line.points.map((v, i) => (i % 2 ? v : width - v)) }));

@@ -1,0 +1,183 @@
+// Draws the second photograph and the table of differences. It sends no events.
+import { fellowNotes } from "./clinical.js";
+import {
+  canSwap,
+  differences,
+  fellow,
+  mirroredLines,
+  mirroredPicture,
+  pairLayers,
+  wantedViews,
+} from "./compare.js";
+import { paint } from "../draw/colours.js";
+import { $, element } from "../page/dom.js";
+import { looked } from "../draw/look.js";
+import { figuresOf } from "../draw/masks.js";
+import { title, whyDoubted } from "./measurements.js";
+import { outlined } from "../draw/outlines.js";
+import { rounded, scaleOf } from "./scale.js";
+import { number, t } from "../words/words.js";
+import { sliceText } from "./worklist.js";
+
+let drawn = null; // the image on the second stage
+
+// drawComparison brings the second stage and its section to a state. stage() gives the second stage.
+export function drawComparison(s, before, stage) {
+  const { compared } = s,
+    was = before.compared;
+  if (
+    s.language === before.language &&
+    [
+      "compared",
+      "choices",
+      "measured",
+      "known",
+      "opacity",
+      "look",
+      "picture",
+      "job",
+      "drafting",
+    ].every((key) => s[key] === before[key])
+  )
+    return;
+  $("compare-open").hidden = !s.result?.found;
+  for (const id of ["comparison", "second-pane", "stage-caption"]) $(id).hidden = !compared;
+  if (!compared) {
+    $("panes").classList.remove("swapped");
+    if (drawn) stage().set("image", (drawn = null));
+    return;
+  }
+  const [here, there] = compared.first
+    ? ["Second: {name}", "First: {name}"]
+    : ["First: {name}", "Second: {name}"];
+  $("panes").classList.toggle("swapped", compared.first);
+  const called = ({ picture: { name }, image }) => ({
+    name: [name, image && sliceText(image)].filter(Boolean).join(", "),
+  });
+  $("stage-caption").textContent = `${t(here, called(s))} · ${t("you work on it")}`;
+  $("second-caption").textContent =
+    t(there, called(compared)) + (compared.mirrored ? `, ${t("mirrored")}` : "");
+  $("comparison-swap").textContent = t(compared.first ? "Work on the first" : "Work on the second");
+  $("comparison-swap").ariaDisabled = canSwap(s) ? null : "true";
+  $("second").setAttribute(
+    "aria-label",
+    t("Photograph to compare with, {name}", { name: compared.picture.name }),
+  );
+  $("comparison-mirror").checked = compared.mirrored;
+  if (compared.image) drawPair(s, before, stage());
+  if (
+    compared !== was ||
+    s.measured !== before.measured ||
+    s.known !== before.known ||
+    s.language !== before.language
+  )
+    drawTable(s);
+}
+
+function drawPair(s, before, stage) {
+  const {
+      compared: { image, result, views, mirrored, picture },
+      look,
+      opacity,
+    } = s,
+    was = before.compared;
+  const flip = mirrored ? (one) => mirroredPicture(one, image.width) : (one) => one;
+  const other = image !== drawn || mirrored !== was?.mirrored;
+  if (other || look !== before.look) stage.set(other ? "image" : "look", flip(looked(image, look)));
+  drawn = image;
+  stage.set("opacity", opacity / 100);
+  if (!result || picture !== result.asked.picture) return;
+  if (Object.keys(wantedViews(s)).some((key) => !(key in views))) return;
+  const { lines, map } = pairLayers(s),
+    outlines = outlined(s.compared, lines);
+  const { x, y, side, whole } = result.roi;
+  stage.set("region", whole ? null : { x: mirrored ? image.width - x - side : x, y, side });
+  stage.set("contours", mirrored ? mirroredLines(outlines, image.width) : outlines);
+  const v = map && views[map.view.key];
+  stage.set("overlay", v ? flip({ ...v, rgba: paint(v.values, map.ramp, map.gain) }) : null);
+}
+
+function drawTable(s) {
+  const { compared, measured, known } = s,
+    { result, job, error, first } = compared,
+    ready = Boolean(result?.found && measured?.found);
+  $("comparison-line").textContent = error
+    ? `${t(error.message)} ${t(error.next ?? "")}`
+    : !result || job
+      ? t("The second photograph is being segmented…")
+      : (whyDoubted(result)?.title ?? "");
+  $("comparison-line").hidden = !$("comparison-line").textContent;
+  $("comparison-table").hidden = $("comparison-note").hidden = !ready;
+  if (!ready) return;
+  const both = [
+    [measured, known],
+    [figuresOf(compared), compared.known],
+  ];
+  if (first) both.reverse(); // the second minus the first, whichever is on the stage
+  const results = both.map(([one]) => one),
+    scales = both.map(([one, known]) => scaleOf(one.measurements, known)),
+    mm = scales.every(Boolean);
+  const cell = (tag, text, fields = {}) => element(tag, fields, text),
+    row = (...cells) => element("tr", {}, ...cells);
+  const heads = ["Figure", "First", "Second", "Difference"].map((text) =>
+    cell("th", t(text), { scope: "col" }),
+  );
+  $("comparison-head").replaceChildren(row(...heads));
+  $("comparison-body").replaceChildren(
+    ...differences(...results, scales).map(({ name, of, unit, values }) => {
+      const [a, b] = values,
+        text = formatOf(unit, mm),
+        there = a !== null && b !== null;
+      const share =
+        there && unit === "area" && a > 0
+          ? [
+              element(
+                "small",
+                {},
+                signed((100 * (b - a)) / a, (v) => `${number(v)} %`),
+              ),
+            ]
+          : [];
+      return row(
+        cell("th", nameOf(name, of, unit, mm), { scope: "row" }),
+        ...values.map((v) => cell("td", v === null ? "–" : text(v))),
+        element("td", {}, there ? signed(b - a, text) : "–", ...share),
+      );
+    }),
+  );
+  const other = fellow(s);
+  if (results.some(({ measurements: { eye } }) => eye?.side))
+    $("comparison-body").prepend(
+      row(
+        cell("th", t("Eye"), { scope: "row" }),
+        ...results.map(({ measurements: { eye } }) => cell("td", eye?.side ? t(eye.side) : "–")),
+        cell("td", ""),
+      ),
+    );
+  const notes = [
+    ...(other ? fellowNotes(other) : []),
+    t("The difference is the second less the first."),
+  ];
+  if (!mm)
+    notes.push(
+      t(
+        "Areas and lengths are in pixels: they compare only where both photographs have one scale.",
+      ),
+    );
+  if (results[0].corrected) notes.push(t("The first is corrected by hand."));
+  if (results[1].corrected) notes.push(t("The second is corrected by hand."));
+  $("comparison-note").textContent = notes.join(" ");
+}
+
+function nameOf(name, of, unit, mm) {
+  if (unit === "ratio") return `${title(of[0])}/${t(of[1])}, ${t(name)}`;
+  return `${title(of[0])}, ${t(name)}, ${unit === "area" ? (mm ? "mm²" : "px") : mm ? "mm" : "px"}`;
+}
+const formatOf = (unit, mm) =>
+  unit === "ratio" ? (v) => number(v, 2) : mm ? rounded : (v) => number(v);
+// signed writes a difference with its sign, a true minus among them.
+function signed(v, text) {
+  const size = text(Math.abs(v)),
+    none = !/[1-9]/.test(size);
+  return none ? size : (v > 0 ? "+" : "−") + size;
+}

@@ -1,0 +1,356 @@
+// How a grader reads a study (study.js): what the segmenter then answers, a section of the panel,
+// and the time that each image takes.
+import { $, element } from "../page/dom.js";
+import { YOU } from "../draw/layers.js";
+import { SegmentError } from "../worker/segmenter.js";
+import { BY_HAND } from "./study.js";
+import { isolated, t } from "../words/words.js";
+import { narrow } from "../review/work.js";
+import { lineAt, sees } from "../review/worklist.js";
+import { writePNG } from "./zip.js";
+
+// ---- what the segmenter answers ----
+
+let made = 0;
+// emptyOf is a result of an image (Segmenter.decode) with empty masks. Its number is negative.
+const emptyOf = ({ width, height }, classes, { name: model, title }) => ({
+  id: --made,
+  width,
+  height,
+  classes,
+  model,
+  title,
+  sha256: "",
+  roi: wholeOf(width, height),
+  measurements: {
+    structures: classes.map((name) => ({
+      class: name,
+      area: 0,
+      share: 0,
+      height: 0,
+      width: 0,
+      pieces: 0,
+    })),
+  },
+  timings: {},
+  recurrences: 0,
+  adapter: "",
+  why: "",
+  precision: "",
+  date: new Date().toISOString(),
+  ...BLIND,
+});
+const BLIND = {
+  raters: [],
+  labels: "",
+  steered: false,
+  takesMarks: false,
+  found: true,
+  doubts: [],
+  doubt: null,
+  formats: [],
+  lacks: "",
+};
+const wholeOf = (width, height) => ({ x: 0, y: 0, side: Math.max(width, height), whole: true });
+// bareOf is a model's result with nothing but its masks and their size.
+const bareOf = ({
+  id,
+  width,
+  height,
+  classes,
+  model,
+  title,
+  sha256,
+  timings,
+  recurrences,
+  adapter,
+  why,
+  precision,
+  date,
+  measurements,
+}) => ({
+  id,
+  width,
+  height,
+  classes,
+  model,
+  title,
+  sha256,
+  timings,
+  recurrences,
+  adapter,
+  why,
+  precision,
+  date,
+  ...BLIND,
+  roi: wholeOf(width, height),
+  measurements: {
+    structures: measurements.structures.map(
+      ({ class: name, area, share, height, width, pieces }) => ({
+        class: name,
+        area,
+        share,
+        height,
+        width,
+        pieces,
+      }),
+    ),
+  },
+});
+
+// follow makes the segmenter answer as a study wants. Where masks start empty, or the model found
+// nothing, no model's mask is there. In a blind study its result is bare: what is not there cannot
+// leak.
+export function follow(segmenter, { structures, start, blind }) {
+  const [segment, show, save] = ["segment", "show", "save"].map((name) =>
+    segmenter[name].bind(segmenter),
+  );
+  const empty = async (picture, { image, thumb }, model) => {
+    const decoded = await segmenter.decode(picture);
+    image?.(decoded);
+    thumb?.(decoded);
+    return emptyOf(decoded, structures, model);
+  };
+  segmenter.segment = async (picture, options, hooks = {}) => {
+    if (start === "empty") return empty(picture, hooks, BY_HAND);
+    const result = await segment(picture, options, hooks),
+      { classes, found, model: name, title } = result;
+    if (classes.join() !== structures.join()) {
+      throw new SegmentError({
+        code: "study",
+        message: `The study is of ${structures.join(", ")}, and this model is of ${classes.join(", ")}.`,
+        next: "Open the weights file that the study was made with, then the study again.",
+      });
+    }
+    return !found ? empty(picture, {}, { name, title }) : blind ? bareOf(result) : result;
+  };
+  segmenter.show = async (type, result, fields) => {
+    if (result.id > 0) return show(type, result, fields);
+    if (type === "map") return { values: new Float32Array(result.width * result.height) };
+    return {
+      x: 0,
+      y: 0,
+      width: 1,
+      height: 1,
+      pixelsWide: 1,
+      pixelsHigh: 1,
+      values: new Uint8Array(1),
+      points: new Float32Array(0),
+      starts: new Uint32Array(0),
+    };
+  };
+  segmenter.save = async (wish) => {
+    if (wish.result.id > 0) return save(wish);
+    const { width, height, asked } = wish.result,
+      [wide, high] = asked.picture.turn % 2 ? [height, width] : [width, height];
+    return new Uint8Array(
+      await (
+        await writePNG({ width: wide, height: high, values: new Uint8Array(wide * high) })
+      ).arrayBuffer(),
+    );
+  };
+}
+
+// ---- the section of the panel ----
+
+// REASONS are why an image cannot be graded, by their names in a session.
+const REASONS = {
+  blurred: "Blurred",
+  exposure: "Too dark or too bright",
+  covered: "Covered or cut off",
+  kind: "Not an image of this kind",
+  other: "Other, as the comment says",
+};
+const PAUSE = 60e3,
+  SOON = 5e3; // ms: a longer pause does not count as reading; time until the list has it
+
+export class Reading {
+  #state;
+  #send;
+  #study;
+  #result = null;
+  #tools = {};
+  #key = 0;
+  #last = 0;
+  #spent = 0;
+  // Reading needs state() with a worklist of the study, and send(event).
+  constructor(state, send, study) {
+    [this.#state, this.#send, this.#study] = [state, send, study];
+    const bare = study.blind || study.start === "empty";
+    $("app").classList.add("reading", ...(bare ? ["blind"] : []));
+    if (bare)
+      send({
+        type: "choose",
+        choices: { contour: true, outlines: false, map: "none", levelShown: false, raters: [] },
+      });
+    this.#build();
+    for (const type of ["pointermove", "pointerdown", "keydown", "wheel"])
+      addEventListener(type, () => this.#tick(), { capture: true, passive: true });
+    document.addEventListener("visibilitychange", () => this.#tick());
+    this.changed();
+  }
+
+  #build() {
+    const button = (id, className, onclick) =>
+      element("button", { type: "button", id, className, onclick });
+    const reason = element(
+      "select",
+      {
+        id: "reading-reason",
+        onchange: () => this.#refuse(reason.value),
+        onkeydown: (event) => event.stopPropagation(),
+      },
+      ...["", ...Object.keys(REASONS)].map((name) => new Option("", name)),
+    );
+    const section = element(
+      "section",
+      { id: "reading" },
+      element("h2", { id: "h-reading" }),
+      element("p", { id: "reading-who" }),
+      element("p", { id: "reading-line", className: "figure" }),
+      element("progress", { id: "reading-meter" }),
+      element(
+        "div",
+        { className: "row" },
+        button("reading-done", "primary grow", () => this.#done()),
+      ),
+      element("label", { className: "field" }, element("span", { id: "reading-cannot" }), reason),
+      $("work-comment").parentElement,
+      element(
+        "div",
+        { className: "row" },
+        button("reading-save", "grow", () => {
+          this.#flush();
+          $("session-save").click();
+        }),
+      ),
+      element("p", { className: "quiet", id: "reading-stop" }),
+    );
+    section.setAttribute("aria-labelledby", "h-reading");
+    document.querySelector(".sections").prepend(section, $("correct"));
+    $("reading-meter").setAttribute("aria-labelledby", "reading-line");
+    $("work-accepted").onclick = () => this.#done();
+    $("work-rejected").onclick = () => {
+      if (narrow()) this.#send({ type: "work", open: false }); // the list covers the panel
+      reason.focus();
+    };
+  }
+
+  // changed follows the state: it shows how far the grader is, and begins to draw on a new image.
+  changed() {
+    const s = this.#state(),
+      line = lineAt(s.worklist),
+      seen = sees(s) || line.state === "failed" ? line.key : 0;
+    if (seen !== this.#key) {
+      this.#tick();
+      this.#flush();
+      this.#key = seen;
+    }
+    this.#draw(s, line);
+    if (s.editing) this.#tools = { tool: s.editing.tool, size: s.editing.size };
+    if (!sees(s) || s.result === this.#result) return;
+    this.#result = s.result;
+    if (!line.review) this.#send({ type: "press", act: { type: "edit", ...this.#tools } });
+  }
+  #draw({ worklist: { lines, by } }, { review, reason }) {
+    const n = lines.filter((one) => one.review).length,
+      all = lines.length,
+      write = (id, text) => {
+        if ($(id).textContent !== text) $(id).textContent = text;
+      };
+    write("h-reading", t("Reading study"));
+    write("h-correct", t(this.#study.start === "empty" ? "Draw" : "Correct"));
+    write("reading-who", `${isolated(this.#study.name)} · ${isolated(by)}`);
+    write("reading-line", t("{n} of {all} read", { n, all }));
+    Object.assign($("reading-meter"), { max: all, value: n });
+    write("reading-done", t("Done, next image"));
+    write("reading-cannot", t("Cannot be graded"));
+    for (const option of $("reading-reason").options)
+      option.text = t(REASONS[option.value] ?? "It can be graded");
+    $("reading-reason").value = review === "rejected" ? reason || "other" : "";
+    write("reading-save", t("Save session"));
+    $("reading-save").classList.toggle("primary", n === all);
+    write("reading-stop", t("To stop, save the session. Open it to go on where you were."));
+    for (const [id, text, title] of [
+      ["work-accepted", "Done, next image", "Done, next image (A)"],
+      ["work-rejected", "Cannot be graded", "Cannot be graded (X)"],
+    ])
+      Object.assign($(id), { ariaLabel: t(text), title: t(title) });
+  }
+
+  // done says that the image on the stage is graded, and shows the next one that is not read.
+  #done() {
+    const s = this.#state(),
+      line = lineAt(s.worklist),
+      { lines } = s.worklist;
+    if (!line.review) {
+      if (!sees(s))
+        return (
+          line.state === "failed" &&
+          this.#send({
+            type: "note",
+            message: "This image cannot be shown.",
+            next: "Say why it cannot be graded, and go on.",
+          })
+        );
+      const none =
+        this.#study.start === "empty"
+          ? this.#study.structures.filter(
+              (name) => !s.corrections.some((one) => one.rater === YOU && one.class === name),
+            )
+          : [];
+      if (
+        none.length &&
+        !confirm(
+          t("Nothing is drawn of: {structures}. Is there none in this image?", {
+            structures: none.map((one) => t(one)).join(", "),
+          }),
+        )
+      )
+        return;
+      this.#tick();
+      this.#flush();
+      this.#send({
+        type: "press",
+        act: { type: "decide", what: "accepted", at: new Date().toISOString() },
+      });
+    }
+    const at = lines.indexOf(line),
+      next = [...lines.slice(at + 1), ...lines.slice(0, at)].find(({ review }) => !review),
+      n = lines.length;
+    if (next) this.#send({ type: "press", act: { type: "pick", key: next.key } });
+    else
+      this.#send({
+        type: "note",
+        message: t("All {n} images are read.", { n }),
+        next: "Save the session, and send it back.",
+      });
+  }
+  // refuse says why the image cannot be graded, or with an empty reason that it can be.
+  #refuse(reason) {
+    this.#tick();
+    this.#flush();
+    this.#send({
+      type: "line",
+      reason,
+      review: reason && "rejected",
+      decided: new Date().toISOString(),
+    });
+  }
+
+  // tick counts the time since the grader last moved or pressed something, unless it was a pause.
+  #tick() {
+    const now = performance.now(),
+      passed = now - this.#last;
+    this.#last = now;
+    if (this.#key && passed < PAUSE) this.#spent += passed;
+    if (this.#spent > SOON) this.#flush();
+  }
+  #flush() {
+    const line = this.#state().worklist.lines.find(({ key }) => key === this.#key),
+      spent = this.#spent / 1000;
+    this.#spent = 0;
+    if (line && spent)
+      this.#send({ type: "line", key: line.key, seconds: (line.seconds ?? 0) + spent });
+  }
+}

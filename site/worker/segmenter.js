@@ -1,0 +1,567 @@
+// The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
+import { wholeMask } from "../draw/correct.js";
+import { YOU } from "../draw/layers.js";
+import { check, guarded, scriptURL } from "./scripts.js";
+
+// SegmentError says what went wrong and what the user can do next. code: image, weights, memory,
+// lost, cancelled, crashed, silent, …
+export class SegmentError extends Error {
+  constructor({ code, message, next }) {
+    super(message);
+    this.code = code;
+    this.next = next ?? "";
+    this.date = new Date().toISOString();
+  }
+}
+
+// A worker that has something to do and sends nothing for PATIENCE ms is replaced. It answers
+// pings, and reports while it computes.
+const PATIENCE = 4000,
+  TURN = 500;
+const LONGER = 4; // factor of patience for the next worker, and before a first result
+const HEAD = 352; // bytes, imageio.HeadSize
+const AGAIN = 2; // factor of patience for a worker that was silent and sent something again
+
+const crashed = (detail, again, code) =>
+  new SegmentError({
+    code,
+    message: `The program that computes stopped unexpectedly. (${detail})`,
+    next: again
+      ? "It has been started again; your image is still here. Try once more."
+      : "Reload the page. It needs a current browser with WebAssembly.",
+  });
+
+// changed is the error for a file that did not come as published.
+export const changed = (name) =>
+  new SegmentError({
+    code: "changed",
+    message: `${name} did not come as it was published, and was not used.`,
+    next: "Reload the page. If that does not help, tell who serves it.",
+  });
+
+const cancelled = () => new SegmentError({ code: "cancelled", message: "Cancelled." });
+
+// read resolves to a file's bytes. kind is the code of the error.
+const read = (blob, name, kind) =>
+  blob.arrayBuffer().catch(() => {
+    throw new SegmentError({
+      code: kind,
+      message: `${name} could not be read.`,
+      next: "Folders cannot be opened. Open a file again if it was moved or deleted.",
+    });
+  });
+
+// Segmenter runs the worker, starts it again when it dies, and pairs answers with questions.
+// Events: "ready" (detail: adapter, gpu, reason, models, …) each time a worker is up, "adapter"
+// (detail: adapter, gpu, reason, note, …) when another device takes over, "failed" (detail: the
+// error) when the worker stays down.
+export class Segmenter extends EventTarget {
+  #worker = null;
+  #info = null;
+  #settle = null;
+  #pending = new Map();
+  #next = 1;
+  #restarts = 0;
+  #imageSent = 0;
+  #images = 0;
+  #own = new Map();
+  #ownSent = new Set();
+  #zipped = Promise.resolve();
+  #silent = 0;
+  #patience = PATIENCE;
+  #turned = 0; // ms: silence so far, what is allowed, the last turn
+  #compiled = false; // the worker has given a result
+  used = false; // there were pictures or weights, which would be lost with the page
+
+  constructor() {
+    super();
+    this.#start();
+    setInterval(() => this.#watch(), TURN);
+  }
+
+  // busy says whether the worker has something to do.
+  get busy() {
+    return this.#pending.size > 0;
+  }
+
+  // watch adds up how long the worker has been silent. A turn counts at most twice its length,
+  // since the machine may have slept or the page been busy. Time in which the page is hidden does
+  // not count, as browsers then slow timers down.
+  #watch() {
+    const now = performance.now(),
+      passed = Math.min(now - this.#turned, 2 * TURN);
+    this.#turned = now;
+    if (!this.#pending.size || document.hidden) return void (this.#silent = 0);
+    this.#silent += passed;
+    if (this.#silent <= this.#patience * (this.#compiled ? 1 : LONGER))
+      return this.#worker.postMessage({ type: "ping" });
+    this.#patience *= LONGER; // a machine this slow gets more time
+    this.#died(`it has been silent for ${Math.round(this.#silent / 1000)} seconds`, "silent");
+  }
+  #heard() {
+    this.#patience = Math.max(this.#patience, AGAIN * this.#silent);
+    this.#silent = 0;
+  }
+
+  async #start() {
+    this.#info = null;
+    this.#compiled = false;
+    this.#imageSent = 0;
+    this.#ownSent.clear();
+    this.ready = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    this.ready.catch(() => {}); // callers that await it get the failure
+    try {
+      await guarded();
+    } catch (error) {
+      return this.#end(changed(error.changed));
+    }
+    const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search });
+    // A worker that died may still send: each message that waited in it fails.
+    worker.onmessage = ({ data }) => {
+      if (worker === this.#worker) {
+        this.#heard();
+        this.#receive(data);
+      }
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      if (worker !== this.#worker) return;
+      if (event.message) return this.#died(event.message);
+      // A script of the worker could not be loaded, for which browsers give no message.
+      check().then(
+        () => this.#died("worker.js could not be loaded"),
+        (error) => this.#end(changed(error.changed)),
+      );
+    };
+    this.#worker = worker;
+  }
+
+  #died(detail, code = "crashed") {
+    const again = this.#info !== null || this.#restarts++ < 1;
+    this.#end(crashed(detail, again, code), again);
+  }
+  // end ends the worker and all its requests.
+  #end(error, again = false) {
+    this.#worker?.terminate();
+    this.#settle.reject(error);
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+    if (again) this.#start();
+    else this.dispatchEvent(new CustomEvent("failed", { detail: error }));
+  }
+
+  #receive(data) {
+    const waiting = this.#pending.get(data.request),
+      tell = () => this.dispatchEvent(new CustomEvent(data.type, { detail: data }));
+    switch (data.type) {
+      case "ready":
+        this.#info = data;
+        this.#restarts = 0;
+        this.#settle.resolve(data);
+        return tell();
+      case "adapter":
+        Object.assign(this.#info, data); // ready resolves to it
+        return tell();
+      case "alive":
+        return;
+      case "crashed":
+        return data.changed ? this.#end(changed(data.changed)) : this.#died(data.message);
+      case "progress":
+      case "image":
+      case "thumb":
+        return waiting?.[data.type]?.(data);
+      case "error":
+        waiting?.reject(new SegmentError(data));
+        break;
+      case "result":
+        this.#compiled = true; // falls through
+      default:
+        waiting?.resolve(data);
+    }
+    this.#pending.delete(data.request);
+  }
+
+  async #ask(message, transfer = [], hooks = {}) {
+    await this.ready;
+    if (hooks.signal?.aborted) throw cancelled();
+    const request = this.#next++;
+    const cancel = () => {
+      if (this.#pending.has(request)) this.#worker.postMessage({ type: "cancel", request });
+    };
+    hooks.signal?.addEventListener("abort", cancel);
+    return new Promise((resolve, reject) => {
+      this.#pending.set(request, { resolve, reject, ...hooks });
+      this.#worker.postMessage({ ...message, request }, transfer);
+    }).finally(() => hooks.signal?.removeEventListener("abort", cancel));
+  }
+
+  // picture is a photograph to segment. The worker decodes it once. slice is that of a volume, from
+  // 1; 0 is the middle one. turn counts quarter turns clockwise.
+  picture(blob, name, slice = 0, turn = 0) {
+    this.used = true;
+    return { blob, name, slice, turn, key: ++this.#images, opened: Date.now() };
+  }
+
+  // knows says whether the site or the user has a model with that name.
+  knows(model) {
+    return this.#own.has(model) || Boolean(this.#info?.models.some(({ name }) => name === model));
+  }
+
+  // prepare downloads and compiles a model before it is needed. hooks: progress, signal.
+  prepare(model, hooks) {
+    return this.#ask({ type: "prepare", model }, [], hooks);
+  }
+
+  // weights makes a weights file of the user a model, after the worker has verified it. It resolves
+  // to { name, title }.
+  async weights(blob, name = blob.name ?? "weights") {
+    this.used = true;
+    const bytes = await read(blob, name, "weights"),
+      model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
+    this.#own.set(model.name, { blob, name });
+    this.#ownSent.add(model.name);
+    return model;
+  }
+
+  // segment resolves to the worker's result message, with the date. options: model, recurrences
+  // (left out: as the model was trained), roi ("auto", "none" or "x,y,side"), raterWeights,
+  // evidence (a list of { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG).
+  // hooks: progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice,
+  // slices, rgba }), thumb (as image, but small), signal (an AbortSignal, which ends this request
+  // and no other). For the list: known is the id of an earlier result of the same question; passing
+  // says that nobody will look at the result. If the worker falls silent, another one tries once
+  // more.
+  segment(picture, options, hooks) {
+    const attempt = () => this.#segment(picture, options, hooks);
+    return attempt().catch((error) => {
+      if (error.code !== "silent") throw error;
+      return attempt();
+    });
+  }
+  async #segment(picture, options, hooks = {}) {
+    await this.ready;
+    const own = this.#own.get(options.model); // a new worker does not have it
+    if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name);
+    const bytes =
+      this.#imageSent === picture.key ? null : await read(picture.blob, picture.name, "image");
+    const evidence = await Promise.all(
+      (options.evidence ?? []).map(async ({ rater, class: c, name, mask }) => ({
+        rater,
+        class: c,
+        name,
+        ...(mask instanceof Blob ? { png: await read(mask, name, "evidence") } : { mask }),
+      })),
+    );
+    if (hooks.signal?.aborted) throw cancelled();
+    this.#imageSent = picture.key;
+    // A request that ends early may not have decoded the picture.
+    const unsent = () => {
+      if (this.#imageSent === picture.key) this.#imageSent = 0;
+    };
+    hooks.signal?.addEventListener("abort", unsent);
+    const message = {
+      type: "segment",
+      key: picture.key,
+      blob: bytes,
+      name: picture.name,
+      slice: picture.slice,
+      turn: picture.turn,
+      wantImage: Boolean(hooks.image),
+      wantThumb: Boolean(hooks.thumb),
+      ...options,
+      evidence,
+    };
+    try {
+      return {
+        ...(await this.#ask(message, bytes ? [bytes] : [], hooks)),
+        date: new Date().toISOString(),
+      };
+    } catch (error) {
+      unsent();
+      throw error;
+    } finally {
+      hooks.signal?.removeEventListener("abort", unsent);
+    }
+  }
+
+  // decode resolves to a picture in the form of the hook image.
+  async decode(picture) {
+    await this.ready;
+    const { key, name, slice, turn } = picture,
+      blob = this.#imageSent === key ? null : await read(picture.blob, name, "image");
+    this.#imageSent = key;
+    let decoded;
+    const image = (made) => {
+      decoded = made;
+    };
+    await this.#ask(
+      { type: "picture", key, blob, name, slice, turn, wantImage: true },
+      blob ? [blob] : [],
+      { image },
+    ).catch((error) => {
+      if (this.#imageSent === key) this.#imageSent = 0;
+      throw error;
+    });
+    return decoded;
+  }
+
+  // show resolves to a map of a result in the form that type names. "map" is the whole map: {
+  // values: Float32Array(width·height) }. "view" is the part that the stage needs: { x, y, width,
+  // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. fields: kind (probability,
+  // rater, recurrence, disagreement, others, between or mark), m, i, class.
+  show(type, result, fields) {
+    return this.#ask({ type, id: result.id, ...fields });
+  }
+
+  // table resolves to a CSV of records, as internal/output/sheet has them: { bytes }. semicolons
+  // part its cells where a spreadsheet writes 0,5 for one half.
+  table(records, semicolons) {
+    return this.#ask({ type: "table", records: JSON.stringify(records), semicolons });
+  }
+
+  // images resolves to the files, each { blob, name }, that may be images by their first bytes.
+  async images(files) {
+    const heads = await Promise.all(
+      files.map(({ blob }) =>
+        blob
+          .slice(0, HEAD)
+          .arrayBuffer()
+          .catch(() => null),
+      ),
+    ); // opening reports it
+    const { are } = await this.#ask({ type: "recognise", heads: heads.filter(Boolean) });
+    return files.filter((_, i) => !heads[i] || are.shift());
+  }
+
+  // zip resolves to the Blob of a ZIP. files yields { name, bytes } one after the other, so that
+  // only one is in memory. The worker writes one ZIP at a time.
+  zip(files) {
+    const made = this.#zipped.then(() => this.#zip(files));
+    this.#zipped = made.catch(() => {});
+    return made;
+  }
+  async #zip(files) {
+    const parts = [],
+      step = async (fields, transfer) => {
+        const { bytes } = await this.#ask({ type: "zip", ...fields }, transfer);
+        parts.push(new Blob([bytes]));
+      };
+    await step({ step: "begin" });
+    for await (const { name, bytes } of files)
+      await step({ step: "add", name, blob: bytes }, [bytes]);
+    await step({ step: "end" });
+    return new Blob(parts, { type: "application/zip" });
+  }
+
+  // correct resolves to the bytes of the PNG of a mask with a correction on it, which was drawn
+  // after quarter turns. Both PNGs are in the photograph's orientation before the turns.
+  async correct(png, correction, turn) {
+    const mask = wholeMask(correction),
+      blob = await png.arrayBuffer(),
+      { bytes } = await this.#ask({ type: "correct", blob, mask, turn }, [blob, mask.buffer]);
+    return bytes.buffer;
+  }
+
+  // clinical resolves to the figures beside the ratio of a result, with what the user knows
+  // (clinical.js).
+  async clinical({ result, corrections, eye, known }) {
+    const masks = drawnOn(
+      result,
+      corrections.filter(({ rater }) => rater === YOU),
+    );
+    return (
+      await this.#ask(
+        { type: "clinical", id: result.id, eye, mm: known, drawn: masks },
+        masks.map(({ mask }) => mask.buffer),
+      )
+    ).figures;
+  }
+
+  // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
+  // for it.
+  async save({ result, made, reader = 0, i, classes, drawn, identity }) {
+    const masks = drawnOn(result, drawn);
+    const { bytes } = await this.#ask(
+      { type: "save", id: result.id, format: made, reader, i, classes, drawn: masks, identity },
+      masks.map(({ mask }) => mask.buffer),
+    );
+    return bytes;
+  }
+}
+
+// drawnOn are corrections in the form for the worker.
+const drawnOn = (result, corrections) =>
+  corrections.map((correction) => ({
+    class: result.classes.indexOf(correction.class),
+    mask: wholeMask(correction),
+  }));
+
+// inScripts is an error as scripts get it. A call that its signal ended rejects with the signal's
+// reason: a DOMException named "AbortError", unless abort was called with something else. Wrong
+// values that only the worker can find, such as the number of raters, are wrong arguments too.
+function inScripts(error, signal) {
+  if (error.code === "cancelled" && signal?.aborted) return signal.reason;
+  return error.code === "options" ? new TypeError(error.message) : error;
+}
+
+// Options of scripts, each with a test and a description of valid values.
+const own = (wanted, is) => ({ wanted, is });
+const SETTLING = {
+  evidence: own("a list of { rater, class, mask }", (v) => v === null || Array.isArray(v)),
+  raterWeights: own(
+    "a list of numbers from 0 to 1, not all 0, or null",
+    (v) =>
+      v === null ||
+      ((Array.isArray(v) || ArrayBuffer.isView(v)) &&
+        Array.from(v).every((w) => typeof w === "number" && w >= 0 && w <= 1) &&
+        Array.from(v).some((w) => w > 0)),
+  ),
+  progress: own("a function", (v) => typeof v === "function"),
+  signal: own("an AbortSignal", (v) => v instanceof AbortSignal),
+};
+const SEGMENTING = {
+  ...SETTLING,
+  model: own(
+    "the name of a model, or a Blob of weights",
+    (v) => typeof v === "string" || v instanceof Blob,
+  ),
+  recurrences: own("a whole number", Number.isInteger),
+  roi: own('"auto", "none" or "x,y,side"', (v) => typeof v === "string"),
+  slice: own("a whole number from 1", (v) => Number.isInteger(v) && v >= 0),
+  turn: own("0, 90, 180 or 270", (v) => [0, 90, 180, 270].includes(v)),
+};
+// checked throws a TypeError for options that are not in allowed. It omits undefined options.
+function checked(options, allowed) {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError(`the options are not an object: ${options}`);
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(allowed, name))
+      throw new TypeError(
+        `there is no option ${name}; there are ${Object.keys(allowed).join(", ")}`,
+      );
+    if (value !== undefined && !allowed[name].is(value))
+      throw new TypeError(`${name} is not ${allowed[name].wanted}`);
+  }
+  options.signal?.throwIfAborted();
+  return options;
+}
+
+// checkedEvidence copies a script's list of marks.
+function checkedEvidence(evidence) {
+  return evidence.map(({ rater, class: c = "", mask }, i) => {
+    const name = mask instanceof File ? mask.name : `evidence[${i}].mask`;
+    if (typeof rater !== "string")
+      throw new TypeError(`evidence[${i}].rater is not the name of a rater, or "you"`);
+    if (typeof c !== "string")
+      throw new TypeError(`evidence[${i}].class is not the name of a class`);
+    if (!(mask instanceof Uint8Array || mask instanceof Blob))
+      throw new TypeError(`${name} is neither a Uint8Array nor the Blob of a PNG`);
+    return { rater, class: c, name, mask };
+  });
+}
+
+// publish makes window.mrprism, by which scripts use the segmenter. It shows nothing on the page.
+export function publish(segmenter) {
+  const index = (list, wanted, what) => {
+    const i = typeof wanted === "number" ? wanted : list.indexOf(wanted);
+    if (!(i in list)) throw new RangeError(`${what} ${wanted} is not one of ${list.join(", ")}`);
+    return i;
+  };
+  // run resolves to the result for scripts. before has the earlier options.
+  async function run(picture, before, { evidence, raterWeights }, hooks) {
+    const options = { ...before };
+    if (evidence !== undefined) options.evidence = checkedEvidence(evidence ?? []);
+    if (raterWeights !== undefined)
+      options.raterWeights = raterWeights && Float32Array.from(raterWeights);
+    const r = await segmenter.segment(picture, options, hooks).catch((error) => {
+      throw inScripts(error, hooks.signal);
+    });
+    const values = async (kind, fields) =>
+      (await segmenter.show("map", r, { kind, ...fields })).values;
+    const c = (wanted) => index(r.classes, wanted, "class"),
+      m = (wanted) => index(r.raters, wanted, "rater");
+    return {
+      width: r.width,
+      height: r.height,
+      classes: r.classes,
+      raters: r.raters,
+      labels: r.labels,
+      roi: r.roi,
+      recurrences: r.recurrences,
+      takesMarks: r.takesMarks,
+      measurements: r.measurements,
+      timings: r.timings,
+      adapter: r.adapter,
+      why: r.why,
+      model: r.model,
+      found: r.found,
+      doubts: r.doubts,
+      doubt: r.doubt,
+      probability: (cls) => values("probability", { class: c(cls) }),
+      others: (cls) => values("others", { class: c(cls) }),
+      rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
+      recurrence: (i, cls) => values("recurrence", { i, class: c(cls) }),
+      disagreement: (cls) => values("disagreement", { class: c(cls) }),
+      async recalibrate(given = {}) {
+        const { progress, signal, ...changes } = checked(given, SETTLING);
+        return run(picture, options, changes, { progress, signal });
+      },
+    };
+  }
+  globalThis.mrprism = Object.freeze({
+    get ready() {
+      return segmenter.ready.then(({ adapter, models }) => ({
+        adapter,
+        models: models.map(({ name }) => name),
+      }));
+    },
+    // segment(blob, { model, recurrences, roi, slice, turn, raterWeights, evidence, progress,
+    // signal }) resolves to a result. model is a name, or a Blob of weights. slice is that of a
+    // volume, from 1; the middle one unless given. turn is in degrees clockwise: maps are of the
+    // turned image. raterWeights has a number from 0 to 1 for each rater. evidence is a list of {
+    // rater, class, mask }, for models that take marks; mask has 255 inside, 0 outside and 128
+    // where nothing is said, as a Uint8Array of a byte a pixel or the Blob of a PNG. signal is an
+    // AbortSignal: the call rejects with its reason, an AbortError. Wrong arguments are TypeErrors,
+    // other failures have a code and say what to do next. The result's maps are Promises of
+    // Float32Arrays at the image's size. The worker keeps those of the last four results. found is
+    // false if the picture has nothing of the kind. doubts say why the model does not believe its
+    // result, as { code, text }. Each structure and ratio of measurements has trust, { word, reason
+    // }: "trusted", "check" or "do not use". doubt is how odd the result is: above 1 the model
+    // doubts it, null means that the weights cannot tell. others(class) is what the raters would
+    // mark who have not. recalibrate({ evidence, raterWeights, progress, signal }) resolves to
+    // another result of the same picture. What is left out stays as it was. While no other picture
+    // came between, the encoder does not run again.
+    async segment(blob, given = {}) {
+      if (!(blob instanceof Blob)) throw new TypeError("the image is not a Blob, such as a File");
+      const {
+        recurrences,
+        roi = "auto",
+        slice = 0,
+        turn = 0,
+        raterWeights = null,
+        evidence = [],
+        progress,
+        signal,
+        ...wished
+      } = checked(given, SEGMENTING);
+      const { models } = await segmenter.ready;
+      const { name: model } =
+        wished.model instanceof Blob
+          ? await segmenter.weights(wished.model)
+          : { name: wished.model ?? models[0]?.name };
+      if (!segmenter.knows(model))
+        throw new TypeError(
+          `there is no model ${model}; there are ${models.map(({ name }) => name).join(", ")}`,
+        );
+      const picture = segmenter.picture(blob, blob.name ?? "image", slice, turn / 90);
+      return run(
+        picture,
+        { model, recurrences, roi },
+        { evidence, raterWeights },
+        { progress, signal },
+      );
+    },
+  });
+}

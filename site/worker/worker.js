@@ -1,0 +1,65 @@
+// The worker that computes. It starts segmenter.wasm, which answers the page's messages itself.
+// wasm/segmenter uses the functions that are set on globalThis here.
+import "./wasm_exec.js";
+import "./vectors.js";
+import "./gpu.js";
+import "./decoding.js";
+import { get, stream } from "../page/addresses.js";
+
+// The value of an option in the page's address (?precision=f16, ?measure=off), or "".
+globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
+
+// Values that the browser remembers from visit to visit, by key.
+globalThis.mrprismMemory = {
+  get: (key) => inMemory("readonly", (store) => store.get(key)),
+  put: (key, value) => inMemory("readwrite", (store) => store.put(value, key)),
+};
+
+const settled = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+async function inMemory(mode, act) {
+  const opening = indexedDB.open("mrprism", 1);
+  opening.onupgradeneeded = () => opening.result.createObjectStore("memory");
+  const database = await settled(opening);
+  try {
+    return await settled(act(database.transaction("memory", mode).objectStore("memory")));
+  } finally {
+    database.close();
+  }
+}
+
+// mrprismDownload resolves to the bytes of a file. It calls tell with the number of bytes so far,
+// and ends when tell returns false. With anew the bytes are those that were published, whatever
+// caches keep.
+globalThis.mrprismDownload = async (name, anew, tell) => {
+  const response = await (anew ? get : stream)(name).catch(() => {
+    throw new Error("the site does not answer, and this browser has not kept the model");
+  });
+  if (!response.ok) throw new Error(`${name}: the server answered ${response.status}`);
+  const parts = [];
+  let received = 0;
+  for (const reader = response.body.getReader(); ;) {
+    const { done, value } = await reader.read();
+    if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
+    parts.push(value);
+    received += value.length;
+    if (tell(received)) continue;
+    await reader.cancel();
+    throw new Error("nobody waits for it any more");
+  }
+};
+
+try {
+  const go = new Go();
+  await go.run(await go.load("segmenter.wasm", get));
+  postMessage({ type: "crashed", message: "it ended" });
+} catch (error) {
+  postMessage({
+    type: "crashed",
+    message: String(error?.message ?? error),
+    changed: error?.changed,
+  });
+}
