@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"mrprism/internal/data/foreign"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/program/cli"
 	"mrprism/weights"
@@ -45,7 +46,7 @@ exit codes: 0 written, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C (DIR lacks
 func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var images, side int
 	var seed uint64
-	kinds, classes := synthetic.ForeignKinds, []string{"disc"}
+	kinds, classes := foreign.Kinds, []string{"disc"}
 	flags := cli.NewGroups()
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.IntVar(&images, "images", 100, "`NUMBER` of images; every fifth is held out")
@@ -54,7 +55,7 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		f.Uint64Var(&seed, "seed", 1, "`NUMBER` that decides every picture and every mark")
 	})
 	flags.Add("only with foreign", func(f *flag.FlagSet) {
-		cli.Parsed(f, &kinds, "kinds", "`KINDS` to draw, separated by commas (default all)", names(synthetic.FindForeign))
+		cli.Parsed(f, &kinds, "kinds", "`KINDS` to draw, separated by commas (default all)", names(foreign.Find))
 		cli.Parsed(f, &classes, "classes", "`CLASSES` that no picture shows, separated by commas (default disc)", names(className))
 	})
 	intro := syntheticIntro
@@ -62,7 +63,7 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		intro += fmt.Sprintf("  %-16s %s\n", s.Name, s.Description)
 	}
 	intro += "\nkinds of foreign pictures:\n"
-	for _, k := range synthetic.ForeignKinds {
+	for _, k := range foreign.Kinds {
 		intro += fmt.Sprintf("  %-16s %s\n", k.Name, k.Description)
 	}
 	p := cli.Program{Name: program + " synthetic", Intro: intro, Examples: syntheticExamples, Stdout: stdout, Stderr: stderr}
@@ -71,16 +72,16 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 			return cli.Wrong("give a SCENARIO, or foreign, and a DIR")
 		}
 		name, folder, given := rest[0], rest[1], flags.Given()
-		foreign := name == "foreign"
+		drawsForeign := name == "foreign"
 		if !given["side"] {
-			side = map[bool]int{false: 128, true: 512}[foreign]
+			side = map[bool]int{false: 128, true: 512}[drawsForeign]
 		}
 		switch {
 		case images < 1:
 			return cli.Wrong("-images %d: give at least 1", images)
 		case side < 16 || side > 4096:
 			return cli.Wrong("-side %d: give 16 to 4096 pixels", side)
-		case foreign:
+		case drawsForeign:
 			set := synthetic.ForeignSet{Kinds: kinds, Classes: classes, Images: images, Side: side, Seed: seed}
 			if err := synthetic.WriteForeign(ctx, folder, set); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mrprism/internal/data/foreign"
 	"mrprism/internal/data/synthetic"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
@@ -100,7 +101,7 @@ func TestAlso(t *testing.T) {
 	o.Out = filepath.Join(t.TempDir(), "also")
 	o.Also = []string{t.TempDir(), t.TempDir()}
 	for i, folder := range o.Also {
-		set := synthetic.ForeignSet{Kinds: synthetic.ForeignKinds[:1], Classes: []string{"disc"}, Images: 3 + i, Side: 64, Seed: uint64(i)}
+		set := synthetic.ForeignSet{Kinds: foreign.Kinds[:1], Classes: []string{"disc"}, Images: 3 + i, Side: 64, Seed: uint64(i)}
 		require.NoError(t, synthetic.WriteForeign(t.Context(), folder, set))
 	}
 	both, _, err := resume(t, o)

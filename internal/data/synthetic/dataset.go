@@ -15,7 +15,9 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/foreign"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/paint"
 	"mrprism/weights/disk"
 )
 
@@ -144,7 +146,7 @@ const Nobody = "nobody"
 
 // ForeignSet is the choices of WriteForeign.
 type ForeignSet struct {
-	Kinds   []ForeignKind
+	Kinds   []foreign.Kind
 	Classes []string // that are in no picture
 	Images  int      // of all kinds together
 	Side    int      // the longer side, pixels
@@ -169,12 +171,12 @@ func WriteForeign(ctx context.Context, folder string, s ForeignSet) error {
 // seed, the kind and the number among the kind.
 func (s *ForeignSet) write(folder string, i int) error {
 	kind, number := s.Kinds[i%len(s.Kinds)], i/len(s.Kinds)+1
-	r := source(s.Seed, kind.purpose()+1+uint64(number))
+	r := kind.Source(s.Seed, number)
 	width, height := frame(r, s.Side)
 	picture := kind.Picture(r.Uint64(), width, height)
 	name := fmt.Sprintf("%s_%04d", kind.Name, number)
 	var err error
-	if r.chance(0.5) {
+	if r.Chance(0.5) {
 		err = writePNG(picture, folder, "images", name)
 	} else { // a JPEG of any usual quality
 		var b bytes.Buffer
@@ -191,9 +193,9 @@ func (s *ForeignSet) write(folder string, i int) error {
 }
 
 // frame is the width and height of a picture in one of the shapes that cameras have.
-func frame(r draws, side int) (width, height int) {
-	shorter := max(1, int(float64(side)*either(r.Rand, 1, 1, 0.85, 3./4, 2./3)+0.5))
-	if r.chance(0.2) {
+func frame(r paint.Draws, side int) (width, height int) {
+	shorter := max(1, int(float64(side)*paint.Either(r, 1, 1, 0.85, 3./4, 2./3)+0.5))
+	if r.Chance(0.2) {
 		return shorter, side
 	}
 	return side, shorter

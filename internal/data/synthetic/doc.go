@@ -11,8 +11,7 @@
 // angle. Raters mark z = 1[s + b + kβ + σ·g > 0], where g is a smooth standard normal field.
 // Therefore the probability of each label is known in closed form.
 //
-// The package also draws pictures without a disc, of the kinds in [ForeignKinds]. They teach a
-// network to mark nothing, and test that it does.
+// [WriteForeign] makes data sets of the pictures of package foreign, in which there is no disc.
 //
 // A seed decides everything, in every program.
 package synthetic

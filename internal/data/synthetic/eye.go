@@ -1,6 +1,10 @@
 package synthetic
 
-import "math"
+import (
+	"math"
+
+	"mrprism/internal/data/paint"
+)
 
 // Classes are the structures, in channel order. The cup lies inside the disc.
 var Classes = []string{"disc", "cup"}
@@ -47,22 +51,22 @@ func (a *ambient) at(theta float64) float64 { return a.width * (1 + a.swing*math
 
 // NewEye draws an eye.
 func NewEye(seed uint64) *Eye {
-	r := source(seed, forGeometry)
-	e := &Eye{seed: seed, temporal: r.sign(0.5)}
+	r := paint.Source(seed, forGeometry)
+	e := &Eye{seed: seed, temporal: r.Sign(0.5)}
 	e.disc.mean = 1
-	e.cup.mean = r.between(0.3, 0.8)
+	e.cup.mean = r.Between(0.3, 0.8)
 	for i, largest := range []float64{0.05, 0.02, 0.012} {
-		e.disc.amplitude[i], e.disc.phase[i] = r.between(0, largest), r.between(-math.Pi, math.Pi)
+		e.disc.amplitude[i], e.disc.phase[i] = r.Between(0, largest), r.Between(-math.Pi, math.Pi)
 	}
 	// These amplitudes sum to at most 0.12: the cup stays below 0.9 of the disc.
 	for i, largest := range []float64{0.06, 0.04, 0.02} {
-		e.cup.amplitude[i], e.cup.phase[i] = r.between(0, largest), r.between(-math.Pi, math.Pi)
+		e.cup.amplitude[i], e.cup.phase[i] = r.Between(0, largest), r.Between(-math.Pi, math.Pi)
 	}
-	e.disc.phase[0] = r.between(-0.5, 0.5) + math.Pi // discs are a little taller than wide
-	e.ambiguity[Disc] = ambient{r.between(0.03, 0.06), r.between(0.3, 0.8), r.between(-math.Pi, math.Pi)}
-	e.ambiguity[Cup] = ambient{r.between(0.06, 0.14), r.between(0.3, 0.8), r.between(-math.Pi, math.Pi)}
-	e.macula = [2]float64{e.temporal * r.between(4.6, 5.2), r.between(0.3, 0.9)}
-	e.vessels = growVessels(source(seed, forVessels), e.temporal, e.macula)
+	e.disc.phase[0] = r.Between(-0.5, 0.5) + math.Pi // discs are a little taller than wide
+	e.ambiguity[Disc] = ambient{r.Between(0.03, 0.06), r.Between(0.3, 0.8), r.Between(-math.Pi, math.Pi)}
+	e.ambiguity[Cup] = ambient{r.Between(0.06, 0.14), r.Between(0.3, 0.8), r.Between(-math.Pi, math.Pi)}
+	e.macula = [2]float64{e.temporal * r.Between(4.6, 5.2), r.Between(0.3, 0.9)}
+	e.vessels = growVessels(paint.Source(seed, forVessels), e.temporal, e.macula)
 	return e
 }
 
@@ -100,20 +104,20 @@ const (
 // growVessels draws the two trees. Veins and arteries leave the disc upwards and downwards; one
 // arcade of each goes to the temporal side, around the macula, and one to the nasal side. Finer
 // vessels go straight to both sides. All branch, thin out, and wander.
-func growVessels(r draws, temporal float64, macula [2]float64) []vessel {
+func growVessels(r paint.Draws, temporal float64, macula [2]float64) []vessel {
 	g := grower{random: r, macula: macula}
-	hub := [2]float64{-0.16 * temporal, r.between(-0.08, 0.08)} // the trunks enter nasally
+	hub := [2]float64{-0.16 * temporal, r.Between(-0.08, 0.08)} // the trunks enter nasally
 	for _, artery := range []bool{false, true} {
-		width, shift := r.between(0.14, 0.17), 0.06
+		width, shift := r.Between(0.14, 0.17), 0.06
 		if artery {
 			width, shift = width*0.74, -0.06
 		}
 		for _, vertical := range []float64{-1, 1} { // up, down
 			trunk := math.Atan2(vertical, -0.12*temporal+shift)
 			// The trunk divides into an arcade on each side near the disc's edge; angles from the vertical.
-			toTemporal, toNasal := r.between(0.45, 0.8), r.between(0.35, 0.8)
+			toTemporal, toNasal := r.Between(0.45, 0.8), r.Between(0.35, 0.8)
 			root := walker{artery: artery, x: hub[0] + shift, y: hub[1], heading: trunk, goal: trunk, width: width}
-			root = g.grow(root, r.between(0.6, 1.2), 0)
+			root = g.grow(root, r.Between(0.6, 1.2), 0)
 			for i, angle := range []float64{toTemporal, -toNasal} {
 				arcade := root
 				arcade.width *= []float64{0.88, 0.72}[i]
@@ -122,17 +126,17 @@ func growVessels(r draws, temporal float64, macula [2]float64) []vessel {
 			}
 		}
 		for range 3 { // to the sides
-			side := temporal * r.sign(0.4)
-			angle := math.Atan2(r.between(-0.7, 0.7), side)
-			fine := walker{artery: artery, x: hub[0], y: hub[1], heading: angle, goal: angle + r.between(-0.2, 0.2), width: r.between(0.035, 0.055)}
-			g.grow(fine, r.between(2.5, 4), 2)
+			side := temporal * r.Sign(0.4)
+			angle := math.Atan2(r.Between(-0.7, 0.7), side)
+			fine := walker{artery: artery, x: hub[0], y: hub[1], heading: angle, goal: angle + r.Between(-0.2, 0.2), width: r.Between(0.035, 0.055)}
+			g.grow(fine, r.Between(2.5, 4), 2)
 		}
 	}
 	return g.vessels
 }
 
 type grower struct {
-	random  draws
+	random  paint.Draws
 	macula  [2]float64
 	vessels []vessel
 }
@@ -148,7 +152,7 @@ type walker struct {
 func (g *grower) grow(w walker, length float64, depth int) walker {
 	r := g.random
 	v := vessel{artery: w.artery, points: []vesselPoint{{w.x, w.y, w.width}}}
-	wander, untilBranch := 0.0, r.between(0.7, 1.8)
+	wander, untilBranch := 0.0, r.Between(0.7, 1.8)
 	trunk := depth == 0 && length < 1.5 && w.width > 0.09
 	for walked := 0.0; walked < length && math.Hypot(w.x, w.y) < vesselReach && w.width > 0.016; walked += vesselStep {
 		wander = 0.85*wander + 0.03*r.NormFloat64()
@@ -157,18 +161,18 @@ func (g *grower) grow(w walker, length float64, depth int) walker {
 		w.width *= 0.991
 		shown := w.width
 		if !trunk {
-			shown *= 1 - 0.7*smooth(2*walked/length-1)
+			shown *= 1 - 0.7*paint.Smooth(2*walked/length-1)
 		}
 		v.points = append(v.points, vesselPoint{w.x, w.y, shown})
 		if untilBranch -= vesselStep; untilBranch > 0 || depth == 0 {
 			continue
 		}
-		untilBranch = r.between(0.7, 1.8)
-		side := r.sign(0.5)
-		angle, share := r.between(0.45, 0.95)*side, r.between(0.42, 0.72)
+		untilBranch = r.Between(0.7, 1.8)
+		side := r.Sign(0.5)
+		angle, share := r.Between(0.45, 0.95)*side, r.Between(0.42, 0.72)
 		branch := w
 		branch.heading, branch.goal, branch.width = w.heading+angle*0.6, w.heading+angle*0.8, w.width*share
-		g.grow(branch, r.between(1.5, 5), depth-1)
+		g.grow(branch, r.Between(1.5, 5), depth-1)
 		w.width *= math.Cbrt(1 - share*share*share) // Murray's law: the cubes of the widths add up
 		w.goal -= angle * 0.1
 	}
@@ -237,15 +241,9 @@ func stroke(layer []float32, v view, ax, ay, bx, by, width, strength float64) {
 				t = max(0, min(1, (px*dx+py*dy)/length))
 			}
 			distance := math.Hypot(px-t*dx, py-t*dy)
-			cover := float32(strength * smooth((reach-distance)/soft))
+			cover := float32(strength * paint.Smooth((reach-distance)/soft))
 			i := y*v.width + x
 			layer[i] = max(layer[i], cover)
 		}
 	}
-}
-
-// smooth is 0 below 0, 1 above 1 and 3t² − 2t³ between.
-func smooth(t float64) float64 {
-	t = max(0, min(1, t))
-	return t * t * (3 - 2*t)
 }

@@ -1,185 +1,66 @@
+//go:build !js
+
 package synthetic
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"image"
-	"math"
-	"slices"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/foreign"
 )
 
-// TestForeignIsDeterministic: the bytes change only if someone changes the generator on purpose.
-func TestForeignIsDeterministic(t *testing.T) {
-	all := sha256.New()
-	for _, k := range ForeignKinds {
-		found, err := FindForeign(k.Name)
-		require.NoError(t, err)
-		first := found.Picture(5, 96, 72)
-		assert.Equal(t, image.Rect(0, 0, 96, 72), first.Rect)
-		assert.Equal(t, sum(first), sum(k.Picture(5, 96, 72)), k.Name)
-		all.Write(first.Pix)
-	}
-	assert.Equal(t, "0daad88e859523c0", fmt.Sprintf("%x", all.Sum(nil))[:16])
-}
-
-// TestForeignVaries: pictures of two seeds or two kinds differ, and so does their brightness.
-func TestForeignVaries(t *testing.T) {
-	seen := map[string]string{}
-	for _, k := range ForeignKinds {
-		darkest, brightest := 255.0, 0.0
-		for seed := range uint64(12) {
-			img := k.Picture(seed, 64, 80)
-			name := fmt.Sprintf("%s %d", k.Name, seed)
-			assert.Empty(t, seen[sum(img)], name)
-			seen[sum(img)] = name
-			mean := brightness(img)
-			darkest, brightest = min(darkest, mean), max(brightest, mean)
-		}
-		assert.Greater(t, brightest-darkest, 40.0, k.Name)
-	}
-}
-
-func brightness(img *image.RGBA) (mean float64) {
-	for i, v := range img.Pix {
-		if i%4 != 3 {
-			mean += float64(v) / float64(len(img.Pix)/4*3)
-		}
-	}
-	return mean
-}
-
-// TestForeignAtEverySize: the size changes a picture's detail, not its content. Noise has the size
-// of pixels.
-func TestForeignAtEverySize(t *testing.T) {
-	for _, k := range ForeignKinds {
-		for _, size := range [][2]int{{1, 1}, {1, 40}, {33, 9}} {
-			assert.Equal(t, size, [2]int{k.Picture(3, size[0], size[1]).Rect.Dx(), k.Picture(3, size[0], size[1]).Rect.Dy()})
-		}
-		if k.Name == "noise" {
-			continue
-		}
-		for seed := range uint64(3) {
-			small, large := k.Picture(seed, 60, 45), k.Picture(seed, 240, 180)
-			assert.Less(t, difference(small, large), 25.0, "%s %d", k.Name, seed)
-		}
-	}
-}
-
-// difference is the mean of |small − large| in levels, the large one averaged over squares of 4 × 4
-// pixels.
-func difference(small, large *image.RGBA) (mean float64) {
-	for y := range small.Rect.Dy() {
-		for x := range small.Rect.Dx() {
-			for k := range 3 {
-				v := 0.0
-				for i := range 16 {
-					v += float64(large.Pix[large.PixOffset(4*x+i%4, 4*y+i/4)+k]) / 16
-				}
-				mean += math.Abs(v - float64(small.Pix[small.PixOffset(x, y)+k]))
-			}
-		}
-	}
-	return mean / float64(3*small.Rect.Dx()*small.Rect.Dy())
-}
-
-func TestScansAreGrey(t *testing.T) {
-	scan, err := FindForeign("scan")
+// TestWriteForeign: the folder reads as a data set with empty masks. A picture does not depend on
+// the other pictures of its folder.
+func TestWriteForeign(t *testing.T) {
+	root := t.TempDir()
+	folder := filepath.Join(root, "new", "foreign")
+	s := ForeignSet{Kinds: foreign.Kinds, Classes: []string{"disc", "cup"}, Images: 20, Side: 64, Seed: 3}
+	require.NoError(t, WriteForeign(t.Context(), folder, s))
+	d, err := dataset.Open(folder)
 	require.NoError(t, err)
-	for seed := range uint64(12) {
-		img := scan.Picture(seed, 64, 64)
-		for i := 0; i < len(img.Pix); i += 4 {
-			require.True(t, img.Pix[i] == img.Pix[i+1] && img.Pix[i] == img.Pix[i+2], "seed %d", seed)
+	assert.Equal(t, "synthetic-foreign", d.Name)
+	assert.Equal(t, s.Classes, d.Classes)
+	assert.Equal(t, []string{Nobody}, d.Raters)
+	assert.Len(t, d.Cases, s.Images)
+	assert.Empty(t, d.Missing)
+	shapes, formats := map[[2]int]bool{}, map[string]bool{}
+	for _, c := range d.Cases {
+		assert.Equal(t, 64, max(c.W, c.H))
+		shapes[[2]int{c.W, c.H}], formats[filepath.Ext(c.Image)] = true, true
+		l, err := dataset.Load(c)
+		require.NoError(t, err)
+		for _, mask := range l.Masks[0] {
+			require.Len(t, mask, c.W*c.H)
+			assert.NotContains(t, mask, uint8(1))
 		}
 	}
-}
+	assert.Greater(t, len(shapes), 2)
+	assert.Len(t, formats, 2, "PNG and JPEG")
+	report := dataset.Check(t.Context(), []string{folder}, nil)
+	assert.False(t, report.Failed())
 
-// TestRetinaHasNoDisc: under the lesions nothing of a disc's size is bright, and vessels do not
-// come from one place. In an eye both are the case.
-func TestRetinaHasNoDisc(t *testing.T) {
-	const side = 160
-	vessels := 0
-	for seed := range uint64(25) {
-		c := newCanvas(side, side)
-		r := newRetina(c, source(seed, 1))
-		r.ground()
-		r.vasculature()
-		assert.Less(t, brightPlace(c, r.field), 1.5, "seed %d", seed)
-		assert.Less(t, convergence(r.vessels, r.field), 0.8, "seed %d", seed)
-		vessels += len(r.vessels)
-
-		scene := NewScene(seed, side)
-		c = &canvas{view: scene.view, pix: make([]colour, side*side)}
-		for i, img := 0, scene.Image(); i < len(c.pix); i++ {
-			c.pix[i][1] = float64(img.Pix[4*i+1]) / 255
-		}
-		assert.Greater(t, brightPlace(c, 100), 1.5, "seed %d", seed)
-		assert.Greater(t, convergence(scene.Eye.vessels, 7), 0.8, "seed %d", seed)
+	veil, err := foreign.Find("veil")
+	require.NoError(t, err)
+	alone := filepath.Join(root, "alone")
+	s.Kinds, s.Images = []foreign.Kind{veil}, 2
+	require.NoError(t, WriteForeign(t.Context(), alone, s))
+	pictures, err := filepath.Glob(filepath.Join(alone, "images", "veil_000[12].*"))
+	require.NoError(t, err)
+	require.Len(t, pictures, 2)
+	for _, path := range pictures {
+		assert.Equal(t, content(t, filepath.Join(folder, "images", filepath.Base(path))), content(t, path))
 	}
-	assert.Greater(t, vessels, 25*10)
+	assert.ErrorContains(t, WriteForeign(t.Context(), folder, s), "not empty")
 }
 
-// TestAside: bright places keep away from the vessels.
-func TestAside(t *testing.T) {
-	aside, anywhere := 0.0, 0.0
-	for seed := range uint64(40) {
-		r := newRetina(newCanvas(64, 64), source(seed, 2))
-		x, y := r.aside(0.9, 1)
-		aside += crowd(r.vessels, x, y, 1)
-		x, y = r.place(0.9)
-		anywhere += crowd(r.vessels, x, y, 1)
-	}
-	assert.Less(t, 3*aside, anywhere)
-}
-
-// brightPlace is the brightest green to the median one, of the field's inner part, blurred by a
-// third of a disc's radius.
-func brightPlace(c *canvas, field float64) float64 {
-	var green []float64
-	c.blur(0.33)
-	for i, p := range c.pix {
-		if x, y := c.point(i%c.width, i/c.width); math.Hypot(x, y) < field-1 {
-			green = append(green, p[1])
-		}
-	}
-	slices.Sort(green)
-	return green[len(green)-1] / green[len(green)/2]
-}
-
-// convergence is the sum of the widths of the vessels that begin within a disc's radius of one that
-// begins in the field.
-func convergence(vessels []vessel, field float64) (most float64) {
-	for _, v := range vessels {
-		if math.Hypot(v.points[0].x, v.points[0].y) > field {
-			continue
-		}
-		sum := 0.0
-		for _, w := range vessels {
-			if math.Hypot(v.points[0].x-w.points[0].x, v.points[0].y-w.points[0].y) < 1 {
-				sum += w.points[0].width
-			}
-		}
-		most = max(most, sum)
-	}
-	return most
-}
-
-func TestFindForeign(t *testing.T) {
-	_, err := FindForeign("aeroplane")
-	assert.ErrorContains(t, err, `no kind of foreign picture is named "aeroplane": there are lesions, veil`)
-}
-
-func BenchmarkForeign(b *testing.B) {
-	for _, k := range ForeignKinds {
-		b.Run(k.Name, func(b *testing.B) {
-			seed := uint64(0)
-			for b.Loop() {
-				k.Picture(seed, 512, 512)
-				seed++
-			}
-		})
-	}
+func content(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return data
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"mrprism/internal/data/paint"
 )
 
 // Rater says how one simulated person marks structures. Lengths are in disc radii.
@@ -39,7 +41,7 @@ func (r *Rater) noise(theta float64) float64 {
 		return r.Noise
 	}
 	off := math.Abs(turn(r.Sector.Centre, theta)) / r.Sector.HalfWidth
-	inside := smooth((1 - off) * 4)
+	inside := paint.Smooth((1 - off) * 4)
 	return r.Noise + (r.Sector.Noise-r.Noise)*inside
 }
 
@@ -73,21 +75,21 @@ func (s *Scene) Mark(r Rater, seed uint64) [][]bool {
 	masks := [][]bool{make([]bool, s.width*s.height), make([]bool, s.width*s.height)}
 	blank, swapped := random.Float64() < r.Blank, random.Float64() < r.Swapped
 	reach := s.reach()
-	contour := newField(random, contourSpacing, min(reach, 4))
+	contour := paint.NewField(random, contourSpacing, min(reach, 4))
 	if blank {
 		return masks
 	}
 	// A pixel is turned over where a standard normal falls below these; −∞ for a share of 0.
 	missed, strayed := normalQuantile(r.Missed), normalQuantile(r.Strayed)
-	var blots *field
+	var blots *paint.Field
 	if r.Missed > 0 || r.Strayed > 0 {
-		blots = newField(random, blotSpacing, reach)
+		blots = paint.NewField(random, blotSpacing, reach)
 	}
 	s.eachPixel(func(i int, x, y float64) {
-		t, g := r.thresholds(s.Eye, x, y), contour.at(x, y)
+		t, g := r.thresholds(s.Eye, x, y), contour.At(x, y)
 		h := 0.0
 		if blots != nil {
-			h = blots.at(x, y)
+			h = blots.At(x, y)
 		}
 		for class := range masks {
 			// Turning off and turning on read h from opposite ends: a cup never remains without its disc

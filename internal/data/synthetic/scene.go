@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"mrprism/internal/choice"
+	"mrprism/internal/data/paint"
 )
 
 // Scene is an eye seen in a view. The raters mark it, and its true masks are known.
@@ -18,10 +19,10 @@ type Scene struct {
 // 0.28 of the side and its centre near the middle. A seed gives one scene, which has the same
 // proportions at every side.
 func NewScene(seed uint64, side int) *Scene {
-	r := source(seed, forFraming)
+	r := paint.Source(seed, forFraming)
 	s := float64(side)
-	v := view{width: side, height: side, radius: s * r.between(0.20, 0.28)}
-	v.x, v.y = s*(0.5+r.between(-0.06, 0.06))-0.5, s*(0.5+r.between(-0.06, 0.06))-0.5
+	v := view{width: side, height: side, radius: s * r.Between(0.20, 0.28)}
+	v.x, v.y = s*(0.5+r.Between(-0.06, 0.06))-0.5, s*(0.5+r.Between(-0.06, 0.06))-0.5
 	return &Scene{NewEye(seed), v}
 }
 
@@ -49,6 +50,18 @@ func (s *Scene) eachPixel(f func(i int, x, y float64)) {
 	}
 }
 
+// The purposes of random sources.
+const (
+	forGeometry uint64 = iota
+	forVessels
+	forTexture
+	forSensor
+	forFraming
+	forOrder
+	forRaters                  // rater m of a case uses forRaters + m
+	forPanel  uint64 = 1 << 20 // far above the raters' purposes
+)
+
 // SampleSeed is the eye of the tests that segment a photograph; the site has its own (cmd/bundle).
 const SampleSeed = 4
 
@@ -63,13 +76,13 @@ func Photograph(seed uint64, width, height int) *image.RGBA {
 // NewPhotograph also returns the photograph's scene.
 func NewPhotograph(seed uint64, width, height int) (*image.RGBA, *Scene) {
 	e := NewEye(seed)
-	r := source(seed, forFraming)
+	r := paint.Source(seed, forFraming)
 	w, h := float64(width), float64(height)
 	fieldRadius := 0.5 * min(w, 1.17*h)
-	radius := fieldRadius * r.between(0.155, 0.19)
+	radius := fieldRadius * r.Between(0.155, 0.19)
 	v := view{width: width, height: height, radius: radius}
-	v.x = w/2 - e.temporal*fieldRadius*r.between(0.15, 0.27)
-	v.y = h/2 + fieldRadius*r.between(-0.10, 0.10)
+	v.x = w/2 - e.temporal*fieldRadius*r.Between(0.15, 0.27)
+	v.y = h/2 + fieldRadius*r.Between(-0.10, 0.10)
 
 	cx, cy := (w-1)/2, (h-1)/2
 	soft := max(0.7, fieldRadius*0.006)
@@ -80,7 +93,7 @@ func NewPhotograph(seed uint64, width, height int) (*image.RGBA, *Scene) {
 		// The notch that marks the upper right: a small tab on the rim at 45°.
 		along, across := (dx-dy)*math.Sqrt2/2, (dx+dy)*math.Sqrt2/2
 		tab := min(fieldRadius*1.035-along, fieldRadius*0.045-math.Abs(across), along)
-		return smooth(max(inside, tab)/soft + 0.5)
+		return paint.Smooth(max(inside, tab)/soft + 0.5)
 	}
 	return newPainter(e).paint(v, aperture), &Scene{e, v}
 }
@@ -166,7 +179,7 @@ func (sc *Scenario) Case(seed uint64, index, side int) *Case {
 		c.Order[m] = m
 	}
 	if sc.Permuted {
-		c.Order = source(s.Eye.seed, forOrder).Perm(len(sc.Raters))
+		c.Order = paint.Source(s.Eye.seed, forOrder).Perm(len(sc.Raters))
 	}
 	panel := sc.panel(s.Eye.seed)
 	for _, m := range c.Order {
@@ -182,7 +195,7 @@ func (sc *Scenario) Case(seed uint64, index, side int) *Case {
 // panel says which of the scenario's raters mark the image of a seed.
 func (sc *Scenario) panel(seed uint64) []bool {
 	marks, size := make([]bool, len(sc.Raters)), len(sc.Raters)
-	r := source(seed, forPanel)
+	r := paint.Source(seed, forPanel)
 	if sc.Panel != nil {
 		size = sc.Panel[0] + r.IntN(sc.Panel[1]-sc.Panel[0]+1)
 	}

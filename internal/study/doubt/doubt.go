@@ -11,7 +11,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/synthetic"
+	"mrprism/internal/data/foreign"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
@@ -51,7 +51,7 @@ func (l *Learner) Refers() bool { return len(l.Folds) >= foldsToDoubtBy }
 
 // Images is the number of images that Learn segments, each as often as it does.
 func (l *Learner) Images(m *weights.Model) int {
-	n := len(l.Cases) + foreign
+	n := len(l.Cases) + foreignPictures
 	if m.Metadata.Anchor != "" {
 		n += len(l.Cases)
 	}
@@ -71,7 +71,7 @@ func (l *Learner) Images(m *weights.Model) int {
 // always the model's own.
 func (l *Learner) Learn(ctx context.Context, m *weights.Model) (*weights.Trust, error) {
 	classes := m.Metadata.Classes
-	l.anchor, l.references = m.Metadata.Anchor, make([]trust.Reference, len(l.Cases), len(l.Cases)+foreign)
+	l.anchor, l.references = m.Metadata.Anchor, make([]trust.Reference, len(l.Cases), len(l.Cases)+foreignPictures)
 	l.pixels, l.areas, l.outlines = make([][]*trust.Pixels, len(classes)), make([][]trust.Residual, len(classes)), make([][]trust.Residual, len(classes))
 	l.units = dataset.Units(l.Cases)
 	for i, part := range dataset.Folds(l.Cases, 4) { // for images that the model has seen, too
@@ -200,19 +200,19 @@ func (l *Learner) refer(i int, loaded *dataset.Loaded, r *segment.Result) {
 // wrong is the Dice below which a mask shows something else than the structure.
 const wrong = 0.5
 
-// foreign is the number of drawn pictures of other kinds, and foreignSide their longer side in
+// foreignPictures is the number of drawn pictures of other kinds, and foreignSide their longer side in
 // pixels.
-const foreign, foreignSide = 54, 384
+const foreignPictures, foreignSide = 54, 384
 
 // addForeign adds results on drawn pictures of other kinds as wrong results. A few of them show
 // brains or cells, which costs a model of these little.
 func (l *Learner) addForeign(ctx context.Context, e *segment.Engine) error {
 	about := e.Metadata()
-	for i := range foreign {
+	for i := range foreignPictures {
 		if err := l.Next("a picture of another kind"); err != nil {
 			return err
 		}
-		drawn := synthetic.ForeignKinds[i%len(synthetic.ForeignKinds)].Picture(uint64(i), foreignSide, foreignSide*3/4)
+		drawn := foreign.Kinds[i%len(foreign.Kinds)].Picture(uint64(i), foreignSide, foreignSide*3/4)
 		img := &imageio.Image{W: drawn.Rect.Dx(), H: drawn.Rect.Dy()}
 		for p := 0; p < len(drawn.Pix); p += 4 {
 			img.Pix = append(img.Pix, drawn.Pix[p:p+3]...)
