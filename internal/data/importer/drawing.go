@@ -1,14 +1,10 @@
 package importer
 
 import (
-	"bufio"
 	"bytes"
-	"compress/flate"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"image"
-	"io"
+	"image/png"
 	"slices"
 
 	"mrprism/internal/files/imageio"
@@ -98,38 +94,22 @@ func mark(steps []int, from, to, side, parts int) {
 
 // runs is where marks begin and end in a row, in turn.
 func runs(row []uint8) (at []int) {
-	inside, even := uint8(0), uint64(0) // eight pixels that are so
-	for x := 0; x < len(row); {
-		if x+8 <= len(row) && binary.LittleEndian.Uint64(row[x:]) == even {
-			x += 8
-			continue
-		}
-		if row[x] != inside {
-			inside ^= 1
-			even = uint64(inside) * 0x0101010101010101
-			at = append(at, x)
-		}
-		x++
+	x := 0
+	for n := bytes.IndexByte(row, 1); n >= 0; n = bytes.IndexByte(row[x:], uint8(1-len(at)%2)) {
+		x += n
+		at = append(at, x)
 	}
-	if inside == 1 {
+	if len(at)%2 == 1 {
 		at = append(at, len(row))
 	}
 	return at
 }
 
-// grey is a picture of one value a pixel, without the first and last rows of zeros.
+// grey is a picture of one value a pixel.
 type grey struct {
-	w, h, top int
-	values    []uint8
-	mask      *drawing // once it is known
-}
-
-// row is a row of the picture, or nil for one of zeros.
-func (g *grey) row(y int) []uint8 {
-	if at := (y - g.top) * g.w; at >= 0 && at < len(g.values) {
-		return g.values[at : at+g.w]
-	}
-	return nil
+	w, h   int
+	values []uint8
+	mask   *drawing // once it is known
 }
 
 // threshold returns the pixels of 128 and more, as a mask.
@@ -139,31 +119,29 @@ func (g *grey) threshold() *drawing {
 	}
 	g.mask = &drawing{}
 	for y := range g.h {
-		row := g.row(y)
-		first, last := 0, len(row)
-		for first+8 <= last && binary.LittleEndian.Uint64(row[first:]) == 0 {
-			first += 8
+		row := g.values[y*g.w : (y+1)*g.w]
+		if slices.Max(row) < 128 {
+			continue
 		}
-		for first < last && row[first] < 128 {
+		first, last := 0, g.w
+		for row[first] < 128 {
 			first++
 		}
-		for first+8 <= last && binary.LittleEndian.Uint64(row[last-8:]) == 0 {
-			last -= 8
-		}
-		for first < last && row[last-1] < 128 {
+		for row[last-1] < 128 {
 			last--
 		}
 		g.mask.Rectangle = g.mask.Union(image.Rect(first, y, last, y+1))
 	}
 	for y := g.mask.Min.Y; y < g.mask.Max.Y; y++ {
-		for _, v := range g.row(y)[g.mask.Min.X:g.mask.Max.X] {
+		for _, v := range g.values[y*g.w+g.mask.Min.X : y*g.w+g.mask.Max.X] {
 			g.mask.values = append(g.mask.values, v>>7)
 		}
 	}
 	return g.mask
 }
 
-// greyOf decodes a picture of at most w × h pixels.
+// greyOf decodes a picture of at most w × h pixels. Most are PNGs of one value a pixel, as the page
+// writes masks: image/png then needs a third of imageio's memory.
 func greyOf(name string, data []byte, w, h int) (*grey, error) {
 	about, err := imageio.Header(name, data)
 	if err == nil && (about.W > w || about.H > h) {
@@ -172,112 +150,20 @@ func greyOf(name string, data []byte, w, h int) (*grey, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g := plainPNG(data, about.W, about.H); g != nil {
-		return g, nil
+	g := &grey{w: about.W, h: about.H}
+	if m, err := png.Decode(bytes.NewReader(data)); err == nil && about.Orientation == 1 {
+		if plain, is := m.(*image.Gray); is {
+			g.values = plain.Pix
+			return g, nil
+		}
 	}
 	m, err := imageio.DecodeMask(name, data) // and its message, if the file is damaged
 	if err != nil {
 		return nil, err
 	}
-	g := &grey{w: m.W, h: m.H, values: make([]uint8, m.W*m.H)}
+	g.values = make([]uint8, m.W*m.H)
 	for i := range g.values {
 		g.values[i] = m.Pix[3*i]
 	}
 	return g, nil
-}
-
-// plainPNG decodes a PNG of 8 grey bits a pixel, as the page writes masks; nil if it is another
-// picture, or damaged. zlib's sum is not compared, as those of the chunks are. Most rows of a mask are
-// empty: image/png takes longer, and a hundred times the memory.
-func plainPNG(data []byte, w, h int) *grey {
-	const header = "\x08\x00\x00\x00\x00" // 8 bits, grey, deflated, filtered, not interlaced
-	if !bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")) || string(data[24:29]) != header {
-		return nil
-	}
-	var parts []io.Reader // of the compressed pixels
-	for at := 8; at+12 <= len(data); {
-		size := int(binary.BigEndian.Uint32(data[at:]))
-		if size > len(data)-at-12 {
-			return nil
-		}
-		kind, body := string(data[at+4:at+8]), data[at+8:at+8+size]
-		if crc32.ChecksumIEEE(data[at+4:at+8+size]) != binary.BigEndian.Uint32(data[at+8+size:]) {
-			return nil
-		}
-		switch kind {
-		case "IDAT":
-			parts = append(parts, bytes.NewReader(body))
-		case "tRNS", "eXIf":
-			return nil
-		}
-		at += 12 + size
-	}
-	packed := bufio.NewReader(io.MultiReader(parts...)) // of which flate reads single bytes
-	if _, err := packed.Discard(2); err != nil {        // the header of zlib
-		return nil
-	}
-	pixels := flate.NewReader(packed)
-	g := &grey{w: w, h: h}
-	empty, buffer := make([]uint8, w+1), make([]uint8, w+1)
-	before := empty[1:]
-	for y := range h {
-		if _, err := io.ReadFull(pixels, buffer); err != nil || buffer[0] > 4 {
-			return nil
-		}
-		if dark := &before[0] == &empty[1]; bytes.Equal(buffer[1:], empty[1:]) && (buffer[0] < 2 || dark) {
-			if before = empty[1:]; g.values != nil {
-				g.values = append(g.values, before...)
-			}
-			continue
-		}
-		if g.values == nil {
-			g.top = y
-		}
-		g.values = append(g.values, buffer[1:]...)
-		row := g.values[len(g.values)-w:]
-		unfilter(buffer[0], row, before)
-		before = row
-	}
-	return g
-}
-
-// unfilter has the values of a row of a PNG, given the row before.
-func unfilter(filter uint8, row, before []uint8) {
-	left, corner := uint8(0), uint8(0)
-	switch filter {
-	case 1:
-		for x := range row {
-			row[x] += left
-			left = row[x]
-		}
-	case 2:
-		for x, up := range before {
-			row[x] += up
-		}
-	case 3:
-		for x, up := range before {
-			row[x] += uint8((int(left) + int(up)) / 2)
-			left = row[x]
-		}
-	case 4:
-		for x, up := range before {
-			if left|up|corner != 0 {
-				row[x] += paeth(left, up, corner)
-			}
-			left, corner = row[x], up
-		}
-	}
-}
-
-// paeth is the neighbour that lies nearest to left + up - corner.
-func paeth(left, up, corner uint8) uint8 {
-	guess := int(left) + int(up) - int(corner)
-	distance := func(v uint8) int { return max(guess-int(v), int(v)-guess) }
-	switch {
-	case distance(left) <= distance(up) && distance(left) <= distance(corner):
-		return left
-	case distance(up) <= distance(corner):
-		return up
-	}
-	return corner
 }

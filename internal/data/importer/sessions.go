@@ -437,11 +437,7 @@ func (r *work) mask(class string, w, h int, seen map[string]*grey) (*drawing, er
 	whole.values = mask.cut(whole.Rectangle)
 	for y := range strokes.h {
 		row := whole.values[(at.Y+y-whole.Min.Y)*whole.Dx()+at.X-whole.Min.X:]
-		drawn := strokes.row(y)
-		if drawn == nil {
-			clear(row[:strokes.w])
-		}
-		for x, v := range drawn {
+		for x, v := range strokes.values[y*strokes.w : (y+1)*strokes.w] {
 			if v < 64 || v >= 192 { // 128: not drawn
 				row[x] = v >> 7
 			}
