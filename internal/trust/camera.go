@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/metric"
 	"mrprism/weights"
 )
 
@@ -30,7 +31,7 @@ func NewCamera(own Photographs, others []Photographs) (c weights.Camera, ok bool
 	if !ok {
 		return c, false
 	}
-	c.Name, c.Far = own.Name, quantile(slices.Sorted(slices.Values(distances)), near)
+	c.Name, c.Far = own.Name, metric.Quantile(slices.Sorted(slices.Values(distances)), near)
 	for to, other := range others {
 		d := weights.Direction{To: other.Name}
 		d.Away, _ = direction(c.Look, own.Looks, others, to)
@@ -43,7 +44,7 @@ func NewCamera(own Photographs, others []Photographs) (c weights.Camera, ok bool
 			}
 		}
 		slices.Sort(far)
-		d.Far = max(nearest, quantile(far, near))
+		d.Far = max(nearest, metric.Quantile(far, near))
 		c.Others = append(c.Others, d)
 	}
 	return c, true

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/data/metric"
 	"mrprism/weights"
 )
 
@@ -173,12 +174,12 @@ func spread(all []Figures, k kind) (e weights.Evidence, ok bool) {
 		return e, false
 	}
 	slices.Sort(values)
-	e.Middle, e.Weight = quantile(values, .5), 1
+	e.Middle, e.Weight = metric.Quantile(values, .5), 1
 	for i, v := range values {
 		values[i] = k.away(v - e.Middle)
 	}
 	slices.Sort(values)
-	e.Far = max(k.least, quantile(values, .95))
+	e.Far = max(k.least, metric.Quantile(values, .95))
 	return e, true
 }
 
@@ -188,17 +189,6 @@ func (k kind) away(difference float64) float64 {
 		return math.Abs(difference)
 	}
 	return max(0, difference)
-}
-
-// quantile interpolates in sorted values.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 1 {
-		return sorted[0]
-	}
-	at := q * float64(len(sorted)-1)
-	i := min(int(at), len(sorted)-2)
-	f := at - float64(i)
-	return sorted[i]*(1-f) + sorted[i+1]*f
 }
 
 // farthest limits the distance of one figure, in units of Far: a single figure must not decide

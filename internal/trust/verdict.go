@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/metric"
 	"mrprism/weights"
 )
 
@@ -107,7 +108,7 @@ func NewMirror(apart []float64) float64 {
 	if len(apart) < Enough {
 		return 0
 	}
-	return math.Round(1000*max(leastMirror, quantile(slices.Sorted(slices.Values(apart)), near))) / 1000
+	return math.Round(1000*max(leastMirror, metric.Quantile(slices.Sorted(slices.Values(apart)), near))) / 1000
 }
 
 // Widened is by how much intervals and outlines of a structure are widened: 1 on photographs as

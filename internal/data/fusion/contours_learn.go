@@ -2,7 +2,8 @@ package fusion
 
 import (
 	"math"
-	"slices"
+
+	"mrprism/internal/data/metric"
 )
 
 // learnBiases estimates b, the usual deviations and v. It returns λ by image and rater.
@@ -22,7 +23,7 @@ func (c *Contours) learnBiases(seen []*outlines) (trust [][]float64) {
 		all, sum := 0., 0.
 		for m := range off {
 			if len(off[m]) > 0 {
-				c.bias[m] = median(off[m])
+				c.bias[m] = metric.Median(off[m])
 				all, sum = all+c.precision(m), sum+c.precision(m)*c.bias[m]
 			}
 		}
@@ -35,7 +36,7 @@ func (c *Contours) learnBiases(seen []*outlines) (trust [][]float64) {
 				off[m][i] = math.Abs(v - c.bias[m])
 			}
 			// the deviation of a normal distribution with this median
-			c.usual[m] = max(1.4826*median(off[m]), .5/math.Sqrt(c.precision(m)))
+			c.usual[m] = max(1.4826*metric.Median(off[m]), .5/math.Sqrt(c.precision(m)))
 			c.bias[m] -= sum / all
 			raters, squares = raters+1, squares+c.precision(m)*c.bias[m]*c.bias[m]
 		}
@@ -94,7 +95,10 @@ func (c *Contours) learnNoise(seen []*outlines, trust [][]float64) {
 			left = append(left, slow[at]/p.variance)
 		}
 	}
-	factor := max(1, median(left))
+	factor := 1.
+	if len(left) > 0 {
+		factor = max(1, metric.Median(left))
+	}
 	together := solve(whole, raters, least)
 	for k, pairs := range parts {
 		own := solve(pairs, raters, least)
@@ -136,13 +140,4 @@ func solve(pairs []pair, raters int, least float64) []float64 {
 		})
 	}
 	return all
-}
-
-// median is the middle value, or the mean of the middle two; 0 without values.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
-		return 0
-	}
-	return (sorted[len(sorted)/2] + sorted[(len(sorted)-1)/2]) / 2
 }

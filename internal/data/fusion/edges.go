@@ -3,6 +3,8 @@ package fusion
 import (
 	"math"
 	"slices"
+
+	"mrprism/internal/data/metric"
 )
 
 // Edges is the mean of the marks' signed distances (shape-based averaging, Rohlfing and Maurer,
@@ -263,7 +265,7 @@ func trustOf(marks [][]uint8) []float64 {
 				present = append(present, dice[m])
 			}
 		}
-		middle := median(present)
+		middle := metric.Median(present)
 		for _, d := range present {
 			off = append(off, math.Abs(d-middle))
 		}
@@ -271,7 +273,7 @@ func trustOf(marks [][]uint8) []float64 {
 			if mark == nil {
 				continue
 			}
-			z := max(0, middle-dice[m]) / (1.4826*median(off) + leastDeviation)
+			z := max(0, middle-dice[m]) / (1.4826*metric.Median(off) + leastDeviation)
 			if trust[m] = math.Pow(1+z*z/4, -2.5); z > outlierDeviations {
 				trust[m] = 0
 			}

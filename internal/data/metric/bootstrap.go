@@ -80,7 +80,7 @@ func studentised(mean, spread float64, statistics []float64, n int) (low, high f
 	below, above := -t, t
 	if len(statistics) > 0 {
 		slices.Sort(statistics)
-		below, above = min(below, quantile(statistics, .025)), max(above, quantile(statistics, .975))
+		below, above = min(below, Quantile(statistics, .025)), max(above, Quantile(statistics, .975))
 	}
 	return mean - above*spread, mean - below*spread
 }

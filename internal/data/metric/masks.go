@@ -133,7 +133,7 @@ func (s Surface) Hausdorff95() float64 {
 	if d, is := s.empty(); is {
 		return d
 	}
-	return max(quantile(s.there, .95), quantile(s.back, .95))
+	return max(Quantile(s.there, .95), Quantile(s.back, .95))
 }
 
 // Average is the average symmetric surface distance (ASSD): the mean over the pixels of both

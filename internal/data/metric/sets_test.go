@@ -127,7 +127,7 @@ func TestHausdorff95OfAllPairs(t *testing.T) {
 				all = append(all, least)
 			}
 			slices.Sort(all)
-			return quantile(all, .95)
+			return Quantile(all, .95)
 		}
 		assert.InDelta(t, max(far(from, to), far(to, from)), SurfaceOf(a, b, w, h).Hausdorff95(), 1e-9)
 	}

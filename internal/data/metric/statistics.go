@@ -39,11 +39,11 @@ func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
-	return quantile(slices.Sorted(slices.Values(values)), .5)
+	return Quantile(slices.Sorted(slices.Values(values)), .5)
 }
 
-// quantile interpolates linearly between the order statistics of sorted values.
-func quantile(sorted []float64, q float64) float64 {
+// Quantile interpolates linearly between the order statistics of sorted values.
+func Quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)
 	if i+1 >= len(sorted) {
