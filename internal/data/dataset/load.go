@@ -82,29 +82,33 @@ func (c *Case) Marks() (*Marks, Problems) {
 	if c.Reader != nil {
 		return c.Reader.Marks(), nil
 	}
-	all := &Marks{W: c.W, H: c.H, Window: image.Rect(0, 0, c.W, c.H)}
 	var problems Problems
-	read := func(all [][]string) (masks [][][]uint8) {
-		for _, paths := range all {
-			row := make([][]uint8, len(paths))
-			masks = append(masks, row)
-			for k, path := range paths {
-				if path == "" {
-					continue
-				}
-				var err error
-				if row[k], err = c.Mask(path); err != nil {
-					problems.add("%v", err)
-				}
-			}
-		}
-		return masks
+	all := &Marks{
+		W: c.W, H: c.H, Window: image.Rect(0, 0, c.W, c.H),
+		Masks: problems.read(c.Masks, c.Mask), Again: problems.read(c.Again, c.Mask),
 	}
-	all.Masks, all.Again = read(c.Masks), read(c.Again)
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return all, nil
+}
+
+// read reads masks (M, K). Those that cannot be read are problems.
+func (p *Problems) read(all [][]string, mask func(path string) ([]uint8, error)) [][][]uint8 {
+	masks := make([][][]uint8, len(all))
+	for m, paths := range all {
+		masks[m] = make([][]uint8, len(paths))
+		for k, path := range paths {
+			if path == "" {
+				continue
+			}
+			var err error
+			if masks[m][k], err = mask(path); err != nil {
+				p.add("%v", err)
+			}
+		}
+	}
+	return masks
 }
 
 // whole are the masks (H, W).
@@ -148,7 +152,7 @@ func Load(c Case) (*Loaded, error) {
 		return c.load()
 	}
 	var problems Problems
-	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
+	l := &Loaded{Case: c}
 	mask := func(path string) ([]uint8, error) {
 		m, inside, err := c.mask(path)
 		if inside == 1 {
@@ -163,18 +167,7 @@ func Load(c Case) (*Loaded, error) {
 	if l.Image, err = read(c.Image, imageio.Decode); err != nil {
 		problems.add("%v", err)
 	}
-	for m, paths := range c.Masks {
-		l.Masks[m] = make([][]uint8, len(paths))
-		for k, path := range paths {
-			if path == "" {
-				continue
-			}
-			if l.Masks[m][k], err = mask(path); err != nil {
-				problems.add("%v", err)
-			}
-		}
-	}
-	if len(problems) > 0 {
+	if l.Masks = problems.read(c.Masks, mask); len(problems) > 0 {
 		return nil, problems
 	}
 	if c.nearest > 0 {

@@ -98,19 +98,26 @@ func (d *Dataset) Divide(path string) error {
 	if err != nil {
 		return Problems{err.Error()}
 	}
-	part, problems := s.assign(path, d.names)
-	if s.checkGroups(path, d.Cases, part, &problems); len(problems) > 0 {
+	parts, problems := d.apply(s, path, d.names)
+	if len(problems) > 0 {
 		return problems
-	}
-	d.Splits = []string{s.String()}
-	for i := range d.Cases {
-		d.Cases[i].Part = partOf(part, d.Cases[i].Name)
 	}
 	d.strictest = map[string]Part{}
 	for name := range d.names {
-		d.strictest[name] = partOf(part, name)
+		d.strictest[name] = partOf(parts, name)
 	}
 	return nil
+}
+
+// apply sets the parts of the cases by a split of these images.
+func (d *Dataset) apply(s *Split, path string, images map[string]bool) (parts map[string]Part, problems Problems) {
+	parts, problems = s.assign(path, images)
+	s.checkGroups(path, d.Cases, parts, &problems)
+	d.Splits = []string{s.String()}
+	for i := range d.Cases {
+		d.Cases[i].Part = partOf(parts, d.Cases[i].Name)
+	}
+	return parts, problems
 }
 
 // partOf is the part of a name; Unlisted for a name in no list.
@@ -179,13 +186,8 @@ func (d *Dataset) divide(dir string, problems *Problems) {
 	for _, c := range d.Cases {
 		images[c.Name] = true
 	}
-	parts, faults := s.assign(path, images)
+	_, faults := d.apply(s, path, images)
 	*problems = append(*problems, faults...)
-	s.checkGroups(path, d.Cases, parts, problems)
-	d.Splits = []string{s.String()}
-	for i := range d.Cases {
-		d.Cases[i].Part = partOf(parts, d.Cases[i].Name)
-	}
 }
 
 // holdOut holds out every fifth image, or every fifth group if there are groups, in the order of
