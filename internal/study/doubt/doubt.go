@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/metric"
 	"mrprism/internal/data/foreign"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/trust"
