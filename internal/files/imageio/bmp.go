@@ -27,20 +27,19 @@ type bitmap struct {
 }
 
 // bmpHeader reads a BMP's size and resolution.
-func bmpHeader(name string, data []byte) (*Info, *Error) {
+func bmpHeader(data []byte) (*raster.Frame, error) {
 	b, err := readBitmap(data)
 	if err != nil {
-		return nil, decodeError(name, "bmp", err)
+		return nil, err
 	}
-	info := &Info{Format: "bmp", Orientation: 1, Spacing: b.spacing, storedW: int(min(b.w, math.MaxInt32)), storedH: int(min(b.h, math.MaxInt32))}
+	f := &raster.Frame{Orientation: 1, Spacing: b.spacing, W: int(min(b.w, math.MaxInt32)), H: int(min(b.h, math.MaxInt32)), Decode: b.decode}
 	if b.w > MaxSide || b.h > MaxSide {
-		return info, nil // check refuses it
+		return f, nil // check refuses it
 	}
 	w, h := int64(b.w), int64(b.h)
-	info.memory = 4*w*h + slack
-	info.least = (w*int64(b.bits)+31)/32*4*(h-1) + (w*int64(b.bits)+7)/8 + int64(len(data)-len(b.pixels))
-	info.decode = b.decode
-	return info, nil
+	f.Memory = 4*w*h + slack
+	f.Least = (w*int64(b.bits)+31)/32*4*(h-1) + (w*int64(b.bits)+7)/8 + int64(len(data)-len(b.pixels))
+	return f, nil
 }
 
 // readBitmap reads the headers, and refuses pictures that x/image/bmp cannot decode.

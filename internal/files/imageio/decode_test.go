@@ -546,8 +546,8 @@ func TestMemoryEstimate(t *testing.T) {
 		_, err = Decode(name, data)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
-		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(info.memory), name)
-		assert.LessOrEqual(t, info.memory-slack, int64(4*1000*800*3), "%s: four times the decoded size", name)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(info.Memory), name)
+		assert.LessOrEqual(t, info.Memory-slack, int64(4*1000*800*3), "%s: four times the decoded size", name)
 	}
 }
 

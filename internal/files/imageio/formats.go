@@ -14,62 +14,68 @@ import (
 	"mrprism/internal/files/tiff"
 )
 
-// reader reads a format whose files may hold several pictures.
+// reader reads a format, whose files may hold several pictures.
 type reader struct {
 	format string
 	is     func(data []byte) bool
 	open   func(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error)
 }
 
-var framed = []reader{
-	{"dicom", dicom.Is, dicom.Open}, // first, since its preamble may be the head of a TIFF
-	{"tiff", tiff.Is, tiff.Open},
-	{"nifti", nifti.Is, nifti.Open},
+var jpegReader = reader{"jpeg", begins("\xff\xd8\xff"), single(jpegHeader)}
+
+// readers returns the readers of all formats. The first one that takes a file reads it.
+func readers() []reader {
+	return []reader{
+		{"png", begins(signature), single(pngHeader)},
+		jpegReader,
+		{"bmp", begins("BM"), single(bmpHeader)},
+		{"webp", func(data []byte) bool {
+			return len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
+		}, single(webpHeader)},
+		{"dicom", dicom.Is, dicom.Open}, // before TIFF, since its preamble may be the head of one
+		{"tiff", tiff.Is, tiff.Open},
+		{"nifti", nifti.Is, nifti.Open},
+	}
 }
 
-// framedHeader reads the header of a picture of such a file.
-func framedHeader(name string, r reader, data []byte, slice int) (info *Info, err *Error) {
-	defer func() { // a panic in a reader must not end the program
-		if fault := recover(); fault != nil {
-			info, err = nil, damaged(name, r.format, "%v", fault)
-		}
-	}()
-	f, failed := r.open(data, slice, innerJPEG{})
-	if failed != nil {
-		if missing, ok := errors.AsType[raster.NoSlice](failed); ok {
-			return nil, noSlice(name, slice, int(missing))
-		}
-		return nil, decodeError(name, r.format, failed)
+// readerOf is the reader of a file by its first bytes; nil if there is none.
+func readerOf(head []byte) *reader {
+	all := readers()
+	if i := slices.IndexFunc(all, func(r reader) bool { return r.is(head) }); i >= 0 {
+		return &all[i]
 	}
-	return &Info{
-		Format: r.format, Orientation: f.Orientation, Spacing: f.Spacing, Body: f.Body, Slice: f.Slice, Slices: f.Slices, Header: f.Header,
-		decode: f.Decode, storedW: f.W, storedH: f.H, memory: f.Memory, least: f.Least, full: f.Full, inverted: f.Inverted, cut: f.Cut,
-	}, nil
+	return nil
+}
+
+func begins(magic string) func(data []byte) bool {
+	return func(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
+}
+
+// single opens files of one picture.
+func single(open func(data []byte) (*raster.Frame, error)) func([]byte, int, raster.JPEG) (*raster.Frame, error) {
+	return func(data []byte, _ int, _ raster.JPEG) (*raster.Frame, error) { return open(data) }
 }
 
 // innerJPEG decodes a JPEG within a file of another format, with the guards of a JPEG file.
 type innerJPEG struct{}
 
 func (innerJPEG) Memory(data []byte, w, h int) int64 {
-	info, err := jpegHeader("", data)
-	if err != nil || info.storedW != w || info.storedH != h {
+	f, err := jpegHeader(data)
+	if err != nil || f.W != w || f.H != h {
 		return 0
 	}
-	return info.memory - 3*int64(w)*int64(h) // the file around it counts the converted picture
+	return f.Memory - 3*int64(w)*int64(h) // the file around it counts the converted picture
 }
 
 func (innerJPEG) Decode(data []byte, w, h int) (image.Image, error) {
-	info, failed := jpegHeader("", data)
-	if failed == nil {
-		failed, _ = errors.AsType[*Error](info.check("", int64(len(data))))
-	}
+	info, failed := jpegReader.header("", data, 0)
 	switch {
 	case failed != nil:
 		return nil, errors.New("a JPEG in it: " + failed.Problem)
 	case info.storedW != w || info.storedH != h:
 		return nil, fmt.Errorf("a JPEG in it has %d×%d pixels, not %d×%d", info.storedW, info.storedH, w, h)
 	}
-	return info.decode()
+	return info.Decode()
 }
 
 // HeadSize is how many bytes of a file Recognised needs.
@@ -78,14 +84,9 @@ const HeadSize = 352
 // Recognised reports whether a file that begins so may hold a picture of a format that Decode reads.
 // gzip may hold anything.
 func Recognised(head []byte) bool {
-	for _, begin := range []string{signature, "\xff\xd8\xff"} {
-		if bytes.HasPrefix(head, []byte(begin)) {
-			return true
-		}
+	r := readerOf(head)
+	if r != nil && r.format == "bmp" { // a text may begin so too
+		return len(head) >= 18 && binary.LittleEndian.Uint32(head[14:]) <= 124 // the size of the second header
 	}
-	if len(head) >= 18 && string(head[:2]) == "BM" { // a text may begin so too
-		return binary.LittleEndian.Uint32(head[14:]) <= 124 // the size of the second header
-	}
-	webp := len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
-	return webp || slices.ContainsFunc(framed, func(r reader) bool { return r.is(head) })
+	return r != nil
 }

@@ -165,7 +165,7 @@ func TestDecodeWebP(t *testing.T) {
 
 	header, err := Header("a.webp", data)
 	require.NoError(t, err)
-	assert.EqualValues(t, 9+slack+52856, header.memory, "trees of one tile")
+	assert.EqualValues(t, 9+slack+52856, header.Memory, "trees of one tile")
 	assert.EqualValues(t, 2600*52856, webpTables(4000, 3000), "as many groups as the decoder takes")
 	assert.Equal(t, 1, got.W*got.H)
 	_, err = Decode("a.webp", data[:len(data)-4])

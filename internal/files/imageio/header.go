@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"image"
 	"image/jpeg"
 	"io"
@@ -29,25 +30,13 @@ const (
 	safePixels = 9_000_000
 )
 
-// Info is the content of a file's header.
+// Info is the content of a file's header. W, H and Spacing are as displayed, and Orientation is that
+// of the file.
 type Info struct {
-	W, H        int // pixels, as displayed
-	Orientation int // EXIF, 1..8
-	Format      string
-	Spacing     [2]float64 // mm a pixel, across and down as displayed; 0 if unknown
-	Body        bool       // as in Image
-	Slice       int        // which picture of the file, from 1
-	Slices      int        // pictures in the file
-	Header      any        // as in Image
+	raster.Frame
+	Format string
 
-	decode           func() (image.Image, error)
 	storedW, storedH int
-	memory           int64 // bytes, peak of decoding and converting
-	least            int64 // bytes, the smallest file that can hold this picture
-	full             bool  // 16-bit samples use all bits
-	inverted         bool  // low 16-bit samples are white
-	cut              *raster.Span
-	missing          string // the part of a JPEG without data
 }
 
 // Header is HeaderSlice of the picture that the format prefers.
@@ -56,20 +45,41 @@ func Header(name string, data []byte) (*Info, error) { return HeaderSlice(name, 
 // HeaderSlice reads the size of a picture without decoding it; slice is as in DecodeSlice. It
 // refuses every file that DecodeSlice refuses before allocating.
 func HeaderSlice(name string, data []byte, slice int) (*Info, error) {
-	info, err := header(name, data, slice)
+	r := readerOf(data)
+	if r == nil {
+		return nil, notImage(name, data)
+	}
+	info, err := r.header(name, data, slice)
 	if err != nil {
 		return nil, err
 	}
-	if info.Slices == 0 {
-		info.Slice, info.Slices = 1, 1
+	return info, nil
+}
+
+// header reads and checks the header of a picture.
+func (r *reader) header(name string, data []byte, slice int) (info *Info, err *Error) {
+	defer func() { // a panic in a reader must not end the program
+		if fault := recover(); fault != nil {
+			info, err = nil, damaged(name, r.format, "%v", fault)
+		}
+	}()
+	f, failed := r.open(data, slice, innerJPEG{})
+	if failed != nil {
+		if missing, ok := errors.AsType[raster.NoSlice](failed); ok {
+			return nil, noSlice(name, slice, int(missing))
+		}
+		return nil, decodeError(name, r.format, failed)
+	}
+	if f.Slices == 0 {
+		f.Slice, f.Slices = 1, 1
 		if slice > 1 {
 			return nil, noSlice(name, slice, 1)
 		}
 	}
+	info = &Info{Frame: *f, Format: r.format, storedW: f.W, storedH: f.H}
 	if err := info.check(name, int64(len(data))); err != nil {
 		return nil, err
 	}
-	info.W, info.H = info.storedW, info.storedH
 	if info.Orientation >= 5 {
 		info.W, info.H = info.H, info.W
 		info.Spacing[0], info.Spacing[1] = info.Spacing[1], info.Spacing[0]
@@ -77,66 +87,43 @@ func HeaderSlice(name string, data []byte, slice int) (*Info, error) {
 	return info, nil
 }
 
-// header chooses the reader by the file's first bytes.
-func header(name string, data []byte, slice int) (info *Info, err *Error) {
-	switch {
-	case bytes.HasPrefix(data, []byte(signature)):
-		if info, err = pngHeader(name, data); err == nil {
-			info.decode = func() (image.Image, error) { return decodePNG(data) }
-		}
-		return info, err
-	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
-		return jpegHeader(name, data)
-	case bytes.HasPrefix(data, []byte("BM")):
-		return bmpHeader(name, data)
-	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
-		return webpHeader(name, data)
-	}
-	for _, f := range framed {
-		if f.is(data) {
-			return framedHeader(name, f, data, slice)
-		}
-	}
-	return nil, notImage(name, data)
-}
-
-func (i *Info) check(name string, size int64) error {
+func (i *Info) check(name string, size int64) *Error {
 	w, h := int64(i.storedW), int64(i.storedH)
 	switch {
 	case w == 0 || h == 0:
 		return damaged(name, i.Format, "it declares a size of %d×%d pixels", w, h)
 	case w > MaxSide || h > MaxSide || w*h > MaxPixels:
 		return tooLarge(name, "this image of %d×%d pixels is too large: at most %d megapixels are read, and %d pixels a side", w, h, MaxPixels/1_000_000, MaxSide)
-	case i.memory > MaxMemory:
-		return tooLarge(name, "this image of %d×%d pixels is too large: it takes %d MB to decode, and at most %d MB are allowed", w, h, i.memory>>20, MaxMemory>>20)
-	case size < i.least:
+	case i.Memory > MaxMemory:
+		return tooLarge(name, "this image of %d×%d pixels is too large: it takes %d MB to decode, and at most %d MB are allowed", w, h, i.Memory>>20, MaxMemory>>20)
+	case size < i.Least:
 		return damaged(name, i.Format, "%d bytes cannot hold its %d×%d pixels, the file is cut short", size, w, h)
-	case i.missing != "":
-		return damaged(name, i.Format, "the file is cut short, %s", i.missing)
+	case i.Missing != "":
+		return damaged(name, i.Format, "the file is cut short, %s", i.Missing)
 	}
 	return nil
 }
 
 // pngHeader reads IHDR, which must come first. Its estimate of memory follows from the types that
 // image/png decodes to.
-func pngHeader(name string, data []byte) (*Info, *Error) {
+func pngHeader(data []byte) (*raster.Frame, error) {
 	if len(data) < 33 {
-		return nil, damaged(name, "png", "the file is cut short")
+		return nil, io.ErrUnexpectedEOF
 	}
 	if string(data[12:16]) == "CgBI" {
-		return nil, decodeError(name, "png", raster.Unsupported("Apple's CgBI"))
+		return nil, raster.Unsupported("Apple's CgBI")
 	}
 	if string(data[12:16]) != "IHDR" {
-		return nil, damaged(name, "png", "it does not begin with a header")
+		return nil, errors.New("it does not begin with a header")
 	}
 	w, h := binary.BigEndian.Uint32(data[16:]), binary.BigEndian.Uint32(data[20:])
 	depth, kind, interlaced := int64(data[24]), data[25], data[28] != 0
 	if w > 1<<31-1 || h > 1<<31-1 {
-		return nil, damaged(name, "png", "its size is out of range")
+		return nil, errors.New("its size is out of range")
 	}
-	info := &Info{Format: "png", Orientation: pngOrientation(data), storedW: int(w), storedH: int(h)}
+	f := &raster.Frame{Orientation: pngOrientation(data), W: int(w), H: int(h), Decode: func() (image.Image, error) { return decodePNG(data) }}
 	if w > MaxSide || h > MaxSide {
-		return info, nil // check refuses it, so that products below cannot overflow
+		return f, nil // check refuses it, so that products below cannot overflow
 	}
 	channels := pngChannels[kind]
 	pixels := int64(w) * int64(h)
@@ -148,18 +135,18 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	}
 	if depth == 16 {
 		decoded *= 2
-		info.memory = raster.RangeMemory
+		f.Memory = raster.RangeMemory
 	}
 	if interlaced {
 		decoded *= 2 // image/png allocates a picture for each of the seven passes
 	}
-	if info.Orientation != 1 {
+	if f.Orientation != 1 {
 		converted = 3 // beside the decoded picture
 	}
 	raw := pixels * channels * depth / 8
-	info.memory += pixels*(decoded+converted) + 4*int64(w)*channels + slack
-	info.least = raw / 1032 // deflate's largest ratio
-	return info, nil
+	f.Memory += pixels*(decoded+converted) + 4*int64(w)*channels + slack
+	f.Least = raw / 1032 // deflate's largest ratio
+	return f, nil
 }
 
 // pngOrientation is the orientation in the eXIf chunk, which may stand anywhere; 1 if there is
@@ -181,8 +168,8 @@ func pngOrientation(data []byte) int {
 // jpegHeader walks the segments of the whole file. It reads the frame's size and sampling and the
 // EXIF orientation, and checks that every colour component has a scan: the standard decoder leaves
 // a component without a scan grey.
-func jpegHeader(name string, data []byte) (*Info, *Error) {
-	info := &Info{Format: "jpeg", Orientation: 1}
+func jpegHeader(data []byte) (*raster.Frame, error) {
+	info := &raster.Frame{Orientation: 1}
 	var f frame
 	var exif, jfif, adobeRGB, ended, tables bool
 	firstScan := 0
@@ -196,7 +183,7 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 		switch {
 		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
 			if f.components != nil || len(body) < 9 || len(body) != 6+3*int(body[5]) {
-				return nil, damaged(name, "jpeg", "its frame header is wrong")
+				return nil, errors.New("its frame header is wrong")
 			}
 			f.read(marker, body)
 		case marker == 0xc4:
@@ -206,7 +193,7 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 				firstScan = next - 4 - len(body)
 			}
 			if f.scan(body); f.scans > maxScans {
-				return nil, damaged(name, "jpeg", "it has more than %d scans, as no camera or program writes", maxScans)
+				return nil, fmt.Errorf("it has more than %d scans, as no camera or program writes", maxScans)
 			}
 		case marker == 0xe0:
 			jfif = jfif || bytes.HasPrefix(body, []byte("JFIF\x00"))
@@ -218,22 +205,22 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 		}
 	}
 	if f.components == nil {
-		return nil, damaged(name, "jpeg", "the file is cut short before its size is given")
+		return nil, errors.New("the file is cut short before its size is given")
 	}
-	info.storedW, info.storedH = f.w, f.h
+	info.W, info.H = f.w, f.h
 	pixels := int64(f.w) * int64(f.h)
-	info.memory = f.memory + 3*pixels + slack
+	info.Memory = f.memory + 3*pixels + slack
 	if n := len(f.components); n == 4 || (n == 3 && !jfif && (adobeRGB || string(f.components) == "RGB")) {
-		info.memory += 4 * pixels // image/jpeg makes an interleaved copy of CMYK and RGB
+		info.Memory += 4 * pixels // image/jpeg makes an interleaved copy of CMYK and RGB
 	}
-	info.least = pixels / 64 / 8 // the mean of a block of 8×8 takes at least one bit
+	info.Least = pixels / 64 / 8 // the mean of a block of 8×8 takes at least one bit
 	switch {
 	case slices.ContainsFunc(f.components, func(c byte) bool { return !slices.Contains(f.scanned, c) }):
-		info.missing = "a colour component has no data"
+		info.Missing = "a colour component has no data"
 	case f.progressive && !ended && f.coarse():
-		info.missing = "scans that refine the picture are not there"
+		info.Missing = "scans that refine the picture are not there"
 	}
-	info.decode = func() (image.Image, error) {
+	info.Decode = func() (image.Image, error) {
 		if !tables {
 			return decodeJPEG(slices.Concat(data[:firstScan], usualTables(), data[firstScan:]), ended)
 		}

@@ -87,7 +87,7 @@ func decode(name string, data []byte, slice int, opaque bool) (m *Image, err err
 			m, err = nil, damaged(name, header.Format, "%v", fault)
 		}
 	}()
-	decoded, err := header.decode()
+	decoded, err := header.Decode()
 	if err != nil {
 		return nil, decodeError(name, header.Format, err)
 	}
@@ -103,7 +103,7 @@ func decode(name string, data []byte, slice int, opaque bool) (m *Image, err err
 // Convert makes an Image of a picture that another decoder has read. It may overwrite the picture.
 func Convert(src image.Image) *Image {
 	w, h := src.Bounds().Dx(), src.Bounds().Dy()
-	return displayed(src, &Info{W: w, H: h, Orientation: 1, Slice: 1, Slices: 1, storedW: w, storedH: h})
+	return displayed(src, &Info{Frame: raster.Frame{W: w, H: h, Orientation: 1, Slice: 1, Slices: 1}, storedW: w, storedH: h})
 }
 
 // displayed converts to RGB in the displayed orientation. It compacts decoded pixels of four bytes
@@ -115,8 +115,8 @@ func displayed(src image.Image, header *Info) *Image {
 		W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format,
 		Spacing: header.Spacing, Body: header.Body, Slice: header.Slice, Slices: header.Slices, Header: header.Header,
 	}
-	if header.cut != nil {
-		m.Cut = *header.cut
+	if header.Cut != nil {
+		m.Cut = *header.Cut
 	}
 	row, wide := rows(src, tones)
 	if header.Orientation == 1 && wide != nil {

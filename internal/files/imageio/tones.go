@@ -75,7 +75,7 @@ func tonesOf(src image.Image, header *Info) (int, *tones) {
 	}
 	counts, grey := count(pix, stride, channels, src.Bounds().Dx(), src.Bounds().Dy())
 	used, t := depth(counts), &tones{}
-	if header.full {
+	if header.Full {
 		used = 16
 	}
 	for v := range t {
@@ -93,7 +93,7 @@ func tonesOf(src image.Image, header *Info) (int, *tones) {
 			}
 		}
 	}
-	if header.inverted {
+	if header.Inverted {
 		for v := range t {
 			t[v] = ^t[v]
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"image"
+	"io"
 
 	"golang.org/x/image/webp"
 
@@ -20,19 +21,19 @@ func webpTables(w, h int) int64 {
 }
 
 // webpHeader reads a WebP's size and its EXIF orientation.
-func webpHeader(name string, data []byte) (*Info, *Error) {
+func webpHeader(data []byte) (*raster.Frame, error) {
 	if len(data) > 21 && string(data[12:16]) == "VP8X" && data[20]&2 != 0 {
-		return nil, decodeError(name, "webp", raster.Unsupported("an animation"))
+		return nil, raster.Unsupported("an animation")
 	}
 	config, err := webp.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return nil, decodeError(name, "webp", err)
+		return nil, err
 	}
-	info := &Info{Format: "webp", Orientation: 1, storedW: config.Width, storedH: config.Height}
+	f := &raster.Frame{Orientation: 1, W: config.Width, H: config.Height}
 	// A lossy picture with alpha has planes of 2.5 bytes a pixel beside the RGB that it becomes. A
 	// lossless one has 4 bytes a pixel, up to twice.
-	info.memory = 9*int64(config.Width)*int64(config.Height) + slack
-	info.decode = func() (image.Image, error) {
+	f.Memory = 9*int64(config.Width)*int64(config.Height) + slack
+	f.Decode = func() (image.Image, error) {
 		m, err := webp.Decode(pulse.Reader(bytes.NewReader(data)))
 		switch m := m.(type) {
 		case *image.YCbCr:
@@ -46,17 +47,17 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 	for at := 12; int64(at)+8 <= end; {
 		size := int64(binary.LittleEndian.Uint32(data[at+4:]))
 		if size > int64(len(data)-at-8) {
-			return nil, damaged(name, "webp", "the file is cut short")
+			return nil, io.ErrUnexpectedEOF
 		}
 		switch string(data[at : at+4]) {
 		case "EXIF":
-			info.Orientation = exifOrientation(bytes.TrimPrefix(data[at+8:][:size], []byte("Exif\x00\x00")))
+			f.Orientation = exifOrientation(bytes.TrimPrefix(data[at+8:][:size], []byte("Exif\x00\x00")))
 		case "VP8L", "ALPH":
-			info.memory += webpTables(config.Width, config.Height)
+			f.Memory += webpTables(config.Width, config.Height)
 		}
 		at += 8 + int(size+size%2)
 	}
-	return info, nil
+	return f, nil
 }
 
 // lossy is the picture of a lossy WebP, whose luma runs from 16 to 235 and chroma from 16 to 240

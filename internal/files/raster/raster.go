@@ -19,6 +19,7 @@ type Frame struct {
 	Inverted    bool       // low 16-bit samples are white
 	Cut         *Span      // Decode sets it: the file's own range, if it leaves out much; nil for formats without one
 	Least       int64      // bytes, the smallest file that can hold the picture
+	Missing     string     // what the file lacks of the picture; empty: nothing
 	Header      any        // the part of the header that the format's writer needs; may be nil
 
 	// Decode makes the picture. The caller may overwrite it.
