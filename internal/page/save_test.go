@@ -117,7 +117,7 @@ func TestCorrected(t *testing.T) {
 	mask, err := imageio.EncodeGrey(3, 2, []uint8{0, 0, 255, 0, 255, 255}, "")
 	require.NoError(t, err)
 	for turn := range 4 {
-		drawn := imageio.TurnLevels([]uint8{255, segment.Unsaid, 0, segment.Unsaid, segment.Unsaid, 255}, 3, 2, turn)
+		drawn := imageio.Turn([]uint8{255, segment.Unsaid, 0, segment.Unsaid, segment.Unsaid, 255}, 3, 2, 1, turn)
 		data, err := Corrected(mask, drawn, turn)
 		require.NoError(t, err)
 		require.Contains(t, string(data), "corrected by hand")

@@ -53,5 +53,5 @@ func (f MarkFile) Evidence(img *imageio.Image) (Evidence, error) {
 		}
 		mask[i] = r
 	}
-	return Evidence{Rater: f.Rater, Class: f.Class, Mask: imageio.TurnLevels(mask, w, h, img.Turn)}, nil
+	return Evidence{Rater: f.Rater, Class: f.Class, Mask: imageio.Turn(mask, w, h, 1, img.Turn)}, nil
 }

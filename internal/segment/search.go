@@ -105,7 +105,7 @@ func (e *Engine) candidates(ctx context.Context, img *imageio.Image, square imag
 func turned(maps []float32, side, quarters int) []float32 {
 	channels := len(maps) / (side * side)
 	for range quarters % 4 {
-		maps = imageio.Turn(maps, side, side, channels)
+		maps = imageio.Turn(maps, side, side, channels, 1)
 	}
 	return maps
 }

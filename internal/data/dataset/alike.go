@@ -42,7 +42,7 @@ func (t thumb) turned() (all []thumb) {
 		}
 		for range 4 {
 			all = append(all, one)
-			one = imageio.Turn(one, thumbSide, thumbSide, 1)
+			one = imageio.Turn(one, thumbSide, thumbSide, 1, 1)
 		}
 	}
 	return all

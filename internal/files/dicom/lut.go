@@ -3,8 +3,7 @@ package dicom
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"slices"
+	"fmt"
 
 	"mrprism/internal/files/raster"
 )
@@ -20,7 +19,49 @@ const (
 // last entry. Source: DICOM PS3.3 C.11.1 and C.11.2.
 type table struct {
 	first   int
-	entries []float32
+	entries []uint16
+	signed  bool // entries are int16
+}
+
+// table reads a lookup table: what it is called, and the tags of its descriptor, its entries and, or
+// 0, of entries in segments. signed says whether the values that it maps may be negative.
+func (p *parser) table(what string, descriptor, data, segments uint32, signed bool) (*table, error) {
+	v := p.numbers(descriptor, "US") // the number of entries, the first value, and the bits of an entry
+	if len(v) < 3 {
+		return nil, fmt.Errorf("its %s is missing", what)
+	}
+	count, first := int(v[0])&0xffff, int(v[1])&0xffff
+	if count == 0 {
+		count = 1 << 16
+	}
+	if signed {
+		first = int(int16(first))
+	}
+	wide := int(v[2]) > 8 || len(p.found[data]) >= 2*count // some programs write 8 bits in 16
+	entries := p.words(data, wide)
+	if segments != 0 && len(p.found[data]) == 0 {
+		var err error
+		if entries, err = segmented(p.words(segments, wide), wide, count); err != nil {
+			return nil, err
+		}
+	}
+	if len(entries) < count {
+		return nil, fmt.Errorf("its %s is cut short", what)
+	}
+	return &table{first, entries[:count], p.kinds[data] == "SS"}, nil
+}
+
+// entry is that of a value.
+func (t *table) entry(v float32) uint16 {
+	return t.entries[min(max(int(v)-t.first, 0), len(t.entries)-1)]
+}
+
+// number is an entry as a number.
+func (t *table) number(entry uint16) float32 {
+	if t.signed {
+		return float32(int16(entry))
+	}
+	return float32(entry)
 }
 
 // span holds the values that have an entry of their own.
@@ -28,49 +69,17 @@ func (t *table) span() raster.Span {
 	return raster.Span{Low: float64(t.first) - 0.5, High: float64(t.first+len(t.entries)) - 0.5}
 }
 
-// lookupTable reads the first item of a sequence of lookup tables; nil if the file has none. signed
-// says whether the values that it maps may be negative.
+// lookupTable reads the first item of a sequence of lookup tables; nil if the file has none.
 func (f *frame) lookupTable(sequence uint32, signed bool) (*table, error) {
-	data, ok := f.found[sequence]
-	if !ok || len(data) == 0 {
+	data := f.found[sequence]
+	if len(data) == 0 {
 		return nil, nil
 	}
 	q := &parser{data: data, order: f.order, implicit: f.implicit, found: map[uint32][]byte{}, kinds: map[uint32]string{}}
 	if err := q.sequence(1, len(data), false, true, 0); err != nil {
 		return nil, err
 	}
-	count, first, bits, ok := q.descriptor(lutDescriptor, signed)
-	if !ok {
-		return nil, errors.New("its lookup table is missing")
-	}
-	entries := q.words(lutData, bits > 8 || len(q.found[lutData]) >= 2*count) // some programs write 8 bits in 16
-	if len(entries) < count {
-		return nil, errors.New("its lookup table is cut short")
-	}
-	t := &table{first: first}
-	for _, v := range entries[:count] {
-		t.entries = append(t.entries, float32(v))
-		if q.kinds[lutData] == "SS" {
-			t.entries[len(t.entries)-1] = float32(int16(v))
-		}
-	}
-	return t, nil
-}
-
-// descriptor is that of a lookup table or palette: its number of entries, the value of the first
-// one, and the bits of an entry. ok is false if there is none.
-func (p *parser) descriptor(tag uint32, signed bool) (count, first, bits int, ok bool) {
-	v := p.numbers(tag, "US")
-	if len(v) < 3 {
-		return 0, 0, 0, false
-	}
-	if count = int(v[0]) & 0xffff; count == 0 {
-		count = 1 << 16
-	}
-	if first = int(v[1]) & 0xffff; signed {
-		first = int(int16(first))
-	}
-	return count, first, int(v[2]), true
+	return q.table("lookup table", lutDescriptor, lutData, 0, signed)
 }
 
 // words are the numbers of a table's value: of 16 bits if wide, and otherwise of 8.
@@ -106,12 +115,15 @@ func (p *parser) inPairs(tag uint32, data []byte) []byte {
 // bits may be those of storage. NaN stays.
 func (t *table) apply(values []float32) (white float64) {
 	for i, v := range values {
-		if v != v {
-			continue
+		if v == v {
+			values[i] = t.number(t.entry(v))
 		}
-		values[i] = t.entries[min(max(int(v)-t.first, 0), len(t.entries)-1)]
 	}
-	return float64(slices.Max(t.entries))
+	largest := t.number(t.entries[0])
+	for _, entry := range t.entries {
+		largest = max(largest, t.number(entry))
+	}
+	return float64(largest)
 }
 
 // tables reads the lookup tables of a grey frame. A modality LUT replaces slope and intercept. If

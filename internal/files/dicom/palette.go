@@ -3,44 +3,19 @@ package dicom
 import (
 	"errors"
 	"math"
+	"slices"
 )
 
-// palette has the entries of one of red, green and blue: value first + i becomes entry i. Values
-// outside become the first or the last entry. Source: PS3.3 C.7.6.3.1.5 and C.7.9.2.
-type palette struct {
-	first   int
-	entries []uint8
-}
-
-// palette reads the palette of colour c.
-func (f *frame) palette(c uint32) (*palette, error) {
-	count, first, bits, ok := f.descriptor(0x00281101+c, f.signed)
-	if !ok {
-		return nil, errors.New("its palette is missing")
-	}
-	p, plain := &palette{first: first}, f.found[0x00281201+c]
-	wide := bits > 8 || len(plain) >= 2*count // some programs write 8 bits in 16
-	entries := f.words(0x00281201+c, wide)
-	if len(plain) == 0 {
-		var err error
-		if entries, err = segmented(f.words(0x00281221+c, wide), wide, count); err != nil {
-			return nil, err
+// palette is that of colour c, as levels. Some programs write 8 bits, others the same times 256.
+// Source: PS3.3 C.7.6.3.1.5 and C.7.9.2.
+func (f *frame) palette(c uint32) (*table, error) {
+	t, err := f.table("palette", 0x00281101+c, 0x00281201+c, 0x00281221+c, f.signed)
+	if err == nil && slices.Max(t.entries) > 255 {
+		for i := range t.entries {
+			t.entries[i] >>= 8
 		}
 	}
-	if len(entries) < count {
-		return nil, errors.New("its palette is cut short")
-	}
-	most := uint16(0)
-	for _, v := range entries[:count] {
-		most = max(most, v)
-	}
-	for _, v := range entries[:count] {
-		if most > 255 {
-			v >>= 8
-		}
-		p.entries = append(p.entries, uint8(v))
-	}
-	return p, nil
+	return t, err
 }
 
 // segmented unpacks a palette of count entries that is written in segments. A segment begins with
@@ -98,7 +73,7 @@ func (f *frame) lookUp(values []float32, pix []uint8) error {
 			return err
 		}
 		for i, v := range values {
-			pix[4*i+c] = p.entries[min(max(int(v)-p.first, 0), len(p.entries)-1)]
+			pix[4*i+c] = uint8(p.entry(v))
 			pix[4*i+3] = 255
 		}
 	}

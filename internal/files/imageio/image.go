@@ -288,17 +288,6 @@ func (m *Image) Grey() bool {
 	return true
 }
 
-// Turn turns pixels (h, w, channels) clockwise by a quarter: the result is (w, h, channels).
-func Turn[T any](pixels []T, w, h, channels int) []T {
-	out := make([]T, len(pixels))
-	for y := range h {
-		for x := range w {
-			copy(out[(x*h+h-1-y)*channels:][:channels], pixels[(y*w+x)*channels:])
-		}
-	}
-	return out
-}
-
 // Levels are the probabilities of a map (h, w) in 8 bits: 255 p rounded; one half becomes 127, and
 // 128 or more means above one half. A value outside 0..1 is an error: NaN must never become a mask.
 func Levels(w, h int, p []float32) ([]uint8, error) {

@@ -14,18 +14,22 @@ func (m *Image) Turned(turn int) *Image {
 		turned.W, turned.H = m.H, m.W
 		turned.Spacing = [2]float64{m.Spacing[1], m.Spacing[0]}
 	}
-	turned.Pix = make([]uint8, len(m.Pix))
-	eachTurned(m.W, m.H, turn, func(from, to int) { copy(turned.Pix[3*to:3*to+3], m.Pix[3*from:3*from+3]) })
+	turned.Pix = Turn(m.Pix, m.W, m.H, 3, turn)
 	return &turned
 }
 
-// TurnLevels turns levels (h, w) by quarters clockwise, 0 to 3.
-func TurnLevels[T any](levels []T, w, h, turn int) []T {
+// Turn turns pixels (h, w, channels) by quarters clockwise, 0 to 3.
+func Turn[T any](pixels []T, w, h, channels, turn int) []T {
 	if turn == 0 {
-		return levels
+		return pixels
 	}
-	out := make([]T, len(levels))
-	eachTurned(w, h, turn, func(from, to int) { out[to] = levels[from] })
+	out := make([]T, len(pixels))
+	base, dx, dy := orient(quarters[turn], w, h)
+	for y := range h {
+		for x := range w {
+			copy(out[(base+x*dx+y*dy)*channels:][:channels], pixels[(y*w+x)*channels:])
+		}
+	}
 	return out
 }
 
@@ -43,15 +47,5 @@ func (m *Image) Before() Image {
 // Unturned turns levels (H, W) of a picture that Turned has made back, to (h, w).
 func Unturned[T any](m *Image, levels []T) (out []T, w, h int) {
 	before := m.Before()
-	return TurnLevels(levels, m.W, m.H, (4-m.Turn)%4), before.W, before.H
-}
-
-// eachTurned calls pixel with the index of each pixel of a w×h picture before and after its turns.
-func eachTurned(w, h, turn int, pixel func(from, to int)) {
-	base, dx, dy := orient(quarters[turn], w, h)
-	for y := range h {
-		for x := range w {
-			pixel(y*w+x, base+x*dx+y*dy)
-		}
-	}
+	return Turn(levels, m.W, m.H, 1, (4-m.Turn)%4), before.W, before.H
 }

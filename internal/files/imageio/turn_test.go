@@ -12,7 +12,7 @@ func TestTurned(t *testing.T) {
 	levels := []int{1, 2, 3, 4, 5, 6}
 	for turn, want := range [][]int{levels, {4, 1, 5, 2, 6, 3}, {6, 5, 4, 3, 2, 1}, {3, 6, 2, 5, 1, 4}} {
 		turned := m.Turned(turn)
-		assert.Equal(t, want, TurnLevels(levels, 3, 2, turn))
+		assert.Equal(t, want, Turn(levels, 3, 2, 1, turn))
 		for i, v := range want {
 			assert.EqualValues(t, v, turned.Pix[3*i])
 		}

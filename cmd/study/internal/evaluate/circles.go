@@ -51,7 +51,7 @@ func (c circle) compare(mask []float32, w int) (distance, area float64) {
 // quarter turns an image clockwise by 90 degrees.
 func quarter(img *imageio.Image) *imageio.Image {
 	out := *img
-	out.W, out.H, out.Pix = img.H, img.W, imageio.Turn(img.Pix, img.W, img.H, 3)
+	out.W, out.H, out.Pix = img.H, img.W, imageio.Turn(img.Pix, img.W, img.H, 3, 1)
 	return &out
 }
 
