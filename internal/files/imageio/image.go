@@ -19,7 +19,7 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	"image/color"
+	"image/draw"
 	"image/png"
 	"math"
 	"slices"
@@ -192,52 +192,6 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 				dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
 			}
 		}, nil
-	case *image.Paletted:
-		palette := make([][3]uint8, len(m.Palette))
-		for i, c := range m.Palette {
-			palette[i] = overBlack(c)
-		}
-		return func(y int, dst []uint8) {
-			for x, v := range m.Pix[y*m.Stride:][:w] {
-				copy(dst[3*x:], palette[v][:])
-			}
-		}, nil
-	case *image.YCbCr:
-		half := map[image.YCbCrSubsampleRatio]int{ // of the columns, how often
-			image.YCbCrSubsampleRatio422: 1, image.YCbCrSubsampleRatio420: 1, image.YCbCrSubsampleRatio411: 2, image.YCbCrSubsampleRatio410: 2,
-		}[m.SubsampleRatio]
-		return func(y int, dst []uint8) {
-			first := m.COffset(b.Min.X, b.Min.Y+y) - b.Min.X>>half
-			for x, light := range m.Y[y*m.YStride:][:w] {
-				c := first + (b.Min.X+x)>>half
-				p := dst[3*x:][:3]
-				p[0], p[1], p[2] = color.YCbCrToRGB(light, m.Cb[c], m.Cr[c])
-			}
-		}, nil
-	case *lossy:
-		return m.row, nil
-	case *image.CMYK:
-		return func(y int, dst []uint8) {
-			for x := range w {
-				p := m.Pix[y*m.Stride+4*x:]
-				dst[3*x], dst[3*x+1], dst[3*x+2] = color.CMYKToRGB(p[0], p[1], p[2], p[3])
-			}
-		}, m.Pix
-	case *image.RGBA: // premultiplied: already over black
-		return func(y int, dst []uint8) {
-			for x := range w {
-				p := m.Pix[y*m.Stride+4*x:]
-				dst[3*x], dst[3*x+1], dst[3*x+2] = p[0], p[1], p[2]
-			}
-		}, m.Pix
-	case *image.NRGBA:
-		return func(y int, dst []uint8) {
-			for x := range w {
-				p := m.Pix[y*m.Stride+4*x:]
-				r, g, b, a := p[0], p[1], p[2], uint32(p[3])
-				dst[3*x], dst[3*x+1], dst[3*x+2] = scale(r, a), scale(g, a), scale(b, a)
-			}
-		}, m.Pix
 	case *image.RGBA64:
 		return func(y int, dst []uint8) {
 			for x := range w {
@@ -257,25 +211,38 @@ func rows(src image.Image, tones *tones) (row func(y int, dst []uint8), wide []u
 				}
 			}
 		}, m.Pix
-	default:
+	case *image.Paletted:
+		palette := make([][3]uint8, len(m.Palette))
+		for i, c := range m.Palette {
+			r, g, b, _ := c.RGBA()
+			palette[i] = [3]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}
+		}
 		return func(y int, dst []uint8) {
-			for x := range w {
-				rgb := overBlack(src.At(b.Min.X+x, b.Min.Y+y))
-				copy(dst[3*x:], rgb[:])
+			for x, v := range m.Pix[y*m.Stride:][:w] {
+				copy(dst[3*x:], palette[v][:])
 			}
 		}, nil
+	case *lossy:
+		return m.row, nil
+	case *image.CMYK:
+		wide = m.Pix
+	case *image.RGBA:
+		wide = m.Pix
+	case *image.NRGBA:
+		wide = m.Pix
 	}
+	line := image.NewRGBA(image.Rect(0, 0, w, 1)) // colours times alpha: over black
+	return func(y int, dst []uint8) {
+		draw.Draw(line, line.Rect, src, image.Pt(b.Min.X, b.Min.Y+y), draw.Src)
+		for x := range w {
+			copy(dst[3*x:], line.Pix[4*x:][:3])
+		}
+	}, wide
 }
 
 // scale is one channel with alpha 0..255 over black, rounded as color.NRGBA rounds.
 func scale(v uint8, alpha uint32) uint8 {
 	return uint8(uint32(v) * 0x101 * (alpha * 0x101) / 0xffff >> 8)
-}
-
-// overBlack composites a colour over black: its premultiplied components.
-func overBlack(c color.Color) [3]uint8 {
-	r, g, b, _ := c.RGBA()
-	return [3]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}
 }
 
 // Grey reports whether the three channels of every pixel are equal.

@@ -81,36 +81,25 @@ func (c *canvas) set(x, y, channel int, v uint64) {
 	if c.photometric == whiteIsZero && channel == 0 && c.bits <= 8 {
 		v = c.most - v
 	}
-	grey := c.colours == 1 && c.alpha >= 0 // grey with alpha becomes RGB
-	if c.bits <= 8 {
-		if c.bits < 8 && c.photometric != palette {
-			v = v * 255 / c.most
-		}
-		p := c.pix[at*c.stride:]
-		switch {
-		case grey && channel == 0:
-			p[0], p[1], p[2] = uint8(v), uint8(v), uint8(v)
-		case grey:
-			p[3] = uint8(v)
-		default:
-			p[channel] = uint8(v)
-		}
-		return
-	}
-	v <<= 16 - c.bits
-	put := func(channel int) {
-		p := c.pix[at*c.stride+2*channel:]
-		p[0], p[1] = uint8(v>>8), uint8(v)
-	}
+	size := 1
 	switch {
-	case grey && channel == 0:
-		put(0)
-		put(1)
-		put(2)
-	case grey:
-		put(3)
-	default:
-		put(channel)
+	case c.bits > 8:
+		v, size = v<<(16-c.bits), 2
+	case c.bits < 8 && c.photometric != palette:
+		v = v * 255 / c.most
+	}
+	first, last := channel, channel
+	if c.colours == 1 && c.alpha >= 0 { // grey with alpha becomes RGB
+		if first, last = 0, 2; channel > 0 {
+			first, last = 3, 3
+		}
+	}
+	for p := c.pix[at*c.stride:]; first <= last; first++ {
+		if size == 1 {
+			p[first] = uint8(v)
+		} else {
+			p[2*first], p[2*first+1] = uint8(v>>8), uint8(v)
+		}
 	}
 }
 

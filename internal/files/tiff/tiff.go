@@ -28,7 +28,8 @@ var errShort = errors.New("the file is cut short")
 type file struct {
 	data  []byte
 	order binary.ByteOrder
-	big   bool // BigTIFF: offsets of 8 bytes
+
+	head, size, wide uint64 // bytes of a directory's count, of an entry, and of an offset
 }
 
 // entry is a directory's entry: count values of a kind, in bytes.
@@ -103,23 +104,31 @@ func open(data []byte) (*file, error) {
 	if data[0] == 'M' {
 		f.order = binary.BigEndian
 	}
-	f.big = data[2] == '+' || data[3] == '+'
+	if f.head, f.size, f.wide = 2, 12, 4; data[2] == '+' || data[3] == '+' { // BigTIFF
+		f.head, f.size, f.wide = 8, 20, 8
+	}
 	return f, nil
 }
 
-// number is the offset or count at a position, in the width of this file.
-func (f *file) number(at uint64) (uint64, bool) {
-	size := uint64(4)
-	if f.big {
-		size = 8
+// number is a whole number of 1, 2, 4 or 8 bytes.
+func (f *file) number(b []byte) uint64 {
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(f.order.Uint16(b))
+	case 4:
+		return uint64(f.order.Uint32(b))
 	}
-	if at > uint64(len(f.data)) || uint64(len(f.data))-at < size {
+	return f.order.Uint64(b)
+}
+
+// at is the number of some bytes at a position of the file.
+func (f *file) at(position, bytes uint64) (v uint64, ok bool) {
+	if position > uint64(len(f.data)) || uint64(len(f.data))-position < bytes {
 		return 0, false
 	}
-	if f.big {
-		return f.order.Uint64(f.data[at:]), true
-	}
-	return uint64(f.order.Uint32(f.data[at:])), true
+	return f.number(f.data[position:][:bytes]), true
 }
 
 // ifd is a page's directory as stored in the file.
@@ -131,36 +140,24 @@ type ifd struct {
 // pages finds the directories. Their chain ends where it leads back or out of the file. A page that
 // shows another page in small, or is its mask, does not count, unless there are no others.
 func (f *file) pages() ([]ifd, error) {
-	first, head, size := uint64(4), uint64(2), uint64(12)
-	if f.big {
-		first, head, size = 8, 8, 20
-	}
-	at, ok := f.number(first)
+	at, ok := f.at(f.wide, f.wide)
 	if !ok {
 		return nil, errShort
 	}
 	var whole, reduced []ifd
 	for seen := map[uint64]bool{}; ok && at != 0 && !seen[at] && len(seen) < maxPages; {
 		seen[at] = true
-		if at > uint64(len(f.data)) || uint64(len(f.data))-at < head {
+		count, found := f.at(at, f.head)
+		if !found || count == 0 || count > maxEntries || count*f.size > uint64(len(f.data))-at-f.head {
 			break
 		}
-		count := uint64(0)
-		if f.big {
-			count = f.order.Uint64(f.data[at:])
-		} else {
-			count = uint64(f.order.Uint16(f.data[at:]))
-		}
-		if count == 0 || count > maxEntries || count*size > uint64(len(f.data))-at-head {
-			break
-		}
-		d := ifd{at, f.data[at+head:][:count*size]}
+		d := ifd{at, f.data[at+f.head:][:count*f.size]}
 		if f.reduced(d) {
 			reduced = append(reduced, d)
 		} else {
 			whole = append(whole, d)
 		}
-		at, ok = f.number(at + head + count*size)
+		at, ok = f.at(at+f.head+count*f.size, f.wide)
 	}
 	switch {
 	case len(whole) > 0:
@@ -173,14 +170,10 @@ func (f *file) pages() ([]ifd, error) {
 
 // reduced reports whether a page shows another page in small, or is its mask.
 func (f *file) reduced(d ifd) bool {
-	size, value := 12, 8
-	if f.big {
-		size, value = 20, 12
-	}
-	for table := d.table; len(table) > 0; table = table[size:] {
-		kind := uint32(f.order.Uint16(table[value:]))
+	for table := d.table; len(table) > 0; table = table[f.size:] {
+		kind := uint32(f.order.Uint16(table[4+f.wide:]))
 		if f.order.Uint16(table[2:]) == 4 {
-			kind = f.order.Uint32(table[value:])
+			kind = f.order.Uint32(table[4+f.wide:])
 		}
 		switch f.order.Uint16(table) {
 		case tagNewSubfile:
@@ -196,30 +189,18 @@ func (f *file) reduced(d ifd) bool {
 
 // entries reads a directory's entries. It omits those that point out of the file.
 func (f *file) entries(table []byte) map[uint16]entry {
-	size, wide := 12, uint64(4)
-	if f.big {
-		size, wide = 20, 8
-	}
 	all := map[uint16]entry{}
-	for ; len(table) > 0; table = table[size:] {
-		e := entry{kind: f.order.Uint16(table[2:])}
-		value := table[8:12]
-		if e.count = uint64(f.order.Uint32(table[4:])); f.big {
-			e.count, value = f.order.Uint64(table[4:]), table[12:20]
-		}
+	for ; len(table) > 0; table = table[f.size:] {
+		e := entry{kind: f.order.Uint16(table[2:]), count: f.number(table[4:][:f.wide])}
+		value := table[4+f.wide:][:f.wide]
 		unit, known := sizes[e.kind]
 		if !known || e.count > uint64(len(f.data)) {
 			continue
 		}
-		if total := unit * e.count; total <= wide {
+		if total := unit * e.count; total <= f.wide {
 			e.bytes = value[:total]
 		} else {
-			at := uint64(0)
-			if f.big {
-				at = f.order.Uint64(value)
-			} else {
-				at = uint64(f.order.Uint32(value))
-			}
+			at := f.number(value)
 			if at > uint64(len(f.data)) || uint64(len(f.data))-at < total {
 				continue
 			}
@@ -232,18 +213,12 @@ func (f *file) entries(table []byte) map[uint16]entry {
 
 // uint is value i of an entry, or other if that is missing or no whole number.
 func (f *file) uint(e entry, i int, other uint64) uint64 {
-	if uint64(i) >= e.count {
-		return other
-	}
 	switch e.kind {
-	case 1, 7:
-		return uint64(e.bytes[i])
-	case 3:
-		return uint64(f.order.Uint16(e.bytes[2*i:]))
-	case 4, 13:
-		return uint64(f.order.Uint32(e.bytes[4*i:]))
-	case 16, 18:
-		return f.order.Uint64(e.bytes[8*i:])
+	case 1, 3, 4, 7, 13, 16, 18:
+		if uint64(i) < e.count {
+			size := sizes[e.kind]
+			return f.number(e.bytes[uint64(i)*size:][:size])
+		}
 	}
 	return other
 }
