@@ -51,7 +51,7 @@ func Create(folder string, step int) (*Writer, error) {
 	w := &Writer{records}
 	err = w.event(0, func(e *protobuf.Message) { e.Text(3, "brain.Event:2") })
 	if err == nil {
-		err = w.event(step, func(e *protobuf.Message) { e.Message(7, new(protobuf.Message).Integer(1, start)) })
+		err = w.event(step, func(e *protobuf.Message) { e.Bytes(7, *new(protobuf.Message).Integer(1, start)) })
 	}
 	if err != nil {
 		file.Close()
@@ -64,9 +64,9 @@ func Create(folder string, step int) (*Writer, error) {
 func (w *Writer) Scalars(step int, scalars ...Scalar) error {
 	var summary protobuf.Message
 	for _, s := range scalars {
-		summary.Message(1, new(protobuf.Message).Text(1, s.Tag).Float(2, s.Value))
+		summary.Bytes(1, *new(protobuf.Message).Text(1, s.Tag).Float(2, s.Value))
 	}
-	return w.event(step, func(e *protobuf.Message) { e.Message(5, &summary) })
+	return w.event(step, func(e *protobuf.Message) { e.Bytes(5, summary) })
 }
 
 // Image writes a picture of one step.
@@ -77,8 +77,8 @@ func (w *Writer) Image(step int, tag string, picture image.Image) error {
 	}
 	var inner, value, summary protobuf.Message
 	inner.Integer(1, picture.Bounds().Dy()).Integer(2, picture.Bounds().Dx()).Integer(3, rgb).Bytes(4, encoded.Bytes())
-	summary.Message(1, value.Text(1, tag).Message(4, &inner))
-	return w.event(step, func(e *protobuf.Message) { e.Message(5, &summary) })
+	summary.Bytes(1, *value.Text(1, tag).Bytes(4, inner))
+	return w.event(step, func(e *protobuf.Message) { e.Bytes(5, summary) })
 }
 
 // Close ends the file.
@@ -90,11 +90,9 @@ func (w *Writer) event(step int, fill func(e *protobuf.Message)) error {
 	e.Double(1, float64(time.Now().UnixMicro())/1e6)
 	e.Integer(2, step)
 	fill(&e)
-	record := binary.LittleEndian.AppendUint64(nil, uint64(e.Size()))
+	record := binary.LittleEndian.AppendUint64(nil, uint64(len(e)))
 	record = binary.LittleEndian.AppendUint32(record, masked(record))
-	data := bytes.NewBuffer(record)
-	_ = e.Write(data) // a bytes.Buffer returns no error
-	record = data.Bytes()
+	record = append(record, e...)
 	record = binary.LittleEndian.AppendUint32(record, masked(record[12:]))
 	return w.file.Append(record) // in one piece, so that a killed run leaves whole records
 }

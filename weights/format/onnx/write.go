@@ -17,8 +17,7 @@ const irVersion = 8
 const maxBytes = math.MaxInt32
 
 // Write writes the model as a ModelProto. Inputs and outputs are tensors of float32, with their
-// shapes if Shapes has them. Operators of other domains than the standard one are of version 1. The
-// same model always gives the same bytes.
+// shapes if Shapes has them. Operators are standard ones. The same model always gives the same bytes.
 func (m *Model) Write(w io.Writer) error {
 	var graph protobuf.Message
 	for i := range m.Nodes {
@@ -26,7 +25,7 @@ func (m *Model) Write(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		graph.Message(1, n)
+		graph.Bytes(1, *n)
 	}
 	graph.Text(2, m.Name)
 	for i := range m.Tensors {
@@ -34,44 +33,37 @@ func (m *Model) Write(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		graph.Message(5, t)
+		graph.Bytes(5, *t)
 	}
 	for _, name := range m.Inputs {
-		graph.Message(11, m.encodeValue(name))
+		graph.Bytes(11, *m.encodeValue(name))
 	}
 	for _, name := range m.Outputs {
-		graph.Message(12, m.encodeValue(name))
+		graph.Bytes(12, *m.encodeValue(name))
 	}
-	model := new(protobuf.Message).Integer(1, irVersion).Text(2, "mrprism").Message(7, &graph)
-	domains := map[string]int{"": m.Opset}
-	for _, n := range m.Nodes {
-		if n.Domain != "" {
-			domains[n.Domain] = 1
-		}
-	}
-	for _, domain := range slices.Sorted(maps.Keys(domains)) {
-		model.Message(8, new(protobuf.Message).Text(1, domain).Integer(2, domains[domain]))
-	}
+	model := new(protobuf.Message).Integer(1, irVersion).Text(2, "mrprism").Bytes(7, graph)
+	model.Bytes(8, *new(protobuf.Message).Text(1, "").Integer(2, m.Opset))
 	for _, key := range slices.Sorted(maps.Keys(m.Metadata)) {
-		model.Message(14, new(protobuf.Message).Text(1, key).Text(2, m.Metadata[key]))
+		model.Bytes(14, *new(protobuf.Message).Text(1, key).Text(2, m.Metadata[key]))
 	}
-	if model.Size() > maxBytes {
-		return fmt.Errorf("onnx: the model has %d MiB, and an ONNX file at most %d", model.Size()>>20, maxBytes>>20)
+	if len(*model) > maxBytes {
+		return fmt.Errorf("onnx: the model has %d MiB, and an ONNX file at most %d", len(*model)>>20, maxBytes>>20)
 	}
-	return model.Write(w)
+	_, err := w.Write(*model)
+	return err
 }
 
 // encodeValue returns a ValueInfoProto.
 func (m *Model) encodeValue(name string) *protobuf.Message {
 	var shape, kind, value protobuf.Message
 	for _, d := range m.Shapes[name] {
-		shape.Message(1, new(protobuf.Message).Integer(1, d))
+		shape.Bytes(1, *new(protobuf.Message).Integer(1, d))
 	}
 	tensor := new(protobuf.Message).Integer(1, int(Float))
 	if m.Shapes[name] != nil {
-		tensor.Message(2, &shape)
+		tensor.Bytes(2, shape)
 	}
-	return value.Text(1, name).Message(2, kind.Message(1, tensor))
+	return value.Text(1, name).Bytes(2, *kind.Bytes(1, *tensor))
 }
 
 func (n *Node) encode() (*protobuf.Message, error) {
@@ -104,10 +96,7 @@ func (n *Node) encode() (*protobuf.Message, error) {
 		default:
 			return nil, fmt.Errorf("onnx: node %s: attribute %s has the kind %d, which cannot be written", n.Name, name, a.Kind)
 		}
-		e.Message(5, m.Integer(20, int(a.Kind)))
-	}
-	if n.Domain != "" {
-		e.Text(7, n.Domain)
+		e.Bytes(5, *m.Integer(20, int(a.Kind)))
 	}
 	return e, nil
 }
