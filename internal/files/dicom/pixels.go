@@ -13,46 +13,40 @@ import (
 
 // samplesOf are the frame's stored numbers (h, w, samples).
 func (f *frame) samplesOf() ([]float32, error) {
+	kind, coded := codecs[f.syntax]
+	runs := f.syntax == "1.2.840.10008.1.2.5"
+	process14 := f.syntax == "1.2.840.10008.1.2.4.57" || f.syntax == "1.2.840.10008.1.2.4.70"
 	count := f.w * f.h * f.samples
-	switch f.syntax {
-	case "1.2.840.10008.1.2.5":
-		data, err := f.compressed()
-		if err != nil {
-			return nil, err
-		}
+	if !coded && !runs && !process14 {
+		return f.uncompressed(count)
+	}
+	data, err := f.compressed()
+	if err != nil {
+		return nil, err
+	}
+	var stored []uint16
+	switch {
+	case runs:
 		planes, err := f.runs(data)
 		if err != nil {
 			return nil, err
 		}
 		return f.numbersOf(planes, binary.LittleEndian, count, true)
-	case "1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70":
-		data, err := f.compressed()
-		if err != nil {
-			return nil, err
-		}
-		stored, err := lossless(data, f.w, f.h, f.samples)
-		if err != nil {
-			return nil, err
-		}
-		values := make([]float32, count)
-		for i, v := range stored {
-			values[i] = f.number(uint32(v))
-		}
-		return values, nil
+	case process14:
+		stored, err = lossless(data, f.w, f.h, f.samples)
+	default:
+		stored, err = f.decoded(kind, data)
 	}
-	if kind, ok := codecs[f.syntax]; ok {
-		return f.decoded(kind)
+	values := make([]float32, len(stored))
+	for i, v := range stored {
+		values[i] = f.number(uint32(v))
 	}
-	return f.uncompressed(count)
+	return values, err
 }
 
 // decoded are the numbers of a picture that a codec decodes. A codestream may have fewer bits than
 // the file says, or also the unused ones. Its sign may be wrong: the file's counts.
-func (f *frame) decoded(kind codec.Kind) ([]float32, error) {
-	data, err := f.compressed()
-	if err != nil {
-		return nil, err
-	}
+func (f *frame) decoded(kind codec.Kind, data []byte) ([]uint16, error) {
 	form, err := kind.Read(data)
 	switch {
 	case err != nil:
@@ -61,17 +55,10 @@ func (f *frame) decoded(kind codec.Kind) ([]float32, error) {
 		return nil, fmt.Errorf("its %s is a picture of %v", kind, form)
 	}
 	stored, err := codec.Decode(kind, data, form)
-	if err != nil {
-		return nil, err
-	}
-	if form.Bits <= f.stored {
+	if err == nil && form.Bits <= f.stored {
 		f.stored, f.high = form.Bits, form.Bits-1
 	}
-	values := make([]float32, len(stored))
-	for i, v := range stored {
-		values[i] = f.number(uint32(v))
-	}
-	return values, nil
+	return stored, err
 }
 
 // uncompressed reads pixels that are not compressed.

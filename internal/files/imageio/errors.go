@@ -50,23 +50,22 @@ func tooLarge(name, problem string, args ...any) *Error {
 	}
 }
 
-// decodeError turns an error of the standard decoders into an *Error.
+// decodeError turns an error of a reader into an *Error.
 func decodeError(name, format string, err error) *Error {
-	if of, ok := errors.AsType[raster.Unsupported](err); ok {
-		return &Error{
-			Name: name, Problem: fmt.Sprintf("MrPrism does not read this kind of %s (%v)", display(format), of),
-			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported,
-		}
-	}
 	if of, ok := errors.AsType[raster.Refused](err); ok {
 		return &Error{Name: name, Problem: of.Problem, Advice: of.Advice, Kind: ErrUnsupported}
+	}
+	unsupported := err // what is not read, for the message
+	of, ours := errors.AsType[raster.Unsupported](err)
+	if ours {
+		unsupported = of
 	}
 	_, ofPNG := errors.AsType[png.UnsupportedError](err)
 	_, ofJPEG := errors.AsType[jpeg.UnsupportedError](err)
 	switch {
-	case ofPNG, ofJPEG:
+	case ours, ofPNG, ofJPEG:
 		return &Error{
-			Name: name, Problem: fmt.Sprintf("MrPrism does not read this kind of %s (%v)", display(format), err),
+			Name: name, Problem: fmt.Sprintf("MrPrism does not read this kind of %s (%v)", display(format), unsupported),
 			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported,
 		}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), err == png.FormatError("not enough pixel data"):

@@ -43,9 +43,24 @@ type header struct {
 	geometry         *Geometry // its slice is 0
 }
 
-// datatypes has the size of a value in bytes, by the number of its type. Types 128 and 2304 are
-// colours.
-var datatypes = map[int]int64{2: 1, 4: 2, 8: 4, 16: 4, 64: 8, 256: 1, 512: 2, 768: 4, 1024: 8, 1280: 8, 128: 3, 2304: 4}
+// datatypes are the types of values by their number: how many bytes a value has, and how it is read.
+var datatypes = map[int]struct {
+	size int64
+	read func(o binary.ByteOrder, b []byte) float64
+}{
+	2:    {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }},
+	4:    {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
+	8:    {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
+	16:   {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	64:   {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
+	256:  {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }},
+	512:  {2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }},
+	768:  {4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }},
+	1024: {8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
+	1280: {8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }},
+	128:  {size: 3}, // colours
+	2304: {size: 4},
+}
 
 var unread = map[int]string{1: "single bits", 32: "complex numbers", 1536: "floats of 128 bits", 1792: "complex numbers", 2048: "complex numbers"}
 
@@ -81,7 +96,7 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	if depth == 1 {
 		pictures = slices
 	}
-	size := datatypes[h.datatype]
+	size := datatypes[h.datatype].size
 	plane := h.axes[0] * h.axes[1] * size
 	packed := data[0] == 0x1f
 	switch limit := int64(maxUnpacked); {
@@ -94,7 +109,7 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	case slice == 0:
 		slice = int(depth/2) + 1
 	}
-	v := &volume{header: h, data: data, size: size, plane: plane, at: int64(slice-1) % depth, first: (int64(slice - 1)) / depth * depth, slices: slices}
+	v := &volume{header: h, data: data, size: size, plane: plane, number: datatypes[h.datatype].read, at: int64(slice-1) % depth, first: (int64(slice - 1)) / depth * depth, slices: slices}
 	pixels := h.axes[0] * h.axes[1]
 	h.geometry.slice = int(v.at)
 	return &raster.Frame{
@@ -232,9 +247,10 @@ func (h *header) check(r io.Reader, read, count int64) error {
 type volume struct {
 	*header
 	data        []byte
-	size, plane int64 // bytes of a value and of a slice
-	first, at   int64 // the first slice of the volume among all; the slice within the volume
-	slices      int64 // of all volumes
+	size, plane int64                                           // bytes of a value and of a slice
+	number      func(o binary.ByteOrder, stored []byte) float64 // nil: colours
+	first, at   int64                                           // the first slice of the volume among all; the slice within the volume
+	slices      int64                                           // of all volumes
 	cut         raster.Span
 }
 
@@ -248,7 +264,7 @@ func (v *volume) decode() (image.Image, error) {
 	if err != nil {
 		return nil, short(err)
 	}
-	if v.datatype == 128 || v.datatype == 2304 {
+	if v.number == nil {
 		return v.colours(r)
 	}
 	w, h := int(v.axes[0]), int(v.axes[1])
@@ -279,7 +295,9 @@ func (v *volume) decode() (image.Image, error) {
 }
 
 // value is a value as the header scales it.
-func (v *volume) value(stored []byte) float32 { return float32(v.slope*v.number(stored) + v.intercept) }
+func (v *volume) value(stored []byte) float32 {
+	return float32(v.slope*v.number(v.order, stored) + v.intercept)
+}
 
 // counter counts values. It counts stored values of up to two bytes unscaled, which is faster.
 type counter struct {
@@ -361,29 +379,4 @@ func opaque(pix []uint8) {
 	for i := 3; i < len(pix); i += 4 {
 		pix[i] = 255
 	}
-}
-
-// number is a stored value.
-func (v *volume) number(b []byte) float64 {
-	switch v.datatype {
-	case 2:
-		return float64(b[0])
-	case 4:
-		return float64(int16(v.order.Uint16(b)))
-	case 8:
-		return float64(int32(v.order.Uint32(b)))
-	case 16:
-		return float64(math.Float32frombits(v.order.Uint32(b)))
-	case 64:
-		return math.Float64frombits(v.order.Uint64(b))
-	case 256:
-		return float64(int8(b[0]))
-	case 512:
-		return float64(v.order.Uint16(b))
-	case 768:
-		return float64(v.order.Uint32(b))
-	case 1024:
-		return float64(int64(v.order.Uint64(b)))
-	}
-	return float64(v.order.Uint64(b))
 }

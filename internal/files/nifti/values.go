@@ -38,24 +38,24 @@ func Read(data []byte, most int64) (*Volume, error) {
 		}
 		depth *= n
 	}
-	size, count := datatypes[h.datatype], w*height*depth
+	kind, count := datatypes[h.datatype], w*height*depth
 	switch {
 	case count > most:
 		return nil, fmt.Errorf("its %d values are too many; at most %d million are read", count, most/1_000_000)
-	case h.datatype == 128 || h.datatype == 2304:
+	case kind.read == nil:
 		return nil, raster.Unsupported("colours in NIfTI")
-	case !packed && h.offset+count*size > int64(len(data)):
+	case !packed && h.offset+count*kind.size > int64(len(data)):
 		return nil, h.missing(data)
 	}
-	v := &volume{header: h, data: data, size: size, plane: w * height * size, slices: depth}
+	v := &volume{header: h, data: data, size: kind.size, plane: w * height * kind.size, slices: depth}
 	out, buffer := make([]float32, 0, min(count, piece)), make([]byte, piece)
-	for left := count * size; left > 0; {
+	for left := count * kind.size; left > 0; {
 		part := buffer[:min(piece, left)]
 		if _, err := io.ReadFull(r, part); err != nil {
 			return nil, short(err)
 		}
-		for ; len(part) > 0; part = part[size:] {
-			value := v.slope*v.number(part) + v.intercept
+		for ; len(part) > 0; part = part[kind.size:] {
+			value := v.slope*kind.read(h.order, part) + v.intercept
 			if !(math.Abs(value) <= math.MaxFloat32) {
 				return nil, fmt.Errorf("its value %d is %v", len(out), value)
 			}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/image/tiff/lzw"
 
 	"mrprism/internal/files/raster"
+	"mrprism/shaders/half"
 	"mrprism/shaders/pulse"
 )
 
@@ -335,12 +336,8 @@ func (p *page) float(v uint64) float32 {
 	case p.bits == 32:
 		return math.Float32frombits(uint32(v))
 	}
-	sign, exponent, fraction := 1-2*float64(v>>15&1), int(v>>10&31), float64(v&1023)
-	switch exponent {
-	case 0:
-		return float32(sign * math.Ldexp(fraction, -24))
-	case 31:
-		return float32(math.NaN())
+	if f := half.ToFloat32(uint16(v)); f-f == 0 {
+		return f
 	}
-	return float32(sign * math.Ldexp(1024+fraction, exponent-25))
+	return float32(math.NaN())
 }
