@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"mrprism/weights/disk"
@@ -252,15 +253,7 @@ func certificates() (string, error) {
 
 // fingerprint is the SHA-256 of a certificate (DER), as browsers show it.
 func fingerprint(certificate []byte) string {
-	sum := sha256.Sum256(certificate)
-	text := ""
-	for i, b := range sum {
-		if i > 0 {
-			text += ":"
-		}
-		text += fmt.Sprintf("%02X", b)
-	}
-	return text
+	return strings.ReplaceAll(fmt.Sprintf("% X", sha256.Sum256(certificate)), " ", ":")
 }
 
 // keyHash is the hash of a certificate's key, by which Chrome can trust it: the kiosk's browser

@@ -94,8 +94,6 @@ func Decode(k Kind, data []byte, form Form) ([]uint16, error) {
 // mostPixels and mostSide are more than any caller accepts.
 const mostPixels, mostSide = 64_000_000, 65_535
 
-var errShort = errors.New("the file is cut short")
-
 // Read reads the header of a compressed picture. It refuses a picture that is cut short, which some
 // decoders fill up with grey, and one whose components differ in size or depth.
 func (k Kind) Read(data []byte) (Form, error) {
@@ -149,7 +147,7 @@ func read2000(data []byte) (f Form, err error) {
 			return f, wrong
 		}
 		if length > len(body) {
-			return f, errShort
+			return f, raster.ErrShort
 		}
 		next := at + 2 + length
 		switch body = body[2:length]; {
@@ -168,7 +166,7 @@ func read2000(data []byte) (f Form, err error) {
 		at = next
 	}
 	if at > len(data) || closed && !bytes.HasPrefix(data[at:], []byte(endOfPicture)) {
-		return f, errShort
+		return f, raster.ErrShort
 	}
 	return f, nil
 }
@@ -178,12 +176,12 @@ const endOfPicture = "\xff\xd9"
 // size2000 reads the segment SIZ.
 func size2000(b []byte) (f Form, err error) {
 	if len(b) < 36 {
-		return f, errShort
+		return f, raster.ErrShort
 	}
 	number := func(i int) int { return int(binary.BigEndian.Uint32(b[2+4*i:])) }
 	f.W, f.H, f.Components = number(0)-number(2), number(1)-number(3), int(binary.BigEndian.Uint16(b[34:]))
 	if f.Components < 1 || len(b) < 36+3*f.Components {
-		return f, errShort
+		return f, raster.ErrShort
 	}
 	f.Bits, f.Signed = int(b[36]&0x7f)+1, b[36]&0x80 != 0
 	for c := b[36:][:3*f.Components]; len(c) > 0; c = c[3:] {
@@ -217,7 +215,7 @@ func readLS(data []byte) (f Form, err error) {
 				}
 			}
 			if !bytes.Contains(data[at:], []byte(endOfPicture)) { // CharLS searches for it for half a minute
-				return f, errShort
+				return f, raster.ErrShort
 			}
 			return f, nil
 		}
@@ -226,5 +224,5 @@ func readLS(data []byte) (f Form, err error) {
 		}
 		at += 2 + length
 	}
-	return f, errShort
+	return f, raster.ErrShort
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 
+	"mrprism/internal/files/raster"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -28,7 +30,7 @@ func TestMutantsOfHeaders(t *testing.T) {
 		require.NoError(t, err, name)
 		if kind == JPEGLS {
 			_, err = kind.Read(data[:bytes.LastIndex(data, []byte(endOfPicture))])
-			assert.Equal(t, errShort, err, "%s without its end", name)
+			assert.Equal(t, raster.ErrShort, err, "%s without its end", name)
 		}
 		r := rand.New(rand.NewPCG(56, 0))
 		for n := range 2000 {

@@ -26,7 +26,7 @@ func lossless(data []byte, w, h, components int) ([]uint16, error) {
 		}
 		length := int(binary.BigEndian.Uint16(data[at+2:]))
 		if length < 2 || at+2+length > len(data) {
-			return nil, errShort
+			return nil, raster.ErrShort
 		}
 		body := data[at+4 : at+2+length]
 		at += 2 + length
@@ -47,7 +47,7 @@ func lossless(data []byte, w, h, components int) ([]uint16, error) {
 			return nil, err
 		}
 	}
-	return nil, errShort
+	return nil, raster.ErrShort
 }
 
 type losslessJPEG struct {
@@ -178,7 +178,7 @@ func (d *losslessJPEG) difference(t *huffman) (int, error) {
 		}
 	}
 	if d.kept < 0 {
-		return 0, errShort
+		return 0, raster.ErrShort
 	}
 	return v, err
 }
@@ -203,7 +203,7 @@ func (d *losslessJPEG) scan(b, data []byte) ([]uint16, error) {
 		return nil, errJPEG
 	}
 	if least := d.w * d.h * n / 8; len(data) < least {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	d.data = data
 	out := make([]uint16, d.w*d.h*n)

@@ -34,8 +34,6 @@ const (
 	frameGroups  = 0x52009230
 )
 
-var errShort = errors.New("the file is cut short")
-
 // parser walks the elements of a data set.
 type parser struct {
 	data     []byte
@@ -121,12 +119,12 @@ func (p *parser) deflated(syntax string) (*parser, string, error) {
 		head := make([]byte, size)
 		n, err := io.ReadFull(inflater(packed), head)
 		if n == 0 {
-			return nil, "", errShort
+			return nil, "", raster.ErrShort
 		}
 		q := *p
 		q.data, q.at, q.elements, q.found, q.kinds, q.packed = head[:n], 0, 0, maps.Clone(p.found), maps.Clone(p.kinds), packed
 		failed := q.body()
-		switch cut := failed == errShort || failed == nil && q.pieces == nil; {
+		switch cut := failed == raster.ErrShort || failed == nil && q.pieces == nil; {
 		case !cut, err != nil: // the pixels, a fault, or the end of the data set
 			return &q, syntax, failed
 		case size >= maxHead:
@@ -158,7 +156,7 @@ func (p *parser) unpacked(begin, end int64) ([]byte, error) {
 		_, err = io.ReadFull(r, data)
 	}
 	if err != nil {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	return data, nil
 }
@@ -166,7 +164,7 @@ func (p *parser) unpacked(begin, end int64) ([]byte, error) {
 // head reads an element's tag and length. A sequence has kind "SQ".
 func (p *parser) head() (tag uint32, kind string, length uint32, err error) {
 	if len(p.data)-p.at < 8 {
-		return 0, "", 0, errShort
+		return 0, "", 0, raster.ErrShort
 	}
 	b := p.data[p.at:]
 	tag = uint32(p.order.Uint16(b))<<16 | uint32(p.order.Uint16(b[2:]))
@@ -177,7 +175,7 @@ func (p *parser) head() (tag uint32, kind string, length uint32, err error) {
 	switch kind = string(b[4:6]); kind {
 	case "OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV":
 		if len(b) < 12 {
-			return 0, "", 0, errShort
+			return 0, "", 0, raster.ErrShort
 		}
 		p.at += 12
 		return tag, kind, p.order.Uint32(b[8:]), nil
@@ -221,7 +219,7 @@ func (p *parser) element(depth int, keep bool) error {
 	end := p.at + int(length)
 	if int64(length) > int64(len(p.data)-p.at) {
 		if tag != pixelData {
-			return errShort
+			return raster.ErrShort
 		}
 		end = len(p.data) // decode says how much is missing
 	}
@@ -265,7 +263,7 @@ func (p *parser) sequence(depth, end int, open, keep bool, only int) error {
 		last := end
 		if length != undefined {
 			if int64(length) > int64(len(p.data)-p.at) {
-				return errShort
+				return raster.ErrShort
 			}
 			last = p.at + int(length)
 		}
@@ -284,7 +282,7 @@ func (p *parser) sequence(depth, end int, open, keep bool, only int) error {
 		}
 	}
 	if open {
-		return errShort
+		return raster.ErrShort
 	}
 	return nil
 }

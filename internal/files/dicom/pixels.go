@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"io"
 
 	"mrprism/internal/files/codec"
 	"mrprism/internal/files/raster"
@@ -78,7 +79,7 @@ func (f *frame) uncompressed(count int) ([]float32, error) {
 		data, begin, end = unpacked, begin-8*from, end-8*from
 	}
 	if end > 8*int64(len(data)) {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	if f.allocated <= 8 {
 		even := begin / 16 * 2
@@ -115,7 +116,7 @@ func (f *frame) uncompressed(count int) ([]float32, error) {
 func (f *frame) numbersOf(data []byte, order binary.ByteOrder, count int, planes bool) ([]float32, error) {
 	size := f.allocated / 8
 	if len(data) < count*size {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	values := make([]float32, count)
 	for i := range values {
@@ -150,7 +151,7 @@ func (f *frame) number(v uint32) float32 {
 // items, and otherwise the table of offsets tells which items it has.
 func (f *frame) compressed() ([]byte, error) {
 	if len(f.pieces) < 2 {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	table, pieces := f.pieces[0], f.pieces[1:]
 	switch {
@@ -183,41 +184,24 @@ func (f *frame) compressed() ([]byte, error) {
 func (f *frame) runs(data []byte) ([]byte, error) {
 	size, pixels := f.allocated/8, f.w*f.h
 	if len(data) < 64 || size == 0 {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	segments := f.samples * size
 	if n := binary.LittleEndian.Uint32(data); n != uint32(segments) {
 		return nil, fmt.Errorf("it has %d segments of run lengths, not %d", n, segments)
 	}
-	out := make([]byte, pixels*segments)
+	out, plane := make([]byte, pixels*segments), make([]byte, pixels)
 	for s := range segments {
 		at := int64(binary.LittleEndian.Uint32(data[4+4*s:]))
 		if at > int64(len(data)) {
-			return nil, errShort
+			return nil, raster.ErrShort
+		}
+		if _, err := io.ReadFull(raster.PackBits(data[at:]), plane); err != nil {
+			return nil, raster.ErrShort
 		}
 		to := s/size*pixels*size + size - 1 - s%size
-		rest := data[at:]
-		for i := 0; i < pixels; {
-			if len(rest) < 2 {
-				return nil, errShort
-			}
-			head := int8(rest[0])
-			rest = rest[1:]
-			switch {
-			case head >= 0:
-				n := min(int(head)+1, len(rest))
-				for k := 0; k < n && i < pixels; k++ {
-					out[to+i*size] = rest[k]
-					i++
-				}
-				rest = rest[n:]
-			case head != -128:
-				for k := 0; k < 1-int(head) && i < pixels; k++ {
-					out[to+i*size] = rest[0]
-					i++
-				}
-				rest = rest[1:]
-			}
+		for i, v := range plane {
+			out[to+i*size] = v
 		}
 	}
 	return out, nil

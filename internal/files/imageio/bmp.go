@@ -33,9 +33,6 @@ func bmpHeader(data []byte) (*raster.Frame, error) {
 		return nil, err
 	}
 	f := &raster.Frame{Orientation: 1, Spacing: b.spacing, W: int(min(b.w, math.MaxInt32)), H: int(min(b.h, math.MaxInt32)), Decode: b.decode}
-	if b.w > MaxSide || b.h > MaxSide {
-		return f, nil // check refuses it
-	}
 	w, h := int64(b.w), int64(b.h)
 	f.Memory = 4*w*h + slack
 	f.Least = (w*int64(b.bits)+31)/32*4*(h-1) + (w*int64(b.bits)+7)/8 + int64(len(data)-len(b.pixels))

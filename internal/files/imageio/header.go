@@ -122,9 +122,6 @@ func pngHeader(data []byte) (*raster.Frame, error) {
 		return nil, errors.New("its size is out of range")
 	}
 	f := &raster.Frame{Orientation: pngOrientation(data), W: int(w), H: int(h), Decode: func() (image.Image, error) { return decodePNG(data) }}
-	if w > MaxSide || h > MaxSide {
-		return f, nil // check refuses it, so that products below cannot overflow
-	}
 	channels := pngChannels[kind]
 	pixels := int64(w) * int64(h)
 	// Bytes of a decoded pixel, and of an RGB pixel if conversion is not possible in place.

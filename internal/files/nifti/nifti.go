@@ -29,8 +29,6 @@ const (
 	piece            = 1 << 16 // bytes read at once
 )
 
-var errShort = errors.New("the file is cut short")
-
 // header has the fields of a file's header that the reader uses.
 type header struct {
 	order            binary.ByteOrder
@@ -133,7 +131,7 @@ func unpacked(data []byte) (io.Reader, error) {
 // short rewords the error of a file that ends too early.
 func short(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errShort
+		return raster.ErrShort
 	}
 	return err
 }
@@ -199,7 +197,7 @@ func readHeader(r io.Reader) (*header, error) {
 		}
 	}
 	err := h.check(r, int64(len(b)), count)
-	if pair && err == errShort {
+	if pair && err == raster.ErrShort {
 		err = errPair // the file has only the header
 	}
 	return h, err

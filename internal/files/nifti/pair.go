@@ -23,7 +23,7 @@ func (h *header) missing(data []byte) error {
 	if IsHeader(data) && int64(len(data)) <= h.offset+4 { // up to four bytes say that extensions follow
 		return errPair
 	}
-	return errShort
+	return raster.ErrShort
 }
 
 // headSize is the size of the header that data begins with.

@@ -2,6 +2,7 @@
 package raster
 
 import (
+	"errors"
 	"fmt"
 	"image"
 )
@@ -39,6 +40,9 @@ type JPEG interface {
 type Unsupported string
 
 func (u Unsupported) Error() string { return string(u) }
+
+// ErrShort is the error of a file that ends too early.
+var ErrShort = errors.New("the file is cut short")
 
 // Refused is the error of a sound file that MrPrism does not read, with what to do.
 type Refused struct{ Problem, Advice string }

@@ -69,7 +69,7 @@ func (p *page) rows(c *canvas, data []byte, column, row, plane int) error {
 		pulse.Beat()
 		if _, err := io.ReadFull(r, line); err != nil {
 			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				err = errShort
+				err = raster.ErrShort
 			}
 			return err
 		}
@@ -133,51 +133,14 @@ func (p *page) reader(data []byte, rows int) (io.Reader, error) {
 	case 8, 32946:
 		z, err := zlib.NewReader(r)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil, errShort
+			return nil, raster.ErrShort
 		}
 		return z, err
 	case 32773:
-		return &packBits{data: data}, nil
+		return raster.PackBits(data), nil
 	default:
 		return r, nil
 	}
-}
-
-// packBits decompresses Apple's run lengths.
-type packBits struct {
-	data        []byte
-	literal     int // bytes to copy
-	repeated    int // bytes to repeat
-	repeatedOne byte
-}
-
-func (b *packBits) Read(out []byte) (n int, err error) {
-	for n < len(out) {
-		switch {
-		case b.repeated > 0:
-			out[n] = b.repeatedOne
-			b.repeated--
-			n++
-		case b.literal > 0:
-			if len(b.data) == 0 {
-				return n, io.ErrUnexpectedEOF
-			}
-			copied := copy(out[n:], b.data[:min(b.literal, len(b.data))])
-			b.data, b.literal, n = b.data[copied:], b.literal-copied, n+copied
-		case len(b.data) < 2:
-			return n, io.EOF
-		default:
-			head := int8(b.data[0])
-			b.data = b.data[1:]
-			if head >= 0 {
-				b.literal = int(head) + 1
-			} else if head != -128 {
-				b.repeated, b.repeatedOne = 1-int(head), b.data[0]
-				b.data = b.data[1:]
-			}
-		}
-	}
-	return n, nil
 }
 
 // unpack makes numbers of a row's bytes. The caller masks bits that a predictor carries over.

@@ -234,7 +234,7 @@ func (p *page) chunk(i int) ([]byte, error) {
 		size = next - at
 	}
 	if at > uint64(len(p.data)) || p.shift > uint64(len(p.data))-at {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	at += p.shift
 	return p.data[at:][:min(size, uint64(len(p.data))-at)], nil

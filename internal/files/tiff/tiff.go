@@ -22,8 +22,6 @@ const (
 	largestPage = 1 << 26 // pixels
 )
 
-var errShort = errors.New("the file is cut short")
-
 // file is a TIFF file with its byte order.
 type file struct {
 	data  []byte
@@ -142,7 +140,7 @@ type ifd struct {
 func (f *file) pages() ([]ifd, error) {
 	at, ok := f.at(f.wide, f.wide)
 	if !ok {
-		return nil, errShort
+		return nil, raster.ErrShort
 	}
 	var whole, reduced []ifd
 	for seen := map[uint64]bool{}; ok && at != 0 && !seen[at] && len(seen) < maxPages; {
