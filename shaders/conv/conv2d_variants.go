@@ -53,8 +53,8 @@ type conv2dGroups struct {
 	tiles                       func(p *Params) (conv2dTile, [3]int)
 }
 
-// conv2dVariants are the ways to compute a convolution, or its gradient by the weights. DEVICES.md
-// says why there are four. Variants with outputs in quads need parts that consist of whole quads.
+// conv2dVariants are the ways to compute a convolution, or its gradient by the weights.
+// variants.csv says why there are four. Variants with outputs in quads need parts that consist of whole quads.
 func conv2dVariants(entry, write string, groups conv2dGroups) []tensor.Variant {
 	quads := func(p *Params) bool { return p.Outputs%4 == 0 && (write != conv2dParted || p.Chunk%4 == 0) }
 	variant := func(file string, inputs, outputs int, groups func(p *Params) [3]int) tensor.Variant {

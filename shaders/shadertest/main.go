@@ -4,6 +4,7 @@ package shadertest
 
 import (
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 )
 
 // Main runs the tests of an operator family. If all pass, they must have run every entry point of
-// the family's WGSL, in both widths where it has two, and DEVICES.md must give the reason of every
+// the family's WGSL, in both widths where it has two, and variants.csv must give the reason of every
 // variant that they ran.
 func Main(m *testing.M) {
 	code := m.Run()
@@ -39,13 +40,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-var (
-	entryPoint = regexp.MustCompile(`@compute[^{]*?\bfn\s+(\w+)`)
-	reason     = regexp.MustCompile(`(?m)^\| ([\w, ]+) \| (\w+) \| [^|]+ \|(.*)\|$`)
-	gain       = regexp.MustCompile(`takes (\d\.\d+) of the time`)
-)
+var entryPoint = regexp.MustCompile(`@compute[^{]*?\bfn\s+(\w+)`)
 
-// checkFamily holds the WGSL files of this folder, and DEVICES.md, to the programs that this
+// checkFamily holds the WGSL files of this folder, and variants.csv, to the programs that this
 // process has made.
 func checkFamily() (failed error) {
 	fail := func(format string, args ...any) { failed = errors.Join(failed, fmt.Errorf(format, args...)) }
@@ -99,27 +96,32 @@ func widthOf(source string) int {
 	return 0
 }
 
-// checkReasons is an error unless DEVICES.md has a row for each variant of these kernels, if a
+// checkReasons is an error unless variants.csv has a row for each variant of these kernels, if a
 // kernel has several, and no others. If there are more than three, those beyond plain and tiles
 // must have a measured gain of 5 % or more.
 func checkReasons(ran map[string]map[string]bool) (failed error) {
-	page, err := os.ReadFile(filepath.Join("..", "DEVICES.md"))
+	file, err := os.Open(filepath.Join("..", "variants.csv"))
 	if err != nil {
 		return err
 	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return fmt.Errorf("variants.csv: %w", err)
+	}
 	said := map[string]map[string]bool{}
-	for _, row := range reason.FindAllStringSubmatch(string(page), -1) {
-		for kernel := range strings.SplitSeq(row[1], ", ") {
-			add(said, kernel, row[2])
-			factor, _ := strconv.ParseFloat(append(gain.FindStringSubmatch(row[3]), "", "")[1], 64)
-			if len(ran[kernel]) > 3 && row[2] != "plain" && row[2] != "tiles" && factor < 1.05 {
-				failed = errors.Join(failed, fmt.Errorf("DEVICES.md: %s/%s is one of more than three variants, without a measured gain of 5 %%", kernel, row[2]))
+	for _, row := range rows {
+		for kernel := range strings.FieldsSeq(row[0]) {
+			add(said, kernel, row[1])
+			gain, _ := strconv.ParseFloat(row[3], 64) // empty: not measured
+			if len(ran[kernel]) > 3 && row[1] != "plain" && row[1] != "tiles" && gain < 1.05 {
+				failed = errors.Join(failed, fmt.Errorf("variants.csv: %s/%s is one of more than three variants, without a measured gain of 5 %%", kernel, row[1]))
 			}
 		}
 	}
 	for kernel, variants := range ran {
 		if len(variants)+len(said[kernel]) > 1 && !maps.Equal(variants, said[kernel]) {
-			failed = errors.Join(failed, fmt.Errorf("DEVICES.md has variants %v of %s, the tests ran %v", said[kernel], kernel, variants))
+			failed = errors.Join(failed, fmt.Errorf("variants.csv has variants %v of %s, the tests ran %v", said[kernel], kernel, variants))
 		}
 	}
 	return failed
