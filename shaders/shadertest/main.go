@@ -3,6 +3,7 @@
 package shadertest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -100,13 +101,9 @@ func widthOf(source string) int {
 // kernel has several, and no others. If there are more than three, those beyond plain and tiles
 // must have a measured gain of 5 % or more.
 func checkReasons(ran map[string]map[string]bool) (failed error) {
-	file, err := os.Open(filepath.Join("..", "variants.csv"))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
+	text, err := os.ReadFile(filepath.Join("..", "variants.csv"))
+	rows, malformed := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err = errors.Join(err, malformed); err != nil {
 		return fmt.Errorf("variants.csv: %w", err)
 	}
 	said := map[string]map[string]bool{}
