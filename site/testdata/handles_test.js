@@ -109,24 +109,24 @@ export const tests = {
       [hole, "hole"],
     ])
       for (const [n, handle] of handles.entries())
-        if (handle.line === line)
-          for (const move of [[-9, 4], [3, -6], [5, 5], null]) {
-            const to = move && place(handle).map((v, i) => v + move[i]),
-              after = swept(one, n, to),
-              now = gone(one, n, to);
-            is(`${what} ${n}, ${move} draws`, after.drawn);
-            const others = lines.filter((other) => other !== line && other !== hole),
-              [out, cut] = line === outer ? [now, hole] : [outer, now];
-            each(`${what} ${n}, ${move}`, after.mask, (x, y, px, py) => {
-              const unchanged = inside(now, x, y) === inside(line, x, y);
-              return unchanged
-                ? at(mask, px, py)
-                : line === outer
-                  ? (inside(out, x, y) && !inside(cut, x, y)) ||
-                    others.some((other) => other !== outer && inside(other, x, y))
-                  : !inside(cut, x, y) && inside(out, x, y);
-            });
-          }
+        if (handle.line === line) {
+          const move = [[-9, 4], [3, -6], [5, 5], null][n % 4],
+            to = move && place(handle).map((v, i) => v + move[i]),
+            after = swept(one, n, to),
+            now = gone(one, n, to);
+          is(`${what} ${n}, ${move} draws`, after.drawn);
+          const others = lines.filter((other) => other !== line && other !== hole),
+            [out, cut] = line === outer ? [now, hole] : [outer, now];
+          each(`${what} ${n}, ${move}`, after.mask, (x, y, px, py) => {
+            const unchanged = inside(now, x, y) === inside(line, x, y);
+            return unchanged
+              ? at(mask, px, py)
+              : line === outer
+                ? (inside(out, x, y) && !inside(cut, x, y)) ||
+                  others.some((other) => other !== outer && inside(other, x, y))
+                : !inside(cut, x, y) && inside(out, x, y);
+          });
+        }
   },
   "an outline that is drawn over another piece joins it, and one drawn over its own far side ends there"() {
     const one = shape(),
