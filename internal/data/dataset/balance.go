@@ -1,9 +1,10 @@
 package dataset
 
 import (
-	"fmt"
 	"math"
 	"slices"
+
+	"mrprism/internal/choice"
 )
 
 // thirds divides samples by the size of a class relative to the class before it, such as of a cup
@@ -12,12 +13,12 @@ import (
 func (d *Dataset) thirds(samples []*Sample, class string) ([][]*Sample, error) {
 	k := slices.Index(d.Classes, class)
 	if k < 1 {
-		return nil, fmt.Errorf("-balance %s: name a class behind another one of %v, inside which it lies", class, d.Classes)
+		return nil, choice.Errorf("$balance %s: name a class behind another one of %v, inside which it lies", class, d.Classes)
 	}
 	sizes := make([]float64, len(samples))
 	for i, it := range samples {
 		if sizes[i] = math.Sqrt(it.share(k, len(d.Classes)) / it.share(k-1, len(d.Classes))); !(sizes[i] < math.Inf(1)) { // also NaN
-			return nil, fmt.Errorf("-balance %s: %s/%s has no marks of the %s or the %s; give the folder of such images by -also, or leave -balance out",
+			return nil, choice.Errorf("$balance %s: %s/%s has no marks of the %s or the %s; give the folder of such images by $also, or leave $balance out",
 				class, it.Folder, it.Name, class, d.Classes[k-1])
 		}
 	}

@@ -311,7 +311,7 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 		}
 		if masks > 0 && empty == masks {
 			warn(&r.Findings, KindNoMarks, "", "all %d masks of the %s are empty: a network learns to mark nothing, and scores say only whether it does; "+
-				"unless that is meant, as with train -also, bring the marks, or take the class out of dataset.json and move its folders away", masks, class)
+				"unless that is meant, as in a folder of other people, bring the marks, or take the class out of dataset.json and move its folders away", masks, class)
 		}
 		if !d.Levels {
 			r.outliers(figures)
@@ -319,7 +319,7 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 		}
 		const side, least = 128, 16
 		if pixels := share * side * side; pixels > 0 && pixels < least {
-			warn(&r.Findings, KindSmall, "", "the %s covers %.2g %% of an image, %.1f pixels at %d²: crop the images, or train with a larger -side or an -anchor",
+			warn(&r.Findings, KindSmall, "", "the %s covers %.2g %% of an image, %.1f pixels at %d²: crop the images, or train with a larger side or an anchor",
 				class, 100*share, pixels, side)
 		}
 	}

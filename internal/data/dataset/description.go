@@ -31,7 +31,7 @@ type description struct {
 func describe(path string, problems *Problems) *description {
 	text, err := text.Read(path)
 	if err != nil {
-		problems.add("%s: cannot be read (%v); a data set folder has dataset.json, images and raters, see train -h", path, err)
+		problems.add("%s: cannot be read (%v); a data set folder has dataset.json, images and raters", path, err)
 		return nil
 	}
 	line := func(offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }

@@ -14,7 +14,7 @@ func (d *Dataset) enter(first *Dataset, dir string) (refusal string) {
 	switch {
 	case classes && slices.Equal(d.Raters, first.Raters) && d.Levels == first.Levels:
 	case classes && first.Levels && !d.Levels && len(d.Raters) < leastPeople:
-		return fmt.Sprintf("one person marked it, and one mask tells no agreement levels such as those of %s; give the folder to train by -also", dir)
+		return fmt.Sprintf("one person marked it, and one mask tells no agreement levels such as those of %s; train takes the folder by its option also", dir)
 	case classes && first.Levels && !d.Levels:
 		for i := range d.Cases {
 			d.Cases[i].nearest = len(first.Raters)

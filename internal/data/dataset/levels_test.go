@@ -97,7 +97,7 @@ func TestPeopleBesideLevels(t *testing.T) {
 	}
 	_, err = Open(first, people)
 	assert.ErrorContains(t, err, "one person marked it")
-	assert.ErrorContains(t, err, "-also")
+	assert.ErrorContains(t, err, "option also")
 }
 
 // Three people become three levels, whose mean is the share of votes. What has levels already is

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/weights/disk"
@@ -104,9 +105,9 @@ func newTarget(o *Options) (*target, error) {
 		return nil, err
 	case len(existing) == 0:
 	case !o.Force:
-		return nil, fmt.Errorf("%s is not empty; name a new folder, or give -force to replace it", o.Destination)
+		return nil, choice.Errorf("%s is not empty; name a new folder, or give $force to replace it", o.Destination)
 	case !slices.ContainsFunc(existing, func(e os.DirEntry) bool { return e.Name() == dataset.DescriptionFile }):
-		return nil, fmt.Errorf("%s is not a data set; -force replaces nothing else", o.Destination)
+		return nil, choice.Errorf("%s is not a data set; $force replaces nothing else", o.Destination)
 	}
 	return &target{folder: folder, replace: true}, nil
 }

@@ -24,7 +24,7 @@ import (
 // Layout is the form in which a set is published.
 type Layout struct {
 	Name        string
-	Description string // of the set and its folders, for "train import -h"
+	Description string // of the set and its folders, for people
 	list        func(o *Options) (*listing, error)
 }
 

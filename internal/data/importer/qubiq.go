@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/nifti"
@@ -153,7 +154,7 @@ func distinct[T cmp.Ordered](values []T) []T {
 func taskNames(o *Options, organ string, tasks []int) (names []string, err error) {
 	switch {
 	case len(o.Classes) > 0 && len(o.Classes) != len(tasks):
-		return nil, fmt.Errorf("%d classes are named, but there are %d tasks; name one for each with -classes", len(o.Classes), len(tasks))
+		return nil, choice.Errorf("%d classes are named, but there are %d tasks; name one for each with $classes", len(o.Classes), len(tasks))
 	case len(o.Classes) > 0:
 		names = o.Classes
 	case len(tasks) == 1:
@@ -166,9 +167,9 @@ func taskNames(o *Options, organ string, tasks []int) (names []string, err error
 	for i, name := range names {
 		switch {
 		case !weights.IsName(name):
-			return nil, fmt.Errorf("the class %q is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with -classes", name)
+			return nil, choice.Errorf("the class %q is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with $classes", name)
 		case slices.Contains(names[:i], name):
-			return nil, fmt.Errorf("two classes are called %q; name each its own with -classes", name)
+			return nil, choice.Errorf("two classes are called %q; name each its own with $classes", name)
 		}
 	}
 	return names, nil
@@ -206,7 +207,7 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 		}
 	}
 	if !flat && len(o.Channels) > 0 {
-		return nil, append(left, Skip{c.image, "its third axis is slices, -channels does not apply; leave it out"})
+		return nil, append(left, Skip{c.image, "its third axis is slices, to which channels do not apply; leave them out"})
 	}
 	if flat {
 		p, err := c.plane(o, name, v, masks)

@@ -226,11 +226,11 @@ func TestQUBIQNames(t *testing.T) {
 		_, err := qubiq.Run(t.Context(), Options{Source: source, Destination: filepath.Join(t.TempDir(), "set"), Classes: names})
 		return err
 	}
-	assert.ErrorContains(t, classes(), `the class "brain growth" is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with -classes`)
+	assert.ErrorContains(t, classes(), `the class "brain growth" is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with classes`)
 	assert.ErrorContains(t, classes("white matter"), `the class "white matter" is not`)
 	assert.ErrorContains(t, classes("brain"), "none of its images could be used")
 	put(t, []byte("no volume"), source, "case01", "task02_seg01.nii")
-	assert.ErrorContains(t, classes("a", "a"), `two classes are called "a"; name each its own with -classes`)
+	assert.ErrorContains(t, classes("a", "a"), `two classes are called "a"; name each its own with classes`)
 	assert.ErrorContains(t, classes(), "none of its images could be used", "task01 and task02, whatever the folder's name")
 }
 
@@ -261,7 +261,7 @@ func TestQUBIQOfVolumes(t *testing.T) {
 	o.Destination += "channels"
 	o.Channels = []int{2}
 	_, err = qubiq.Run(t.Context(), o)
-	require.ErrorContains(t, err, filepath.Join(source, "case1-1", "image.nii")+": its third axis is slices, -channels does not apply")
+	require.ErrorContains(t, err, filepath.Join(source, "case1-1", "image.nii")+": its third axis is slices, to which channels do not apply")
 }
 
 // A mask that is stored the other way round comes into its image's order; one that lies elsewhere

@@ -276,7 +276,7 @@ func (l *listing) take(s *session, images map[string]*graded, repeats bool) {
 		case repeats && again == nil:
 			l.skip(at, "a second reading of the image, of which no mask of the first one counts")
 		default:
-			l.skip(at, "a second reading of the image; -repeats takes one, to compare it with the first")
+			l.skip(at, "a second reading of the image; the option repeats takes one, to compare it with the first")
 		}
 	}
 }

@@ -132,7 +132,7 @@ left-eye,ben,cup,drawn,2026-11-27T05:00:00Z
 left-eye,ben,disc,accepted,2026-11-27T05:00:00Z
 `, string(marks))
 	skipped := reasons(s)
-	assert.Contains(t, skipped["ann.mrprism, eye1.png"], "-repeats")
+	assert.Contains(t, skipped["ann.mrprism, eye1.png"], "option repeats")
 	assert.Contains(t, skipped["older.mrprism, eye1.png"], "later session ann.mrprism")
 	assert.Contains(t, skipped[sumOf(third)[:12]], "put it there")
 
