@@ -40,15 +40,14 @@ type pattern struct {
 	marks  []uint8 // by rater
 	pixels float64
 	inside float64 // Σ W of its pixels
-	// in and out are the likelihoods of the marks inside and outside, divided by exp(scale), the
-	// larger one
-	in, out, scale float64
+	// in and out are the likelihoods of the marks inside and outside, divided by the larger one
+	in, out float64
 }
 
-// span is a part of a pattern's priors, with the sums that the E step computes for it.
+// span is a part of a pattern's priors, with the sum of W that the E step computes for it.
 type span struct {
 	pattern, from, to int
-	inside, log       float64
+	inside            float64
 }
 
 func newEM(marks [][]uint8, prior []float32) *em {
@@ -117,10 +116,11 @@ func patterns(marks [][]uint8, n int) (index []int32, all []pattern) {
 // iterate alternates M and E steps until the rates stay the same.
 func (e *em) iterate() *Fit {
 	fit := &Fit{}
-	for !fit.Converged && len(fit.LogLikelihood) < MaxIterations {
+	for !fit.Converged && fit.Iterations < MaxIterations {
 		changed := e.maximise()
-		fit.LogLikelihood = append(fit.LogLikelihood, e.expect()+e.penalty())
-		fit.Converged = changed <= precision && len(fit.LogLikelihood) > 1
+		e.expect()
+		fit.Iterations++
+		fit.Converged = changed <= precision && fit.Iterations > 1
 	}
 	return fit
 }
@@ -173,8 +173,8 @@ func (e *em) maximise() (changed float64) {
 	return changed
 }
 
-// expect is the E step. It returns the log-likelihood of the marks.
-func (e *em) expect() (log float64) {
+// expect is the E step.
+func (e *em) expect() {
 	for i := range e.patterns {
 		p := &e.patterns[i]
 		in, out := 0.0, 0.0
@@ -185,34 +185,26 @@ func (e *em) expect() (log float64) {
 				in, out = in+math.Log(1-r.Sensitivity), out+math.Log(r.Specificity)
 			}
 		}
-		if p.scale = max(in, out); math.IsInf(p.scale, -1) {
-			p.in, p.out, p.scale = 1, 1, 0 // neither is possible: the prior decides
+		if scale := max(in, out); math.IsInf(scale, -1) {
+			p.in, p.out = 1, 1 // neither is possible: the prior decides
 		} else {
-			p.in, p.out = math.Exp(in-p.scale), math.Exp(out-p.scale)
+			p.in, p.out = math.Exp(in-scale), math.Exp(out-scale)
 		}
-		log += p.pixels * p.scale
-		if e.priors != nil {
-			p.inside = 0 // the pieces fill it
-		} else {
-			all := e.prevalence*p.in + (1-e.prevalence)*p.out
-			p.inside = p.pixels * e.prevalence * p.in / all
-			log += p.pixels * math.Log(all)
+		p.inside = 0 // with priors the pieces fill it
+		if e.priors == nil {
+			p.inside = p.pixels * e.prevalence * p.in / (e.prevalence*p.in + (1-e.prevalence)*p.out)
 		}
 	}
-	e.spread()
-	for _, s := range e.pieces { // in their order, so that a result repeats to the bit
-		e.patterns[s.pattern].inside += s.inside
-		log += s.log
-	}
-	return log
-}
-
-// spread does the E step of all pieces.
-func (e *em) spread() {
 	inParallel(len(e.pieces), func(i int) {
 		s := &e.pieces[i]
-		s.inside, s.log = e.patterns[s.pattern].sum(e.priors[s.pattern][s.from:s.to])
+		s.inside = 0
+		for _, prior := range e.priors[s.pattern][s.from:s.to] {
+			s.inside += e.patterns[s.pattern].posterior(prior)
+		}
 	})
+	for _, s := range e.pieces { // in their order, so that a result repeats to the bit
+		e.patterns[s.pattern].inside += s.inside
+	}
 }
 
 // inParallel calls do for 0..n-1 on all processors.
@@ -227,36 +219,6 @@ func inParallel(n int, do func(i int)) {
 		})
 	}
 	wait.Wait()
-}
-
-// sum adds W and the logarithms of the likelihood, without the scale, over pixels with these
-// priors. One logarithm serves the product of 32 pixels, each of which is at least 1e-3.
-func (p *pattern) sum(priors []float64) (inside, log float64) {
-	in, out := p.in, p.out
-	for from := 0; from < len(priors); from += 32 {
-		product := 1.0
-		for _, prior := range priors[from:min(from+32, len(priors))] {
-			part := prior * in
-			all := part + (1-prior)*out
-			inside += part / all
-			product *= all
-		}
-		log += math.Log(product)
-	}
-	return inside, log
-}
-
-// penalty is the logarithm of the prior of the rates, without its constants.
-func (e *em) penalty() (log float64) {
-	if e.right > 0 {
-		for _, r := range e.raters {
-			log += e.right*(math.Log(r.Sensitivity)+math.Log(r.Specificity)) + e.wrong*(math.Log1p(-r.Sensitivity)+math.Log1p(-r.Specificity))
-		}
-	}
-	if e.estimate {
-		log += math.Log(e.prevalence) + math.Log1p(-e.prevalence)
-	}
-	return log
 }
 
 // posterior is W of every pixel.

@@ -20,9 +20,7 @@ type Fit struct {
 	// Weights are the raters' shares of the weight, NaN without a mark, 0 for a mark that was
 	// thrown out. nil except for Edges.
 	Weights []float64
-	// LogLikelihood of the marks after each M step, in nats, with the logarithm of the prior that
-	// pseudo-counts stand for. EM never lowers it. nil without EM.
-	LogLikelihood []float64
+	Iterations int // of EM; 0 without
 	// Converged is false if EM was stopped after MaxIterations.
 	Converged bool
 }
@@ -88,9 +86,9 @@ const (
 //	M   p_m = (Σ W D_m + 9) / (Σ W + 10),   q_m = (Σ (1 − W)(1 − D_m) + 9) / (Σ (1 − W) + 10)
 //	E   W = π Π p^D (1 − p)^(1−D) / (the same + (1 − π) Π q^(1−D) (1 − q)^D)
 //
-// Both steps are exact. The pseudo-counts 9 and 1 are those of a prior Beta(10, 2) of each rate,
-// whose logarithm is part of LogLikelihood. W begins as the mean vote. EM ends as in STAPLE. π is
-// clamped to 1e-3 … 1 − 1e-3: a network is never certain.
+// Both steps are exact. The pseudo-counts 9 and 1 are those of a prior Beta(10, 2) of each rate. W
+// begins as the mean vote. EM ends as in STAPLE. π is clamped to 1e-3 … 1 − 1e-3: a network is
+// never certain.
 //
 // Without a prior, π is one number that the M step estimates: (Σ W + 1) / (H·W + 2), under a prior
 // Beta(2, 2).
