@@ -19,7 +19,7 @@ type Fit struct {
 	Raters []Rates   // by rater
 	// Weights are the raters' shares of the weight, NaN without a mark, 0 for a mark that was
 	// thrown out. nil except for Edges.
-	Weights []float64
+	Weights    []float64
 	Iterations int // of EM; 0 without
 	// Converged is false if EM was stopped after MaxIterations.
 	Converged bool
