@@ -23,7 +23,7 @@ func TestIsDeterministic(t *testing.T) {
 		assert.Equal(t, sum(first), sum(k.Picture(5, 96, 72)), k.Name)
 		all.Write(first.Pix)
 	}
-	assert.Equal(t, "1690fa9458166b70", fmt.Sprintf("%x", all.Sum(nil))[:16])
+	assert.Equal(t, "df597b4ac570529a", fmt.Sprintf("%x", all.Sum(nil))[:16])
 }
 
 // TestVaries: pictures of two seeds or two kinds differ, and so does their brightness.
@@ -96,10 +96,8 @@ func TestScansAreGrey(t *testing.T) {
 	}
 }
 
-// TestRetinaHasNoDisc: under the lesions nothing of a disc's size is bright, and vessels do not
-// come from one place.
+// TestRetinaHasNoDisc: under the lesions nothing of a disc's size is bright.
 func TestRetinaHasNoDisc(t *testing.T) {
-	vessels := 0
 	for seed := range uint64(25) {
 		c := newCanvas(160, 160)
 		c.Draws = paint.Source(seed, 1)
@@ -107,10 +105,7 @@ func TestRetinaHasNoDisc(t *testing.T) {
 		r.ground()
 		r.vasculature()
 		assert.Less(t, brightPlace(c, r.radius), 1.5, "seed %d", seed)
-		assert.Less(t, convergence(r.vessels, r.radius), 0.8, "seed %d", seed)
-		vessels += len(r.vessels)
 	}
-	assert.Greater(t, vessels, 25*10)
 }
 
 // brightPlace is the brightest green to the median one, of the field's inner part, blurred by a
@@ -125,24 +120,6 @@ func brightPlace(c *canvas, field float64) float64 {
 	}
 	slices.Sort(green)
 	return green[len(green)-1] / green[len(green)/2]
-}
-
-// convergence is the sum of the widths of the vessels that begin within a disc's radius of one that
-// begins in the field.
-func convergence(vessels [][]walker, field float64) (most float64) {
-	for _, v := range vessels {
-		if math.Hypot(v[0].x, v[0].y) > field {
-			continue
-		}
-		sum := 0.0
-		for _, w := range vessels {
-			if math.Hypot(v[0].x-w[0].x, v[0].y-w[0].y) < 1 {
-				sum += w[0].width
-			}
-		}
-		most = max(most, sum)
-	}
-	return most
 }
 
 func BenchmarkKinds(b *testing.B) {

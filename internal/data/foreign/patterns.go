@@ -36,10 +36,10 @@ func drawFlat(c *canvas) {
 func drawNoise(c *canvas) {
 	base := paint.Either(c.Draws, paint.Grey(c.Between(0.1, 0.9)), c.anyColour(), c.near(fundus, 0.3))
 	strength, tint := c.Between(0.08, 0.45), paint.Either(c.Draws, paint.Grey(1), colour{1, 0.45, 0.2}, c.anyColour())
-	together := c.Chance(0.5) // the channels
+	coloured := c.Chance(0.5)
 	draw := func() (d colour) {
 		d = paint.Grey(c.NormFloat64())
-		if !together {
+		if coloured {
 			d[1], d[2] = c.NormFloat64(), c.NormFloat64()
 		}
 		return base.Plus(d.Times(tint).Scaled(strength))

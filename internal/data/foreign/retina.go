@@ -2,7 +2,6 @@ package foreign
 
 import (
 	"math"
-	"slices"
 
 	"mrprism/internal/data/paint"
 )
@@ -14,7 +13,6 @@ type retina struct {
 	radius  float64      // of the camera's field, disc radii
 	stop    bool         // the field's edge is in the picture
 	side    float64      // direction of the disc, which is outside of the field
-	vessels [][]walker   // from their beginning on
 	pigment *paint.Field // slow changes
 	choroid *paint.Field
 	grain   *paint.Field
@@ -33,51 +31,39 @@ func newRetina(c *canvas) *retina {
 	}
 	c.radius = pixels / t.radius
 	t.pigment, t.choroid, t.grain = paint.NewField(c.Rand, 2.2, reach), paint.NewField(c.Rand, 0.3, reach), paint.NewField(c.Rand, 0.1, reach)
-	if c.Chance(0.9) {
-		t.grow()
-	}
 	return t
 }
 
-// walker is the tip of a growing vessel.
-type walker struct {
-	x, y, width   float64 // disc radii
-	heading, bend float64
-}
-
-// grow draws vessels that fan out from a disc far outside of the field, and fine vessels from all
-// around. They begin on a circle around the field.
-func (t *retina) grow() {
+// vasculature draws vessels that fan out from a disc far outside of the field, and fine vessels from
+// all around. They begin on a circle around the field.
+func (t *retina) vasculature() {
 	border := t.radius*1.03 + 0.2
-	begin := func(at, heading, width, length float64) {
-		t.walk(walker{border * math.Cos(at), border * math.Sin(at), width, heading, 0}, border*length)
-	}
 	for range 2 + t.IntN(5) {
-		begin(t.side+t.Between(-1, 1), t.side+math.Pi+t.Between(-0.6, 0.6), t.Between(0.08, 0.17), t.Between(0.8, 2.4))
+		at := t.side + t.Between(-1, 1)
+		t.vessel(border*math.Cos(at), border*math.Sin(at), t.side+math.Pi+t.Between(-0.6, 0.6), t.Between(0.08, 0.17), border*t.Between(0.8, 2.4))
 	}
 	for range t.IntN(7) {
 		at := t.Between(-math.Pi, math.Pi)
-		begin(at, at+math.Pi+t.Between(-0.7, 0.7), t.Between(0.035, 0.07), t.Between(0.3, 1))
+		t.vessel(border*math.Cos(at), border*math.Sin(at), at+math.Pi+t.Between(-0.7, 0.7), t.Between(0.035, 0.07), border*t.Between(0.3, 1))
 	}
 }
 
-// walk grows a vessel and its branches.
-func (t *retina) walk(w walker, length float64) {
+// vessel draws a vessel from a point on, and its branches.
+func (t *retina) vessel(x, y, heading, width, length float64) {
 	const step = 0.09
-	vessel := []walker{w}
-	for ; length > 0 && w.width > 0.02; length -= step {
-		w.bend = 0.85*w.bend + 0.03*t.NormFloat64()
-		w.heading += w.bend
-		w.x, w.y, w.width = w.x+step*math.Cos(w.heading), w.y+step*math.Sin(w.heading), w.width*0.99
-		vessel = append(vessel, w)
+	red, bend := paint.Either(t.Draws, colour{0.34, 0.09, 0.03}, colour{0.42, 0.13, 0.04}), 0.0 // a vein or an artery
+	for ; length > 0 && width > 0.02; length -= step {
+		bend = 0.85*bend + 0.03*t.NormFloat64()
+		heading += bend
+		nextX, nextY := x+step*math.Cos(heading), y+step*math.Sin(heading)
+		t.draw(line(x, y, nextX, nextY, width), width*0.35, sheer(red, 0.5*min(1, width*t.canvas.radius)))
+		x, y, width = nextX, nextY, width*0.99
 		if t.Chance(0.05) {
-			share, branch := t.Between(0.42, 0.72), w
-			branch.heading, branch.width = w.heading+t.Between(0.45, 0.95)*t.Sign(0.5), w.width*share
-			t.walk(branch, length*t.Between(0.3, 0.8))
-			w.width *= math.Cbrt(1 - share*share*share) // Murray's law: the cubes of the widths add up
+			share := t.Between(0.42, 0.72)
+			t.vessel(x, y, heading+t.Between(0.45, 0.95)*t.Sign(0.5), width*share, length*t.Between(0.3, 0.8))
+			width *= math.Cbrt(1 - share*share*share) // Murray's law: the cubes of the widths add up
 		}
 	}
-	t.vessels = append(t.vessels, vessel)
 }
 
 // place is a point of the picture within a share of the field's radius.
@@ -93,7 +79,7 @@ func (t *retina) place(share float64) (x, y float64) {
 // ground paints pigment, the choroid and sometimes its large vessels, and sometimes a macula.
 func (t *retina) ground() {
 	bright, deep := t.near(colour{0.56, 0.255, 0.06}, 0.25), t.near(colour{0.40, 0.13, 0.03}, 0.25)
-	exposure, mottled, shown := t.Between(0.6, 1.15), t.Between(0.03, 0.12), paint.Either(t.Draws, 0, 0, t.Between(0.1, 0.4))
+	mottled, shown := t.Between(0.03, 0.12), paint.Either(t.Draws, 0, 0, t.Between(0.1, 0.4))
 	mx, my := t.place(0.6)
 	macula, across := t.Between(-0.3, 0.6), along(t.Between(0, math.Pi))
 	t.fill(func(x, y float64, _ colour) colour {
@@ -101,26 +87,8 @@ func (t *retina) ground() {
 		c = paint.Mixed(c, colour{0.75, 0.34, 0.12}, shown*paint.Smooth(1.3-2*math.Abs(t.choroid.At(across(x, y), y/4))))
 		dark := max(0, macula) * math.Exp(-(square(x-mx)+square(y-my))/2)
 		c = c.Times(colour{1 - 0.75*dark, 1 - dark, 1 - dark})
-		return c.Scaled(exposure * (1 + 0.09*t.pigment.At(x, y) + mottled*t.choroid.At(x, y) + 0.03*t.grain.At(x, y)))
+		return c.Scaled(1 + 0.09*t.pigment.At(x, y) + mottled*t.choroid.At(x, y) + 0.03*t.grain.At(x, y))
 	})
-}
-
-// vasculature lays the vessels over the picture; veins and arteries take turns.
-func (t *retina) vasculature() {
-	before := slices.Clone(t.pix) // where pieces of vessels overlap they are no darker
-	for i, vessel := range t.vessels {
-		blood := [2]colour{{0.76, 0.42, 0.55}, {0.88, 0.54, 0.65}}[i%2]
-		for k := range vessel[1:] {
-			a, b := vessel[k], vessel[k+1]
-			strength := min(1, b.width*t.canvas.radius) * min(1, 0.35+b.width/0.09)
-			shape := line(a.x, a.y, b.x, b.y, max(b.width, 1/t.canvas.radius))
-			t.draw(shape, b.width*0.35, func(x, y float64, under colour) colour {
-				px, py := int(math.Round(t.x+x*t.canvas.radius)), int(math.Round(t.y+y*t.canvas.radius))
-				full := before[py*t.width+px].Times(paint.Mixed(paint.Grey(1), blood, strength))
-				return colour{min(under[0], full[0]), min(under[1], full[1]), min(under[2], full[2])}
-			})
-		}
-	}
 }
 
 // The colours that lesions have, before exposure.
@@ -154,7 +122,7 @@ var (
 	scar    = lesion{span{1, 1}, span{0.4, 1.5}, 0, 1.2, span{0.05, 1}, span{0.45, 1}, []colour{cream, yellow, amber}}
 	exudate = lesion{span{6, 60}, span{0.025, 0.14}, 1, 1.3, span{0.1, 0.4}, span{0.4, 1}, []colour{cream, yellow}}
 	beneath = []lesion{
-		exudate, exudate, scar,
+		scar, scar, scar, exudate, exudate,
 		{span{20, 120}, span{0.03, 0.2}, 1.2, 1, span{0.4, 1}, span{0.15, 0.55}, []colour{yellow, cream}}, // drusen
 		{span{1, 1}, span{0.4, 1.8}, 0, 1.3, span{0.1, 0.8}, span{0.2, 0.6}, []colour{black}},             // a naevus
 		{span{9, 60}, span{0.1, 0.25}, 2, 1, span{0.4, 0.7}, span{0.2, 0.9}, []colour{yellow, cream}},     // burns of a laser
@@ -221,10 +189,7 @@ func (t *retina) finish(focus, exposure float64) {
 func drawLesions(c *canvas) {
 	t := newRetina(c)
 	t.ground()
-	for range c.IntN(4) {
-		t.lesion(scar)
-	}
-	for range c.IntN(4) {
+	for range c.IntN(7) {
 		t.lesion(paint.Either(c.Draws, beneath...))
 	}
 	t.vasculature()
@@ -234,7 +199,7 @@ func drawLesions(c *canvas) {
 	if c.Chance(0.45) {
 		t.reflex()
 	}
-	t.finish(paint.Either(c.Draws, 0, 0.002, c.Between(0, 0.012)), 1)
+	t.finish(paint.Either(c.Draws, 0, 0.002, c.Between(0, 0.012)), c.Between(0.55, 1.25))
 }
 
 // drawVeil draws a retina behind a cataract: blurred, under the light that a clouded lens scatters,

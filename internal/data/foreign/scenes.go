@@ -113,11 +113,9 @@ func drawRoom(c *canvas) {
 	m.quad([3]float64{left, up, front}, high, deep, wall.Scaled(0.8))
 	m.quad([3]float64{right, up, front}, high, deep, wall.Scaled(0.9))
 	m.quad([3]float64{left, up, back}, wide, high, wall)
-	for range c.IntN(4) { // windows and pictures, with frames
+	for range c.IntN(4) { // windows and pictures
 		width, height := c.Between(0.3, 0.9), c.Between(0.3, 0.7)
-		x, y, frame := c.Between(left, right-width), c.Between(up+0.05, 0), c.Between(0.02, 0.06)
-		m.quad([3]float64{x, y, back}, [3]float64{width}, [3]float64{0, height}, c.anyColour())
-		m.quad([3]float64{x + frame, y + frame, back}, [3]float64{width - 2*frame}, [3]float64{0, height - 2*frame}, paint.Either(c.Draws, colour{0.75, 0.87, 1}, c.anyColour(), paint.Grey(1)))
+		m.quad([3]float64{c.Between(left, right-width), c.Between(up+0.05, 0), back}, [3]float64{width}, [3]float64{0, height}, c.anyColour())
 	}
 	for z := back - 0.25; z > 1; z -= c.Between(0.1, 0.4) { // furniture, with shelves and things on it
 		width, height, shade := c.Between(0.2, 1), c.Between(0.2, 0.9), c.near(paint.Either(c.Draws, colour{0.45, 0.28, 0.16}, paint.Grey(0.8), c.anyColour()), 0.3)
@@ -136,12 +134,9 @@ func drawRoom(c *canvas) {
 		share := 1 / (1 + (square(x-p[0])+square(y-p[1]))/square(reach))
 		return under.Times(paint.Mixed(paint.Grey(1-dark), warmth, share))
 	})
-	if size := c.Between(0.06, 0.2) / lamp[2]; c.Chance(0.85) {
-		top := m.project([3]float64{lamp[0], up, lamp[2]})
-		m.draw(line(p[0], p[1], top[0], top[1], 0.008), 0, solid(paint.Grey(0.1)))
-		m.draw(round(p[0], p[1], size), size*0.2, solid(warmth.Scaled(1.1)))
-		m.glow(p[0], p[1], size*c.Between(1, 3), warmth.Scaled(c.Between(0.1, 0.5)))
-	}
+	size := c.Between(0.06, 0.2) / lamp[2]
+	m.draw(round(p[0], p[1], size), size*0.2, solid(warmth.Scaled(1.1)))
+	m.glow(p[0], p[1], size*c.Between(1, 3), warmth.Scaled(c.Between(0.1, 0.5)))
 	c.camera()
 }
 
@@ -189,10 +184,7 @@ func (c *canvas) chest() {
 		c.draw(c.blot(side*c.Between(0.33, 0.42), c.Between(-0.1, 0.05), 0.33*half, 0.08, 1.4, math.Pi/2), 0.12, dim(c.Between(0.25, 0.6)))
 		for i := range 9 {
 			y := half * (-0.85 + 0.19*float64(i))
-			arc := round(side*0.08, y+0.3, 0.62+0.02*float64(i)).band(0, c.Between(0.03, 0.05))
-			depth := arc.depth
-			arc.depth = func(px, py float64) float64 { return min(depth(px, py), side*px-0.05, y+0.3-py) }
-			c.draw(arc, 0.02, add(paint.Grey(0.12)))
+			c.draw(line(side*0.05, y, side*0.7, y+0.2, c.Between(0.03, 0.05)), 0.02, add(paint.Grey(0.12)))
 		}
 	}
 	c.draw(c.blot(0.1, half*0.35, half*0.35, 0.1, 1.1, 0.6), 0.1, sheer(paint.Grey(c.Between(0.7, 0.9)), 0.8))
