@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,6 +12,108 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 )
+
+// photographs are a set of photographs of the eye, with disc and cup in files of their own.
+type photographs struct {
+	id, source, split string // as name, source and split of a listing
+	raters            []string
+	files             int // of a rater: one of disc and cup, or one of each
+
+	// place says which case a path belongs to, and as which of its files: 0 is the photograph, others
+	// are the raters' in turn. A path without a case has a reason.
+	place       func(path string) (key string, at int, reason string)
+	alone, bare string // reasons to skip marks without a photograph, and a photograph without marks, of a case NAME
+	name        func(key string) string
+	part        func(path string) dataset.Part
+	masks       func(path string, photograph *imageio.Image) ([][]uint8, error) // with an error also those that can be used
+}
+
+// list lists the cases in a folder.
+func (s photographs) list(o *Options) (*listing, error) {
+	paths, err := files(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	return s.among(paths, o.Source, nil)
+}
+
+// among lists the cases among files.
+func (s photographs) among(paths []string, source string, skipped []Skip) (*listing, error) {
+	l := &listing{name: s.id, source: s.source, split: s.split, classes: []string{"disc", "cup"}, raters: slices.Clone(s.raters), skipped: skipped}
+	cases := map[string][]string{}
+	for _, path := range paths {
+		key, at, reason := s.place(path)
+		if reason != "" {
+			l.skip(path, reason)
+			continue
+		}
+		if cases[key] == nil {
+			cases[key] = make([]string, 1+len(s.raters)*s.files)
+		}
+		l.claim(&cases[key][at], path)
+	}
+	for _, key := range slices.Sorted(maps.Keys(cases)) {
+		photograph, marks := cases[key][0], cases[key][1:]
+		given := slices.DeleteFunc(slices.Clone(marks), func(path string) bool { return path == "" })
+		switch {
+		case photograph == "":
+			for _, path := range given {
+				l.skip(path, strings.ReplaceAll(s.alone, "NAME", filepath.Base(key)))
+			}
+		case len(given) == 0:
+			l.skip(photograph, strings.ReplaceAll(s.bare, "NAME", filepath.Base(key)))
+		default:
+			name := s.name(key)
+			l.jobs = append(l.jobs, job{name, s.part(pathBelow(source, photograph)), func() ([]picture, []Skip) { return s.read(name, photograph, marks) }})
+		}
+	}
+	return l, l.distinctJobs()
+}
+
+// read reads a photograph and its marks. A mask that cannot be used becomes a missing label.
+func (s photographs) read(name, photograph string, marks []string) ([]picture, []Skip) {
+	m, err := readImage(photograph)
+	if err != nil {
+		return nil, []Skip{{photograph, err.Error()}}
+	}
+	p := picture{name: name, file: photograph, image: m}
+	var left []Skip
+	for files := range slices.Chunk(marks, s.files) {
+		var row [][]uint8
+		for _, path := range files {
+			masks := make([][]uint8, 2/s.files)
+			if path != "" {
+				found, err := s.masks(path, m)
+				if copy(masks, found); err != nil {
+					left = append(left, Skip{path, err.Error()})
+				}
+			}
+			row = append(row, masks...)
+		}
+		p.masks = append(p.masks, row)
+	}
+	return []picture{p}, left
+}
+
+// distinctJobs returns an error if two images would have one name.
+func (l *listing) distinctJobs() error {
+	seen := map[string]bool{}
+	for _, j := range l.jobs {
+		if seen[j.name] {
+			return fmt.Errorf("two photographs are called %s; rename one of them, with its masks", j.name)
+		}
+		seen[j.name] = true
+	}
+	return nil
+}
+
+// numbered are rater1, rater2, ….
+func numbered(n int) (raters []string) {
+	for r := range n {
+		raters = append(raters, fmt.Sprintf("rater%d", r+1))
+	}
+	return raters
+}
 
 // riga is the RIGA set. Six ophthalmologists drew disc and cup into copies of each photograph.
 var riga = Layout{
@@ -24,68 +127,39 @@ var riga = Layout{
 	list: listRIGA,
 }
 
-const rigaRaters = 6
-
 // rigaFile is a photograph or the copy of a rater.
 var rigaFile = regexp.MustCompile(`(?i)^image(\d+)(prime|-[1-6])\.(tiff?|jpe?g|png|bmp)$`)
-
-// rigaCase is a photograph and its copies, by rater.
-type rigaCase struct {
-	folder, number string
-	photograph     string
-	drawn          [rigaRaters]string
-}
 
 func listRIGA(o *Options) (*listing, error) {
 	paths, err := files(o.Source)
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{name: "riga", source: "RIGA (Almazroa et al. 2018), University of Michigan Deep Blue Data", classes: []string{"disc", "cup"},
-		split: "the protocol of MRNet (Ji et al. 2021): train on BinRushed and MESSIDOR, test on Magrabia"}
-	for r := range rigaRaters {
-		l.raters = append(l.raters, fmt.Sprintf("rater%d", r+1))
-	}
-	cases := map[string]*rigaCase{}
-	for _, path := range l.withoutCorrected(paths) {
-		found := rigaFile.FindStringSubmatch(filepath.Base(path))
-		if found == nil {
-			l.skip(path, "neither imageNprime nor imageN-1 to imageN-6")
-			continue
-		}
-		c := caseOf(cases, filepath.Join(filepath.Dir(path), found[1]))
-		c.folder, c.number = filepath.Dir(path), found[1]
-		if kind := found[2]; kind[0] == '-' {
-			l.claim(&c.drawn[kind[1]-'1'], path)
-		} else {
-			l.claim(&c.photograph, path)
-		}
-	}
-	names := rigaNames(o.Source, cases)
-	for _, key := range slices.Sorted(maps.Keys(cases)) {
-		c := cases[key]
-		drawn := slices.DeleteFunc(slices.Clone(c.drawn[:]), func(path string) bool { return path == "" })
-		switch {
-		case c.photograph == "":
-			for _, path := range drawn {
-				l.skip(path, fmt.Sprintf("there is no image%sprime beside it", c.number))
+	paths, skipped := withoutCorrected(paths)
+	names := rigaNames(o.Source, paths)
+	set := photographs{
+		id: "riga", source: "RIGA (Almazroa et al. 2018), University of Michigan Deep Blue Data", raters: numbered(6), files: 1, masks: outlines,
+		split: "the protocol of MRNet (Ji et al. 2021): train on BinRushed and MESSIDOR, test on Magrabia",
+		alone: "there is no NAMEprime beside it", bare: "there is no NAME-1 to NAME-6 beside it",
+		place: func(path string) (key string, at int, reason string) {
+			found := rigaFile.FindStringSubmatch(filepath.Base(path))
+			if found == nil {
+				return "", 0, "neither imageNprime nor imageN-1 to imageN-6"
 			}
-		case len(drawn) == 0:
-			l.skip(c.photograph, fmt.Sprintf("there is no image%s-1 to image%s-6 beside it", c.number, c.number))
-		default:
-			name := names[c.folder] + "-image" + c.number
-			l.jobs = append(l.jobs, job{name, rigaPart(o.Source, c.folder), func() ([]picture, []Skip) { return c.read(name) }})
-		}
+			if found[2][0] == '-' {
+				at = int(found[2][1] - '0')
+			}
+			return filepath.Join(filepath.Dir(path), "image"+found[1]), at, ""
+		},
+		name: func(key string) string { return names[filepath.Dir(key)] + "-" + filepath.Base(key) },
+		part: func(path string) dataset.Part { // of the protocol of MRNet: photographs of Magrabia test
+			if strings.Contains(strings.ToLower(filepath.Dir(path)), "magrabi") {
+				return dataset.ForTest
+			}
+			return dataset.ForTraining
+		},
 	}
-	return l, nil
-}
-
-// rigaPart is the part of a folder in the protocol of MRNet: photographs of Magrabia test.
-func rigaPart(source, folder string) dataset.Part {
-	if strings.Contains(strings.ToLower(pathBelow(source, folder)), "magrabi") {
-		return dataset.ForTest
-	}
-	return dataset.ForTraining
+	return set.among(paths, o.Source, skipped)
 }
 
 // pathBelow is a path from the folder that holds the source on: folders above tell nothing.
@@ -97,7 +171,7 @@ func pathBelow(source, path string) string {
 }
 
 // withoutCorrected omits the files of a folder if there is a corrected folder beside it.
-func (l *listing) withoutCorrected(paths []string) []string {
+func withoutCorrected(paths []string) (kept []string, skipped []Skip) {
 	const corrected = "-Corrected"
 	present := map[string]int{}
 	for _, path := range paths {
@@ -105,55 +179,41 @@ func (l *listing) withoutCorrected(paths []string) []string {
 	}
 	for folder, n := range present {
 		if present[folder+corrected] > 0 {
-			l.skip(folder, fmt.Sprintf("%d files: %s replaces it", n, filepath.Base(folder)+corrected))
+			skipped = append(skipped, Skip{folder, fmt.Sprintf("%d files: %s replaces it", n, filepath.Base(folder)+corrected)})
 		}
 	}
-	return slices.DeleteFunc(paths, func(path string) bool { return present[filepath.Dir(path)+corrected] > 0 })
+	return slices.DeleteFunc(paths, func(path string) bool { return present[filepath.Dir(path)+corrected] > 0 }), skipped
 }
 
-// rigaNames gives every folder a short name: its own, or, if two folders share that name, its path
-// below the source.
-func rigaNames(source string, cases map[string]*rigaCase) map[string]string {
+// rigaNames gives every folder with photographs or copies a short name: its own, or, if two folders
+// share that name, its path below the source.
+func rigaNames(source string, paths []string) map[string]string {
 	names, alike := map[string]string{}, map[string]int{}
-	for _, c := range cases {
-		if names[c.folder] == "" {
-			names[c.folder] = strings.ToLower(filepath.Base(c.folder))
-			alike[names[c.folder]]++
+	for _, path := range paths {
+		if folder := filepath.Dir(path); names[folder] == "" && rigaFile.MatchString(filepath.Base(path)) {
+			names[folder] = strings.ToLower(filepath.Base(folder))
+			alike[names[folder]]++
 		}
 	}
 	for folder, name := range names {
-		if relative, err := filepath.Rel(filepath.Dir(source), folder); err == nil && alike[name] > 1 {
-			names[folder] = strings.ToLower(strings.ReplaceAll(filepath.ToSlash(relative), "/", "-"))
+		if alike[name] > 1 {
+			names[folder] = strings.ToLower(strings.ReplaceAll(filepath.ToSlash(pathBelow(source, folder)), "/", "-"))
 		}
 	}
 	return names
 }
 
-// read finds every rater's outlines. A copy that it cannot use becomes a missing label.
-func (c *rigaCase) read(name string) ([]picture, []Skip) {
-	m, err := readImage(c.photograph)
-	if err != nil {
-		return nil, []Skip{{c.photograph, err.Error()}}
+// outlines finds a rater's outlines in a copy of a photograph.
+func outlines(path string, photograph *imageio.Image) ([][]uint8, error) {
+	drawn, err := readImage(path)
+	if err := fits(drawn, photograph, err); err != nil {
+		return nil, err
 	}
-	p := picture{name: name, file: c.photograph, image: m}
-	var left []Skip
-	for _, path := range c.drawn {
-		masks := make([][]uint8, 2)
-		if path != "" {
-			drawn, err := readImage(path)
-			reason := ""
-			if err := fits(drawn, m, err); err != nil {
-				reason = err.Error()
-			} else {
-				masks[0], masks[1], reason = outlined(m, drawn)
-			}
-			if reason != "" {
-				left = append(left, Skip{path, reason})
-			}
-		}
-		p.masks = append(p.masks, masks)
+	disc, cup, reason := outlined(photograph, drawn)
+	if reason != "" {
+		err = errors.New(reason)
 	}
-	return []picture{p}, left
+	return [][]uint8{disc, cup}, err
 }
 
 // refuge is the set of the REFUGE challenge. Each photograph has one reference mask of a panel.
@@ -163,44 +223,22 @@ var refuge = Layout{
            Training400/*/g0001.jpg, Annotation-Training400/Disc_Cup_Masks/*/g0001.bmp, REFUGE-Validation400/V0001.jpg,
            REFUGE-Validation400-GT/Disc_Cup_Masks/V0001.bmp, … : a .bmp belongs to the .jpg of its name; 0 is the cup, 128 the rim,
            255 neither. split.json has the published split, by Training, Validation and Test in the folders' names`,
-	list: listREFUGE,
-}
-
-// refugeCase is the paths of a photograph and its mask.
-type refugeCase struct{ photograph, mask string }
-
-func listREFUGE(o *Options) (*listing, error) {
-	paths, err := files(o.Source)
-	if err != nil {
-		return nil, err
-	}
-	l := &listing{name: "refuge", source: "REFUGE challenge (Orlando et al. 2020)", classes: []string{"disc", "cup"}, raters: []string{"panel"},
-		split: "the challenge's: Training400, Validation400 and Test400"}
-	cases := map[string]*refugeCase{}
-	for _, path := range paths {
-		name := imageio.Stem(path)
-		switch extension := strings.ToLower(imageio.Extension(path)); {
-		case extension == ".bmp":
-			l.claim(&caseOf(cases, name).mask, path)
-		case extension != ".jpg" && extension != ".jpeg":
-			l.skip(path, "neither a photograph (.jpg) nor a mask (.bmp)")
-		case strings.Contains(path, "Illustration"):
-			l.skip(path, "an illustration, with the masks drawn in")
-		default:
-			l.claim(&caseOf(cases, name).photograph, path)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(cases)) {
-		switch c := cases[name]; "" {
-		case c.photograph:
-			l.skip(c.mask, "there is no photograph of this name")
-		case c.mask:
-			l.skip(c.photograph, "there is no mask of this name")
-		default:
-			l.jobs = append(l.jobs, job{name, partNamed(pathBelow(o.Source, c.photograph)), func() ([]picture, []Skip) { return c.read(name) }})
-		}
-	}
-	return l, nil
+	list: photographs{
+		id: "refuge", source: "REFUGE challenge (Orlando et al. 2020)", split: "the challenge's: Training400, Validation400 and Test400", raters: []string{"panel"}, files: 1,
+		place: func(path string) (key string, at int, reason string) {
+			switch extension := strings.ToLower(imageio.Extension(path)); {
+			case extension == ".bmp":
+				at = 1
+			case extension != ".jpg" && extension != ".jpeg":
+				reason = "neither a photograph (.jpg) nor a mask (.bmp)"
+			case strings.Contains(path, "Illustration"):
+				reason = "an illustration, with the masks drawn in"
+			}
+			return imageio.Stem(path), at, reason
+		},
+		alone: "there is no photograph NAME.jpg", bare: "there is no mask NAME.bmp",
+		name: filepath.Base, part: partNamed, masks: discAndCup,
+	}.list,
 }
 
 // partNamed is the part that a path names, by a folder whose name begins with training, validation
@@ -219,28 +257,71 @@ func partNamed(path string) dataset.Part {
 	return dataset.ForTraining
 }
 
-func (c *refugeCase) read(name string) ([]picture, []Skip) {
-	m, err := readImage(c.photograph)
+// discAndCup reads a mask of both.
+func discAndCup(path string, photograph *imageio.Image) ([][]uint8, error) {
+	mask, err := readMask(path, photograph)
 	if err != nil {
-		return nil, []Skip{{c.photograph, err.Error()}}
+		return nil, err
 	}
-	mask, err := readMask(c.mask, m)
-	if err != nil {
-		return nil, []Skip{{c.mask, err.Error()}}
-	}
-	disc, cup := make([]uint8, m.W*m.H), make([]uint8, m.W*m.H)
+	disc, cup := make([]uint8, mask.W*mask.H), make([]uint8, mask.W*mask.H)
 	for i := range disc {
 		r, g, b := mask.Pix[3*i], mask.Pix[3*i+1], mask.Pix[3*i+2]
 		switch {
 		case r != g || r != b:
-			return nil, []Skip{{c.mask, fmt.Sprintf("holds the colour %d,%d,%d at x %d, y %d; a mask is grey", r, g, b, i%m.W, i/m.W)}}
+			return nil, fmt.Errorf("holds the colour %d,%d,%d at x %d, y %d; a mask is grey", r, g, b, i%mask.W, i/mask.W)
 		case r == 0:
 			disc[i], cup[i] = 1, 1
 		case r == 128:
 			disc[i] = 1
 		case r != 255:
-			return nil, []Skip{{c.mask, fmt.Sprintf("holds the value %d at x %d, y %d; 0, 128 and 255 are cup, rim and neither", r, i%m.W, i/m.W)}}
+			return nil, fmt.Errorf("holds the value %d at x %d, y %d; 0, 128 and 255 are cup, rim and neither", r, i%mask.W, i/mask.W)
 		}
 	}
-	return []picture{{name: name, file: c.photograph, image: m, masks: [][][]uint8{{disc, cup}}}}, nil
+	return [][]uint8{disc, cup}, nil
+}
+
+// refugeRaters is REFUGE with the masks of its seven ophthalmologists, in the form in which the
+// authors of MrPrism and others distribute it.
+var refugeRaters = Layout{
+	Name: "refuge-raters",
+	Description: `REFUGE with the masks of its seven ophthalmologists (rater1 to rater7), as sets for MrPrism and Medical-SAM-Adapter have it
+           Training-400/0826/0826.jpg with 0826_seg_disc_1.png to 0826_seg_disc_7.png and 0826_seg_cup_1.png to 0826_seg_cup_7.png,
+           Validation-400/…, Test-400/…: grey of 128 or more is marked. split.json has the published split, by the folders' names`,
+	list: photographs{
+		id: "refuge-raters", source: "REFUGE challenge (Orlando et al. 2020), with each rater's masks", split: "the challenge's: Training-400, Validation-400 and Test-400",
+		raters: numbered(9), files: 2, // raters without a mask are left out
+		place: func(path string) (key string, at int, reason string) {
+			folder, base := filepath.Dir(path), filepath.Base(path)
+			if found := refugeMark.FindStringSubmatch(base); found != nil {
+				at = 2*int(found[3][0]-'1') + 1
+				if strings.EqualFold(found[2], "cup") {
+					at++
+				}
+				return filepath.Join(folder, found[1]), at, ""
+			}
+			name := imageio.Stem(base)
+			if !slices.Contains([]string{".jpg", ".jpeg", ".png", ".bmp"}, strings.ToLower(imageio.Extension(base))) || name != filepath.Base(folder) {
+				reason = "neither NAME/NAME.jpg nor NAME/NAME_seg_disc_N.png or NAME_seg_cup_N.png"
+			}
+			return filepath.Join(folder, name), 0, reason
+		},
+		alone: "a mask without a photograph NAME.jpg beside it", bare: "there is no mask NAME_seg_disc_N.png beside it",
+		name: filepath.Base, part: partNamed, masks: bright,
+	}.list,
+}
+
+// refugeMark is a rater's mask: name, class and rater.
+var refugeMark = regexp.MustCompile(`(?i)^(.+)_seg_(disc|cup)_([1-9])\.(?:png|jpe?g|bmp)$`)
+
+// bright reads a mask, which are the pixels of 128 or more.
+func bright(path string, photograph *imageio.Image) ([][]uint8, error) {
+	m, err := readMask(path, photograph)
+	if err != nil {
+		return nil, err
+	}
+	mask := make([]uint8, m.W*m.H)
+	for i := range mask {
+		mask[i] = m.Pix[3*i+1] >> 7
+	}
+	return [][]uint8{mask}, nil
 }

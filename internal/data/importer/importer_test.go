@@ -343,11 +343,11 @@ func TestREFUGE(t *testing.T) {
 	skipped := reasons(s)
 	assert.Contains(t, skipped["n0002.bmp"], "holds the value 100 at x 10, y 10")
 	assert.Contains(t, skipped["V0002.bmp"], "holds the colour 0,255,255 at x 0, y 0; a mask is grey")
-	assert.Contains(t, skipped["n0009.bmp"], "no photograph")
+	assert.Contains(t, skipped["n0009.bmp"], "no photograph n0009.jpg")
 	assert.Contains(t, skipped["n0003.jpg"], "no mask")
 	assert.Contains(t, skipped["g0001.jpg"], "illustration")
 	assert.Contains(t, skipped["Fovea_location.xlsx"], "neither")
-	assert.Len(t, s.Skipped, 6)
+	assert.Len(t, s.Skipped, 6+2)
 }
 
 // Seven masks a class belong to the photograph of their folder; a mask of another size is missing.
@@ -392,8 +392,9 @@ func TestREFUGERaters(t *testing.T) {
 	assert.Contains(t, skipped["0827_seg_cup_3.png"], "9×9")
 	assert.Contains(t, skipped["0827_seg_cup_4.png"], "this mask has transparent pixels")
 	assert.Contains(t, skipped["notes.txt"], "neither")
-	assert.Contains(t, skipped["0002"], "without a photograph")
+	assert.Contains(t, skipped["0002_seg_cup_1.png"], "without a photograph 0002.jpg")
 	put(t, encoded(t, eye(w, h, 1), ".jpg"), source, "Test-400", "0826", "0826.jpg")
+	put(t, mask(w, h, 3), source, "Test-400", "0826", "0826_seg_cup_1.png")
 	_, err = refugeRaters.Run(t.Context(), Options{Source: source, Destination: destination, Force: true})
 	assert.ErrorContains(t, err, "two photographs are called 0826")
 }
