@@ -42,31 +42,27 @@ func (d *drawing) shrunk(w, h, newW, newH int) *drawing {
 	out := &drawing{}
 	out.Min.X, out.Max.X = small(d.Min.X, d.Max.X, w, newW)
 	out.Min.Y, out.Max.Y = small(d.Min.Y, d.Max.Y, h, newH)
-	rows := make([][]int, d.Dy()) // where marks begin and end in each, in turn, in parts
-	for y := range rows {
-		for _, x := range runs(d.values[y*d.Dx() : (y+1)*d.Dx()]) {
-			if x += d.Min.X; x == w {
-				x = (newW*side + longest - 1) / longest
-			}
-			rows[y] = append(rows[y], x*longest)
+	// overlap is the parts of source pixel i, of n, that lie in target pixel to.
+	overlap := func(i, n, to int) int {
+		end := (to + 1) * side
+		if i < n-1 {
+			end = min(end, (i+1)*longest)
 		}
+		return end - max(i*longest, to*side)
 	}
-	steps := make([]int, newW+2) // by output pixel: the parts that are marked in it less those in the one before
+	column := make([]int, d.Dx()) // by source pixel: the marked parts in the target's row
 	for y := out.Min.Y; y < out.Max.Y; y++ {
-		clear(steps)
+		clear(column)
 		for at := max(y*side/longest, d.Min.Y); at < d.Max.Y && at*longest < (y+1)*side; at++ {
-			end := min((at+1)*longest, (y+1)*side)
-			if at == h-1 {
-				end = (y + 1) * side
-			}
-			for run := range slices.Chunk(rows[at-d.Min.Y], 2) {
-				mark(steps, run[0], min(run[1], newW*side), side, end-max(at*longest, y*side))
+			parts := overlap(at, h, y)
+			for x, v := range d.values[(at-d.Min.Y)*d.Dx() : (at-d.Min.Y+1)*d.Dx()] {
+				column[x] += int(v) * parts
 			}
 		}
-		area := 0
-		for x := range out.Max.X {
-			if area += steps[x]; x < out.Min.X {
-				continue
+		for x := out.Min.X; x < out.Max.X; x++ {
+			area := 0
+			for at := max(x*side/longest, d.Min.X); at < d.Max.X && at*longest < (x+1)*side; at++ {
+				area += column[at-d.Min.X] * overlap(at, w, x)
 			}
 			v := uint8(0)
 			if 2*area > side*side {
@@ -76,33 +72,6 @@ func (d *drawing) shrunk(w, h, newW, newH int) *drawing {
 		}
 	}
 	return out
-}
-
-// mark adds a run of a row, of which an output row has so many parts, to steps of output pixels.
-func mark(steps []int, from, to, side, parts int) {
-	first, last := from/side, (to-1)/side
-	add := func(x, area int) { steps[x], steps[x+1] = steps[x]+area*parts, steps[x+1]-area*parts }
-	if first == last {
-		add(first, to-from)
-		return
-	}
-	add(first, (first+1)*side-from)
-	add(last, to-last*side)
-	steps[first+1] += side * parts
-	steps[last] -= side * parts
-}
-
-// runs is where marks begin and end in a row, in turn.
-func runs(row []uint8) (at []int) {
-	x := 0
-	for n := bytes.IndexByte(row, 1); n >= 0; n = bytes.IndexByte(row[x:], uint8(1-len(at)%2)) {
-		x += n
-		at = append(at, x)
-	}
-	if len(at)%2 == 1 {
-		at = append(at, len(row))
-	}
-	return at
 }
 
 // grey is a picture of one value a pixel.
