@@ -53,7 +53,6 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 		})
 	},
 	"Less":       func(g *onnxGraph, c *onnx.Case) { onnxCompare(g, c, -1) },
-	"Log":        onnxLog,
 	"LogSoftmax": func(g *onnxGraph, c *onnx.Case) { onnxSoftmax(g, c, true) },
 	"MatMul":     onnxMatMul,
 	"MaxPool":    onnxMaxPool,
@@ -157,14 +156,6 @@ func onnxClip(g *onnxGraph, c *onnx.Case) {
 		}
 	}
 	g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Clamp(x, low, high) })
-}
-
-func onnxLog(g *onnxGraph, c *onnx.Case) {
-	const smallest = 0x1p-126 // of the normal numbers
-	if slices.Min(floats(input(c, 0))) < smallest {
-		unsupported("a logarithm of what is not positive, which ours clamps")
-	}
-	g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, smallest, math.MaxFloat32) })
 }
 
 // onnxErf compares GELU(√2 x) = x (1 + erf x) / √2.

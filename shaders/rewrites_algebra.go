@@ -217,17 +217,17 @@ func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	first := maker(r, op.Inputs[0], conv.LinearKind)
-	if first == nil || op.Inputs[0].Fixed() {
+	p := op.Attributes.(*pointwise.ElementwiseParams)
+	if first == nil || op.Inputs[0].Fixed() || first.Inputs[2] == nil && p.Offset != 0 {
 		return false
 	}
-	factor := op.Attributes.(*pointwise.ElementwiseParams).Factor
 	return r.Replace(op, func() *tensor.Tensor {
 		defer op.Graph().Layered(first.Layer)()
 		bias := first.Inputs[2]
 		if bias != nil {
-			bias = pointwise.Scale(bias, factor)
+			bias = pointwise.Affine(bias, p.Factor, p.Offset)
 		}
-		return conv.Linear(first.Inputs[0], pointwise.Scale(first.Inputs[1], factor), bias)
+		return conv.Linear(first.Inputs[0], pointwise.Scale(first.Inputs[1], p.Factor), bias)
 	})
 }
 

@@ -91,7 +91,7 @@ func operatorOf(node *onnx.Node) func(a attributes, in []array) []array {
 	}
 	for _, k := range pointwise.Scalars {
 		if k.ONNX == node.Operator {
-			return elementwise(k.Scalar.Exact)
+			return elementwise(k.Scalar.Value)
 		}
 	}
 	return operators[node.Operator]

@@ -141,7 +141,12 @@ func printClamp(p *printer, op *tensor.Op, f layout) *onnx.Value {
 }
 
 func printScale(p *printer, op *tensor.Op, f layout) *onnx.Value {
-	return p.Times(p.value(op.Inputs[0], f), float64(op.Attributes.(*pointwise.ElementwiseParams).Factor))
+	a := op.Attributes.(*pointwise.ElementwiseParams)
+	y := p.Times(p.value(op.Inputs[0], f), float64(a.Factor))
+	if a.Offset != 0 {
+		y = p.Plus(y, float64(a.Offset))
+	}
+	return y
 }
 
 func printConcat(p *printer, op *tensor.Op, _ layout) *onnx.Value {

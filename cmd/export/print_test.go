@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 
 	"mrprism/model"
@@ -18,14 +19,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A graph of one function of a number is printed as nodes that compute it.
+// A graph of one function of a number is printed as nodes that compute it. The function takes |x|
+// where it is none of x.
 func TestScalars(t *testing.T) {
 	const height, width, classes = 4, 5, 3
-	values := make([]float32, height*width*classes)
-	for i := range values {
-		values[i] = 0.3*float32(i) - 8
-	}
 	for _, k := range pointwise.Scalars {
+		values := make([]float32, height*width*classes)
+		for i := range values {
+			if values[i] = 0.3*float32(i) - 8; math.IsNaN(k.Scalar.Value(float64(values[i]))) {
+				values[i] *= -1
+			}
+		}
 		name, function := k.Name, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Apply(k, x) }
 		graph := tensor.NewGraph()
 		x := graph.Input("x", 1, height, width, classes)

@@ -73,7 +73,7 @@ func discriminate(n *model.Network, name string, x *tensor.Tensor) *tensor.Tenso
 // discriminator that is sure and wrong, and so would end the play.
 func verdict(s *model.Step, x *tensor.Tensor, label float32) *tensor.Tensor {
 	wrong := pointwise.ReLU(pointwise.Scale(x, 1-2*label))
-	doubt := pointwise.ClampLog(pointwise.Sigmoid(magnitude(x)), 0.5, 1)
+	doubt := pointwise.ClampLog(pointwise.Sigmoid(pointwise.Abs(x)), 0.5, 1)
 	return pointwise.Scale(pointwise.Sum(less(wrong, doubt)), 1/float32(x.Elements()))
 }
 

@@ -71,13 +71,12 @@ func confuse(n *model.Network, y *tensor.Tensor) (rated, traces *tensor.Tensor) 
 }
 
 // rate is a column of all A_m, (M·K): the share of marks among the softplus of two parameters.
-func rate(n *model.Network, of string, marked, unmarked float64) *tensor.Tensor {
-	log := func(name string, start float64) *tensor.Tensor {
-		x := n.Parameter("cm.weight."+name+of, always(start), n.Raters*n.Classes)
-		softplus := pointwise.Scale(pointwise.ClampLog(pointwise.Sigmoid(pointwise.Scale(x, -1)), 1e-30, 1), -1)
-		return pointwise.ClampLog(softplus, 1e-6, 100)
+func rate(n *model.Network, truth string, marked, unmarked float64) *tensor.Tensor {
+	weight := func(name string, start float64) *tensor.Tensor {
+		return softplus(n.Parameter("cm.weight."+name+truth, always(start), n.Raters*n.Classes))
 	}
-	return pointwise.Sigmoid(less(log("marked_", marked), log("unmarked_", unmarked)))
+	mark, none := weight("marked_", marked), weight("unmarked_", unmarked)
+	return pointwise.Multiply(mark, pointwise.Reciprocal(pointwise.Add(mark, none)))
 }
 
 // confusePixels is the consensus and confuse, with rates of each pixel; traces are (B, S/2, S/2,

@@ -73,6 +73,5 @@ func lessInformation(s *model.Step, n *model.Network, h, g *tensor.Tensor) *tens
 	notH, notG := complement(h), complement(g)
 	same := s.Mean(pointwise.ClampLog(both(h, g, notH, notG), model.Lowest, 1/model.Lowest), s.Present)
 	pairs := pointwise.Sum(both(pixelMean(h), pixelMean(g), pixelMean(notH), pixelMean(notG)))
-	one := s.Graph.Constant("one for each structure", []float32{float32(n.Classes)}, 1)
-	return less(pairs, pointwise.Add(same, one))
+	return less(pairs, pointwise.Affine(same, 1, float32(n.Classes)))
 }

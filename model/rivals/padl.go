@@ -72,10 +72,10 @@ func newPreferences(n *model.Network, x *tensor.Tensor) (p preferences) {
 		both := pointwise.Concat(beside(reduced), beside(logits)).Reshape(b, h, w, people*2*n.Classes)
 		return n.GroupedLinear("padl."+name+".output", both, people, n.Classes)
 	}
-	p.metaError = magnitude(head("error", 1, doubt, p.meta))
+	p.metaError = pointwise.Abs(head("error", 1, doubt, p.meta))
 	each, doubts := eachRater(n, p.meta), eachRater(n, doubt)
 	p.own = pointwise.Add(head("preference", n.Raters, doubts, each), each)
-	p.ownError = magnitude(head("errors", n.Raters, doubts, p.own))
+	p.ownError = pointwise.Abs(head("errors", n.Raters, doubts, p.own))
 	return p
 }
 
@@ -86,9 +86,4 @@ func entropy(p *tensor.Tensor) *tensor.Tensor {
 		return pointwise.Multiply(p, pointwise.ClampLog(p, model.Lowest, 1))
 	}
 	return pointwise.Scale(pointwise.Add(of(p), of(q)), -1/math.Ln2)
-}
-
-// magnitude is |x|.
-func magnitude(x *tensor.Tensor) *tensor.Tensor {
-	return pointwise.Add(pointwise.ReLU(x), pointwise.ReLU(pointwise.Scale(x, -1)))
 }

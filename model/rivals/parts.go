@@ -163,17 +163,19 @@ func always(v float64) func(int) float64 { return func(int) float64 { return v }
 // less is a − b.
 func less(a, b *tensor.Tensor) *tensor.Tensor { return pointwise.Add(a, pointwise.Scale(b, -1)) }
 
-// inverse is 1/(x + c) of x from 0 on, as σ(−log(x/c)) / c. Below 1e-6·c x counts as that.
+// inverse is 1/(x + c).
 func inverse(x *tensor.Tensor, c float32) *tensor.Tensor {
-	log := pointwise.ClampLog(pointwise.Scale(x, 1/c), 1e-6, 1e30)
-	return pointwise.Scale(pointwise.Sigmoid(pointwise.Scale(log, -1)), 1/c)
+	return pointwise.Reciprocal(pointwise.Affine(x, 1, c))
 }
 
-// root is √x of x from 0 to 1, as p/(1 − p) with p = σ(½ log x). Below 1e-6 x counts as that.
+// root is √x of x from 0 to 1. Below 1e-6 x counts as that.
 func root(x *tensor.Tensor) *tensor.Tensor {
-	p := pointwise.Sigmoid(pointwise.Scale(pointwise.ClampLog(x, 1e-6, 1), 0.5))
-	half := pointwise.Sigmoid(pointwise.Scale(x.Detach(), 0)) // everywhere
-	return pointwise.Multiply(p, inverse(less(half, p), 0.5))
+	return pointwise.Exp(pointwise.Scale(pointwise.ClampLog(x, 1e-6, 1), 0.5))
+}
+
+// softplus is log(1 + e^x), x < 88.
+func softplus(x *tensor.Tensor) *tensor.Tensor {
+	return pointwise.Log(pointwise.Affine(pointwise.Exp(x), 1, 1))
 }
 
 // block is a 3×3 convolution with batch norm and ReLU.
@@ -181,14 +183,8 @@ func block(n *model.Network, name string, x *tensor.Tensor, width, stride int) *
 	return pointwise.ReLU(n.BatchNorm(name+".bn", n.Conv(name+".conv", x, 3, width, stride, 1, false, false)))
 }
 
-// complement is 1 − p of maps p (B, h, w, C).
-func complement(p *tensor.Tensor) *tensor.Tensor {
-	c := p.Dim(-1)
-	constant := func(v float32) *tensor.Tensor {
-		return p.Graph().Constant("complement", slices.Repeat([]float32{v}, c), c)
-	}
-	return affine(p, constant(-1), constant(1))
-}
+// complement is 1 − p.
+func complement(p *tensor.Tensor) *tensor.Tensor { return pointwise.Affine(p, -1, 1) }
 
 // inTurn repeats maps (B, h, w, M·C) of the raters in turn, until there are n.Draws: (B, h, w,
 // Draws, C).

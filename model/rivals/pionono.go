@@ -120,6 +120,5 @@ func latentKL(n *model.Network, mean, lower *tensor.Tensor) *tensor.Tensor {
 	squares := pointwise.Add(pointwise.Sum(pointwise.Multiply(mean, mean)), pointwise.Sum(pointwise.Multiply(lower, lower)))
 	divergence := less(pointwise.Scale(squares, 1/(2*piononoPrior*piononoPrior)), pointwise.Sum(logs))
 	offset := float64(n.Raters) * d * (math.Log(piononoPrior) - 0.5)
-	all := pointwise.Add(divergence, n.Graph.Constant("offset", []float32{float32(offset)}, 1))
-	return pointwise.Scale(all, piononoKL/float32(n.Raters))
+	return pointwise.Scale(pointwise.Affine(divergence, 1, float32(offset)), piononoKL/float32(n.Raters))
 }

@@ -55,7 +55,7 @@ func roughness(s *model.Step, p, label *tensor.Tensor) *tensor.Tensor {
 		}
 		p1, p2 := pair(p)
 		l1, l2 := pair(label)
-		counted := pointwise.Multiply(magnitude(less(p1, p2)), pointwise.Multiply(l1, l2))
+		counted := pointwise.Multiply(pointwise.Abs(less(p1, p2)), pointwise.Multiply(l1, l2))
 		sum := s.Mean(counted.Reshape(b, counted.Elements()/(b*side*k), side, k), s.Present)
 		if total != nil {
 			sum = pointwise.Add(total, sum)

@@ -104,7 +104,7 @@ func tabHeads(n *model.Network, x, maps *tensor.Tensor) *tensor.Tensor {
 func gaussian(n *model.Network, p *tensor.Tensor) (mean, deviation, factors *tensor.Tensor) {
 	mean, rest := pointwise.Split(p, n.Classes)
 	deviation, factors = pointwise.Split(rest, n.Classes)
-	return mean, magnitude(deviation), factors
+	return mean, pointwise.Abs(deviation), factors
 }
 
 // drawnMasks draws masks (B, h, w, P, K) from the Gaussians of p (B, h, w, P, ·).

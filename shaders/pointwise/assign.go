@@ -14,5 +14,5 @@ func dispatchInto(kernel *tensor.Kernel, dst, src *tensor.Tensor) {
 	if dst.Elements() != int(n) {
 		panic(kernel.Name + ": " + dst.String() + " and " + src.String() + " differ in size")
 	}
-	src.Graph().Dispatch(kernel, &ElementwiseParams{n, n, 1}, src, dst)
+	src.Graph().Dispatch(kernel, &ElementwiseParams{N: n, Period: n, Factor: 1}, src, dst)
 }

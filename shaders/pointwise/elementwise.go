@@ -15,8 +15,8 @@ import (
 var elementwiseFile string
 
 type ElementwiseParams struct {
-	N, Period uint32
-	Factor    float32
+	N, Period      uint32
+	Factor, Offset float32
 }
 
 // Once says that x has a single batch element: the broadcast table is added once.
@@ -70,9 +70,9 @@ func addBroadcastPart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], fro
 }
 
 func scalePart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
-	factor, y := F(p.Factor), a[1].F[from:to]
+	factor, offset, y := F(p.Factor), F(p.Offset), a[1].F[from:to]
 	for i, v := range a[0].F[from:to] {
-		y[i] = factor * v
+		y[i] = factor*v + offset
 	}
 }
 
@@ -109,7 +109,7 @@ func AddTo(x, dy *tensor.Tensor, factor float32) {
 		if factor == 1 {
 			kernel = addOnce
 		}
-		x.Graph().Dispatch(kernel, &ElementwiseParams{n, n, factor}, dy, x.Gradient())
+		x.Graph().Dispatch(kernel, &ElementwiseParams{N: n, Period: n, Factor: factor}, dy, x.Gradient())
 	}
 }
 
@@ -144,14 +144,14 @@ func init() { AddKind.Broadcast = AddBroadcastKind }
 func Add(a, b *tensor.Tensor) *tensor.Tensor {
 	kernels.SameShape("Add", a, b)
 	n := uint32(a.Elements())
-	return a.Graph().Apply(AddKind, &ElementwiseParams{n, n, 1}, a.Shape(), a, b)
+	return a.Graph().Apply(AddKind, &ElementwiseParams{N: n, Period: n}, a.Shape(), a, b)
 }
 
 // Multiply is a · b, element by element, of one shape.
 func Multiply(a, b *tensor.Tensor) *tensor.Tensor {
 	kernels.SameShape("Multiply", a, b)
 	n := uint32(a.Elements())
-	return a.Graph().Apply(MultiplyKind, &ElementwiseParams{n, n, 1}, a.Shape(), a, b)
+	return a.Graph().Apply(MultiplyKind, &ElementwiseParams{N: n, Period: n}, a.Shape(), a, b)
 }
 
 // AddBroadcast adds a table of the size of one batch element to every batch element of x.
@@ -159,11 +159,14 @@ func AddBroadcast(x, table *tensor.Tensor) *tensor.Tensor {
 	if x.Elements() != x.Dim(0)*table.Elements() {
 		panic(fmt.Sprintf("AddBroadcast: table %v does not fit %v", table, x))
 	}
-	return x.Graph().Apply(AddBroadcastKind, &ElementwiseParams{uint32(x.Elements()), uint32(table.Elements()), 1}, x.Shape(), x, table)
+	return x.Graph().Apply(AddBroadcastKind, &ElementwiseParams{N: uint32(x.Elements()), Period: uint32(table.Elements())}, x.Shape(), x, table)
 }
 
 // Scale is factor × x.
-func Scale(x *tensor.Tensor, factor float32) *tensor.Tensor {
+func Scale(x *tensor.Tensor, factor float32) *tensor.Tensor { return Affine(x, factor, 0) }
+
+// Affine is factor × x + offset.
+func Affine(x *tensor.Tensor, factor, offset float32) *tensor.Tensor {
 	n := uint32(x.Elements())
-	return x.Graph().Apply(ScaleKind, &ElementwiseParams{n, n, factor}, x.Shape(), x)
+	return x.Graph().Apply(ScaleKind, &ElementwiseParams{n, n, factor, offset}, x.Shape(), x)
 }

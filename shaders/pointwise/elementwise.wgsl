@@ -3,7 +3,7 @@
 //   add             y = a + b
 //   multiply        y = a b
 //   add_product     dx += a b
-//   scale           y = factor a
+//   scale           y = factor a + offset
 //   add_scaled      dx += factor dy
 //   add_broadcast   y[b, i] = a[b, i] + table[i], i < N / batch
 //
@@ -15,6 +15,7 @@ struct Params {
   n: u32,
   period: u32, // elements of the table
   factor: f32,
+  offset: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -57,7 +58,7 @@ fn add_product(id: Invocation) {
 fn scale_forward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
-  y[i] = stored(params.factor * floats(a[i]));
+  y[i] = stored(params.factor * floats(a[i]) + params.offset);
 }
 
 @compute @workgroup_size(SIZE)

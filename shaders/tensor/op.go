@@ -59,11 +59,17 @@ const (
 	HalvesBegin                // rounds inputs and stores halves, if one depends on a graph's input
 )
 
-// Scalar is a function of one number.
+// Scalar is a function of one number. pointwise.scalarKind makes its operator.
 type Scalar struct {
-	Exact func(x float64) float64 // the definition, and the reference
-	Fast  func(values []float32)  // replaces each value, on the processor
-	WGSL  string                  // statements that return it for v of floats, in its kernel and in convolutions
+	Value     func(x float64) float64 // the definition, and the reference
+	Slope     func(v float64) float64 // the derivative where x is v
+	WGSL      string                  // statements that return the value for v of floats, also in convolutions
+	SlopeWGSL string                  // statements that return the slope for v of floats
+	OfResult  bool                    // the slope takes the function's result as v, so that training need not keep x
+
+	// Both serve the processor if Value or Slope would take it too long; nil: it calls these.
+	Fast        func(values []float32)    // replaces each value
+	AddGradient func(dx, dy, v []float32) // adds dy · slope to dx
 }
 
 // Op is an operator of a graph: its kind, the tensors that it reads and the tensors that it makes.

@@ -134,6 +134,9 @@ func (g *Graph) Times(x *Value, factor float64) *Value {
 	return g.Elementwise("Mul", x, g.scalar(factor))
 }
 
+// Plus is x plus a number.
+func (g *Graph) Plus(x *Value, offset float64) *Value { return g.Add(x, g.scalar(offset)) }
+
 // Min is the smaller of a and b.
 func (g *Graph) Min(a, b *Value) *Value { return g.Elementwise("Min", a, b) }
 
