@@ -66,8 +66,7 @@ func (n *Network) LSTMStep(name string, x, hidden, cell *tensor.Tensor) *tensor.
 	return pointwise.Multiply(pointwise.Sigmoid(gate("output")), tanh(cell))
 }
 
-// tanh of maps x (B, h, w, C), as 2 σ(2x) − 1.
+// tanh is 2 σ(2x) − 1.
 func tanh(x *tensor.Tensor) *tensor.Tensor {
-	half := pointwise.Sigmoid(pointwise.Scale(x.Detach(), 0)) // everywhere
-	return pointwise.Scale(pointwise.Add(pointwise.Sigmoid(pointwise.Scale(x, 2)), pointwise.Scale(half, -1)), 2)
+	return pointwise.Affine(pointwise.Sigmoid(pointwise.Scale(x, 2)), 2, -1)
 }

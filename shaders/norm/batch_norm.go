@@ -81,21 +81,27 @@ func batchNormSliced(name string, exact func(p *BatchNormParams, a []gpu.Array, 
 // batchNormForwardWhole computes the statistics of x, by way of the moments of the chunks, and y.
 func batchNormForwardWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
 	moments := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}
-	split(int(p.Chunks), func(from, to int) { batchNormPartialPart(p, []gpu.ArrayOf[F]{a[0], moments}, from, to) })
-	batchNormStatisticsPart(p, append([]gpu.ArrayOf[F]{moments}, a[1:4]...), 0, int(p.Channels))
-	part, rest := batchNormForwardPart[F], append(slices.Clone(a[:2]), a[4:]...)
-	if len(rest) > 5 {
+	x, statistics, runningMean, runningVariance, rest := a[0], a[1], a[2], a[3], a[4:] // rest: scale, bias, what is added, y
+	split(int(p.Chunks), func(from, to int) { batchNormPartialPart(p, []gpu.ArrayOf[F]{x, moments}, from, to) })
+	batchNormStatisticsPart(p, []gpu.ArrayOf[F]{moments, statistics, runningMean, runningVariance}, 0, int(p.Channels))
+	part, arguments := batchNormForwardPart[F], append([]gpu.ArrayOf[F]{x, statistics}, rest...)
+	if len(rest) == 4 {
 		part = batchNormSumPart
 	}
-	split(int(p.Rows), func(from, to int) { part(p, rest, from, to) })
+	split(int(p.Rows), func(from, to int) { part(p, arguments, from, to) })
 }
 
 // batchNormBackwardWhole computes the gradients, by way of the sums of the chunks.
 func batchNormBackwardWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
+	x, statistics, scale, bias, dy, dscale, dbias, dx := a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
 	partials, totals := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}, gpu.ArrayOf[F]{F: make([]F, 2*p.Channels)}
-	split(int(p.Chunks), func(from, to int) { batchNormBackwardPartialPart(p, append(a[:5:5], partials), from, to) })
-	batchNormBackwardSumsPart(p, []gpu.ArrayOf[F]{partials, totals, a[5], a[6]}, 0, int(p.Channels))
-	split(int(p.Rows), func(from, to int) { batchNormBackwardXPart(p, append(a[:5:5], totals, a[7]), from, to) })
+	split(int(p.Chunks), func(from, to int) {
+		batchNormBackwardPartialPart(p, []gpu.ArrayOf[F]{x, statistics, scale, bias, dy, partials}, from, to)
+	})
+	batchNormBackwardSumsPart(p, []gpu.ArrayOf[F]{partials, totals, dscale, dbias}, 0, int(p.Channels))
+	split(int(p.Rows), func(from, to int) {
+		batchNormBackwardXPart(p, []gpu.ArrayOf[F]{x, statistics, scale, bias, dy, totals, dx}, from, to)
+	})
 }
 
 // batchNormPartialPart computes the moments of chunks [from, to). Rows of neighbouring chunks are

@@ -16,8 +16,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<stored>; // straight_through_backward: dy
-@group(0) @binding(2) var<storage, read_write> y: array<stored>; // straight_through_backward: dx
+@group(0) @binding(1) var<storage, read> x: array<stored>;
+@group(0) @binding(2) var<storage, read_write> y: array<stored>;
 @group(0) @binding(2) var<storage, read> b: array<stored>;
 @group(0) @binding(3) var<storage, read_write> sum: array<stored>;
 @group(0) @binding(2) var<storage, read> dy: array<stored>;
@@ -37,13 +37,6 @@ fn threshold_forward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   y[i] = stored(select(floats(), floats(1.0), floats(x[i]) > floats(params.low)));
-}
-
-@compute @workgroup_size(SIZE)
-fn straight_through_backward(id: Invocation) {
-  let i = number(id, SIZE);
-  if (i * WIDTH >= params.n) { return; }
-  y[i] = stored(select(floats(y[i]), floats(), FRESH) + floats(x[i]));
 }
 
 @compute @workgroup_size(SIZE)

@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -49,9 +48,9 @@ type joiner struct {
 	stack  func(parts []*Tensor) *Tensor
 	units  map[*Op]*unit
 	makers map[*storage]*Op
-	wholes map[string]*Tensor // by the key of their parts
-	after  map[*Op][]*Op      // what stack appended after an operator; nil: at the beginning
-	sorted []*unit            // each before those that pass gradients to it
+	wholes []whole
+	after  map[*Op][]*Op // what stack appended after an operator; nil: at the beginning
+	sorted []*unit       // each before those that pass gradients to it
 }
 
 // JoinPasses lets one operator compute the gradients of operators that do the same in all passes. It
@@ -62,7 +61,7 @@ func (g *Graph) JoinPasses(loss *Tensor, stack func(parts []*Tensor) *Tensor) {
 	if len(g.again) > 0 { // memory counts more
 		return
 	}
-	j := &joiner{g, stack, map[*Op]*unit{}, map[*storage]*Op{}, map[string]*Tensor{}, map[*Op][]*Op{}, nil}
+	j := &joiner{g, stack, map[*Op]*unit{}, map[*storage]*Op{}, nil, map[*Op][]*Op{}, nil}
 	var passes [][]*Op
 	for i, op := range g.ops {
 		op.order = i
@@ -205,7 +204,7 @@ func (j *joiner) link(parts []*Tensor) *Tensor {
 		whole.needs, y.joined = whole.needs || y.needs, whole
 	}
 	j.graph.joined = append(j.graph.joined, whole.storage)
-	j.wholes[key(parts)] = whole
+	j.add(parts, whole)
 	return whole
 }
 
@@ -216,11 +215,28 @@ func repeated(parts []*Tensor) []int {
 	return shape
 }
 
-func key(parts []*Tensor) (key string) {
+// whole is a tensor and the storages of its parts.
+type whole struct {
+	parts  []*storage
+	tensor *Tensor
+}
+
+func (j *joiner) add(parts []*Tensor, tensor *Tensor) {
+	w := whole{tensor: tensor}
 	for _, t := range parts {
-		key += fmt.Sprintf("%p ", t.storage)
+		w.parts = append(w.parts, t.storage)
 	}
-	return key
+	j.wholes = append(j.wholes, w)
+}
+
+// whole is the tensor of these parts, or nil.
+func (j *joiner) whole(parts []*Tensor) *Tensor {
+	for _, w := range j.wholes {
+		if slices.EqualFunc(w.parts, parts, func(s *storage, t *Tensor) bool { return s == t.storage }) {
+			return w.tensor
+		}
+	}
+	return nil
 }
 
 // visit sorts a unit after those to which it passes gradients. It returns false if it passes them to
@@ -318,7 +334,7 @@ func (j *joiner) together(parts []*Tensor) *Tensor {
 			last = maker
 		}
 	}
-	whole := j.wholes[key(parts)]
+	whole := j.whole(parts)
 	switch {
 	case whole != nil:
 	case j.links(parts):
@@ -330,7 +346,7 @@ func (j *joiner) together(parts []*Tensor) *Tensor {
 		whole = j.stack(made)
 		j.after[last] = append(j.after[last], g.ops...)
 		g.order, g.ops = append(g.order, g.ops...), ops
-		j.wholes[key(parts)] = whole
+		j.add(parts, whole)
 	}
 	whole = whole.Reshape(repeated(parts)...)
 	if !slices.ContainsFunc(parts, (*Tensor).NeedsGradient) {
