@@ -61,12 +61,6 @@ for config in ${CONFIGS:-compact-steered paper-steered}; do
 	for toggles in none disable_robustness skip_validation disable_workgroup_init disable_polyfills_on_integer_div_and_mod; do
 		MRPRISM_DAWN_TOGGLES=$toggles step "$config-toggles-$toggles" bench "$@" -train
 	done
-	for way in shared-queries; do # see DEVICES.md
-		MRPRISM_TRY=$way step "$config-try-$way" bench "$@" -train
-	done
-	for way in none tall-tiles; do # these need many images
-		MRPRISM_TRY=$way step "$config-try-$way-256-32" bench "$@" -train -kernels -side 256 -batch 32 -json "$out/$config-try-$way-256-32.json"
-	done
 	step "$config-f16" bench "$@" -precision f16
 	step "$config-int8" bench "$@" -precision int8
 	step "$config-train-f16" bench "$@" -precision f16 -train

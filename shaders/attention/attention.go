@@ -55,8 +55,8 @@ const (
 	// The workgroup size of attention.wgsl and attention_narrow.wgsl, and the tokens of an
 	// invocation.
 	attentionSize, attentionRows = 8, 8
-	// The workgroup size of attention_tiles.wgsl.
-	attentionTileSize = 64
+	// The tokens of a workgroup of attention_tiles.wgsl.
+	attentionTileQueries, attentionTileKeys = 64, 8
 	// The tokens of a workgroup of attention_lanes.wgsl, for heads of up to 16 channels.
 	attentionLanesTokens = 8 * 4
 )
@@ -67,30 +67,20 @@ type Params struct {
 	Scale, ValueStep                   float32
 }
 
-// attentionLayout says how a kernel divides the count(p) tokens of a head among workgroups. In the
-// tiled variant slices(p) invocations share a token. A workgroup of the narrow variant has
+// attentionLayout says how a kernel divides the count(p) tokens of a head among workgroups. A
+// workgroup of the tiled variant has `tile` tokens. A workgroup of the narrow variant has
 // attentionSize × narrow(p) tokens.
 type attentionLayout struct {
-	count, slices, narrow func(p *Params) uint32
+	count  func(p *Params) uint32
+	tile   uint32
+	narrow func(p *Params) uint32
 }
 
 var (
-	attentionForwardQueries  = attentionLayout{attentionQueries, attentionQuerySlices, attentionForwardRows}
-	attentionBackwardQueries = attentionLayout{attentionQueries, attentionQuerySlices, attentionBackwardRows}
-	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionKeySlices, attentionBackwardRows}
+	attentionForwardQueries  = attentionLayout{attentionQueries, attentionTileQueries, attentionForwardRows}
+	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, attentionBackwardRows}
+	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, attentionBackwardRows}
 )
-
-func attentionKeySlices(*Params) uint32 { return 8 }
-
-// attentionQuerySlices is 1 unless "shared-queries" is tried: then queries are shared by up to
-// eight invocations, until there is a workgroup for each multiprocessor of a large GPU.
-func attentionQuerySlices(p *Params) uint32 {
-	slices := uint32(1)
-	for kernels.Trying("shared-queries") && slices < 8 && kernels.Ceil(int(p.Queries*slices), attentionTileSize)*int(p.Heads*p.Batch) < 128 {
-		slices *= 2
-	}
-	return slices
-}
 
 func attentionAllRows(p *Params) uint32 { return p.Batch * p.Queries * p.Heads }
 func attentionQueries(p *Params) uint32 { return p.Queries }
@@ -120,11 +110,8 @@ func (l attentionLayout) tiles(quads string) tensor.Variant {
 		Name: "tiles", Source: kernels.Joined(attentionCommonPart, attentionTilesFile),
 		Runs:    func(_ gpu.Info, params any) bool { return params.(*Params).Width%4 == 0 },
 		Prefers: kernels.OnGPU,
-		Groups:  l.groups(func(p *Params) uint32 { return attentionTileSize / l.slices(p) }),
-		Header: func(params any) string {
-			p := params.(*Params)
-			return p.inQuads(quads) + tensor.Constants(map[string]int{"SLICES": int(l.slices(p))})
-		},
+		Groups:  l.groups(func(*Params) uint32 { return l.tile }),
+		Header:  func(params any) string { return params.(*Params).inQuads(quads) },
 	}
 }
 

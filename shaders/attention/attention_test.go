@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"mrprism/shaders/attention"
-	"mrprism/shaders/kernels"
 	"mrprism/shaders/shadertest"
 	"mrprism/shaders/tensor"
 	"testing"
@@ -46,22 +45,6 @@ func TestAttention(t *testing.T) {
 				}
 				shadertest.Check(t, o)
 			}
-		})
-	}
-}
-
-// Invocations that share a query make what one alone makes: 2, 4 and 8 of them, with fewer keys than
-// that and with more than a tile, and queries that fill no workgroup.
-func TestAttentionOfSharedQueries(t *testing.T) {
-	t.Setenv(kernels.TryVariable, "shared-queries")
-	for _, c := range []struct{ batch, queries, keys, heads, width int }{{1, 9, 40, 2, 64}, {2, 33, 3, 3, 8}, {1, 70, 33, 48, 4}, {1, 70, 17, 32, 12}} {
-		t.Run(fmt.Sprintf("N%d_L%d_H%d_d%d", c.queries, c.keys, c.heads, c.width), func(t *testing.T) {
-			channels := c.heads * c.width
-			shadertest.Check(t, shadertest.Operator{
-				Inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, 2 * channels}},
-				Build:  func(x []*tensor.Tensor) *tensor.Tensor { return attention.Attention(x[0], x[1], c.heads) },
-				Rough:  true, RTol: 2e-5, ATol: 2e-5, Half: 4 * shadertest.Rounded,
-			})
 		})
 	}
 }

@@ -2,14 +2,14 @@
 // and dy) pass through workgroup memory in tiles of 16 tokens. A workgroup loads each tile once.
 // Each invocation keeps a query and its result in registers. Below attention_common.wgsl.
 //
-// SLICES invocations share a token, which is a query in the forward kernel and for dq, and a key for
-// dk and dv. Each has every SLICES-th token of the other kind, and they add up their parts at the
-// end, in order. There are few keys and long sums: 8 invocations share a key. Rows are padded by one
-// vec4, so that they read different banks. The header also declares SLICES (1, 2, 4 or 8).
+// For dq an invocation has a query, as in the forward kernel. For dk and dv there are few keys and
+// long sums: 8 invocations share a key, each has every eighth query, and they add up their parts at
+// the end, in order. Rows are padded by one vec4, so that the 8 invocations read different banks.
 
 const SIZE: u32 = 64u;
 const TILE: u32 = 16u;
 const PITCH: u32 = QUADS + 1u;
+const SLICES: u32 = 8u; // invocations that share a key
 
 var<workgroup> first_tile: array<vec4<f32>, 272>; // (TILE, PITCH): keys, queries
 var<workgroup> second_tile: array<vec4<f32>, 272>; // (TILE, PITCH): values, dy
@@ -28,28 +28,11 @@ fn load_keys(b: u32, h: u32, j: u32, local: u32) {
   }
 }
 
-// turns_of is how many of n tokens the invocation of a slice has.
-fn turns_of(n: u32, slice: u32) -> u32 { return (n + SLICES - 1u - slice) / SLICES; }
-
-// over_slices is the sum of quad c over the invocations that share a token. All call it, with one
-// quad after the other.
-fn over_slices(local: u32, c: u32, own: vec4<f32>) -> vec4<f32> {
-  if (SLICES == 1u) { return own; }
-  let region = c % 2u * SIZE;
-  first_tile[region + local] = own;
-  workgroupBarrier();
-  let first = region + local / SLICES * SLICES;
-  var sum = first_tile[first];
-  for (var slice = 1u; slice < SLICES; slice++) { sum += first_tile[first + slice]; }
-  return sum;
-}
-
 @compute @workgroup_size(SIZE)
 fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let h = group.y;
   let b = group.z;
-  let query = group.x * (SIZE / SLICES) + local / SLICES;
-  let slice = local % SLICES;
+  let query = group.x * SIZE + local;
   let at = index(b, query, params.queries, h);
   let row = at * QUADS;
   let a = params.scale * LOG2E;
@@ -62,10 +45,10 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     workgroupBarrier();
     load_keys(b, h, j, local);
     workgroupBarrier();
-    let turns = turns_of(min(TILE, params.keys - j), slice);
+    let n = min(TILE, params.keys - j);
     var highest = m;
-    for (var i = 0u; i < turns; i++) {
-      let t = (i * SLICES + slice) * PITCH;
+    for (var i = 0u; i < n; i++) {
+      let t = i * PITCH;
       var s = 0.0;
       for (var c = 0u; c < QUADS; c++) { s += dot(own[c], first_tile[t + c]); }
       scores[local * (TILE + 1u) + i] = s;
@@ -75,41 +58,23 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     m = highest;
     l *= decay;
     for (var c = 0u; c < QUADS; c++) { sum[c] *= decay; }
-    for (var i = 0u; i < turns; i++) {
-      let t = (i * SLICES + slice) * PITCH;
+    for (var i = 0u; i < n; i++) {
+      let t = i * PITCH;
       let p = exp2(scores[local * (TILE + 1u) + i] - m);
       l += p;
       for (var c = 0u; c < QUADS; c++) { sum[c] += p * second_tile[t + c]; }
     }
   }
-  var part = 1.0; // of the sum that this slice has
-  if (SLICES > 1u) {
-    workgroupBarrier();
-    scores[local] = m;
-    scores[SIZE + local] = l;
-    workgroupBarrier();
-    let first = local - slice;
-    var highest = m;
-    for (var s = 0u; s < SLICES; s++) { highest = max(highest, scores[first + s]); }
-    part = exp2(m - highest);
-    m = highest;
-    l = 0.0;
-    for (var s = 0u; s < SLICES; s++) { l += scores[SIZE + first + s] * exp2(scores[first + s] - m); }
-  }
-  let writes = (slice == 0u) & (query < params.queries);
-  if (writes) { store_sum(at, m + log2(l)); }
-  for (var c = 0u; c < QUADS; c++) {
-    let v = over_slices(local, c, sum[c] * part) / l;
-    if (writes) { store(row + c, v); }
-  }
+  if (query >= params.queries) { return; }
+  store_sum(at, m + log2(l));
+  for (var c = 0u; c < QUADS; c++) { store(row + c, sum[c] / l); }
 }
 
 @compute @workgroup_size(SIZE)
 fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let h = group.y;
   let b = group.z;
-  let query = group.x * (SIZE / SLICES) + local / SLICES;
-  let slice = local % SLICES;
+  let query = group.x * SIZE + local;
   let at = index(b, query, params.queries, h);
   let row = at * QUADS;
   let a = params.scale * LOG2E;
@@ -126,9 +91,8 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     workgroupBarrier();
     load_keys(b, h, j, local);
     workgroupBarrier();
-    let turns = turns_of(min(TILE, params.keys - j), slice);
-    for (var i = 0u; i < turns; i++) {
-      let t = (i * SLICES + slice) * PITCH;
+    for (var i = 0u; i < min(TILE, params.keys - j); i++) {
+      let t = i * PITCH;
       var s = 0.0;
       var z = 0.0;
       for (var c = 0u; c < QUADS; c++) {
@@ -139,11 +103,8 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
       for (var c = 0u; c < QUADS; c++) { sum[c] += ds * first_tile[t + c]; }
     }
   }
-  if (SLICES > 1u) { workgroupBarrier(); }
-  for (var c = 0u; c < QUADS; c++) {
-    let v = over_slices(local, c, sum[c]);
-    if ((slice == 0u) & (query < params.queries)) { add_dq(row + c, v * params.scale, true); }
-  }
+  if (query >= params.queries) { return; }
+  for (var c = 0u; c < QUADS; c++) { add_dq(row + c, sum[c] * params.scale, true); }
 }
 
 // gather adds up, in order, quads c to c + 3 of dk and dv over the invocations of each key.

@@ -41,41 +41,6 @@ func TestConv2D(t *testing.T) {
 	}
 }
 
-// In tall tiles an invocation has two quads of rows, 64 rows apart. The last position lies in either
-// half of a tile. The fused ones have no gradients.
-func TestConvolutionsInTallTiles(t *testing.T) {
-	conv.TryTallTiles(t)
-	all := map[int]bool{0: true, 1: true, 2: true, 3: true}
-	for name, c := range map[string]struct {
-		inputs [][]int
-		fixed  map[int]bool
-		build  func(x []*tensor.Tensor) *tensor.Tensor
-	}{
-		"3x3": {[][]int{{1, 9, 11, 12}, {3, 3, 12, 20}, {20}}, nil, func(x []*tensor.Tensor) *tensor.Tensor {
-			return conv.Conv2D(x[0], x[1], x[2], conv.Square(1, 1))
-		}},
-		"3x3 stride 2": {[][]int{{2, 23, 21, 20}, {3, 3, 20, 72}, {72}}, nil, func(x []*tensor.Tensor) *tensor.Tensor {
-			return conv.Conv2D(x[0], x[1], x[2], conv.Square(2, 1))
-		}},
-		"transposed": {[][]int{{1, 7, 19, 20}, {2, 2, 20, 68}, {68}}, nil, func(x []*tensor.Tensor) *tensor.Tensor {
-			return conv.ConvTranspose2x2(x[0], x[1], x[2])
-		}},
-		"fused with sum and activation": {[][]int{{3, 5, 13, 20}, {20, 24}, {24}, {3, 5, 13, 24}}, all, func(x []*tensor.Tensor) *tensor.Tensor {
-			return pointwise.GELU(pointwise.Add(x[3], conv.Linear(x[0], x[1], x[2])))
-		}},
-		"fused with split": {[][]int{{2, 9, 17, 12}, {3, 3, 12, 40}, {40}}, all, func(x []*tensor.Tensor) *tensor.Tensor {
-			return pointwise.Concat(pointwise.Split(conv.Conv2D(x[0], x[1], x[2], conv.Square(1, 1)), 8))
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			shadertest.Check(t, shadertest.Operator{
-				Inputs: c.inputs, Fixed: c.fixed, Build: c.build, Rough: true, // other tests check the gradients of the reference
-				Half: 2 * shadertest.Rounded, Mixed: 2 * shadertest.Rounded, Params: []int{1, 2},
-			})
-		})
-	}
-}
-
 func TestConv2DWithoutBiasOrInputGradient(t *testing.T) {
 	shadertest.Check(t, shadertest.Operator{
 		Inputs: [][]int{{2, 9, 9, 3}, {3, 3, 3, 8}},

@@ -1,8 +1,7 @@
 // Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM). A
-// workgroup keeps a tile of 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and 8 × 4 in the tall
-// tiles of forward. It walks along the contraction through workgroup memory, STEP terms at a time.
-// The maths are those of conv2d.wgsl. Inputs and outputs are multiples of four. Below
-// conv2d_common.wgsl: element and stored are real4.
+// workgroup keeps a tile of 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation. It walks along the
+// contraction through workgroup memory, STEP terms at a time. The maths are those of conv2d.wgsl.
+// Inputs and outputs are multiples of four. Below conv2d_common.wgsl: element and stored are real4.
 //
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s,
 //     input)
@@ -17,16 +16,11 @@
 // is off by eight roundings of 2^-11 at most, and the error does not grow with the contraction.
 //
 // The header also declares HALF (storage is f16, at inference), ROWS and COLUMNS (quads: 16, 16, or
-// 4, 4, or 32, 16 if tall), SLICES (1 or 16), DEPTH (terms, a multiple of four: 8, 4) and PARTIALS
-// (SIZE if there are slices, else 1).
+// 4, 4), SLICES (1 or 16), DEPTH (terms, a multiple of four: 8, 4) and PARTIALS (SIZE if there are
+// slices, else 1).
 
-const SIZE: u32 = 256u;
-const TILE: u32 = SIZE / SLICES;
-// An invocation has HEIGHT quads of rows, 1 or 2. A weight that it loads then serves eight rows. The
-// second quad is BELOW rows after the first, so that neighbours' first quads are as near as in other
-// tiles.
-const HEIGHT: u32 = ROWS * COLUMNS / TILE;
-const BELOW: u32 = ROWS * 4u / HEIGHT;
+const TILE: u32 = ROWS * COLUMNS;
+const SIZE: u32 = TILE * SLICES;
 const STEP: u32 = DEPTH * SLICES;
 const LEFT: u32 = STEP * ROWS;
 const RIGHT: u32 = STEP * COLUMNS;
@@ -103,16 +97,6 @@ fn store(pixel: i32, column: i32, sum: vec4<f32>) {
   put(pixel, column / 4, v);
 }
 
-// store_rows stores the results of up to four rows, from row to before last.
-fn store_rows(g: Geometry, row: i32, last: i32, phase: vec2<i32>, column: i32, s0: vec4<f32>, s1: vec4<f32>, s2: vec4<f32>, s3: vec4<f32>) {
-  var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
-  var p = position(g, row);
-  for (var i = row; i < last; i++) {
-    store(destination(g, p, phase), column, sums[i - row]);
-    p = next(g, p);
-  }
-}
-
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
@@ -148,10 +132,6 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
-  var s4 = vec4<f32>();
-  var s5 = vec4<f32>();
-  var s6 = vec4<f32>();
-  var s7 = vec4<f32>();
   let steps = (length + i32(STEP) - 1) / i32(STEP);
   for (var step = 0; step < steps; step++) {
     if (loads_x) { left[x_quad * PITCH + x_row] = x_next; }
@@ -171,10 +151,6 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     var t1 = real4();
     var t2 = real4();
     var t3 = real4();
-    var t4 = real4();
-    var t5 = real4();
-    var t6 = real4();
-    var t7 = real4();
     for (var k = 0u; k < DEPTH / 4u; k++) {
       let quad = slice * (DEPTH / 4u) + k;
       let x = quad * PITCH + row_quad * 4u;
@@ -188,23 +164,11 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
         t1 = plus_half(t1, left[x + 1u], w0, w1, w2, w3);
         t2 = plus_half(t2, left[x + 2u], w0, w1, w2, w3);
         t3 = plus_half(t3, left[x + 3u], w0, w1, w2, w3);
-        if (HEIGHT == 2u) {
-          t4 = plus_half(t4, left[x + BELOW], w0, w1, w2, w3);
-          t5 = plus_half(t5, left[x + BELOW + 1u], w0, w1, w2, w3);
-          t6 = plus_half(t6, left[x + BELOW + 2u], w0, w1, w2, w3);
-          t7 = plus_half(t7, left[x + BELOW + 3u], w0, w1, w2, w3);
-        }
       } else {
         s0 = plus(s0, left[x], w0, w1, w2, w3);
         s1 = plus(s1, left[x + 1u], w0, w1, w2, w3);
         s2 = plus(s2, left[x + 2u], w0, w1, w2, w3);
         s3 = plus(s3, left[x + 3u], w0, w1, w2, w3);
-        if (HEIGHT == 2u) {
-          s4 = plus(s4, left[x + BELOW], w0, w1, w2, w3);
-          s5 = plus(s5, left[x + BELOW + 1u], w0, w1, w2, w3);
-          s6 = plus(s6, left[x + BELOW + 2u], w0, w1, w2, w3);
-          s7 = plus(s7, left[x + BELOW + 3u], w0, w1, w2, w3);
-        }
       }
     }
     if (HALF) {
@@ -212,12 +176,6 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       s1 += vec4<f32>(t1);
       s2 += vec4<f32>(t2);
       s3 += vec4<f32>(t3);
-      if (HEIGHT == 2u) {
-        s4 += vec4<f32>(t4);
-        s5 += vec4<f32>(t5);
-        s6 += vec4<f32>(t6);
-        s7 += vec4<f32>(t7);
-      }
     }
     workgroupBarrier();
   }
@@ -227,10 +185,11 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), column, sum); }
     return;
   }
-  store_rows(g, row, last, phase, column, s0, s1, s2, s3);
-  if (HEIGHT == 2u) {
-    let below = row + i32(BELOW);
-    store_rows(g, below, min(below + 4, positions(g)), phase, column, s4, s5, s6, s7);
+  var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
+  var p = position(g, row);
+  for (var i = row; i < last; i++) {
+    store(destination(g, p, phase), column, sums[i - row]);
+    p = next(g, p);
   }
 }
 

@@ -114,9 +114,6 @@ var conv2dForwardGroups = conv2dGroups{
 	},
 	tiles: func(p *Params) (conv2dTile, [3]int) {
 		tile := forwardTile(p, p.taps()*int(p.Inputs))
-		if n := largeTile.groups(p); n[0]*n[1]*n[2] >= tallFrom && kernels.Trying("tall-tiles") {
-			tile = tallTile
-		}
 		return tile, tile.groups(p)
 	},
 	registers: func(p *Params) [3]int { return p.phased(registerGroups(p, kernels.Ceil(p.pixels(), 8))) },
@@ -150,19 +147,16 @@ func registerGroups(p *Params, blocks int) [3]int {
 }
 
 // conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work. A workgroup has rows
-// × columns results. Its slices add up depth terms each in turn. An invocation, of 256, loads at
-// most one quad of either factor for a step: slices × depth × rows is at most 1,024, and so with
-// columns. For floats depth is a multiple of four.
+// × columns results. Its slices add up depth terms each in turn. Depth is at most rows / 4 and
+// columns / 4, since an invocation loads one quad of either factor for a step. For floats depth is
+// a multiple of four.
 type conv2dTile struct{ rows, columns, slices, depth int }
 
 // A map of 8×8 with 256 outputs has four large tiles, and a card has tens of multiprocessors. Sliced
-// tiles make 16 times as many workgroups, and neither dispatches nor buffers. Tall tiles are for
-// very many results; an invocation has 8 × 4 of them, not 4 × 4. DEVICES.md has both.
+// tiles make 16 times as many workgroups, and neither dispatches nor buffers.
 var (
 	largeTile  = conv2dTile{64, 64, 1, 8}
 	slicedTile = conv2dTile{16, 16, 16, 4}
-	tallTile   = conv2dTile{128, 64, 1, 8}
-	tallFrom   = 1024 // large tiles: half as many tall ones fill a card. Tests lower it
 )
 
 // tileFor returns the sliced tile if there are fewer than 64 large tiles, and if a sum has enough
@@ -174,7 +168,7 @@ func tileFor(results, terms int) conv2dTile {
 	return largeTile
 }
 
-// forwardTile is the tile of conv2d_forward and conv2d_int8, unless it is tall.
+// forwardTile is the tile of conv2d_forward.
 func forwardTile(p *Params, terms int) conv2dTile {
 	return tileFor(p.pixels()*int(p.Outputs*p.Parts*p.Parts), terms)
 }

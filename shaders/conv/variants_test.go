@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"mrprism/shaders/gpu"
-	"mrprism/shaders/kernels"
 	"mrprism/shaders/kernels/kerneltest"
 
 	"github.com/stretchr/testify/require"
@@ -53,30 +52,6 @@ func TestConvolutionVariants(t *testing.T) {
 		{Kernel: depthwiseBackwardX, Params: convolution(16, 7, 7), Want: [3]string{"", "", ""}},
 		{Kernel: depthwiseBackwardWeight, Params: convolution(16, 8, 8), Want: [3]string{"", "", "tiles"}},
 	})
-}
-
-// TryTallTiles has the convolutions of a test take tall tiles, however few large ones there are.
-func TryTallTiles(t *testing.T) {
-	t.Setenv(kernels.TryVariable, "tall-tiles")
-	t.Cleanup(func() { tallFrom = 1024 })
-	tallFrom = 1
-	require.Contains(t, tiles(1), "const ROWS: u32 = 32u;")
-}
-
-// tiles is the program of a 3×3 convolution that has 64 large tiles an image, on a GPU.
-func tiles(images uint32) string {
-	axis := forwardAxis(64, 64, 3, 1, 1)
-	p, _ := conv2dForward.Program(gpu.Info{Kind: gpu.KindDiscrete}, gpu.F32, &Params{Batch: images, Inputs: 8, Outputs: 64, Parts: 1, Rows: axis, Cols: axis})
-	return p.Source
-}
-
-// Tall tiles have to be asked for, and serve convolutions of very many results.
-func TestTallTilesAreATrial(t *testing.T) {
-	large, tall := "const ROWS: u32 = 16u;", "const ROWS: u32 = 32u;"
-	require.Contains(t, tiles(32), large)
-	t.Setenv(kernels.TryVariable, "shared-queries,tall-tiles")
-	require.Contains(t, tiles(16), tall)
-	require.Contains(t, tiles(15), large)
 }
 
 // With storage of halves the tiles of GPUs hold and multiply halves. The kernels for a processor

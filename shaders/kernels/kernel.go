@@ -4,7 +4,6 @@ package kernels
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -110,15 +109,6 @@ func OnCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 func EightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
-}
-
-// TryVariable is the environment variable that names, with commas between them, ways to compute
-// that are right but that no card has measured yet: DEVICES.md has them.
-const TryVariable = "MRPRISM_TRY"
-
-// Trying says whether TryVariable names a way.
-func Trying(way string) bool {
-	return slices.Contains(strings.Split(os.Getenv(TryVariable), ","), way)
 }
 
 // Operator is the kind of an operator that one kernel computes. The operator's attributes are the
