@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"slices"
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/kernels"
@@ -21,6 +20,7 @@ type BatchNormParams struct {
 	Rows, Channels, Chunks, Relu, Training uint32
 	Eps, Momentum                          float32
 	Ranks                                  uint32 // over whose rows statistics are taken; 1: this one
+	Sums                                   uint32 // 1: forward adds another tensor before the ReLU
 }
 
 func batchNormStripes(p *BatchNormParams) uint32  { return p.Chunks * p.Channels }
@@ -29,37 +29,49 @@ func batchNormChunks(p *BatchNormParams) uint32   { return p.Chunks }
 func batchNormRows(p *BatchNormParams) uint32     { return p.Rows }
 func batchNormQuads(p *BatchNormParams) bool      { return p.Channels%4 == 0 }
 
+// batchNormKernel is a kernel of batch_norm.wgsl with an invocation for each of count(p) channels.
+func batchNormKernel(name string, count func(p *BatchNormParams) uint32, arguments ...gpu.Access) *tensor.Kernel {
+	return withSums(kernels.Columnwise(name, batchNormFile, arguments, count, batchNormQuads, nil))
+}
+
+// withSums declares whether forward kernels add another tensor to y, before the ReLU.
+func withSums(k *tensor.Kernel) *tensor.Kernel {
+	v := &k.Variants[0]
+	widths := v.Header
+	v.Header = func(params any) string {
+		return widths(params) + fmt.Sprintf("const SUMS: bool = %t;\n", params.(*BatchNormParams).Sums == 1)
+	}
+	return k
+}
+
 var (
 	batchNormPartial = kernels.Wide(kernels.InRows(batchNormChunks, batchNormPartialPart[float64], batchNormPartialPart[float32],
-		kernels.Columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+		batchNormKernel("batch_norm_partial", batchNormStripes, gpu.Read, gpu.ReadWrite)), 1)
 	batchNormStatistics = kernels.InPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
-		kernels.Columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+		batchNormKernel("batch_norm_statistics", batchNormChannels, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite))
 	batchNormOwnPower = kernels.InPieces(batchNormChannels, batchNormOwnPowerPart[float64], batchNormOwnPowerPart[float32],
-		kernels.Columnwise("batch_norm_own_power", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil))
+		batchNormKernel("batch_norm_own_power", batchNormChannels, gpu.Read, gpu.ReadWrite, gpu.Read))
 	batchNormAllStatistics = kernels.InPieces(batchNormChannels, batchNormAllStatisticsPart[float64], batchNormAllStatisticsPart[float32],
-		kernels.Columnwise("batch_norm_all_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+		batchNormKernel("batch_norm_all_statistics", batchNormChannels, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite))
 	batchNormRunning = kernels.Wide(kernels.InPieces(batchNormChannels, batchNormRunningPart[float64], batchNormRunningPart[float32],
-		kernels.Columnwise("batch_norm_running", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
+		batchNormKernel("batch_norm_running", batchNormChannels, gpu.Read, gpu.ReadWrite, gpu.Read)), 1)
 	batchNormScaleShift = kernels.Wide(kernels.InPieces(batchNormChannels, batchNormScaleShiftPart[float64], batchNormScaleShiftPart[float32],
-		kernels.Columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
+		batchNormKernel("batch_norm_scale_shift", batchNormChannels, gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read)), 1)
 	scaleShiftForward = kernels.InRows(batchNormRows, scaleShiftPart[float64], scaleShiftPart[float32],
-		kernels.Columnwise("scale_shift_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil))
+		batchNormKernel("scale_shift_forward", batchNormStripes, gpu.Read, gpu.Read, gpu.ReadWrite))
+	// batchNormForward takes x, statistics, scale, bias, the summand (x if there is none) and y.
 	batchNormForward = kernels.Wide(kernels.InRows(batchNormRows, batchNormForwardPart[float64], batchNormForwardPart[float32],
-		kernels.Columnwise("batch_norm_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
-	batchNormSum = kernels.Wide(kernels.InRows(batchNormRows, batchNormSumPart[float64], batchNormSumPart[float32],
-		kernels.Columnwise("batch_norm_sum", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+		batchNormKernel("batch_norm_forward", batchNormStripes, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 1)
 	batchNormWhole = kernels.Wide(batchNormSliced("batch_norm_whole", batchNormForwardWhole[float64], batchNormForwardWhole[float32],
-		gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite, gpu.Read, gpu.Read, gpu.ReadWrite), 1, 2, 3)
-	batchNormSumWhole = kernels.Wide(batchNormSliced("batch_norm_sum_whole", batchNormForwardWhole[float64], batchNormForwardWhole[float32],
 		gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite), 1, 2, 3)
 	batchNormBackwardPartial = kernels.Wide(kernels.InRows(batchNormChunks, batchNormBackwardPartialPart[float64], batchNormBackwardPartialPart[float32],
-		kernels.Columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+		batchNormKernel("batch_norm_backward_partial", batchNormStripes, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 1, 5)
 	batchNormBackwardSums = kernels.InPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
-		kernels.Columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+		batchNormKernel("batch_norm_backward_sums", batchNormChannels, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite))
 	batchNormBackward = kernels.Adding(kernels.Wide(batchNormSliced("batch_norm_backward_whole", batchNormBackwardWhole[float64], batchNormBackwardWhole[float32],
 		gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite), 1, 5, 6))
 	batchNormBackwardX = kernels.Adding(kernels.Wide(kernels.InRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
-		kernels.Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5))
+		batchNormKernel("batch_norm_backward_x", batchNormStripes, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite)), 1, 5))
 )
 
 // batchNormSlices is the number of chunks of rows of a sliced kernel. A workgroup has them all.
@@ -67,7 +79,7 @@ const batchNormSlices = 64
 
 // batchNormSliced is a kernel in which a workgroup has four channels or quads, and all their rows.
 func batchNormSliced(name string, exact func(p *BatchNormParams, a []gpu.Array, split gpu.Split), fast func(p *BatchNormParams, a []gpu.Array32, split gpu.Split), arguments ...gpu.Access) *tensor.Kernel {
-	return &tensor.Kernel{
+	return withSums(&tensor.Kernel{
 		Name: name, Arguments: arguments, Fast: tensor.Fast(fast),
 		Body: tensor.Body(func(p *BatchNormParams, a []gpu.Array) {
 			exact(p, a, func(n int, part func(from, to int)) { part(0, n) })
@@ -75,20 +87,18 @@ func batchNormSliced(name string, exact func(p *BatchNormParams, a []gpu.Array, 
 		Variants: []tensor.Variant{kernels.TwoWidths(batchNormFile, batchNormQuads, func(p *BatchNormParams, width int) [3]int {
 			return [3]int{kernels.Ceil(int(p.Channels)/width, 4), 1, 1}
 		})},
-	}
+	})
 }
 
 // batchNormForwardWhole computes the statistics of x, by way of the moments of the chunks, and y.
 func batchNormForwardWhole[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], split gpu.Split) {
 	moments := gpu.ArrayOf[F]{F: make([]F, 2*p.Chunks*p.Channels)}
-	x, statistics, runningMean, runningVariance, rest := a[0], a[1], a[2], a[3], a[4:] // rest: scale, bias, what is added, y
+	x, statistics, runningMean, runningVariance, scale, bias, summand, y := a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
 	split(int(p.Chunks), func(from, to int) { batchNormPartialPart(p, []gpu.ArrayOf[F]{x, moments}, from, to) })
 	batchNormStatisticsPart(p, []gpu.ArrayOf[F]{moments, statistics, runningMean, runningVariance}, 0, int(p.Channels))
-	part, arguments := batchNormForwardPart[F], append([]gpu.ArrayOf[F]{x, statistics}, rest...)
-	if len(rest) == 4 {
-		part = batchNormSumPart
-	}
-	split(int(p.Rows), func(from, to int) { part(p, arguments, from, to) })
+	split(int(p.Rows), func(from, to int) {
+		batchNormForwardPart(p, []gpu.ArrayOf[F]{x, statistics, scale, bias, summand, y}, from, to)
+	})
 }
 
 // batchNormBackwardWhole computes the gradients, by way of the sums of the chunks.
@@ -230,15 +240,13 @@ func normalisationOf[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]) vector
 
 func batchNormForwardPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, of := int(p.Channels), normalisationOf(p, a)
-	of.Rows(a[4].F[from*n:to*n], a[0].F[from*n:to*n])
-}
-
-// batchNormSumPart adds argument 4, and applies the ReLU after that.
-func batchNormSumPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
-	plain, n := *p, int(p.Channels)
-	plain.Relu = 0
-	batchNormForwardPart(&plain, append(a[:4:4], a[5]), from, to)
-	y := a[5].F[from*n : to*n]
+	x, y := a[0].F[from*n:to*n], a[5].F[from*n:to*n]
+	if p.Sums == 0 {
+		of.Rows(y, x)
+		return
+	}
+	of.ReLU = false
+	of.Rows(y, x)
 	vector.Add(y, a[4].F[from*n:to*n])
 	if p.Relu == 0 {
 		return
@@ -326,15 +334,15 @@ func (p BatchNormParams) inSlices() *BatchNormParams {
 var (
 	BatchNormSumKind = &tensor.Kind{Name: "BatchNormSum", Halves: tensor.HalvesFollow, Compute: func(op *tensor.Op) {
 		p := op.Attributes.(BatchNormParams)
-		op.Dispatch(batchNormSum, p.inStripes(), append(op.Inputs[:5:5], op.Output())...)
+		p.Sums = 1
+		op.Dispatch(batchNormForward, p.inStripes(), append(op.Inputs[:5:5], op.Output())...)
 	}}
 	WholeBatchNormKind = &tensor.Kind{Name: "WholeBatchNorm", Halves: tensor.HalvesFollow, Once: true, Compute: func(op *tensor.Op) {
-		p, kernel := op.Attributes.(BatchNormParams), batchNormWhole
+		p, x, summand := op.Attributes.(BatchNormParams), op.Inputs[0], op.Inputs[0]
 		if len(op.Inputs) > 3 {
-			kernel = batchNormSumWhole
+			p.Sums, summand = 1, op.Inputs[3]
 		}
-		x, y := op.Inputs[0], op.Outputs[0]
-		op.Dispatch(kernel, p.inSlices(), slices.Concat([]*tensor.Tensor{x}, op.Outputs[1:], op.Inputs[1:], []*tensor.Tensor{y})...)
+		op.Dispatch(batchNormWhole, p.inSlices(), x, op.Outputs[1], op.Outputs[2], op.Outputs[3], op.Inputs[1], op.Inputs[2], summand, op.Outputs[0])
 	}}
 )
 
@@ -345,7 +353,7 @@ func batchNormCompute(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
 	x, statistics, scale, bias, y := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output()
 	if p.Training == 1 {
-		op.Dispatch(batchNormForward, p.inStripes(), x, statistics, scale, bias, y)
+		op.Dispatch(batchNormForward, p.inStripes(), x, statistics, scale, bias, x, y)
 		return
 	}
 	scaleShift := op.Graph().NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})

@@ -16,11 +16,11 @@
 // rows sums x - k and (x - k)², k being its own first element. Little cancels, since k lies within
 // sqrt(n - 1) deviations of the chunk's mean. Chunks are merged as in Chan et al. 1983. Channels
 // are a multiple of WIDTH. If there are up to 4,096 rows, one dispatch does all, …_whole: a workgroup
-// has SLICES chunks, all rows of its channels. …_sum adds another tensor to y before the ReLU.
+// has SLICES chunks, all rows of its channels.
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
-// invocation reads, and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (the
-// numbers in these: 4 or 1).
+// invocation reads, and what it computes with: real4 and vec4<f32>, or real and f32), WIDTH (the
+// numbers in these: 4 or 1) and SUMS (forward adds the summand to y before the ReLU).
 
 const SIZE: u32 = 64u;
 
@@ -33,6 +33,7 @@ struct Params {
   eps: f32,
   momentum: f32,
   ranks: u32, // over whose rows the statistics are taken
+  sums: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -56,15 +57,13 @@ struct Params {
 @group(0) @binding(2) var<storage, read> statistics: array<floats>; // (2, C)
 @group(0) @binding(3) var<storage, read> scale: array<stored>; // (C)
 @group(0) @binding(4) var<storage, read> bias: array<stored>;
-@group(0) @binding(5) var<storage, read_write> y: array<stored>;
 @group(0) @binding(5) var<storage, read> summand: array<stored>;
-@group(0) @binding(6) var<storage, read_write> y_of_sum: array<stored>;
+@group(0) @binding(6) var<storage, read_write> y: array<stored>;
 // statistics and forward; bindings 1 to 4 as for the statistics
 @group(0) @binding(5) var<storage, read> whole_scale: array<stored>;
 @group(0) @binding(6) var<storage, read> whole_bias: array<stored>;
-@group(0) @binding(7) var<storage, read_write> whole_y: array<stored>;
 @group(0) @binding(7) var<storage, read> whole_summand: array<stored>;
-@group(0) @binding(8) var<storage, read_write> whole_y_of_sum: array<stored>;
+@group(0) @binding(8) var<storage, read_write> whole_y: array<stored>;
 // forward in inference
 // (2, C): r scale, bias - μ r scale
 @group(0) @binding(1) var<storage, read_write> scale_shift_out: array<stored>;
@@ -242,22 +241,9 @@ fn batch_norm_whole(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
   let channels = params.channels / WIDTH;
   let end = params.rows * channels;
   for (var i = at.chunk * channels + at.c; i < end; i += params.chunks * channels) {
-    let v = (floats(x[i]) - affine[0]) * affine[1] + shift;
+    var v = (floats(x[i]) - affine[0]) * affine[1] + shift;
+    if (SUMS) { v += floats(whole_summand[i]); }
     whole_y[i] = stored(passed(v, v));
-  }
-}
-
-@compute @workgroup_size(256)
-fn batch_norm_sum_whole(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let at = place_of(group.x, local);
-  let affine = whole_affine(at, local);
-  if (!at.inside) { return; }
-  let shift = floats(whole_bias[at.c]);
-  let channels = params.channels / WIDTH;
-  let end = params.rows * channels;
-  for (var i = at.chunk * channels + at.c; i < end; i += params.chunks * channels) {
-    let v = (floats(x[i]) - affine[0]) * affine[1] + shift + floats(whole_summand[i]);
-    whole_y_of_sum[i] = stored(passed(v, v));
   }
 }
 
@@ -282,25 +268,9 @@ fn batch_norm_forward(id: Invocation) {
   let shift = floats(bias[c]);
   let end = params.rows * channels;
   for (var at = i; at < end; at += step) {
-    let v = (floats(x[at]) - mean) * gain + shift;
+    var v = (floats(x[at]) - mean) * gain + shift;
+    if (SUMS) { v += floats(summand[at]); }
     y[at] = stored(passed(v, v));
-  }
-}
-
-@compute @workgroup_size(SIZE)
-fn batch_norm_sum(id: Invocation) {
-  let i = number(id, SIZE);
-  let channels = params.channels / WIDTH;
-  let step = params.chunks * channels;
-  if (i >= step) { return; }
-  let c = i % channels;
-  let mean = statistics[c];
-  let gain = statistics[channels + c] * floats(scale[c]);
-  let shift = floats(bias[c]);
-  let end = params.rows * channels;
-  for (var at = i; at < end; at += step) {
-    let v = (floats(x[at]) - mean) * gain + shift + floats(summand[at]);
-    y_of_sum[at] = stored(passed(v, v));
   }
 }
 
