@@ -155,9 +155,9 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 			return fmt.Errorf("model: rater weight %g is outside 0..1", f)
 		}
 	}
-	if largest := slices.Max(append([]float32{0}, weights...)); largest > 0 {
+	if psi := relative(weights, in.Raters); psi != nil {
 		for i := range prior {
-			prior[i] = float32(math.Log(max(float64(weights[i/in.Classes%in.Raters]/largest), Lowest)))
+			prior[i] = float32(math.Log(float64(psi[i/in.Classes%in.Raters])))
 		}
 	}
 	return in.network.Write(in.prior, prior)

@@ -125,12 +125,8 @@ func region(side float64, random *rand.Rand) func(x, y float64) bool {
 
 // pixel fills the maps of image i at a pixel: number `at` of the image and `to` of the batch.
 func (r *Revealed) pixel(c *Config, i, to, at, half, class int, valid []float32, gifts []gift, z []float32) {
-	labels, k := c.Raters*c.Classes, c.Classes
-	x, y := at%half, at/half
-	label := func(m int) float32 { // the mean of four pixels
-		first := (2*y*2*half+2*x)*labels + m*k + class
-		return (z[first] + z[first+labels] + z[first+2*half*labels] + z[first+(2*half+1)*labels]) / 4
-	}
+	labels, k, x, y := c.Raters*c.Classes, c.Classes, float64(at%half), float64(at/half)
+	label := func(m int) float32 { return halved(z, at, 2*half, m*k+class, labels) }
 	hidden, count := r.Hidden[to*labels:][:labels], float32(0)
 	for m := range c.Raters {
 		hidden[m*k+class] = valid[m*k+class]
@@ -139,7 +135,7 @@ func (r *Revealed) pixel(c *Config, i, to, at, half, class int, valid []float32,
 	var said, inside float32
 	for _, g := range gifts {
 		at := g.rater*k + class
-		if valid[at] == 0 || !g.inside(float64(x), float64(y)) {
+		if valid[at] == 0 || !g.inside(x, y) {
 			continue
 		}
 		hidden[at] = 0

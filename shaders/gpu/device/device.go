@@ -165,5 +165,5 @@ func openBest(ctx context.Context, options Options) (gpu.Device, error) {
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", b.name, err))
 	}
-	return nil, fmt.Errorf("no GPU could be used; -device processor computes without one, more slowly: %w", errors.Join(failures...))
+	return nil, fmt.Errorf("no GPU could be used; the device processor computes without one, more slowly: %w", errors.Join(failures...))
 }
