@@ -20,10 +20,6 @@ var (
 		perBlock("likelihood_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	likelihoodBackward = kernels.Adding(kernels.InPieces(ratersPixels, likelihoodBackwardPart[float64], likelihoodBackwardPart[float32],
 		perBlock("likelihood_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil)))
-	agreementForward = kernels.InPieces(ratersPixels, agreementPart[float64], agreementPart[float32],
-		perBlock("agreement_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	agreementBackward = kernels.Adding(kernels.InPieces(ratersPixels, agreementBackwardPart[float64], agreementBackwardPart[float32],
-		perBlock("agreement_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil)))
 	normalise = kernels.InPieces(ratersPixels, normalisePart[float64], normalisePart[float32],
 		perBlock("normalise", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
@@ -50,34 +46,6 @@ func likelihoodBackwardPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], fr
 			for c, w := range where {
 				q := estimate[m+c]
 				dx[m+c] += valid[m+c] * w * (label[m+c] - q) / (q * (1 - q)) * dy[m+c]
-			}
-		}
-	}
-}
-
-func agreement[F gpu.Float](q, mask F) F { return q*mask + (1-q)*(1-mask) }
-
-func agreementPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
-	n, k := int(p.Raters*p.Classes), int(p.Classes)
-	for pixel := from; pixel < to; pixel++ {
-		estimate, masks, y := ofPixel(p, a[0].F, pixel), fusedOf(p, a[1].F, pixel), ofPixel(p, a[2].F, pixel)
-		for m := 0; m < n; m += k {
-			for c, mask := range masks {
-				y[m+c] = agreement(estimate[m+c], mask)
-			}
-		}
-	}
-	vector.Log(a[2].F[from*n : to*n])
-}
-
-func agreementBackwardPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
-	n, k := int(p.Raters*p.Classes), int(p.Classes)
-	for pixel := from; pixel < to; pixel++ {
-		estimate, masks := ofPixel(p, a[0].F, pixel), fusedOf(p, a[1].F, pixel)
-		dy, dx := ofPixel(p, a[2].F, pixel), ofPixel(p, a[3].F, pixel)
-		for m := 0; m < n; m += k {
-			for c, mask := range masks {
-				dx[m+c] += (2*mask - 1) / agreement(estimate[m+c], mask) * dy[m+c]
 			}
 		}
 	}
@@ -114,10 +82,6 @@ var (
 		op.Dispatch(normalise, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 		pointwise.AddTo(op.Inputs[0], back, 1)
 	})
-	agreementKind = kernels.Operator(tensor.Kind{Name: "Agreement", Passes: 1, Images: 2, Repeat: repeatRaters}, agreementForward, func(op *tensor.Op) {
-		estimate, y := op.Inputs[0], op.Inputs[1]
-		op.Dispatch(agreementBackward, op.Attributes, estimate, y, op.Output().Gradient(), estimate.Gradient())
-	})
 )
 
 // LikelihoodRule is ℓ = z log z̃ + (1 - z) log(1 - z̃), the log-probability of the label that was
@@ -139,5 +103,12 @@ func LikelihoodRule(estimate, z, valid *tensor.Tensor, sigma float64) *tensor.Te
 // agrees with the calibrated mask y (B, H, W, K). estimate z̃, inside (0, 1), is (B, H, W, M, K).
 // No gradient passes through y.
 func AgreementRule(estimate, y *tensor.Tensor) *tensor.Tensor {
-	return estimate.Graph().Apply(agreementKind, ruleOf("agreement_rule", estimate, y), estimate.Shape(), estimate, y)
+	ruleOf("agreement_rule", estimate, y)
+	masks := y.Detach()
+	for range estimate.Dim(3) - 1 { // a mask beside each rater's
+		masks = pointwise.Concat(masks, y.Detach())
+	}
+	masks = masks.Reshape(estimate.Shape()...)
+	outside := pointwise.Multiply(pointwise.Affine(estimate, -1, 1), pointwise.Affine(masks, -1, 1))
+	return pointwise.Log(pointwise.Add(pointwise.Multiply(estimate, masks), outside))
 }

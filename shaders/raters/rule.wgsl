@@ -3,15 +3,13 @@
 //
 //   likelihood  ℓ = w (z log z̃ + (1 - z) log(1 - z̃))     dz̃ += w (z - z̃) / (z̃ (1 - z̃)) dℓ,
 //     w = valid[b,m,k] disputed[b,p,k]
-//   agreement   ℓ = log(z̃ y + (1 - z̃)(1 - y))
-//     dz̃ += (2y - 1) / (z̃ y + (1 - z̃)(1 - y)) dℓ
 //   normalise   ℓ = n[b,p,m,k] / d[b,p,k] where d > 1e-12, else 0      dn = dℓ / d, the same of dℓ
 //
-// z (B, P, M, K) are labels; disputed, y and d (B, P, K). z̃ must lie inside (0, 1): it comes
+// z (B, P, M, K) are labels; disputed and d (B, P, K). z̃ must lie inside (0, 1): it comes
 // clamped. Below raters_common.wgsl.
 
 @group(0) @binding(1) var<storage, read> x: array<stored>; // z̃, or n
-@group(0) @binding(2) var<storage, read> fused: array<stored>; // disputed; y; d
+@group(0) @binding(2) var<storage, read> fused: array<stored>; // disputed; d
 @group(0) @binding(3) var<storage, read> z: array<stored>;
 @group(0) @binding(4) var<storage, read> valid: array<real>;
 
@@ -20,8 +18,6 @@
 @group(0) @binding(6) var<storage, read_write> likelihood_dx: array<stored>;
 
 @group(0) @binding(3) var<storage, read_write> y: array<stored>;
-@group(0) @binding(3) var<storage, read> dy: array<stored>;
-@group(0) @binding(4) var<storage, read_write> dx: array<stored>;
 
 // The fused map of a block.
 fn results(block: u32) -> array<f32, RESULTS> {
@@ -72,34 +68,6 @@ fn likelihood_backward(id: Invocation) {
     let p = floats(x[at]);
     let slope = weights(q, disputed, id.group.z) * (floats(z[at]) - p) / (p * (1.0 - p));
     likelihood_dx[at] = stored(select(floats(likelihood_dx[at]), floats(), FRESH) + slope * floats(dlikelihood[at]));
-  }
-}
-
-@compute @workgroup_size(SIZE)
-fn agreement_forward(id: Invocation) {
-  let i = number(id, SIZE);
-  if (i >= blocks()) { return; }
-  let block = id.group.z * blocks() + i;
-  let masks = results(block);
-  for (var q = 0u; q < QUADS; q++) {
-    let p = floats(x[block * QUADS + q]);
-    let mask = beside(q, masks);
-    y[block * QUADS + q] = stored(log(p * mask + (1.0 - p) * (1.0 - mask)));
-  }
-}
-
-@compute @workgroup_size(SIZE)
-fn agreement_backward(id: Invocation) {
-  let i = number(id, SIZE);
-  if (i >= blocks()) { return; }
-  let block = id.group.z * blocks() + i;
-  let masks = results(block);
-  for (var q = 0u; q < QUADS; q++) {
-    let at = block * QUADS + q;
-    let p = floats(x[at]);
-    let mask = beside(q, masks);
-    let slope = (2.0 * mask - 1.0) / (p * mask + (1.0 - p) * (1.0 - mask));
-    dx[at] = stored(select(floats(dx[at]), floats(), FRESH) + slope * floats(dy[at]));
   }
 }
 
