@@ -34,7 +34,7 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	GOOS=js GOARCH=wasm go vet -trimpath ./wasm/... ./shaders/gpu/... ./shaders/vector
 	GOOS=js GOARCH=wasm go vet -trimpath -tags simd128 ./shaders/vector
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
-	@go run ./cmd/bench -devices
+	@go run ./cmd/bench devices
 	go test $(TESTFLAGS) $(LONGEST) ./...
 	for module in batch study; do (cd cmd/$$module && go vet ./... && go test -vet=off -timeout $(TIMEOUT) ./...) || exit 1; done
 
@@ -102,16 +102,17 @@ bench: build ## time the compact network here; make bench ARGS="-browser" in Chr
 
 .PHONY: bench-peers
 bench-peers: build peers ## ours beside ONNX Runtime, natively and in Chromium: minutes, and the last hours on software adapters
-	for device in dawn processor; do for config in paper compact; do build/bench -peers build/peers -device $$device -config $$config $(ARGS) || exit 1; done; done
-	build/bench -peers build/peers -config compact -browser -n 3 $(ARGS)
-	build/bench -peers build/peers -config paper -browser -n 1 $(ARGS)
+	go build -C cmd/study -o ../../build/bench-peers ./peers
+	for device in dawn processor; do for config in paper compact; do build/bench-peers build/peers -device $$device -config $$config $(ARGS) || exit 1; done; done
+	build/bench-peers build/peers -config compact -browser -n 3 $(ARGS)
+	build/bench-peers build/peers -config paper -browser -n 1 $(ARGS)
 
 .PHONY: peers
 peers: build/peers/node_modules ## install ONNX Runtime with npm, in build/peers, for bench-peers and the tests of cmd/export
 
-build/peers/node_modules: cmd/bench/peers/package-lock.json
+build/peers/node_modules: cmd/study/peers/package-lock.json
 	@mkdir -p build/peers
-	cp cmd/bench/peers/package.json cmd/bench/peers/package-lock.json build/peers
+	cp cmd/study/peers/package.json cmd/study/peers/package-lock.json build/peers
 	cd build/peers && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Measures everything on a discrete GPU: whether kernels are right there, all times, and the times of
 # PyTorch and ONNX Runtime. Here:
-#   make build && go test -c -o build/ ./shaders/... && cmd/bench/card.sh build card
+#   make build && go build -C cmd/study -o ../../build/bench-peers ./peers && go test -c -o build/ ./shaders/... && cmd/bench/card.sh build card
 # On a machine that has only BIN, which carry.sh has filled, and the sources:
 #   cmd/bench/card.sh BIN OUT [python3]
-# OUT receives a .txt for each step, and .json reports for bench -compare. If a step fails or takes
+# OUT receives a .txt for each step, and .json reports for bench. If a step fails or takes
 # longer than LIMIT seconds (180), the other steps still run, and the last line names it. Missing
 # programs are skipped. What decides most comes first, and what compiles for minutes last.
 # In the environment: DEVICE computes (dawn), CONFIGS are the configurations, SIDES and BATCHES what a
@@ -28,7 +28,7 @@ step() { # step NAME PROGRAM ARGUMENTS
 	echo "   $name: $(($(date +%s) - began)) s"
 }
 
-step devices bench -devices
+step devices bench devices
 for tests in "$bin"/*.test; do # of each package in its folder, at once: they measure no times
 	family=$(basename "$tests" .test)
 	case $family in
@@ -40,8 +40,6 @@ for tests in "$bin"/*.test; do # of each package in its folder, at once: they me
 done
 wait
 cd "$here" || exit 2
-packed=
-[ -d "$bin/packed" ] && packed="-packed $bin/packed"
 for config in ${CONFIGS:-compact-steered paper-steered}; do
 	plain=${config%-steered}
 	set -- -device "$device" -config "$config" -n "$runs"
@@ -51,13 +49,13 @@ for config in ${CONFIGS:-compact-steered paper-steered}; do
 			step "$config-$side-$batch" bench "$@" -train -side "$side" -batch "$batch" -json "$out/$config-$side-$batch.json"
 		done
 	done
-	step "$config-pytorch" "$python" peers/pytorch.py --config "$plain" --runs "$runs" --side "$(commas $sides)" --batch "$(commas $batches)" \
+	step "$config-pytorch" "$python" ../study/peers/pytorch.py --config "$plain" --runs "$runs" --side "$(commas $sides)" --batch "$(commas $batches)" \
 		--modes eager,graphed --ways "${WAYS:-f32,tf32,bf16,f32-last,bf16-last}" --json "$out/$config-pytorch.json"
 	onnx=$bin/peers # where ONNX Runtime and its files are
-	[ -z "$packed" ] || [ -e "$bin/packed/$plain-256-all.onnx" ] || onnx=
-	[ -d "$onnx" ] && step "$config-onnxruntime-page" bench -browser -config "$plain" -n "$runs" -peers "$bin/peers" $packed
-	[ -d "$onnx" ] && command -v node >/dev/null && step "$config-onnxruntime" bench -device "$device" -config "$plain" -n "$runs" -peers "$bin/peers" $packed
-	step "$config-browser" bench -browser -config "$config" -n "$runs" -train $packed -json "$out/$config-browser.json"
+	[ ! -d "$bin/packed" ] || [ -e "$bin/packed/$plain-256-all.onnx" ] || onnx=
+	[ -d "$onnx" ] && step "$config-onnxruntime-page" bench-peers "$bin/peers" -browser -config "$plain" -n "$runs"
+	[ -d "$onnx" ] && command -v node >/dev/null && step "$config-onnxruntime" bench-peers "$bin/peers" -device "$device" -config "$plain" -n "$runs"
+	step "$config-browser" bench -browser -config "$config" -n "$runs" -train -json "$out/$config-browser.json"
 	for toggles in none disable_robustness skip_validation disable_workgroup_init disable_polyfills_on_integer_div_and_mod; do
 		MRPRISM_DAWN_TOGGLES=$toggles step "$config-toggles-$toggles" bench "$@" -train
 	done
@@ -73,7 +71,7 @@ for model in fundus cells newborn-brain; do # a GPU that computes wrongly fails 
 	step "$model" segment -device "$device" -weights "$model" -out "$out/$model" "$out"/pictures/images/*
 done
 for config in ${CONFIGS:-compact-steered paper-steered}; do
-	LIMIT=${LIMIT:-400} step "$config-pytorch-compiled" "$python" peers/pytorch.py --config "${config%-steered}" --runs "$runs" --batch 4,32 \
+	LIMIT=${LIMIT:-400} step "$config-pytorch-compiled" "$python" ../study/peers/pytorch.py --config "${config%-steered}" --runs "$runs" --batch 4,32 \
 		--modes compiled,reduced --ways f32,bf16 --json "$out/$config-pytorch-compiled.json"
 done
 [ ! -e "$out/failed" ] || { echo "failed:" $(cat "$out/failed") "(see $out)"; exit 1; }

@@ -19,7 +19,9 @@ make site peers && shaders/gpu/dawn/fetch.sh
 families=$(ls shaders/*/*.wgsl | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 go test -trimpath -ldflags=-s -c -o "$card/" ./shaders $families ./site
 go build -trimpath -ldflags=-s -o "$card/" ./cmd/bench ./cmd/segment ./cmd/train
-for config in ${CONFIGS:-compact}; do go run ./cmd/bench -pack -packed "$card/packed" -config $config; done
+go build -C cmd/study -trimpath -ldflags=-s -o "$card/bench-peers" ./peers
+go run ./cmd/bench pack "$card/packed"
+for config in ${CONFIGS:-compact}; do go run -C cmd/study ./peers pack "$card/packed" -config $config; done
 modules=node_modules/onnxruntime-web
 mkdir -p "$card/peers/$modules/dist"
 cp build/peers/$modules/package.json "$card/peers/$modules/"
@@ -30,7 +32,7 @@ cp "$(find "$HOME/.cache/mrprism/dawn" -name '*.so' | head -1)" "$card/lib/"
 shell=$(find "$work/unpacked" -type f -name '*headless*shell' -size +1M)
 mv "$(dirname "$shell")" "$card/chromium" && rm -f "$card"/chromium/libVkLayer* # which checks others' use of Vulkan
 cp -L "$work"/unpacked/usr/lib/*/libvulkan.so.1 "$card/lib/"
-(cd "$card" && find . -type f | grep -E '^./(bench|train|[a-z]*\.test|lib/.*)$' | grep -v site.test) >"$work/first"
+(cd "$card" && find . -type f | grep -E '^./(bench|bench-peers|train|[a-z]*\.test|lib/.*)$' | grep -v site.test) >"$work/first"
 # the libraries that the browser loads, but for the C library, which belongs to the machine
 ldd "$card/chromium/$(basename "$shell")" | awk '$3 ~ /^\// { print $3 }' |
 	grep -Ev '/(libc|libm|libdl|libpthread|librt|libresolv|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$card/lib/"

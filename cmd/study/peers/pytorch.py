@@ -1,6 +1,6 @@
 """Times the PyTorch twin (model/testdata/twin) in PyTorch's own ways, for comparison with `bench` on the same GPU.
 
-    python3 cmd/bench/peers/pytorch.py --config compact --side 128,256 --batch 1,4,16,32 --json pytorch.json
+    python3 cmd/study/peers/pytorch.py --config compact --side 128,256 --batch 1,4,16,32 --json pytorch.json
     build/bench -config compact-steered -side 256 -batch 4 -train
 
 The twin runs as PyTorch runs best: with weights in PyTorch's layouts, its scaled_dot_product_attention and its own optimiser, fused on CUDA.
@@ -13,7 +13,7 @@ reweightings). It prints the median of --runs after --warmup, in milliseconds, w
 --ways says in which numbers: f32, tf32 (f32 whose products are TF32), bf16 (by autocast). With -last, as in bf16-last, channels lie last
 in memory. The script is for development, with any PyTorch from 2.0 on; 1.13 has eager and graphed only. On a CPU there are no graphs.
 
-    python3 cmd/bench/peers/pytorch.py --serve FOLDER
+    python3 cmd/study/peers/pytorch.py --serve FOLDER
 
 takes training steps on the CPU for `bench -peers build/peers -train`. bench has written the step into FOLDER: weights, images, labels and draws.
 Each line of the input asks for one step, and the script answers it with a line of JSON.

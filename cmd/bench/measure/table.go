@@ -1,6 +1,4 @@
-//go:build !js
-
-package main
+package measure
 
 import (
 	"cmp"
@@ -18,11 +16,11 @@ import (
 // figure is a line of a report.
 type figure struct {
 	name, unit string
-	spread
+	Spread
 }
 
 // figures are the lines of the report, without the kernels.
-func (r *report) figures() []figure {
+func (r *Report) figures() []figure {
 	const ms = "ms"
 	c, i := r.Ceilings, r.Inference
 	out := []figure{{"ceiling of multiply-adds", "GFLOP/s", c.Arithmetic}}
@@ -57,14 +55,14 @@ func (r *report) figures() []figure {
 	return out
 }
 
-func count(n int) spread { return single(float64(n)) }
+func count(n int) Spread { return single(float64(n)) }
 
-func mebibytes(n int64) spread { return single(float64(n) / (1 << 20)) }
+func mebibytes(n int64) Spread { return single(float64(n) / (1 << 20)) }
 
-// table prints the report.
-func (r *report) table(out io.Writer) error {
+// Table prints the report.
+func (r *Report) Table(out io.Writer) error {
 	t := command.NewTable(2, 0)
-	t.Line("computed by  %s\nnetwork      %s", r.device(), r.Options.network())
+	t.Line("computed by  %s\nnetwork      %s", r.device(), r.Options.Network())
 	if r.Training != nil {
 		t.Line("training     %s", r.step())
 	}
@@ -72,9 +70,9 @@ func (r *report) table(out io.Writer) error {
 	for _, f := range r.figures() {
 		rest := ""
 		if f.N > 1 {
-			rest = fmt.Sprintf("\t%s\t%s\t%d", digits(f.Least), digits(f.Most), f.N)
+			rest = fmt.Sprintf("\t%s\t%s\t%d", Digits(f.Least), Digits(f.Most), f.N)
 		}
-		t.Line("%s\t%s %s%s", f.name, digits(f.Median), f.unit, rest)
+		t.Line("%s\t%s %s%s", f.name, Digits(f.Median), f.unit, rest)
 	}
 	if err := t.Print(out); err != nil {
 		return err
@@ -82,7 +80,7 @@ func (r *report) table(out io.Writer) error {
 	for _, part := range parts(r.Kernels) {
 		for _, t := range r.Timelines {
 			if t.Part == part[0].Part {
-				fmt.Fprintf(out, "\n%s on the device's clock: %s ms, of which its %d dispatches take %s ms\n", t.Part, digits(t.All), t.Count, digits(t.Busy))
+				fmt.Fprintf(out, "\n%s on the device's clock: %s ms, of which its %d dispatches take %s ms\n", t.Part, Digits(t.All), t.Count, Digits(t.Busy))
 			}
 		}
 		for _, programs := range []bool{true, false} {
@@ -158,7 +156,7 @@ func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
 		what = "programs"
 	}
 	t := command.NewTable(2, tabwriter.AlignRight)
-	t.Title("%s by %s, each dispatch alone: %s ms together\n", part[0].Part, what, digits(sum))
+	t.Title("%s by %s, each dispatch alone: %s ms together\n", part[0].Part, what, Digits(sum))
 	t.Line("ms\tin place\tshare\tdispatches\tMFLOP\tGFLOP/s\tMB\tGB/s\tof adds\tof ceiling\t")
 	for _, r := range all {
 		if r.ms < smallestShare*sum {
@@ -166,20 +164,21 @@ func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
 		}
 		inPlace := "–" // without a clock
 		if r.inPlace > 0 {
-			inPlace = digits(r.inPlace)
+			inPlace = Digits(r.inPlace)
 		}
-		t.Line("%s\t%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s", digits(r.ms), inPlace, 100*r.ms/sum, r.dispatches,
-			digits(1e3*r.gflop), digits(1e3*r.gflop/r.ms), digits(1e3*r.gb), digits(1e3*r.gb/r.ms), 100*r.adding/r.ms, 100*r.atBest/r.ms, r.name, r.shape)
+		t.Line("%s\t%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s", Digits(r.ms), inPlace, 100*r.ms/sum, r.dispatches,
+			Digits(1e3*r.gflop), Digits(1e3*r.gflop/r.ms), Digits(1e3*r.gb), Digits(1e3*r.gb/r.ms), 100*r.adding/r.ms, 100*r.atBest/r.ms, r.name, r.shape)
 	}
 	return t.Print(out)
 }
 
-// device, network and step describe what was measured.
-func (r *report) device() string {
+// device and step describe what was measured.
+func (r *Report) device() string {
 	return fmt.Sprintf("%s [%s, %s] %s", r.Adapter, r.Backend, r.Kind, r.Driver)
 }
 
-func (o *options) network() string {
+// Network describes the network.
+func (o *Options) Network() string {
 	values := "random weights"
 	if o.Weights != "" {
 		values = "weights " + o.Weights
@@ -190,38 +189,34 @@ func (o *options) network() string {
 	return fmt.Sprintf("%s, %d raters, %d classes, %d×%d pixels, %s", o.Config, o.Raters, o.Classes, o.Side, o.Side, values)
 }
 
-func (r *report) step() string {
-	again := ""
-	if r.Options.Recompute {
-		again = ", recomputing"
-	}
-	return fmt.Sprintf("batch %d, recipe %s%s", r.Options.Batch, r.Options.Recipe, again)
+func (r *Report) step() string {
+	return fmt.Sprintf("batch %d, recipe %s", r.Options.Batch, r.Options.Recipe)
 }
 
-// readReport reads a report that -json wrote.
-func readReport(file string) (*report, error) {
+// ReadReport reads a report that -json wrote.
+func ReadReport(file string) (*Report, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	r := new(report)
+	r := new(Report)
 	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s is no report of bench -json: %w", file, err)
+		return nil, fmt.Errorf("%s is no Report of bench -json: %w", file, err)
 	}
 	if r.Ceilings == nil || r.Inference == nil {
-		return nil, fmt.Errorf("%s is no report of this version of bench: write it again with -json", file)
+		return nil, fmt.Errorf("%s is no Report of this version of bench: write it again with -json", file)
 	}
 	return r, nil
 }
 
 // ratio is now/base of the medians, with the range of ratios that both spreads allow.
-func ratio(base, now spread) spread {
-	return spread{Median: now.Median / base.Median, Least: now.Least / base.Most, Most: now.Most / base.Least, N: min(base.N, now.N)}
+func ratio(base, now Spread) Spread {
+	return Spread{Median: now.Median / base.Median, Least: now.Least / base.Most, Most: now.Most / base.Least, N: min(base.N, now.N)}
 }
 
-// compare prints the ratio of every figure that both reports have. First it names what differs
+// Compare prints the ratio of every figure that both reports have. First it names what differs
 // between the reports.
-func compare(out io.Writer, base, now *report) error {
+func Compare(out io.Writer, base, now *Report) error {
 	t := command.NewTable(2, 0)
 	t.Title("ratios: now (%s) / base (%s)", now.Options.Commit, base.Options.Commit)
 	differ := func(what, was, is string) {
@@ -230,13 +225,13 @@ func compare(out io.Writer, base, now *report) error {
 		}
 	}
 	differ("device", base.device(), now.device())
-	differ("network", base.Options.network(), now.Options.network())
+	differ("network", base.Options.Network(), now.Options.Network())
 	if base.Training != nil && now.Training != nil {
 		differ("training step", base.step(), now.step())
 	}
-	was := map[string]spread{}
+	was := map[string]Spread{}
 	for _, f := range append(base.figures(), base.kernelFigures()...) {
-		was[f.name+f.unit] = f.spread
+		was[f.name+f.unit] = f.Spread
 	}
 	t.Line("\n\tratio\tfrom\tto\tbase\tnow")
 	for _, f := range append(now.figures(), now.kernelFigures()...) {
@@ -244,24 +239,24 @@ func compare(out io.Writer, base, now *report) error {
 		if !both || before.Median == 0 {
 			continue
 		}
-		r := ratio(before, f.spread)
+		r := ratio(before, f.Spread)
 		from, to := "", ""
 		if r.N > 1 {
-			from, to = digits(r.Least), digits(r.Most)
+			from, to = Digits(r.Least), Digits(r.Most)
 		}
-		t.Line("%s\t%s\t%s\t%s\t%s\t%s %s", f.name, digits(r.Median), from, to, digits(before.Median), digits(f.Median), f.unit)
+		t.Line("%s\t%s\t%s\t%s\t%s\t%s %s", f.name, Digits(r.Median), from, to, Digits(before.Median), Digits(f.Median), f.unit)
 	}
 	return t.Print(out)
 }
 
 // kernelFigures are the times of all dispatches of each program.
-func (r *report) kernelFigures() (out []figure) {
+func (r *Report) kernelFigures() (out []figure) {
 	for _, part := range parts(r.Kernels) {
 		for _, row := range rows(part, true) {
-			var sum spread
+			var sum Spread
 			for i := range part {
 				if t := part[i].Time.scaled(float64(part[i].Dispatches)); part[i].Name == row.name {
-					sum = spread{sum.Median + t.Median, sum.Least + t.Least, sum.Most + t.Most, t.N}
+					sum = Spread{sum.Median + t.Median, sum.Least + t.Least, sum.Most + t.Most, t.N}
 				}
 			}
 			out = append(out, figure{part[0].Part + ", " + row.name, "ms", sum})
@@ -270,8 +265,8 @@ func (r *report) kernelFigures() (out []figure) {
 	return out
 }
 
-// digits writes a number with three digits or more.
-func digits(v float64) string {
+// Digits writes a number with three Digits or more.
+func Digits(v float64) string {
 	switch {
 	case v == float64(int64(v)) || v >= 100:
 		return fmt.Sprintf("%.0f", v)

@@ -3,8 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,11 +15,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mrprism/cmd/bench/measure"
 	"mrprism/internal/program/cli"
+	"mrprism/shaders/gpu/chromium"
 	"mrprism/shaders/gpu/device"
 )
 
-var tiny = options{Config: "tiny", Raters: 3, Classes: 2, Side: 64, Repeats: 2}
+var tiny = measure.Options{Config: "tiny", Raters: 4, Classes: 2, Side: 64, Repeats: 2}
 
 // scripted is a peer that gives prepared answers, one for each job.
 type scripted []answer
@@ -27,6 +30,25 @@ func (s *scripted) ask(context.Context, job) answer {
 	a := (*s)[0]
 	*s = (*s)[1:]
 	return a
+}
+
+// call runs the program with the smallest network.
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), append([]string{"-config", "tiny", "-side", "64", "-n", "2"}, args...), &out, &err)
+	return code, out.String(), err.String()
+}
+
+// needsChromium skips the test without Chromium. With CI=true it fails the test.
+func needsChromium(t *testing.T) {
+	t.Helper()
+	if _, err := chromium.Find(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
 }
 
 func TestMatches(t *testing.T) {
@@ -40,8 +62,8 @@ func TestMatches(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 2)
 	assert.InDelta(t, 1e-4, found[0].Difference, 1e-6, "0.001 of values up to 10")
-	assert.Equal(t, spread{Median: 1.5, Least: 1, Most: 2, N: 2}, found[0].Ours, "without the first, which warms up")
-	assert.Equal(t, spread{Median: 1.5 / 4, Least: 0.25, Most: 0.5, N: 2}, found[0].Ratio)
+	assert.Equal(t, measure.Spread{Median: 1.5, Least: 1, Most: 2, N: 2}, found[0].Ours, "without the first, which warms up")
+	assert.Equal(t, measure.Spread{Median: 1.5 / 4, Least: 0.25, Most: 0.5, N: 2}, found[0].Ratio)
 
 	_, err = play(scripted{values(1, 2)}, scripted{values(1, 2.1)})
 	require.ErrorContains(t, err, "value 1 is 2 here and 2.1 there")
@@ -61,29 +83,32 @@ func TestPeerInPage(t *testing.T) {
 	d, err := device.Open(t.Context(), device.Reference, device.Options{})
 	require.NoError(t, err)
 	defer d.Close()
-	here, err := newPeer(t.Context(), d, tiny, nil)
+	network, err := measure.NewNetwork(t.Context(), d, tiny, nil)
 	require.NoError(t, err)
-	defer here.release()
-	r := request{options: tiny, made: made{folder: t.TempDir(), pack: true}}
-	require.NoError(t, r.pack(t.Context(), io.Discard))
-	r.made.pack = false
+	defer network.Release()
+	here, r := ours{network}, request{Options: tiny}
+	packed := measure.Packed{Folder: t.TempDir()}
+	require.NoError(t, r.pack(t.Context(), packed.Folder, func(string) {}))
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", "") // Go is not asked again
-	files, err := r.exported(t.Context(), func(string) {})
+	files, err := r.exported(t.Context(), packed, func(string) {})
 	require.NoError(t, err)
 	assert.Len(t, files, 3, "the picture and two networks")
-	files, err = r.pageFiles(t.Context(), nil)
+	own, err := measure.PageFiles(t.Context(), tiny, nil, packed, "study/peers")
 	require.NoError(t, err)
-	_, err = (&request{options: options{Config: "tiny", Side: 128}, made: r.made}).exported(t.Context(), func(string) {})
-	require.ErrorContains(t, err, "and -pack")
+	maps.Copy(files, own)
+	_, err = (&request{Options: measure.Options{Config: "tiny", Side: 128}}).exported(t.Context(), packed, func(string) {})
+	require.ErrorContains(t, err, "by pack")
 	t.Setenv("PATH", path)
-	p, err := openPage(t.Context(), files, "", "worker.js?peer="+oursInPage+"&device="+browserDevice)
+	s, peers, err := serve(files, "")
 	require.NoError(t, err)
-	defer p.close()
+	p, err := measure.OpenPage(t.Context(), s, "worker.js?name="+oursInPage+"&device="+measure.Browser)
+	require.NoError(t, err)
+	defer p.Close()
 	ctx, fail := context.WithCancelCause(t.Context())
-	go watch(ctx, p.site, fail)
-	for part, outputs := range map[string]int{encoderAlone: 9, wholeNetwork: passes + 1} {
-		want, got := here.ask(ctx, job{part, true}), p.peers[oursInPage].ask(ctx, job{part, true})
+	go watch(ctx, s, fail)
+	for part, outputs := range map[string]int{encoderAlone: 9, wholeNetwork: measure.Passes + 1} {
+		want, got := here.ask(ctx, job{part, true}), peers[oursInPage].ask(ctx, job{part, true})
 		require.Empty(t, want.Error+got.Error, part)
 		assert.Len(t, got.Values, outputs, part)
 		assert.Positive(t, got.MS)
@@ -109,13 +134,13 @@ func TestPeers(t *testing.T) {
 			if where[0] == "-browser" {
 				needsChromium(t)
 			}
-			code, text, stderr := call(t, append(where, "-peers", modules)...)
+			code, text, stderr := call(t, append(where, modules)...)
 			require.Equal(t, cli.Done, code, stderr)
 			assert.Contains(t, text, "onnxruntime-")
 			assert.Equal(t, 0, strings.Count(text, "(!)"), "within 1e-4:\n%s", text)
 		})
 	}
-	code, _, stderr := call(t, "-device", device.Processor, "-peers", filepath.Join(modules, "none"))
+	code, _, stderr := call(t, "-device", device.Processor, filepath.Join(modules, "none"))
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "make peers")
 }

@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"context"
@@ -95,7 +95,7 @@ func (c *ceilings) measureVectors(ctx context.Context, d gpu.Device, repeats int
 	}
 	defer buffers[0].Release()
 	defer buffers[1].Release()
-	fastest := func(program *gpu.Program, result gpu.Buffer) (best spread, err error) {
+	fastest := func(program *gpu.Program, result gpu.Buffer) (best Spread, err error) {
 		for _, b := range candidates() {
 			rate, err := fullRate(ctx, d, repeats, func(loops uint32) (gpu.Command, float64) {
 				b.Loops = int32(loops)

@@ -1,6 +1,6 @@
 //go:build !js
 
-package main
+package measure
 
 import (
 	"encoding/binary"
@@ -121,8 +121,8 @@ func TestShares(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	assert.Equal(t, spread{Median: 2.5, Least: 1, Most: 9, N: 4}, spreadOf([]float64{3, 9, 1, 2}))
-	assert.Equal(t, spread{Median: 3, Least: 1, Most: 9, N: 3}, spreadOf([]float64{3, 9, 1}))
-	assert.Equal(t, spread{Median: 3, Least: 2, Most: 6, N: 3}, spread{Median: 4, Least: 2, Most: 6, N: 3}.rate(12), "12 in 4, in 6 and in 2")
-	assert.Equal(t, spread{Median: 0.5, Least: 0.25, Most: 4, N: 2}, ratio(spread{Median: 4, Least: 1, Most: 8, N: 2}, spread{Median: 2, Least: 2, Most: 4, N: 3}))
+	assert.Equal(t, Spread{Median: 2.5, Least: 1, Most: 9, N: 4}, SpreadOf([]float64{3, 9, 1, 2}))
+	assert.Equal(t, Spread{Median: 3, Least: 1, Most: 9, N: 3}, SpreadOf([]float64{3, 9, 1}))
+	assert.Equal(t, Spread{Median: 3, Least: 2, Most: 6, N: 3}, Spread{Median: 4, Least: 2, Most: 6, N: 3}.rate(12), "12 in 4, in 6 and in 2")
+	assert.Equal(t, Spread{Median: 0.5, Least: 0.25, Most: 4, N: 2}, ratio(Spread{Median: 4, Least: 1, Most: 8, N: 2}, Spread{Median: 2, Least: 2, Most: 4, N: 3}))
 }

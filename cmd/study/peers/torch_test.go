@@ -28,14 +28,14 @@ func TestStepBesideTorch(t *testing.T) {
 		parts     []string
 	}{
 		{[]string{"-batch", "3"}, []string{"training step, 3×64², ", "training step, 3×128², "}},
-		{[]string{"-side", "64", "-recipe", "unsteered"}, []string{"training step, 4×64², "}},
+		{[]string{"-side", "64"}, []string{"training step, 4×64², "}},
 	} {
 		file := filepath.Join(t.TempDir(), "steps.json")
 		var out, problems bytes.Buffer
-		arguments := append(c.arguments, "-config", "tiny", "-n", "2", "-peers", t.TempDir(), "-train", "-device", device.Processor, "-json", file)
+		arguments := append(c.arguments, "-config", "tiny", "-n", "2", "torch", "-device", device.Processor, "-json", file)
 		require.Equal(t, cli.Done, run(t.Context(), arguments, &out, &problems), problems.String())
 		assert.NotContains(t, out.String(), "(!)", "within a thousandth")
-		var found peersReport
+		var found report
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(content, &found))
@@ -52,14 +52,11 @@ func TestStepBesideTorch(t *testing.T) {
 func TestWhereThereIsNoTorch(t *testing.T) {
 	defer func(before string) { python = before }(python)
 	python = filepath.Join(t.TempDir(), "python3")
-	code, _, stderr := call(t, "-peers", t.TempDir(), "-train", "-device", device.Processor)
+	code, _, stderr := call(t, "torch", "-device", device.Processor)
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "apt-get install python3-torch")
-	code, _, stderr = call(t, "-peers", t.TempDir(), "-train", "-device", device.Reference, "-browser")
+	code, _, stderr = call(t, "torch", "-browser")
 	assert.Equal(t, cli.Usage, code, stderr)
-	code, _, stderr = call(t, "-peers", t.TempDir(), "-train", "-recipe", "paper")
-	assert.Equal(t, cli.Usage, code)
-	assert.Contains(t, stderr, "steered or unsteered")
 }
 
 // If the steps differ, the error names the difference.

@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"context"
@@ -14,15 +14,14 @@ import (
 	"mrprism/weights"
 )
 
-// passes is the number of masks of a segmentation: Rec0 to Rec3.
-const passes = 4
+// Passes is the number of masks of a segmentation: Rec0 to Rec3.
+const Passes = 4
 
-// options say what to measure. The browser receives them as JSON.
-type options struct {
+// Options say what to measure. A page receives them as JSON.
+type Options struct {
 	Weights   string          `json:"weights,omitempty"` // name; empty for random weights
 	Config    string          `json:"config"`
 	Recipe    string          `json:"recipe"` // of the training step
-	Recompute bool            `json:"recompute,omitempty"`
 	Raters    int             `json:"raters"`
 	Classes   int             `json:"classes"`
 	Side      int             `json:"side"`      // pixels
@@ -34,14 +33,68 @@ type options struct {
 	Commit    string          `json:"commit"`
 }
 
-// bench measures on a device. The model m is nil for random weights; tell receives the stages.
-func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell func(string)) (*report, error) {
+// Check returns an error of options that no network or step has.
+func (o *Options) Check() error {
+	if o.Repeats < 1 || o.Batch < 1 {
+		return fmt.Errorf("-n and -batch are at least 1")
+	}
+	if o.Side%model.SideMultiple != 0 || o.Side < model.SideMultiple {
+		return fmt.Errorf("-side %d: choose a multiple of %d", o.Side, model.SideMultiple)
+	}
+	if o.Weights == "" {
+		if _, err := model.NewConfig(o.Config, o.Raters, o.Classes); err != nil {
+			return err
+		}
+	}
+	if o.Train {
+		if _, err := model.NewRecipe(o.Recipe); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open opens the weights, if there are some, which decide the other options of the network; the side
+// unless it is given.
+func (o *Options) Open(open func(nameOrFile string) (*weights.Model, error), sideGiven bool) (*weights.Model, error) {
+	if o.Weights == "" {
+		return nil, nil
+	}
+	m, err := open(o.Weights)
+	if err != nil {
+		return nil, err
+	}
+	about := m.Metadata
+	o.Config, o.Raters, o.Classes = about.Configuration, len(about.Raters), len(about.Classes)
+	if !sideGiven {
+		o.Side = about.Side
+	}
+	return m, nil
+}
+
+// Stages is the number of stages that Bench tells.
+func (o *Options) Stages() int {
+	n := 3 + o.Repeats
+	if o.Train {
+		n += 2 + o.Repeats
+	}
+	if o.Kernels {
+		n += 3
+	}
+	if o.Kernels && o.Train {
+		n++
+	}
+	return n
+}
+
+// Bench measures on a device. The model m is nil for random weights; tell receives the stages.
+func Bench(ctx context.Context, d gpu.Device, o Options, m *weights.Model, tell func(string)) (*Report, error) {
 	config, err := o.configuration(ctx, d, m)
 	if err != nil {
 		return nil, err
 	}
 	info := d.Info()
-	r := &report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Options: o}
+	r := &Report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Options: o}
 	tell("ceilings of the device")
 	if r.Ceilings, err = findCeilings(ctx, d, o.Repeats); err != nil {
 		return nil, err
@@ -73,41 +126,41 @@ func (p *preparing) Prepare(ctx context.Context, programs []*gpu.Program) error 
 }
 
 // training measures whole training steps.
-func training(ctx context.Context, device gpu.Device, config model.Config, o options, r *report, tell func(string)) error {
+func training(ctx context.Context, device gpu.Device, config model.Config, o Options, r *Report, tell func(string)) error {
 	tell("compiling the training step")
 	d := &preparing{Device: device, programs: map[*gpu.Program]bool{}}
 	start := time.Now()
-	s, err := newStep(ctx, d, config, o)
+	s, err := NewStep(ctx, d, config, o, nil)
 	if err != nil {
 		return err
 	}
-	defer s.release()
+	defer s.Release()
 	t := &trainingTimes{
 		CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs),
-		Bytes: s.plan.Bytes() + s.set.Bytes(), Dispatches: s.plan.Dispatches(),
+		Bytes: s.Plan.Bytes() + s.Set.Bytes(), Dispatches: s.Plan.Dispatches(),
 	}
 	r.Training = t
-	if err := s.begin(); err != nil {
+	if err := s.Begin(); err != nil {
 		return err
 	}
 	tell("first training step")
-	if t.FirstMS, err = timed(ctx, s.run); err != nil {
+	if t.FirstMS, err = Timed(ctx, s.Run); err != nil {
 		return err
 	}
 	var steps []float64
 	for i := range o.Repeats {
 		tell(fmt.Sprintf("training step %d of %d", i+1, o.Repeats))
-		ms, err := timed(ctx, s.run)
+		ms, err := Timed(ctx, s.Run)
 		if err != nil {
 			return err
 		}
 		steps = append(steps, ms)
 	}
-	t.Step = spreadOf(steps)
+	t.Step = SpreadOf(steps)
 	if !o.Kernels {
 		return nil
 	}
-	return r.kernels(ctx, device, "training step", s.plan.Commands(), o.Repeats, tell)
+	return r.kernels(ctx, device, "training step", s.Plan.Commands(), o.Repeats, tell)
 }
 
 // fill writes the weights, or random ones, since times do not depend on them.
@@ -146,7 +199,7 @@ func noise(n int, draw func(*rand.Rand) float32) []float32 {
 
 // configuration is the configuration of the network. The model m is nil for random weights, whose
 // ranges for int8 come from the picture.
-func (o *options) configuration(ctx context.Context, d gpu.Device, m *weights.Model) (model.Config, error) {
+func (o *Options) configuration(ctx context.Context, d gpu.Device, m *weights.Model) (model.Config, error) {
 	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
 	if m != nil {
 		config, err = segment.Configuration(&m.Metadata)
@@ -163,7 +216,7 @@ func (o *options) configuration(ctx context.Context, d gpu.Device, m *weights.Mo
 }
 
 // ranges are the ranges of layers with random weights.
-func (o *options) ranges(ctx context.Context, d gpu.Device, config model.Config) (map[string]float32, error) {
+func (o *Options) ranges(ctx context.Context, d gpu.Device, config model.Config) (map[string]float32, error) {
 	set := tensor.NewSet()
 	defer set.Release()
 	network, err := model.NewRanges(ctx, d, set, config, o.Side)
@@ -174,7 +227,7 @@ func (o *options) ranges(ctx context.Context, d gpu.Device, config model.Config)
 	if err := fill(set, nil); err != nil {
 		return nil, err
 	}
-	if err := network.Encode(ctx, picture(o.Side)); err != nil {
+	if err := network.Encode(ctx, Picture(o.Side)); err != nil {
 		return nil, err
 	}
 	if _, err = network.Recur(ctx); err != nil {

@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 // ceilings are the largest rates of the device. Each is measured with a kernel that does nothing
 // else.
 type ceilings struct {
-	Arithmetic spread `json:"gflop_per_s"` // multiply-adds on registers, two operations each
-	Int8       spread `json:"gop8_per_s"`  // multiply-adds of int8; empty if not measured
-	Memory     spread `json:"gb_per_s"`    // read and written by a copy of copyBytes
-	Dispatch   spread `json:"dispatch_us"` // a dispatch of one invocation
+	Arithmetic Spread `json:"gflop_per_s"` // multiply-adds on registers, two operations each
+	Int8       Spread `json:"gop8_per_s"`  // multiply-adds of int8; empty if not measured
+	Memory     Spread `json:"gb_per_s"`    // read and written by a copy of copyBytes
+	Dispatch   Spread `json:"dispatch_us"` // a dispatch of one invocation
 }
 
 // Constants of the kernels. An invocation has eight chains of multiply-adds, which hide their
@@ -148,7 +148,7 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 // fullRate is the rate of a command in billions of operations per second. It doubles the loops
 // until the cost of starting does not count. command returns the command and its multiply-adds,
 // which are two operations each.
-func fullRate(ctx context.Context, d gpu.Device, repeats int, command func(loops uint32) (gpu.Command, float64)) (spread, error) {
+func fullRate(ctx context.Context, d gpu.Device, repeats int, command func(loops uint32) (gpu.Command, float64)) (Spread, error) {
 	for loops := uint32(1); ; loops *= 2 {
 		command, adds := command(loops)
 		ms, err := replay(ctx, d, command, repeats)

@@ -1,17 +1,18 @@
-package main
+// Package measure times the network, its kernels and a training step on a device, or in a page.
+package measure
 
 import (
 	"slices"
 )
 
-// report is the result of a run; its JSON is for scripts and -compare. Times are in milliseconds
+// Report is the result of a run; its JSON is for scripts, and for Compare. Times are in milliseconds
 // unless the name has another unit.
-type report struct {
+type Report struct {
 	Adapter   string          `json:"adapter"` // the device that computed
 	Backend   string          `json:"backend"`
 	Kind      string          `json:"kind"`
 	Driver    string          `json:"driver"`
-	Options   options         `json:"options"`
+	Options   Options         `json:"options"`
 	Ceilings  *ceilings       `json:"ceilings"`
 	Inference *inferenceTimes `json:"inference"`
 	Training  *trainingTimes  `json:"training,omitempty"`
@@ -24,14 +25,14 @@ type inferenceTimes struct {
 	PipelinesMS float64 `json:"pipelines_ms"` // part of CompileMS
 	Pipelines   int     `json:"pipelines"`
 	FirstMS     float64 `json:"first_ms"` // four passes, the first time
-	Encoder     spread  `json:"encoder"`
-	Recurrence  spread  `json:"recurrence"`
+	Encoder     Spread  `json:"encoder"`
+	Recurrence  Spread  `json:"recurrence"`
 	// encoder, four recurrences and the raters' labels
-	FourPasses spread `json:"four_passes"`
+	FourPasses Spread `json:"four_passes"`
 	// With Evidence: a pass that settles around marks, and two of them after new marks, with the
 	// raters' labels.
-	Settle               spread  `json:"settle,omitzero"`
-	Recalibration        spread  `json:"recalibration,omitzero"`
+	Settle               Spread  `json:"settle,omitzero"`
+	Recalibration        Spread  `json:"recalibration,omitzero"`
 	EncoderDispatches    int     `json:"encoder_dispatches"`
 	RecurrenceDispatches int     `json:"recurrence_dispatches"`
 	Dispatches           int     `json:"dispatches"` // of four passes
@@ -41,9 +42,9 @@ type inferenceTimes struct {
 
 // ratios are ratios of another precision to f32, from runs in turn.
 type ratios struct {
-	Encoder    spread  `json:"encoder"`
-	Recurrence spread  `json:"recurrence"`
-	FourPasses spread  `json:"four_passes"`
+	Encoder    Spread  `json:"encoder"`
+	Recurrence Spread  `json:"recurrence"`
+	FourPasses Spread  `json:"four_passes"`
 	Bytes      float64 `json:"bytes"`
 }
 
@@ -52,34 +53,34 @@ type trainingTimes struct {
 	PipelinesMS float64 `json:"pipelines_ms"` // without the pipelines that inference has compiled
 	Pipelines   int     `json:"pipelines"`
 	FirstMS     float64 `json:"first_ms"`
-	Step        spread  `json:"step"`
+	Step        Spread  `json:"step"`
 	Dispatches  int     `json:"dispatches"`
 	Bytes       int64   `json:"bytes"`
 }
 
-// spread summarises n measurements.
-type spread struct {
+// Spread summarises n measurements.
+type Spread struct {
 	Median float64 `json:"median"`
 	Least  float64 `json:"least"`
 	Most   float64 `json:"most"`
 	N      int     `json:"n"`
 }
 
-func spreadOf(values []float64) spread {
+func SpreadOf(values []float64) Spread {
 	s := slices.Sorted(slices.Values(values))
 	n := len(s)
-	return spread{Median: (s[(n-1)/2] + s[n/2]) / 2, Least: s[0], Most: s[n-1], N: n}
+	return Spread{Median: (s[(n-1)/2] + s[n/2]) / 2, Least: s[0], Most: s[n-1], N: n}
 }
 
 // single is the spread of a single measurement.
-func single(v float64) spread { return spread{v, v, v, 1} }
+func single(v float64) Spread { return Spread{v, v, v, 1} }
 
 // scaled multiplies all values.
-func (s spread) scaled(by float64) spread {
-	return spread{s.Median * by, s.Least * by, s.Most * by, s.N}
+func (s Spread) scaled(by float64) Spread {
+	return Spread{s.Median * by, s.Least * by, s.Most * by, s.N}
 }
 
 // rate is an amount of work divided by the times.
-func (s spread) rate(work float64) spread {
-	return spread{work / s.Median, work / s.Most, work / s.Least, s.N}
+func (s Spread) rate(work float64) Spread {
+	return Spread{work / s.Median, work / s.Most, work / s.Least, s.N}
 }

@@ -12,13 +12,14 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 
+	"mrprism/cmd/bench/measure"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/tensor"
+	"mrprism/weights/disk"
 )
 
 // python is Debian's Python, which finds python3-torch. It runs with -I, and so imports nothing
@@ -64,11 +65,11 @@ type torchAnswer struct {
 
 // newTorchStep starts the process with the step in a folder.
 func newTorchStep(ctx context.Context, folder string) (*torchStep, error) {
-	root, err := sources()
+	script, err := measure.Source("cmd/study/peers/pytorch.py")
 	if err != nil {
-		return nil, fmt.Errorf("-peers -train runs cmd/bench/peers/pytorch.py: %w", err)
+		return nil, err
 	}
-	p := &torchStep{process: exec.CommandContext(ctx, python, "-I", "-B", filepath.Join(root, "cmd/bench/peers/pytorch.py"), "--serve", folder)}
+	p := &torchStep{process: exec.CommandContext(ctx, python, "-I", "-B", script, "--serve", folder)}
 	p.process.Stderr = &p.errors
 	p.process.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", runtime.GOMAXPROCS(0)))
 	if p.ask, err = p.process.StdinPipe(); err != nil {
@@ -129,16 +130,16 @@ func (r *request) sides() []int {
 	return stepSides
 }
 
-// stepMatches compares our step with PyTorch's at every side.
-func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(string)) (out []match, err error) {
+// besideTorch compares our step with PyTorch's at every side.
+func (r *request) besideTorch(ctx context.Context, d gpu.Device, tell func(string)) (out []match, err error) {
 	if !d.Info().InGo() {
-		return nil, fmt.Errorf("-peers -train compares with PyTorch on the CPU: add -device processor")
+		return nil, fmt.Errorf("PyTorch computes on the CPU: add -device processor")
 	}
 	if err := findTorch(ctx); err != nil {
 		return nil, err
 	}
 	for _, side := range r.sides() {
-		o := r.options
+		o := r.Options
 		o.Side = side
 		m, err := matchStep(ctx, d, o, tell)
 		if err != nil {
@@ -150,19 +151,19 @@ func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(strin
 }
 
 // matchStep compares loss and gradients of the first step, and then times steps in turn.
-func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) (match, error) {
+func matchStep(ctx context.Context, d gpu.Device, o measure.Options, tell func(string)) (match, error) {
 	part := fmt.Sprintf("training step, %d×%d², %d threads", o.Batch, o.Side, runtime.GOMAXPROCS(0))
 	tell(part + ": compiling")
 	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
 	if err != nil {
 		return match{}, err
 	}
-	s, err := newStep(ctx, d, config, o)
+	s, err := measure.NewStep(ctx, d, config, o, nil)
 	if err != nil {
 		return match{}, err
 	}
-	defer s.release()
-	if err := s.begin(); err != nil {
+	defer s.Release()
+	if err := s.Begin(); err != nil {
 		return match{}, err
 	}
 	folder, err := os.MkdirTemp("", "mrprism-step")
@@ -170,7 +171,7 @@ func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) 
 		return match{}, err
 	}
 	defer os.RemoveAll(folder)
-	if err := s.export(ctx, folder, o); err != nil {
+	if err := export(ctx, s, folder, o); err != nil {
 		return match{}, err
 	}
 	theirs, err := newTorchStep(ctx, folder)
@@ -188,35 +189,35 @@ func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) 
 	if err != nil {
 		return match{}, err
 	}
-	if err := s.run(ctx); err != nil {
+	if err := s.Run(ctx); err != nil {
 		return match{}, err
 	}
 	if m.Difference, err = largestDifference(loss, norms, first); err != nil {
 		return match{}, err
 	}
 	err = m.time(o.Repeats, func(i int) { tell(fmt.Sprintf("%s: step %d of %d", part, i+1, o.Repeats)) },
-		func() (float64, error) { return timed(ctx, s.run) },
+		func() (float64, error) { return measure.Timed(ctx, s.Run) },
 		func() (float64, error) { a, err := theirs.run(); return a.MS, err })
 	return m, err
 }
 
 // export writes the beginning of the step for pytorch.py.
-func (s *step) export(ctx context.Context, folder string, o options) error {
+func export(ctx context.Context, s *measure.Step, folder string, o measure.Options) error {
 	var floats []byte
 	var tensors, draws []any
 	add := func(name string, shape []int, values []float32) {
 		tensors = append(tensors, map[string]any{"name": name, "shape": shape})
 		floats = append(floats, gpu.Float32Bytes(values)...)
 	}
-	parameters := s.set.Variables(tensor.Parameter)
-	values, err := s.set.Read(ctx, parameters...)
+	parameters := s.Set.Variables(tensor.Parameter)
+	values, err := s.Set.Read(ctx, parameters...)
 	if err != nil {
 		return err
 	}
 	for i, v := range parameters {
 		add("param."+v.Name, v.Shape, values[i])
 	}
-	b := s.batch
+	b := s.Batch
 	add("x", s.X.Shape(), b.X)
 	add("z", s.Z.Shape(), b.Z)
 	add("valid", s.Valid.Shape(), b.Valid)
@@ -233,44 +234,38 @@ func (s *step) export(ctx context.Context, folder string, o options) error {
 	}
 	text, err := json.Marshal(map[string]any{
 		"config": strings.TrimSuffix(o.Config, "-steered"), "raters": o.Raters, "classes": o.Classes, "threads": runtime.GOMAXPROCS(0),
-		"fade": s.recipe.FadeWeight, "rate": s.recipe.Rate, "tensors": tensors, "draws": draws,
+		"fade": s.Recipe.FadeWeight, "rate": s.Recipe.Rate, "tensors": tensors, "draws": draws,
 	})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "step.json"), text, 0o644)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "step.f32"), floats, 0o644)
-	}
-	return err
+	return errors.Join(err, disk.WriteFile(folder, "step.json", text), disk.WriteFile(folder, "step.f32", floats))
 }
 
 // gradients are the loss and the norms of the gradients of the first step, computed without an
 // update.
-func gradients(ctx context.Context, d gpu.Device, config model.Config, o options) (loss float64, norms map[string]float64, err error) {
-	s, err := newStepWith(ctx, d, config, o, func(s *step) {
-		for _, v := range s.set.Variables(tensor.Parameter) {
+func gradients(ctx context.Context, d gpu.Device, config model.Config, o measure.Options) (loss float64, norms map[string]float64, err error) {
+	s, err := measure.NewStep(ctx, d, config, o, func(s *measure.Step) {
+		for _, v := range s.Set.Variables(tensor.Parameter) {
 			s.Graph.Variable(v).Gradient().Keep()
 		}
 	})
 	if err != nil {
 		return 0, nil, err
 	}
-	defer s.release()
-	if err := s.begin(); err != nil {
+	defer s.Release()
+	if err := s.Begin(); err != nil {
 		return 0, nil, err
 	}
-	if err := s.Write(s.plan, s.batch, s.recipe.FadeWeight); err != nil {
+	if err := s.Write(s.Plan, s.Batch, s.Recipe.FadeWeight); err != nil {
 		return 0, nil, err
 	}
-	if err := s.plan.Run(ctx); err != nil {
+	if err := s.Plan.Run(ctx); err != nil {
 		return 0, nil, err
 	}
-	parameters := s.set.Variables(tensor.Parameter)
-	wanted := []*tensor.Tensor{s.loss}
+	parameters := s.Set.Variables(tensor.Parameter)
+	wanted := []*tensor.Tensor{s.Total}
 	for _, v := range parameters {
 		wanted = append(wanted, s.Graph.Variable(v).Gradient())
 	}
-	values, err := s.plan.Read(ctx, wanted...)
+	values, err := s.Plan.Read(ctx, wanted...)
 	if err != nil {
 		return 0, nil, err
 	}

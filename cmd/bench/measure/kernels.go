@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type kernelTimes struct {
 	Name       string  `json:"name"`                  // of kernel and variant
 	Shape      string  `json:"shape"`                 // for people
 	Dispatches int     `json:"count"`                 // in one run of the part
-	Time       spread  `json:"ms"`                    // of one dispatch, with its fixed cost
+	Time       Spread  `json:"ms"`                    // of one dispatch, with its fixed cost
 	InPlace    float64 `json:"in_place_ms,omitempty"` // of one dispatch among the others, by the device's clock
 	GFLOP      float64 `json:"gflop"`                 // of one dispatch, as shaders.Work counts
 	GB         float64 `json:"gb"`                    // of all tensors of a dispatch, each counted once
@@ -32,7 +32,7 @@ type kernelTimes struct {
 
 // kernels measures the commands of a part, equal commands once. It spoils the results of the
 // network.
-func (r *report) kernels(ctx context.Context, d gpu.Device, part string, list tensor.Commands, repeats int, tell func(string)) error {
+func (r *Report) kernels(ctx context.Context, d gpu.Device, part string, list tensor.Commands, repeats int, tell func(string)) error {
 	commands, bytes := list.Commands, list.Bytes
 	type key struct {
 		program *gpu.Program
@@ -88,7 +88,7 @@ type timeline struct {
 
 // timeline runs a part on a device that is Timed, and adds its fastest run to the report. Without a
 // clock it returns nothing.
-func (r *report) timeline(ctx context.Context, d gpu.Device, part string, commands []gpu.Command, repeats int) (fastest []gpu.Span, err error) {
+func (r *Report) timeline(ctx context.Context, d gpu.Device, part string, commands []gpu.Command, repeats int) (fastest []gpu.Span, err error) {
 	clock, ok := d.(gpu.Timed)
 	if !ok || !d.Info().HasFeature(gpu.Timestamps) {
 		return nil, nil
@@ -206,25 +206,25 @@ func (r *recorded) time(ctx context.Context) (float64, error) {
 }
 
 // replay times a prepared command: milliseconds for a copy, over a number of recordings.
-func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spread, error) {
+func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (Spread, error) {
 	latency, err := measureLatency(ctx, d)
 	if err != nil {
-		return spread{}, err
+		return Spread{}, err
 	}
 	r, err := newRecorded(ctx, d, c, latency)
 	if err != nil {
-		return spread{}, err
+		return Spread{}, err
 	}
 	defer r.recording.Release()
 	var times []float64
 	for range repeats {
 		ms, err := r.time(ctx)
 		if err != nil {
-			return spread{}, err
+			return Spread{}, err
 		}
 		times = append(times, ms)
 	}
-	return spreadOf(times), nil
+	return SpreadOf(times), nil
 }
 
 // milliseconds is t in milliseconds, with fractions.
@@ -233,8 +233,8 @@ func milliseconds(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1
 // since is the time since start in milliseconds.
 func since(start time.Time) float64 { return milliseconds(time.Since(start)) }
 
-// timed is the time that f takes.
-func timed(ctx context.Context, f func(context.Context) error) (ms float64, err error) {
+// Timed is the time that f takes, in milliseconds.
+func Timed(ctx context.Context, f func(context.Context) error) (ms float64, err error) {
 	start := time.Now()
 	err = f(ctx)
 	return since(start), err
