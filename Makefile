@@ -88,7 +88,7 @@ setup: ## what the tests need beside Go: installed as root on Debian, named else
 	@.ci/setup
 
 .PHONY: weights
-weights: ## write weights/manifest.json and the plots of the study anew from weights/shipped
+weights: ## write weights/manifest.json anew from weights/shipped
 	go generate ./weights
 
 .PHONY: tables

@@ -14,4 +14,3 @@
 package weights
 
 //go:generate go run ../cmd/bundle/manifest
-//go:generate go run -C ../cmd/study ./tables/plots

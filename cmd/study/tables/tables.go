@@ -106,7 +106,7 @@ func cellsOf(t table, d data, class string, all results) map[string]graphs.GridC
 		return cells
 	}
 	for _, row := range effects(rows) {
-		cells[row.Name] = graphs.GridCell{Value: row.Effects[0].Estimate, Bold: !row.Effects[0].Open && !math.IsNaN(row.Effects[0].Low)}
+		cells[row.Name] = graphs.GridCell{Value: row.Estimate, Bold: !row.Open && !math.IsNaN(row.Low)}
 	}
 	return cells
 }
@@ -117,7 +117,7 @@ func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, 
 	base := t.rows[0]
 	picture = graphs.Forest{
 		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval; hollow: it covers 0, or there is one seed alone",
-		Below: "worse", Above: "better", Shaded: true, Numbers: "Δ", Digits: 1, Series: []string{"a method"},
+		Below: "worse", Above: "better", Numbers: "Δ",
 	}
 	var far []string
 	for _, d := range t.on() {
@@ -133,7 +133,7 @@ func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, 
 			found = true
 			group := graphs.Group{Name: fmt.Sprintf("%s, %d² — %s", d.title(), d.side, class)}
 			for _, row := range effects(rows) {
-				if e := row.Effects[0].Estimate; math.Abs(e) > widest {
+				if e := row.Estimate; math.Abs(e) > widest {
 					far = append(far, fmt.Sprintf("%s on %s, %d², %s %s", row.Name, d.title(), d.side, class, strings.Replace(fmt.Sprintf("%+.1f", e), "-", "−", 1)))
 				} else {
 					group.Rows = append(group.Rows, row)
@@ -283,12 +283,12 @@ func effects(rows []row) (list []graphs.Row) {
 		if strings.HasSuffix(x.method, equalTime) {
 			continue
 		}
-		e := graphs.Effect{Estimate: 100 * x.delta.Mean, Low: math.NaN(), High: math.NaN()}
+		e := graphs.Row{Name: short(x.method), Estimate: 100 * x.delta.Mean, Low: math.NaN(), High: math.NaN()}
 		if x.delta.Low != nil {
 			e.Low, e.High = 100**x.delta.Low, 100**x.delta.High
 			e.Open = e.Low <= 0 && e.High >= 0 || x.delta.Runs == 1
 		}
-		list = append(list, graphs.Row{Name: short(x.method), Effects: []graphs.Effect{e}})
+		list = append(list, e)
 	}
 	return list
 }

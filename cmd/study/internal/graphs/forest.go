@@ -6,23 +6,19 @@ import (
 	"html"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"mrprism/internal/study/chart"
 )
 
 // Forest is a forest plot: measured effects with their intervals beside the line of no effect, 0.
-// It is narrow: a telephone shows its text large enough.
+// Effects above 0 are on a shaded ground. It is narrow: a telephone shows its text large enough.
 type Forest struct {
-	Title, Subtitle string
-	Axis            string   // what an effect is, with its unit
-	Below, Above    string   // what an effect below and above 0 means
-	Shaded          bool     // effects have signs, and those above 0 are on a shaded ground
-	Numbers         string   // over the column of estimates; empty: no column
-	Digits          int      // of the estimates after the point
-	Series          []string // names of the markers, for the legend
-	Groups          []Group
+	Title        string
+	Axis         string // what an effect is, with its unit
+	Below, Above string // what an effect below and above 0 means
+	Numbers      string // over the column of estimates
+	Groups       []Group
 }
 
 // Group is rows under one heading. The part of Name after " — " is drawn lighter.
@@ -31,23 +27,12 @@ type Group struct {
 	Rows []Row
 }
 
-// Row is effects under one label. Each effect with an interval has a line of its own; where no
-// effect has one, all share a line and the column shows their mean.
+// Row is one measured difference under a label.
 type Row struct {
-	Name    string
-	Effects []Effect
-}
-
-// Effect is one measured difference.
-type Effect struct {
-	Series              int
+	Name                string
 	Estimate, Low, High float64 // Low and High are NaN where no interval is known
 	Open                bool    // the interval covers 0: a hollow marker, a thin number
-	Summary             bool    // a diamond from Low to High
 }
-
-// bounded reports whether the effect has an interval.
-func (e Effect) bounded() bool { return !math.IsNaN(e.Low) }
 
 // Measures of a forest plot in pixels.
 const (
@@ -59,31 +44,25 @@ const (
 	lineHeight   = 17
 	headHeight   = 27 // of a group's heading
 	gap          = 4  // under a group
-	glyph        = 8.2
 )
 
 // Write writes the picture.
 func (f Forest) Write(w io.Writer) error {
 	var body strings.Builder
 	y := f.head(&body)
-	right := float64(forestRight - 6)
-	if f.Numbers != "" {
-		right = forestRight - forestColumn
-	}
+	right := float64(forestRight - forestColumn)
 	xs := f.span()
 	place := func(v float64) float64 { return forestLeft + xs.Share(v)*(right-forestLeft) }
 	top := y + 2 // under the edge of the first heading
 	var rows strings.Builder
 	for _, g := range f.Groups {
-		y = f.group(&rows, g, y, place)
+		y = g.draw(&rows, y, place)
 	}
 	zero := place(0)
-	if f.Shaded {
-		fmt.Fprintf(&body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#eaf5ef"/>`+"\n", zero, top, right-zero, y-top)
-	}
+	fmt.Fprintf(&body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#eaf5ef"/>`+"\n", zero, top, right-zero, y-top)
 	for _, v := range chart.Ticks(xs, 6) {
 		fmt.Fprintf(&body, `<path d="M%.1f %dV%d" stroke="#e3e6e9"/>`, place(v), top, y)
-		fmt.Fprintf(&body, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", place(v), y+18, signed(v, -1, f.Shaded))
+		fmt.Fprintf(&body, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", place(v), y+18, signed(v, chart.Number(math.Abs(v))))
 	}
 	fmt.Fprintf(&body, `<path d="M%.1f %dV%d" stroke="#444" stroke-width="1.5"/>`+"\n", zero, top, y)
 	body.WriteString(rows.String())
@@ -108,25 +87,12 @@ func framed(w io.Writer, width, height int, title, body string) error {
 	return err
 }
 
-// head draws title, subtitle, legend and directions, and returns where the rows begin.
+// head draws title and directions, and returns where the rows begin.
 func (f Forest) head(out *strings.Builder) int {
 	y := 14
 	for _, line := range wrap(f.Title, 19) {
 		y += 22
 		text(out, forestMargin, y-4, "#111", `font-size="18" font-weight="600"`, line)
-	}
-	for _, line := range wrap(f.Subtitle, 14) {
-		y += 19
-		text(out, forestMargin, y-2, "#555", "", line)
-	}
-	if len(f.Series) > 1 {
-		y += 26
-		x := float64(forestMargin + 6)
-		for i, name := range f.Series {
-			marker(out, i, x, float64(y-6), false)
-			text(out, int(x)+12, y-1, "#222", "", name)
-			x += 34 + glyph*float64(len([]rune(name)))
-		}
 	}
 	y += 26
 	f.directions(out, y-4)
@@ -135,90 +101,37 @@ func (f Forest) head(out *strings.Builder) int {
 
 // directions says what either side of the line of no effect means.
 func (f Forest) directions(out *strings.Builder, y int) {
-	if f.Below != "" {
-		text(out, forestMargin, y, "#1a5c3a", `font-weight="600"`, "← "+f.Below)
-	}
-	if f.Above != "" {
-		text(out, forestRight, y, "#1a5c3a", `text-anchor="end" font-weight="600"`, f.Above+" →")
-	}
+	text(out, forestMargin, y, "#1a5c3a", `font-weight="600"`, "← "+f.Below)
+	text(out, forestRight, y, "#1a5c3a", `text-anchor="end" font-weight="600"`, f.Above+" →")
 }
 
-// group draws a group with its upper edge at y and returns its lower edge.
-func (f Forest) group(out *strings.Builder, g Group, y int, place func(float64) float64) int {
+// draw draws a group with its upper edge at y and returns its lower edge.
+func (g Group) draw(out *strings.Builder, y int, place func(float64) float64) int {
 	name, light, _ := strings.Cut(g.Name, " — ")
 	fmt.Fprintf(out, `<rect x="1" y="%d" width="%d" height="22" fill="#f1f3f5"/>`+"\n", y, forestWidth-2)
 	fmt.Fprintf(out, `<text x="%d" y="%d"><tspan font-weight="600">%s</tspan> <tspan fill="#555">%s</tspan></text>`+"\n",
 		forestMargin, y+16, html.EscapeString(name), html.EscapeString(light))
 	y += headHeight
 	for _, row := range g.Rows {
-		lines := row.lines()
-		text(out, forestMargin, y+len(lines)*lineHeight/2+5, "#222", "", row.Name)
-		for _, line := range lines {
-			middle := float64(y) + lineHeight/2.0
-			var sum float64
-			weight := 600
-			for _, e := range line {
-				e.draw(out, middle, place)
-				sum += e.Estimate
-				if e.Open {
-					weight = 400
-				}
-			}
-			if f.Numbers != "" {
-				fmt.Fprintf(out, `<text x="%d" y="%.1f" text-anchor="end" font-weight="%d">%s</text>`+"\n",
-					forestRight, middle+5, weight, signed(sum/float64(len(line)), f.Digits, true))
-			}
-			y += lineHeight
-		}
-		y += 3
+		text(out, forestMargin, y+lineHeight/2+5, "#222", "", row.Name)
+		row.draw(out, float64(y)+lineHeight/2.0, place)
+		y += lineHeight + 3
 	}
 	return y + gap
 }
 
-// lines are the effects of each line of the row.
-func (r Row) lines() (lines [][]Effect) {
-	if len(r.Effects) > 0 && !slices.ContainsFunc(r.Effects, Effect.bounded) {
-		return [][]Effect{r.Effects}
+// draw draws interval, marker and number at the height y.
+func (r Row) draw(out *strings.Builder, y float64, place func(float64) float64) {
+	colour := chart.CSS(chart.Ink(0))
+	if !math.IsNaN(r.Low) {
+		fmt.Fprintf(out, `<path d="M%.1f %.1fH%.1f" stroke="%s" stroke-width="2.2" stroke-linecap="round"/>`+"\n", place(r.Low), y, place(r.High), colour)
 	}
-	for _, e := range r.Effects {
-		lines = append(lines, []Effect{e})
+	fill, weight := string(colour), 600
+	if r.Open {
+		fill, weight = "#fff", 400
 	}
-	return lines
-}
-
-// draw draws interval and marker at the height y.
-func (e Effect) draw(out *strings.Builder, y float64, place func(float64) float64) {
-	colour := chart.CSS(chart.Ink(e.Series))
-	switch {
-	case e.Summary:
-		low, high := place(e.Estimate)-6, place(e.Estimate)+6
-		if e.bounded() {
-			low, high = place(e.Low), place(e.High)
-		}
-		fmt.Fprintf(out, `<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1fL%.1f %.1fZ" fill="#222"/>`+"\n",
-			low, y, place(e.Estimate), y-6, high, y, place(e.Estimate), y+6)
-		return
-	case e.bounded():
-		fmt.Fprintf(out, `<path d="M%.1f %.1fH%.1f" stroke="%s" stroke-width="2.2" stroke-linecap="round"/>`+"\n", place(e.Low), y, place(e.High), colour)
-	}
-	marker(out, e.Series, place(e.Estimate), y, e.Open)
-}
-
-// marker draws the mark of a series: a disc, a square, a triangle, a disc again.
-func marker(out *strings.Builder, series int, x, y float64, open bool) {
-	colour := chart.CSS(chart.Ink(series))
-	fill := string(colour)
-	if open {
-		fill = "#fff"
-	}
-	shape := fmt.Sprintf(`circle cx="%.1f" cy="%.1f" r="4.6"`, x, y)
-	switch series % 3 {
-	case 1:
-		shape = fmt.Sprintf(`rect x="%.1f" y="%.1f" width="8" height="8"`, x-4, y-4)
-	case 2:
-		shape = fmt.Sprintf(`path d="M%.1f %.1fl5.2 9.2h-10.4z"`, x, y-5.4)
-	}
-	fmt.Fprintf(out, `<%s fill="%s" stroke="%s" stroke-width="1.6"/>`+"\n", shape, fill, colour)
+	fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="4.6" fill="%s" stroke="%s" stroke-width="1.6"/>`+"\n", place(r.Estimate), y, fill, colour)
+	fmt.Fprintf(out, `<text x="%d" y="%.1f" text-anchor="end" font-weight="%d">%s</text>`+"\n", forestRight, y+5, weight, difference(r.Estimate))
 }
 
 // span is the axis: all effects, their intervals and 0, with some air.
@@ -226,9 +139,7 @@ func (f Forest) span() chart.Interval {
 	l := chart.Line{X: []float64{0}}
 	for _, g := range f.Groups {
 		for _, r := range g.Rows {
-			for _, e := range r.Effects {
-				l.X = append(l.X, e.Estimate, e.Low, e.High)
-			}
+			l.X = append(l.X, r.Estimate, r.Low, r.High)
 		}
 	}
 	s := chart.Span([]chart.Line{l}, func(l chart.Line) []float64 { return l.X })
@@ -258,20 +169,16 @@ func wrap(s string, size float64) (lines []string) {
 	return lines
 }
 
-// signed writes a number with its sign, a true minus; with as many digits as it needs where digits
-// is negative. What is rounded to 0 has no sign.
-func signed(v float64, digits int, plus bool) string {
-	s := chart.Number(math.Abs(v))
-	if digits >= 0 {
-		s = fmt.Sprintf("%.*f", digits, math.Abs(v))
-	}
+// difference writes a difference with a digit after the point and its sign.
+func difference(v float64) string { return signed(v, fmt.Sprintf("%.1f", math.Abs(v))) }
+
+// signed puts the sign of v, a true minus, before its digits. What is rounded to 0 has no sign.
+func signed(v float64, digits string) string {
 	switch {
-	case strings.Trim(s, "0.") == "":
-		return s
+	case strings.Trim(digits, "0.") == "":
+		return digits
 	case v < 0:
-		return "−" + s
-	case plus:
-		return "+" + s
+		return "−" + digits
 	}
-	return s
+	return "+" + digits
 }

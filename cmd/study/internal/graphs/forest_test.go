@@ -12,17 +12,11 @@ import (
 
 // example is a forest plot with everything in it.
 func example() Forest {
-	none := math.NaN()
 	return Forest{
-		Title: "a < b & c", Subtitle: "lines are intervals", Axis: "Dice, ×100", Below: "farther", Above: "closer",
-		Shaded: true, Numbers: "effect", Digits: 2, Series: []string{"seed 1", "seed 2"},
+		Title: "a < b & c", Axis: "Dice, ×100", Below: "farther", Above: "closer", Numbers: "effect",
 		Groups: []Group{
-			{Name: "first — with intervals", Rows: []Row{{"disc", []Effect{
-				{Series: 0, Estimate: 1, Low: 0.5, High: 2},
-				{Series: 1, Estimate: -1, Low: -3, High: 1, Open: true},
-				{Estimate: 0.25, Low: -1, High: 1.5, Open: true, Summary: true},
-			}}}},
-			{Name: "second", Rows: []Row{{"cup", []Effect{{Estimate: 2, Low: none, High: none}, {Series: 1, Estimate: 4, Low: none, High: none}}}}},
+			{Name: "first — with intervals", Rows: []Row{{Name: "disc", Estimate: 1, Low: 0.5, High: 2}, {Name: "cup", Estimate: -1, Low: -3, High: 1, Open: true}}},
+			{Name: "second", Rows: []Row{{Name: "cup", Estimate: 4, Low: math.NaN(), High: math.NaN()}}},
 		},
 	}
 }
@@ -32,8 +26,8 @@ func TestForest(t *testing.T) {
 	assert.NotContains(t, svg, "NaN")
 	assert.Contains(t, svg, "a &lt; b &amp; c")
 	assert.Contains(t, svg, "farther")
-	assert.Contains(t, svg, `font-weight="400">−1.00<`, "an interval that covers 0 has a thin number")
-	assert.Contains(t, svg, `font-weight="600">+3.00<`, "effects without intervals share a line and show their mean")
+	assert.Contains(t, svg, `font-weight="400">−1.0<`, "an interval that covers 0 has a thin number")
+	assert.Contains(t, svg, `font-weight="600">+4.0<`)
 	assert.Equal(t, svg, written(t, example()), "the same picture each time")
 	for _, size := range regexp.MustCompile(`font-size="(\d+)"`).FindAllStringSubmatch(svg, -1) {
 		n, err := strconv.Atoi(size[1])
@@ -49,13 +43,13 @@ func TestForestPlaces(t *testing.T) {
 	assert.Less(t, s.Low, -3.0)
 	assert.Greater(t, s.High, 4.0)
 	var out strings.Builder
-	f.Groups[0].Rows[0].Effects[0].draw(&out, 100, func(v float64) float64 { return 10 * v })
+	f.Groups[0].Rows[0].draw(&out, 100, func(v float64) float64 { return 10 * v })
 	assert.Contains(t, out.String(), "M5.0 100.0H20.0")
 	assert.Contains(t, out.String(), `cx="10.0"`)
 }
 
 func TestForestWithoutMuch(t *testing.T) {
-	for _, f := range []Forest{{}, {Numbers: "mean", Groups: []Group{{Rows: []Row{{}}}}}} {
+	for _, f := range []Forest{{}, {Groups: []Group{{Rows: []Row{{}}}}}} {
 		assert.NotContains(t, written(t, f), "NaN")
 	}
 }
@@ -70,9 +64,8 @@ func TestWrap(t *testing.T) {
 }
 
 func TestSigned(t *testing.T) {
-	assert.Equal(t, "+0.50", signed(0.5, 2, true))
-	assert.Equal(t, "−3", signed(-3, -1, true))
-	assert.Equal(t, "0", signed(0, -1, true))
-	assert.Equal(t, "5", signed(5, -1, false))
-	assert.Equal(t, "0.0", signed(-0.04, 1, true), "no −0")
+	assert.Equal(t, "+0.5", difference(0.5))
+	assert.Equal(t, "−3", signed(-3, "3"))
+	assert.Equal(t, "0", signed(0, "0"))
+	assert.Equal(t, "0.0", difference(-0.04), "no −0")
 }

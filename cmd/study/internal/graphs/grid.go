@@ -103,5 +103,5 @@ func (c GridCell) draw(out *strings.Builder, x, y int, limit float64) {
 		weight = 700
 	}
 	fmt.Fprintf(out, `<rect x="%d" y="%d" width="%d" height="%d" fill="#%02x%02x%02x"/>`+"\n", x+1, y+1, gridCell-2, gridRow-2, colour[0], colour[1], colour[2])
-	text(out, x+gridCell/2, y+14, ink, fmt.Sprintf(`font-size="12" text-anchor="middle" font-weight="%d"`, weight), signed(c.Value, 1, true))
+	text(out, x+gridCell/2, y+14, ink, fmt.Sprintf(`font-size="12" text-anchor="middle" font-weight="%d"`, weight), difference(c.Value))
 }
