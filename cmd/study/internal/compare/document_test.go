@@ -46,49 +46,24 @@ func TestRatersPlotHoldsNames(t *testing.T) {
 		for _, name := range names {
 			require.Contains(t, page, name+"<")
 		}
-		require.Equal(t, upright, strings.Count(page, "rotate(90)") > n, page)
+		require.Equal(t, upright, strings.Count(page, "rotate(90 ") == n, page)
 	}
 }
 
 func TestCompareTables(t *testing.T) {
-	var md, tex, page strings.Builder
+	var table, page strings.Builder
 	d := small().Document()
-	require.NoError(t, d.Markdown(&md))
-	require.Equal(t, `# set_1: 2 methods compared
-
-set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored)
-
-`+small().basis()+`
-
-## disc
-
-| method | runs | images | Soft Dice ×100 | HD95, pixels |
-|---|---:|---:|---:|---:|
-| ours | 3 | 10 | **90.00 [80.00, 95.00]** | 3.00 [2.00, 4.00] (1 not defined; 2 the diagonal: one mask is empty) |
-| R&D_2 | 3 | 9 | 85.00 [80.00, 90.00] | – |
-
-## disc: less ours, in the 9 images of all methods
-
-| method | runs | Soft Dice ×100 |
-|---|---:|---:|
-| R&D_2 | 3 | -5.00 [-6.00, -4.00], p = 0.04 (d -1.50) |
-
-- disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out
-`, md.String())
-	require.NotContains(t, md.String(), "%!")
-	require.NoError(t, d.LaTeX(&tex))
-	for _, part := range []string{`R\&D\_2 & 3 & -5.00$^\dagger$ {\scriptsize [-6.00, -4.00]} {\scriptsize (d -1.50)} \\`, `\begin{tabular}{lrrrr}
-\toprule
-method & runs & images & Soft Dice $\times$100 & HD95, pixels \\
-\midrule
-ours & 3 & 10 & \textbf{90.00} {\scriptsize [80.00, 95.00]} & 3.00 {\scriptsize [2.00, 4.00]} {\scriptsize (1 not defined; 2 the diagonal: one mask is empty)} \\
-R\&D\_2 & 3 & 9 & 85.00 {\scriptsize [80.00, 90.00]} & -- \\
-\bottomrule
-\end{tabular}
-\end{table}
-`} {
-		require.Contains(t, tex.String(), part)
+	require.NoError(t, d.Print(&table))
+	for _, line := range []string{
+		"set_1, test: 10 images, against the raters' mean vote (2 of the split's 12 were not scored)",
+		"ours    3     10      90.00 [80.00, 95.00]  3.00 [2.00, 4.00] (1 not defined; 2 the diagonal: one mask is empty)",
+		"disc: less ours, in the 9 images of all methods",
+		"R&D_2   3     -5.00 [-6.00, -4.00], p = 0.04 (d -1.50)",
+		"disc: 1 of 10 images lack a prediction of some method; paired comparisons leave them out",
+	} {
+		require.Contains(t, table.String(), line)
 	}
+	require.NotContains(t, table.String(), "%!")
 	require.NoError(t, d.HTML(&page))
 	require.Contains(t, page.String(), `<td class="worse">▼ −5.00<small>[−6.00, −4.00]</small><small>p = 0.04</small><small>d -1.50</small></td>`)
 	test := &small().Classes[0].Tests[0]

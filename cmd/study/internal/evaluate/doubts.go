@@ -9,7 +9,6 @@ import (
 	"mrprism/cmd/study/internal/graphs"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/chart"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
@@ -220,12 +219,13 @@ func (r *riskReport) part() report.Part {
 		return report.Part{Title: "Doubts, risk and coverage", Tables: []report.Table{t}}
 	}
 	t.Add("area under the risk–coverage curve", fmt.Sprintf("%.2f", 100**r.Area))
-	lines := []chart.Line{{X: statistics.Tabulate(len(r.Curve), func(i int) float64 { return r.Curve[i].Share }), Y: statistics.Tabulate(len(r.Curve), func(i int) float64 { return 100 * r.Curve[i].Dice })}}
+	curves := []graphs.Series{graphs.Risk(0, r.Curve)}
 	if r.NotDoubted != nil {
-		lines = append(lines, chart.Line{X: []float64{r.Kept.Share}, Y: []float64{100 * r.NotDoubted.Mean}, Dots: true})
+		curves = append(curves, graphs.Curve(1, []float64{r.Kept.Share}, []float64{100 * r.NotDoubted.Mean}, true))
 	}
+	plot := graphs.Shares("share of images kept, the least odd first", "mean soft Dice ×100", curves...)
 	return report.Part{Title: "Doubts, risk and coverage", Tables: []report.Table{t}, Plots: []report.Plot{{
-		Title: "Risk and coverage", SVG: graphs.Inline(graphs.Lines("share of images kept, the least odd first", "mean soft Dice ×100", lines), "risk–coverage curve"),
+		Title: "Risk and coverage", SVG: plot.Inline("risk–coverage curve"),
 		Caption: "Mean soft Dice of the images that are kept. The dot: the images that are not doubted.",
 	}}}
 }

@@ -1,192 +1,194 @@
 package graphs
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
-	"image/color"
 	"math"
-	"regexp"
 	"strings"
 
 	"mrprism/internal/data/metric"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
-
 	"mrprism/internal/study/chart"
+	"mrprism/internal/study/score"
 )
 
-// Measures of the plots, in units that a page scales to its width.
-const (
-	plotWide = 360
-	plotTall = 250
-	plotText = 12
-	dotSize  = 2.6
-)
-
-var (
-	axisInk = color.RGBA{96, 104, 112, 255}
-	gridInk = color.RGBA{228, 231, 234, 255}
-)
-
-// lineStyle is that of a series.
-func lineStyle(i int) draw.LineStyle {
-	s := draw.LineStyle{Color: chart.Ink(i), Width: 1.6}
-	if chart.Dashed(i) {
-		s.Dashes = []vg.Length{4, 3}
-	}
-	return s
+// Plot is curves or bars in a frame.
+type Plot struct {
+	X, Y       string         // what the axes are
+	Names      []string       // of 0, 1, … along x; nil: numbers stand there
+	Across, Up chart.Interval // the ranges of x and y
+	Diagonal   bool           // a dashed line where y is x
+	series     []Series
 }
 
-// dot marks a point of a series.
-func dot(i int) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: chart.Ink(i), Radius: dotSize, Shape: draw.CircleGlyph{}}
-}
-
-func textStyle(size float64, ink color.Color) draw.TextStyle {
-	s := plot.New().X.Tick.Label
-	s.XAlign, s.YAlign = draw.XLeft, draw.YBottom
-	s.Font, s.Color = font.Font{Typeface: "Liberation", Variant: "Sans", Size: font.Length(size)}, ink
-	return s
-}
-
-// New is an empty plot.
-func New(x, y string) *plot.Plot {
-	p := plot.New()
-	p.BackgroundColor = nil
-	for axis, name := range map[*plot.Axis]string{&p.X: x, &p.Y: y} {
-		axis.Label.Text, axis.Label.Padding, axis.Padding = name, 4, 4
-		axis.LineStyle.Color, axis.Tick.LineStyle.Color, axis.Tick.Length = gridInk, gridInk, 0
-		axis.Tick.Marker = plot.TickerFunc(func(low, high float64) (all []plot.Tick) {
-			for _, v := range chart.Ticks(chart.Interval{Low: low, High: high}, 5) {
-				all = append(all, plot.Tick{Value: v, Label: chart.Number(v)})
-			}
-			return all
-		})
-		for _, style := range []*draw.TextStyle{&axis.Label.TextStyle, &axis.Tick.Label} {
-			style.Font, style.Color = font.Font{Typeface: "Liberation", Variant: "Sans", Size: plotText}, axisInk
-		}
-	}
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = gridInk, nil
-	p.Add(grid)
-	return p
-}
-
-// Air leaves room above and below what a plot shows.
-func Air(p *plot.Plot) {
-	room := max(.08*(p.Y.Max-p.Y.Min), .5)
-	p.Y.Min, p.Y.Max = p.Y.Min-room, p.Y.Max+room
-}
-
-// family is the font that gonum names, which only some machines have.
-const family = "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;"
-
-// svgHead is what a page does without: its style has the size and the font.
-var svgHead = regexp.MustCompile(`(?s)^.*?<svg[^>]*>`)
-
-// Inline is the plot as SVG within HTML. The label says what it shows to those who cannot see it.
-func Inline(p *plot.Plot, label string) template.HTML {
-	canvas := vgsvg.New(plotWide, plotTall)
-	p.Draw(draw.New(canvas))
-	var b bytes.Buffer
-	_, _ = canvas.WriteTo(&b) // a buffer takes everything
-	head := fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 -4 %d %d">`, template.HTMLEscapeString(label), plotWide+8, plotTall+8)
-	return template.HTML(strings.ReplaceAll(svgHead.ReplaceAllString(b.String(), head), family, ""))
-}
-
-// Lines are curves over shares.
-func Lines(x, y string, lines []chart.Line) *plot.Plot {
-	p := New(x, y)
-	for i, l := range lines {
-		points := plotter.XYs(make([]plotter.XY, len(l.X)))
-		for j := range points {
-			points[j] = plotter.XY{X: l.X[j], Y: l.Y[j]}
-		}
-		line, dots, err := plotter.NewLinePoints(points)
-		if err != nil {
-			continue // it refuses no points at all
-		}
-		line.LineStyle, dots.GlyphStyle = lineStyle(i), dot(i)
-		p.Add(line)
-		if l.Dots {
-			p.Add(dots)
-		}
-	}
-	p.X.Min, p.X.Max = 0, 1
-	Air(p)
-	return p
-}
-
-// Series are values with intervals at places along x: a line with dots, or bars.
+// Series are values with intervals at places along x: a line, or bars.
 type Series struct {
 	Index  int // of the ink
 	X      []float64
-	Values []*metric.Interval // times 100 on the plot; nil is left out
+	Values []*metric.Interval // nil is left out
+	Dots   bool               // of a line
 	Bar    float64            // width along x; 0 for a line
 	Faint  []bool             // pale bars
 }
 
-// Plot draws the series.
-func (s Series) Plot(c draw.Canvas, p *plot.Plot) {
-	placeX, placeY := p.Transforms(&c)
-	place := func(x, y float64) vg.Point { return vg.Point{X: placeX(x), Y: placeY(y)} }
-	var line []vg.Point
-	for i, v := range s.Values {
-		if v == nil {
-			continue
-		}
-		x, y := s.X[i], 100*v.Mean
-		if s.Bar > 0 {
-			s.drawBar(c, place, i, y, p.Y.Min)
-		}
-		if v.Low != nil {
-			whisker := draw.LineStyle{Color: chart.Ink(s.Index), Width: 1.2}
-			if s.Bar > 0 {
-				whisker.Color = color.RGBA{40, 44, 48, 255}
+// Curve is a line of values without intervals.
+func Curve(index int, x, y []float64, dots bool) Series {
+	s := Series{Index: index, X: x, Dots: dots}
+	for _, v := range y {
+		s.Values = append(s.Values, &metric.Interval{Mean: v})
+	}
+	return s
+}
+
+// Risk is the curve of mean soft Dice ×100 over the share of images that are kept.
+func Risk(index int, points []score.RiskPoint) Series {
+	var x, y []float64
+	for _, p := range points {
+		x, y = append(x, p.Share), append(y, 100*p.Dice)
+	}
+	return Curve(index, x, y, false)
+}
+
+// Percent is an interval of shares in percent; nil for nil.
+func Percent(v *metric.Interval) *metric.Interval {
+	if v == nil {
+		return nil
+	}
+	out := &metric.Interval{Mean: 100 * v.Mean}
+	if v.Low != nil {
+		out.Low, out.High = new(100**v.Low), new(100**v.High)
+	}
+	return out
+}
+
+// New is a plot of series whose ranges are theirs.
+func New(x, y string, series ...Series) *Plot {
+	var across, up chart.Line
+	for _, s := range series {
+		for i, v := range s.Values {
+			if v == nil {
+				continue
 			}
-			c.StrokeLine2(whisker, placeX(x), placeY(max(p.Y.Min, 100**v.Low)), placeX(x), placeY(100**v.High))
+			across.X, up.X = append(across.X, s.X[i]-s.Bar/2, s.X[i]+s.Bar/2), append(up.X, v.Mean)
+			if v.Low != nil {
+				up.X = append(up.X, *v.Low, *v.High)
+			}
 		}
-		line = append(line, place(x, y))
 	}
-	if s.Bar > 0 {
-		return
+	span := func(l chart.Line) chart.Interval {
+		return chart.Span([]chart.Line{l}, func(l chart.Line) []float64 { return l.X })
 	}
-	c.StrokeLines(lineStyle(s.Index), line)
-	for _, at := range line {
-		c.DrawGlyph(dot(s.Index), at)
-	}
+	return &Plot{X: x, Y: y, Across: span(across), Up: span(up), series: series}
 }
 
-// drawBar draws bar i. Faint ones are pale.
-func (s Series) drawBar(c draw.Canvas, place func(x, y float64) vg.Point, i int, top, bottom float64) {
-	left, right := s.X[i]-s.Bar/2, s.X[i]+s.Bar/2
-	corners := []vg.Point{place(left, bottom), place(left, top), place(right, top), place(right, bottom)}
-	fill := chart.Ink(s.Index)
-	if s.Faint[i] {
-		fill = color.RGBA{fill.R/3 + 170, fill.G/3 + 170, fill.B/3 + 170, 255}
-	}
-	c.FillPolygon(fill, corners)
-	c.StrokeLines(draw.LineStyle{Color: chart.Ink(s.Index), Width: .6}, append(corners, corners[0]))
+// Shares is a plot over shares, 0 to 1, with air above and below.
+func Shares(x, y string, series ...Series) *Plot {
+	p := New(x, y, series...)
+	p.Across = chart.Interval{Low: 0, High: 1}
+	return p.Air()
 }
 
-// DataRange is the extent of the values and their intervals.
-func (s Series) DataRange() (left, right, low, high float64) {
-	left, right, low, high = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+// Air leaves room above and below what the plot shows.
+func (p *Plot) Air() *Plot {
+	room := max(.08*(p.Up.High-p.Up.Low), .5)
+	p.Up = chart.Interval{Low: p.Up.Low - room, High: p.Up.High + room}
+	return p
+}
+
+// Measures of a plot, in units that a page scales to its width.
+const (
+	plotWide            = 368
+	plotLeft, plotRight = 48, 362
+	plotTop, plotLow    = 8, 212
+	letter              = 6.4 // the width of one
+)
+
+// frame places values in the picture.
+type frame struct{ across, up chart.Interval }
+
+func (f frame) x(v float64) float64 { return plotLeft + f.across.Share(v)*(plotRight-plotLeft) }
+func (f frame) y(v float64) float64 { return plotLow - f.up.Share(v)*(plotLow-plotTop) }
+
+// Inline is the plot as SVG within HTML. The label says what it shows to those who cannot see it.
+func (p *Plot) Inline(label string) template.HTML {
+	var out strings.Builder
+	f := frame{p.Across, p.Up}
+	for _, v := range chart.Ticks(p.Up, 5) {
+		fmt.Fprintf(&out, `<path d="M%d %.1fH%d" stroke="#e4e7ea"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`, plotLeft, f.y(v), plotRight, plotLeft-6, f.y(v)+4, chart.Number(v))
+	}
+	y := p.names(&out, f) + 18
+	middle := (plotLeft + plotRight) / 2
+	fmt.Fprintf(&out, `<text x="%d" y="%d" text-anchor="middle">%s</text>`, middle, y, template.HTMLEscapeString(p.X))
+	middle = (plotTop + plotLow) / 2
+	fmt.Fprintf(&out, `<text x="12" y="%d" text-anchor="middle" transform="rotate(-90 12 %[1]d)">%s</text>`, middle, template.HTMLEscapeString(p.Y))
+	if p.Diagonal {
+		fmt.Fprintf(&out, `<path d="M%.1f %.1fL%.1f %.1f" stroke="#606870" stroke-width=".8" stroke-dasharray="3 3"/>`, f.x(0), f.y(0), f.x(1), f.y(1))
+	}
+	for _, s := range p.series {
+		s.draw(&out, f)
+	}
+	return template.HTML(fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %d %d" font-size="12" fill="#606870">%s</svg>`,
+		template.HTMLEscapeString(label), plotWide, y+8, out.String()))
+}
+
+// names writes names or numbers below the frame, and returns where they end. Names that would be
+// letters beside each other stand upright.
+func (p *Plot) names(out *strings.Builder, f frame) int {
+	if p.Names == nil {
+		for _, v := range chart.Ticks(p.Across, 5) {
+			fmt.Fprintf(out, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, f.x(v), plotLow+16, chart.Number(v))
+		}
+		return plotLow + 16
+	}
+	longest := 0
+	for _, name := range p.Names {
+		longest = max(longest, len([]rune(name)))
+	}
+	low, turned := plotLow+16, ""
+	upright := float64(len(p.Names)*longest)*letter > plotRight-plotLeft
+	for i, name := range p.Names {
+		anchor := "middle"
+		if upright {
+			anchor, turned = "start", fmt.Sprintf(` transform="rotate(90 %.1f %d)"`, f.x(float64(i)), low-10)
+		}
+		fmt.Fprintf(out, `<text x="%.1f" y="%d" text-anchor="%s"%s>%s</text>`, f.x(float64(i)), low, anchor, turned, template.HTMLEscapeString(name))
+	}
+	if upright {
+		low += int(letter * float64(longest))
+	}
+	return low
+}
+
+// draw draws the line or the bars, and the intervals.
+func (s Series) draw(out *strings.Builder, f frame) {
+	ink := chart.CSS(chart.Ink(s.Index))
+	var line []string
+	var marks strings.Builder
 	for i, v := range s.Values {
 		if v == nil {
 			continue
 		}
-		left, right = min(left, s.X[i]-s.Bar/2), max(right, s.X[i]+s.Bar/2)
-		low, high = min(low, 100*v.Mean), max(high, 100*v.Mean)
+		x, y, whisker := f.x(s.X[i]), f.y(v.Mean), string(ink)
+		if s.Bar > 0 {
+			opacity := 1.
+			if whisker = "#282c30"; s.Faint[i] {
+				opacity = .33
+			}
+			left, right := f.x(s.X[i]-s.Bar/2), f.x(s.X[i]+s.Bar/2)
+			fmt.Fprintf(&marks, `<path d="M%.1f %dV%.1fH%.1fV%[2]dZ" fill="%[5]s" fill-opacity="%.2f" stroke="%[5]s" stroke-width=".6"/>`, left, plotLow, y, right, ink, opacity)
+		}
 		if v.Low != nil {
-			low, high = min(low, 100**v.Low), max(high, 100**v.High)
+			fmt.Fprintf(&marks, `<path d="M%.1f %.1fV%.1f" stroke="%s" stroke-width="1.2"/>`, x, f.y(max(f.up.Low, *v.Low)), f.y(*v.High), whisker)
+		}
+		if s.Dots {
+			fmt.Fprintf(&marks, `<circle cx="%.1f" cy="%.1f" r="2.6" fill="%s"/>`, x, y, ink)
+		}
+		if !math.IsNaN(y) {
+			line = append(line, fmt.Sprintf("%.1f %.1f", x, y))
 		}
 	}
-	return left, right, low, high
+	if s.Bar == 0 && len(line) > 0 {
+		dashes := map[bool]string{true: ` stroke-dasharray="4 3"`}[chart.Dashed(s.Index)]
+		fmt.Fprintf(out, `<path d="M%s" fill="none" stroke="%s" stroke-width="1.6"%s/>`, strings.Join(line, "L"), ink, dashes)
+	}
+	out.WriteString(marks.String())
 }
