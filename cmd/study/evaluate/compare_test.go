@@ -259,7 +259,7 @@ func TestCompareRuns(t *testing.T) {
 	}
 	require.Equal(t, []string{"3", "near", "3", "3"}, []string{at("far")["runs"], at("far")["against"], at("far")["difference_runs"], at("far")["difference_units"]})
 	require.Equal(t, []string{"one run", "", ""}, []string{at("other")["difference_runs"], at("other")["p"], at("other")["p_holm"]})
-	for name, text := range map[string]string{"stdout": stdout, "report.md": "", "report.html": "", "tables.tex": ""} {
+	for name, text := range map[string]string{"stdout": stdout, "report.html": ""} {
 		if text == "" {
 			text = string(studytest.ReadFile(t, filepath.Join(dir, name)))
 		}
@@ -328,7 +328,7 @@ func TestCompareMisused(t *testing.T) {
 func TestCompareHelp(t *testing.T) {
 	code, stdout, stderr := callCompare(t, "-h")
 	require.Zero(t, code, stderr)
-	for _, word := range []string{"usage: evaluate compare -data DIR", "report.html", "cases.csv", "tables.tex", "Holm", "rater:NAME", ".npy", "raters/RATER/CLASS"} {
+	for _, word := range []string{"usage: evaluate compare -data DIR", "report.html", "cases.csv", "Holm", "rater:NAME", ".npy", "raters/RATER/CLASS"} {
 		require.Contains(t, stdout, word)
 	}
 	for line := range strings.Lines(stdout) {

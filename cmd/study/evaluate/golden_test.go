@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of TestGoldens anew")
 
-// The table, and every CSV, JSON, Markdown and LaTeX file of every subcommand, are those of
+// The table, and every CSV and JSON file of every subcommand, are those of
 // testdata/NAME.golden.
 func TestGoldens(t *testing.T) {
 	data, about := studytest.Synthesise(t)
@@ -69,7 +69,7 @@ func TestGoldens(t *testing.T) {
 			files, err := filepath.Glob(at(c.files))
 			require.NoError(t, err)
 			for _, file := range files {
-				if slices.Contains([]string{".csv", ".json", ".md", ".tex"}, filepath.Ext(file)) {
+				if slices.Contains([]string{".csv", ".json"}, filepath.Ext(file)) {
 					fmt.Fprintf(&all, "-- %s --\n%s", filepath.Base(file), shortened(t, file))
 				}
 			}

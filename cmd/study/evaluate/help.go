@@ -76,7 +76,7 @@ nothing ranks highest.
 the highest soft Dice, and the ten worst photographs of -centres: silently wrong results, then doubted wrong ones,
 then the farthest from the centre. Outlines have a colour for each structure; the dashed white outline is the
 raters' majority or the CSV's circle. The page shows images with their names: keep it where the images may lie.
-Beside it are report.md, tables.tex, report.json (as -json) and cases.csv (as -csv).
+Beside it are report.json (as -json) and cases.csv (as -csv).
 
 Every report says how it was made: version and commit, the flags but -out, -json and -csv, and the SHA-256 of each file
 of weights and of the data: of what sha256sum prints of the scored images, their marks and truths, from the data
@@ -240,7 +240,6 @@ group of groups.csv, such as a patient's, count as their mean. Bold and arrows s
                  where the images may lie
   report.json    everything, by the schema cmd/study/evaluate/compare.schema.json of the repository
   cases.csv      a line for each image, class, method and pass; summary.csv means and tests
-  report.md      the tables as Markdown; tables.tex for LaTeX with booktabs
 
 All but the CSVs say how they were made, as "evaluate -h" has it, with a SHA-256 of each folder of predictions.
 A prediction that is missing, of another size, unreadable, or holds NaN or values outside of 0 to 1 is named and
@@ -287,10 +286,10 @@ Images that one rater alone has marked do not count. With agreement levels the r
 the kappas, the consensus, the areas of the levels and the images with the least consensus.
 
 -out DIR receives cases.csv (a line for each image and structure), pairs.csv, limits.csv (limits of agreement), again.csv
-(second readings), raters.csv, raters.json (by the schema cmd/study/evaluate/raters.schema.json of the repository), raters.md,
-raters.tex (for LaTeX with booktabs), raters.html (one page with everything, the images with the least agreement with all
-outlines, and the raters as a tree) and dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their
-names: keep it where the images may lie. All but the CSVs say how they were made, as "evaluate -h" has it.
+(second readings), raters.csv, raters.json (by the schema cmd/study/evaluate/raters.schema.json of the repository), raters.html
+(one page with everything, the images with the least agreement with all outlines, and the raters as a tree) and
+dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their names: keep it where the images may lie.
+All but the CSVs say how they were made, as "evaluate -h" has it.
 
 evaluate reads a few images at a time, and its memory does not grow with the size or number of their masks.
 Faulty images end it: it names them all, and gives no figures of the others. Brackets hold 95 % intervals from

@@ -69,7 +69,7 @@ func TestOrigin(t *testing.T) {
 			line := "MrPrism unknown, commit unknown: " + c.want.Program + " " + strings.Join(c.args, " ")
 			sum := fmt.Sprintf("SHA-256 of synthetic-unbiased (%d files): %s", set.Files, set.SHA256)
 			files := map[string][]byte{"stdout": []byte(stdout.String())}
-			for _, file := range []string{"report.json", "report.html", "report.md", "tables.tex"} {
+			for _, file := range []string{"report.json", "report.html"} {
 				files[file] = studytest.ReadFile(t, filepath.Join(dir, file))
 			}
 			for file, text := range files {

@@ -20,7 +20,7 @@ import (
 func (r *Report) Save(out string) error {
 	d := r.Document()
 	files := map[string]func(io.Writer) error{
-		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "limits.csv": r.limitsCSV, "again.csv": r.againCSV, "raters.md": d.Markdown, "raters.tex": d.LaTeX, "raters.html": d.HTML,
+		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "limits.csv": r.limitsCSV, "again.csv": r.againCSV, "raters.html": d.HTML,
 		"raters.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
 	}
 	if r.Ratio == nil {

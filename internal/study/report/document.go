@@ -16,7 +16,7 @@ import (
 	"mrprism/weights"
 )
 
-// Document is what a study found, for people. Text, Markdown, LaTeX and HTML have the same tables;
+// Document is what a study found, for people. Text and HTML have the same tables;
 // HTML also has the plots and pictures.
 type Document struct {
 	Title string
@@ -222,88 +222,6 @@ func (d *Document) Print(w io.Writer) error {
 	t := command.NewTable(2, 0)
 	d.Lines(t)
 	return t.Print(w)
-}
-
-// Markdown writes the document as Markdown.
-func (d *Document) Markdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", d.Title)
-	for _, text := range append(slices.Clone(d.Lead), d.Basis) {
-		if text != "" {
-			fmt.Fprintf(&b, "\n%s\n", text)
-		}
-	}
-	for i, line := range d.Made.Lines() {
-		fmt.Fprintf(&b, "%s- %s\n", []string{"\n", ""}[min(i, 1)], line)
-	}
-	cell := func(c Cell) string {
-		text := strings.ReplaceAll(c.value(), "|", `\|`)
-		if c.Mark == Best {
-			return "**" + text + "**"
-		}
-		return text
-	}
-	for _, t := range d.tables() {
-		t = t.narrow()
-		fmt.Fprintf(&b, "\n## %s\n\n| %s |\n|---|%s\n", t.Title, strings.Join(t.names(), " | "), strings.Repeat("---:|", len(t.Columns)-1))
-		for _, row := range t.Rows {
-			fmt.Fprintf(&b, "| %s |\n", row.join(" | ", cell))
-		}
-	}
-	for i, note := range d.Notes {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "- %s\n", note)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// texEscaper writes text as LaTeX.
-var texEscaper = strings.NewReplacer(
-	"\\", `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
-	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `$<$`, ">", `$>$`,
-	"×", `$\times$`, "–", "--", "−", "$-$", "κ", `$\kappa$`, "α", `$\alpha$`)
-
-// LaTeX writes the tables for the package booktabs.
-func (d *Document) LaTeX(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("% \\usepackage{booktabs}\n")
-	for _, line := range d.Made.Lines() {
-		fmt.Fprintf(&b, "%% %s\n", line)
-	}
-	for _, t := range d.tables() {
-		t = t.narrow()
-		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s.\n%s\n$\\dagger$: adjusted $p < 0.05$, and an interval clear of 0.}\n",
-			texEscaper.Replace(t.Title), texEscaper.Replace(strings.Join(append(slices.Clone(d.Lead), d.Basis), ". ")))
-		fmt.Fprintf(&b, "\\begin{tabular}{l%s}\n\\toprule\n%s \\\\\n\\midrule\n", strings.Repeat("r", len(t.Columns)-1), texEscaper.Replace(strings.Join(t.names(), "\x00")))
-		for _, row := range t.Rows {
-			b.WriteString(row.join(" & ", latexCell) + " \\\\\n")
-		}
-		b.WriteString("\\bottomrule\n\\end{tabular}\n\\end{table}\n")
-	}
-	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), "\x00", " & "))
-	return err
-}
-
-// latexCell is a mean, bold if it is the best, with its interval in small print.
-func latexCell(c Cell) string {
-	mean, interval, found := c.split()
-	mean, interval = texEscaper.Replace(mean), texEscaper.Replace(interval)
-	switch c.Mark {
-	case Best:
-		mean = `\textbf{` + mean + `}`
-	case Better, Worse:
-		mean += `$^\dagger$`
-	}
-	if found {
-		mean += ` {\scriptsize ` + interval + `}`
-	}
-	if c.Note != "" {
-		mean += ` {\scriptsize (` + texEscaper.Replace(c.Note) + `)}`
-	}
-	return mean
 }
 
 // split cuts a figure from its interval.

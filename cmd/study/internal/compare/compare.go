@@ -235,7 +235,7 @@ func (r *Comparison) deliver(dir string, stdout io.Writer) error {
 		return d.Print(stdout)
 	}
 	failed := report.Save(dir, map[string]func(io.Writer) error{
-		"cases.csv": r.casesCSV, "summary.csv": r.summaryCSV, "report.md": d.Markdown, "tables.tex": d.LaTeX, "report.html": d.HTML,
+		"cases.csv": r.casesCSV, "summary.csv": r.summaryCSV, "report.html": d.HTML,
 		"report.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
 	})
 	d.Notes = append(d.Notes, "report: "+filepath.Join(dir, "report.html"))

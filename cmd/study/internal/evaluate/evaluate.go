@@ -232,7 +232,7 @@ func (r *Report) deliver(o Outputs, stdout io.Writer) error {
 	}
 	if o.Out != "" {
 		failed = append(failed, report.Save(o.Out, map[string]func(io.Writer) error{
-			"cases.csv": r.csv, "report.json": asJSON, "report.md": d.Markdown, "tables.tex": d.LaTeX, "report.html": d.HTML,
+			"cases.csv": r.csv, "report.json": asJSON, "report.html": d.HTML,
 		}))
 		d.Notes = append(d.Notes, "report: "+filepath.Join(o.Out, "report.html"))
 	}
