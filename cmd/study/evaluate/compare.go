@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/report"
@@ -22,7 +23,11 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	var precision *model.Precision
 	var device *computing.Device
 	flags := compareFlags(&r)
-	flags.AddFrom(program, func(f *flag.FlagSet) { precision, device = computing.Flags(f) })
+	flags.AddFrom(program, func(f *flag.FlagSet) {
+		imageFlags(f, &r.Images, "test")
+		r.Figures = command.FiguresFlag(f, "all figures")
+		precision, device = computing.Flags(f)
+	})
 	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + computing.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Precision, r.Device = *precision, device.Open
@@ -45,7 +50,7 @@ func compareFlags(r *compare.Request) *cli.Groups {
 		f.IntVar(&r.Draws, "draws", 0, "also compare this `NUMBER` of masks with the raters' marks, by GED: those that padl and tab draw, and of all others what lies above evenly spaced levels of the maps of raters, or of the mask without these")
 	})
 	flags.Add("images", func(f *flag.FlagSet) {
-		imageFlags(f, &r.Images, "`DIR`[,DIR]: data sets with the same classes and raters", "test")
+		dataFlag(f, &r.Images)
 		f.StringVar(&r.Reference, "reference", "mean", "`REFERENCE`: mean (the raters' mean vote), truth (truth/CLASS/NAME.png) or rater:NAME")
 	})
 	flags.Add("output", func(f *flag.FlagSet) {

@@ -23,10 +23,11 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 	flags.Add("flags", func(set *flag.FlagSet) {
 		weights = computing.WeightsFlag(set)
 		set.StringVar(&r.Data, "data", "", "`DIR`: a data set of the model's raters, as \"train -h\" describes it. Every fifth image is scored")
-		set.IntVar(&r.Most, "given", 2, "give the marks of 1 to `K` raters at once")
-		set.StringVar(&r.CSV, "csv", "", "write a line for each image, structure, number of marks and figure to `FILE`")
 	})
-	flags.AddFrom(program, func(set *flag.FlagSet) { precision, device = computing.Flags(set) })
+	flags.AddFrom(program, func(set *flag.FlagSet) {
+		r.Figures = command.FiguresFlag(set, "all figures")
+		precision, device = computing.Flags(set)
+	})
 	p := cli.Program{Name: program + " evidence", Intro: evidenceIntro + "  " + computing.Shipped() + "\n", Examples: evidenceExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open
@@ -37,10 +38,8 @@ func runEvidence(ctx context.Context, args []string, stdout, stderr io.Writer) i
 			return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
 		case r.Data == "":
 			return cli.Wrong("which data? give -data DIR")
-		case r.Most < 1:
-			return cli.Wrong("-given %d: give the marks of at least one rater", r.Most)
 		}
-		if err := errors.Join(device.Check(), command.CheckOutputs(r.CSV)); err != nil {
+		if err := errors.Join(device.Check(), command.CheckOutputs(r.Figures.File())); err != nil {
 			return err
 		}
 		return given.Run(ctx, r, stdout, stderr)

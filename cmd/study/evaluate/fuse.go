@@ -28,13 +28,16 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var device *computing.Device
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		imageFlags(set, &r.Images, "`DIR`: a data set of named raters, as \"train -h\" describes it. The raters are learned from the part that is fused", "all")
+		set.StringVar(&r.Data, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it. The raters are learned from the part that is fused, which is all of it without -on")
 		set.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
 	})
 	flags.Add("with a network", func(set *flag.FlagSet) {
 		weights = computing.WeightsFlag(set)
 	})
-	flags.AddFrom(program, func(set *flag.FlagSet) { precision, device = computing.Flags(set) })
+	flags.AddFrom(program, func(set *flag.FlagSet) {
+		imageFlags(set, &r.Images, "all")
+		precision, device = computing.Flags(set)
+	})
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + computing.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if err := cmp.Or(r.Check(), checkFuse(&r, *weights, rest, flags.Given()), device.Check()); err != nil {

@@ -48,13 +48,13 @@ func TestGoldens(t *testing.T) {
 		code        int
 		args        []string
 	}{
-		{"data", "data.*", 0, []string{"-weights", model, "-against", other, "-data", data, "-on", "all", "-recurrences", "1", "-csv", at("data.csv"), "-json", at("data.json")}},
+		{"data", "data.*", 0, []string{"-weights", model, "-data", data, "-on", "all", "-recurrences", "1", "-csv", at("data.csv"), "-json", at("data.json")}},
 		{"centres", "centres.*", 0, []string{"-weights", fundus, "-centres", centres, "-turned", "-foreign", foreign, "-recurrences", "0", "-csv", at("centres.csv"), "-json", at("centres.json")}},
 		{"levels", "levels.*", 0, []string{"-weights", fundus, "-data", levels, "-roi", "auto", "-changed", "-csv", at("levels.csv"), "-json", at("levels.json")}},
 		{"compare", "compared/*", 1, []string{"compare", "-weights", "one=" + model + ",two=" + other, "-predictions", "moved=" + predictions, "-data", data, "-on", "all", "-out", at("compared")}},
 		{"truth", "truth/*", 0, []string{"compare", "-weights", other, "-data", data, "-on", "all", "-reference", "truth", "-out", at("truth")}},
 		{"fuse", "fused/*.csv", 0, []string{"fuse", "-data", data, "-weights", model, "-out", at("fused")}},
-		{"evidence", "given.csv", 0, []string{"evidence", "-weights", settling, "-data", data, "-given", "1", "-csv", at("given.csv")}},
+		{"evidence", "given.json", 0, []string{"evidence", "-weights", settling, "-data", data, "-json", at("given.json")}},
 		{"raters", "agreed/*", 0, []string{"raters", data, "-out", at("agreed")}},
 		{"ratersOfLevels", "levels/*", 0, []string{"raters", levels, "-out", at("levels")}},
 	} {

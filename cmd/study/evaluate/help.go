@@ -26,8 +26,6 @@ seen them. -on scores others. The table has
   maps           the figures of "evaluate compare", of RecN: means over the images, against the mean vote and, if
                  there is one, against the truth
   truth          Dice of the pixels above one half, if the data set has truth/CLASS/NAME.png
-  against        the same images by the weights of -against, beside these: every figure of both, with paired
-                 differences
   outline        95 % Hausdorff distance from the majority's outline; the image's diagonal if one of the two is empty
   agreement      Fleiss' kappa of the raters, and the intraclass correlation of their areas
   heads          Dice of each rater's or level's head with the marks of every one. A head should be
@@ -94,7 +92,7 @@ const examples = `
 examples:
   evaluate -weights newborn-brain -data data/qubiq-brain-growth
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto            search whole photographs first
-  evaluate -weights fundus -data data/drishti-gs1-crop -against baseline.safetensors -changed
+  evaluate -weights fundus -data data/drishti-gs1-crop -changed
   evaluate -weights fundus -data data/drishti-gs1-crop -csv scores.csv -json scores.json
   evaluate -weights fundus -centres data/hrf/disc.csv -turned -out report
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto -foreign data/bubil-cells
@@ -172,9 +170,9 @@ const evidenceIntro = `evaluate evidence - measures what given marks do to the m
 
 usage: evaluate evidence -weights NAME|FILE -data DIR [flags]
 
-evidence gives the marks of some raters (of agreement levels: a level as the mark of an expert) to a model that
-takes marks as evidence. It compares the mask with the marks that were not given. All subsets of raters take
-part, or 12 of them; a figure is the mean over them. The table has, with paired differences:
+evidence scores every fifth image. It gives the marks of one or two raters (of agreement levels: a level as the mark of an
+expert) to a model that takes marks as evidence. It compares the mask with the marks that were not given. All subsets
+of raters take part, or 12 of them; a figure is the mean over them. The table has, with paired differences:
   ours                     what the model expects of the raters who have not marked
   network without          the model's mask without evidence
   the marks                the mean of the given marks
@@ -196,7 +194,7 @@ Shipped weights:
 const evidenceExamples = `
 examples:
   evaluate evidence -weights cells -data data/bubil-cells
-  evaluate evidence -weights newborn-brain -data data/qubiq-brain-growth -given 3 -csv evidence.csv
+  evaluate evidence -weights newborn-brain -data data/qubiq-brain-growth -json evidence.json
 
 exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
 `

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
@@ -33,18 +34,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := cli.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		weights = computing.EnsembleFlag(f)
-		f.StringVar(&r.Against, "against", "", "`NAME` or FILE of other weights: -data is also scored by them, and the two are compared as evaluate compare does")
 		f.IntVar(&r.Recurrences, "recurrences", -1, fmt.Sprintf("score Rec0 to Rec`N` (-1: N is %d, or 0 for weights that were trained without recurrence)", segment.DefaultRecurrences))
 	})
 	flags.Add("images", func(f *flag.FlagSet) {
-		imageFlags(f, &r.Images, "`DIR`[,DIR]: data sets with the same classes and raters", "test")
+		dataFlag(f, &r.Images)
+		imageFlags(f, &r.Images, "test")
 		f.BoolVar(&r.Changed, "changed", false, fmt.Sprintf("also score each image of -data and -centres under %d changes: other exposures and colours, blurred, from farther away and mirrored. Each takes as long as one run", len(evaluate.Changes)))
 		f.StringVar(&r.Centres, "centres", "", "`FILE`[,FILE]: CSVs that give the place of the structure in whole photographs")
 		f.BoolVar(&r.Turned, "turned", false, "also judge each photograph of -centres turned by 90, 180 and 270 degrees clockwise")
 		f.StringVar(&r.Foreign, "foreign", "", "`DIR`[,DIR]: folders of pictures of another kind than the model's images")
 	})
 	flags.Add("output", func(f *flag.FlagSet) {
-		f.StringVar(&r.JSON, "json", "", "write all figures to `FILE` as JSON; - prints the JSON instead of the table")
+		r.Figures = command.FiguresFlag(f, "all figures")
 		f.StringVar(&r.CSV, "csv", "", "write a line for each image of -data and structure, or for each photograph of -centres, to `FILE`")
 		f.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for report.html with curves and pictures, the tables and all figures")
 	})
@@ -60,10 +61,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// imageFlags are the flags that choose images: data says what -data is, and part is the default of
-// -on.
-func imageFlags(f *flag.FlagSet, i *score.Images, data, part string) {
-	f.StringVar(&i.Data, "data", "", data)
+// dataFlag is -data of one or several data sets.
+func dataFlag(f *flag.FlagSet, i *score.Images) {
+	f.StringVar(&i.Data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
+}
+
+// imageFlags are the flags that choose images of -data. part is the default of -on.
+func imageFlags(f *flag.FlagSet, i *score.Images, part string) {
 	f.StringVar(&i.On, "on", part, "`PART` of -data: test (the held-out images), validation, train or all")
 	f.StringVar(&i.Split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
 	f.StringVar(&i.Region, "roi", "none", "`REGION` of the images of -data that a model of -weights sees: none (the whole image) or auto (search the image first)")
@@ -94,7 +98,7 @@ func checkRequest(r *evaluate.Request, flags *cli.Groups, rest []string) error {
 		}
 	}
 	for _, name := range [][2]string{
-		{"against", "data"}, {"split", "data"}, {"on", "data"}, {"roi", "data"}, {"turned", "centres"},
+		{"split", "data"}, {"on", "data"}, {"roi", "data"}, {"turned", "centres"},
 	} {
 		if given[name[0]] && flags.Lookup(name[1]).Value.String() == "" {
 			return cli.Wrong("-%s needs -%s", name[0], name[1])

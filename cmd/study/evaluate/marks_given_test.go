@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -27,15 +29,28 @@ func TestEvidenceFigures(t *testing.T) {
 	dir, about := studytest.Synthesise(t)
 	about.Configuration = "tiny-evidence"
 	file := studytest.WeightsFile(t, about, nil)
-	path := filepath.Join(t.TempDir(), "given.csv")
-	code, stdout, stderr := call(t, "evidence", "-weights", file, "-data", dir, "-given", "1", "-device", "reference", "-csv", path)
+	path := filepath.Join(t.TempDir(), "given.json")
+	code, stdout, stderr := call(t, "evidence", "-weights", file, "-data", dir, "-device", "reference", "-json", path)
 	require.Equal(t, cli.Done, code, stderr)
-	for _, part := range []string{"marks given: 1", "another image's marks", "fixed blend for cup, 1 marks, against all", "a corrected patch", "heads without"} {
+	for _, part := range []string{"marks given: 1", "another image's marks", "fixed blend for cup, 1 marks, against all", "a corrected patch", "Dice of the heads"} {
 		assert.Contains(t, stdout, part)
 	}
+	var report struct {
+		Scores []struct {
+			Structure string
+			Given     int
+			Figures   []struct {
+				With, Answer string
+				Value        float64
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(studytest.ReadFile(t, path), &report))
 	got := map[string]float64{}
-	for _, row := range studytest.Records(t, path) {
-		got[row["structure"]+row["given"]+row["figure"]] = studytest.Parsed(t, row["value"])
+	for _, row := range report.Scores {
+		for _, f := range row.Figures {
+			got[fmt.Sprint(row.Structure, row.Given, f.With, ": ", f.Answer)] = f.Value
+		}
 	}
 
 	data, err := dataset.Open(dir)
@@ -64,13 +79,13 @@ func TestEvidenceFigures(t *testing.T) {
 		r, err := e.Recalculate(t.Context(), segment.Options{Recurrences: model.Settles, Evidence: []segment.Evidence{{Rater: name, Class: "disc", Mask: mask}}})
 		require.NoError(t, err)
 		n, target := float64(len(about.Raters)), metric.Count(hidden...)
-		want["ours"] += metric.SoftDice(r.Others(0), target) / n
-		want["network without"] += metric.SoftDice(without.Probability(0), target) / n
-		want["the marks"] += metric.SoftDice(metric.Count(l.Masks[rater][0]).Mean(), target) / n
-		want["all: ours"] += metric.SoftDice(r.Probability(0), metric.Count(l.Given(0)...)) / n
+		want["raters not given: ours"] += metric.SoftDice(r.Others(0), target) / n
+		want["raters not given: network without"] += metric.SoftDice(without.Probability(0), target) / n
+		want["raters not given: the marks"] += metric.SoftDice(metric.Count(l.Masks[rater][0]).Mean(), target) / n
+		want["all raters: ours"] += metric.SoftDice(r.Probability(0), metric.Count(l.Given(0)...)) / n
 		for other := range about.Raters {
 			if other != rater {
-				want["heads"] += metric.Dice(r.Rater(other, 0), l.Masks[other][0]) / n / (n - 1)
+				want["own marks of raters not given: ours"] += metric.Dice(r.Rater(other, 0), l.Masks[other][0]) / n / (n - 1)
 			}
 		}
 	}
@@ -80,7 +95,6 @@ func TestEvidenceFigures(t *testing.T) {
 
 	for wanted, args := range map[string][]string{
 		"does not take marks": {"-weights", "cells", "-data", dir},
-		"at least one rater":  {"-weights", file, "-data", dir, "-given", "0"},
 		"which data?":         {"-weights", file},
 	} {
 		if wanted == "does not take marks" {

@@ -29,9 +29,6 @@ type object = map[string]any
 // go test ./evaluate -run Schemas -update writes them anew.
 func TestSchemas(t *testing.T) {
 	data, about := studytest.Synthesise(t)
-	other := segmenttest.Fundus()
-	other.Name = "other"
-	against := studytest.WeightsFile(t, other, nil)
 	model, fundus, levels := studytest.WeightsFile(t, about, nil), studytest.WeightsFile(t, segmenttest.Fundus(), nil), studytest.LevelData(t)
 	centres := studytest.CentresFile(t, "name,cx,cy,r\na,.5,.5,.2\nb,,,\n", "a.png", "b.png")
 	predictions := shifted(t, data, t.TempDir(), 3)
@@ -45,7 +42,7 @@ func TestSchemas(t *testing.T) {
 		{"raters", agree.Report{}, 0, []string{"raters", data}},
 		{"raters", agree.Report{}, 0, []string{"raters", levels}},
 		{"compare", compare.Comparison{}, 1, []string{"compare", "-weights", "one=" + model, "-predictions", "moved=" + predictions, "-data", data, "-on", "all"}},
-		{"evaluate", evaluate.Report{}, 0, []string{"-weights", fundus, "-data", levels, "-roi", "auto", "-changed", "-centres", centres, "-against", against, "-recurrences", "0"}},
+		{"evaluate", evaluate.Report{}, 0, []string{"-weights", fundus, "-data", levels, "-roi", "auto", "-changed", "-centres", centres, "-recurrences", "0"}},
 		{"evaluate", evaluate.Report{}, 0, []string{"-weights", model, "-data", data, "-on", "all", "-recurrences", "0"}},
 	} {
 		file, out, name := c.schema+".schema.json", filepath.Join(t.TempDir(), "out"), "report.json"
@@ -206,7 +203,7 @@ func (s schemas) comment(t reflect.Type, field string) string {
 	if s.comments[t.PkgPath()] == nil {
 		found := map[string]string{}
 		s.comments[t.PkgPath()] = found
-		paths, _ := filepath.Glob(filepath.Join("..", "..", strings.TrimPrefix(t.PkgPath(), "mrprism/"), "*.go"))
+		paths, _ := filepath.Glob(filepath.Join("..", "..", "..", strings.TrimPrefix(t.PkgPath(), "mrprism/"), "*.go"))
 		for _, path := range slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.go") }) {
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 			if err != nil {

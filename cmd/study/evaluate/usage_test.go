@@ -48,7 +48,6 @@ func TestWrongUsageOfPictures(t *testing.T) {
 		{2, "-roi needs -data", []string{"-weights", file, "-centres", centres, "-roi", "auto"}},
 		{2, "-changed needs -data or -centres", []string{"-weights", file, "-foreign", dir, "-changed"}},
 		{2, "-split needs -data", []string{"-weights", file, "-foreign", dir, "-split", "a.json"}},
-		{2, "-against needs -data", []string{"-weights", file, "-foreign", dir, "-against", file}},
 		{1, "does not search photographs (it was trained without -anchor): leave -centres out", []string{"-weights", blind, "-centres", centres}},
 		{1, filepath.Join(dir, "nowhere.csv") + ": cannot be read", []string{"-weights", file, "-centres", filepath.Join(dir, "nowhere.csv")}},
 		{1, "would count twice", []string{"-weights", file, "-centres", centres + "," + dir + "/./disc.csv"}},

@@ -17,21 +17,16 @@ import (
 )
 
 func main() {
-	r := &runner{}
+	r := &runner{programs: "build", nice: []string{"nice", "-n", "19"}}
 	flag.StringVar(&r.out, "out", "runs/tables", "`FOLDER` of trainings and comparisons")
 	flag.StringVar(&r.shared, "data", "../shared/data", "`FOLDER` of the data sets")
-	flag.StringVar(&r.programs, "programs", "build", "`FOLDER` of train and evaluate")
-	flag.StringVar(&r.device, "device", "processor", "`DEVICE` that trains and scores")
 	flag.IntVar(&r.steps, "steps", 600, "`STEPS` of each training")
 	flag.IntVar(&r.seeds, "seeds", 3, "`NUMBER` of seeds")
-	flag.BoolVar(&r.equalTime, "time", false, "also train each method for as long as the mean vote trains")
-	nice := flag.String("under", "nice -n 19", "`COMMAND` under which train runs, such as \"taskset -c 1 nice -n 19\"")
-	match := flag.String("match", "", "train only what matches the `REGEXP`, of names such as bubil-cells/wdnet-seed1")
-	pages := flag.String("pages", "weights/shipped/tables", "`FOLDER` of the tables and pictures")
+	match := flag.String("match", "", "train only what matches the `REGEXP`, of names such as bubil-cells/wdnet-seed1. NAME-time trains for as long as the mean vote trains, and only if the REGEXP has \"time\"")
 	flag.StringVar(&r.scores, "scores", "cmd/study/tables/scores", "`FOLDER` of the scores of each image, which stay; what is there is not trained again")
 	only := flag.Bool("write", false, "train and score nothing: write the tables of what there is")
 	flag.Parse()
-	r.nice = strings.Fields(*nice)
+	r.equalTime = strings.Contains(*match, "time")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	chosen, err := regexp.Compile(*match)
@@ -39,7 +34,7 @@ func main() {
 		err = r.all(ctx, chosen)
 	}
 	if ctx.Err() == nil {
-		err = errors.Join(err, r.write(*pages))
+		err = errors.Join(err, r.write("weights/shipped/tables"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)

@@ -76,21 +76,13 @@ func fuser(fusion string) entry {
 type table struct {
 	name, title string
 	rows        []entry
-	sets        []data   // nil: dataSets
+	sets        []data
 	figures     []figure // the first is primary
-}
-
-// on are the data sets of a table.
-func (t table) on() []data {
-	if t.sets != nil {
-		return t.sets
-	}
-	return dataSets
 }
 
 // covers says whether a table has the data set.
 func (t table) covers(d data) bool {
-	return slices.ContainsFunc(t.on(), func(one data) bool { return one.name == d.name })
+	return slices.ContainsFunc(t.sets, func(one data) bool { return one.name == d.name })
 }
 
 // everyData is the data of all tables.
@@ -135,14 +127,15 @@ func tables() []table {
 	} {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
+	several := append(multi, sharp, withDice(method("cl")), withDice(method("padl")), withDice(method("tab")), ensemble, paper, prism, favoured, recurrent, ours, undiced)
 	return []table{
-		{"table1", "Table 1: learning from several raters", append(multi, sharp, withDice(method("cl")), withDice(method("padl")), withDice(method("tab")), ensemble, paper, prism, favoured, recurrent, ours, undiced), nil, masks},
-		{"table2", "Table 2: segmentation without a model of raters", append(calibrated, sharp, ensemble, ours, undiced), nil, masks},
-		{"table3", "Table 3: the same network on fused labels", append(fusions, ours, undiced), nil, masks},
-		{"table4", "Table 4: parts of MrPrism", ablation, nil, masks},
-		{"table5", "Table 5: readers who are exchangeable", exchangeable(), readers, slices.Concat(masks, samples)},
-		{"table6", "Table 6: beside a Dice loss", sharpened, everyData(), masks},
-		{"table7", "Table 7: the paper's recurrence for equal time", []entry{long(sharp), recurrent, long(recurrent)}, everyData(), masks},
+		{name: "table1", title: "Table 1: learning from several raters", rows: several, sets: dataSets, figures: masks},
+		{name: "table2", title: "Table 2: segmentation without a model of raters", rows: append(calibrated, sharp, ensemble, ours, undiced), sets: dataSets, figures: masks},
+		{name: "table3", title: "Table 3: the same network on fused labels", rows: append(fusions, ours, undiced), sets: dataSets, figures: masks},
+		{name: "table4", title: "Table 4: parts of MrPrism", rows: ablation, sets: dataSets, figures: masks},
+		{name: "table5", title: "Table 5: readers who are exchangeable", rows: exchangeable(), sets: readers, figures: slices.Concat(masks, samples)},
+		{name: "table6", title: "Table 6: beside a Dice loss", rows: sharpened, sets: everyData(), figures: masks},
+		{name: "table7", title: "Table 7: the paper's recurrence for equal time", rows: []entry{long(sharp), recurrent, long(recurrent)}, sets: everyData(), figures: masks},
 	}
 }
 

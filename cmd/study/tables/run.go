@@ -22,17 +22,19 @@ import (
 	"mrprism/weights/disk"
 )
 
-// images is the number of images in a batch.
-const images = 4
+const (
+	images = 4           // in a batch
+	device = "processor" // trains and scores
+)
 
 // runner trains and scores in processes of their own, one after the other, and goes on where an
 // earlier one stopped: a run that has ended has a file named ended in its folder.
 type runner struct {
-	out, shared, programs, device string
-	scores                        string // folder of kept scores
-	steps, seeds                  int
-	equalTime                     bool
-	nice                          []string // what stands before train
+	out, shared, programs string
+	scores                string // folder of kept scores
+	steps, seeds          int
+	equalTime             bool
+	nice                  []string // what stands before train
 }
 
 const ended = "ended"
@@ -151,7 +153,7 @@ func (r *runner) fused(ctx context.Context, d data, seed int, source, fusion str
 	if err != nil {
 		return "", err
 	}
-	args := []string{"fuse", "-data", source, "-on", "train", "-weights", r.weights(network), "-device", r.device, "-out", folder}
+	args := []string{"fuse", "-data", source, "-on", "train", "-weights", r.weights(network), "-device", device, "-out", folder}
 	return filepath.Join(folder, fusion), r.call(ctx, nil, "evaluate", append(args, split...)...)
 }
 
@@ -216,7 +218,7 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 	epochs := max(1, int(math.Round(steps/math.Ceil(float64(learned)/images))))
 	args := []string{
 		"-data", source, "-config", "compact", "-phases", fmt.Sprintf("%d:%d", x.side, epochs), "-batch", strconv.Itoa(images), "-seed", strconv.Itoa(x.seed),
-		"-device", r.device, "-out", r.folder(x),
+		"-device", device, "-out", r.folder(x),
 	}
 	split, err := r.split(x.data, x.seed, source)
 	if err != nil {
@@ -342,7 +344,7 @@ func (r *runner) compare(ctx context.Context, d data, seed int, runs []run) erro
 	if err != nil {
 		return err
 	}
-	args := []string{"compare", "-data", source, "-weights", strings.Join(weights, ","), "-reference", reference, "-device", r.device, "-out", out}
+	args := []string{"compare", "-data", source, "-weights", strings.Join(weights, ","), "-reference", reference, "-device", device, "-out", out}
 	if len(d.figures()) > len(masks) {
 		args = append(args, "-draws", strconv.Itoa(draws))
 	}

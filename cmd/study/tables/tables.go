@@ -120,7 +120,7 @@ func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, 
 		Below: "worse", Above: "better", Numbers: "Δ",
 	}
 	var far []string
-	for _, d := range t.on() {
+	for _, d := range t.sets {
 		scores, classes, err := r.read(d)
 		if err != nil {
 			return nil, picture, false, err

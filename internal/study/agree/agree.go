@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"strings"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
@@ -31,39 +29,6 @@ type Study struct {
 
 // most is the number of images with the least agreement that the report names.
 const most = 10
-
-// Run measures the agreement of the raters of a data set and delivers it, also to a folder
-// unless its name is empty. made says how, but for the data.
-func Run(ctx context.Context, dir, out string, made *report.Origin, stdout, stderr io.Writer) error {
-	if err := report.CheckVacant(out); out != "" && err != nil {
-		return err
-	}
-	data, err := dataset.Open(dir)
-	if err != nil {
-		return err
-	}
-	s, err := New(data, made)
-	if err != nil {
-		return err
-	}
-	if err := made.AddData(ctx, data.Cases, data.Classes); err != nil {
-		return err
-	}
-	progress := command.NewProgress(stderr, len(data.Cases))
-	stopped := s.Gather(ctx, func(name string) {
-		progress.Begin()
-		progress.Show("%s: comparing the raters", name)
-	})
-	progress.Clear()
-	if problems := (dataset.Problems)(nil); s.images == 0 || errors.As(stopped, &problems) {
-		return stopped // figures without the faulty images would look like those of all
-	}
-	r := s.Report()
-	if out != "" {
-		stopped = errors.Join(stopped, s.Illustrate(r), r.Save(out))
-	}
-	return errors.Join(stopped, r.Document().Print(stdout))
-}
 
 // New begins a study. made says how, and of what data.
 func New(data *dataset.Dataset, made *report.Origin) (*Study, error) {

@@ -14,8 +14,12 @@ import (
 	"mrprism/internal/study/statistics"
 )
 
-// CheckVacant returns an error if a folder of that name has files, or cannot be read.
+// CheckVacant returns an error if a folder of that name has files, or cannot be read; nil without a
+// name.
 func CheckVacant(folder string) error {
+	if folder == "" {
+		return nil
+	}
 	entries, err := os.ReadDir(folder)
 	switch {
 	case err != nil && !errors.Is(err, os.ErrNotExist):

@@ -32,6 +32,7 @@ type Request struct {
 	Watch          Watch          // the first method's results; or nil
 	Shown          int            // images in a gallery
 	Made           *report.Origin // of the report; or nil
+	Figures        *command.Figures
 }
 
 // Watch sees what a network makes of an image with its marks, and says what to keep beside the
@@ -71,10 +72,8 @@ func (r *Request) Add(list string, predictions bool) error {
 // Run scores all methods and delivers the report. Bad predictions make it fail in the end,
 // after the report has been written without them.
 func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
-	if r.Out != "" {
-		if err := report.CheckVacant(r.Out); err != nil {
-			return err
-		}
+	if err := report.CheckVacant(r.Out); err != nil {
+		return err
 	}
 	r.Shown = 3
 	c, err := Open(r)
@@ -91,7 +90,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if compared == nil {
 		return cmp.Or(stopped, err)
 	}
-	return errors.Join(compared.deliver(r.Out, stdout), stopped, err)
+	return errors.Join(compared.deliver(r, stdout), stopped, err)
 }
 
 // Originate adds the data and the methods to what a report says of how it was made.
@@ -228,16 +227,16 @@ func (c *Comparer) openMethod(one NamedMethod) (m *method, err error) {
 	return m, nil
 }
 
-// deliver writes the files of -out, if it is given, and prints the table.
-func (r *Comparison) deliver(dir string, stdout io.Writer) error {
+// deliver writes the files of -out, if it is given, and prints the table or the JSON.
+func (r *Comparison) deliver(of Request, stdout io.Writer) error {
 	d := r.Document()
-	if dir == "" {
-		return d.Print(stdout)
+	if of.Out == "" {
+		return of.Figures.Write(stdout, r, d.Print)
 	}
-	failed := report.Save(dir, map[string]func(io.Writer) error{
+	failed := report.Save(of.Out, map[string]func(io.Writer) error{
 		"cases.csv": r.casesCSV, "summary.csv": r.summaryCSV, "report.html": d.HTML,
 		"report.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
 	})
-	d.Notes = append(d.Notes, "report: "+filepath.Join(dir, "report.html"))
-	return errors.Join(failed, d.Print(stdout))
+	d.Notes = append(d.Notes, "report: "+filepath.Join(of.Out, "report.html"))
+	return errors.Join(failed, of.Figures.Write(stdout, r, d.Print))
 }

@@ -180,10 +180,11 @@ func TestTallies(t *testing.T) {
 func runHere(t *testing.T, r Request) (got Report, table string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	r.Recurrences, r.Precision, r.JSON = 1, model.F32, filepath.Join(t.TempDir(), "scores.json")
+	file := filepath.Join(t.TempDir(), "scores.json")
+	r.Recurrences, r.Precision, r.Figures = 1, model.F32, figuresTo(t, file)
 	r.Device = func(context.Context, func(string)) (gpu.Device, error) { return reference.Open(), nil }
 	require.NoError(t, Run(t.Context(), r, &stdout, &stderr), stderr.String())
-	require.NoError(t, json.Unmarshal(studytest.ReadFile(t, r.JSON), &got))
+	require.NoError(t, json.Unmarshal(studytest.ReadFile(t, file), &got))
 	return got, stdout.String()
 }
 

@@ -3,6 +3,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,10 @@ import (
 
 // Request holds the flags.
 type Request struct {
-	Weights, Against string // names or files
-	Precision        model.Precision
-	Device           computing.Opener
-	Recurrences      int
+	Weights     string // name or file
+	Precision   model.Precision
+	Device      computing.Opener
+	Recurrences int
 	score.Images
 	Centres, Foreign string // FILE[,FILE] and DIR[,DIR]
 	Changed, Turned  bool
@@ -34,9 +35,11 @@ type Request struct {
 	Outputs
 }
 
-// Outputs are the files and the folder to write; empty names are not written. The JSON goes to
-// standard output if its name is "-".
-type Outputs struct{ JSON, CSV, Out string }
+// Outputs are the files and the folder to write; empty names are not written.
+type Outputs struct {
+	Figures  *command.Figures
+	CSV, Out string
+}
 
 // study is everything that is scored, and its scores.
 type study struct {
@@ -112,14 +115,7 @@ func (s *study) originate(ctx context.Context) error {
 
 // checkOutputs checks that the files can be written.
 func (r *Request) checkOutputs() error {
-	json := r.JSON
-	if json == "-" {
-		json = ""
-	}
-	if err := command.CheckOutputs(r.CSV, json); err != nil || r.Out == "" {
-		return err
-	}
-	return report.CheckVacant(r.Out)
+	return cmp.Or(command.CheckOutputs(r.CSV, r.Figures.File()), report.CheckVacant(r.Out))
 }
 
 // open opens the weights and the data sets, and lists the pictures. Classes of the model that the
@@ -144,9 +140,6 @@ func (r *Request) open() (*study, error) {
 			return nil, err
 		}
 		methods := []compare.NamedMethod{{Given: r.Weights, Passes: r.Recurrences + 1, Session: &s.session}}
-		if r.Against != "" {
-			methods = append(methods, compare.NamedMethod{Given: r.Against})
-		}
 		request := compare.Request{Images: r.Images, Named: methods, Precision: r.Precision, Device: r.Device, Watch: s.watch, Shown: s.farthest.Most}
 		if s.compared, err = compare.Of(request, s.data, s.cases, compare.Mean, compare.Truth); err != nil {
 			return nil, err
@@ -219,22 +212,15 @@ func (s *study) scoreAll(ctx context.Context) error {
 // writing to it ends the program.
 func (r *Report) deliver(o Outputs, stdout io.Writer) error {
 	d := r.Document()
-	asJSON := func(w io.Writer) error { return command.WriteJSON(w, r) }
-	show := d.Print
 	var failed []error
 	if o.CSV != "" {
 		failed = append(failed, weights.WriteAtomic(o.CSV, r.csv))
 	}
-	if o.JSON == "-" {
-		show = asJSON
-	} else if o.JSON != "" {
-		failed = append(failed, weights.WriteAtomic(o.JSON, asJSON))
-	}
 	if o.Out != "" {
 		failed = append(failed, report.Save(o.Out, map[string]func(io.Writer) error{
-			"cases.csv": r.csv, "report.json": asJSON, "report.html": d.HTML,
+			"cases.csv": r.csv, "report.html": d.HTML, "report.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
 		}))
 		d.Notes = append(d.Notes, "report: "+filepath.Join(o.Out, "report.html"))
 	}
-	return errors.Join(append(failed, show(stdout))...)
+	return errors.Join(append(failed, o.Figures.Write(stdout, r, d.Print))...)
 }

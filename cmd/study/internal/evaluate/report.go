@@ -40,9 +40,6 @@ type Report struct {
 	Cases     []*caseScore     `json:"cases,omitempty"`
 	Centres   *centresReport   `json:"centres,omitempty"`
 	Foreign   *foreignReport   `json:"foreign,omitempty"`
-	// Against: this model beside the weights of -against, by the mean vote and, if there is one, by
-	// the truth
-	Against []*compare.Comparison `json:"against,omitempty"`
 	// Odd: of all pictures, with -centres or -foreign
 	Odd *oddReport `json:"doubtScore,omitempty"`
 
@@ -95,9 +92,6 @@ func (s *study) dataReport(r *Report) error {
 			continue // nobody marked anything, or there is no truth
 		}
 		r.compared, failed = append(r.compared, compared), err
-	}
-	if s.Against != "" {
-		r.Against = r.compared
 	}
 	return failed
 }

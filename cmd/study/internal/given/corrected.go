@@ -13,8 +13,8 @@ import (
 // corrections gives a tenth of each rater's outline and measures the rest of it: outside of the
 // corrected part and of a twentieth of the outline on either side. It is nil if nobody has an
 // outline.
-func (g *evidenceStudy) corrections(ctx context.Context, e *segment.Engine, l *dataset.Loaded, without *segment.Result, class int) (map[string]float64, error) {
-	sums, count := map[string]float64{}, 0.
+func (g *evidenceStudy) corrections(ctx context.Context, e *segment.Engine, l *dataset.Loaded, plain *segment.Result, class int) (scores, error) {
+	sums, count := scores{}, 0.
 	for m, row := range l.Masks {
 		mark := row[class]
 		if mark == nil || metric.Area(mark) == 0 {
@@ -34,10 +34,10 @@ func (g *evidenceStudy) corrections(ctx context.Context, e *segment.Engine, l *d
 					hidden = append(hidden, row[class])
 				}
 			}
-			for name, maps := range map[string]*segment.Result{" without": without, "": r} {
-				sums["rest of the corrected rater's outline"+name] += DiceWithin(maps.Rater(m, class), mark, rest)
+			for answer, maps := range map[string]*segment.Result{without: plain, ours: r} {
+				sums[figure{ownRest, answer}] += DiceWithin(maps.Rater(m, class), mark, rest)
 				if len(hidden) > 0 {
-					sums["rest of the others' outline"+name] += DiceWithin(maps.Others(class), metric.Count(hidden...).Majority(), rest)
+					sums[figure{othersRest, answer}] += DiceWithin(maps.Others(class), metric.Count(hidden...).Majority(), rest)
 				}
 			}
 			count++
@@ -46,10 +46,7 @@ func (g *evidenceStudy) corrections(ctx context.Context, e *segment.Engine, l *d
 	if count == 0 {
 		return nil, nil
 	}
-	for name := range sums {
-		sums[name] /= count
-	}
-	return sums, nil
+	return sums.over(count), nil
 }
 
 // Tenth is a mark that says something about a tenth of a mask's directions, as seen from its

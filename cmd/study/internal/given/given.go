@@ -2,7 +2,9 @@
 package given
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,16 +22,17 @@ import (
 	"mrprism/model"
 )
 
-// mostSubsets is the largest number of subsets of raters whose marks are given of an image.
-const mostSubsets = 12
+const (
+	mostMarks   = 2  // given at once
+	mostSubsets = 12 // of raters whose marks are given of an image
+)
 
 // Request holds the flags of evaluate evidence.
 type Request struct {
 	Weights, Data string
-	Most          int // marks given at once
 	Precision     model.Precision
 	Device        computing.Opener
-	CSV           string
+	Figures       *command.Figures
 }
 
 // evidenceStudy measures what given marks do to the masks of a data set.
@@ -39,6 +42,7 @@ type evidenceStudy struct {
 	session  computing.Session
 	progress *command.Progress
 	levels   bool
+	most     int                  // marks given at once
 	blends   map[blendKey]float64 // λ of the best fixed blend on training images
 	rows     []givenRow
 }
@@ -65,7 +69,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if len(g.rows) == 0 {
 		return stopped
 	}
-	return errors.Join(stopped, g.deliver(stdout))
+	return errors.Join(stopped, g.Figures.Write(stdout, Report{g.Weights, g.set.Name, g.rows}, g.document().Print))
 }
 
 // open opens weights and data, and checks that they are about the same raters.
@@ -89,7 +93,7 @@ func (g *evidenceStudy) open() error {
 		return errors.New(score.OtherRaters(about, g.set) + ", and so is everything that this command measures")
 	}
 	g.levels = g.set.Levels
-	g.Most = min(g.Most, len(g.set.Raters)-1)
+	g.most = min(mostMarks, len(g.set.Raters)-1)
 	return nil
 }
 
@@ -218,7 +222,7 @@ func mixed(network []float32, marks metric.Votes, lambda float64) []float32 {
 func (g *evidenceStudy) fit(l *dataset.Loaded, r *segment.Result, fits map[blendKey]*[len(lambdas)]float64) {
 	for class := range g.set.Classes {
 		network := r.Probability(class)
-		for k := 1; k <= g.Most; k++ {
+		for k := 1; k <= g.most; k++ {
 			chosen := subsets(l, class, k)
 			for _, subset := range chosen[:min(3, len(chosen))] { // training images are many
 				given, hidden := divided(l, class, subset)
@@ -261,55 +265,112 @@ func (g *evidenceStudy) rater(m int) string {
 	return g.set.Raters[m]
 }
 
+// figure is a score, 0..1, of an answer: with whom it is compared, and whose it is.
+type figure struct {
+	With   string `json:"with"`
+	Answer string `json:"answer"`
+}
+
+// With whom or what answers are compared.
+const (
+	notGiven   = "raters not given"
+	everyRater = "all raters"
+	ownMarks   = "own marks of raters not given" // the head of each
+	ownRest    = "rest of the corrected rater's outline"
+	othersRest = "rest of the others' outline"
+)
+
+// Answers, beside the settled network's.
+const (
+	ours       = "ours"
+	without    = "network without"
+	theMarks   = "the marks"
+	staple     = "STAPLE"
+	fixedBlend = "fixed blend"
+	bestBlend  = "best blend, chosen here"
+	onePass    = "after one pass"
+	otherImage = "another image's marks"
+)
+
+// scores are figures with their values. JSON has a list of them.
+type scores map[figure]float64
+
+// over divides all values.
+func (s scores) over(n float64) scores {
+	for f := range s {
+		s[f] /= n
+	}
+	return s
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s scores) MarshalJSON() ([]byte, error) {
+	type scored struct {
+		figure
+		Value float64 `json:"value"`
+	}
+	var list []scored
+	for f, v := range s {
+		list = append(list, scored{f, v})
+	}
+	slices.SortFunc(list, func(a, b scored) int { return cmp.Or(cmp.Compare(a.With, b.With), cmp.Compare(a.Answer, b.Answer)) })
+	return json.Marshal(list)
+}
+
+// Report is what the JSON has.
+type Report struct {
+	Weights string     `json:"weights"`
+	Data    string     `json:"data"`
+	Scores  []givenRow `json:"scores"`
+}
+
 // givenRow has the figures of an image, a structure and a number of given marks.
 type givenRow struct {
-	statistics.Unit
-	image, class string
-	given        int // 0: a corrected patch
-	figures      map[string]float64
+	statistics.Unit `json:"-"`
+	Image           string `json:"image"`
+	Class           string `json:"structure"`
+	Given           int    `json:"given"` // 0: a corrected patch
+	Figures         scores `json:"figures"`
 }
 
 // score measures an image. The marks of `other` are what must not help.
 func (g *evidenceStudy) score(ctx context.Context, e *segment.Engine, l, other *dataset.Loaded) (rows []givenRow, err error) {
 	g.progress.Show("%s: without evidence", l.Name)
-	without, err := e.Segment(ctx, l.Image, segment.Options{ROI: "none"})
+	plain, err := e.Segment(ctx, l.Image, segment.Options{ROI: "none"})
 	if err != nil {
 		return nil, err
 	}
 	for class, name := range g.set.Classes {
-		for k := 1; k <= g.Most; k++ {
+		for k := 1; k <= g.most; k++ {
 			chosen := subsets(l, class, k)
 			if len(chosen) == 0 {
 				continue
 			}
-			sums := map[string]float64{}
+			sums := scores{}
 			for i, subset := range chosen {
 				g.progress.Show("%s: %s, %d of %d, marks of %d", l.Name, name, i+1, len(chosen), k)
-				if err := g.given(ctx, e, l, other, without, class, subset, sums); err != nil {
+				if err := g.given(ctx, e, l, other, plain, class, subset, sums); err != nil {
 					return nil, err
 				}
 			}
-			for figure := range sums {
-				sums[figure] /= float64(len(chosen))
-			}
-			rows = append(rows, givenRow{image: l.Name, class: name, given: k, figures: sums})
+			rows = append(rows, givenRow{Image: l.Name, Class: name, Given: k, Figures: sums.over(float64(len(chosen)))})
 		}
-		corrected, err := g.corrections(ctx, e, l, without, class)
+		corrected, err := g.corrections(ctx, e, l, plain, class)
 		if err != nil {
 			return nil, err
 		}
 		if corrected != nil {
-			rows = append(rows, givenRow{image: l.Name, class: name, figures: corrected})
+			rows = append(rows, givenRow{Image: l.Name, Class: name, Figures: corrected})
 		}
 	}
 	return rows, nil
 }
 
 // given adds to sums the figures of one subset of raters.
-func (g *evidenceStudy) given(ctx context.Context, e *segment.Engine, l, other *dataset.Loaded, without *segment.Result, class int, chosen []int, sums map[string]float64) error {
+func (g *evidenceStudy) given(ctx context.Context, e *segment.Engine, l, other *dataset.Loaded, plain *segment.Result, class int, chosen []int, sums scores) error {
 	marks, hiddenMarks := divided(l, class, chosen)
 	hidden, all, votes := metric.Count(hiddenMarks...), metric.Count(l.Given(class)...), metric.Count(marks...)
-	network := without.Probability(class)
+	network := plain.Probability(class)
 	r, err := e.Recalculate(ctx, segment.Options{Recurrences: model.Settles, Evidence: g.evidence(l, class, chosen)})
 	if err != nil {
 		return err
@@ -318,44 +379,44 @@ func (g *evidenceStudy) given(ctx context.Context, e *segment.Engine, l, other *
 	if err != nil {
 		return err
 	}
-	staple := fusion.STAPLE(marks, nil).Map
+	fused := fusion.STAPLE(marks, nil).Map
 	k := len(chosen)
 	best, bestAll := 0., 0.
 	for _, lambda := range lambdas {
 		best, bestAll = max(best, metric.SoftDice(mixed(network, votes, lambda), hidden)), max(bestAll, metric.SoftDice(mixed(network, votes, lambda), all))
 	}
-	for name, v := range map[string]float64{
-		"ours":                         metric.SoftDice(r.Others(class), hidden),
-		"after one pass":               metric.SoftDice(one.Others(class), hidden),
-		"network without":              metric.SoftDice(network, hidden),
-		"the marks":                    metric.SoftDice(votes.Mean(), hidden),
-		"STAPLE":                       metric.SoftDice(score.Single(staple), hidden),
-		"fixed blend":                  metric.SoftDice(mixed(network, votes, g.blends[blendKey{class, k, false}]), hidden),
-		"best blend, chosen here":      best,
-		"all: ours":                    metric.SoftDice(r.Probability(class), all),
-		"all: network without":         metric.SoftDice(network, all),
-		"all: fixed blend":             metric.SoftDice(mixed(network, votes, g.blends[blendKey{class, k, true}]), all),
-		"all: best blend, chosen here": bestAll,
-	} {
-		sums[name] += v
+	for f, v := range (scores{
+		{notGiven, ours}:         metric.SoftDice(r.Others(class), hidden),
+		{notGiven, onePass}:      metric.SoftDice(one.Others(class), hidden),
+		{notGiven, without}:      metric.SoftDice(network, hidden),
+		{notGiven, theMarks}:     metric.SoftDice(votes.Mean(), hidden),
+		{notGiven, staple}:       metric.SoftDice(score.Single(fused), hidden),
+		{notGiven, fixedBlend}:   metric.SoftDice(mixed(network, votes, g.blends[blendKey{class, k, false}]), hidden),
+		{notGiven, bestBlend}:    best,
+		{everyRater, ours}:       metric.SoftDice(r.Probability(class), all),
+		{everyRater, without}:    metric.SoftDice(network, all),
+		{everyRater, fixedBlend}: metric.SoftDice(mixed(network, votes, g.blends[blendKey{class, k, true}]), all),
+		{everyRater, bestBlend}:  bestAll,
+	}) {
+		sums[f] += v
 	}
 	if other != nil && len(other.Image.Pix) == len(l.Image.Pix) && other.Image.W == l.Image.W && !slices.ContainsFunc(chosen, func(m int) bool { return other.Masks[m][class] == nil }) {
 		wrong, err := e.Recalculate(ctx, segment.Options{Recurrences: model.Settles, Evidence: g.evidence(other, class, chosen)})
 		if err != nil {
 			return err
 		}
-		sums["another image's marks"] += metric.SoftDice(wrong.Others(class), hidden)
+		sums[figure{notGiven, otherImage}] += metric.SoftDice(wrong.Others(class), hidden)
 	}
 	heads := 0.
 	var before, after float64
 	for m, row := range l.Masks {
 		if row[class] != nil && !slices.Contains(chosen, m) {
 			heads++
-			before += metric.Dice(without.Rater(m, class), row[class])
+			before += metric.Dice(plain.Rater(m, class), row[class])
 			after += metric.Dice(r.Rater(m, class), row[class])
 		}
 	}
-	sums["heads without"] += before / heads
-	sums["heads"] += after / heads
+	sums[figure{ownMarks, without}] += before / heads
+	sums[figure{ownMarks, ours}] += after / heads
 	return nil
 }
