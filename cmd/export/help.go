@@ -29,7 +29,7 @@ is folded into the convolutions, and int8 weights are written as float32. All op
 name, classes, raters and side.
 
 -f16, -int8: the float32 weights of a run in a half or a quarter of the bytes: float16, or int8 with a scale for each
-output channel. All programs compute with the float32 values of them. "evaluate -against" says how much soft Dice changes.
+output channel. All programs compute with the float32 values of them. "evaluate compare" says how much soft Dice changes.
 "train" also writes int8 by itself.
 
 -mean: the mean of the weights of several runs, each with the same share, which often segments better than the best run
