@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/program/programtest"
 )
 
 // writtenSession is a session of a person who drew a disc and a cup of half the size on each image,
@@ -131,7 +133,7 @@ func TestBringsGradersTogether(t *testing.T) {
 	require.NoError(t, err)
 	out := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(out, "data"), archive))
-	check, err := exec.Command("go", "run", "mrprism/cmd/train", "check", filepath.Join(out, "data")).CombinedOutput()
+	check, err := exec.Command(filepath.Join(programtest.Build(t, ".", "./cmd/train"), "train"), "check", filepath.Join(out, "data")).CombinedOutput()
 	require.NoError(t, err, string(check))
 	assert.Contains(t, string(check), "errors: 0")
 	truth, err := os.ReadFile(filepath.Join(out, "data", "truth.csv"))

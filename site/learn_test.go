@@ -22,6 +22,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/program/programtest"
 )
 
 // steps are the losses in a log.jsonl.
@@ -48,7 +49,7 @@ func TestLearnsAsTrainDoes(t *testing.T) {
 	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
 	require.NoError(t, synthetic.WriteDataset(t.Context(), filepath.Join(folder, "pair"), pair, 8, 96, 1))
 	args := []string{"-out", "/run", "-config", "tiny", "-side", "64", "-epochs", "7", "-batch", "3", "-rate", "2e-4", "-save", "0", "-device", "processor"}
-	native := exec.Command("go", append([]string{"run", "mrprism/cmd/train", "-data", filepath.Join(folder, "pair")}, args...)...)
+	native := exec.Command(filepath.Join(programtest.Build(t, ".", "./cmd/train"), "train"), append([]string{"-data", filepath.Join(folder, "pair")}, args...)...)
 	native.Args[len(native.Args)-len(args)+1] = filepath.Join(folder, "run")
 	out, err := native.CombinedOutput()
 	require.NoError(t, err, string(out))

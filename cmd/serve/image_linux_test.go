@@ -44,7 +44,9 @@ func TestNeedsNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	require.NotZero(t, user, "not root")
 	root := t.TempDir()
-	require.NoError(t, os.Rename(program(t), filepath.Join(root, "serve")))
+	built, err := os.ReadFile(program(t))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "serve"), built, 0o755))
 	require.NoError(t, os.Chmod(root, 0o755))
 	inside := func(words []string) *exec.Cmd {
 		return &exec.Cmd{Path: words[0], Args: words, Dir: "/", Env: []string{"PATH=/"}, SysProcAttr: &syscall.SysProcAttr{

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mrprism/internal/program/programtest"
 	"mrprism/weights"
 )
 
@@ -36,12 +37,8 @@ func valueOf(t *testing.T, text, name string) float64 {
 func program(t *testing.T) string {
 	t.Helper()
 	needSite(t)
-	file := filepath.Join(t.TempDir(), "serve")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, string(said))
-	return file
+	t.Setenv("CGO_ENABLED", "0")
+	return filepath.Join(programtest.Build(t, ".", "./cmd/serve"), "serve")
 }
 
 // visit is what a load asks for: of a first visit the page, most modules again, and now and then a

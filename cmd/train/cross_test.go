@@ -12,6 +12,7 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/program/programtest"
 	"mrprism/internal/train"
 
 	"github.com/stretchr/testify/assert"
@@ -102,14 +103,12 @@ func TestCrossLearnsDoubtAsExportDoes(t *testing.T) {
 		splits = append(splits, filepath.Join(folder, fmt.Sprintf("split%d.json", fold)))
 		require.NoError(t, os.WriteFile(splits[fold], text, 0o644))
 	}
-	programs := filepath.Join(folder, "programs") + string(filepath.Separator)
+	programs := programtest.Build(t, ".", "./cmd/export", "./cmd/segment") + string(filepath.Separator)
 	run := func(program string, args ...string) {
 		t.Helper()
 		said, err := exec.CommandContext(t.Context(), program, append(args, "-device", "processor")...).CombinedOutput()
 		require.NoError(t, err, string(said))
 	}
-	built, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", programs, "mrprism/cmd/export", "mrprism/cmd/segment").CombinedOutput()
-	require.NoError(t, err, string(built))
 	run(programs+"export", "-weights", model, "-data", data, "-folds", strings.Join(models, ","), "-splits", strings.Join(splits, ","), "-ranges", again)
 	learned, err := computing.Weights(model)
 	require.NoError(t, err)

@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"mrprism/internal/program/cli"
+	"mrprism/internal/program/programtest"
 	"mrprism/internal/train"
 	"mrprism/weights"
 
@@ -19,18 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withMPI builds train with the tag mpi, once.
-var withMPI = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "mrprism-mpi-*")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "train")
-	if out, err := exec.Command("go", "build", "-tags", "mpi", "-ldflags=-s -w", "-o", path, ".").CombinedOutput(); err != nil {
-		return "", errors.New(string(out))
-	}
-	return path, nil
-})
+// withMPI is train with the tag mpi.
+func withMPI(t *testing.T) string {
+	return filepath.Join(programtest.Build(t, ".", "-tags", "mpi", "./cmd/train"), "train")
+}
 
 // mpirun is a command that starts processes by mpirun: program and arguments, divided by ":" if the
 // processes differ.
@@ -51,8 +42,7 @@ func mpirun(t *testing.T, ctx context.Context, args ...string) *exec.Cmd {
 // ranked is train with the tag mpi under mpirun, and what it says.
 func ranked(t *testing.T, ranks string, args ...string) (says string, err error) {
 	t.Helper()
-	program, err := withMPI()
-	require.NoError(t, err)
+	program := withMPI(t)
 	out, err := mpirun(t, t.Context(), append([]string{"-n", ranks, program}, args...)...).CombinedOutput()
 	return string(out), err
 }
@@ -98,8 +88,7 @@ func TestMPI(t *testing.T) {
 // When one process is killed, mpirun ends the other within ten seconds. The checkpoint is whole,
 // and one process goes on from it.
 func TestMPIKilled(t *testing.T) {
-	program, err := withMPI()
-	require.NoError(t, err)
+	program := withMPI(t)
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	pid := filepath.Join(t.TempDir(), "pid")
 	c := mpirun(t, t.Context(), "-n", "1", program)
@@ -123,8 +112,7 @@ func TestMPIKilled(t *testing.T) {
 
 // Processes that were started with other flags, or without MPI, say so and write nothing.
 func TestMPIRefuses(t *testing.T) {
-	program, err := withMPI()
-	require.NoError(t, err)
+	program := withMPI(t)
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	args := append([]string{"-n", "1", program}, arguments(data, out, "1")...)
 	args = append(append(args, ":", "-n", "1", program), arguments(data, out, "2")...)

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"mrprism/internal/program/programtest"
 )
 
 // Words that a document may have at most, so that a stranger reads it in ten minutes.
@@ -166,7 +168,6 @@ var unreleased = []string{"batch", "bundle"}
 func programs(t *testing.T) []string {
 	t.Helper()
 	_, root := tracked(t)
-	folder := t.TempDir()
 	folders, err := filepath.Glob(filepath.Join(root, "cmd", "*", "main.go"))
 	require.NoError(t, err)
 	ours := []string{}
@@ -175,18 +176,13 @@ func programs(t *testing.T) []string {
 			ours = append(ours, "./cmd/"+name)
 		}
 	}
+	all := []string{}
 	for module, programs := range map[string][]string{".": ours, "cmd/batch": {"."}, "cmd/study": {"./evaluate"}} {
-		// What a debugger would need, and the commit, take half of the time.
-		flags := []string{"build", "-ldflags=-s -w", "-buildvcs=false", "-o", folder + string(filepath.Separator)}
-		build := exec.CommandContext(t.Context(), "go", append(flags, programs...)...)
-		build.Dir = path.Join(root, module)
-		output, err := build.CombinedOutput()
-		require.NoError(t, err, "%s", output)
+		built, err := filepath.Glob(filepath.Join(programtest.Build(t, module, programs...), "*"))
+		require.NoError(t, err)
+		all = append(all, built...)
 	}
-	programs, err := filepath.Glob(filepath.Join(folder, "*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, programs)
-	return programs
+	return all
 }
 
 // flags are those that each program's -h lists, subcommands' included, and how many all -h list

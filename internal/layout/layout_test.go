@@ -130,7 +130,7 @@ func TestBackendsAreReachedThroughDevice(t *testing.T) {
 // code.
 func TestLibrariesStayWhereTheyBelong(t *testing.T) {
 	forTests := func(n string) bool {
-		return within(n, "shaders/shadertest", "shaders/kernels/kerneltest", "internal/study/studytest")
+		return within(n, "shaders/shadertest", "shaders/kernels/kerneltest", "internal/study/studytest", "internal/program/programtest")
 	}
 	rules := []struct {
 		library string
