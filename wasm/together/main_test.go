@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/agree"
@@ -211,7 +212,12 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	}
 
 	data, whole := filepath.Join(folder, "data"), t.TempDir()
-	require.NoError(t, agree.Run(t.Context(), data, filepath.Join(whole, "agreement"), report.NewOrigin("", cli.NewGroups()), io.Discard, io.Discard))
+	set, err := dataset.Open(data)
+	require.NoError(t, err)
+	study, err := agree.New(set, report.NewOrigin("", cli.NewGroups()))
+	require.NoError(t, err)
+	require.NoError(t, study.Gather(t.Context(), func(string) {}))
+	require.NoError(t, study.Report().Save(filepath.Join(whole, "agreement")))
 	require.NoError(t, fuse.Run(t.Context(), fuse.Request{Images: score.Images{Data: data, On: "all", Region: "none"}, Out: filepath.Join(whole, "fused"),
 		Methods: []string{"mean-vote", "majority", "staple", "edges"}}, io.Discard, io.Discard))
 	for _, name := range []string{"agreement/cases.csv", "agreement/pairs.csv", "agreement/limits.csv", "agreement/raters.csv", "fused/raters.csv"} {
