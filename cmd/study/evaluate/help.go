@@ -285,9 +285,8 @@ the kappas, the consensus, the areas of the levels and the images with the least
 
 -out DIR receives cases.csv (a line for each image and structure), pairs.csv, limits.csv (limits of agreement), again.csv
 (second readings), raters.csv, raters.json (by the schema cmd/study/evaluate/raters.schema.json of the repository), raters.html
-(one page with everything, the images with the least agreement with all outlines, and the raters as a tree) and
-dendrogram-CLASS.svg: average linkage on 1 − Dice. raters.html shows images with their names: keep it where the images may lie.
-All but the CSVs say how they were made, as "evaluate -h" has it.
+(one page with everything, and the images with the least agreement with all outlines). raters.html shows images with their names:
+keep it where the images may lie. All but the CSVs say how they were made, as "evaluate -h" has it.
 
 evaluate reads a few images at a time, and its memory does not grow with the size or number of their masks.
 Faulty images end it: it names them all, and gives no figures of the others. Brackets hold 95 % intervals from

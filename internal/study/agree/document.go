@@ -2,11 +2,9 @@ package agree
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/metric"
@@ -28,11 +26,6 @@ func (r *Report) Save(out string) error {
 	}
 	if len(r.Again) == 0 {
 		delete(files, "again.csv")
-	}
-	for _, c := range r.Classes {
-		if d := r.dendrogram(c); d != nil {
-			files["dendrogram-"+c.Class+".svg"] = d.Write
-		}
 	}
 	return report.Save(out, files)
 }
@@ -103,7 +96,7 @@ func (r *Report) ratersCSV(w io.Writer) error {
 
 // levelsNote says what is missing for agreement levels.
 const levelsNote = "The labels are agreement levels. They say how many experts marked a pixel and not who: the raters are not known, and there are no figures of pairs of raters, " +
-	"no intraclass correlation, no rates and no dendrogram."
+	"no intraclass correlation and no rates."
 
 // summary is what stands above the grids.
 func (r *Report) summary() (paragraphs []string) {
@@ -146,9 +139,6 @@ func (r *Report) Document() *report.Document {
 		p := report.Part{Title: c.Class, Tables: []report.Table{c.people(r.Levels), c.disagreements(r.Levels)}}
 		if !r.Levels {
 			p.Tables = slices.Insert(p.Tables, 0, c.dice(r.Raters))
-			var tree strings.Builder
-			_ = r.dendrogram(c).Write(&tree)
-			p.Plots = []report.Plot{{Title: "The raters as a tree", SVG: template.HTML(tree.String())}} // chart escapes the names
 		}
 		if len(c.worst.Exhibits) > 0 {
 			c.worst.Key = d.Key

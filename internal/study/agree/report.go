@@ -7,7 +7,6 @@ import (
 
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/study/chart"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
 )
@@ -41,11 +40,9 @@ type classAgreement struct {
 	Area       *correlationReport `json:"area,omitempty"`
 	Pairs      []PairReport       `json:"pairs,omitempty"`
 	Raters     []raterReport      `json:"raters"`
-	Tree       []treeReport       `json:"tree,omitempty"` // average linkage on 1 − Dice
 	Worst      []worstReport      `json:"worst"`
 
 	cases  []*comparison
-	merges []metric.Merge
 	worst  report.Album
 }
 
@@ -96,13 +93,6 @@ type raterReport struct {
 	Sensitivity *float64 `json:"sensitivity,omitempty"`
 	Specificity *float64 `json:"specificity,omitempty"`
 	Bias        *float64 `json:"bias,omitempty"` // ln of the marked area over the fused area
-}
-
-// treeReport is a merge of the tree.
-type treeReport struct {
-	A      []string `json:"a"`
-	B      []string `json:"b"`
-	Height float64  `json:"height"`
 }
 
 // worstReport is an image whose raters agree least.
@@ -183,20 +173,11 @@ func (s *Study) classReport(class string, k int) *classAgreement {
 	}
 	whole := statistics.Filter(cases, func(d *comparison) bool { return d.raters == len(d.areas) })
 	c.Area = correlation(statistics.Tabulate(len(whole), func(i int) []float64 { return whole[i].areas }))
-	far, members := make([][]float64, len(s.data.Raters)), make([][]string, len(s.data.Raters))
 	for b, name := range s.data.Raters {
-		members[b] = []string{name}
 		for a := range b {
 			dice := statistics.Values(cases, func(d *comparison) float64 { return d.pairs[b][a] })
-			mean := metric.Mean(dice)
-			far[b] = append(far[b], 1-mean)
-			c.Pairs = append(c.Pairs, PairReport{s.data.Raters[a], name, len(dice), statistics.Defined(mean)})
+			c.Pairs = append(c.Pairs, PairReport{s.data.Raters[a], name, len(dice), statistics.Defined(metric.Mean(dice))})
 		}
-	}
-	c.merges = metric.AverageLinkage(far)
-	for _, m := range c.merges {
-		c.Tree = append(c.Tree, treeReport{members[m.A], members[m.B], m.Height})
-		members = append(members, slices.Concat(members[m.A], members[m.B]))
 	}
 	return c
 }
@@ -244,13 +225,4 @@ func (s *Study) worstReports(cases []*comparison) (reports []worstReport) {
 		reports = append(reports, w)
 	}
 	return reports
-}
-
-// dendrogram is the tree as a picture; nil for agreement levels.
-func (r *Report) dendrogram(c *classAgreement) *chart.Dendrogram {
-	if r.Levels {
-		return nil
-	}
-	return &chart.Dendrogram{Title: "Who marks the " + c.Class + " alike", Subtitle: "average linkage; pairs over the images that both have marked",
-		Axis: "1 − Dice", Leaves: r.Raters, Merges: c.merges}
 }

@@ -1,4 +1,4 @@
-// Package chart draws curves and dendrograms as SVG pictures. A picture needs no script, no font and
+// Package chart draws curves as SVG pictures. A picture needs no script, no font and
 // no other file.
 package chart
 
