@@ -7,10 +7,10 @@ CODECS := build/codecs/node_modules/@cornerstonejs
 
 .PHONY: site size
 site: site/programs site/decoders
-	go run ./cmd/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT)
+	go run ./cmd/bundle -quality $(BROTLI) -commit $(COMMIT)
 
 size: site/programs site/decoders
-	go run ./cmd/bundle -quality $(BROTLI) -codecs $(CODECS) -commit $(COMMIT) -size
+	go run ./cmd/bundle -quality $(BROTLI) -commit $(COMMIT) -size
 
 # The form of all JavaScript: prettier's layout, and eslint's finds. Without npm, or without a network, it is not checked.
 SCRIPTS = $(filter-out site/words/words.%de.js,$(shell git ls-files '*.js' '*.mjs'))

@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// codecsFolder is where npm installs the packages @cornerstonejs/codec-* (site.mk).
+var codecsFolder = filepath.Join("build", "codecs", "node_modules", "@cornerstonejs")
+
 type codec struct{ name, file, starts string }
 
 // codecs are the decoders that the page loads when it is given such a picture: files of npm's

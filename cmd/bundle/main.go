@@ -80,10 +80,9 @@ var sources = []string{".html", ".css", ".js", ".json", ".webmanifest", ".svg"}
 func main() {
 	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
 	quality := flag.Int("quality", 10, "brotli `quality`, 0 to 11: 9 is 10 % larger and takes seconds, 11 is 3 % smaller and takes a minute")
-	codecs := flag.String("codecs", "", "the `folder` of the packages @cornerstonejs/codec-*, as npm installs them")
 	commit := flag.String("commit", "", "the `version` that reports name, beside a hash over the files")
 	flag.Parse()
-	err := bundle("site", filepath.Join("site", "dist"), *codecs, *commit, *quality)
+	err := bundle("site", filepath.Join("site", "dist"), codecsFolder, *commit, *quality)
 	if err == nil && *size {
 		err = checkSize(filepath.Join("site", "dist"), os.Stdout)
 	}
