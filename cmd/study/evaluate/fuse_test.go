@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -316,14 +317,18 @@ func TestGroupsCountOnce(t *testing.T) {
 		require.InDelta(t, grouped(of["case0000"][i], of["case0001"][i], of["case0002"][i]), want, 2e-6)
 	}
 
-	path := filepath.Join(t.TempDir(), "given.csv")
-	code, stdout, stderr = call(t, "evidence", "-weights", studytest.WeightsFile(t, about, nil), "-data", dir, "-given", "1", "-device", "processor", "-csv", path)
+	path := filepath.Join(t.TempDir(), "given.json")
+	code, stdout, stderr = call(t, "evidence", "-weights", studytest.WeightsFile(t, about, nil), "-data", dir, "-device", "processor", "-json", path)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "3 images of 2 groups")
+	var report givenReport
+	require.NoError(t, json.Unmarshal(studytest.ReadFile(t, path), &report))
 	var values []float64
-	for _, row := range studytest.Records(t, path) {
-		if row["structure"] == "disc" && row["given"] == "1" && row["figure"] == "the marks" {
-			values = append(values, 100*studytest.Parsed(t, row["value"]))
+	for _, row := range report.Scores {
+		for _, f := range row.Figures {
+			if row.Structure == "disc" && row.Given == 1 && f.With == "raters not given" && f.Answer == "the marks" {
+				values = append(values, 100*f.Value)
+			}
 		}
 	}
 	require.Regexp(t, fmt.Sprintf(`the marks +%.1f \[`, grouped(values[0], values[1], values[2])), stdout)

@@ -23,6 +23,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// givenReport is the JSON of "evaluate evidence".
+type givenReport struct {
+	Scores []struct {
+		Structure string
+		Given     int
+		Figures   []struct {
+			With, Answer string
+			Value        float64
+		}
+	}
+}
+
 // The figures of given marks are those that this test computes from the engine's maps, for every
 // image that is held out and every rater who gives his mark.
 func TestEvidenceFigures(t *testing.T) {
@@ -35,16 +47,7 @@ func TestEvidenceFigures(t *testing.T) {
 	for _, part := range []string{"marks given: 1", "another image's marks", "fixed blend for cup, 1 marks, against all", "a corrected patch", "Dice of the heads"} {
 		assert.Contains(t, stdout, part)
 	}
-	var report struct {
-		Scores []struct {
-			Structure string
-			Given     int
-			Figures   []struct {
-				With, Answer string
-				Value        float64
-			}
-		}
-	}
+	var report givenReport
 	require.NoError(t, json.Unmarshal(studytest.ReadFile(t, path), &report))
 	got := map[string]float64{}
 	for _, row := range report.Scores {

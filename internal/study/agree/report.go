@@ -42,8 +42,8 @@ type classAgreement struct {
 	Raters     []raterReport      `json:"raters"`
 	Worst      []worstReport      `json:"worst"`
 
-	cases  []*comparison
-	worst  report.Album
+	cases []*comparison
+	worst report.Album
 }
 
 // kappaReport is Fleiss' kappa of the images in which it is defined.
