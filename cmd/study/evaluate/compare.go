@@ -31,7 +31,7 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	p := cli.Program{Name: program + " compare", Intro: compareIntro + "  " + computing.Shipped() + "\n", Examples: compareExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Precision, r.Device = *precision, device.Open
-		if err := cmp.Or(r.Check(), checkCompare(&r, flags, rest), device.Check()); err != nil {
+		if err := cmp.Or(wrong(r.Check()), checkCompare(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
 		r.Made = report.NewOrigin(program+" compare", flags)

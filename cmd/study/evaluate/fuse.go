@@ -40,7 +40,7 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + computing.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		if err := cmp.Or(r.Check(), checkFuse(&r, *weights, rest, flags.Given()), device.Check()); err != nil {
+		if err := cmp.Or(wrong(r.Check()), checkFuse(&r, *weights, rest, flags.Given()), device.Check()); err != nil {
 			return err
 		}
 		if *weights != "" {

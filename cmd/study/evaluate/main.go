@@ -53,12 +53,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	p := cli.Program{Name: program, Subprograms: programs, Intro: intro + "  " + computing.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.Weights, r.Precision, r.Device = *weights, *precision, device.Open
-		if err := cmp.Or(r.Check(), checkRequest(&r, flags, rest), device.Check()); err != nil {
+		if err := cmp.Or(wrong(r.Check()), checkRequest(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
 		r.Made = report.NewOrigin(program, flags)
 		return evaluate.Run(ctx, r, stdout, stderr)
 	})
+}
+
+// wrong makes an error one of usage; nil stays nil.
+func wrong(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cli.Wrong("%w", err)
 }
 
 // dataFlag is -data of one or several data sets.

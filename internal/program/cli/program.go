@@ -52,6 +52,8 @@ type Subprograms map[string]func(ctx context.Context, args []string, stdout, std
 // usageError marks an error of wrong usage.
 type usageError struct{ error }
 
+func (e usageError) Unwrap() error { return e.error }
+
 // Wrong makes an error of wrong usage. Run shows it with a hint to -h and returns Usage.
 func Wrong(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/output/cells"
 	"mrprism/internal/study/statistics"
@@ -23,9 +24,9 @@ func CheckVacant(folder string) error {
 	entries, err := os.ReadDir(folder)
 	switch {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s: cannot be read (%w); name a new folder as -out", folder, errors.Unwrap(err))
+		return choice.Errorf("%s: cannot be read (%w); name a new folder as $out", folder, errors.Unwrap(err))
 	case len(entries) > 0:
-		return fmt.Errorf("%s is not empty; name a new folder as -out", folder)
+		return choice.Errorf("%s is not empty; name a new folder as $out", folder)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func (t *Table) First(n int, row func(i int) []any) {
 		t.Add(row(i)...)
 	}
 	if n > shown {
-		t.Add(fmt.Sprintf("and %d more, in -json", n-shown))
+		t.Add(fmt.Sprintf("and %d more, in the JSON", n-shown))
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/program/cli"
 	"mrprism/weights"
 )
 
@@ -23,13 +23,13 @@ type Images struct {
 	Region string // that networks see: none, the whole image, or auto, which searches the image first
 }
 
-// Check returns an error of usage.
+// Check returns an error if the part or the region is none.
 func (i Images) Check() error {
 	switch {
 	case !slices.Contains([]string{"test", "validation", "train", "all"}, i.On):
-		return cli.Wrong("-on %s: choose test, validation, train or all", i.On)
+		return choice.Errorf("$on %s: choose test, validation, train or all", i.On)
 	case i.Region != "none" && i.Region != "auto":
-		return cli.Wrong("-roi %s: choose none or auto", i.Region)
+		return choice.Errorf("$roi %s: choose none or auto", i.Region)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (i Images) Check() error {
 // Searched returns an error if a model is to search photographs and does not.
 func (i Images) Searched(about *weights.Metadata) error {
 	if i.Region == "auto" && about.Anchor == "" {
-		return fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave -roi auto out", about.Name)
+		return choice.Errorf("%s does not search photographs (it was trained without an anchor): leave $roi auto out", about.Name)
 	}
 	return nil
 }
@@ -61,11 +61,11 @@ func (i Images) Part(d *dataset.Dataset) ([]dataset.Case, error) {
 	case len(cases) > 0:
 		return cases, nil
 	case len(d.Splits) > 0:
-		return nil, fmt.Errorf("%s: its split has no images for %s; list some, or give another -on", d.Name, i.On)
+		return nil, choice.Errorf("%s: its split has no images for %s; list some, or give another $on", d.Name, i.On)
 	case i.On == "validation":
-		return nil, fmt.Errorf("%s has no split, and without one there are no validation images: write %s, or name a file by -split", d.Name, dataset.SplitFile)
+		return nil, choice.Errorf("%s has no split, and without one there are no validation images: write %s, or name a file by $split", d.Name, dataset.SplitFile)
 	}
-	return nil, fmt.Errorf("%s: no images for %s; every fifth image is held out: give at least %d images, or -on all", d.Name, i.On, dataset.HoldOut)
+	return nil, choice.Errorf("%s: no images for %s; every fifth image is held out: give at least %d images, or $on all", d.Name, i.On, dataset.HoldOut)
 }
 
 // AsError is the problems as an error; nil without problems.

@@ -65,7 +65,7 @@ func TestForeignNames(t *testing.T) {
 	require.NotContains(t, out.String(), "p03.png")
 	require.Regexp(t, `p10.png +wild`, out.String())
 	require.NotContains(t, out.String(), "p11.png")
-	require.Contains(t, out.String(), "and 3 more, in -json")
+	require.Contains(t, out.String(), "and 3 more, in the JSON")
 }
 
 func TestTrust(t *testing.T) {
