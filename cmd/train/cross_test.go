@@ -89,7 +89,7 @@ func TestCrossLearnsDoubtAsExportDoes(t *testing.T) {
 	model, again := filepath.Join(out, "eyes.safetensors"), filepath.Join(folder, "again.safetensors")
 	set, err := dataset.Open(data)
 	require.NoError(t, err)
-	var models, splits []string
+	var runs []string
 	for fold := range folds {
 		split := dataset.Split{}
 		for i, part := range dataset.Folds(set.Cases, folds) {
@@ -99,9 +99,9 @@ func TestCrossLearnsDoubtAsExportDoes(t *testing.T) {
 		}
 		text, err := json.Marshal(split)
 		require.NoError(t, err)
-		models = append(models, filepath.Join(out, fmt.Sprintf("fold%d", fold+1), "eyes.best.safetensors"))
-		splits = append(splits, filepath.Join(folder, fmt.Sprintf("split%d.json", fold)))
-		require.NoError(t, os.WriteFile(splits[fold], text, 0o644))
+		divided := filepath.Join(folder, fmt.Sprintf("split%d.json", fold))
+		runs = append(runs, filepath.Join(out, fmt.Sprintf("fold%d", fold+1), "eyes.best.safetensors")+"="+divided)
+		require.NoError(t, os.WriteFile(divided, text, 0o644))
 	}
 	programs := programtest.Build(t, ".", "./cmd/export", "./cmd/segment") + string(filepath.Separator)
 	run := func(program string, args ...string) {
@@ -109,7 +109,7 @@ func TestCrossLearnsDoubtAsExportDoes(t *testing.T) {
 		said, err := exec.CommandContext(t.Context(), program, append(args, "-device", "processor")...).CombinedOutput()
 		require.NoError(t, err, string(said))
 	}
-	run(programs+"export", "-weights", model, "-data", data, "-folds", strings.Join(models, ","), "-splits", strings.Join(splits, ","), "-ranges", again)
+	run(programs+"export", "-weights", model, "-data", data, "-folds", strings.Join(runs, ","), "-ranges", again)
 	learned, err := computing.Weights(model)
 	require.NoError(t, err)
 	float, err := computing.Weights(filepath.Join(out, "eyes.f32.safetensors"))
