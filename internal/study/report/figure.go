@@ -15,6 +15,8 @@ type Figure[T any] struct {
 	Digits           int
 	Signed           bool            // a difference
 	Always           bool            // listed also where no image defines it
+	Partial          bool            // listed only where an image does not define it
+	Items            string          // the path of how many items define it; empty: it is not there
 	Of               func(T) float64 // NaN where it is not defined
 }
 

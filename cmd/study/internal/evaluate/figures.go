@@ -36,11 +36,13 @@ func figures(n int) (all []report.Figure[*classScore]) {
 		}
 		return c.SoftDice[n]
 	})
+	all[len(all)-1].Partial = true
 	if n > 0 {
 		add("", "gain", fmt.Sprintf("  Rec%d − Rec0", n), 100, 2, true, func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
 	}
 	for i := range n + 1 {
 		add(fmt.Sprintf("dice_truth_rec%d", i), "truth.dice.passes.-", fmt.Sprintf("Dice ×100 beside the truth, Rec%d", i), 100, 2, false, truth(i))
+		all[len(all)-1].Items = "truth.images"
 	}
 	if n > 0 {
 		add("", "truth.dice.gain", fmt.Sprintf("  Dice, Rec%d − Rec0", n), 100, 2, true, less(truth(n), truth(0)))
@@ -115,10 +117,10 @@ func (s *study) structure(k int) structure {
 		if mean != nil {
 			out.Put(f.Path, mean)
 		}
-		if f.Path == "truth.dice.passes.-" && mean != nil {
-			out.Put("truth.images", len(values))
+		if f.Items != "" && mean != nil {
+			out.Put(f.Items, len(values))
 		}
-		if f.Title != "" && (mean != nil || f.Always) && (f.Path != "softDiceMarked" || undefined > 0) {
+		if f.Title != "" && (mean != nil || f.Always) && (undefined > 0 || !f.Partial) {
 			t.Add(f.Title, f.Text(mean), undefined)
 		}
 	}
