@@ -23,7 +23,6 @@ import (
 	"mrprism/internal/study/agree"
 	"mrprism/internal/study/fuse"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -218,8 +217,9 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, study.Gather(t.Context(), func(string) {}))
 	require.NoError(t, study.Report().Save(filepath.Join(whole, "agreement")))
-	require.NoError(t, fuse.Run(t.Context(), fuse.Request{Images: score.Images{Data: data, On: "all", Region: "none"}, Out: filepath.Join(whole, "fused"),
-		Methods: []string{"mean-vote", "majority", "staple", "edges"}}, io.Discard, io.Discard))
+	fused := fuse.New(set, set.Cases, fuse.Request{Data: data, Out: filepath.Join(whole, "fused"), Methods: []string{"mean-vote", "majority", "staple", "edges"}})
+	require.NoError(t, fused.All(t.Context(), func(string, string) {}))
+	require.NoError(t, fused.Save())
 	for _, name := range []string{"agreement/cases.csv", "agreement/pairs.csv", "agreement/limits.csv", "agreement/raters.csv", "fused/raters.csv"} {
 		assert.Equal(t, string(content(t, whole, name)), string(content(t, folder, name)), name)
 	}

@@ -3,18 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/fuse"
+	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
@@ -22,46 +25,86 @@ import (
 
 // runFuse is the program as "evaluate fuse"; it returns the exit code.
 func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var r fuse.Request
+	var images score.Images
+	var out string
 	var weights *string
 	var precision *model.Precision
 	var device *computing.Device
 	flags := cli.NewGroups()
 	flags.Add("flags", func(set *flag.FlagSet) {
-		set.StringVar(&r.Data, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it. The raters are learned from the part that is fused, which is all of it without -on")
-		set.StringVar(&r.Out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
+		set.StringVar(&images.Data, "data", "", "`DIR`: a data set of named raters, as \"train -h\" describes it. The raters are learned from the part that is fused, which is all of it without -on")
+		set.StringVar(&out, "out", "", "new or empty folder `DIR` for the maps and the CSVs")
 	})
 	flags.Add("with a network", func(set *flag.FlagSet) {
 		weights = computing.WeightsFlag(set)
 	})
 	flags.AddFrom(program, func(set *flag.FlagSet) {
-		imageFlags(set, &r.Images, "all")
+		imageFlags(set, &images, "all")
 		precision, device = computing.Flags(set)
 	})
 	p := cli.Program{Name: program + " fuse", Intro: fuseIntro + "  " + computing.Shipped() + "\n", Examples: fuseExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
-		if err := cmp.Or(wrong(r.Check()), checkFuse(&r, *weights, rest, flags.Given()), device.Check()); err != nil {
+		if err := cmp.Or(wrong(images.Check()), checkFuse(images, out, *weights, rest, flags.Given()), device.Check()); err != nil {
 			return err
 		}
-		if *weights != "" {
-			r.Network = func(data *dataset.Dataset, note func(string)) (*fuse.Network, error) {
-				return network(&computing.Session{Precision: *precision, Open: device.Open, Note: note}, *weights, data, r.Images)
-			}
-		}
-		return fuse.Run(ctx, r, stdout, stderr)
+		return fuseMarks(ctx, images, out, *weights, &computing.Session{Precision: *precision, Open: device.Open}, stdout, stderr)
 	})
 }
 
+// fuseMarks fuses the marks of images and delivers maps and figures. weights may be empty; the session
+// has no model yet.
+func fuseMarks(ctx context.Context, images score.Images, out, weights string, s *computing.Session, stdout, stderr io.Writer) error {
+	data, err := images.Open()
+	if err == nil {
+		err = report.CheckVacant(out)
+	}
+	if err != nil {
+		return err
+	}
+	cases, err := images.Part(data)
+	if err != nil {
+		return err
+	}
+	if data.Levels {
+		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", images.Data)
+	}
+	r := fuse.Request{Data: images.Data, Out: out}
+	if weights != "" {
+		if r.Network, err = network(s, weights, data, images); err != nil {
+			return err
+		}
+		defer r.Network.Close()
+	}
+	if err := score.CheckImages(ctx, cases, nil, data.Classes, stderr); err != nil {
+		return err
+	}
+	progress := command.NewProgress(stderr, len(cases))
+	r.Note = func(text string) { progress.Note("evaluate fuse", text) }
+	s.Note = r.Note
+	f := fuse.New(data, cases, r)
+	stopped := f.All(ctx, func(name, doing string) {
+		if doing == fuse.Fusing {
+			progress.Begin()
+		}
+		progress.Show("%s: %s", name, doing)
+	})
+	progress.Clear()
+	if f.Done() == 0 {
+		return stopped
+	}
+	return errors.Join(stopped, f.Save(), f.Document().Print(stdout))
+}
+
 // checkFuse returns an error of usage.
-func checkFuse(f *fuse.Request, weights string, rest []string, given map[string]bool) error {
+func checkFuse(images score.Images, out, weights string, rest []string, given map[string]bool) error {
 	switch {
 	case len(rest) > 0:
 		return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
-	case f.Data == "":
+	case images.Data == "":
 		return cli.Wrong("which data? give -data DIR")
-	case strings.Contains(f.Data, ","):
-		return cli.Wrong("-data %s: fuse one data set at a time", f.Data)
-	case f.Out == "":
+	case strings.Contains(images.Data, ","):
+		return cli.Wrong("-data %s: fuse one data set at a time", images.Data)
+	case out == "":
 		return cli.Wrong("where to? give -out DIR")
 	}
 	for _, name := range []string{"roi", "precision", "device"} {

@@ -4,7 +4,6 @@ package fuse
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -12,25 +11,23 @@ import (
 	"math"
 	"path/filepath"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
+	"mrprism/weights"
 	"mrprism/weights/disk"
 )
 
-// Request holds the flags of evaluate fuse.
+// Request says what to fuse, and how.
 type Request struct {
-	score.Images
-	Out     string   // folder
-	Methods []string // those to use; none: all that the data and the network allow
-	Figures bool     // no maps are written
-	// Network opens a network that segments the images of a data set. It tells note what the user
-	// should know. nil: there is none.
-	Network func(data *dataset.Dataset, note func(string)) (*Network, error)
+	Data    string            // where the data set lies, for people
+	Out     string            // folder
+	Methods []string          // those to use; none: all that the data and the network allow
+	Figures bool              // no maps are written
+	Network *Network          // that segments the images of the data set; nil: there is none
+	Note    func(text string) // receives what the user should know; nil: nobody does
 }
 
 // Network is what methods use of a network.
@@ -55,49 +52,25 @@ type Study struct {
 	data    *dataset.Dataset
 	cases   []dataset.Case
 	units   []int              // by case: the number of its group
-	network *Network           // nil: none
 	learned []*fusion.Contours // by class
 	edges   []*fusion.Edges    // by class
 	crowds  []*fusion.MaxMIG   // by class; nil without a network
-	note    func(text string)
 
 	raters []raterRow
 	scores []scoreRow
 	images int // done
 }
 
-// Run fuses the marks of all images and delivers maps and figures.
-func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
-	f := &Study{Request: r}
-	var progress *command.Progress
-	f.note = func(text string) { progress.Note("evaluate fuse", text) }
-	if err := f.open(); err != nil {
-		return err
+// New begins a study of cases of a data set.
+func New(data *dataset.Dataset, cases []dataset.Case, r Request) *Study {
+	if r.Note == nil {
+		r.Note = func(string) {}
 	}
-	if f.network != nil {
-		defer f.network.Close()
-	}
-	if err := score.CheckImages(ctx, f.cases, nil, f.data.Classes, stderr); err != nil {
-		return err
-	}
-	progress = command.NewProgress(stderr, len(f.cases))
-	stopped := f.All(ctx, func(name, doing string) {
-		if doing == fusing {
-			progress.Begin()
-		}
-		progress.Show("%s: %s", name, doing)
-	})
-	progress.Clear()
-	if f.images == 0 {
-		return stopped
-	}
-	return errors.Join(stopped, f.deliver(stdout))
+	return &Study{Request: r, data: data, cases: cases, units: dataset.Units(cases)}
 }
 
-// New begins a study of a data set that is open, without a network.
-func New(data *dataset.Dataset, r Request) *Study {
-	return &Study{Request: r, data: data, cases: data.Cases, units: dataset.Units(data.Cases), note: func(string) {}}
-}
+// Done is the number of images that have been fused.
+func (f *Study) Done() int { return f.images }
 
 // All learns the raters from all images, and then fuses all. before is called before each image, with
 // what is done to it.
@@ -106,27 +79,6 @@ func (f *Study) All(ctx context.Context, before func(name, doing string)) error 
 		return err
 	}
 	return f.fuseAll(ctx, before)
-}
-
-// open opens the data set and the network, and checks that the maps can be written.
-func (f *Study) open() (err error) {
-	if err := report.CheckVacant(f.Out); err != nil {
-		return err
-	}
-	if f.data, err = f.Images.Open(); err != nil {
-		return err
-	}
-	if f.cases, err = f.Part(f.data); err != nil {
-		return err
-	}
-	f.units = dataset.Units(f.cases)
-	if f.data.Levels {
-		return fmt.Errorf("%s: the labels are agreement levels. They say how many experts marked a pixel and not who, so that no expert's rates can be estimated: give a data set of named raters", f.Images.Data)
-	}
-	if f.Network != nil {
-		f.network, err = f.Network(f.data, func(text string) { f.note(text) })
-	}
-	return err
 }
 
 // Fused is what a method makes of the marks of a structure in an image.
@@ -143,7 +95,7 @@ func (f *Study) fits(l *dataset.Loaded, k int, seen *Maps) (all []Fused) {
 	for _, method := range f.methods() {
 		fit := method.fuse(p)
 		if !fit.Converged {
-			f.note(fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, f.data.Classes[k], method.Name, fusion.MaxIterations))
+			f.Note(fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, f.data.Classes[k], method.Name, fusion.MaxIterations))
 		}
 		all = append(all, Fused{method.Name, fit})
 	}
@@ -200,5 +152,8 @@ func writeMap(folder, within, name string, p []float64, w, h int) error {
 	if err != nil {
 		return err
 	}
-	return command.WriteFile(filepath.Join(path, name), data.Bytes())
+	return weights.WriteAtomic(filepath.Join(path, name), func(w io.Writer) error {
+		_, err := data.WriteTo(w)
+		return err
+	})
 }

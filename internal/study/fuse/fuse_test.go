@@ -10,7 +10,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
@@ -38,14 +37,16 @@ func TestPooled(t *testing.T) {
 // A stopped program has the CSVs of the images that it fused, and says that they are a part.
 func TestFuseStopped(t *testing.T) {
 	dir, _ := studytest.Synthesise(t)
-	f, before := &Study{Request: Request{Images: score.Images{Data: dir, On: "all", Region: "none"}, Out: t.TempDir()}, note: func(string) {}}, func(name, doing string) {}
-	require.NoError(t, f.open())
+	data, err := dataset.Open(dir)
+	require.NoError(t, err)
+	f, before := New(data, data.Cases, Request{Data: dir, Out: t.TempDir()}), func(name, doing string) {}
 	require.NoError(t, f.learn(t.Context(), before))
 	require.NoError(t, os.Remove(f.data.Cases[2].Image))
 	require.ErrorContains(t, f.fuseAll(t.Context(), before), f.data.Cases[2].Image)
 	require.Equal(t, 2, f.images)
 	var table strings.Builder
-	require.NoError(t, f.deliver(&table))
+	require.NoError(t, f.Save())
+	require.NoError(t, f.Document().Print(&table))
 	require.Contains(t, table.String(), "stopped before all 5 images were fused")
 	require.Len(t, studytest.Records(t, filepath.Join(f.Out, "scores.csv")), 2*6*(2+1))
 

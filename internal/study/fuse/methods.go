@@ -61,8 +61,8 @@ var Methods = []fusionMethod{
 
 // methods are those that the network, if there is one, allows.
 func (f *Study) methods() []fusionMethod {
-	n := cmp.Or(f.network, &Network{})
-	has := map[need]bool{MarksAlone: true, aNetwork: f.network != nil, itsRaters: n.Heads && !n.Trusts, itsTrust: n.Heads && n.Trusts}
+	n := cmp.Or(f.Network, &Network{})
+	has := map[need]bool{MarksAlone: true, aNetwork: f.Network != nil, itsRaters: n.Heads && !n.Trusts, itsTrust: n.Heads && n.Trusts}
 	return statistics.Filter(Methods, func(m fusionMethod) bool { return has[m.Needs] && f.uses(m.Name) })
 }
 
@@ -105,7 +105,7 @@ func (f *Study) learn(ctx context.Context, before func(name, doing string)) erro
 	for range f.data.Classes {
 		f.learned = append(f.learned, fusion.NewContours(len(f.data.Raters)))
 		f.edges = append(f.edges, new(fusion.Edges))
-		if f.network != nil {
+		if f.Network != nil {
 			f.crowds = append(f.crowds, fusion.NewMaxMIG(len(f.data.Raters)))
 		}
 	}
@@ -135,13 +135,14 @@ func (f *Study) learn(ctx context.Context, before func(name, doing string)) erro
 	return nil
 }
 
-const fusing = "fusing"
+// Fusing is what is done to an image when its marks are fused.
+const Fusing = "fusing"
 
 // fuseAll fuses the images until one fails.
 func (f *Study) fuseAll(ctx context.Context, before func(name, doing string)) error {
-	return f.each(ctx, fusing, before, func(l *dataset.Loaded, seen *Maps) error {
-		if seen == nil && f.network != nil {
-			f.note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
+	return f.each(ctx, Fusing, before, func(l *dataset.Loaded, seen *Maps) error {
+		if seen == nil && f.Network != nil {
+			f.Note(l.Name + ": the network found nothing; dawid-skene-prior estimates the prior from the marks")
 		}
 		if err := f.fuse(l, seen); err != nil {
 			return err
@@ -166,8 +167,8 @@ func (f *Study) each(ctx context.Context, doing string, before func(name, doing 
 			return err // it names the files, which have changed since score.CheckImages
 		}
 		var seen *Maps
-		if f.network != nil {
-			if seen, err = f.network.See(ctx, l.Image); err != nil {
+		if f.Network != nil {
+			if seen, err = f.Network.See(ctx, l.Image); err != nil {
 				return fmt.Errorf("%s: %w", c.Image, err)
 			}
 		}

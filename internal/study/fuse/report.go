@@ -2,7 +2,6 @@ package fuse
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -99,11 +98,6 @@ func (f *Study) scored(method, class string) []scoreRow {
 	return statistics.Filter(f.scores, func(s scoreRow) bool { return s.method == method && s.class == class })
 }
 
-// deliver writes the CSVs and prints the tables. It tries each of them even if another fails.
-func (f *Study) deliver(stdout io.Writer) error {
-	return errors.Join(f.Save(), f.document().Print(stdout))
-}
-
 // Save writes the CSVs into the folder.
 func (f *Study) Save() error {
 	files := map[string]func(io.Writer) error{"raters.csv": f.ratersCSV}
@@ -172,14 +166,14 @@ func scoreCells(image string, rows []scoreRow) []any {
 	return cells
 }
 
-// document has the scores, and the raters over all images.
-func (f *Study) document() *report.Document {
-	d := &report.Document{Title: "Fused marks of " + f.data.Name, Lead: []string{fmt.Sprintf("%s: %d images%s, maps in %s", f.Images.Data, f.images, report.OfGroups(f.images, statistics.Distinct(f.units[:f.images])), f.Out)}}
+// Document has the scores, and the raters over all images.
+func (f *Study) Document() *report.Document {
+	d := &report.Document{Title: "Fused marks of " + f.data.Name, Lead: []string{fmt.Sprintf("%s: %d images%s, maps in %s", f.Data, f.images, report.OfGroups(f.images, statistics.Distinct(f.units[:f.images])), f.Out)}}
 	if f.images < len(f.cases) {
 		d.Lead = append(d.Lead, fmt.Sprintf("stopped before all %d images were fused", len(f.cases)))
 	}
-	if f.network != nil {
-		d.Lead = append(d.Lead, "prior of dawid-skene-prior, and network of max-mig: "+f.network.Name)
+	if f.Network != nil {
+		d.Lead = append(d.Lead, "prior of dawid-skene-prior, and network of max-mig: "+f.Network.Name)
 	}
 	for k, class := range f.data.Classes {
 		d.Lead = append(d.Lead, fmt.Sprintf("%s, edges: the line lies %.1f pixels inside the marks' mean (of an image of at most 256 a side)", class, f.edges[k].Bias()))
