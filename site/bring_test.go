@@ -155,15 +155,10 @@ func TestBringsGradersTogether(t *testing.T) {
 func TestTogetherHasItsGerman(t *testing.T) {
 	script, err := os.ReadFile("learn/together.js")
 	require.NoError(t, err)
-	german := ""
-	for _, name := range []string{"words.together.de.js", "words.sessions.de.js", "words.de.js"} {
-		text, err := os.ReadFile("words/" + name)
-		require.NoError(t, err)
-		german += string(text)
-	}
+	german := readTexts(t, "de.json", "de.sessions.json", "de.together.json")
 	texts := regexp.MustCompile(`\bt\(\s*(?:\{\s*one:\s*)?"([^"]+)"`).FindAllSubmatch(script, -1)
 	require.Greater(t, len(texts), 25)
 	for _, text := range texts {
-		assert.Contains(t, german, fmt.Sprintf("  %q: ", text[1]))
+		assert.Contains(t, german, string(text[1]))
 	}
 }

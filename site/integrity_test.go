@@ -62,7 +62,7 @@ func TestEveryScriptHasASum(t *testing.T) {
 			assert.Contains(t, string(readBuilt(t, wants)), `"`+name+`"`, "what is wanted with "+later)
 		}
 	}
-	for _, name := range []string{"learn.js", "trainer.js", "opfs.js", "together.js", "words.together.de.js"} { // wanted later
+	for _, name := range []string{"learn.js", "trainer.js", "opfs.js", "together.js", "de.together.json"} { // wanted later
 		holds("addresses.js", name)
 		holds("sw.js", name)
 	}
@@ -109,13 +109,13 @@ func flipped(content []byte) []byte {
 	return content
 }
 
-// A file with a changed bit does not run. The page names it, in both languages where words.js may
+// A file with a changed bit does not run. The page names it, in both languages where speak.js may
 // be the one, and computes nothing.
 func TestChangedFilesAreNamed(t *testing.T) {
 	t.Parallel()
 	const onPlainHTTP = `Object.defineProperty(navigator, "serviceWorker", { value: undefined });`
 	for _, c := range []struct{ name, says, before string }{
-		{"intact.js", "changed", ""}, {"words.js", "changed", ""}, {"colours.js", "changed", ""}, {"style.css", "changed", ""},
+		{"intact.js", "changed", ""}, {"speak.js", "changed", ""}, {"colours.js", "changed", ""}, {"style.css", "changed", ""},
 		{"worker.js", "banner", ""}, {"gpu.js", "banner", ""}, {"gpu.js", "banner", onPlainHTTP}, {"segmenter.wasm", "banner", ""},
 	} {
 		name, says := c.name, c.says

@@ -13,7 +13,7 @@ size: site/programs site/decoders
 	go run ./cmd/bundle -quality $(BROTLI) -commit $(COMMIT) -size
 
 # The form of all JavaScript: prettier's layout, and eslint's finds. Without npm, or without a network, it is not checked.
-SCRIPTS = $(filter-out site/words/words.%de.js,$(shell git ls-files '*.js' '*.mjs'))
+SCRIPTS = $(shell git ls-files '*.js' '*.mjs')
 
 .PHONY: lint
 lint: site/lint/package-lock.json

@@ -72,7 +72,7 @@ async function fill() {
 const begin = () =>
   Promise.allSettled(
     Object.keys(FILES)
-      .filter((name) => /\.(html|js|css)$/.test(name) && !WANTED.includes(name))
+      .filter((name) => /\.(html|js|css|json)$/.test(name) && !WANTED.includes(name))
       .map(keep),
   );
 

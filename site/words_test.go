@@ -20,30 +20,33 @@ import (
 func marked(t *testing.T) *server {
 	t.Helper()
 	files := map[string][]byte{"sw.js": noKeeper}
-	marks := `
-const brackets = (text) => text.split(/(\{\w+\})/).map((part, i) => (i % 2 || !part ? part : "⟦" + part + "⟧")).join("");
-for (const [key, entry] of Object.entries(german)) {
-	german[key] = typeof entry === "string" ? brackets(entry) : Object.fromEntries(Object.entries(entry).map(([form, text]) => [form, brackets(text)]));
-}`
-	programs := programsGerman(t)
-	for text, translated := range programs {
-		programs[text] = regexp.MustCompile(`\{\w+\}|[^{]+`).ReplaceAllStringFunc(translated, func(part string) string {
+	bracketed := func(text string) string {
+		return regexp.MustCompile(`\{\w+\}|[^{]+`).ReplaceAllStringFunc(text, func(part string) string {
 			if place.MatchString(part) {
 				return part
 			}
 			return "⟦" + part + "⟧"
 		})
 	}
-	ofPrograms, err := json.Marshal(programs)
-	require.NoError(t, err)
+	for _, name := range []string{"de.json", "de.programs.json", "de.sessions.json"} {
+		texts := readTexts(t, name)
+		for text, translated := range texts {
+			switch translated := translated.(type) {
+			case string:
+				texts[text] = bracketed(translated)
+			case map[string]any:
+				for form, text := range translated {
+					translated[form] = bracketed(text.(string))
+				}
+			}
+		}
+		var err error
+		files[name], err = json.Marshal(texts)
+		require.NoError(t, err)
+	}
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
-	files["worker.js"], files["words.programs.de.json"] = worker, ofPrograms
-	for _, name := range []string{"words.de.js", "words.sessions.de.js"} {
-		german, err := os.ReadFile("words/" + name)
-		require.NoError(t, err)
-		files[name] = append(german, marks...)
-	}
+	files["worker.js"] = worker
 	s := serve(t, built(t, files), nil)
 	s.wishes = "?lang=de"
 	return s
@@ -283,13 +286,13 @@ func TestNoFlashOfEnglish(t *testing.T) {
 	s := mock(t, nil)
 	s.wishes = "?lang=de"
 	handler := s.http.Handler
-	s.http.Handler = delayed(handler, "/words.de.js", 700*time.Millisecond)
+	s.http.Handler = delayed(handler, "/de.json", 700*time.Millisecond)
 	p := open(t, s, 1200, 800)
 	p.run(chromedp.Navigate(s.URL + "?lang=de&again"))
 	p.ready()
 	p.until(`performance.getEntriesByName("first-contentful-paint").length > 0`) // ready may come before a paint
 	first := get[float64](p, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
-	assert.Greater(t, first, get[float64](p, `performance.getEntriesByName(new URL("words.de.js", location.href).href)[0].responseEnd`))
+	assert.Greater(t, first, get[float64](p, `performance.getEntriesByName(new URL("de.json", location.href).href)[0].responseEnd`))
 	p.clean()
 }
 

@@ -23,7 +23,7 @@ func TestCardsHaveLimits(t *testing.T) {
 	assert.Contains(t, text, `"Small cups are guessed too large`)
 	assert.Contains(t, text, "A small cup may be shown as a suspicious one.")
 	assert.Less(t, len(text), 3000)
-	german, err := os.ReadFile(filepath.Join("..", "..", "site", "words", "words.de.js"))
+	german, err := os.ReadFile(filepath.Join("..", "..", "site", "words", "de.json"))
 	require.NoError(t, err)
 	var all map[string][]string
 	require.NoError(t, json.Unmarshal([]byte(text), &all))

@@ -65,7 +65,7 @@ var learning = []string{"trainer.wasm", "trainer.js", "opfs.js", "learn.js"}
 
 // together are the files by which the page brings several people's marks together, beside those of
 // learning.
-var together = []string{"together.wasm", "together.js", "words.together.de.js"}
+var together = []string{"together.wasm", "together.js", "de.together.json"}
 
 // later reports whether a file is fetched when it is wanted, and kept once it is used.
 func later(name string) bool {
@@ -226,7 +226,7 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 	}
 	wanted, start := []string{}, started(files)
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		if filepath.Ext(name) == ".js" && !slices.Contains(start, name) {
+		if kind := filepath.Ext(name); (kind == ".js" || kind == ".json") && !slices.Contains(start, name) {
 			wanted = append(wanted, name)
 		}
 	}

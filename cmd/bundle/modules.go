@@ -25,18 +25,18 @@ func modules(files map[string][]byte, names ...string) []string {
 	return names
 }
 
-// started are the scripts that page and workers start with.
+// started are the scripts that page and workers start with, and the German of the page's start.
 func started(files map[string][]byte) []string {
-	return modules(files, "intact.js", "words.js", "page.js", "worker.js", "sw.js")
+	return modules(files, "de.json", "intact.js", "speak.js", "page.js", "worker.js", "sw.js")
 }
 
 // preloads are the lines of index.html by which a browser asks for all modules at once: intact.js,
-// which says what is missing, words.js, which lets the page be painted, page.js, and what they
+// which says what is missing, speak.js, which lets the page be painted, page.js, and what they
 // import. Without them it learns of a module only when it has read one that imports it, and of the
 // integrity of none: an import has none.
 func preloads(files map[string][]byte) string {
 	var lines []string
-	for _, name := range modules(files, "intact.js", "words.js", "page.js") {
+	for _, name := range modules(files, "intact.js", "speak.js", "page.js") {
 		lines = append(lines, fmt.Sprintf(`<link rel="modulepreload" href="%s">`, name))
 	}
 	return strings.Join(lines, "\n")

@@ -67,7 +67,7 @@ func kind(name string) string {
 		}
 		return "product"
 	case ".js":
-		if within(name, "site/testdata") || within(name, "site/words") && strings.HasSuffix(name, ".de.js") {
+		if within(name, "site/testdata") {
 			return ""
 		}
 		return "javascript"

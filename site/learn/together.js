@@ -8,11 +8,8 @@ import { Learner, kept } from "./learn.js";
 import { now } from "../page/opening.js";
 import { logFile, sumOf } from "../study/session.js";
 import { mayLose } from "../page/unsaved.js";
-import { number, t, teach } from "../words/words.js";
-import { german } from "../words/words.together.de.js";
+import { number, t } from "../words/words.js";
 import { readZIP, writePNG, writeZIP } from "../study/zip.js";
-
-teach("de", german);
 
 const FOLDER = "together";
 // Methods that fuse marks, by a name that no person can have.

@@ -10,6 +10,7 @@ export default [
     languageOptions: { globals: { ...browser, ...serviceworker, ...ours } },
     rules: { "no-undef": "error", "no-unused-vars": ["error", { ignoreRestSiblings: true }] },
   },
+  { files: ["site/testdata/node.mjs"], languageOptions: { globals: node } },
   {
     files: ["shaders/vector/simd128/node.js"],
     languageOptions: { sourceType: "commonjs", globals: node },

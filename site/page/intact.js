@@ -28,7 +28,7 @@ async function look() {
   if (!tried()) location.reload();
 }
 
-// name shows the message of index.html, which words.js may not translate.
+// name shows the message of index.html, which speak.js may not translate.
 function name(files) {
   const message = document.getElementById("changed");
   for (const place of message.querySelectorAll("b")) place.textContent = files;

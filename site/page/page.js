@@ -15,7 +15,8 @@ import { resultFirst } from "./phone.js";
 import { printReports } from "../review/report.js";
 import { Ruler } from "../draw/ruler.js";
 import { Segmenter, SegmentError, changed, publish } from "../worker/segmenter.js";
-import { keepLanguage, language, learn, t } from "../words/words.js";
+import { keepLanguage, learn, spoken } from "../words/speak.js";
+import { language, t } from "../words/words.js";
 import { Stage } from "../draw/stage.js";
 import { asTaken } from "../draw/look.js";
 import { initial, next, subject, toKeep } from "./state.js";
@@ -451,14 +452,10 @@ function tooLarge({ size }, name) {
 // sessions does something with the module of sessions, which is loaded when it is first wanted.
 let loaded;
 function sessions(act) {
-  loaded ??= wanted(
-    "sessions.js",
-    "session.js",
-    "keeping.js",
-    "shapes.js",
-    "zip.js",
-    "words.sessions.de.js",
-  ).then(({ Sessions }) => new Sessions(() => state, send, segmenter, told));
+  loaded ??= Promise.all([
+    wanted("sessions.js", "session.js", "keeping.js", "shapes.js", "zip.js"),
+    learn(language, "sessions"),
+  ]).then(([{ Sessions }]) => new Sessions(() => state, send, segmenter, told));
   return loaded.then(act, (error) => {
     loaded = null;
     send({ type: "failed", error: told(error) });
@@ -512,15 +509,8 @@ async function learnFrom(files = null) {
 // bringTogether opens the panel that compares several people's marks, and gives it files.
 async function bringTogether(files = []) {
   try {
-    const { bring } = await wanted(
-      "together.js",
-      "learn.js",
-      "session.js",
-      "shapes.js",
-      "zip.js",
-      "words.sessions.de.js",
-      "words.together.de.js",
-    );
+    await Promise.all([learn(language, "sessions"), learn(language, "together")]);
+    const { bring } = await wanted("together.js", "learn.js", "session.js", "shapes.js", "zip.js");
     bring(files, { by: state.worklist?.by ?? "", download, learn: learnFrom, told });
   } catch (error) {
     send({ type: "failed", error: told(error) });
@@ -896,6 +886,7 @@ addEventListener("keydown", (event) => {
 
 // ---- start ----
 
+await spoken;
 draw(state, {}, stage, second);
 resultFirst();
 if (remembered("sessions"))

@@ -10,7 +10,8 @@ import { agreement, byLevels, shownRecurrence, outlinesOf, whyNoOutlines } from 
 import { regionBy, remarks, showMeasurements, title } from "../review/measurements.js";
 import { standing } from "../draw/outlines.js";
 import { lengths, scaleOf } from "../review/scale.js";
-import { isolated, number, speak, t } from "../words/words.js";
+import { speak } from "../words/speak.js";
+import { isolated, number, t } from "../words/words.js";
 import { inWhole } from "../review/shares.js";
 import { drawSession, drawWorklist } from "../review/workview.js";
 import {

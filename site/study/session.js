@@ -18,12 +18,8 @@ import {
   number,
   text,
 } from "./shapes.js";
-import { teach } from "../words/words.js";
-import { german } from "../words/words.sessions.de.js";
 import { attached } from "../review/worklist.js";
 import { Refused, once, readPNG, within, writePNG } from "./zip.js";
-
-teach("de", german);
 
 const FORMAT = "MrPrism session",
   VERSION = 1;

@@ -1,4 +1,4 @@
-// Tests of colours.js, which TestState runs in a page: what has to be told apart differs for all who see
+// Tests of colours.js, which TestInNode runs: what has to be told apart differs for all who see
 // colours otherwise, and over photographs. Vision without one kind of cone is simulated in linear sRGB.
 // Source: Machado, Oliveira and Fernandes 2009, severity 1. Differences are CIEDE2000 (Sharma, Wu and
 // Dalal 2005): 1 is just seen side by side.

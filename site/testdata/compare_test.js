@@ -1,4 +1,4 @@
-// Tests of compare.js, which TestState runs in a page: the figures of differences, and which photograph
+// Tests of compare.js, which TestInNode runs: the figures of differences, and which photograph
 // is worked on.
 import { differences, mirroredLines } from "../review/compare.js";
 import { blank, Stroke, baseOf } from "../draw/correct.js";

@@ -1,4 +1,4 @@
-// Tests of correct.js, which TestState runs in a page. Each fast way is compared with a slow one.
+// Tests of correct.js, which TestInNode runs. Each fast way is compared with a slow one.
 import { Stroke, baseOf, blank, corrected, outlineOf } from "../draw/correct.js";
 import { extentOf } from "../review/figures.js";
 

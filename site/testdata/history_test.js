@@ -1,4 +1,4 @@
-// Tests of history.js, which TestState runs in a page.
+// Tests of history.js, which TestInNode runs.
 import { back, forth, noHistory, remember, same, trimmed } from "../page/history.js";
 
 const equal = (is, wanted, what) => {

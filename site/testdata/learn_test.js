@@ -1,4 +1,4 @@
-// Tests of learn.js, which TestState runs in a page.
+// Tests of learn.js, which TestInNode runs.
 import { described } from "../learn/learn.js";
 import { equal } from "./state_test.js";
 

@@ -1,4 +1,4 @@
-// Tests of pen.js, which TestState runs in a page.
+// Tests of pen.js, which TestInNode runs.
 import { Pen } from "../draw/pen.js";
 import { equal } from "./state_test.js";
 

@@ -1,8 +1,8 @@
-// Tests of what is read of other people's session files, which TestState runs in a page.
+// Tests of what is read of other people's session files, which TestInNode runs.
 import { Stroke, blank } from "../draw/correct.js";
 import { merged, readSession } from "../study/session.js";
 import { equal } from "./state_test.js";
-import { speak, t } from "../words/words.js";
+import { t, teach, use } from "../words/words.js";
 import { readZIP, writePNG, writeZIP } from "../study/zip.js";
 
 const SUM = "ab".repeat(32);
@@ -523,9 +523,10 @@ export const tests = {
       }
   },
   async "a name of a session that is one of an object's own is a name"() {
+    teach("de", { "{name} is open.": "{name} ist offen." });
     for (const name of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
       for (const language of ["de", "en"]) {
-        speak(language);
+        use(language);
         equal(
           [
             t(name),

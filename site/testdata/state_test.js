@@ -1,4 +1,4 @@
-// Tests of state.js, which TestState runs in a page. Every state is frozen: next may change none.
+// Tests of state.js, which TestInNode runs. Every state is frozen: next may change none.
 import { Stroke, baseOf, blank } from "../draw/correct.js";
 import { shownRecurrence } from "../draw/layers.js";
 import { inWhole, shared, sharesOf, weightsOf } from "../review/shares.js";

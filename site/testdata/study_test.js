@@ -1,4 +1,4 @@
-// Tests of study.js, which TestState runs in a page.
+// Tests of study.js, which TestInNode runs.
 import { planned } from "../study/study.js";
 import { equal } from "./state_test.js";
 

@@ -1,14 +1,19 @@
 // The page's texts in the language of the display. A text stands in English where it is used, and
-// that English is its key: words.de.js has the German. {name} in a text is the place of a value.
-// Messages of the worker and the state are English with the values filled in; they are recognised
-// by their pattern. The German of the programs' messages is long and seldom shown: see learn.
-import { check } from "../page/addresses.js";
-import { german } from "./words.de.js";
-
-const TEXTS = { __proto__: null, en: {}, de: german };
-const ATTRIBUTES = ["aria-label", "aria-roledescription", "title", "placeholder"];
+// that English is its key: de.json has the German, and speak.js fetches it. {name} in a text is the
+// place of a value. Messages of the worker and the state are English with the values filled in; they
+// are recognised by their pattern.
+const TEXTS = { __proto__: null, en: {}, de: {} };
 
 export let language = "en";
+export const speaks = (code) => code in TEXTS;
+// use changes the language, and teach adds texts to one.
+export const use = (code) => {
+  language = code;
+};
+export function teach(code, texts) {
+  Object.assign(TEXTS[code], texts);
+  delete made[code];
+}
 
 // t is a text in the language of the display. values has the values of its places; numbers are
 // written as in that language. A text with a plural is { one, other }, with the number as n in
@@ -90,95 +95,3 @@ function patterns() {
       return { key, names, pattern: new RegExp(`^${source}$`, "s") };
     }));
 }
-
-// learn fetches the programs' messages in a language when it is first used. Without a network they
-// stay English.
-const PROGRAMS = { de: "words.programs.de.json" };
-const learnt = {};
-export const learn = (code) =>
-  (learnt[code] ??=
-    PROGRAMS[code] &&
-    check(PROGRAMS[code])
-      .then((answer) => answer.json())
-      .then((texts) => teach(code, texts))
-      .catch(() => {
-        delete learnt[code];
-      }));
-
-// teach adds texts to a language.
-export function teach(code, texts) {
-  Object.assign(TEXTS[code], texts);
-  delete made[code];
-}
-
-// ---- which language ----
-
-const KEPT = "mrprism-language";
-const offered = (code) => (code in TEXTS ? code : "");
-
-// wanted is the language that the address, the user or the browser asks for.
-function wanted() {
-  let kept = "";
-  try {
-    kept = localStorage.getItem(KEPT) ?? "";
-  } catch {
-    /* a private window */
-  }
-  const asked = [
-    new URLSearchParams(location.search).get("lang") ?? "",
-    kept,
-    ...navigator.languages.map((tag) => tag.split("-")[0].toLowerCase()),
-  ];
-  return asked.find(offered) ?? "en";
-}
-
-// keepLanguage remembers the user's choice. An address that names a language then names this one.
-export function keepLanguage(code) {
-  try {
-    localStorage.setItem(KEPT, code);
-  } catch {
-    /* the choice lasts as long as the page */
-  }
-  const address = new URL(location.href);
-  if (!address.searchParams.has("lang")) return;
-  address.searchParams.set("lang", code);
-  history.replaceState(history.state, "", address);
-}
-
-// ---- the texts of index.html ----
-
-const texts = []; // [node, English], and for an attribute its name
-function remember(root) {
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
-  for (let node = root; node; node = walker.nextNode()) {
-    if (node.nodeType === Node.TEXT_NODE) {
-      if (node.data.trim() && !node.parentElement.closest("noscript, #changed"))
-        texts.push([node, node.data]);
-    } else
-      for (const name of ATTRIBUTES)
-        if (node.hasAttribute(name)) texts.push([node, node.getAttribute(name), name]);
-  }
-}
-
-// speak brings the texts of index.html to a language. view.js draws all others anew.
-export function speak(code) {
-  language = code;
-  document.documentElement.lang = code;
-  for (const [node, english, name] of texts) {
-    const [, before, text, after] = /^(\s*)(.*?)(\s*)$/s.exec(english),
-      said = before + t(text) + after;
-    if (name) node.setAttribute(name, said);
-    else node.data = said;
-  }
-}
-
-// Scripts come after the document, and words.js before the page's. style.css hides the texts until then.
-remember(document.body);
-speak(wanted());
-learn(language);
-document.documentElement.dataset.spoken = "";
-
-// intact.js says which file is missing. This script does so for intact.js.
-addEventListener("load", () => {
-  if (!document.documentElement.dataset.intact) document.getElementById("changed").hidden = false;
-});
