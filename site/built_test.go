@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -52,4 +53,35 @@ func TestBuiltSiteIsCurrent(t *testing.T) {
 	assert.False(t, bytes.Contains(readBuilt(t, "viewer.wasm"), []byte(imported)), "stage.js does not offer it")
 	assert.NotContains(t, page, "style=", "the policy refuses inline styles")
 	assert.NotContains(t, page, "onclick=", "and inline scripts")
+}
+
+// Modules import each other in no circle: which of them runs first would depend on who is asked for.
+func TestModulesHaveNoCircles(t *testing.T) {
+	imported := regexp.MustCompile(`(?m)^(?:import|\} from|export .* from)\b[^;]*?"(\.\.?/[^"]+)"`)
+	var follow func(trail []string)
+	done := map[string]bool{}
+	follow = func(trail []string) {
+		name := trail[len(trail)-1]
+		if at := slices.Index(trail, name); at < len(trail)-1 {
+			t.Errorf("a circle: %s", strings.Join(trail[at:], " → "))
+			return
+		}
+		source, err := os.ReadFile(name)
+		if done[name] || os.IsNotExist(err) { // Go's and npm's scripts come with the build
+			return
+		}
+		require.NoError(t, err)
+		for _, found := range imported.FindAllSubmatch(source, -1) {
+			follow(append(slices.Clone(trail), filepath.Join(filepath.Dir(name), string(found[1]))))
+		}
+		done[name] = true
+	}
+	for _, folder := range Folders {
+		paths, err := filepath.Glob(filepath.Join(folder, "*.js"))
+		require.NoError(t, err)
+		for _, path := range paths {
+			follow([]string{path})
+		}
+	}
+	assert.Greater(t, len(done), 60)
 }

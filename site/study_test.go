@@ -63,13 +63,12 @@ func (p *page) read(name, progress string) {
 
 // followed says what is wrong with the answers of a segmenter that follows a blind study from the
 // model.
-const followed = `import("./reading.js").then(async ({ follow }) => {
+const followed = `import("./reading.js").then(async ({ Answers }) => {
 	const figure = { class: "disc", area: 9, share: 0.1, height: 3, width: 3, pieces: 1, low: 8, high: 10, trust: { word: "trusted" } };
 	const answer = { id: 7, width: 30, height: 20, classes: ["disc"], raters: ["ann"], found: true, doubts: [{ code: "odd", text: "odd" }], doubt: 2, roi: { x: 3, y: 4, side: 5, whole: false }, formats: ["png"], measurements: { structures: [figure], verticalRatio: { value: 0.5 } } };
 	const made = (structures, result) => {
-		const segmenter = { segment: async () => result, show: async () => "the model's", save: async () => "the model's", decode: async () => ({ width: 30, height: 20 }) };
-		follow(segmenter, { structures, start: "model", blind: true });
-		return segmenter;
+		const answers = new Answers({ decode: async () => ({ width: 30, height: 20 }) }, { structures, start: "model", blind: true });
+		return { segment: () => answers.segment(async () => result, {}), show: (...of) => answers.show(...of) ?? "the model's" };
 	};
 	const wrong = [], is = (what, value, wanted) => { if (JSON.stringify(value) !== JSON.stringify(wanted)) wrong.push(what + ": " + JSON.stringify(value)); };
 	const bare = await made(["disc"], answer).segment({}, {});

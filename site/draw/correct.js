@@ -5,6 +5,7 @@
 // changes. A base is the mask below a correction, { width, height, bytes, box, plain }:
 // probabilities of 0 to 255, the box around those above one half, and the mask without corrections.
 
+export const YOU = "you"; // the rater of marks that the user drew; segment.Somebody in Go
 export const UNSAID = 128;
 const TILE = 64,
   AREA = TILE * TILE;

@@ -5,10 +5,9 @@ import {
   structure as structureColour,
   you as yourColour,
 } from "./colours.js";
+import { YOU } from "./correct.js";
 import { title, whyDoubted } from "../review/measurements.js";
 import { t } from "../words/words.js";
-
-export const YOU = "you"; // the rater of marks that the user drew; segment.Somebody in Go
 
 // Dashes of a doubted result's lines and of one agreement level, CSS pixels.
 const DOUBTED = 9,

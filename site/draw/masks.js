@@ -1,9 +1,9 @@
 // The corrected masks of a result, and its figures. The argument has { result, views, corrections
 // }: a state (state.js), or its second photograph (compare.js).
-import { blank, corrected, sameMask } from "./correct.js";
+import { YOU, blank, corrected, sameMask } from "./correct.js";
 import { readAnew, sameWish } from "../review/clinical.js";
 import { measuredBy } from "../review/figures.js";
-import { YOU, baseView } from "./layers.js";
+import { baseView } from "./layers.js";
 
 // maskOf is the corrected mask of a correction, or null if the map below it has not come yet. The
 // next mask of a base is computed from the last one.

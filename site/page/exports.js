@@ -1,7 +1,8 @@
 // The files that the page saves: their formats and names, and measurements as JSON. The
 // worker makes the files of masks, at the photograph's size (internal/output/masks). overlay.js
 // makes a picture of the stage.
-import { YOU, outlinesOf } from "../draw/layers.js";
+import { YOU } from "../draw/correct.js";
+import { outlinesOf } from "../draw/layers.js";
 import { regionBy } from "../review/measurements.js";
 
 // FORMATS are the choices of a user. files has, by what a button saves, the format's name in

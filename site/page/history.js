@@ -4,6 +4,11 @@ const STEPS = 50,
   BYTES = 64 * 2 ** 20; // of tiles that steps have changed
 const PARTS = ["corrections", "roi", "weights", "evidence"];
 
+// UNASKED is what is asked of a photograph unless a person says otherwise.
+export const UNASKED = { roi: "auto", weights: null, evidence: [] };
+// subject is the running job, or the job of the result on the stage.
+export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
+
 export const noHistory = { past: [], future: [] };
 export const same = (a, b) => PARTS.every((part) => a[part] === b[part]);
 

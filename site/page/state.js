@@ -3,17 +3,19 @@
 // what a state needs, and sends what happens as events. Nobody writes to a part of a state: a
 // changed part is a new object, by which view.js and page.js see what they have to do.
 import { whyProcessor } from "../worker/adapter.js";
-import { changes, evidenceOf, sameMask } from "../draw/correct.js";
-import { back, forth, left, noHistory, remember, same, trimmed } from "./history.js";
+import { YOU, changes, evidenceOf, sameMask } from "../draw/correct.js";
 import {
-  YOU,
-  baseView,
-  byLevels,
-  fitted,
-  layers,
-  shownRecurrence,
-  viewsOf,
-} from "../draw/layers.js";
+  UNASKED,
+  back,
+  forth,
+  left,
+  noHistory,
+  remember,
+  same,
+  subject,
+  trimmed,
+} from "./history.js";
+import { baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "../draw/layers.js";
 import { fileOf, formatOf, readersOf, stemOf } from "./exports.js";
 import { logged, noLog } from "../study/log.js";
 import { asTaken } from "../draw/look.js";
@@ -47,7 +49,6 @@ import {
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
-export { YOU };
 const LARGEST_PEN = 400; // photograph pixels
 const LAST = Infinity; // as a chosen recurrence: the last one of any result
 const NONE = []; // no marks
@@ -148,16 +149,23 @@ export const next = (s, { time = "", ...event }) => logged(s, step(s, event), ev
 // that steps keep their order.
 function step(s, { type, ...event }) {
   if (s.sliders.moving && SETTLED.includes(type)) s = step(s, { type: "weigh" });
-  const now = pairing(shown(targeted(handlers[type](s, event))));
-  const then = followed(
-      s,
-      measured(returned(s, remembered(s, kept(s, now, type), type), type)),
-      type,
-      event,
-    ),
+  const then = passes.reduce((now, pass) => pass(now, s, type, event), handlers[type](s, event)),
     act = due(then);
   return act ? step({ ...then, waiting: then.waiting.filter((one) => one !== act) }, act) : then;
 }
+
+// passes bring the state that a handler made to agree with itself, in this order. Each has the state
+// so far, the state before the event, and the event: (s, before, type, event).
+const passes = [
+  targeted, // asks for the maps below corrected masks
+  shown, // a result that is complete goes on the stage
+  pairing, // so does that of the second photograph
+  kept, // another photograph takes its own corrections and history along
+  remembered, // what changed is a step of the history
+  returned, // a step whose job failed goes again
+  measured, // figures of corrected masks
+  followed, // the list has what is on the stage, and its next task
+];
 
 const handlers = {
   ...comparing,
@@ -758,10 +766,6 @@ const mended = (s, of) => (s.banner && s.banner.of === of ? { ...s, banner: null
 
 // ---- jobs and results ----
 
-// UNASKED is what is asked of a photograph unless a person says otherwise.
-export const UNASKED = { roi: "auto", weights: null, evidence: NONE };
-// subject is the running job, or the job of the result on the stage.
-export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
 // settles says whether marks can be given: not while another photograph or model is being loaded.
 const settles = (s) =>
   Boolean(s.result?.takesMarks) && s.result.model === s.listed && subject(s).picture === s.picture;
@@ -995,7 +999,7 @@ const STEPS = [
   "equal",
 ];
 const SETTLED = [...STEPS.filter((type) => type !== "weigh" && type !== "equal"), "undo", "redo"];
-function remembered(before, s, type) {
+function remembered(s, before, type) {
   if (s.history !== before.history) return s;
   const then = moment(before),
     now = moment(s);
@@ -1007,7 +1011,7 @@ function remembered(before, s, type) {
 
 // returned removes the steps whose job has ended without a result. Steps of corrections need no
 // job, and stay.
-function returned(before, s, type) {
+function returned(s, before, type) {
   const { stepping, history } = s;
   if (stepping && !s.job) {
     const back =
@@ -1030,7 +1034,7 @@ function returned(before, s, type) {
 
 // kept drops corrections and history if another photograph or model is shown. A line of the
 // worklist gets its own back, and a photograph of a comparison its corrections.
-function kept(before, s, type) {
+function kept(s, before, type) {
   if (type === "swap") return s;
   const other =
     s.picture !== before.picture ||

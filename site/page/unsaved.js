@@ -1,6 +1,6 @@
 // A person's work: decisions, drawings and marks. state.safe lists the parts that a file has. The
 // page asks before it drops others.
-import { subject } from "./state.js";
+import { subject } from "./history.js";
 import { t } from "../words/words.js";
 
 // Decisions and comments are texts, so that equal ones are equal; drawings and marks are the

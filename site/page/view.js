@@ -14,16 +14,9 @@ import { speak } from "../words/speak.js";
 import { isolated, number, t } from "../words/words.js";
 import { inWhole } from "../review/shares.js";
 import { drawSession, drawWorklist } from "../review/workview.js";
-import {
-  YOU,
-  canRecalibrate,
-  canRedo,
-  canUndo,
-  stageText,
-  steers,
-  subject,
-  whoMarks,
-} from "./state.js";
+import { subject } from "./history.js";
+import { canRecalibrate, canRedo, canUndo, stageText, steers, whoMarks } from "./state.js";
+import { YOU } from "../draw/correct.js";
 import { sliceText } from "../review/worklist.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,

@@ -1,7 +1,7 @@
 // What clinicians read beside the vertical ratio, in words: which eye it is, the narrowest rim,
 // ISNT and the damage stage. The worker computes them (internal/segment, Clinical). If the user
 // chooses an eye, gives a scale or corrects masks, the page sends these and asks again.
-import { YOU } from "../draw/layers.js";
+import { YOU } from "../draw/correct.js";
 import { bare, lengths } from "./scale.js";
 import { number, t } from "../words/words.js";
 

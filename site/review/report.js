@@ -7,7 +7,8 @@ import { clinicalNotes, eyeRemarks, eyeText, fellowNotes } from "./clinical.js";
 import { fellow } from "./compare.js";
 import { $, element } from "../page/dom.js";
 import { trustIn } from "./figures.js";
-import { YOU, layers, measuredLines } from "../draw/layers.js";
+import { YOU } from "../draw/correct.js";
+import { layers, measuredLines } from "../draw/layers.js";
 import {
   alone,
   regionBy,
@@ -22,7 +23,7 @@ import {
 import { outlined } from "../draw/outlines.js";
 import { scaleOf } from "./scale.js";
 import { inWhole, sharesOf } from "./shares.js";
-import { subject } from "../page/state.js";
+import { subject } from "../page/history.js";
 import { summary } from "./summary.js";
 import { isolated, language, t } from "../words/words.js";
 import { sliceText } from "./worklist.js";

@@ -6,7 +6,7 @@ import { withMask } from "../draw/correct.js";
 import { $ } from "../page/dom.js";
 import { download } from "../page/exports.js";
 import { now } from "../page/opening.js";
-import { UNASKED, subject } from "../page/state.js";
+import { UNASKED, subject } from "../page/history.js";
 import { lineAt, lineBy, resting, unmasked } from "./worklist.js";
 
 const LINE_DELAY = 250; // ms without a step: arrow keys pass lines by

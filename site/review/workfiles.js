@@ -1,8 +1,8 @@
 // The files that are saved of the worklist: one table of all lines, and a ZIP of masks, measurements
 // and the table. The worker writes both.
+import { YOU } from "../draw/correct.js";
 import { version } from "../page/build.js";
 import { json, stemOf } from "../page/exports.js";
-import { YOU } from "../draw/layers.js";
 import { regionBy } from "./measurements.js";
 import { scaleOf } from "./scale.js";
 

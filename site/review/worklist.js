@@ -221,7 +221,7 @@ export const sliceText = ({ slice, slices }) =>
 
 // followed updates the list after an event, by what changed on the stage, and schedules the next
 // task.
-export function followed(before, s, type, { job, error }) {
+export function followed(s, before, type, { job, error }) {
   if (!s.worklist) return s;
   let list = s.worklist;
   if (type === "failed" && job && job === before.job && error.code !== "cancelled") {

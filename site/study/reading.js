@@ -1,7 +1,7 @@
 // How a grader reads a study (study.js): what the segmenter then answers, a section of the panel,
 // and the time that each image takes.
+import { YOU } from "../draw/correct.js";
 import { $, element } from "../page/dom.js";
-import { YOU } from "../draw/layers.js";
 import { SegmentError } from "../worker/segmenter.js";
 import { BY_HAND } from "./study.js";
 import { isolated, t } from "../words/words.js";
@@ -53,67 +53,41 @@ const BLIND = {
 };
 const wholeOf = (width, height) => ({ x: 0, y: 0, side: Math.max(width, height), whole: true });
 // bareOf is a model's result with nothing but its masks and their size.
-const bareOf = ({
-  id,
-  width,
-  height,
-  classes,
-  model,
-  title,
-  sha256,
-  timings,
-  recurrences,
-  adapter,
-  why,
-  precision,
-  date,
-  measurements,
-}) => ({
-  id,
-  width,
-  height,
-  classes,
-  model,
-  title,
-  sha256,
-  timings,
-  recurrences,
-  adapter,
-  why,
-  precision,
-  date,
+const SAID =
+  "id width height classes model title sha256 timings recurrences adapter why precision date";
+const only = (names, of) => Object.fromEntries(names.split(" ").map((name) => [name, of[name]]));
+const bareOf = (result) => ({
+  ...only(SAID, result),
   ...BLIND,
-  roi: wholeOf(width, height),
+  roi: wholeOf(result.width, result.height),
   measurements: {
-    structures: measurements.structures.map(
-      ({ class: name, area, share, height, width, pieces }) => ({
-        class: name,
-        area,
-        share,
-        height,
-        width,
-        pieces,
-      }),
+    structures: result.measurements.structures.map((one) =>
+      only("class area share height width pieces", one),
     ),
   },
 });
 
-// follow makes the segmenter answer as a study wants. Where masks start empty, or the model found
-// nothing, no model's mask is there. In a blind study its result is bare: what is not there cannot
-// leak.
-export function follow(segmenter, { structures, start, blind }) {
-  const [segment, show, save] = ["segment", "show", "save"].map((name) =>
-    segmenter[name].bind(segmenter),
-  );
-  const empty = async (picture, { image, thumb }, model) => {
-    const decoded = await segmenter.decode(picture);
+// Answers are a segmenter's in a reading study. Where masks start empty, or the model found nothing,
+// no model's mask is there. In a blind study its result is bare: what is not there cannot leak.
+export class Answers {
+  #segmenter;
+  #study;
+  constructor(segmenter, study) {
+    [this.#segmenter, this.#study] = [segmenter, study];
+  }
+
+  async #empty(picture, { image, thumb }, model) {
+    const decoded = await this.#segmenter.decode(picture);
     image?.(decoded);
     thumb?.(decoded);
-    return emptyOf(decoded, structures, model);
-  };
-  segmenter.segment = async (picture, options, hooks = {}) => {
-    if (start === "empty") return empty(picture, hooks, BY_HAND);
-    const result = await segment(picture, options, hooks),
+    return emptyOf(decoded, this.#study.structures, model);
+  }
+
+  // segment is Segmenter.segment. ask resolves to the model's own result.
+  async segment(ask, picture, hooks = {}) {
+    const { structures, start, blind } = this.#study;
+    if (start === "empty") return this.#empty(picture, hooks, BY_HAND);
+    const result = await ask(),
       { classes, found, model: name, title } = result;
     if (classes.join() !== structures.join()) {
       throw new SegmentError({
@@ -122,11 +96,13 @@ export function follow(segmenter, { structures, start, blind }) {
         next: "Open the weights file that the study was made with, then the study again.",
       });
     }
-    return !found ? empty(picture, {}, { name, title }) : blind ? bareOf(result) : result;
-  };
-  segmenter.show = async (type, result, fields) => {
-    if (result.id > 0) return show(type, result, fields);
-    if (type === "map") return { values: new Float32Array(result.width * result.height) };
+    return !found ? this.#empty(picture, {}, { name, title }) : blind ? bareOf(result) : result;
+  }
+
+  // show and save are what Segmenter.show and save resolve to for an empty result, else undefined.
+  show(type, { id, width, height }) {
+    if (id > 0) return;
+    if (type === "map") return { values: new Float32Array(width * height) };
     return {
       x: 0,
       y: 0,
@@ -138,17 +114,13 @@ export function follow(segmenter, { structures, start, blind }) {
       points: new Float32Array(0),
       starts: new Uint32Array(0),
     };
-  };
-  segmenter.save = async (wish) => {
-    if (wish.result.id > 0) return save(wish);
-    const { width, height, asked } = wish.result,
-      [wide, high] = asked.picture.turn % 2 ? [height, width] : [width, height];
-    return new Uint8Array(
-      await (
-        await writePNG({ width: wide, height: high, values: new Uint8Array(wide * high) })
-      ).arrayBuffer(),
-    );
-  };
+  }
+  async save({ id, width, height, asked }) {
+    if (id > 0) return;
+    const [wide, high] = asked.picture.turn % 2 ? [height, width] : [width, height];
+    const png = await writePNG({ width: wide, height: high, values: new Uint8Array(wide * high) });
+    return new Uint8Array(await png.arrayBuffer());
+  }
 }
 
 // ---- the section of the panel ----

@@ -1,9 +1,8 @@
 // The form of a session: what one person did with a list of images, as JSON and PNGs. A file has it
 // as a ZIP, and the browser keeps the same files (sessions.js). guide/sessions.md describes it.
-import { Stroke, blank, boxOf, eachTile, sameMask } from "../draw/correct.js";
+import { YOU, Stroke, blank, boxOf, eachTile, sameMask } from "../draw/correct.js";
 import { version } from "../page/build.js";
 import { extentOf } from "../review/figures.js";
-import { YOU } from "../draw/layers.js";
 import {
   DRAWN,
   ENTRIES,
@@ -35,20 +34,26 @@ export async function sumOf(blob) {
   if (!sums.has(blob)) sums.set(blob, await digest(await blob.arrayBuffer()));
   return sums.get(blob);
 }
-// claimed is a Blob that should have a sum. Whoever reads it first learns whether it has.
-function claimed(blob, sum) {
-  sums.set(blob, sum);
-  blob.arrayBuffer = async () => {
-    const bytes = await Blob.prototype.arrayBuffer.call(blob);
-    if ((await digest(bytes)) !== sum) throw new Error(`the image ${sum} is damaged`);
-    delete blob.arrayBuffer;
+// Claimed is the Blob of an image in a session, which should have a sum. The first read compares the
+// sum. sound is true once it was right.
+export class Claimed {
+  #sum;
+  sound = false;
+  constructor(blob, sum) {
+    [this.blob, this.#sum] = [blob, sum];
+    sums.set(this, sum);
+  }
+  get size() {
+    return this.blob.size;
+  }
+  async arrayBuffer() {
+    const bytes = await this.blob.arrayBuffer();
+    if (!this.sound && (await digest(bytes)) !== this.#sum)
+      throw new Error(`the image ${this.#sum} is damaged`);
+    this.sound = true;
     return bytes;
-  };
-  return blob;
+  }
 }
-// isClaimed says that nobody has read a claimed Blob yet, or that it is damaged.
-export const isClaimed = (blob) =>
-  Boolean(blob) && Object.hasOwn(blob, "arrayBuffer") && blob instanceof Blob;
 
 // ---- the log ----
 
@@ -365,7 +370,9 @@ export async function filesOf(list, model, images, logs = [], kept = false) {
   for (const [name, picture] of pictures)
     all.push({
       name,
-      blob: picture instanceof Blob ? picture : new Blob([await picture.arrayBuffer()]),
+      blob:
+        picture.blob ??
+        (picture instanceof Blob ? picture : new Blob([await picture.arrayBuffer()])),
     });
   return all;
 }
@@ -418,7 +425,7 @@ export async function readSession(files, name, picture) {
       if (make)
         pictures.set(
           sum,
-          once(() => claimed(make(), sum)),
+          once(() => new Claimed(make(), sum)),
         );
       else if (sum) damaged.push(file);
     }),

@@ -6,9 +6,9 @@ import { download, stem } from "../page/exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "../page/opening.js";
 import {
+  Claimed,
   filesOf,
   fits,
-  isClaimed,
   joinedLogs,
   merged,
   missing,
@@ -178,85 +178,34 @@ export class Sessions {
   // state of the one that is open, as the person said.
   async #take(files, name, { whole = true, kept = "", same = false } = {}) {
     const session = await readSession(files, name, (...of) => this.#segmenter.picture(...of)),
-      { damaged, model, study } = session;
+      { damaged, lines, logs, study } = session;
     if (kept) session.id = damaged.length ? crypto.randomUUID() : kept;
     else if (!/^[\w-]{1,64}$/.test(session.id)) session.id = ""; // it names a folder
     await this.#segmenter.ready;
-    if (!session.lines.length)
+    if (!lines.length)
       throw new Refused(`${name} has no images that could be read.`, "Choose another copy of it.");
     if (unsaved(this.#state()).length) this.#list(); // an open image joins
-    const open = this.#state().worklist;
-    if (study || open?.study) await this.#check(session, name, open);
-    const { models, worklist, model: computes } = this.#state();
-    if (!models.some((one) => one.name === model?.name))
-      throw new Refused(
-        `${name} is of a model that this page does not have: ${model?.title ?? model?.name}.`,
-        "Open its weights file first, then the session again.",
-      );
-    const here =
-      worklist && (worklist.lines.find(({ result }) => result)?.result.model ?? computes);
-    if (here && here !== model.name)
-      throw new Refused(
-        `${name} is of another model than this list.`,
-        "Save this list's session and close it first.",
-      );
-    if (worklist?.by && session.grader && worklist.by !== session.grader)
-      throw new Refused(
-        `${name} is the session of ${session.grader}, and this one is of ${worklist.by}.`,
-        "Save this list's session and close it first.",
-      );
+    await this.#check(session, name);
+
+    const { worklist } = this.#state();
     const again = worklist || kept ? "" : await this.#again(session, name);
     if (again === "joined") return this.#take(files, name, { whole, same: true });
     if (again) session.id = "";
-    const begins = Boolean(study && !open),
+    const begins = Boolean(study && !worklist),
       reading = begins && (await this.#enter(session));
     if (begins && !reading) return false;
+
     const alone = await keeping.hold(session.id),
-      joined = await merged(worklist?.lines ?? [], session.lines, same);
-    const base = worklist ?? {
-      ...newList,
-      open: !narrow(),
-      id: alone ? session.id : "",
-      study,
-      at: (session.lines[session.at] ?? session.lines[0]).key,
-    };
-    const { log: mine } = this.#state(),
-      [first = { entries: [], changed: null }, ...rest] = session.logs,
-      changed = session.logs.map((one) => one.changed).find((n) => n !== null) ?? null;
-    const log = worklist
-      ? {
-          ...mine,
-          others: joinedLogs(mine.entries, [
-            ...mine.others,
-            ...session.logs.map(({ entries }) => entries),
-          ]),
-        }
-      : { entries: first.entries, others: rest.map(({ entries }) => entries) };
-    const entry = {
-      did: worklist ? "merged" : "opened",
-      session: session.id,
-      ...(worklist ? { log: first.last ?? "" } : {}),
-    };
-    this.#send({
-      type: "restored",
-      list: { ...base, lines: joined.lines, by: base.by || String(session.grader ?? "") },
-      model: model.name,
-      log: { ...log, changed: changed ?? mine.changed },
-      entry,
-    });
-    if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
+      joined = await merged(worklist?.lines ?? [], lines, same),
+      changed = logs.map((one) => one.changed).find((n) => n !== null) ?? null;
+    this.#join(session, worklist, joined.lines, alone, changed);
     if (begins) this.#reading = new reading.Reading(this.#state, this.#send, study);
-    if (alone && (kept || reading.keep))
-      this.#set({
-        keeping: true,
-        at: "",
-        images:
-          kept && !study
-            ? session.lines.some(({ picture }) => !picture.missing)
-            : this.#state().session.images,
-      });
-    const empty =
-      session.lines.some(touched) && !session.logs.some(({ entries }) => entries.length);
+    if (alone && (kept || reading.keep)) {
+      const { images } = this.#state().session,
+        inIt = lines.some(({ picture }) => !picture.missing);
+      this.#set({ keeping: true, at: "", images: kept && !study ? inIt : images });
+    }
+    const empty = lines.some(touched) && !logs.some(({ entries }) => entries.length);
     this.#report(name, {
       whole,
       damaged,
@@ -269,6 +218,55 @@ export class Sessions {
     });
     this.#sound = this.#compare().then(() => this.#measure());
     return alone;
+  }
+  // check refuses a session that the open list cannot join: of another study, or of one that cannot
+  // be followed, of another model or grader, or of a model that the page does not have.
+  async #check(session, name) {
+    const { model, grader } = session,
+      open = this.#state().worklist;
+    if (session.study || open?.study) {
+      const { BY_HAND, check } = await wanted("study.js"),
+        { models } = this.#state();
+      check(session, name, open ? (open.study ?? null) : undefined);
+      if (!models.includes(BY_HAND)) this.#send({ type: "set", models: [...models, BY_HAND] });
+    }
+    const { models, worklist, model: computes } = this.#state();
+    if (!models.some((one) => one.name === model?.name))
+      throw new Refused(
+        `${name} is of a model that this page does not have: ${model?.title ?? model?.name}.`,
+        "Open its weights file first, then the session again.",
+      );
+    if (!worklist) return;
+    const close = "Save this list's session and close it first.",
+      here = worklist.lines.find(({ result }) => result)?.result.model ?? computes;
+    if (here && here !== model.name)
+      throw new Refused(`${name} is of another model than this list.`, close);
+    if (worklist.by && grader && worklist.by !== grader)
+      throw new Refused(
+        `${name} is the session of ${grader}, and this one is of ${worklist.by}.`,
+        close,
+      );
+  }
+  // join shows the lines of a session with those of the open list, if there is one, and both logs.
+  // changed says after which entry a log of the session was changed.
+  #join({ id, at, study, model, grader, logs, ...session }, worklist, lines, alone, changed) {
+    const { log: mine } = this.#state(),
+      begun = (session.lines[at] ?? session.lines[0]).key,
+      base = worklist ?? { ...newList, open: !narrow(), id: alone ? id : "", study, at: begun },
+      entries = logs.map((one) => one.entries);
+    const log = worklist
+      ? { ...mine, others: joinedLogs(mine.entries, [...mine.others, ...entries]) }
+      : { entries: entries[0] ?? [], others: entries.slice(1) };
+    this.#send({
+      type: "restored",
+      list: { ...base, lines, by: base.by || String(grader ?? "") },
+      model: model.name,
+      log: { ...log, changed: changed ?? mine.changed },
+      entry: worklist
+        ? { did: "merged", session: id, log: logs[0]?.last ?? "" }
+        : { did: "opened", session: id },
+    });
+    if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
   }
   // again looks whether this browser keeps the session of a file, in another state. It asks whether
   // to join both, and resolves to "joined" once the kept one is open; to "apart" or "unread" if the
@@ -328,7 +326,8 @@ export class Sessions {
     for (const { key } of this.#state().worklist.lines) {
       const blob = line(key)?.picture.blob;
       if (
-        !isClaimed(blob) ||
+        !(blob instanceof Claimed) ||
+        blob.sound ||
         (await blob.arrayBuffer().then(
           () => true,
           () => false,
@@ -364,14 +363,6 @@ export class Sessions {
   #lacking() {
     return lacking(this.#state().worklist);
   }
-  // check refuses a session that is not of the study that is open, or whose study cannot be
-  // followed.
-  async #check(session, name, open) {
-    const { BY_HAND, check } = await wanted("study.js"),
-      { models } = this.#state();
-    check(session, name, open ? (open.study ?? null) : undefined);
-    if (!models.includes(BY_HAND)) this.#send({ type: "set", models: [...models, BY_HAND] });
-  }
   // enter asks who reads a study, unless the session says so. It resolves to the module reading.js,
   // and keep, whether the reader wants it kept; or to null if nobody reads it.
   async #enter(session) {
@@ -384,7 +375,7 @@ export class Sessions {
       Object.assign(session, { grader: reader.by, id: crypto.randomUUID() });
       keep = reader.keep && keeping.can;
     }
-    reading.follow(this.#segmenter, session.study);
+    this.#segmenter.study = new reading.Answers(this.#segmenter, session.study);
     return { ...reading, keep };
   }
   #report(

@@ -1,6 +1,5 @@
 // The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
-import { wholeMask } from "../draw/correct.js";
-import { YOU } from "../draw/layers.js";
+import { YOU, wholeMask } from "../draw/correct.js";
 import { check, guarded, scriptURL } from "./scripts.js";
 
 // SegmentError says what went wrong and what the user can do next. code: image, weights, memory,
@@ -71,6 +70,7 @@ export class Segmenter extends EventTarget {
   #patience = PATIENCE;
   #turned = 0; // ms: silence so far, what is allowed, the last turn
   #compiled = false; // the worker has given a result
+  study = null; // the Answers of a reading study (reading.js)
   used = false; // there were pictures or weights, which would be lost with the page
 
   constructor() {
@@ -234,11 +234,13 @@ export class Segmenter extends EventTarget {
   // says that nobody will look at the result. If the worker falls silent, another one tries once
   // more.
   segment(picture, options, hooks) {
-    const attempt = () => this.#segment(picture, options, hooks);
-    return attempt().catch((error) => {
-      if (error.code !== "silent") throw error;
-      return attempt();
-    });
+    const attempt = () => this.#segment(picture, options, hooks),
+      ask = () =>
+        attempt().catch((error) => {
+          if (error.code !== "silent") throw error;
+          return attempt();
+        });
+    return this.study ? this.study.segment(ask, picture, hooks) : ask();
   }
   async #segment(picture, options, hooks = {}) {
     await this.ready;
@@ -311,8 +313,8 @@ export class Segmenter extends EventTarget {
   // values: Float32Array(width·height) }. "view" is the part that the stage needs: { x, y, width,
   // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. fields: kind (probability,
   // rater, recurrence, disagreement, others, between or mark), m, i, class.
-  show(type, result, fields) {
-    return this.#ask({ type, id: result.id, ...fields });
+  async show(type, result, fields) {
+    return this.study?.show(type, result) ?? this.#ask({ type, id: result.id, ...fields });
   }
 
   // table resolves to a CSV of records, as internal/output/sheet has them: { bytes }. semicolons
@@ -382,7 +384,9 @@ export class Segmenter extends EventTarget {
   // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
   // for it.
   async save({ result, made, reader = 0, i, classes, drawn, identity }) {
-    const masks = drawnOn(result, drawn);
+    const masks = drawnOn(result, drawn),
+      own = await this.study?.save(result);
+    if (own) return own;
     const { bytes } = await this.#ask(
       { type: "save", id: result.id, format: made, reader, i, classes, drawn: masks, identity },
       masks.map(({ mask }) => mask.buffer),
