@@ -120,7 +120,7 @@ func related(names []string, files []*File) error {
 		}
 		if cosine := product / math.Sqrt(one*other); cosine < leastCosine {
 			return fmt.Errorf("%s and %s began from different random weights: the cosine between them is %.2f, and their mean is of no use. "+
-				"Begin the second run from the weights of the first one, with train -init", names[0], names[i+1], cosine)
+				"Begin the second run from the weights of the first one", names[0], names[i+1], cosine)
 		}
 	}
 	return nil

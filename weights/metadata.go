@@ -130,7 +130,7 @@ func (f *File) Describe(m *Metadata) error {
 // ParseMetadata reads the header's string map. It ignores unknown keys.
 func ParseMetadata(values map[string]string) (Metadata, error) {
 	if values["mrprism_checkpoint"] != "" {
-		return Metadata{}, fmt.Errorf("weights: this is the checkpoint of a run, for train -resume; the run's weights are in the NAME.safetensors beside it")
+		return Metadata{}, fmt.Errorf("weights: this is the checkpoint of a run, from which it resumes; the run's weights are in the NAME.safetensors beside it")
 	}
 	if values["format"] != "mrprism" {
 		return Metadata{}, fmt.Errorf("weights: metadata has no \"format\": \"mrprism\"; this is a safetensors file of another program")
