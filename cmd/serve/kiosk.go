@@ -26,7 +26,7 @@ import (
 // kiosk keeps a browser open at an address, full-screen.
 type kiosk struct {
 	browser string
-	flags   []chromedp.ExecAllocatorOption // the user's flags
+	flags   []chromedp.ExecAllocatorOption // what trust adds
 	address func() string                  // asked before each start
 	cookie  *http.Cookie                   // of private
 	folder  string                         // for the profile and what people save
@@ -44,11 +44,7 @@ func (o *options) screen(log io.Writer) (*kiosk, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-kiosk: %w; %s=PROGRAM names another browser of its kind", err, chromium.Variable)
 	}
-	k := &kiosk{browser: browser, left: make(chan struct{}, 1), log: log, wait: sleep}
-	for text := range strings.FieldsSeq(o.browserFlags) {
-		k.flags = append(k.flags, flagOf(text))
-	}
-	return k, nil
+	return &kiosk{browser: browser, left: make(chan struct{}, 1), log: log, wait: sleep}, nil
 }
 
 // flagOf is a flag of Chrome, such as --name or --name=value.

@@ -40,7 +40,8 @@ func until(t *testing.T, d time.Duration, what string, is func() bool) {
 // tries to reach it. Then the page is idle, and at last serve is killed.
 func TestKiosk(t *testing.T) {
 	needSite(t)
-	if _, err := chromium.Find(); err != nil {
+	chrome, err := chromium.Find()
+	if err != nil {
 		t.Skip(err)
 	}
 	cache, exports := t.TempDir(), t.TempDir()
@@ -49,7 +50,8 @@ func TestKiosk(t *testing.T) {
 	if os.Getuid() == 0 {
 		flags += " --no-sandbox"
 	}
-	serve := exec.Command(os.Args[0], "-addr", "127.0.0.1:0", "-kiosk", "-watch", exports, "-idle", "3s", "-browser-flags", flags)
+	serve := exec.Command(os.Args[0], "-addr", "127.0.0.1:0", "-kiosk", "-watch", exports, "-idle", "3s")
+	browser(t, fmt.Sprintf("exec %q %s \"$@\"\n", chrome, flags))
 	serve.Env = append(os.Environ(), asServe+"=1", "XDG_CACHE_HOME="+cache)
 	serve.Stdout, serve.Stderr = &log, &log
 	require.NoError(t, serve.Start())

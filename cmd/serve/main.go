@@ -76,16 +76,15 @@ const selfMade = "self"
 
 // options are the flags.
 type options struct {
-	addr         string
-	hosts        []string
-	tls          string // selfMade, or the files of a certificate and its key; empty: no TLS
-	kiosk        bool
-	idle         time.Duration
-	browserFlags string
-	policy       bool   // print the kiosk's policies instead of serving
-	watch        string // a folder; empty: none
-	metrics      string // where the figures are served; empty: nowhere
-	checked      string // an address to check instead of serving
+	addr    string
+	hosts   []string
+	tls     string // selfMade, or the files of a certificate and its key; empty: no TLS
+	kiosk   bool
+	idle    time.Duration
+	policy  bool   // print the kiosk's policies instead of serving
+	watch   string // a folder; empty: none
+	metrics string // where the figures are served; empty: nowhere
+	checked string // an address to check instead of serving
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -101,7 +100,6 @@ func (o *options) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.watch, "watch", "", "open the images in the page that come into this `DIR`")
 	flags.StringVar(&o.metrics, "metrics", "", "`HOST:PORT` of the figures for Prometheus, at /metrics; not for everyone to reach")
 	flags.StringVar(&o.checked, "check", "", "ask for this `URL` once, and serve nothing")
-	flags.StringVar(&o.browserFlags, "browser-flags", "", "with -kiosk: more `FLAGS` for Chrome, separated by spaces, such as --ozone-platform=wayland")
 }
 
 // check returns an error of usage.
@@ -113,16 +111,6 @@ func (o *options) check() error {
 		return fmt.Errorf("-idle %v is below 0", o.idle)
 	case o.watch != "" && o.tls == "" && !loopback(o.addr):
 		return fmt.Errorf("-watch at %s would send images without encryption: add -tls self, or listen at 127.0.0.1", o.addr)
-	case o.browserFlags != "" && !o.kiosk:
-		return errors.New("-browser-flags needs -kiosk")
-	}
-	for flag := range strings.FieldsSeq(o.browserFlags) {
-		switch {
-		case !strings.HasPrefix(flag, "--"):
-			return fmt.Errorf("-browser-flags: %q does not begin with --", flag)
-		case strings.HasPrefix(flag, "--remote-debugging"), strings.HasPrefix(flag, "--user-data-dir"):
-			return fmt.Errorf("-browser-flags: leave %q out: images would be within the reach of others, or stay", flag)
-		}
 	}
 	return nil
 }
