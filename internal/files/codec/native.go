@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"mrprism/internal/files/dicom/elements"
 	"mrprism/internal/files/raster"
 )
 
@@ -148,36 +149,25 @@ func (t *tail) lastLine() string {
 
 // wrapped puts a JPEG-LS into a DICOM file, since dcmdjpls reads nothing else.
 func wrapped(data []byte, form Form) []byte {
-	file := append(make([]byte, 128), "DICM"...)
-	put := func(group, element uint16, kind, value string) {
-		if len(value)%2 == 1 {
-			value += "\x00"
-		}
-		file = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(file, group), element)
-		file = append(binary.LittleEndian.AppendUint16(append(file, kind...), uint16(len(value))), value...)
-	}
-	word := func(element uint16, v int) { put(0x28, element, "US", string([]byte{byte(v), byte(v >> 8)})) }
 	const instance, class = "2.25.1", "1.2.840.10008.5.1.4.1.1.7" // secondary capture
-	put(2, 2, "UI", class)
-	put(2, 3, "UI", instance)
-	put(2, 0x10, "UI", "1.2.840.10008.1.2.4.81")
-	put(8, 0x16, "UI", class)
-	put(8, 0x18, "UI", instance)
-	photometric := "MONOCHROME2 "
+	file := append(make(elements.Set, 128), "DICM"...)
+	file.Text(0x00020002, "UI", class)
+	file.Text(0x00020003, "UI", instance)
+	file.Text(0x00020010, "UI", "1.2.840.10008.1.2.4.81")
+	file.Text(0x00080016, "UI", class)
+	file.Text(0x00080018, "UI", instance)
+	photometric := "MONOCHROME2"
 	if form.Components == 3 {
-		photometric = "RGB "
+		photometric = "RGB"
 	}
-	word(2, form.Components)
-	put(0x28, 4, "CS", photometric)
+	file.Words(0x00280002, form.Components)
+	file.Text(0x00280004, "CS", photometric)
 	if form.Components > 1 {
-		word(6, 0)
+		file.Words(0x00280006, 0)
 	}
-	word(0x10, form.H)
-	word(0x11, form.W)
-	word(0x100, 8*form.size())
-	word(0x101, form.Bits)
-	word(0x102, form.Bits-1)
-	word(0x103, 0)
+	for i, v := range []int{form.H, form.W, 8 * form.size(), form.Bits, form.Bits - 1, 0} {
+		file.Words([]uint32{0x00280010, 0x00280011, 0x00280100, 0x00280101, 0x00280102, 0x00280103}[i], v)
+	}
 	file = append(file, pixels+"OB\x00\x00\xff\xff\xff\xff\xfe\xff\x00\xe0\x00\x00\x00\x00\xfe\xff\x00\xe0"...)
 	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(data)+len(data)%2)), data...)
 	file = append(file, make([]byte, len(data)%2)...)

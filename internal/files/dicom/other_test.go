@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"mrprism/internal/files/dicom/elements"
 	"mrprism/internal/files/raster"
 )
 
@@ -20,9 +21,9 @@ func TestOtherObjects(t *testing.T) {
 		{"1.2.840.10008.5.1.4.1.1.77.1.1.1", "1.2.840.10008.1.2.4.102", "a video in a DICOM file (MPEG-4 AVC)", "save single pictures of it as PNG"},
 		{"1.2.840.10008.5.1.4.1.1.77.1.1.1", "1.2.840.10008.1.2.4.100.1", "a video in a DICOM file (MPEG-2)", "save single pictures of it as PNG"},
 	} {
-		var e elements
-		e.text(0x00020010, "UI", c.syntax)
-		e.text(0x00080016, "UI", c.class)
+		var e elements.Set
+		e.Text(0x00020010, "UI", c.syntax)
+		e.Text(0x00080016, "UI", c.class)
 		_, err := Open(append(append(make([]byte, 128), "DICM"...), e...), 0, nil)
 		assert.Equal(t, raster.Refused{Problem: "this is " + c.what + ", which MrPrism does not read", Advice: c.advice}, err)
 	}

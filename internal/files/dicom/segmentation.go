@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"mrprism/internal/files/dicom/elements"
 	"mrprism/shaders/pulse"
 )
 
@@ -52,11 +53,11 @@ var types = map[string]code{
 	"disc": {"81016008", "SCT", "Optic disc"}, "brain": {"12738006", "SCT", "Brain"}, "cell": {"4421005", "SCT", "Cell"},
 }
 
-func (c code) item() elements {
-	var e elements
-	e.text(0x00080100, "SH", c.value)
-	e.text(0x00080102, "SH", c.scheme)
-	e.text(0x00080104, "LO", c.meaning)
+func (c code) item() elements.Set {
+	var e elements.Set
+	e.Text(0x00080100, "SH", c.value)
+	e.Text(0x00080102, "SH", c.scheme)
+	e.Text(0x00080104, "LO", c.meaning)
 	return e
 }
 
@@ -109,15 +110,15 @@ func (s *Segmentation) Encode() ([]byte, error) {
 	}
 	uids := [3]string{uid("instance"), uid("series"), uid("dimensions")}
 
-	var meta elements
-	meta.bytes(0x00020001, "OB", []byte{0, 1})
-	meta.text(0x00020002, "UI", segmentationClass)
-	meta.text(0x00020003, "UI", uids[0])
-	meta.text(0x00020010, "UI", explicitLittle)
-	meta.text(0x00020012, "UI", implementation)
-	meta.text(0x00020013, "SH", "MRPRISM")
-	out := append(make(elements, 128), "DICM"...)
-	out.bytes(0x00020000, "UL", []byte{byte(len(meta)), byte(len(meta) >> 8), 0, 0})
+	var meta elements.Set
+	meta.Bytes(0x00020001, "OB", []byte{0, 1})
+	meta.Text(0x00020002, "UI", segmentationClass)
+	meta.Text(0x00020003, "UI", uids[0])
+	meta.Text(0x00020010, "UI", explicitLittle)
+	meta.Text(0x00020012, "UI", implementation)
+	meta.Text(0x00020013, "SH", "MRPRISM")
+	out := append(make(elements.Set, 128), "DICM"...)
+	out.Bytes(0x00020000, "UL", []byte{byte(len(meta)), byte(len(meta) >> 8), 0, 0})
 	out = append(out, meta...)
 	return append(out, s.dataSet(uids, pixels)...), nil
 }
@@ -137,15 +138,15 @@ func (s *Segmentation) label(text string) string {
 
 // dataSet is the file without its head. uids are the UIDs of the instance, the series and the
 // dimensions.
-func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
+func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements.Set {
 	h := s.Source
-	var e elements
+	var e elements.Set
 	characters := "ISO_IR 192"
 	if s.Identity {
 		characters = h.characters
 	}
 	if characters != "" {
-		e.text(0x00080005, "CS", characters)
+		e.Text(0x00080005, "CS", characters)
 	}
 	identity := func(tag uint32) {
 		value := ""
@@ -155,45 +156,45 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
 			hash := sha256.Sum256([]byte(s.uid(h.study)))
 			value = fmt.Sprintf("ANONYMOUS-%X", hash[:6])
 		}
-		e.text(tag, identities[tag], value)
+		e.Text(tag, identities[tag], value)
 	}
-	e.text(0x00080008, "CS", "DERIVED", "PRIMARY")
-	e.text(0x00080016, "UI", segmentationClass)
-	e.text(0x00080018, "UI", uids[0])
+	e.Text(0x00080008, "CS", "DERIVED", "PRIMARY")
+	e.Text(0x00080016, "UI", segmentationClass)
+	e.Text(0x00080018, "UI", uids[0])
 	identity(0x00080020)
-	e.text(0x00080023, "DA", s.Day.Format("20060102"))
+	e.Text(0x00080023, "DA", s.Day.Format("20060102"))
 	identity(0x00080030)
-	e.text(0x00080033, "TM", "000000")
+	e.Text(0x00080033, "TM", "000000")
 	identity(0x00080050)
-	e.text(0x00080060, "CS", "SEG")
-	e.text(0x00080070, "LO", maker)
+	e.Text(0x00080060, "CS", "SEG")
+	e.Text(0x00080070, "LO", maker)
 	identity(0x00080090)
-	e.text(0x00081090, "LO", s.label(s.Model))
-	e.sequence(0x00081115, s.series())
+	e.Text(0x00081090, "LO", s.label(s.Model))
+	e.Sequence(0x00081115, s.series())
 	for _, tag := range []uint32{0x00100010, 0x00100020, 0x00100030, 0x00100040} {
 		identity(tag)
 	}
-	e.text(0x00181000, "LO", s.label(s.Serial))
-	e.text(0x00181020, "LO", s.label(s.Version))
-	e.text(0x0020000d, "UI", s.uid(h.study))
-	e.text(0x0020000e, "UI", uids[1])
+	e.Text(0x00181000, "LO", s.label(s.Serial))
+	e.Text(0x00181020, "LO", s.label(s.Version))
+	e.Text(0x0020000d, "UI", s.uid(h.study))
+	e.Text(0x0020000e, "UI", uids[1])
 	identity(0x00200010)
-	e.text(0x00200011, "IS", "900")
-	e.text(0x00200013, "IS", "1")
+	e.Text(0x00200011, "IS", "900")
+	e.Text(0x00200013, "IS", "1")
 	if h.placed {
-		e.text(0x00200052, "UI", s.uid(h.space))
-		e.text(0x00201040, "LO", "")
+		e.Text(0x00200052, "UI", s.uid(h.space))
+		e.Text(0x00201040, "LO", "")
 	} else {
-		e.text(0x00200020, "CS", "")
+		e.Text(0x00200020, "CS", "")
 	}
-	var organization, index elements
-	organization.text(0x00209164, "UI", uids[2])
-	index.text(0x00209164, "UI", uids[2])
-	index.pointer(0x00209165, 0x0062000b)
-	index.pointer(0x00209167, 0x0062000a)
-	index.text(0x00209421, "LO", "Segment")
-	e.sequence(0x00209221, organization)
-	e.sequence(0x00209222, index)
+	var organization, index elements.Set
+	organization.Text(0x00209164, "UI", uids[2])
+	index.Text(0x00209164, "UI", uids[2])
+	index.Pointer(0x00209165, 0x0062000b)
+	index.Pointer(0x00209167, 0x0062000a)
+	index.Text(0x00209421, "LO", "Segment")
+	e.Sequence(0x00209221, organization)
+	e.Sequence(0x00209222, index)
 	s.image(&e)
 	s.segments(&e)
 	corrected := ""
@@ -202,60 +203,60 @@ func (s *Segmentation) dataSet(uids [3]string, pixels []byte) elements {
 			corrected = ", corrected by hand"
 		}
 	}
-	e.text(0x00700080, "CS", "MRPRISM")
-	e.text(0x00700081, "LO", s.label(limited(s.By, 64-len(corrected))+corrected))
-	e.text(0x00700084, "PN", "")
+	e.Text(0x00700080, "CS", "MRPRISM")
+	e.Text(0x00700081, "LO", s.label(limited(s.By, 64-len(corrected))+corrected))
+	e.Text(0x00700084, "PN", "")
 	s.groups(&e)
-	e.bytes(0x7fe00010, "OB", pixels)
+	e.Bytes(0x7fe00010, "OB", pixels)
 	return e
 }
 
 // series refers to the source's series and instance.
-func (s *Segmentation) series() (series elements) {
-	var instance elements
-	instance.text(0x00081150, "UI", s.Source.class)
-	instance.text(0x00081155, "UI", s.uid(s.Source.instance))
-	series.sequence(0x0008114a, instance)
-	series.text(0x0020000e, "UI", s.uid(s.Source.series))
+func (s *Segmentation) series() (series elements.Set) {
+	var instance elements.Set
+	instance.Text(0x00081150, "UI", s.Source.class)
+	instance.Text(0x00081155, "UI", s.uid(s.Source.instance))
+	series.Sequence(0x0008114a, instance)
+	series.Text(0x0020000e, "UI", s.uid(s.Source.series))
 	return series
 }
 
 // image says what the pixels are.
-func (s *Segmentation) image(e *elements) {
+func (s *Segmentation) image(e *elements.Set) {
 	bits := 1
 	if s.Fractional {
 		bits = 8
 	}
-	e.words(0x00280002, 1)
-	e.text(0x00280004, "CS", "MONOCHROME2")
-	e.text(0x00280008, "IS", fmt.Sprint(len(s.Segments)))
-	e.words(0x00280010, s.Source.h)
-	e.words(0x00280011, s.Source.w)
-	e.words(0x00280100, bits)
-	e.words(0x00280101, bits)
-	e.words(0x00280102, bits-1)
-	e.words(0x00280103, 0)
+	e.Words(0x00280002, 1)
+	e.Text(0x00280004, "CS", "MONOCHROME2")
+	e.Text(0x00280008, "IS", fmt.Sprint(len(s.Segments)))
+	e.Words(0x00280010, s.Source.h)
+	e.Words(0x00280011, s.Source.w)
+	e.Words(0x00280100, bits)
+	e.Words(0x00280101, bits)
+	e.Words(0x00280102, bits-1)
+	e.Words(0x00280103, 0)
 	if !s.Source.lossy {
-		e.text(0x00282110, "CS", "00")
+		e.Text(0x00282110, "CS", "00")
 		return
 	}
-	e.text(0x00282110, "CS", "01")
+	e.Text(0x00282110, "CS", "01")
 	if len(s.Source.ratios) > 0 {
-		e.decimals(0x00282112, s.Source.ratios...)
+		e.Decimals(0x00282112, s.Source.ratios...)
 	}
 	if s.Source.methods != "" {
-		e.text(0x00282114, "CS", s.Source.methods)
+		e.Text(0x00282114, "CS", s.Source.methods)
 	}
 }
 
 // segments describes the structures.
-func (s *Segmentation) segments(e *elements) {
+func (s *Segmentation) segments(e *elements.Set) {
 	kind := "BINARY"
 	if s.Fractional {
 		kind = "FRACTIONAL"
 	}
-	e.text(0x00620001, "CS", kind)
-	var all []elements
+	e.Text(0x00620001, "CS", kind)
+	var all []elements.Set
 	for i, one := range s.Segments {
 		category, of := tissue, tissue
 		if known, ok := types[strings.ToLower(one.Name)]; ok {
@@ -265,66 +266,66 @@ func (s *Segmentation) segments(e *elements) {
 		if one.Corrected {
 			way, about = "SEMIAUTOMATIC", s.By+", corrected by hand"
 		}
-		var item elements
-		item.sequence(0x00620003, category.item())
-		item.words(0x00620004, i+1)
-		item.text(0x00620005, "LO", s.label(one.Name))
-		item.text(0x00620006, "ST", s.label(about))
-		item.text(0x00620008, "CS", way)
-		item.text(0x00620009, "LO", maker)
-		item.sequence(0x0062000f, of.item())
+		var item elements.Set
+		item.Sequence(0x00620003, category.item())
+		item.Words(0x00620004, i+1)
+		item.Text(0x00620005, "LO", s.label(one.Name))
+		item.Text(0x00620006, "ST", s.label(about))
+		item.Text(0x00620008, "CS", way)
+		item.Text(0x00620009, "LO", maker)
+		item.Sequence(0x0062000f, of.item())
 		all = append(all, item)
 	}
-	e.sequence(0x00620002, all...)
+	e.Sequence(0x00620002, all...)
 	if s.Fractional {
-		e.words(0x0062000e, 255)
-		e.text(0x00620010, "CS", "PROBABILITY")
+		e.Words(0x0062000e, 255)
+		e.Text(0x00620010, "CS", "PROBABILITY")
 	}
 	overlap := "NO"
 	if len(s.Segments) > 1 {
 		overlap = "YES"
 	}
-	e.text(0x00620013, "CS", overlap)
+	e.Text(0x00620013, "CS", overlap)
 }
 
 // groups describes a frame for each segment: its source, its number and its place.
-func (s *Segmentation) groups(e *elements) {
+func (s *Segmentation) groups(e *elements.Set) {
 	h := s.Source
-	var shared elements
+	var shared elements.Set
 	if h.placed {
-		var plane elements
-		plane.decimals(0x00200037, append(h.axes[0][:], h.axes[1][:]...)...)
-		shared.sequence(0x00209116, plane)
+		var plane elements.Set
+		plane.Decimals(0x00200037, append(h.axes[0][:], h.axes[1][:]...)...)
+		shared.Sequence(0x00209116, plane)
 	}
 	if h.spacing[0] > 0 {
-		var measures elements
-		measures.decimals(0x00180050, h.thickness) // which the standard requires with the spacing
-		measures.decimals(0x00280030, h.spacing[0], h.spacing[1])
-		shared.sequence(0x00289110, measures)
+		var measures elements.Set
+		measures.Decimals(0x00180050, h.thickness) // which the standard requires with the spacing
+		measures.Decimals(0x00280030, h.spacing[0], h.spacing[1])
+		shared.Sequence(0x00289110, measures)
 	}
-	e.sequence(0x52009229, shared)
-	var frames []elements
+	e.Sequence(0x52009229, shared)
+	var frames []elements.Set
 	for i := range s.Segments {
-		var source, derivation, content, place, segment, frame elements
-		source.text(0x00081150, "UI", h.class)
-		source.text(0x00081155, "UI", s.uid(h.instance))
+		var source, derivation, content, place, segment, frame elements.Set
+		source.Text(0x00081150, "UI", h.class)
+		source.Text(0x00081155, "UI", s.uid(h.instance))
 		if h.frames > 1 {
-			source.text(0x00081160, "IS", fmt.Sprint(h.frame))
+			source.Text(0x00081160, "IS", fmt.Sprint(h.frame))
 		}
-		source.text(0x0028135a, "CS", "YES")
-		source.sequence(0x0040a170, code{"121322", "DCM", "Source image for image processing operation"}.item())
-		derivation.sequence(0x00082112, source)
-		derivation.sequence(0x00089215, code{"113076", "DCM", "Segmentation"}.item())
-		frame.sequence(0x00089124, derivation)
-		content.bytes(0x00209157, "UL", []byte{byte(i + 1), byte((i + 1) >> 8), 0, 0})
-		frame.sequence(0x00209111, content)
+		source.Text(0x0028135a, "CS", "YES")
+		source.Sequence(0x0040a170, code{"121322", "DCM", "Source image for image processing operation"}.item())
+		derivation.Sequence(0x00082112, source)
+		derivation.Sequence(0x00089215, code{"113076", "DCM", "Segmentation"}.item())
+		frame.Sequence(0x00089124, derivation)
+		content.Bytes(0x00209157, "UL", []byte{byte(i + 1), byte((i + 1) >> 8), 0, 0})
+		frame.Sequence(0x00209111, content)
 		if h.placed {
-			place.decimals(0x00200032, h.position[:]...)
-			frame.sequence(0x00209113, place)
+			place.Decimals(0x00200032, h.position[:]...)
+			frame.Sequence(0x00209113, place)
 		}
-		segment.words(0x0062000b, i+1)
-		frame.sequence(0x0062000a, segment)
+		segment.Words(0x0062000b, i+1)
+		frame.Sequence(0x0062000a, segment)
 		frames = append(frames, frame)
 	}
-	e.sequence(0x52009230, frames...)
+	e.Sequence(0x52009230, frames...)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/files/dicom/elements"
 )
 
 // segmentation is one of two structures in a frame, the second inside the first.
@@ -195,42 +197,42 @@ func TestOthersReadSegmentations(t *testing.T) {
 // enhanced is a file of three frames, 4 × 2 pixels, whose places and windows stand in functional
 // groups.
 func enhanced() []byte {
-	var e, plane, measures, shared elements
-	e.text(0x00080016, "UI", "1.2.840.10008.5.1.4.1.1.4.1")
-	e.text(0x00080018, "UI", "1.2.3.1")
-	e.text(0x00100010, "PN", "Doe^Jane")
-	e.text(0x0020000d, "UI", "1.2.3.2")
-	e.text(0x0020000e, "UI", "1.2.3.3")
-	e.text(0x00200052, "UI", "1.2.3.4")
-	e.words(0x00280002, 1)
-	e.text(0x00280004, "CS", "MONOCHROME2")
-	e.text(0x00280008, "IS", "3")
+	var e, plane, measures, shared elements.Set
+	e.Text(0x00080016, "UI", "1.2.840.10008.5.1.4.1.1.4.1")
+	e.Text(0x00080018, "UI", "1.2.3.1")
+	e.Text(0x00100010, "PN", "Doe^Jane")
+	e.Text(0x0020000d, "UI", "1.2.3.2")
+	e.Text(0x0020000e, "UI", "1.2.3.3")
+	e.Text(0x00200052, "UI", "1.2.3.4")
+	e.Words(0x00280002, 1)
+	e.Text(0x00280004, "CS", "MONOCHROME2")
+	e.Text(0x00280008, "IS", "3")
 	for i, tag := range []uint32{0x00280010, 0x00280011, 0x00280100, 0x00280101, 0x00280102} {
-		e.words(tag, []int{2, 4, 16, 16, 15}[i])
+		e.Words(tag, []int{2, 4, 16, 16, 15}[i])
 	}
-	plane.decimals(0x00200037, 0, 1, 0, 0, 0, -1)
-	measures.decimals(0x00180050, 3)
-	measures.decimals(0x00280030, 0.5, 0.25)
-	shared.sequence(0x00209116, plane)
-	shared.sequence(0x00289110, measures)
-	e.sequence(0x52009229, shared)
-	var frames []elements
+	plane.Decimals(0x00200037, 0, 1, 0, 0, 0, -1)
+	measures.Decimals(0x00180050, 3)
+	measures.Decimals(0x00280030, 0.5, 0.25)
+	shared.Sequence(0x00209116, plane)
+	shared.Sequence(0x00289110, measures)
+	e.Sequence(0x52009229, shared)
+	var frames []elements.Set
 	for i := range 3 {
-		var frame, place, window elements
-		place.decimals(0x00200032, float64(3*i), 20, -30)
-		window.decimals(0x00281050, float64(100+i))
-		window.decimals(0x00281051, 50)
-		frame.sequence(0x00209113, place)
-		frame.sequence(0x00289132, window)
+		var frame, place, window elements.Set
+		place.Decimals(0x00200032, float64(3*i), 20, -30)
+		window.Decimals(0x00281050, float64(100+i))
+		window.Decimals(0x00281051, 50)
+		frame.Sequence(0x00209113, place)
+		frame.Sequence(0x00289132, window)
 		frames = append(frames, frame)
 	}
-	e.sequence(0x52009230, frames...)
-	var meta elements
-	meta.text(0x00020010, "UI", explicitLittle)
-	out := append(make(elements, 128), "DICM"...)
-	out.bytes(0x00020000, "UL", []byte{byte(len(meta)), 0, 0, 0})
+	e.Sequence(0x52009230, frames...)
+	var meta elements.Set
+	meta.Text(0x00020010, "UI", explicitLittle)
+	out := append(make(elements.Set, 128), "DICM"...)
+	out.Bytes(0x00020000, "UL", []byte{byte(len(meta)), 0, 0, 0})
 	out = append(append(out, meta...), e...)
-	out.bytes(0x7fe00010, "OB", make([]byte, 48)) // implicit files call it OW
+	out.Bytes(0x7fe00010, "OB", make([]byte, 48)) // implicit files call it OW
 	return out
 }
 
@@ -311,7 +313,9 @@ func TestSegmentationsOfPoorSources(t *testing.T) {
 
 func TestDecimalsAndUIDs(t *testing.T) {
 	for _, v := range []float64{1, -0.1, 1.0 / 3, -1e-7 / 3, 123456789.123456789, -2.0 / 30000, 9999.999999999999} {
-		assert.LessOrEqual(t, len(decimal(v)), 16, decimal(v))
+		var e elements.Set
+		e.Decimals(0x00280030, v)
+		assert.LessOrEqual(t, len(e[8:]), 16, string(e[8:]))
 	}
 	for _, hash := range [][16]byte{{15: 7}, {0: 255, 6: 255, 8: 255, 12: 1}} {
 		number, ok := new(big.Int).SetString(strings.TrimPrefix(uidOf(hash), "2.25."), 10)

@@ -9,15 +9,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/files/dicom/elements"
 )
 
 // with is a file of testdata with more elements before its pixels.
-func with(t *testing.T, name string, more func(*elements)) []byte {
+func with(t *testing.T, name string, more func(*elements.Set)) []byte {
 	t.Helper()
 	data := read(t, name)
 	at := bytes.Index(data, []byte("\xe0\x7f\x10\x00OW"))
 	require.Positive(t, at)
-	var e elements
+	var e elements.Set
 	more(&e)
 	return append(append(bytes.Clone(data[:at]), e...), data[at:]...)
 }
@@ -44,11 +46,11 @@ func TestWindows(t *testing.T) {
 		{1, 0.5, 0.001, "LINEAR", exact(1, 0.5)},
 		{1000, 600, 1, "SIGMOID", sigmoid},
 	} {
-		got := greyOf(t, with(t, "grey.dcm", func(e *elements) {
-			e.decimals(0x00281050, c.centre)
-			e.decimals(0x00281051, c.width)
-			e.decimals(0x00281053, c.slope)
-			e.text(0x00281056, "CS", c.function)
+		got := greyOf(t, with(t, "grey.dcm", func(e *elements.Set) {
+			e.Decimals(0x00281050, c.centre)
+			e.Decimals(0x00281051, c.width)
+			e.Decimals(0x00281053, c.slope)
+			e.Text(0x00281056, "CS", c.function)
 		}))
 		for y := range height {
 			for x := range width {
@@ -68,9 +70,9 @@ func TestPadding(t *testing.T) {
 		}
 	}
 	for _, inverted := range []bool{false, true} {
-		data := with(t, "grey.dcm", func(e *elements) {
-			e.words(0x00280120, 4095)
-			e.words(0x00280121, 3000)
+		data := with(t, "grey.dcm", func(e *elements.Set) {
+			e.Words(0x00280120, 4095)
+			e.Words(0x00280121, 3000)
 		})
 		if inverted {
 			data = bytes.Replace(data, []byte("MONOCHROME2"), []byte("MONOCHROME1"), 1)
@@ -108,16 +110,16 @@ func TestSegmentedPalette(t *testing.T) {
 		_, err = segmented(wrong, true, 8)
 		assert.ErrorContains(t, err, "wrong", name)
 	}
-	data := with(t, "grey.dcm", func(e *elements) {
+	data := with(t, "grey.dcm", func(e *elements.Set) {
 		for c := range uint32(3) {
-			e.words(0x00281101+c, 8, 30, 16)
+			e.Words(0x00281101+c, 8, 30, 16)
 		}
 		for c := range uint32(3) {
 			var value []byte
 			for _, v := range segments {
 				value = binary.LittleEndian.AppendUint16(value, v)
 			}
-			e.bytes(0x00281221+c, "OB", value)
+			e.Bytes(0x00281221+c, "OB", value)
 		}
 	})
 	f, err := Open(bytes.Replace(data, []byte("CS\x0c\x00MONOCHROME2 "), []byte("CS\x0e\x00PALETTE COLOR "), 1), 0, nil)

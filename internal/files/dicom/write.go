@@ -1,87 +1,10 @@
 package dicom
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// elements is a data set, or an item of a sequence, with explicit values in little-endian order.
-// Tags must be appended in ascending order.
-type elements []byte
-
-func (e *elements) tag(tag uint32) {
-	*e = binary.LittleEndian.AppendUint16(*e, uint16(tag>>16))
-	*e = binary.LittleEndian.AppendUint16(*e, uint16(tag))
-}
-
-// bytes appends an element.
-func (e *elements) bytes(tag uint32, kind string, value []byte) {
-	odd := len(value) % 2
-	e.tag(tag)
-	*e = append(*e, kind...)
-	switch kind {
-	case "OB", "SQ":
-		*e = append(*e, 0, 0)
-		*e = binary.LittleEndian.AppendUint32(*e, uint32(len(value)+odd))
-	default:
-		*e = binary.LittleEndian.AppendUint16(*e, uint16(len(value)+odd))
-	}
-	*e = append(*e, value...)
-	if odd > 0 && (kind == "OB" || kind == "UI") {
-		*e = append(*e, 0)
-	} else if odd > 0 {
-		*e = append(*e, ' ')
-	}
-}
-
-func (e *elements) text(tag uint32, kind string, values ...string) {
-	e.bytes(tag, kind, []byte(strings.Join(values, `\`)))
-}
-
-func (e *elements) words(tag uint32, values ...int) {
-	var b []byte
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint16(b, uint16(v))
-	}
-	e.bytes(tag, "US", b)
-}
-
-// pointer appends an element whose value is a tag.
-func (e *elements) pointer(tag, to uint32) {
-	var value elements
-	value.tag(to)
-	e.bytes(tag, "AT", value)
-}
-
-func (e *elements) decimals(tag uint32, values ...float64) {
-	var all []string
-	for _, v := range values {
-		all = append(all, decimal(v))
-	}
-	e.text(tag, "DS", all...)
-}
-
-func (e *elements) sequence(tag uint32, items ...elements) {
-	var all elements
-	for _, one := range items {
-		all.tag(item)
-		all = binary.LittleEndian.AppendUint32(all, uint32(len(one)))
-		all = append(all, one...)
-	}
-	e.bytes(tag, "SQ", all)
-}
-
-// decimal is a number in the 16 characters that a decimal string may have.
-func decimal(v float64) string {
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	for digits := 16; len(text) > 16; digits-- {
-		text = strconv.FormatFloat(v, 'g', digits, 64)
-	}
-	return text
-}
 
 // limited is a text without the characters that separate values or lines, cut to a length.
 func limited(text string, most int) string {
