@@ -15,19 +15,12 @@ import (
 	"mrprism/weights/disk"
 )
 
-// ReadFile reads a weights file. It refuses more than MaxFileBytes before it allocates memory.
+// ReadFile reads a weights file of at most MaxFileBytes.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("weights: %w", err)
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("weights: %s is a folder: name a .safetensors file in it. In the folder of a run this is NAME.safetensors or NAME.best.safetensors", path)
 	}
-	if !info.Mode().IsRegular() || info.Size() > MaxFileBytes {
-		return nil, fmt.Errorf("weights: %s is not a file of at most %d MiB", path, MaxFileBytes>>20)
-	}
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}

@@ -39,19 +39,15 @@ writes belongs to one run: write it again for the mean. If only some files are m
 
 -ranges: the weights with what the training images of -data, and of -also, say about them:
   - how large the inputs of layers become, for "-precision int8"
-  - what results on training images look like, and their features: the programs doubt a result that is unlike them.
-    Drawn pictures of other kinds, and training images on which the model is wrong, decide how much each sign of doubt
-    counts. The threshold passes 97 % of the right results. Where four folds or more have taught all this, and -folds is
-    not given, it stays
-  - how whole photographs of the data sets look that mark what another set does not, such as the cup, and which way the
-    other sets lie. The programs trust the cup on photographs like the former alone; 95 % of these count as near. Data
-    sets in -also that mark no cup make this sharper
+  - what results on training images look like, and their features: the programs doubt a result that is unlike them. The
+    threshold passes 97 % of the right results
+  - how whole photographs of the data sets look that mark what another set does not, such as the cup: the programs trust
+    the cup on photographs like these alone. Data sets in -also that mark no cup make this sharper
   - with -folds: the errors of probabilities and measurements on images that a run had set aside. Monotone maps move
-    probabilities towards the raters' share of votes, unless soft Dice falls by more than 0.1 of 100. Intervals hold the
-    majority's area and cup/disc ratio in 90 % of images, and are wider where views disagree. Between an inner and an outer
-    outline lies 95 % of the length of a further expert's outline in 90 % of images. Both count patients (groups.csv), and
-    lines for each data set say how they did on each fold by what the other folds taught. Without -folds, those that the
-    weights have stay
+    probabilities towards the raters' share of votes. Intervals hold the majority's area and cup/disc ratio in 90 % of
+    images. Between an inner and an outer outline lies 95 % of the length of a further expert's outline in 90 % of images.
+    Both count patients (groups.csv); lines for each data set say how they did on each fold by what the other folds taught
+  Without -folds, what folds have taught before stays.
     for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
     export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
 The cards of the shipped weights say which of these they have.
