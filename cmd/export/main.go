@@ -63,8 +63,8 @@ func (r *request) declare() (flags *cli.Groups, device *computing.Device) {
 	flags.Add("smaller weights and means", func(f *flag.FlagSet) {
 		f.StringVar(&r.mean, "mean", "", "`NAME|FILE`[,...]: average these weights with those of -weights; all runs must begin from the same weights")
 		f.StringVar(&r.f32, "f32", "", "write float32 weights, or the mean, to `FILE`")
-		f.StringVar(&r.f16, "f16", "", "the same as float16")
-		f.StringVar(&r.int8, "int8", "", "the same as int8")
+		f.StringVar(&r.f16, "f16", "", "the same to `FILE` as float16")
+		f.StringVar(&r.int8, "int8", "", "the same to `FILE` as int8")
 	})
 	flags.Add("ranges and trust", func(f *flag.FlagSet) {
 		f.StringVar(&r.ranges, "ranges", "", "write the weights to `FILE`, with the ranges for int8 and with what -data says about when to doubt a result")
