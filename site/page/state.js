@@ -162,7 +162,7 @@ const passes = [
   pairing, // so does that of the second photograph
   kept, // another photograph takes its own corrections and history along
   remembered, // what changed is a step of the history
-  returned, // a step whose job failed goes again
+  returned, // a step is taken back if its job ends without a result
   measured, // figures of corrected masks
   followed, // the list has what is on the stage, and its next task
 ];
