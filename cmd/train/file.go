@@ -12,6 +12,7 @@ import (
 
 	"mrprism/internal/choice"
 	"mrprism/internal/program/version"
+	"mrprism/internal/train"
 )
 
 // configurationName is the file in the run's folder with the flags of the run.
@@ -24,7 +25,10 @@ const dividedKey = "divided"
 var neverKept = []string{"with", "resume", "dry-run", "version"}
 
 // removed are flags of earlier versions that files may have. No result depended on them.
-var removed = []string{"untuned"}
+var removed = []string{"untuned", "dawn-lib", "stop-file"}
+
+// joined are flags of earlier versions that are a part of another flag's value today.
+var joined = []string{"any-orientation", "turns", "upright", "cross-entropy"}
 
 // pair is a line of a file of flags; a list has commas between its values. wrong: it is neither a
 // value nor a list of values.
@@ -42,6 +46,11 @@ func (d *declared) readFile(path string, note func(string)) error {
 	if given["side"] || given["epochs"] {
 		given["phases"] = true // else phases of the file would override them
 	}
+	if given["augment"] {
+		for _, part := range parts(&train.Views{}) { // likewise
+			given[part.name] = true
+		}
+	}
 	if given["resume"] {
 		given["init"], given["names"] = true, true // the checkpoint has the weights
 	}
@@ -56,7 +65,7 @@ func (d *declared) readFile(path string, note func(string)) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	seen := map[string]bool{}
+	seen, former := map[string]bool{}, map[string]bool{}
 	for _, p := range all {
 		fail := func(format string, args ...any) error {
 			return fmt.Errorf("%s:%d: %s", path, p.line, fmt.Sprintf(format, args...))
@@ -75,6 +84,8 @@ func (d *declared) readFile(path string, note func(string)) error {
 		case p.key == "init" && given["resume"]:
 			d.began = p.text
 		case slices.Contains(removed, p.key):
+		case slices.Contains(joined, p.key):
+			former[p.key] = p.text == "true" && !given[map[bool]string{true: "recipe", false: "orientation"}[p.key == "cross-entropy"]]
 		case !slices.Contains(d.kept(), p.key):
 			return fail("there is no %s%s", p.key, choice.Guess(p.key, d.kept()))
 		case !given[p.key]:
@@ -87,7 +98,25 @@ func (d *declared) readFile(path string, note func(string)) error {
 		}
 		seen[p.key] = true
 	}
+	d.join(former)
 	return nil
+}
+
+// join sets today's flags by those of a file of an earlier version.
+func (d *declared) join(former map[string]bool) {
+	if former["cross-entropy"] {
+		d.recipe += byEntropy
+	}
+	switch {
+	case former["upright"]:
+		d.orientation = "upright"
+	case former["any-orientation"] && former["turns"]:
+		d.orientation = "any+quarters"
+	case former["any-orientation"]:
+		d.orientation = "any"
+	case former["turns"]:
+		d.orientation = "quarters"
+	}
 }
 
 // kept are the names that a file of flags may have.

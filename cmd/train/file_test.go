@@ -28,7 +28,7 @@ func parsed(t *testing.T, args ...string) *runner {
 	var said strings.Builder
 	r := newRunner(&said)
 	d := r.declare()
-	rest, err := d.Parse(args)
+	rest, err := d.Parse(withFields(args))
 	require.NoError(t, err)
 	require.NoError(t, r.settle(d, rest))
 	return r
@@ -74,8 +74,8 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"flags.yaml:1: data: a value or a list of values is needed": "data: {a: b}\n",
 		"flags.yaml: give lines such as":                            "- data\n",
 		"flags.yaml: yaml:":                                         "data: [a\n",
-		"-schedule linear: cosine or constant":                      "schedule: linear\n",
-		"-ema 2: give a momentum":                                   "ema: 2\n",
+		"schedule linear: cosine or constant":                       "schedule: linear\n",
+		"ema 2: give a momentum":                                    "ema: 2\n",
 		"-hours -1":                                                 "hours: -1\n",
 		"no such file or directory":                                 "",
 	} {

@@ -27,7 +27,8 @@ func main() { cli.Main(run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	r := newRunner(stderr)
 	d := r.declare()
-	p := cli.Program{Name: program, Subprograms: programs, Intro: introduction(), Examples: examples, Stdout: stdout, Stderr: stderr}
+	p := cli.Program{Name: program, Subprograms: programs, Intro: strings.Replace(intro, "METHODS", methods(false), 1),
+		Details: strings.Replace(details, "METHODS", methods(true), 1), Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, d.Groups, args, func(rest []string) (err error) {
 		if err := r.join(); err != nil {
 			return err
@@ -105,7 +106,7 @@ func (r *runner) conclude(ctx context.Context, err error) error {
 		return err != nil
 	}
 	if problems := (dataset.Problems{}); errors.As(err, &problems) && !slices.ContainsFunc(r.options.Data, noSet) {
-		err = fmt.Errorf("%w\n\"train check -most 0 %s\" lists all faults of the data; with -skip-bad train leaves out images with faulty files", err, data)
+		err = fmt.Errorf("%w\n\"train check -most 0 %s\" lists all faults of the data; with \"skip-bad: true\" in the file of -with train leaves out images with faulty files", err, data)
 	}
 	// the run could not be saved after Ctrl-C
 	if ctx.Err() != nil && !errors.Is(err, context.Canceled) {

@@ -50,7 +50,6 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	flags := cli.NewGroups()
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.IntVar(&images, "images", 100, "`NUMBER` of images; every fifth is held out")
-		f.IntVar(&images, "n", 100, "`NUMBER`: the same as -images")
 		f.IntVar(&side, "side", 0, "side of the images in `PIXELS`; with foreign, the longer side (default 128, with foreign 512)")
 		f.Uint64Var(&seed, "seed", 1, "`NUMBER` that decides every picture and every mark")
 	})

@@ -14,7 +14,7 @@ import (
 
 func TestSyntheticForeign(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "foreign")
-	code, _, stderr := invoke(t.Context(), "synthetic", "foreign", folder, "-n", "6", "-side", "64", "-seed", "3", "-kinds", "lesions, scan", "-classes", "disc,cup")
+	code, _, stderr := invoke(t.Context(), "synthetic", "foreign", folder, "-images", "6", "-side", "64", "-seed", "3", "-kinds", "lesions, scan", "-classes", "disc,cup")
 	require.Equal(t, cli.Done, code, stderr)
 	assert.Contains(t, stderr, "6 images of 2 kinds, without disc and cup")
 	d, err := dataset.Open(folder)
@@ -48,7 +48,7 @@ func TestSyntheticForeign(t *testing.T) {
 func TestSyntheticForeignMisused(t *testing.T) {
 	for want, args := range map[string][]string{
 		"and a DIR": {"foreign"},
-		"-images 0": {"foreign", "x", "-n", "0"},
+		"-images 0": {"foreign", "x", "-images", "0"},
 		"-side 8":   {"foreign", "x", "-side", "8"},
 		`no kind of foreign picture is named "aeroplane"`: {"foreign", "x", "-kinds", "veil,aeroplane"},
 		"veil appears twice":                              {"foreign", "x", "-kinds", "veil,veil"},

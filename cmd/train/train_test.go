@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,17 +51,68 @@ func arguments(data, out string, epochs string, more ...string) []string {
 		"-device", "reference", "-save", "0"}, more...)
 }
 
-// invoke runs the program inside the test.
+// invoke runs the program inside the test. Arguments such as -warmup 2, which are no flags, become
+// lines of the file of -with.
 func invoke(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(ctx, args, &out, &err)
+	code = run(ctx, withFields(args), &out, &err)
 	return code, out.String(), err.String()
 }
 
 func process(args ...string) *exec.Cmd {
-	c := exec.Command(os.Args[0], args...)
+	c := exec.Command(os.Args[0], withFields(args)...)
 	c.Env = append(os.Environ(), asProgram+"=1")
 	return c
+}
+
+func withFields(args []string) []string {
+	d := newRunner(io.Discard).declare()
+	var rest []string
+	var lines, with string
+	for i := 0; i < len(args); i++ {
+		name := strings.TrimLeft(args[i], "-")
+		switch {
+		case name == "with" && i+1 < len(args):
+			with = args[i+1]
+			i++
+		case strings.HasPrefix(args[i], "-") && d.Lookup(name) != nil && d.Shown(name) == name && i+1 < len(args):
+			lines += name + ": " + args[i+1] + "\n"
+			i++
+		default:
+			rest = append(rest, args[i])
+		}
+	}
+	if with != "" && lines != "" {
+		path := with
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			path = filepath.Join(path, configurationName)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			panic(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if key, _, _ := strings.Cut(line, ":"); !strings.Contains("\n"+lines, "\n"+key+": ") {
+				lines += line
+			}
+		}
+		with = ""
+	}
+	if lines != "" {
+		file, err := os.CreateTemp("", "fields-*.yaml")
+		if err != nil {
+			panic(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteString(lines); err != nil {
+			panic(err)
+		}
+		with = file.Name()
+	}
+	if with != "" {
+		rest = append(rest, "-with", with)
+	}
+	return rest
 }
 
 func readFile(t *testing.T, path ...string) []byte {

@@ -3,7 +3,6 @@
 package choice
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -25,8 +24,15 @@ func (e *Error) show(name func(option string) string) error {
 // Error names options plainly.
 func (e *Error) Error() string { return e.show(func(option string) string { return option }).Error() }
 
-// Unwrap is what the format wraps by %w.
-func (e *Error) Unwrap() error { return errors.Unwrap(e.show(func(string) string { return "" })) }
+// Unwrap lists the errors among what the format shows.
+func (e *Error) Unwrap() (all []error) {
+	for _, arg := range e.args {
+		if err, is := arg.(error); is {
+			all = append(all, err)
+		}
+	}
+	return all
+}
 
 // Text is the text of an error with the options as name shows them, as -fold for fold.
 func Text(err error, name func(option string) string) string {

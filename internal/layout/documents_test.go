@@ -185,7 +185,7 @@ func programs(t *testing.T) []string {
 	return all
 }
 
-// flags are those that each program's -h lists, subcommands' included, and how many all -h list
+// flags are those that each program's -h all lists, subcommands' included, and how many all -h list
 // but batch's.
 func flags(t *testing.T, programs []string) (all map[string]map[string]bool, n int) {
 	t.Helper()
@@ -194,7 +194,7 @@ func flags(t *testing.T, programs []string) (all map[string]map[string]bool, n i
 		name := strings.TrimSuffix(filepath.Base(program), ".exe")
 		all[name] = map[string]bool{"h": true}
 		for _, sub := range append(subcommands[name], []string{"-h"}) {
-			help, err := exec.CommandContext(t.Context(), program, sub...).CombinedOutput()
+			help, err := exec.CommandContext(t.Context(), program, append(slices.Clone(sub), "all")...).CombinedOutput()
 			require.NoError(t, err, "%s %v: %s", name, sub, help)
 			for _, match := range regexp.MustCompile(`(?m)^  -([a-z][\w-]*)`).FindAllStringSubmatch(string(help), -1) {
 				all[name][match[1]] = true

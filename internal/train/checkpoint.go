@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
@@ -41,7 +42,7 @@ func (t *Trainer) save(ctx context.Context) error {
 		t.saved = time.Now()
 		return nil
 	}
-	if err := t.wear(0); err != nil {
+	if err := t.loadFold(0); err != nil {
 		return fmt.Errorf("reading the state of the run for the checkpoint: %w", err)
 	}
 	variables := t.state()
@@ -51,7 +52,7 @@ func (t *Trainer) save(ctx context.Context) error {
 	}
 	for i, v := range variables {
 		if slices.ContainsFunc(values[i], func(x float32) bool { return !finite(float64(x)) }) {
-			return fmt.Errorf("after step %d %s is not finite: %w; %s", t.step, v.Name, ErrDiverged, t.lastGood())
+			return fmt.Errorf("after step %d %s is not finite: %w; %w", t.step, v.Name, ErrDiverged, t.lastGood())
 		}
 	}
 	if t.checkpointed != t.step {
@@ -60,7 +61,7 @@ func (t *Trainer) save(ctx context.Context) error {
 			t.checkpointed = t.step
 		}
 		if err != nil {
-			return fmt.Errorf("writing the checkpoint: %w; %s", err, t.adviceOnDisk())
+			return fmt.Errorf("writing the checkpoint: %w; %w", err, t.adviceOnDisk())
 		}
 	}
 	file, err := t.averaged(ctx)
@@ -68,7 +69,7 @@ func (t *Trainer) save(ctx context.Context) error {
 		err = t.Options.export(file, "")
 	}
 	if err != nil {
-		return fmt.Errorf("exporting the weights: %w; %s", err, t.adviceOnDisk())
+		return fmt.Errorf("exporting the weights: %w; %w", err, t.adviceOnDisk())
 	}
 	t.saved = time.Now()
 	return nil
@@ -151,34 +152,34 @@ func keep(path, previous string) error {
 }
 
 // adviceOnDisk says what is saved, and what to do after the disk failed.
-func (t *Trainer) adviceOnDisk() string {
+func (t *Trainer) adviceOnDisk() error {
 	const again = "make room there, or let it be written to, and "
 	path := filepath.Join(t.Options.Out, Checkpoint)
 	switch {
 	case t.checkpointed != noCheckpoint:
-		return fmt.Sprintf("%s holds step %d: %sgo on with -resume", path, t.checkpointed, again)
+		return choice.Errorf("%s holds step %d: %sgo on with $resume", path, t.checkpointed, again)
 	case t.Options.Resume:
-		return fmt.Sprintf("the checkpoint that the run was resumed from is still there: %sresume once more", again)
+		return fmt.Errorf("the checkpoint that the run was resumed from is still there: %sresume once more", again)
 	}
-	return fmt.Sprintf("nothing of the run was saved yet: %sstart again, or name another -out", again)
+	return choice.Errorf("nothing of the run was saved yet: %sstart again, or name another $out", again)
 }
 
 // noCheckpoint is the step of a checkpoint that does not exist.
 const noCheckpoint = -1
 
 // lastGood says what is saved, and what to do after a run diverged.
-func (t *Trainer) lastGood() string {
-	lower := "a lower -rate"
+func (t *Trainer) lastGood() error {
+	lower := choice.Errorf("a lower $rate")
 	if t.Options.Precision == model.F16 {
-		lower = "-precision f32 or a lower -rate"
+		lower = choice.Errorf("$precision f32 or a lower $rate")
 	}
 	switch {
 	case t.checkpointed == noCheckpoint && t.Options.Resume: // resumed from the previous checkpoint
-		return fmt.Sprintf("%s is whole: start from the weights exported in the same folder with -init, %s and another -out", filepath.Join(t.Options.Out, PreviousCheckpoint), lower)
+		return choice.Errorf("%s is whole: start from the weights exported in the same folder with $init, %w and another $out", filepath.Join(t.Options.Out, PreviousCheckpoint), lower)
 	case t.checkpointed == noCheckpoint:
-		return "nothing was saved yet: try " + lower
+		return fmt.Errorf("nothing was saved yet: try %w", lower)
 	}
-	return fmt.Sprintf("%s holds step %d, the last good state: start from its weights with -init %s, %s and another -out",
+	return choice.Errorf("%s holds step %d, the last good state: start from its weights with $init %s, %w and another $out",
 		filepath.Join(t.Options.Out, Checkpoint), t.checkpointed, filepath.Join(t.Options.Out, t.Options.Name+floatSuffix), lower)
 }
 
@@ -220,9 +221,9 @@ func (t *Trainer) restore() error {
 func (o Options) nothing(problems ...error) error {
 	damaged := slices.DeleteFunc(problems, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
 	if len(damaged) == 0 {
-		return fmt.Errorf("nothing to resume: no %s (start without -resume)", filepath.Join(o.Out, Checkpoint))
+		return choice.Errorf("nothing to resume: no %s (start without $resume)", filepath.Join(o.Out, Checkpoint))
 	}
-	return fmt.Errorf("nothing in %s can be resumed: %w\nstart a new run in another -out. If the weights were exported (NAME%s), start from them with -init", o.Out, errors.Join(damaged...), floatSuffix)
+	return choice.Errorf("nothing in %s can be resumed: %w\nstart a new run in another $out. If the weights were exported (NAME%s), start from them with $init", o.Out, errors.Join(damaged...), floatSuffix)
 }
 
 // images identifies the images of the run by their number and a sum over their names in order.
@@ -314,20 +315,20 @@ func (t *Trainer) loadFile(path string) error {
 		return err
 	}
 	if changed := differences(file.Metadata["options"], t.Options.fingerprint(), "then", "now"); changed != "" {
-		return fmt.Errorf("%s: %w:\n%s\nResume with its options (run.yaml in the same folder has every flag, see -with), or start a new run in another -out, "+
-			"from its weights with -init", path, errOptions, changed)
+		return choice.Errorf("%s: %w:\n%s\nResume with its options (run.yaml in the same folder has them, see $with), or start a new run in another $out, "+
+			"from its weights with $init", path, errOptions, changed)
 	}
 	if had, now := file.Metadata["split"], t.Split(); had != now {
-		return fmt.Errorf("%s: %w: its images were divided otherwise (then %s, now %s): put the split back, or start a new run in another -out, from its weights "+
-			"with -init", path, errOptions, cmp.Or(had, everyFifth), cmp.Or(now, everyFifth))
+		return choice.Errorf("%s: %w: its images were divided otherwise (then %s, now %s): put the split back, or start a new run in another $out, from its weights "+
+			"with $init", path, errOptions, cmp.Or(had, everyFifth), cmp.Or(now, everyFifth))
 	}
 	if had, ok := file.Metadata["images"]; ok && had != t.images() {
-		return fmt.Errorf("%s: %w: the data folders have other images than when it was written (then %s, now %s): put the images back, or start "+
-			"a new run with -init", path, errOptions, had, t.images())
+		return choice.Errorf("%s: %w: the data folders have other images than when it was written (then %s, now %s): put the images back, or start "+
+			"a new run with $init", path, errOptions, had, t.images())
 	}
 	if had, ok := file.Metadata["content"]; ok && had != t.content {
-		return fmt.Errorf("%s: %w: images, masks or which of them score have changed since it was written: put them back as they were, or start a new run "+
-			"in another -out, from its weights with -init", path, errOptions)
+		return choice.Errorf("%s: %w: images, masks or which of them score have changed since it was written: put them back as they were, or start a new run "+
+			"in another $out, from its weights with $init", path, errOptions)
 	}
 	if had := file.Metadata["commit"]; had != t.Options.Commit {
 		t.Options.tell(fmt.Sprintf("version %s of this program wrote %s, and this is version %s: the bits of the resumed run may differ",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mrprism/internal/choice"
 	"mrprism/weights/disk"
 )
 
@@ -40,7 +41,7 @@ func (o Options) claim() (io.Closer, error) {
 	}
 	held, err := disk.Lock(o.Out)
 	if err != nil {
-		return nil, fmt.Errorf("%s: another process is training in this folder: wait for it, stop it, or name another -out", o.Out)
+		return nil, choice.Errorf("%s: another process is training in this folder: wait for it, stop it, or name another $out", o.Out)
 	}
 	if err := o.vacant(); err != nil { // a run may have ended since New checked
 		held.Close()
@@ -55,13 +56,13 @@ func (o Options) vacant() error {
 	if o.Resume {
 		return nil
 	}
-	const resume, other = "resume that run with -resume, or", "it is of another run,"
+	const resume, other = "resume that run with $resume, or", "it is of another run,"
 	for _, f := range []struct{ name, advice string }{
 		{Checkpoint, resume}, {PreviousCheckpoint, resume}, {o.Name + floatSuffix, other}, {o.Name + smallSuffix, other},
 	} {
 		path := filepath.Join(o.Out, f.name)
 		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s exists: %s name another -out for a new one", path, f.advice)
+			return choice.Errorf("%s exists: "+f.advice+" name another $out for a new one", path)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 )
@@ -26,10 +27,10 @@ func (o Options) open() (*dataset.Dataset, error) {
 	switch {
 	case o.Slots == SlotsLevels:
 		if err := d.BecomeLevels(); err != nil {
-			return nil, fmt.Errorf("-slots levels: %w", err)
+			return nil, choice.Errorf("$slots levels: %w", err)
 		}
 	case o.Slots == SlotsDrawn && d.Levels:
-		return nil, fmt.Errorf("-slots drawn: the raters of %s are agreement levels, which have an order", d.Name)
+		return nil, choice.Errorf("$slots drawn: the raters of %s are agreement levels, which have an order", d.Name)
 	}
 	for _, folder := range o.Also { // each has its own raters
 		others, err := o.openFolders([]string{folder})
@@ -55,7 +56,7 @@ func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err er
 	listed := d.Validation()
 	if o.validates() {
 		if len(listed) > 0 {
-			o.tell(fmt.Sprintf("the %d images of the split's validation list are not used: -validate and -fold choose others", len(listed)))
+			o.tell(fmt.Sprintf("the %d images of the split's validation list are not used: validate and fold choose others", len(listed)))
 		}
 		learn, aside = o.split(d.Training())
 	} else {
@@ -65,7 +66,7 @@ func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err er
 	case o.validates() && (len(learn) == 0 || len(aside) == 0):
 		err = fmt.Errorf("of %d images %d would be set aside to score by, and %d would be left to learn from: both are needed", len(learn)+len(aside), len(aside), len(learn))
 	case len(aside) == 0 && (o.ScoreEvery > 1 || o.Patience > 0):
-		err = errors.New("-score-every and -patience need scores: set images aside to score by, with -validate, -fold or the validation list of a split")
+		err = choice.Errorf("${score-every} and $patience need scores: set images aside to score by, with $validate, $fold or the validation list of a split")
 	}
 	return learn, aside, err
 }
@@ -77,13 +78,13 @@ func (o Options) checkLabels() error {
 	case o.Labels == "":
 		return nil
 	case o.Slots == SlotsLevels:
-		return errors.New("-labels takes the raters' place, and -slots levels makes levels of them: leave one of them out")
+		return choice.Errorf("$labels takes the raters' place, and $slots levels makes levels of them: leave one of them out")
 	case len(o.Data) > 1:
-		return errors.New("-labels: give one folder by -data; labels are fused for one data set at a time")
+		return choice.Errorf("$labels: give one folder by $data; labels are fused for one data set at a time")
 	case method != nil && method.NeedsRaters():
-		return fmt.Errorf("-labels has no raters' masks, from which -method %s learns: leave one of them out", method.Name)
+		return choice.Errorf("$labels has no raters' masks, from which $method %s learns: leave one of them out", method.Name)
 	case r.Recurrent() || r.Settles > 0 || r.Steered || r.Rule != model.RuleMean:
-		return fmt.Errorf("-labels teaches the mask alone, and -recipe %s also learns from each rater: add -recipe bce or -recipe baseline", r.Name)
+		return choice.Errorf("$labels teaches the mask alone, and $recipe %s also learns from each rater: add $recipe bce or $recipe baseline", r.Name)
 	}
 	return nil
 }

@@ -73,20 +73,20 @@ func TestNormalise(t *testing.T) {
 }
 
 func TestAnyOrientation(t *testing.T) {
-	upright, any := Options{}.augmentation(), Options{AnyOrientation: true}.augmentation()
+	upright, any := Options{}.augmentation(), Options{Views: Views{AnyOrientation: true}}.augmentation()
 	assert.Zero(t, upright.FlipY)
 	assert.Equal(t, 180., any.Rotation)
 	assert.Equal(t, 0.5, any.FlipY)
 	any.Rotation, any.FlipY = upright.Rotation, upright.FlipY
 	assert.Equal(t, upright, any)
-	still, usual := Options{Upright: true}.augmentation(), Options{}.augmentation()
+	still, usual := Options{Views: Views{Upright: true}}.augmentation(), Options{}.augmentation()
 	assert.Equal(t, [3]float64{}, [3]float64{still.Rotation, still.FlipX, still.FlipY})
 	still.Rotation, still.FlipX = usual.Rotation, usual.FlipX
 	assert.Equal(t, usual, still)
-	others := Options{Turns: true, Away: .1, Distract: .5, Restyle: .4}.augmentation()
+	others := Options{Views: Views{Turns: true, Away: .1, Distract: .5, Restyle: .4}}.augmentation()
 	assert.True(t, others.Turns)
 	assert.Equal(t, []float64{.1, .5, .4}, []float64{others.Away, others.Distract, others.Restyle})
-	bent := Options{Elastic: 0.05, Grain: 0.3, Swell: 0.7}.augmentation()
+	bent := Options{Views: Views{Elastic: 0.05, Grain: 0.3, Swell: 0.7}}.augmentation()
 	assert.Equal(t, []float64{0.05, 0.3, 0.7}, []float64{bent.Elastic, bent.Grain, bent.Swell})
 }
 

@@ -74,7 +74,7 @@ func TestAFolderThatCannotBeSynced(t *testing.T) {
 		err = trainer.save(t.Context())
 		require.ErrorIs(t, err, syscall.EIO)
 		require.ErrorContains(t, err, path+" holds step 5: ")
-		require.ErrorContains(t, err, "-resume")
+		require.ErrorContains(t, err, "resume")
 		assert.Equal(t, []string{"5", "4"}, []string{stepOf(t, path), stepOf(t, previous)})
 		assert.Equal(t, 5, Saved(o.Out))
 
@@ -153,8 +153,8 @@ func TestADamagedCheckpoint(t *testing.T) {
 		_, _, err := resume(t, o)
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
 		require.ErrorContains(t, err, filepath.Join(o.Out, PreviousCheckpoint))
-		require.ErrorContains(t, err, "start a new run in another -out")
-		assert.NotContains(t, err.Error(), "start without -resume", "which would be refused")
+		require.ErrorContains(t, err, "start a new run in another out")
+		assert.NotContains(t, err.Error(), "start without resume", "which would be refused")
 	})
 	t.Run("none", func(t *testing.T) {
 		o := options(t, data)
@@ -235,7 +235,7 @@ func TestAnotherRunIsNotWrittenOver(t *testing.T) {
 	o.Resume = false
 	_, _, err := resume(t, o)
 	require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
-	require.ErrorContains(t, err, "-resume")
+	require.ErrorContains(t, err, "resume")
 	requireUntouched(t, before, o.Out)
 }
 
@@ -262,7 +262,7 @@ func TestNothingToResume(t *testing.T) {
 	o := resumable(t)
 	o.Out = filepath.Join(t.TempDir(), "mistyped")
 	_, _, err := resume(t, o)
-	require.EqualError(t, err, "nothing to resume: no "+filepath.Join(o.Out, Checkpoint)+" (start without -resume)")
+	require.EqualError(t, err, "nothing to resume: no "+filepath.Join(o.Out, Checkpoint)+" (start without resume)")
 	assert.NoDirExists(t, o.Out)
 	require.NoError(t, os.Mkdir(o.Out, 0o755))
 	_, _, err = resume(t, o)
@@ -305,7 +305,7 @@ func TestALossThatIsNotANumber(t *testing.T) {
 	assert.Regexp(t, `step 3: the loss or its gradient is not finite on synthetic-pair/case000\d, synthetic-pair/case000\d`, err)
 	assert.ErrorContains(t, err, "mask:NaN")
 	assert.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint)+" holds step 2")
-	assert.ErrorContains(t, err, "-init "+filepath.Join(o.Out, "eyes.f32.safetensors"))
+	assert.ErrorContains(t, err, "init "+filepath.Join(o.Out, "eyes.f32.safetensors"))
 	assert.Equal(t, "2", stepOf(t, filepath.Join(o.Out, Checkpoint)))
 
 	// as the message says

@@ -91,7 +91,7 @@ func Renamed(folder, name string, fromFile bool) string {
 // spoken has the flags of choices that have another name in the fingerprint.
 var spoken = map[string]string{
 	"name": "recipe", "average": "ema", "diceweight": "dice", "nossim": "cross-entropy", "phases": "phases (or side and epochs)",
-	"orientation": "any-orientation", "pieces": "single-pieces",
+	"turns": "orientation quarters", "upright": "orientation upright", "pieces": "single-pieces",
 }
 
 // choices returns the values in a fingerprint that are set, by name: NAME=VALUE, and within the

@@ -2,10 +2,9 @@ package train
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
@@ -18,7 +17,7 @@ import (
 type folds struct {
 	variables []*tensor.Variable // of the network, which does not learn
 	values    [][][]float32      // first of the run itself, from Init, then of each fold
-	worn      int                // index in values of the variables' present weights
+	loaded    int                // index in values of the variables' present weights
 	parts     map[string]int     // by the name of an image: the fold that had set it aside
 }
 
@@ -27,11 +26,11 @@ func (o Options) openFolds() (files []*weights.File, err error) {
 	for _, name := range o.Folds {
 		m, err := computing.Weights(name)
 		if err != nil {
-			return nil, fmt.Errorf("-folds: %w", err)
+			return nil, choice.Errorf("$folds: %w", err)
 		}
 		file, err := weights.Dequantize(m.File)
 		if err != nil {
-			return nil, fmt.Errorf("-folds: %w", err)
+			return nil, choice.Errorf("$folds: %w", err)
 		}
 		files = append(files, file)
 	}
@@ -57,7 +56,7 @@ func (t *Trainer) fold(ctx context.Context, files []*weights.File, all []dataset
 	for i, file := range files {
 		taken := fitting(file, f.variables)
 		if err := taken.Match(segment.Specs(f.variables)); err != nil {
-			return fmt.Errorf("-folds: %s has another network than -init: %w", t.Options.Folds[i], err)
+			return choice.Errorf("$folds: %s has another network than $init: %w", t.Options.Folds[i], err)
 		}
 		var values [][]float32
 		for _, v := range f.variables {
@@ -73,11 +72,11 @@ func (t *Trainer) fold(ctx context.Context, files []*weights.File, all []dataset
 	return nil
 }
 
-// wear gives the network the run's own weights (0), or the weights of a fold (from 1). Without
-// folds it does nothing.
-func (t *Trainer) wear(which int) error {
+// loadFold(0) loads the run's own weights; loadFold(k) loads those of fold k. Without folds it does
+// nothing.
+func (t *Trainer) loadFold(which int) error {
 	f := t.folds
-	if f == nil || f.worn == which {
+	if f == nil || f.loaded == which {
 		return nil
 	}
 	for i, v := range f.variables {
@@ -85,7 +84,7 @@ func (t *Trainer) wear(which int) error {
 			return err
 		}
 	}
-	f.worn = which
+	f.loaded = which
 	return nil
 }
 
@@ -112,13 +111,13 @@ func (o Options) checkFolds() error {
 	case len(o.Folds) == 0:
 		return nil
 	case !o.Recipe.Frozen:
-		return errors.New("-folds are for -recipe evidence, which learns from what other runs make of images that they have not seen")
+		return choice.Errorf("$folds are for $recipe evidence, which learns from what other runs make of images that they have not seen")
 	case len(o.Folds) == 1:
-		return fmt.Errorf("-folds %s: a run for each of two or more folds is needed, from -fold 1/K to K/K in this order", o.Folds[0])
+		return choice.Errorf("$folds %s: a run for each of two or more folds is needed, from $fold 1/K to K/K in this order", o.Folds[0])
 	case o.Init == "" && !o.Resume:
-		return errors.New("-folds: name the weights that the model will have by -init")
+		return choice.Errorf("$folds: name the weights that the model will have by $init")
 	case o.validates():
-		return errors.New("-folds: leave -validate and -fold out; each image is scored by the run that had set it aside")
+		return choice.Errorf("$folds: leave $validate and $fold out; each image is scored by the run that had set it aside")
 	}
 	return nil
 }

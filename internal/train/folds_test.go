@@ -77,8 +77,8 @@ func TestFolds(t *testing.T) {
 	for wanted, change := range map[string]func(o *Options){
 		"recipe evidence": func(o *Options) { o.Recipe = ours },
 		"two or more":     func(o *Options) { o.Folds = folds[:1] },
-		"by -init":        func(o *Options) { o.Init = "" },
-		"-validate":       func(o *Options) { o.Validate = 0.2 },
+		"by init":         func(o *Options) { o.Init = "" },
+		"validate":        func(o *Options) { o.Validate = 0.2 },
 		"no such file":    func(o *Options) { o.Folds = []string{folds[0], "nowhere"} },
 	} {
 		o := options(t, data)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/segment"
 	"mrprism/model"
@@ -36,7 +37,7 @@ func (o Options) openInitial() (from initial, err error) {
 	}
 	m, err := computing.Weights(o.Init)
 	if err != nil {
-		return from, fmt.Errorf("%w (weights trained in PyTorch need -names)", err)
+		return from, choice.Errorf("%w (weights trained in PyTorch need $names)", err)
 	}
 	from.about = m.Metadata
 	from.file, err = weights.Dequantize(m.File)
@@ -57,13 +58,13 @@ func (t *Trainer) begin(from initial) error {
 			return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
 		}
 	case !model.SameParameters(from.about.Configuration, t.Options.Config):
-		return fmt.Errorf("the model has configuration %s, and -config is %s", from.about.Configuration, t.Options.Config)
+		return choice.Errorf("the model has configuration %s, and $config is %s", from.about.Configuration, t.Options.Config)
 	case t.Options.Recipe.HeadsFirst > 0 && !slices.Equal(from.about.Classes, t.Dataset.Classes):
-		return fmt.Errorf("-heads-first keeps the mask of a model of %v, and the data set has %v: leave it out", from.about.Classes, t.Dataset.Classes)
+		return choice.Errorf("${heads-first} keeps the mask of a model of %v, and the data set has %v: leave it out", from.about.Classes, t.Dataset.Classes)
 	default:
 		if from.about.Standardise != t.Options.Standardise {
 			with := map[bool]string{true: "with", false: "without"}
-			t.Options.tell(fmt.Sprintf("%s was trained %s -standardise, and this run is %s: the weights know other brightness and contrast",
+			t.Options.tell(fmt.Sprintf("%s was trained %s standardise, and this run is %s: the weights know other brightness and contrast",
 				t.Options.Init, with[from.about.Standardise], with[t.Options.Standardise]))
 		}
 		taken = fitting(from.file, variables)

@@ -73,13 +73,13 @@ func TestInitFromPyTorch(t *testing.T) {
 	require.ErrorContains(t, err, "60 tensors of another shape\n  backbone.conv1.weight is [8 3 7 7], encoder.conv1.weight takes [32 3 7 7]\n")
 	o.Config, o.Names = "tiny", ""
 	_, _, err = resume(t, o)
-	require.ErrorContains(t, err, "-names")
+	require.ErrorContains(t, err, "names")
 	o.Init = "fundus"
 	_, _, err = resume(t, o)
-	require.ErrorContains(t, err, "fundus: the model has configuration compact-evidence, and -config is tiny")
+	require.ErrorContains(t, err, "fundus: the model has configuration compact-evidence, and config is tiny")
 	o.Init = "fungus"
 	_, _, err = resume(t, o)
-	require.ErrorContains(t, err, "fungus: there is no such file; the shipped models are ")
+	require.ErrorContains(t, err, "fungus: there is no such file (did you mean fundus?); the shipped models are ")
 	o.Init, o.Names = "", "resnet"
 	require.ErrorContains(t, o.Check(), "names resnet")
 	_, err = New(t.Context(), reference.Open(), o, nil)

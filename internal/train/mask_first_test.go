@@ -101,13 +101,13 @@ func TestHeadsFirst(t *testing.T) {
 	alone.Recipe = ours
 	alone.Recipe.HeadsFirst = 0.5
 	_, err = New(t.Context(), reference.Open(), alone, nil)
-	require.ErrorContains(t, err, "name one by -init")
+	require.ErrorContains(t, err, "name one by init")
 	alone.Init, alone.Names = known, "mobilenet"
 	_, err = New(t.Context(), reference.Open(), alone, nil)
 	require.ErrorContains(t, err, "a model of ours")
 	alone.Init, alone.Names, alone.Config = "cells", "", "compact"
 	_, err = New(t.Context(), reference.Open(), alone, nil)
-	require.ErrorContains(t, err, "-heads-first keeps the mask of a model of [cell]")
+	require.ErrorContains(t, err, "heads-first keeps the mask of a model of [cell]")
 	alone.Init = known
 	alone.Recipe, err = model.NewRecipe("bce")
 	require.NoError(t, err)

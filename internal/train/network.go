@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/weights"
@@ -21,8 +22,8 @@ func (o Options) read(ctx context.Context, data *dataset.Dataset, learn, apart [
 		return nil, nil, err
 	}
 	if !scorable(aside, len(data.Classes)) {
-		return nil, nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of an agreement level, and votes cannot be counted without them: add the masks, "+
-			"or train without -validate, -fold and validation list", len(aside))
+		return nil, nil, choice.Errorf("the images set aside to score by (%d) all lack masks of an agreement level, and votes cannot be counted without them: add the masks, "+
+			"or train without $validate, $fold and validation list", len(aside))
 	}
 	return cases, aside, nil
 }

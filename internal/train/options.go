@@ -4,12 +4,12 @@ package train
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/shaders/ranks"
@@ -73,17 +73,8 @@ type Options struct {
 	Standardise  bool // weights.Standardise in place of weights.Normalise
 	SinglePieces bool // a structure is one piece: only the largest piece of its mask is kept
 
-	// How training views vary.
-	AnyOrientation bool    // they are turned by any angle and mirrored both ways
-	Upright        bool    // they are neither turned nor mirrored
-	Turns          bool    // they are also turned by a multiple of 90°
-	Away           float64 // share that look away from the anchor
-	Balance        string  // class whose thirds of size are drawn equally often: dataset.Options
-	Restyle        float64 // share that take on the look of another image
-	Distract       float64 // share with painted lesions, reflexes and veils beside the structures
-	Grain          float64 // every second view gets noise of up to this share of its deviation
-	Elastic        float64 // control points, side/4 apart, move by up to this × side
-	Swell          float64 // the anchor's inside is scaled by up to exp(±Swell)
+	Views
+	Balance string // class whose thirds of size are drawn equally often: dataset.Options
 
 	Anchor string // class to search whole photographs for; empty: images are always seen whole
 	Name   string // of the exported model
@@ -114,6 +105,19 @@ type Options struct {
 	Ranks ranks.Ranks // the processes that train together; nil: this one alone
 
 	Note func(string) // gets what the user should know; may be nil
+}
+
+// Views says how training views vary.
+type Views struct {
+	AnyOrientation bool    // they are turned by any angle and mirrored both ways
+	Upright        bool    // they are neither turned nor mirrored
+	Turns          bool    // they are also turned by a multiple of 90°
+	Away           float64 // share that look away from the anchor
+	Restyle        float64 // share that take on the look of another image
+	Distract       float64 // share with painted lesions, reflexes and veils beside the structures
+	Grain          float64 // every second view gets noise of up to this share of its deviation
+	Elastic        float64 // control points, side/4 apart, move by up to this × side
+	Swell          float64 // the anchor's inside is scaled by up to exp(±Swell)
 }
 
 // augmentation is dataset.DefaultAugmentation with the options of the run.
@@ -170,42 +174,42 @@ func (o Options) images() int { return o.Batch * o.accumulate() }
 // devices.
 const mostPixels = 4 << 30 / (3 * 4)
 
-// Check refuses options that cannot be run. The error names cmd/train's flag.
+// Check refuses options that cannot be run.
 func (o Options) Check() error {
 	switch {
 	case len(o.Data) == 0:
-		return errors.New("no data: name at least one data set folder by -data, or a run's folder by -with")
+		return choice.Errorf("no data: name at least one data set folder by $data, or a run's folder by $with")
 	case o.Out == "" && !o.DryRun:
-		return errors.New("no folder for the run: name one by -out")
+		return choice.Errorf("no folder for the run: name one by $out")
 	case o.Resume && o.Init != "":
-		return errors.New("-resume continues a run, and -init starts a new one from weights: give one of them, not both")
+		return choice.Errorf("$resume continues a run, and $init starts a new one from weights: give one of them, not both")
 	case o.Recipe.HeadsFirst > 0 && (!o.Recipe.Recurrent() || o.Recipe.Frozen):
-		return fmt.Errorf("-heads-first %v: the recipe %s trains no heads; leave it out, or use the recipe default", o.Recipe.HeadsFirst, o.Recipe.Name)
+		return choice.Errorf("${heads-first} %v: the recipe %s trains no heads; leave it out, or use the recipe default", o.Recipe.HeadsFirst, o.Recipe.Name)
 	case o.Recipe.HeadsFirst > 0 && (o.Init == "" || o.Names != "") && !o.Resume:
-		return fmt.Errorf("-heads-first %v needs a model of ours that finds the structure: name one by -init", o.Recipe.HeadsFirst)
+		return choice.Errorf("${heads-first} %v needs a model of ours that finds the structure: name one by $init", o.Recipe.HeadsFirst)
 	case o.Names != "" && o.Init == "" && !o.Resume:
-		return fmt.Errorf("-names %s translates the names in a file of PyTorch: name that file by -init", o.Names)
+		return choice.Errorf("$names %s translates the names in a file of PyTorch: name that file by $init", o.Names)
 	case o.Swell > 0 && o.Anchor == "":
-		return fmt.Errorf("-swell %v scales the middle of the anchor: name it by -anchor CLASS", o.Swell)
+		return choice.Errorf("$swell %v scales the middle of the anchor: name it by $anchor CLASS", o.Swell)
 	case o.Away > 0 && o.Anchor == "":
-		return fmt.Errorf("-away %v shows views without the anchor: name it by -anchor CLASS", o.Away)
+		return choice.Errorf("$away %v shows views without the anchor: name it by $anchor CLASS", o.Away)
 	case o.Upright && (o.AnyOrientation || o.Turns):
-		return errors.New("-upright neither turns nor mirrors, and -any-orientation and -turns do: give one of them")
+		return choice.Errorf("$orientation: upright neither turns nor mirrors, and any and quarters do: give one of them")
 	case o.Validate > 0 && o.Fold.Of > 0:
-		return errors.New("-validate and -fold each set images aside: give one of them, not both")
+		return choice.Errorf("$validate and $fold each set images aside: give one of them, not both")
 	case o.Cross == 1 || o.Cross < 0:
-		return fmt.Errorf("-cross %d: give 2 folds or more", o.Cross)
+		return choice.Errorf("$cross %d: give 2 folds or more", o.Cross)
 	case o.Cross > 0 && (o.Split != "" || o.Validate > 0):
-		return errors.New("-cross sets each image aside once, and -split and -validate choose some: leave these out")
+		return choice.Errorf("$cross sets each image aside once, and $split and $validate choose some: leave these out")
 	case o.Cross > 0 && o.Ranks != nil:
-		return errors.New("-cross trains one run after another in one process: leave mpirun out, or start the runs of -fold 1/K to K/K yourself")
+		return choice.Errorf("$cross trains one run after another in one process: leave mpirun out, or start the runs of $fold 1/K to K/K yourself")
 	case o.accumulate()%o.size() != 0:
-		return fmt.Errorf("a step has %d batches, and %d ranks cannot share them evenly: start a number of ranks that divides %d, or, for a new run, "+
-			"give -accumulate a multiple of %d", o.accumulate(), o.size(), o.accumulate(), o.size())
+		return choice.Errorf("a step has %d batches, and %d ranks cannot share them evenly: start a number of ranks that divides %d, or, for a new run, "+
+			"give $accumulate a multiple of %d", o.accumulate(), o.size(), o.accumulate(), o.size())
 	case !slices.Contains([]string{"", SlotsPeople, SlotsDrawn, SlotsLevels}, o.Slots):
-		return fmt.Errorf("-slots %q: use %s, %s or %s", o.Slots, SlotsPeople, SlotsDrawn, SlotsLevels)
+		return choice.Errorf("$slots %q: use %s, %s or %s", o.Slots, SlotsPeople, SlotsDrawn, SlotsLevels)
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
-		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
+		return choice.Errorf("$precision %s: train in f32 or f16", o.Precision)
 	}
 	_, err := model.NewConfig(o.Config, 1, 1)
 	if err := cmp.Or(o.checkFolds(), o.checkLabels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
@@ -222,33 +226,33 @@ func (o Options) checkNumbers() error {
 	const most, fromZero = math.MaxFloat64, "a number from 0 on"
 	below1 := math.Nextafter(1, 0)
 	for _, c := range []struct {
-		flag              string
+		option            string
 		value, least, top float64
 		wanted            string
 	}{
-		{"-batch", float64(o.Batch), 1, most, "at least 1 image (BatchNorm works better with 4 or more)"},
-		{"-accumulate", float64(o.Accumulate), 0, most, "at least 1 batch"},
-		{"-warmup", float64(o.Warmup), 0, most, fromZero},
-		{"-score-every", float64(o.ScoreEvery), 0, most, "at least 1 epoch"},
-		{"-patience", float64(o.Patience), 0, most, fromZero},
-		{"-previews", float64(o.Previews), 0, most, fromZero},
-		{"-validate", o.Validate, 0, below1, "a share of the images, from 0 on and below 1"},
-		{"-away", o.Away, 0, below1, "a share of the views, from 0 on and below 1"},
-		{"-restyle", o.Restyle, 0, 1, "a share of the views, from 0 to 1"},
-		{"-distract", o.Distract, 0, 1, "a share of the views, from 0 to 1"},
-		{"-grain", o.Grain, 0, 1, "a share of the picture's deviation, from 0 to 1"},
-		{"-elastic", o.Elastic, 0, dataset.MostElastic, fmt.Sprintf("a share of the side, from 0 to %v: images fold beyond", dataset.MostElastic)},
-		{"-swell", o.Swell, 0, dataset.MostSwell, fmt.Sprintf("a number from 0 to %v: images fold beyond", dataset.MostSwell)},
-		{"-ema", o.Recipe.Average, 0, below1, "a momentum from 0 on and below 1"},
-		{"-rate", o.Recipe.Rate, 0, most, fromZero},
-		{"-decay", o.Recipe.Decay, 0, most, fromZero},
-		{"-dice", o.Recipe.DiceWeight, 0, most, fromZero},
-		{"-heads-first", o.Recipe.HeadsFirst, 0, 1, "a share of the run, from 0 to 1"},
-		{"-clip", o.Clip, 0, most, fromZero},
-		{"-save", o.CheckpointSeconds, 0, most, fromZero},
+		{"batch", float64(o.Batch), 1, most, "at least 1 image (BatchNorm works better with 4 or more)"},
+		{"accumulate", float64(o.Accumulate), 0, most, "at least 1 batch"},
+		{"warmup", float64(o.Warmup), 0, most, fromZero},
+		{"score-every", float64(o.ScoreEvery), 0, most, "at least 1 epoch"},
+		{"patience", float64(o.Patience), 0, most, fromZero},
+		{"previews", float64(o.Previews), 0, most, fromZero},
+		{"validate", o.Validate, 0, below1, "a share of the images, from 0 on and below 1"},
+		{"away", o.Away, 0, below1, "a share of the views, from 0 on and below 1"},
+		{"restyle", o.Restyle, 0, 1, "a share of the views, from 0 to 1"},
+		{"distract", o.Distract, 0, 1, "a share of the views, from 0 to 1"},
+		{"grain", o.Grain, 0, 1, "a share of the picture's deviation, from 0 to 1"},
+		{"elastic", o.Elastic, 0, dataset.MostElastic, fmt.Sprintf("a share of the side, from 0 to %v: images fold beyond", dataset.MostElastic)},
+		{"swell", o.Swell, 0, dataset.MostSwell, fmt.Sprintf("a number from 0 to %v: images fold beyond", dataset.MostSwell)},
+		{"ema", o.Recipe.Average, 0, below1, "a momentum from 0 on and below 1"},
+		{"rate", o.Recipe.Rate, 0, most, fromZero},
+		{"decay", o.Recipe.Decay, 0, most, fromZero},
+		{"dice", o.Recipe.DiceWeight, 0, most, fromZero},
+		{"heads-first", o.Recipe.HeadsFirst, 0, 1, "a share of the run, from 0 to 1"},
+		{"clip", o.Clip, 0, most, fromZero},
+		{"save", o.CheckpointSeconds, 0, most, fromZero},
 	} {
 		if !(c.value >= c.least && c.value <= c.top) { // also NaN
-			return fmt.Errorf("%s %v: give %s", c.flag, c.value, c.wanted)
+			return choice.Errorf("${"+c.option+"} %v: give %s", c.value, c.wanted)
 		}
 	}
 	return nil
@@ -262,16 +266,16 @@ func (o Options) checkPhases() error {
 		case p.Side < model.SideMultiple || p.Side%model.SideMultiple != 0:
 			return fmt.Errorf("images of side %d: give a multiple of %d", p.Side, model.SideMultiple)
 		case o.Batch > fit:
-			return fmt.Errorf("-batch %d at side %d: devices hold at most %d images at once; with -accumulate a step learns from several batches", o.Batch, p.Side, fit)
+			return choice.Errorf("$batch %d at side %d: devices hold at most %d images at once; with $accumulate a step learns from several batches", o.Batch, p.Side, fit)
 		case o.Batch == 1 && p.Side == model.SideMultiple:
-			return fmt.Errorf("-batch 1 at side %d: BatchNorm has only one pixel to average over; give a batch of 2 or a larger side", p.Side)
+			return choice.Errorf("$batch 1 at side %d: BatchNorm has only one pixel to average over; give a batch of 2 or a larger side", p.Side)
 		case p.Epochs < 0:
 			return fmt.Errorf("%d epochs at side %d: give a number from 0 on", p.Epochs, p.Side)
 		}
 		epochs += p.Epochs
 	}
 	if epochs == 0 {
-		return errors.New("no epochs to train: give at least one by -epochs or -phases")
+		return choice.Errorf("no epochs to train: give at least one by $epochs or $phases")
 	}
 	return nil
 }

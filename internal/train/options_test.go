@@ -32,14 +32,14 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`warmup: then "", now "7"`:                                   func(o *Options) { o.Warmup = 7 },
 		`standardise: then "", now "true"`:                           func(o *Options) { o.Standardise = true },
 		`single-pieces: then "", now "single"`:                       func(o *Options) { o.SinglePieces = true },
-		`any-orientation: then "", now "any"`:                        func(o *Options) { o.AnyOrientation = true },
+		`orientation: then "", now "any"`:                            func(o *Options) { o.AnyOrientation = true },
 		`elastic: then "", now "0.05"`:                               func(o *Options) { o.Elastic = 0.05 },
 		`grain: then "", now "0.3"`:                                  func(o *Options) { o.Grain = 0.3 },
 		`dice: then "", now "0.5"`:                                   func(o *Options) { o.Recipe.DiceWeight = 0.5 },
 		`cross-entropy: then "", now "true"`:                         func(o *Options) { o.Recipe = o.Recipe.CrossEntropy() },
 		`swell: then "", now "0.7"`:                                  func(o *Options) { o.Anchor, o.Swell = "disc", 0.7 },
-		`upright: then "", now "true"`:                               func(o *Options) { o.Upright = true },
-		`turns: then "", now "true"`:                                 func(o *Options) { o.Turns = true },
+		`orientation upright: then "", now "true"`:                   func(o *Options) { o.Upright = true },
+		`orientation quarters: then "", now "true"`:                  func(o *Options) { o.Turns = true },
 		`away: then "", now "0.1"`:                                   func(o *Options) { o.Anchor, o.Away = "disc", 0.1 },
 		`balance: then "", now "cup"`:                                func(o *Options) { o.Balance = "cup" },
 		`slots: then "", now "drawn"`:                                func(o *Options) { o.Slots = SlotsDrawn },
@@ -54,7 +54,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, errOptions, want)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
-		require.ErrorContains(t, err, "run.yaml in the same folder has every flag")
+		require.ErrorContains(t, err, "run.yaml in the same folder has them")
 		assert.NotContains(t, err.Error(), PreviousCheckpoint)
 		if strings.HasPrefix(want, "rate") {
 			assert.NotContains(t, err.Error(), "seed", "what is the same is not named")
@@ -77,39 +77,39 @@ func TestOptionsAreChecked(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"no data":                      func(o *Options) { o.Data = nil },
 		"no folder":                    func(o *Options) { o.Out = "" },
-		"-batch 0: give at least":      func(o *Options) { o.Batch = 0 },
+		"batch 0: give at least":       func(o *Options) { o.Batch = 0 },
 		"BatchNorm":                    func(o *Options) { o.Batch = 1 },
 		"at most 87381":                func(o *Options) { o.Batch = 1e6 },
-		"-upright neither turns":       func(o *Options) { o.Upright, o.AnyOrientation = true, true },
-		"-any-orientation and -turns":  func(o *Options) { o.Upright, o.Turns = true, true },
+		"orientation: upright neither": func(o *Options) { o.Upright, o.AnyOrientation = true, true },
+		"and any and quarters do":      func(o *Options) { o.Upright, o.Turns = true, true },
 		"not both":                     func(o *Options) { o.Resume, o.Init = true, "x" },
 		`"huge"`:                       func(o *Options) { o.Config = "huge" },
 		"side 100":                     func(o *Options) { o.Phases[0].Side = 100 },
 		"side 2048":                    func(o *Options) { o.Phases[0].Side = 2048 },
 		"-1 epochs":                    func(o *Options) { o.Phases[0].Epochs = -1 },
 		"no epochs":                    func(o *Options) { o.Phases[0].Epochs = 0 },
-		"-rate -1: give":               func(o *Options) { o.Recipe.Rate = -1 },
-		"-rate NaN: give":              func(o *Options) { o.Recipe.Rate = math.NaN() },
-		"-decay +Inf: give":            func(o *Options) { o.Recipe.Decay = math.Inf(1) },
-		"-save -1: give":               func(o *Options) { o.CheckpointSeconds = -1 },
-		"-accumulate -1: give":         func(o *Options) { o.Accumulate = -1 },
-		"-clip NaN: give":              func(o *Options) { o.Clip = math.NaN() },
-		"-validate 1: give a share":    func(o *Options) { o.Validate = 1 },
-		"-validate and -fold each":     func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
-		"-away 1: give a share":        func(o *Options) { o.Anchor, o.Away = "disc", 1 },
-		"-away 0.1 shows views":        func(o *Options) { o.Away = 0.1 },
-		`-slots "own"`:                 func(o *Options) { o.Slots = "own" },
-		"-slots levels makes levels":   func(o *Options) { o.Slots, o.Labels = SlotsLevels, "fused" },
-		"-score-every -1: give":        func(o *Options) { o.ScoreEvery = -1 },
-		"-restyle -1: give a share":    func(o *Options) { o.Restyle = -1 },
-		"-distract 2: give a share":    func(o *Options) { o.Distract = 2 },
-		"-warmup -1: give":             func(o *Options) { o.Warmup = -1 },
-		"-ema 1: give a momentum":      func(o *Options) { o.Recipe.Average = 1 },
-		"-elastic 0.2: give a share":   func(o *Options) { o.Elastic = 0.2 },
-		"-elastic NaN: give a share":   func(o *Options) { o.Elastic = math.NaN() },
-		"-grain 2: give a share":       func(o *Options) { o.Grain = 2 },
-		"-swell 2: give a number":      func(o *Options) { o.Anchor, o.Swell = "disc", 2 },
-		"-swell 0.5 scales the middle": func(o *Options) { o.Swell = 0.5 },
+		"rate -1: give":                func(o *Options) { o.Recipe.Rate = -1 },
+		"rate NaN: give":               func(o *Options) { o.Recipe.Rate = math.NaN() },
+		"decay +Inf: give":             func(o *Options) { o.Recipe.Decay = math.Inf(1) },
+		"save -1: give":                func(o *Options) { o.CheckpointSeconds = -1 },
+		"accumulate -1: give":          func(o *Options) { o.Accumulate = -1 },
+		"clip NaN: give":               func(o *Options) { o.Clip = math.NaN() },
+		"validate 1: give a share":     func(o *Options) { o.Validate = 1 },
+		"validate and fold each":       func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
+		"away 1: give a share":         func(o *Options) { o.Anchor, o.Away = "disc", 1 },
+		"away 0.1 shows views":         func(o *Options) { o.Away = 0.1 },
+		`slots "own"`:                  func(o *Options) { o.Slots = "own" },
+		"slots levels makes levels":    func(o *Options) { o.Slots, o.Labels = SlotsLevels, "fused" },
+		"score-every -1: give":         func(o *Options) { o.ScoreEvery = -1 },
+		"restyle -1: give a share":     func(o *Options) { o.Restyle = -1 },
+		"distract 2: give a share":     func(o *Options) { o.Distract = 2 },
+		"warmup -1: give":              func(o *Options) { o.Warmup = -1 },
+		"ema 1: give a momentum":       func(o *Options) { o.Recipe.Average = 1 },
+		"elastic 0.2: give a share":    func(o *Options) { o.Elastic = 0.2 },
+		"elastic NaN: give a share":    func(o *Options) { o.Elastic = math.NaN() },
+		"grain 2: give a share":        func(o *Options) { o.Grain = 2 },
+		"swell 2: give a number":       func(o *Options) { o.Anchor, o.Swell = "disc", 2 },
+		"swell 0.5 scales the middle":  func(o *Options) { o.Swell = 0.5 },
 		`name "a/b"`:                   func(o *Options) { o.Name = "a/b" },
 	} {
 		o := options(t, "data")
@@ -119,7 +119,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	o := options(t, writeData(t, 2))
 	o.Anchor = "macula"
 	_, err := New(t.Context(), reference.Open(), o, nil)
-	assert.ErrorContains(t, err, "-anchor macula is no class of synthetic-pair, which has disc, cup")
+	assert.ErrorContains(t, err, "anchor macula is no class of synthetic-pair, which has disc, cup")
 }
 
 func TestParsePhases(t *testing.T) {

@@ -159,7 +159,7 @@ func TestLossScaleRecovers(t *testing.T) {
 func TestPrecisionRefused(t *testing.T) {
 	o := options(t, writeData(t, 5))
 	o.Precision = model.Int8
-	assert.ErrorContains(t, o.Check(), "-precision int8: train in f32 or f16")
+	assert.ErrorContains(t, o.Check(), "precision int8: train in f32 or f16")
 	o.Precision = model.F16
 	_, err := New(t.Context(), reference.Open(), o, nil)
 	assert.ErrorContains(t, err, "use f32")

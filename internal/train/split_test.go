@@ -86,9 +86,9 @@ func TestSplitAndFlags(t *testing.T) {
 	assert.Contains(t, notes, "the 1 images of the split's validation list are not used")
 
 	for want, o := range map[string]Options{
-		"leaves no image to train on":                        list(`{"test": ["case0000"]}`),
-		`there is no image of this name`:                     list(`{"train": ["case9"]}`),
-		"-score-every and -patience need scores: set images": func() Options { o := options(t, data); o.Patience = 3; return o }(),
+		"leaves no image to train on":                      list(`{"test": ["case0000"]}`),
+		`there is no image of this name`:                   list(`{"train": ["case9"]}`),
+		"score-every and patience need scores: set images": func() Options { o := options(t, data); o.Patience = 3; return o }(),
 	} {
 		_, err := New(t.Context(), reference.Open(), o, func(int, int) { t.Error("read images first") })
 		assert.ErrorContains(t, err, want)
@@ -102,7 +102,7 @@ func TestLabelsAndMethods(t *testing.T) {
 	for _, m := range model.Methods {
 		o.Config = "tiny-" + m.Name
 		if err := o.Check(); m.NeedsRaters() {
-			assert.ErrorContains(t, err, "-method "+m.Name+" learns")
+			assert.ErrorContains(t, err, "method "+m.Name+" learns")
 		} else {
 			assert.NoError(t, err, m.Name)
 		}

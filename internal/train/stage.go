@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/train/optim"
 	"mrprism/model"
@@ -59,11 +60,11 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 	}
 	switch {
 	case errors.Is(err, gpu.ErrOutOfMemory):
-		hint := "-recompute, or a smaller -batch or side"
+		hint := "$recompute, or a smaller $batch or side"
 		if t.Options.Recompute {
-			hint = "a smaller -batch or side"
+			hint = "a smaller $batch or side"
 		}
-		return nil, fmt.Errorf("a step of %d images of %d² needs more memory than the device has; use %s: %w", t.Options.Batch, side, hint, err)
+		return nil, choice.Errorf("a step of %d images of %d² needs more memory than the device has; use "+hint+": %w", t.Options.Batch, side, err)
 	case err != nil:
 		return nil, fmt.Errorf("preparing a step of %d images of %d²: %w", t.Options.Batch, side, err)
 	}
@@ -75,9 +76,9 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 	return p, nil
 }
 
-// numbers are the numbers of this rank's batches that sampler i of n makes, from the next step on.
-// Of all batches, it makes those whose number is i modulo n, and counts these from 0. The sequence
-// is empty if it makes none: a rank may always have the same folds.
+// numbers are the numbers of batches that sampler i of n makes, from the next step on. It makes
+// batches i, i+n, i+2n … of the run that are this rank's, as its numbers 0, 1, 2 …. A rank whose
+// batches all belong to other folds gets an empty sequence.
 func (t *Trainer) numbers(i, n int) iter.Seq[uint64] {
 	step := t.step
 	return func(yield func(uint64) bool) {
@@ -152,7 +153,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	for i := range batches {
 		asked := time.Now()
 		turn := (first + i) % len(p.data)
-		if err := t.wear(min(turn+1, len(t.Options.Folds))); err != nil {
+		if err := t.loadFold(min(turn+1, len(t.Options.Folds))); err != nil {
 			return err
 		}
 		data, more := <-p.data[turn]
@@ -169,7 +170,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 			}
 		}
 		if !finite(now.Loss) && (t.group == nil || i == batches-1) { // ranks stop together
-			return fmt.Errorf("%w on %s (%v); %s", ErrDiverged, strings.Join(data.Names, ", "), now.Terms, t.lastGood())
+			return fmt.Errorf("%w on %s (%v); %w", ErrDiverged, strings.Join(data.Names, ", "), now.Terms, t.lastGood())
 		}
 		if i == 0 && t.pictured() {
 			var err error
@@ -226,7 +227,7 @@ func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 		now.Norm = math.Sqrt(squares) * factor
 	}
 	if t.scaled, err = t.scaled.next(finite(squares)); err != nil {
-		return fmt.Errorf("%w; %s", err, t.lastGood())
+		return fmt.Errorf("%w; %w", err, t.lastGood())
 	}
 	if now.Skipped = !finite(squares); now.Skipped {
 		t.Options.tell(fmt.Sprintf("step %d: a gradient is too large for f16 with the loss scale %v: no update, and the scale is now %v",

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/internal/train/optim"
@@ -114,7 +115,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 		return nil, err
 	}
 	if o.Anchor != "" && !slices.Contains(data.Classes, o.Anchor) {
-		return nil, fmt.Errorf("-anchor %s is no class of %s, which has %s", o.Anchor, data.Name, strings.Join(data.Classes, ", "))
+		return nil, choice.Errorf("$anchor %s is no class of %s, which has %s", o.Anchor, data.Name, strings.Join(data.Classes, ", "))
 	}
 	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
 		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)

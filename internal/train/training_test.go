@@ -321,7 +321,7 @@ func TestInit(t *testing.T) {
 	require.NoError(t, os.WriteFile(o.Init, files["eyes.safetensors"], 0o644))
 	o.Config = "compact"
 	_, err = New(t.Context(), reference.Open(), o, nil)
-	require.ErrorContains(t, err, o.Init+": the model has configuration tiny-steered, and -config is compact")
+	require.ErrorContains(t, err, o.Init+": the model has configuration tiny-steered, and config is compact")
 	assert.NoDirExists(t, o.Out, "nothing is left of a run that could not begin")
 }
 
@@ -426,5 +426,5 @@ func TestOutOfMemory(t *testing.T) {
 	err = trainer.Run(t.Context(), func(Report) { t.Error("a step was taken") })
 	require.ErrorIs(t, err, gpu.ErrOutOfMemory)
 	require.ErrorContains(t, err, "2 images of 64²")
-	require.ErrorContains(t, err, "smaller -batch")
+	require.ErrorContains(t, err, "smaller batch")
 }

@@ -22,7 +22,7 @@ func TestAFinishedRunIsNotWrittenOver(t *testing.T) {
 		path := filepath.Join(o.Out, name)
 		require.NoError(t, os.WriteFile(path, files[name], 0o644))
 		_, _, err := resume(t, o)
-		require.EqualError(t, err, path+" exists: it is of another run, name another -out for a new one")
+		require.EqualError(t, err, path+" exists: it is of another run, name another out for a new one")
 		require.NoError(t, os.Rename(path, filepath.Join(o.Out, "eyes.best.safetensors")))
 		_, _, err = resume(t, o)
 		require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestARunThatEndsMeanwhile(t *testing.T) {
 	path := filepath.Join(o.Out, Checkpoint)
 	require.NoError(t, os.WriteFile(path, files[Checkpoint], 0o644))
 	held, err := o.claim()
-	require.ErrorContains(t, err, path+" exists: resume that run with -resume")
+	require.ErrorContains(t, err, path+" exists: resume that run with resume")
 	assert.Nil(t, held)
 	o.Resume = true
 	held, err = o.claim()
@@ -93,5 +93,5 @@ func TestInitOfAnotherNormalisation(t *testing.T) {
 	_, notes, err := resume(t, o)
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
-	assert.Contains(t, notes[0], o.Init+" was trained without -standardise, and this run is with")
+	assert.Contains(t, notes[0], o.Init+" was trained without standardise, and this run is with")
 }

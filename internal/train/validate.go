@@ -99,7 +99,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	if t.best.Epoch == 0 || mean > t.best.Score {
 		t.best = best{mean, t.step / t.epochSteps()}
 		if err := t.Options.export(file, BestSuffix); err != nil {
-			return nil, fmt.Errorf("exporting the best weights: %w; %s", err, t.adviceOnDisk())
+			return nil, fmt.Errorf("exporting the best weights: %w; %w", err, t.adviceOnDisk())
 		}
 	}
 	return &mean, nil

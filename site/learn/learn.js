@@ -10,6 +10,7 @@ const AGAIN = "-again"; // ends the name of a rater's second readings, from whic
 const LEAST = 12; // images to learn from and to compare on
 const FEW = 40,
   FOLDS = 5; // with fewer images every one is judged, by the run of a fold that has not seen it
+const TOLD = "/shipped/told.yaml"; // the file of train -with
 const ROOM = 600e6; // bytes for two checkpoints and the models
 const STEPS = { 128: 300, 256: 100 },
   BATCH = 4,
@@ -205,44 +206,33 @@ async function order(data, { model, steps }, folds) {
       1,
       Math.round(((steps || STEPS[side]) * BATCH) / ((folds ? 1 : 0.8) * data.images)),
     );
-  const args = [
-    "-data",
-    "/data",
-    "-out",
-    "/run",
-    "-name",
-    `${data.name}-model`,
-    "-init",
-    model,
-    "-config",
-    about.configuration.replace(/-(steered|anchored|evidence)/g, ""),
-    "-batch",
-    BATCH,
-    "-side",
+  const told = {
+    data: "/data",
+    out: "/run",
+    name: `${data.name}-model`,
+    init: model,
+    judge: model,
+    config: about.configuration.replace(/-(steered|anchored|evidence)/g, ""),
+    batch: BATCH,
     side,
-    "-epochs",
     epochs,
-    "-rate",
-    RATE,
-    "-dice",
-    1,
-    "-save",
-    30,
-    "-previews",
-    PREVIEWS,
-    "-judge",
-    model,
-  ].map(String);
-  if (folds) args.push("-cross", String(folds));
-  if (about.classes === JSON.stringify(data.classes)) args.push("-heads-first", "0.25"); // the model finds the structures already
-  if (data.classes.includes(about.anchor)) args.push("-anchor", about.anchor);
-  if (JSON.parse(about.normalisation).standardise) args.push("-standardise");
-  if (about.pieces === "single") args.push("-single-pieces");
-  if (about.orientation === "any") args.push("-turns");
+    rate: RATE,
+    dice: 1,
+    save: 30,
+    previews: PREVIEWS,
+  };
+  if (folds) told.cross = folds;
+  if (about.classes === JSON.stringify(data.classes)) told["heads-first"] = 0.25; // the model finds the structures already
+  if (data.classes.includes(about.anchor)) told.anchor = about.anchor;
+  if (JSON.parse(about.normalisation).standardise) told.standardise = true;
+  if (about.pieces === "single") told["single-pieces"] = true;
+  if (about.orientation === "any") told.orientation = "quarters";
+  const lines = Object.entries(told).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
   return {
-    args,
+    args: ["-with", TOLD],
     anew: true,
     files: [
+      { path: TOLD, blob: new Blob(lines) },
       { path: `/shipped/${model}.safetensors`, blob },
       ...data.files.map(({ name, blob }) => ({ path: `/data/${name}`, blob })),
     ],

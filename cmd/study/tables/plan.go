@@ -15,7 +15,7 @@ import (
 type entry struct {
 	name     string
 	title    string
-	args     []string // of train
+	args     []string // of train; one with a colon is a line of its file of -with
 	networks int      // of an ensemble, which shows the mean of their maps; 0: none
 	longer   int      // times as many steps as others take; 0: as many
 	fused    string   // the label fusion of "evaluate fuse" that teaches it; empty: the raters' own marks
@@ -38,7 +38,7 @@ var (
 
 // byEntropy is the paper's alternation under the optimiser of the other rows. The mask learns y_fuse
 // by cross-entropy: 1 − SSIM alone first empties a small structure, and then often leaves it empty.
-var byEntropy = []string{"-recipe", "paper", "-cross-entropy", "-rate", "0.002", "-schedule", "cosine", "-ema", "0.98"}
+var byEntropy = []string{"-recipe", "paper+cross-entropy", "-rate", "0.002", "schedule: cosine", "ema: 0.98"}
 
 // rival is the row of a method.
 func rival(m *model.Method) entry {
@@ -116,14 +116,14 @@ func tables() []table {
 	ablation := []entry{prism}
 	ablation[0].title = "attention, L_sff"
 	for _, e := range []entry{
-		{name: "concat", title: "concatenation, L_sff", args: []string{"-integration", "concat"}},
-		{name: "convlstm", title: "ConvLSTM, L_sff", args: []string{"-integration", "convlstm"}},
-		{name: "mh", title: "attention, L_MH", args: []string{"-multi-head", "1", "-shuffle", "0"}},
-		{name: "both", title: "attention, L_MH and L_sff", args: []string{"-multi-head", "1"}},
-		{name: "neither", title: "attention, neither", args: []string{"-shuffle", "0"}},
-		{name: "once", title: "attention, L_sff, one pass", args: []string{"-recurrences", "1"}},
-		{name: "likelihood", title: "attention, L_sff, marks weighed by their likelihood", args: []string{"-rule", "likelihood"}},
-		{name: "mean", title: "attention, L_sff, marks weighed alike", args: []string{"-rule", "mean"}},
+		{name: "concat", title: "concatenation, L_sff", args: []string{"integration: concat"}},
+		{name: "convlstm", title: "ConvLSTM, L_sff", args: []string{"integration: convlstm"}},
+		{name: "mh", title: "attention, L_MH", args: []string{"multi-head: 1", "shuffle: 0"}},
+		{name: "both", title: "attention, L_MH and L_sff", args: []string{"multi-head: 1"}},
+		{name: "neither", title: "attention, neither", args: []string{"shuffle: 0"}},
+		{name: "once", title: "attention, L_sff, one pass", args: []string{"recurrences: 1"}},
+		{name: "likelihood", title: "attention, L_sff, marks weighed by their likelihood", args: []string{"rule: likelihood"}},
+		{name: "mean", title: "attention, L_sff, marks weighed alike", args: []string{"rule: mean"}},
 	} {
 		ablation = append(ablation, entry{name: "prism-" + e.name, title: e.title, args: slices.Concat(byEntropy, e.args)})
 	}
@@ -185,18 +185,18 @@ var dataSets = []data{
 	{name: "qubiq-brain-growth", folder: "qubiq-brain-growth", side: 128},
 	{name: "qubiq-brain-growth-256", folder: "qubiq-brain-growth", side: 256},
 	{name: "drishti-gs1-crop", folder: "drishti-gs1-crop", side: 128, levels: true},
-	{name: "bubil-cells", folder: "bubil-cells", side: 128, training: []string{"-standardise", "-any-orientation"}},
-	{name: "bubil-cells-2b", folder: "bubil-cells-2b", side: 128, training: []string{"-standardise", "-any-orientation"}},
+	{name: "bubil-cells", folder: "bubil-cells", side: 128, training: []string{"standardise: true", "-orientation", "any"}},
+	{name: "bubil-cells-2b", folder: "bubil-cells-2b", side: 128, training: []string{"standardise: true", "-orientation", "any"}},
 	{name: "one-expert", side: 64, truth: true},
-	{name: "sectoral", side: 64, truth: true, training: []string{"-upright"}},
+	{name: "sectoral", side: 64, truth: true, training: []string{"-orientation", "upright"}},
 	{name: "random-errors", side: 64, truth: true},
 	{name: "changing-panels", side: 64, truth: true},
 }
 
 // readers are data whose slots of raters are drawn anew for each view.
 var readers = []data{
-	{name: "lidc", folder: "lidc", side: 64, training: []string{"-slots", "drawn", "-any-orientation"}, steps: 1200, patients: true},
-	{name: "bubil-crowd", folder: "bubil-crowd", side: 128, truth: true, training: []string{"-slots", "drawn", "-standardise", "-any-orientation"}},
+	{name: "lidc", folder: "lidc", side: 64, training: []string{"-slots", "drawn", "-orientation", "any"}, steps: 1200, patients: true},
+	{name: "bubil-crowd", folder: "bubil-crowd", side: 128, truth: true, training: []string{"-slots", "drawn", "standardise: true", "-orientation", "any"}},
 }
 
 // suits says whether a row can be trained on the data.
@@ -205,8 +205,8 @@ func (d data) suits(e entry) bool {
 	if err == nil && (m.Diagnosed && !d.truth || d.levels && m.NeedsRaters()) { // generated data has a diagnosis
 		return false
 	}
-	return !d.levels || e.fused == "" && !slices.ContainsFunc(e.args, func(arg string) bool { return slices.Contains(ofRaters, arg) })
+	return !d.levels || e.fused == "" && !slices.ContainsFunc(e.args, func(arg string) bool { field, _, _ := strings.Cut(arg, ": "); return slices.Contains(ofRaters, field) })
 }
 
-// ofRaters are flags that change nothing where only levels of agreement are known.
-var ofRaters = []string{"-shuffle", "-multi-head", "-rule"}
+// ofRaters are fields that change nothing where only levels of agreement are known.
+var ofRaters = []string{"shuffle", "multi-head", "rule"}

@@ -135,7 +135,7 @@ func (r *runner) source(ctx context.Context, d data) (string, error) {
 	if _, err := os.Stat(filepath.Join(folder, "dataset.json")); err == nil {
 		return folder, nil
 	}
-	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-n", "150", "-side", strconv.Itoa(d.side), "-seed", "11")
+	return folder, r.call(ctx, nil, "train", "synthetic", d.name, folder, "-images", "150", "-side", strconv.Itoa(d.side), "-seed", "11")
 }
 
 // fused is the folder of fused labels. The network that some fusions need is that of the first seed
@@ -224,7 +224,24 @@ func (r *runner) arguments(ctx context.Context, x run) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	args = slices.Concat(args, split, x.training, x.args)
+	fields := ""
+	for _, arg := range slices.Concat(split, x.training, x.args) {
+		if strings.Contains(arg, ": ") {
+			fields += arg + "\n"
+		} else {
+			args = append(args, arg)
+		}
+	}
+	if fields != "" {
+		file := r.folder(x) + ".yaml"
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return nil, err
+		}
+		if err := disk.WriteFile(filepath.Dir(file), filepath.Base(file), []byte(fields)); err != nil {
+			return nil, err
+		}
+		args = append(args, "-with", file)
+	}
 	if x.entry.fused != "" {
 		labels, err := r.fused(ctx, x.data, x.seed, source, x.entry.fused)
 		if err != nil {

@@ -84,7 +84,7 @@ func TestExperts(t *testing.T) {
 	_, _, said = call("-grian", "0.5")
 	require.Equal(t, "prog sub: there is no flag -grian (did you mean -grain?); see prog sub -h\n", said)
 	_, _, said = call("-odd")
-	require.Equal(t, "prog sub: grain in the file of -with and -n: other\n", said)
+	require.Equal(t, "prog sub: grain and -n: other\n", said)
 }
 
 // Every program says its version, and with Describe what manual pages are made of.

@@ -18,6 +18,9 @@ type Groups struct {
 	groups        []group
 	fields        map[string]string // where a field stands, by name: "the file of -with"
 	args          []string          // that Parse was given
+
+	// Gone has flags of earlier versions, and what to give now.
+	Gone map[string]string
 }
 
 // group is a part of the flags. Help lists it at the end, by -h all, or by one line alone.
@@ -75,12 +78,9 @@ func (g *Groups) add(title string, listed listing, where string, declare func(f 
 	g.groups = append(g.groups, new)
 }
 
-// Shown is how a user sets an option: the flag, or the field and its file. Another name stays.
+// Shown is how a user sets an option: a flag has its hyphen. Another name, as of a field, stays.
 func (g *Groups) Shown(option string) string {
-	switch {
-	case g.fields[option] != "":
-		return option + " in " + g.fields[option]
-	case g.Lookup(option) != nil:
+	if g.Lookup(option) != nil && g.fields[option] == "" {
 		return "-" + option
 	}
 	return option
@@ -159,11 +159,14 @@ func (g *Groups) Line(without ...string) (line []string) {
 	return line
 }
 
-// explain names the nearest flag if the error is of an unknown one.
+// explain names the nearest flag, or what stands in its place, if the error is of an unknown one.
 func (g *Groups) explain(err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
 		return err
+	}
+	if now := g.Gone[name]; now != "" {
+		return fmt.Errorf("-%s is gone: use %s", name, now)
 	}
 	var names []string
 	g.Each(func(_ string, f *flag.Flag) { names = append(names, "-"+f.Name) })

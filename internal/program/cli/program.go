@@ -43,6 +43,7 @@ type Program struct {
 	Name            string // as messages begin
 	Subprograms     Subprograms
 	Intro, Examples string // of -h, before and after the flags
+	Details         string // of -h all, before the flags
 	Stdout, Stderr  io.Writer
 }
 
@@ -119,7 +120,11 @@ func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body fu
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(p.Stdout, p.Intro)
-		flags.describe(p.Stdout, slices.Equal(rest, []string{"all"}))
+		all := slices.Equal(rest, []string{"all"})
+		if all {
+			fmt.Fprint(p.Stdout, p.Details)
+		}
+		flags.describe(p.Stdout, all)
 		fmt.Fprint(p.Stdout, p.Examples)
 		return Done
 	case errors.As(err, &exit):
