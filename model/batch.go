@@ -60,7 +60,7 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 		b.Prior = priors(s.Prior.Shape(), b.own(), images)
 	}
 	if r.Settles > 0 {
-		b.Revealed = b.reveal(s, !r.Unspoilt, images)
+		b.Revealed = b.reveal(s, images)
 	}
 	for _, f := range s.feeds {
 		b.fed = append(b.fed, f.fill(b, images))

@@ -38,7 +38,6 @@ type Recipe struct {
 	HeadsFirst    float64     // share in which all but the mask learns, on a network that knows the structure, in place of MaskFirst
 	Kept          bool        // encoder and ConP keep their values, and batch norm its statistics
 	Frozen        bool        // the network learns nothing but to settle
-	Unspoilt      bool        // passes learn around the network's own logits: it has not seen these images before
 
 	Rate     float64 // peak learning rate
 	Constant bool    // no cosine

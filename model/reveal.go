@@ -19,7 +19,7 @@ type Revealed struct {
 // others the marks of 1 to M − 1 raters: whole, or in a disc or a half-plane alone. A rater may be
 // given as somebody who is not one of the raters; with Levels all are. Marks that are not given are
 // asked for.
-func (b *Batch) reveal(s *Step, spoilt bool, draws Draws) *Revealed {
+func (b *Batch) reveal(s *Step, draws Draws) *Revealed {
 	half, c := s.Target.Dim(1), s.labels()
 	labels := c.Raters * c.Classes
 	gifts := make([][]gift, s.Target.Dim(0))
@@ -27,11 +27,7 @@ func (b *Batch) reveal(s *Step, spoilt bool, draws Draws) *Revealed {
 		gifts[i] = drawGifts(c, b.own()[i*labels:][:labels], half, draws[i])
 	}
 	r := b.given(s, gifts)
-	share := 0.
-	if spoilt {
-		share = 0.5
-	}
-	r.spoil(half, c, share, draws)
+	r.spoil(half, c, 0.5, draws)
 	return r
 }
 

@@ -25,7 +25,7 @@ const dividedKey = "divided"
 var neverKept = []string{"with", "resume", "dry-run", "version"}
 
 // removed are flags of earlier versions that files may have. No result depended on them.
-var removed = []string{"untuned", "dawn-lib", "stop-file"}
+var removed = []string{"untuned", "dawn-lib", "stop-file", "folds"}
 
 // joined are flags of earlier versions that are a part of another flag's value today.
 var joined = []string{"any-orientation", "turns", "upright", "cross-entropy"}
@@ -83,6 +83,8 @@ func (d *declared) readFile(path string, note func(string)) error {
 			d.divided = p.text
 		case p.key == "init" && given["resume"]:
 			d.began = p.text
+		case p.key == "folds" && p.text != "":
+			return fail("folds are gone: passes that learned from them trusted marks too much")
 		case slices.Contains(removed, p.key):
 		case slices.Contains(joined, p.key):
 			former[p.key] = p.text == "true" && !given[map[bool]string{true: "recipe", false: "orientation"}[p.key == "cross-entropy"]]

@@ -17,13 +17,13 @@ import (
 // options.
 type declared struct {
 	*cli.Groups
-	config, data, also, fold, folds, phases, recipe, method, integration, rule, schedule, precision, with, augment, orientation string
-	side, epochs, recurrences                                                                                                   int
-	rate, dice, average, multiHead, shuffle, decay, headsFirst                                                                  float64
-	device                                                                                                                      *computing.Device
-	divided                                                                                                                     string // the split of the run whose file -with names
-	began                                                                                                                       string // the init of the run that -with and -resume name
-	folder                                                                                                                      string // of the file of flags, if it names the recipe; otherwise empty
+	config, data, also, fold, phases, recipe, method, integration, rule, schedule, precision, with, augment, orientation string
+	side, epochs, recurrences                                                                                            int
+	rate, dice, average, multiHead, shuffle, decay, headsFirst                                                           float64
+	device                                                                                                               *computing.Device
+	divided                                                                                                              string // the split of the run whose file -with names
+	began                                                                                                                string // the init of the run that -with and -resume name
+	folder                                                                                                               string // of the file of flags, if it names the recipe; otherwise empty
 }
 
 // setting is a flag or a field. What its value points to is the default.
@@ -107,7 +107,6 @@ func (r *runner) declare() *declared {
 		{&o.Labels, "labels", "`FOLDER` of fused labels, CLASS/NAME.png, that teach in place of the raters' masks, such as OUT/staple of \"evaluate fuse\". Greys are probabilities. " +
 			"Give -recipe bce with it, or a -method that need not know who marked what"},
 		{&d.fold, "fold", "`I/K`: set the I-th of K parts of the training images aside, as -validate does. K runs score every training image once"},
-		{&d.folds, "folds", "`FILE`,FILE: with -recipe evidence, weights of runs with -fold 1/K to K/K, in this order. The passes learn from what each run makes of the images that it had set aside"},
 		{&o.Names, "names", "`MAP` that translates the names of -init, a PyTorch state dict saved as safetensors: resnet (torchvision's ResNet-34, for -config paper), " +
 			"mobilenet (MobileNetV2 1.0 with its norms folded, for -config mobile), same, or a JSON file such as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, " +
 			"which may have \"mean\" and \"deviation\" of the colours it was trained on"},
@@ -160,7 +159,7 @@ const theFile = "the file of -with"
 // gone has flags of earlier versions, and what to give now.
 var gone = map[string]string{
 	"any-orientation": "-orientation any", "turns": "-orientation quarters", "upright": "-orientation upright", "cross-entropy": "-recipe NAME" + byEntropy,
-	"stop-file": "the file stop in the run's folder", "dawn-lib": "the variable MRPRISM_DAWN_LIB",
+	"folds": "-fold, -cross and -judge: passes that learned from folds trusted marks too much", "stop-file": "the file stop in the run's folder", "dawn-lib": "the variable MRPRISM_DAWN_LIB",
 }
 
 // byEntropy ends the name of a recipe whose mask learns by cross-entropy alone.

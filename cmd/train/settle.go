@@ -146,7 +146,7 @@ func list(text string) []string {
 // resolve works out the options, and writes the values of defaults into the flags for run.yaml.
 func (d *declared) resolve(o *train.Options) (err error) {
 	o.Commit, o.Pictures = version.Commit(), 50
-	o.Data, o.Also, o.Folds = list(d.data), list(d.also), list(d.folds)
+	o.Data, o.Also = list(d.data), list(d.also)
 	o.Phases = []train.Phase{{Side: d.side, Epochs: d.epochs}}
 	if d.phases != "" {
 		if o.Phases, err = train.ParsePhases(d.phases); err != nil {
@@ -202,7 +202,7 @@ func (d *declared) resolveRecipe(o *train.Options) (err error) {
 	default:
 		return choice.Errorf("$schedule %s: cosine or constant", d.schedule)
 	}
-	o.Recipe.Decay, o.Recipe.HeadsFirst, o.Recipe.Unspoilt = d.decay, d.headsFirst, len(o.Folds) > 0
+	o.Recipe.Decay, o.Recipe.HeadsFirst = d.decay, d.headsFirst
 	d.rate, d.average, d.dice = o.Recipe.Rate, o.Recipe.Average, o.Recipe.DiceWeight
 	d.schedule = map[bool]string{false: "cosine", true: "constant"}[o.Recipe.Constant]
 	return nil

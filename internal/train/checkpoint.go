@@ -42,9 +42,6 @@ func (t *Trainer) save(ctx context.Context) error {
 		t.saved = time.Now()
 		return nil
 	}
-	if err := t.loadFold(0); err != nil {
-		return fmt.Errorf("reading the state of the run for the checkpoint: %w", err)
-	}
 	variables := t.state()
 	values, err := t.set.Read(ctx, variables...)
 	if err != nil {

@@ -44,7 +44,6 @@ func (o Options) fingerprint() string {
 		{o.Validate != 0, "validate", o.Validate},
 		{o.Fold.Of != 0, "fold", o.Fold},
 		{o.Cross != 0, "cross", o.Cross},
-		{len(o.Folds) > 0, "folds", strings.Join(o.Folds, ",")},
 		{o.Upright, "upright", true},
 		{o.Labels != "", "labels", o.Labels},
 	} {

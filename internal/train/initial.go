@@ -19,7 +19,6 @@ type initial struct {
 	file  *weights.File    // nil: random weights
 	names *torch.Map       // names of PyTorch's tensors; nil: file is a model of ours
 	about weights.Metadata // of a model of ours
-	folds []*weights.File  // of Options.Folds
 }
 
 // openInitial reads the weights to start from: a file, a model that ships, or weights trained in

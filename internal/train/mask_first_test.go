@@ -1,6 +1,7 @@
 package train
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -114,4 +115,13 @@ func TestHeadsFirst(t *testing.T) {
 	alone.Recipe.HeadsFirst = 0.5
 	_, err = New(t.Context(), reference.Open(), alone, nil)
 	require.ErrorContains(t, err, "trains no heads")
+}
+
+func decode(t *testing.T, path string) *weights.File {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	file, err := weights.Decode(data)
+	require.NoError(t, err)
+	return file
 }

@@ -81,13 +81,12 @@ type Options struct {
 	Title  string
 	Task   string
 
-	Out    string   // folder of checkpoints and exports
-	Resume bool     // from the checkpoint in Out
-	Init   string   // weights file to start from
-	Names  string   // torch.FindMap's argument if Init is from PyTorch; empty: Init is a model of ours
-	Folds  []string // weights of runs with -fold 1/K to K/K, for the recipe evidence; nil: none
-	Commit string   // of the program
-	DryRun bool     // for Try: nothing is written, and Out is not needed
+	Out    string // folder of checkpoints and exports
+	Resume bool   // from the checkpoint in Out
+	Init   string // weights file to start from
+	Names  string // torch.FindMap's argument if Init is from PyTorch; empty: Init is a model of ours
+	Commit string // of the program
+	DryRun bool   // for Try: nothing is written, and Out is not needed
 
 	Validate   float64 // share of the training images that is set aside for scoring averaged weights
 	Fold       Fold    // or the fold that is set aside
@@ -212,7 +211,7 @@ func (o Options) Check() error {
 		return choice.Errorf("$precision %s: train in f32 or f16", o.Precision)
 	}
 	_, err := model.NewConfig(o.Config, 1, 1)
-	if err := cmp.Or(o.checkFolds(), o.checkLabels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
+	if err := cmp.Or(o.checkLabels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
 		return err
 	}
 	// only the options are checked here: New checks again with the data set

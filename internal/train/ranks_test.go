@@ -153,23 +153,18 @@ func TestPatienceOfRanks(t *testing.T) {
 	}
 }
 
-// A rank may have no batch of a fold: with two folds and two ranks, each rank always has the same
-// fold.
-func TestFoldsOfRanks(t *testing.T) {
-	first := func(o Options, i, n int) (list []uint64) {
-		trainer := Trainer{Options: o, step: 5}
-		trainer.numbers(i, n)(func(number uint64) bool {
-			list = append(list, number)
-			return len(list) < 3
-		})
-		return list
-	}
+// Ranks share the batches of a run.
+func TestBatchesOfRanks(t *testing.T) {
 	for i, r := range rankstest.New(2) {
 		o := options(t, "")
 		o.Ranks = r
-		require.Equal(t, []uint64{5, 6, 7}, first(o, i, 2))
-		require.Empty(t, first(o, 1-i, 2))
-		require.Len(t, first(o, i, 3), 3)
+		trainer, list := Trainer{Options: o, step: 5}, []uint64{}
+		trainer.numbers()(func(number uint64) bool {
+			list = append(list, number)
+			return len(list) < 3
+		})
+		first := uint64(10 + i)
+		require.Equal(t, []uint64{first, first + 2, first + 4}, list)
 	}
 }
 

@@ -34,7 +34,7 @@ type stage struct {
 	names    []string // of terms
 	terms    []*tensor.Tensor
 	cancel   context.CancelFunc
-	data     []<-chan *dataset.Batch // of each fold in turn
+	data     <-chan *dataset.Batch
 }
 
 // prepare compiles a phase's step and starts making its batches.
@@ -47,7 +47,9 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 	for _, r := range p.step.Recurrence {
 		r.Y.Keep()
 	}
-	samplers, err := t.samplers(side)
+	sampler, err := dataset.NewSampler(t.Dataset, t.cases, dataset.Options{
+		Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed, Balance: t.Options.Balance, Drawn: t.Options.Slots == SlotsDrawn, Augmentation: t.Options.augmentation(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -70,30 +72,22 @@ func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*
 	}
 	loading, cancel := context.WithCancel(ctx)
 	p.cancel = cancel
-	for i, s := range samplers {
-		p.data = append(p.data, s.Prefetch(loading, t.numbers(i, len(samplers))))
-	}
+	p.data = sampler.Prefetch(loading, t.numbers())
 	return p, nil
 }
 
-// numbers are the numbers of batches that sampler i of n makes, from the next step on. It makes
-// batches i, i+n, i+2n … of the run that are this rank's, as its numbers 0, 1, 2 …. A rank whose
-// batches all belong to other folds gets an empty sequence.
-func (t *Trainer) numbers(i, n int) iter.Seq[uint64] {
+// numbers are the numbers of this rank's batches among all batches of the run, from the next step
+// on.
+func (t *Trainer) numbers() iter.Seq[uint64] {
 	step := t.step
 	return func(yield func(uint64) bool) {
-		for without := 0; without < n; without++ { // numbers repeat modulo n after n steps
+		for ; ; step++ {
 			first := t.firstBatch(step)
 			for number := first; number < first+t.Options.batches(); number++ {
-				if number%n != i {
-					continue
-				}
-				without = -1
-				if !yield(uint64(number / n)) {
+				if !yield(uint64(number)) {
 					return
 				}
 			}
-			step++
 		}
 	}
 }
@@ -139,7 +133,7 @@ func (t *Trainer) takeStep(ctx context.Context, p *stage) (*Report, error) {
 
 // compute takes the batches of a step and updates the parameters.
 func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
-	batches, first := t.Options.batches(), t.firstBatch(t.step)
+	batches := t.Options.batches()
 	updates, factor := t.step-t.scaled.Skipped, 1/(float64(batches)*t.scaled.Scale)
 	average := optim.Averaging(updates, t.Options.Recipe.Average)
 	schedule := adam.Schedule(t.adam, updates+1, now.Rate, factor, average)
@@ -152,11 +146,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	}
 	for i := range batches {
 		asked := time.Now()
-		turn := (first + i) % len(p.data)
-		if err := t.loadFold(min(turn+1, len(t.Options.Folds))); err != nil {
-			return err
-		}
-		data, more := <-p.data[turn]
+		data, more := <-p.data
 		if !more { // only in a trial, whose context ended: a run finishes its step
 			return context.Cause(ctx)
 		}

@@ -60,11 +60,11 @@ func TestStepsMakeNothingThatStays(t *testing.T) {
 		batches := make([]*dataset.Batch, windows*steps+2) // made before, so that steps alone are measured
 		ready := make(chan *dataset.Batch, len(batches))
 		for i := range batches {
-			batches[i] = <-p.data[0]
+			batches[i] = <-p.data
 			ready <- batches[i]
 		}
 		p.cancel()
-		p.data = []<-chan *dataset.Batch{ready}
+		p.data = ready
 		step := func() {
 			_, err := trainer.takeStep(t.Context(), p)
 			require.NoError(t, err)

@@ -74,7 +74,6 @@ type Trainer struct {
 	apart     bool            // the run does not learn from it
 	step      int             // steps done
 	scaled    scaling
-	folds     *folds            // nil without Options.Folds
 	of        *weights.Metadata // of Options.Init, if its network does not learn; otherwise nil
 	adam      adam.Options
 	group     *group // of the ranks; nil: this process trains alone
@@ -105,9 +104,6 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	}
 	begin, err := o.openInitial()
 	if err != nil {
-		return nil, err
-	}
-	if begin.folds, err = o.openFolds(); err != nil {
 		return nil, err
 	}
 	data, err := o.open()
@@ -185,11 +181,6 @@ func (t *Trainer) declare(ctx context.Context, begin initial) error {
 	}
 	if err := t.start(ctx, begin); err != nil {
 		return err
-	}
-	if len(begin.folds) > 0 {
-		if err := t.fold(ctx, begin.folds, t.Dataset.Training()); err != nil {
-			return err
-		}
 	}
 	return t.agree(ctx)
 }
