@@ -160,6 +160,12 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 		}
 	}
 	m.Mean, m.Deviation, m.Standardise = n.Mean, n.Deviation, n.Standardise
+	switch { // names of earlier versions
+	case m.Recipe == "recurrent" && strings.Contains(m.Configuration, "-steered"):
+		m.Recipe = "steered"
+	case m.Recipe == "alternating":
+		m.Recipe = "recurrent"
+	}
 	return m, m.Validate()
 }
 

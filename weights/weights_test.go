@@ -178,6 +178,23 @@ func TestTrustFaults(t *testing.T) {
 	require.Equal(t, hostile.Faults([]string{"disc"}), hostile.Faults([]string{"disc"}))
 }
 
+// Versions until 28 November called today's recipe steered recurrent, and today's recurrent
+// alternating.
+func TestRecipesOfEarlierVersions(t *testing.T) {
+	for _, c := range []struct{ configuration, written, read string }{
+		{"compact-steered", "recurrent", "steered"}, {"compact-concat", "recurrent", "recurrent"},
+		{"compact-concat", "alternating", "recurrent"}, {"compact", "default", "default"},
+	} {
+		about := sampleMetadata()
+		about.Configuration, about.Recipe = c.configuration, c.written
+		values, err := about.Map()
+		require.NoError(t, err)
+		again, err := ParseMetadata(values)
+		require.NoError(t, err)
+		require.Equal(t, c.read, again.Recipe, c)
+	}
+}
+
 func TestMetadataFaultsTogether(t *testing.T) {
 	m := sampleMetadata()
 	m.Name, m.Labels, m.Anchor, m.Side, m.Layout, m.Quantization = "../x", "people", "vessel", 100, "OIHW", "int3"

@@ -247,12 +247,13 @@ const elsewhere = 2.75
 // far is above the logarithm of any ratio of areas, and its exponential is finite.
 const far = 100
 
-// intervals are trusted measurements with the intervals and outlines that the weights know, and
-// Maps.margins. An interval is a range of own, widened. own are the measurements before calibrate,
-// with equal rater weights; nil: nothing is known of them. The figure that is shown comes after
-// calibrate and may lie outside: its interval then reaches to it. What is not trusted has none, or
-// wider ones (trust.Widened). A figure without an interval says why.
-func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measurements, map[int]float64) {
+// intervals adds to trusted measurements the intervals and outlines that the weights know, and
+// returns Maps.margins. uncalibrated holds the measurements before calibration. The interval is
+// their range, widened. It is nil when rater weights differ; then there is no interval. The figure
+// that is shown comes after calibration and may lie outside: its interval then reaches to it. A
+// figure that is not trusted has no interval, or a wider one (trust.Widened). A figure without an
+// interval says why.
+func (e *Engine) intervals(m Measurements, uncalibrated *Measurements, r *Result) (Measurements, map[int]float64) {
 	known, margins := cmp.Or(e.about.Trust, &weights.Trust{}), map[int]float64{}
 	widened := make([]float64, len(m.Structures)) // 0: withheld
 	m.Structures = slices.Clone(m.Structures)
@@ -260,7 +261,7 @@ func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measur
 		switch withheld := slices.IndexFunc(of, func(i int) bool { return widened[i] == 0 }); {
 		case !learned:
 			return "These weights have learned no interval."
-		case own == nil:
+		case uncalibrated == nil:
 			return "An interval is known only without marks and with equal weights."
 		case withheld >= 0:
 			return m.Structures[of[withheld]].Trust.Reason
@@ -275,7 +276,7 @@ func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measur
 		if spread, ok := known.Outlines[s.Class]; ok && s.Area > 0 && r.radius(i) > 0 {
 			s.Outlines = &Outlines{Withheld: s.Trust.Reason}
 			switch {
-			case own == nil:
+			case uncalibrated == nil:
 				s.Outlines.Withheld = "An inner and an outer outline are known only without marks and with equal weights."
 			case widened[i] > 0:
 				margins[i] = min(spread.High*widened[i], weights.MostReach)
@@ -286,8 +287,8 @@ func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measur
 			continue
 		}
 		spread, ok := known.Areas[s.Class]
-		if s.Withheld = withheld(ok, own != nil && own.Structures[i].Area > 0, i); s.Withheld == "" {
-			low, high := own.Structures[i].Experts()
+		if s.Withheld = withheld(ok, uncalibrated != nil && uncalibrated.Structures[i].Area > 0, i); s.Withheld == "" {
+			low, high := uncalibrated.Structures[i].Experts()
 			times := widened[i] * trust.Difficulty(spread, r.Figures)
 			within := func(area int, by float64) float64 {
 				return min(float64(r.Width)*float64(r.Height), float64(area)*math.Exp(min(times*by, far)))
@@ -297,10 +298,10 @@ func (e *Engine) intervals(m Measurements, own *Measurements, r *Result) (Measur
 	}
 	if ratio := m.VerticalRatio; ratio != nil && ratio.Value != nil {
 		disc, cup := metric.DiscAndCup(r.Classes)
-		ratio, before := new(*ratio), own != nil && own.VerticalRatio != nil && own.VerticalRatio.Value != nil
+		ratio, before := new(*ratio), uncalibrated != nil && uncalibrated.VerticalRatio != nil && uncalibrated.VerticalRatio.Value != nil
 		m.VerticalRatio = ratio
 		if ratio.Withheld = withheld(known.Ratio != nil, before, disc, cup); ratio.Withheld == "" {
-			low, high := own.VerticalRatio.Experts()
+			low, high := uncalibrated.VerticalRatio.Experts()
 			times := max(widened[disc], widened[cup]) * trust.Difficulty(*known.Ratio, r.Figures)
 			ratio.Interval = around(*ratio.Value, max(0, low+times*known.Ratio.Low), min(1, high+times*known.Ratio.High), known.Ratio.Coverage)
 		}

@@ -21,7 +21,7 @@ const DefaultRecurrences = 3
 // of passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
 	switch {
-	case model.MethodOf(about.Configuration) != nil || !of(about, model.Recipe.Recurrent):
+	case model.MethodOf(about.Configuration) != nil || !recipeHas(about, model.Recipe.Recurrent):
 		return 0
 	case SettlesAround(about):
 		return model.Settles
@@ -34,24 +34,17 @@ func HasHeads(about *weights.Metadata) bool {
 	if m := model.MethodOf(about.Configuration); m != nil {
 		return m.Raters
 	}
-	return of(about, model.Recipe.Heads)
+	return recipeHas(about, model.Recipe.Heads)
 }
 
-// of asks the recipe of weights. Of an unknown one, from another version, everything is true.
-func of(about *weights.Metadata, is func(model.Recipe) bool) bool {
-	name := about.Recipe
-	c, err := Configuration(about)
-	switch { // names until 28 November
-	case err == nil && c.Steered && name == "recurrent":
-		name = "steered"
-	case name == "alternating":
-		name = "recurrent"
-	}
-	r, err := model.NewRecipe(name)
+// recipeHas looks a property up in the recipe of these weights. If this version does not know the
+// recipe, it returns true.
+func recipeHas(about *weights.Metadata, property func(model.Recipe) bool) bool {
+	r, err := model.NewRecipe(about.Recipe)
 	if err == nil && about.Labels == weights.LabelsAgreementLevels {
 		r = r.ForLevels()
 	}
-	return err != nil || is(r)
+	return err != nil || property(r)
 }
 
 // Trusts says whether the model's rater maps say how far it trusts each rater, as fusion.Trusted

@@ -198,7 +198,8 @@ type passed struct {
 	read    func() []reading // of before, once
 }
 
-// answers says whether passes with these options would make the same.
+// answers reports whether p was computed with q's marks and recurrences, so that its maps can be
+// reused.
 func (p *passed) answers(q request) bool {
 	return p != nil && p.recurrences == q.Recurrences && slices.EqualFunc(p.evidence, q.Evidence, func(a, b Evidence) bool {
 		return a.Rater == b.Rater && a.Class == b.Class && bytes.Equal(a.Mask, b.Mask)
@@ -251,8 +252,8 @@ func (e *Engine) maps(p *place, q request, out output) *Maps {
 // measured is what the masks measure.
 type measured struct {
 	Measurements
-	own      *Measurements // before calibrate, the sizes alone; nil where no interval refers to them
-	readings []reading     // of the calibrated mask, then of each rater
+	uncalibrated *Measurements // the sizes before calibrate; nil where no interval refers to them
+	readings     []reading     // of the calibrated mask, then of each rater
 }
 
 // measure is the fourth step. It reads the masks at the image's size. The raters were read before
@@ -262,7 +263,7 @@ func (s settled) measure() (m measured) {
 	if s.before != nil {
 		before := s.read()
 		if raters = before[1:]; s.equal {
-			m.own = new(s.before.sizes(before))
+			m.uncalibrated = new(s.before.sizes(before))
 		}
 	}
 	within, _, _ := s.Within()
@@ -300,7 +301,7 @@ func (e *Engine) judge(p *place, l *look, s settled, m measured) *Result {
 		maps.Copy(r.Figures, s.figures)
 	}
 	r.Doubt, r.Doubts = e.doubts(r.Found, r.Figures, r.Looks, p.image.Cut)
-	r.Measurements, r.margins = e.intervals(e.trusted(m.Measurements, r), m.own, r)
+	r.Measurements, r.margins = e.intervals(e.trusted(m.Measurements, r), m.uncalibrated, r)
 	return r
 }
 

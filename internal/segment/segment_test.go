@@ -370,8 +370,7 @@ func TestFinishLater(t *testing.T) {
 	}
 }
 
-// Heads are there where a recipe teaches raters' marks. What is steered now was recurrent until 28
-// November, and what is recurrent now was alternating.
+// Heads are there where a recipe teaches raters' marks.
 func TestHeadsOfRecipes(t *testing.T) {
 	for _, c := range []struct {
 		recipe, configuration, labels string
@@ -379,8 +378,6 @@ func TestHeadsOfRecipes(t *testing.T) {
 		passes                        int
 	}{
 		{"recurrent", "tiny-concat", weights.LabelsRaters, false, DefaultRecurrences},
-		{"alternating", "tiny-concat", weights.LabelsRaters, false, DefaultRecurrences},
-		{"recurrent", "tiny-steered", weights.LabelsRaters, true, DefaultRecurrences},
 		{"recurrent", "tiny-concat", weights.LabelsAgreementLevels, true, DefaultRecurrences},
 		{"steered", "tiny-steered", weights.LabelsRaters, true, DefaultRecurrences},
 		{"paper", "tiny", weights.LabelsRaters, true, DefaultRecurrences},

@@ -48,7 +48,7 @@ const memory = 128 << 20 // bytes above which garbage is collected at once: the 
 const (
 	pause = 100 * time.Millisecond // between the page's turns, and
 	turn  = time.Millisecond       // how long one is: the page runs while the program sleeps
-	first = time.Second            // until the first table, of the images until then
+	first = time.Second            // delay before the first, partial table is sent
 )
 
 func main() {
