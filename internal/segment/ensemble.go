@@ -64,22 +64,14 @@ type member struct {
 // withOthers replaces each map by its mean with the maps of the ensemble's other members, which see
 // the same region.
 func (e *Engine) withOthers(ctx context.Context, p *place, marks []model.Mark, q request, out output) error {
+	var all []output
 	for _, m := range e.others {
 		other, _, err := m.run(ctx, p, marks, q)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.about.Name, err)
 		}
-		maps := other.all()
-		for i, to := range out.all() {
-			for j, v := range maps[i] {
-				to[j] += v
-			}
-		}
+		all = append(all, other)
 	}
-	for _, maps := range out.all() {
-		for i := range maps {
-			maps[i] /= float32(1 + len(e.others))
-		}
-	}
+	average(out, all...)
 	return nil
 }

@@ -18,12 +18,16 @@ func (e *Engine) between(a, b output) trust.Figures {
 	return out
 }
 
-// mean replaces the maps of an output by their means with those of another.
-func mean(to, other output) {
-	with := other.all()
+// average replaces the maps of an output by their means with those of others.
+func average(to output, others ...output) {
 	for i, maps := range to.all() {
-		for j, v := range with[i] {
-			maps[j] = (maps[j] + v) / 2
+		for _, other := range others {
+			for j, v := range other.all()[i] {
+				maps[j] += v
+			}
+		}
+		for j := range maps {
+			maps[j] /= float32(1 + len(others))
 		}
 	}
 }

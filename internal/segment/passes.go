@@ -117,7 +117,7 @@ func (e *Engine) run(ctx context.Context, p *place, marks []model.Mark, q reques
 			other, err := e.passes(ctx, sight{p, !first.mirrored}, marks, q, "mirror")
 			if err == nil {
 				unsteady = e.between(out, other)
-				mean(out, other)
+				average(out, other)
 			}
 			return err
 		})
