@@ -126,7 +126,7 @@ func TestKilledWorkers(t *testing.T) {
 	c, _, stderr = process([]string{slow + "=20ms"}, "-weights", w, "-out", out, pattern)
 	next, kills, before := 1+rand.IntN(n/8), 0, map[string]string{}
 	require.Error(t, watch(t, c, out, func(done int) {
-		workers := children(c.Process.Pid)
+		workers := childrenOf(c.Process.Pid)
 		switch {
 		case done < next || len(workers) == 0:
 		case kills < 3:
@@ -196,8 +196,8 @@ func finished(out string) int {
 	return len(names)
 }
 
-// children are the processes that a process has started.
-func children(parent int) (all []int) {
+// childrenOf are the processes that a process has started.
+func childrenOf(parent int) (all []int) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	for _, path := range threads {
 		text, _ := os.ReadFile(path)
@@ -217,7 +217,7 @@ func kill(pid int) {
 
 // memory is what a process and each of its children hold, in MB.
 func memory(parent int) (text string) {
-	for _, pid := range append([]int{parent}, children(parent)...) {
+	for _, pid := range append([]int{parent}, childrenOf(parent)...) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		_, after, _ := strings.Cut(string(status), "VmRSS:")
 		if fields := strings.Fields(after); len(fields) > 0 {

@@ -25,39 +25,24 @@ type Outcome struct {
 }
 
 // Worker is the DoFn that turns files into masks. Runners may make several in a process; together
-// they use the Task.Workers children of a pool.
-type Worker struct {
-	Task Task
+// they use Task.Workers children.
+type Worker struct{ Task Task }
 
-	pool *pool
-}
-
-// pool are children of this process.
-type pool struct {
-	idle  chan *child // children without work; nil: one that has to be started
+// children are those of this process, whose workers all have one task.
+var children struct {
+	sync.Once
+	idle  chan *child // without work; nil: one that has to be started
 	alone sync.Mutex  // held by the goroutine that takes all of them
 }
 
-// pools has a pool for each task.
-var pools struct {
-	sync.Mutex
-	of map[Task]*pool
-}
-
-// Setup finds the pool.
+// Setup makes room for the children.
 func (w *Worker) Setup() {
-	pools.Lock()
-	defer pools.Unlock()
-	if pools.of == nil {
-		pools.of = map[Task]*pool{}
-	}
-	if pools.of[w.Task] == nil {
-		pools.of[w.Task] = &pool{idle: make(chan *child, w.Task.Workers)}
+	children.Do(func() {
+		children.idle = make(chan *child, w.Task.Workers)
 		for range w.Task.Workers {
-			pools.of[w.Task].idle <- nil
+			children.idle <- nil
 		}
-	}
-	w.pool = pools.of[w.Task]
+	})
 }
 
 // ProcessElement segments a file. If the child dies, a new one tries the file alone, and if that
@@ -76,8 +61,8 @@ func (w *Worker) ProcessElement(ctx context.Context, in Input) (Outcome, error) 
 
 // try lets a child segment a file. The error is a death if the child dies.
 func (w *Worker) try(ctx context.Context, path string) (o Outcome, err error) {
-	c := <-w.pool.idle
-	defer func() { w.pool.idle <- c }()
+	c := <-children.idle
+	defer func() { children.idle <- c }()
 	if c == nil {
 		if c, err = w.Task.start(ctx); err != nil {
 			return o, err
@@ -92,11 +77,11 @@ func (w *Worker) try(ctx context.Context, path string) (o Outcome, err error) {
 
 // tryAlone tries a file while no other child of this process has work: children share the memory.
 func (w *Worker) tryAlone(ctx context.Context, path string) (Outcome, error) {
-	w.pool.alone.Lock()
-	defer w.pool.alone.Unlock()
+	children.alone.Lock()
+	defer children.alone.Unlock()
 	for range w.Task.Workers - 1 {
-		c := <-w.pool.idle
-		defer func() { w.pool.idle <- c }()
+		c := <-children.idle
+		defer func() { children.idle <- c }()
 	}
 	return w.try(ctx, path)
 }
