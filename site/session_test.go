@@ -33,6 +33,12 @@ func differing(t *testing.T, names ...string) (paths []string) {
 	return paths
 }
 
+// goOn opens the session that is kept, as soon as the page offers it.
+func (p *page) goOn() {
+	p.t.Helper()
+	p.until(`(() => { const go = document.querySelector("#session-kept [data-go]"); go?.click(); return Boolean(go); })()`)
+}
+
 // sessionOf saves the session of a page, and returns the file.
 func (p *page) sessionOf() []byte {
 	p.t.Helper()
@@ -380,8 +386,7 @@ func TestKeptSession(t *testing.T) {
 	p = open(t, s, 1200, 800, profile)
 	p.until(`document.querySelectorAll("#session-kept li").length === 1`)
 	assert.Contains(t, p.text("session-kept"), "1 of 3 images decided")
-	goOn := `document.querySelector("#session-kept [data-go]").click()`
-	p.do(goOn)
+	p.goOn()
 	p.until(`document.querySelectorAll("#work-lines [role=option]").length === 3 && document.querySelectorAll("#session-kept li").length === 0`)
 	assert.Contains(t, p.lines()[0], "a.png, accepted")
 
@@ -390,7 +395,7 @@ func TestKeptSession(t *testing.T) {
 	other := &page{t: t, ctx: ctx}
 	other.run(chromedp.Navigate(s.URL))
 	other.until(`document.querySelectorAll("#session-kept li").length === 1`)
-	other.do(goOn)
+	other.goOn()
 	other.until(`document.getElementById("banner-message").textContent === "This session is open in another tab of this browser."`)
 	assert.False(t, other.visible("worklist"))
 
