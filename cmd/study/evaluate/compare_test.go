@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/synthetic"
@@ -236,7 +237,7 @@ func TestCompareRuns(t *testing.T) {
 			}
 			differences = append(differences, units)
 		}
-		want, test := metric.OverRuns(differences), r.Classes[i].Test("far", "soft_dice")
+		want, test := metrics.OverRuns(differences), r.Classes[i].Test("far", "soft_dice")
 		require.InDelta(t, want.Mean, test.Difference.Mean, 1e-5)
 		require.InDelta(t, *want.High, *test.Difference.High, 1e-4)
 		require.InDelta(t, want.Effect, *test.Effect, 1e-3)
@@ -250,7 +251,7 @@ func TestCompareRuns(t *testing.T) {
 		require.Nil(t, one.Holm)
 		require.NotNil(t, one.Difference.Low)
 	}
-	for i, adjusted := range metric.Holm(p) {
+	for i, adjusted := range metrics.Holm(p) {
 		require.InEpsilon(t, adjusted, *r.Classes[i].Test("far", "soft_dice").Holm, 1e-3)
 	}
 	summary := studytest.Records(t, filepath.Join(dir, "summary.csv"))

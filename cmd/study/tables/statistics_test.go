@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 )
 
@@ -100,7 +101,7 @@ func TestSeedsAloneDifferSeldom(t *testing.T) {
 					}
 					differences = append(differences, a)
 				}
-				if metric.OverRuns(differences).P < .05 {
+				if metrics.OverRuns(differences).P < .05 {
 					found++
 				}
 			}
@@ -109,7 +110,7 @@ func TestSeedsAloneDifferSeldom(t *testing.T) {
 			assert.LessOrEqual(t, share, .06)
 		}
 	}
-	one := metric.OverRuns([][]float64{{.1, .2, .3}})
+	one := metrics.OverRuns([][]float64{{.1, .2, .3}})
 	assert.True(t, math.IsNaN(one.P))
 	assert.NotNil(t, one.Low)
 }
@@ -122,7 +123,7 @@ func TestLevelsBesideThePlainMask(t *testing.T) {
 		all, classes, err := r.read(d)
 		require.NoError(t, err)
 		of := func(e entry) key { return key{classes[0], e.name, samples[0].name} }
-		e := metric.OverRuns(all.differences(of(levels(ours)), of(sharp)))
+		e := metrics.OverRuns(all.differences(of(levels(ours)), of(sharp)))
 		t.Logf("%s: GED of %d of levels less the plain mask's: %+.3f [%+.3f, %+.3f], %d runs", d.name, draws, e.Mean, *e.Low, *e.High, e.Runs)
 		require.Equal(t, 3, e.Runs)
 		require.Less(t, *e.Low, 0.)

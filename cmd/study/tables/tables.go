@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mrprism/cmd/study/internal/graphs"
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/weights"
@@ -218,8 +219,8 @@ func (x row) cells(further []figure) []any {
 }
 
 // values are a figure of the row over seeds and images.
-func (x row) values(f figure) metric.Estimate {
-	return metric.OverRuns(x.scores.values(key{x.class, x.method, f.name}))
+func (x row) values(f figure) metrics.Estimate {
+	return metrics.OverRuns(x.scores.values(key{x.class, x.method, f.name}))
 }
 
 // scaled is an interval in the unit of the figure, with a digit more than people read.
@@ -246,8 +247,8 @@ type row struct {
 	class  string
 	method string
 	scores results
-	to     entry           // the first row
-	delta  metric.Estimate // of soft Dice to it; P is after Holm's correction
+	to     entry            // the first row
+	delta  metrics.Estimate // of soft Dice to it; P is after Holm's correction
 }
 
 // compared are the rows of a structure that have scores; none without the first row's.
@@ -267,11 +268,11 @@ func compared(t table, d data, class string, all results) (rows []row) {
 	for i := range rows {
 		x := &rows[i]
 		differences := all.differences(key{class, x.method, primary.name}, key{class, rows[0].method, primary.name})
-		if x.delta = metric.OverRuns(differences); i > 0 && !math.IsNaN(x.delta.P) {
+		if x.delta = metrics.OverRuns(differences); i > 0 && !math.IsNaN(x.delta.P) {
 			tested, p = append(tested, x), append(p, x.delta.P)
 		}
 	}
-	for i, corrected := range metric.Holm(p) {
+	for i, corrected := range metrics.Holm(p) {
 		tested[i].delta.P = corrected
 	}
 	return rows

@@ -20,17 +20,6 @@ func Pack[T Pixel](mask []T) Bits {
 	return b
 }
 
-// Above is the mask of a map's pixels above a level.
-func Above(p []float32, level float64) Bits {
-	mask := make([]uint8, len(p))
-	for i, v := range p {
-		if float64(v) > level {
-			mask[i] = 1
-		}
-	}
-	return Pack(mask)
-}
-
 // Area is the number of pixels inside.
 func (b Bits) Area() int { return b.area }
 

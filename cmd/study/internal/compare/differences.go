@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
@@ -18,13 +19,13 @@ type batch struct {
 
 // add returns the mean of values by run and unit; nil without values. If there is one run, its
 // interval comes with run.
-func (b *batch) add(values [][]float64, least, most float64) (e *metric.Estimate) {
+func (b *batch) add(values [][]float64, least, most float64) (e *metrics.Estimate) {
 	if len(values) > 1 {
-		e = new(metric.OverRuns(values))
+		e = new(metrics.OverRuns(values))
 		e.Interval = e.Within(least, most)
 	} else {
 		units := statistics.Values(values[0], func(v float64) float64 { return v })
-		e = &metric.Estimate{Interval: metric.Interval{Mean: metric.Mean(units), N: len(units)}, P: math.NaN(), Effect: metric.Effect(units), Runs: 1}
+		e = &metrics.Estimate{Interval: metric.Interval{Mean: metric.Mean(units), N: len(units)}, P: math.NaN(), Effect: metrics.Effect(units), Runs: 1}
 		b.columns, b.to, b.ranges = append(b.columns, units), append(b.to, &e.Interval), append(b.ranges, [2]float64{least, most})
 	}
 	if e.N == 0 {
@@ -60,7 +61,7 @@ func (c *Comparer) byUnit(images []*Image, runs int, of func(one *Image, run int
 // lead is the differences of the method with the best mean of a figure from every other.
 type lead struct {
 	figure, method string
-	differences    []*metric.Estimate
+	differences    []*metrics.Estimate
 }
 
 // compareFigure compares the methods by a figure of the last pass, in the images that all have:
@@ -68,7 +69,7 @@ type lead struct {
 // figure do not count.
 func (c *Comparer) compareFigure(b *batch, out *classComparison, paired []*Image, k, f int, about score.Figure) {
 	_, most := about.Range()
-	less := func(one, other methodSummary) *metric.Estimate {
+	less := func(one, other methodSummary) *metrics.Estimate {
 		fewer, runs := min(one.Runs, other.Runs), min(one.Runs, other.Runs)
 		if fewer == 1 { // the only run stands beside each run of the other
 			runs = max(one.Runs, other.Runs)
@@ -112,7 +113,7 @@ func (c *Comparer) compareFigure(b *batch, out *classComparison, paired []*Image
 func (c *classComparison) lead() {
 	c.Best = map[string]string{}
 	for _, l := range c.leads {
-		if !slices.ContainsFunc(l.differences, func(e *metric.Estimate) bool { return !e.Clear() }) {
+		if !slices.ContainsFunc(l.differences, func(e *metrics.Estimate) bool { return !e.Clear() }) {
 			c.Best[l.figure] = l.method
 		}
 	}
@@ -135,7 +136,7 @@ func (r *Comparison) adjust() {
 				}
 			}
 		}
-		for i, adjusted := range metric.Holm(statistics.Tabulate(len(family), func(i int) float64 { return *family[i].P })) {
+		for i, adjusted := range metrics.Holm(statistics.Tabulate(len(family), func(i int) float64 { return *family[i].P })) {
 			family[i].Holm = &adjusted
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
@@ -15,8 +16,8 @@ import (
 
 // small is a comparison of two methods for one class.
 func small() *Comparison {
-	over := func(runs int, mean, low, high float64) *metric.Estimate {
-		return &metric.Estimate{Interval: metric.Interval{Mean: mean, Low: &low, High: &high, N: 9}, Runs: runs, Effect: -1.5}
+	over := func(runs int, mean, low, high float64) *metrics.Estimate {
+		return &metrics.Estimate{Interval: metric.Interval{Mean: mean, Low: &low, High: &high, N: 9}, Runs: runs, Effect: -1.5}
 	}
 	return &Comparison{
 		Data: "set_1", Split: "test", Reference: "mean", Images: 10, Of: 12, Units: 10,
@@ -40,7 +41,7 @@ func TestRatersPlotHoldsNames(t *testing.T) {
 	for n, upright := range map[int]bool{3: false, 20: true} {
 		names := statistics.Tabulate(n, func(i int) string { return fmt.Sprintf("reader-%02d", i) })
 		dice := statistics.Tabulate(n, func(i int) raterDice {
-			return raterDice{names[i], &metric.Estimate{Interval: metric.Interval{Mean: .9}}, nil}
+			return raterDice{names[i], &metrics.Estimate{Interval: metric.Interval{Mean: .9}}, nil}
 		})
 		page := string((&classComparison{Class: "disc", Methods: []methodSummary{{Raters: dice}}}).ratersPlot(names))
 		for _, name := range names {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/score"
@@ -75,7 +76,7 @@ type passSummary map[string]*estimate
 
 // estimate is a mean over runs and units. Undefined images are not in it.
 type estimate struct {
-	*metric.Estimate
+	*metrics.Estimate
 	Images    int `json:"images"` // of all runs
 	Undefined int `json:"undefined,omitempty"`
 	// OneEmpty: of a distance, the images in which map or majority alone is empty: it is the
@@ -85,20 +86,20 @@ type estimate struct {
 
 // raterDice compares a method with the marks of a rater.
 type raterDice struct {
-	Rater string           `json:"rater"`
-	Mask  *metric.Estimate `json:"mask"`           // Dice of the last pass
-	Head  *metric.Estimate `json:"head,omitempty"` // Dice of the rater's own head
+	Rater string            `json:"rater"`
+	Mask  *metrics.Estimate `json:"mask"`           // Dice of the last pass
+	Head  *metrics.Estimate `json:"head,omitempty"` // Dice of the rater's own head
 }
 
 // pairedTest compares a method with the first one over the images that all methods have: its first
 // run with the first's first run, and so on.
 type pairedTest struct {
-	Method     string           `json:"method"`
-	Against    string           `json:"against"`
-	Figure     string           `json:"figure"`
-	Difference *metric.Estimate `json:"difference"`       // the method's figure less the first's
-	Effect     *float64         `json:"effect,omitempty"` // of metric.Effect
-	// P: of metric.OverRuns; nil if one of the two has one run
+	Method     string            `json:"method"`
+	Against    string            `json:"against"`
+	Figure     string            `json:"figure"`
+	Difference *metrics.Estimate `json:"difference"`       // the method's figure less the first's
+	Effect     *float64          `json:"effect,omitempty"` // of metrics.Effect
+	// P: of metrics.OverRuns; nil if one of the two has one run
 	P *float64 `json:"p,omitempty"`
 	// Holm: adjusted for all tests of the figure, over methods and classes
 	Holm *float64 `json:"pHolm,omitempty"`
@@ -106,9 +107,9 @@ type pairedTest struct {
 
 // riskCurve is the mean soft Dice of the images of which a method is most certain.
 type riskCurve struct {
-	Method string            `json:"method"`
-	Area   float64           `json:"area"` // the mean of the curve
-	Curve  []score.RiskPoint `json:"curve"`
+	Method string              `json:"method"`
+	Area   float64             `json:"area"` // the mean of the curve
+	Curve  []metrics.RiskPoint `json:"curve"`
 
 	index int // among all methods
 }
@@ -250,19 +251,19 @@ const curvePoints = 200
 // riskOf ranks the images by the Dice that a method's maps state of themselves, those of all runs
 // together; nil without images.
 func riskOf(s *Side, g group, at int) *riskCurve {
-	var images []score.Ranked
+	var images []metrics.Ranked
 	for _, run := range g.runs {
 		for _, one := range s.Images {
 			dice, stated := meanOver(one.Rows[run])
 			if !math.IsNaN(dice) {
-				images = append(images, score.Ranked{Score: -stated, Dice: dice})
+				images = append(images, metrics.Ranked{Score: -stated, Dice: dice})
 			}
 		}
 	}
 	if len(images) == 0 {
 		return nil
 	}
-	points, area := score.Curve(images)
+	points, area := metrics.Curve(images)
 	out := &riskCurve{Method: g.name, Area: area, index: at}
 	step := (len(points) + curvePoints - 1) / curvePoints
 	for at := (len(points) - 1) % step; at < len(points); at += step { // all images are the last point

@@ -352,7 +352,7 @@ func (c *Comparer) draw(p prediction, i, k int, has []bool, mask []float32) (dra
 				return nil
 			}
 		}
-		drawn = append(drawn, metric.Above(mask, level))
+		drawn = append(drawn, above(mask, level))
 	}
 	return drawn
 }
@@ -386,4 +386,15 @@ func (c *Comparer) compareRatios(r *Image) {
 			classes[cup].Passes[i][score.RatioError] = math.Abs(metric.DiameterRatio(classes[disc].diameters[i], classes[cup].diameters[i]) - right)
 		}
 	}
+}
+
+// above is the mask of a map's pixels above a level.
+func above(p []float32, level float64) metric.Bits {
+	mask := make([]uint8, len(p))
+	for i, v := range p {
+		if float64(v) > level {
+			mask[i] = 1
+		}
+	}
+	return metric.Pack(mask)
 }

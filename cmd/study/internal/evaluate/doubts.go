@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/graphs"
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/internal/trust"
 )
@@ -134,7 +134,7 @@ func (s *study) odd() *oddReport {
 		add(&f.judgement, true)
 	}
 	if out.Unknown == 0 {
-		area := metric.AUROC(positives, negatives)
+		area := metrics.AUROC(positives, negatives)
 		out.AUROC, out.Low, out.High = statistics.Defined(area.Mean), area.Low, area.High
 	}
 	return &out
@@ -164,9 +164,9 @@ type riskReport struct {
 	NotDoubted *metric.Interval `json:"softDiceNotDoubted"` // null if all are doubted
 	Kept       statistics.Share `json:"notDoubted"`
 	// Unknown: images without a score; with any there is no curve
-	Unknown int               `json:"unknown"`
-	Area    *float64          `json:"area"`            // under the curve: the mean of its points
-	Curve   []score.RiskPoint `json:"curve,omitempty"` // from the least odd image to all images
+	Unknown int                 `json:"unknown"`
+	Area    *float64            `json:"area"`            // under the curve: the mean of its points
+	Curve   []metrics.RiskPoint `json:"curve,omitempty"` // from the least odd image to all images
 }
 
 // softDice is the mean of the last recurrence over the marked structures; NaN without any. A
@@ -190,16 +190,16 @@ func risks(cases []*caseScore) *riskReport {
 	out := &riskReport{
 		All: statistics.MeanWithin(0, 1, cases, (*caseScore).softDice), NotDoubted: statistics.MeanWithin(0, 1, statistics.Filter(cases, sound), (*caseScore).softDice), Kept: statistics.ShareOf(cases, sound),
 	}
-	var images []score.Ranked
+	var images []metrics.Ranked
 	for _, c := range cases {
 		oddness, known := c.oddness()
 		if !known {
 			out.Unknown++
 		}
-		images = append(images, score.Ranked{Score: oddness, Dice: c.softDice()})
+		images = append(images, metrics.Ranked{Score: oddness, Dice: c.softDice()})
 	}
 	if out.Unknown == 0 {
-		points, area := score.Curve(images)
+		points, area := metrics.Curve(images)
 		out.Curve, out.Area = points, &area
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/report"
 	"mrprism/internal/study/statistics"
@@ -158,7 +159,7 @@ func (s *study) marksReport(k int) *marksReport {
 	}
 	rank := func(by func(*markScore) float64) func(*caseScore) float64 {
 		return func(c *caseScore) float64 {
-			return metric.Spearman(statistics.Values(given(c), by), statistics.Values(given(c), dice))
+			return metrics.Spearman(statistics.Values(given(c), by), statistics.Values(given(c), dice))
 		}
 	}
 	out.Rank, out.Null = statistics.MeanWithin(-1, 1, scored, rank(weight)), statistics.MeanWithin(-1, 1, scored, rank(size))

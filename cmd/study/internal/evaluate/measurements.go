@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
@@ -77,7 +78,7 @@ func ratios(cases []*caseScore) *ratioReport {
 	}
 	slices.SortStableFunc(scores, func(a, b *ratioScore) int { return cmp.Compare(a.Reference, b.Reference) })
 	references := statistics.Values(scores, func(s *ratioScore) float64 { return s.Reference })
-	slope, intercept := metric.Line(references, statistics.Values(scores, func(s *ratioScore) float64 { return s.Predicted }))
+	slope, intercept := metrics.Line(references, statistics.Values(scores, func(s *ratioScore) float64 { return s.Predicted }))
 	quarter := (len(scores) + 3) / 4
 	_, limits := statistics.BlandAltman(scores, (*ratioScore).bias)
 	return &ratioReport{
@@ -154,7 +155,7 @@ func coverage(intervals []*heldInterval, relative bool) *coverageReport {
 	if out.Images == 0 {
 		return out
 	}
-	low, high := metric.Wilson(out.Inside, out.Images)
+	low, high := metrics.Wilson(out.Inside, out.Images)
 	out.Share, out.Low, out.High = new(float64(out.Inside)/float64(out.Images)), &low, &high
 	out.Promised = all[0].Promised // all intervals are from the same weights
 	unit := func(h *heldInterval) float64 { return 1 }

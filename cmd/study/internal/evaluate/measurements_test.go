@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
@@ -24,7 +25,7 @@ func TestCoverage(t *testing.T) {
 	r := coverage(intervals, true)
 	require.Equal(t, []int{4, 1, 3}, []int{r.Images, r.Without, r.Inside})
 	require.InDelta(t, .75, *r.Share, 1e-12)
-	low, high := metric.Wilson(3, 4)
+	low, high := metrics.Wilson(3, 4)
 	require.Equal(t, []float64{low, high, .9}, []float64{*r.Low, *r.High, *r.Promised})
 	require.InDelta(t, .5, *r.Width, 1e-12, "of 1, .5 and 10/20.5; a figure of 0 has no such width")
 	require.InDelta(t, 10, *coverage(intervals[:4], false).Width, 1e-12)

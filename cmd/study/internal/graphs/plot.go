@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/study/chart"
-	"mrprism/internal/study/score"
 )
 
 // Plot is curves or bars in a frame.
@@ -40,7 +40,7 @@ func Curve(index int, x, y []float64, dots bool) Series {
 }
 
 // Risk is the curve of mean soft Dice ×100 over the share of images that are kept.
-func Risk(index int, points []score.RiskPoint) Series {
+func Risk(index int, points []metrics.RiskPoint) Series {
 	var x, y []float64
 	for _, p := range points {
 		x, y = append(x, p.Share), append(y, 100*p.Dice)

@@ -1,4 +1,4 @@
-package metric
+package metrics
 
 import (
 	"math"
@@ -25,12 +25,4 @@ func TestWilson(t *testing.T) {
 	low, high = Wilson(0, 0)
 	assert.True(t, math.IsNaN(low) && math.IsNaN(high))
 	assert.Panics(t, func() { Wilson(3, 2) })
-}
-
-func TestMedian(t *testing.T) {
-	values := []float64{5, 1, 3}
-	assert.Equal(t, 3., Median(values))
-	assert.Equal(t, []float64{5, 1, 3}, values, "what is given is not sorted in place")
-	assert.Equal(t, 2.5, Median([]float64{4, 1, 9, 1}))
-	assert.True(t, math.IsNaN(Median(nil)))
 }

@@ -1,4 +1,4 @@
-package score
+package metrics
 
 import (
 	"math"
