@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/numpy"
 	"mrprism/internal/files/nifti"
-	"mrprism/internal/files/npy"
 	"mrprism/internal/files/text"
 	"mrprism/internal/files/tiff"
 	"mrprism/weights/disk"
@@ -131,7 +131,7 @@ func checkShape(shape []int, w, h int) error {
 }
 
 func readNPY(data []byte, w, h int) (*numbers, error) {
-	a, err := npy.Read(data, math.MaxInt32)
+	a, err := numpy.Read(data, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-"""Writes the arrays of npy_test.go. It ran with NumPy 1.24 (python3-numpy of Debian 12)."""
+"""Writes the arrays of numpy_test.go. It ran with NumPy 1.24 (python3-numpy of Debian 12)."""
 import numpy as np
 
 a = np.arange(6).reshape(2, 3) / 8
