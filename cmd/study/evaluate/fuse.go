@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
@@ -18,14 +19,13 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/study/fuse"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 
 // runFuse is the program as "evaluate fuse"; it returns the exit code.
 func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var images score.Images
+	var images input.Images
 	var out string
 	var weights *string
 	var precision *model.Precision
@@ -53,7 +53,7 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // fuseMarks fuses the marks of images and delivers maps and figures. weights may be empty; the session
 // has no model yet.
-func fuseMarks(ctx context.Context, images score.Images, out, weights string, s *computing.Session, stdout, stderr io.Writer) error {
+func fuseMarks(ctx context.Context, images input.Images, out, weights string, s *computing.Session, stdout, stderr io.Writer) error {
 	data, err := images.Open()
 	if err == nil {
 		err = report.CheckVacant(out)
@@ -75,7 +75,7 @@ func fuseMarks(ctx context.Context, images score.Images, out, weights string, s 
 		}
 		defer r.Network.Close()
 	}
-	if err := score.CheckImages(ctx, cases, nil, data.Classes, stderr); err != nil {
+	if err := input.CheckImages(ctx, cases, nil, data.Classes, stderr); err != nil {
 		return err
 	}
 	progress := command.NewProgress(stderr, len(cases))
@@ -96,7 +96,7 @@ func fuseMarks(ctx context.Context, images score.Images, out, weights string, s 
 }
 
 // checkFuse returns an error of usage.
-func checkFuse(images score.Images, out, weights string, rest []string, given map[string]bool) error {
+func checkFuse(images input.Images, out, weights string, rest []string, given map[string]bool) error {
 	switch {
 	case len(rest) > 0:
 		return cli.Wrong("unexpected argument %q; give the data set as -data DIR", rest[0])
@@ -116,7 +116,7 @@ func checkFuse(images score.Images, out, weights string, rest []string, given ma
 }
 
 // network opens weights for a fusion. The session has no model yet.
-func network(s *computing.Session, nameOrFile string, data *dataset.Dataset, images score.Images) (*fuse.Network, error) {
+func network(s *computing.Session, nameOrFile string, data *dataset.Dataset, images input.Images) (*fuse.Network, error) {
 	m, err := computing.Weights(nameOrFile)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func network(s *computing.Session, nameOrFile string, data *dataset.Dataset, ima
 	}
 	s.Model = m
 	n := &fuse.Network{Name: about.Name, Trusts: segment.Trusts(about), Close: s.Close}
-	n.Heads = (segment.HasHeads(about) || n.Trusts) && score.SameRaters(about, data)
+	n.Heads = (segment.HasHeads(about) || n.Trusts) && input.SameRaters(about, data)
 	o := segment.Options{Recurrences: segment.Feedbacks(about), ROI: images.Region}
 	n.See = func(ctx context.Context, img *imageio.Image) (seen *fuse.Maps, err error) {
 		err = s.Do(ctx, func(e *segment.Engine) error {

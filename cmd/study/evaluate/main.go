@@ -9,12 +9,12 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 	"mrprism/model"
 )
 
@@ -70,12 +70,12 @@ func wrong(err error) error {
 }
 
 // dataFlag is -data of one or several data sets.
-func dataFlag(f *flag.FlagSet, i *score.Images) {
+func dataFlag(f *flag.FlagSet, i *input.Images) {
 	f.StringVar(&i.Data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
 }
 
 // imageFlags are the flags that choose images of -data. part is the default of -on.
-func imageFlags(f *flag.FlagSet, i *score.Images, part string) {
+func imageFlags(f *flag.FlagSet, i *input.Images, part string) {
 	f.StringVar(&i.On, "on", part, "`PART` of -data: test (the held-out images), validation, train or all")
 	f.StringVar(&i.Split, "split", "", "`FILE` that lists the images for train, validation and test, in place of split.json in the data's folder. Without both every fifth image is held out, or every fifth group of groups.csv")
 	f.StringVar(&i.Region, "roi", "none", "`REGION` of the images of -data that a model of -weights sees: none (the whole image) or auto (search the image first)")

@@ -164,7 +164,7 @@ func (f *Study) each(ctx context.Context, doing string, before func(name, doing 
 		if errors.Is(err, dataset.ErrLeft) {
 			continue
 		} else if err != nil {
-			return err // it names the files, which have changed since score.CheckImages
+			return err // it names the files, which have changed since the program checked them
 		}
 		var seen *Maps
 		if f.Network != nil {

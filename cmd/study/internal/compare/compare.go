@@ -11,19 +11,19 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 
 // Request holds the flags of evaluate compare.
 type Request struct {
-	score.Images
+	input.Images
 	Reference, Out string
 	Named          []NamedMethod // in the order of the command line
 	Draws          int           // possible masks of each method

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync"
 
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
@@ -152,7 +152,7 @@ type network struct {
 
 // newNetwork opens weights. The model's classes and raters belong to those of the data set of the
 // same name. A method that can is to draw masks.
-func newNetwork(one NamedMethod, images score.Images, data *dataset.Dataset, draws int) (*method, error) {
+func newNetwork(one NamedMethod, images input.Images, data *dataset.Dataset, draws int) (*method, error) {
 	session := one.Session
 	if session == nil {
 		m, err := computing.Ensemble(one.Given)

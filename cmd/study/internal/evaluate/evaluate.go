@@ -12,12 +12,12 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -28,7 +28,7 @@ type Request struct {
 	Precision   model.Precision
 	Device      computing.Opener
 	Recurrences int
-	score.Images
+	input.Images
 	Centres, Foreign string // FILE[,FILE] and DIR[,DIR]
 	Changed, Turned  bool
 	Made             *report.Origin // of the report; or nil
@@ -68,7 +68,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 		return err
 	}
 	about := &s.session.Model.Metadata
-	if err := score.CheckImages(ctx, s.cases, paths(s.centres, s.foreign), about.Classes, stderr); err != nil {
+	if err := input.CheckImages(ctx, s.cases, paths(s.centres, s.foreign), about.Classes, stderr); err != nil {
 		return err
 	}
 	if r.Made != nil {
@@ -79,8 +79,8 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	s.progress = command.NewProgress(stderr, s.pictures())
 	s.session.Note = func(text string) { s.progress.Note("evaluate", text) }
 	defer s.session.Close()
-	if s.data != nil && !score.SameRaters(about, s.data) {
-		s.session.Note(score.OtherRaters(about, s.data))
+	if s.data != nil && !input.SameRaters(about, s.data) {
+		s.session.Note(input.OtherRaters(about, s.data))
 	}
 	stopped := s.scoreAll(ctx)
 	s.progress.Clear()
@@ -190,7 +190,7 @@ func (s *study) scoreAll(ctx context.Context) error {
 		mean, truth := s.compared.Sides[0], s.compared.Sides[1]
 		for i, image := range mean.Images {
 			c := image.Seen.(*caseScore)
-			c.score(image.Rows[0], truth.Images[i].Rows[0], score.SameRaters(&s.session.Model.Metadata, s.data))
+			c.score(image.Rows[0], truth.Images[i].Rows[0], input.SameRaters(&s.session.Model.Metadata, s.data))
 			c.of(image.Unit)
 			s.scores = append(s.scores, c)
 		}

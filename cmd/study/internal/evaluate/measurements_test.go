@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"testing"
 
+	"mrprism/cmd/study/internal/input"
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
@@ -70,7 +70,7 @@ func TestIntervalsOfAnImage(t *testing.T) {
 	require.NoError(t, err)
 	l, err := dataset.Load(data.Cases[0])
 	require.NoError(t, err)
-	s := &study{data: data, Request: Request{Images: score.Images{Region: "none"}}}
+	s := &study{data: data, Request: Request{Images: input.Images{Region: "none"}}}
 	m, err := computing.Weights(studytest.WeightsFile(t, segmenttest.Fundus(), nil))
 	require.NoError(t, err)
 	s.session.Model = m

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
-	"mrprism/internal/study/score"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
@@ -23,7 +23,7 @@ import (
 func TestPartOfTheImages(t *testing.T) {
 	dir, about := studytest.Synthesise(t)
 	open := func(context.Context, func(string)) (gpu.Device, error) { return reference.Open(), nil }
-	r := Request{Weights: studytest.WeightsFile(t, about, nil), Device: open, Precision: model.F32, Images: score.Images{Data: dir, Region: "none", On: "all"}}
+	r := Request{Weights: studytest.WeightsFile(t, about, nil), Device: open, Precision: model.F32, Images: input.Images{Data: dir, Region: "none", On: "all"}}
 	s, err := r.open()
 	require.NoError(t, err)
 	defer s.session.Close()

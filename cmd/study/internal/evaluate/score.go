@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/files/imageio"
@@ -95,7 +96,7 @@ func (s *study) watch(ctx context.Context, e *segment.Engine, l *dataset.Loaded,
 // nothing was found.
 func (s *study) alone(ctx context.Context, e *segment.Engine, name string, r *segment.Result) (all []*segment.Result, err error) {
 	about := &s.session.Model.Metadata
-	if s.data.Levels || !score.SameRaters(about, s.data) || !r.Found || !segment.HasHeads(about) && !r.Steered {
+	if s.data.Levels || !input.SameRaters(about, s.data) || !r.Found || !segment.HasHeads(about) && !r.Steered {
 		return nil, nil
 	}
 	for i := range about.Raters {
@@ -121,7 +122,7 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 		Areas: s.areas(l, k), Interval: promised(r.Measurements.Structures[k].Interval, float64(metric.Area(target.Majority))),
 		Agreement: agree(target),
 	}
-	if about := &s.session.Model.Metadata; segment.HasHeads(about) && score.SameRaters(about, s.data) {
+	if about := &s.session.Model.Metadata; segment.HasHeads(about) && input.SameRaters(about, s.data) {
 		for _, mark := range target.Marks {
 			among := make([]*float64, len(target.Marks))
 			if mark != nil {

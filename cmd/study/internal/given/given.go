@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
@@ -57,7 +58,7 @@ func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
 	if len(held) == 0 {
 		return fmt.Errorf("%s holds no image out: list some under test in %s, or give at least %d images", g.set.Name, dataset.SplitFile, dataset.HoldOut)
 	}
-	if err := score.CheckImages(ctx, slices.Concat(held, known), nil, g.set.Classes, stderr); err != nil {
+	if err := input.CheckImages(ctx, slices.Concat(held, known), nil, g.set.Classes, stderr); err != nil {
 		return err
 	}
 	g.progress = command.NewProgress(stderr, len(held)+len(known))
@@ -89,8 +90,8 @@ func (g *evidenceStudy) open() error {
 		return fmt.Errorf("%w: give data of classes that %s segments", err, about.Name)
 	}
 	g.session.Model = m
-	if !score.SameRaters(about, g.set) {
-		return errors.New(score.OtherRaters(about, g.set) + ", and so is everything that this command measures")
+	if !input.SameRaters(about, g.set) {
+		return errors.New(input.OtherRaters(about, g.set) + ", and so is everything that this command measures")
 	}
 	g.levels = g.set.Levels
 	g.most = min(mostMarks, len(g.set.Raters)-1)
