@@ -5,30 +5,24 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/command/journal"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 	"mrprism/weights/disk"
 )
 
-// mark is one -evidence, and what the summary says of it.
-type mark struct {
-	Rater string `json:"rater"`
-	Class string `json:"class"`
-	File  string `json:"file"`
-}
-
 // parseMark reads what stands after -evidence. Until resolve, Rater may have a class in it.
-func parseMark(text string) (mark, error) {
+func parseMark(text string) (journal.Mark, error) {
 	rater, file, ok := strings.Cut(text, "=")
 	if !ok || rater == "" || file == "" {
-		return mark{}, fmt.Errorf("give RATER=FILE, or RATER/CLASS=FILE for a model of several classes")
+		return journal.Mark{}, fmt.Errorf("give RATER=FILE, or RATER/CLASS=FILE for a model of several classes")
 	}
-	return mark{Rater: rater, File: file}, nil
+	return journal.Mark{Rater: rater, File: file}, nil
 }
 
 // resolve returns the marks with raters and classes of the model, for a number of images.
-func resolve(all []mark, about *weights.Metadata, images int) ([]mark, error) {
+func resolve(all []journal.Mark, about *weights.Metadata, images int) ([]journal.Mark, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -48,7 +42,7 @@ func resolve(all []mark, about *weights.Metadata, images int) ([]mark, error) {
 		if m.Class == "" && len(about.Classes) == 1 {
 			m.Class = about.Classes[0]
 		}
-		same := func(other mark) bool { return other.Rater == m.Rater && other.Class == m.Class }
+		same := func(other journal.Mark) bool { return other.Rater == m.Rater && other.Class == m.Class }
 		switch {
 		case !slices.Contains(raters, m.Rater):
 			return nil, fmt.Errorf("%s: model %s has no rater %q; choose one of %s", said, about.Name, m.Rater, strings.Join(raters, ", "))
@@ -64,7 +58,7 @@ func resolve(all []mark, about *weights.Metadata, images int) ([]mark, error) {
 }
 
 // evidence reads the marks for an image.
-func evidence(all []mark, img *imageio.Image) (out []segment.Evidence, err error) {
+func evidence(all []journal.Mark, img *imageio.Image) (out []segment.Evidence, err error) {
 	for _, m := range all {
 		data, err := disk.ReadFile(m.File)
 		if err != nil {

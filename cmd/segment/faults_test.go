@@ -21,6 +21,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
+	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/segment"
@@ -207,7 +208,7 @@ func TestDeviceThatWasChosen(t *testing.T) {
 	dir := t.TempDir()
 	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
 	base := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-recurrences", "0", photo}
-	segmented := func(name string) (s summary, notes string) {
+	segmented := func(name string) (s journal.Entry, notes string) {
 		out := filepath.Join(dir, name)
 		got := call(t, append(slices.Clone(base), "-out", out)...)
 		require.Zero(t, got.code, got.stderr)
@@ -260,7 +261,7 @@ func TestNoAdapter(t *testing.T) {
 	got := call(t, append(slices.Clone(base), "-out", out, photo)...)
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stderr, "the CPU computes instead")
-	var s summary
+	var s journal.Entry
 	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "a.json"))), &s))
 	require.Regexp(t, `^Go float32( in .*)? \[processor, processor\]$`, s.Device)
 	out = filepath.Join(dir, "gpu")
@@ -334,21 +335,24 @@ func TestLostDevice(t *testing.T) {
 		left, opened := losses, 0
 		var stdout, stderr bytes.Buffer
 		b := &batch{
-			session: computing.Session{
-				Model: m, Note: func(text string) { fmt.Fprintln(&stderr, text) },
-				Open: func(context.Context, func(string)) (gpu.Device, error) {
-					opened++
-					return losing{reference.Open(), &left}, nil
+			Run: journal.Run{
+				Session: computing.Session{
+					Model: m, Note: func(text string) { fmt.Fprintln(&stderr, text) },
+					Open: func(context.Context, func(string)) (gpu.Device, error) {
+						opened++
+						return losing{reference.Open(), &left}, nil
+					},
 				},
+				Weights: "w", Options: segment.Options{Recurrences: 1},
 			},
-			weightsName: "w", options: segment.Options{Recurrences: 1}, stdout: &stdout, progress: command.NewProgress(&stderr, 2),
+			stdout: &stdout, progress: command.NewProgress(&stderr, 2),
 		}
 		out := t.TempDir()
-		b.readers = masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Labels, false, false)
-		items, err := plan(out, images, nil, b.readers, m.Metadata.Classes, masks.Formats[:1])
+		b.Readers = masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Labels, false, false)
+		items, err := plan(out, images, nil, b.Readers, m.Metadata.Classes, masks.Formats[:1])
 		require.NoError(t, err)
 		err = b.run(t.Context(), items)
-		b.session.Close()
+		b.Session.Close()
 		require.Equal(t, want.opened, opened, "%d losses", losses)
 		require.Equal(t, want.failed > 0, err != nil)
 		require.Equal(t, 2-want.failed, strings.Count(stdout.String(), "\n"))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/dicom/dicomtest"
 	"mrprism/internal/files/imageio"
@@ -51,7 +52,7 @@ func TestFormats(t *testing.T) {
 
 	got := call(t, "-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "png, tiff,tiff-mask,nifti,nifti-mask,png-mask,svg,geojson,tiff", source)
 	require.Zero(t, got.code, got.stderr)
-	var s summary
+	var s journal.Entry
 	text, err := os.ReadFile(filepath.Join(out, "scan_slice1of3.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &s))
@@ -62,7 +63,7 @@ func TestFormats(t *testing.T) {
 	}
 	first := s.Files.All[0]
 	require.NotEmpty(t, first.SHA256)
-	require.Equal(t, saved{File: "scan_slice1of3_brain.png", Format: "png", By: "consensus", Structure: "brain", Sum: first.Sum}, first)
+	require.Equal(t, journal.Saved{File: "scan_slice1of3_brain.png", Format: "png", By: "consensus", Structure: "brain", Sum: first.Sum}, first)
 	require.Equal(t, "guess of "+s.Raters[2], s.Files.All[31].By)
 	require.Equal(t, "scan_slice1of3_rater3.geojson", s.Files.All[31].File)
 
@@ -147,7 +148,7 @@ func TestPicturesOfAFile(t *testing.T) {
 	names := []string{"scan.nii.gz 1 5", "stack.tif 1 3", "scan_slice1of5.png"}
 	require.Equal(t, names, pictures())
 	for name, want := range map[string][2]int{"scan_slice1of5": {1, 5}, "stack_slice1of3": {1, 3}, "scan_slice1of5_2": {}} {
-		var s summary
+		var s journal.Entry
 		text, err := os.ReadFile(filepath.Join(out, name+".json"))
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(text, &s))
@@ -155,16 +156,16 @@ func TestPicturesOfAFile(t *testing.T) {
 		require.FileExists(t, filepath.Join(out, name+"_brain.png"))
 	}
 	before := listed(t, out)
-	require.Contains(t, run("-resume", "-slice", "2", scan), "scan.nii.gz: slice 2 of 5; ")
+	require.Contains(t, run("-slice", "2", scan), "scan.nii.gz: slice 2 of 5; ")
 	require.Equal(t, append(names, "scan.nii.gz 2 5"), pictures())
 	require.Len(t, listed(t, out), len(before)+5)
-	require.Contains(t, run("-resume", "-slice", "2", scan), "1 of 1 images are in")
-	require.Contains(t, run("-resume", scan, pages, photo), "3 of 3 images are in")
+	require.Contains(t, run("-slice", "2", scan), "1 of 1 images are done")
+	require.Contains(t, run(scan, pages, photo), "3 of 3 images are done")
 	for _, name := range before {
 		require.FileExists(t, filepath.Join(out, name))
 	}
 
-	failed := call(t, "-weights", w, "-device", "reference", "-out", out, "-csv", table, "-resume", "-slice", "4", pages)
+	failed := call(t, "-weights", w, "-device", "reference", "-out", out, "-csv", table, "-slice", "4", pages)
 	require.Equal(t, 1, failed.code)
 	require.Equal(t, append(names, "scan.nii.gz 2 5", "stack.tif 4"), pictures())
 	inside := write(t, filepath.Join(dir, "scan_slice2of5_brain.png"), encodePNG(t, synthetic.Photograph(1, 40, 30)))

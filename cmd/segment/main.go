@@ -24,7 +24,7 @@ in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM_CLASS_raterM.png   probability that rater M would mark the pixel; with models of agreement levels: that at least
                               M experts would
   DIR/STEM_CLASS_others.png   with -evidence: what the raters would mark on the mean who have not marked
-  DIR/STEM_CLASS_inner.png    with -outlines: inside of the inner outline; _outer.png: inside of the outer one
+  DIR/STEM_CLASS_inner.png    with outlines: inside of the inner outline; _outer.png: inside of the outer one
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
 STEM is the file name of the image without its extension, which is one of these formats' or nothing: CT.1.2.840.3 is whole.
 Images of one name get numbers: x, x_2. If a file has several pictures (pages, frames, slices), STEM also says which one it was,
@@ -37,10 +37,9 @@ A folder stands for the images in it, by the extension of their names or by thei
 
 With -csv segment also writes a table for spreadsheets: a line an image, with the figures below and the date, the
 program's version, the weights' SHA-256, the doubts and, for an image that failed, the error. The file is whole at any
-time. After Ctrl-C, or to add images, -resume goes on: images stay as they are whose line has the same weights and
-options, and whose files have the sizes and SHA-256 that STEM.json has of them. segment says which are not so, and
-segments their images again.
-  segment -weights fundus -out masks -csv all.csv photos/              then again, with -resume
+time. After Ctrl-C, or to add images, call segment again: images stay as they are whose STEM.json has the same content
+("image_sha256"), weights and options, and whose files have the sizes and SHA-256 that it has of them. segment says
+which are not so, and segments their images again.
 
 segment prints a line for each image. For each structure it has these figures, which "measurements" in the JSON has too:
   area           pixels of the mask; in the JSON also "share" of the image, "height", the most pixels in a column, "width",
@@ -52,7 +51,7 @@ segment prints a line for each image. For each structure it has these figures, w
                  images, and always the area itself. It is wider on photographs that are not like those of the cameras
                  that taught the structure, and missing where the structure is not to be used, or where the weights know
                  none: "withheld" says why, and the line does
-  outlines       an inner and an outer outline (JSON; -outlines writes their masks): in 90 % ("coverage") of images like the
+  outlines       an inner and an outer outline (JSON; -format outlines writes their masks): in 90 % ("coverage") of images like the
                  training images 95 % of the length of a further expert's outline lies between them. "margin" is from the
                  mask's outline to each, in pixels; "withheld" says why there are none
   disagreement   pixels about which two raters are expected to disagree (JSON only)
@@ -103,7 +102,7 @@ Shipped weights:
 const examples = `
 examples:
   segment -weights fundus -out masks photos/*.jpg                      a failed image does not stop the others
-  segment -weights fundus -out masks -csv all.csv -resume photos/      the images of a folder that all.csv does not have
+  segment -weights fundus -out masks -csv all.csv photos/              a folder and a table; again: the images that are new
   segment -weights fundus -roi 812,640,420 -out masks p.png            the square from x 812, y 640 with a side of 420 pixels
   segment -weights my.safetensors -device processor -out masks p.png   your own weights, on the CPU
 
@@ -127,7 +126,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err != nil || len(items) == 0 {
 			return err
 		}
-		defer b.session.Close()
+		defer b.Session.Close()
 		if err := r.prepare(ctx, b); err != nil {
 			return err
 		}

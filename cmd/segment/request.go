@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
+	"mrprism/internal/command/journal"
 	"mrprism/internal/data/roi"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
@@ -22,18 +24,18 @@ import (
 
 // request is what the command line asks for.
 type request struct {
-	weightsName      *string // of one model or several
-	precision        *model.Precision
-	device           *computing.Device
-	options          segment.Options
-	out, table       string // the folder of results; the file of -csv, empty without
-	slice            int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
-	resume, identity bool
-	outlines         bool
-	formats          []masks.Format
-	marks            []mark
-	named            []string        // images and folders
-	given            map[string]bool // the flags that the user gave
+	weightsName *string // of one model or several
+	precision   *model.Precision
+	device      *computing.Device
+	options     segment.Options
+	out, table  string // the folder of results; the file of -csv, empty without
+	slice       int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
+	identity    bool
+	outlines    bool
+	formats     []masks.Format
+	marks       []journal.Mark
+	named       []string        // images and folders
+	given       map[string]bool // the flags that the user gave
 }
 
 // flags are the flags, which set the request.
@@ -42,18 +44,14 @@ func (r *request) flags() *cli.Groups {
 	flags.Add("task", func(f *flag.FlagSet) {
 		r.weightsName = computing.EnsembleFlag(f)
 		f.StringVar(&r.out, "out", "", "`DIR` for the results, which is made if missing (required)")
-		f.StringVar(&r.table, "csv", "", "also write a table, `FILE`.csv, with a line an image")
-		f.BoolVar(&r.resume, "resume", false, "go on with the table of -csv: leave out images that it has, with the same weights and options")
+		f.StringVar(&r.table, "csv", "", "also write a table, `FILE`.csv, with a line an image, or go on with it: images that are done stay as they are")
 		f.StringVar(&r.options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
 		f.IntVar(&r.options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
 		f.IntVar(&r.slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
 		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
-		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names(), func(text string) (err error) {
-			r.formats, err = masks.Parse(text)
-			return err
-		})
-		f.BoolVar(&r.outlines, "outlines", false, "also write the masks of each structure's inner and outer outline, between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used")
+		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names()+". outlines among them adds the masks of each structure's inner and outer outline, "+
+			"between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used", r.parseFormats)
 		f.BoolVar(&r.identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study, and refer to the source by its UIDs")
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
@@ -63,6 +61,15 @@ func (r *request) flags() *cli.Groups {
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = computing.Flags(f) })
 	return flags
+}
+
+// parseFormats reads -format.
+func (r *request) parseFormats(text string) (err error) {
+	names := slices.DeleteFunc(strings.Split(text, ","), func(name string) bool { return strings.TrimSpace(name) == "outlines" })
+	if r.outlines = len(names) < 1+strings.Count(text, ","); len(names) > 0 {
+		r.formats, err = masks.Parse(strings.Join(names, ","))
+	}
+	return err
 }
 
 // check returns an error of usage.
@@ -76,8 +83,6 @@ func (r *request) check() error {
 		return cli.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
 	case r.table != "" && filepath.Ext(r.table) != ".csv":
 		return cli.Wrong("-csv %s: name a file that ends in .csv", r.table)
-	case r.resume && r.table == "":
-		return cli.Wrong("-resume goes on with a table: name it with -csv")
 	case r.slice < 0 || r.given["slice"] && r.slice == 0:
 		return cli.Wrong("-slice %d: slices count from 1", r.slice)
 	case r.options.Recurrences < 0 || r.options.Recurrences > segment.MaxRecurrences:
@@ -92,9 +97,9 @@ func (r *request) check() error {
 	return r.device.Check()
 }
 
-// batch reads the weights and plans the images. It leaves out those that the table of -resume has;
-// if none is left, there is nothing to do.
-func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
+// batch reads the weights and plans the images. With -csv it leaves out those that are done; if none
+// is left, there is nothing to do.
+func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error) {
 	images, others, err := imagesOf(r.named, r.out)
 	if err != nil {
 		return nil, nil, cli.Wrong("%w", err)
@@ -113,7 +118,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 		return nil, nil, cli.Wrong("%w", err)
 	}
 	if r.outlines && (m.Metadata.Trust == nil || len(m.Metadata.Trust.Outlines) == 0) {
-		return nil, nil, cli.Wrong("-outlines: model %s has learned no outlines; leave -outlines out, or let \"export -ranges\" learn them from -folds", m.Metadata.Name)
+		return nil, nil, cli.Wrong("-format outlines: model %s has learned no outlines; leave outlines out, or let \"export -ranges\" learn them from -folds", m.Metadata.Name)
 	}
 	readers := masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Labels, len(marks) > 0, r.outlines)
 	items, err := plan(r.out, images, marks, readers, m.Metadata.Classes, r.formats)
@@ -124,23 +129,28 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []item, error) {
 		r.options.Recurrences = segment.Trained
 	}
 	b := &batch{
-		session: computing.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, weightsName: *r.weightsName,
-		options: r.options, formats: r.formats, readers: readers, identity: r.identity, slice: r.slice, day: time.Now(), stdout: stdout,
+		Run: journal.Run{
+			Program: program, Session: computing.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, Weights: *r.weightsName,
+			Options: r.options, Slice: r.slice, Readers: readers, Identity: r.identity, Day: time.Now(),
+		},
+		formats: r.formats, stdout: stdout, progress: command.NewProgress(stderr, len(items)),
 	}
-	b.progress = command.NewProgress(stderr, len(items))
-	b.session.Note = func(text string) { b.progress.Note(program, text) }
+	b.Session.Note = func(text string) { b.progress.Note(program, text) }
 	if r.table != "" {
-		if b.journal, err = b.open(r.table, r.out, r.resume); err != nil {
+		if b.table, err = b.open(r.table, r.out); err != nil {
 			return nil, nil, err
 		}
-		items = b.remaining(items, r.table)
+		items = b.remaining(items)
 		b.progress = command.NewProgress(stderr, len(items))
+		if err := b.table.write(); err != nil {
+			return nil, nil, err
+		}
 	}
 	if again := given - len(images); again > 0 {
-		b.session.Note(fmt.Sprintf("%d images are named twice and are segmented once", again))
+		b.Session.Note(fmt.Sprintf("%d images are named twice and are segmented once", again))
 	}
 	if others > 0 {
-		b.session.Note(fmt.Sprintf("%d files of the folders are no images and were left out", others))
+		b.Session.Note(fmt.Sprintf("%d files of the folders are no images and were left out", others))
 	}
 	return b, items, nil
 }
@@ -164,7 +174,7 @@ func distinct(paths []string) (out []string) {
 // prepare opens the device, loads the network and makes the folder of results.
 func (r *request) prepare(ctx context.Context, b *batch) error {
 	b.progress.Show("preparing the network")
-	err := b.session.Ready(ctx)
+	err := b.Session.Ready(ctx)
 	b.progress.Clear()
 	if err != nil {
 		return fmt.Errorf("-weights %s: %w", *r.weightsName, err)

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
@@ -18,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"mrprism/internal/command/computing"
+	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
@@ -141,7 +141,7 @@ func TestFilesOfAnImage(t *testing.T) {
 			"eye_disc.png", "eye_disc_rater1.png", "eye_disc_rater2.png", "eye_disc_rater3.png", "eye_disc_rater4.png",
 		}, listed(t, out))
 
-		var s summary
+		var s journal.Entry
 		text, err := os.ReadFile(filepath.Join(out, "eye.json"))
 		require.NoError(t, err)
 		decoder := json.NewDecoder(bytes.NewReader(text))
@@ -152,7 +152,7 @@ func TestFilesOfAnImage(t *testing.T) {
 		m, err := computing.Weights(levels)
 		require.NoError(t, err)
 		require.Equal(t, "own-"+m.SHA256[:12], s.Model)
-		require.Equal(t, origin{levels, m.Label(), m.SHA256, false}, s.Weights)
+		require.Equal(t, journal.Origin{Given: levels, Title: m.Label(), SHA256: m.SHA256, Ours: false}, s.Weights)
 		require.Contains(t, s.Times, "rec2")
 		require.NotContains(t, s.Times, "rec3")
 		require.Contains(t, s.Times, "search")
@@ -218,13 +218,13 @@ func TestFilesOfOutlines(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	require.NoError(t, os.Mkdir(out, 0o755))
 	write(t, filepath.Join(out, "eye_cup_inner_mask.png"), nil)
-	args := []string{"-weights", weightsFile(t, dir, about, nil), "-device", "processor", "-outlines", "-format", "png-mask", "-out", out, "-csv", filepath.Join(out, "all.csv"), photo}
+	args := []string{"-weights", weightsFile(t, dir, about, nil), "-device", "processor", "-format", "png-mask,outlines", "-out", out, "-csv", filepath.Join(out, "all.csv"), photo}
 	got := call(t, args...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, call(t, append(args, "-resume")...).stderr, "1 of 1 images are in", "what is withheld is not looked for")
+	require.Contains(t, call(t, args...).stderr, "1 of 1 images are done", "what is withheld is not looked for")
 	names := listed(t, out)
 	require.NotContains(t, names, "eye_cup_inner_mask.png")
-	var s summary
+	var s journal.Entry
 	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "eye.json"))), &s))
 	require.Len(t, s.Files.All, len(names)-2)
 	require.Equal(t, .9, s.Measurements.Structures[0].Outlines.Coverage)
@@ -256,7 +256,7 @@ func TestUsage(t *testing.T) {
 		"-roi: region":                 {"-weights", w, "-out", dir, "-roi", "here", photo},
 		"-device abacus: choose":       {"-weights", w, "-out", dir, "-device", "abacus", photo},
 		"there is no flag -colour":     {"-weights", w, "-out", dir, "-colour", photo},
-		"has learned no outlines":      {"-weights", w, "-out", dir, "-outlines", photo},
+		"has learned no outlines":      {"-weights", w, "-out", dir, "-format", "outlines", photo},
 		"a_brain.png would be overwri": {"-weights", w, "-out", dir, mask, photo},
 	} {
 		got := call(t, args...)
@@ -293,10 +293,10 @@ func TestNamesOfOutputs(t *testing.T) {
 	require.Equal(t, []string{"CT.1.2.840.3.json", "CT.1.2.840.4.json", "IMG.ima.json", "X_3.json", "con_.json", "x.json", "x_2.json", "x_4.json"}, summaries)
 	require.Contains(t, string(must(os.ReadFile(filepath.Join(out, "X_3.json")))), "b/X.PNG")
 
-	got = call(t, append(append(args, "-resume"), all...)...)
+	got = call(t, append(args, all...)...)
 	require.Zero(t, got.code, got.stderr)
 	require.Empty(t, got.stdout, "all are done")
-	got = call(t, append(args, "-resume", filepath.Join(in, "x.jpg"))...)
+	got = call(t, append(args, filepath.Join(in, "x.jpg"))...)
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stdout, "x.json", "until now that was of another image")
 }
@@ -337,7 +337,7 @@ func TestStrangeNames(t *testing.T) {
 		}
 	}
 	require.Equal(t, len(want)-1, summaries)
-	got = call(t, append(args, "-resume")...)
+	got = call(t, args...)
 	require.Zero(t, got.code, got.stderr)
 	require.Empty(t, got.stdout, "all are done")
 }
@@ -347,7 +347,7 @@ func TestLongestNamesFit(t *testing.T) {
 	volume, readers := strings.Repeat("v", 251)+".tif", []masks.Reader{{Suffix: "_rater64"}}
 	items, err := plan("out", []string{volume, filepath.Join("other", volume)}, nil, readers, []string{strings.Repeat("c", 64)}, masks.Formats)
 	require.NoError(t, err)
-	for _, output := range items[1].of(65535, 65535).outputs() {
+	for _, output := range items[1].Picture(65535, 65535).Outputs() {
 		require.LessOrEqual(t, len(filepath.Base(output)), 250, "and room for the numbers of more of one name")
 	}
 }
@@ -409,23 +409,6 @@ func TestNothingFound(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"code": "not-found", "text": "No disc was found in this picture."}}, s["doubts"])
 }
 
-// The summary says whether to believe the result: a list of doubts, empty without any, and null if
-// the weights cannot tell.
-func TestDoubtsInTheSummary(t *testing.T) {
-	m, err := computing.Weights(weightsFile(t, t.TempDir(), segmenttest.Raters(), nil))
-	require.NoError(t, err)
-	b, r := &batch{session: computing.Session{Model: m}}, &segment.Result{Found: true}
-	of := func() string {
-		t.Helper()
-		var fields map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal(must(json.Marshal(b.summary(item{}, r, nil))), &fields))
-		return fmt.Sprintf("%s %s %s", fields["found"], fields["doubts"], fields["doubt"])
-	}
-	require.Equal(t, "true [] null", of())
-	r.Doubts, r.Doubt = []segment.Doubt{{Code: "unfamiliar", Text: "Never seen."}}, new(1.5)
-	require.Equal(t, `true [{"code":"unfamiliar","text":"Never seen."}] 1.5`, of())
-}
-
 // The line has the experts' range and the interval, what was not found, and why the result is
 // doubted.
 func TestDescribe(t *testing.T) {
@@ -434,8 +417,8 @@ func TestDescribe(t *testing.T) {
 	gone, never := &trust.Verdict{Word: trust.DoNotUse, Reason: "No cup was found in this picture."}, &trust.Verdict{Word: trust.DoNotUse, Reason: "Never seen."}
 	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: new(40), High: new(60), Trust: good}, {Class: "cup", Low: new(0), High: new(7), Trust: gone}}
 	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Trust: gone}
-	b := &batch{session: computing.Session{Model: &weights.Model{}}}
-	eye := item{image: "a.png", summary: "out/a.json"}
+	b := &batch{Run: journal.Run{Session: computing.Session{Model: &weights.Model{}}}}
+	eye := journal.Item{Image: "a.png", Entry: "out/a.json"}
 	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); "+
 		"trust: disc trusted, cup do not use, ratio do not use (No cup was found in this picture); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 
@@ -450,10 +433,10 @@ func TestDescribe(t *testing.T) {
 		"narrowest rim/disc 0.12 at 7 o'clock (experts 0.10–0.15), right eye (by name, not by picture); trust: disc trusted, cup do not use, ratio do not use; "+
 		"no interval of cup: Never seen; DOUBTED: Never seen; DOUBTED: The border cannot be made out; 1.5 s on a GPU; out/a.json", b.describe(eye, r))
 
-	b.session.Model.Metadata.Recipe = "bce"
+	b.Session.Model.Metadata.Recipe = "bce"
 	r.Doubts, r.Measurements = nil, segment.Measurements{Structures: []segment.Structure{{Class: "cup", Area: 6, Trust: unread}}}
 	require.Equal(t, "a.png: cup 6 px; trust: cup check (The cup of this camera was not learned); no raters and no disagreement: the weights were trained without heads (recipe bce); 1.5 s on a GPU; out/a.json", b.describe(eye, r))
-	b.session.Model.Metadata.Recipe = ""
+	b.Session.Model.Metadata.Recipe = ""
 
 	none := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}}
 	none.Measurements.Structures = []segment.Structure{{Class: "disc", Trust: never}, {Class: "cup", Trust: never}}
@@ -518,7 +501,7 @@ func TestEvidence(t *testing.T) {
 	ann, you := write(t, filepath.Join(dir, "ann.png"), markOf(t, 60, 50)), write(t, filepath.Join(dir, "mine.png"), markOf(t, 60, 50))
 	w := weightsFile(t, dir, marked(segmenttest.Raters()), nil)
 	base := []string{"-weights", w, "-device", "reference", "-roi", "none"}
-	summaryOf := func(args ...string) (s summary, out, line string) {
+	summaryOf := func(args ...string) (s journal.Entry, out, line string) {
 		t.Helper()
 		out = t.TempDir()
 		got := call(t, slices.Concat(base, []string{"-out", out}, args, []string{photo})...)
@@ -528,7 +511,7 @@ func TestEvidence(t *testing.T) {
 	}
 	s, out, line := summaryOf("-evidence", "ann="+ann, "-evidence", "you/brain="+you)
 	require.Equal(t, 2, s.Recurrences)
-	require.Equal(t, []mark{{"ann", "brain", ann}, {"you", "brain", you}}, s.Evidence)
+	require.Equal(t, []journal.Mark{{Rater: "ann", Class: "brain", File: ann}, {Rater: "you", Class: "brain", File: you}}, s.Evidence)
 	require.Contains(t, line, "; around marks of ann, you; ")
 	m, err := computing.Weights(w)
 	require.NoError(t, err)

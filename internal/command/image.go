@@ -16,12 +16,18 @@ import (
 // limits the number of pixels.
 const maxFile = 1 << 30
 
-// ReadImage is ReadSlice of the picture that the format prefers.
-func ReadImage(path string) (*imageio.Image, error) { return ReadSlice(path, 0) }
+// ReadImage reads and decodes an image file: the middle of a volume, and the first page. Every error
+// names the file.
+func ReadImage(path string) (*imageio.Image, error) {
+	data, err := ReadContent(path)
+	if err != nil {
+		return nil, err
+	}
+	return imageio.Decode(path, data)
+}
 
-// ReadSlice reads and decodes an image file. slice chooses a page, frame or slice from 1; 0 is the
-// middle of a volume, and the first page. Every error names the file.
-func ReadSlice(path string, slice int) (*imageio.Image, error) {
+// ReadContent reads an image file, of a pair both. Every error names the file.
+func ReadContent(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -37,7 +43,7 @@ func ReadSlice(path string, slice int) (*imageio.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; let it be read, or name another image", path, disk.Cause(err))
 	}
-	return imageio.DecodeSlice(path, imageio.Whole(path, data, disk.ReadFile), slice)
+	return imageio.Whole(path, data, disk.ReadFile), nil
 }
 
 // imagesIn suggests a pattern that a shell expands to the images of a folder.

@@ -38,8 +38,8 @@ func tableOf(t *testing.T, path string) map[string]map[string]string {
 	return lines
 }
 
-// A folder becomes a table with a line an image, also of one that fails. With -resume only what is
-// missing is segmented again.
+// A folder becomes a table with a line an image, also of one that fails. The next run segments what is
+// missing.
 func TestTable(t *testing.T) {
 	dir := t.TempDir()
 	photos, out := filepath.Join(dir, "photos"), filepath.Join(dir, "new", "masks")
@@ -72,18 +72,13 @@ func TestTable(t *testing.T) {
 	require.NotEmpty(t, a["disc_area_px"])
 	require.Contains(t, a, "vertical_cup_disc_ratio")
 
-	// the file is not overwritten by mistake
-	got = call(t, append(base, photos)...)
-	require.Equal(t, 2, got.code)
-	require.Contains(t, got.stderr, "all.csv exists; give -resume")
-
 	// the bad image is repaired, a mask is lost, another image comes
 	write(t, image("bad.png"), data)
 	require.NoError(t, os.Remove(filepath.Join(out, "b_disc.png")))
 	write(t, image("d.png"), data)
-	got = call(t, append(base, "-resume", photos)...)
+	got = call(t, append(base, photos)...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stderr, "2 of 5 images are in "+table+" already")
+	require.Contains(t, got.stderr, "2 of 5 images are done already")
 	require.Equal(t, 3, strings.Count(got.stdout, "\n"), got.stdout)
 	for _, name := range []string{"bad", "b", "d"} {
 		require.Contains(t, got.stdout, image(name+".png")+": ")
@@ -94,18 +89,18 @@ func TestTable(t *testing.T) {
 	require.Empty(t, again[image("bad.png")]["error"])
 
 	// all are done; other options are another result
-	got = call(t, append(base, "-resume", photos)...)
+	got = call(t, append(base, photos)...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stderr, "5 of 5 images are in ")
+	require.Contains(t, got.stderr, "5 of 5 images are done")
 	require.Empty(t, got.stdout)
-	got = call(t, append(base, "-resume", "-roi", "none", image("a.png"))...)
+	got = call(t, append(base, "-roi", "none", image("a.png"))...)
 	require.Zero(t, got.code, got.stderr)
 	require.Equal(t, "whole image", tableOf(t, table)[image("a.png")]["region_by"])
 	require.Len(t, tableOf(t, table), 5)
 }
 
-// Files that were deleted, emptied or flipped since, and a line or a summary that is cut, are
-// named, and their images are segmented again.
+// Files that were deleted, emptied or flipped since, and an entry that is cut, are named, and their
+// images are segmented again. A line that is cut comes back from the entry.
 func TestResumeChecksFiles(t *testing.T) {
 	dir := t.TempDir()
 	photos, out := filepath.Join(dir, "photos"), filepath.Join(dir, "masks")
@@ -129,30 +124,38 @@ func TestResumeChecksFiles(t *testing.T) {
 	lines := must(os.ReadFile(table))
 	write(t, table, lines[:len(lines)-5])
 
-	got = call(t, append([]string{"-resume"}, args...)...)
+	got = call(t, args...)
 	require.Zero(t, got.code, got.stderr)
 	for _, said := range []string{"a_disc.png\": no such file", "b_disc.png\" has changed", "c_disc.png\" has 0 bytes", "d.json\" is cut", "e.json\" is of",
-		"the last line", "1 of 7 images are in"} {
+		"the last line", "2 of 7 images are done"} {
 		require.Contains(t, got.stderr, said)
 	}
-	require.Equal(t, 6, strings.Count(got.stdout, "\n"), got.stdout)
+	require.Equal(t, 5, strings.Count(got.stdout, "\n"), got.stdout)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		require.Equal(t, mask, must(os.ReadFile(file(name+"_disc.png"))), name)
 	}
 	require.Len(t, tableOf(t, table), 7)
-	got = call(t, append([]string{"-resume"}, args...)...)
-	require.Contains(t, got.stderr, "7 of 7 images are in")
+	got = call(t, args...)
+	require.Contains(t, got.stderr, "7 of 7 images are done")
 
 	// an earlier version kept no sums
 	write(t, file("a.json"), regexp.MustCompile(`,\s+"bytes": \d+,\s+"sha256": "[0-9a-f]+"`).ReplaceAll(must(os.ReadFile(file("a.json"))), nil))
-	got = call(t, append([]string{"-resume"}, args...)...)
-	require.Contains(t, got.stderr, "no sums of the files of 1 images")
+	got = call(t, args...)
+	require.Contains(t, got.stderr, "kept no sums of its files")
 	require.Equal(t, 1, strings.Count(got.stdout, "\n"), got.stdout)
 	write(t, table, nil)
-	got = call(t, append([]string{"-resume"}, args...)...)
+	got = call(t, args...)
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stderr, "no whole line")
+	require.Empty(t, got.stdout, "the entries have the lines")
 	require.Len(t, tableOf(t, table), 7)
+
+	// an earlier version left the options to the table; another photograph gets the name
+	write(t, file("b.json"), regexp.MustCompile(`\s+"(image_sha256|program|date|options)": "[^"]*",`).ReplaceAll(must(os.ReadFile(file("b.json"))), nil))
+	write(t, filepath.Join(photos, "c.png"), encodePNG(t, synthetic.Photograph(2, 60, 40)))
+	got = call(t, args...)
+	require.Contains(t, got.stderr, "6 of 7 images are done")
+	require.Contains(t, got.stderr, "the image has changed since: \""+filepath.Join(photos, "c.png"))
 }
 
 func TestTableUsage(t *testing.T) {
@@ -167,9 +170,8 @@ func TestTableUsage(t *testing.T) {
 		args []string
 	}{
 		{2, "-csv all.txt: name a file that ends in .csv", []string{"-csv", "all.txt", photo}},
-		{2, "-resume goes on with a table", []string{"-resume", photo}},
 		{2, "there is no folder", []string{"-csv", filepath.Join(dir, "none", "all.csv"), photo}},
-		{1, "other columns", []string{"-csv", other, "-resume", photo}},
+		{1, "other columns", []string{"-csv", other, photo}},
 		{2, "a folder without images", []string{empty}},
 		{2, "is the folder of the results too", []string{"-out", dir, dir}},
 	} {
@@ -211,7 +213,7 @@ func TestTableAfterInterrupt(t *testing.T) {
 	require.Less(t, len(begun), n)
 	require.Len(t, listed(t, out), 5*len(begun)+1, "a line for each image whose files are there, and nothing else")
 
-	got := call(t, append(args, "-resume", photos)...)
+	got := call(t, append(args, photos)...)
 	require.Zero(t, got.code, got.stderr)
 	require.Equal(t, n-len(begun), strings.Count(got.stdout, "\n"))
 	all := tableOf(t, table)
