@@ -13,12 +13,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"mrprism/internal/command"
+	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
+	"mrprism/internal/output/sheet"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights/disk"
 
@@ -32,6 +36,7 @@ const (
 	poison    = "BATCH_POISON" // the images with this in their names kill the process
 	slow      = "BATCH_SLOW"   // each image takes this long, such as 20ms
 	full      = "BATCH_FULL"   // the disk has no room for masks
+	short     = "BATCH_SHORT"  // tables have so many files, such as 11
 )
 
 // TestMain makes the test's binary the program if a test starts it so, because a test cannot be a
@@ -49,6 +54,9 @@ func TestMain(m *testing.M) {
 		}
 		d, _ := time.ParseDuration(os.Getenv(slow))
 		time.Sleep(d)
+	}
+	if n, err := strconv.Atoi(os.Getenv(short)); err == nil {
+		perTable = n
 	}
 	if os.Getenv(full) != "" {
 		disk.Fault = func(operation, path string) error {
@@ -210,7 +218,7 @@ func TestMasksTablesAndRerun(t *testing.T) {
 	require.Equal(t, 1, got.code, got.stderr)
 	assert.Equal(t, before, filesIn(t, out), "a rerun writes nothing twice")
 
-	got = call(t, nil, append([]string{"-shards", "3", "-workers", "1"}, args...)...)
+	got = call(t, []string{short + "=11"}, append([]string{"-workers", "1"}, args...)...)
 	require.Equal(t, 1, got.code, got.stderr)
 	assert.NoFileExists(t, filepath.Join(out, "results.csv"))
 	total := 0
@@ -250,14 +258,11 @@ func TestDamagedResults(t *testing.T) {
 	change(files[4], func(data []byte) []byte { return append(data, 0) })
 	change(entry(5), half)
 	change(entry(6), empty)
-	for _, i := range []int{7, 8} {
-		change(entry(i), func(data []byte) []byte {
-			return append(data[:bytes.Index(data, []byte(`,
-  "origin"`))], '}')
-		})
-	}
+	earlier(t, entry(7), false)
+	earlier(t, entry(8), false)
+	earlier(t, entry(10), true)
 	change(entry(9), func(data []byte) []byte {
-		return bytes.Replace(data, []byte(`"weights_sha256": "`), []byte(`"weights_sha256": "0`), 1)
+		return bytes.Replace(data, []byte(`"sha256": "`), []byte(`"sha256": "0`), 1)
 	})
 	change(filepath.Join(out, originName), half)
 
@@ -286,6 +291,23 @@ func TestDamagedResults(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	assert.Equal(t, after, filesIn(t, out))
 	assert.NotContains(t, got.stderr, "again")
+}
+
+// earlier makes an entry one of an earlier version, or of one that kept no sums.
+func earlier(t *testing.T, path string, sums bool) {
+	t.Helper()
+	e, err := journal.Read(path)
+	require.NoError(t, err)
+	before := struct {
+		sheet.Record
+		Masks map[string]command.Sum `json:"masks,omitempty"`
+	}{Record: e.Record()}
+	if sums {
+		before.Masks = map[string]command.Sum{"brain.png": e.Files.All[0].Sum}
+	}
+	data, err := json.Marshal(before)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, data, 0o644))
 }
 
 // Faults are reported before any work, and nothing is written.
@@ -348,7 +370,7 @@ func TestLinksAmongTheResults(t *testing.T) {
 			}
 			defer held.Close()
 			_, err = lockOf(b.task.busy(key))
-			return cmp.Or(err, b.task.write(b.task.mask(key, "brain.png"), []byte("mask")))
+			return cmp.Or(err, b.task.write(b.task.mask(key)+"_brain.png", []byte("mask")))
 		}()
 		require.ErrorContains(t, err, "link", name)
 		left, err := os.ReadDir(home)

@@ -120,7 +120,12 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) int {
 	if requests.Decode(&t) != nil {
 		return cli.Failed
 	}
-	s, err := t.segmenter(ctx)
+	s, err := t.segmenter()
+	if err == nil {
+		if err = s.Session.Ready(ctx); err != nil {
+			err = fmt.Errorf("-weights %s: %w", t.Weights, err)
+		}
+	}
 	for o, path := (Outcome{}), ""; ; o, err = s.file(ctx, path) {
 		r := reply{Outcome: o}
 		if err != nil {

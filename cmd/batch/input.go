@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mrprism/internal/command"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/text"
 	"mrprism/weights/disk"
@@ -18,10 +19,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3" // gs:// and local files come with beamx
 )
-
-// largest is the size in bytes of the largest file that is read into memory. Decoding limits the
-// number of pixels.
-const largest = 1 << 30
 
 // images lists the files of patterns or of a list, sorted and without repetitions. An error names
 // the pattern that matches nothing, or the missing file.
@@ -84,7 +81,7 @@ func listed(ctx context.Context, list string) (all []string, err error) {
 			continue
 		}
 		path = absolute(path)
-		if _, err := size(ctx, path); err != nil {
+		if err := check(ctx, path); err != nil {
 			return nil, fmt.Errorf("-list %s, line %d: %s: %w; take the line out, or bring the file back", list, i+1, path, err)
 		}
 		all = append(all, path)
@@ -107,18 +104,24 @@ func absolute(path string) string {
 	return path
 }
 
-// size is a file's size in bytes.
-func size(ctx context.Context, path string) (int64, error) {
-	if !strings.Contains(path, "://") { // Beam's own local file system leaves the file open
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			return 0, disk.Cause(err)
-		case !info.Mode().IsRegular():
-			return 0, errors.New("it is no ordinary file")
-		}
-		return info.Size(), nil
+// check returns an error unless there is a file.
+func check(ctx context.Context, path string) error {
+	if strings.Contains(path, "://") {
+		_, err := size(ctx, path)
+		return err
 	}
+	info, err := os.Stat(path) // Beam's own local file system leaves the file open
+	switch {
+	case err != nil:
+		return disk.Cause(err)
+	case !info.Mode().IsRegular():
+		return errors.New("it is no ordinary file")
+	}
+	return nil
+}
+
+// size is the size in bytes of a file of a scheme.
+func size(ctx context.Context, path string) (int64, error) {
 	files, err := filesystem.New(ctx, path)
 	if err != nil {
 		return 0, err
@@ -127,23 +130,27 @@ func size(ctx context.Context, path string) (int64, error) {
 	return files.Size(ctx, path)
 }
 
-// read reads a whole file from any of Beam's file systems. Errors name it.
+// read reads an image file, of a pair both, from any of Beam's file systems. Errors name it.
 func read(ctx context.Context, path string) ([]byte, error) {
+	if !strings.Contains(path, "://") {
+		return command.ReadContent(path)
+	}
+	data, err := content(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return imageio.Whole(path, data, func(path string) ([]byte, error) { return content(ctx, path) }), nil
+}
+
+// content reads a file of a scheme.
+func content(ctx context.Context, path string) ([]byte, error) {
 	n, err := size(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; name an image file", path, err)
 	}
-	if n > largest {
-		return nil, fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, n>>20, imageio.MaxPixels/1_000_000)
+	if err := command.CheckSize(path, n); err != nil {
+		return nil, err
 	}
-	data, err := content(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; let it be read", path, disk.Cause(err))
-	}
-	return data, nil
-}
-
-func content(ctx context.Context, path string) ([]byte, error) {
 	files, err := filesystem.New(ctx, path)
 	if err != nil {
 		return nil, err
@@ -151,7 +158,7 @@ func content(ctx context.Context, path string) ([]byte, error) {
 	defer files.Close()
 	f, err := files.OpenRead(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w; let it be read", path, disk.Cause(err))
 	}
 	defer f.Close()
 	return io.ReadAll(f)

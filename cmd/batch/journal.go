@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"mrprism/internal/command"
-	"mrprism/internal/output/sheet"
 	"mrprism/weights/disk"
 
 	"github.com/gofrs/flock"
@@ -52,9 +50,8 @@ func (t *Task) donePath(key string) string {
 	return t.path(doneFolder + "/" + key[:3] + "/" + key + ".json")
 }
 
-func (t *Task) mask(key, name string) string {
-	return t.path(masksName + "/" + key[:3] + "/" + key + "_" + name)
-}
+// mask begins the paths of a key's masks.
+func (t *Task) mask(key string) string { return t.path(masksName + "/" + key[:3] + "/" + key) }
 
 func (t *Task) busy(key string) string   { return t.path(busyFolder + "/" + key[:3]) }
 func (t *Task) killed(key string) string { return t.path(killedFolder + "/" + key + ".json") }
@@ -109,68 +106,27 @@ func (t *Task) match() error {
 	return nil
 }
 
-// entry is a file of the journal: the record of a key, what made its masks, and the masks' sums by
-// file name.
-type entry struct {
-	sheet.Record
-	Origin origin                 `json:"origin"`
-	Masks  map[string]command.Sum `json:"masks"`
+// killing is a file in killedFolder.
+type killing struct {
+	Image string `json:"image"`
+	Error string `json:"error"`
 }
 
-// errCut is the error of a file of the journal that is incomplete.
-var errCut = errors.New("cut or damaged")
-
-// entry reads a file of the journal; nil if there is none.
-func (t *Task) entry(path string) (*entry, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
+// killer is the outcome of a key that an earlier run has named as a killer, perhaps under another
+// file's name. It is empty if none has.
+func (t *Task) killer(path, key string) (o Outcome, err error) {
+	data, err := os.ReadFile(t.killed(key))
+	var k killing
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return o, nil
+	case err != nil:
+		return o, err
+	case json.Unmarshal(data, &k) != nil:
+		note(fmt.Sprintf("%q is cut or damaged: %q is tried again", t.killed(key), path))
+		return o, nil
 	}
-	e := new(entry)
-	if err := json.Unmarshal(data, e); err != nil {
-		return nil, fmt.Errorf("%q is %w: %w", path, errCut, err)
-	}
-	return e, nil
-}
-
-// recall returns the record of a key that an earlier run has done or has named as a killer, and nil
-// for a new key. The masks of a key that is done have been verified. If recall does not believe an
-// entry, it calls say with the reason.
-func (t *Task) recall(key string, say func(error)) (*sheet.Record, error) {
-	for _, path := range []string{t.donePath(key), t.killed(key)} {
-		e, err := t.entry(path)
-		if e != nil && path == t.donePath(key) {
-			err = t.verify(key, e)
-		}
-		if _, failed := errors.AsType[*fs.PathError](err); failed && e == nil {
-			return nil, err // an error of the journal itself
-		}
-		if err != nil {
-			say(err)
-		} else if e != nil {
-			return &e.Record, nil
-		}
-	}
-	return nil, nil
-}
-
-// verify returns an error unless the entry has all masks of the key by this task, and none has
-// changed since it was written.
-func (t *Task) verify(key string, e *entry) error {
-	if len(e.Masks) == 0 || len(e.Masks) != len(e.Classes) {
-		return command.ErrNoSum
-	}
-	if e.Origin != (origin{t.SHA256, t.Device}) {
-		return fmt.Errorf("%q is of other weights or another device", t.donePath(key))
-	}
-	for _, name := range slices.Sorted(maps.Keys(e.Masks)) {
-		if err := e.Masks[name].Check(t.mask(key, name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Outcome{path, key, "alone", strings.ReplaceAll(k.Error, k.Image, path)}, nil
 }
 
 // lockOf is the lock by a file, which locking makes if it is missing.
@@ -191,12 +147,22 @@ func (t *Task) write(path string, data []byte) error {
 	if before, err := os.ReadFile(path); err == nil && string(before) == string(data) {
 		return nil
 	}
-	within, err := filepath.Rel(t.Out, filepath.Dir(path))
-	if err == nil {
-		_, err = disk.Folder(t.Out, within)
-	}
-	if err != nil {
+	if err := t.folders([]string{path}); err != nil {
 		return err
 	}
 	return command.WriteFile(path, data)
+}
+
+// folders makes the folders of files of the results.
+func (t *Task) folders(paths []string) error {
+	for _, path := range paths {
+		within, err := filepath.Rel(t.Out, filepath.Dir(path))
+		if err == nil {
+			_, err = disk.Folder(t.Out, within)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

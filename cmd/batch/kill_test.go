@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"mrprism/internal/command"
+	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
-	"mrprism/internal/output/sheet"
 
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
@@ -69,7 +69,7 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	path := filepath.Join(in, "p00.png")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	key := keyOf(data)
+	key := command.SumOf(data).SHA256
 	other := flock.New(b.task.busy(key))
 	require.NoError(t, other.Lock())
 
@@ -87,14 +87,14 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	case <-time.After(2 * time.Second):
 	}
 	mask := []byte("of the other")
-	require.NoError(t, b.task.write(b.task.mask(key, "brain.png"), mask))
-	require.NoError(t, b.task.writeJSON(b.task.donePath(key), entry{Record: sheet.Record{Program: "the other", Classes: []string{"brain"}},
-		Origin: origin{b.task.SHA256, b.task.Device}, Masks: map[string]command.Sum{"brain.png": command.SumOf(mask)}}))
+	require.NoError(t, b.task.write(b.task.mask(key)+"_brain.png", mask))
+	require.NoError(t, b.task.writeJSON(b.task.donePath(key), journal.Entry{Program: "the other", Weights: journal.Origin{SHA256: b.task.SHA256},
+		Files: journal.Files{All: []journal.Saved{{File: key + "_brain.png", Sum: command.SumOf(mask)}}}}))
 	require.NoError(t, other.Close())
 	require.NoError(t, <-got)
-	r, err := b.task.recall(key, func(err error) { t.Error(err) })
+	e, err := journal.Read(b.task.donePath(key))
 	require.NoError(t, err)
-	assert.Equal(t, "the other", r.Program)
+	assert.Equal(t, "the other", e.Program)
 	assert.Len(t, savedMasks(t, b.task.Out), 1)
 }
 

@@ -34,10 +34,11 @@ usage: batch -weights NAME|FILE -out DIR [flags] PATTERN...
 A PATTERN is a glob such as 'photos/*.jpg', or gs://bucket/photos/*.jpg: quote it, so that the shell leaves it alone. A list
 has one file a line. batch writes into DIR
   masks/ABC/KEY_CLASS.png  probability of a structure, the same bytes as STEM_CLASS.png of segment on the same device
-  results.csv              a line a file: its KEY (sha256), the columns of segment -csv, doubts and errors
+  results.csv              a line a file: its KEY (sha256), the columns of segment -csv, doubts and errors. Above 100,000 files there
+                           are several tables, results-00000-of-00003.csv
   dead-letters.csv         the files that failed, where and why
   summary.json             counts, weights and device
-  journal/                 what is done, by KEY, with the sums of the masks, by which a rerun knows it
+  journal/                 done/ABC/KEY.json, the STEM.json of segment: by it a rerun knows what is done, as segment -csv does
 KEY is the SHA-256 of a file's content: a copy under another name is segmented once. A file that fails stops no other one.
 Run the same command again after a crash or with more files: what is done stays as it is, and masks that are no longer as they
 were written are named and made again. Each worker is a process. If a file kills one, a new one tries the file again. A file
@@ -92,7 +93,6 @@ func (b *batch) flags() *cli.Groups {
 		f.StringVar(&b.task.Weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE (required)")
 		f.StringVar(&b.task.Out, "out", "", "`DIR` for the results, which is made if missing; all workers must see it under this name (required)")
 		f.StringVar(&b.list, "list", "", "read the names of the images from `FILE`, one a line")
-		f.IntVar(&b.shards, "shards", 1, "split the tables into `N` files, each of which is held in memory once")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) {
 		f.IntVar(&b.task.Workers, "workers", 2, "work on `N` images at once, each in a process of its own (1 to 64)")
@@ -121,8 +121,6 @@ func (b *batch) check(patterns []string) error {
 		return cli.Wrong("give patterns or -list, not both")
 	case b.task.Workers < 1 || b.task.Workers > 64:
 		return cli.Wrong("-workers %d: choose 1 to 64", b.task.Workers)
-	case b.shards < 1 || b.shards > 100_000:
-		return cli.Wrong("-shards %d: choose 1 to 100000", b.shards)
 	case !slices.Contains(device.Names(), b.task.Device):
 		return cli.Wrong("-device %s: choose one of %s", b.task.Device, strings.Join(device.Names(), ", "))
 	}
@@ -138,6 +136,7 @@ func (b *batch) body(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
+	b.shards = 1 + (len(paths)-1)/perTable
 	held, err := claim(b.task)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"slices"
 
-	"mrprism/internal/command/computing"
+	"mrprism/internal/command/journal"
 	"mrprism/internal/output/cells"
 	"mrprism/internal/output/sheet"
 )
@@ -22,6 +22,9 @@ const (
 
 // ours matches the names that tableName makes.
 var ours = regexp.MustCompile(`^(?:results|dead-letters)(?:-\d{5,}-of-\d{5,})?\.csv$`)
+
+// perTable is the most files that a table has on the mean: each is held in memory once.
+var perTable = 100_000
 
 // shard gives an outcome the number of its table, by the file's name.
 type shard struct{ Shards int }
@@ -41,11 +44,10 @@ type tables struct {
 }
 
 func (t *tables) ProcessElement(_ context.Context, number int, next func(*Outcome) bool) (sum Summary, err error) {
-	m, err := computing.Weights(t.Task.Weights)
+	s, err := t.Task.segmenter()
 	if err != nil {
 		return sum, err
 	}
-	s := segmenter{task: t.Task, model: m}
 	all := sorted(next)
 	results, dead := sheet.Table{}, sheet.Table{Table: cells.Table{Columns: []string{"image", "sha256", "step", "error"}}}
 	for _, o := range all {
@@ -72,22 +74,21 @@ func sorted(next func(*Outcome) bool) (all []Outcome) {
 	return all
 }
 
-// recordOf reads the record of an outcome from the journal, or makes one for a failure.
-func (s *segmenter) recordOf(o Outcome) (sheet.Record, error) {
+// recordOf is the line of an outcome, by the journal or for a failure. A failure has no date, so that a
+// rerun writes the same line.
+func (s *segmenter) recordOf(o Outcome) (r sheet.Record, err error) {
 	if o.Failed != "" {
-		r := s.record(o.Path, nil)
+		r = s.Record(journal.Item{Image: o.Path})
 		r.Error = o.Error
 		return r, nil
 	}
-	e, err := s.task.entry(s.task.donePath(o.Key))
+	e, err := journal.Read(s.task.donePath(o.Key))
 	if err != nil {
-		return sheet.Record{}, err
+		return r, fmt.Errorf("%w; all workers must see the folder of -out", err)
 	}
-	if e == nil {
-		return sheet.Record{}, fmt.Errorf("%s is gone; all workers must see the folder of -out", s.task.donePath(o.Key))
-	}
-	e.Image = o.Path
-	return e.Record, nil
+	r = e.Record()
+	r.Image = o.Path
+	return r, nil
 }
 
 // insertKeys makes the outcomes' keys the second column.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"mrprism/internal/command/computing"
+	"mrprism/internal/command"
 )
 
 // Input is a file to segment. Number spreads the files over the workers.
@@ -88,19 +88,12 @@ func (w *Worker) tryAlone(ctx context.Context, path string) (Outcome, error) {
 
 // name records an image that kills processes. No later run tries it.
 func (w *Worker) name(ctx context.Context, path string, died death) (Outcome, error) {
-	m, err := computing.Weights(w.Task.Weights)
-	if err != nil {
-		return Outcome{}, err
-	}
-	s := &segmenter{task: w.Task, model: m}
 	data, err := read(ctx, path)
 	if err != nil {
 		return Outcome{path, "", "read", err.Error()}, nil
 	}
-	key, r := keyOf(data), s.record(path, nil)
-	r.Error = fmt.Sprintf("%s kills the process, also alone: %v; delete %s to try it again", path, died, w.Task.killed(key))
-	if err := w.Task.writeJSON(w.Task.killed(key), r); err != nil {
-		return Outcome{}, err
-	}
-	return outcome(path, key, r), nil
+	key := command.SumOf(data).SHA256
+	killed := w.Task.killed(key)
+	text := fmt.Sprintf("%s kills the process, also alone: %v; delete %s to try it again", path, died, killed)
+	return Outcome{path, key, "alone", text}, w.Task.writeJSON(killed, killing{path, text})
 }

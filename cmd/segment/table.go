@@ -83,7 +83,9 @@ func (b *batch) done(it journal.Item) (bool, error) {
 	switch {
 	case line < 0 && err != nil, line >= 0 && b.table.Text(line, "error") != "":
 		return false, nil
-	case err != nil:
+	case e == nil && err == nil && line >= 0:
+		return false, fmt.Errorf("%q is gone", it.Entry)
+	case e == nil:
 		return false, err
 	case e.Image != imageio.Valid(it.Image): // which had another number, with other images beside it
 		return false, fmt.Errorf("%q is of another image", it.Entry)

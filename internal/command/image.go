@@ -12,7 +12,7 @@ import (
 	"mrprism/weights/disk"
 )
 
-// maxFile is the size in bytes of the largest image file that ReadImage reads into memory. Decoding
+// maxFile is the size in bytes of the largest image file that is read into memory. Decoding
 // limits the number of pixels.
 const maxFile = 1 << 30
 
@@ -36,14 +36,23 @@ func ReadContent(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is a folder; give its images, %s", path, imagesIn(path))
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no ordinary file; name an image file", path)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, info.Size()>>20, imageio.MaxPixels/1_000_000)
+	}
+	if err := CheckSize(path, info.Size()); err != nil {
+		return nil, err
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; let it be read, or name another image", path, disk.Cause(err))
 	}
 	return imageio.Whole(path, data, disk.ReadFile), nil
+}
+
+// CheckSize returns an error if a file of so many bytes is too large to be read into memory.
+func CheckSize(path string, bytes int64) error {
+	if bytes <= maxFile {
+		return nil
+	}
+	return fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, bytes>>20, imageio.MaxPixels/1_000_000)
 }
 
 // imagesIn suggests a pattern that a shell expands to the images of a folder.

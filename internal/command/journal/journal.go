@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,19 +197,32 @@ func (e *Entry) Record() sheet.Record {
 	}
 }
 
-// Done returns the entry of an image that is done: it is by these weights, and its files are as they
-// were written. Otherwise the error says why the image is to be segmented again.
-func (r *Run) Done(it Item) (*Entry, error) {
-	data, err := os.ReadFile(it.Entry)
+// Read reads an entry.
+func Read(path string) (*Entry, error) {
+	data, err := os.ReadFile(path)
 	e := new(Entry)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q: %w", it.Entry, disk.Cause(err))
+		return nil, fmt.Errorf("%q: %w", path, disk.Cause(err))
 	case json.Unmarshal(data, e) != nil:
-		return nil, fmt.Errorf("%q is cut or damaged", it.Entry)
+		return nil, fmt.Errorf("%q is cut or damaged", path)
 	}
 	if e.Earlier != nil {
 		e.Weights.SHA256 = e.Earlier.SHA256
+	}
+	return e, nil
+}
+
+// Done returns the entry of an image that is done: it is by these weights, and its files are as they
+// were written. It is nil if there is none. The error says why an image that has one is to be
+// segmented again.
+func (r *Run) Done(it Item) (*Entry, error) {
+	e, err := Read(it.Entry)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	if e.Weights.SHA256 != r.Session.Model.SHA256 {
 		return nil, fmt.Errorf("%q is of other weights", it.Entry)
