@@ -26,41 +26,38 @@ in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM_CLASS_others.png   with -evidence: what the raters would mark on the mean who have not marked
   DIR/STEM_CLASS_inner.png    with outlines: inside of the inner outline; _outer.png: inside of the outer one
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
-STEM is the file name of the image without its extension, which is one of these formats' or nothing: CT.1.2.840.3 is whole.
-Images of one name get numbers: x, x_2. If a file has several pictures (pages, frames, slices), STEM also says which one it was,
-as in x_slice3of5; so do the line, the JSON ("slice", "slices") and the table, where each picture has a line of its own. -format writes other files in place of the PNGs, or beside them:
+STEM is the file name of the image without its extension. Images of one name get numbers: x, x_2. If a file has several pictures
+(pages, frames, slices), STEM also says which one it was, as in x_slice3of5; so do the line, the JSON ("slice", "slices") and
+the table. -format writes other files in place of the PNGs, or beside them:
 ` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format, with its size
 and SHA-256. Unless -identity is given, a DICOM SEG names neither patient nor study, and new UIDs replace those by which an
 archive would find its source.
   segment -weights fundus -out masks photo.jpg             one photograph
 A folder stands for the images in it, by the extension of their names or by their content; folders inside it are left alone.
 
-With -csv segment also writes a table for spreadsheets: a line an image, with the figures below and the date, the
-program's version, the weights' SHA-256, the doubts and, for an image that failed, the error. The file is whole at any
-time. After Ctrl-C, or to add images, call segment again: images stay as they are whose STEM.json has the same content
-("image_sha256"), weights and options, and whose files have the sizes and SHA-256 that it has of them. segment says
-which are not so, and segments their images again.
+With -csv segment also writes a table: a line an image, with the figures below or, if it failed, the error. The file is whole
+at any time. After Ctrl-C, or to add images, call segment again: images stay as they are whose STEM.json has the same content
+("image_sha256"), weights and options, and whose files have the sizes and SHA-256 that it has of them. segment names
+the others that it has to segment again.
 
 segment prints a line for each image. For each structure it has these figures, which "measurements" in the JSON has too:
   area           pixels of the mask; in the JSON also "share" of the image, "height", the most pixels in a column, "width",
-                 the most in a row, and "pieces", the number of parts. "others" counts further objects that seem to be
-                 there, of a model that marks one object a picture: the line says so too
+                 the most in a row, and "pieces", the number of parts. "others" counts further objects that a model of
+                 one object a picture leaves out
   experts        "low" to "high": the smallest and the largest area among the mask and the raters' or levels' masks. This
                  is no confidence interval: the raters' maps are coarser than the mask, and all may be larger, or smaller
   90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
-                 images, and always the area itself. It is wider on photographs that are not like those of the cameras
-                 that taught the structure, and missing where the structure is not to be used, or where the weights know
-                 none: "withheld" says why, and the line does
+                 images, and always the area itself. It is wider for cameras that did not teach the structure. "withheld"
+                 says why there is none
   outlines       an inner and an outer outline (JSON; -format outlines writes their masks): in 90 % ("coverage") of images like the
                  training images 95 % of the length of a further expert's outline lies between them. "margin" is from the
                  mask's outline to each, in pixels; "withheld" says why there are none
   disagreement   pixels about which two raters are expected to disagree (JSON only)
-Weights of every recipe and method make a mask. Those without heads predict no rater's: then "raters" is empty, "no_raters" and
-the line say why, and experts and disagreement are null.
+Weights without heads predict no rater's mask: then "raters" is empty, "no_raters" says why, and experts and disagreement are null.
 For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup. Without
 a disc there is no "verticalRatio". The JSON also has "horizontalRatio", and "spacing", the size of a pixel in mm, across
-and down, where a DICOM, NIfTI or OME-TIFF file says it of what is pictured. What clinicians read beside the ratio, each with the range over the mask and
-the raters' or levels' masks, "low" to "high", which is no 90 % interval:
+and down, where the file says it. What clinicians read beside the ratio, each with the range over the mask and the raters' or levels'
+masks, "low" to "high", which is no 90 % interval:
   rim            how wide the rim between cup and disc is, in pixels, at the twelve hours of a clock face, from twelve
                  o'clock on; its ranges are "rimLow" and "rimHigh"
   narrowestRim   the least ratio of the rim's width to the disc's diameter in the same direction, its "hour", and "absent",
@@ -92,8 +89,7 @@ the wrong place, give the region by -roi. -roi none segments the whole image at 
 Weights whose configuration ends in -evidence take marks: what a rater, or "you", has drawn on the photograph. Give each as
 -evidence RATER=FILE, with several classes RATER/CLASS=FILE. FILE is a PNG as large as the photograph, with 255 inside,
 0 outside and 128 where nothing is said: a mark may be a patch or a stroke. The mask, and what the other raters would
-mark, settle around the marks in two passes (-recurrences). STEM_CLASS.png is the consensus of marks and raters. Without
-marks one pass gives the result, and "recurrences" in the JSON is 0. "evidence" in the JSON lists the marks.
+mark, settle around the marks. STEM_CLASS.png is the consensus of marks and raters. "evidence" in the JSON lists the marks.
   segment -weights my.safetensors -evidence ann=ann.png -evidence you=mine.png -out masks scan.png
 
 Shipped weights:
