@@ -115,7 +115,7 @@ func tableName(name string, number, shards int) string {
 	return name + ".csv"
 }
 
-// tidy removes the tables of earlier runs with other files or another -shards.
+// tidy removes the tables of earlier runs, with other files or another number of tables.
 func (b *batch) tidy(paths []string) error {
 	by, keep := shard{b.shards}, map[string]bool{}
 	for _, p := range paths {

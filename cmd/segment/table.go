@@ -98,8 +98,8 @@ func (b *batch) done(it journal.Item) (bool, error) {
 			return false, cmp.Or(err, errors.New("the image has changed since"))
 		}
 	}
-	if line < 0 {
-		b.table.Put(line, e.Record())
+	if made := e.Record(); e.Options != "" && b.table.Find(made, "image", "slice", "weights_sha256", "options", "date") < 0 {
+		b.table.Put(line, made) // the line is missing, or of an earlier result
 		b.table.dirty = true
 	}
 	return true, nil

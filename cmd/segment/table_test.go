@@ -88,6 +88,16 @@ func TestTable(t *testing.T) {
 	require.Equal(t, a, again[image("a.png")], "as it was")
 	require.Empty(t, again[image("bad.png")]["error"])
 
+	// the table follows a run without it
+	other := segmenttest.Fundus()
+	other.Seed = 9
+	without := append(slices.Clone(base[:len(base)-2]), "-weights", weightsFile(t, t.TempDir(), other, nil), image("a.png"))
+	require.Zero(t, call(t, without...).code)
+	got = call(t, append(without, "-csv", table)...)
+	require.Contains(t, got.stderr, "1 of 1 images are done")
+	require.NotEqual(t, a["weights_sha256"], tableOf(t, table)[image("a.png")]["weights_sha256"])
+	require.Zero(t, call(t, append(base, photos)...).code)
+
 	// all are done; other options are another result
 	got = call(t, append(base, photos)...)
 	require.Zero(t, got.code, got.stderr)
