@@ -60,13 +60,17 @@ func (r *request) flags() *cli.Groups {
 		})
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = computing.Flags(f) })
+	// Scripts may still give what -csv implies, and -format outlines.
+	flags.Bool("resume", false, "")
+	flags.BoolVar(&r.outlines, "outlines", false, "")
 	return flags
 }
 
 // parseFormats reads -format.
 func (r *request) parseFormats(text string) (err error) {
 	names := slices.DeleteFunc(strings.Split(text, ","), func(name string) bool { return strings.TrimSpace(name) == "outlines" })
-	if r.outlines = len(names) < 1+strings.Count(text, ","); len(names) > 0 {
+	r.outlines = r.outlines || len(names) < 1+strings.Count(text, ",")
+	if len(names) > 0 {
 		r.formats, err = masks.Parse(strings.Join(names, ","))
 	}
 	return err
