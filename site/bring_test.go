@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -115,7 +114,7 @@ func TestBringsGradersTogether(t *testing.T) {
 			p.run(chromedp.EmulateViewport(size[0], size[1]))
 			_, theme, _ := strings.Cut(name, "-")
 			p.run(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}))
-			time.Sleep(time.Second)
+			p.still()
 			p.shot(filepath.Join(shots, "together-"+name+".png"))
 			if axe != nil {
 				assert.Empty(t, get[[]string](p, string(axe)+`; axe.run("#together", { resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`), name)

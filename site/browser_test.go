@@ -387,6 +387,12 @@ func (p *page) until(condition string) {
 	}
 }
 
+// still waits for sixty frames: for layout and animations to end, or for what must not come.
+func (p *page) still() {
+	p.t.Helper()
+	p.do(`new Promise((resolve) => { let n = 60; const frame = () => n-- ? requestAnimationFrame(frame) : resolve(); frame(); })`)
+}
+
 // settled is the value of an expression once it has been the same in 15 frames. On a slow machine
 // frames take longer too.
 func settled[T any](p *page, expression string) T {

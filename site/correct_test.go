@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -270,7 +269,7 @@ func TestScreenshotsOfCorrecting(t *testing.T) {
 		shot := func(step string) {
 			for _, theme := range []string{"light", "dark"} {
 				p.do(fmt.Sprintf(`document.documentElement.dataset.theme = %q`, theme))
-				time.Sleep(500 * time.Millisecond) // frames to settle
+				p.still()
 				p.shot(filepath.Join(folder, fmt.Sprintf("correct-%d-%s-%s.png", size[0], step, theme)))
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -137,7 +136,7 @@ func TestChangedFilesAreNamed(t *testing.T) {
 				p.ready() // nothing of it runs
 				return
 			}
-			time.Sleep(time.Second)
+			p.still()
 			assert.False(t, get[bool](p, `document.getElementById("model")?.disabled === false`), "nothing computes")
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -198,7 +197,7 @@ func TestMessageAndPlacingBar(t *testing.T) {
 		p.run(chromedp.EmulateViewport(size[0], size[1]))
 		p.until(fmt.Sprintf("innerWidth === %d", size[0]))
 		if folder := os.Getenv("MRPRISM_SCREENSHOTS"); folder != "" {
-			time.Sleep(700 * time.Millisecond)
+			p.still()
 			p.shot(filepath.Join(folder, fmt.Sprintf("message-and-placing-%d.png", size[0])))
 		}
 		for _, id := range []string{"place-apply", "place-cancel", "banner-close", "banner-message"} {

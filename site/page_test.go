@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -123,7 +122,7 @@ func TestUnchangedPageDrawsNothing(t *testing.T) {
 	p.sample()
 	p.viewed()
 	before := settled[int](p, "mrprismViewer.frames()")
-	time.Sleep(2 * time.Second)
+	p.still()
 	assert.Equal(t, before, get[int](p, "mrprismViewer.frames()"), "frames while nothing changes")
 	p.do(`document.getElementById("zoom-in").click()`)
 	p.until(fmt.Sprintf("mrprismViewer.frames() > %d", before))

@@ -102,7 +102,7 @@ func TestScreenshotsOfSaving(t *testing.T) {
 				p.format(format)
 				for _, theme := range []string{"light", "dark"} {
 					p.do(fmt.Sprintf(`document.documentElement.dataset.theme = %q, document.getElementById("save").scrollIntoView()`, theme))
-					time.Sleep(300 * time.Millisecond) // frames to settle
+					p.still()
 					p.shot(filepath.Join(folder, fmt.Sprintf("save-%d-%s-%s-%s.png", size[0], language, format, theme)))
 				}
 			}

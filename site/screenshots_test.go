@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -31,7 +30,7 @@ func TestScreenshots(t *testing.T) {
 	}{{"desk", 1440, 900}, {"phone", 390, 844}, {"kiosk", 1080, 1920}} {
 		p := open(t, s, size.width, size.height, chromedp.Flag("force-dark-mode", size.name != "desk"))
 		shot := func(step string) {
-			time.Sleep(700 * time.Millisecond) // frames to settle
+			p.still()
 			p.shot(filepath.Join(folder, size.name+"-"+step+".png"))
 		}
 		p.ready()
@@ -110,7 +109,7 @@ func TestScreenshotsOfAPhotograph(t *testing.T) {
 		p.run(chromedp.EmulateViewport(size.width, size.height))
 		for _, view := range []string{"fit", "region"} {
 			p.do(`document.getElementById("zoom-` + view + `").click()`)
-			time.Sleep(time.Second) // frames to settle
+			p.still()
 			p.shot(filepath.Join(folder, "photograph-"+size.name+"-"+view+".png"))
 		}
 		p.do(`document.getElementById("measure-more").open = true, document.getElementById("measure-more").scrollIntoView()`)
@@ -146,7 +145,7 @@ func TestPictureOfTheReadme(t *testing.T) {
 	p.until(`document.getElementById("legend").innerText.includes("pale")`)
 	p.click("zoom-region")
 	p.do(`document.getElementById("panel").scrollTop = document.getElementById("measurements").offsetTop - 8, document.activeElement.blur()`)
-	time.Sleep(2 * time.Second) // frames to settle
+	p.still()
 	p.shot(filepath.Join(folder, "page.png"))
 	p.clean()
 }

@@ -51,10 +51,10 @@ func TestSampleWithShippedWeights(t *testing.T) {
 	p.sample()
 	t.Logf("the sample took %.1f s, model and pipelines included, on %s", time.Since(start).Seconds(), get[string](p, `document.getElementById("adapter-name").textContent`))
 	if folder := os.Getenv("MRPRISM_SCREENSHOTS"); folder != "" {
-		time.Sleep(time.Second)
+		p.still()
 		p.shot(filepath.Join(folder, "shipped-desk.png"))
 		p.run(chromedp.EmulateViewport(390, 844))
-		time.Sleep(time.Second)
+		p.still()
 		p.shot(filepath.Join(folder, "shipped-phone.png"))
 	}
 	segmented := func(state string, recurrences int) (region []int) {

@@ -2,7 +2,6 @@ package site
 
 import (
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -42,7 +41,7 @@ func TestStageSurvivesLosingWebGL(t *testing.T) {
 	assert.True(t, get[bool](p, "globalThis.notReloaded === true"), "the page was not reloaded")
 	assert.True(t, get[bool](p, sampleDone))
 	p.do(`losing.restoreContext()`)
-	time.Sleep(500 * time.Millisecond)
+	p.still()
 	assert.True(t, get[bool](p, "context.isContextLost()"), "a context that came back could be lost again")
 }
 

@@ -59,7 +59,7 @@ func TestViewerComesWithAPhotograph(t *testing.T) {
 	})
 	p := open(t, s, 900, 700)
 	p.ready()
-	time.Sleep(time.Second)
+	p.still()
 	assert.False(t, asked.Load())
 	p.sample()
 	p.until(colours + ` > 1000`)

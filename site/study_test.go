@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -30,7 +29,7 @@ func (p *page) looked(state string) {
 		p.run(chromedp.EmulateViewport(size[0], size[1]))
 		for _, theme := range []string{"light", "dark"} {
 			p.run(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}))
-			time.Sleep(700 * time.Millisecond) // frames to settle
+			p.still()
 			p.shot(filepath.Join(folder, "study-"+state+"-"+name+"-"+theme+".png"))
 			if axe != nil {
 				assert.Empty(p.t, get[[]string](p, string(axe)+`; axe.run({ exclude: [["#language"]] }, { resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`), "%s, %s, %s", state, name, theme)

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -59,7 +58,7 @@ func TestScreenshotsOfTheList(t *testing.T) {
 		for _, theme := range []string{"light", "dark"} {
 			p.run(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}))
 			for _, state := range []string{"unfolded", "folded"} {
-				time.Sleep(700 * time.Millisecond) // frames to settle
+				p.still()
 				p.shot(filepath.Join(folder, "list-"+size.name+"-"+theme+"-"+state+".png"))
 				if axe != nil {
 					violations := get[[]string](p, string(axe)+`; axe.run({ exclude: [["#language"]] }, { resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`)
