@@ -3,9 +3,11 @@
 package dawn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -28,8 +30,10 @@ func typed(kind uint32, message string) error {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // scoped runs f and returns an error that f raised in Dawn. Of several errors it returns the most
-// serious: out of memory, then internal errors, then validation.
+// serious: out of memory, then internal errors, then validation. Each thread has a stack of scopes.
 func (d *device) scoped(f func()) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	filters := [...]uint32{filterValidation, filterInternal, filterOutOfMemory}
 	for _, filter := range filters {
 		d.l.DevicePushErrorScope(d.handle, filter)
@@ -40,14 +44,10 @@ func (d *device) scoped(f func()) error {
 		got, err := d.l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
 			return d.l.DevicePopErrorScope(d.handle, info)
 		}).wait(context.Background())
-		switch {
-		case err != nil:
-		case got.status == statusSuccess && uint32(got.value) != errorNone:
+		if err == nil && got.status == statusSuccess && uint32(got.value) != errorNone {
 			err = typed(uint32(got.value), got.message)
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return errors.Join(first, d.Alive())
 }
