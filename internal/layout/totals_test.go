@@ -36,14 +36,14 @@ func totals(t *testing.T) (most, raised map[string]int) {
 	return most, raised
 }
 
-// keep fails where the tree holds more of a kind than totals.txt allows, or so much less that
-// the total has to come down.
+// keep fails where the tree holds half a percent more of a kind than totals.txt allows, or so much
+// less that the total has to come down. A stranger's first operator fits into the half percent.
 func keep(t *testing.T, kind string, n int) {
 	t.Helper()
 	totals, raised := totals(t)
 	most := totals[kind]
 	t.Logf("%s: %d of %d, %d of these by exceptions", kind, n, most, raised[kind])
-	assert.LessOrEqual(t, n, most, "%s: take some away; if that is not possible, totals.txt takes an exception with what was bought", kind)
+	assert.LessOrEqual(t, n, most+most/200, "%s: take some away; if that is not possible, totals.txt takes an exception with what was bought", kind)
 	assert.Greater(t, n, most*99/100-20, "%s: lower the total in totals.txt to %d", kind, n)
 }
 
