@@ -74,8 +74,8 @@ func sorted(next func(*Outcome) bool) (all []Outcome) {
 	return all
 }
 
-// recordOf is the line of an outcome, by the journal or for a failure. A failure has no date, so that a
-// rerun writes the same line.
+// recordOf is the line of an outcome, by the journal or for a failure. A failure has no date, so
+// that a rerun writes the same line.
 func (s *segmenter) recordOf(o Outcome) (r sheet.Record, err error) {
 	if o.Failed != "" {
 		r = s.Record(journal.Item{Image: o.Path})

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 	"mrprism/cmd/bench/measure"
 	"mrprism/internal/program/cli"
 	"mrprism/model"
-	"mrprism/shaders/gpu/chromium"
+	"mrprism/shaders/gpu/gputest/browsertest"
 )
 
 // call runs the program with the smallest network.
@@ -119,19 +118,8 @@ func TestKernels(t *testing.T) {
 	assert.Contains(t, stderr, "none.json")
 }
 
-// needsChromium skips the test without Chromium. With CI=true it fails the test.
-func needsChromium(t *testing.T) {
-	t.Helper()
-	if _, err := chromium.Find(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-}
-
 func TestInBrowser(t *testing.T) {
-	needsChromium(t)
+	browsertest.Chromium(t)
 	code, text, stderr := call(t, "-browser", "-json", "-")
 	require.Equal(t, cli.Done, code, stderr)
 	var r measure.Report

@@ -16,8 +16,8 @@ import (
 
 // plan names all output files. Images of one name, from several folders or of several formats, get
 // numbers after the first: x.json, then x_2.json. Upper and lower case do not part names, since
-// macOS and Windows ignore it; nor does what Item.Picture adds, since nobody has read the files yet. plan
-// returns an error if an output file is one of the images or marks.
+// macOS and Windows ignore it; nor does what Item.Picture adds, since nobody has read the files
+// yet. plan returns an error if an output file is one of the images or marks.
 func plan(dir string, images []string, marks []journal.Mark, readers []masks.Reader, classes []string, formats []masks.Format) ([]journal.Item, error) {
 	items, by := make([]journal.Item, len(images)), map[string]string{} // image by folded output
 	take := func(i int, stem string) bool {

@@ -101,8 +101,8 @@ func (r *request) check() error {
 	return r.device.Check()
 }
 
-// batch reads the weights and plans the images. With -csv it leaves out those that are done; if none
-// is left, there is nothing to do.
+// batch reads the weights and plans the images. With -csv it leaves out those that are done; if
+// none is left, there is nothing to do.
 func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error) {
 	images, others, err := imagesOf(r.named, r.out)
 	if err != nil {

@@ -38,8 +38,8 @@ func tableOf(t *testing.T, path string) map[string]map[string]string {
 	return lines
 }
 
-// A folder becomes a table with a line an image, also of one that fails. The next run segments what is
-// missing.
+// A folder becomes a table with a line an image, also of one that fails. The next run segments what
+// is missing.
 func TestTable(t *testing.T) {
 	dir := t.TempDir()
 	photos, out := filepath.Join(dir, "photos"), filepath.Join(dir, "new", "masks")

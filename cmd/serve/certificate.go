@@ -33,10 +33,10 @@ const (
 	remaining = 30 * 24 * time.Hour  // a certificate that ends sooner gives way to the next
 )
 
-// ownCertificates are the certificates that serve makes for the names and addresses of this machine: one
-// after the other, with one key, all signed by an authority that other machines trust. The
-// authority's key is not kept, and its constraints allow no other name. When a name is added or the
-// last certificate is about to end, all certificates are made anew.
+// ownCertificates are the certificates that serve makes for the names and addresses of this
+// machine: one after the other, with one key, all signed by an authority that other machines trust.
+// The authority's key is not kept, and its constraints allow no other name. When a name is added or
+// the last certificate is about to end, all certificates are made anew.
 type ownCertificates struct {
 	authority []byte            // DER
 	leaves    []tls.Certificate // by date

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chosen are n of the names: another run of them for every commit, or all of them without -short. All methods together train
-// longer than all other tests of this package.
+// chosen are n of the names: another run of them for every commit, or all of them without -short.
+// All methods together train longer than all other tests of this package.
 func chosen(t *testing.T, n int, names ...string) []string {
 	t.Helper()
 	if !testing.Short() {

@@ -54,7 +54,8 @@ type conv2dGroups struct {
 }
 
 // conv2dVariants are the ways to compute a convolution, or its gradient by the weights.
-// variants.csv says why there are four. Variants with outputs in quads need parts that consist of whole quads.
+// variants.csv says why there are four. Variants with outputs in quads need parts that consist of
+// whole quads.
 func conv2dVariants(entry, write string, groups conv2dGroups) []tensor.Variant {
 	quads := func(p *Params) bool { return p.Outputs%4 == 0 && (write != conv2dParted || p.Chunk%4 == 0) }
 	variant := func(file string, inputs, outputs int, groups func(p *Params) [3]int) tensor.Variant {
@@ -152,8 +153,8 @@ func registerGroups(p *Params, blocks int) [3]int {
 // a multiple of four.
 type conv2dTile struct{ rows, columns, slices, depth int }
 
-// A map of 8×8 with 256 outputs has four large tiles, and a card has tens of multiprocessors. Sliced
-// tiles make 16 times as many workgroups, and neither dispatches nor buffers.
+// A map of 8×8 with 256 outputs has four large tiles, and a card has tens of multiprocessors.
+// Sliced tiles make 16 times as many workgroups, and neither dispatches nor buffers.
 var (
 	largeTile  = conv2dTile{64, 64, 1, 8}
 	slicedTile = conv2dTile{16, 16, 16, 4}

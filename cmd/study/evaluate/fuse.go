@@ -51,8 +51,8 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// fuseMarks fuses the marks of images and delivers maps and figures. weights may be empty; the session
-// has no model yet.
+// fuseMarks fuses the marks of images and delivers maps and figures. weights may be empty; the
+// session has no model yet.
 func fuseMarks(ctx context.Context, images input.Images, out, weights string, s *computing.Session, stdout, stderr io.Writer) error {
 	data, err := images.Open()
 	if err == nil {

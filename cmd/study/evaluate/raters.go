@@ -42,8 +42,8 @@ func runRaters(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 
 // agreement measures the agreement of the raters of a data set, with pictures if it is to be
-// illustrated. The report is nil if there is none; beside an error it is of a part of the images. made
-// says how, but for the data.
+// illustrated. The report is nil if there is none; beside an error it is of a part of the images.
+// made says how, but for the data.
 func agreement(ctx context.Context, dir string, made *report.Origin, illustrated bool, stderr io.Writer) (*agree.Report, error) {
 	data, err := dataset.Open(dir)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 	"mrprism/cmd/bench/measure"
 	"mrprism/internal/program/cli"
-	"mrprism/shaders/gpu/chromium"
 	"mrprism/shaders/gpu/device"
+	"mrprism/shaders/gpu/gputest/browsertest"
 )
 
 var tiny = measure.Options{Config: "tiny", Raters: 4, Classes: 2, Side: 64, Repeats: 2}
@@ -38,17 +38,6 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	code = run(t.Context(), append([]string{"-config", "tiny", "-side", "64", "-n", "2"}, args...), &out, &err)
 	return code, out.String(), err.String()
-}
-
-// needsChromium skips the test without Chromium. With CI=true it fails the test.
-func needsChromium(t *testing.T) {
-	t.Helper()
-	if _, err := chromium.Find(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
 }
 
 func TestMatches(t *testing.T) {
@@ -79,7 +68,7 @@ func TestChannelsFirst(t *testing.T) {
 
 // A page's worker answers jobs over HTTP, with the results of the reference.
 func TestPeerInPage(t *testing.T) {
-	needsChromium(t)
+	browsertest.Chromium(t)
 	d, err := device.Open(t.Context(), device.Reference, device.Options{})
 	require.NoError(t, err)
 	defer d.Close()
@@ -132,7 +121,7 @@ func TestPeers(t *testing.T) {
 	for _, where := range [][]string{{"-device", device.Processor}, {"-browser"}} {
 		t.Run(where[0], func(t *testing.T) {
 			if where[0] == "-browser" {
-				needsChromium(t)
+				browsertest.Chromium(t)
 			}
 			code, text, stderr := call(t, append(where, modules)...)
 			require.Equal(t, cli.Done, code, stderr)

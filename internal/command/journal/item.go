@@ -52,8 +52,8 @@ func NewItem(stem, image string, marks []Mark, readers []masks.Reader, classes [
 	return it
 }
 
-// Picture is the item whose output files name the picture of the file, if that has several: slice 3 of 5
-// has STEM_slice3of5.json.
+// Picture is the item whose output files name the picture of the file, if that has several: slice 3
+// of 5 has STEM_slice3of5.json.
 func (i Item) Picture(slice, slices int) Item {
 	if slices < 2 {
 		return i

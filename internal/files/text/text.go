@@ -27,8 +27,8 @@ func Read(path string) ([]byte, error) {
 	return Decode(data)
 }
 
-// Decode is a text in UTF-8 without a byte order mark. Its data are UTF-8 or UTF-16, with or without
-// the mark.
+// Decode is a text in UTF-8 without a byte order mark. Its data are UTF-8 or UTF-16, with or
+// without the mark.
 func Decode(data []byte) ([]byte, error) {
 	var unmarked encoding.Encoding = encoding.Nop
 	if len(data) > 1 && data[1] == 0 { // the first character is one of ASCII
@@ -59,7 +59,8 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // Table is the lines of a CSV, as Read gives it, which should have least to most fields. Commas,
 // semicolons or tabs separate the fields: those by which the most lines have so many. Table leaves
-// out empty lines, empty fields beyond most, what begins with #, and the line "sep=;" of spreadsheets.
+// out empty lines, empty fields beyond most, what begins with #, and the line "sep=;" of
+// spreadsheets.
 func Table(text []byte, least, most int) (lines []Line, err error) {
 	whole, best := newlines.Replace(string(text)), -1
 	for _, comma := range "\t;," { // the first of those that fit alike: numbers may have commas

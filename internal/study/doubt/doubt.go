@@ -200,8 +200,8 @@ func (l *Learner) refer(i int, loaded *dataset.Loaded, r *segment.Result) {
 // wrong is the Dice below which a mask shows something else than the structure.
 const wrong = 0.5
 
-// foreignPictures is the number of drawn pictures of other kinds, and foreignSide their longer side in
-// pixels.
+// foreignPictures is the number of drawn pictures of other kinds, and foreignSide their longer side
+// in pixels.
 const foreignPictures, foreignSide = 54, 384
 
 // addForeign adds results on drawn pictures of other kinds as wrong results. A few of them show

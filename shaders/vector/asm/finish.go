@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// finishRows computes y = max(floor, x scale + shift + residual) for rows of one or two vectors. stride, from
-// and residualStride are the distances between rows of y, x and residual in elements. scale and
-// shift have one row.
+// finishRows computes y = max(floor, x scale + shift + residual) for rows of one or two vectors.
+// stride, from and residualStride are the distances between rows of y, x and residual in elements.
+// scale and shift have one row.
 func (l *level) finishRows(vectors int) {
 	TEXT(fmt.Sprintf("finishRows%sx%d", l.name, vectors), NOSPLIT,
 		"func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)")
