@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The kernels of variants.csv exist. That they have these variants and no others is checked by their
-// families' tests (shadertest.Main).
+// The kernels of variants.csv exist. That they have these variants and no others is checked by
+// their families' tests (shadertest.Main).
 func TestKernelsOfTheTableExist(t *testing.T) {
 	table, err := os.Open("variants.csv")
 	require.NoError(t, err)

@@ -55,7 +55,8 @@ func TestBuiltSiteIsCurrent(t *testing.T) {
 	assert.NotContains(t, page, "onclick=", "and inline scripts")
 }
 
-// Modules import each other in no circle: which of them runs first would depend on who is asked for.
+// Modules import each other in no circle: which of them runs first would depend on who is asked
+// for.
 func TestModulesHaveNoCircles(t *testing.T) {
 	imported := regexp.MustCompile(`(?m)^(?:import|\} from|export .* from)\b[^;]*?"(\.\.?/[^"]+)"`)
 	var follow func(trail []string)

@@ -17,8 +17,8 @@ import (
 // ofBrowser is the test in JavaScript that needs a browser's file system.
 const ofBrowser = "testdata/keeping_test.js"
 
-// TestInNode runs the tests in JavaScript of testdata: state, words, drawings, log and sessions need
-// no browser.
+// TestInNode runs the tests in JavaScript of testdata: state, words, drawings, log and sessions
+// need no browser.
 func TestInNode(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

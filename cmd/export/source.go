@@ -50,7 +50,8 @@ func (s *source) variables() []*tensor.Variable {
 	return s.set.Variables(tensor.Parameter, tensor.Statistic)
 }
 
-// fromWeights opens a shipped model or a file, or makes random weights. Int8 weights become float32.
+// fromWeights opens a shipped model or a file, or makes random weights. Int8 weights become
+// float32.
 func fromWeights(ctx context.Context, name string) (*source, error) {
 	if config, ok := strings.CutPrefix(name, "random-"); ok {
 		if s, err := random(ctx, config, 4, 2, 1); err == nil {

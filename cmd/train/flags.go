@@ -184,8 +184,8 @@ var augmentations = map[string]train.Views{
 	"scan":       {Elastic: 0.05, Grain: 0.3},
 }
 
-// augmented sets the parts that no field sets. Without an anchor there is nothing to look away from,
-// and nothing that swells.
+// augmented sets the parts that no field sets. Without an anchor there is nothing to look away
+// from, and nothing that swells.
 func (d *declared) augmented(o *train.Options) error {
 	if err := choice.Known("augmentation", d.augment, slices.Sorted(maps.Keys(augmentations))); err != nil {
 		return fmt.Errorf("-augment: %w", err)

@@ -26,8 +26,8 @@ func Known(kind, name string, names []string) error {
 	return fmt.Errorf("no %s is named %q%s: there are %s", kind, name, Guess(name, names), strings.Join(names, ", "))
 }
 
-// Guess asks in brackets, behind a space, whether the nearest name was meant; it is empty if none is
-// near.
+// Guess asks in brackets, behind a space, whether the nearest name was meant; it is empty if none
+// is near.
 func Guess(name string, names []string) string {
 	if nearest := Nearest(name, names); nearest != "" {
 		return fmt.Sprintf(" (did you mean %s?)", nearest)

@@ -16,8 +16,8 @@ import (
 // limits the number of pixels.
 const maxFile = 1 << 30
 
-// ReadImage reads and decodes an image file: the middle of a volume, and the first page. Every error
-// names the file.
+// ReadImage reads and decodes an image file: the middle of a volume, and the first page. Every
+// error names the file.
 func ReadImage(path string) (*imageio.Image, error) {
 	data, err := ReadContent(path)
 	if err != nil {
@@ -99,8 +99,8 @@ func HoldsImage(path string) bool {
 	return !zipped && imageio.Recognised(head[:n])
 }
 
-// ImagesIn lists the images that lie in a folder itself, in the order of their names, and counts the
-// other files.
+// ImagesIn lists the images that lie in a folder itself, in the order of their names, and counts
+// the other files.
 func ImagesIn(folder string) (images []string, others int, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

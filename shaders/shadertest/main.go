@@ -23,8 +23,8 @@ import (
 )
 
 // Main runs the tests of an operator family. If all pass, they must have run every entry point of
-// the family's WGSL, in both widths where it has two, and variants.csv must give the reason of every
-// variant that they ran.
+// the family's WGSL, in both widths where it has two, and variants.csv must give the reason of
+// every variant that they ran.
 func Main(m *testing.M) {
 	code := m.Run()
 	whole := true // no test was left out, but for the one in the browser

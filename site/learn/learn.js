@@ -100,9 +100,9 @@ export async function kept(path) {
   }
 }
 
-// remains is what a run has left in this browser: "saved", with a checkpoint, from which it goes on. Of
-// a tab that was killed while it wrote one there may be the previous one alone. "data" is a copy of
-// images alone, and "" nothing.
+// remains is what a run has left in this browser: "saved", with a checkpoint, from which it goes
+// on. Of a tab that was killed while it wrote one there may be the previous one alone. "data" is a
+// copy of images alone, and "" nothing.
 async function remains() {
   for (const path of ["/run/checkpoint.safetensors", "/run/checkpoint.previous.safetensors"])
     if (await kept(path)) return "saved";

@@ -83,8 +83,8 @@ export const stem = (name) =>
     .replace(/\.+$/, "")
     .replace(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)/i, "$1_") || "image";
 
-// stemOf begins the names of files that are saved for a picture. It includes which one of several it
-// is in its file.
+// stemOf begins the names of files that are saved for a picture. It includes which one of several
+// it is in its file.
 export const stemOf = ({ name }, { slice, slices }) =>
   stem(name) + (slices > 1 ? `_slice${slice}of${slices}` : "");
 
@@ -101,9 +101,9 @@ export function fileOf(
   return `${stem}${whole ? "" : `_${result.classes[c]}`}${suffix}${kind}${i < result.recurrences ? `_rec${i}` : ""}${corrected ? "_corrected" : ""}${ending}`;
 }
 
-// readersOf are those of whom a file is saved, { reader, suffix, rater }: the consensus and, with each,
-// all others that the program segment has (masks.Readers, whose index reader is). Outlines are of
-// those of the classes that have them.
+// readersOf are those of whom a file is saved, { reader, suffix, rater }: the consensus and, with
+// each, all others that the program segment has (masks.Readers, whose index reader is). Outlines
+// are of those of the classes that have them.
 export function readersOf(result, each, classes) {
   const {
     raters,

@@ -154,8 +154,8 @@ function step(s, { type, ...event }) {
   return act ? step({ ...then, waiting: then.waiting.filter((one) => one !== act) }, act) : then;
 }
 
-// passes bring the state that a handler made to agree with itself, in this order. Each has the state
-// so far, the state before the event, and the event: (s, before, type, event).
+// passes bring the state that a handler made to agree with itself, in this order. Each has the
+// state so far, the state before the event, and the event: (s, before, type, event).
 const passes = [
   targeted, // asks for the maps below corrected masks
   shown, // a result that is complete goes on the stage

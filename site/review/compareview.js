@@ -21,7 +21,8 @@ import { sliceText } from "./worklist.js";
 
 let drawn = null; // the image on the second stage
 
-// drawComparison brings the second stage and its section to a state. stage() gives the second stage.
+// drawComparison brings the second stage and its section to a state. stage() gives the second
+// stage.
 export function drawComparison(s, before, stage) {
   const { compared } = s,
     was = before.compared;

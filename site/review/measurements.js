@@ -2,8 +2,8 @@
 // (internal/segment). measurements has the area of each structure, and the vertical ratio if there
 // are a disc and a cup. low and high are the range over the mask and the raters or agreement
 // levels. interval contains the experts' majority in a share of images, its coverage; without it
-// withheld says why. A ratio without an inner structure has value null, and weights without heads have low
-// and high null.
+// withheld says why. A ratio without an inner structure has value null, and weights without heads
+// have low and high null.
 import { clinicalNotes, clinicalRows, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "../draw/colours.js";
 import { $, element } from "../page/dom.js";

@@ -16,7 +16,8 @@ const PAGE = 8; // lines
 // narrow says that the list would cover the result. list.css has the same limits.
 export const narrow = () => matchMedia("(max-width: 860px), (max-aspect-ratio: 4/5)").matches;
 
-// Work needs state(), send(event), the segmenter, and told(error), an error with a message for people.
+// Work needs state(), send(event), the segmenter, and told(error), an error with a message for
+// people.
 export class Work {
   #state;
   #send;

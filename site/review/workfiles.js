@@ -1,5 +1,5 @@
-// The files that are saved of the worklist: one table of all lines, and a ZIP of masks, measurements
-// and the table. The worker writes both.
+// The files that are saved of the worklist: one table of all lines, and a ZIP of masks,
+// measurements and the table. The worker writes both.
 import { YOU } from "../draw/correct.js";
 import { version } from "../page/build.js";
 import { json, stemOf } from "../page/exports.js";
@@ -120,7 +120,8 @@ export async function* filesOf(list, { masksOf, correct, table, tell }) {
   }
 }
 
-// stemsOf begin the names of the lines' files. Files of equal names in different formats get a number.
+// stemsOf begin the names of the lines' files. Files of equal names in different formats get a
+// number.
 function stemsOf(lines) {
   const taken = new Set();
   return lines.map(({ picture, slice, slices }) => {

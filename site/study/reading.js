@@ -67,8 +67,9 @@ const bareOf = (result) => ({
   },
 });
 
-// Answers are a segmenter's in a reading study. Where masks start empty, or the model found nothing,
-// no model's mask is there. In a blind study its result is bare: what is not there cannot leak.
+// Answers are a segmenter's in a reading study. Where masks start empty, or the model found
+// nothing, no model's mask is there. In a blind study its result is bare: what is not there cannot
+// leak.
 export class Answers {
   #segmenter;
   #study;

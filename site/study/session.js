@@ -34,8 +34,8 @@ export async function sumOf(blob) {
   if (!sums.has(blob)) sums.set(blob, await digest(await blob.arrayBuffer()));
   return sums.get(blob);
 }
-// Claimed is the Blob of an image in a session, which should have a sum. The first read compares the
-// sum. sound is true once it was right.
+// Claimed is the Blob of an image in a session, which should have a sum. The first read compares
+// the sum. sound is true once it was right.
 export class Claimed {
   #sum;
   sound = false;
@@ -560,8 +560,8 @@ export const missing = (name, study) => ({
     : "Open the image, or its folder. It is found by its content, whatever it is called now.",
 });
 
-// fits resolves to whether the masks of a line from a file have the sizes and, nearly, the areas that
-// the file says. It throws if one is no picture of the photograph's size.
+// fits resolves to whether the masks of a line from a file have the sizes and, nearly, the areas
+// that the file says. It throws if one is no picture of the photograph's size.
 export async function fits({
   result: { width, height, found, byModel, measurements },
   masks,

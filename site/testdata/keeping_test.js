@@ -1,5 +1,5 @@
-// Tests of keeping.js, which TestKeeping runs in a page: what the browser's file system has after it
-// was killed, had no space left, or was damaged.
+// Tests of keeping.js, which TestKeeping runs in a page: what the browser's file system has after
+// it was killed, had no space left, or was damaged.
 import { Stroke, blank } from "../draw/correct.js";
 import * as keeping from "../study/keeping.js";
 import { filesOf, readSession } from "../study/session.js";

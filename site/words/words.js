@@ -1,7 +1,7 @@
 // The page's texts in the language of the display. A text stands in English where it is used, and
 // that English is its key: de.json has the German, and speak.js fetches it. {name} in a text is the
-// place of a value. Messages of the worker and the state are English with the values filled in; they
-// are recognised by their pattern.
+// place of a value. Messages of the worker and the state are English with the values filled in;
+// they are recognised by their pattern.
 const TEXTS = { __proto__: null, en: {}, de: {} };
 
 export let language = "en";
@@ -49,8 +49,8 @@ export const isolated = (name) =>
     : name;
 
 const formats = {}; // by language and options: to make one takes far longer than to use it
-// number is a number in the language of the display. digits are those after the point, or options of
-// Intl.NumberFormat. A thin space parts thousands in every language.
+// number is a number in the language of the display. digits are those after the point, or options
+// of Intl.NumberFormat. A thin space parts thousands in every language.
 export function number(value, digits = 0) {
   const options =
     typeof digits === "number"

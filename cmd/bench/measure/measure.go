@@ -54,8 +54,8 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// Open opens the weights, if there are some, which decide the other options of the network; the side
-// unless it is given.
+// Open opens the weights, if there are some, which decide the other options of the network; the
+// side unless it is given.
 func (o *Options) Open(open func(nameOrFile string) (*weights.Model, error), sideGiven bool) (*weights.Model, error) {
 	if o.Weights == "" {
 		return nil, nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Report is the result of a run; its JSON is for scripts, and for Compare. Times are in milliseconds
-// unless the name has another unit.
+// Report is the result of a run; its JSON is for scripts, and for Compare. Times are in
+// milliseconds unless the name has another unit.
 type Report struct {
 	Adapter   string          `json:"adapter"` // the device that computed
 	Backend   string          `json:"backend"`

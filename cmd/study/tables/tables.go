@@ -18,8 +18,8 @@ import (
 	"mrprism/weights"
 )
 
-// write writes a table and a picture for each of the tables, a table of the differences that survive
-// Holm's correction, and a picture of all methods.
+// write writes a table and a picture for each of the tables, a table of the differences that
+// survive Holm's correction, and a picture of all methods.
 func (r *runner) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -112,8 +112,8 @@ func cellsOf(t table, d data, class string, all results) map[string]graphs.GridC
 	return cells
 }
 
-// gather reads a table's rows on all data, and draws its picture. It is not found if nothing has been
-// compared.
+// gather reads a table's rows on all data, and draws its picture. It is not found if nothing has
+// been compared.
 func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, err error) {
 	base := t.rows[0]
 	picture = graphs.Forest{

@@ -213,8 +213,8 @@ func Read(path string) (*Entry, error) {
 	return e, nil
 }
 
-// Done returns the entry of an image that is done: it is by these weights, and its files are as they
-// were written. It is nil if there is none. The error says why an image that has one is to be
+// Done returns the entry of an image that is done: it is by these weights, and its files are as
+// they were written. It is nil if there is none. The error says why an image that has one is to be
 // segmented again.
 func (r *Run) Done(it Item) (*Entry, error) {
 	e, err := Read(it.Entry)

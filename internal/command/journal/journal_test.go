@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The entry says whether to believe the result: a list of doubts, empty without any, and null if the
-// weights cannot tell.
+// The entry says whether to believe the result: a list of doubts, empty without any, and null if
+// the weights cannot tell.
 func TestDoubtsInTheEntry(t *testing.T) {
 	run, v := Run{Session: computing.Session{Model: &weights.Model{Shipped: true}}}, &segment.Result{Found: true}
 	said := func() string {

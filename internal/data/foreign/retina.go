@@ -34,8 +34,8 @@ func newRetina(c *canvas) *retina {
 	return t
 }
 
-// vasculature draws vessels that fan out from a disc far outside of the field, and fine vessels from
-// all around. They begin on a circle around the field.
+// vasculature draws vessels that fan out from a disc far outside of the field, and fine vessels
+// from all around. They begin on a circle around the field.
 func (t *retina) vasculature() {
 	border := t.radius*1.03 + 0.2
 	for range 2 + t.IntN(5) {

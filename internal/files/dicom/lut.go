@@ -23,8 +23,8 @@ type table struct {
 	signed  bool // entries are int16
 }
 
-// table reads a lookup table: what it is called, and the tags of its descriptor, its entries and, or
-// 0, of entries in segments. signed says whether the values that it maps may be negative.
+// table reads a lookup table: what it is called, and the tags of its descriptor, its entries and,
+// or 0, of entries in segments. signed says whether the values that it maps may be negative.
 func (p *parser) table(what string, descriptor, data, segments uint32, signed bool) (*table, error) {
 	v := p.numbers(descriptor, "US") // the number of entries, the first value, and the bits of an entry
 	if len(v) < 3 {

@@ -30,8 +30,8 @@ const (
 	safePixels = 9_000_000
 )
 
-// Info is the content of a file's header. W, H and Spacing are as displayed, and Orientation is that
-// of the file.
+// Info is the content of a file's header. W, H and Spacing are as displayed, and Orientation is
+// that of the file.
 type Info struct {
 	raster.Frame
 	Format string
@@ -226,8 +226,8 @@ func jpegHeader(data []byte) (*raster.Frame, error) {
 	return info, nil
 }
 
-// usualTables are the Huffman tables of a JPEG that has none, as cameras of moving pictures write it:
-// those of the standard (ITU T.81, K.3), which image/jpeg writes too.
+// usualTables are the Huffman tables of a JPEG that has none, as cameras of moving pictures write
+// it: those of the standard (ITU T.81, K.3), which image/jpeg writes too.
 func usualTables() []byte {
 	var out bytes.Buffer
 	if err := jpeg.Encode(&out, image.NewRGBA(image.Rect(0, 0, 1, 1)), nil); err != nil {

@@ -41,7 +41,8 @@ type header struct {
 	geometry         *Geometry // its slice is 0
 }
 
-// datatypes are the types of values by their number: how many bytes a value has, and how it is read.
+// datatypes are the types of values by their number: how many bytes a value has, and how it is
+// read.
 var datatypes = map[int]struct {
 	size int64
 	read func(o binary.ByteOrder, b []byte) float64

@@ -88,8 +88,8 @@ func Message(text string) string {
 }
 
 // Run parses args, calls body with the arguments that are not flags and returns the exit code. For
-// -h and -version it prints their text instead. A first argument that is no flag names a subprogram,
-// if there are some.
+// -h and -version it prints their text instead. A first argument that is no flag names a
+// subprogram, if there are some.
 func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
 	if len(args) > 0 && p.Subprograms[args[0]] != nil {
 		return p.Subprograms[args[0]](ctx, args[1:], p.Stdout, p.Stderr)

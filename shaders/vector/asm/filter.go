@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// filter sets y[i] to Σ_t window[t] x[i + t stride]. It sums eight vectors at once, then vectors one
-// by one, and the last elements with a mask.
+// filter sets y[i] to Σ_t window[t] x[i + t stride]. It sums eight vectors at once, then vectors
+// one by one, and the last elements with a mask.
 func filter() {
 	TEXT("filterVectors", NOSPLIT, "func(y, x []float32, stride int, window []float32)")
 	y, n, x := base("y"), length("y"), base("x")

@@ -17,7 +17,8 @@ const irVersion = 8
 const maxBytes = math.MaxInt32
 
 // Write writes the model as a ModelProto. Inputs and outputs are tensors of float32, with their
-// shapes if Shapes has them. Operators are standard ones. The same model always gives the same bytes.
+// shapes if Shapes has them. Operators are standard ones. The same model always gives the same
+// bytes.
 func (m *Model) Write(w io.Writer) error {
 	var graph protobuf.Message
 	for i := range m.Nodes {

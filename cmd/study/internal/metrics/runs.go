@@ -1,5 +1,5 @@
-// Package metrics compares the methods of a study, and tests what it measures: differences over runs,
-// p-values, correlations, and areas under curves.
+// Package metrics compares the methods of a study, and tests what it measures: differences over
+// runs, p-values, correlations, and areas under curves.
 package metrics
 
 import (
