@@ -1,5 +1,6 @@
 // What the stage draws with the browser's own canvas: always the lines over the photograph, and the
 // photograph and the map if WebGL does not draw them. Coordinates are photograph pixels.
+import { css } from "./colours.js";
 
 // Sheet is a transparent canvas over the whole stage. After changes it draws itself once, in the
 // next frame.
@@ -71,15 +72,8 @@ export class Pictures extends Sheet {
   }
 
   paint(c, scale, density) {
-    for (const [of, globalAlpha] of [
-      [this.#photo, 1],
-      [this.#overlay, this.#opacity],
-    ]) {
-      if (!of) continue;
-      const imageSmoothingEnabled = of !== this.#photo || scale * density < 6; // show pixels as they are
-      Object.assign(c, { globalAlpha, imageSmoothingEnabled, imageSmoothingQuality: "high" });
-      c.drawImage(of.bitmap, of.x, of.y, of.width, of.height);
-    }
+    drawPicture(c, this.#photo, 1, scale * density < 6); // shows pixels as they are
+    drawPicture(c, this.#overlay, this.#opacity);
   }
 }
 
@@ -93,13 +87,7 @@ export class Lines extends Sheet {
   // contours sets all lines, bottom first: [{ points, starts, colour, width, dash, band }], as in
   // wasm/overlay; width and dash are CSS pixels, no dash is 0. A band is filled.
   contours(list) {
-    this.#contours = list.map(({ points, starts, colour, width, dash, band }) => ({
-      path: pathOf({ points, starts }),
-      colour: `rgb(${colour.join()})`,
-      width,
-      dash,
-      band,
-    }));
+    this.#contours = list.map((line) => ({ ...line, path: pathOf(line) }));
     this.ask();
   }
   // region sets the square, or removes it if there are no arguments. active: the square is being
@@ -122,19 +110,11 @@ export class Lines extends Sheet {
   }
 
   paint(c, scale) {
-    const stroke = (path, style, width, dash = []) => {
-      Object.assign(c, { strokeStyle: style, lineWidth: width / scale, lineJoin: "round" });
-      c.setLineDash(dash.map((length) => length / scale));
-      c.stroke(path);
-    };
-    for (const { path, colour, width, dash, band } of this.#contours) {
-      if (band) fillBand(c, path, colour);
-      const dashes = dash ? [dash, 0.7 * dash] : [];
-      stroke(path, "rgb(0 0 0 / .6)", width + 2, dashes); // shows the line on any photograph
-      stroke(path, colour, width, dashes);
-    }
-    if (this.#ruler) this.#measure(c, scale, stroke);
-    if (this.#cursor) this.#pen(c, scale, stroke);
+    const unit = 1 / scale,
+      draw = (...of) => stroke(c, unit, ...of);
+    for (const line of this.#contours) drawLine(c, unit, line.path, line);
+    if (this.#ruler) this.#measure(scale, draw);
+    if (this.#cursor) this.#pen(c, scale, draw);
     if (!this.#region) return;
     const { x, y, side, active } = this.#region,
       square = new Path2D();
@@ -147,13 +127,13 @@ export class Lines extends Sheet {
       c.fillStyle = "rgb(0 0 0 / .5)";
       c.fill(outside, "evenodd");
     }
-    stroke(square, "rgb(0 0 0 / .35)", 2.5);
-    stroke(square, `rgb(255 255 255 / ${active ? 1 : 0.6})`, 1);
+    draw(square, "rgb(0 0 0 / .35)", 2.5);
+    draw(square, `rgb(255 255 255 / ${active ? 1 : 0.6})`, 1);
     for (const cx of active ? [x, x + side] : [])
-      for (const cy of [y, y + side]) handle(c, cx, cy, 5 / scale);
+      for (const cy of [y, y + side]) handle(c, cx, cy, 5 * unit);
   }
 
-  #measure(c, scale, stroke) {
+  #measure(scale, draw) {
     // a line with a bar across each end
     const { from, to } = this.#ruler,
       line = new Path2D(),
@@ -166,10 +146,10 @@ export class Lines extends Sheet {
       line.moveTo(x - ax, y - ay);
       line.lineTo(x + ax, y + ay);
     }
-    stroke(line, "rgb(0 0 0 / .7)", 4);
-    stroke(line, "#fff", 1.75);
+    draw(line, "rgb(0 0 0 / .7)", 4);
+    draw(line, "#fff", 1.75);
   }
-  #pen(c, scale, stroke) {
+  #pen(c, scale, draw) {
     const { at, radius, points, chosen, line } = this.#cursor,
       figure = new Path2D(),
       round = new Path2D();
@@ -192,7 +172,7 @@ export class Lines extends Sheet {
       ["rgb(0 0 0 / .7)", 3],
       ["#fff", 1.25],
     ])
-      for (const path of [figure, round]) stroke(path, style, width);
+      for (const path of [figure, round]) draw(path, style, width);
     points.forEach(([x, y], i) => handle(c, x, y, (i === chosen ? 6 : 3.5) / scale));
   }
 }
@@ -208,10 +188,31 @@ function handle(c, x, y, half) {
   }
 }
 
-// fillBand tints what lies between the lines of a band.
-export function fillBand(c, path, colour) {
-  Object.assign(c, { globalAlpha: 0.2, fillStyle: colour });
-  c.fill(path, "evenodd");
+// stroke draws a path. Its width and dashes are in a unit.
+export function stroke(c, unit, path, strokeStyle, width, dash = []) {
+  Object.assign(c, { strokeStyle, lineWidth: width * unit, lineJoin: "round" });
+  c.setLineDash(dash.map((length) => length * unit));
+  c.stroke(path);
+}
+// drawLine draws a contour (layers.js), with a border that shows it on any photograph. A band is
+// tinted between its lines.
+export function drawLine(c, unit, path, { colour, width, dash, band }) {
+  if (band) {
+    Object.assign(c, { globalAlpha: 0.2, fillStyle: css(colour) });
+    c.fill(path, "evenodd");
+    c.globalAlpha = 1;
+  }
+  const dashes = dash ? [dash, 0.7 * dash] : [];
+  stroke(c, unit, path, "rgb(0 0 0 / .6)", width + 2, dashes);
+  stroke(c, unit, path, css(colour), width, dashes);
+}
+
+// drawPicture draws a picture, or nothing of null.
+export function drawPicture(c, picture, globalAlpha = 1, imageSmoothingEnabled = true) {
+  if (!picture) return;
+  const { bitmap, x, y, width, height } = picture;
+  Object.assign(c, { globalAlpha, imageSmoothingEnabled, imageSmoothingQuality: "high" });
+  c.drawImage(bitmap, x, y, width, height);
   c.globalAlpha = 1;
 }
 
@@ -227,8 +228,19 @@ export function pathOf({ points, starts }) {
   return path;
 }
 
+// pictureOf is the picture of an image, or of a map over a part of one.
+export const pictureOf = ({ x = 0, y = 0, ...of }) =>
+  picture(
+    x,
+    y,
+    of.drawnWidth ?? of.width,
+    of.drawnHeight ?? of.height,
+    of.pixelsWide,
+    of.pixelsHigh,
+    of.rgba,
+  );
 // picture is premultiplied pixels over a rectangle of the photograph; without arguments, none.
-export function picture(x, y, width, height, pixelsWide, pixelsHigh, rgba) {
+function picture(x, y, width, height, pixelsWide, pixelsHigh, rgba) {
   if (!width) return null;
   const bitmap = new OffscreenCanvas(pixelsWide, pixelsHigh),
     straight = new Uint8ClampedArray(rgba);

@@ -1,7 +1,7 @@
 // The photograph with what the stage shows of a result, as a PNG of the photograph's own size: map,
 // outlines, and a legend in the corner in which it covers the fewest outlines.
-import { fillBand, pathOf, picture } from "./canvas2d.js";
-import { bar, css } from "./colours.js";
+import { drawLine, drawPicture, pathOf, pictureOf } from "./canvas2d.js";
+import { bar } from "./colours.js";
 import { looked } from "./look.js";
 import { standing } from "./outlines.js";
 import { SegmentError } from "../worker/segmenter.js";
@@ -21,10 +21,10 @@ export async function overlayPNG(s) {
     { wanted, contours, overlay } = standing(s),
     canvas = new OffscreenCanvas(width, height),
     c = canvas.getContext("2d");
-  drawPicture(c, looked(s.image, s.look), 1);
-  if (overlay) drawPicture(c, overlay, s.opacity / 100);
+  drawPicture(c, pictureOf(looked(s.image, s.look)));
+  if (overlay) drawPicture(c, pictureOf(overlay), s.opacity / 100);
   for (const line of contours)
-    drawLine(c, line, pathOf(line), Math.max(THINNEST, LINE * Math.min(width, height)));
+    drawLine(c, Math.max(THINNEST, LINE * Math.min(width, height)), pathOf(line), line);
   drawLegend(c, wanted, contours);
   const blob = await canvas.convertToBlob({ type: "image/png" }).catch(() => {
     throw new SegmentError({
@@ -34,46 +34,6 @@ export async function overlayPNG(s) {
     });
   });
   return blob.arrayBuffer();
-}
-
-function drawPicture(
-  c,
-  {
-    x = 0,
-    y = 0,
-    width,
-    height,
-    drawnWidth = width,
-    drawnHeight = height,
-    pixelsWide,
-    pixelsHigh,
-    rgba,
-  },
-  globalAlpha,
-) {
-  Object.assign(c, { globalAlpha, imageSmoothingQuality: "high" });
-  c.drawImage(
-    picture(x, y, drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba).bitmap,
-    x,
-    y,
-    drawnWidth,
-    drawnHeight,
-  );
-  c.globalAlpha = 1;
-}
-
-// drawLine draws a line as the stage does, in a unit instead of CSS pixels.
-function drawLine(c, { colour, width, dash, band }, path, unit) {
-  if (band) fillBand(c, path, css(colour));
-  c.setLineDash(dash ? [dash * unit, 0.7 * dash * unit] : []);
-  for (const [strokeStyle, wide] of [
-    ["rgb(0 0 0 / .6)", width + 2],
-    [css(colour), width],
-  ]) {
-    Object.assign(c, { strokeStyle, lineWidth: wide * unit, lineJoin: "round" });
-    c.stroke(path);
-  }
-  c.setLineDash([]);
 }
 
 // rowsOf are the rows of the legend, { text, colour, sign }. sign draws the key before the text in
@@ -86,7 +46,7 @@ function rowsOf({ why, keys, map }) {
         const piece = new Path2D(
           band ? "M0 .2h2v.6h-2z" : `M${(2 * i) / colours.length} .5h${2 / colours.length}`,
         );
-        drawLine(c, { colour, width: band ? 0.75 : 2, dash: dash && 3, band }, piece, 0.09);
+        drawLine(c, 0.09, piece, { colour, width: band ? 0.75 : 2, dash: dash && 3, band });
       });
   return [
     ...(why ? [{ text: why, colour: DOUBT }] : []),

@@ -9,3 +9,31 @@ export function element(tag, fields, ...children) {
   made.append(...children);
   return made;
 }
+
+// svg makes a part of a drawing, with attributes.
+export function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+export const button = (text, onclick, className = "grow") =>
+  element("button", { type: "button", className, onclick }, text);
+
+// field is a control with a label before it.
+export const field = (text, control) =>
+  element("label", { className: "field" }, element("span", {}, text), control);
+
+// row is a row of a table of texts or elements. The first ones name it.
+export const row = (cells, heads = 0) =>
+  element("tr", {}, ...cells.map((cell, i) => element(i < heads ? "th" : "td", {}, cell)));
+
+// table is one of texts or elements. Its head names the columns.
+export const table = (head, body, heads = 0) =>
+  element(
+    "table",
+    {},
+    element("thead", {}, row(head, head.length)),
+    element("tbody", {}, ...body.map((cells) => row(cells, heads))),
+  );

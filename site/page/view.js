@@ -2,12 +2,12 @@
 // them, except that page.js moves the view and the focus, and empties file fields.
 import { whyProcessor } from "../worker/adapter.js";
 import { bar, css, rater as raterColour, you as yourColour } from "../draw/colours.js";
-import { $, all, element } from "./dom.js";
+import { $, all, element, svg } from "./dom.js";
 import { drawComparison } from "../review/compareview.js";
 import { formatOf, offered } from "./exports.js";
 import { asTaken, looked } from "../draw/look.js";
 import { agreement, byLevels, shownRecurrence, outlinesOf, whyNoOutlines } from "../draw/layers.js";
-import { regionBy, remarks, showMeasurements, title } from "../review/measurements.js";
+import { regionText, remarks, showMeasurements, title } from "../review/measurements.js";
 import { standing } from "../draw/outlines.js";
 import { lengths, scaleOf } from "../review/scale.js";
 import { speak } from "../words/speak.js";
@@ -276,22 +276,10 @@ function drawResult({ result, choices }, before) {
   show(result?.found, "correct");
   show(result?.found, "show", "experts"); // there is nothing to choose from
   show(result?.found && result.recurrences > 0, "advanced"); // one pass has nothing to compare
-  write("region-line", "");
+  write("region-line", result ? regionText(result) : "");
   if (!result) return;
   if (choices.model !== before.choices.model) buildControls(result);
   $("recurrence").max = result.recurrences;
-  const { x, y, side, whole } = result.roi;
-  write(
-    "region-line",
-    whole
-      ? t("The whole image")
-      : t("{side} × {side} px at {x}, {y}, {how}", {
-          side: `${side}`,
-          x: `${x}`,
-          y: `${y}`,
-          how: t(regionBy(result)),
-        }),
-  );
 }
 
 // drawFiles offers the formats of a result, and the files of the chosen one: a row a structure, or
@@ -613,12 +601,6 @@ const HELP = {
 // drawLegend shows the reasons for doubt, and names the lines and the map.
 function drawLegend({ why, keys, map }) {
   const row = (sign, text) => element("div", { className: "key" }, sign, element("span", {}, text));
-  const svg = (tag, attributes, ...children) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
   const rows = keys.map(({ colours, text, dash, band }) => {
     const pieces = colours.map((colour, i) =>
       svg("path", {

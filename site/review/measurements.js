@@ -52,8 +52,32 @@ export const expertsRange = (result, text) => [
   text,
 ];
 
+// figureNotes say what the ranges of figures mean, which are missing, and what a correction changes.
+export const figureNotes = (result, meanings, doubted) => [
+  ...[...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`),
+  ...withheld(result),
+  ...(doubted && meanings.size > 1
+    ? [t("It need not hold where the model doubts its result.")]
+    : []),
+  ...(result.corrected
+    ? [
+        t("Corrected by hand: ranges and intervals are still those of the model."),
+        ...remarks(result),
+      ]
+    : []),
+];
+// scaleNote says where millimetres are from.
+export const scaleNote = (scale) =>
+  t(
+    {
+      file: "Millimetres are by the pixel size in the file.",
+      hand: "Millimetres are by the length that you gave.",
+    }[scale?.by] ??
+      "The file does not say how large a pixel is. Measure a known length to see millimetres.",
+  );
+
 // withheld says which figures have no interval, and why.
-export function withheld({ measurements: { structures, verticalRatio } }) {
+function withheld({ measurements: { structures, verticalRatio } }) {
   const why = Map.groupBy(
     [...structures, verticalRatio].filter((one) => one?.withheld),
     (one) => one.withheld,
@@ -256,15 +280,7 @@ function fillTable(result, doubted, scale) {
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => t(s.class)),
     notes = [t("Consensus, Rec{n}.", { n: result.recurrences })];
-  for (const [name, meaning] of meanings) notes.push(`${title(name)}: ${meaning}.`);
-  notes.push(...withheld(result));
-  if (doubted && meanings.size > 1)
-    notes.push(t("It need not hold where the model doubts its result."));
-  if (result.corrected)
-    notes.push(
-      t("Corrected by hand: ranges and intervals are still those of the model."),
-      ...remarks(result),
-    );
+  notes.push(...figureNotes(result, meanings, doubted));
   const eye = eyeText(result.measurements.eye);
   if (eye) notes.push(`${title(eye)}.`);
   const against = [...alone(result), ...eyeRemarks(result)];
@@ -313,13 +329,7 @@ function fillMore(result, scale) {
   ];
   $("more-head").replaceChildren(row(heads.map((text) => cell("th", t(text), { scope: "col" }))));
   $("more-body").replaceChildren(...body);
-  const by = {
-    file: "Millimetres are by the pixel size in the file.",
-    hand: "Millimetres are by the length that you gave.",
-  }[scale?.by];
-  $("more-note").textContent = t(
-    by ?? "The file does not say how large a pixel is. Measure a known length to see millimetres.",
-  );
+  $("more-note").textContent = scaleNote(scale);
   fillClinical(result, scale);
   $("rim").hidden = !rim;
   if (!rim) return;
@@ -398,6 +408,17 @@ function fillClinical(result, scale) {
 // regionBy says how a result's region was chosen.
 export const regionBy = ({ roi, asked }) =>
   roi.whole ? "whole image" : asked.roi === "auto" ? "found" : "by hand";
+export const regionText = (result) => {
+  const { x, y, side, whole } = result.roi;
+  return whole
+    ? t("The whole image")
+    : t("{side} × {side} px at {x}, {y}, {how}", {
+        side: `${side}`,
+        x: `${x}`,
+        y: `${y}`,
+        how: t(regionBy(result)),
+      });
+};
 
 // sentence is the result for a screen reader.
 export function sentence(result) {

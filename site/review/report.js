@@ -1,24 +1,24 @@
-// The printed report of a result: one page of A4 or Letter, black on white. reportOf has its
-// content, reportPage makes its document, and print.css its looks. Nothing identifies a person
-// unless the user wants it.
+// The printed report of a result: one page of A4 or Letter, black on white. print.css has its looks.
+// Nothing identifies a person unless the user wants it.
 import { limits, version } from "../page/build.js";
-import { picture, pathOf } from "../draw/canvas2d.js";
+import { drawPicture, pathOf, pictureOf, stroke } from "../draw/canvas2d.js";
+import { css } from "../draw/colours.js";
 import { clinicalNotes, eyeRemarks, eyeText, fellowNotes } from "./clinical.js";
 import { fellow } from "./compare.js";
-import { $, element } from "../page/dom.js";
+import { $, element, svg, table } from "../page/dom.js";
 import { trustIn } from "./figures.js";
 import { YOU } from "../draw/correct.js";
 import { layers, measuredLines } from "../draw/layers.js";
 import {
   alone,
-  regionBy,
-  remarks,
+  figureNotes,
+  regionText,
   rimText,
+  scaleNote,
   title,
   verdict,
   whole,
   whyDoubted,
-  withheld,
 } from "./measurements.js";
 import { outlined } from "../draw/outlines.js";
 import { scaleOf } from "./scale.js";
@@ -36,63 +36,32 @@ const DOTS = 300 / 25.4; // of the pictures, a mm
 // Dashes, in mm, tell structures apart without colours.
 const DASHES = [[], [2, 1.2], [0.6, 0.9], [3, 0.9, 0.6, 0.9]];
 
-// reportOf is the content of the report of a state. options: now, a Date; file: whether to write
-// the image's name; reference: a text of the user, or "".
-export function reportOf(s, { now, file, reference }) {
-  const {
-      result,
-      measured,
-      picture: { name, opened },
-      image,
-    } = s,
-    { roi, recurrences, classes } = result,
-    why = whyDoubted(result),
-    { evidence } = subject(s),
-    scale = scaleOf(measured.measurements, s.known);
-  const when = (date) =>
-    new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, {
-      year: "numeric",
-      month: "long",
-      day: "numeric",
-      hour: "2-digit",
-      minute: "2-digit",
-      timeZoneName: "short",
-    }).format(date);
-  const figures = [...summary(measured, scale)],
+// notesOf are sentences about the figures of a report.
+function notesOf(s, figures, why, scale) {
+  const { result, measured } = s,
+    { eye, rim } = measured.measurements,
+    other = fellow(s),
     meanings = new Map(
       figures.flatMap(({ ranges }) => ranges.map(([name, meaning]) => [name, meaning])),
     );
-  const notes = [...meanings]
-    .map(([name, meaning]) => `${title(name)}: ${meaning}.`)
-    .concat(withheld(measured));
-  if (why && meanings.size > 1)
-    notes.push(t("It need not hold where the model doubts its result."));
-  notes.push(...alone(measured));
-  if (measured.corrected)
-    notes.push(
-      t("Corrected by hand: ranges and intervals are still those of the model."),
-      ...remarks(measured),
-    );
-  if (!result.raters.length)
-    notes.push(
+  return [
+    ...figureNotes(measured, meanings, why),
+    ...alone(measured),
+    !result.raters.length &&
       t(
         "These weights were trained without heads: they guess no rater's mask, and know no disagreement.",
       ),
-    );
-  const eye = eyeText(measured.measurements.eye),
-    other = fellow(s);
-  if (eye) notes.push(`${title(eye)}.`, ...eyeRemarks(measured));
-  if (measured.measurements.rim) notes.push(rimText(measured, scale), ...clinicalNotes(measured));
-  if (other) notes.push(...fellowNotes(other));
-  if (scale)
-    notes.push(
-      t(
-        {
-          file: "Millimetres are by the pixel size in the file.",
-          hand: "Millimetres are by the length that you gave.",
-        }[scale.by],
-      ),
-    );
+    ...(eye?.side ? [`${title(eyeText(eye))}.`, ...eyeRemarks(measured)] : []),
+    ...(rim ? [rimText(measured, scale), ...clinicalNotes(measured)] : []),
+    ...(other ? fellowNotes(other) : []),
+    scale && scaleNote(scale),
+  ].filter(Boolean);
+}
+
+// factsOf are what a report says of the result beside the figures, each [term, text].
+function factsOf({ result, measured, picture, image, ...s }, when) {
+  const { classes } = result,
+    weights = result.asked.weights && inWhole(sharesOf(result.asked.weights));
   const of = (rater, c) =>
     rater === YOU && classes.length > 1
       ? title(c)
@@ -104,127 +73,100 @@ export function reportOf(s, { now, file, reference }) {
     ({ rater, class: c, area }) =>
       `${of(rater, c)}: ${t("area")} ${rater === YOU ? `${whole(areaBefore(c))} → ` : ""}${whole(area)} px`,
   );
-  const marks = evidence.map(
+  const marks = subject({ result, picture, ...s }).evidence.map(
     ({ rater, class: c, tiles }) =>
       `${title(rater)}, ${t(c)}${tiles ? ` (${t("drawn here")})` : ""}`,
   );
-  const weights =
-    result.asked.weights &&
-    inWhole(sharesOf(result.asked.weights))
-      .map((share, m) => `${title(result.raters[m])} ${share} %`)
-      .join(", ");
-  const facts = [
+  return [
     ["Model", t(result.title ?? result.model)],
     ["Weights, SHA-256", result.sha256],
     ["Program", `MrPrism ${version}`],
     [
       "Computed by",
-      `${result.adapter}${result.why ? `: ${t(result.why)}` : ""}, ${result.precision}, Rec${recurrences}`,
+      `${result.adapter}${result.why ? `: ${t(result.why)}` : ""}, ${result.precision}, Rec${result.recurrences}`,
     ],
     [
       "Image",
       [
         `${image.width} × ${image.height} px`,
         sliceText(image),
-        s.picture.turn && t("turned by {degrees}°", { degrees: 90 * s.picture.turn }),
-        t("opened on {date}", { date: when(opened) }),
+        picture.turn && t("turned by {degrees}°", { degrees: 90 * picture.turn }),
+        t("opened on {date}", { date: when(picture.opened) }),
       ]
         .filter(Boolean)
         .join(", "),
     ],
-    [
-      "Region",
-      roi.whole
-        ? t("The whole image")
-        : t("{side} × {side} px at {x}, {y}, {how}", {
-            side: `${roi.side}`,
-            x: `${roi.x}`,
-            y: `${roi.y}`,
-            how: t(regionBy(result)),
-          }),
-    ],
+    ["Region", regionText(result)],
     ["Corrected by hand", hand.join("; ") || t("nothing")],
     ["Given marks", marks.join("; ") || t("none")],
-    ...(weights ? [["Weights of the raters", weights]] : []),
+    ...(weights
+      ? [
+          [
+            "Weights of the raters",
+            weights.map((share, m) => `${title(result.raters[m])} ${share} %`).join(", "),
+          ],
+        ]
+      : []),
   ];
-  const card = result.shipped ? limits[result.model] : null;
-  return {
-    when: when(now),
-    identity: [
-      ...(file ? [["File", isolated(name)]] : []),
-      ...(reference ? [["Reference", reference]] : []),
-    ],
-    trust: result.found && trustIn(measured),
-    doubt: why && {
-      ...why,
-      hint: result.found ? t("Its outline and figures may be wrong.") : t("There are no figures."),
-    },
-    figures,
-    notes,
-    facts,
-    card: card ?? [],
-    cardNote: card
-      ? t("From the model's card, {card}, which says more.", { card: `weights/${result.model}.md` })
-      : t("These weights have no card: nobody has said here how good they are."),
-  };
 }
 
-// reportPage puts the report into the document, no taller than a page.
-export function reportPage(s, options) {
-  const { when, identity, trust, doubt, figures, notes, facts, card, cardNote } = reportOf(
-      s,
-      options,
-    ),
-    lines = linesOf(s),
-    { roi, found } = s.result,
-    { width, height } = s.image;
+// reportPage puts the report of a state into the document, no taller than a page. now is a Date;
+// file says whether to write the image's name; reference is a text of the user, or "".
+function reportPage(s, { now, file, reference }) {
+  const { result, measured, image } = s,
+    { roi, found } = result,
+    { width, height } = image,
+    why = whyDoubted(result),
+    scale = scaleOf(measured.measurements, s.known),
+    figures = [...summary(measured, scale)],
+    trust = found && trustIn(measured),
+    card = result.shipped ? limits[result.model] : null,
+    lines = linesOf(s);
+  const { format: when } = new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, {
+    year: "numeric",
+    month: "long",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+  });
   const overview = {
     of: { x: 0, y: 0, width, height },
     square: roi.whole ? null : roi,
     text: roi.whole ? t("The photograph") : t("The photograph, with the region"),
   };
-  const region = {
-    of: { ...roi, width: roi.side, height: roi.side },
-    square: null,
-    text: t("The region"),
-  };
+  const region = { of: { ...roi, width: roi.side, height: roi.side }, text: t("The region") };
   const pictures = (roi.whole || !found ? [overview] : [overview, region]).map((one) => ({
     ...one,
     canvas: element("canvas", {}),
   }));
   const names = [...new Set(figures.flatMap(({ ranges }) => ranges.map(([name]) => name)))];
-  const cells = (tag, texts) => texts.map((text) => element(tag, {}, text));
-  const table = element(
-    "table",
-    {},
-    element(
-      "thead",
-      {},
-      element("tr", {}, ...cells("th", [t("Figure"), t("Value"), ...names.map(title)])),
-    ),
-    element(
-      "tbody",
-      {},
-      ...figures.map(({ name, text, ranges, corrected }) =>
-        element(
-          "tr",
-          {},
-          ...cells("th", [name + (corrected ? `, ${t("corrected by hand")}` : "")]),
-          ...cells("td", [
-            text,
-            ...names.map((name) => ranges.find(([of]) => of === name)?.[2] ?? ""),
-          ]),
-        ),
-      ),
-    ),
-  );
-  const terms = (list) =>
+  const p = (className, ...text) => element("p", { className }, ...text),
+    list = (className, items) =>
+      element("ul", { className }, ...items.map((item) => element("li", {}, ...item)));
+  const terms = (all) =>
     element(
       "dl",
       {},
-      ...list.flatMap(([term, text]) => [element("dt", {}, t(term)), element("dd", {}, text)]),
+      ...all.flatMap(([term, text]) => [element("dt", {}, t(term)), element("dd", {}, text)]),
     );
-  const bullets = element("ul", {}, ...card.map((text) => element("li", {}, t(text))));
+  const identity = [
+    ...(file ? [["File", isolated(s.picture.name)]] : []),
+    ...(reference ? [["Reference", reference]] : []),
+  ];
+  const doubt = why && [
+    element("strong", {}, why.title),
+    ` ${[...why.reasons, t(found ? "Its outline and figures may be wrong." : "There are no figures.")].join(" ")}`,
+  ];
+  const figured = table(
+    [t("Figure"), t("Value"), ...names.map(title)],
+    figures.map(({ name, text, ranges, corrected }) => [
+      name + (corrected ? `, ${t("corrected by hand")}` : ""),
+      text,
+      ...names.map((name) => ranges.find(([of]) => of === name)?.[2] ?? ""),
+    ]),
+    1,
+  );
   const page = element(
     "article",
     { id: "report" },
@@ -232,25 +174,15 @@ export function reportPage(s, options) {
       "header",
       {},
       element("h1", {}, t("MrPrism: report of a segmentation")),
-      element("p", {}, when),
+      p("", when(now)),
     ),
-    element(
-      "p",
-      { className: "research" },
+    p(
+      "research",
       t("For research use only. Not a medical device; not for diagnosis or treatment decisions."),
     ),
     ...(identity.length ? [terms(identity)] : []),
-    ...(doubt
-      ? [
-          element(
-            "div",
-            { className: "doubt" },
-            element("strong", {}, doubt.title),
-            ` ${[...doubt.reasons, doubt.hint].join(" ")}`,
-          ),
-        ]
-      : []),
-    ...(trust ? [verdict(trust, s.result)] : []),
+    ...(doubt ? [element("div", { className: "doubt" }, ...doubt)] : []),
+    ...(trust ? [verdict(trust, result)] : []),
     element(
       "div",
       { className: "pictures" },
@@ -258,21 +190,26 @@ export function reportPage(s, options) {
         element("figure", {}, canvas, element("figcaption", {}, text)),
       ),
     ),
-    element(
-      "ul",
-      { className: "keys" },
-      ...lines.filter(({ text }) => text).map((line) => element("li", {}, keyOf(line), line.text)),
+    list(
+      "keys",
+      lines.filter(({ text }) => text).map((line) => [keyOf(line), line.text]),
     ),
-    ...(figures.length ? [table, element("p", { className: "small" }, notes.join(" "))] : []),
-    terms(facts),
+    ...(figures.length ? [figured, p("small", notesOf(s, figures, why, scale).join(" "))] : []),
+    terms(factsOf(s, when)),
     element("h2", {}, t("Limits of the model")),
-    bullets,
-    element("p", { className: "small" }, cardNote),
-    element(
-      "footer",
-      {},
-      ...["Name", "Date", "Signature"].map((what) => element("p", {}, t(what))),
+    list(
+      "",
+      (card ?? []).map((text) => [t(text)]),
     ),
+    p(
+      "small",
+      card
+        ? t("From the model's card, {card}, which says more.", {
+            card: `weights/${result.model}.md`,
+          })
+        : t("These weights have no card: nobody has said here how good they are."),
+    ),
+    element("footer", {}, ...["Name", "Date", "Signature"].map((what) => p("", t(what)))),
   );
   document.body.append(page);
   for (const tall of HEIGHTS) {
@@ -286,7 +223,7 @@ export function reportPage(s, options) {
     if (page.offsetHeight <= TALLEST) break;
   }
   if (page.offsetHeight > TALLEST) page.style.zoom = TALLEST / page.offsetHeight; // nothing is left out
-  for (const one of pictures) paint(one, s.image, lines);
+  for (const one of pictures) paint(one, image, lines);
 }
 
 // linesOf are the outlines of the measured masks and, below them, the raters' or levels' lines on
@@ -324,60 +261,39 @@ function linesOf(s) {
 // ground, in grey too.
 function paint({ canvas, of, square }, image, lines) {
   const c = canvas.getContext("2d"),
-    k = canvas.width / of.width,
-    { drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba } = image;
+    k = canvas.width / of.width;
   c.fillStyle = "#fff";
   c.fillRect(0, 0, canvas.width, canvas.height);
   c.setTransform(k, 0, 0, k, -of.x * k, -of.y * k);
-  Object.assign(c, {
-    imageSmoothingEnabled: (k * drawnWidth) / pixelsWide < 6,
-    imageSmoothingQuality: "high",
-  });
-  c.drawImage(
-    picture(0, 0, drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba).bitmap,
-    0,
-    0,
-    drawnWidth,
-    drawnHeight,
-  );
-  const mm = DOTS / k,
-    stroke = (path, style, width, dash) => {
-      Object.assign(c, { strokeStyle: style, lineWidth: width * mm, lineJoin: "round" });
-      c.setLineDash(dash.map((length) => length * mm));
-      c.stroke(path);
-    };
-  for (const { colour, width, dash, ...line } of lines) {
-    const path = pathOf(line);
-    stroke(path, "#000", width + 0.35, dash);
-    stroke(path, `rgb(${colour.join()})`, width, dash);
-  }
+  drawPicture(c, pictureOf(image), 1, (k * image.drawnWidth) / image.pixelsWide < 6);
+  const draw = (...line) => stroke(c, DOTS / k, ...line);
+  for (const line of lines) for (const edge of edgesOf(line)) draw(pathOf(line), ...edge);
   if (!square) return;
   const frame = new Path2D();
   frame.rect(square.x, square.y, square.side, square.side);
-  stroke(frame, "#000", 0.5, []);
-  stroke(frame, "#fff", 0.2, []);
+  draw(frame, "#000", 0.5);
+  draw(frame, "#fff", 0.2);
 }
+// edgesOf are the border of a line and the line itself, each [colour, width, dash].
+const edgesOf = ({ colour, width, dash }) => [
+  ["#000", width + 0.35, dash],
+  [css(colour), width, dash],
+];
 
 // keyOf is a piece of a line for the legend.
-function keyOf({ colour, width, dash }) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  made.setAttribute("viewBox", "0 0 9 2");
-  for (const [stroke, wide] of [
-    ["#000", width + 0.35],
-    [`rgb(${colour.join()})`, width],
-  ]) {
-    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    for (const [name, value] of Object.entries({
-      d: "M.4 1h8.2",
-      stroke,
-      "stroke-width": wide,
-      "stroke-dasharray": dash.join(" ") || "none",
-    }))
-      path.setAttribute(name, value);
-    made.append(path);
-  }
-  return made;
-}
+const keyOf = (line) =>
+  svg(
+    "svg",
+    { viewBox: "0 0 9 2" },
+    ...edgesOf(line).map(([stroke, width, dash]) =>
+      svg("path", {
+        d: "M.4 1h8.2",
+        stroke,
+        "stroke-width": width,
+        "stroke-dasharray": dash.join(" ") || "none",
+      }),
+    ),
+  );
 
 // printReports prints the report instead of the page, however printing is started, if state() has a
 // result.

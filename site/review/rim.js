@@ -2,16 +2,11 @@
 // the cup a polygon in it, and the range of the rim a band. Of a known eye it names the nasal and
 // the temporal side.
 import { css, structure } from "../draw/colours.js";
+import { svg } from "../page/dom.js";
 
 const HOURS = 12,
   RADIUS = 50;
 
-const svg = (tag, attributes, ...children) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-};
 export const clock = (hour) => (hour === 0 ? HOURS : hour);
 
 // rimPlot draws the rim, in pixels, of a disc of a diameter. text describes it for people who do
