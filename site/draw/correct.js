@@ -142,9 +142,22 @@ function cuts(points, at) {
 }
 
 // eachTile calls act(tile, x, y, TILE) with the corner of each tile of a correction.
-export function eachTile({ width, tiles }, act) {
+function eachTile({ width, tiles }, act) {
   for (const [n, tile] of tiles)
     act(tile, (n % across(width)) * TILE, Math.floor(n / across(width)) * TILE, TILE);
+}
+// windowOf has the bytes of a correction in a box that holds all its tiles, row by row.
+export function windowOf(correction, { x: left, y: top, width, height }) {
+  const values = new Uint8Array(width * height).fill(UNSAID);
+  eachTile(correction, (tile, tx, ty) => {
+    const x = Math.max(tx, left),
+      end = Math.min(tx + TILE, left + width);
+    for (let y = Math.max(ty, top); y < Math.min(ty + TILE, top + height); y++) {
+      const at = (y - ty) * TILE - tx;
+      values.set(tile.subarray(at + x, at + end), (y - top) * width + x - left);
+    }
+  });
+  return values;
 }
 // drawn says whether a person drew on a pixel.
 function drawn({ width, tiles }, x, y) {
@@ -342,10 +355,8 @@ export function outlineOf({ x: left, y: top, width, height, mask, of }, base) {
 export function evidenceOf(correction, base, margin) {
   const { width } = correction,
     box = boxOf(correction, { left: width, top: correction.height, right: 0, bottom: 0 }, margin);
-  let near = new Uint8Array(box.width * box.height);
-  for (let y = 0; y < box.height; y++)
-    for (let x = 0; x < box.width; x++)
-      near[y * box.width + x] = drawn(correction, x + box.x, y + box.y) ? 1 : 0;
+  const said = windowOf(correction, box);
+  let near = said.map((v) => (v === UNSAID ? 0 : 1));
   const grown = (from, length, lines, step, stride) => {
     // by margin to both sides
     const to = new Uint8Array(from.length);
@@ -365,25 +376,14 @@ export function evidenceOf(correction, base, margin) {
     const x = box.x + (i % box.width),
       y = box.y + Math.floor(i / box.width),
       p = base.bytes[y * base.width + x] / 255;
-    if (near[i] && !drawn(correction, x, y) && (p <= SURE || p >= 1 - SURE))
+    if (near[i] && said[i] === UNSAID && (p <= SURE || p >= 1 - SURE))
       mark.set(x, y, p > 0.5 ? 255 : 0);
   }
   return { ...mark.correction, name: "corrected by hand" };
 }
 
 // wholeMask is a mark in the form for the worker: a byte for each pixel of the photograph.
-export function wholeMask(mark) {
-  const mask = new Uint8Array(mark.width * mark.height).fill(UNSAID);
-  eachTile(mark, (tile, tx, ty) => {
-    for (let y = ty; y < Math.min(ty + TILE, mark.height); y++) {
-      mask.set(
-        tile.subarray((y - ty) * TILE, (y - ty) * TILE + Math.min(TILE, mark.width - tx)),
-        y * mark.width + tx,
-      );
-    }
-  });
-  return mask;
-}
+export const wholeMask = (mark) => windowOf(mark, { x: 0, y: 0, ...mark });
 
 // withMask is a mark in the form for Segmenter.segment. A mark that was drawn here has tiles
 // instead.

@@ -4,6 +4,7 @@
 import { Stroke, blank, outlineOf, sameMask } from "./correct.js";
 import { baseView } from "./layers.js";
 import { maskOf } from "./masks.js";
+import { Tool } from "./tool.js";
 import { t } from "../words/words.js";
 
 const LOOSE = 4; // CSS pixels that an outline may be away from the straight lines between handles
@@ -143,10 +144,7 @@ export function sweep(stroke, loop) {
   }
 }
 
-export class Handles {
-  #state;
-  #send;
-  #stage;
+export class Handles extends Tool {
   #known = null;
   #drag = null;
   #chosen = null;
@@ -154,17 +152,10 @@ export class Handles {
   #timer = 0;
   #kept = new WeakMap(); // places of handles by correction, or by map where nothing is drawn
 
-  // state gives the page's state; send takes an event.
-  constructor(state, send, stage) {
-    this.#state = state;
-    this.#send = send;
-    this.#stage = stage;
-  }
-
   // shape is what the handles are on: { of, correction, handles, … }, the same object until the mask
   // or the handles change. It is null before the mask has come.
   get shape() {
-    const s = this.#state(),
+    const s = this.state(),
       { editing, result } = s,
       base = editing && result && s.views[baseView(result, editing).key];
     if (this.#drag) return this.#drag.shape;
@@ -172,7 +163,7 @@ export class Handles {
     const drawn = s.corrections.find((one) => sameMask(one, editing)),
       of = drawn ?? base,
       places = this.#kept.get(of),
-      { scale } = this.#stage,
+      { scale } = this.stage,
       known = this.#known;
     if (
       known?.of === of &&
@@ -201,10 +192,10 @@ export class Handles {
   // down takes hold of a handle, or of a new one on the outline.
   down(x, y, touch) {
     const { shape } = this,
-      reach = (touch ? 22 : 9) / this.#stage.scale;
+      reach = (touch ? 22 : 9) / this.stage.scale;
     if (!shape) return;
     if (!shape.handles.length)
-      return this.#send({
+      return this.send({
         type: "note",
         message: "There is no outline to take hold of.",
         next: "Draw the structure with the brush first.",
@@ -217,7 +208,7 @@ export class Handles {
       ...held,
       added: held.handles.length > shape.handles.length,
       from: [x, y],
-      still: (touch ? 8 : 3) / this.#stage.scale,
+      still: (touch ? 8 : 3) / this.stage.scale,
       to: null,
     };
     if (touch && !this.#drag.added)
@@ -243,23 +234,21 @@ export class Handles {
         apart(placeOf(other), placeOf(one)),
       );
     const between =
-      Math.min(...gaps) > Math.max(TIGHT / 2 / this.#stage.scale, Math.max(...gaps) / 2);
+      Math.min(...gaps) > Math.max(TIGHT / 2 / this.stage.scale, Math.max(...gaps) / 2);
     return near < 0 || between ? { handles: more, n: more.indexOf(one) } : { handles, n: near };
   }
   move(x, y) {
     const drag = this.#drag;
     if (!drag || (!drag.to && apart(drag.from, [x, y]) < drag.still)) return;
     clearTimeout(this.#timer);
-    const { width, height } = this.#state().image,
-      [hx, hy] = placeOf(drag.handles[drag.n]),
-      within = (at, length) => Math.min(length, Math.max(0, at));
-    drag.to = [within(hx + x - drag.from[0], width), within(hy + y - drag.from[1], height)];
+    const [hx, hy] = placeOf(drag.handles[drag.n]);
+    drag.to = this.within([hx + x - drag.from[0], hy + y - drag.from[1]]);
     if (this.#due) return;
     this.#due = true; // at most once a frame
     requestAnimationFrame(() => {
       this.#due = false;
       if (this.#drag?.to)
-        this.#send({ type: "draft", correction: this.#made(this.#drag).correction });
+        this.send({ type: "draft", correction: this.#made(this.#drag).correction });
     });
   }
   up() {
@@ -292,13 +281,10 @@ export class Handles {
       correction,
       places.map(([x, y]) => [x, y]),
     );
-    this.#send({ type: "stroke", correction });
+    this.send({ type: "stroke", correction });
   }
   #tell(handles, n) {
-    this.#send({
-      type: "set",
-      status: t("Handle {n} of {all}", { n: n + 1, all: handles.length }),
-    });
+    this.send({ type: "set", status: t("Handle {n} of {all}", { n: n + 1, all: handles.length }) });
   }
 
   // remove deletes the chosen handle. One that was just added leaves the outline as it is.
@@ -309,13 +295,13 @@ export class Handles {
       } = this,
       handles = shape?.handles,
       stroke = shape && new Stroke(shape.correction);
-    if (!handles?.[n]) return this.#send({ type: "set", status: "Press a handle first." });
+    if (!handles?.[n]) return this.send({ type: "set", status: "Press a handle first." });
     if (!handles[n].added) sweep(stroke, loopOf(handles, n));
     const places = placesOf(handles.toSpliced(n, 1));
     this.#chosen = null;
     if (stroke.drawn) this.#change(shape, places, stroke);
     else this.#kept.set(shape.of, places);
-    this.#send({ type: "set", status: "The handle is deleted." });
+    this.send({ type: "set", status: "The handle is deleted." });
   }
 
   // key handles a key, and returns whether it did, or the place of a handle that it chose.

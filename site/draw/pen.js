@@ -1,16 +1,14 @@
-// The pen: what pointer and keys draw while a mask is corrected. The stage calls it with photograph
-// pixels; it sends drafts and strokes, and shows its cursor on the stage.
+// The pen: what pointer and keys draw while a mask is corrected. It sends drafts and strokes, and
+// shows its cursor on the stage.
 import { Stroke, at, blank, borderNear, pieceAt, sameMask } from "./correct.js";
 import { maskOf } from "./masks.js";
+import { Tool } from "./tool.js";
 import { t } from "../words/words.js";
 
 const STEPS = 240; // corners of an ellipse
 const LEAST = { polygon: 3, ellipse: 5 }; // the points that a figure needs
 
-export class Pen {
-  #state;
-  #send;
-  #stage;
+export class Pen extends Tool {
   #stroke = null;
   #last = null;
   #value = 0;
@@ -23,28 +21,21 @@ export class Pen {
   #grip = -1; // of the figure, those before the press, and which one is held
   handles = null; // handles.js, once it is loaded
 
-  // state gives the page's state; send takes an event.
-  constructor(state, send, stage) {
-    this.#state = state;
-    this.#send = send;
-    this.#stage = stage;
-  }
-
   #editing() {
-    return this.#state().editing;
+    return this.state().editing;
   }
   get #handles() {
     return this.#editing()?.tool === "handles" ? this.handles : null;
   }
   #correction() {
-    const s = this.#state();
+    const s = this.state();
     return (
       s.corrections.find((c) => sameMask(c, s.editing)) ??
       blank(s.editing.rater, s.editing.class, s.image)
     );
   }
   #window() {
-    return maskOf(this.#state(), this.#correction());
+    return maskOf(this.state(), this.#correction());
   } // null: the mask has not come yet
 
   // down is a press; by is its event, if it has one.
@@ -94,7 +85,7 @@ export class Pen {
     if (this.#grip >= 0) return this.#let();
     const stroke = this.#stroke;
     this.#stroke = null;
-    if (stroke?.drawn) this.#send({ type: "stroke", correction: stroke.correction });
+    if (stroke?.drawn) this.send({ type: "stroke", correction: stroke.correction });
   }
   // cancel removes an unfinished stroke or point, when a second finger comes or the mode ends.
   cancel() {
@@ -103,7 +94,7 @@ export class Pen {
     this.#grip = -1;
     this.#held = false;
     this.handles?.cancel();
-    this.#send({ type: "undraft" });
+    this.send({ type: "undraft" });
     this.show();
   }
   hover(x, y) {
@@ -118,11 +109,11 @@ export class Pen {
   leave() {
     this.forget();
     this.#cursor = null;
-    this.#stage.set("cursor", null);
+    this.stage.set("cursor", null);
   }
 
   #distance([ax, ay], [bx, by]) {
-    return Math.hypot(ax - bx, ay - by) * this.#stage.scale;
+    return Math.hypot(ax - bx, ay - by) * this.stage.scale;
   } // CSS pixels
   // pick takes hold of a point within reach, or of a new one. An ellipse has no sixth.
   #pick(x, y, reach) {
@@ -147,7 +138,7 @@ export class Pen {
     this.#tell();
   }
   #tell() {
-    this.#send({
+    this.send({
       type: "set",
       status: t({ one: "{n} point", other: "{n} points" }, { n: this.#points.length }),
     });
@@ -166,7 +157,7 @@ export class Pen {
     if (!(this.#points.length >= LEAST[tool]) || (how === "replace" && !window)) return;
     const line = tool === "ellipse" ? ellipseOf(this.#points) : this.#points;
     if (!line)
-      return this.#send({
+      return this.send({
         type: "note",
         message: "The five points lie on no ellipse.",
         next: "Drag one of them, or take it back.",
@@ -179,7 +170,7 @@ export class Pen {
     stroke.polygon(line, how === "remove" ? 0 : 255);
     this.#points = [];
     this.show();
-    if (stroke.drawn) this.#send({ type: "stroke", correction: stroke.correction });
+    if (stroke.drawn) this.send({ type: "stroke", correction: stroke.correction });
   }
   #fill(window, x, y, cut) {
     const pixels = at(window, x, y) === Boolean(cut) ? pieceAt(window, x, y) : null;
@@ -187,7 +178,7 @@ export class Pen {
       const message = cut
         ? "There is nothing to remove at that point."
         : "That area is not closed.";
-      return this.#send({
+      return this.send({
         type: "note",
         message,
         next: cut
@@ -198,32 +189,21 @@ export class Pen {
     }
     const stroke = new Stroke(this.#correction());
     for (const [px, py] of pixels) stroke.set(px, py, cut ? 0 : 255);
-    this.#send({ type: "stroke", correction: stroke.correction });
+    this.send({ type: "stroke", correction: stroke.correction });
   }
 
   // key handles a key of the stage, and returns whether it did.
   key(event) {
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] },
-      arrow = arrows[event.key];
-    const { scale } = this.#stage,
-      [w, h] = this.#stage.size,
-      { image } = this.#state();
-    const [x, y] = this.#cursor ?? [
-      (w / 2 - this.#stage.x) / scale,
-      (h / 2 - this.#stage.y) / scale,
-    ];
-    if (arrow) {
-      const step = Math.max(1, Math.round(2 / scale)) * (event.shiftKey ? 10 : 1);
-      this.move(
-        Math.min(image.width, Math.max(0, x + arrow[0] * step)),
-        Math.min(image.height, Math.max(0, y + arrow[1] * step)),
-      );
+    const at = this.#cursor ?? this.middle,
+      place = this.nudged(at, event);
+    if (place) {
+      this.move(...this.within(place));
       return true;
     }
     if (event.key === " ") {
       if (!event.repeat && !this.#held) {
         this.#held = true;
-        this.down(x, y);
+        this.down(...at);
       }
       return true;
     }
@@ -237,8 +217,8 @@ export class Pen {
     else if (event.key === "Escape" && this.#points.length) {
       this.#points = [];
       this.show();
-    } else if (event.key === "Escape") this.#send({ type: "unedit" });
-    else if (event.key.toLowerCase() === "r") this.#send({ type: "recalibrate" });
+    } else if (event.key === "Escape") this.send({ type: "unedit" });
+    else if (event.key.toLowerCase() === "r") this.send({ type: "recalibrate" });
     else return false;
     return true;
   }
@@ -251,7 +231,7 @@ export class Pen {
   resize(factor) {
     const { size } = this.#editing(),
       grown = Math.round(size * factor);
-    this.#send({ type: "edit", size: grown === size ? size + Math.sign(factor - 1) : grown });
+    this.send({ type: "edit", size: grown === size ? size + Math.sign(factor - 1) : grown });
     this.show();
   }
 
@@ -276,7 +256,7 @@ export class Pen {
         : tool !== "ellipse"
           ? all
           : (all.length >= 5 && ellipseOf(all.slice(0, 5))) || [];
-    this.#stage.set("cursor", tool ? { at: this.#cursor, radius, points, chosen, line } : null);
+    this.stage.set("cursor", tool ? { at: this.#cursor, radius, points, chosen, line } : null);
   }
   #draft() {
     // at most once a frame
@@ -284,7 +264,7 @@ export class Pen {
     this.#due = true;
     requestAnimationFrame(() => {
       this.#due = false;
-      if (this.#stroke?.drawn) this.#send({ type: "draft", correction: this.#stroke.correction });
+      if (this.#stroke?.drawn) this.send({ type: "draft", correction: this.#stroke.correction });
     });
   }
 }

@@ -4,10 +4,9 @@
 // and view. The program starts once there is a photograph. Lines draws contours and region on a
 // canvas above. The stage keeps everything that it shows, and can change who draws the pictures at
 // any time. Events: "changed" when viewer.wasm (detail) did not come as published. "view" when the
-// photograph was moved or scaled. While the region is placed by hand, "move" has the wanted change
-// { x, y, side }; "apply" and "leave" end it.
+// photograph was moved or scaled.
 import { Lines, Pictures } from "./canvas2d.js";
-import { sideWithin } from "../page/state.js";
+import { arrowOf } from "./tool.js";
 
 export class Stage extends EventTarget {
   // element: the focusable element over which the photograph is drawn. viewer: whether viewer.wasm
@@ -26,7 +25,7 @@ export class Stage extends EventTarget {
       cursor: null,
     };
     this.twin = null; // the stage that moves with this one, if it shows a photograph
-    this.pen = null; // if set, gets presses of one pointer and keys, and draws
+    this.pen = null; // a tool (tool.js), which gets presses of one pointer and keys, or null
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
     Object.assign(this, { scale: 1, x: 0, y: 0 });
     // The part that was chosen to be seen, "whole" or "region", or nothing once the user zooms or
@@ -215,13 +214,6 @@ export class Stage extends EventTarget {
     this.#draw("view");
   }
 
-  #move(change) {
-    this.#tell("move", { change });
-  }
-  #side(side) {
-    return sideWithin(side, this.shown.image);
-  }
-
   #listen() {
     const e = this.element;
     const at = (event) => {
@@ -233,9 +225,8 @@ export class Stage extends EventTarget {
       e.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, at(event));
       if (this.pointers.size === 2 && this.inking) this.#ink("cancel");
-      this.inking = this.pen && this.pointers.size === 1 && event.button === 0;
-      if (this.inking) this.pen.down(...this.#under(...at(event)), event);
-      this.grip = this.shown.placing && this.pointers.size === 1 ? this.#grip(...at(event)) : null;
+      this.inking = this.pointers.size === 1 && event.button === 0 ? this.pen : null;
+      this.inking?.down(...this.#under(...at(event)), event);
       e.classList.add("dragging");
     });
     e.addEventListener("pointermove", (event) => {
@@ -256,14 +247,12 @@ export class Stage extends EventTarget {
       } else if (this.inking) {
         const all = event.getCoalescedEvents?.() ?? [];
         for (const one of all.length ? all : [event])
-          this.pen.move(...this.#under(...at(one)), one);
-      } else if (this.grip) this.#drag(this.grip, ...now);
-      else this.pan(now[0] - before[0], now[1] - before[1]);
+          this.inking.move(...this.#under(...at(one)), one);
+      } else this.pan(now[0] - before[0], now[1] - before[1]);
       this.pointers.set(event.pointerId, now);
     });
     const up = (event) => {
       this.pointers.delete(event.pointerId);
-      this.grip = null;
       if (this.inking) this.#ink(event.type === "pointercancel" ? "cancel" : "up");
       if (this.pointers.size === 0) e.classList.remove("dragging");
     };
@@ -284,7 +273,7 @@ export class Stage extends EventTarget {
     );
     e.addEventListener("dblclick", (event) => {
       if (this.pen) this.pen.close();
-      else if (this.shown.image && !this.shown.placing) this.zoom(2, ...at(event));
+      else if (this.shown.image) this.zoom(2, ...at(event));
     });
     e.addEventListener("keydown", (event) => this.#key(event));
     e.addEventListener("keyup", (event) => this.pen?.keyUp(event));
@@ -292,56 +281,20 @@ export class Stage extends EventTarget {
   #under(px, py) {
     return [(px - this.x) / this.scale, (py - this.y) / this.scale];
   }
+  // ink ends what is drawn by a press.
   #ink(end) {
-    this.inking = false;
-    this.pen?.[end]();
-  }
-
-  // grip is what a press at a point of the stage grips: a corner, the square or a new square.
-  #grip(px, py) {
-    const p = this.shown.placing,
-      x = (px - this.x) / this.scale,
-      y = (py - this.y) / this.scale,
-      reach = 14 / this.scale;
-    for (const dx of [0, p.side])
-      for (const dy of [0, p.side]) {
-        if (Math.hypot(x - p.x - dx, y - p.y - dy) < reach)
-          return { anchor: [p.x + p.side - dx, p.y + p.side - dy] };
-      }
-    if (x > p.x && x < p.x + p.side && y > p.y && y < p.y + p.side)
-      return { offset: [x - p.x, y - p.y] };
-    return { anchor: [x, y] };
-  }
-  #drag(grip, px, py) {
-    const x = (px - this.x) / this.scale,
-      y = (py - this.y) / this.scale;
-    if (grip.offset) return this.#move({ x: x - grip.offset[0], y: y - grip.offset[1] });
-    const [ax, ay] = grip.anchor,
-      side = this.#side(Math.max(Math.abs(x - ax), Math.abs(y - ay)));
-    this.#move({ side, x: x < ax ? ax - side : ax, y: y < ay ? ay - side : ay });
+    const tool = this.inking;
+    this.inking = null;
+    tool[end]();
   }
 
   #key(event) {
     if (!this.shown.image || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (this.pen?.key(event)) return event.preventDefault();
-    const arrows = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const arrow = arrows[event.key],
-      p = this.shown.placing;
-    const step = event.shiftKey ? 10 : 1;
-    if (p && arrow) {
-      const pixels = Math.max(1, Math.round(2 / this.scale)) * step;
-      this.#move({ x: p.x - arrow[0] * pixels, y: p.y - arrow[1] * pixels });
-    } else if (p && "+=-_".includes(event.key)) {
-      const grow =
-        (event.key === "+" || event.key === "=" ? 1 : -1) *
-        Math.max(2, Math.round(p.side / 64) * 2);
-      const side = this.#side(p.side + grow),
-        half = (side - p.side) / 2;
-      this.#move({ side, x: p.x - half, y: p.y - half });
-    } else if (p && (event.key === "Enter" || event.key === "Escape")) {
-      this.#tell(event.key === "Enter" ? "apply" : "leave");
-    } else if (arrow) this.pan(arrow[0] * 40 * step, arrow[1] * 40 * step);
-    else if (!this.look(event.key)) return;
+    const arrow = arrowOf(event);
+    if (!this.pen?.key(event)) {
+      if (arrow) this.pan(-40 * arrow[0], -40 * arrow[1]);
+      else if (!this.look(event.key)) return;
+    }
     event.preventDefault();
   }
 

@@ -1,7 +1,7 @@
 // Learning from people's marks in this page: a section of the panel, and the page's side of the
 // worker that learns (trainer.js). page.js loads this module when it is wanted.
 import { check as published, get } from "../page/addresses.js";
-import { $, element } from "../page/dom.js";
+import { $, button, element, svg } from "../page/dom.js";
 import { check, guarded, scriptURL } from "../worker/scripts.js";
 import { SegmentError } from "../worker/segmenter.js";
 import { number, t } from "../words/words.js";
@@ -256,9 +256,7 @@ export async function showLearning(files, page) {
   if (!data && !(await remains())) return page.remember("");
   if (learner.running) throw refused(t("The page is learning already. Pause that first."));
   shown?.section.remove();
-  const button = (text, act, className = "grow") =>
-    element("button", { type: "button", className, onclick: act }, text);
-  const parts = {
+  const texts = {
     what: element("p", {}),
     all: element(
       "label",
@@ -270,40 +268,33 @@ export async function showLearning(files, page) {
       ),
     ),
     line: element("p", { className: "figure", role: "status" }),
-    meter: element("progress", { max: 1, hidden: true }),
+    meter: element("progress", { max: 1, hidden: true, ariaLabel: t("Learn from these marks") }),
     curve: element("div", {}),
     seen: element("figure", { hidden: true }, element("img", {}), element("figcaption", {})),
+  };
+  const running = {
     begin: button(t("Learn"), () => start(true), "primary grow"),
     pause: button(t("Pause"), pause),
     go: button(t("Go on"), () => start(false), "primary grow"),
+  };
+  const made = {
     use: button(t("Use this model"), async () =>
       page.use(await kept(`/run/${shown.name}.safetensors`)),
     ),
-    save: button(t("Save it"), () => save()),
+    save: button(t("Save it"), save),
     forget: button(t("Forget it"), forget),
   };
-  parts.meter.ariaLabel = t("Learn from these marks");
-  parts.beside = button(t("Bring together…"), () => page.bring(data.files));
-  parts.beside.hidden = !(data?.raters.length > 1);
-  const {
-    beside,
-    begin,
-    pause: pausing,
-    go,
-    use,
-    save: saving,
-    forget: forgetting,
-    ...texts
-  } = parts;
+  const beside = button(t("Bring together…"), () => page.bring(data.files));
+  beside.hidden = !(data?.raters.length > 1);
   const section = element(
     "section",
     { id: "learning", ariaLabel: t("Learn from these marks") },
     element("h2", {}, t("Learn from these marks")),
     ...Object.values(texts),
-    element("div", { className: "row" }, begin, pausing, go, beside),
-    element("div", { className: "row" }, use, saving, forgetting),
+    element("div", { className: "row" }, ...Object.values(running), beside),
+    element("div", { className: "row" }, ...Object.values(made)),
   );
-  shown = { ...parts, section, page, data, name };
+  shown = { ...texts, ...running, ...made, section, page, data, name };
   $("panel").querySelector("section").after(section);
   losses.length = 0;
   offer(...(data ? ["begin"] : []));
@@ -420,12 +411,6 @@ async function see({ apart }, run, step) {
 
 // curve draws the loss, as a mean over its neighbours, and names the ends of both axes.
 function curve(steps) {
-  const make = (tag, attributes, ...text) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...text);
-    return made;
-  };
   const smooth = losses.map(({ step }, i) => {
     const near = losses.slice(Math.max(0, i - 8), i + 1);
     return [step, near.reduce((sum, { loss }) => sum + loss, 0) / near.length];
@@ -433,31 +418,21 @@ function curve(steps) {
   const [step, now] = smooth.at(-1),
     said = t("Loss {loss} at step {step} of {steps}", { loss: number(now, 3), step, steps });
   const most = Math.max(...smooth.map(([, loss]) => loss)),
-    svg = make("svg", { viewBox: "0 0 100 34", role: "img", "aria-label": said });
+    points = smooth.map(([step, loss]) => [(100 * step) / steps, 29 - (28 * loss) / most]);
   const end = (text, x, y, anchor) =>
-    make(
-      "text",
-      { x, y, "text-anchor": anchor, "font-size": 3.5, fill: "currentColor" },
-      String(text),
-    );
-  svg.append(
-    make("path", { d: "M.2 1V29H100", fill: "none", stroke: "currentColor", "stroke-width": 0.2 }),
+    svg("text", { x, y, "text-anchor": anchor, "font-size": 3.5, fill: "currentColor" }, text);
+  const line = (d, width) =>
+    svg("path", { d, fill: "none", stroke: "currentColor", "stroke-width": width });
+  return svg(
+    "svg",
+    { viewBox: "0 0 100 34", role: "img", "aria-label": said },
+    line("M.2 1V29H100", 0.2),
     end(number(most, 3), 1, 4, "start"),
     end(0, 0, 33, "start"),
     end(said, 50, 33, "middle"),
     end(steps, 100, 33, "end"),
+    line(`M${points.join(" ")}`, 0.7),
   );
-  svg.append(
-    make("polyline", {
-      points: smooth
-        .map(([step, loss]) => `${(100 * step) / steps},${29 - (28 * loss) / most}`)
-        .join(" "),
-      fill: "none",
-      stroke: "currentColor",
-      "stroke-width": 0.7,
-    }),
-  );
-  return svg;
 }
 
 async function ended({ code, error }) {

@@ -2,8 +2,10 @@
 // most, their fused marks, a senior's decision, and a data set of it. A dialog over the page shows
 // what the program together.wasm (wasm/together) tells, and asks it for more. page.js loads this
 // module when it is wanted.
+import { pathOf } from "../draw/canvas2d.js";
 import { css, rater as colourOf } from "../draw/colours.js";
-import { element } from "../page/dom.js";
+import { baseOf, outlineOf } from "../draw/correct.js";
+import { button, element, field, table } from "../page/dom.js";
 import { Learner, kept } from "./learn.js";
 import { now } from "../page/opening.js";
 import { logFile, sumOf } from "../study/session.js";
@@ -68,11 +70,12 @@ async function* walked(folder, path = "") {
 const file = (path) => kept(`/${FOLDER}/${path}`); // that the program wrote, or null
 const STOPPED = new Error("stopped"); // by a person, who sees it
 // asked resolves once the program has done what a line asks for (wasm/together/main.go).
-const asked = (line) =>
-  new Promise((resolve, reject) => {
-    asking.set(line, { resolve, reject });
-    learner.type(line);
-  });
+function asked(line) {
+  const answer = Promise.withResolvers();
+  asking.set(line, answer);
+  learner.type(line);
+  return answer.promise;
+}
 
 // bring opens the dialog, and takes files, each { blob, name }: sessions and images, or those of a
 // data set. from has: by, who decides; download; learn(files); told(error).
@@ -85,10 +88,8 @@ export function bring(list, from) {
 const say = (text) => {
   if (shown) shown.line.textContent = text;
 };
-const button = (text, act, className = "grow") =>
-  element("button", { type: "button", className, onclick: act }, text);
-const field = (text, control) =>
-  element("label", { className: "field" }, element("span", {}, text), control);
+const quiet = (text) => element("p", { className: "quiet" }, text);
+const mayClose = () => mayLose([...lost]);
 
 function build() {
   const input = element("input", {
@@ -103,13 +104,6 @@ function build() {
     input.value = "";
     bring(list, page);
   };
-  const close = button(
-    t("Close"),
-    () => {
-      if (mayLose([...lost])) box.close();
-    },
-    "",
-  );
   const line = element(
     "p",
     { className: "figure", role: "status" },
@@ -132,11 +126,9 @@ function build() {
       "div",
       { className: "row spread" },
       element("h2", { id: "h-together" }, t("Bring together")),
-      close,
+      button(t("Close"), () => mayClose() && box.close(), ""),
     ),
-    element(
-      "p",
-      { className: "quiet" },
+    quiet(
       t(
         "Nothing leaves this page. What it reads is removed from this browser when you close this.",
       ),
@@ -154,7 +146,7 @@ function build() {
   box.setAttribute("aria-labelledby", "h-together");
   box.onkeydown = (event) => event.stopPropagation(); // the page's keys wait
   box.oncancel = (event) => {
-    if (!mayLose([...lost])) event.preventDefault();
+    if (!mayClose()) event.preventDefault();
   };
   box.onclose = () => {
     learner.end();
@@ -237,9 +229,14 @@ async function repaired(parts) {
 
 learner.addEventListener("note", ({ detail: { text } }) => {
   if (!shown) return;
-  for (const line of text.split("\n"))
-    if (line.startsWith("{"))
-      hear(JSON.parse(line)).catch((error) => say(page.told(error).message));
+  try {
+    for (const line of text.split("\n").filter((line) => line.startsWith("{"))) {
+      const event = JSON.parse(line);
+      for (const [field, value] of Object.entries(event)) heard[field]?.(value, event);
+    }
+  } catch (error) {
+    say(page.told(error).message);
+  }
 });
 learner.addEventListener("ended", ({ detail: { code, error } }) => {
   if (!shown) return;
@@ -248,41 +245,33 @@ learner.addEventListener("ended", ({ detail: { code, error } }) => {
 });
 
 const DOING = { compare: "Comparing", fuse: "Fusing all images", save: "Writing the data set" };
-// hear takes an event of the program (wasm/together/events.go).
-async function hear({
-  list: all,
-  agreement: report,
-  progress,
-  shown: image,
-  cases,
-  done,
-  stopped,
-  skipped,
-  failed,
-  doing,
-}) {
-  tell(skipped ?? all?.skipped);
-  if (all) {
-    shown.list = all;
+// heard has what is done about an event of the program (wasm/together/events.go), by its field.
+const heard = {
+  list(list) {
+    shown.list = list;
+    tell(list.skipped);
     show();
     say(t("Comparing …"));
     shown.stop.hidden = false;
-  }
-  if (report) shown.tables.replaceChildren(...agreement(report));
-  if (cases) shown.cases = cases;
-  if (progress) {
+  },
+  skipped: tell,
+  agreement: (report) => shown.tables.replaceChildren(...agreement(report)),
+  cases(cases) {
+    shown.cases = cases;
+  },
+  progress({ doing, done, of, left }) {
     shown.stop.hidden = false;
     say(
       t("{doing}: {n} of {of}, about {left} s left", {
-        doing: t(DOING[progress.doing]),
-        n: progress.done,
-        of: progress.of,
-        left: number(Math.ceil(progress.left)),
+        doing: t(DOING[doing]),
+        n: done,
+        of,
+        left: number(Math.ceil(left)),
       }),
     );
-  }
-  if (image) answer(`show ${image.name}`, "resolve", image);
-  if (done) {
+  },
+  shown: (image) => answer(`show ${image.name}`, "resolve", image),
+  done(done, { stopped }) {
     shown.stop.hidden = true;
     shown.fused ||= done === "fuse" && !stopped;
     shown.fuse.hidden = shown.fused;
@@ -297,9 +286,9 @@ async function hear({
     }
     say(t(stopped ? "Stopped." : "Ready."));
     answer(done, stopped ? "reject" : "resolve", stopped ? STOPPED : undefined);
-  }
-  if (failed) answer(doing, "reject", new Error(failed));
-}
+  },
+  failed: (message, { doing }) => answer(doing, "reject", new Error(message)),
+};
 // answer settles what was asked for.
 function answer(line, how, value) {
   asking.get(line)?.[how](value);
@@ -324,26 +313,15 @@ const within = (one) =>
     : one.low == null
       ? three(one.mean)
       : `${three(one.mean)} (${three(one.low)} – ${three(one.high)})`;
-const rows = (caption, head, body) =>
-  element(
-    "div",
-    { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption },
-    element(
-      "table",
-      {},
-      element("caption", { className: "hidden-text" }, caption),
-      element(
-        "thead",
-        {},
-        element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text))),
-      ),
-      element(
-        "tbody",
-        {},
-        ...body.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))),
-      ),
+function rows(caption, head, body) {
+  const made = table(
+      head.map((text) => t(text)),
+      body,
     ),
-  );
+    ariaLabel = t(caption);
+  made.prepend(element("caption", { className: "hidden-text" }, ariaLabel));
+  return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel }, made);
+}
 const nameOf = (from) => (FUSED.has(from) ? t(FUSED.get(from).name) : from);
 
 // show draws the list of images, with room for what comes later.
@@ -432,116 +410,88 @@ function show() {
 
 // agreement is the tables of the report: by structure, by pairs of people, and of second readings.
 function agreement({ classes, images, verticalRatio, again = [] }) {
+  const ratio = t("Vertical cup/disc ratio");
   const beside = ({ bias, limitsOfAgreement: limits }) => [
     within(bias),
     limits ? t("{low} to {high}", { low: three(limits[0]), high: three(limits[1]) }) : "–",
   ];
-  const ratios = (verticalRatio?.pairs ?? []).map((pair) => [
-    `${pair.a}, ${pair.b}`,
-    String(pair.images),
-    ...beside(pair),
+  const structures = classes.map((one) => [
+    t(one.class),
+    one.images,
+    within(one.dice),
+    within(one.kappaUnion),
+    three(one.krippendorffAlpha),
+    three(one.area?.icc),
   ]);
+  if (verticalRatio)
+    structures.push([ratio, verticalRatio.images, "", "", "", three(verticalRatio.icc)]);
   const pairs = classes.flatMap((one) =>
-    (one.pairs ?? []).map(({ a, b, images: n, dice }) => [
+    (one.pairs ?? []).map(({ a, b, images, dice }) => [
       t(one.class),
       `${a}, ${b}`,
-      String(n),
+      images,
       three(dice),
     ]),
   );
+  const ratios = (verticalRatio?.pairs ?? []).map((pair) => [
+    `${pair.a}, ${pair.b}`,
+    pair.images,
+    ...beside(pair),
+  ]);
   const seconds = again.map((one) => [
     one.rater,
-    one.figure === "vertical_ratio" ? t("Vertical cup/disc ratio") : t(one.figure),
-    String(one.images),
+    one.figure === "vertical_ratio" ? ratio : t(one.figure),
+    one.images,
     within(one.dice),
     three(one.icc),
     ...beside(one),
   ]);
-  return [
+  const BIAS = ["Bias (95 % interval)", "Limits of agreement"];
+  const made = [
     element(
       "h3",
       {},
       t({ one: "Agreement in {n} image", other: "Agreement in {n} images" }, { n: images }),
     ),
     rows(
-      t("Agreement"),
+      "Agreement",
       [
-        t("Structure"),
-        t("Images"),
-        t("Dice of pairs (95 % interval)"),
-        t("κ in the union"),
-        t("Krippendorff’s α"),
-        t("ICC of areas"),
+        "Structure",
+        "Images",
+        "Dice of pairs (95 % interval)",
+        "κ in the union",
+        "Krippendorff’s α",
+        "ICC of areas",
       ],
-      [
-        ...classes.map((one) => [
-          t(one.class),
-          String(one.images),
-          within(one.dice),
-          within(one.kappaUnion),
-          three(one.krippendorffAlpha),
-          three(one.area?.icc),
-        ]),
-        ...(verticalRatio
-          ? [
-              [
-                t("Vertical cup/disc ratio"),
-                String(verticalRatio.images),
-                "",
-                "",
-                "",
-                three(verticalRatio.icc),
-              ],
-            ]
-          : []),
-      ],
+      structures,
     ),
     element(
       "details",
       {},
       element("summary", {}, t("Pairs of people")),
-      rows(t("Pairs of people"), [t("Structure"), t("People"), t("Images"), "Dice"], pairs),
-      ...(ratios.length
-        ? [
-            element(
-              "p",
-              { className: "quiet" },
-              t(
-                "The second person’s vertical cup/disc ratio less the first’s: the bias, and between what 95 % of differences lie (Bland and Altman 1986).",
-              ),
-            ),
-            rows(
-              t("Vertical cup/disc ratio"),
-              [t("People"), t("Images"), t("Bias (95 % interval)"), t("Limits of agreement")],
-              ratios,
-            ),
-          ]
-        : []),
+      rows("Pairs of people", ["Structure", "People", "Images", "Dice"], pairs),
     ),
-    ...(seconds.length
-      ? [
-          element("h3", {}, t("Second readings")),
-          element(
-            "p",
-            { className: "quiet" },
-            t("Beside the same person’s first ones, which alone count elsewhere."),
-          ),
-          rows(
-            t("Second readings"),
-            [
-              t("Person"),
-              t("Structure"),
-              t("Images"),
-              t("Dice (95 % interval)"),
-              t("ICC"),
-              t("Bias (95 % interval)"),
-              t("Limits of agreement"),
-            ],
-            seconds,
-          ),
-        ]
-      : []),
   ];
+  if (ratios.length)
+    made[2].append(
+      quiet(
+        t(
+          "The second person’s vertical cup/disc ratio less the first’s: the bias, and between what 95 % of differences lie (Bland and Altman 1986).",
+        ),
+      ),
+      rows("Vertical cup/disc ratio", ["People", "Images", ...BIAS], ratios),
+    );
+  if (seconds.length)
+    made.push(
+      element("h3", {}, t("Second readings")),
+      quiet(t("Beside the same person’s first ones, which alone count elsewhere.")),
+      rows(
+        "Second readings",
+        ["Person", "Structure", "Images", "Dice (95 % interval)", "ICC", ...BIAS],
+        seconds,
+      ),
+    );
+  return made;
 }
 
 // sort fills the list of images: the least agreement about the structure first, once it is known.
@@ -586,22 +536,12 @@ function sort() {
 
 // edges is the line between pixels in and out of a mask.
 function edges({ width, height, values }) {
-  const path = new Path2D(),
-    inside = (x, y) => x >= 0 && y >= 0 && x < width && y < height && values[y * width + x] > 127,
-    line = (a, b, c, d) => {
-      path.moveTo(a, b);
-      path.lineTo(c, d);
-    };
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      if (!inside(x, y)) continue;
-      if (!inside(x - 1, y)) line(x, y, x, y + 1);
-      if (!inside(x + 1, y)) line(x + 1, y, x + 1, y + 1);
-      if (!inside(x, y - 1)) line(x, y, x + 1, y);
-      if (!inside(x, y + 1)) line(x, y + 1, x + 1, y + 1);
-    }
-  }
-  return path;
+  const base = baseOf(
+    Float32Array.from(values, (v) => v / 255),
+    width,
+    height,
+  );
+  return pathOf(outlineOf(base.plain, base));
 }
 
 // imageOf resolves to an image, and has the pixels of all masks: { name, width, height, marks,
@@ -696,8 +636,8 @@ async function draw(anew) {
   };
   legend.replaceChildren(
     rows(
-      t("Legend"),
-      [t("Outline"), t("Weight (ours)"), t("Sensitivity by STAPLE"), t("Specificity")],
+      "Legend",
+      ["Outline", "Weight (ours)", "Sensitivity by STAPLE", "Specificity"],
       there.map(({ from, ink }) => {
         const tick = element("input", {
             type: "checkbox",

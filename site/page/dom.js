@@ -25,15 +25,22 @@ export const button = (text, onclick, className = "grow") =>
 export const field = (text, control) =>
   element("label", { className: "field" }, element("span", {}, text), control);
 
-// row is a row of a table of texts or elements. The first ones name it.
-export const row = (cells, heads = 0) =>
-  element("tr", {}, ...cells.map((cell, i) => element(i < heads ? "th" : "td", {}, cell)));
+// row is a row of a table of texts or elements. The first ones name it, or its columns.
+export const row = (cells, heads = 0, scope = "row") =>
+  element(
+    "tr",
+    {},
+    ...cells.map((cell, i) =>
+      i < heads ? element("th", { scope }, cell) : element("td", {}, cell),
+    ),
+  );
+export const headRow = (texts) => row(texts, texts.length, "col");
 
 // table is one of texts or elements. Its head names the columns.
 export const table = (head, body, heads = 0) =>
   element(
     "table",
     {},
-    element("thead", {}, row(head, head.length)),
+    element("thead", {}, headRow(head)),
     element("tbody", {}, ...body.map((cells) => row(cells, heads))),
   );

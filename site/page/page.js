@@ -14,6 +14,7 @@ import { Pen } from "../draw/pen.js";
 import { resultFirst } from "./phone.js";
 import { printReports } from "../review/report.js";
 import { Ruler } from "../draw/ruler.js";
+import { Square } from "../draw/square.js";
 import { Segmenter, SegmentError, changed, publish } from "../worker/segmenter.js";
 import { keepLanguage, learn, spoken } from "../words/speak.js";
 import { language, t } from "../words/words.js";
@@ -51,16 +52,14 @@ const work = new Work(
   segmenter,
   told,
 );
-const pen = new Pen(
-    () => state,
-    (event) => send(event),
-    stage,
-  ),
-  ruler = new Ruler(
-    () => state,
-    (event) => send(event),
-    stage,
-  );
+const [pen, ruler, square] = [Pen, Ruler, Square].map(
+  (Made) =>
+    new Made(
+      () => state,
+      (event) => send(event),
+      stage,
+    ),
+);
 
 // ---- state, events, effects ----
 
@@ -106,7 +105,7 @@ const effects = [
   ],
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
   [
-    (s) => (s.editing ? pen : s.measuring ? ruler : null),
+    (s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : null),
     (tool) => {
       stage.pen = tool;
       return () => {
@@ -698,8 +697,6 @@ $("place-apply").onclick = () => send({ type: "apply" });
 $("place-cancel").onclick = () => send({ type: "leave" });
 $("region-auto").onclick = () => send({ type: "region", roi: "auto" });
 $("region-none").onclick = () => send({ type: "region", roi: "none" });
-for (const type of ["apply", "leave", "move"])
-  stage.addEventListener(type, ({ detail }) => send({ ...detail, type }));
 stage.addEventListener("view", () => send({ type: "set", scale: stage.scale }));
 
 // ---- corrections ----

@@ -1,6 +1,6 @@
 // The form of a session: what one person did with a list of images, as JSON and PNGs. A file has it
 // as a ZIP, and the browser keeps the same files (sessions.js). guide/sessions.md describes it.
-import { YOU, Stroke, blank, boxOf, eachTile, sameMask } from "../draw/correct.js";
+import { YOU, Stroke, blank, boxOf, sameMask, windowOf } from "../draw/correct.js";
 import { version } from "../page/build.js";
 import { extentOf } from "../review/figures.js";
 import {
@@ -17,12 +17,12 @@ import {
   number,
   text,
 } from "./shapes.js";
+import { UNASKED } from "../page/history.js";
 import { attached } from "../review/worklist.js";
 import { Refused, once, readPNG, within, writePNG } from "./zip.js";
 
 const FORMAT = "MrPrism session",
   VERSION = 1;
-const UNSAID = 128;
 
 const sums = new WeakMap(); // by Blob
 const digest = async (bytes) =>
@@ -172,15 +172,8 @@ function drawn(drawing, turn) {
       once(async () => {
         const { width: wide, height: high } = drawing,
           box = boxOf(drawing, { left: wide, top: high, right: 0, bottom: 0 }),
-          values = new Uint8Array(box.width * box.height).fill(UNSAID);
-        eachTile(drawing, (tile, tx, ty, side) => {
-          for (let y = ty; y < Math.min(ty + side, high); y++)
-            values.set(
-              tile.subarray((y - ty) * side, (y - ty) * side + Math.min(side, wide - tx)),
-              (y - box.y) * box.width + tx - box.x,
-            );
-        });
-        const { values: pixels, ...at } = turned({ ...box, values }, wide, high, (4 - turn) % 4);
+          window = { ...box, values: windowOf(drawing, box) },
+          { values: pixels, ...at } = turned(window, wide, high, (4 - turn) % 4);
         return { at, blob: await writePNG({ ...at, values: pixels }) };
       }),
     );
@@ -235,75 +228,53 @@ const written = new WeakMap(); // by line: { number, reading, files }
 // blob }. Their names begin with number, or are by content if that is null.
 async function readingOf(line, number) {
   if (written.get(line)?.number === number) return written.get(line);
-  const {
-      picture,
-      slice,
-      slices,
-      review,
-      reason,
-      seconds,
-      decided,
-      comment,
-      corrections,
-      known,
-      error,
-      masks,
-    } = line,
-    { blob, name, turn, missing } = picture,
+  const { picture, review, seconds, error, corrections } = line,
+    { blob, turn, missing } = picture,
+    { asked: { roi, weights, evidence } = UNASKED, id, fromFile, ...result } = line.result ?? {},
     files = [];
   const file = async (folder, i, blob) => {
     const name = `${folder}/${number === null ? await sumOf(blob) : `${number}_${i + 1}`}.png`;
     files.push({ name, blob });
     return name;
   };
-  const {
-    asked: { roi, weights, evidence } = { roi: "auto", weights: null, evidence: [] },
-    id,
-    fromFile,
-    ...result
-  } = line.result ?? {};
   const drawings = (folder, list) =>
     Promise.all(
       list.map(async (one, i) => {
-        const { rater, class: c } = one;
-        if (!one.tiles)
-          return { rater, class: c, name: one.name, file: await file(folder, i, one.mask) };
-        const { at, blob } = await drawn(one, turn);
+        const { at, blob } = one.tiles ? await drawn(one, turn) : { blob: one.mask };
         return {
-          rater,
-          class: c,
-          ...(one.name ? { name: one.name } : {}),
+          rater: one.rater,
+          class: one.class,
+          ...(one.name && { name: one.name }),
           file: await file(folder, i, blob),
           ...at,
         };
       }),
     );
-  const image = {
-    sha256: missing?.sha256 ?? (await sumOf(blob)),
-    bytes: missing?.bytes ?? blob.size,
-    name,
-    slice: picture.slice || slice || 0,
-    slices: slices ?? 1,
-    turn: 90 * turn,
-  };
   const reading = {
-    image,
+    image: {
+      sha256: missing?.sha256 ?? (await sumOf(blob)),
+      bytes: missing?.bytes ?? blob.size,
+      name: picture.name,
+      slice: picture.slice || line.slice || 0,
+      slices: line.slices ?? 1,
+      turn: 90 * turn,
+    },
     review,
-    reason: review === "rejected" ? (reason ?? "") : "",
-    decided: decided ?? "",
+    reason: review === "rejected" ? (line.reason ?? "") : "",
+    decided: line.decided ?? "",
     seconds: Math.round(10 * (seconds ?? 0)) / 10,
-    comment: comment ?? "",
+    comment: line.comment ?? "",
     ...(error && !missing
       ? { error: { code: error.code, message: error.message, next: error.next, date: error.date } }
       : {}),
     region: roi,
     weights: weights && Array.from(weights),
-    mm: known ?? null,
+    mm: line.known ?? null,
     drawn: await drawings("drawn", corrections),
     marks: await drawings("marks", evidence),
     masks: await Promise.all(
-      (masks?.files ?? []).map(async (blob, c) => ({
-        class: line.result.classes[c],
+      (line.masks?.files ?? []).map(async (blob, c) => ({
+        class: result.classes[c],
         file: await file("masks", c, blob),
       })),
     ),
@@ -453,29 +424,16 @@ export async function readSession(files, name, picture) {
 // read. Nobody has decided about a line that lacks one.
 async function lineOf(reading, files, pictures, pictureOf, from, study) {
   if (!isReading(reading)) return null;
-  const {
-    image,
-    review,
-    reason,
-    seconds,
-    decided,
-    comment,
-    error,
-    region = "auto",
-    weights = null,
-    mm,
-    drawn: strokes = [],
-    marks = [],
-    masks = [],
-    result,
-  } = reading;
-  const damaged = [],
-    { sha256, bytes, name, slice, slices, turn } = image,
-    quarters = turn / 90;
+  const { image, weights = null, drawn: strokes = [], marks = [], error, mm } = reading,
+    { sha256, bytes, name, slice, slices } = image,
+    quarters = image.turn / 90,
+    damaged = [];
   const content = pictures.get(sha256),
     made = pictureOf(null, name, slice, quarters),
-    is = isResult(result) && (!weights || weights.length === result.raters.length) ? result : null;
-  if (result && !is) damaged.push(name);
+    sound =
+      isResult(reading.result) && (!weights || weights.length === reading.result.raters.length),
+    is = sound ? reading.result : null;
+  if (reading.result && !is) damaged.push(name);
   for (const list of is ? [strokes, marks] : []) {
     within(from, list.length, mostDrawn(is), "drawings of an image");
     within(
@@ -488,58 +446,59 @@ async function lineOf(reading, files, pictures, pictureOf, from, study) {
   const picture = content
     ? Object.defineProperty(made, "blob", { get: content })
     : { ...made, missing: { sha256, bytes }, refused: missing(name, study) };
-  const read = async ({ file }) =>
-    files
-      .get(file)?.({ later: true })
-      .catch(() => null);
-  const drawings = async (list) =>
-    (
-      await Promise.all(
-        (is ? list : []).map(async (one) => {
-          try {
-            if (!is.classes.includes(one.class) || ![YOU, ...is.raters].includes(one.rater))
-              throw new RangeError("a drawing is on no mask of its image");
-            const png = await files.get(one.file)({ later: true });
-            return "x" in one
-              ? undrawn(one, png, quarters, is.width, is.height)
-              : { rater: one.rater, class: one.class, name: one.name, mask: png() };
-          } catch {
-            damaged.push(one.file);
-          }
-        }),
-      )
-    ).filter(Boolean);
+  const open = async (file) => files.get(file)({ later: true });
+  const drawings = async (list) => {
+    const read = await Promise.all(
+      (is ? list : []).map(async (one) => {
+        try {
+          if (!is.classes.includes(one.class) || ![YOU, ...is.raters].includes(one.rater))
+            throw new RangeError("a drawing is on no mask of its image");
+          const png = await open(one.file);
+          return "x" in one
+            ? undrawn(one, png, quarters, is.width, is.height)
+            : { rater: one.rater, class: one.class, name: one.name, mask: png() };
+        } catch {
+          damaged.push(one.file);
+        }
+      }),
+    );
+    return read.filter(Boolean);
+  };
   const corrections = await drawings(strokes),
     evidence = await drawings(marks),
-    shown = is && (await Promise.all(masks.map(read)));
-  const all = once(() => shown.map((make) => make())),
-    known = is && {
-      ...is,
-      id: 0,
-      fromFile: true,
-      asked: { picture, roi: region, weights: weights && Float32Array.from(weights), evidence },
+    masks = await Promise.all(
+      (is ? (reading.masks ?? []) : []).map(({ file }) => open(file).catch(() => null)),
+    ),
+    all = once(() => masks.map((make) => make())),
+    asked = {
+      picture,
+      roi: reading.region ?? "auto",
+      weights: weights && Float32Array.from(weights),
+      evidence,
     };
-  const failed =
-    (typeof error?.message === "string" ? { next: "", ...error } : null) ??
-    (content ? null : picture.refused);
+  const failed = is
+    ? null
+    : typeof error?.message === "string"
+      ? { next: "", ...error }
+      : (picture.refused ?? null);
   const line = {
     key: picture.key,
     picture,
     thumb: "",
     slice,
     slices,
-    state: known ? "done" : failed ? "failed" : "waiting",
-    error: known ? null : failed,
-    review: damaged.length ? "" : (review ?? ""),
-    reason: reason ?? "",
-    seconds: seconds ?? 0,
-    decided: decided ?? "",
-    comment: comment ?? "",
+    state: is ? "done" : failed ? "failed" : "waiting",
+    error: failed,
+    review: damaged.length ? "" : (reading.review ?? ""),
+    reason: reading.reason ?? "",
+    seconds: reading.seconds ?? 0,
+    decided: reading.decided ?? "",
+    comment: reading.comment ?? "",
     known: mm,
-    result: known,
+    result: is && { ...is, id: 0, fromFile: true, asked },
     corrections,
     masks:
-      shown?.length && shown.every(Boolean)
+      masks.length && masks.every(Boolean)
         ? {
             id: 0,
             get files() {
