@@ -9,8 +9,8 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/importer"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/agree"
-	"mrprism/internal/study/statistics"
 )
 
 // event is a line that the program prints. One field is set, and those beside it.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/statistics"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"

@@ -11,9 +11,9 @@ import (
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 

@@ -14,12 +14,12 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/fuse"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 

@@ -15,8 +15,8 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/agree"
-	"mrprism/internal/study/statistics"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"

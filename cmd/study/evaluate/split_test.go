@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/study/statistics"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"

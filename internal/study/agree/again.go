@@ -7,8 +7,8 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // rereading is a rater's two readings of an image beside each other.

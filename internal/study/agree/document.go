@@ -8,10 +8,10 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // Save writes the files into a folder.

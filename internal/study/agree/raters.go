@@ -7,7 +7,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/study/statistics"
+	"mrprism/internal/data/statistics"
 )
 
 // comparedImage is an image with its figures.

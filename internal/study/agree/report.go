@@ -7,8 +7,8 @@ import (
 
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // Report holds all figures of "evaluate raters", as the JSON has them. Shares, Dice and kappa

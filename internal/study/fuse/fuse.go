@@ -13,9 +13,9 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/study/score"
-	"mrprism/internal/study/statistics"
 	"mrprism/weights"
 	"mrprism/weights/disk"
 )

@@ -11,8 +11,8 @@ import (
 
 	"mrprism/internal/choice"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/cells"
-	"mrprism/internal/study/statistics"
 )
 
 // CheckVacant returns an error if a folder of that name has files, or cannot be read; nil without a

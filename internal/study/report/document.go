@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
-	"mrprism/internal/study/statistics"
+	"mrprism/internal/data/statistics"
 	"mrprism/weights"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mrprism/internal/data/metric"
-	"mrprism/internal/study/statistics"
+	"mrprism/internal/data/statistics"
 
 	"github.com/stretchr/testify/assert"
 )

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"mrprism/internal/study/statistics"
+	"mrprism/internal/data/statistics"
 
 	"github.com/stretchr/testify/require"
 )

@@ -6,7 +6,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/study/statistics"
+	"mrprism/internal/data/statistics"
 )
 
 // Bins are those of calibration errors and reliability diagrams.

@@ -15,9 +15,9 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // galleries are the images that the report shows.

@@ -11,9 +11,9 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 

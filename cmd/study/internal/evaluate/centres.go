@@ -8,10 +8,10 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // centreScore judges one photograph of -centres in one guise.

@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"mrprism/internal/command"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/statistics"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu"

@@ -4,8 +4,8 @@ import (
 	"io"
 	"strings"
 
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // csv writes a line for each image and marked structure of -data, or for each photograph of

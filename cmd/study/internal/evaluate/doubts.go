@@ -9,9 +9,9 @@ import (
 	"mrprism/cmd/study/internal/graphs"
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/internal/trust"
 )
 

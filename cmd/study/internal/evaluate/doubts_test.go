@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/statistics"
 
 	"github.com/stretchr/testify/require"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 
 	"github.com/stretchr/testify/require"
 )

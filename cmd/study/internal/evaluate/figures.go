@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/weights"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // markScore judges a rater's mark by that rater's head, which predicts where the rater would draw.

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // Response is the change of the mask when one rater has all the weight.

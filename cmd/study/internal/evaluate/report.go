@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/model"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // steadyReport says how far an eye's vertical cup/disc ratio moves under the changes of exposure.

@@ -6,9 +6,9 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 	"mrprism/internal/trust"
 )
 

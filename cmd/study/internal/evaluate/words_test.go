@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/study/statistics"
 	"mrprism/internal/trust"
 
 	"github.com/stretchr/testify/require"

@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/statistics"
 )
 
 // comparisons are the tables: ours beside other answers.
