@@ -10,10 +10,10 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/doubt"
-	"mrprism/internal/study/score"
 )
 
 // Judgement compares the model of a run with another one, such as that it began from, on images

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/score"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/score"
 	"mrprism/weights"
 )
 

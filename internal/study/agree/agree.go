@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/score"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 )
 
 // Study gathers figures of the raters of a data set, image by image. It keeps figures, and no masks.

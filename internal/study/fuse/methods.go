@@ -9,9 +9,9 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/study/score"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 )
 
 // together stands in the CSVs for all images.

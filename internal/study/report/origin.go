@@ -13,10 +13,10 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/program/version"
-	"mrprism/internal/study/score"
 	"mrprism/weights"
 )
 

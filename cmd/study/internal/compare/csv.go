@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"mrprism/internal/data/score"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 )
 
 // casesCSV writes a line for each image, class, run of a method, and pass. The Dice with raters

@@ -6,8 +6,8 @@ import (
 
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/study/score"
 )
 
 // batch computes the intervals over one run at once, since they share resamples.

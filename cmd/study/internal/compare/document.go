@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 )
 
 // basis says how figures and tests were computed.

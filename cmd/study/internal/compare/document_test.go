@@ -7,9 +7,9 @@ import (
 
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 
 	"github.com/stretchr/testify/require"
 )

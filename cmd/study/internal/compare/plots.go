@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"mrprism/cmd/study/internal/graphs"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/chart"
-	"mrprism/internal/study/score"
 )
 
 // passesPlot shows soft Dice over the passes. If no method has more than one, the methods stand

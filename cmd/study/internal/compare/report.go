@@ -8,9 +8,9 @@ import (
 
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 )
 
 // Comparison is all that evaluate compare found, as the JSON has it. Shares are 0..1.

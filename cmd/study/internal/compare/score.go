@@ -13,9 +13,9 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/picture"
-	"mrprism/internal/study/score"
 )
 
 // Row is what one method reaches for one class of one image. Figures are NaN where they are not

@@ -13,11 +13,11 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 )
 
 // album is one CSV of -centres or one folder of -foreign.

@@ -6,11 +6,11 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 )
 
 // change is a change to images under -changed.

@@ -7,8 +7,8 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/score"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

@@ -9,10 +9,10 @@ import (
 	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/score"
 )
 
 // caseScore is one image of -data. All figures are of masks at the image's size; shares are 0..1.

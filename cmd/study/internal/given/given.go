@@ -17,9 +17,9 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/score"
 	"mrprism/model"
 )
 

@@ -12,7 +12,7 @@ import (
 	"mrprism/internal/choice"
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/study/score"
+	"mrprism/internal/data/score"
 	"mrprism/weights"
 )
 
