@@ -12,7 +12,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/doubt"
+	"mrprism/internal/segment/doubt"
 	"mrprism/internal/trust"
 	"mrprism/shaders/gpu"
 	"mrprism/weights"

@@ -7,7 +7,7 @@ import (
 
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/study/doubt"
+	"mrprism/internal/segment/doubt"
 	"mrprism/shaders/gpu"
 )
 

@@ -13,7 +13,7 @@ import (
 	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/doubt"
+	"mrprism/internal/segment/doubt"
 )
 
 // Judgement compares the model of a run with another one, such as that it began from, on images
