@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/study/chart"
+	"mrprism/internal/output/chart"
 	"mrprism/weights"
 )
 

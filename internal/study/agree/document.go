@@ -9,7 +9,7 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/study/chart"
+	"mrprism/internal/output/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 )

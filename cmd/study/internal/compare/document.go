@@ -8,7 +8,7 @@ import (
 
 	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/study/chart"
+	"mrprism/internal/output/chart"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 )

@@ -8,7 +8,7 @@ import (
 	"mrprism/cmd/study/internal/graphs"
 	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/study/chart"
+	"mrprism/internal/output/chart"
 )
 
 // passesPlot shows soft Dice over the passes. If no method has more than one, the methods stand

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"mrprism/internal/study/chart"
+	"mrprism/internal/output/chart"
 )
 
 // Forest is a forest plot: measured effects with their intervals beside the line of no effect, 0.

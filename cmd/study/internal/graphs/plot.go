@@ -8,7 +8,7 @@ import (
 
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/study/chart"
+	"mrprism/internal/output/chart"
 )
 
 // Plot is curves or bars in a frame.
