@@ -85,6 +85,14 @@ func WriteAtomic(path string, write func(io.Writer) error) error {
 	return staged.Commit()
 }
 
+// WriteFile is WriteAtomic of bytes.
+func WriteFile(path string, data []byte) error {
+	return WriteAtomic(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
 // Staged is a whole file on the disk under a temporary name.
 type Staged struct{ path, temporary string }
 

@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/command"
 	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/output/sheet"
@@ -300,10 +299,10 @@ func earlier(t *testing.T, path string, sums bool) {
 	require.NoError(t, err)
 	before := struct {
 		sheet.Record
-		Masks map[string]command.Sum `json:"masks,omitempty"`
+		Masks map[string]disk.Sum `json:"masks,omitempty"`
 	}{Record: e.Record()}
 	if sums {
-		before.Masks = map[string]command.Sum{"brain.png": e.Files.All[0].Sum}
+		before.Masks = map[string]disk.Sum{"brain.png": e.Files.All[0].Sum}
 	}
 	data, err := json.Marshal(before)
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/command"
+	"mrprism/weights"
 	"mrprism/weights/disk"
 
 	"github.com/gofrs/flock"
@@ -150,7 +150,7 @@ func (t *Task) write(path string, data []byte) error {
 	if err := t.folders([]string{path}); err != nil {
 		return err
 	}
-	return command.WriteFile(path, data)
+	return weights.WriteFile(path, data)
 }
 
 // folders makes the folders of files of the results.

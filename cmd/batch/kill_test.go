@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/command"
 	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
+	"mrprism/weights/disk"
 
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
@@ -69,7 +69,7 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	path := filepath.Join(in, "p00.png")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	key := command.SumOf(data).SHA256
+	key := disk.SumOf(data).SHA256
 	other := flock.New(b.task.busy(key))
 	require.NoError(t, other.Lock())
 
@@ -89,7 +89,7 @@ func TestOneContentInTwoProcesses(t *testing.T) {
 	mask := []byte("of the other")
 	require.NoError(t, b.task.write(b.task.mask(key)+"_brain.png", mask))
 	require.NoError(t, b.task.writeJSON(b.task.donePath(key), journal.Entry{Program: "the other", Weights: journal.Origin{SHA256: b.task.SHA256},
-		Files: journal.Files{All: []journal.Saved{{File: key + "_brain.png", Sum: command.SumOf(mask)}}}}))
+		Files: journal.Files{All: []journal.Saved{{File: key + "_brain.png", Sum: disk.SumOf(mask)}}}}))
 	require.NoError(t, other.Close())
 	require.NoError(t, <-got)
 	e, err := journal.Read(b.task.donePath(key))

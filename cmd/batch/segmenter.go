@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/command/journal"
 	"mrprism/internal/files/imageio"
@@ -16,6 +15,7 @@ import (
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/device"
+	"mrprism/weights/disk"
 )
 
 // segmenter turns files into masks, one after the other.
@@ -63,7 +63,7 @@ func (s *segmenter) file(ctx context.Context, path string) (Outcome, error) {
 	if err != nil {
 		return Outcome{path, "", "read", err.Error()}, nil
 	}
-	key := command.SumOf(data).SHA256
+	key := disk.SumOf(data).SHA256
 	lock, err := lockOf(s.task.busy(key))
 	if err == nil {
 		err = lock.Lock()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"mrprism/internal/command"
+	"mrprism/weights/disk"
 )
 
 // Input is a file to segment. Number spreads the files over the workers.
@@ -92,7 +92,7 @@ func (w *Worker) name(ctx context.Context, path string, died death) (Outcome, er
 	if err != nil {
 		return Outcome{path, "", "read", err.Error()}, nil
 	}
-	key := command.SumOf(data).SHA256
+	key := disk.SumOf(data).SHA256
 	killed := w.Task.killed(key)
 	text := fmt.Sprintf("%s kills the process, also alone: %v; delete %s to try it again", path, died, killed)
 	return Outcome{path, key, "alone", text}, w.Task.writeJSON(killed, killing{path, text})

@@ -264,7 +264,7 @@ func write(path string, m *weights.Model, meta weights.Metadata) error {
 	if err != nil {
 		return err
 	}
-	return command.WriteFile(path, encoded)
+	return weights.WriteFile(path, encoded)
 }
 
 // told describes what the file knows about when to doubt a result.

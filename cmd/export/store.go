@@ -41,7 +41,7 @@ func (r *request) store() (string, error) {
 			return "", err
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s as %s, %.1f MB", form.path, file.Metadata["name"], form.name, float64(len(encoded))/1e6))
-		writes = append(writes, func() error { return command.WriteFile(form.path, encoded) })
+		writes = append(writes, func() error { return weights.WriteFile(form.path, encoded) })
 	}
 	for _, write := range writes {
 		if err := write(); err != nil {

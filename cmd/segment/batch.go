@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/output/masks"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
+	"mrprism/weights/disk"
 )
 
 // batch segments images. While the device has one, it reads those after it, and measures and writes
@@ -115,7 +116,7 @@ func (b *batch) read(it journal.Item) (p picture) {
 	if err != nil {
 		return picture{err: err}
 	}
-	p.content = command.SumOf(data).SHA256
+	p.content = disk.SumOf(data).SHA256
 	if p.image, p.err = imageio.DecodeSlice(it.Image, data, b.Slice); p.err != nil {
 		return p
 	}

@@ -18,6 +18,7 @@ import (
 	"mrprism/internal/output/cells"
 	"mrprism/internal/output/sheet"
 	"mrprism/internal/program/cli"
+	"mrprism/weights"
 	"mrprism/weights/disk"
 )
 
@@ -94,7 +95,7 @@ func (b *batch) done(it journal.Item) (bool, error) {
 	}
 	if e.Content != "" {
 		data, err := command.ReadContent(it.Image)
-		if err != nil || command.SumOf(data).SHA256 != e.Content {
+		if err != nil || disk.SumOf(data).SHA256 != e.Content {
 			return false, cmp.Or(err, errors.New("the image has changed since"))
 		}
 	}
@@ -157,7 +158,7 @@ func (t *table) write() error {
 	}
 	data, err := t.Bytes()
 	if err == nil {
-		err = command.WriteFile(t.path, data)
+		err = weights.WriteFile(t.path, data)
 	}
 	if err != nil {
 		return fmt.Errorf("-csv %s: %w; the masks are written: make room, and call again", t.path, disk.Cause(err))

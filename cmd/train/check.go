@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/output/table"
 	"mrprism/internal/program/cli"
 )
 
@@ -75,7 +76,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 // printReport writes the table, and at most a number of errors and of each kind of warning (0:
 // all).
 func printReport(to io.Writer, r *dataset.Report, most int) error {
-	t := command.NewTable(2, 0)
+	t := table.New(2, 0)
 	if len(r.Classes) == 0 {
 		t.Line("%s", r.Name)
 	} else {

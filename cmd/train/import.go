@@ -11,9 +11,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/importer"
+	"mrprism/internal/output/table"
 	"mrprism/internal/program/cli"
 )
 
@@ -116,7 +116,7 @@ func window(text string) (*[2]float64, error) {
 
 // printSummary prints what import left out and what it wrote.
 func printSummary(to io.Writer, s *importer.Summary, destination string) error {
-	t := command.NewTable(2, tabwriter.AlignRight)
+	t := table.New(2, tabwriter.AlignRight)
 	if len(s.Skipped) > 0 {
 		t.Line("not taken (%d)", len(s.Skipped))
 		for _, skip := range s.Skipped {

@@ -13,9 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/command"
+	"mrprism/internal/output/table"
 	"mrprism/internal/train"
 	"mrprism/internal/train/tensorboard"
+	"mrprism/weights"
 	"mrprism/weights/disk"
 )
 
@@ -104,7 +105,7 @@ func (r *recorder) write(report train.Report) error {
 	}
 	var drawn error
 	if report.Preview != nil { // before the log, which has it known
-		drawn = command.WriteFile(filepath.Join(r.out, previewName), report.Preview.SVG)
+		drawn = weights.WriteFile(filepath.Join(r.out, previewName), report.Preview.SVG)
 	}
 	failed := []error{drawn, logStep(r.log, report), r.board.Scalars(report.Step, scalars...)}
 	if report.Picture != nil {
@@ -168,9 +169,9 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 	if r.steps == 0 {
 		return
 	}
-	table := command.NewTable(3, 0)
-	row := func(name, format string, args ...any) { table.Line("  %s\t%s", name, fmt.Sprintf(format, args...)) }
-	table.Line("")
+	t := table.New(3, 0)
+	row := func(name, format string, args ...any) { t.Line("  %s\t%s", name, fmt.Sprintf(format, args...)) }
+	t.Line("")
 	row("steps", "%d of %d, %d of them now (epoch %d of %d, %d²)", r.last.Step, r.last.Steps, r.steps, r.last.Epoch, r.last.Epochs, r.last.Side)
 	row("time", "%s; a step %.3g s, %.1f images/s", time.Since(r.began).Round(time.Second), r.seconds/float64(r.steps), float64(r.images)/r.seconds)
 	row("not on the device", "%.1f %% of a step, %.1f %% waiting for data", 100*(1-r.deviceSeconds/r.seconds), 100*r.dataSeconds/r.seconds)
@@ -195,5 +196,5 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 		row(head, "%s%s", filepath.Join(r.out, name), size)
 		head = ""
 	}
-	_ = table.Print(w) // the run is saved
+	_ = t.Print(w) // the run is saved
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode"
 
-	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
+	"mrprism/internal/output/table"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/train"
 	"mrprism/shaders/gpu"
@@ -166,12 +166,12 @@ func (r *runner) publish(t *train.Trainer, j *train.Judgement) error {
 	}
 	card, err := weights.NewCard(text, m)
 	if err == nil {
-		err = errors.Join(command.WriteFile(beside+".md", []byte(text)), weights.WriteAtomic(beside+weights.CardEnding, card.Write))
+		err = errors.Join(weights.WriteFile(beside+".md", []byte(text)), weights.WriteAtomic(beside+weights.CardEnding, card.Write))
 	}
 	if err != nil {
 		return err
 	}
-	return weights.WriteAtomic(filepath.Join(r.options.Out, judgementName), func(w io.Writer) error { return command.WriteJSON(w, j) })
+	return weights.WriteAtomic(filepath.Join(r.options.Out, judgementName), func(w io.Writer) error { return table.JSON(w, j) })
 }
 
 // judgementName is the file of -judge in the run's folder.
@@ -229,7 +229,7 @@ func (r *runner) keepConfiguration(split string) error {
 	if split != "" {
 		configuration = fmt.Appendf(slices.Clone(configuration), "\n# the split of the images\n%s: %s\n", dividedKey, quoted(split))
 	}
-	return command.WriteFile(path, configuration)
+	return weights.WriteFile(path, configuration)
 }
 
 // errEnough is the reason of a run that -hours or -stop-file stops.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mrprism/internal/output/table"
 	"mrprism/weights"
 	"mrprism/weights/disk"
 )
@@ -55,28 +55,13 @@ func (f *Figures) File() string {
 }
 
 // Write writes the value as JSON, and prints it or the table. It tries both even if one fails.
-func (f *Figures) Write(stdout io.Writer, value any, table func(io.Writer) error) error {
-	asJSON := func(w io.Writer) error { return WriteJSON(w, value) }
+func (f *Figures) Write(stdout io.Writer, value any, columns func(io.Writer) error) error {
+	asJSON := func(w io.Writer) error { return table.JSON(w, value) }
 	switch f.path {
 	case "":
-		return table(stdout)
+		return columns(stdout)
 	case "-":
 		return asJSON(stdout)
 	}
-	return errors.Join(weights.WriteAtomic(f.path, asJSON), table(stdout))
-}
-
-// WriteJSON writes a value with an indent of two spaces.
-func WriteJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
-}
-
-// WriteFile writes a whole file. If it fails, a file of that name from before stays unchanged.
-func WriteFile(path string, data []byte) error {
-	return weights.WriteAtomic(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return errors.Join(weights.WriteAtomic(f.path, asJSON), columns(stdout))
 }

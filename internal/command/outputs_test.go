@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/weights"
 )
 
 func TestCheckOutputs(t *testing.T) {
@@ -25,7 +27,7 @@ func TestCheckOutputs(t *testing.T) {
 	link := filepath.Join(folder, "link.csv")
 	require.NoError(t, os.Symlink(file, link))
 	assert.ErrorContains(t, CheckOutputs(link), "is a link")
-	assert.ErrorContains(t, WriteFile(link, []byte("text")), "is a link")
+	assert.ErrorContains(t, weights.WriteFile(link, []byte("text")), "is a link")
 	assert.ErrorContains(t, CheckOutputs(file, folder+"/./a.csv"), "written twice")
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"mrprism/internal/choice"
-	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
@@ -187,7 +186,7 @@ func writeFile(path string, file *weights.File) (written bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = command.WriteFile(path, data)
+	err = weights.WriteFile(path, data)
 	return err == nil || errors.Is(err, weights.ErrUnsynced), err
 }
 

@@ -124,7 +124,7 @@ func (t *together) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	made := report.NewOrigin("evaluate raters", cli.NewGroups())
+	made := report.NewOrigin("evaluate raters")
 	if t.sessions != nil {
 		for _, path := range slices.Sorted(maps.Keys(t.sessions.Sums)) {
 			made.Data = append(made.Data, report.Source{Name: "session.json of " + filepath.Base(path), Files: 1, SHA256: t.sessions.Sums[path]})

@@ -19,7 +19,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
-	"mrprism/internal/program/cli"
 	"mrprism/internal/study/agree"
 	"mrprism/internal/study/fuse"
 	"mrprism/internal/study/report"
@@ -213,7 +212,7 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	data, whole := filepath.Join(folder, "data"), t.TempDir()
 	set, err := dataset.Open(data)
 	require.NoError(t, err)
-	study, err := agree.New(set, report.NewOrigin("", cli.NewGroups()))
+	study, err := agree.New(set, report.NewOrigin(""))
 	require.NoError(t, err)
 	require.NoError(t, study.Gather(t.Context(), func(string) {}))
 	require.NoError(t, study.Report().Save(filepath.Join(whole, "agreement")))

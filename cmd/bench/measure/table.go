@@ -9,7 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"mrprism/internal/command"
+	"mrprism/internal/output/table"
 	"mrprism/model"
 )
 
@@ -61,7 +61,7 @@ func mebibytes(n int64) Spread { return single(float64(n) / (1 << 20)) }
 
 // Table prints the report.
 func (r *Report) Table(out io.Writer) error {
-	t := command.NewTable(2, 0)
+	t := table.New(2, 0)
 	t.Line("computed by  %s\nnetwork      %s", r.device(), r.Options.Network())
 	if r.Training != nil {
 		t.Line("training     %s", r.step())
@@ -155,7 +155,7 @@ func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
 	if programs {
 		what = "programs"
 	}
-	t := command.NewTable(2, tabwriter.AlignRight)
+	t := table.New(2, tabwriter.AlignRight)
 	t.Title("%s by %s, each dispatch alone: %s ms together\n", part[0].Part, what, Digits(sum))
 	t.Line("ms\tin place\tshare\tdispatches\tMFLOP\tGFLOP/s\tMB\tGB/s\tof adds\tof ceiling\t")
 	for _, r := range all {
@@ -217,7 +217,7 @@ func ratio(base, now Spread) Spread {
 // Compare prints the ratio of every figure that both reports have. First it names what differs
 // between the reports.
 func Compare(out io.Writer, base, now *Report) error {
-	t := command.NewTable(2, 0)
+	t := table.New(2, 0)
 	t.Title("ratios: now (%s) / base (%s)", now.Options.Commit, base.Options.Commit)
 	differ := func(what, was, is string) {
 		if was != is {

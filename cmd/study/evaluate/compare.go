@@ -13,7 +13,6 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/program/cli"
-	"mrprism/internal/study/report"
 	"mrprism/model"
 )
 
@@ -34,7 +33,7 @@ func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		if err := cmp.Or(wrong(r.Check()), checkCompare(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
-		r.Made = report.NewOrigin(program+" compare", flags)
+		r.Made = origin(program+" compare", flags)
 		return compare.Run(ctx, r, stdout, stderr)
 	})
 }

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := cmp.Or(wrong(r.Check()), checkRequest(&r, flags, rest), device.Check()); err != nil {
 			return err
 		}
-		r.Made = report.NewOrigin(program, flags)
+		r.Made = origin(program, flags)
 		return evaluate.Run(ctx, r, stdout, stderr)
 	})
 }
@@ -72,6 +72,11 @@ func wrong(err error) error {
 // dataFlag is -data of one or several data sets.
 func dataFlag(f *flag.FlagSet, i *input.Images) {
 	f.StringVar(&i.Data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
+}
+
+// origin is that of a report of a program that has parsed its flags.
+func origin(program string, flags *cli.Groups) *report.Origin {
+	return report.NewOrigin(program, flags.Line("out", "json", "csv")...) // but those that say where it goes
 }
 
 // imageFlags are the flags that choose images of -data. part is the default of -on.

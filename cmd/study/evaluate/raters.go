@@ -30,7 +30,7 @@ func runRaters(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		if err := errors.Join(report.CheckVacant(out), command.CheckOutputs(figures.File())); err != nil {
 			return err
 		}
-		r, stopped := agreement(ctx, rest[0], report.NewOrigin(program+" raters", flags), out != "", stderr)
+		r, stopped := agreement(ctx, rest[0], origin(program+" raters", flags), out != "", stderr)
 		if r == nil {
 			return stopped
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mrprism/cmd/bench/measure"
-	"mrprism/internal/command"
+	"mrprism/internal/output/table"
 )
 
 // pause is a pause in which the threads of one peer stop looking for work.
@@ -124,7 +124,7 @@ func furthest(ours, theirs map[string][]float32) (float64, error) {
 
 // table prints the matches.
 func (r *report) table(out io.Writer) error {
-	t := command.NewTable(2, 0)
+	t := table.New(2, 0)
 	t.Line("network      %s\nin turn      ours, theirs, ours, theirs ...\n", r.Options.Network())
 	t.Line("part\tours ms\ttheirs ms\tratio\tfrom\tto\tof\tdiffer by\tours\ttheirs")
 	for _, m := range r.Matches {

@@ -10,10 +10,10 @@ import (
 	"os"
 	"strings"
 
-	"mrprism/internal/command"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/segment"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // Item is one image with its output files.
@@ -86,7 +86,7 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 	}
 	var files staged
 	var withheld []string
-	sums := map[string]command.Sum{}
+	sums := map[string]disk.Sum{}
 	defer files.discard()
 	for i, reader := range r.Readers {
 		drawing := masks.Drawing{Picture: &v.Picture, By: reader.By, Model: r.Session.Model, Day: r.Day, Identity: r.Identity}
@@ -110,7 +110,7 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 			}
 			content, err := f.Format.Write(&d)
 			if err == nil {
-				sums[f.Path] = command.SumOf(content)
+				sums[f.Path] = disk.SumOf(content)
 				err = files.add(f.Path, content)
 			}
 			if err != nil {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
@@ -71,8 +70,8 @@ type Entry struct {
 
 	// Earlier and Masks are what an entry of an earlier version of batch has in place of the figures
 	// and of Files: the sums by what follows "KEY_" in the files' names.
-	Earlier *sheet.Result          `json:"result,omitempty"`
-	Masks   map[string]command.Sum `json:"masks,omitempty"`
+	Earlier *sheet.Result       `json:"result,omitempty"`
+	Masks   map[string]disk.Sum `json:"masks,omitempty"`
 }
 
 // Origin names the weights.
@@ -98,7 +97,7 @@ type Saved struct {
 	Format    string `json:"format"`
 	By        string `json:"by"`
 	Structure string `json:"structure,omitempty"` // of all, if left out
-	command.Sum
+	disk.Sum
 }
 
 // Mark is a file of evidence.
@@ -138,7 +137,7 @@ func (r *Run) Record(it Item) sheet.Record {
 }
 
 // entry describes a result and its files, whose sums are known.
-func (r *Run) entry(it Item, v *segment.Result, sums map[string]command.Sum) *Entry {
+func (r *Run) entry(it Item, v *segment.Result, sums map[string]disk.Sum) *Entry {
 	m := r.Session.Model
 	e := &Entry{
 		Image: imageio.Valid(it.Image), Content: it.Content, Width: v.Width, Height: v.Height, Model: m.Name(),
@@ -235,7 +234,7 @@ func (r *Run) Done(it Item) (*Entry, error) {
 				sum = one.Sum
 			}
 		}
-		withheld := r.Readers[f.Reader].Outline && sum == command.Sum{}
+		withheld := r.Readers[f.Reader].Outline && sum == disk.Sum{}
 		if err := sum.Check(f.Path); err != nil && !withheld {
 			return nil, err
 		}
@@ -253,7 +252,7 @@ type Doubter struct {
 // Say says why an image is segmented again.
 func (d *Doubter) Say(image string, why error) {
 	switch {
-	case !errors.Is(why, command.ErrNoSum):
+	case !errors.Is(why, disk.ErrNoSum):
 		d.Note(fmt.Sprintf("%v: %q is segmented again", why, image))
 	case !d.sums:
 		d.sums = true

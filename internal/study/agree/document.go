@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/chart"
+	"mrprism/internal/output/table"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 )
@@ -19,7 +19,7 @@ func (r *Report) Save(out string) error {
 	d := r.Document()
 	files := map[string]func(io.Writer) error{
 		"cases.csv": r.casesCSV, "pairs.csv": r.pairsCSV, "raters.csv": r.ratersCSV, "limits.csv": r.limitsCSV, "again.csv": r.againCSV, "raters.html": d.HTML,
-		"raters.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
+		"raters.json": func(w io.Writer) error { return table.JSON(w, r) },
 	}
 	if r.Ratio == nil {
 		delete(files, "limits.csv")

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/statistics"
+	"mrprism/internal/output/table"
 	"mrprism/weights"
 )
 
@@ -199,7 +199,7 @@ func (r Row) join(between string, text func(Cell) string) string {
 }
 
 // Lines adds the document to a table for a terminal.
-func (d *Document) Lines(t *command.Table) {
+func (d *Document) Lines(t *table.Table) {
 	for _, text := range append(slices.Clone(d.Lead), d.Made.Lines()...) {
 		t.Line("%s", text)
 	}
@@ -219,7 +219,7 @@ func (d *Document) Lines(t *command.Table) {
 
 // Print writes the document for a terminal.
 func (d *Document) Print(w io.Writer) error {
-	t := command.NewTable(2, 0)
+	t := table.New(2, 0)
 	d.Lines(t)
 	return t.Print(w)
 }

@@ -11,13 +11,12 @@ import (
 	"strings"
 	"unicode"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/program/cli"
 	"mrprism/internal/program/version"
 	"mrprism/weights"
+	"mrprism/weights/disk"
 )
 
 // Origin says how a report was made. It has no date, so that the same input gives the same bytes.
@@ -40,9 +39,9 @@ type Source struct {
 	SHA256 string `json:"sha256"`
 }
 
-// NewOrigin is that of a program that has parsed its flags.
-func NewOrigin(program string, flags *cli.Groups) *Origin {
-	return &Origin{Program: program, Version: version.Number(), Commit: version.Commit(), Flags: flags.Line("out", "json", "csv")}
+// NewOrigin is that of a program with these flags.
+func NewOrigin(program string, flags ...string) *Origin {
+	return &Origin{Program: program, Version: version.Number(), Commit: version.Commit(), Flags: flags}
 }
 
 // Lines say it for people; nil for nil.
@@ -110,7 +109,7 @@ func SumOf(ctx context.Context, name, folder string, paths []string) (Source, er
 		if err != nil {
 			within = paths[i]
 		}
-		sum, _ := command.SumOfFile(paths[i])
+		sum, _ := disk.SumOfFile(paths[i])
 		lines[i] = fmt.Sprintf("%s  %s\n", sum.SHA256, filepath.ToSlash(within))
 		return nil
 	})

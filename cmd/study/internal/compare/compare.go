@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/statistics"
+	"mrprism/internal/output/table"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/model"
@@ -235,7 +236,7 @@ func (r *Comparison) deliver(of Request, stdout io.Writer) error {
 	}
 	failed := report.Save(of.Out, map[string]func(io.Writer) error{
 		"cases.csv": r.casesCSV, "summary.csv": r.summaryCSV, "report.html": d.HTML,
-		"report.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
+		"report.json": func(w io.Writer) error { return table.JSON(w, r) },
 	})
 	d.Notes = append(d.Notes, "report: "+filepath.Join(of.Out, "report.html"))
 	return errors.Join(failed, of.Figures.Write(stdout, r, d.Print))

@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/output/table"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/model"
@@ -218,7 +219,7 @@ func (r *Report) deliver(o Outputs, stdout io.Writer) error {
 	}
 	if o.Out != "" {
 		failed = append(failed, report.Save(o.Out, map[string]func(io.Writer) error{
-			"cases.csv": r.csv, "report.html": d.HTML, "report.json": func(w io.Writer) error { return command.WriteJSON(w, r) },
+			"cases.csv": r.csv, "report.html": d.HTML, "report.json": func(w io.Writer) error { return table.JSON(w, r) },
 		}))
 		d.Notes = append(d.Notes, "report: "+filepath.Join(o.Out, "report.html"))
 	}

@@ -1,4 +1,4 @@
-package command
+package disk
 
 import (
 	"crypto/sha256"
@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"mrprism/weights/disk"
 )
 
 // Sum is what a file had when it was written. A record of it says that work is done only as long as
@@ -47,13 +45,13 @@ func (s Sum) Check(path string) error {
 func SumOfFile(path string) (Sum, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return Sum{}, fmt.Errorf("%q: %w", path, disk.Cause(err))
+		return Sum{}, fmt.Errorf("%q: %w", path, Cause(err))
 	}
 	defer file.Close()
 	hash := sha256.New()
 	n, err := io.Copy(hash, file)
 	if err != nil {
-		return Sum{}, fmt.Errorf("%q: %w", path, disk.Cause(err))
+		return Sum{}, fmt.Errorf("%q: %w", path, Cause(err))
 	}
 	return Sum{n, hex.EncodeToString(hash.Sum(nil))}, nil
 }

@@ -1,8 +1,8 @@
-// Package command holds what programs share: images, outputs, tables and a progress line. Package
-// computing opens what computes. Flags and exit codes are in package cli.
-package command
+// Package table prints figures: in columns for people, and as JSON for programs.
+package table
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -17,9 +17,9 @@ type Table struct {
 	columns *tabwriter.Writer
 }
 
-// NewTable makes an empty table. The gap is the number of spaces between columns; flags are those
+// New makes an empty table. The gap is the number of spaces between columns; flags are those
 // of package tabwriter.
-func NewTable(gap int, flags uint) *Table {
+func New(gap int, flags uint) *Table {
 	t := &Table{}
 	t.columns = tabwriter.NewWriter(&t.text, 0, 0, gap, ' ', flags)
 	return t
@@ -43,4 +43,11 @@ func (t *Table) Print(w io.Writer) error {
 	t.Break()
 	_, err := io.WriteString(w, cli.Printable(t.text.String()))
 	return err
+}
+
+// JSON writes a value with an indent of two spaces.
+func JSON(w io.Writer, value any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
 }
