@@ -12,7 +12,6 @@ import (
 	"image/color"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -196,54 +195,29 @@ func TestFullDisk(t *testing.T) {
 	require.NotEqual(t, before["a_brain.png"], must(os.ReadFile(filepath.Join(out, "a_brain.png"))))
 }
 
-// If the CPU emulates the only adapter, auto takes what it has measured to be faster. The JSON and
-// the notes say why. The kept times decide the next run.
+// If the CPU emulates the only adapter, auto takes the processor. The JSON and the notes say why.
 func TestDeviceThatWasChosen(t *testing.T) {
-	t.Setenv("MRPRISM_DEVICE", "")
-	t.Setenv("MRPRISM_MEASURE", "")
-	// where caches are on Linux, macOS and Windows
-	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
-		t.Setenv(variable, t.TempDir())
-	}
 	dir := t.TempDir()
 	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
 	base := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-recurrences", "0", photo}
-	segmented := func(name string) (s journal.Entry, notes string) {
-		out := filepath.Join(dir, name)
+	segmented := func(wished string) (s journal.Entry, notes string) {
+		t.Setenv("MRPRISM_DEVICE", wished)
+		out := filepath.Join(dir, "out"+wished)
 		got := call(t, append(slices.Clone(base), "-out", out)...)
 		require.Zero(t, got.code, got.stderr)
 		require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "a.json"))), &s))
 		return s, got.stderr
 	}
-	first, notes := segmented("first")
-	if first.Why == "" {
-		t.Skipf("%s leaves no choice: %s", first.Device, notes)
-	}
-	const measured = `fast as .+ here$|took longer than 1s$` // the latter on a machine that is busy
-	require.Regexp(t, measured, first.Why)
-	require.Contains(t, notes, first.Device+": "+first.Why)
-
-	folder, err := os.UserCacheDir()
-	require.NoError(t, err)
-	files, err := filepath.Glob(filepath.Join(folder, "mrprism", "faster-*.json"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	for ms, taken := range map[string]string{`"adapter_ms": 1,`: "cpu]", `"adapter_ms": 99000,`: "[processor, processor]"} {
-		changed := regexp.MustCompile(`"adapter_ms": [^,]+,`).ReplaceAll(must(os.ReadFile(files[0])), []byte(ms))
-		changed = regexp.MustCompile(`(?s)"processor_ms": .+`).ReplaceAll(changed, []byte(`"processor_ms": 1000}`))
-		require.NoError(t, os.WriteFile(files[0], changed, 0o600))
-		s, _ := segmented(taken)
-		require.Contains(t, s.Device, taken)
-		require.Regexp(t, `^(1000|99)\.0 times as fast as `, s.Why)
-	}
-
-	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o600))
-	s, _ := segmented("measured again")
-	require.Regexp(t, measured, s.Why)
-	t.Setenv("MRPRISM_DEVICE", "reference")
-	s, notes = segmented("named")
+	s, notes := segmented("reference")
 	require.Contains(t, s.Device, "[reference, ")
 	require.Empty(t, s.Why+notes)
+	s, notes = segmented("")
+	if s.Why == "" {
+		t.Skipf("%s leaves no choice: %s", s.Device, notes)
+	}
+	require.Contains(t, s.Device, "[processor, processor]")
+	require.Contains(t, s.Why, "emulates a GPU on this processor")
+	require.Contains(t, notes, s.Device+": "+s.Why)
 }
 
 // Without a Vulkan driver the CPU computes, and a note says so. A user who asked for a GPU gets an
@@ -265,7 +239,7 @@ func TestNoAdapter(t *testing.T) {
 	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "a.json"))), &s))
 	require.Regexp(t, `^Go float32( in .*)? \[processor, processor\]$`, s.Device)
 	out = filepath.Join(dir, "gpu")
-	got = call(t, append(slices.Clone(base), "-out", out, "-device", "wgpu", photo)...)
+	got = call(t, append(slices.Clone(base), "-out", out, "-device", "dawn", photo)...)
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.stderr, "no GPU adapter")
 	require.NoDirExists(t, out)

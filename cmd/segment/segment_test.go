@@ -17,7 +17,6 @@ import (
 	"mrprism/internal/command/journal"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/page/choose"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/trust"
@@ -37,7 +36,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	os.Setenv(choose.Variable, "off") // tests neither measure nor use what the user has measured here
 	os.Exit(m.Run())
 }
 

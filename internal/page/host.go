@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/page/choose"
 	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
@@ -27,7 +26,6 @@ const (
 type Platform struct {
 	Device    string            // wished by the user, one of device.Names; empty: auto
 	Precision model.Precision   // wished by the user; empty: F32
-	Memory    choose.Memory     // remembers which device is the faster; nil: no device is measured
 	Returns   bool              // a GPU that is refused now may be offered later
 	Models    *weights.Manifest // the models that Fetch can download
 
@@ -72,16 +70,12 @@ type Host struct {
 
 // New opens a device and returns a host that computes with it.
 func New(ctx context.Context, p Platform) *Host {
-	options := device.Options{}
-	if p.Memory != nil {
-		options.Compare = choose.With(p.Memory)
-	}
 	name := p.Device
 	if name == "" {
 		name = device.Auto
 	}
 	return start(ctx, p, system{
-		open: func(ctx context.Context) (gpu.Device, error) { return device.Open(ctx, name, options) },
+		open: func(ctx context.Context) (gpu.Device, error) { return device.Open(ctx, name, device.Options{}) },
 		processor: func() gpu.Device {
 			d, err := device.Open(context.Background(), device.Processor, device.Options{})
 			if err != nil {

@@ -311,7 +311,7 @@ func TestMarksOfAJob(t *testing.T) {
 // New opens the devices of this program.
 func TestNew(t *testing.T) {
 	w := here(t, card)
-	w.platform.Device, w.platform.Memory = "reference", nil
+	w.platform.Device = "reference"
 	h := New(t.Context(), w.platform)
 	require.Contains(t, h.Computer().Name, "reference")
 	r, err := h.Segment(w.job(1, "brain"))

@@ -18,7 +18,7 @@ import (
 // picture allows.
 func TestSave(t *testing.T) {
 	w := here(t, card)
-	w.platform.Device, w.platform.Memory = "reference", nil
+	w.platform.Device = "reference"
 	h := New(t.Context(), w.platform)
 	defer h.closeDevice()
 	job := w.job(1, "brain")

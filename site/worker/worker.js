@@ -6,30 +6,8 @@ import "./gpu.js";
 import "./decoding.js";
 import { get, stream } from "../page/addresses.js";
 
-// The value of an option in the page's address (?precision=f16, ?measure=off), or "".
+// The value of an option in the page's address (?precision=f16), or "".
 globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
-
-// Values that the browser remembers from visit to visit, by key.
-globalThis.mrprismMemory = {
-  get: (key) => inMemory("readonly", (store) => store.get(key)),
-  put: (key, value) => inMemory("readwrite", (store) => store.put(value, key)),
-};
-
-const settled = (request) =>
-  new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
-async function inMemory(mode, act) {
-  const opening = indexedDB.open("mrprism", 1);
-  opening.onupgradeneeded = () => opening.result.createObjectStore("memory");
-  const database = await settled(opening);
-  try {
-    return await settled(act(database.transaction("memory", mode).objectStore("memory")));
-  } finally {
-    database.close();
-  }
-}
 
 // mrprismDownload resolves to the bytes of a file. It calls tell with the number of bytes so far,
 // and ends when tell returns false. With anew the bytes are those that were published, whatever

@@ -6,7 +6,6 @@ import (
 	"context"
 	"maps"
 	"syscall/js"
-	"time"
 
 	"mrprism/internal/page"
 	"mrprism/model"
@@ -15,17 +14,13 @@ import (
 
 // platform is the browser, as the host needs it.
 func platform(waiting func() bool) page.Platform {
-	p := page.Platform{
+	return page.Platform{
 		Device: wish("device"), Precision: model.Precision(wish("precision")), Returns: js.Global().Get("navigator").Get("gpu").Truthy(),
 		Models: weights.Shipped(), Fetch: download, Waiting: waiting,
 		Changed: func(d page.Device, note string) {
 			post(described(d, map[string]any{"type": "adapter", "note": note, "next": "Closing other pages that use the graphics processor may help."}))
 		},
 	}
-	if wish("measure") != "off" {
-		p.Memory = browserMemory{}
-	}
-	return p
 }
 
 // wish is the value of ?NAME=… in the page's address, or empty.
@@ -57,29 +52,4 @@ func download(ctx context.Context, file string, anew bool, tell func(done int)) 
 		return nil, err
 	}
 	return bytesOf(data), nil
-}
-
-// memoryTime is how long the browser may take to remember.
-const memoryTime = 2 * time.Second
-
-// browserMemory is the browser's storage for this site.
-type browserMemory struct{}
-
-// Get implements choose.Memory.
-func (browserMemory) Get(key string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
-	defer cancel()
-	text, err := await(ctx, js.Global().Get("mrprismMemory").Call("get", key))
-	if err != nil || text.Type() != js.TypeString {
-		return nil, err
-	}
-	return []byte(text.String()), nil
-}
-
-// Put implements choose.Memory.
-func (browserMemory) Put(key string, text []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
-	defer cancel()
-	_, err := await(ctx, js.Global().Get("mrprismMemory").Call("put", key, string(text)))
-	return err
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"mrprism/internal/choice"
-	"mrprism/internal/page/choose"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/model"
@@ -99,8 +98,7 @@ type Device string
 // DeviceFlag declares -device.
 func DeviceFlag(flags *flag.FlagSet) *Device {
 	return (*Device)(flags.String("device", "", "`DEVICE` that computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
-		"auto is the GPU. If the CPU only emulates one, auto is the faster of that and processor: the program measures both once, for a second at most, "+
-		"and keeps the times in the user's cache folder. "+choose.Variable+"=off takes processor without measuring"))
+		"auto is the GPU, and processor if the CPU only emulates one"))
 }
 
 // Check returns an error of wrong usage if the flag or the environment names an unknown device.
@@ -133,9 +131,5 @@ func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error)
 // OpenNamed is Open without that fallback: if no GPU can be used and the user named no device, it
 // returns an error.
 func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
-	options := device.Options{Note: note}
-	if os.Getenv(choose.Variable) != "off" {
-		options.Compare = choose.With(choose.Files{})
-	}
-	return device.Open(ctx, string(d), options)
+	return device.Open(ctx, string(d), device.Options{Note: note})
 }

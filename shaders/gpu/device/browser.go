@@ -9,6 +9,4 @@ import (
 	"mrprism/shaders/gpu/webgpu"
 )
 
-var backends = []backend{
-	{"browser", func(ctx context.Context, _ Options) (gpu.Device, error) { return webgpu.Open(ctx) }},
-}
+var card = backend{"browser", func(ctx context.Context, _ Options) (gpu.Device, error) { return webgpu.Open(ctx) }}

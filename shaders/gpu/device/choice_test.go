@@ -25,91 +25,47 @@ func (a *adapter) Close() error {
 	return errors.New("gone")
 }
 
-// offered makes an adapter the only backend.
+// offered makes an adapter the GPU.
 func offered(t *testing.T, kind gpu.Kind) *adapter {
 	t.Helper()
 	a := &adapter{info: gpu.Info{Backend: "dawn", Adapter: "llvmpipe", Kind: kind}}
-	before := backends
-	t.Cleanup(func() { backends = before })
-	backends = []backend{{"dawn", func(context.Context, Options) (gpu.Device, error) { return a, nil }}}
+	before := card
+	t.Cleanup(func() { card = before })
+	card = backend{"dawn", func(context.Context, Options) (gpu.Device, error) { return a, nil }}
 	t.Setenv(Variable, "")
 	return a
 }
 
-func TestAutoTakesTheFaster(t *testing.T) {
+func TestAutoLeavesAnEmulatedGPU(t *testing.T) {
 	if !emulates(gpu.Info{Kind: gpu.KindCPU}) {
 		t.Skip("no vectors here: auto takes any adapter")
 	}
-	opened, err := Open(t.Context(), Processor, Options{})
-	require.NoError(t, err)
-	direct := opened.Info().Adapter
-	for _, c := range []struct {
-		ratio float64
-		err   error
-		why   string
-	}{
-		{ratio: 3.14, why: "3.1 times as fast as llvmpipe here"},
-		{ratio: 1.01, why: "as fast as llvmpipe here"},
-		{ratio: 0.5, why: "2.0 times as fast as " + direct + " here"},
-		{err: errors.New("it broke"), why: "llvmpipe emulates a GPU on this processor, and was not compared: it broke"},
-	} {
-		a := offered(t, gpu.KindCPU)
-		said := ""
-		o := Options{Note: func(text string) { said = text }, Compare: func(_ context.Context, x, y gpu.Device) (float64, error) {
-			assert.Equal(t, gpu.Device(a), x)
-			assert.Equal(t, "processor", y.Info().Backend)
-			return c.ratio, c.err
-		}}
-		d, err := Open(t.Context(), Auto, o)
-		require.NoError(t, err)
-		toAdapter := c.err == nil && c.ratio < 1
-		assert.Equal(t, toAdapter, d.Info().Backend == "dawn", c.why)
-		assert.Equal(t, !toAdapter, a.closed, c.why)
-		assert.Equal(t, c.why, d.Info().Why)
-		assert.Contains(t, said, d.Info().String()+": "+c.why)
-	}
-
-	offered(t, gpu.KindCPU)
-	d, err := Open(t.Context(), Auto, Options{})
-	require.NoError(t, err)
-	assert.Equal(t, Processor, d.Info().Backend, "the rule")
-	assert.Equal(t, "llvmpipe emulates a GPU on this processor, which takes longer", d.Info().Why)
-}
-
-func TestComparisonEndsWithItsContext(t *testing.T) {
-	if !emulates(gpu.Info{Kind: gpu.KindCPU}) {
-		t.Skip("no vectors here: nothing is compared")
-	}
 	a := offered(t, gpu.KindCPU)
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Open(ctx, Auto, Options{Compare: func(ctx context.Context, _, _ gpu.Device) (float64, error) {
-		cancel()
-		return 0, ctx.Err()
-	}})
-	require.ErrorIs(t, err, context.Canceled)
+	said := ""
+	d, err := Open(t.Context(), Auto, Options{Note: func(text string) { said = text }})
+	require.NoError(t, err)
+	assert.Equal(t, Processor, d.Info().Backend)
 	assert.True(t, a.closed)
+	assert.Equal(t, "llvmpipe emulates a GPU on this processor, which takes longer", d.Info().Why)
+	assert.Contains(t, said, d.Info().String()+": "+d.Info().Why)
 }
 
-// A real GPU is not compared, and neither is a device that was asked for by name.
-func TestNothingIsComparedElsewhere(t *testing.T) {
-	never := Options{Compare: func(context.Context, gpu.Device, gpu.Device) (float64, error) {
-		t.Error("compared")
-		return 9, nil
-	}}
+// A real GPU is taken, and so is a device that was asked for by name.
+func TestOtherDevicesAreTaken(t *testing.T) {
 	for _, kind := range []gpu.Kind{gpu.KindDiscrete, gpu.KindIntegrated, gpu.KindUnknown} {
 		offered(t, kind)
-		d, err := Open(t.Context(), Auto, never)
+		d, err := Open(t.Context(), Auto, Options{})
 		require.NoError(t, err)
 		assert.Equal(t, kind, d.Info().Kind)
 		assert.Empty(t, d.Info().Why)
 	}
 	offered(t, gpu.KindCPU)
 	for _, name := range []string{"dawn", Processor} {
-		d, err := Open(t.Context(), name, never)
+		d, err := Open(t.Context(), name, Options{})
 		require.NoError(t, err)
 		assert.Equal(t, name, d.Info().Backend)
 		t.Setenv(Variable, name)
-		d, err = Open(t.Context(), "", never)
+		d, err = Open(t.Context(), "", Options{})
 		require.NoError(t, err)
 		assert.Equal(t, name, d.Info().Backend)
 	}
