@@ -52,6 +52,7 @@ type Dataset struct {
 	Raters  []string
 	Again   []string // raters with second readings, see Apart
 	Levels  bool     // the raters are agreement levels
+	Panels  bool     // a rater stands for all people of a folder, see AsPanels
 	Cases   []Case   // folder by folder, sorted by name within each
 	Missing []string // paths of masks that do not exist: labels that are missing
 
@@ -81,6 +82,8 @@ type Case struct {
 
 	unit    string   // the first name, in order, among the images that stay together, see unite
 	nearest int      // number of agreement levels that replace its people, see Loaded.levels; or 0
+	panels  int      // number of panels that replace its people, see AsPanels; or 0
+	panel   int      // the one of its people; -1 if they are none
 	soft    bool     // its masks are probabilities, see Taught
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
@@ -449,13 +452,18 @@ func (d *Dataset) As(classes []string) error {
 // classes. The mean vote of these people teaches the fused mask: as many masks as d has raters
 // stand for it, as nearly as they can. The raters' heads learn nothing from these cases.
 func (d *Dataset) Add(others *Dataset) error {
+	for i := range others.Cases {
+		others.Cases[i].Others = true
+	}
+	return d.join(others)
+}
+
+// join adds the cases of folders, which may have fewer classes.
+func (d *Dataset) join(others *Dataset) error {
 	if err := others.As(d.Classes); err != nil {
 		return err
 	}
-	for _, c := range others.Cases {
-		c.Others = true
-		d.Cases = append(d.Cases, c)
-	}
+	d.Cases = append(d.Cases, others.Cases...)
 	for name, part := range others.strictest {
 		d.names[name] = true
 		d.restrict(name, part)

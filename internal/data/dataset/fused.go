@@ -91,7 +91,7 @@ func (c *Case) probabilities(path string) ([]uint8, error) {
 // consensus is the mean vote (H·W) of class k and its majority. ok is false if votes cannot be
 // counted. For fused labels the mean vote is the probability.
 func (l *Loaded) consensus(k int) (mean []float32, majority []uint8, ok bool) {
-	if !l.soft {
+	if !l.soft || l.people != nil {
 		votes, ok := l.Votes(k)
 		if !ok {
 			return nil, nil, false

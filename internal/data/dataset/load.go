@@ -23,7 +23,7 @@ type Loaded struct {
 	// of 1/255.
 	Masks [][][]uint8
 
-	people [][][]uint8 // (R, K) masks of people if Masks are levels made of them, or nil
+	people [][][]uint8 // (R, K) masks of people if Masks are levels or panels made of them, or nil
 
 	ones []string // masks that hold 1 where others hold 255
 }
@@ -41,8 +41,8 @@ func presentMasks(all [][][]uint8, k int) (masks [][]uint8) {
 	return masks
 }
 
-// Votes counts, pixel by pixel (H, W), the people who marked class k, even if Masks are levels made
-// of them. ok is false if nobody gave a mask, or if an agreement level is missing: the other levels
+// Votes counts, pixel by pixel (H, W), the people who marked class k, even if Masks are levels or a
+// panel made of them. ok is false if nobody gave a mask, or if an agreement level is missing: the other levels
 // do not say how many experts marked a pixel.
 func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	given := l.Experts(k)
@@ -52,8 +52,8 @@ func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	return metric.Count(given...), true
 }
 
-// Experts lists the masks of class k by people, even if Masks are levels made of them. For a folder
-// of levels it lists the levels.
+// Experts lists the masks of class k by people, even if Masks are levels or a panel made of them.
+// For a folder of levels it lists the levels.
 func (l *Loaded) Experts(k int) [][]uint8 {
 	if l.people != nil {
 		return presentMasks(l.people, k)
@@ -170,8 +170,10 @@ func Load(c Case) (*Loaded, error) {
 	if l.Masks = problems.read(c.Masks, mask); len(problems) > 0 {
 		return nil, problems
 	}
-	if c.nearest > 0 {
-		people := l.Masks
+	switch people := l.Masks; {
+	case c.panels > 0:
+		l = l.asPanel()
+	case c.nearest > 0:
 		l = l.levels(c.nearest, leastPeople)
 		l.people, l.Levels = people, true
 	}

@@ -43,8 +43,11 @@ func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, p
 		return nil, nil, Problems{fmt.Sprintf("the anchor %q is not a class of %s", anchor, d.Name)}
 	}
 	return load(ctx, cases, progress, func(l *Loaded) (*Sample, error) {
-		if l.Others {
+		switch {
+		case l.Others:
 			l = l.levels(len(d.Raters), 1) // only their mean vote is used, to teach the mask
+		case l.panels > 0:
+			l = l.soften()
 		}
 		return newSample(l, k)
 	})

@@ -64,11 +64,19 @@ func NewSampler(d *Dataset, samples []*Sample, o Options) (*Sampler, error) {
 		return nil, Problems{"no cases to train on: the dataset has too few images"}
 	}
 	s.parts = [][]*Sample{s.samples}
+	if d.Panels { // each teaches as many views
+		s.parts = byFolder(s.samples)
+	}
 	if o.Balance != "" {
-		var err error
-		if s.parts, err = d.thirds(s.samples, o.Balance); err != nil {
-			return nil, err
+		var all [][]*Sample
+		for _, part := range s.parts {
+			thirds, err := d.thirds(part, o.Balance)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, thirds...)
 		}
+		s.parts = all
 	}
 	return s, nil
 }
