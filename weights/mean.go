@@ -61,7 +61,8 @@ func Mean(names []string, files []*File) (*File, error) {
 			data = append(data, text)
 		}
 	}
-	if err := related(names, files); err != nil {
+	panels, err := meanPanels(names, files)
+	if err = cmp.Or(err, related(names, files)); err != nil {
 		return nil, err
 	}
 	for _, t := range first.Tensors {
@@ -88,6 +89,9 @@ func Mean(names []string, files []*File) (*File, error) {
 	out.Metadata["mean_of"], out.Metadata["metrics"], out.Metadata["data"] = string(list), "{}", strings.Join(data, " + ")
 	for _, key := range []string{"ranges", "trust", "colours"} {
 		delete(out.Metadata, key)
+	}
+	if panels != nil {
+		out.Metadata["panels"] = asJSON(panels)
 	}
 	return out, nil
 }

@@ -13,6 +13,7 @@ import (
 const (
 	LabelsRaters          = "raters"           // each rater is a person
 	LabelsAgreementLevels = "agreement-levels" // "at least j of the experts", PAPER.md §3.13
+	LabelsPanels          = "panels"           // of results alone: each rater stands for a Panel
 )
 
 // LayoutHWIO names the only layout of convolution weights we write: height, width, input, output.
@@ -51,6 +52,7 @@ type Metadata struct {
 	Quantization    string             // quantization: empty (F32 or F16) or Int8PerChannel
 	Trust           *Trust             // trust: when to believe a result; may be nil
 	Ranges          map[string]float32 // ranges: largest |input| by layer, for int8; may be missing
+	Panels          []Panel            // panels: may be missing
 }
 
 // flag is a boolean of Metadata. If it is true, the header has the value under the key; if it is
@@ -109,6 +111,9 @@ func (m *Metadata) Map() (map[string]string, error) {
 	if len(m.Ranges) > 0 {
 		values["ranges"] = asJSON(m.Ranges)
 	}
+	if len(m.Panels) > 0 {
+		values["panels"] = asJSON(m.Panels)
+	}
 	return values, nil
 }
 
@@ -149,7 +154,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 		optional bool
 	}{
 		{"classes", &m.Classes, false}, {"raters", &m.Raters, false}, {"metrics", &m.Metrics, false}, {"normalisation", &n, false},
-		{"side", &m.Side, false}, {"seed", &m.Seed, false}, {"ranges", &m.Ranges, true}, {"trust", &m.Trust, true},
+		{"side", &m.Side, false}, {"seed", &m.Seed, false}, {"ranges", &m.Ranges, true}, {"trust", &m.Trust, true}, {"panels", &m.Panels, true},
 	} {
 		text, ok := values[field.key]
 		if !ok && field.optional {
@@ -170,6 +175,9 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 }
 
 const MaxClasses, MaxRaters = 16, 64 // of a model
+
+// MostShift is above every number of Panel.Shift.
+const MostShift = 100
 
 // Validate returns one error that names every missing or wrong field.
 func (m *Metadata) Validate() error {
@@ -206,6 +214,13 @@ func (m *Metadata) Validate() error {
 	for layer, v := range m.Ranges {
 		fault(!(v > 0 && v < math.MaxFloat32), "range of %s is %v", layer, v)
 	}
+	total := 0.
+	for _, p := range m.Panels {
+		total += p.Weight
+		far := func(v float64) bool { return !(math.Abs(v) < MostShift) }
+		fault(!IsName(p.Name) || len(p.Shift) != len(m.Classes) || slices.ContainsFunc(p.Shift, far) || !(p.Weight >= 0), "panel %v", p)
+	}
+	fault(len(m.Panels) > 0 && !(math.Abs(total-1) < 1e-3), "the panels' weights add up to %v and not to 1", total)
 	fault(m.Layout != LayoutHWIO, "layout %q is not %q", m.Layout, LayoutHWIO)
 	fault(m.Quantization != "" && m.Quantization != Int8PerChannel, "quantization %q is not known, %q is", m.Quantization, Int8PerChannel)
 	if len(faults) > 0 {
