@@ -178,6 +178,9 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 	if len(s.Shuffles) > 0 {
 		inputs = append(inputs, input{s.Own, own})
 	}
+	if s.Panels != nil {
+		inputs = append(inputs, input{s.Panels, panelShares(b.own(), s.Panels.Shape())})
+	}
 	if s.Prior != nil {
 		inputs = append(inputs, input{s.Prior, b.Prior})
 	}
@@ -203,6 +206,27 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 		}
 	}
 	return nil
+}
+
+// panelShares is Step.Panels, of shape (B, 1, 1, P): 1 less 1/P for the panel who marked anything in
+// an image, and 0 for all where none did. The raters of valid (B, P, K) are the panels.
+func panelShares(valid []float32, shape []int) (all []float32) {
+	panels := shape[3]
+	for image := range slices.Chunk(valid, len(valid)/shape[0]) {
+		shares, count := make([]float32, panels), float32(0)
+		for p := range shares {
+			if slices.Contains(image[p*len(image)/panels:(p+1)*len(image)/panels], 1) {
+				shares[p], count = 1, count+1
+			}
+		}
+		for p := range shares {
+			if count > 0 {
+				shares[p] = shares[p]/count - 1/float32(panels)
+			}
+		}
+		all = append(all, shares...)
+	}
+	return all
 }
 
 // shares are the weights of a pixel in the losses. In a fused map (B, 1, K) the weight is

@@ -41,6 +41,10 @@ type Config struct {
 	// A rater then begins as the mask, with its fine edge. Otherwise DivP makes them.
 	Anchored bool
 
+	// Panels is the number of groups of people who have each marked images of their own. Each adds a
+	// number a class to the mask's logits; 0: there are none.
+	Panels int
+
 	Raters  int // M
 	Classes int // K
 

@@ -10,6 +10,7 @@ import (
 	"mrprism/shaders"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 	"mrprism/shaders/tensor"
 )
 
@@ -26,12 +27,14 @@ type Inference struct {
 	set               *tensor.Set
 	network, labels   *tensor.Plan
 	x, prior, y, full *tensor.Tensor
+	shift             *tensor.Tensor            // (1, 1, 1, K), see SetPanels; nil without panels
 	encoded           map[string]*tensor.Tensor // see Encoded
 	estimate          *tensor.Tensor            // between, in the first plan
 	between           *tensor.Variable          // z̃, (1, S/8, S/8, M, K)
 	rated             *tensor.Tensor            // every rater's mask, in the first plan
 	watch             *watch                    // of NewRanges; otherwise nil
 	settling          *settling                 // nil without Evidence
+	each              *tensor.Tensor            // (1, 1, 1, P·K), see SetPanels; nil without panels or with Evidence
 }
 
 // startEstimate is z̃ before the first recurrence: every rater is as likely right as wrong
@@ -92,6 +95,10 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 	in.between = set.Variable(tensor.Shared, "shared.estimate", 1, side/8, side/8, c.Raters, c.Classes)
 	in.estimate = g.Variable(in.between)
 	in.prior = g.Input("log prior", in.between.Shape[1:]...)
+	if c.Panels > 0 {
+		n.shift = g.Input("panel shift", 1, 1, 1, c.Classes)
+		in.shift = n.shift
+	}
 	if c.Method != nil {
 		in.predict(&n, f, labels)
 	} else {
@@ -112,10 +119,18 @@ func (in *Inference) recurrence(n *Network, f Features, labels *tensor.Graph) {
 	pointwise.Assign(in.estimate, zHat)
 	in.y, in.rated = y.Keep(), in.estimate
 	likelyLabels := ResizeRaters(labels.Variable(in.between), side)
-	if in.Evidence {
+	var fine *tensor.Variable // logits of the raters' labels
+	switch {
+	case in.Evidence:
 		in.settling = newSettling(in, n.edges(f), n.begun(inner.Logits, likely))
-		settled := pointwise.Sigmoid(labels.Variable(in.settling.now[1]))
-		likelyLabels = ResizeRaters(settled.Reshape(1, side/2, side/2, in.Raters, in.Classes), side)
+		fine = in.settling.now[1]
+	case in.Panels > 0: // they are the raters
+		in.each = half.Graph().Input("panels", 1, 1, 1, in.Panels*in.Classes)
+		fine = in.set.Variable(tensor.Shared, "shared.panels", 1, side/2, side/2, in.Panels*in.Classes)
+		pointwise.Assign(half.Graph().Variable(fine), pointwise.Add(tiled(inner.Logits, in.Panels), pool.Resize(in.each, side/2, side/2)))
+	}
+	if fine != nil {
+		likelyLabels = ResizeRaters(pointwise.Sigmoid(labels.Variable(fine)).Reshape(1, side/2, side/2, in.Raters, in.Classes), side)
 	}
 	in.full = likelyLabels.Keep()
 }
@@ -161,6 +176,16 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 		}
 	}
 	return in.network.Write(in.prior, prior)
+}
+
+// SetPanels gives the recurrences that follow what is added to the mask's logits, shown (K), and how
+// far those of each panel's mask then lie above them, each (P, K).
+func (in *Inference) SetPanels(shown, each []float32) error {
+	err := in.network.Write(in.shift, shown)
+	if err == nil && in.each != nil {
+		err = in.network.Write(in.each, each)
+	}
+	return err
 }
 
 // Recur runs one recurrence and returns the calibrated mask y (S, S, K), probabilities. Recur

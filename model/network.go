@@ -21,6 +21,7 @@ type Features struct {
 type Network struct {
 	Config
 	*nn.Builder
+	shift *tensor.Tensor // (B, 1, 1, K), what panels add to the mask's logits; nil: nothing
 }
 
 // Encoder is a ResNet of basic blocks (PAPER.md §2), or a MobileNetV2 if the configuration lists
@@ -141,6 +142,9 @@ type ConPFeatures struct {
 func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
 	inner = n.decode(f, w)
 	inner.Logits = n.MaskHead(inner.Stages[3])
+	if n.shift != nil {
+		inner.Logits = pointwise.Add(inner.Logits, pool.Resize(n.shift, inner.Logits.Dim(1), inner.Logits.Dim(2)))
+	}
 	half = pointwise.Sigmoid(inner.Logits)
 	return half, Enlarge(half), inner
 }
@@ -161,6 +165,9 @@ func (n *Network) decode(f Features, w *tensor.Tensor) (inner ConPFeatures) {
 func (n *Network) MaskHead(x *tensor.Tensor) *tensor.Tensor {
 	return n.Up("conp.head", x, n.Classes, n.AreaLogit)
 }
+
+// MaskBias is the bias of MaskHead, (K).
+const MaskBias = "conp.head.bias"
 
 // Enlarge makes maps (B, h, w, ·) twice as large, bilinearly.
 func Enlarge(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1), 2*x.Dim(2)) }
@@ -208,12 +215,24 @@ func (n *Network) attention(name string, queries, context *tensor.Tensor, width,
 // anchoredHeads is DivP's last layer if the configuration is Anchored.
 const anchoredHeads = "divp.heads.offset"
 
-// anchoredRate multiplies the learning rate of that layer, which has the way from 0 to go in few
-// steps.
+// anchoredRate multiplies the learning rate of that layer, and of PanelShift, which have the way
+// from 0 to go in few steps.
 const anchoredRate = 8
 
 // AnchoredHeads is a parameter that only Anchored networks have.
 const AnchoredHeads = anchoredHeads + ".weight"
+
+// PanelShift is a parameter of training with panels, (P, K): what a panel adds to the mask's logits.
+// It counts from the mean of all panels, which the mask's own bias learns.
+const PanelShift = "conp.panels.bias"
+
+// panelShift is what the panels who marked each image add to the mask's logits, (B, 1, 1, K). shares
+// (B, 1, 1, P) are theirs, less 1/P.
+func (n *Network) panelShift(shares *tensor.Tensor) *tensor.Tensor {
+	shift := n.Parameter(PanelShift, func(int) float64 { return 0 }, n.Panels, n.Classes)
+	n.Set.Lookup(PanelShift).Rate = anchoredRate
+	return conv.Linear(shares, shift, nil)
+}
 
 // Diverge is DivP: it makes every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from
 // the calibrated mask half (B, S/2, S/2, K). No gradient passes through half. logits (B, S/8, S/8,

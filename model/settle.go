@@ -59,13 +59,18 @@ func (n *Network) begun(mask, likely *tensor.Tensor) State {
 	b, side := mask.Dim(0), mask.Dim(1)
 	raters := pool.Resize(likely.Reshape(b, likely.Dim(1), likely.Dim(2), n.Raters*n.Classes), side, side)
 	if n.Anchored {
-		all := mask.Detach()
-		for range n.Raters - 1 {
-			all = pointwise.Concat(all, mask.Detach())
-		}
-		raters = pointwise.Add(raters, all)
+		raters = pointwise.Add(raters, tiled(mask.Detach(), n.Raters))
 	}
 	return State{mask, raters}
+}
+
+// tiled is a map (B, h, w, K) n times beside itself, (B, h, w, n·K).
+func tiled(x *tensor.Tensor, n int) *tensor.Tensor {
+	all := x
+	for range n - 1 {
+		all = pointwise.Concat(all, x)
+	}
+	return all
 }
 
 // Widths of Settle's maps at S/2, S/4, S/8 and S/16, and of the encoder's map that it sees.

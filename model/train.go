@@ -29,6 +29,8 @@ type Step struct {
 	Heads   *tensor.Tensor // (B, M, K), of raters' maps
 	Own     *tensor.Tensor // (B, 1, K), of L_sff: 0 for structures that no rater has marked; nil without shuffles
 
+	Panels *tensor.Tensor // (B, 1, 1, P), shares of the panels who marked the image, less 1/P; nil without panels
+
 	Shuffles [][]raters.Reweighting // [recurrence][reweighting]
 	Scale    *tensor.Tensor         // (1), multiplies the loss before its gradients are taken; nil: Execution needs none
 
@@ -91,6 +93,10 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: !r.Frozen && !r.Kept}}
 	n.Graph.Normalise(c.Group)
 	s := NewInputs(n.Graph, c, r, batch, side)
+	if c.Panels > 0 {
+		s.Panels = n.Graph.Input("panels", batch, 1, 1, c.Panels)
+		n.shift = n.panelShift(s.Panels)
+	}
 	s.Features = n.Encoder(s.X)
 	if c.Method != nil {
 		s.learn(n, r)
