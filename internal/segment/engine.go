@@ -63,7 +63,7 @@ func Configuration(about *weights.Metadata) (model.Config, error) {
 	if err != nil {
 		return model.Config{}, fmt.Errorf("weights %s: %w", about.Name, err)
 	}
-	config.Independent, config.Levels = about.Independent, about.Labels == weights.LabelsAgreementLevels
+	config.Independent, config.Levels, config.Panels = about.Independent, about.Labels == weights.LabelsAgreementLevels, len(about.Panels)
 	return config, nil
 }
 
@@ -85,7 +85,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	for i := range m.Draws {
 		about.Raters = append(about.Raters, fmt.Sprintf("drawn %d", i+1))
 	}
-	e := &Engine{device: device, about: about, steered: config.Steered || settles && !config.Levels, settles: settles, precision: config.Precision, set: tensor.NewSet(), drafts: map[sight]draft{}}
+	e := &Engine{device: device, about: about, steered: config.Steered || settles && !config.Levels || config.Panels > 0, settles: settles, precision: config.Precision, set: tensor.NewSet(), drafts: map[sight]draft{}}
 	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()
 		return nil, err

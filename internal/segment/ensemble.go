@@ -43,6 +43,7 @@ func apartIn(a, b *weights.Metadata) string {
 	}{
 		{"classes", slices.Equal(a.Classes, b.Classes)},
 		{"raters", slices.Equal(a.Raters, b.Raters) && a.Labels == b.Labels},
+		{"panels", slices.Equal(Weighed(a), Weighed(b))},
 		{"sides", a.Side == b.Side},
 		{"nesting", a.Independent == b.Independent},
 		{"numbers of passes", Feedbacks(a) == Feedbacks(b) && SettlesAround(a) == SettlesAround(b)},

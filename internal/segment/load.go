@@ -73,7 +73,11 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 // Replace gives the engine other weights with the same names and shapes, for example those of a run
 // that goes on.
 func (e *Engine) Replace(ctx context.Context, file *weights.File) error {
-	e.last = last{}
+	about, err := weights.ParseMetadata(file.Metadata)
+	if err != nil {
+		return err
+	}
+	e.last, e.about.Panels = last{}, about.Panels
 	return load(ctx, e.device, e.set, file)
 }
 

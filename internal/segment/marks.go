@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ const Unsaid = 128
 // of the recipe default exports early, while the mask learns alone, take none: they lack heads.
 func SettlesAround(about *weights.Metadata) bool {
 	c, err := Configuration(about)
-	return err == nil && c.Evidence && HasHeads(about)
+	return err == nil && c.Evidence && LearnedHeads(about)
 }
 
 // Markers are those whose marks a model takes: Somebody, and its raters if they have names.
@@ -115,8 +116,9 @@ func (e *Engine) marks(img *imageio.Image, square imageio.Square, all []Evidence
 // draft is what ConP and DivP make of a sight: the mask, and for a model that also sees the mirror
 // image the state from which passes settle.
 type draft struct {
-	mask  []float32
-	state *model.Snapshot
+	mask   []float32
+	state  *model.Snapshot
+	panels []float32 // their weights
 }
 
 // settleAround makes the mask of Rec0 and, if there are marks, those of the passes that settle
@@ -127,7 +129,7 @@ func (e *Engine) settleAround(ctx context.Context, s sight, marks []model.Mark, 
 	q.Progress(stage, 0, passes+1)
 	out.took = map[string]float64{}
 	out.took["rec0"], err = timed(func() error {
-		mask, err := e.draft(ctx, s)
+		mask, err := e.draft(ctx, s, q.panels)
 		out.masks = append(out.masks, slices.Clone(mask))
 		return err
 	})
@@ -173,15 +175,16 @@ func (e *Engine) settleAround(ctx context.Context, s sight, marks []model.Mark, 
 }
 
 // draft has ConP and DivP see a sight, or takes the passes back to what they made of it.
-func (e *Engine) draft(ctx context.Context, s sight) ([]float32, error) {
+func (e *Engine) draft(ctx context.Context, s sight, panels []float32) ([]float32, error) {
 	known, ok := e.drafts[s]
-	switch {
+	switch ok = ok && slices.Equal(known.panels, panels); {
 	case ok && known.state != nil:
 		return known.mask, e.network.Put(known.state)
 	case ok && e.shown == s: // the network still has it
 		return known.mask, nil
 	}
-	err := e.show(ctx, s)
+	known.panels = panels
+	err := errors.Join(e.show(ctx, s), e.weigh(panels))
 	if err != nil {
 		return nil, err
 	}

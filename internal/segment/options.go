@@ -29,8 +29,13 @@ func Feedbacks(about *weights.Metadata) int {
 	return DefaultRecurrences
 }
 
-// HasHeads says whether the model predicts every rater's mask.
+// HasHeads says whether the model predicts every rater's mask. A panel's mask needs no head.
 func HasHeads(about *weights.Metadata) bool {
+	return Labels(about) == weights.LabelsPanels || LearnedHeads(about)
+}
+
+// LearnedHeads says whether DivP or a method predicts them.
+func LearnedHeads(about *weights.Metadata) bool {
 	if m := model.MethodOf(about.Configuration); m != nil {
 		return m.Raters
 	}
@@ -103,8 +108,8 @@ type Options struct {
 	// nothing.
 	Recurrences int
 	ROI         string // auto, none or x,y,side, see package roi; empty: auto
-	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the
-	// largest one; nil: all raters count the same.
+	// RaterWeights, 0..1, are for models of named raters or of panels (Weighed). A weight is relative
+	// to the largest one; nil: all count the same, and panels as their own weights say.
 	RaterWeights []float32
 	Eye          string // which eye it is, as the user says: Right, Left or empty
 	Name         string // of the image's file, which may tell the eye
@@ -120,6 +125,7 @@ type request struct {
 	image  *imageio.Image
 	region roi.Request // Options.ROI
 	Options
+	panels, consensus []float32 // RaterWeights of panels, which act in the passes, or of raters, which act after them
 }
 
 // request fills in what the options leave open. Options that do not fit the model or the image give
@@ -139,7 +145,10 @@ func (e *Engine) request(img *imageio.Image, o Options) (request, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
-	return request{img, region, o}, nil
+	if len(e.about.Panels) > 0 {
+		return request{img, region, o, o.RaterWeights, nil}, nil
+	}
+	return request{img, region, o, nil, o.RaterWeights}, nil
 }
 
 func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
@@ -149,11 +158,11 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 	if o.Recurrences < 0 || o.Recurrences > MaxRecurrences {
 		return roi.Request{}, fmt.Errorf("%d recurrences: 0 to %d are possible", o.Recurrences, MaxRecurrences)
 	}
-	if o.RaterWeights != nil && e.about.Labels == weights.LabelsAgreementLevels {
+	if o.RaterWeights != nil && len(e.about.Panels) == 0 && e.about.Labels == weights.LabelsAgreementLevels {
 		return roi.Request{}, fmt.Errorf("model %s has agreement levels and no raters to weigh: leave the rater weights out", e.about.Name)
 	}
-	if o.RaterWeights != nil && len(o.RaterWeights) != len(e.about.Raters) {
-		return roi.Request{}, fmt.Errorf("%d rater weights for the %d raters of model %s", len(o.RaterWeights), len(e.about.Raters), e.about.Name)
+	if known := len(Weighed(&e.about)); o.RaterWeights != nil && len(o.RaterWeights) != known {
+		return roi.Request{}, fmt.Errorf("%d rater weights for the %d raters of model %s", len(o.RaterWeights), known, e.about.Name)
 	}
 	for _, w := range o.RaterWeights {
 		if !(w >= 0 && w <= 1) {

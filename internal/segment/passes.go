@@ -157,7 +157,7 @@ func (e *Engine) passes(ctx context.Context, s sight, marks []model.Mark, q requ
 // recur runs the recurrences of a model that takes no marks.
 func (e *Engine) recur(ctx context.Context, s sight, q request, stage string) (out output, err error) {
 	if err = e.show(ctx, s); err == nil {
-		err = errors.Join(e.network.SetRaterWeights(q.RaterWeights), e.network.Restart())
+		err = errors.Join(e.weigh(q.RaterWeights), e.network.Restart())
 	}
 	if err != nil {
 		return output{}, err

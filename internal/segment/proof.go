@@ -21,7 +21,7 @@ const proofBlocks = 8
 func (e *Engine) Proof(ctx context.Context) (string, error) {
 	e.last = last{}
 	img := proofPicture()
-	if err := errors.Join(e.network.SetRaterWeights(nil), e.feed(ctx, e.crop(img, imageio.Letterbox(img.W, img.H))), e.network.Restart()); err != nil {
+	if err := errors.Join(e.weigh(nil), e.feed(ctx, e.crop(img, imageio.Letterbox(img.W, img.H))), e.network.Restart()); err != nil {
 		return "", err
 	}
 	var proof []byte

@@ -42,7 +42,7 @@ type Maps struct {
 	Picture       imageio.Image // the image without its pixels
 	Classes       []string      // K structures; each lies inside the one before
 	Raters        []string      // M raters, or levels: "at least j of M experts"; none without heads
-	Labels        string        // weights.LabelsRaters or weights.LabelsAgreementLevels
+	Labels        string        // weights.LabelsRaters, LabelsAgreementLevels or LabelsPanels
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 

@@ -28,7 +28,7 @@ type finding struct {
 // search looks for the anchor in the field of an image, whose pixels are seen (S, S, 3).
 func (e *Engine) search(ctx context.Context, q request, field imageio.Square, seen []float32, anchor int) (finding, error) {
 	q.Progress("search", 0, 2)
-	if err := e.network.SetRaterWeights(nil); err != nil {
+	if err := e.weigh(nil); err != nil {
 		return finding{}, err
 	}
 	f, err := e.glance(ctx, q.image, field, seen, anchor)

@@ -179,7 +179,7 @@ func (e *Engine) settle(ctx context.Context, p *place, q request) (settled, erro
 	if e.settles {
 		e.last.passed = made
 		if !p.nothing {
-			s.Maps = e.agree(*s.Maps, made.marks, q.RaterWeights)
+			s.Maps = e.agree(*s.Maps, made.marks, q.consensus)
 		}
 	}
 	return s, nil
@@ -191,6 +191,7 @@ func (e *Engine) settle(ctx context.Context, p *place, q request) (settled, erro
 type passed struct {
 	evidence    []Evidence // that were asked for
 	recurrences int
+	panels      []float32 // request.panels
 	marks       []model.Mark
 	output
 	figures trust.Figures
@@ -201,7 +202,7 @@ type passed struct {
 // answers reports whether p was computed with q's marks and recurrences, so that its maps can be
 // reused.
 func (p *passed) answers(q request) bool {
-	return p != nil && p.recurrences == q.Recurrences && slices.EqualFunc(p.evidence, q.Evidence, func(a, b Evidence) bool {
+	return p != nil && p.recurrences == q.Recurrences && slices.Equal(p.panels, q.panels) && slices.EqualFunc(p.evidence, q.Evidence, func(a, b Evidence) bool {
 		return a.Rater == b.Rater && a.Class == b.Class && bytes.Equal(a.Mask, b.Mask)
 	})
 }
@@ -209,7 +210,7 @@ func (p *passed) answers(q request) bool {
 // pass runs the passes. The figures are those of the maps before calibrate.
 func (e *Engine) pass(ctx context.Context, p *place, q request) (*passed, error) {
 	e.last.passed = nil
-	made := &passed{evidence: q.Evidence, recurrences: q.Recurrences}
+	made := &passed{evidence: q.Evidence, recurrences: q.Recurrences, panels: q.panels}
 	if p.nothing {
 		made.output = e.blank(q.Recurrences + 1)
 		return made, nil
@@ -243,7 +244,7 @@ func (e *Engine) maps(p *place, q request, out output) *Maps {
 	picture.Pix = nil
 	return &Maps{
 		Picture: picture, Width: picture.W, Height: picture.H, ROI: p.square, Recurrences: len(out.masks) - 1,
-		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: e.about.Labels,
+		Classes: slices.Clone(e.about.Classes), Raters: Heads(&e.about), Labels: Labels(&e.about),
 		side: e.about.Side, masks: out.masks, raters: out.raters, plain: out.plain, leftOut: out.others, separate: e.network.Independent,
 		given: given{marks: q.Evidence, width: picture.W}, eyeBy: signs{q.Eye, q.Name, p.field, !p.turned},
 	}
