@@ -12,7 +12,7 @@ import (
 
 // open lists the data. A bad case is an error. With SkipBad, open notes and omits it instead.
 func (o Options) open() (*dataset.Dataset, error) {
-	d, err := o.openFolders(o.Data)
+	d, err := o.openData()
 	if err != nil {
 		return nil, err
 	}
@@ -71,19 +71,38 @@ func (o Options) divide(d *dataset.Dataset) (learn, aside []dataset.Case, err er
 	return learn, aside, err
 }
 
+// maskAlone says that the recipe teaches nothing but the mask, by the mean vote.
+func (o Options) maskAlone() bool {
+	r := o.Recipe
+	return !r.Recurrent() && r.Settles == 0 && !r.Steered && r.Rule == model.RuleMean
+}
+
+// checkPanels returns an error if the options do not allow panels.
+func (o Options) checkPanels() error {
+	switch {
+	case o.Slots != SlotsPanels:
+		return nil
+	case len(o.Data) < 2:
+		return choice.Errorf("$slots panels: name the folders of two panels or more by $data")
+	case !o.maskAlone() || model.MethodOf(o.Config) != nil:
+		return choice.Errorf("$slots panels teaches the mask alone: add $recipe bce or $recipe baseline")
+	}
+	return nil
+}
+
 // checkLabels returns an error if the options do not allow fused labels.
 func (o Options) checkLabels() error {
 	r, method := o.Recipe, model.MethodOf(o.Config)
 	switch {
 	case o.Labels == "":
 		return nil
-	case o.Slots == SlotsLevels:
-		return choice.Errorf("$labels takes the raters' place, and $slots levels makes levels of them: leave one of them out")
+	case o.Slots == SlotsLevels || o.Slots == SlotsPanels:
+		return choice.Errorf("$labels takes the raters' place, and $slots %s makes others of them: leave one of them out", o.Slots)
 	case len(o.Data) > 1:
 		return choice.Errorf("$labels: give one folder by $data; labels are fused for one data set at a time")
 	case method != nil && method.NeedsRaters():
 		return choice.Errorf("$labels has no raters' masks, from which $method %s learns: leave one of them out", method.Name)
-	case r.Recurrent() || r.Settles > 0 || r.Steered || r.Rule != model.RuleMean:
+	case !o.maskAlone():
 		return choice.Errorf("$labels teaches the mask alone, and $recipe %s also learns from each rater: add $recipe bce or $recipe baseline", r.Name)
 	}
 	return nil
@@ -96,6 +115,22 @@ func (o Options) teach(d *dataset.Dataset, learn []dataset.Case) (*dataset.Datas
 		return d, learn, nil
 	}
 	return d.Taught(o.Labels, learn)
+}
+
+// openData opens the folders of Data as one data set.
+func (o Options) openData() (*dataset.Dataset, error) {
+	if o.Slots != SlotsPanels {
+		return o.openFolders(o.Data)
+	}
+	var panels []*dataset.Dataset
+	for _, folder := range o.Data {
+		d, err := o.openFolders([]string{folder})
+		if err != nil {
+			return nil, err
+		}
+		panels = append(panels, d)
+	}
+	return dataset.Join(panels)
 }
 
 func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {

@@ -26,6 +26,10 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
 	about.Independent = t.Config.Independent
 	about.Configuration = t.Config.Name
+	var err error
+	if about.Panels, err = t.panels(ctx); err != nil {
+		return nil, err
+	}
 	if t.step <= t.first() && t.Options.Recipe.MaskFirst > 0 && t.Options.Recipe.HeadsFirst == 0 { // stopped early: untrained heads
 		about.Recipe = model.MaskAlone
 	}
@@ -41,10 +45,7 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	variables := t.exported()
 	from := make([]*tensor.Variable, len(variables))
 	for i, v := range variables {
-		from[i] = v
-		if average := t.set.Lookup(model.AveragePrefix + v.Name); average != nil && t.Options.Recipe.Average > 0 {
-			from[i] = average
-		}
+		from[i] = t.averageOf(v)
 	}
 	values, err := t.set.Read(ctx, from...)
 	if err != nil {
@@ -55,6 +56,38 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
 	return file, nil
+}
+
+// averageOf is the average of a variable, or the variable itself if it has none.
+func (t *Trainer) averageOf(v *tensor.Variable) *tensor.Variable {
+	if average := t.set.Lookup(model.AveragePrefix + v.Name); average != nil && t.Options.Recipe.Average > 0 {
+		return average
+	}
+	return v
+}
+
+// panels are those of the data, with equal weights; nil without panels.
+func (t *Trainer) panels(ctx context.Context) (panels []weights.Panel, err error) {
+	if t.Config.Panels == 0 {
+		return nil, nil
+	}
+	values, err := t.set.Read(ctx, t.averageOf(t.set.Lookup(model.PanelShift)))
+	if err != nil {
+		return nil, err
+	}
+	classes, share := t.Config.Classes, 1/float64(t.Config.Panels)
+	mean := make([]float64, classes)
+	for i, v := range values[0] {
+		mean[i%classes] += share * float64(v)
+	}
+	for p, name := range t.Dataset.Raters {
+		one := weights.Panel{Name: name, Weight: share}
+		for k := range classes {
+			one.Shift = append(one.Shift, float64(values[0][p*classes+k])-mean[k])
+		}
+		panels = append(panels, one)
+	}
+	return panels, nil
 }
 
 // exported lists the variables of the network at inference. A method may have others that only

@@ -72,6 +72,9 @@ func (t *Trainer) begin(from initial) error {
 			t.Options.tell(fmt.Sprintf("the %d raters begin as the %d of %s", has, had, t.Options.Init))
 		}
 	}
+	if t.Config.Panels > 0 {
+		taken.Tensors = append(taken.Tensors, shiftsOf(from.about, t.Dataset.Raters, t.Dataset.Classes))
+	}
 	var given []*tensor.Variable
 	for _, v := range variables {
 		if taken.Tensor(v.Name) != nil {
@@ -86,6 +89,19 @@ func (t *Trainer) begin(from initial) error {
 		t.Options.tell(said)
 	}
 	return t.write(taken, given)
+}
+
+// shiftsOf are model.PanelShift of a model for panels; 0 for those that it does not know.
+func shiftsOf(about weights.Metadata, panels, classes []string) weights.Tensor {
+	values := make([]float32, len(panels)*len(classes))
+	for _, known := range about.Panels {
+		if p := slices.Index(panels, known.Name); p >= 0 && slices.Equal(about.Classes, classes) {
+			for k, v := range known.Shift {
+				values[p*len(classes)+k] = float32(v)
+			}
+		}
+	}
+	return weights.NewF32(model.PanelShift, []int{len(panels), len(classes)}, values)
 }
 
 // fitting are the tensors of a file that have the name and shape of a variable.

@@ -51,6 +51,9 @@ func (o Options) network(data *dataset.Dataset, learn []dataset.Case, cases []*d
 	c.Recompute, c.Precision = o.Recompute, o.Precision
 	c.AreaPrior = areas(cases, len(data.Classes))
 	c.Independent, c.Levels = o.independent(data, cases), data.Levels
+	if data.Panels {
+		c.Panels = len(data.Raters)
+	}
 	c.Extend(o.Recipe.Steered, o.Recipe.Settles > 0, o.anchored(from))
 	return c, checkMethod(data, learn, c.Method)
 }

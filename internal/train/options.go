@@ -40,7 +40,11 @@ const (
 	SlotsPeople = "people" // each is the same person in every image
 	SlotsDrawn  = "drawn"  // readers are exchangeable: who stands in which slot is drawn anew for each view
 	SlotsLevels = "levels" // they become as many agreement levels (Dataset.BecomeLevels)
+	SlotsPanels = "panels" // each folder of Data has other people or levels, who become one rater (dataset.Join)
 )
+
+// Slots are all of them.
+var Slots = []string{SlotsPeople, SlotsDrawn, SlotsLevels, SlotsPanels}
 
 // Options are the choices of a run. Options and data determine every step.
 type Options struct {
@@ -52,7 +56,7 @@ type Options struct {
 	// Labels is a folder of fused labels, which replace the raters' masks of Data (dataset.Taught);
 	// empty: the raters' masks teach. It needs a recipe in which the mask alone learns.
 	Labels string
-	Slots  string       // what a rater of Data is: SlotsPeople, SlotsDrawn or SlotsLevels; empty: SlotsPeople
+	Slots  string       // what a rater of Data is: one of Slots; empty: SlotsPeople
 	Config string       // compact, mobile, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
@@ -205,13 +209,13 @@ func (o Options) Check() error {
 	case o.accumulate()%o.size() != 0:
 		return choice.Errorf("a step has %d batches, and %d ranks cannot share them evenly: start a number of ranks that divides %d, or, for a new run, "+
 			"give $accumulate a multiple of %d", o.accumulate(), o.size(), o.accumulate(), o.size())
-	case !slices.Contains([]string{"", SlotsPeople, SlotsDrawn, SlotsLevels}, o.Slots):
-		return choice.Errorf("$slots %q: use %s, %s or %s", o.Slots, SlotsPeople, SlotsDrawn, SlotsLevels)
+	case o.Slots != "" && !slices.Contains(Slots, o.Slots):
+		return choice.Errorf("$slots %q: use %s", o.Slots, strings.Join(Slots, ", "))
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return choice.Errorf("$precision %s: train in f32 or f16", o.Precision)
 	}
 	_, err := model.NewConfig(o.Config, 1, 1)
-	if err := cmp.Or(o.checkLabels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
+	if err := cmp.Or(o.checkLabels(), o.checkPanels(), err, o.checkNumbers(), o.checkPhases()); err != nil {
 		return err
 	}
 	// only the options are checked here: New checks again with the data set

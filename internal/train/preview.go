@@ -41,7 +41,7 @@ func (t *Trainer) preview(ctx context.Context) (*Preview, error) {
 	if err := t.load(ctx, file); err != nil {
 		return nil, err
 	}
-	result, err := t.engine.Segment(ctx, t.previewed.Image, segment.Options{Recurrences: t.recurrences()})
+	result, err := t.engine.Segment(ctx, t.previewed.Image, segment.Options{Recurrences: t.recurrences(), RaterWeights: t.alone(t.previewed.Folder)})
 	if err != nil {
 		return nil, fmt.Errorf("a preview of %s/%s: %w", t.previewed.Folder, t.previewed.Name, err)
 	}

@@ -84,7 +84,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	}
 	mean, count := 0.0, 0
 	for _, c := range t.aside {
-		result, err := t.engine.Segment(ctx, c.Image, segment.Options{Recurrences: t.recurrences()})
+		result, err := t.engine.Segment(ctx, c.Image, segment.Options{Recurrences: t.recurrences(), RaterWeights: t.alone(c.Folder)})
 		if err != nil {
 			return nil, fmt.Errorf("scoring %s/%s: %w", c.Folder, c.Name, err)
 		}
@@ -103,6 +103,17 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 		}
 	}
 	return &mean, nil
+}
+
+// alone gives the panel of a folder all weight; nil without panels.
+func (t *Trainer) alone(folder string) (weights []float32) {
+	for p := range t.Config.Panels {
+		weights = append(weights, 0)
+		if t.Dataset.Raters[p] == folder {
+			weights[p] = 1
+		}
+	}
+	return weights
 }
 
 // scorable says whether some image has votes of some class to score by.
