@@ -97,7 +97,7 @@ func (o Options) checkLabels() error {
 	case o.Labels == "":
 		return nil
 	case o.Slots == SlotsLevels || o.Slots == SlotsPanels:
-		return choice.Errorf("$labels takes the raters' place, and $slots %s makes others of them: leave one of them out", o.Slots)
+		return choice.Errorf("$labels takes the raters' place, and $slots %s makes %[1]s of them: leave one of them out", o.Slots)
 	case len(o.Data) > 1:
 		return choice.Errorf("$labels: give one folder by $data; labels are fused for one data set at a time")
 	case method != nil && method.NeedsRaters():
