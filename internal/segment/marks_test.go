@@ -36,8 +36,8 @@ func TestEvidence(t *testing.T) {
 		about.Configuration, about.Mirrored = "tiny-evidence", mirrored
 		file := open(t, about)
 		e := engine(t, d, file)
-		img := photograph(96, 64)
-		marked := Options{ROI: "none", Recurrences: 2, Evidence: []Evidence{{Rater: "bob", Mask: leftHalf(96, 64)}}}
+		img := photograph(64, 64) // as large as the network's maps
+		marked := Options{ROI: "none", Recurrences: 2, Evidence: []Evidence{{Rater: "bob", Mask: leftHalf(64, 64)}}}
 		without, err := e.Segment(t.Context(), img, Options{ROI: "none", Recurrences: 2})
 		require.NoError(t, err)
 		assert.Equal(t, 0, without.Recurrences, "nothing is computed twice without a mark")
@@ -47,12 +47,12 @@ func TestEvidence(t *testing.T) {
 		assert.NotContains(t, with.Timings, "encode2")
 		bob, mask, others := with.Rater(1, 0), with.Probability(0), with.Others(0)
 		for i := range bob {
-			x, y := i%96, i/96
-			if y >= 44 || x > 44 && x < 52 || x < 4 || x > 91 || y < 4 { // near the mark's borders pixels are mixed
+			x, y := i%64, i/64
+			if y >= 44 || x > 28 && x < 36 || x < 4 || x > 59 || y < 4 { // near the mark's borders pixels are mixed
 				continue
 			}
 			said := float32(0)
-			if x < 48 {
+			if x < 32 {
 				said = 1
 			}
 			require.InDelta(t, said, bob[i], 1e-5)

@@ -6,6 +6,7 @@ import (
 
 	"mrprism/internal/data/contour"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/files/imageio"
 	"mrprism/internal/trust"
 	"mrprism/weights"
 )
@@ -42,7 +43,7 @@ func (r *Maps) depths(class int) []float32 {
 		}
 		depths[i] = float32(.5 + depth)
 	}
-	return restore(depths, s, 1, 0, r.ROI, r.Width, r.Height)
+	return imageio.Restore(depths, s, 1, 0, r.ROI, r.Width, r.Height, clamp)
 }
 
 // radius is that of a circle of the area of the outermost structure around a class before

@@ -127,7 +127,7 @@ func (r *Maps) Rater(m, class int) []float32 {
 // Disagreement is the probability that two different raters, drawn at random, disagree about a
 // pixel.
 func (r *Maps) Disagreement(class int) []float32 {
-	return restore(r.disagreement(class), r.side, 1, 0, r.ROI, r.Width, r.Height)
+	return imageio.Restore(r.disagreement(class), r.side, 1, 0, r.ROI, r.Width, r.Height, clamp)
 }
 
 // disagreement has the network's shape (S, S). Raters draw independently with probabilities z_m:
@@ -172,14 +172,4 @@ func counted(z []float64) float64 {
 		sum += (z[c-1] - z[c]) * float64(2*c*(m-c))
 	}
 	return sum / float64(m*(m-1))
-}
-
-// restore brings a map to w×h pixels and clamps the rounding errors of resampling to 0..1.
-func restore(maps []float32, side, channels, c int, square imageio.Square, w, h int) []float32 {
-	out := imageio.Restore(maps, side, channels, c, square, w, h)
-	first, last := max(0, square.Y), max(0, min(h, square.Y+square.Side))
-	for i, v := range out[min(first, last)*w : last*w] {
-		out[first*w+i] = min(max(v, 0), 1)
-	}
-	return out
 }

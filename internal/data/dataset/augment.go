@@ -219,9 +219,7 @@ func (b *bend) displacement(u, v float64) (du, dv float64) {
 func spline(t float64) (first int, weights [4]float64) {
 	t = max(0, min(bendCells, (t+.5)*bendCells))
 	first = min(bendCells-1, int(t))
-	t -= float64(first)
-	s := 1 - t
-	return first, [4]float64{s * s * s / 6, (3*t*t*t - 6*t*t + 4) / 6, (3*s*s*s - 6*s*s + 4) / 6, t * t * t / 6}
+	return first, imageio.Spline(t - float64(first))
 }
 
 // MostSwell is the largest Augmentation.Swell. Up to it, swell keeps the order of distances.

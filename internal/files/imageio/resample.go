@@ -8,12 +8,12 @@ import (
 )
 
 // This file holds the one resampler. Crop brings a square of the image, which may reach beyond its
-// border, to S×S for the network, and Restore brings maps back to the image. Both follow one rule
-// along each axis: output pixel i covers [origin + i·step, origin + (i+1)·step) of the source. For
-// step > 1 it is the mean over that interval, otherwise the linear interpolation at the interval's
-// centre (half-pixel). Beyond the border the source continues with its edge pixel. The two rules
-// meet at step 1, where an aligned square is copied unchanged. Every product is rounded to float32
-// (no fused multiply-add), so that all machines agree to the bit.
+// border, to S×S for the network, and Restore brings maps back to the image. Along each axis output
+// pixel i covers [origin + i·step, origin + (i+1)·step) of the source. For step > 1 it is the mean
+// over that interval, otherwise what Crop interpolates linearly, and Restore by a spline, at the
+// interval's centre (half-pixel). Beyond the border the source continues with its edge pixel. At
+// step 1 an aligned square is copied unchanged. Every product is rounded to float32 (no fused
+// multiply-add), so that all machines agree to the bit.
 
 // Square is a region of the displayed image, in pixels: its left upper corner and its side. It may
 // extend beyond the image.
@@ -36,7 +36,7 @@ func (m *Image) Crop(dst []float32, sq Square, s int) {
 		panic(fmt.Sprintf("imageio: Crop: square %+v to %d² with %d values", sq, s, len(dst)))
 	}
 	step := float64(sq.Side) / float64(s)
-	columns, lines := spans(m.W, float64(sq.X), step, s), spans(m.H, float64(sq.Y), step, s)
+	columns, lines := spans(m.W, float64(sq.X), step, s, linear), spans(m.H, float64(sq.Y), step, s, linear)
 	for _, l := range lines {
 		for k := range l.weights {
 			l.weights[k] /= 255
@@ -55,12 +55,14 @@ func (m *Image) Crop(dst []float32, sq Square, s int) {
 			row[3*i], row[3*i+1], row[3*i+2] = r, g, b
 		}
 	}
-	vertical(lines, 3*s, horizontal, func(i int) []float32 { return dst[3*s*i : 3*s*(i+1)] })
+	vertical(lines, 3*s, horizontal, func(i int) []float32 { return dst[3*s*i : 3*s*(i+1)] }, func([]float32) {})
 }
 
 // Restore reverses Crop: it resamples channel c of a map (s, s, channels), computed on the square,
-// onto the w×h image. The result (h, w) is zero outside the square.
-func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
+// onto the w×h image. The result (h, w) is zero outside the square. The spline enlarges without
+// facets. Of two maps, the one that is nowhere larger stays so: no weight is negative. finish is
+// given each row within the square.
+func Restore(src []float32, s, channels, c int, sq Square, w, h int, finish func(row []float32)) []float32 {
 	if s <= 0 || sq.Side <= 0 || c < 0 || c >= channels || len(src) != s*s*channels {
 		panic(fmt.Sprintf("imageio: Restore: channel %d of %d, %d values, %d² from square %+v", c, channels, len(src), s, sq))
 	}
@@ -71,8 +73,12 @@ func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
 		return dst
 	}
 	step := float64(s) / float64(sq.Side)
-	columns := spans(s, float64(x0-sq.X)*step, step, x1-x0)
-	lines := spans(s, float64(y0-sq.Y)*step, step, y1-y0)
+	enlarge := cubic
+	if sq.Side == s {
+		enlarge = linear // which copies
+	}
+	columns := spans(s, float64(x0-sq.X)*step, step, x1-x0, enlarge)
+	lines := spans(s, float64(y0-sq.Y)*step, step, y1-y0, enlarge)
 	horizontal := func(j int, row []float32) {
 		for i, span := range columns {
 			var v float32
@@ -83,7 +89,7 @@ func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
 			row[i] = v
 		}
 	}
-	vertical(lines, x1-x0, horizontal, func(i int) []float32 { return dst[(y0+i)*w+x0 : (y0+i)*w+x1] })
+	vertical(lines, x1-x0, horizontal, func(i int) []float32 { return dst[(y0+i)*w+x0 : (y0+i)*w+x1] }, finish)
 	return dst
 }
 
@@ -94,15 +100,16 @@ type span struct {
 	weights []float32
 }
 
-// spans describes count output pixels over a source of n pixels.
-func spans(n int, origin, step float64, count int) []span {
+// spans describes count output pixels over a source of n pixels. For step ≤ 1 interpolate makes
+// them.
+func spans(n int, origin, step float64, count int, interpolate func(n int, c float64) span) []span {
 	out := make([]span, count)
 	for i := range out {
 		lo := origin + float64(i)*step
 		if step > 1 {
 			out[i] = mean(n, lo, lo+step)
 		} else {
-			out[i] = linear(n, lo+step/2-0.5)
+			out[i] = interpolate(n, lo+step/2-0.5)
 		}
 	}
 	return out
@@ -139,25 +146,47 @@ func linear(n int, c float64) span {
 	return span{first: int(first), weights: []float32{1}}
 }
 
-// vertical sums rows that horizontal makes on demand. Neighbouring outputs share at most two source
-// rows, and so vertical keeps two: its memory does not grow with the image.
-func vertical(lines []span, width int, horizontal func(j int, row []float32), output func(i int) []float32) {
-	rows := [2][]float32{make([]float32, width), make([]float32, width)}
-	have := [2]int{-1, -1}
+// cubic is the cubic B-spline at position c, counted in pixel centres: its slope and its curvature
+// have no jumps, and it is a little smoother than the source.
+func cubic(n int, c float64) span {
+	at := math.Floor(c)
+	s := span{first: max(0, min(int(at)-1, n-4)), weights: make([]float32, min(n, 4))}
+	for k, w := range Spline(c - at) {
+		s.weights[max(0, min(int(at)-1+k, n-1))-s.first] += float32(w)
+	}
+	return s
+}
+
+// Spline is the weights of a cubic B-spline's four control points around a place, t behind the
+// second, 0..1.
+func Spline(t float64) [4]float64 {
+	s := 1 - t
+	return [4]float64{s * s * s / 6, (3*t*t*t - 6*t*t + 4) / 6, (3*s*s*s - 6*s*s + 4) / 6, t * t * t / 6}
+}
+
+// vertical sums rows that horizontal makes on demand. Neighbouring outputs share at most four source
+// rows, and so vertical keeps four: its memory does not grow with the image.
+func vertical(lines []span, width int, horizontal func(j int, row []float32), output func(i int) []float32, finish func(row []float32)) {
+	var rows [4][]float32
+	for k := range rows {
+		rows[k] = make([]float32, width)
+	}
+	have := [4]int{-1, -1, -1, -1}
 	for i, l := range lines {
 		pulse.Beat()
 		out := output(i)
 		clear(out)
 		for k, w := range l.weights {
 			j := l.first + k
-			row := rows[j&1]
-			if have[j&1] != j {
+			row := rows[j%len(rows)]
+			if have[j%len(rows)] != j {
 				horizontal(j, row)
-				have[j&1] = j
+				have[j%len(rows)] = j
 			}
 			for x, v := range row {
 				out[x] += float32(w * v)
 			}
 		}
+		finish(out)
 	}
 }

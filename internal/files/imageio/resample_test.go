@@ -88,16 +88,40 @@ func TestLetterboxHoldsTheImage(t *testing.T) {
 	assert.Equal(t, Square{0, 0, 1}, Letterbox(1, 1))
 }
 
+// enlarged is slowWeights of Restore, which enlarges by the uniform cubic B-spline.
+func enlarged(step float64, i int) map[int]float64 {
+	if step >= 1 {
+		return slowWeights(0, step, i)
+	}
+	c := (float64(i)+.5)*step - .5
+	w := map[int]float64{}
+	for j := int(math.Floor(c)) - 1; j <= int(math.Floor(c))+2; j++ {
+		if d := math.Abs(c - float64(j)); d < 1 {
+			w[j] = 2./3 - d*d + d*d*d/2
+		} else {
+			w[j] = (2 - d) * (2 - d) * (2 - d) / 6
+		}
+	}
+	return w
+}
+
 func TestRestore(t *testing.T) {
+	Restore := func(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
+		return Restore(src, s, channels, c, sq, w, h, func(row []float32) {
+			for i := range row {
+				row[i] *= 2 // finish has each pixel of the square once
+			}
+		})
+	}
 	t.Run("identity and zero outside", func(t *testing.T) {
 		src := []float32{.1, .2, .3, .4}
 		got := Restore(src, 2, 1, 0, Square{1, 1, 2}, 4, 3)
-		assert.Equal(t, []float32{0, 0, 0, 0, 0, .1, .2, 0, 0, .3, .4, 0}, got)
+		assert.Equal(t, []float32{0, 0, 0, 0, 0, .2, .4, 0, 0, .6, .8, 0}, got)
 	})
 	t.Run("channel, partly outside", func(t *testing.T) {
 		src := []float32{0, .1, 0, .2, 0, .3, 0, .4}
 		got := Restore(src, 2, 2, 1, Square{-1, 1, 2}, 2, 2)
-		assert.Equal(t, []float32{0, 0, .2, 0}, got)
+		assert.Equal(t, []float32{0, 0, .4, 0}, got)
 		assert.Equal(t, make([]float32, 4), Restore(src, 2, 2, 1, Square{5, 5, 2}, 2, 2))
 	})
 	t.Run("equals definition", func(t *testing.T) {
@@ -107,7 +131,7 @@ func TestRestore(t *testing.T) {
 		for i := range src {
 			src[i] = rng.Float32()
 		}
-		for _, sq := range []Square{{2, 3, 15}, {-5, -2, 28}, {10, 6, 6}, {-3, 15, 4}} {
+		for _, sq := range []Square{{2, 3, 15}, {-5, -2, 28}, {10, 6, 6}, {-3, 15, 4}, {3, 1, 9}} {
 			got := Restore(src, s, 1, 0, sq, w, h)
 			step := float64(s) / float64(sq.Side)
 			clamp := func(i int) int { return min(max(i, 0), s-1) }
@@ -115,9 +139,9 @@ func TestRestore(t *testing.T) {
 				for x := range w {
 					var want float64
 					if x >= sq.X && x < sq.X+sq.Side && y >= sq.Y && y < sq.Y+sq.Side {
-						for j, a := range slowWeights(0, step, y-sq.Y) {
-							for i, b := range slowWeights(0, step, x-sq.X) {
-								want += a * b * float64(src[clamp(j)*s+clamp(i)])
+						for j, a := range enlarged(step, y-sq.Y) {
+							for i, b := range enlarged(step, x-sq.X) {
+								want += 2 * a * b * float64(src[clamp(j)*s+clamp(i)])
 							}
 						}
 					}
@@ -142,7 +166,7 @@ func TestRestore(t *testing.T) {
 			back := Restore(crop, 64, 3, 1, sq, 300, 200)
 			for x := max(0, sq.X); x < min(300, sq.X+sq.Side); x++ {
 				if d := math.Abs(float64(x) + .5 - 120); d > float64(sq.Side)/64 {
-					require.Equal(t, x > 120, back[100*300+x] > .5, "%+v x %d", sq, x)
+					require.Equal(t, x > 120, back[100*300+x] > 1, "%+v x %d", sq, x)
 				}
 			}
 		}

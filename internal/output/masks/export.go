@@ -5,6 +5,7 @@ package masks
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -171,6 +172,18 @@ func (s Structure) form(mask bool) []uint8 {
 	return s.Levels
 }
 
+// values are the probabilities, as precisely as they are known.
+func (s Structure) values() []float32 {
+	if s.Map != nil {
+		return s.Map()
+	}
+	out := make([]float32, len(s.Levels))
+	for i, v := range s.Levels {
+		out[i] = float32(v) / 255
+	}
+	return out
+}
+
 // comment describes a structure in one line.
 func (d *Drawing) comment(s Structure, mask bool) string {
 	what := "probability of "
@@ -263,11 +276,7 @@ func (d *Drawing) figures() (all []contour.Figure) {
 	const tolerance = 0.1 // pixels
 	w, h := d.Picture.W, d.Picture.H
 	for _, s := range d.Structures {
-		values := make([]float32, w*h)
-		for i, v := range s.Levels {
-			values[i] = float32(v)
-		}
-		lines := contour.Trace(values, w, h, 127.5, tolerance)
+		lines := contour.Trace(s.values(), w, h, math.Nextafter32(.5, 1), tolerance) // one half is outside
 		all = append(all, contour.Figure{Structure: s.Name, By: d.By, Corrected: s.Corrected, Lines: lines})
 	}
 	return all

@@ -15,18 +15,6 @@ var Floats = []Format{
 	{Name: "tiff-float", Ending: "_float.tif", About: "probability, float32", write: floatPages},
 }
 
-// values are the probabilities, as precisely as they are known.
-func (s Structure) values() []float32 {
-	if s.Map != nil {
-		return s.Map()
-	}
-	out := make([]float32, len(s.Levels))
-	for i, v := range s.Levels {
-		out[i] = float32(v) / 255
-	}
-	return out
-}
-
 func array(d *Drawing) ([]byte, error) {
 	if len(d.Structures) != 1 {
 		return nil, fmt.Errorf("an .npy holds one structure, not %d; save them one by one", len(d.Structures))

@@ -1,0 +1,58 @@
+package segment
+
+import (
+	"math"
+	"sync"
+
+	"mrprism/internal/files/imageio"
+)
+
+// restore brings channel c of probabilities to the image. Where the square is larger than the map,
+// it enlarges their logits: a border of a structure is steep in probabilities, and nearly straight
+// in logits, so its outline has no facets.
+func restore(maps []float32, side, channels, c int, square imageio.Square, w, h int) []float32 {
+	if square.Side <= side {
+		return imageio.Restore(maps, side, channels, c, square, w, h, clamp)
+	}
+	logits := channel(maps, c, channels)
+	for i, p := range logits {
+		logits[i] = float32(logitSteps * math.Log(float64(surest+(1-2*surest)*p)/float64(surest+(1-2*surest)*(1-p))))
+	}
+	return imageio.Restore(logits, side, 1, 0, square, w, h, sigmoid)
+}
+
+// Logits are in steps of the table of sigmoid, which begins at -mostLogit with 0 and ends at
+// mostLogit with 1. Before logits of them are made, probabilities are moved to lie from surest to
+// 1 - surest, whose logits are a hair beyond the table.
+const (
+	mostLogit  = 7
+	logitSteps = 64
+	surest     = 9.1e-4
+)
+
+// sigmoids are the probabilities of all steps. Between two of them they are straight to 3e-6.
+var sigmoids = sync.OnceValue(func() (all []float32) {
+	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	for i := range 2*mostLogit*logitSteps + 1 {
+		p := sigmoid(float64(i)/logitSteps-mostLogit) - sigmoid(-mostLogit)
+		all = append(all, float32(p/(1-2*sigmoid(-mostLogit))))
+	}
+	return append(all, 1)
+})
+
+// sigmoid turns logits into probabilities, in place.
+func sigmoid(row []float32) {
+	p := sigmoids()
+	for x, v := range row {
+		v = min(max(v+mostLogit*logitSteps, 0), 2*mostLogit*logitSteps)
+		i := int(v)
+		row[x] = p[i] + float32((v-float32(i))*(p[i+1]-p[i]))
+	}
+}
+
+// clamp limits rounding errors of resampling to 0..1, in place.
+func clamp(row []float32) {
+	for x, v := range row {
+		row[x] = min(max(v, 0), 1)
+	}
+}
