@@ -367,24 +367,27 @@ func (p *page) do(expression string) {
 	get[bool](p, "(async () => { await ("+expression+"); return true; })()")
 }
 
-// until waits for a condition, and says what the page complained of where it does not come.
+// until waits for a condition, and says what the page complained of where it does not come. The page
+// itself looks every 10 ms: to ask it from here took more of a core than the page.
 func (p *page) until(condition string) {
 	p.t.Helper()
+	look := "new Promise((resolve, reject) => { const look = () => { try { if (" + condition + ") resolve(true); else setTimeout(look, 10); } catch (error) { reject(error); } }; look(); })"
 	for {
-		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")"))
-		if err != nil && strings.Contains(err.Error(), "target navigated") && p.ctx.Err() == nil {
-			ok, err = false, nil // the page was being loaded anew
+		_, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](look, chromedp.EvalAwaitPromise))
+		if err == nil {
+			return
 		}
-		if err != nil {
+		if p.ctx.Err() != nil || !reloaded(err) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.t.Fatalf("waiting for %s: %v; problems: %q", condition, err, p.problems)
 		}
-		if ok {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// reloaded says whether an expression had no answer because the page was loaded anew.
+func reloaded(err error) bool {
+	return slices.ContainsFunc([]string{"navigated", "context was destroyed", "Promise was collected"}, func(why string) bool { return strings.Contains(err.Error(), why) })
 }
 
 // still waits for sixty frames: for layout and animations to end, or for what must not come.

@@ -31,26 +31,34 @@ func (p *page) drag(points ...[2]float64) {
 	mouse(input.DispatchMouseEventTypeMouseReleased, points[len(points)-1])
 }
 
-// middle is the middle of the mock's structure on the screen, by the view that the page gave the
-// viewer last, and a photograph pixel's size there.
+// middle is the middle of the mock's structure on the screen, by the view that the page drew
+// last, and a photograph pixel's size there.
 func (p *page) middle() (x, y, scale float64) {
 	p.t.Helper()
 	v := get[[]float64](p, `(() => { const box = document.getElementById("stage").getBoundingClientRect(); return [box.left + seen[1] + 1044 * seen[0], box.top + seen[2] + 576 * seen[0], seen[0]]; })()`)
 	return v[0], v[1], v[2]
 }
 
+// seen has the page keep the view that it draws, as globalThis.seen: scale, x, y.
+func (p *page) seen() {
+	p.t.Helper()
+	p.do(`import("./canvas2d.js").then(({ Pictures: { prototype } }) => {
+		const { view } = prototype;
+		prototype.view = function (...of) { globalThis.seen = of; view.apply(this, of); };
+	})`)
+}
+
 // correcting opens the mock's result of a model and begins to correct it by hand.
 func correcting(t *testing.T, model string, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
-	p := open(t, drawn(t), width, height, extra...)
+	p := open(t, mock(t, nil), width, height, extra...)
 	p.ready()
 	if model != "levels" {
 		p.asking()
 		p.choose(model)
 	}
 	p.sample()
-	p.viewed()
-	p.do(`(() => { const view = mrprismViewer.view; mrprismViewer.view = (...of) => { globalThis.seen = of; view(...of); }; })()`)
+	p.seen()
 	p.saving()
 	p.click("zoom-region")
 	p.click("correct-start")
@@ -222,7 +230,7 @@ func TestCorrectingByKeysAndRecalibrating(t *testing.T) {
 // One finger draws. A second one takes the stroke back, and both move the view.
 func TestCorrectingByTouch(t *testing.T) {
 	t.Parallel()
-	p := correcting(t, "levels", 390, 844, chromedp.Flag("touch-events", "enabled"))
+	p := correcting(t, "levels", 390, 844)
 	p.run(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}))
 	x, y, k := p.middle()
 	radius := 0.25 * 369 * k

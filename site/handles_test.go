@@ -9,7 +9,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -159,7 +158,7 @@ func TestDraggingHandles(t *testing.T) {
 // tap and delete one by a long press. A second finger takes a drag back.
 func TestFiguresAndHandlesByTouch(t *testing.T) {
 	t.Parallel()
-	p := correcting(t, "levels", 390, 844, chromedp.Flag("touch-events", "enabled"))
+	p := correcting(t, "levels", 390, 844)
 	p.run(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}))
 	d := drawing{p}
 	first := d.mask()

@@ -95,35 +95,42 @@ func TestMarksInThePage(t *testing.T) {
 	p.clean()
 }
 
-// A script gives marks, as bytes or as a PNG, and recalibrates around others. The page computes what
-// the programs compute.
-func TestEvidenceOfScripts(t *testing.T) {
-	t.Parallel()
+// markedWeights are untrained weights of a model that takes marks.
+func markedWeights(t *testing.T) []byte {
+	t.Helper()
 	about := segmenttest.Raters()
 	about.Configuration = "tiny-evidence"
 	file, err := segmenttest.Untrained(about)
 	require.NoError(t, err)
 	data, err := segmenttest.Encode(file)
 	require.NoError(t, err)
-	picture, mark := photo(t, 120, 90), image.NewGray(image.Rect(0, 0, 120, 90))
+	return data
+}
+
+// A script gives marks, as bytes or as a PNG, and recalibrates around others. The page computes what
+// the programs compute.
+func evidenceOfScripts(p *page, files map[string][]byte) {
+	t, mark := p.t, image.NewGray(image.Rect(0, 0, 120, 90))
 	for i := range mark.Pix {
 		mark.Pix[i] = []byte{255, segment.Unsaid, 0}[i%120/40]
 	}
-	var encoded, small bytes.Buffer
-	require.NoError(t, png.Encode(&encoded, mark))
-	require.NoError(t, png.Encode(&small, image.NewGray(image.Rect(0, 0, 9, 9))))
-	p := open(t, emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture, "mark.png": encoded.Bytes(), "small.png": small.Bytes()})), 900, 700)
-	p.ready()
+	encoded := func(m image.Image) string {
+		var file bytes.Buffer
+		require.NoError(t, png.Encode(&file, m))
+		return base64.StdEncoding.EncodeToString(file.Bytes())
+	}
 	p.do(`(async () => {
-		globalThis.file = async (name) => new File([await (await fetch("weights/" + name)).arrayBuffer()], name);
+		const file = (name, text) => new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name);
+		globalThis.marks = [file("mark.png", "` + encoded(mark) + `"), file("nine.png", "` + encoded(image.NewGray(image.Rect(0, 0, 9, 9))) + `")];
+		globalThis.photograph = file("small.png", "` + base64.StdEncoding.EncodeToString(files["small.png"]) + `");
 		globalThis.mask = Uint8Array.from({ length: 120 * 90 }, (_, i) => [255, 128, 0][Math.floor(i % 120 / 40)]);
 		globalThis.failure = (promise) => promise.then(() => "", (error) => (error.code ?? error.name) + ": " + error.message);
 	})()`)
-	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `roi: "none", evidence: [{ rater: "you", mask: await blob("mark.png") }]`))
+	require.NoError(t, p.segmentIn("small.png", "marked.safetensors", `roi: "none", evidence: [{ rater: "you", mask: marks[0] }]`))
 	same := func(o segment.Options) {
 		t.Helper()
 		o.ROI, o.Recurrences = "none", segment.Trained
-		want := natively(t, data, picture, o)
+		want := natively(t, files["marked.safetensors"], files["small.png"], o)
 		assert.Equal(t, want.Recurrences, get[int](p, "r.recurrences"))
 		p.compare("r.probability(0)", want.Probability(0))
 		p.compare("r.others(0)", want.Others(0))
@@ -143,16 +150,15 @@ func TestEvidenceOfScripts(t *testing.T) {
 		`[{ rater: 0, mask }]`:                                        "TypeError: evidence[0].rater is not the name",
 		`[{ rater: "ann", class: 0, mask }]`:                          "TypeError: evidence[0].class is not the name",
 		`[{ rater: "ann", mask: [255] }]`:                             "TypeError: evidence[0].mask is neither",
-		`[{ rater: "carl", mask }]`:                                   `TypeError: photo.png: evidence of "carl"`,
-		`[{ rater: "ann", mask: mask.slice(1) }]`:                     "TypeError: photo.png: evidence of ann: a mask of 10799 pixels",
-		`[{ rater: "ann", mask: mask.map(() => 7) }]`:                 "TypeError: photo.png: evidence of ann: the pixel at 0, 0 has the value 7",
-		`[{ rater: "ann", mask: await file("small.png") }]`:           "evidence: small.png: the mark has 9×9 pixels",
+		`[{ rater: "carl", mask }]`:                                   `TypeError: small.png: evidence of "carl"`,
+		`[{ rater: "ann", mask: mask.slice(1) }]`:                     "TypeError: small.png: evidence of ann: a mask of 10799 pixels",
+		`[{ rater: "ann", mask: mask.map(() => 7) }]`:                 "TypeError: small.png: evidence of ann: the pixel at 0, 0 has the value 7",
+		`[{ rater: "ann", mask: marks[1] }]`:                          "evidence: nine.png: the mark has 9×9 pixels",
 		`[{ rater: "ann", mask: new Blob(["ann"]) }]`:                 "image: evidence[0].mask: this is a text file",
-		`[{ rater: "ann", mask }, { rater: "ann", mask: mask }]`:      "TypeError: photo.png: evidence of ann about brain is given twice",
-		`[{ rater: "ann", mask: await file("photo.png") }]`:           "evidence: photo.png: the pixel at 0, 0",
+		`[{ rater: "ann", mask }, { rater: "ann", mask: mask }]`:      "TypeError: small.png: evidence of ann about brain is given twice",
+		`[{ rater: "ann", mask: photograph }]`:                        "evidence: small.png: the pixel at 0, 0",
 		`[{ rater: "you", mask }, { rater: "you", class: "", mask }]`: "",
 	} {
 		assert.Contains(t, get[string](p, `(async () => failure(r.recalibrate({ evidence: `+given+` })))()`), want, given)
 	}
-	p.clean()
 }

@@ -136,7 +136,10 @@ func TestLookOfThePhotograph(t *testing.T) {
 	t.Parallel()
 	p := correcting(t, "levels", 1440, 900)
 	p.press("Escape", false)
-	p.do(`(() => { const image = mrprismViewer.image; mrprismViewer.image = (...of) => { globalThis.drawn = of[6]; image(...of); }; })()`)
+	p.do(`import("./canvas2d.js").then(({ Pictures: { prototype } }) => {
+		const { image } = prototype;
+		prototype.image = function (...of) { globalThis.drawn = of[6]; image.apply(this, of); };
+	})`)
 	p.do(`document.querySelector("#look summary").click()`)
 	segmentations := get[int](p, `document.getElementById("about-list").innerText.length`)
 	p.do(`document.getElementById("red-free").click()`)

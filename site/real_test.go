@@ -8,7 +8,6 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"image/png"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -135,19 +134,37 @@ func (p *page) compare(expression string, want []float32) {
 	assert.LessOrEqual(p.t, worst, 2e-3, expression)
 }
 
+// On the browser's GPU the page computes what programs compute. One page has it all: the GPU's
+// pipelines are compiled once.
 func TestPageComputesWhatProgramsCompute(t *testing.T) {
 	t.Parallel()
-	picture := photo(t, 240, 180)
-	levels := tinyWeights(t, weights.LabelsAgreementLevels, nil)
-	raters := tinyWeights(t, weights.LabelsRaters, nil)
-	s := emulated(real(t, map[string][]byte{"levels.safetensors": levels, "raters.safetensors": raters, "photo.png": picture}))
-	p := open(t, s, 900, 700)
+	files := kinds(t, 120, 90)
+	files["photo.png"], files["small.png"] = photo(t, 240, 180), photo(t, 120, 90)
+	files["levels.safetensors"], files["raters.safetensors"] = tinyWeights(t, weights.LabelsAgreementLevels, nil), tinyWeights(t, weights.LabelsRaters, nil)
+	files["nothing.safetensors"] = tinyWeights(t, weights.LabelsAgreementLevels, func(f *weights.File) {
+		bias := f.Tensor("conp.head.bias")
+		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
+	})
+	files["marked.safetensors"] = markedWeights(t)
+	p := open(t, emulated(real(t, files)), 900, 700)
 	p.ready()
 	require.Contains(t, get[string](p, `(async () => (await mrprism.ready).adapter)()`), "browser", "WebGPU computes")
+	for name, check := range map[string]func(*page, map[string][]byte){
+		"maps": mapsOfThePage, "nothing found": nothingFound, "kinds of images": kindsOfImages, "turned": turnedByAScript, "evidence": evidenceOfScripts,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.t = t
+			check(p, files)
+			p.clean()
+		})
+	}
+}
 
+func mapsOfThePage(p *page, files map[string][]byte) {
+	t, picture := p.t, files["photo.png"]
 	require.NoError(t, p.segmentIn("photo.png", "levels.safetensors", `recurrences: 2, roi: "60,20,130"`))
 	assert.Equal(t, "[true,[],null]", get[string](p, "JSON.stringify([r.found, r.doubts, r.doubt])"), "these weights cannot tell what is odd")
-	want := natively(t, levels, picture, segment.Options{Recurrences: 2, ROI: "60,20,130"})
+	want := natively(t, files["levels.safetensors"], picture, segment.Options{Recurrences: 2, ROI: "60,20,130"})
 	assert.Equal(t, []int{240, 180}, get[[]int](p, "[r.width, r.height]"))
 	assert.Equal(t, "agreement-levels", get[string](p, "r.labels"))
 	assert.Contains(t, get[string](p, "r.adapter"), "browser")
@@ -167,29 +184,20 @@ func TestPageComputesWhatProgramsCompute(t *testing.T) {
 	}
 
 	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none", raterWeights: [1, 0.2, 0, 0.7]`))
-	want = natively(t, raters, picture, segment.Options{Recurrences: 1, ROI: "none", RaterWeights: []float32{1, 0.2, 0, 0.7}})
+	want = natively(t, files["raters.safetensors"], picture, segment.Options{Recurrences: 1, ROI: "none", RaterWeights: []float32{1, 0.2, 0, 0.7}})
 	p.compare("r.probability(0)", want.Probability(0))
 	p.compare(`r.rater("three", 1)`, want.Rater(2, 1))
-	p.clean()
 }
 
 // Where nothing is found the page has a result all the same, which says so, and whose maps are 0.
-func TestNothingFoundByTheWorker(t *testing.T) {
-	t.Parallel()
-	data := tinyWeights(t, weights.LabelsAgreementLevels, func(f *weights.File) {
-		bias := f.Tensor("conp.head.bias")
-		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
-	})
-	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": photo(t, 240, 180)}))
-	p := open(t, s, 900, 700)
-	p.ready()
-	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 1, roi: "auto"`))
+func nothingFound(p *page, _ map[string][]byte) {
+	t := p.t
+	require.NoError(t, p.segmentIn("photo.png", "nothing.safetensors", `recurrences: 1, roi: "auto"`))
 	assert.False(t, get[bool](p, "r.found"))
 	assert.Equal(t, `[{"code":"not-found","text":"No disc was found in this picture."}]`, get[string](p, "JSON.stringify(r.doubts)"))
 	for _, maps := range []string{"r.probability(1)", "r.rater(3, 0)", "r.recurrence(0, 0)", "r.disagreement(0)"} {
 		assert.Equal(t, []int{240 * 180, 0}, get[[]int](p, maps+`.then((map) => [map.length, map.filter((v) => v !== 0).length])`), maps)
 	}
-	p.clean()
 }
 
 func TestBadFilesInThePage(t *testing.T) {
@@ -260,47 +268,19 @@ func kinds(t *testing.T, width, height int) map[string][]byte {
 	return map[string][]byte{"grey.png": g.Bytes(), "alpha.png": a.Bytes(), "turned.jpg": turned}
 }
 
-func TestKindsOfImagesInThePage(t *testing.T) {
-	t.Parallel()
-	data, files := tinyWeights(t, weights.LabelsRaters, nil), kinds(t, 120, 90)
-	s := emulated(real(t, mapsWith(files, "w.safetensors", data)))
-	p := open(t, s, 900, 700)
-	p.ready()
-	for name, picture := range files {
-		require.NoError(t, p.segmentIn(name, "w.safetensors", `recurrences: 0, roi: "none"`), name)
-		want := natively(t, data, picture, segment.Options{ROI: "none"})
+func kindsOfImages(p *page, files map[string][]byte) {
+	t := p.t
+	for name := range kinds(t, 120, 90) {
+		require.NoError(t, p.segmentIn(name, "raters.safetensors", `recurrences: 0, roi: "none"`), name)
+		want := natively(t, files["raters.safetensors"], files[name], segment.Options{ROI: "none"})
 		assert.Equal(t, []int{want.Width, want.Height}, get[[]int](p, "[r.width, r.height]"), name)
 		assert.Equal(t, name == "turned.jpg", want.Width < want.Height, name)
 		p.compare("r.probability(1)", want.Probability(1))
 	}
-	p.clean()
 }
 
-// mapsWith is the map and one more entry.
-func mapsWith(m map[string][]byte, name string, data []byte) map[string][]byte {
-	all := maps.Clone(m)
-	all[name] = data
-	return all
-}
-
+// A GPU that is lost while it computes, and twice more before it computes, costs time alone.
 func TestGPULossIsRecoveredFrom(t *testing.T) {
-	t.Parallel()
-	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
-	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
-	p := open(t, s, 900, 700, alone)
-	p.ready()
-	options := `recurrences: 1, roi: "60,20,130"`
-	want := natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
-	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", options))
-	for _, time := range []string{"once", "and again at once", "and a third time"} {
-		p.crashGPU()
-		require.NoError(t, p.segmentIn("photo.png", "w.safetensors", options), "after the GPU process died "+time)
-		p.compare("r.probability(0)", want.Probability(0))
-		t.Logf("the GPU process died %s: computed by %s", time, get[string](p, "r.adapter"))
-	}
-}
-
-func TestGPULossWhileSegmenting(t *testing.T) {
 	t.Parallel()
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
 	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
@@ -319,25 +299,18 @@ func TestGPULossWhileSegmenting(t *testing.T) {
 	want := natively(t, data, picture, segment.Options{Recurrences: 32, ROI: "60,20,130"})
 	p.compare("r.probability(0)", want.Probability(0))
 	p.compare("r.recurrence(5, 1)", want.Recurrence(5, 1))
+	want = natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
+	for _, time := range []string{"again", "a third time"} {
+		p.crashGPU()
+		require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 1, roi: "60,20,130"`), "after the GPU process died "+time)
+		p.compare("r.probability(0)", want.Probability(0))
+		t.Logf("the GPU process died %s: computed by %s", time, get[string](p, "r.adapter"))
+	}
 }
 
 // withoutWebGPU are the flags of a browser that offers no adapter, as most without a GPU.
 var withoutWebGPU = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("enable-unsafe-webgpu", false), chromedp.Flag("use-webgpu-adapter", false), chromedp.Flag("enable-features", false),
-}
-
-func TestWithoutAdapterTheProcessorComputes(t *testing.T) {
-	t.Parallel()
-	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
-	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
-	p := open(t, s, 900, 700, withoutWebGPU...)
-	p.ready()
-	p.until(`document.getElementById("banner").innerText.includes("offers no graphics processor, so the processor computes")`)
-	assert.Equal(t, "Processor (no GPU)", get[string](p, `document.getElementById("adapter-name").textContent`))
-	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 1, roi: "60,20,130"`))
-	assert.Contains(t, get[string](p, "r.adapter"), "[processor")
-	want := natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
-	p.compare("r.probability(0)", want.Probability(0))
 }
 
 // crashGPU ends the browser's GPU process.

@@ -129,7 +129,7 @@ func TestSaveChoices(t *testing.T) {
 // Fingers hit what is in the Save section.
 func TestSaveByTouch(t *testing.T) {
 	t.Parallel()
-	p := open(t, mock(t, nil), 390, 844, chromedp.Flag("touch-events", "enabled"))
+	p := open(t, mock(t, nil), 390, 844)
 	p.run(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}))
 	p.ready()
 	for _, language := range []string{"en", "de"} {

@@ -37,14 +37,16 @@ func shippedModel(t *testing.T, name string) (*weights.Model, map[string][]byte)
 	return m, map[string][]byte{entry.File: data}
 }
 
-// compiling is how long a test leaves the cores to the GPU's compiler before it asks once more.
-const compiling = time.Second
-
 // TestSampleWithShippedWeights does what everybody does first: the page finds and segments the
-// sample. The mask is that of a native program with the same weights and region.
+// sample. The mask is that of a native program with the same weights and region. With -short the
+// processor computes it, and TestWhileTheGPUCompiles compares that with the GPU.
 func TestSampleWithShippedWeights(t *testing.T) {
+	t.Parallel()
 	m, files := shippedModel(t, "fundus")
 	s := emulated(real(t, files))
+	if testing.Short() {
+		s.wishes = "?device=processor"
+	}
 	p := open(t, s, 1440, 900)
 	p.ready()
 	start := time.Now()
@@ -67,8 +69,7 @@ func TestSampleWithShippedWeights(t *testing.T) {
 		t.Logf("%s, by %s: Rec0 to Rec%d after %.2f s; ms, page: since it began to load: %v", state, get[string](p, "r.adapter"), recurrences, timings["total"]/1000, timings)
 		return get[[]int](p, "[r.roi.x, r.roi.y, r.roi.side]")
 	}
-	byGPU := func() bool { return strings.Contains(get[string](p, "r.adapter"), "[browser") }
-	if testing.Verbose() { // for FIGURES.md
+	if !testing.Short() { // for FIGURES.md
 		for range 3 {
 			segmented("again", 0)
 			segmented("again", 3)
@@ -79,9 +80,9 @@ func TestSampleWithShippedWeights(t *testing.T) {
 			segmented("in a page just loaded, its files cached", recurrences)
 		}
 	}
+	assert.Zero(t, get[int](p, `document.querySelectorAll("input[name=weight]").length`), "levels of agreement have no sliders")
 	region := segmented("once more", 3)
-	for !byGPU() { // until the page's time is over
-		time.Sleep(compiling)
+	for !testing.Short() && !strings.Contains(get[string](p, "r.adapter"), "[browser") { // until the page's time is over
 		region = segmented("once more", 3)
 	}
 
@@ -175,19 +176,21 @@ func TestWhileTheGPUCompiles(t *testing.T) {
 	p.do("go()")
 	for adapter := ask("fundus"); !strings.Contains(adapter, "[browser"); adapter = ask("fundus") { // until the page's time is over
 		require.Contains(t, adapter, "[processor")
-		time.Sleep(compiling)
+		p.still() // it compiles
 	}
 	worst := get[float64](p, `r.probability(0).then((map) => map.reduce((worst, v, i) => Math.max(worst, Math.abs(v - first[i])), 0))`)
 	assert.Less(t, worst, 2e-3)
 	p.clean()
 }
 
-// The same where there is no WebGPU, and how long it takes.
+// The same where there is no adapter, which the page says, and how long it takes.
 func TestSampleOnTheProcessor(t *testing.T) {
 	t.Parallel()
 	_, files := shippedModel(t, "fundus")
 	p := open(t, real(t, files), 900, 700, withoutWebGPU...)
 	p.ready()
+	p.until(`document.getElementById("banner").innerText.includes("offers no graphics processor, so the processor computes")`)
+	assert.Equal(t, "Processor (no GPU)", get[string](p, `document.getElementById("adapter-name").textContent`))
 	start := time.Now()
 	p.sample()
 	t.Logf("the sample took %.1f s, model included", time.Since(start).Seconds())

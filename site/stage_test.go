@@ -1,6 +1,7 @@
 package site
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -29,12 +30,18 @@ func TestStageWithoutWebGL(t *testing.T) {
 const colours = `(() => { const c = document.querySelector("#stage > canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, s = new Set();
 	for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()`
 
+// The viewer draws no frame while nothing changes. Where WebGL is lost, the plain canvas goes on.
 func TestStageSurvivesLosingWebGL(t *testing.T) {
 	t.Parallel()
-	p := open(t, drawn(t), 1200, 800)
+	p := open(t, drawn(t), 1000, 700)
 	p.ready()
 	p.sample()
 	p.viewed()
+	before := settled[int](p, "mrprismViewer.frames()")
+	p.still()
+	assert.Equal(t, before, get[int](p, "mrprismViewer.frames()"), "frames while nothing changes")
+	p.do(`document.getElementById("zoom-in").click()`)
+	p.until(fmt.Sprintf("mrprismViewer.frames() > %d", before))
 	p.do(`globalThis.notReloaded = true, globalThis.context = document.querySelector("#stage > canvas").getContext("webgl2"),
 		globalThis.losing = context.getExtension("WEBGL_lose_context"), losing.loseContext()`)
 	p.until(`document.querySelector("#stage > canvas").getContext("2d") && ` + colours + ` > 1000`) // the photograph is still there

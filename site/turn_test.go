@@ -11,7 +11,6 @@ import (
 
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
-	"mrprism/weights"
 )
 
 // The photograph is turned by a button and by T. Region and weights stay, the figures are of what is
@@ -72,14 +71,10 @@ func TestTurningThePhotograph(t *testing.T) {
 }
 
 // A script's picture is turned before the network sees it. A mark in a file lies as the file does.
-func TestTurnOfScripts(t *testing.T) {
-	t.Parallel()
-	data, picture := tinyWeights(t, weights.LabelsRaters, nil), photo(t, 120, 90)
-	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
-	p := open(t, s, 900, 700)
-	p.ready()
-	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 0, roi: "none", turn: 90`))
-	upright, err := imageio.Decode("photo.png", picture)
+func turnedByAScript(p *page, files map[string][]byte) {
+	t := p.t
+	require.NoError(t, p.segmentIn("small.png", "raters.safetensors", `recurrences: 0, roi: "none", turn: 90`))
+	upright, err := imageio.Decode("small.png", files["small.png"])
 	require.NoError(t, err)
 	turned := upright.Turned(1)
 	pixels := image.NewRGBA(image.Rect(0, 0, turned.W, turned.H))
@@ -88,9 +83,8 @@ func TestTurnOfScripts(t *testing.T) {
 	}
 	var encoded bytes.Buffer
 	require.NoError(t, png.Encode(&encoded, pixels))
-	want := natively(t, data, encoded.Bytes(), segment.Options{ROI: "none"})
+	want := natively(t, files["raters.safetensors"], encoded.Bytes(), segment.Options{ROI: "none"})
 	assert.Equal(t, []int{90, 120}, get[[]int](p, "[r.width, r.height]"))
 	p.compare("r.probability(0)", want.Probability(0))
 	assert.Contains(t, get[string](p, `fetch("sample.jpg").then((r) => r.blob()).then((image) => mrprism.segment(image, { turn: 45 })).then(() => "", String)`), "TypeError: turn is not 0, 90, 180 or 270")
-	p.clean()
 }

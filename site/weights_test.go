@@ -116,14 +116,14 @@ func TestRatersShares(t *testing.T) {
 }
 
 // The page shows the mask of a slider's place while it is dragged. newborn-brain follows its raters,
-// and so does cells; fundus has levels and no sliders. No pass runs: the stage shows no progress.
+// and so does cells. No pass runs: the stage shows no progress. With -v it says how long the GPU takes.
 func TestMaskFollowsASlider(t *testing.T) {
-	for _, model := range []string{"newborn-brain", "cells", "fundus"} {
+	t.Parallel()
+	for _, model := range []string{"newborn-brain", "cells"} {
 		t.Run(model, func(t *testing.T) {
-			m, files := shippedModel(t, model)
+			_, files := shippedModel(t, model)
 			s := emulated(real(t, files))
-			// Compiling takes minutes: without -v one model of the GPU's is enough.
-			if os.Getenv("MRPRISM_PROCESSOR") != "" || model != "newborn-brain" && !testing.Verbose() {
+			if testing.Short() { // the GPU's pipelines take minutes to compile
 				s.wishes = "?device=processor"
 			}
 			photograph := photo(t, 256, 256)
@@ -137,10 +137,6 @@ func TestMaskFollowsASlider(t *testing.T) {
 			p.choose(model)
 			p.drop("photograph.png", photograph)
 			p.until(sampleDone)
-			if m.Metadata.Labels == "agreement-levels" {
-				assert.Zero(t, get[int](p, `document.querySelectorAll("input[name=weight]").length`))
-				return
-			}
 			p.do(`(() => {
 				globalThis.progressed = 0, globalThis.said = document.getElementById("status").textContent;
 				new MutationObserver(() => { if (!document.getElementById("progress").hidden) progressed++; }).observe(document.getElementById("progress"), { attributes: true });

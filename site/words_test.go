@@ -48,7 +48,7 @@ func marked(t *testing.T) *server {
 	require.NoError(t, err)
 	files["worker.js"] = worker
 	s := serve(t, built(t, files), nil)
-	s.wishes = "?lang=de"
+	s.wishes, s.plain = "?lang=de", true
 	return s
 }
 
