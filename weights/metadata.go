@@ -53,6 +53,7 @@ type Metadata struct {
 	Trust           *Trust             // trust: when to believe a result; may be nil
 	Ranges          map[string]float32 // ranges: largest |input| by layer, for int8; may be missing
 	Panels          []Panel            // panels: may be missing
+	Certificate     *Certificate       // certificate: of the ratio on one camera; may be nil
 }
 
 // flag is a boolean of Metadata. If it is true, the header has the value under the key; if it is
@@ -124,7 +125,9 @@ func (f *File) Describe(m *Metadata) error {
 		return err
 	}
 	all := maps.Clone(f.Metadata)
-	for _, key := range []string{"mirrored", "trust", "colours"} { // Map leaves out the first two if there are none; older files have the last
+	// Map leaves out the first two if there are none. Older files have the third. A certificate is
+	// of what the file said before.
+	for _, key := range []string{"mirrored", "trust", "colours", certificateKey} {
 		delete(all, key)
 	}
 	maps.Copy(all, values)
@@ -155,6 +158,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	}{
 		{"classes", &m.Classes, false}, {"raters", &m.Raters, false}, {"metrics", &m.Metrics, false}, {"normalisation", &n, false},
 		{"side", &m.Side, false}, {"seed", &m.Seed, false}, {"ranges", &m.Ranges, true}, {"trust", &m.Trust, true}, {"panels", &m.Panels, true},
+		{certificateKey, &m.Certificate, true},
 	} {
 		text, ok := values[field.key]
 		if !ok && field.optional {
@@ -210,6 +214,9 @@ func (m *Metadata) Validate() error {
 	}
 	if m.Trust != nil {
 		faults = append(faults, m.Trust.Faults(m.Classes)...)
+	}
+	if m.Certificate != nil {
+		faults = append(faults, m.Certificate.faults()...)
 	}
 	for layer, v := range m.Ranges {
 		fault(!(v > 0 && v < math.MaxFloat32), "range of %s is %v", layer, v)

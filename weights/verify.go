@@ -16,7 +16,10 @@ const contentKey = "content_sha256"
 // ContentSum hashes each tensor's name, element type, shape and bytes, in the order of the names,
 // and every metadata entry but the sum itself. The order of the tensors in the file does not change
 // it.
-func (f *File) ContentSum() string {
+func (f *File) ContentSum() string { return f.sum() }
+
+// sum is ContentSum, also without the metadata entries of other keys.
+func (f *File) sum(without ...string) string {
 	h := sha256.New()
 	tensors := slices.Clone(f.Tensors)
 	slices.SortFunc(tensors, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
@@ -33,7 +36,7 @@ func (f *File) ContentSum() string {
 		h.Write(t.Data)
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
-		if key != contentKey {
+		if key != contentKey && !slices.Contains(without, key) {
 			writeField(h, key)
 			writeField(h, f.Metadata[key])
 		}
@@ -126,6 +129,7 @@ func (m *Manifest) Open(name string, data []byte) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	model.Metadata.Certificate = model.File.certified(model.Metadata.Certificate)
 	return model, nil
 }
 

@@ -30,6 +30,12 @@ func (b *batch) describe(it journal.Item, r *segment.Result) string {
 	}
 	parts = append(parts, clinical(r.Measurements.Clinical)...)
 	line := []string{strings.Join(parts, ", "), "trust: " + trustIn(r)}
+	if v := r.Measurements.VerticalRatio; v != nil && v.Certified != nil {
+		line = append(line, fmt.Sprintf("ratio certified on %s, %s, %d eyes", v.Certified.Camera, v.Certified.Date, v.Certified.Eyes))
+		if drift := strings.TrimSuffix(v.Certified.Drift, "."); drift != "" && v.Certified.Drift != v.Trust.Reason {
+			line = append(line, drift)
+		}
+	}
 	if p := r.Picture; p.Slices > 1 {
 		name := cmp.Or(map[string]string{"tiff": "page", "dicom": "frame"}[p.Format], "slice")
 		line = slices.Insert(line, 0, fmt.Sprintf("%s %d of %d", name, p.Slice, p.Slices))

@@ -12,7 +12,7 @@ import (
 
 // programs are those that the first argument can name, here in the page's worker
 // (site/learn/trainer.js).
-var programs = cli.Subprograms{"check": runCheck}
+var programs = cli.Subprograms{"certify": runCertify, "check": runCheck}
 
 // pairs are the lines of a file that this program wrote (quoted): the page reads no other, and
 // spares the download of a YAML library.

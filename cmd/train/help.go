@@ -26,6 +26,7 @@ const intro = `train - trains a MrPrism model on images that several raters have
 usage: train -data DIR[,DIR] -out RUN [flags]
        train import LAYOUT SRC DST [flags]    makes a data set from a published one
        train check DIR[,DIR] [flags]          reads a data set and lists its faults
+       train certify -data DIR -weights NAME -out FILE   certifies a ratio on one's own camera
        train synthetic SCENARIO DIR [flags]   draws a data set with a known truth
 
 train writes a model that "segment", "evaluate" and the site read. A data set is a folder of

@@ -29,6 +29,8 @@ type Engine struct {
 	last      last
 	shown     sight           // what the encoder saw last
 	drafts    map[sight]draft // of the last place, of a model that takes marks
+	watched   [][]float64     // figures of the photographs since the last test of the camera
+	drifted   string          // what that test found, as trust.Drift has it
 }
 
 // Warm compiles the kernels that New needs for a model of this kind and precision, while the

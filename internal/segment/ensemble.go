@@ -30,7 +30,7 @@ func Ensemble(members []*weights.Model) (*weights.Model, error) {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(sums, "")))
 	whole.Sums, whole.Others, whole.Shipped, whole.SHA256 = sums, members[1:], false, hex.EncodeToString(sum[:])
-	whole.Metadata.Name, whole.Metadata.Trust = strings.Join(names, "+"), nil
+	whole.Metadata.Name, whole.Metadata.Trust, whole.Metadata.Certificate = strings.Join(names, "+"), nil, nil
 	whole.Metadata.Title = fmt.Sprintf("mean of %d models: %s", len(names), strings.Join(names, ", "))
 	return &whole, nil
 }

@@ -318,7 +318,7 @@ func around(value, low, high, coverage float64) *Interval {
 // knowsErrors says whether the weights have intervals of measurements, or outlines.
 func (e *Engine) knowsErrors() bool {
 	t := e.about.Trust
-	return t != nil && (len(t.Areas) > 0 || len(t.Outlines) > 0 || t.Ratio != nil)
+	return e.about.Certificate != nil || t != nil && (len(t.Areas) > 0 || len(t.Outlines) > 0 || t.Ratio != nil)
 }
 
 // equal says whether all rater weights are equal.

@@ -55,6 +55,9 @@ type Ratio struct {
 	Interval *Interval      `json:"interval,omitempty"` // of the value, of a vertical ratio; nil: see Withheld
 	Withheld string         `json:"withheld,omitempty"` // why the value has no interval, a sentence
 	Trust    *trust.Verdict `json:"trust,omitempty"`    // nil: a person corrected it
+	// Certified says on which camera the value was certified: Value, Low and High are then the
+	// camera's, by the line of the certificate. nil: they are those of the masks.
+	Certified *Certified `json:"certified,omitempty"`
 }
 
 // Interval holds the majority's figure in a share, Coverage, of images like those that it was

@@ -28,6 +28,8 @@ type Result struct {
 	// Sharpness of the picture, or of its lit field where the model searches it: about −3.1 to −2
 	// in fundus photographs, and below −2.9 in those that are not sharp.
 	Sharpness float64
+	// Appearance are the figures of the photograph by which a camera is told: trust.Appearances.
+	Appearance []float64
 	// Doubt is how odd the result is beside results on training images, from 0 on. A result above 1 is
 	// doubted; it is at least 1 if nothing was found. nil: the weights do not know.
 	Doubt *float64

@@ -95,6 +95,7 @@ type place struct {
 	nothing   bool           // the search found nothing: there is no region
 	detail    float64        // of the field: see trust.Quality
 	sharpness float64        // of the field: see Result.Sharpness
+	camera    camera         // what a certificate says of the photograph
 	took      float64        // ms, the search
 }
 
@@ -112,6 +113,7 @@ func (e *Engine) place(ctx context.Context, q request) (*place, error) {
 	}
 	x := e.crop(q.image, p.field)
 	p.detail, p.sharpness = detail(x, e.about.Side), sharpness(x, e.about.Side)
+	p.camera = e.watch(appearance(x, p.detail, p.sharpness))
 	switch {
 	case q.region.Mode == roi.Given:
 		p.square = q.region.Square
@@ -287,7 +289,7 @@ func (r *Maps) readings(masks [][]float32, raters []reading) []reading {
 // figure.
 func (e *Engine) judge(p *place, l *look, s settled, m measured) *Result {
 	r := &Result{
-		Maps: *s.Maps, readings: m.readings, Found: e.found(m.Structures), Looks: map[string][]float32{}, Sharpness: p.sharpness, Figures: trust.Figures{},
+		Maps: *s.Maps, readings: m.readings, Found: e.found(m.Structures), Looks: map[string][]float32{}, Sharpness: p.sharpness, Figures: trust.Figures{}, Appearance: p.camera.appearance,
 		Steered: e.steered, TakesMarks: e.settles, Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision,
 	}
 	for name, features := range map[string][]float32{"whole": p.whole, "close": l.features} {
@@ -303,6 +305,7 @@ func (e *Engine) judge(p *place, l *look, s settled, m measured) *Result {
 	}
 	r.Doubt, r.Doubts = e.doubts(r.Found, r.Figures, r.Looks, p.image.Cut)
 	r.Measurements, r.margins = e.intervals(e.trusted(m.Measurements, r), m.uncalibrated, r)
+	e.certify(r, m.uncalibrated, p.camera)
 	return r
 }
 

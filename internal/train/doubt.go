@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
@@ -50,6 +51,9 @@ func (t *Trainer) LearnDoubt(ctx context.Context, device gpu.Device, folds []str
 		}
 		m.Metadata.Trust = known
 		if err = m.Describe(&m.Metadata); err == nil {
+			if c, few := l.Certificate(time.Now()); few == nil {
+				m.Certify(*c)
+			}
 			m.Seal()
 			_, err = writeFile(path+suffix, m.File)
 		}

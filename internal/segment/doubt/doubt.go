@@ -40,6 +40,8 @@ type Learner struct {
 	areas      [][]trust.Residual // by structure: of the majority's area, logarithms
 	outlines   [][]trust.Residual // by structure: of each expert's outline, radii
 	ratios     []trust.Residual   // of the majority's ratio
+	eyes       []trust.Eye        // of the majority's ratio
+	looks      [][]float64        // the figures of their photographs
 }
 
 // foldsToDoubtBy is the smallest number of folds with which the signs of doubt are those of the
@@ -149,7 +151,8 @@ func (l *Learner) spread(known *weights.Trust, classes []string) {
 // trust.
 func (l *Learner) with(ctx context.Context, of, m *weights.Model, work func(*segment.Engine) error) error {
 	plain := *of
-	plain.Metadata.Mirrored, plain.Metadata.SinglePieces, plain.Metadata.Turned, plain.Metadata.Trust = m.Metadata.Mirrored, m.Metadata.SinglePieces, m.Metadata.Turned, nil
+	plain.Metadata.Mirrored, plain.Metadata.SinglePieces, plain.Metadata.Turned = m.Metadata.Mirrored, m.Metadata.SinglePieces, m.Metadata.Turned
+	plain.Metadata.Trust, plain.Metadata.Certificate = nil, nil
 	e, err := segment.New(ctx, l.Device, &plain, model.F32)
 	if err != nil {
 		return err
@@ -256,14 +259,24 @@ func (l *Learner) compare(i int, loaded *dataset.Loaded, r *segment.Result) {
 			l.outlines[k] = append(l.outlines[k], outline)
 		}
 	}
-	disc, cup := metric.DiscAndCup(r.Classes)
-	if ratio := r.Measurements.VerticalRatio; ratio != nil && ratio.Value != nil {
-		outer, first := loaded.Votes(disc)
-		inner, second := loaded.Votes(cup)
-		if first && second {
-			majority := metric.VerticalRatio(outer.Mean(), inner.Mean(), loaded.Image.W, loaded.Image.H)
-			low, high := ratio.Experts()
-			l.ratios = append(l.ratios, image.Of(low, *ratio.Value, high, majority))
-		}
+	if value, majority, ok := ratios(loaded, r); ok {
+		low, high := r.Measurements.VerticalRatio.Experts()
+		l.ratios = append(l.ratios, image.Of(low, value, high, majority))
+		l.certify(i, loaded, r)
 	}
+}
+
+// ratios are the vertical ratio of a result, and that of the majority.
+func ratios(loaded *dataset.Loaded, r *segment.Result) (value, majority float64, ok bool) {
+	disc, cup := metric.DiscAndCup(r.Classes)
+	ratio := r.Measurements.VerticalRatio
+	if ratio == nil || ratio.Value == nil {
+		return 0, 0, false
+	}
+	outer, first := loaded.Votes(disc)
+	inner, second := loaded.Votes(cup)
+	if !first || !second {
+		return 0, 0, false
+	}
+	return *ratio.Value, metric.VerticalRatio(outer.Mean(), inner.Mean(), loaded.Image.W, loaded.Image.H), true
 }
