@@ -14,7 +14,7 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/program/cli"
-	"mrprism/internal/study/doubt"
+	"mrprism/internal/segment/doubt"
 	"mrprism/internal/trust"
 	"mrprism/weights"
 )
@@ -108,7 +108,7 @@ func (r *certify) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := command.WriteFile(r.out, data); err != nil {
+	if err := weights.WriteFile(r.out, data); err != nil {
 		return err
 	}
 	_, err = fmt.Fprint(stdout, certified(c, eyes, m.Metadata.Title, r.out))
