@@ -141,10 +141,10 @@ function cuts(points, at) {
   return all;
 }
 
-// eachTile calls act(tile, x, y, TILE) with the corner of each tile of a correction.
+// eachTile calls act(tile, x, y) with the corner of each tile of a correction.
 function eachTile({ width, tiles }, act) {
   for (const [n, tile] of tiles)
-    act(tile, (n % across(width)) * TILE, Math.floor(n / across(width)) * TILE, TILE);
+    act(tile, (n % across(width)) * TILE, Math.floor(n / across(width)) * TILE);
 }
 // windowOf has the bytes of a correction in a box that holds all its tiles, row by row.
 export function windowOf(correction, { x: left, y: top, width, height }) {
@@ -164,7 +164,10 @@ function drawn({ width, tiles }, x, y) {
   const tile = tiles.get(Math.floor(y / TILE) * across(width) + Math.floor(x / TILE));
   return tile !== undefined && tile[(y % TILE) * TILE + (x % TILE)] !== UNSAID;
 }
-export function boxOf(correction, { left, top, right, bottom }, margin = 0) {
+// boxOf holds all tiles of a correction, with a margin, and another box.
+export function boxOf(correction, box = {}, margin = 0) {
+  const { width: wide, height: high } = correction;
+  let { left = wide, top = high, right = 0, bottom = 0 } = box;
   eachTile(correction, (tile, x, y) => {
     left = Math.min(left, x - margin);
     top = Math.min(top, y - margin);
@@ -173,8 +176,8 @@ export function boxOf(correction, { left, top, right, bottom }, margin = 0) {
   });
   left = Math.max(0, left);
   top = Math.max(0, top);
-  const width = Math.max(0, Math.min(correction.width, right) - left),
-    height = Math.max(0, Math.min(correction.height, bottom) - top);
+  const width = Math.max(0, Math.min(wide, right) - left),
+    height = Math.max(0, Math.min(high, bottom) - top);
   return { x: left, y: top, width, height };
 }
 
@@ -353,8 +356,7 @@ export function outlineOf({ x: left, y: top, width, height, mask, of }, base) {
 // person drew and, within margin pixels of that, pixels where the base is sure. It says nothing
 // about all other pixels.
 export function evidenceOf(correction, base, margin) {
-  const { width } = correction,
-    box = boxOf(correction, { left: width, top: correction.height, right: 0, bottom: 0 }, margin);
+  const box = boxOf(correction, {}, margin);
   const said = windowOf(correction, box);
   let near = said.map((v) => (v === UNSAID ? 0 : 1));
   const grown = (from, length, lines, step, stride) => {

@@ -148,7 +148,6 @@ export class Handles extends Tool {
   #known = null;
   #drag = null;
   #chosen = null;
-  #due = false;
   #timer = 0;
   #kept = new WeakMap(); // places of handles by correction, or by map where nothing is drawn
 
@@ -195,12 +194,10 @@ export class Handles extends Tool {
       reach = (touch ? 22 : 9) / this.stage.scale;
     if (!shape) return;
     if (!shape.handles.length)
-      return this.send({
-        type: "note",
-        message: "There is no outline to take hold of.",
-        next: "Draw the structure with the brush first.",
-        of: "pen",
-      });
+      return this.note(
+        "There is no outline to take hold of.",
+        "Draw the structure with the brush first.",
+      );
     const held = this.#hold(shape.handles, [x, y], reach);
     if (!held) return void (this.#chosen = null);
     this.#drag = {
@@ -243,10 +240,7 @@ export class Handles extends Tool {
     clearTimeout(this.#timer);
     const [hx, hy] = placeOf(drag.handles[drag.n]);
     drag.to = this.within([hx + x - drag.from[0], hy + y - drag.from[1]]);
-    if (this.#due) return;
-    this.#due = true; // at most once a frame
-    requestAnimationFrame(() => {
-      this.#due = false;
+    this.soon(() => {
       if (this.#drag?.to)
         this.send({ type: "draft", correction: this.#made(this.#drag).correction });
     });

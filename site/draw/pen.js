@@ -14,7 +14,6 @@ export class Pen extends Tool {
   #value = 0;
   #radius = 0;
   #cursor = null;
-  #due = false;
   #held = false;
   #points = [];
   #before = [];
@@ -157,12 +156,7 @@ export class Pen extends Tool {
     if (!(this.#points.length >= LEAST[tool]) || (how === "replace" && !window)) return;
     const line = tool === "ellipse" ? ellipseOf(this.#points) : this.#points;
     if (!line)
-      return this.send({
-        type: "note",
-        message: "The five points lie on no ellipse.",
-        next: "Drag one of them, or take it back.",
-        of: "pen",
-      });
+      return this.note("The five points lie on no ellipse.", "Drag one of them, or take it back.");
     const stroke = new Stroke(this.#correction());
     if (how === "replace")
       for (let y = 0; y < window.height; y++)
@@ -174,19 +168,16 @@ export class Pen extends Tool {
   }
   #fill(window, x, y, cut) {
     const pixels = at(window, x, y) === Boolean(cut) ? pieceAt(window, x, y) : null;
-    if (!pixels) {
-      const message = cut
-        ? "There is nothing to remove at that point."
-        : "That area is not closed.";
-      return this.send({
-        type: "note",
-        message,
-        next: cut
-          ? "Choose a point inside the outline."
-          : "Choose a hole within the outline, or close it with the brush first.",
-        of: "pen",
-      });
-    }
+    if (!pixels)
+      return cut
+        ? this.note(
+            "There is nothing to remove at that point.",
+            "Choose a point inside the outline.",
+          )
+        : this.note(
+            "That area is not closed.",
+            "Choose a hole within the outline, or close it with the brush first.",
+          );
     const stroke = new Stroke(this.#correction());
     for (const [px, py] of pixels) stroke.set(px, py, cut ? 0 : 255);
     this.send({ type: "stroke", correction: stroke.correction });
@@ -259,11 +250,7 @@ export class Pen extends Tool {
     this.stage.set("cursor", tool ? { at: this.#cursor, radius, points, chosen, line } : null);
   }
   #draft() {
-    // at most once a frame
-    if (this.#due) return;
-    this.#due = true;
-    requestAnimationFrame(() => {
-      this.#due = false;
+    this.soon(() => {
       if (this.#stroke?.drawn) this.send({ type: "draft", correction: this.#stroke.correction });
     });
   }

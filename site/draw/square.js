@@ -20,9 +20,7 @@ export class Square extends Tool {
       sides = [0, p.side],
       corner = sides
         .flatMap((dx) => sides.map((dy) => [dx, dy]))
-        .find(
-          ([dx, dy]) => Math.hypot(x - p.x - dx, y - p.y - dy) < REACH / this.stage.scale,
-        );
+        .find(([dx, dy]) => Math.hypot(x - p.x - dx, y - p.y - dy) < REACH / this.stage.scale);
     if (corner) this.#grip = { anchor: [p.x + p.side - corner[0], p.y + p.side - corner[1]] };
     else if (x > p.x && x < p.x + p.side && y > p.y && y < p.y + p.side)
       this.#grip = { offset: [x - p.x, y - p.y] };

@@ -8,22 +8,24 @@
 import { Lines, Pictures } from "./canvas2d.js";
 import { arrowOf } from "./tool.js";
 
+// NOTHING is what a stage shows without a photograph, but for the opacity of maps.
+const NOTHING = {
+  image: null,
+  overlay: null,
+  contours: [],
+  region: null,
+  placing: null,
+  ruler: null,
+  cursor: null,
+};
+
 export class Stage extends EventTarget {
   // element: the focusable element over which the photograph is drawn. viewer: whether viewer.wasm
   // may draw here; it can draw on one stage.
   constructor(element, { viewer = true } = {}) {
     super();
     Object.assign(this, { element, viewer });
-    this.shown = {
-      image: null,
-      overlay: null,
-      opacity: 0.45,
-      contours: [],
-      region: null,
-      placing: null,
-      ruler: null,
-      cursor: null,
-    };
+    this.shown = { ...NOTHING, opacity: 0.45 };
     this.twin = null; // the stage that moves with this one, if it shows a photograph
     this.pen = null; // a tool (tool.js), which gets presses of one pointer and keys, or null
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
@@ -53,16 +55,8 @@ export class Stage extends EventTarget {
   // look: the image in other colours
   set(name, value) {
     const { region } = this.shown;
+    if (name === "image") Object.assign(this.shown, NOTHING);
     this.shown[name === "look" ? "image" : name] = value;
-    if (name === "image")
-      Object.assign(this.shown, {
-        overlay: null,
-        contours: [],
-        region: null,
-        placing: null,
-        ruler: null,
-        cursor: null,
-      });
     this.element.classList.toggle("placing", this.shown.placing !== null);
     if (name === "image") {
       this.#drawAll();
@@ -98,17 +92,7 @@ export class Stage extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
   #drawAll() {
-    for (const what of [
-      "image",
-      "overlay",
-      "opacity",
-      "contours",
-      "region",
-      "ruler",
-      "cursor",
-      "view",
-    ])
-      this.#draw(what);
+    for (const what of [...Object.keys(this.shown), "view"]) this.#draw(what);
   }
 
   get size() {

@@ -6,6 +6,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 export const arrowOf = ({ key, shiftKey }) => ARROWS[key]?.map((by) => by * (shiftKey ? 10 : 1));
 
 export class Tool {
+  #due = null; // what the next frame does
   // state gives the page's state; send takes an event.
   constructor(state, send, stage) {
     Object.assign(this, { state, send, stage });
@@ -15,6 +16,20 @@ export class Tool {
   cancel() {} // a second finger came
   leave() {}
   keyUp() {}
+
+  note(message, next) {
+    this.send({ type: "note", message, next, of: "pen" });
+  }
+  // soon does something in the next frame, once.
+  soon(act) {
+    if (!this.#due)
+      requestAnimationFrame(() => {
+        const act = this.#due;
+        this.#due = null;
+        act();
+      });
+    this.#due = act;
+  }
 
   // middle is the place in the middle of the stage.
   get middle() {

@@ -25,13 +25,14 @@ export const button = (text, onclick, className = "grow") =>
 export const field = (text, control) =>
   element("label", { className: "field" }, element("span", {}, text), control);
 
-// row is a row of a table of texts or elements. The first ones name it, or its columns.
+// row is a row of a table. A cell is a text, an element or a list of these. The first ones name it,
+// or its columns.
 export const row = (cells, heads = 0, scope = "row") =>
   element(
     "tr",
     {},
     ...cells.map((cell, i) =>
-      i < heads ? element("th", { scope }, cell) : element("td", {}, cell),
+      element(i < heads ? "th" : "td", i < heads ? { scope } : {}, ...[cell].flat()),
     ),
   );
 export const headRow = (texts) => row(texts, texts.length, "col");

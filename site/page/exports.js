@@ -198,6 +198,9 @@ export function json(result, image, { slice, slices }, known, fellow) {
   return JSON.stringify(record, null, 2) + "\n";
 }
 
+// pick is an object with some fields of another one.
+export const pick = (of, names) => Object.fromEntries(names.map((name) => [name, of[name]]));
+
 export function download(name, type, content) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([content], { type }));

@@ -2,6 +2,7 @@
 // part of the state is `compared`, or null if nothing is compared; these functions change it. Model
 // and raters' weights are those of the result on the stage, since figures of different models are
 // not comparable.
+import { pick } from "../page/exports.js";
 import { noHistory } from "../page/history.js";
 import { fitted, layers, viewsOf } from "../draw/layers.js";
 import { editedOf, figuresOf } from "../draw/masks.js";
@@ -29,6 +30,8 @@ const begun = (picture, mirrored) => ({
   figured: null,
   error: null,
 });
+// PHOTOGRAPH are the fields that the state has of the first photograph too.
+const PHOTOGRAPH = "picture image result views corrections known eye figured".split(" ");
 const changed = (s, changes) => ({ ...s, compared: { ...s.compared, ...changes } });
 const running = (s, job) => Boolean(s.compared) && s.compared.job === job;
 
@@ -53,34 +56,26 @@ export const comparing = {
   // The history of steps ends.
   swap(s) {
     if (!canSwap(s)) return s;
-    const { picture, image, result, views, corrections, known, eye, figured } = s,
-      { mirrored, first, job, error, asked, ...other } = s.compared;
-    const now = {
-      ...other,
-      editing: null,
-      history: noHistory,
-      placing: null,
-      measuring: false,
-      ruler: null,
-      identity: false,
-      left: null,
-      choices: { ...s.choices, edited: [] },
-    };
-    const compared = {
-      picture,
-      mirrored,
-      first: !first,
-      image,
-      job: null,
-      asked: { ...result.asked, model: result.model },
-      result,
-      views,
-      corrections,
-      known,
-      eye,
-      figured,
-      error: null,
-    };
+    const { first } = s.compared,
+      now = {
+        ...pick(s.compared, PHOTOGRAPH),
+        editing: null,
+        history: noHistory,
+        placing: null,
+        measuring: false,
+        ruler: null,
+        identity: false,
+        left: null,
+        choices: { ...s.choices, edited: [] },
+      },
+      compared = {
+        ...s.compared,
+        ...pick(s, PHOTOGRAPH),
+        first: !first,
+        job: null,
+        asked: { ...s.result.asked, model: s.result.model },
+        error: null,
+      };
     return {
       ...s,
       ...now,
@@ -138,46 +133,35 @@ export const pairGone = (s) => changed(s, { result: null, views: {} });
 // of are a figure and its structure, unit is "ratio", "area" or "length", and values are in pixels,
 // or in mm by the scales, [first, second], if both have one. A value may be null.
 export function differences(first, second, scales) {
-  const mm = scales.every(Boolean),
-    of = (result, name) => result.measurements.structures.find((s) => s.class === name);
-  const area = (v, i) => (v === undefined ? null : mm ? v * scales[i].mm[0] * scales[i].mm[1] : v);
-  const length = (v, i, axis) => (v === undefined ? null : mm ? v * scales[i].mm[axis] : v);
   const both = [first, second],
-    rows = [];
-  for (const [key, name] of [
-    ["verticalRatio", "vertical"],
-    ["horizontalRatio", "horizontal"],
-  ]) {
-    const { inner, outer } = first.measurements[key] ?? {};
-    if (inner)
-      rows.push({
+    mm = scales.every(Boolean),
+    ratios = [
+      ["verticalRatio", "vertical"],
+      ["horizontalRatio", "horizontal"],
+    ].filter(([key]) => first.measurements[key]?.inner);
+  const sized = (result, i, c, what) => {
+    const size = result.measurements.structures.find((s) => s.class === c)?.[what],
+      [across, down] = mm ? scales[i].mm : [1, 1];
+    return size === undefined
+      ? null
+      : size * { area: across * down, height: down, width: across }[what];
+  };
+  return [
+    ...ratios.map(([key, name]) => ({
+      name,
+      of: [first.measurements[key].inner, first.measurements[key].outer],
+      unit: "ratio",
+      values: both.map(({ measurements }) => measurements[key]?.value ?? null),
+    })),
+    ...first.measurements.structures.flatMap(({ class: c }) =>
+      ["area", "height", "width"].map((name) => ({
         name,
-        of: [inner, outer],
-        unit: "ratio",
-        values: both.map((r) => r.measurements[key]?.value ?? null),
-      });
-  }
-  for (const { class: c } of first.measurements.structures) {
-    rows.push({
-      name: "area",
-      of: [c],
-      unit: "area",
-      values: both.map((r, i) => area(of(r, c)?.area, i)),
-    });
-    rows.push({
-      name: "height",
-      of: [c],
-      unit: "length",
-      values: both.map((r, i) => length(of(r, c)?.height, i, 1)),
-    });
-    rows.push({
-      name: "width",
-      of: [c],
-      unit: "length",
-      values: both.map((r, i) => length(of(r, c)?.width, i, 0)),
-    });
-  }
-  return rows;
+        of: [c],
+        unit: name === "area" ? "area" : "length",
+        values: both.map((result, i) => sized(result, i, c, name)),
+      })),
+    ),
+  ];
 }
 
 // fellow compares the vertical ratios of both eyes, { name, eye, difference, large }. difference is
@@ -186,27 +170,13 @@ export function differences(first, second, scales) {
 const LARGE = 0.2; // of difference in the vertical ratio (Ong et al. 1999)
 export function fellow({ measured, compared }) {
   if (!compared?.result?.found || !measured?.found) return null;
-  const [here, there] = [measured, figuresOf(compared)].map(
-    ({ measurements: { verticalRatio, eye } }) => ({
-      value: verticalRatio?.value ?? null,
-      side: eye?.side,
-    }),
-  );
-  if (
-    here.value === null ||
-    there.value === null ||
-    !here.side ||
-    !there.side ||
-    here.side === there.side
-  )
-    return null;
-  const difference = here.value - there.value;
-  return {
-    name: compared.picture.name,
-    eye: there.side,
-    difference,
-    large: Math.round(100 * Math.abs(difference)) >= 100 * LARGE,
-  };
+  const both = [measured, figuresOf(compared)].map(({ measurements }) => measurements),
+    [here, there] = both.map(({ verticalRatio }) => verticalRatio?.value ?? null),
+    [side, eye] = both.map(({ eye }) => eye?.side);
+  if (here === null || there === null || !side || !eye || side === eye) return null;
+  const difference = here - there,
+    large = Math.round(100 * Math.abs(difference)) >= 100 * LARGE;
+  return { name: compared.picture.name, eye, difference, large };
 }
 
 // ---- the mirror ----

@@ -10,7 +10,7 @@ import {
   wantedViews,
 } from "./compare.js";
 import { paint } from "../draw/colours.js";
-import { $, element } from "../page/dom.js";
+import { $, element, headRow, row } from "../page/dom.js";
 import { looked } from "../draw/look.js";
 import { figuresOf } from "../draw/masks.js";
 import { title, whyDoubted } from "./measurements.js";
@@ -118,12 +118,9 @@ function drawTable(s) {
   const results = both.map(([one]) => one),
     scales = both.map(([one, known]) => scaleOf(one.measurements, known)),
     mm = scales.every(Boolean);
-  const cell = (tag, text, fields = {}) => element(tag, fields, text),
-    row = (...cells) => element("tr", {}, ...cells);
-  const heads = ["Figure", "First", "Second", "Difference"].map((text) =>
-    cell("th", t(text), { scope: "col" }),
+  $("comparison-head").replaceChildren(
+    headRow(["Figure", "First", "Second", "Difference"].map((text) => t(text))),
   );
-  $("comparison-head").replaceChildren(row(...heads));
   $("comparison-body").replaceChildren(
     ...differences(...results, scales).map(({ name, of, unit, values }) => {
       const [a, b] = values,
@@ -140,9 +137,12 @@ function drawTable(s) {
             ]
           : [];
       return row(
-        cell("th", nameOf(name, of, unit, mm), { scope: "row" }),
-        ...values.map((v) => cell("td", v === null ? "–" : text(v))),
-        element("td", {}, there ? signed(b - a, text) : "–", ...share),
+        [
+          nameOf(name, of, unit, mm),
+          ...values.map((v) => (v === null ? "–" : text(v))),
+          [there ? signed(b - a, text) : "–", ...share],
+        ],
+        1,
       );
     }),
   );
@@ -150,9 +150,12 @@ function drawTable(s) {
   if (results.some(({ measurements: { eye } }) => eye?.side))
     $("comparison-body").prepend(
       row(
-        cell("th", t("Eye"), { scope: "row" }),
-        ...results.map(({ measurements: { eye } }) => cell("td", eye?.side ? t(eye.side) : "–")),
-        cell("td", ""),
+        [
+          t("Eye"),
+          ...results.map(({ measurements: { eye } }) => (eye?.side ? t(eye.side) : "–")),
+          "",
+        ],
+        1,
       ),
     );
   const notes = [

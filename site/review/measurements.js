@@ -6,7 +6,7 @@
 // have low and high null.
 import { clinicalNotes, clinicalRows, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "../draw/colours.js";
-import { $, element } from "../page/dom.js";
+import { $, element, headRow } from "../page/dom.js";
 import { trustIn } from "./figures.js";
 import { clock, rimPlot } from "./rim.js";
 import { bare, discDiameter, lengths, rounded } from "./scale.js";
@@ -24,6 +24,7 @@ const byHand = () => `, ${t("corrected by hand")}`;
 
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
+const fillHead = (id, ...texts) => $(id).replaceChildren(headRow(texts.map((text) => t(text))));
 // ranges are the ranges of a figure, each [name, meaning, range in the figure's format]. A range
 // says so if the corrected figure is outside it.
 export function ranges(result, { low, high, interval, corrected, ...figure }, format) {
@@ -270,13 +271,7 @@ function fillTable(result, doubted, scale) {
       ]);
   }
   if (!verticalRatio) body.push(...trustRow(result));
-  $("measure-head").replaceChildren(
-    row(
-      ["Structure", scale ? "Area, mm²" : "Area, px", "% of image"].map((text) =>
-        cell("th", t(text), { scope: "col" }),
-      ),
-    ),
-  );
+  fillHead("measure-head", "Structure", scale ? "Area, mm²" : "Area, px", "% of image");
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => t(s.class)),
     notes = [t("Consensus, Rec{n}.", { n: result.recurrences })];
@@ -322,12 +317,8 @@ function fillMore(result, scale) {
         cell("td", whole(s.pieces)),
       ]),
     );
-  const heads = [
-    "Structure",
-    ...(scale ? ["Height, mm", "Width, mm"] : ["Height, px", "Width, px"]),
-    "Pieces",
-  ];
-  $("more-head").replaceChildren(row(heads.map((text) => cell("th", t(text), { scope: "col" }))));
+  const sides = scale ? ["Height, mm", "Width, mm"] : ["Height, px", "Width, px"];
+  fillHead("more-head", "Structure", ...sides, "Pieces");
   $("more-body").replaceChildren(...body);
   $("more-note").textContent = scaleNote(scale);
   fillClinical(result, scale);
@@ -382,9 +373,7 @@ function fillClinical(result, scale) {
   const rows = clinicalRows(result, scale),
     { eye } = result.measurements;
   $("clinical").hidden = !eye;
-  $("clinical-head").replaceChildren(
-    row(["Figure", "Value", "Range"].map((text) => cell("th", t(text), { scope: "col" }))),
-  );
+  fillHead("clinical-head", "Figure", "Value", "Range");
   $("clinical-body").replaceChildren(
     ...rows.flatMap(({ name, text, more, range }) => [
       row([cell("th", name, { scope: "row" }), cell("td", text), cell("td", range)]),

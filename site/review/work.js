@@ -29,7 +29,7 @@ export class Work {
     [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
   }
 
-  // effects are those of page.js.
+  // effects are those of page.js. One without an end returns nothing.
   get effects() {
     return [
       [(s) => s.worklist?.task, (task) => this.#compute(task)],
@@ -53,14 +53,12 @@ export class Work {
             },
             () => {},
           ); // steps are slower without
-          return () => {};
         },
       ],
       [
         (s) => s.figured,
         (figured) => {
           this.#figured.set(figured.result, figured);
-          return () => {};
         },
       ],
       [
@@ -76,7 +74,6 @@ export class Work {
         (s) => !s.worklist?.measuring && s.worklist?.saving,
         (what) => {
           this.#save(what);
-          return () => {};
         },
       ],
     ];

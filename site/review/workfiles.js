@@ -2,7 +2,7 @@
 // measurements and the table. The worker writes both.
 import { YOU } from "../draw/correct.js";
 import { version } from "../page/build.js";
-import { json, stemOf } from "../page/exports.js";
+import { json, pick, stemOf } from "../page/exports.js";
 import { regionBy } from "./measurements.js";
 import { scaleOf } from "./scale.js";
 
@@ -47,42 +47,19 @@ function optionsOf(
   ].join(" ");
 }
 
+const AS_IT_IS = "width height model sha256 recurrences precision found doubt doubts".split(" ");
 function resultOf(result, by, known, fellow) {
-  const {
-    width,
-    height,
-    model,
-    sha256,
-    recurrences,
-    roi: { x, y, side },
-    adapter,
-    precision,
-    found,
-    doubt,
-    doubts,
-    measurements,
-    byModel,
-    corrected,
-    asked,
-  } = result;
+  const { measurements, corrected, asked } = result;
   return {
-    width,
-    height,
-    model,
-    sha256,
-    recurrences,
-    region: { x, y, side },
+    ...pick(result, AS_IT_IS),
+    region: pick(result.roi, ["x", "y", "side"]),
     region_by: regionBy(result),
-    device: adapter,
-    precision,
-    found,
-    doubt,
-    doubts,
+    device: result.adapter,
     measurements: { ...measurements, spacing: scaleOf(measurements, known)?.mm },
     rater_weights:
       asked.weights && Array.from(asked.weights, (weight) => Number(weight.toFixed(2))),
     corrected: corrected ?? null,
-    by_model: byModel,
+    by_model: result.byModel,
     corrected_by: corrected ? by : "",
     less_fellow_eye: fellow?.difference ?? null,
     from_file: Boolean(result.fromFile),

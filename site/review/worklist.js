@@ -301,6 +301,10 @@ function said(before, s) {
   return { ...s, status: s.status === before.status ? text : `${s.status} ${text}` };
 }
 
+// pictureIn is a result of a picture that another one stands for now, or null.
+export const pictureIn = (result, picture) =>
+  result && { ...result, asked: { ...result.asked, picture } };
+
 // attached gives lines the files, by key, that they lack.
 export function attached(list, blobs) {
   return {
@@ -316,12 +320,7 @@ export function attached(list, blobs) {
       if (!blob) return line;
       const now = { ...picture, blob },
         again = error?.code === "missing" ? { state: "waiting", error: null } : {};
-      return {
-        ...line,
-        ...again,
-        picture: now,
-        result: result && { ...result, asked: { ...result.asked, picture: now } },
-      };
+      return { ...line, ...again, picture: now, result: pictureIn(result, now) };
     }),
   };
 }
@@ -335,14 +334,7 @@ export function settled(list, take) {
   return changed(
     list,
     line,
-    take
-      ? {
-          ...work,
-          picture,
-          result: result && { ...result, asked: { ...result.asked, picture } },
-          rivals,
-        }
-      : { rivals },
+    take ? { ...work, picture, result: pictureIn(result, picture), rivals } : { rivals },
   );
 }
 

@@ -1,5 +1,5 @@
 // drawWorklist brings the list of images in the document to a state.
-import { $, element } from "../page/dom.js";
+import { $, button, element } from "../page/dom.js";
 import { trustIn } from "./figures.js";
 import { summary } from "./summary.js";
 import { isolated, t } from "../words/words.js";
@@ -175,12 +175,16 @@ function drawLine(line, state, study) {
   return node;
 }
 
-// drawSession draws what a session is saved with, and what this browser keeps. Kiosks keep none.
-const wishes = new URLSearchParams(location.search),
-  KEEPS =
-    !wishes.has("idle") &&
-    !wishes.has("kiosk") &&
-    Boolean(navigator.locks && navigator.storage?.getDirectory);
+// KEEPS says whether this browser keeps sessions. Kiosks keep none.
+const wishes = new URLSearchParams(globalThis.location?.search);
+export const KEEPS =
+  !wishes.has("idle") &&
+  !wishes.has("kiosk") &&
+  Boolean(
+    navigator.locks &&
+    navigator.storage?.getDirectory &&
+    globalThis.FileSystemFileHandle?.prototype.createWritable,
+  );
 const time = (date) => new Date(date).toLocaleString("sv").slice(0, -3); // 2026-11-27 14:03
 // lacking says how many images of a list are not there, and where they may be.
 export function lacking(list) {
@@ -205,6 +209,7 @@ export function lacking(list) {
       )
     : "";
 }
+// drawSession draws what a session is saved with, and what this browser keeps.
 export function drawSession({ session: { images, keeping, at, kept }, worklist, result }, before) {
   const can = worklist || result;
   $("study-make").hidden = !worklist || Boolean(worklist.study);
@@ -231,8 +236,8 @@ export function drawSession({ session: { images, keeping, at, kept }, worklist, 
           ]
             .filter(Boolean)
             .join(" · ");
-      const button = (name, data) => {
-        const made = element("button", { type: "button", textContent: t(name) });
+      const act = (name, data) => {
+        const made = button(t(name), null, "");
         Object.assign(made.dataset, data);
         return made;
       };
@@ -243,8 +248,8 @@ export function drawSession({ session: { images, keeping, at, kept }, worklist, 
         element(
           "div",
           { className: "row" },
-          ...(refused ? [] : [button("Go on", { go: id })]),
-          button("Forget", { forget: id }),
+          ...(refused ? [] : [act("Go on", { go: id })]),
+          act("Forget", { forget: id }),
         ),
       );
     }),

@@ -3,22 +3,14 @@
 // browser may be killed at any time, or have no space left: files lie by their content,
 // session.json is written beside the one before, and takes its place when all that it names is
 // there.
+import { KEEPS as can } from "../review/workview.js";
 import { sessionOf } from "./session.js";
+
+export { can };
 
 const FOLDER = "sessions",
   KNOWN = "mrprism-sessions",
   LIST = "session.json";
-
-// can says whether this browser keeps sessions. Kiosks keep none.
-const wishes = new URLSearchParams(location.search);
-export const can =
-  !wishes.has("idle") &&
-  !wishes.has("kiosk") &&
-  Boolean(
-    navigator.locks &&
-    navigator.storage?.getDirectory &&
-    globalThis.FileSystemFileHandle?.prototype.createWritable,
-  );
 
 const folder = async (create) =>
   (await navigator.storage.getDirectory()).getDirectoryHandle(FOLDER, { create });

@@ -2,6 +2,7 @@
 // and the time that each image takes.
 import { YOU } from "../draw/correct.js";
 import { $, element } from "../page/dom.js";
+import { pick } from "../page/exports.js";
 import { SegmentError } from "../worker/segmenter.js";
 import { BY_HAND } from "./study.js";
 import { isolated, t } from "../words/words.js";
@@ -11,36 +12,16 @@ import { writePNG } from "./zip.js";
 
 // ---- what the segmenter answers ----
 
-let made = 0;
-// emptyOf is a result of an image (Segmenter.decode) with empty masks. Its number is negative.
-const emptyOf = ({ width, height }, classes, { name: model, title }) => ({
-  id: --made,
-  width,
-  height,
-  classes,
-  model,
-  title,
-  sha256: "",
-  roi: wholeOf(width, height),
-  measurements: {
-    structures: classes.map((name) => ({
-      class: name,
-      area: 0,
-      share: 0,
-      height: 0,
-      width: 0,
-      pieces: 0,
-    })),
-  },
-  timings: {},
-  recurrences: 0,
-  adapter: "",
-  why: "",
-  precision: "",
-  date: new Date().toISOString(),
-  ...BLIND,
-});
-const BLIND = {
+const wholeOf = ({ width, height }) => ({ x: 0, y: 0, side: Math.max(width, height), whole: true });
+// bareOf is a result with nothing but its masks and their size.
+const SAID =
+  "id width height classes model title sha256 timings recurrences adapter why precision date".split(
+    " ",
+  );
+const SIZES = ["class", "area", "share", "height", "width", "pieces"];
+const bareOf = (result) => ({
+  ...pick(result, SAID),
+  roi: wholeOf(result),
   raters: [],
   labels: "",
   steered: false,
@@ -50,22 +31,36 @@ const BLIND = {
   doubt: null,
   formats: [],
   lacks: "",
-};
-const wholeOf = (width, height) => ({ x: 0, y: 0, side: Math.max(width, height), whole: true });
-// bareOf is a model's result with nothing but its masks and their size.
-const SAID =
-  "id width height classes model title sha256 timings recurrences adapter why precision date";
-const only = (names, of) => Object.fromEntries(names.split(" ").map((name) => [name, of[name]]));
-const bareOf = (result) => ({
-  ...only(SAID, result),
-  ...BLIND,
-  roi: wholeOf(result.width, result.height),
-  measurements: {
-    structures: result.measurements.structures.map((one) =>
-      only("class area share height width pieces", one),
-    ),
-  },
+  measurements: { structures: result.measurements.structures.map((one) => pick(one, SIZES)) },
 });
+let made = 0;
+// emptyOf is a result of an image (Segmenter.decode) with empty masks. Its number is negative.
+const emptyOf = ({ width, height }, classes, { name: model, title }) =>
+  bareOf({
+    id: --made,
+    width,
+    height,
+    classes,
+    model,
+    title,
+    sha256: "",
+    timings: {},
+    recurrences: 0,
+    adapter: "",
+    why: "",
+    precision: "",
+    date: new Date().toISOString(),
+    measurements: {
+      structures: classes.map((name) => ({
+        class: name,
+        area: 0,
+        share: 0,
+        height: 0,
+        width: 0,
+        pieces: 0,
+      })),
+    },
+  });
 
 // Answers are a segmenter's in a reading study. Where masks start empty, or the model found
 // nothing, no model's mask is there. In a blind study its result is bare: what is not there cannot

@@ -18,7 +18,7 @@ import {
   text,
 } from "./shapes.js";
 import { UNASKED } from "../page/history.js";
-import { attached } from "../review/worklist.js";
+import { attached, pictureIn } from "../review/worklist.js";
 import { Refused, once, readPNG, within, writePNG } from "./zip.js";
 
 const FORMAT = "MrPrism session",
@@ -171,7 +171,7 @@ function drawn(drawing, turn) {
       drawing,
       once(async () => {
         const { width: wide, height: high } = drawing,
-          box = boxOf(drawing, { left: wide, top: high, right: 0, bottom: 0 }),
+          box = boxOf(drawing),
           window = { ...box, values: windowOf(drawing, box) },
           { values: pixels, ...at } = turned(window, wide, high, (4 - turn) % 4);
         return { at, blob: await writePNG({ ...at, values: pixels }) };
@@ -627,7 +627,7 @@ export async function merged(lines, others, same = false) {
         rivals = [...(line.rivals ?? [])];
       const versions = [workOf(other), ...(other.rivals ?? [])].map((work) => ({
         ...work,
-        result: work.result && { ...work.result, asked: { ...work.result.asked, picture } },
+        result: pictureIn(work.result, picture),
       }));
       for (const work of take || (same && supersedes(line, other)) ? versions.slice(1) : versions)
         if (

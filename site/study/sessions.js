@@ -1,8 +1,8 @@
 // Saves, opens and keeps sessions, and attaches images to them. session.js has their form,
 // keeping.js what the browser keeps. The page loads this module when a person wants a session.
 import { wanted } from "../page/addresses.js";
-import { $, element } from "../page/dom.js";
-import { download, stem } from "../page/exports.js";
+import { $, element, table } from "../page/dom.js";
+import { download, pick, stem } from "../page/exports.js";
 import * as keeping from "./keeping.js";
 import { now } from "../page/opening.js";
 import {
@@ -20,13 +20,17 @@ import { unsaved } from "../page/unsaved.js";
 import { isolated, number, t } from "../words/words.js";
 import { narrow } from "../review/work.js";
 import { lacking } from "../review/workview.js";
-import { newList } from "../review/worklist.js";
+import { newList, pictureIn } from "../review/worklist.js";
 import { Refused, readZIP, writeZIP } from "./zip.js";
 
 const DELAY = 1000; // ms from a change until it is kept
 const DAMAGED = 5; // names in a message
 const SHOWN = 100; // entries of the log on the page
 const named = (names) => names.slice(0, DAMAGED).join(", ") + (names.length > DAMAGED ? ", …" : "");
+
+const notRead = (names) =>
+  t("Not read, as it is missing or damaged: {files}.", { files: named(names) });
+const changedText = (n) => t("The log was changed after entry {n}. All of it is kept.", { n });
 
 const PART = 30; // letters of a study's or a person's name in a file's
 // called begins the name of a file of these.
@@ -60,6 +64,11 @@ export class Sessions {
 
   #note(message, next = "") {
     this.#send({ type: "note", message, next });
+  }
+  // tell notes sentences, those that are none left out, and what to do next.
+  #tell(sentences, ...next) {
+    const [message, then] = [sentences, next].map((all) => all.filter(Boolean).join(" "));
+    if (message || then) this.#note(message, then);
   }
   // run does something and tells what went wrong.
   async #run(act) {
@@ -126,38 +135,28 @@ export class Sessions {
       const { plan, images } = (await askPlan(result?.classes ?? null)) ?? {};
       if (!plan) return;
       const made = await linesOf(lines, plan),
-        model =
-          plan.start === "empty"
-            ? BY_HAND
-            : { name: result.model, title: result.title, sha256: result.sha256 };
+        model = plan.start === "empty" ? BY_HAND : { ...result, name: result.model };
       if (!made.images)
         throw new Refused(
           "The list has no image that can be read.",
           "Open the images of the study first.",
         );
+      const list = { ...newList, lines: made.lines, at: 1, study: plan };
       await this.#write(
-        await filesOf(
-          { ...newList, lines: made.lines, at: 1, study: plan },
-          { name: model.name, title: model.title, sha256: model.sha256 },
-          images,
-        ),
+        await filesOf(list, pick(model, ["name", "title", "sha256"]), images),
         called("study", plan.name),
       );
-      const left = made.left.length
-        ? t("Left out, as it cannot be read or is there twice: {files}.", {
-            files: named(made.left),
-          })
-        : "";
-      this.#note(
+      this.#tell(
         [
           t("The study is saved: {n} readings of {images} images.", {
             n: made.lines.length,
             images: made.images,
           }),
-          left,
-        ]
-          .filter(Boolean)
-          .join(" "),
+          made.left.length &&
+            t("Left out, as it cannot be read or is there twice: {files}.", {
+              files: named(made.left),
+            }),
+        ],
         "Give the file to each grader. Each one sends back a session.",
       );
     });
@@ -346,22 +345,10 @@ export class Sessions {
         missing: { sha256: await sumOf(blob), bytes: blob.size },
         refused: missing(name, this.#state().worklist.study),
       };
-      this.#send({
-        type: "line",
-        key,
-        picture,
-        result: result && { ...result, asked: { ...result.asked, picture } },
-      });
+      this.#send({ type: "line", key, picture, result: pictureIn(result, picture) });
       damaged.push(name);
     }
-    if (damaged.length)
-      this.#note(
-        t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }),
-        this.#lacking(),
-      );
-  }
-  #lacking() {
-    return lacking(this.#state().worklist);
+    if (damaged.length) this.#note(notRead(damaged), lacking(this.#state().worklist));
   }
   // enter asks who reads a study, unless the session says so. It resolves to the module reading.js,
   // and keep, whether the reader wants it kept; or to null if nobody reads it.
@@ -382,32 +369,27 @@ export class Sessions {
     name,
     { whole, damaged, joined: { added, taken, conflicts }, alone, began, changed, empty, unread },
   ) {
-    const said = [];
-    if (!whole) said.push(t("{name} was cut short: what could be read is here.", { name }));
-    if (damaged.length)
-      said.push(t("Not read, as it is missing or damaged: {files}.", { files: named(damaged) }));
-    if (!began)
-      said.push(
-        t(
-          "{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.",
-          { name, added, taken, conflicts },
-        ),
-      );
-    if (empty) said.push(t("{name} has work, and an empty log: it does not say when.", { name }));
-    if (changed !== null)
-      said.push(t("The log was changed after entry {n}. All of it is kept.", { n: changed }));
-    if (!alone) said.push(t(TAB[0]));
-    if (unread)
-      said.push(
-        t("What this browser keeps of the same session cannot be read, and stays as it is."),
-      );
-    const next = [
-      ...(conflicts ? [t("Choose a version where the list says so.")] : []),
-      this.#lacking(),
-      ...(alone ? [] : [t(TAB[1])]),
-    ];
-    if (said.length || next.some(Boolean))
-      this.#note(said.join(" ") || t("{name} is open.", { name }), next.filter(Boolean).join(" "));
+    const said = [
+        !whole && t("{name} was cut short: what could be read is here.", { name }),
+        damaged.length && notRead(damaged),
+        !began &&
+          t(
+            "{name} was joined: {added} images are new, {taken} were taken over, {conflicts} have two versions.",
+            { name, added, taken, conflicts },
+          ),
+        empty && t("{name} has work, and an empty log: it does not say when.", { name }),
+        changed !== null && changedText(changed),
+        !alone && t(TAB[0]),
+        unread &&
+          t("What this browser keeps of the same session cannot be read, and stays as it is."),
+      ],
+      next = [
+        conflicts && t("Choose a version where the list says so."),
+        lacking(this.#state().worklist),
+        !alone && t(TAB[1]),
+      ];
+    if (!said.some(Boolean) && next.some(Boolean)) said.push(t("{name} is open.", { name }));
+    this.#tell(said, ...next);
   }
 
   // attach gives lines their images, found by the content of files, each { blob, name }.
@@ -430,41 +412,25 @@ export class Sessions {
         lacking.some((line) => line.picture.name === name && !blobs.has(line.key)),
       );
       this.#send({ type: "attached", blobs });
-      const rest = lacking.length - blobs.size,
-        said = [];
-      if (blobs.size)
-        said.push(
-          t(
-            { one: "{n} image is attached.", other: "{n} images are attached." },
-            { n: blobs.size },
+      const some = (n, one, other) => n && t({ one, other }, { n });
+      if (!files.length) return;
+      this.#tell(
+        [
+          some(blobs.size, "{n} image is attached.", "{n} images are attached."),
+          wrong.length &&
+            t("Not attached, as the content is another one: {files}.", { files: named(wrong) }),
+          some(
+            over,
+            "{n} file is of no image of the session, and was passed over.",
+            "{n} files are of no image of the session, and were passed over.",
           ),
-        );
-      if (wrong.length)
-        said.push(
-          t("Not attached, as the content is another one: {files}.", {
-            files: wrong.slice(0, DAMAGED).join(", "),
-          }),
-        );
-      if (over)
-        said.push(
-          t(
-            {
-              one: "{n} file is of no image of the session, and was passed over.",
-              other: "{n} files are of no image of the session, and were passed over.",
-            },
-            { n: over },
-          ),
-        );
-      if (said.length)
-        this.#note(
-          said.join(" "),
-          rest
-            ? t(
-                { one: "{n} image is still missing.", other: "{n} images are still missing." },
-                { n: rest },
-              )
-            : "",
-        );
+        ],
+        some(
+          lacking.length - blobs.size,
+          "{n} image is still missing.",
+          "{n} images are still missing.",
+        ),
+      );
     });
   }
 
@@ -502,25 +468,10 @@ export class Sessions {
         .join(" "),
       nameOf(one),
     ]);
-    const cells = (kind, texts) =>
-      element("tr", {}, ...texts.map((text) => element(kind, {}, String(text))));
     box.replaceChildren(
       box.firstElementChild,
-      ...(changed === null
-        ? []
-        : [
-            element(
-              "p",
-              {},
-              t("The log was changed after entry {n}. All of it is kept.", { n: changed }),
-            ),
-          ]),
-      element(
-        "table",
-        {},
-        cells("th", ["№", t("Time (UTC)"), t("Who"), t("What"), t("Image")]),
-        ...rows.reverse().map((row) => cells("td", row)),
-      ),
+      ...(changed === null ? [] : [element("p", {}, changedText(changed))]),
+      table(["№", t("Time (UTC)"), t("Who"), t("What"), t("Image")], rows.reverse()),
     );
   }
 

@@ -37,6 +37,8 @@ const shallow = (v, depth = 12) =>
   v === null ||
   (depth > 0 && Object.values(v).every((of) => shallow(of, depth - 1)));
 const fields = (of) => (v) => isObject(v) && Object.entries(of).every(([key, is]) => is(v[key]));
+// each has fields of one shape.
+const each = (is, ...names) => Object.fromEntries(names.map((name) => [name, is]));
 
 const low = maybe(number),
   trust = maybe(fields({ word: one("trusted", "check", "do not use"), reason: maybe(text) }));
@@ -48,64 +50,58 @@ const figure = {
 };
 const structure = fields({
   class: name,
-  area: number,
-  share: number,
-  height: number,
-  width: number,
-  pieces: number,
+  ...each(number, "area", "share", "height", "width", "pieces"),
   ...figure,
   outlines: maybe(fields({ margin: number, coverage: number, withheld: maybe(text) })),
 });
-const ratio = maybe(fields({ inner: name, outer: name, value: low, ...figure })),
+const ratio = maybe(fields({ ...each(name, "inner", "outer"), value: low, ...figure })),
   hours = maybe(list(number, 12, 12));
 const BY = one("user", "dicom", "name", "picture");
 const measurements = fields({
   structures: list(structure, STRUCTURES),
-  verticalRatio: ratio,
-  horizontalRatio: ratio,
+  ...each(ratio, "verticalRatio", "horizontalRatio"),
   spacing: maybe(list((v) => number(v) && v > 0, 2, 2)),
-  rim: hours,
-  rimLow: hours,
-  rimHigh: hours,
-  narrowestRim: maybe(fields({ value: number, low, high: low, hour: number, absent: low })),
+  ...each(hours, "rim", "rimLow", "rimHigh"),
+  narrowestRim: maybe(
+    fields({ ...each(number, "value", "hour"), ...each(low, "low", "high", "absent") }),
+  ),
   eye: maybe(
     fields({ side: one("", "right", "left"), by: maybe(BY), against: maybe(list(BY, 4)) }),
   ),
   isnt: maybe(
     fields({
-      inferior: number,
-      superior: number,
-      nasal: number,
-      temporal: number,
+      ...each(number, "inferior", "superior", "nasal", "temporal", "agree", "of"),
       holds: flag,
-      agree: number,
-      of: number,
     }),
   ),
-  ddls: maybe(fields({ stage: low, low, high: low, size: maybe(text), withheld: maybe(text) })),
+  ddls: maybe(
+    fields({ ...each(low, "stage", "low", "high"), ...each(maybe(text), "size", "withheld") }),
+  ),
 });
 const result = fields({
-  width: side,
-  height: side,
+  ...each(side, "width", "height"),
   classes: list(name, STRUCTURES),
   raters: list(name, RATERS),
   model: text,
-  title: maybe(text),
-  sha256: maybe(text),
-  labels: maybe(text),
+  ...each(
+    maybe(text),
+    "title",
+    "sha256",
+    "labels",
+    "adapter",
+    "why",
+    "precision",
+    "date",
+    "lacks",
+    "noRaters",
+  ),
   found: maybe(flag),
   recurrences: maybe(whole),
-  adapter: maybe(text),
-  why: maybe(text),
-  precision: maybe(text),
-  date: maybe(text),
-  lacks: maybe(text),
-  noRaters: maybe(text),
   formats: maybe(list(text, 100)),
   timings: maybe(fields({ total: low })),
   doubt: low,
   doubts: list(fields({ code: maybe(text), text }), 100),
-  roi: fields({ x: number, y: number, side: (v) => number(v) && v > 0, whole: maybe(flag) }),
+  roi: fields({ ...each(number, "x", "y"), side: (v) => number(v) && v > 0, whole: maybe(flag) }),
   measurements,
   byModel: maybe(measurements),
   corrected: maybe(list(fields({ rater: name, class: name, area: number }), STRUCTURES * RATERS)),
@@ -119,36 +115,28 @@ export const isResult = (v) =>
   v.measurements.structures.every((of) => v.classes.includes(of.class));
 
 const stroke = fields({
-  rater: name,
-  class: name,
+  ...each(name, "rater", "class"),
   file: text,
   name: maybe(text),
-  x: maybe(whole),
-  y: maybe(whole),
-  width: maybe(side),
-  height: maybe(side),
+  ...each(maybe(whole), "x", "y"),
+  ...each(maybe(side), "width", "height"),
 });
 const reading = fields({
   image: fields({
     sha256: sum,
-    bytes: maybe(whole),
     name: text,
-    slice: maybe(whole),
-    slices: maybe(whole),
+    ...each(maybe(whole), "bytes", "slice", "slices"),
     turn: one(0, 90, 180, 270),
   }),
   review: maybe(one("", "accepted", "rejected")),
-  reason: maybe(text),
-  decided: maybe(text),
+  ...each(maybe(text), "reason", "decided"),
   comment: maybe(essay),
-  seconds: low,
-  mm: low,
+  ...each(low, "seconds", "mm"),
   region,
   versionOf: maybe(whole),
   weights: maybe(list((v) => number(v) && v >= 0 && v <= 1, RATERS)),
   error: maybe(fields({ message: text, next: maybe(text), code: maybe(text), date: maybe(text) })),
-  drawn: maybe(list(stroke, Infinity)),
-  marks: maybe(list(stroke, Infinity)),
+  ...each(maybe(list(stroke, Infinity)), "drawn", "marks"),
   masks: maybe(list(fields({ class: name, file: text }), STRUCTURES)),
 });
 export const isReading = (v) => reading(v) && shallow(v);
@@ -157,13 +145,10 @@ export const mostDrawn = ({ classes, raters }) => classes.length * (raters.lengt
 
 // isSession looks at all but the readings.
 export const isSession = fields({
-  id: maybe(text),
-  saved: maybe(text),
-  grader: maybe(text),
-  program: maybe(text),
+  ...each(maybe(text), "id", "saved", "grader", "program"),
   at: maybe(number),
   study: maybe((v) => fields({ name: maybe(text) })(v) && shallow(v)),
   readings: Array.isArray,
-  model: maybe(fields({ name: maybe(text), title: maybe(text), sha256: maybe(text) })),
+  model: maybe(fields(each(maybe(text), "name", "title", "sha256"))),
   log: maybe(list(fields({ file: text, entries: maybe(whole), sha256: maybe(text) }), Infinity)),
 });

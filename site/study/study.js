@@ -3,7 +3,7 @@
 // study:
 //   id, name, structures (names), start ("empty" or "model"), order ("fixed" or "shuffled"), seed,
 //   repeats, blind
-import { element } from "../page/dom.js";
+import { button, element, field } from "../page/dom.js";
 import { sumOf } from "./session.js";
 import { t } from "../words/words.js";
 import { Refused } from "./zip.js";
@@ -119,7 +119,6 @@ export function check({ study: plan, lines }, name, open) {
 
 // ask shows a form over the page, and resolves to its values, or to null if the person leaves it.
 function ask(title, go, ...parts) {
-  const leave = element("button", { type: "button", className: "grow" }, t("Cancel"));
   const form = element(
     "form",
     { method: "dialog" },
@@ -129,12 +128,11 @@ function ask(title, go, ...parts) {
       "div",
       { className: "row" },
       element("button", { className: "primary grow", value: "go" }, go),
-      leave,
+      button(t("Cancel"), () => box.close()),
     ),
   );
   const box = element("dialog", { id: "ask" }, form);
   box.setAttribute("aria-labelledby", "h-ask");
-  leave.onclick = () => box.close();
   box.onkeydown = (event) => event.stopPropagation(); // the page's keys wait
   document.body.append(box);
   box.showModal();
@@ -145,8 +143,6 @@ function ask(title, go, ...parts) {
     };
   });
 }
-const field = (text, control) =>
-  element("label", { className: "field" }, element("span", {}, text), control);
 const choice = (name, options) =>
   element("select", { name }, ...options.map(([value, text]) => new Option(t(text), value)));
 const box = (name, checked, text) =>
@@ -157,18 +153,21 @@ const box = (name, checked, text) =>
     element("span", {}, text),
   );
 const quiet = (text) => element("p", { className: "quiet" }, text);
+// line is a field for a line of text, which may not be empty.
+const line = (name, maxLength, fields) =>
+  element("input", {
+    type: "text",
+    name,
+    required: true,
+    maxLength,
+    autocomplete: "off",
+    ...fields,
+  });
 
 // askPlan resolves to { plan, images }, or to null. classes are the model's structures, or null.
 // images: the file has them.
 export async function askPlan(classes) {
-  const structures = element("input", {
-    type: "text",
-    name: "structures",
-    required: true,
-    maxLength: 400,
-    value: (classes ?? []).join(", "),
-    autocomplete: "off",
-  });
+  const structures = line("structures", 400, { value: (classes ?? []).join(", ") });
   const start = choice("start", [
     ["empty", "Empty"],
     ...(classes ? [["model", "The model's outline"]] : []),
@@ -201,16 +200,7 @@ export async function askPlan(classes) {
   const data = await ask(
     t("Reading study"),
     t("Save the study"),
-    field(
-      t("Name"),
-      element("input", {
-        type: "text",
-        name: "name",
-        required: true,
-        maxLength: 80,
-        autocomplete: "off",
-      }),
-    ),
+    field(t("Name"), line("name", 80)),
     field(t("Structures"), structures),
     field(t("Masks start"), start),
     field(
@@ -259,17 +249,7 @@ export async function askReader({ name, structures }, n, canKeep) {
       element("strong", {}, name),
       ` · ${t({ one: "{n} image", other: "{n} images" }, { n })} · ${structures.map((one) => t(one)).join(", ")}`,
     ),
-    field(
-      t("Your name or code"),
-      element("input", {
-        type: "text",
-        name: "by",
-        required: true,
-        pattern: ".*\\S.*",
-        maxLength: 80,
-        autocomplete: "off",
-      }),
-    ),
+    field(t("Your name or code"), line("by", 80, { pattern: ".*\\S.*" })),
     ...(canKeep
       ? [box("keep", false, t("Keep it in this browser as I work, with the images"))]
       : []),
