@@ -45,6 +45,14 @@ export function baseOf(values, width, height) {
   return { ...base, plain: corrected(base, { tiles: new Map(), width, height }) };
 }
 
+// baseOfBytes makes a base of a map of bytes, 0…255.
+export const baseOfBytes = (bytes, width, height) =>
+  baseOf(
+    Float32Array.from(bytes, (v) => v / 255),
+    width,
+    height,
+  );
+
 // Stroke draws on a copy of a correction. Coordinates are photograph pixels; pixel x covers x to
 // x + 1.
 export class Stroke {

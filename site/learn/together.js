@@ -4,7 +4,7 @@
 // module when it is wanted.
 import { pathOf } from "../draw/canvas2d.js";
 import { css, rater as colourOf } from "../draw/colours.js";
-import { baseOf, outlineOf } from "../draw/correct.js";
+import { baseOfBytes, outlineOf } from "../draw/correct.js";
 import { button, element, field, table } from "../page/dom.js";
 import { Learner, kept } from "./learn.js";
 import { now } from "../page/opening.js";
@@ -536,11 +536,7 @@ function sort() {
 
 // edges is the line between pixels in and out of a mask.
 function edges({ width, height, values }) {
-  const base = baseOf(
-    Float32Array.from(values, (v) => v / 255),
-    width,
-    height,
-  );
+  const base = baseOfBytes(values, width, height);
   return pathOf(outlineOf(base.plain, base));
 }
 

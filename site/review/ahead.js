@@ -1,7 +1,7 @@
 // What the list keeps of finished images, so that a step shows the next one at once: results with
 // their views, compressed, and for the neighbours also their pixels. Work (work.js) loads this
 // module with the first list.
-import { baseOf } from "../draw/correct.js";
+import { baseOfBytes } from "../draw/correct.js";
 import { fitted, layers, viewsOf } from "../draw/layers.js";
 import { sameWeights } from "./shares.js";
 import { neighbour } from "./worklist.js";
@@ -10,64 +10,52 @@ const MOST = 64 * 2 ** 20; // bytes of compressed views; the oldest go first
 const AROUND = [1, -1, 2]; // neighbours whose pixels are decoded, in this order
 const TYPES = { values: Uint8Array, points: Float32Array, starts: Uint32Array, bytes: Uint8Array };
 
-// packed resolves to views as { blob, about }. Only a base (correct.js) has bytes.
-async function packed(views) {
-  const about = [],
-    parts = [];
-  for (const [key, view] of Object.entries(views)) {
-    const names = view.bytes ? ["bytes"] : ["values", "points", "starts"],
-      { values, points, starts, bytes, box, plain, ...rest } = view;
-    about.push({ key, rest, arrays: names.map((name) => [name, view[name].byteLength]) });
-    parts.push(...names.map((name) => view[name]));
-  }
-  return {
-    about,
-    blob: await new Response(
-      new Blob(parts).stream().pipeThrough(new CompressionStream("gzip")),
-    ).blob(),
-  };
+// packed resolves to views with compressed arrays. A base (correct.js) has its bytes alone.
+const through = (data, stream) => new Response(new Blob([data]).stream().pipeThrough(stream));
+const packed = (views) =>
+  changed(views, async ({ box, plain, ...view }, name) => {
+    view[name] = await through(view[name], new CompressionStream("gzip")).blob();
+    return view;
+  });
+const unpacked = (views) =>
+  changed(views, async (view, name) => {
+    const bytes = await through(view[name], new DecompressionStream("gzip")).arrayBuffer(),
+      array = new TYPES[name](bytes);
+    return name === "bytes"
+      ? baseOfBytes(array, view.width, view.height)
+      : { ...view, [name]: array };
+  });
+// changed resolves to views after a change of each of their arrays, by its name.
+async function changed(views, change) {
+  const made = Object.entries(views).map(async ([key, view]) => {
+    for (const name of Object.keys(TYPES)) if (view[name]) view = await change(view, name);
+    return [key, view];
+  });
+  return Object.fromEntries(await Promise.all(made));
 }
-async function unpacked({ about, blob }) {
-  const buffer = await new Response(
-      blob.stream().pipeThrough(new DecompressionStream("gzip")),
-    ).arrayBuffer(),
-    views = {};
-  let at = 0;
-  for (const { key, rest, arrays } of about) {
-    const view = { ...rest };
-    for (const [name, length] of arrays)
-      view[name] = new TYPES[name](buffer.slice(at, (at += length)));
-    views[key] = view.bytes
-      ? baseOf(
-          Float32Array.from(view.bytes, (v) => v / 255),
-          rest.width,
-          rest.height,
-        )
-      : view;
-  }
-  return views;
-}
+const sizeOf = (packed) =>
+  Object.values(packed)
+    .flatMap((view) => Object.keys(TYPES).map((name) => view[name]?.size ?? 0))
+    .reduce((sum, size) => sum + size, 0);
 
 export class Ahead {
-  #state;
-  #segmenter;
   #kept = new Map();
   #ready = new Map();
   #size = 0; // by picture
   constructor(state, segmenter) {
-    [this.#state, this.#segmenter] = [state, segmenter];
+    Object.assign(this, { state, segmenter });
   }
 
   // wanted are the questions for the views that the stage shows of a result.
   #wanted(result) {
-    return viewsOf(layers(result, fitted({ ...this.#state().choices, edited: [] }, result)));
+    return viewsOf(layers(result, fitted({ ...this.state().choices, edited: [] }, result)));
   }
 
   // ask keeps a result that the worker has just computed in the background.
   async ask(result) {
     const views = {};
     for (const [key, { kind, fields }] of Object.entries(this.#wanted(result)))
-      views[key] = await this.#segmenter.show("view", result, { kind, ...fields });
+      views[key] = await this.segmenter.show("view", result, { kind, ...fields });
     await this.#keep(result, views);
   }
   // leave keeps what was on the stage: the views that are shown of an image, with bases if a person
@@ -87,9 +75,7 @@ export class Ahead {
       kept = { result, figures, keys: Object.keys(views), pack: packed(views), size: 0 };
     this.#forget(picture);
     this.#kept.set(picture, kept); // at once: a step back may come before it is packed
-    const {
-      blob: { size },
-    } = await kept.pack;
+    const size = sizeOf(await kept.pack);
     if (this.#kept.get(picture) !== kept) return;
     this.#size += kept.size = size;
     for (const oldest of this.#kept.keys()) {
@@ -105,7 +91,7 @@ export class Ahead {
   #of(picture) {
     const kept = this.#kept.get(picture);
     return kept &&
-      kept.result.model === this.#state().listed &&
+      kept.result.model === this.state().listed &&
       Object.keys(this.#wanted(kept.result)).every((key) => kept.keys.includes(key))
       ? kept
       : null;
@@ -118,7 +104,7 @@ export class Ahead {
   // prepare decodes the neighbours of the chosen line, and drops pixels of all others.
   async prepare(list) {
     const near = AROUND.map((by) => neighbour(list, by)?.picture),
-      { picture } = this.#state();
+      { picture } = this.state();
     for (const one of this.#ready.keys())
       if (one !== picture && !near.includes(one)) this.#ready.delete(one);
     for (const one of near)
@@ -128,7 +114,7 @@ export class Ahead {
   #decode(picture) {
     if (!this.#ready.has(picture)) {
       const made = Promise.all([
-        this.#segmenter.decode(picture),
+        this.segmenter.decode(picture),
         this.#kept.get(picture).pack.then(unpacked),
       ]).then(([image, views]) => ({ image, views }));
       this.#ready.set(picture, made);

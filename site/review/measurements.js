@@ -6,7 +6,7 @@
 // have low and high null.
 import { clinicalNotes, clinicalRows, eyeRemarks, eyeText } from "./clinical.js";
 import { css, structure as colour } from "../draw/colours.js";
-import { $, element, headRow } from "../page/dom.js";
+import { $, element, headRow, row as rowOf } from "../page/dom.js";
 import { trustIn } from "./figures.js";
 import { clock, rimPlot } from "./rim.js";
 import { bare, discDiameter, lengths, rounded } from "./scale.js";
@@ -214,7 +214,7 @@ function fillTable(result, doubted, scale) {
   const add = (cells, figure, format, className) => {
     // a figure, and its ranges below it
     body.push(row(cells, className));
-    for (const [name, meaning, range] of figure ? ranges(result, figure, format) : []) {
+    for (const [name, meaning, range] of ranges(result, figure, format)) {
       meanings.set(name, meaning);
       body.push(
         row(
@@ -243,7 +243,7 @@ function fillTable(result, doubted, scale) {
           { colSpan: 2 },
         ),
       ],
-      value === null ? null : verticalRatio,
+      value === null ? {} : verticalRatio,
       ratio,
       "headline",
     );
@@ -264,11 +264,16 @@ function fillTable(result, doubted, scale) {
   }
   for (const { rater, class: c, area: drawn } of result.corrected ?? []) {
     if (result.raters.includes(rater))
-      add([
-        cell("th", `${title(rater)}, ${t(c)}${byHand()}`, { scope: "row" }),
-        cell("td", area(drawn)),
-        cell("td", percent(drawn / result.width / result.height)),
-      ]);
+      body.push(
+        rowOf(
+          [
+            `${title(rater)}, ${t(c)}${byHand()}`,
+            area(drawn),
+            percent(drawn / result.width / result.height),
+          ],
+          1,
+        ),
+      );
   }
   if (!verticalRatio) body.push(...trustRow(result));
   fillHead("measure-head", "Structure", scale ? "Area, mm²" : "Area, px", "% of image");
@@ -309,14 +314,7 @@ function fillMore(result, scale) {
   const size = (dx, dy) =>
     scale ? rounded(Math.hypot(dx * scale.mm[0], dy * scale.mm[1])) : whole(Math.hypot(dx, dy));
   for (const s of structures)
-    body.push(
-      row([
-        cell("th", title(s.class), { scope: "row" }),
-        cell("td", size(0, s.height)),
-        cell("td", size(s.width, 0)),
-        cell("td", whole(s.pieces)),
-      ]),
-    );
+    body.push(rowOf([title(s.class), size(0, s.height), size(s.width, 0), whole(s.pieces)], 1));
   const sides = scale ? ["Height, mm", "Width, mm"] : ["Height, px", "Width, px"];
   fillHead("more-head", "Structure", ...sides, "Pieces");
   $("more-body").replaceChildren(...body);
@@ -376,7 +374,7 @@ function fillClinical(result, scale) {
   fillHead("clinical-head", "Figure", "Value", "Range");
   $("clinical-body").replaceChildren(
     ...rows.flatMap(({ name, text, more, range }) => [
-      row([cell("th", name, { scope: "row" }), cell("td", text), cell("td", range)]),
+      rowOf([name, text, range], 1),
       ...(more ? [row([cell("th", more, { colSpan: 3 })], "range")] : []),
     ]),
   );

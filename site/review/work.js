@@ -19,14 +19,10 @@ export const narrow = () => matchMedia("(max-width: 860px), (max-aspect-ratio: 4
 // Work needs state(), send(event), the segmenter, and told(error), an error with a message for
 // people.
 export class Work {
-  #state;
-  #send;
-  #segmenter;
-  #told;
   #figured = new WeakMap(); // by result
   #ahead = null; // ahead.js, once it is there
   constructor(state, send, segmenter, told) {
-    [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
+    Object.assign(this, { state, send, segmenter, told });
   }
 
   // effects are those of page.js. One without an end returns nothing.
@@ -37,8 +33,8 @@ export class Work {
         resting,
         (key) => {
           const timer = setTimeout(
-            this.#send,
-            this.#ahead?.ready(lineAt(this.#state().worklist).picture) ? 0 : LINE_DELAY,
+            this.send,
+            this.#ahead?.ready(lineAt(this.state().worklist).picture) ? 0 : LINE_DELAY,
             { type: "pick", key },
           );
           return () => clearTimeout(timer);
@@ -49,7 +45,7 @@ export class Work {
         () => {
           wanted("ahead.js").then(
             ({ Ahead }) => {
-              this.#ahead = new Ahead(this.#state, this.#segmenter);
+              this.#ahead = new Ahead(this.state, this.segmenter);
             },
             () => {},
           ); // steps are slower without
@@ -64,7 +60,7 @@ export class Work {
       [
         (s) => s.worklist && !s.job && s.result && s.views,
         (views) => {
-          const { result, image } = this.#state();
+          const { result, image } = this.state();
           this.#prepare();
           return () => this.#leave(result, image, views);
         },
@@ -81,7 +77,7 @@ export class Work {
 
   // leave keeps what the stage has shown.
   #leave(result, image, views) {
-    const s = this.#state(),
+    const s = this.state(),
       { picture } = result.asked,
       line = s.worklist && lineBy(s.worklist, picture),
       figured = this.#figured.get(result);
@@ -95,7 +91,7 @@ export class Work {
       );
   }
   #prepare() {
-    this.#ahead?.prepare(this.#state().worklist);
+    this.#ahead?.prepare(this.state().worklist);
   }
   // recalled is that of Ahead, or null.
   recalled(job) {
@@ -104,13 +100,13 @@ export class Work {
 
   // thumb is the hook of a request (Segmenter.segment) that makes a line's small picture, or undefined.
   thumb(picture) {
-    const { worklist } = this.#state(),
+    const { worklist } = this.state(),
       line = worklist && lineBy(worklist, picture);
     return line && !line.thumb ? (image) => this.shrink(picture, image) : undefined;
   }
   // drawn resolves once what a person drew on a picture is decoded (undrawn, session.js).
   drawn(picture) {
-    const { worklist } = this.#state(),
+    const { worklist } = this.state(),
       { corrections = [], result } = (worklist && lineBy(worklist, picture)) ?? {};
     return Promise.all(
       [...corrections, ...(result?.asked.evidence ?? [])].map(({ open }) => open?.()),
@@ -132,7 +128,7 @@ export class Work {
     const thumb = URL.createObjectURL(
       await canvas.convertToBlob({ type: "image/jpeg", quality: 0.8 }),
     );
-    this.#send({ type: "thumb", picture, thumb, slice, slices });
+    this.send({ type: "thumb", picture, thumb, slice, slices });
   }
 
   #compute(task) {
@@ -140,12 +136,12 @@ export class Work {
       { signal } = ending,
       { picture } = task;
     const options = {
-      model: this.#state().model,
+      model: this.state().model,
       roi: UNASKED.roi,
       raterWeights: UNASKED.weights,
       passing: true,
     };
-    this.#segmenter
+    this.segmenter
       .segment(picture, options, { signal, thumb: this.thumb(picture) })
       .then(async (made) => {
         const result = { ...made, asked: { picture, ...UNASKED } };
@@ -160,9 +156,9 @@ export class Work {
           masks: { id: result.id, files: await this.#masks(result) },
         };
       })
-      .catch((error) => ({ type: "uncomputed", task, error: this.#told(error) }))
+      .catch((error) => ({ type: "uncomputed", task, error: this.told(error) }))
       .then((event) => {
-        if (!signal.aborted) this.#send(event);
+        if (!signal.aborted) this.send(event);
       });
     return () => ending.abort();
   }
@@ -171,7 +167,7 @@ export class Work {
   #masks(result) {
     const { classes, recurrences: i, found } = result,
       one = (c) =>
-        this.#segmenter.save({
+        this.segmenter.save({
           result,
           made: "png-mask",
           i,
@@ -190,7 +186,7 @@ export class Work {
     // If the worker has forgotten them, the ZIP asks again.
     this.#masks(result).then(
       (files) => {
-        if (!ended) this.#send({ type: "masks", result, files });
+        if (!ended) this.send({ type: "masks", result, files });
       },
       () => {},
     );
@@ -207,7 +203,7 @@ export class Work {
       } = result,
       marks = evidence.map(withMask);
     return this.#masks(
-      await this.#segmenter.segment(picture, {
+      await this.segmenter.segment(picture, {
         model,
         roi,
         raterWeights: weights,
@@ -219,11 +215,11 @@ export class Work {
 
   async #table(list) {
     const { records } = await wanted("workfiles.js");
-    return (await this.#segmenter.table(records(list), $("work-semicolons").checked)).bytes.buffer;
+    return (await this.segmenter.table(records(list), $("work-semicolons").checked)).bytes.buffer;
   }
   // saveLine saves the image on the stage as a table of one line.
   async saveLine(name) {
-    const s = this.#state(),
+    const s = this.state(),
       { worklist, picture, image, measured: result, known } = s,
       line = worklist && lineBy(worklist, picture);
     try {
@@ -245,15 +241,15 @@ export class Work {
           ],
         }),
       );
-      this.#send({ type: "log", did: "exported", what: "csv", picture });
+      this.send({ type: "log", did: "exported", what: "csv", picture });
     } catch (error) {
-      this.#send({ type: "failed", error: this.#told(error), of: "save" });
+      this.send({ type: "failed", error: this.told(error), of: "save" });
     }
   }
   async #save(what) {
-    const { worklist } = this.#state(),
+    const { worklist } = this.state(),
       name = `mrprism-${now()}`,
-      tell = (saved) => this.#send({ type: "work", saved });
+      tell = (saved) => this.send({ type: "work", saved });
     try {
       const { filesOf } = await wanted("workfiles.js"),
         table = () => this.#table(worklist);
@@ -262,26 +258,26 @@ export class Work {
         download(
           `${name}.zip`,
           "application/zip",
-          await this.#segmenter.zip(
+          await this.segmenter.zip(
             filesOf(worklist, {
               masksOf: (line) => this.#masksOf(line),
               correct: async (mask, one, turn) => {
                 await one.open?.();
-                return this.#segmenter.correct(mask, one, turn);
+                return this.segmenter.correct(mask, one, turn);
               },
               table,
               tell,
             }),
           ),
         );
-      this.#send({ type: "written", list: worklist, what });
+      this.send({ type: "written", list: worklist, what });
     } catch (error) {
-      this.#send({ type: "unwritten", error: this.#told(error) });
+      this.send({ type: "unwritten", error: this.told(error) });
     }
   }
 
   #press(act) {
-    if (this.#state().worklist) this.#send({ type: "press", act });
+    if (this.state().worklist) this.send({ type: "press", act });
   }
 
   // keys are the keys of the list, each with its action.
@@ -298,9 +294,9 @@ export class Work {
   // listen makes the controls of the list send events.
   listen() {
     $("work-files").open = !narrow();
-    const send = this.#send,
+    const send = this.send,
       { keys } = this,
-      work = (values) => () => send({ type: "work", ...values(this.#state().worklist) });
+      work = (values) => () => send({ type: "work", ...values(this.state().worklist) });
     $("work-on").onclick = keys.n;
     $("work-back").onclick = keys.p;
     for (const what of ["accepted", "rejected"])
@@ -327,14 +323,14 @@ export class Work {
           act: {
             type: "pick",
             key: Number(line.dataset.key),
-            open: this.#state().worklist.open && !narrow(),
+            open: this.state().worklist.open && !narrow(),
           },
         });
     };
     $("work-lines").onkeydown = (event) => this.#key(event);
   }
   #key(event) {
-    const { worklist } = this.#state(),
+    const { worklist } = this.state(),
       steps = {
         ArrowDown: 1,
         ArrowUp: -1,
@@ -345,9 +341,9 @@ export class Work {
       },
       by = steps[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (by) this.#send({ type: "press", act: { type: "step", by } });
+    if (by) this.send({ type: "press", act: { type: "step", by } });
     else if (event.key === "Enter" || event.key === " ")
-      this.#send({ type: "press", act: { type: "pick", key: lineAt(worklist).key } });
+      this.send({ type: "press", act: { type: "pick", key: lineAt(worklist).key } });
     else return;
     event.preventDefault();
   }

@@ -66,22 +66,20 @@ const emptyOf = ({ width, height }, classes, { name: model, title }) =>
 // nothing, no model's mask is there. In a blind study its result is bare: what is not there cannot
 // leak.
 export class Answers {
-  #segmenter;
-  #study;
   constructor(segmenter, study) {
-    [this.#segmenter, this.#study] = [segmenter, study];
+    Object.assign(this, { segmenter, study });
   }
 
   async #empty(picture, { image, thumb }, model) {
-    const decoded = await this.#segmenter.decode(picture);
+    const decoded = await this.segmenter.decode(picture);
     image?.(decoded);
     thumb?.(decoded);
-    return emptyOf(decoded, this.#study.structures, model);
+    return emptyOf(decoded, this.study.structures, model);
   }
 
   // segment is Segmenter.segment. ask resolves to the model's own result.
   async segment(ask, picture, hooks = {}) {
-    const { structures, start, blind } = this.#study;
+    const { structures, start, blind } = this.study;
     if (start === "empty") return this.#empty(picture, hooks, BY_HAND);
     const result = await ask(),
       { classes, found, model: name, title } = result;
@@ -133,9 +131,6 @@ const PAUSE = 60e3,
   SOON = 5e3; // ms: a longer pause does not count as reading; time until the list has it
 
 export class Reading {
-  #state;
-  #send;
-  #study;
   #result = null;
   #tools = {};
   #key = 0;
@@ -143,7 +138,7 @@ export class Reading {
   #spent = 0;
   // Reading needs state() with a worklist of the study, and send(event).
   constructor(state, send, study) {
-    [this.#state, this.#send, this.#study] = [state, send, study];
+    Object.assign(this, { state, send, study });
     const bare = study.blind || study.start === "empty";
     $("app").classList.add("reading", ...(bare ? ["blind"] : []));
     if (bare)
@@ -199,14 +194,14 @@ export class Reading {
     $("reading-meter").setAttribute("aria-labelledby", "reading-line");
     $("work-accepted").onclick = () => this.#done();
     $("work-rejected").onclick = () => {
-      if (narrow()) this.#send({ type: "work", open: false }); // the list covers the panel
+      if (narrow()) this.send({ type: "work", open: false }); // the list covers the panel
       reason.focus();
     };
   }
 
   // changed follows the state: it shows how far the grader is, and begins to draw on a new image.
   changed() {
-    const s = this.#state(),
+    const s = this.state(),
       line = lineAt(s.worklist),
       seen = sees(s) || line.state === "failed" ? line.key : 0;
     if (seen !== this.#key) {
@@ -218,7 +213,7 @@ export class Reading {
     if (s.editing) this.#tools = { tool: s.editing.tool, size: s.editing.size };
     if (!sees(s) || s.result === this.#result) return;
     this.#result = s.result;
-    if (!line.review) this.#send({ type: "press", act: { type: "edit", ...this.#tools } });
+    if (!line.review) this.send({ type: "press", act: { type: "edit", ...this.#tools } });
   }
   #draw({ worklist: { lines, by } }, { review, reason }) {
     const n = lines.filter((one) => one.review).length,
@@ -227,8 +222,8 @@ export class Reading {
         if ($(id).textContent !== text) $(id).textContent = text;
       };
     write("h-reading", t("Reading study"));
-    write("h-correct", t(this.#study.start === "empty" ? "Draw" : "Correct"));
-    write("reading-who", `${isolated(this.#study.name)} · ${isolated(by)}`);
+    write("h-correct", t(this.study.start === "empty" ? "Draw" : "Correct"));
+    write("reading-who", `${isolated(this.study.name)} · ${isolated(by)}`);
     write("reading-line", t("{n} of {all} read", { n, all }));
     Object.assign($("reading-meter"), { max: all, value: n });
     write("reading-done", t("Done, next image"));
@@ -248,22 +243,22 @@ export class Reading {
 
   // done says that the image on the stage is graded, and shows the next one that is not read.
   #done() {
-    const s = this.#state(),
+    const s = this.state(),
       line = lineAt(s.worklist),
       { lines } = s.worklist;
     if (!line.review) {
       if (!sees(s))
         return (
           line.state === "failed" &&
-          this.#send({
+          this.send({
             type: "note",
             message: "This image cannot be shown.",
             next: "Say why it cannot be graded, and go on.",
           })
         );
       const none =
-        this.#study.start === "empty"
-          ? this.#study.structures.filter(
+        this.study.start === "empty"
+          ? this.study.structures.filter(
               (name) => !s.corrections.some((one) => one.rater === YOU && one.class === name),
             )
           : [];
@@ -278,7 +273,7 @@ export class Reading {
         return;
       this.#tick();
       this.#flush();
-      this.#send({
+      this.send({
         type: "press",
         act: { type: "decide", what: "accepted", at: new Date().toISOString() },
       });
@@ -286,9 +281,9 @@ export class Reading {
     const at = lines.indexOf(line),
       next = [...lines.slice(at + 1), ...lines.slice(0, at)].find(({ review }) => !review),
       n = lines.length;
-    if (next) this.#send({ type: "press", act: { type: "pick", key: next.key } });
+    if (next) this.send({ type: "press", act: { type: "pick", key: next.key } });
     else
-      this.#send({
+      this.send({
         type: "note",
         message: t("All {n} images are read.", { n }),
         next: "Save the session, and send it back.",
@@ -298,7 +293,7 @@ export class Reading {
   #refuse(reason) {
     this.#tick();
     this.#flush();
-    this.#send({
+    this.send({
       type: "line",
       reason,
       review: reason && "rejected",
@@ -315,10 +310,10 @@ export class Reading {
     if (this.#spent > SOON) this.#flush();
   }
   #flush() {
-    const line = this.#state().worklist.lines.find(({ key }) => key === this.#key),
+    const line = this.state().worklist.lines.find(({ key }) => key === this.#key),
       spent = this.#spent / 1000;
     this.#spent = 0;
     if (line && spent)
-      this.#send({ type: "line", key: line.key, seconds: (line.seconds ?? 0) + spent });
+      this.send({ type: "line", key: line.key, seconds: (line.seconds ?? 0) + spent });
   }
 }

@@ -49,21 +49,17 @@ const TAB = [
 // Sessions needs state(), send(event), the segmenter, and told(error), an error with a message for
 // people.
 export class Sessions {
-  #state;
-  #send;
-  #segmenter;
-  #told;
   #timer = 0;
   #writing = Promise.resolve();
   #reading = null;
   #seen = null;
   #sound = Promise.resolve();
   constructor(state, send, segmenter, told) {
-    [this.#state, this.#send, this.#segmenter, this.#told] = [state, send, segmenter, told];
+    Object.assign(this, { state, send, segmenter, told });
   }
 
   #note(message, next = "") {
-    this.#send({ type: "note", message, next });
+    this.send({ type: "note", message, next });
   }
   // tell notes sentences, those that are none left out, and what to do next.
   #tell(sentences, ...next) {
@@ -80,26 +76,25 @@ export class Sessions {
         );
       return await act();
     } catch (error) {
-      this.#send({ type: "failed", error: this.#told(error) });
+      this.send({ type: "failed", error: this.told(error) });
     }
   }
   // list is the list of images, or a new one with the image that is open, with an id.
   #list() {
-    if (!this.#state().worklist)
-      this.#send({ type: "add", pictures: [], along: true, open: false });
-    if (!this.#state().worklist.id) this.#send({ type: "work", id: crypto.randomUUID() });
-    return this.#state().worklist;
+    if (!this.state().worklist) this.send({ type: "add", pictures: [], along: true, open: false });
+    if (!this.state().worklist.id) this.send({ type: "work", id: crypto.randomUUID() });
+    return this.state().worklist;
   }
   // files resolves to the files of the session as it is, and what a person did until then.
   async #files(images, kept) {
-    if (images || this.#state().worklist?.measuring) await this.#sound;
+    if (images || this.state().worklist?.measuring) await this.#sound;
     const list = this.#list(),
-      { models, model: name } = this.#state(),
+      { models, model: name } = this.state(),
       { title, sha256 = "" } =
         list.lines.find(({ result }) => result)?.result ??
         models.find((one) => one.name === name) ??
         {};
-    const { entries, others } = this.#state().log;
+    const { entries, others } = this.state().log;
     return {
       list,
       files: await filesOf(list, { name, title, sha256 }, images, [entries, ...others], kept),
@@ -108,10 +103,10 @@ export class Sessions {
 
   save() {
     return this.#run(async () => {
-      this.#send({ type: "log", did: "exported", what: "session" });
-      const { list, files } = await this.#files(this.#state().session.images);
+      this.send({ type: "log", did: "exported", what: "session" });
+      const { list, files } = await this.#files(this.state().session.images);
       await this.#write(files, called(list.study?.name, list.by));
-      this.#send({ type: "stored", list });
+      this.send({ type: "stored", list });
     });
   }
   async #write(files, stem) {
@@ -130,7 +125,7 @@ export class Sessions {
   makeStudy() {
     return this.#run(async () => {
       const { BY_HAND, askPlan, linesOf } = await wanted("study.js"),
-        { lines } = this.#state().worklist,
+        { lines } = this.state().worklist,
         { result } = lines.find(({ result }) => result) ?? {};
       const { plan, images } = (await askPlan(result?.classes ?? null)) ?? {};
       if (!plan) return;
@@ -176,17 +171,17 @@ export class Sessions {
   // browser keeps, and goes on to keep: what is damaged of it stays beside. same: it is another
   // state of the one that is open, as the person said.
   async #take(files, name, { whole = true, kept = "", same = false } = {}) {
-    const session = await readSession(files, name, (...of) => this.#segmenter.picture(...of)),
+    const session = await readSession(files, name, (...of) => this.segmenter.picture(...of)),
       { damaged, lines, logs, study } = session;
     if (kept) session.id = damaged.length ? crypto.randomUUID() : kept;
     else if (!/^[\w-]{1,64}$/.test(session.id)) session.id = ""; // it names a folder
-    await this.#segmenter.ready;
+    await this.segmenter.ready;
     if (!lines.length)
       throw new Refused(`${name} has no images that could be read.`, "Choose another copy of it.");
-    if (unsaved(this.#state()).length) this.#list(); // an open image joins
+    if (unsaved(this.state()).length) this.#list(); // an open image joins
     await this.#check(session, name);
 
-    const { worklist } = this.#state();
+    const { worklist } = this.state();
     const again = worklist || kept ? "" : await this.#again(session, name);
     if (again === "joined") return this.#take(files, name, { whole, same: true });
     if (again) session.id = "";
@@ -198,9 +193,9 @@ export class Sessions {
       joined = await merged(worklist?.lines ?? [], lines, same),
       changed = logs.map((one) => one.changed).find((n) => n !== null) ?? null;
     this.#join(session, worklist, joined.lines, alone, changed);
-    if (begins) this.#reading = new reading.Reading(this.#state, this.#send, study);
+    if (begins) this.#reading = new reading.Reading(this.state, this.send, study);
     if (alone && (kept || reading.keep)) {
-      const { images } = this.#state().session,
+      const { images } = this.state().session,
         inIt = lines.some(({ picture }) => !picture.missing);
       this.#set({ keeping: true, at: "", images: kept && !study ? inIt : images });
     }
@@ -222,14 +217,14 @@ export class Sessions {
   // be followed, of another model or grader, or of a model that the page does not have.
   async #check(session, name) {
     const { model, grader } = session,
-      open = this.#state().worklist;
+      open = this.state().worklist;
     if (session.study || open?.study) {
       const { BY_HAND, check } = await wanted("study.js"),
-        { models } = this.#state();
+        { models } = this.state();
       check(session, name, open ? (open.study ?? null) : undefined);
-      if (!models.includes(BY_HAND)) this.#send({ type: "set", models: [...models, BY_HAND] });
+      if (!models.includes(BY_HAND)) this.send({ type: "set", models: [...models, BY_HAND] });
     }
-    const { models, worklist, model: computes } = this.#state();
+    const { models, worklist, model: computes } = this.state();
     if (!models.some((one) => one.name === model?.name))
       throw new Refused(
         `${name} is of a model that this page does not have: ${model?.title ?? model?.name}.`,
@@ -249,14 +244,14 @@ export class Sessions {
   // join shows the lines of a session with those of the open list, if there is one, and both logs.
   // changed says after which entry a log of the session was changed.
   #join({ id, at, study, model, grader, logs, ...session }, worklist, lines, alone, changed) {
-    const { log: mine } = this.#state(),
+    const { log: mine } = this.state(),
       begun = (session.lines[at] ?? session.lines[0]).key,
       base = worklist ?? { ...newList, open: !narrow(), id: alone ? id : "", study, at: begun },
       entries = logs.map((one) => one.entries);
     const log = worklist
       ? { ...mine, others: joinedLogs(mine.entries, [...mine.others, ...entries]) }
       : { entries: entries[0] ?? [], others: entries.slice(1) };
-    this.#send({
+    this.send({
       type: "restored",
       list: { ...base, lines, by: base.by || String(grader ?? "") },
       model: model.name,
@@ -265,7 +260,7 @@ export class Sessions {
         ? { did: "merged", session: id, log: logs[0]?.last ?? "" }
         : { did: "opened", session: id },
     });
-    if (!worklist) this.#send({ type: "stored", list: this.#state().worklist });
+    if (!worklist) this.send({ type: "stored", list: this.state().worklist });
   }
   // again looks whether this browser keeps the session of a file, in another state. It asks whether
   // to join both, and resolves to "joined" once the kept one is open; to "apart" or "unread" if the
@@ -291,13 +286,13 @@ export class Sessions {
   // ZIPs wait for it. Where they differ nobody knows which are right: the image is computed again.
   async #measure() {
     const wrong = [];
-    this.#send({ type: "work", measuring: true });
-    for (const { key, result, ...line } of this.#state().worklist.lines) {
+    this.send({ type: "work", measuring: true });
+    for (const { key, result, ...line } of this.state().worklist.lines) {
       if (!result?.fromFile || (await fits({ ...line, result }).catch(() => false))) continue;
       const { picture, result: now } =
-        this.#state().worklist?.lines.find((one) => one.key === key) ?? {};
+        this.state().worklist?.lines.find((one) => one.key === key) ?? {};
       if (now?.fromFile)
-        this.#send({
+        this.send({
           type: "line",
           key,
           result: null,
@@ -307,8 +302,8 @@ export class Sessions {
         });
       wrong.push(line.picture.name);
     }
-    if (!this.#state().worklist) return;
-    this.#send({ type: "work", measuring: false });
+    if (!this.state().worklist) return;
+    this.send({ type: "work", measuring: false });
     if (wrong.length)
       this.#note(
         t("The masks are not those of the figures: {files}. Both were dropped.", {
@@ -320,9 +315,9 @@ export class Sessions {
   // compare reads the images that came with a session, one after the other, while a person may work
   // already. What is damaged is not attached any more.
   async #compare() {
-    const line = (key) => this.#state().worklist?.lines.find((one) => one.key === key),
+    const line = (key) => this.state().worklist?.lines.find((one) => one.key === key),
       damaged = [];
-    for (const { key } of this.#state().worklist.lines) {
+    for (const { key } of this.state().worklist.lines) {
       const blob = line(key)?.picture.blob;
       if (
         !(blob instanceof Claimed) ||
@@ -343,12 +338,12 @@ export class Sessions {
         name,
         blob: null,
         missing: { sha256: await sumOf(blob), bytes: blob.size },
-        refused: missing(name, this.#state().worklist.study),
+        refused: missing(name, this.state().worklist.study),
       };
-      this.#send({ type: "line", key, picture, result: pictureIn(result, picture) });
+      this.send({ type: "line", key, picture, result: pictureIn(result, picture) });
       damaged.push(name);
     }
-    if (damaged.length) this.#note(notRead(damaged), lacking(this.#state().worklist));
+    if (damaged.length) this.#note(notRead(damaged), lacking(this.state().worklist));
   }
   // enter asks who reads a study, unless the session says so. It resolves to the module reading.js,
   // and keep, whether the reader wants it kept; or to null if nobody reads it.
@@ -362,7 +357,7 @@ export class Sessions {
       Object.assign(session, { grader: reader.by, id: crypto.randomUUID() });
       keep = reader.keep && keeping.can;
     }
-    this.#segmenter.study = new reading.Answers(this.#segmenter, session.study);
+    this.segmenter.study = new reading.Answers(this.segmenter, session.study);
     return { ...reading, keep };
   }
   #report(
@@ -385,7 +380,7 @@ export class Sessions {
       ],
       next = [
         conflicts && t("Choose a version where the list says so."),
-        lacking(this.#state().worklist),
+        lacking(this.state().worklist),
         !alone && t(TAB[1]),
       ];
     if (!said.some(Boolean) && next.some(Boolean)) said.push(t("{name} is open.", { name }));
@@ -395,7 +390,7 @@ export class Sessions {
   // attach gives lines their images, found by the content of files, each { blob, name }.
   attach(files) {
     return this.#run(async () => {
-      const lacking = this.#state().worklist.lines.filter(({ picture }) => picture.missing),
+      const lacking = this.state().worklist.lines.filter(({ picture }) => picture.missing),
         sizes = new Set(lacking.map(({ picture }) => picture.missing.bytes)),
         blobs = new Map();
       let over = 0;
@@ -411,7 +406,7 @@ export class Sessions {
       const wrong = changed.filter((name) =>
         lacking.some((line) => line.picture.name === name && !blobs.has(line.key)),
       );
-      this.#send({ type: "attached", blobs });
+      this.send({ type: "attached", blobs });
       const some = (n, one, other) => n && t({ one, other }, { n });
       if (!files.length) return;
       this.#tell(
@@ -441,7 +436,7 @@ export class Sessions {
         worklist,
         picture,
         models,
-      } = this.#state(),
+      } = this.state(),
       last = entries.slice(-SHOWN),
       box = $("session-log");
     const nameOf = ({ reading }) =>
@@ -478,11 +473,11 @@ export class Sessions {
   // ---- what the browser keeps ----
 
   #set(values) {
-    this.#send({ type: "set", session: { ...this.#state().session, ...values } });
+    this.send({ type: "set", session: { ...this.state().session, ...values } });
   }
   // offer shows the sessions that the browser keeps, but for the one that is open.
   async offer() {
-    const open = this.#state().worklist?.id,
+    const open = this.state().worklist?.id,
       all = (await keeping.all()).filter(({ id }) => id !== open);
     this.#set({
       kept: all.map(({ id, refused, grader, saved, readings = [] }) => ({
@@ -500,10 +495,10 @@ export class Sessions {
       if (!(await keeping.hold(id))) return this.#note(...TAB);
       try {
         await this.#take(await keeping.filesOf(id), t("The kept session"), {
-          kept: this.#state().worklist ? "" : id,
+          kept: this.state().worklist ? "" : id,
         });
       } finally {
-        if (this.#state().worklist?.id !== id) keeping.release(id);
+        if (this.state().worklist?.id !== id) keeping.release(id);
       }
       await this.offer();
     });
@@ -526,7 +521,7 @@ export class Sessions {
       } else {
         clearTimeout(this.#timer);
         this.#timer = 0;
-        this.#send({ type: "set", safe: [] });
+        this.send({ type: "set", safe: [] });
         await this.forget(id);
       }
     });
@@ -541,7 +536,7 @@ export class Sessions {
   }
   // changed keeps the session soon, if the list is another one.
   changed() {
-    const { session, worklist } = this.#state();
+    const { session, worklist } = this.state();
     this.#reading?.changed();
     if (!session.keeping || worklist === this.#seen) return;
     this.#seen = worklist;
@@ -553,15 +548,15 @@ export class Sessions {
     this.#timer = 0;
     try {
       const { list, files } = await this.#files(
-        this.#state().session.images || Boolean(this.#state().worklist?.study),
+        this.state().session.images || Boolean(this.state().worklist?.study),
         true,
       ); // a grader may have no other file of them
-      if (!this.#state().session.keeping) return;
+      if (!this.state().session.keeping) return;
       await keeping.put(list.id, files);
       this.#set({ at: new Date().toISOString() });
-      this.#send({ type: "stored", list });
+      this.send({ type: "stored", list });
     } catch (error) {
-      this.#send({
+      this.send({
         type: "failed",
         error: {
           message: `This browser could not keep the session: ${error?.message ?? error}`,
