@@ -28,25 +28,9 @@ import { turnedSquare } from "../draw/turn.js";
 import { number, t } from "../words/words.js";
 import { hasWork, inFile, inList, safe } from "./unsaved.js";
 import { due, pressed } from "../review/waiting.js";
-import {
-  added,
-  attached,
-  changed,
-  decided,
-  done,
-  failed,
-  followed,
-  lineAt,
-  lineBy,
-  pictured,
-  retried,
-  sees,
-  settled,
-  sliceLine,
-  sliceOf,
-  sliced,
-} from "../review/worklist.js";
+import * as lists from "../review/worklist.js";
 
+const NO_TOOL = { placing: null, measuring: false, ruler: null }; // of those that exclude each other
 const SMALLEST = 16; // side of the region, photograph pixels
 
 const LARGEST_PEN = 400; // photograph pixels
@@ -164,7 +148,7 @@ const passes = [
   remembered, // what changed is a step of the history
   returned, // a step is taken back if its job ends without a result
   measured, // figures of corrected masks
-  followed, // the list has what is on the stage, and its next task
+  lists.followed, // the list has what is on the stage, and its next task
 ];
 
 const handlers = {
@@ -185,13 +169,11 @@ const handlers = {
     // After a worker has died, the page does not warn again, and prepares no model: that may have
     // ended the worker.
     if (s.visited) return known;
-    const { sentence, next } = whyProcessor(device.reason, known.hadGPU);
-    const banner = {
-      message: `${sentence}, so the processor computes. It is slower, with the same result.`,
-      next,
-      kind: "adapter",
-    };
-    return { ...known, banner: device.reason ? banner : s.banner, preparing: known.model };
+    const now = { ...known, preparing: known.model };
+    if (!device.reason) return now;
+    const { sentence, next } = whyProcessor(device.reason, known.hadGPU),
+      message = `${sentence}, so the processor computes. It is slower, with the same result.`;
+    return { ...now, banner: { message, next, kind: "adapter" } };
   },
   adapter(s, { note, next, ...device }) {
     const changed = computedBy(s, device);
@@ -210,46 +192,36 @@ const handlers = {
   add(s, { pictures, along, show, open }) {
     const { picture } = subject(s),
       first = along && picture && !s.worklist ? [picture] : [];
-    const list = added(s.worklist, [...first, ...pictures], open),
-      now = { ...s, worklist: list };
-    if (first.length)
-      now.worklist = {
-        ...sliced(list, picture, picture === s.picture ? s.image : {}),
-        at: picture.key,
-        asked: picture.key,
-      };
-    return show
-      ? handlers.press(now, {
-          act: { type: "pick", key: (pictures.find(({ refused }) => !refused) ?? pictures[0]).key },
-        })
-      : now;
+    let list = lists.added(s.worklist, [...first, ...pictures], open);
+    if (first.length) {
+      list = lists.sliced(list, picture, picture === s.picture ? s.image : {});
+      list = { ...list, at: picture.key, asked: picture.key };
+    }
+    const now = { ...s, worklist: list };
+    return show ? wants(now, (pictures.find(({ refused }) => !refused) ?? pictures[0]).key) : now;
   },
   // press requests an act (decide, step, pick, edit) by a key or a button. The act follows at once,
   // or as soon as its image is seen.
   press: (s, { act }) => pressed(s.waiting.length ? s : mended(s, UNDECIDED), act),
   // pick shows a line's image. step goes to a line, whose image is shown when nobody steps further.
   pick(s, { key, open = s.worklist.open }) {
-    const now = { ...s, worklist: { ...s.worklist, at: key, asked: key, open } },
-      line = lineAt(now.worklist);
-    if (line.picture.refused) return told(now, line.picture.refused);
-    if (line.picture === subject(s).picture && (s.job || s.result)) return now;
-    const { roi, weights, evidence } = line.result?.asked ?? UNASKED,
-      known = line.result?.model === s.listed ? line.result.id : undefined;
-    return begin(
-      { ...now, banner: s.banner?.of === UNDECIDED ? s.banner : null, placing: null },
-      { picture: line.picture, roi, weights, evidence, known },
-    );
+    const now = handlers.work(s, { at: key, asked: key, open }),
+      { picture, result } = lists.lineAt(now.worklist);
+    if (picture.refused) return told(now, picture.refused);
+    if (picture === subject(s).picture && (s.job || s.result)) return now;
+    const { roi, weights, evidence } = result?.asked ?? UNASKED,
+      known = result?.model === s.listed ? result.id : undefined,
+      banner = s.banner?.of === UNDECIDED ? s.banner : null;
+    return begin({ ...now, banner, placing: null }, { picture, roi, weights, evidence, known });
   },
   step: (s, { by, to }) =>
     to === s.worklist.at
       ? { ...s, status: by > 0 ? "This is the last image." : "This is the first image." }
-      : { ...s, worklist: { ...s.worklist, at: to } },
+      : handlers.work(s, { at: to }),
   decide(s, { what, waited, by, to, at = "" }) {
-    const list = decided(s.worklist, what, sees(s), waited, at),
-      {
-        picture: { name },
-        review,
-      } = lineAt(list ?? s.worklist);
+    const list = lists.decided(s.worklist, what, lists.sees(s), waited, at),
+      { picture, review } = lists.lineAt(list ?? s.worklist),
+      { name } = picture;
     if (!list) return undecided(s, name);
     const said = {
       accepted: "{name} is accepted.",
@@ -261,104 +233,71 @@ const handlers = {
   },
   // restored shows the list of a session. It is of one model.
   restored: (s, { list, model, log }) =>
-    handlers.press(
-      { ...s, worklist: list, listed: model, model, log },
-      { act: { type: "pick", key: list.at } },
-    ),
+    wants({ ...s, worklist: list, listed: model, model, log }, list.at),
   attached(s, { blobs }) {
-    const worklist = attached(s.worklist, blobs),
-      now = { ...s, worklist };
-    return blobs.has(worklist.at)
-      ? handlers.press(now, { act: { type: "pick", key: worklist.at } })
-      : now;
+    const now = { ...s, worklist: lists.attached(s.worklist, blobs) },
+      { at } = now.worklist;
+    return blobs.has(at) ? wants(now, at) : now;
   },
   // settled chooses one of two versions of the chosen line.
   settled(s, { take }) {
-    const worklist = settled(s.worklist, take),
-      now = {
-        ...s,
-        worklist,
-        status: take ? "The other version is taken." : "This version is kept.",
-      };
+    const worklist = lists.settled(s.worklist, take),
+      status = take ? "The other version is taken." : "This version is kept.",
+      now = { ...s, worklist, status };
     return take ? handlers.pick(now, { key: worklist.at }) : now;
   },
   // line changes fields of a line, the chosen one unless key names another.
-  line: (s, { key = s.worklist.at, ...fields }) => ({
-    ...s,
-    worklist: changed(s.worklist, { key }, fields),
-  }),
+  line: (s, { key = s.worklist.at, ...fields }) => lined(s, { key }, fields),
   log: (s) => s, // an entry that is no other event
   stored: (s, { list }) => safe(s, inList(list, "session")),
   // again computes failed lines once more, the chosen line first.
   again(s) {
-    const now = { ...s, worklist: { ...retried(s.worklist), paused: false } };
-    return lineAt(now.worklist).state === "waiting"
-      ? handlers.pick(now, { key: now.worklist.at })
-      : now;
+    const now = { ...s, worklist: { ...lists.retried(s.worklist), paused: false } },
+      { key, state } = lists.lineAt(now.worklist);
+    return state === "waiting" ? handlers.pick(now, { key }) : now;
   },
   work: (s, values) => ({ ...s, worklist: { ...s.worklist, ...values } }), // as worklist.js has them
-  thumb(s, { picture, thumb, slice, slices }) {
-    const line = s.worklist && lineBy(s.worklist, picture);
-    return line
-      ? { ...s, worklist: changed(sliced(s.worklist, picture, { slice, slices }), line, { thumb }) }
-      : s;
-  },
+  thumb: (s, { picture, thumb, slice, slices }) =>
+    lined(s, lineOf(s, picture), { thumb, slice, slices }),
   computed: (s, { task, result, masks }) => ({
     ...s,
-    worklist: done(s.worklist, task, result, masks),
+    worklist: lists.done(s.worklist, task, result, masks),
   }),
   uncomputed(s, { task, error }) {
     // Without the model each line would fail for the same reason.
-    if (error.code === "weights")
-      return told({ ...s, worklist: { ...s.worklist, paused: true } }, error, "weights");
-    return { ...s, worklist: failed(s.worklist, task, error) };
+    if (error.code === "weights") return told(handlers.work(s, { paused: true }), error, "weights");
+    return { ...s, worklist: lists.failed(s.worklist, task, error) };
   },
   written: (s, { list, what }) =>
-    mended(
-      safe({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, inList(list, what)),
-      "worklist",
-    ),
-  unwritten: (s, { error }) =>
-    told({ ...s, worklist: { ...s.worklist, saving: "", saved: 0 } }, error, "worklist"),
-  masks(s, { result, files }) {
-    const line = s.worklist && lineBy(s.worklist, result.asked.picture);
-    return line
-      ? { ...s, worklist: changed(s.worklist, line, { masks: { id: result.id, files } }) }
-      : s;
-  },
+    mended(safe(handlers.work(s, { saving: "", saved: 0 }), inList(list, what)), "worklist"),
+  unwritten: (s, { error }) => told(handlers.work(s, { saving: "", saved: 0 }), error, "worklist"),
+  masks: (s, { result, files }) =>
+    lined(s, lineOf(s, result.asked.picture), { masks: { id: result.id, files } }),
   // leaf shows another slice of the file on the stage. A slice with work of a person keeps it in a
   // line of its own.
   leaf(s, { picture, open }) {
     const { worklist } = s,
-      line = worklist && sliceLine(worklist, picture, s.picture, (one) => hasWork(s, one));
+      line = worklist && lists.sliceLine(worklist, picture, s.picture, (one) => hasWork(s, one));
     if (!worklist && !hasWork(s)) return handlers.open(s, { picture });
     if (!line) return handlers.add(s, { pictures: [picture], along: true, show: true, open });
-    const list =
-      sliceOf(line) === picture.slice ? worklist : pictured(worklist, line.picture, picture);
-    return handlers.press({ ...s, worklist: list }, { act: { type: "pick", key: line.key } });
+    const there = lists.sliceOf(line) === picture.slice;
+    return wants(there ? s : repictured(s, line.picture, picture), line.key);
   },
 
   // turn replaces the photograph by a turned one. Drawings and marks were on the old one.
   turn(s, { picture, quarters }) {
-    if (s.corrections.length || subject(s).evidence.length) {
-      return {
-        ...s,
-        banner: {
-          message: "The photograph was not turned: corrections and marks lie on it.",
-          next: "Turn it first, or remove them.",
-          kind: "note",
-        },
-      };
-    }
+    if (s.corrections.length || subject(s).evidence.length)
+      return noted(
+        s,
+        "The photograph was not turned: corrections and marks lie on it.",
+        "Turn it first, or remove them.",
+      );
     let { roi, weights } = s.listed === s.model ? subject(s) : UNASKED,
       [width, height] = [s.image.width, s.image.height];
     for (let i = 0; i < quarters; i++, [width, height] = [height, width])
       roi = turnedSquare(roi, height);
-    const worklist = s.worklist && pictured(s.worklist, s.picture, picture);
-    return {
-      ...begin({ ...s, worklist, banner: null, placing: null }, { picture, roi, weights }),
-      status: "The photograph is turned.",
-    };
+    const now = { ...repictured(s, s.picture, picture), banner: null, placing: null };
+    return { ...begin(now, { picture, roi, weights }), status: "The photograph is turned." };
   },
 
   // ---- models ----
@@ -392,7 +331,7 @@ const handlers = {
     if (job !== s.job) return s;
     const { picture } = job,
       turned = s.picture?.blob === picture.blob && s.picture.turn !== picture.turn;
-    const line = s.worklist && lineBy(s.worklist, picture),
+    const line = lineOf(s, picture),
       said = line?.result?.measurements.eye;
     const kept = turned
       ? { known: s.known, eye: s.eye, look: s.look }
@@ -400,7 +339,7 @@ const handlers = {
     return {
       ...s,
       ...kept,
-      worklist: s.worklist && sliced(s.worklist, picture, image),
+      worklist: s.worklist && lists.sliced(s.worklist, picture, image),
       picture,
       image,
       measuring: false,
@@ -427,24 +366,14 @@ const handlers = {
   failed: (s, { job, error, of }) =>
     job && job !== s.job ? s : told(job ? ended(s, !REFUSED.includes(error.code)) : s, error, of),
   cancel(s) {
-    const now = {
-      ...ended(
-        refuseSaves(s, () => false),
-        true,
-      ),
-      preparing: "",
-      status: "Cancelled.",
-      waiting: NONE,
-    };
+    const without = ended(refuseSaves(s), true),
+      now = { ...without, preparing: "", status: "Cancelled.", waiting: NONE };
     return s.waiting.length
-      ? {
-          ...now,
-          banner: {
-            message: "Keys that waited for the image were dropped.",
-            next: "Press them again once an image is shown.",
-            kind: "note",
-          },
-        }
+      ? noted(
+          now,
+          "Keys that waited for the image were dropped.",
+          "Press them again once an image is shown.",
+        )
       : now;
   },
   segment: (s) => (s.left ? begin(s, { ...s.left, again: false }) : s),
@@ -475,51 +404,28 @@ const handlers = {
   },
   // save saves a file of the chosen format. class is missing if the file has all structures.
   save(s, { what, class: c }) {
-    const { result, picture, choices } = s,
+    const { result, choices, identity } = s,
       format = formatOf(s),
       [made, , , kind] = format.files[what],
       last = result.recurrences,
-      stem = stemOf(picture, s.image);
-    const classes = format.whole ? [...result.classes.keys()] : [c],
-      save = {
-        result,
-        what,
-        class: c,
-        i: shownRecurrence(result, choices),
-        made,
-        classes,
-        identity: s.identity,
-      };
-    const files = readersOf(result, s.each && made, classes).map(
-      ({ reader, suffix, rater, classes: own = classes }) => {
-        const i = reader ? last : save.i,
-          has = (one) => one.rater === rater && classes.includes(result.classes.indexOf(one.class));
-        const drawn = i === last ? s.corrections.filter(has) : NONE;
-        const corrected =
-          what === "overlay"
-            ? layers(result, choices).lines.some(({ edited }) => edited?.drawn)
-            : drawn.length > 0;
-        return {
-          reader,
-          classes: own,
-          drawn,
-          corrected,
-          file: fileOf({ ...save, i, suffix, corrected }, format, stem),
-        };
-      },
-    );
-    const [file, type] =
-      files.length === 1
-        ? [files[0].file, kind]
-        : [
-            fileOf(
-              { ...save, corrected: files.some(({ corrected }) => corrected) },
-              format,
-              stem,
-              "_raters.zip",
-            ),
-            "application/zip",
-          ];
+      shown = shownRecurrence(result, choices),
+      classes = format.whole ? [...result.classes.keys()] : [c],
+      save = { result, what, class: c, i: shown, made, classes, identity },
+      named = (one, ending) =>
+        fileOf({ ...save, ...one }, format, stemOf(s.picture, s.image), ending);
+    const files = readersOf(result, s.each && made, classes).map((one) => {
+      const { reader, suffix, rater } = one,
+        i = reader ? last : shown,
+        has = (d) => d.rater === rater && classes.includes(result.classes.indexOf(d.class)),
+        drawn = i === last ? s.corrections.filter(has) : NONE,
+        corrected = what === "overlay" ? showsDrawn(result, choices) : drawn.length > 0,
+        file = named({ i, suffix, corrected });
+      return { reader, classes: one.classes ?? classes, drawn, corrected, file };
+    });
+    const corrected = files.some((one) => one.corrected),
+      [file, type] = files[1]
+        ? [named({ corrected }, "_raters.zip"), "application/zip"]
+        : [files[0].file, kind];
     return { ...s, saves: [...s.saves, { ...save, files, file, type }] };
   },
   saved: (s, { save }) =>
@@ -528,13 +434,9 @@ const handlers = {
     const others = { ...s, saves: without(s.saves, save) };
     if (!FORGOTTEN.includes(error.code) || save.again) return told(others, error, "save");
     const renewed = !s.job && s.result !== save.result; // to another question
-    const again = {
-      ...save,
-      again: true,
-      waits: !renewed,
-      result: renewed ? s.result : save.result,
-    };
     if (!isAbout(s, save.result)) return notSaved(others, save);
+    const result = renewed ? s.result : save.result,
+      again = { ...save, again: true, waits: !renewed, result };
     return renew({ ...others, saves: [...others.saves, again] }, save.result);
   },
 
@@ -548,18 +450,15 @@ const handlers = {
   },
   slide(s, { m, value }) {
     const { values, from } = s.sliders,
-      before =
-        from?.m === m ? from : { m, values, weights: from ? from.weights : subject(s).weights };
-    return preview({
-      ...s,
-      sliders: { values: shared(before.values, m, value), moving: true, from: before },
-    });
+      { weights } = from ?? subject(s),
+      before = from?.m === m ? from : { m, values, weights },
+      sliders = { values: shared(before.values, m, value), moving: true, from: before };
+    return preview({ ...s, sliders });
   },
-  equal: (s) =>
-    weigh({
-      ...s,
-      sliders: { ...s.sliders, values: equalShares(s.sliders.values.length), moving: true },
-    }),
+  equal(s) {
+    const values = equalShares(s.sliders.values.length);
+    return weigh({ ...s, sliders: { ...s.sliders, values, moving: true } });
+  },
   weigh,
 
   // ---- marks ----
@@ -569,11 +468,8 @@ const handlers = {
     const others = subject(s).evidence.filter(
       (other) => other.rater !== mark.rater || other.class !== mark.class,
     );
-    const m = s.result.raters.indexOf(mark.rater),
-      { choices } = s;
-    const raters =
-      m < 0 || choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort();
-    return begin({ ...s, choices: { ...choices, raters } }, { evidence: [...others, mark] });
+    const choices = { ...s.choices, ...withRater(s, mark.rater) };
+    return begin({ ...s, choices }, { evidence: [...others, mark] });
   },
   unmark: (s, { mark }) =>
     settles(s) ? begin(s, { evidence: without(subject(s).evidence, mark) }) : s,
@@ -591,9 +487,8 @@ const handlers = {
         : { x: Math.round((width - side) / 2), y: Math.round((height - side) / 2), side };
     return {
       ...s,
+      ...NO_TOOL,
       placing: { ...square, wanted: square },
-      measuring: false,
-      ruler: null,
       status:
         "Placing the region. Arrow keys move it, plus and minus resize it, Enter segments, Escape cancels.",
     };
@@ -616,38 +511,21 @@ const handlers = {
   // edit begins to correct a mask, or changes the tool. The mask is then shown.
   edit(s, { waited, from, to, by, ...changes }) {
     if (!s.result?.found || !s.image)
-      return {
-        ...s,
-        banner: {
-          message: "There is nothing to correct.",
-          next: "Open an image, or place the region by hand.",
-          kind: "note",
-        },
-      };
-    const { classes, raters } = s.result,
-      { choices } = s,
-      first = {
-        tool: "brush",
-        size: Math.max(4, Math.round(s.result.roi.side / 16)),
-        rater: YOU,
-        class: classes[choices.structure],
-      };
+      return noted(
+        s,
+        "There is nothing to correct.",
+        "Open an image, or place the region by hand.",
+      );
+    const { classes, roi } = s.result,
+      size = Math.max(4, Math.round(roi.side / 16)),
+      first = { tool: "brush", size, rater: YOU, class: classes[s.choices.structure] };
     const how = { fill: "add" }[changes.tool] ?? "replace",
-      editing = { ...first, ...s.editing, ...(changes.tool && { how }), ...changes },
-      m = raters.indexOf(editing.rater);
+      editing = { ...first, ...s.editing, ...(changes.tool && { how }), ...changes };
     editing.size = Math.min(LARGEST_PEN, Math.max(1, editing.size));
-    const seen =
-      m < 0
-        ? { contour: true }
-        : { raters: choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort() };
-    return {
-      ...s,
-      editing,
-      placing: null,
-      measuring: false,
-      ruler: null,
-      choices: { ...choices, ...seen, structure: classes.indexOf(editing.class), recurrence: LAST },
-    };
+    const seen = editing.rater === YOU ? { contour: true } : withRater(s, editing.rater),
+      structure = classes.indexOf(editing.class),
+      choices = { ...s.choices, ...seen, structure, recurrence: LAST };
+    return { ...s, ...NO_TOOL, editing, choices };
   },
   unedit: (s) => handlers.undraft({ ...s, editing: null, status: "Correcting has ended." }),
   draft: (s, { correction }) => ({
@@ -692,9 +570,8 @@ const handlers = {
       ? s
       : {
           ...(on && s.editing ? handlers.unedit(s) : s),
-          placing: null,
+          ...NO_TOOL,
           measuring: on,
-          ruler: null,
           status: on
             ? "Measuring. Arrow keys move an end of the line, space takes the other end, Escape ends it."
             : "Measuring has ended.",
@@ -724,7 +601,7 @@ const handlers = {
 
   // ---- the page ----
   set: (s, values) => ({ ...s, ...values }), // opacity, scale, dragging, theme
-  note: (s, { message, next, of }) => ({ ...s, banner: { message, next, of, kind: "note" } }),
+  note: (s, { message, next, of }) => noted(s, message, next, { of }),
   dismiss: (s) => ({ ...s, banner: null }),
 };
 
@@ -735,17 +612,29 @@ export const toKeep = ({ keepAll, kept, models }) =>
 // undecided reports decisions by keys about images that have no result to look at.
 function undecided(s, name) {
   const names = [...new Set([...(s.banner?.of === UNDECIDED ? s.banner.names : []), name])];
-  return {
-    ...s,
-    banner: {
-      message: `Not decided, as there is no result to look at: ${names.join(", ")}.`,
-      next: "Compute it again, or reject it.",
-      kind: "note",
-      of: UNDECIDED,
-      names,
-    },
-  };
+  return noted(
+    s,
+    `Not decided, as there is no result to look at: ${names.join(", ")}.`,
+    "Compute it again, or reject it.",
+    { of: UNDECIDED, names },
+  );
 }
+
+// ---- lines of the list ----
+
+// wants asks for the image of a line.
+const wants = (s, key) => handlers.press(s, { act: { type: "pick", key } });
+// lineOf is the line of a picture, if there is one.
+const lineOf = ({ worklist }, picture) => worklist && lists.lineBy(worklist, picture);
+// lined changes fields of a line, if there is one.
+const lined = (s, line, fields) =>
+  line ? { ...s, worklist: lists.changed(s.worklist, line, fields) } : s;
+const repictured = (s, from, picture) => ({
+  ...s,
+  worklist: s.worklist && lists.pictured(s.worklist, from, picture),
+});
+
+// ---- messages ----
 
 const without = (list, item) => list.filter((other) => other !== item);
 const computedBy = (s, { adapter, gpu, software, reason, why }) => ({
@@ -761,6 +650,11 @@ function told(s, { code, message, next }, of = null) {
     ? { ...s, status: "Cancelled." }
     : { ...s, banner: { message, next, of } };
 }
+// noted shows a message that is no error.
+const noted = (s, message, next, more) => ({
+  ...s,
+  banner: { message, next, kind: "note", ...more },
+});
 // mended removes the message about something that now works. Other messages stay.
 const mended = (s, of) => (s.banner && s.banner.of === of ? { ...s, banner: null } : s);
 
@@ -779,41 +673,25 @@ function begin(s, changes) {
     other = s.listed !== s.model;
   const job = { picture, ...(other ? UNASKED : { roi, weights, evidence }), ...changes };
   const progress = quick(s, job) ? null : { stage: "start" };
-  const begun = {
-    ...s,
-    model: s.listed,
-    preparing: other ? "" : s.preparing,
-    job,
-    left: null,
-    progress,
-    coming: null,
-  };
+  const preparing = other ? "" : s.preparing,
+    begun = { ...s, ...NO_JOB, model: s.listed, preparing, job, progress };
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
 
+const NO_JOB = { job: null, left: null, progress: null, coming: null };
 const FORGOTTEN = ["gone", "silent"]; // codes of errors: the worker has no result any more
 const REFUSED = ["image", "options", "evidence"]; // codes of errors that trying again does not mend
 // ended is the state without its job. The list and the sliders show the model and the weights of
 // the result on the stage again. If again is true and nothing of the job's photograph is shown, the
 // job can begin again.
 function ended(s, again = false) {
-  const left = again && s.job && s.result?.asked.picture !== s.job.picture ? s.job : null;
-  const without = {
-    ...s,
-    job: null,
-    left,
-    progress: null,
-    coming: null,
-    saves: s.saves.filter(({ waits }) => !waits),
-  };
+  const left = again && s.job && s.result?.asked.picture !== s.job.picture ? s.job : null,
+    saves = s.saves.filter(({ waits }) => !waits),
+    without = { ...s, ...NO_JOB, left, saves };
   if (!s.result) return without;
-  const { model, asked } = s.result;
-  return {
-    ...without,
-    model,
-    listed: s.listed === s.model ? model : s.listed,
-    sliders: slidersAt(s, s.result, asked.weights),
-  };
+  const { model, asked } = s.result,
+    listed = s.listed === s.model ? model : s.listed;
+  return { ...without, model, listed, sliders: slidersAt(s, s.result, asked.weights) };
 }
 
 // shown puts a coming result on the stage once it has all views that the controls need, so that
@@ -826,9 +704,7 @@ function shown(s) {
   const sliders = slidersAt(s, result, result.asked.weights);
   return preview({
     ...mended(s, s.picture),
-    job: null,
-    progress: null,
-    coming: null,
+    ...NO_JOB,
     result,
     views,
     choices,
@@ -844,35 +720,31 @@ function announced(result) {
 
 // ask adds questions for views that the controls need and that have not been requested.
 function ask(s) {
-  const questions = [...s.questions];
-  for (const { result, views } of [s, s.coming ?? {}]) {
-    if (!result) continue;
-    for (const [key, view] of Object.entries(viewsOf(layers(result, fitted(s.choices, result))))) {
-      if (
-        !(key in views) &&
-        !questions.some((asked) => asked.result === result && asked.key === key)
-      )
-        questions.push({ result, ...view });
-    }
+  const { coming, compared, questions } = s,
+    more = [];
+  for (const side of [s, coming, compared].filter((one) => one?.result)) {
+    const { result, views } = side,
+      known = ({ key }) =>
+        key in views || questions.some((one) => one.result === result && one.key === key),
+      wanted =
+        side === compared ? wantedViews(s) : viewsOf(layers(result, fitted(s.choices, result)));
+    for (const view of Object.values(wanted)) if (!known(view)) more.push({ result, ...view });
   }
-  return { ...s, questions: [...questions, ...pairQuestions(s)] };
-}
-function pairQuestions(s) {
-  const result = s.compared?.result;
-  if (!result) return [];
-  const open = ([key]) =>
-    !(key in s.compared.views) &&
-    !s.questions.some((asked) => asked.result === result && asked.key === key);
-  return Object.entries(wantedViews(s))
-    .filter(open)
-    .map(([, view]) => ({ result, ...view }));
+  return { ...s, questions: [...questions, ...more] };
 }
 
 // isAbout says whether photograph, region, weights, marks and model are still those of a result.
-function isAbout(s, { asked, model }) {
-  const now = subject(s),
-    same = ["picture", "roi", "weights", "evidence"].every((what) => now[what] === asked[what]);
-  return same && model === s.model && model === s.listed;
+const isAbout = (s, { asked, model }) =>
+  sameButWeights(subject(s), asked) &&
+  subject(s).weights === asked.weights &&
+  [s.model, s.listed].every((name) => name === model);
+const sameButWeights = (a, b) =>
+  ["picture", "roi", "evidence"].every((what) => a[what] === b[what]);
+
+// withRater are the choices by which the lines of a rater, if it is one, are shown.
+function withRater({ result, choices: { raters } }, name) {
+  const m = result.raters.indexOf(name);
+  return { raters: m < 0 || raters.includes(m) ? raters : [...raters, m].sort() };
 }
 
 // renew segments again to replace a result that the worker has forgotten: a worker keeps its last
@@ -884,19 +756,18 @@ function renew(s, result) {
 }
 
 // refuseSaves gives up the files that wait for a result, except those for which keep says true.
-function refuseSaves(s, keep) {
+function refuseSaves(s, keep = () => false) {
   const refused = s.saves.filter((save) => save.waits && !keep(save));
   return refused.reduce((s, save) => notSaved({ ...s, saves: without(s.saves, save) }, save), s);
 }
-const notSaved = (s, { file, result }) =>
-  told(
-    s,
-    {
-      message: `${file} was not saved: its result is no longer in memory.`,
-      next: `Open ${result.asked.picture.name} and segment it again as it was, then save.`,
-    },
-    "save",
-  );
+function notSaved(s, { file, result }) {
+  const message = `${file} was not saved: its result is no longer in memory.`,
+    next = `Open ${result.asked.picture.name} and segment it again as it was, then save.`;
+  return told(s, { message, next }, "save");
+}
+// showsDrawn says whether the stage shows a mask on which a person drew.
+const showsDrawn = (result, choices) =>
+  layers(result, choices).lines.some(({ edited }) => edited?.drawn);
 
 // ---- raters' weights ----
 
@@ -906,15 +777,12 @@ export const steers = ({ steered, raters }) => steered && raters.length > 1;
 // unless the result is another model's.
 function slidersAt({ sliders, choices }, result, weights) {
   if (sliders.moving && choices.model === result.model) return sliders;
-  return {
-    values: steers(result) ? sharesOf(weights, result.raters.length) : [],
-    moving: false,
-    from: null,
-  };
+  return resting(steers(result) ? sharesOf(weights, result.raters.length) : []);
 }
+const resting = (values) => ({ values, moving: false, from: null });
 function weigh(s) {
   const { values, moving } = s.sliders,
-    rested = { ...s, sliders: { values, moving: false, from: null } };
+    rested = { ...s, sliders: resting(values) };
   if (!moving || s.result?.model !== s.listed) return rested;
   const weights = weightsOf(values),
     now = subject(s).weights;
@@ -937,17 +805,12 @@ function quick(s, job) {
     sameButWeights(job, result.asked)
   );
 }
-const sameButWeights = (a, b) =>
-  ["picture", "roi", "evidence"].every((what) => a[what] === b[what]);
 // preview begins to compute for the sliders while they move, one result after the other.
 function preview(s) {
   const weights = weightsOf(s.sliders.values);
   if (!s.sliders.moving || s.job || !s.result || !quick(s, { ...subject(s), weights })) return s;
-  return begin(s, {
-    weights,
-    previews: true,
-    replaces: s.result.asked.previews ? s.result.id : undefined,
-  });
+  const replaces = s.result.asked.previews ? s.result.id : undefined;
+  return begin(s, { weights, previews: true, replaces });
 }
 
 // ---- corrections and the history ----
@@ -959,14 +822,10 @@ const replaced = (list, correction) => [
 // moment is the part of a state that the history remembers. While sliders move, it has the weights
 // before.
 function moment(s) {
-  const { roi, weights, evidence } = subject(s),
-    { moving, from } = s.sliders;
-  return {
-    corrections: s.drafting ?? s.corrections,
-    roi,
-    weights: moving && from ? from.weights : weights,
-    evidence,
-  };
+  const { moving, from } = s.sliders,
+    { roi, evidence } = subject(s),
+    { weights } = (moving && from) || subject(s);
+  return { corrections: s.drafting ?? s.corrections, roi, weights, evidence };
 }
 const steady = (s) =>
   Boolean(s.result) &&
@@ -983,22 +842,13 @@ function stepped(s, { history, moment: { corrections, ...asked } }, status) {
   const again = Object.keys(changes).some((key) => changes[key] !== subject(s)[key]);
   if (!again) return { ...now, status };
   const values = s.sliders.values.length ? sharesOf(changes.weights, s.sliders.values.length) : [];
-  return { ...begin(now, changes), sliders: { values, moving: false, from: null }, status };
+  return { ...begin(now, changes), sliders: resting(values), status };
 }
 
 // remembered adds a step to the history. Changes by a worker or a failure are no steps.
-const STEPS = [
-  "stroke",
-  "uncorrect",
-  "recalibrate",
-  "mark",
-  "unmark",
-  "region",
-  "apply",
-  "weigh",
-  "equal",
-];
-const SETTLED = [...STEPS.filter((type) => type !== "weigh" && type !== "equal"), "undo", "redo"];
+const UNWEIGHED = ["stroke", "uncorrect", "recalibrate", "mark", "unmark", "region", "apply"],
+  STEPS = [...UNWEIGHED, "weigh", "equal"],
+  SETTLED = [...UNWEIGHED, "undo", "redo"];
 function remembered(s, before, type) {
   if (s.history !== before.history) return s;
   const then = moment(before),
@@ -1014,20 +864,12 @@ function remembered(s, before, type) {
 function returned(s, before, type) {
   const { stepping, history } = s;
   if (stepping && !s.job) {
-    const back =
-      s.result === before.result && history !== noHistory && before.history === stepping.to;
-    return {
-      ...s,
-      stepping: null,
-      ...(back && { history: stepping.history, corrections: stepping.corrections }),
-    };
+    const { to, ...from } = stepping,
+      back = s.result === before.result && history !== noHistory && before.history === to;
+    return { ...s, stepping: null, ...(back && from) };
   }
-  if (
-    !s.job ||
-    history === before.history ||
-    (s.job === before.job && type !== "undo" && type !== "redo")
-  )
-    return s;
+  const asks = s.job !== before.job || type === "undo" || type === "redo";
+  if (!s.job || history === before.history || !asks) return s;
   const from = stepping?.to === before.history ? stepping : before;
   return { ...s, stepping: { history: from.history, corrections: from.corrections, to: history } };
 }
@@ -1040,21 +882,17 @@ function kept(s, before, type) {
     s.picture !== before.picture ||
     (s.result && before.result && s.result.model !== before.result.model);
   if (!other) return s;
-  const line = s.worklist && s.picture !== before.picture && lineBy(s.worklist, s.picture),
+  const { picture, history } = before,
+    line = s.picture !== picture && lineOf(s, s.picture),
     model = before.result?.model;
-  const histories = s.worklist
-    ? left(s.histories, { picture: before.picture, model, history: before.history })
-    : s.histories;
-  const { history } = (line &&
-    histories.find((one) => one.picture === s.picture && one.model === s.model)) || {
-    history: noHistory,
-  };
+  const histories = s.worklist ? left(s.histories, { picture, model, history }) : s.histories,
+    known = histories.find((one) => one.picture === s.picture && one.model === s.model);
   return {
     ...s,
     corrections: line?.corrections ?? NONE,
     drafting: null,
     editing: null,
-    history,
+    history: (line && known?.history) || noHistory,
     histories,
     choices: { ...s.choices, edited: [] },
   };
@@ -1065,10 +903,9 @@ function targeted(s) {
   if (!s.result) return s;
   const list = editedOf(s.result, s.corrections, s.editing),
     { edited } = s.choices;
-  const is =
-    list.length === edited.length &&
-    list.every((one, i) => sameMask(one, edited[i]) && one.drawn === edited[i].drawn);
-  return is ? s : ask({ ...s, choices: { ...s.choices, edited: list } });
+  const is = (one, i) => sameMask(one, edited[i]) && one.drawn === edited[i].drawn;
+  if (list.length === edited.length && list.every(is)) return s;
+  return ask({ ...s, choices: { ...s.choices, edited: list } });
 }
 
 // measured updates the figures after each stroke has ended, since for a large mask they take long.
@@ -1079,11 +916,11 @@ function measured(s) {
 }
 // asking requests figures that the worker has not computed and has not been asked for.
 function asking(s) {
-  const wish = s.drafting ? s.figuring : wishOf(s);
-  if (!wish) return s.figuring ? { ...s, figuring: null } : s;
-  return sameWish(s.figuring, wish) || (!s.figuring && sameWish(s.figured, wish))
+  const wish = s.drafting ? s.figuring : wishOf(s),
+    figuring = wish && !sameWish(s.figured, wish) ? wish : null;
+  return s.figuring === figuring || (figuring && sameWish(s.figuring, figuring))
     ? s
-    : { ...s, figuring: sameWish(s.figured, wish) ? null : wish };
+    : { ...s, figuring };
 }
 
 // whoMarks are the raters whose masks can be corrected.
