@@ -3,9 +3,11 @@ export const $ = (id) => document.getElementById(id);
 
 export const all = (selector) => [...document.querySelectorAll(selector)];
 
-// element makes an element with fields and children, which are elements or texts.
-export function element(tag, fields, ...children) {
+// element makes an element with fields, of which dataset may be one, and children, which are
+// elements or texts.
+export function element(tag, { dataset, ...fields } = {}, ...children) {
   const made = Object.assign(document.createElement(tag), fields);
+  Object.assign(made.dataset, dataset);
   made.append(...children);
   return made;
 }
@@ -45,3 +47,32 @@ export const table = (head, body, heads = 0) =>
     element("thead", {}, headRow(head)),
     element("tbody", {}, ...body.map((cells) => row(cells, heads))),
   );
+
+// taking calls take with the files that a person chooses in a field. Buttons whose data-action is
+// its id open it.
+export function taking(id, take) {
+  const field = $(id);
+  field.onchange = () => {
+    const files = [...field.files];
+    field.value = "";
+    take(files);
+  };
+  for (const button of all(`[data-action=${id}]`)) button.onclick = () => field.click();
+}
+
+// remember keeps a value in the browser until the next visit, and remembered is that value, or "".
+// In a private window a value lasts as long as the page.
+export function remember(key, value) {
+  try {
+    localStorage.setItem(`mrprism-${key}`, value);
+  } catch {
+    /* a private window */
+  }
+}
+export function remembered(key) {
+  try {
+    return localStorage.getItem(`mrprism-${key}`) ?? "";
+  } catch {
+    return "";
+  }
+}

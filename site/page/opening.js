@@ -1,25 +1,12 @@
 // The ways in for photographs: chosen, a folder's, of the camera, dropped or pasted.
-import { $, all } from "./dom.js";
+import { taking } from "./dom.js";
 
 // takePhotographs calls open(files) with each list of { blob, name }. along: images that are
 // already open should stay. folder: some files may be no images.
 export function takePhotographs(open, send) {
-  for (const [id, along] of [
-    ["file", false],
-    ["folder", false],
-    ["camera", true],
-  ]) {
-    $(id).onchange = () => {
-      const files = [...$(id).files].map((file) => ({
-        blob: file,
-        name: inFolder(file.webkitRelativePath || file.name),
-      }));
-      $(id).value = "";
-      open(id === "folder" ? ordered(files) : files, { along, folder: id === "folder" });
-    };
-    for (const button of all(`[data-action=${id}]`)) button.onclick = () => $(id).click();
-  }
-  for (const button of all("[data-action=open]")) button.onclick = () => $("file").click();
+  taking("file", (files) => open(files.map(named)));
+  taking("folder", (files) => open(ordered(files.map(named)), { folder: true }));
+  taking("camera", (files) => open(files.map(named), { along: true }));
 
   let drags = 0; // elements under the dragged file
   const drag = (change) => {
@@ -43,23 +30,22 @@ export function takePhotographs(open, send) {
     // Entries have to be asked for before the event ends.
     const entries = [...items].map((item) => item.webkitGetAsEntry?.()),
       folder = entries.some((entry) => entry?.isDirectory);
-    if (folder) send({ type: "note", message: "Reading the folder …", of: "folder" });
-    if (folder)
-      Promise.all(entries.filter(Boolean).map((entry) => walked(entry, ""))).then((lists) =>
-        open(ordered(lists.flat()), { folder: true }),
-      );
-    else open([...files].map((file) => ({ blob: file, name: file.name })));
-  });
-  addEventListener("paste", (event) => {
-    // Browsers call pixels that were never a file image.png.
-    open(
-      [...(event.clipboardData?.files ?? [])].map((file) => ({
-        blob: file,
-        name: file.name === "image.png" ? `pasted-${now()}.png` : file.name,
-      })),
+    if (!folder) return open([...files].map(named));
+    send({ type: "note", message: "Reading the folder …", of: "folder" });
+    Promise.all(entries.filter(Boolean).map((entry) => walked(entry, ""))).then((all) =>
+      open(ordered(all.flat()), { folder: true }),
     );
   });
+  addEventListener("paste", ({ clipboardData }) => {
+    const files = [...(clipboardData?.files ?? [])].map(named);
+    // Browsers call pixels that were never a file image.png.
+    for (const file of files) if (file.name === "image.png") file.name = `pasted-${now()}.png`;
+    open(files);
+  });
 }
+
+// named is a chosen, dropped or pasted file. The folder that was chosen is not in its name.
+const named = (blob) => ({ blob, name: inFolder(blob.webkitRelativePath || blob.name) });
 
 // paired joins the NAME.hdr and NAME.img of a NIfTI volume into one file: 348 bytes of the header,
 // and the values after it.

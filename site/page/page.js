@@ -4,7 +4,7 @@ import "./intact.js";
 import { wanted } from "./addresses.js";
 import { baseOf, withMask } from "../draw/correct.js";
 import { fellow } from "../review/compare.js";
-import { $, all } from "./dom.js";
+import { $, all, remember, remembered, taking } from "./dom.js";
 import { download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { paired, takePhotographs } from "./opening.js";
@@ -46,20 +46,9 @@ function second() {
   return other;
 }
 
-const work = new Work(
-  () => state,
-  (event) => send(event),
-  segmenter,
-  told,
-);
-const [pen, ruler, square] = [Pen, Ruler, Square].map(
-  (Made) =>
-    new Made(
-      () => state,
-      (event) => send(event),
-      stage,
-    ),
-);
+const now = () => state,
+  work = new Work(now, send, segmenter, told),
+  [pen, ruler, square] = [Pen, Ruler, Square].map((Tool) => new Tool(now, send, stage));
 
 // ---- state, events, effects ----
 
@@ -89,79 +78,58 @@ let state = {
   language,
 };
 
-// An effect, [value, begin], runs while value(state) is truthy. begin starts it and returns a
+// An effect, [value, begin], runs while value(state) is truthy. begin starts it, and may return a
 // function that ends it. When the value changes, the effect ends and begins again.
 const effects = [
-  [(s) => s.job, compute],
-  [(s) => s.compared?.job, computePair],
-  [(s) => s.preparing, prepare],
+  [(s) => s.job, ending(compute)],
+  [(s) => s.compared?.job, ending(computePair)],
+  [(s) => s.preparing, ending(prepare)],
   [(s) => s.figuring, readAnew],
-  [
-    (s) => !s.job && !s.unkept && toKeep(s)[0]?.name,
-    (name) => {
-      keep([name]);
-      return () => {};
-    },
-  ],
-  [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
-  [
-    (s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : null),
-    (tool) => {
-      stage.pen = tool;
-      return () => {
-        stage.pen = null;
-        tool.leave();
-      };
-    },
-  ],
+  [(s) => !s.job && !s.unkept && toKeep(s)[0]?.name, (name) => keep([name])],
+  [(s) => s.listed !== s.model && s.choice, restLater],
+  [(s) => (s.placing ? square : s.editing ? pen : s.measuring ? ruler : null), hold],
   [
     (s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`,
-    () => {
-      pen.forget();
-      return () => {};
-    },
+    () => void pen.forget(),
   ],
-  [
-    (s) => s.editing?.tool === "handles" && !pen.handles,
-    () => {
-      wanted("handles.js").then(
-        ({ Handles }) => {
-          pen.handles = new Handles(() => state, send, stage);
-          send({ type: "set" });
-        },
-        (error) => send({ type: "failed", error: told(error) }),
-      );
-      return () => {};
-    },
-  ],
-  [
-    (s) => s.editing?.tool === "handles" && pen.handles?.shape,
-    () => {
-      pen.show();
-      return () => {};
-    },
-  ],
-  [
-    (s) => s.editing !== null,
-    () => {
-      ($("reading") ?? $("correct")).scrollIntoView({ block: "start" });
-      $("stage").focus();
-      return () => {};
-    },
-  ],
+  [(s) => s.editing?.tool === "handles" && !pen.handles, getHandles],
+  [(s) => s.editing?.tool === "handles" && pen.handles?.shape, () => void pen.show()],
+  [(s) => s.editing !== null, showTools],
   [
     (s) => s.worklist && (s.session.keeping || s.worklist.study) && s,
-    () => {
-      sessions((all) => all.changed());
-      return () => {};
-    },
+    () => void sessions((all) => all.changed()),
   ],
   ...work.effects,
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
 
-function later(ms, event) {
-  const timer = setTimeout(send, ms, event);
+// ending makes an effect of work that a signal ends.
+function ending(work) {
+  return (value) => {
+    const controller = new AbortController();
+    work(value, controller.signal);
+    return () => controller.abort();
+  };
+}
+function restLater() {
+  const timer = setTimeout(send, MODEL_DELAY, { type: "rested" });
   return () => clearTimeout(timer);
+}
+function hold(tool) {
+  stage.pen = tool;
+  return () => {
+    stage.pen = null;
+    tool.leave();
+  };
+}
+function getHandles() {
+  wanted("handles.js").then(({ Handles }) => {
+    pen.handles = new Handles(now, send, stage);
+    send({ type: "set" });
+  }, fail);
+}
+function showTools() {
+  ($("reading") ?? $("correct")).scrollIntoView({ block: "start" });
+  $("stage").focus();
 }
 
 const asked = new WeakSet(); // questions and saves that have been sent to the worker
@@ -197,6 +165,10 @@ function take(event) {
   }
 }
 
+// fail shows an error. of is what it is about, as told in state.js has it.
+function fail(error, of) {
+  send({ type: "failed", error: told(error), of });
+}
 // told gives every error a message and what to do next.
 function told(error) {
   if (typeof error.next === "string") return error;
@@ -210,9 +182,7 @@ function told(error) {
 
 // ---- what is asked of the worker ----
 
-function compute(job) {
-  const ending = new AbortController(),
-    { signal } = ending;
+function compute(job, signal) {
   const anew = () =>
     segment(job, signal).then((result) => {
       if (result.shipped && !state.kept?.includes(result.model)) keep([result.model]);
@@ -228,10 +198,9 @@ function compute(job) {
   (shown || anew()).catch((error) => {
     if (!signal.aborted) send({ type: "failed", job, error: told(error), of: job.picture });
   });
-  return () => ending.abort();
 }
 async function segment(job, signal) {
-  const { picture, roi, weights, evidence, replaces, known } = job;
+  const { picture } = job;
   await segmenter.ready;
   await work.drawn(picture);
   if (!state.model)
@@ -240,44 +209,30 @@ async function segment(job, signal) {
       message: "This site has no models.",
       next: "Choose a file of your own under Model, or serve a site built with weights.",
     });
-  return segmenter.segment(
-    picture,
-    {
-      model: state.model,
-      roi,
-      raterWeights: weights,
-      replaces,
-      evidence: evidence.map(withMask),
-      known,
-    },
-    {
-      signal,
-      thumb: work.thumb(picture),
-      progress: (progress) => send({ type: "progress", job, progress }),
-      image:
-        picture !== state.picture ? (image) => send({ type: "decoded", job, image }) : undefined,
-    },
-  );
+  const image = (image) => send({ type: "decoded", job, image });
+  return segmenter.segment(picture, optionsOf({ ...job, model: state.model }), {
+    signal,
+    thumb: work.thumb(picture),
+    progress: (progress) => send({ type: "progress", job, progress }),
+    image: picture !== state.picture ? image : undefined,
+  });
 }
+const optionsOf = ({ model, roi, weights, evidence, replaces, known }) => ({
+  model,
+  roi,
+  raterWeights: weights,
+  evidence: evidence.map(withMask),
+  replaces,
+  known,
+});
 
 // computePair segments the photograph to compare with.
-function computePair(job) {
-  const ending = new AbortController(),
-    { signal } = ending,
-    { picture, model, weights, roi, evidence } = job;
-  segmenter
-    .segment(
-      picture,
-      { model, roi, raterWeights: weights, evidence: evidence.map(withMask) },
-      { signal, image: (image) => send({ type: "pairDecoded", job, image }) },
-    )
-    .then(
-      (result) => send({ type: "paired", job, result }),
-      (error) => {
-        if (!signal.aborted) send({ type: "pairFailed", job, error: told(error) });
-      },
-    );
-  return () => ending.abort();
+function computePair(job, signal) {
+  const image = (image) => send({ type: "pairDecoded", job, image });
+  segmenter.segment(job.picture, optionsOf(job), { signal, image }).then(
+    (result) => send({ type: "paired", job, result }),
+    (error) => signal.aborted || send({ type: "pairFailed", job, error: told(error) }),
+  );
 }
 
 // readAnew asks for figures of a rim with what the user knows and the result does not.
@@ -286,33 +241,24 @@ function readAnew(wish) {
     (figures) => send({ type: "figured", wish, figures }),
     (error) => send({ type: "unfigured", wish, error: told(error) }),
   );
-  return () => {};
 }
 
 // prepare gets a model ready while nothing else is to be done. An image that is opened meanwhile
 // waits for its weights and shows how far they are. A failure is shown if the user chose the model;
 // otherwise the next job fails again, and shows it.
-function prepare(model) {
-  const ending = new AbortController();
-  if (!navigator.connection?.saveData) {
-    segmenter
-      .prepare(model, {
-        signal: ending.signal,
-        progress: (progress) => send({ type: "progress", progress }),
-      })
-      .then(
-        () => {
-          send({ type: "prepared" });
-          keep([model]);
-        },
-        (error) => {
-          if (state.choice && error.code === "weights")
-            send({ type: "failed", error, of: "preparing" });
-          keep([]);
-        },
-      );
-  }
-  return () => ending.abort();
+function prepare(model, signal) {
+  if (navigator.connection?.saveData) return;
+  const progress = (progress) => send({ type: "progress", progress });
+  segmenter.prepare(model, { signal, progress }).then(
+    () => {
+      send({ type: "prepared" });
+      keep([model]);
+    },
+    (error) => {
+      if (state.choice && error.code === "weights") fail(error, "preparing");
+      keep([]);
+    },
+  );
 }
 
 // keep stores models in the browser for use without a network, and learns which are stored.
@@ -328,37 +274,30 @@ $("keep-all").onchange = () => {
 
 function view(question) {
   const { result, kind, fields, whole } = question;
-  segmenter.show(whole ? "map" : "view", result, { kind, ...fields }).then(
-    (view) =>
-      send({
-        type: "viewed",
-        question,
-        view: whole ? baseOf(view.values, result.width, result.height) : view,
-      }),
-    (error) => send({ type: "refused", question, error: told(error) }),
-  );
+  segmenter
+    .show(whole ? "map" : "view", result, { kind, ...fields })
+    .then((view) => (whole ? baseOf(view.values, result.width, result.height) : view))
+    .then(
+      (view) => send({ type: "viewed", question, view }),
+      (error) => send({ type: "refused", question, error: told(error) }),
+    );
 }
 
-function save(save) {
-  const { result, what, file, type } = save;
-  const made =
-    what !== "overlay"
-      ? saved(save)
-      : result === state.result
-        ? overlayPNG(state)
-        : Promise.reject(new SegmentError({ code: "gone" }));
-  made
-    .then((bytes) => {
-      download(file, type, bytes);
-      send({ type: "saved", save });
-    })
-    .catch((error) => send({ type: "unsaved", save, error: told(error) }));
+async function save(save) {
+  try {
+    download(save.file, save.type, await contentOf(save));
+    send({ type: "saved", save });
+  } catch (error) {
+    send({ type: "unsaved", save, error: told(error) });
+  }
 }
-// saved resolves to the content of a file: of one reader, or a ZIP of all readers.
-const saved = (save) =>
-  save.files.length > 1
-    ? segmenter.zip(eachOf(save))
-    : segmenter.save({ ...save, ...save.files[0] });
+// contentOf resolves to the content of a file: of one reader, or a ZIP of all readers.
+async function contentOf(save) {
+  const { result, what, files } = save;
+  if (what === "overlay" && result !== state.result) throw new SegmentError({ code: "gone" });
+  if (what === "overlay") return overlayPNG(state);
+  return files.length > 1 ? segmenter.zip(eachOf(save)) : segmenter.save({ ...save, ...files[0] });
+}
 async function* eachOf(save) {
   // If a person has drawn, drawn masks and the model's are in separate folders.
   const drawn = save.files.some(({ corrected }) => corrected),
@@ -375,9 +314,14 @@ const incomplete = ({ what, result }) =>
 
 for (const type of ["ready", "adapter"])
   segmenter.addEventListener(type, ({ detail }) => send({ ...detail, type }));
-stage.addEventListener("changed", ({ detail }) => send({ type: "failed", error: changed(detail) }));
+stage.addEventListener("changed", ({ detail }) => fail(changed(detail)));
 segmenter.addEventListener("failed", ({ detail }) => send({ type: "stopped", error: detail }));
 
+// sends is an action that sends an event, and then gives an element the focus.
+const sends = (event, focus) => () => {
+  send(event);
+  $(focus).focus();
+};
 const enabled =
   (act) =>
   ({ currentTarget }) => {
@@ -415,9 +359,7 @@ function open(files, { along = false, show = true, folder = false } = {}) {
   along ||= unsaved(state).length > 0;
   const beside = worklist || (along && subject(state).picture);
   if (!beside && pictures.length === 1)
-    return send(
-      picture.refused ? { type: "failed", error: picture.refused } : { type: "open", picture },
-    );
+    return picture.refused ? fail(picture.refused) : send({ type: "open", picture });
   send({ type: "add", pictures, along, show, open: !narrow() });
   if (!worklist && beside && image) work.shrink(state.picture, image);
 }
@@ -458,15 +400,12 @@ function sessions(act) {
   ]).then(([{ Sessions }]) => new Sessions(() => state, send, segmenter, told));
   return loaded.then(act, (error) => {
     loaded = null;
-    send({ type: "failed", error: told(error) });
+    fail(error);
   });
 }
-$("session-open").onclick = () => $("session-file").click();
-$("session-file").onchange = () => {
-  const files = [...$("session-file").files].map((blob) => ({ blob, name: blob.name }));
-  $("session-file").value = "";
-  sessions((all) => all.open(files));
-};
+taking("session-file", (files) =>
+  sessions((all) => all.open(files.map((blob) => ({ blob, name: blob.name })))),
+);
 $("study-make").onclick = () => sessions((all) => all.makeStudy());
 $("session-save").onclick = enabled(() => sessions((all) => all.save()));
 $("session-log").ontoggle = () => {
@@ -475,11 +414,8 @@ $("session-log").ontoggle = () => {
 $("session-images").onchange = () =>
   send({ type: "set", session: { ...state.session, images: $("session-images").checked } });
 $("session-keep").onchange = () => sessions((all) => all.keep($("session-keep").checked));
-$("session-kept").onclick = ({
-  target: {
-    dataset: { go, forget },
-  },
-}) => {
+$("session-kept").onclick = ({ target }) => {
+  const { go, forget } = target.dataset;
   if (go) sessions((all) => all.goOn(go));
   else if (forget && confirm(t("This removes the session from this browser. Go on?")))
     sessions((all) => all.forget(forget));
@@ -503,7 +439,7 @@ async function learnFrom(files = null) {
       remember: (name) => remember("learning", name),
     });
   } catch (error) {
-    send({ type: "failed", error: told(error) });
+    fail(error);
   }
 }
 // bringTogether opens the panel that compares several people's marks, and gives it files.
@@ -513,66 +449,48 @@ async function bringTogether(files = []) {
     const { bring } = await wanted("together.js", "learn.js", "session.js", "shapes.js", "zip.js");
     bring(files, { by: state.worklist?.by ?? "", download, learn: learnFrom, told });
   } catch (error) {
-    send({ type: "failed", error: told(error) });
+    fail(error);
   }
 }
 $("together-open").onclick = () => bringTogether();
 async function openSample() {
   send({ type: "opening" });
-  const { openings } = state;
-  try {
-    const response = await fetch("sample.jpg");
-    if (!response.ok) throw new Error();
-    const sample = await response.blob();
-    if (openings === state.openings) open([{ blob: sample, name: "sample.jpg" }]);
-  } catch {
-    if (openings === state.openings) {
-      send({
-        type: "failed",
-        error: {
-          message: "The sample could not be loaded.",
-          next: "Is the program `serve` still running? Reload the page.",
-        },
-      });
-    }
-  }
+  const { openings } = state,
+    blob = await fetch("sample.jpg")
+      .then((response) => (response.ok ? response.blob() : null))
+      .catch(() => null);
+  if (openings !== state.openings) return;
+  if (blob) return open([{ blob, name: "sample.jpg" }]);
+  fail({
+    message: "The sample could not be loaded.",
+    next: "Is the program `serve` still running? Reload the page.",
+  });
 }
 takePhotographs(open, send);
 // An image that comes into the watched folder is shown if no other is open.
 watchFolder(
   (file) => open([file], { along: true, show: !state.worklist && !subject(state).picture }),
-  (error) => send({ type: "failed", error }),
+  fail,
 );
 $("slice").oninput = () => {
-  $("slice-number").textContent = t("{slice} of {slices}", {
-    slice: $("slice").value,
-    slices: $("slice").max,
-  });
+  const { value: slice, max: slices } = $("slice");
+  $("slice-number").textContent = t("{slice} of {slices}", { slice, slices });
 };
 $("slice").onchange = () => {
-  const { worklist, image, picture } = state;
+  const { worklist, image, picture } = state,
+    { blob, name, turn } = picture,
+    other = segmenter.picture(blob, name, $("slice").valueAsNumber, turn);
   send({ type: "opening" });
-  send({
-    type: "leaf",
-    picture: segmenter.picture(picture.blob, picture.name, $("slice").valueAsNumber, picture.turn),
-    open: !narrow(),
-  });
+  send({ type: "leaf", picture: other, open: !narrow() });
   if (!worklist && state.worklist) work.shrink(picture, image);
 };
 function turn(quarters) {
   const { picture, image, job } = state;
   if (!image || (job && job.picture !== picture)) return;
+  const { blob, name, slice, turn } = picture,
+    turned = segmenter.picture(blob, name, slice, (turn + quarters) % 4);
   send({ type: "opening" });
-  send({
-    type: "turn",
-    quarters,
-    picture: segmenter.picture(
-      picture.blob,
-      picture.name,
-      picture.slice,
-      (picture.turn + quarters) % 4,
-    ),
-  });
+  send({ type: "turn", quarters, picture: turned });
 }
 $("turn").onclick = () => turn(1);
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
@@ -583,13 +501,10 @@ $("close").onclick = $("work-close").onclick = () => {
 };
 askBeforeLeaving(() => state);
 
-$("compare-open").onclick = () => $("compare-file").click();
-$("compare-file").onchange = () => {
-  const [file] = $("compare-file").files;
-  $("compare-file").value = "";
+taking("compare-file", ([file]) => {
   if (file && mayLose(unsavedPair(state)))
     send({ type: "compare", picture: segmenter.picture(file, file.name) });
-};
+});
 $("comparison-mirror").onchange = () =>
   send({ type: "mirror", mirrored: $("comparison-mirror").checked });
 // The stages exchange their views, so that each photograph keeps its place and size.
@@ -614,40 +529,32 @@ $("model").onchange = () => {
 $("own").onclick = () => {
   if (mayLose(unsaved(state))) $("weights").click();
 };
-$("weights").onchange = () => {
-  const [file] = $("weights").files;
-  $("weights").value = "";
-  if (file) openWeights(file);
-};
-async function openWeights(file) {
+taking("weights", ([file]) => file && openWeights(file));
+function openWeights(file) {
   send({ type: "choosing" });
   const { choice } = state;
-  try {
-    send({ type: "weights", model: await segmenter.weights(file), choice });
-  } catch (error) {
-    send({ type: "failed", error: told(error), of: "weights" });
-  }
+  return segmenter.weights(file).then(
+    (model) => send({ type: "weights", model, choice }),
+    (error) => fail(error, "weights"),
+  );
 }
 
 // ---- what is shown, region, files ----
 
 // Listening on the panel includes controls that are built later.
-$("panel").addEventListener(
-  "input",
-  ({ target }) => {
-    const { id, name, value } = target,
-      key = id.replace("region-", "");
-    if (name === "weight")
-      send({ type: "slide", m: Number(target.dataset.rater), value: Number(value) });
-    else if (id === "opacity") send({ type: "set", opacity: Number(value) });
-    else if (key !== id) {
-      if (Number.isFinite(target.valueAsNumber))
-        send({ type: "move", change: { [key]: target.valueAsNumber } });
-    } else if (target.closest("#show, #experts, #recurrences") && !target.closest("#look"))
-      send({ type: "choose", choices: choices(), by: id });
-  },
-  true,
-);
+const choose = ({ target }) => {
+  const { id, name, value } = target,
+    key = id.replace("region-", "");
+  if (name === "weight")
+    send({ type: "slide", m: Number(target.dataset.rater), value: Number(value) });
+  else if (id === "opacity") send({ type: "set", opacity: Number(value) });
+  else if (key !== id) {
+    if (Number.isFinite(target.valueAsNumber))
+      send({ type: "move", change: { [key]: target.valueAsNumber } });
+  } else if (target.closest("#show, #experts, #recurrences") && !target.closest("#look"))
+    send({ type: "choose", choices: choices(), by: id });
+};
+$("panel").addEventListener("input", choose, true);
 for (const key of ["x", "y", "side"]) {
   const field = $(`region-${key}`);
   field.onchange = () => send({ type: "settle" });
@@ -674,16 +581,10 @@ $("rater-list").onchange = () => {
 for (const end of ["pointerup", "pointercancel", "keyup", "blur"])
   addEventListener(end, rest, true);
 
-$("mark-open").onclick = () => $("mark-file").click();
-$("mark-file").onchange = () => {
-  const [mask] = $("mark-file").files;
-  $("mark-file").value = "";
-  if (mask)
-    send({
-      type: "mark",
-      mark: { rater: $("mark-rater").value, class: $("mark-class").value, name: mask.name, mask },
-    });
-};
+taking("mark-file", ([mask]) => {
+  const [rater, c] = [$("mark-rater").value, $("mark-class").value];
+  if (mask) send({ type: "mark", mark: { rater, class: c, name: mask.name, mask } });
+});
 $("mark-list").onclick = ({ target }) => {
   const mark = subject(state).evidence[target.dataset.mark];
   if (mark) send({ type: "unmark", mark });
@@ -702,14 +603,8 @@ stage.addEventListener("view", () => send({ type: "set", scale: stage.scale }));
 // ---- corrections ----
 
 $("correct-start").onclick = () => send({ type: "edit" });
-$("correct-end").onclick = () => {
-  send({ type: "unedit" });
-  $("correct-start").focus();
-};
-$("correct-clear").onclick = () => {
-  send({ type: "uncorrect" });
-  $("stage").focus();
-};
+$("correct-end").onclick = sends({ type: "unedit" }, "correct-start");
+$("correct-clear").onclick = sends({ type: "uncorrect" }, "stage");
 $("correct-close").onclick = () => pen.close();
 $("correct-back").onclick = () => pen.back();
 $("correct-drop").onclick = () => {
@@ -774,23 +669,14 @@ printReports(() => state);
 work.listen();
 
 $("cancel").onclick = () => send({ type: "cancel" });
-$("segment").onclick = () => {
-  send({ type: "segment" });
-  $("cancel").focus();
-};
-$("banner-close").onclick = () => {
-  send({ type: "dismiss" });
-  $("stage").focus();
-};
+$("segment").onclick = sends({ type: "segment" }, "cancel");
+$("banner-close").onclick = sends({ type: "dismiss" }, "stage");
 
 // ---- measuring ----
 
 $("eye").onchange = () => send({ type: "eye", eye: $("eye").value });
 
-const measure = (on) => {
-  send({ type: "measure", on });
-  $("stage").focus();
-};
+const measure = (on) => sends({ type: "measure", on }, "stage")();
 $("measure").onclick = () => measure(!state.measuring);
 $("ruler-end").onclick = () => measure(false);
 $("ruler-use").onclick = () => send({ type: "scale", mm: $("ruler-known").valueAsNumber });
@@ -801,28 +687,14 @@ $("ruler-forget").onclick = () => send({ type: "scale", mm: null });
 
 // ---- the view ----
 
-$("look").addEventListener(
-  "input",
-  () =>
-    send({
-      type: "look",
-      look: {
-        brightness: $("brightness").valueAsNumber,
-        contrast: $("contrast").valueAsNumber,
-        redFree: $("red-free").checked,
-      },
-    }),
-  true,
-);
+const look = () => {
+  const [brightness, contrast] = ["brightness", "contrast"].map((id) => $(id).valueAsNumber);
+  send({ type: "look", look: { brightness, contrast, redFree: $("red-free").checked } });
+};
+$("look").addEventListener("input", look, true);
 $("look-reset").onclick = () => send({ type: "look", look: asTaken });
-for (const [id, key] of [
-  ["zoom-in", "+"],
-  ["zoom-out", "-"],
-  ["zoom-fit", "0"],
-  ["zoom-one", "1"],
-  ["zoom-region", "r"],
-])
-  $(id).onclick = () => stage.look(key);
+const ZOOMS = { in: "+", out: "-", fit: "0", one: "1", region: "r" };
+for (const [name, key] of Object.entries(ZOOMS)) $(`zoom-${name}`).onclick = () => stage.look(key);
 
 $("theme").onclick = () => {
   const dark =
@@ -831,20 +703,6 @@ $("theme").onclick = () => {
   send({ type: "set", theme });
   remember("theme", theme);
 };
-function remember(key, value) {
-  try {
-    localStorage.setItem(`mrprism-${key}`, value);
-  } catch {
-    /* a private window: the choice lasts as long as the page */
-  }
-}
-function remembered(key) {
-  try {
-    return localStorage.getItem(`mrprism-${key}`) ?? "";
-  } catch {
-    return "";
-  }
-}
 
 $("language").onclick = async () => {
   const { lang } = $("language");

@@ -1,5 +1,6 @@
 // Which language the page speaks, and the texts of index.html in it.
 import { check } from "../page/addresses.js";
+import { remember, remembered } from "../page/dom.js";
 import { language, speaks, t, teach, use } from "./words.js";
 
 const ATTRIBUTES = ["aria-label", "aria-roledescription", "title", "placeholder"];
@@ -28,19 +29,11 @@ const fetched = (code, file) =>
 
 // ---- which language ----
 
-const KEPT = "mrprism-language";
-
 // asked is the language that the address, the user or the browser asks for.
 function asked() {
-  let kept = "";
-  try {
-    kept = localStorage.getItem(KEPT) ?? "";
-  } catch {
-    /* a private window */
-  }
   const codes = [
     new URLSearchParams(location.search).get("lang") ?? "",
-    kept,
+    remembered("language"),
     ...navigator.languages.map((tag) => tag.split("-")[0].toLowerCase()),
   ];
   return codes.find(speaks) ?? "en";
@@ -48,11 +41,7 @@ function asked() {
 
 // keepLanguage remembers the user's choice. An address that names a language then names this one.
 export function keepLanguage(code) {
-  try {
-    localStorage.setItem(KEPT, code);
-  } catch {
-    /* the choice lasts as long as the page */
-  }
+  remember("language", code);
   const address = new URL(location.href);
   if (!address.searchParams.has("lang")) return;
   address.searchParams.set("lang", code);
@@ -62,7 +51,7 @@ export function keepLanguage(code) {
 // ---- the texts of index.html ----
 
 const texts = []; // [node, English], and for an attribute its name
-function remember(root) {
+function collect(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
   for (let node = root; node; node = walker.nextNode()) {
     if (node.nodeType === Node.TEXT_NODE) {
@@ -88,7 +77,7 @@ export function speak(code) {
 
 // Scripts come after the document, and this one before the page's. style.css hides the texts until
 // spoken resolves.
-remember(document.body);
+collect(document.body);
 use(asked());
 export const spoken = learn(language).then(() => {
   speak(language);
