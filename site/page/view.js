@@ -43,41 +43,17 @@ const parts = [
   [drawPhotograph, "image"],
   [drawResult, "result"],
   [drawLook, "look", "image"],
-  [
-    (s) => {
-      if (s.measured) showMeasurements(s.measured, scaleOf(s.measured.measurements, s.known));
-    },
-    "measured",
-    "known",
-  ],
+  [drawFigures, "measured", "known"],
   [drawChoices, "choices", "result"],
   [drawSliders, "sliders"],
   [drawMarks, "job", "result"],
   [drawLayers, "result", "views", "choices", "corrections"],
   [drawRested, "sliders"],
-  [
-    drawCorrecting,
-    "editing",
-    "corrections",
-    "measured",
-    "history",
-    "job",
-    "result",
-    "listed",
-    "drafting",
-    "views",
-  ],
+  [drawSteps, "history", "job", "result", "listed", "drafting", "corrections"],
+  [drawCorrecting, "editing", "corrections", "measured", "result"],
   [drawOpacity, "opacity"],
   [drawFiles, "result", "format"],
-  [
-    (s) => {
-      $("save-identity").checked = s.identity;
-      $("save-each").checked = s.each;
-    },
-    "identity",
-    "each",
-  ],
-  [drawSaves, "saves", "result", "format"],
+  [drawSaves, "saves", "result", "format", "identity", "each"],
   [drawAbout, "device", "result"],
   [drawKept, "kept", "keepAll", "unkept", "models"],
   [drawComputed, "result"],
@@ -95,6 +71,18 @@ const parts = [
 const write = (id, text) => {
   $(id).textContent = text;
 };
+// offer fills a list to choose from with names, and shows them as text has them.
+const offer = (id, names, text = title) =>
+  $(id).replaceChildren(...names.map((name) => new Option(text(name), name)));
+// able keeps the focus of a button, which a disabled one would lose.
+const able = (button, can) => {
+  button.ariaDisabled = can ? null : "true";
+};
+const swatch = (colour) => {
+  const made = element("i", { className: "swatch" });
+  made.style.background = css(colour);
+  return made;
+};
 
 // show shows or hides elements. If a hidden one has the focus, the stage gets it.
 function show(visible, ...ids) {
@@ -109,13 +97,9 @@ function show(visible, ...ids) {
 // drawLanguage names the other language in that language.
 const LANGUAGES = { en: ["DE", "Deutsch", "de"], de: ["EN", "English", "en"] };
 function drawLanguage({ language }) {
-  const [textContent, name, lang] = LANGUAGES[language];
-  Object.assign($("language"), {
-    textContent,
-    lang,
-    ariaLabel: `${textContent}, ${name}`,
-    title: name,
-  });
+  const [textContent, title, lang] = LANGUAGES[language],
+    ariaLabel = `${textContent}, ${title}`;
+  Object.assign($("language"), { textContent, lang, ariaLabel, title });
 }
 
 function drawTheme({ theme }) {
@@ -172,20 +156,11 @@ function drawComputed({ result }) {
 function drawAbout({ device, result }) {
   const rows = device?.reason ? [["Why no GPU", device.reason]] : [];
   if (result) {
-    const {
-      title,
-      model,
-      adapter,
-      why,
-      timings: { total },
-      recurrences,
-    } = result;
+    const { title, model, adapter, why, timings, recurrences } = result,
+      ms = timings.total,
+      time = ms < 1000 ? `${Math.round(ms)} ms` : `${number(ms / 1000, 1)} s`;
     rows.push(["Model", t(title ?? model)], ["Computed by", adapter + (why ? `: ${t(why)}` : "")]);
-    if (total)
-      rows.push([
-        "Time",
-        total < 1000 ? `${Math.round(total)} ms` : `${number(total / 1000, 1)} s`,
-      ]);
+    if (ms) rows.push(["Time", time]);
     rows.push(["Recurrences", String(recurrences)], ["Image uploaded", t("never")]);
   }
   $("about-list").replaceChildren(
@@ -195,39 +170,25 @@ function drawAbout({ device, result }) {
 
 // drawKept says which models work without a network.
 function drawKept({ kept, keepAll, unkept, models }) {
-  const own = models.filter((model) => !model.own),
-    others = own.filter(({ name }) => !kept?.includes(name));
-  show(kept && own.length, "offline");
+  const site = models.filter((model) => !model.own),
+    here = site.filter(({ name }) => kept?.includes(name)),
+    others = site.filter((model) => !here.includes(model));
+  show(kept && site.length, "offline");
   $("keep-all").checked = keepAll;
-  const more = Math.round(others.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6),
-    title = ({ title }) => t(title);
-  write(
-    "keep-text",
-    more
-      ? t("Keep all models for use without a network ({n} MB more)", { n: more })
-      : t("Keep all models for use without a network"),
-  );
-  const lines = [
-    others.length < own.length
-      ? t("Kept: {models}.", {
-          models: own
-            .filter((model) => !others.includes(model))
-            .map(title)
-            .join("; "),
-        })
-      : t("No model is kept yet."),
-  ];
-  if (others.length && !keepAll) lines.push(t("Another is kept once you choose it."));
-  else if (others.length && !unkept)
-    lines.push(t("Coming: {models}.", { models: title(others[0]) }));
-  else if (others.length)
-    lines.push(
-      t(
-        "Not kept: {models}. The page tries again when the network is back, or when you open it again.",
-        { models: others.map(title).join("; ") },
-      ),
-    );
-  write("kept", lines.join(" "));
+  const n = Math.round(others.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6),
+    more = t("Keep all models for use without a network ({n} MB more)", { n });
+  write("keep-text", n ? more : t("Keep all models for use without a network"));
+  const said = (text, list) => t(text, { models: list.map(({ title }) => t(title)).join("; ") }),
+    rest = !keepAll
+      ? t("Another is kept once you choose it.")
+      : !unkept
+        ? said("Coming: {models}.", others.slice(0, 1))
+        : said(
+            "Not kept: {models}. The page tries again when the network is back, or when you open it again.",
+            others,
+          );
+  const first = here.length ? said("Kept: {models}.", here) : t("No model is kept yet.");
+  write("kept", others.length ? `${first} ${rest}` : first);
 }
 
 // ---- the photograph and its result ----
@@ -241,34 +202,27 @@ function drawPhotograph({ picture, image }, before, stage) {
   show(image.slices > 1, "slices");
   Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
   write("slice-number", t("{slice} of {slices}", image));
-  const about = [
-    isolated(picture.name),
-    `${image.width} × ${image.height}`,
-    sliceText(image),
-    picture.turn && t("turned by {degrees}°", { degrees: 90 * picture.turn }),
-  ];
+  const { name, turn } = picture,
+    { width, height } = image,
+    turned = turn && t("turned by {degrees}°", { degrees: 90 * turn }),
+    about = [isolated(name), `${width} × ${height}`, sliceText(image), turned];
   for (const line of all(".file"))
     line.title = line.textContent = about.filter(Boolean).join(" · ");
-  $("stage").setAttribute(
-    "aria-label",
-    t("Photograph {name}, {width} by {height} pixels", {
-      name: picture.name,
-      width: image.width,
-      height: image.height,
-    }),
-  );
+  const said = t("Photograph {name}, {width} by {height} pixels", { name, width, height });
+  $("stage").ariaLabel = said;
 }
 
 function drawLook({ look, image }, before, stage) {
   if (image && (image === before.image || look !== asTaken)) stage.set("look", looked(image, look)); // a new one is as it was taken
-  for (const [id, value] of [
-    ["brightness", look.brightness],
-    ["contrast", look.contrast],
-  ]) {
-    $(id).value = value;
-    write(`${id}-value`, String(value));
+  for (const id of ["brightness", "contrast"]) {
+    $(id).value = look[id];
+    write(`${id}-value`, String(look[id]));
   }
   $("red-free").checked = look.redFree;
+}
+
+function drawFigures({ measured, known }) {
+  if (measured) showMeasurements(measured, scaleOf(measured.measurements, known));
 }
 
 function drawResult({ result, choices }, before) {
@@ -290,50 +244,34 @@ function drawFiles(s) {
   const format = formatOf(s),
     { whole, files } = format,
     { classes } = result;
+  const { found, raters, lacks } = result;
   $("save-format").replaceChildren(
     ...offered(result).map(({ name, text }) => new Option(t(text), name)),
   );
   $("save-format").value = format.name;
-  show(result.found, "save-as");
-  show(result.found && format.name === "dicom-seg", "save-identified");
-  show(
-    result.found &&
-      format.name !== "overlay" &&
-      (result.raters.length || classes.some((_, c) => outlinesOf(result, c))),
-    "save-readers",
-  );
-  write(
-    "save-each-text",
-    t(
-      byLevels(result)
-        ? "Each level of agreement too, as a ZIP"
-        : result.raters.length
-          ? "Each rater's too, as a ZIP"
-          : "Inner and outer outline too, as a ZIP",
-    ),
-  );
-  show(result.found && result.lacks, "save-lacks");
-  write(
-    "save-lacks",
-    result.lacks ? t("There is no DICOM SEG: {why}.", { why: t(result.lacks) }) : "",
-  );
+  show(found, "save-as");
+  show(found && format.name === "dicom-seg", "save-identified");
+  const readers = raters.length || classes.some((_, c) => outlinesOf(result, c));
+  show(found && format.name !== "overlay" && readers, "save-readers");
+  const who = byLevels(result)
+    ? "Each level of agreement too, as a ZIP"
+    : raters.length
+      ? "Each rater's too, as a ZIP"
+      : "Inner and outer outline too, as a ZIP";
+  write("save-each-text", t(who));
+  show(found && lacks, "save-lacks");
+  write("save-lacks", lacks ? t("There is no DICOM SEG: {why}.", { why: t(lacks) }) : "");
   const rows = !result.found ? [] : !whole ? [...classes.keys()] : [undefined];
   const buttons = () => all("#save-masks button"),
     focused = buttons().indexOf(document.activeElement);
-  $("save-masks").replaceChildren(
-    ...rows.map((c) => {
-      const [name, of] =
-        whole && classes.length > 1
-          ? ["All", "all structures"]
-          : [classes[c ?? 0], classes[c ?? 0]];
-      return element(
-        "div",
-        { className: "row" },
-        element("span", { className: "name" }, title(name)),
-        ...Object.keys(files).map((what) => fileButton(format, what, c, of)),
-      );
-    }),
-  );
+  const row = (c) => {
+    const all = whole && classes.length > 1,
+      name = element("span", { className: "name" }, title(all ? "All" : classes[c ?? 0])),
+      structure = t(all ? "all structures" : classes[c ?? 0]),
+      button = (what) => fileButton(format, what, c, structure);
+    return element("div", { className: "row" }, name, ...Object.keys(files).map(button));
+  };
+  $("save-masks").replaceChildren(...rows.map(row));
   buttons()[focused]?.focus();
 }
 const KINDS = {
@@ -342,15 +280,13 @@ const KINDS = {
   outlines: "Outlines",
   overlay: "Overlay",
 };
-function fileButton({ labels }, what, c, of) {
-  const made = element("button", {
+const fileButton = ({ labels }, what, c, structure) =>
+  element("button", {
     type: "button",
     textContent: t(KINDS[what]),
-    ariaLabel: t("{file} of {structure}", { file: t(labels[what]), structure: t(of) }),
+    ariaLabel: t("{file} of {structure}", { file: t(labels[what]), structure }),
+    dataset: c === undefined ? { what } : { what, class: c },
   });
-  Object.assign(made.dataset, { what, ...(c === undefined ? {} : { class: c }) });
-  return made;
-}
 
 // revealDoubt scrolls the panel to the reasons for doubt, if they are below it and the result is of
 // another photograph or model.
@@ -369,17 +305,11 @@ function buildControls(result) {
     steered = steers(result),
     levels = byLevels(result),
     set = $("structure-set");
-  set.replaceChildren(
-    set.querySelector("legend"),
-    ...classes.map((name, c) =>
-      element(
-        "label",
-        {},
-        element("input", { type: "radio", name: "structure", value: c }),
-        element("span", {}, title(name)),
-      ),
-    ),
-  );
+  const choice = (name, c) => {
+    const input = element("input", { type: "radio", name: "structure", value: c });
+    return element("label", {}, input, element("span", {}, title(name)));
+  };
+  set.replaceChildren(set.querySelector("legend"), ...classes.map(choice));
   show(classes.length > 1, "structure-set");
   show(levels, "levels");
   show(!levels && raters.length, "raters");
@@ -392,52 +322,38 @@ function buildControls(result) {
   show(takesMarks, "recurrence-marks");
   show(takesMarks, "marks");
   show(classes.length > 1, "mark-structure");
-  $("mark-class").replaceChildren(...classes.map((name) => new Option(title(name), name)));
-  $("mark-rater").replaceChildren(
-    ...[YOU, ...(levels ? [] : raters)].map((name) => new Option(title(name), name)),
-  );
+  offer("mark-class", classes);
+  offer("mark-rater", whoMarks(result));
   show(steered, "raters-equal", "raters-shares", "recurrence-sliders");
   show(!result.steered, "raters-unsteered");
   write("raters-title", t(steered ? "Contours and weights" : "Contours"));
   $("level").max = raters.length;
-  $("rater-list").replaceChildren(
-    ...(levels ? [] : raters).map((name, m) => {
-      const swatch = element("i", { className: "swatch" });
-      swatch.style.background = css(raterColour(m));
-      const box = element("input", { type: "checkbox", name: "rater", value: m });
-      const weight = element("input", {
+  const row = (name, m) => {
+    const rater = title(name),
+      box = element("input", { type: "checkbox", name: "rater", value: m }),
+      named = [box, swatch(raterColour(m)), element("span", {}, rater)],
+      ariaLabel = t("Weight of {rater}", { rater }),
+      slides = {
         type: "range",
         name: "weight",
         min: 0,
         max: 100,
-        ariaLabel: t("Weight of {rater}", { rater: title(name) }),
-      });
-      weight.dataset.rater = m;
-      return element(
-        "li",
-        {},
-        element("label", { className: "check" }, box, swatch, element("span", {}, title(name))),
-        ...(steered ? [weight, element("output")] : []),
-      );
-    }),
-  );
+        ariaLabel,
+        dataset: { rater: m },
+      },
+      weight = steered ? [element("input", slides), element("output")] : [];
+    return element("li", {}, element("label", { className: "check" }, ...named), ...weight);
+  };
+  $("rater-list").replaceChildren(...(levels ? [] : raters).map(row));
 }
 
 function drawChoices({ choices, result }) {
   const { contour, outlines, map, structure, raters, levelShown, level, levelAll } = choices;
-  const recurrence = result ? shownRecurrence(result, choices) : 0;
-  for (const [id, checked] of [
-    ["contour", contour],
-    ["outlines", outlines],
-    ["level-shown", levelShown],
-    ["level-all", levelAll],
-  ])
-    $(id).checked = checked;
-  for (const [id, value] of [
-    ["level", level],
-    ["recurrence", recurrence],
-  ])
-    $(id).value = value;
+  const recurrence = result ? shownRecurrence(result, choices) : 0,
+    checks = { contour, outlines, "level-shown": levelShown, "level-all": levelAll };
+  for (const [id, checked] of Object.entries(checks)) $(id).checked = checked;
+  $("level").value = level;
+  $("recurrence").value = recurrence;
   for (const input of all("input[name=map]")) input.checked = input.value === map;
   for (const [c, input] of all("input[name=structure]").entries()) input.checked = c === structure;
   for (const [m, input] of all("input[name=rater]").entries()) input.checked = raters.includes(m);
@@ -462,33 +378,27 @@ function drawMarks(s) {
   if (!result?.takesMarks) return;
   const { classes, raters } = result,
     removed = $("mark-list").contains(document.activeElement);
-  $("mark-list").replaceChildren(
-    ...subject(s).evidence.map((mark, i) => {
-      const m = raters.indexOf(mark.rater),
-        swatch = element("i", { className: "swatch" });
-      swatch.style.background = css(m < 0 ? yourColour : raterColour(m));
-      const whose = title(mark.rater) + (classes.length > 1 ? `, ${t(mark.class)}` : "");
-      const remove = element("button", {
+  const row = (mark, i) => {
+    const m = raters.indexOf(mark.rater),
+      file = t(mark.name),
+      rater = title(mark.rater) + (classes.length > 1 ? `, ${t(mark.class)}` : ""),
+      about = { className: "name", title: isolated(mark.name) },
+      remove = element("button", {
         type: "button",
         className: "plain",
         textContent: t("Remove"),
-        ariaLabel: t("Remove the mark of {rater}, {file}", { rater: whose, file: t(mark.name) }),
+        ariaLabel: t("Remove the mark of {rater}, {file}", { rater, file }),
+        dataset: { mark: i },
       });
-      remove.dataset.mark = i;
-      return element(
-        "li",
-        {},
-        swatch,
-        element(
-          "span",
-          { className: "name", title: isolated(mark.name) },
-          whose,
-          element("small", {}, isolated(t(mark.name))),
-        ),
-        remove,
-      );
-    }),
-  );
+    return element(
+      "li",
+      {},
+      swatch(m < 0 ? yourColour : raterColour(m)),
+      element("span", about, rater, element("small", {}, isolated(file))),
+      remove,
+    );
+  };
+  $("mark-list").replaceChildren(...subject(s).evidence.map(row));
   if (removed) $("mark-open").focus();
 }
 
@@ -517,73 +427,53 @@ function drawRested(s, before, stage) {
   if (before.sliders?.moving && !s.sliders.moving) drawLayers(s, before, stage);
 }
 
+// drawSteps says which steps are possible.
+function drawSteps(s) {
+  for (const step of ["", "correct-"]) {
+    able($(`${step}undo`), canUndo(s));
+    able($(`${step}redo`), canRedo(s));
+  }
+  able($("recalibrate"), canRecalibrate(s));
+}
+
 // drawCorrecting draws the controls for corrections.
 function drawCorrecting(s, before) {
   const { editing, result, corrections } = s;
-  for (const [id, can] of [
-    ["undo", canUndo(s)],
-    ["redo", canRedo(s)],
-    ["correct-undo", canUndo(s)],
-    ["correct-redo", canRedo(s)],
-  ])
-    $(id).ariaDisabled = can ? null : "true";
   $("stage").classList.toggle("editing", editing !== null);
   show(editing, "correct-tools");
   show(!editing, "correct-start");
-  show(corrections.length, "correct-clear");
-  write(
-    "correct-line",
-    !corrections.length
-      ? ""
-      : [
-          t("Corrected by hand: {masks}.", {
-            masks: corrections
-              .map(({ rater, class: c }) => (rater === YOU ? t(c) : `${title(rater)}, ${t(c)}`))
-              .join("; "),
-          }),
-          ...remarks(s.measured ?? {}),
-        ].join(" "),
-  );
-  show(corrections.length, "correct-line");
+  show(corrections.length, "correct-clear", "correct-line");
+  const mask = ({ rater, class: c }) => (rater === YOU ? t(c) : `${title(rater)}, ${t(c)}`),
+    masks = corrections.map(mask).join("; "),
+    line = [t("Corrected by hand: {masks}.", { masks }), ...remarks(s.measured ?? {})];
+  write("correct-line", masks && line.join(" "));
   if (!editing || !result) return;
   if (!before.editing || result !== before.result) {
-    $("correct-class").replaceChildren(
-      ...result.classes.map((name) => new Option(title(name), name)),
-    );
-    $("correct-rater").replaceChildren(
-      ...whoMarks(result).map(
-        (name) => new Option(name === YOU ? t("You (the consensus)") : title(name), name),
-      ),
-    );
+    const you = (name) => (name === YOU ? t("You (the consensus)") : title(name));
+    offer("correct-class", result.classes);
+    offer("correct-rater", whoMarks(result), you);
     show(result.classes.length > 1, "correct-structure");
     show(whoMarks(result).length > 1, "correct-who");
   }
-  $("correct-class").value = editing.class;
-  $("correct-rater").value = editing.rater;
-  for (const input of all("input[name=tool]")) input.checked = input.value === editing.tool;
-  const figure = editing.tool === "polygon" || editing.tool === "ellipse",
-    handles = editing.tool === "handles",
-    area = figure || editing.tool === "fill";
-  $("correct-size").value = Math.round((100 * Math.log(editing.size)) / Math.log(400));
-  $("correct-size").setAttribute(
-    "aria-valuetext",
-    t({ one: "{n} pixel", other: "{n} pixels" }, { n: editing.size }),
-  );
-  write("correct-size-value", `${editing.size} px`);
+  const { class: c, rater, tool, size, how } = editing,
+    values = { class: c, rater, how, size: Math.round((100 * Math.log(size)) / Math.log(400)) };
+  for (const [key, value] of Object.entries(values)) $(`correct-${key}`).value = value;
+  for (const input of all("input[name=tool]")) input.checked = input.value === tool;
+  const figure = tool === "polygon" || tool === "ellipse",
+    handles = tool === "handles",
+    area = figure || tool === "fill";
+  $("correct-size").ariaValueText = t({ one: "{n} pixel", other: "{n} pixels" }, { n: size });
+  write("correct-size-value", `${size} px`);
   show(!area && !handles, "correct-sized");
   show(area, "correct-area");
   show(figure || handles, "correct-points");
   show(figure, "correct-back");
   show(handles, "correct-drop");
-  show(editing.tool === "polygon", "correct-close");
-  $("correct-how").value = editing.how;
-  show(editing.tool !== "fill", "correct-replace");
-  write(
-    "correct-help",
-    `${t(HELP[editing.tool])} ${t("Two fingers, the wheel or the middle button move the view.")}`,
-  );
+  show(tool === "polygon", "correct-close");
+  show(tool !== "fill", "correct-replace");
+  const move = t("Two fingers, the wheel or the middle button move the view.");
+  write("correct-help", `${t(HELP[tool])} ${move}`);
   show(result.takesMarks, "recalibrate", "correct-evidence");
-  $("recalibrate").ariaDisabled = canRecalibrate(s) ? null : "true";
 }
 const HELP = {
   brush: "Draw what belongs to the structure. Arrow keys move the cursor, space draws.",
@@ -620,17 +510,15 @@ function drawLegend({ why, keys, map }) {
 }
 
 function drawSaves(s) {
+  $("save-identity").checked = s.identity;
+  $("save-each").checked = s.each;
   if (!s.result) return;
   const { files } = formatOf(s);
   for (const button of all("#save-masks button")) {
-    const { what, class: c } = button.dataset;
-    const pending = s.saves.some(
-      (save) =>
-        save.result === s.result &&
-        save.made === files[what][0] &&
-        (c === undefined || save.class === Number(c)),
-    );
-    button.ariaDisabled = pending ? "true" : null; // a disabled button would lose the focus
+    const { what, class: c } = button.dataset,
+      same = (save) => save.result === s.result && save.made === files[what][0],
+      about = (save) => c === undefined || save.class === Number(c);
+    able(button, !s.saves.some((save) => same(save) && about(save)));
   }
 }
 
@@ -658,12 +546,9 @@ function drawRuler({ measuring, ruler, known, measured, image }, before, stage) 
   const line = ruler && [ruler.to[0] - ruler.from[0], ruler.to[1] - ruler.from[1]];
   show(line && Math.hypot(...line) > 0, "ruler-scale");
   show(known, "ruler-forget");
-  write(
-    "ruler-length",
-    line
-      ? lengths(line, measured?.measurements, scaleOf(measured?.measurements, known)).join(" · ")
-      : t("Drag a line across what you want to measure."),
-  );
+  const { measurements } = measured ?? {},
+    length = line && lengths(line, measurements, scaleOf(measurements, known)).join(" · ");
+  write("ruler-length", length ?? t("Drag a line across what you want to measure."));
 }
 
 function drawView({ scale, result }) {
@@ -682,19 +567,12 @@ function drawProgress({ progress }) {
   show(progress, "progress");
   if (!progress) return;
   const { stage, done, total } = progress,
-    mega = (bytes) => number(bytes / 1e6, 1),
-    bar = $("progress-bar");
+    [now, all] = [done, total].map((bytes) => number((bytes ?? 0) / 1e6, 1)),
+    figure = total ? t("{done} of {total} MB", { done: now, total: all }) : `${now} MB`;
   write("progress-text", t(stageText(progress)) + "…");
-  write(
-    "progress-figure",
-    stage !== "download" || !done
-      ? ""
-      : total
-        ? t("{done} of {total} MB", { done: mega(done), total: mega(total) })
-        : `${mega(done)} MB`,
-  );
-  if (total > 0) Object.assign(bar, { max: total, value: done });
-  else bar.removeAttribute("value");
+  write("progress-figure", stage === "download" && done ? figure : "");
+  if (total > 0) Object.assign($("progress-bar"), { max: total, value: done });
+  else $("progress-bar").removeAttribute("value");
 }
 
 function drawBanner({ banner }) {
