@@ -44,43 +44,19 @@ class Board {
       f = this.floats;
     let at = CALLS + slot * SLOT_WORDS;
     for (let left = n[at++]; left > 0; left--, at += WORDS) {
-      switch (n[at]) {
-        case 0:
-          this.#multiply(module, at + 1);
-          break;
-        case 1:
-          module.maxOfColumns(n[at + 1], n[at + 2], n[at + 3]);
-          break;
-        case 2:
-          module.addScaled(n[at + 1], n[at + 2], n[at + 3], f[at + 4]);
-          break;
-        case 3:
-          module.expColumns(n[at + 1], n[at + 2], n[at + 3], n[at + 4], f[at + 5]);
-          break;
-      }
+      if (n[at] === 0) this.#multiply(module, at + 1);
+      else if (n[at] === 1) module.maxOfColumns(n[at + 1], n[at + 2], n[at + 3]);
+      else if (n[at] === 2) module.addScaled(n[at + 1], n[at + 2], n[at + 3], f[at + 4]);
+      else if (n[at] === 3)
+        module.expColumns(n[at + 1], n[at + 2], n[at + 3], n[at + 4], f[at + 5]);
     }
     Atomics.store(n, DONE + slot, 1);
   }
 
   // multiply is Matrix.MultiplyPart, in panels of 8 columns.
   #multiply(module, at) {
-    const n = this.numbers;
-    const b = n[at],
-      k = n[at + 1],
-      first = n[at + 2],
-      terms = n[at + 3],
-      panel = n[at + 4],
-      panels = n[at + 5];
-    const x = n[at + 6],
-      lines = n[at + 7],
-      rows = n[at + 8],
-      line = n[at + 9],
-      row = n[at + 10],
-      step = n[at + 11];
-    const c = n[at + 12],
-      stride = n[at + 13],
-      add = n[at + 14],
-      most = n[at + 15];
+    const [b, k, first, terms, panel, panels, x, lines] = this.numbers.subarray(at, at + 8),
+      [rows, line, row, step, c, stride, add, most] = this.numbers.subarray(at + 8, at + 16);
     for (let from = 0; from < terms; from += most) {
       const count = Math.min(most, terms - from);
       for (let p = 0; p < panels; p++) {
