@@ -61,18 +61,18 @@ export function taking(id, take) {
 }
 
 // remember keeps a value in the browser until the next visit, and remembered is that value, or "".
-// In a private window a value lasts as long as the page.
-export function remember(key, value) {
-  try {
-    localStorage.setItem(`mrprism-${key}`, value);
-  } catch {
-    /* a private window */
-  }
+// Where the browser keeps nothing, a value lasts as long as the page.
+let kept = {};
+try {
+  kept = localStorage;
+} catch {
+  /* storage is blocked */
 }
-export function remembered(key) {
-  try {
-    return localStorage.getItem(`mrprism-${key}`) ?? "";
-  } catch {
-    return "";
-  }
-}
+export const remember = (key, value) => {
+  kept[`mrprism-${key}`] = value;
+};
+export const remembered = (key) => kept[`mrprism-${key}`] ?? "";
+
+// only has some fields of an object, by their names.
+export const only = (names, all) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, all[name]]));

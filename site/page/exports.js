@@ -4,61 +4,32 @@
 import { YOU } from "../draw/correct.js";
 import { outlinesOf } from "../draw/layers.js";
 import { regionBy } from "../review/measurements.js";
+import { only } from "./dom.js";
 
 // FORMATS are the choices of a user. files has, by what a button saves, the format's name in
 // package masks, the end of the file's name before and after the page's addition, and the MIME
 // type. whole: one file has all structures.
-const pixels = (name, ending, type) => ({
-  name,
-  files: { mask: [`${name}-mask`, "_mask", ending, type], probability: [name, "", ending, type] },
-});
+const format = (name, text, files, whole = true) => ({ name, text, files, whole });
+const pixels = (name, text, ...end) =>
+  format(
+    name,
+    text,
+    { mask: [`${name}-mask`, "_mask", ...end], probability: [name, "", ...end] },
+    false,
+  );
 export const FORMATS = [
-  {
-    ...pixels("png", ".png", "image/png"),
-    text: "PNG",
-    labels: { mask: "Mask PNG", probability: "Probability PNG" },
-  },
-  {
-    ...pixels("tiff", ".tif", "image/tiff"),
-    text: "TIFF",
-    labels: { mask: "Mask TIFF", probability: "Probability TIFF" },
-  },
-  {
-    ...pixels("nifti", ".nii.gz", "application/gzip"),
-    text: "NIfTI",
-    labels: { mask: "Mask NIfTI", probability: "Probability NIfTI" },
-  },
-  {
-    name: "dicom-seg",
-    text: "DICOM SEG",
-    whole: true,
-    labels: { mask: "Mask DICOM SEG", probability: "Probability DICOM SEG" },
-    files: {
-      mask: ["dicom-seg", "_seg", ".dcm", "application/dicom"],
-      probability: ["dicom-seg-fractional", "_seg_fractional", ".dcm", "application/dicom"],
-    },
-  },
-  {
-    name: "svg",
-    text: "SVG, outlines",
-    whole: true,
-    labels: { outlines: "Outlines SVG" },
-    files: { outlines: ["svg", "", ".svg", "image/svg+xml"] },
-  },
-  {
-    name: "geojson",
-    text: "JSON, outlines",
-    whole: true,
-    labels: { outlines: "Outlines JSON" },
-    files: { outlines: ["geojson", "", ".geojson", "application/geo+json"] },
-  },
-  {
-    name: "overlay",
-    text: "PNG, overlay",
-    whole: true,
-    labels: { overlay: "Overlay PNG" },
-    files: { overlay: ["", "_overlay", ".png", "image/png"] },
-  },
+  pixels("png", "PNG", ".png", "image/png"),
+  pixels("tiff", "TIFF", ".tif", "image/tiff"),
+  pixels("nifti", "NIfTI", ".nii.gz", "application/gzip"),
+  format("dicom-seg", "DICOM SEG", {
+    mask: ["dicom-seg", "_seg", ".dcm", "application/dicom"],
+    probability: ["dicom-seg-fractional", "_seg_fractional", ".dcm", "application/dicom"],
+  }),
+  format("svg", "SVG, outlines", { outlines: ["svg", "", ".svg", "image/svg+xml"] }),
+  format("geojson", "JSON, outlines", {
+    outlines: ["geojson", "", ".geojson", "application/geo+json"],
+  }),
+  format("overlay", "PNG, overlay", { overlay: ["", "_overlay", ".png", "image/png"] }),
 ];
 
 // offered are the formats in which a result can be saved: a DICOM SEG needs a DICOM source.
@@ -105,13 +76,10 @@ export function fileOf(
 // each, all others that the program segment has (masks.Readers, whose index reader is). Outlines
 // are of those of the classes that have them.
 export function readersOf(result, each, classes) {
-  const {
-    raters,
-    asked: { evidence },
-  } = result;
+  const { raters, asked } = result;
   const consensus = { reader: 0, suffix: "", rater: YOU };
   if (!each) return [consensus];
-  const others = evidence.length ? [{ reader: raters.length + 1, suffix: "_others" }] : [];
+  const others = asked.evidence.length ? [{ reader: raters.length + 1, suffix: "_others" }] : [];
   const outlined = classes.filter((c) => outlinesOf(result, c)),
     first = 1 + raters.length + others.length;
   const outlines = outlined.length
@@ -128,50 +96,21 @@ export function readersOf(result, each, classes) {
 // json has the measurements of a result in pixels. known is mm a pixel, if the user gave a scale,
 // and fellow the comparison with the other eye (compare.js), or null.
 export function json(result, image, { slice, slices }, known, fellow) {
-  const {
-    width,
-    height,
-    model,
-    title,
-    sha256,
-    shipped,
-    classes,
-    raters,
-    labels,
-    roi,
-    recurrences,
-    measurements,
-    adapter,
-    why,
-    noRaters,
-    precision,
-    found,
-    doubts,
-    doubt,
-    timings,
-    asked,
-  } = result;
+  const { asked } = result;
   const record = {
     image,
     ...(slices > 1 ? { slice, slices } : {}),
-    width,
-    height,
-    model,
-    weights: { title, sha256, shipped },
-    classes,
-    raters,
-    no_raters: noRaters || undefined,
-    labels,
-    region: { ...roi, by: regionBy(result) },
-    recurrences,
-    measurements,
-    device: adapter,
-    device_why: why || undefined,
-    precision,
-    found,
-    doubts,
-    doubt,
-    times_ms: timings,
+    ...only("width height model", result),
+    weights: only("title sha256 shipped", result),
+    ...only("classes raters", result),
+    no_raters: result.noRaters || undefined,
+    labels: result.labels,
+    region: { ...result.roi, by: regionBy(result) },
+    ...only("recurrences measurements", result),
+    device: result.adapter,
+    device_why: result.why || undefined,
+    ...only("precision found doubts doubt", result),
+    times_ms: result.timings,
   };
   if (result.fromFile) record.from_file = true; // of a session, and not computed here
   if (asked.picture.turn) record.turned = 90 * asked.picture.turn; // degrees; saved masks are not

@@ -3,6 +3,12 @@
 // file is fetched past the caches, which may keep a damaged copy, and the page is reloaded once.
 // index.html has this script at two addresses, in case a cache keeps a damaged copy of it.
 const AGAIN = "mrprism-again";
+let storage = { [AGAIN]: "yes" };
+try {
+  storage = sessionStorage;
+} catch {
+  /* no storage, as in a private window */
+}
 
 const { dataset } = document.documentElement;
 if (!dataset.intact) addEventListener("load", look);
@@ -12,7 +18,7 @@ async function look() {
   const lacking = [...document.querySelectorAll("link[rel=stylesheet]")].some(
     ({ sheet }) => !sheet,
   );
-  if (globalThis.mrprism && !lacking) return forget();
+  if (globalThis.mrprism && !lacking) return void delete storage[AGAIN];
   const files = new Map(
     [...document.querySelectorAll("[integrity]")].map(({ src, href, integrity }) => [
       src ?? href,
@@ -25,7 +31,9 @@ async function look() {
     if (!response?.ok) changed.push(new URL(address).pathname.split("/").pop());
   }
   if (changed.length) return name(changed.join(", "));
-  if (!tried()) location.reload();
+  if (storage[AGAIN]) return;
+  storage[AGAIN] = "yes";
+  location.reload();
 }
 
 // name shows the message of index.html, which speak.js may not translate.
@@ -33,21 +41,4 @@ function name(files) {
   const message = document.getElementById("changed");
   for (const place of message.querySelectorAll("b")) place.textContent = files;
   message.hidden = false;
-}
-
-function tried() {
-  try {
-    const before = sessionStorage.getItem(AGAIN);
-    sessionStorage.setItem(AGAIN, "yes");
-    return before;
-  } catch {
-    return "yes";
-  } // no storage, as in a private window
-}
-function forget() {
-  try {
-    sessionStorage.removeItem(AGAIN);
-  } catch {
-    /* as above */
-  }
 }

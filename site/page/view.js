@@ -117,10 +117,11 @@ function drawDevice({ device, stopped, hadGPU }) {
     $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
     $("adapter").title = reason
       ? t("Computed by the processor: {reason}", { reason })
-      : t("Computed by {adapter}", { adapter: adapter.replace(/ \[.*\]$/, "") }) +
-        (why ? `: ${t(why)}` : "");
+      : withWhy(t("Computed by {adapter}", { adapter: plainName(adapter) }), why);
   }
 }
+const plainName = (adapter) => adapter.replace(/ \[[^\]]*\]$/, "");
+const withWhy = (text, why) => text + (why ? `: ${t(why)}` : "");
 
 function drawModels({ visited, models, listed }, before) {
   if (!visited) return;
@@ -144,13 +145,10 @@ function drawComputed({ result }) {
   if (!result) return;
   const { adapter, why } = result,
     processor = /\[\w+, (processor|reference)\]$/.test(adapter),
-    name = adapter.replace(/ \[[^\]]*\]$/, "");
-  write(
-    "computed-by",
-    processor ? t("Computed by the processor") : t("Computed by {adapter}", { adapter: name }),
-  );
+    by = t("Computed by {adapter}", { adapter: plainName(adapter) });
+  write("computed-by", processor ? t("Computed by the processor") : by);
   $("computed").className = `chip ${processor || /\[\w+, CPU\]$/i.test(adapter) ? "cpu" : "gpu"}`;
-  $("computed").title = t("Computed by {adapter}", { adapter: name }) + (why ? `: ${t(why)}` : "");
+  $("computed").title = withWhy(by, why);
 }
 
 function drawAbout({ device, result }) {
@@ -159,7 +157,7 @@ function drawAbout({ device, result }) {
     const { title, model, adapter, why, timings, recurrences } = result,
       ms = timings.total,
       time = ms < 1000 ? `${Math.round(ms)} ms` : `${number(ms / 1000, 1)} s`;
-    rows.push(["Model", t(title ?? model)], ["Computed by", adapter + (why ? `: ${t(why)}` : "")]);
+    rows.push(["Model", t(title ?? model)], ["Computed by", withWhy(adapter, why)]);
     if (ms) rows.push(["Time", time]);
     rows.push(["Recurrences", String(recurrences)], ["Image uploaded", t("never")]);
   }
@@ -265,28 +263,22 @@ function drawFiles(s) {
   const buttons = () => all("#save-masks button"),
     focused = buttons().indexOf(document.activeElement);
   const row = (c) => {
-    const all = whole && classes.length > 1,
-      name = element("span", { className: "name" }, title(all ? "All" : classes[c ?? 0])),
-      structure = t(all ? "all structures" : classes[c ?? 0]),
+    const every = whole && classes.length > 1,
+      name = element("span", { className: "name" }, title(every ? "All" : classes[c ?? 0])),
+      structure = t(every ? "all structures" : classes[c ?? 0]),
       button = (what) => fileButton(format, what, c, structure);
     return element("div", { className: "row" }, name, ...Object.keys(files).map(button));
   };
   $("save-masks").replaceChildren(...rows.map(row));
   buttons()[focused]?.focus();
 }
-const KINDS = {
-  mask: "Mask",
-  probability: "Probability",
-  outlines: "Outlines",
-  overlay: "Overlay",
-};
-const fileButton = ({ labels }, what, c, structure) =>
-  element("button", {
-    type: "button",
-    textContent: t(KINDS[what]),
-    ariaLabel: t("{file} of {structure}", { file: t(labels[what]), structure }),
-    dataset: c === undefined ? { what } : { what, class: c },
-  });
+function fileButton({ text }, what, c, structure) {
+  const kind = title(what),
+    file = `${kind} ${t(text.split(",")[0])}`,
+    ariaLabel = t("{file} of {structure}", { file, structure }),
+    dataset = c === undefined ? { what } : { what, class: c };
+  return element("button", { type: "button", textContent: kind, ariaLabel, dataset });
+}
 
 // revealDoubt scrolls the panel to the reasons for doubt, if they are below it and the result is of
 // another photograph or model.
