@@ -1,5 +1,6 @@
 // The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
 import { YOU, wholeMask } from "../draw/correct.js";
+import { only } from "../page/dom.js";
 import { check, guarded, scriptURL } from "./scripts.js";
 
 // SegmentError says what went wrong and what the user can do next. code: image, weights, memory,
@@ -183,18 +184,55 @@ export class Segmenter extends EventTarget {
     this.#pending.delete(data.request);
   }
 
-  async #ask(message, transfer = [], hooks = {}) {
-    await this.ready;
-    if (hooks.signal?.aborted) throw cancelled();
-    const request = this.#next++;
+  // ask resolves to the worker's answer. unsent is called when it is known that none will come.
+  async #ask(message, transfer = [], hooks = {}, unsent = () => {}) {
+    const { signal } = hooks;
+    let request;
     const cancel = () => {
+      unsent();
       if (this.#pending.has(request)) this.#worker.postMessage({ type: "cancel", request });
     };
-    hooks.signal?.addEventListener("abort", cancel);
-    return new Promise((resolve, reject) => {
-      this.#pending.set(request, { resolve, reject, ...hooks });
-      this.#worker.postMessage({ ...message, request }, transfer);
-    }).finally(() => hooks.signal?.removeEventListener("abort", cancel));
+    try {
+      await this.ready;
+      if (signal?.aborted) throw cancelled();
+      request = this.#next++;
+      signal?.addEventListener("abort", cancel);
+      return await new Promise((resolve, reject) => {
+        this.#pending.set(request, { resolve, reject, ...hooks });
+        this.#worker.postMessage({ ...message, request }, transfer);
+      });
+    } catch (error) {
+      unsent();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+  // askPicture asks about a picture. The worker gets its file unless it has it.
+  async #askPicture(picture, message, hooks = {}) {
+    await this.ready;
+    const { key, name, slice, turn } = picture,
+      [wantImage, wantThumb] = [Boolean(hooks.image), Boolean(hooks.thumb)],
+      blob = this.#imageSent === key ? null : await read(picture.blob, name, "image");
+    if (hooks.signal?.aborted) throw cancelled();
+    this.#imageSent = key;
+    // A request that ends early may not have decoded the picture.
+    const unsent = () => {
+      if (this.#imageSent === key) this.#imageSent = 0;
+    };
+    const asked = { key, blob, name, slice, turn, wantImage, wantThumb, ...message };
+    return this.#ask(asked, blob ? [blob] : [], hooks, unsent);
+  }
+  // askDrawn asks about a result with corrections of its masks.
+  #askDrawn(message, result, corrections) {
+    const drawn = corrections.map((correction) => ({
+      class: result.classes.indexOf(correction.class),
+      mask: wholeMask(correction),
+    }));
+    return this.#ask(
+      { ...message, id: result.id, drawn },
+      drawn.map(({ mask }) => mask.buffer),
+    );
   }
 
   // picture is a photograph to segment. The worker decodes it once. slice is that of a volume, from
@@ -242,70 +280,26 @@ export class Segmenter extends EventTarget {
         });
     return this.study ? this.study.segment(ask, picture, hooks) : ask();
   }
-  async #segment(picture, options, hooks = {}) {
+  async #segment(picture, options, hooks) {
     await this.ready;
     const own = this.#own.get(options.model); // a new worker does not have it
     if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name);
-    const bytes =
-      this.#imageSent === picture.key ? null : await read(picture.blob, picture.name, "image");
     const evidence = await Promise.all(
-      (options.evidence ?? []).map(async ({ rater, class: c, name, mask }) => ({
-        rater,
-        class: c,
-        name,
-        ...(mask instanceof Blob ? { png: await read(mask, name, "evidence") } : { mask }),
-      })),
+      (options.evidence ?? []).map(async ({ rater, class: c, name, mask }) => {
+        const png = mask instanceof Blob ? await read(mask, name, "evidence") : undefined;
+        return { rater, class: c, name, ...(png ? { png } : { mask }) };
+      }),
     );
-    if (hooks.signal?.aborted) throw cancelled();
-    this.#imageSent = picture.key;
-    // A request that ends early may not have decoded the picture.
-    const unsent = () => {
-      if (this.#imageSent === picture.key) this.#imageSent = 0;
-    };
-    hooks.signal?.addEventListener("abort", unsent);
-    const message = {
-      type: "segment",
-      key: picture.key,
-      blob: bytes,
-      name: picture.name,
-      slice: picture.slice,
-      turn: picture.turn,
-      wantImage: Boolean(hooks.image),
-      wantThumb: Boolean(hooks.thumb),
-      ...options,
-      evidence,
-    };
-    try {
-      return {
-        ...(await this.#ask(message, bytes ? [bytes] : [], hooks)),
-        date: new Date().toISOString(),
-      };
-    } catch (error) {
-      unsent();
-      throw error;
-    } finally {
-      hooks.signal?.removeEventListener("abort", unsent);
-    }
+    const message = { type: "segment", ...options, evidence },
+      result = await this.#askPicture(picture, message, hooks);
+    return { ...result, date: new Date().toISOString() };
   }
 
   // decode resolves to a picture in the form of the hook image.
   async decode(picture) {
-    await this.ready;
-    const { key, name, slice, turn } = picture,
-      blob = this.#imageSent === key ? null : await read(picture.blob, name, "image");
-    this.#imageSent = key;
     let decoded;
-    const image = (made) => {
-      decoded = made;
-    };
-    await this.#ask(
-      { type: "picture", key, blob, name, slice, turn, wantImage: true },
-      blob ? [blob] : [],
-      { image },
-    ).catch((error) => {
-      if (this.#imageSent === key) this.#imageSent = 0;
-      throw error;
-    });
+    const image = (made) => (decoded = made);
+    await this.#askPicture(picture, { type: "picture" }, { image });
     return decoded;
   }
 
@@ -325,14 +319,8 @@ export class Segmenter extends EventTarget {
 
   // images resolves to the files, each { blob, name }, that may be images by their first bytes.
   async images(files) {
-    const heads = await Promise.all(
-      files.map(({ blob }) =>
-        blob
-          .slice(0, HEAD)
-          .arrayBuffer()
-          .catch(() => null),
-      ),
-    ); // opening reports it
+    const head = ({ blob }) => blob.slice(0, HEAD).arrayBuffer(),
+      heads = await Promise.all(files.map((file) => head(file).catch(() => null))); // opening reports it
     const { are } = await this.#ask({ type: "recognise", heads: heads.filter(Boolean) });
     return files.filter((_, i) => !heads[i] || are.shift());
   }
@@ -369,38 +357,18 @@ export class Segmenter extends EventTarget {
   // clinical resolves to the figures beside the ratio of a result, with what the user knows
   // (clinical.js).
   async clinical({ result, corrections, eye, known }) {
-    const masks = drawnOn(
-      result,
-      corrections.filter(({ rater }) => rater === YOU),
-    );
-    return (
-      await this.#ask(
-        { type: "clinical", id: result.id, eye, mm: known, drawn: masks },
-        masks.map(({ mask }) => mask.buffer),
-      )
-    ).figures;
+    const own = corrections.filter(({ rater }) => rater === YOU);
+    return (await this.#askDrawn({ type: "clinical", eye, mm: known }, result, own)).figures;
   }
 
   // save resolves to the bytes of a file of a reader, the consensus unless given, as the state asks
   // for it.
   async save({ result, made, reader = 0, i, classes, drawn, identity }) {
-    const masks = drawnOn(result, drawn),
-      own = await this.study?.save(result);
-    if (own) return own;
-    const { bytes } = await this.#ask(
-      { type: "save", id: result.id, format: made, reader, i, classes, drawn: masks, identity },
-      masks.map(({ mask }) => mask.buffer),
-    );
-    return bytes;
+    const own = await this.study?.save(result),
+      message = { type: "save", format: made, reader, i, classes, identity };
+    return own ?? (await this.#askDrawn(message, result, drawn)).bytes;
   }
 }
-
-// drawnOn are corrections in the form for the worker.
-const drawnOn = (result, corrections) =>
-  corrections.map((correction) => ({
-    class: result.classes.indexOf(correction.class),
-    mask: wholeMask(correction),
-  }));
 
 // inScripts is an error as scripts get it. A call that its signal ended rejects with the signal's
 // reason: a DOMException named "AbortError", unless abort was called with something else. Wrong
@@ -487,22 +455,8 @@ export function publish(segmenter) {
     const c = (wanted) => index(r.classes, wanted, "class"),
       m = (wanted) => index(r.raters, wanted, "rater");
     return {
-      width: r.width,
-      height: r.height,
-      classes: r.classes,
-      raters: r.raters,
-      labels: r.labels,
-      roi: r.roi,
-      recurrences: r.recurrences,
-      takesMarks: r.takesMarks,
-      measurements: r.measurements,
-      timings: r.timings,
-      adapter: r.adapter,
-      why: r.why,
-      model: r.model,
-      found: r.found,
-      doubts: r.doubts,
-      doubt: r.doubt,
+      ...only("width height classes raters labels roi recurrences takesMarks measurements", r),
+      ...only("timings adapter why model found doubts doubt", r),
       probability: (cls) => values("probability", { class: c(cls) }),
       others: (cls) => values("others", { class: c(cls) }),
       rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
