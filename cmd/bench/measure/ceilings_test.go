@@ -81,21 +81,24 @@ func TestCeilingOfVectors(t *testing.T) {
 				right.Reset(terms, columns)
 				width = right.Columns()
 			}
-			for at := range n {
-				row, column := at/width%rows, at/(width*rows)%(columns/width)*width+at%width
-				want := 0
+			want := make([]int, rows*columns) // every block is the same product
+			for at := range want {
+				row, column := at/columns, at%columns
 				for k := range terms {
 					if term := leftValue(row*terms+k) * rightValue(k*columns+column); i == 0 {
-						want += int(b.Loops) * term
+						want[at] += int(b.Loops) * term
 					} else { // int8 of its packing: (terms / 4, columns, 4)
-						want += leftValue(row*terms+k) * rightValue((k/4*columns+column)*4+k%4)
+						want[at] += leftValue(row*terms+k) * rightValue((k/4*columns+column)*4+k%4)
 					}
 				}
+			}
+			for at := range n {
+				row, column := at/width%rows, at/(width*rows)%(columns/width)*width+at%width
 				got := int(int32(binary.LittleEndian.Uint32(raw[4*at:])))
 				if i == 0 {
 					got = int(gpu.BytesFloat32(raw[4*at : 4*at+4])[0])
 				}
-				if want != got {
+				if want := want[row*columns+column]; want != got {
 					require.Equal(t, want, got, "%s, %+v, element %d", program.Name, b, at)
 				}
 			}

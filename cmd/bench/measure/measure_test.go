@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,9 @@ func TestStages(t *testing.T) {
 	d, err := device.Open(t.Context(), device.Processor, device.Options{})
 	require.NoError(t, err)
 	defer d.Close()
+	usual := replayTime
+	replayTime = time.Microsecond
+	defer func() { replayTime = usual }()
 	for _, also := range []bool{false, true} {
 		o := Options{Config: "tiny", Recipe: "steered", Raters: 2, Classes: 1, Side: 64, Batch: 2, Repeats: 2, Train: also, Kernels: also}
 		told := 0
