@@ -80,7 +80,7 @@ func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 		fails func(what string) bool
 	}{{syscall.ENOSPC, every}, {syscall.EROFS, names}} {
 		for n, o := range all {
-			if !fault.fails(o.what) || testing.Short() && n%5 != 0 {
+			if !fault.fails(o.what) || testing.Short() && n%8 != 0 {
 				continue
 			}
 			out := filepath.Join(t.TempDir(), "run")

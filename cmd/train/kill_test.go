@@ -24,7 +24,7 @@ import (
 func TestKill(t *testing.T) {
 	kills, random := 200, rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 	if testing.Short() {
-		kills = 10
+		kills = 5 // each kind of moment, and the first again
 	}
 	epochs := strconv.Itoa(kills) // of two steps; a kill lets two steps pass at most
 	data, folder := writeData(t, 5), t.TempDir()

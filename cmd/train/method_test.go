@@ -86,7 +86,7 @@ func TestAblations(t *testing.T) {
 	}
 	for _, test := range tests {
 		out := filepath.Join(t.TempDir(), "run")
-		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", test.args...)...)
+		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(test.args, "-batch", "4")...)...)
 		require.Equal(t, cli.Done, code, stderr)
 		terms, sum := firstTerms(t, out), 0.0
 		assert.Equal(t, test.terms, slices.Sorted(maps.Keys(terms)), test.args)
@@ -98,7 +98,7 @@ func TestAblations(t *testing.T) {
 	assert.Len(t, losses, len(tests), "two of them are the same")
 	for want, args := range map[string][]string{"tiny-concat": nil, "tiny": {"-integration", "attention"}} { // a recipe names one, and a flag another
 		out := filepath.Join(t.TempDir(), "run")
-		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(args, "-recipe", "recurrent")...)...)
+		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(args, "-recipe", "recurrent", "-batch", "4")...)...)
 		require.Equal(t, cli.Done, code, stderr)
 		m, err := computing.Weights(filepath.Join(out, "eyes.f32.safetensors"))
 		require.NoError(t, err)

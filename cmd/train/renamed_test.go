@@ -52,7 +52,7 @@ func TestRunsOfEarlierVersionsGoOn(t *testing.T) {
 		about := c.then + ", now " + c.now
 		if runs[c.now] == "" {
 			out := filepath.Join(t.TempDir(), "run")
-			args := append(strings.Fields("-recipe "+c.now), "-hours", "1e-9", "-device", "processor")
+			args := append(strings.Fields("-recipe "+c.now), "-hours", "1e-9")
 			if c.now == "evidence" {
 				args = append(args, "-init", filepath.Join(runs["unsteered"], "eyes.f32.safetensors"))
 			}

@@ -17,7 +17,7 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/train"
 	"mrprism/shaders/gpu"
-	"mrprism/shaders/gpu/reference"
+	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
 	"mrprism/weights/disk"
 
@@ -48,7 +48,7 @@ func writeData(t *testing.T, images int) string {
 // arguments are those of a short run. It trains on four of five images, two in a step.
 func arguments(data, out string, epochs string, more ...string) []string {
 	return append([]string{"-data", data, "-out", out, "-config", "tiny", "-side", "64", "-batch", "2", "-epochs", epochs, "-name", "eyes",
-		"-device", "reference", "-save", "0"}, more...)
+		"-device", "processor", "-save", "0"}, more...)
 }
 
 // invoke runs the program inside the test. Arguments such as -warmup 2, which are no flags, become
@@ -210,7 +210,7 @@ func TestARun(t *testing.T) {
 	require.NoError(t, os.Remove(missing))
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1")...)
 	require.Equal(t, cli.Done, code, stderr)
-	for _, want := range []string{"computing on Go float64", "4 images to train on, 1 held out; 2 raters, 2 classes; 2 steps, 0 done",
+	for _, want := range []string{"computing on Go float32", "4 images to train on, 1 held out; 2 raters, 2 classes; 2 steps, 0 done",
 		"1 mask is missing, such as " + missing, "step 2/2", "done: " + filepath.Join(out, "eyes.safetensors")} {
 		assert.Contains(t, stderr, want)
 	}
@@ -309,6 +309,14 @@ func TestFullDisk(t *testing.T) {
 	assert.True(t, bytes.Equal(whole, readFile(t, out, train.Checkpoint)))
 }
 
+// processor is a device that the program may close.
+func processor(t *testing.T) gpu.Device {
+	t.Helper()
+	d, err := device.Open(t.Context(), device.Processor, device.Options{})
+	require.NoError(t, err)
+	return d
+}
+
 // losable is a device that is lost at a given run, or at once: with its first buffers.
 type losable struct {
 	gpu.Device
@@ -350,7 +358,7 @@ func TestALostDevice(t *testing.T) {
 			now := tries[0]
 			tries = tries[1:]
 			r.options.CheckpointSeconds = now.save
-			return &losable{reference.Open(), now.runs}, nil
+			return &losable{processor(t), now.runs}, nil
 		}
 		err := r.train(t.Context())
 		require.Empty(t, tries, "it ended early")
@@ -379,7 +387,7 @@ func TestALostDevice(t *testing.T) {
 		if opened++; opened == 1 {
 			return nil, gpu.ErrLost
 		}
-		return reference.Open(), nil
+		return processor(t), nil
 	}
 	require.ErrorContains(t, r.train(t.Context()), train.Checkpoint+" exists")
 }
