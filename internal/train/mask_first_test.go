@@ -8,7 +8,6 @@ import (
 
 	"mrprism/internal/segment"
 	"mrprism/model"
-	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -19,14 +18,14 @@ import (
 // the mask learns to the bit what it learns beside them. A run that stops before, at or after the
 // change goes on as if it had not stopped.
 func TestMaskFirst(t *testing.T) {
-	data := writeData(t, 5)
+	data, _ := finished(t)
 	ours, err := model.NewRecipe("default")
 	require.NoError(t, err)
 	run := func(share float64, until ...int) string {
 		o := options(t, data)
 		o.Recipe, o.Recipe.MaskFirst = ours, share
 		for _, step := range until {
-			train(t, reference.Open(), o, step)
+			train(t, processor(t), o, step)
 			o.Resume = true
 		}
 		return filepath.Join(o.Out, "eyes.f32.safetensors")
@@ -51,7 +50,7 @@ func TestMaskFirst(t *testing.T) {
 	}
 	o := options(t, data)
 	o.Recipe, o.Validate = ours, 0.5
-	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	trainer, err := New(t.Context(), processor(t), o, nil)
 	require.NoError(t, err)
 	assert.Zero(t, trainer.first(), "the best weights must have heads")
 	trainer.Close()
@@ -68,19 +67,19 @@ func TestMaskFirst(t *testing.T) {
 // With -heads-first encoder and ConP, batch norm's statistics too, stay as they were while heads and
 // passes learn. Then all of it learns, and a run that stops in between goes on to the same bits.
 func TestHeadsFirst(t *testing.T) {
-	data := writeData(t, 5)
+	data, _ := finished(t)
 	ours, err := model.NewRecipe("default")
 	require.NoError(t, err)
 	o := options(t, data)
 	o.Recipe = ours
-	train(t, reference.Open(), o, 2)
+	train(t, processor(t), o, 2)
 	known := filepath.Join(o.Out, "eyes.f32.safetensors")
 	run := func(until ...int) *weights.File {
 		o := options(t, data)
 		o.Recipe, o.Init = ours, known
 		o.Recipe.HeadsFirst = 0.5
 		for _, step := range until {
-			train(t, reference.Open(), o, step)
+			train(t, processor(t), o, step)
 			o.Resume, o.Init = true, ""
 		}
 		return decode(t, filepath.Join(o.Out, "eyes.f32.safetensors"))
@@ -101,19 +100,19 @@ func TestHeadsFirst(t *testing.T) {
 	alone := options(t, data)
 	alone.Recipe = ours
 	alone.Recipe.HeadsFirst = 0.5
-	_, err = New(t.Context(), reference.Open(), alone, nil)
+	_, err = New(t.Context(), processor(t), alone, nil)
 	require.ErrorContains(t, err, "name one by init")
 	alone.Init, alone.Names = known, "mobilenet"
-	_, err = New(t.Context(), reference.Open(), alone, nil)
+	_, err = New(t.Context(), processor(t), alone, nil)
 	require.ErrorContains(t, err, "a model of ours")
 	alone.Init, alone.Names, alone.Config = "cells", "", "compact"
-	_, err = New(t.Context(), reference.Open(), alone, nil)
+	_, err = New(t.Context(), processor(t), alone, nil)
 	require.ErrorContains(t, err, "heads-first keeps the mask of a model of [cell]")
 	alone.Init = known
 	alone.Recipe, err = model.NewRecipe("bce")
 	require.NoError(t, err)
 	alone.Recipe.HeadsFirst = 0.5
-	_, err = New(t.Context(), reference.Open(), alone, nil)
+	_, err = New(t.Context(), processor(t), alone, nil)
 	require.ErrorContains(t, err, "trains no heads")
 }
 

@@ -45,14 +45,14 @@ func TestMethodsLearnTheMask(t *testing.T) {
 // Weights of every recipe and method segment. Those without heads have masks and areas, and neither
 // raters nor ranges nor disagreement.
 func TestEveryNetworkSegments(t *testing.T) {
-	data := writeData(t, 5)
+	data, _ := finished(t)
 	names := []string{"default", "evidence", "steered", "unsteered", "paper", "recurrent", "baseline", "one-pass", model.MaskAlone}
 	for _, m := range model.Methods {
 		names = append(names, m.Name)
 	}
 	for i, name := range names {
 		o, method := options(t, data), model.MethodOf("-"+name)
-		o.Phases = []Phase{{64, 1}}
+		o.Phases, o.Batch = []Phase{{64, 1}}, 4
 		var err error
 		if method != nil {
 			o.Config += "-" + name
@@ -60,7 +60,7 @@ func TestEveryNetworkSegments(t *testing.T) {
 		}
 		o.Recipe, err = model.NewRecipe(name)
 		require.NoError(t, err)
-		train(t, processor(t), o, 2)
+		train(t, processor(t), o, 1)
 		engine := opened(t, o)
 		r, err := engine.Segment(t.Context(), &imageio.Image{W: 3, H: 2, Pix: make([]uint8, 3*3*2)}, segment.Options{Recurrences: segment.Trained})
 		require.NoError(t, err, names[i])

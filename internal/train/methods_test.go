@@ -1,11 +1,13 @@
 package train
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mrprism/internal/data/dataset"
@@ -25,7 +27,7 @@ import (
 func TestMethodsLearnHowRatersDiffer(t *testing.T) {
 	data := writeData(t, 30)
 	epochs := map[string]int{"pionono": 25, "padl": 40, "tab": 60, "mrnet": 25}
-	for _, name := range chosen(t, 2, slices.Sorted(maps.Keys(epochs))...) {
+	for _, name := range chosen(t, 1, slices.Sorted(maps.Keys(epochs))...) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, data)
 			recipe, err := model.NewRecipe(model.MaskAlone)
@@ -44,13 +46,17 @@ func TestMethodsLearnHowRatersDiffer(t *testing.T) {
 	}
 }
 
-// processor is the device of these tests.
+// processor is the device of these tests, which share it.
 func processor(t *testing.T) gpu.Device {
 	t.Helper()
-	d, err := device.Open(t.Context(), "processor", device.Options{})
+	d, err := openedProcessor()
 	require.NoError(t, err)
 	return d
 }
+
+var openedProcessor = sync.OnceValues(func() (gpu.Device, error) {
+	return device.Open(context.Background(), device.Processor, device.Options{})
+})
 
 // requireRatersApart segments the images held out by the weights that a run left.
 func requireRatersApart(t *testing.T, o Options) {

@@ -13,14 +13,22 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
+	"mrprism/shaders/gpu/device"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/ranks/rankstest"
 
 	"github.com/stretchr/testify/require"
 )
 
-func onProcessor(t *testing.T) gpu.Device { return processor(t) }
-func onReference(*testing.T) gpu.Device   { return reference.Open() }
+func onReference(*testing.T) gpu.Device { return reference.Open() }
+
+func onProcessor(t *testing.T) gpu.Device {
+	t.Helper()
+	d, err := device.Open(t.Context(), device.Processor, device.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
+}
 
 // together trains on ranks that are goroutines, each with a device of its own. The last one is told
 // to end after step until, if there is one.
@@ -80,14 +88,14 @@ func furthest(t *testing.T, a, b map[string][]float32, without string) (most flo
 	return most, name
 }
 
-// ofTwenty are options of twenty steps of four images for two ranks with two each.
-func ofTwenty(t *testing.T, data, recipe string) Options {
+// ofSix are options of six steps of four images for two ranks with two each.
+func ofSix(t *testing.T, data, recipe string) Options {
 	t.Helper()
 	o := options(t, data)
 	r, err := model.NewRecipe(recipe)
 	require.NoError(t, err)
 	r.Rate = 1e-4
-	o.Recipe, o.Phases = r, []Phase{{64, 10}}
+	o.Recipe, o.Phases = r, []Phase{{64, 3}}
 	return o
 }
 
@@ -97,9 +105,9 @@ func ofTwenty(t *testing.T, data, recipe string) Options {
 func TestRanksTrainLikeOne(t *testing.T) {
 	data := writeData(t, 10)
 	for _, recipe := range []string{"default", "paper"} {
-		one, two, again := ofTwenty(t, data, recipe), ofTwenty(t, data, recipe), ofTwenty(t, data, recipe)
+		one, two, again := ofSix(t, data, recipe), ofSix(t, data, recipe), ofSix(t, data, recipe)
 		one.Accumulate = 2
-		train(t, processor(t), one, 20)
+		train(t, processor(t), one, 6)
 		require.Equal(t, []error{nil, nil}, together(t, 2, onProcessor, func(int) Options { return two }, noCheckpoint))
 		most, where := furthest(t, state(t, one), state(t, two), "running_")
 		require.Zero(t, most, "%s: %s", recipe, where)
@@ -112,9 +120,9 @@ func TestRanksTrainLikeOne(t *testing.T) {
 // its statistics over the images of both. On a device in float32 roundings grow from step to step.
 func TestSynchronisedRanksTrainLikeOneBatch(t *testing.T) {
 	data := writeData(t, 10)
-	one, two := ofTwenty(t, data, "default"), ofTwenty(t, data, "default")
+	one, two := ofSix(t, data, "default"), ofSix(t, data, "default")
 	one.Batch, two.SyncNorm = 4, true
-	train(t, reference.Open(), one, 20)
+	train(t, reference.Open(), one, 6)
 	require.Equal(t, []error{nil, nil}, together(t, 2, onReference, func(int) Options { return two }, noCheckpoint))
 	most, where := furthest(t, state(t, one), state(t, two), "adam.")
 	t.Logf("at most %.2g apart, in %s", most, where)
@@ -125,15 +133,15 @@ func TestSynchronisedRanksTrainLikeOneBatch(t *testing.T) {
 // the parameters of a run that was not interrupted.
 func TestRanksResumeAsOne(t *testing.T) {
 	data := writeData(t, 10)
-	whole, parts := ofTwenty(t, data, "bce"), ofTwenty(t, data, "bce")
+	whole, parts := ofSix(t, data, "bce"), ofSix(t, data, "bce")
 	whole.Accumulate = 2
-	train(t, processor(t), whole, 20)
-	failed := together(t, 2, onProcessor, func(int) Options { return parts }, 7)
+	train(t, processor(t), whole, 6)
+	failed := together(t, 2, onProcessor, func(int) Options { return parts }, 3)
 	require.ErrorIs(t, failed[0], context.Canceled, "it must not say that the run is done")
 	require.ErrorIs(t, failed[1], context.Canceled)
-	require.Equal(t, 7, Saved(parts.Out))
+	require.Equal(t, 3, Saved(parts.Out))
 	parts.Resume, parts.Accumulate = true, 2
-	train(t, processor(t), parts, 20)
+	train(t, processor(t), parts, 6)
 	most, where := furthest(t, state(t, whole), state(t, parts), "running_")
 	require.Zero(t, most, where)
 

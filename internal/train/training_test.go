@@ -150,23 +150,21 @@ func stepOf(t *testing.T, path string) string {
 	return file.Metadata["step"]
 }
 
-// A run that is stopped twice ends with the bytes of a run that is not, on every device.
-func TestResumeIsBitExact(t *testing.T) {
+// some runs a test on the processor and on one GPU, and without -short on every device. A trainer
+// does the same on all of them; TestScores shows on all that they compute the same bits again.
+func some(t *testing.T, test func(t *testing.T, d gpu.Device)) {
+	t.Helper()
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
-		data := writeData(t, 5)
-		straight, stopped := options(t, data), options(t, data)
-		train(t, d, straight, 4)
-		train(t, d, stopped, 1)
-		stopped.Resume = true
-		train(t, d, stopped, 3)
-		train(t, d, stopped, 4)
-		requireSame(t, straight.Out, stopped.Out)
+		if testing.Short() && d.Info().Backend != "processor" && d.Info().Backend != "wgpu" {
+			t.Skip("-short: the processor and one GPU")
+		}
+		test(t, d)
 	})
 }
 
 // A stopped run with all options of a recipe also ends with the same bytes.
 func TestResumeOfAnElaborateRecipe(t *testing.T) {
-	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+	some(t, func(t *testing.T, d gpu.Device) {
 		data := writeData(t, 9)
 		straight := options(t, data)
 		straight.Batch, straight.Accumulate, straight.Clip, straight.Warmup = 2, 2, 0.5, 2
@@ -199,15 +197,16 @@ func TestResumeOfAnElaborateRecipe(t *testing.T) {
 // A run that stops between two phases, and in the second one at another image side, also ends with
 // the same bytes.
 func TestResumeAcrossPhases(t *testing.T) {
-	data := writeData(t, 5)
+	data, _ := finished(t)
+	d := processor(t)
 	straight, stopped := options(t, data), options(t, data)
 	straight.Phases = []Phase{{64, 1}, {128, 1}}
 	stopped.Phases = straight.Phases
-	train(t, reference.Open(), straight, 4)
-	train(t, reference.Open(), stopped, 2)
+	train(t, d, straight, 4)
+	train(t, d, stopped, 2)
 	stopped.Resume = true
-	train(t, reference.Open(), stopped, 3)
-	train(t, reference.Open(), stopped, 4)
+	train(t, d, stopped, 3)
+	train(t, d, stopped, 4)
 	requireSame(t, straight.Out, stopped.Out)
 }
 

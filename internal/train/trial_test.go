@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"mrprism/shaders/gpu"
-	"mrprism/shaders/gpu/gputest"
 	"mrprism/shaders/gpu/reference"
 
 	"github.com/stretchr/testify/assert"
@@ -26,10 +25,10 @@ func (m *metered) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.B
 	return m.Device.Allocate(ctx, specs)
 }
 
-// A trial predicts the memory of the run within a tenth, on every device, and writes nothing.
+// A trial predicts the memory of the run within a tenth, and writes nothing.
 func TestTry(t *testing.T) {
 	data, _ := finished(t)
-	gputest.Each(t, func(t *testing.T, device gpu.Device) {
+	some(t, func(t *testing.T, device gpu.Device) {
 		for name, change := range map[string]func(*Options){
 			"plain":     func(*Options) {},
 			"elaborate": func(o *Options) { o.Accumulate, o.Clip, o.Fold = 2, 0.5, Fold{2, 4} },
@@ -64,7 +63,7 @@ func TestTryPhases(t *testing.T) {
 	data, _ := finished(t)
 	o := options(t, data)
 	o.Phases, o.DryRun = []Phase{{128, 1}, {64, 1}, {128, 2}, {192, 0}}, true
-	tried, err := New(t.Context(), reference.Open(), o, nil)
+	tried, err := New(t.Context(), processor(t), o, nil)
 	require.NoError(t, err)
 	defer tried.Close()
 	var sides []int
