@@ -49,9 +49,6 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		f.BoolVar(&o.Force, "force", false, "replace the data set in DST")
 		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change). Training keeps images in memory")
 	})
-	flags.Add("only with sessions", func(f *flag.FlagSet) {
-		f.BoolVar(&o.Repeats, "repeats", false, "also take second readings of an image, as NAME-again: \"evaluate raters\" then says how far a person agrees with himself, and nothing else uses them")
-	})
 	flags.Add("only with qubiq", func(f *flag.FlagSet) {
 		cli.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", names(className))
 		cli.Parsed(f, &o.Channels, "channels", "`NUMBERS` of modalities: one becomes grey; three, separated by commas, become red, green and blue (default 1)", channels)

@@ -100,7 +100,7 @@ func (t *together) listen(stdin io.Reader) {
 func (t *together) in(name string) string { return filepath.Join(t.folder, name) }
 
 func (t *together) importing(ctx context.Context) importer.Options {
-	return importer.Options{Source: t.in("in"), Destination: t.in("data"), Longest: longest, Repeats: true, Lenient: true, Sums: t.sums, Progress: t.progress(ctx, "save")}
+	return importer.Options{Source: t.in("in"), Destination: t.in("data"), Longest: longest, Lenient: true, Sums: t.sums, Progress: t.progress(ctx, "save")}
 }
 
 func (t *together) readSums() error {

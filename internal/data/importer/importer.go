@@ -44,7 +44,6 @@ type Options struct {
 	Longest     int    // of a written image, pixels: larger images are reduced; 0: any
 	Progress    func(done, total int)
 
-	Repeats bool              // of sessions: second readings of an image become raters
 	Lenient bool              // of sessions: one that cannot be read, or is of other structures, is skipped
 	Sums    map[string]string // of sessions: SHA-256 of files beside them, by path within Source; others are computed
 

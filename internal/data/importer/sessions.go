@@ -24,7 +24,8 @@ var sessions = Layout{
 	Name: "sessions",
 	Description: `sessions of the page, one or more of each person, with the images in them or beside them (found by SHA-256)
            ann.mrprism, ben.mrprism, …, IMAGE.jpg, …: a rater is a person. A mask counts if it was drawn on, or if its image
-           was accepted; marks.csv says which, and when. -repeats also takes second readings of an image, as NAME-again`,
+           was accepted; marks.csv says which, and when. A second reading of an image becomes NAME-again,
+           which only "evaluate raters" uses`,
 	list: listSessions,
 }
 
@@ -120,11 +121,8 @@ func gradedImages(o *Options) (*listing, []*graded, error) {
 		if s.rater == "" {
 			continue
 		}
-		l.raters = append(l.raters, s.rater)
-		if o.Repeats {
-			l.raters = append(l.raters, dataset.Second(s.rater))
-		}
-		l.take(s, images, o.Repeats)
+		l.raters = append(l.raters, s.rater, dataset.Second(s.rater))
+		l.take(s, images)
 	}
 	slices.Sort(l.raters)
 	l.raters = slices.Compact(l.raters)
@@ -244,7 +242,7 @@ type work struct {
 }
 
 // take adds the readings of a session to those of the images.
-func (l *listing) take(s *session, images map[string]*graded, repeats bool) {
+func (l *listing) take(s *session, images map[string]*graded) {
 	for i := range s.Readings {
 		r := &s.Readings[i]
 		at := fmt.Sprintf("%s, %s", s.path, r.Image.Name)
@@ -271,12 +269,12 @@ func (l *listing) take(s *session, images map[string]*graded, repeats bool) {
 			g.by[s.rater] = &work{r, s}
 		case before.session != s:
 			l.skip(at, fmt.Sprintf("the same person's later session %s has it", filepath.Base(before.session.path)))
-		case repeats && again == nil && l.counts(before):
+		case again == nil && l.counts(before):
 			g.by[dataset.Second(s.rater)] = &work{r, s}
-		case repeats && again == nil:
+		case again == nil:
 			l.skip(at, "a second reading of the image, of which no mask of the first one counts")
 		default:
-			l.skip(at, "a second reading of the image; the option repeats takes one, to compare it with the first")
+			l.skip(at, "a third reading of the image: the second is compared with the first")
 		}
 	}
 }

@@ -95,7 +95,7 @@ func TestSessions(t *testing.T) {
 		"masks/1_1.png": greys(t, 40, 30, 255), "masks/1_2.png": greys(t, 40, 30, 0), "drawn/1_1.png": greys(t, 4, 3, 255), "images/" + sumOf(first) + ".png": first,
 	}
 	writeSession(t, filepath.Join(source, "ann.mrprism"), "Ann B.", "2026-11-27", []fields{
-		read(first, "eye1.png", "accepted", fields{"masks": shown, "drawn": stroke}), read(first, "eye1.png", "", fields{"masks": shown, "drawn": stroke}),
+		read(first, "eye1.png", "accepted", fields{"masks": shown, "drawn": stroke}), read(first, "eye1.png", "", fields{"masks": shown, "drawn": stroke}), read(first, "eye1.png", "accepted", nil),
 		read(second, "x.png", "", fields{"masks": shown}),
 	}, model, nil)
 	writeSession(t, filepath.Join(source, "older.mrprism"), "Ann B.", "2026-11-20", []fields{read(first, "eye1.png", "rejected", nil)}, nil, nil)
@@ -107,7 +107,7 @@ func TestSessions(t *testing.T) {
 	destination := filepath.Join(t.TempDir(), "ours")
 	s, err := sessions.Run(t.Context(), Options{Source: source, Destination: destination})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"Ann-B", "ben"}, s.Raters)
+	assert.Equal(t, []string{"Ann-B", "Ann-B-again", "ben"}, s.Raters)
 	assert.Equal(t, []string{"disc", "cup"}, s.Classes)
 	d, loaded := load(t, destination)
 	require.Len(t, d.Cases, 2)
@@ -127,18 +127,15 @@ func TestSessions(t *testing.T) {
 	assert.Equal(t, `name,rater,class,origin,decided
 eye1,Ann-B,cup,drawn,2026-11-27T05:00:00Z
 eye1,Ann-B,disc,accepted,2026-11-27T05:00:00Z
+eye1,Ann-B-again,cup,drawn,2026-11-27T05:00:00Z
 eye1,ben,cup,drawn,2026-11-27T05:00:00Z
 left-eye,ben,cup,drawn,2026-11-27T05:00:00Z
 left-eye,ben,disc,accepted,2026-11-27T05:00:00Z
 `, string(marks))
 	skipped := reasons(s)
-	assert.Contains(t, skipped["ann.mrprism, eye1.png"], "option repeats")
+	assert.Contains(t, skipped["ann.mrprism, eye1.png"], "third reading")
 	assert.Contains(t, skipped["older.mrprism, eye1.png"], "later session ann.mrprism")
 	assert.Contains(t, skipped[sumOf(third)[:12]], "put it there")
-
-	again, err := sessions.Run(t.Context(), Options{Source: source, Destination: filepath.Join(t.TempDir(), "ours"), Repeats: true})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"Ann-B", "Ann-B-again", "ben"}, again.Raters)
 }
 
 func TestSessionsRefused(t *testing.T) {
@@ -245,7 +242,7 @@ func TestHostileSessions(t *testing.T) {
 		return source
 	}
 	marks := func(source string) (raters []string, masks [][][]uint8, skipped string) {
-		s, err := OpenSessions(Options{Source: source, Destination: filepath.Join(t.TempDir(), "data"), Repeats: true, Lenient: true})
+		s, err := OpenSessions(Options{Source: source, Destination: filepath.Join(t.TempDir(), "data"), Lenient: true})
 		require.NoError(t, err)
 		defer s.Close()
 		for i, c := range s.Data.Cases {
