@@ -112,7 +112,7 @@ pack() {
 deb() {
 	local root=$work/deb-$1
 	mkdir -p "$root"/usr/{bin,lib/mrprism,share/doc/mrprism,share/man/man1,share/lintian/overrides,share/bash-completion/completions,share/zsh/vendor-completions,share/fish/vendor_completions.d}
-	for program in "${programs[@]}"; do
+	for program in "${programs[@]}" evaluate; do
 		install -m755 "$2/mrprism-$program" "$root/usr/lib/mrprism/"
 		ln -s "../lib/mrprism/mrprism-$program" "$root/usr/bin/"
 	done
