@@ -49,8 +49,11 @@ type Recipe struct {
 // else.
 const MaskAlone = "bce"
 
-// Recipes are the names of NewRecipe.
-var Recipes = []string{"default", "evidence", "recurrent", "steered", "unsteered", "paper", "baseline", "one-pass", MaskAlone}
+// Recipes are the names of NewRecipe without those of studies, and Studied are the latter.
+var (
+	Recipes = []string{"default", "evidence", "recurrent", "steered", "paper", MaskAlone}
+	Studied = []string{"unsteered", "baseline", "one-pass"}
+)
 
 // NewRecipe gives the recipe of a name:
 //

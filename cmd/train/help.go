@@ -69,8 +69,8 @@ With "labels": "agreement-levels" in dataset.json, the j-th rater stands for wha
 levels if their folder follows one of M levels in -data: level j is what at least (j − 1/2)/M of them marked. If nearly all marks of a class
 lie inside the class before it, the model keeps its masks inside too.
 
-Recipes of studies: unsteered (steered without the raters' weights), baseline (the mean vote under steered's losses), one-pass (baseline with raters'
-weights). An ensemble is several runs of -recipe bce with other seeds: "evaluate -weights A+B+C" takes the mean of their maps.
+Recipes of studies, which only the file of -with names: unsteered (steered without the raters' weights), baseline (the mean vote under steered's
+losses), one-pass (baseline with raters' weights). An ensemble is several runs of -recipe bce with other seeds: "evaluate -weights A+B+C" takes the mean of their maps.
 
 Methods train the same encoder and decoder in MrPrism's place:
 METHODS

@@ -173,6 +173,9 @@ func (d *declared) resolveRecipe(o *train.Options) (err error) {
 		folder = o.Out
 	}
 	name, entropy := strings.CutSuffix(d.recipe, byEntropy)
+	if d.folder == "" && slices.Contains(model.Studied, name) {
+		return fmt.Errorf("-recipe %s is for studies: write \"recipe: %[1]s\" into a file, and name the file by -with", name)
+	}
 	d.recipe = train.Renamed(folder, name, d.folder != "")
 	if o.Recipe, err = model.NewRecipe(d.recipe); err != nil {
 		return fmt.Errorf("-recipe: %w", err)

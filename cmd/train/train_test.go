@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/train"
+	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
@@ -52,7 +54,7 @@ func arguments(data, out string, epochs string, more ...string) []string {
 }
 
 // invoke runs the program inside the test. Arguments such as -warmup 2, which are no flags, become
-// lines of the file of -with.
+// lines of the file of -with, and so do recipes of studies.
 func invoke(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	code = run(ctx, withFields(args), &out, &err)
@@ -75,7 +77,8 @@ func withFields(args []string) []string {
 		case name == "with" && i+1 < len(args):
 			with = args[i+1]
 			i++
-		case strings.HasPrefix(args[i], "-") && d.Lookup(name) != nil && d.Shown(name) == name && i+1 < len(args):
+		case i+1 < len(args) && (strings.HasPrefix(args[i], "-") && d.Lookup(name) != nil && d.Shown(name) == name ||
+			name == "recipe" && slices.Contains(model.Studied, args[i+1])):
 			lines += name + ": " + args[i+1] + "\n"
 			i++
 		default:
@@ -161,6 +164,7 @@ func TestHelpAndUsage(t *testing.T) {
 		`"extra"`:              {"-data", "a", "-out", out, "extra"},
 		`"huge"`:               {"-data", "a", "-out", out, "-config", "huge"},
 		`"letter"`:             {"-data", "a", "-out", out, "-recipe", "letter"},
+		"for studies":          {"-data", "a", "-out", out, "-recipe=baseline"},
 		"-batch 0: give":       {"-data", "a", "-out", out, "-batch", "0"},
 		"-accumulate -1: give": {"-data", "a", "-out", out, "-accumulate", "-1"},
 		"side 100":             {"-data", "a", "-out", out, "-side", "100"},

@@ -103,7 +103,7 @@ func (o Options) checkLabels() error {
 	case method != nil && method.NeedsRaters():
 		return choice.Errorf("$labels has no raters' masks, from which $method %s learns: leave one of them out", method.Name)
 	case !o.maskAlone():
-		return choice.Errorf("$labels teaches the mask alone, and $recipe %s also learns from each rater: add $recipe bce or $recipe baseline", r.Name)
+		return choice.Errorf("$labels teaches the mask alone, and $recipe %s also learns from each rater: add $recipe bce", r.Name)
 	}
 	return nil
 }
