@@ -85,7 +85,7 @@ func (o Options) checkPanels() error {
 	case len(o.Data) < 2:
 		return choice.Errorf("$slots panels: name the folders of two panels or more by $data")
 	case !o.maskAlone() || model.MethodOf(o.Config) != nil:
-		return choice.Errorf("$slots panels teaches the mask alone: add $recipe bce or $recipe baseline")
+		return choice.Errorf("$slots panels teaches the mask alone: add $recipe bce")
 	}
 	return nil
 }
