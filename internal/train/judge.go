@@ -10,7 +10,6 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/doubt"
@@ -198,10 +197,10 @@ func (t *Trainer) scores(ctx context.Context, model string, images []*dataset.Lo
 		}
 		var masks, own []float64
 		for k := range t.Dataset.Classes {
-			if target := score.TargetOf(l, k, nil); target != nil {
-				masks = append(masks, target.SoftDice(result.Probability(k)))
+			if votes, ok := l.Votes(k); ok {
+				masks = append(masks, metric.SoftDice(result.Probability(k), votes))
 			}
-			for r, mark := range score.Marks(l, k) {
+			for r, mark := range l.ByRater(k) {
 				guess := result.Probability(k)
 				if heads {
 					guess = result.Rater(r, k)

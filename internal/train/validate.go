@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/score"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 )
@@ -89,8 +89,8 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 			return nil, fmt.Errorf("scoring %s/%s: %w", c.Folder, c.Name, err)
 		}
 		for k := range t.Dataset.Classes {
-			if target := score.TargetOf(c, k, nil); target != nil {
-				mean += target.SoftDice(result.Probability(k))
+			if votes, ok := c.Votes(k); ok {
+				mean += metric.SoftDice(result.Probability(k), votes)
 				count++
 			}
 		}

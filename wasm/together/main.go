@@ -135,7 +135,7 @@ func (t *together) serve(ctx context.Context) (err error) {
 	if t.agree, err = agree.New(t.data, made); err != nil {
 		return err
 	}
-	t.fuse = fuse.New(t.data, t.data.Cases, fuse.Request{Data: t.in("data"), Out: t.in("fused"), Methods: []string{"majority", "staple"}, Figures: true})
+	t.fuse = fuse.New(t.data, t.data.Cases, fuse.Request{Out: t.in("fused"), Methods: []fuse.Method{fuse.Majority, fuse.STAPLE}})
 	t.list()
 	if err := t.work(ctx, "compare", t.compare); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (t *together) save(ctx context.Context) error {
 
 // fuseAll learns from all images how to fuse by edges, and fuses all for the figures.
 func (t *together) fuseAll(ctx context.Context) error {
-	f := fuse.New(t.data, t.data.Cases, fuse.Request{Data: t.fuse.Data, Out: t.fuse.Out, Methods: []string{"mean-vote", "majority", "staple", "edges"}, Figures: true})
+	f := fuse.New(t.data, t.data.Cases, fuse.Request{Out: t.fuse.Out, Methods: []fuse.Method{fuse.MeanVote, fuse.Majority, fuse.STAPLE, fuse.Edges}})
 	done, tell := 0, t.progress(ctx, "fuse")
 	err := f.All(ctx, func(string, string) {
 		tell(done, 2*len(t.data.Cases))
@@ -229,7 +229,7 @@ func (t *together) fuseAll(ctx context.Context) error {
 		return err
 	}
 	t.fuse = f
-	return f.Save()
+	return f.Save(nil)
 }
 
 // answer does what takes less than a second.

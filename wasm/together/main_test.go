@@ -216,9 +216,9 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, study.Gather(t.Context(), func(string) {}))
 	require.NoError(t, study.Report().Save(filepath.Join(whole, "agreement")))
-	fused := fuse.New(set, set.Cases, fuse.Request{Data: data, Out: filepath.Join(whole, "fused"), Methods: []string{"mean-vote", "majority", "staple", "edges"}})
+	fused := fuse.New(set, set.Cases, fuse.Request{Out: filepath.Join(whole, "fused"), Methods: []fuse.Method{fuse.MeanVote, fuse.Majority, fuse.STAPLE, fuse.Edges}})
 	require.NoError(t, fused.All(t.Context(), func(string, string) {}))
-	require.NoError(t, fused.Save())
+	require.NoError(t, fused.Save(nil))
 	for _, name := range []string{"agreement/cases.csv", "agreement/pairs.csv", "agreement/limits.csv", "agreement/raters.csv", "fused/raters.csv"} {
 		assert.Equal(t, string(content(t, whole, name)), string(content(t, folder, name)), name)
 	}

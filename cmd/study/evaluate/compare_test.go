@@ -14,7 +14,6 @@ import (
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/metric"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/npy"
 	"mrprism/internal/study/studytest"
@@ -155,7 +154,7 @@ func TestCompareDraws(t *testing.T) {
 		require.NoError(t, err)
 		k := slices.Index(d.Classes, row["class"])
 		votes, _ := l.Votes(k)
-		var levels, marks []metric.Bits
+		var levels, marks []metrics.Bits
 		for m := range about.Raters {
 			mask := make([]uint8, len(votes.Count))
 			for at, n := range votes.Count {
@@ -163,9 +162,9 @@ func TestCompareDraws(t *testing.T) {
 					mask[at] = 1
 				}
 			}
-			levels, marks = append(levels, metric.Pack(mask)), append(marks, metric.Pack(l.Masks[m][k]))
+			levels, marks = append(levels, metrics.Pack(mask)), append(marks, metrics.Pack(l.Masks[m][k]))
 		}
-		require.InDelta(t, metric.Energy(levels, marks), studytest.Parsed(t, row["ged_drawn"]), 1e-5)
+		require.InDelta(t, metrics.Energy(levels, marks), studytest.Parsed(t, row["ged_drawn"]), 1e-5)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/fuse"
 	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
@@ -18,7 +19,6 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/fuse"
 	"mrprism/internal/study/report"
 	"mrprism/model"
 )

@@ -13,17 +13,16 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/fuse"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/fuse"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
@@ -76,8 +75,8 @@ func TestFuse(t *testing.T) {
 	defer e.Close()
 	data, err := dataset.Open(dir)
 	require.NoError(t, err)
-	learned := statistics.Tabulate(len(data.Classes), func(k int) *fusion.Contours {
-		c := fusion.NewContours(len(data.Raters))
+	learned := statistics.Tabulate(len(data.Classes), func(k int) *fuse.Contours {
+		c := fuse.NewContours(len(data.Raters))
 		for _, image := range data.Cases {
 			l, err := dataset.Load(image)
 			require.NoError(t, err)
@@ -95,8 +94,8 @@ func TestFuse(t *testing.T) {
 		e.Learn()
 		return e
 	})
-	crowds := statistics.Tabulate(len(data.Classes), func(k int) *fusion.MaxMIG {
-		g := fusion.NewMaxMIG(len(data.Raters))
+	crowds := statistics.Tabulate(len(data.Classes), func(k int) *fuse.MaxMIG {
+		g := fuse.NewMaxMIG(len(data.Raters))
 		for _, image := range data.Cases {
 			l, err := dataset.Load(image)
 			require.NoError(t, err)
@@ -129,7 +128,7 @@ func TestFuse(t *testing.T) {
 				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil),
 				"dawid-skene": fusion.DawidSkene(marks, nil), "dawid-skene-prior": fusion.DawidSkene(marks, prior),
 				"contours": learned[k].Fuse(marks, c.W), "edges": lines[k].Fuse(marks, l.Image.Pix, c.W), "majority": fusion.Majority(marks), "max-mig": crowds[k].Fuse(marks, prior),
-				"mrprism": fusion.Likely(marks, statistics.Tabulate(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, class)) })),
+				"mrprism": fuse.Likely(marks, statistics.Tabulate(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, class)) })),
 			} {
 				p := readMap(t, filepath.Join(out, method, class, c.Name+".png"))
 				require.Len(t, p, c.W*c.H)
@@ -152,7 +151,7 @@ func TestFuse(t *testing.T) {
 					}
 					require.InDelta(t, fit.Weights[i], studytest.Parsed(t, row["weight"]), 1e-5)
 				}
-				mask, err := score.ReadTruth(c, class)
+				mask, err := c.Truth(class)
 				require.NoError(t, err)
 				row := find(scores, method, c.Name, class)
 				exact := statistics.Tabulate(len(p), func(i int) float32 { return float32(fit.Map[i]) })
@@ -207,11 +206,8 @@ func TestFuseWhereTheNetworkFindsNothing(t *testing.T) {
 	require.Zero(t, code)
 	for _, name := range []string{"case0000", "case0004"} {
 		require.Contains(t, stderr, name+": the network found nothing; dawid-skene-prior estimates the prior from the marks")
-		for _, method := range fuse.Methods {
-			if method.Needs != fuse.MarksAlone {
-				continue
-			}
-			path := filepath.Join(method.Name, "disc", name+".png")
+		for _, method := range fuse.MarksAlone {
+			path := filepath.Join(method, "disc", name+".png")
 			require.Equal(t, readMap(t, filepath.Join(without, path)), readMap(t, filepath.Join(with, path)), path)
 		}
 	}
@@ -369,7 +365,7 @@ func TestFuseByDiagnosis(t *testing.T) {
 	require.NoError(t, err)
 	k := slices.Index(data.Classes, "disc")
 	marks := statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
-	want := fusion.Trusted(marks, statistics.Tabulate(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, "disc")) })).Map
+	want := fuse.Trusted(marks, statistics.Tabulate(len(marks), func(m int) []float32 { return r.Rater(m, slices.Index(about.Classes, "disc")) })).Map
 	got, differ := readMap(t, filepath.Join(out, "diag", "disc", l.Name+".png")), 0
 	for i, vote := range fusion.MeanVote(marks).Map {
 		require.InDelta(t, want[i], got[i], 1e-4)

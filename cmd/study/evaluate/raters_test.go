@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
@@ -123,7 +124,7 @@ func TestRatersOfGenerator(t *testing.T) {
 				counts[m].Add(fusion.Count(mark, fit.Map))
 			}
 		}
-		whole += metric.FleissKappa(metric.Count(statistics.Filter(marks, func(m []uint8) bool { return m != nil })...), nil) / 5
+		whole += metrics.FleissKappa(metric.Count(statistics.Filter(marks, func(m []uint8) bool { return m != nil })...), nil) / 5
 	}
 	for m, want := range counts {
 		require.InDelta(t, want.Rates().Sensitivity, *c.Raters[m].Sensitivity, 1e-12)

@@ -105,6 +105,14 @@ func (p Problems) Error() string {
 	return fmt.Sprintf("%d problems with the data:\n  %s%s", len(p), strings.Join(shown, "\n  "), more)
 }
 
+// AsError is the problems as an error; nil without problems.
+func (p Problems) AsError() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
 func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
 
 // Open reads the folders' descriptions, lists their cases and compares the size in every mask's

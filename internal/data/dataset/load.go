@@ -31,6 +31,15 @@ type Loaded struct {
 // Given lists the masks of class k by the raters who marked it.
 func (l *Loaded) Given(k int) [][]uint8 { return presentMasks(l.Masks, k) }
 
+// ByRater are the masks of class k by rater; nil for a missing mask.
+func (l *Loaded) ByRater(k int) [][]uint8 {
+	masks := make([][]uint8, len(l.Masks))
+	for m, row := range l.Masks {
+		masks[m] = row[k]
+	}
+	return masks
+}
+
 // presentMasks lists the masks of class k that are not missing.
 func presentMasks(all [][][]uint8, k int) (masks [][]uint8) {
 	for _, row := range all {
@@ -239,6 +248,25 @@ func Each(ctx context.Context, n int, progress func(done, total int), do func(i 
 	}
 	wait.Wait()
 	return cmp.Or(failure, ctx.Err())
+}
+
+// InOrder makes the results 0 … n-1, some at once, and keeps them one after another in their order.
+// It ends at the first error.
+func InOrder[T any](ctx context.Context, n, atOnce int, result func(i int) (T, error), keep func(T) error) error {
+	for from := 0; from < n; from += atOnce {
+		made := make([]T, min(atOnce, n-from))
+		err := Each(ctx, len(made), nil, func(i int) (err error) {
+			made[i], err = result(from + i)
+			return err
+		})
+		for i := 0; i < len(made) && err == nil; i++ {
+			err = keep(made[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read reads a file with imageio.Header or imageio.Decode.

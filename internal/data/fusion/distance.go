@@ -2,9 +2,9 @@ package fusion
 
 import "math"
 
-// signed returns the distances (H·W) to a mark's outline in pixels, positive inside, clamped to
+// Signed returns the distances (H·W) to a mark's outline in pixels, positive inside, clamped to
 // ±most. If a mark has no outline, all distances are ±most.
-func signed(mark []uint8, width int, most float64) []float32 {
+func Signed(mark []uint8, width int, most float64) []float32 {
 	d := make([]float32, len(mark))
 	for value, sign := range []float64{1, -1} { // inside: distance to the nearest outside
 		for i, square := range squares(mark, uint8(value), width) {

@@ -40,6 +40,7 @@ const (
 	outlierDeviations = 3.   // deviations at which a mark is thrown out
 	windowDeviation   = 4.   // pixels: deviation of the Gaussian window of e_m
 	leastDeviation    = .03  // Dice: the deviation of marks that all agree
+	learning          = 256  // longest side of an image where raters are learned, in pixels
 )
 
 // outlined is an image as Edges sees it, scaled down by step.
@@ -133,7 +134,7 @@ func (e *Edges) Fuse(marks [][]uint8, rgb []uint8, width int) *Fit {
 		}
 	}
 	fit.Weights = shares(marks, func(m int) float64 { return weights[m] })
-	fit.Raters = rates(marks, fit.Map)
+	fit.Raters = RatesOf(marks, fit.Map)
 	return fit
 }
 
@@ -154,7 +155,7 @@ func shares(marks [][]uint8, weight func(m int) float64) []float64 {
 
 // outline is nil if the majority has no outline.
 func outline(marks [][]uint8, rgb []uint8, width int) *outlined {
-	given, n := presentMarks(marks)
+	given, n := Present(marks)
 	area := 0.
 	for _, v := range Majority(given).Map {
 		area += v
@@ -162,10 +163,10 @@ func outline(marks [][]uint8, rgb []uint8, width int) *outlined {
 	if area == 0 || area == float64(n) {
 		return nil
 	}
-	o := &outlined{step: stepOf(width, n/width), weights: make([][]float64, len(marks))}
+	o := &outlined{step: StepOf(width, n/width), weights: make([][]float64, len(marks))}
 	small := make([][]uint8, len(marks))
 	for m, mark := range marks {
-		small[m] = thinned(mark, width, o.step)
+		small[m] = Thinned(mark, width, o.step)
 	}
 	o.width = (width + o.step - 1) / o.step
 	o.most = math.Sqrt(area/math.Pi) / float64(o.step)
@@ -192,9 +193,9 @@ func outline(marks [][]uint8, rgb []uint8, width int) *outlined {
 // measure returns the distances of marks whose pixels are step times as small as o's.
 func (o *outlined) measure(marks [][]uint8, width, step int) [][]float32 {
 	all := make([][]float32, len(marks))
-	inParallel(len(marks), func(m int) {
+	InParallel(len(marks), func(m int) {
 		if marks[m] != nil {
-			all[m] = signed(marks[m], width, o.most*float64(step))
+			all[m] = Signed(marks[m], width, o.most*float64(step))
 		}
 	})
 	return all
@@ -240,7 +241,7 @@ func (o *outlined) under(i, width, step int) int { return i/width/step*o.width +
 
 // trustOf returns λ by rater, 0 without a mark. It begins with the mean vote.
 func trustOf(marks [][]uint8) []float64 {
-	_, n := presentMarks(marks)
+	_, n := Present(marks)
 	trust, dice := make([]float64, len(marks)), make([]float64, len(marks))
 	for m, mark := range marks {
 		if mark != nil {
@@ -290,7 +291,7 @@ func steepness(rgb []uint8, width, step int) []float64 {
 		values[i], mean, square = v, mean+v/float64(len(values)), square+v*v/float64(len(values))
 	}
 	deviation := math.Sqrt(max(0, square-mean*mean)) + 1e-3
-	values = thinned(blurred(values, width, float64(step)), width, step)
+	values = Thinned(blurred(values, width, float64(step)), width, step)
 	width = (width + step - 1) / step
 	steep, height := make([]float64, len(values)), len(values)/width
 	for i := range steep {
@@ -326,12 +327,12 @@ func blurred(values []float64, width int, deviation float64) []float64 {
 	return down
 }
 
-// stepOf is how many pixels of an image stand for one where raters are learned: its longer side is
+// StepOf is how many pixels of an image stand for one where raters are learned: its longer side is
 // then at most learning.
-func stepOf(width, height int) int { return (max(width, height) + learning - 1) / learning }
+func StepOf(width, height int) int { return (max(width, height) + learning - 1) / learning }
 
-// thinned takes every step-th pixel of every step-th row; nil of nil.
-func thinned[T any](values []T, width, step int) (few []T) {
+// Thinned takes every step-th pixel of every step-th row; nil of nil.
+func Thinned[T any](values []T, width, step int) (few []T) {
 	for y := 0; y < len(values); y += width * step {
 		for x := 0; x < width; x += step {
 			few = append(few, values[y+x])

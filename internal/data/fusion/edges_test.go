@@ -1,6 +1,7 @@
 package fusion
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -122,4 +123,62 @@ func TestEdgesWithoutEdges(t *testing.T) {
 func overlap(mask []uint8, fused []float64) float64 {
 	c := Count(mask, fused)
 	return 2 * c.Both / (c.Inside + c.Marked)
+}
+
+func steady(noise float64) func(float64) float64 { return func(float64) float64 { return noise } }
+
+// disc is a round mask.
+func disc(side int, radius func(theta float64) float64) []uint8 {
+	mask, middle := make([]uint8, side*side), float64(side-1)/2
+	for i := range mask {
+		x, y := float64(i%side)-middle, float64(i/side)-middle
+		if math.Hypot(x, y) < radius(math.Atan2(y, x)) {
+			mask[i] = 1
+		}
+	}
+	return mask
+}
+
+// wobble is a smooth function around the circle with standard normal values.
+func wobble(random *rand.Rand) func(theta float64) float64 {
+	var a, b [4]float64
+	for k := range a {
+		a[k], b[k] = random.NormFloat64()/2, random.NormFloat64()/2
+	}
+	return func(theta float64) (sum float64) {
+		for k := range a {
+			sin, cos := math.Sincos(float64(k+1) * theta)
+			sum += a[k]*cos + b[k]*sin
+		}
+		return sum
+	}
+}
+
+func TestSignedDistance(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, size := range [][2]int{{1, 1}, {1, 7}, {7, 1}, {13, 9}, {20, 20}} {
+		for _, share := range []float64{0, .05, .5, 1} {
+			w, h := size[0], size[1]
+			mark := make([]uint8, w*h)
+			for i := range mark {
+				if r.Float64() < share {
+					mark[i] = 1
+				}
+			}
+			const most = 6.
+			for i, d := range Signed(mark, w, most) {
+				nearest := math.Inf(1)
+				for j, v := range mark {
+					if v != mark[i] {
+						nearest = min(nearest, math.Hypot(float64(i%w-j%w), float64(i/w-j/w))-.5)
+					}
+				}
+				want := min(nearest, most)
+				if mark[i] == 0 {
+					want = -want
+				}
+				require.InDelta(t, want, float64(d), 1e-5, "%d×%d, pixel %d", w, h, i)
+			}
+		}
+	}
 }

@@ -51,7 +51,7 @@ type span struct {
 }
 
 func newEM(marks [][]uint8, prior []float32) *em {
-	given, n := presentMarks(marks)
+	given, n := Present(marks)
 	e := &em{prior: prior, raters: make([]Rates, len(given))}
 	e.index, e.patterns = patterns(given, n)
 	e.vote()
@@ -70,7 +70,7 @@ func newEM(marks [][]uint8, prior []float32) *em {
 	}
 	for i, v := range prior {
 		at := e.index[i]
-		e.priors[at] = append(e.priors[at], believed(v))
+		e.priors[at] = append(e.priors[at], Believed(v))
 	}
 	return e
 }
@@ -87,8 +87,8 @@ func (e *em) vote() (sum float64) {
 	return sum
 }
 
-// believed keeps a prior away from 0 and 1.
-func believed(prior float32) float64 { return min(max(float64(prior), certain), 1-certain) }
+// Believed keeps a prior away from 0 and 1.
+func Believed(prior float32) float64 { return min(max(float64(prior), certain), 1-certain) }
 
 // patterns groups pixels by their marks, rater after rater.
 func patterns(marks [][]uint8, n int) (index []int32, all []pattern) {
@@ -111,6 +111,20 @@ func patterns(marks [][]uint8, n int) (index []int32, all []pattern) {
 		all[at].pixels++
 	}
 	return index, all
+}
+
+// Patterns groups the pixels of marks by what the raters who are not nil marked.
+func Patterns(marks [][]uint8) (pixels [][]int32, given [][]uint8) {
+	present, n := Present(marks)
+	index, all := patterns(present, n)
+	pixels = make([][]int32, len(all))
+	for i, at := range index {
+		pixels[at] = append(pixels[at], int32(i))
+	}
+	for _, p := range all {
+		given = append(given, p.marks)
+	}
+	return pixels, given
 }
 
 // iterate alternates M and E steps until the rates stay the same.
@@ -195,7 +209,7 @@ func (e *em) expect() {
 			p.inside = p.pixels * e.prevalence * p.in / (e.prevalence*p.in + (1-e.prevalence)*p.out)
 		}
 	}
-	inParallel(len(e.pieces), func(i int) {
+	InParallel(len(e.pieces), func(i int) {
 		s := &e.pieces[i]
 		s.inside = 0
 		for _, prior := range e.priors[s.pattern][s.from:s.to] {
@@ -207,8 +221,8 @@ func (e *em) expect() {
 	}
 }
 
-// inParallel calls do for 0..n-1 on all processors.
-func inParallel(n int, do func(i int)) {
+// InParallel calls do for 0..n-1 on all processors.
+func InParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
@@ -227,7 +241,7 @@ func (e *em) posterior() []float64 {
 	prior := e.prevalence
 	for i, at := range e.index {
 		if e.prior != nil {
-			prior = believed(e.prior[i])
+			prior = Believed(e.prior[i])
 		}
 		w[i] = e.patterns[at].posterior(prior)
 	}

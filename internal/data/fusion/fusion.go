@@ -1,6 +1,6 @@
 // Package fusion makes one probability map of the marks of several raters: the mean vote, the
-// majority, STAPLE, Dawid–Skene and Likely, which see one image, and Contours, Edges and MaxMIG,
-// which learn over a data set. It also estimates each rater's sensitivity and specificity. It
+// majority, STAPLE and Dawid–Skene, which see one image, and Edges, which learns over a data set.
+// The study has more. It also estimates each rater's sensitivity and specificity. It
 // computes on the CPU in float64, for one structure at a time.
 //
 // Marks are a mask (H·W) of 0 and 1 for each rater, nil for a rater who did not mark the structure.
@@ -34,7 +34,7 @@ type Rates struct {
 
 // MeanVote is the share of raters who marked each pixel, with the raters' rates against it.
 func MeanVote(marks [][]uint8) *Fit {
-	given, n := presentMarks(marks)
+	given, n := Present(marks)
 	mean := make([]float64, n)
 	for _, mark := range given {
 		for i, v := range mark {
@@ -44,7 +44,19 @@ func MeanVote(marks [][]uint8) *Fit {
 	for i := range mean {
 		mean[i] /= float64(len(given))
 	}
-	return &Fit{Map: mean, Raters: rates(marks, mean), Converged: true}
+	return &Fit{Map: mean, Raters: RatesOf(marks, mean), Converged: true}
+}
+
+// Majority is 1 where more than half of the raters marked the pixel. A tie is outside.
+func Majority(marks [][]uint8) *Fit {
+	most := MeanVote(marks).Map
+	for i, share := range most {
+		most[i] = 0
+		if share > .5 {
+			most[i] = 1
+		}
+	}
+	return &Fit{Map: most, Raters: RatesOf(marks, most), Converged: true}
 }
 
 // STAPLE is binary STAPLE (Warfield, Zou and Wells, IEEE TMI 2004). It alternates
@@ -132,8 +144,8 @@ func (c Counts) Bias() float64 {
 	return math.Log(c.Marked / c.Inside)
 }
 
-// rates are the raters' rates if the map is the truth.
-func rates(marks [][]uint8, w []float64) []Rates {
+// RatesOf are the raters' rates if the map is the truth.
+func RatesOf(marks [][]uint8, w []float64) []Rates {
 	all := make([]Rates, len(marks))
 	for m, mark := range marks {
 		all[m] = Rates{math.NaN(), math.NaN()}
@@ -144,8 +156,8 @@ func rates(marks [][]uint8, w []float64) []Rates {
 	return all
 }
 
-// presentMarks returns the marks that are not nil, and the number of pixels of each.
-func presentMarks(marks [][]uint8) (given [][]uint8, pixels int) {
+// Present returns the marks that are not nil, and the number of pixels of each.
+func Present(marks [][]uint8) (given [][]uint8, pixels int) {
 	for _, mark := range marks {
 		if mark == nil {
 			continue

@@ -337,3 +337,7 @@ func TestBesideSTAPLE(t *testing.T) {
 		}
 	}
 }
+
+func TestMajority(t *testing.T) {
+	assert.Equal(t, []float64{1, 0, 0, 0}, Majority([][]uint8{{1, 1, 0, 0}, {1, 0, 1, 0}, nil}).Map, "a tie is outside")
+}

@@ -53,6 +53,5 @@ func TestDiameters(t *testing.T) {
 		0, 1, 0, 0,
 	}
 	assert.Equal(t, 2, VerticalDiameter(mask, 4, 2))
-	assert.Equal(t, 3, HorizontalDiameter(mask, 4, 2))
 	assert.Equal(t, Extent{4, 2, 3}, ExtentOf(mask, 4, 2))
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/score"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 )
@@ -43,14 +42,14 @@ func New(data *dataset.Dataset, made *report.Origin) (*Study, error) {
 func (s *Study) Gather(ctx context.Context, after func(name string)) error {
 	var problems dataset.Problems
 	look := func(i int) (*comparedImage, error) { return s.look(i), nil }
-	err := score.InOrder(ctx, len(s.data.Cases), runtime.GOMAXPROCS(0), look, func(l *comparedImage) error {
+	err := dataset.InOrder(ctx, len(s.data.Cases), runtime.GOMAXPROCS(0), look, func(l *comparedImage) error {
 		if problems = append(problems, l.faults...); len(problems) == 0 {
 			s.add(l)
 		}
 		after(s.data.Cases[l.at].Name)
 		return nil
 	})
-	return errors.Join(score.AsError(problems), err)
+	return errors.Join(problems.AsError(), err)
 }
 
 // add keeps the figures of an image.
@@ -94,7 +93,7 @@ func (s *Study) Illustrate(r *Report) error {
 // draw draws the outlines of all raters on the image.
 func (s *Study) draw(l *dataset.Loaded, k int, c *comparison) (report.Exhibit, error) {
 	p := picture.NewPicture(l.Image)
-	for m, mark := range score.Marks(l, k) {
+	for m, mark := range l.ByRater(k) {
 		if mark != nil {
 			values := make([]float32, len(mark))
 			for i, v := range mark {

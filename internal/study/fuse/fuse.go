@@ -1,63 +1,60 @@
-// Package fuse makes one map of the marks of all raters, and scores it.
+// Package fuse makes one map of the marks of all raters, and says how each rater marks beside it.
 package fuse
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"image"
-	"image/png"
-	"io"
-	"math"
-	"path/filepath"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
-	"mrprism/internal/data/score"
-	"mrprism/internal/data/statistics"
-	"mrprism/internal/files/imageio"
-	"mrprism/weights"
-	"mrprism/weights/disk"
 )
+
+// Method is a way to fuse marks, by its name in the CSVs.
+type Method struct {
+	Name string
+	Fuse func(p Panel) *fusion.Fit
+}
+
+// The methods that need nothing but marks and image.
+var (
+	MeanVote = Method{"mean-vote", func(p Panel) *fusion.Fit { return fusion.MeanVote(p.Marks) }}
+	Majority = Method{"majority", func(p Panel) *fusion.Fit { return fusion.Majority(p.Marks) }}
+	STAPLE   = Method{"staple", func(p Panel) *fusion.Fit { return fusion.STAPLE(p.Marks, nil) }}
+	// Edges weighs whole marks. It learns from all images.
+	Edges = Method{"edges", func(p Panel) *fusion.Fit { return p.Edges.Fuse(p.Marks, p.RGB, p.Width) }}
+)
+
+// Panel is what a method may know of a structure in an image.
+type Panel struct {
+	Class int
+	Marks [][]uint8 // by rater; nil for a missing mark
+	Width int
+	RGB   []uint8       // the image
+	Edges *fusion.Edges // from all images; nil before Study.Learn
+}
 
 // Request says what to fuse, and how.
 type Request struct {
-	Data    string            // where the data set lies, for people
-	Out     string            // folder
-	Methods []string          // those to use; none: all that the data and the network allow
-	Figures bool              // no maps are written
-	Network *Network          // that segments the images of the data set; nil: there is none
+	Out     string // folder
+	Methods []Method
 	Note    func(text string) // receives what the user should know; nil: nobody does
+
+	// The hooks of whoever does more with images and maps; each may be nil.
+	Look  func(ctx context.Context, l *dataset.Loaded) error // before an image is learned from or fused
+	Add   func(l *dataset.Loaded, k int)                     // learns from an image
+	Learn func()                                             // after all images
+	Keep  func(l *dataset.Loaded, k int, fits []Fused) error // takes the maps
 }
 
-// Network is what methods use of a network.
-type Network struct {
-	Name   string
-	Heads  bool // it has a map of each of the raters
-	Trusts bool // the maps say how far it trusts a rater, and not what he marks
-	// See segments an image. It returns nil if the network found nothing.
-	See   func(ctx context.Context, img *imageio.Image) (*Maps, error)
-	Close func()
-}
-
-// Maps are what a network makes of an image.
-type Maps struct {
-	Masks [][]float32   // by class of the data set
-	Heads [][][]float32 // by class and rater; nil without Network.Heads
-}
-
-// Study fuses the marks of a data set and keeps figures of raters and methods.
+// Study fuses the marks of a data set and keeps figures of raters.
 type Study struct {
 	Request
-	data    *dataset.Dataset
-	cases   []dataset.Case
-	units   []int              // by case: the number of its group
-	learned []*fusion.Contours // by class
-	edges   []*fusion.Edges    // by class
-	crowds  []*fusion.MaxMIG   // by class; nil without a network
+	data  *dataset.Dataset
+	cases []dataset.Case
+	edges []*fusion.Edges // by class
 
-	raters []raterRow
-	scores []scoreRow
+	raters []RaterRow
 	images int // done
 }
 
@@ -66,11 +63,14 @@ func New(data *dataset.Dataset, cases []dataset.Case, r Request) *Study {
 	if r.Note == nil {
 		r.Note = func(string) {}
 	}
-	return &Study{Request: r, data: data, cases: cases, units: dataset.Units(cases)}
+	return &Study{Request: r, data: data, cases: cases}
 }
 
 // Done is the number of images that have been fused.
 func (f *Study) Done() int { return f.images }
+
+// Bias is Edges.Bias of class k.
+func (f *Study) Bias(k int) float64 { return f.edges[k].Bias() }
 
 // All learns the raters from all images, and then fuses all. before is called before each image, with
 // what is done to it.
@@ -88,12 +88,13 @@ type Fused struct {
 }
 
 // Fuse fuses the marks of class k by each method.
-func (f *Study) Fuse(l *dataset.Loaded, k int) []Fused { return f.fits(l, k, nil) }
-
-func (f *Study) fits(l *dataset.Loaded, k int, seen *Maps) (all []Fused) {
-	p := f.panel(k, score.Marks(l, k), l.Image, seen)
-	for _, method := range f.methods() {
-		fit := method.fuse(p)
+func (f *Study) Fuse(l *dataset.Loaded, k int) (all []Fused) {
+	p := Panel{Class: k, Marks: l.ByRater(k), Width: l.Image.W, RGB: l.Image.Pix}
+	if f.edges != nil {
+		p.Edges = f.edges[k]
+	}
+	for _, method := range f.Methods {
+		fit := method.Fuse(p)
 		if !fit.Converged {
 			f.Note(fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, f.data.Classes[k], method.Name, fusion.MaxIterations))
 		}
@@ -102,58 +103,80 @@ func (f *Study) fits(l *dataset.Loaded, k int, seen *Maps) (all []Fused) {
 	return all
 }
 
-// fuse fuses and writes all structures of an image, and keeps their figures.
-func (f *Study) fuse(l *dataset.Loaded, seen *Maps) error {
-	var raters []raterRow
-	var scores []scoreRow
-	for k, class := range f.data.Classes {
-		var vote [len(scoreNames)]float64 // of the mean vote, which is the first method
-		mask, err := score.ReadTruth(l.Case, class)
-		if err != nil {
-			return err
-		}
-		for _, fit := range f.fits(l, k, seen) {
-			if !f.Figures {
-				if err := writeMap(f.Out, filepath.Join(fit.Method, class), l.Name+".png", fit.Map, l.Image.W, l.Image.H); err != nil {
-					return err
-				}
-			}
-			raters = append(raters, f.rate(fit.Method, l.Name, class, score.Marks(l, k), fit.Fit)...)
-			if mask != nil {
-				row := scoreMap(score.TargetOf(l, k, mask), fit.Method, l.Name, class, fit.Map)
-				row.Unit = statistics.Unit(1 + f.units[f.images])
-				if fit.Method == meanVote {
-					vote = row.figures
-				}
-				for j, v := range vote {
-					row.gains[j] = row.figures[j] - v
-				}
-				scores = append(scores, row)
+// learn learns the raters from all images.
+func (f *Study) learn(ctx context.Context, before func(name, doing string)) error {
+	f.edges = make([]*fusion.Edges, len(f.data.Classes))
+	for k := range f.edges {
+		f.edges[k] = new(fusion.Edges)
+	}
+	err := f.each(ctx, "learning the raters", before, func(l *dataset.Loaded) error {
+		for k, e := range f.edges {
+			e.Add(l.ByRater(k), l.Image.Pix, l.Image.W)
+			if f.Add != nil {
+				f.Add(l, k)
 			}
 		}
-	}
-	f.raters, f.scores = append(f.raters, raters...), append(f.scores, scores...)
-	return nil
-}
-
-// writeMap writes a map (h·w) of 0..1 as a grey PNG of 16 bits, whole or not at all. It rounds
-// halves down: one half, a tie of votes, stays below the middle.
-func writeMap(folder, within, name string, p []float64, w, h int) error {
-	m := image.NewGray16(image.Rect(0, 0, w, h))
-	for i, v := range p {
-		level := uint16(math.Ceil(v*math.MaxUint16 - 0.5))
-		m.Pix[2*i], m.Pix[2*i+1] = uint8(level>>8), uint8(level)
-	}
-	var data bytes.Buffer
-	if err := png.Encode(&data, m); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	path, err := disk.Folder(folder, within)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	return weights.WriteAtomic(filepath.Join(path, name), func(w io.Writer) error {
-		_, err := data.WriteTo(w)
-		return err
+	for _, e := range f.edges {
+		e.Learn()
+	}
+	if f.Learn != nil {
+		f.Learn()
+	}
+	return nil
+}
+
+// Fusing is what is done to an image when its marks are fused.
+const Fusing = "fusing"
+
+// fuseAll fuses the images until one fails.
+func (f *Study) fuseAll(ctx context.Context, before func(name, doing string)) error {
+	return f.each(ctx, Fusing, before, func(l *dataset.Loaded) error {
+		var rows []RaterRow
+		for k, class := range f.data.Classes {
+			fits := f.Fuse(l, k)
+			for _, fit := range fits {
+				rows = append(rows, f.rate(fit.Method, l.Name, class, l.ByRater(k), fit.Fit)...)
+			}
+			if f.Keep == nil {
+				continue
+			}
+			if err := f.Keep(l, k, fits); err != nil {
+				return err
+			}
+		}
+		f.raters = append(f.raters, rows...)
+		f.images++
+		return nil
 	})
+}
+
+// each reads the images, and then does something with them, until one fails. The error names the
+// image or its files.
+func (f *Study) each(ctx context.Context, doing string, before func(name, doing string), do func(l *dataset.Loaded) error) error {
+	for _, c := range f.cases {
+		before(c.Name, doing)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l, err := dataset.Load(c)
+		if errors.Is(err, dataset.ErrLeft) {
+			continue
+		} else if err != nil {
+			return err // it names the files, which have changed since the program checked them
+		}
+		if f.Look != nil {
+			if err := f.Look(ctx, l); err != nil {
+				return fmt.Errorf("%s: %w", c.Image, err)
+			}
+		}
+		if err := do(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }

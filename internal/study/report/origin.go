@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/program/version"
 	"mrprism/weights"
@@ -87,7 +86,7 @@ func (o *Origin) AddData(ctx context.Context, cases []dataset.Case, classes []st
 		name := ""
 		for _, c := range cases {
 			if filepath.Dir(filepath.Dir(c.Image)) == folder {
-				paths, name = append(paths, score.Files(c, classes)...), c.Folder
+				paths, name = append(paths, c.Files(classes)...), c.Folder
 			}
 		}
 		s, err := SumOf(ctx, name, folder, paths)

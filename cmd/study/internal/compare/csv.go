@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"mrprism/internal/data/score"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/study/report"
 )
 

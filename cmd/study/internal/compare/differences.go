@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/data/score"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/chart"
 	"mrprism/internal/study/picture"

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
 

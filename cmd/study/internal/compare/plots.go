@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"mrprism/cmd/study/internal/graphs"
-	"mrprism/internal/data/score"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/chart"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
 )
@@ -65,7 +65,7 @@ type methodSummary struct {
 	Passes []passSummary `json:"passes"`
 	Raters []raterDice   `json:"raters"`
 	// Reliability: of the last pass in the band, over the pixels of all images and runs
-	Reliability []metric.Bin `json:"reliability"`
+	Reliability []metrics.Bin `json:"reliability"`
 
 	group group
 	index int // among all methods

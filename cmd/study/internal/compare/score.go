@@ -10,10 +10,11 @@ import (
 	"slices"
 	"sync"
 
+	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/picture"
 )
@@ -29,8 +30,8 @@ type Row struct {
 	stated float64 // the Dice that the last map expects of itself
 
 	// For keep, which drops them.
-	diameters []int               // vertical, by pass
-	pooled    *metric.Calibration // of the band
+	diameters []int                // vertical, by pass
+	pooled    *metrics.Calibration // of the band
 	outline   [][]picture.Point
 }
 
@@ -64,8 +65,8 @@ type reference struct {
 // Side is everything against one reference, in the order of the images.
 type Side struct {
 	Images   []*Image
-	Unmarked []int                   // by class: images without a reference
-	Pooled   [][]*metric.Calibration // by method and class, over its runs: of the band
+	Unmarked []int                    // by class: images without a reference
+	Pooled   [][]*metrics.Calibration // by method and class, over its runs: of the band
 
 	reference string // mean, truth or rater:NAME
 	rater     int    // of the reference; -1 for the others
@@ -110,7 +111,7 @@ func (c *Comparer) scoreAll(ctx context.Context) error {
 	for _, s := range c.Sides {
 		s.Unmarked = make([]int, len(c.data.Classes))
 		for range c.groups {
-			s.Pooled = append(s.Pooled, statistics.Tabulate(len(c.data.Classes), func(int) *metric.Calibration { return metric.NewCalibration(score.Bins) }))
+			s.Pooled = append(s.Pooled, statistics.Tabulate(len(c.data.Classes), func(int) *metrics.Calibration { return metrics.NewCalibration(score.Bins) }))
 		}
 	}
 	c.atOnce = runtime.GOMAXPROCS(0)
@@ -119,7 +120,7 @@ func (c *Comparer) scoreAll(ctx context.Context) error {
 			c.atOnce = 1
 		}
 	}
-	return score.InOrder(ctx, len(c.cases), c.atOnce, func(i int) (*scored, error) { return c.scoreCase(ctx, i) }, c.keep)
+	return dataset.InOrder(ctx, len(c.cases), c.atOnce, func(i int) (*scored, error) { return c.scoreCase(ctx, i) }, c.keep)
 }
 
 // showProgress names the image. If several images are scored in parallel, it is called when the
@@ -228,7 +229,7 @@ func (c *Comparer) references(s *subject) (refs [][]*reference, err error) {
 			case side.rater >= 0:
 				mask = l.Masks[side.rater][k]
 			case side.reference == Truth:
-				if mask, err = score.ReadTruth(l.Case, class); err != nil {
+				if mask, err = l.Case.Truth(class); err != nil {
 					return nil, err
 				}
 			}
@@ -253,7 +254,7 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int, final []float32
 		rows[j] = &Row{Empty: one.classes[k].Empty()}
 	}
 	var heads heads
-	var drawn []metric.Bits
+	var drawn []metrics.Bits
 	var trouble error
 	for pass := range c.methods[i].Passes {
 		values, last := final, pass == c.methods[i].Passes-1
@@ -267,7 +268,7 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int, final []float32
 		}
 		for j, one := range sides {
 			ref, row := one.classes[k], rows[j]
-			var set []metric.Bits
+			var set []metrics.Bits
 			if last && heads.complete && !c.data.Levels {
 				set = heads.masks
 			}
@@ -276,7 +277,7 @@ func (c *Comparer) scoreClass(r *scored, p prediction, i, k int, final []float32
 			row.diameters = append(row.diameters, metric.VerticalDiameter(values, r.W, r.H))
 			if last {
 				row.pooled, row.stated, row.outline = scored.Band, statedDice(values), picture.NewPlacing(r.W, r.H).Trace(values, r.W, r.H, 0, 0)
-				if row.Mask = ref.Dices(metric.Pack(values)); !c.methods[i].set {
+				if row.Mask = ref.Dices(metrics.Pack(values)); !c.methods[i].set {
 					row.Heads = heads.dices(ref.Target)
 				}
 			}
@@ -306,7 +307,7 @@ func statedDice(p []float32) float64 {
 
 // heads are the raters' maps above one half.
 type heads struct {
-	masks    []metric.Bits
+	masks    []metrics.Bits
 	has      []bool // by rater
 	complete bool   // whoever marked has one
 }
@@ -314,12 +315,12 @@ type heads struct {
 // heads reads the maps of raters. The error is the first *trouble of a rater with a mark; there are
 // no heads then.
 func (c *Comparer) heads(p prediction, marks [][]uint8, k int) (h heads, err error) {
-	h = heads{make([]metric.Bits, len(marks)), make([]bool, len(marks)), true}
+	h = heads{make([]metrics.Bits, len(marks)), make([]bool, len(marks)), true}
 	for m, mark := range marks {
 		values, err := p.head(m, k)
 		switch {
 		case values != nil:
-			h.masks[m], h.has[m] = metric.Pack(values), true
+			h.masks[m], h.has[m] = metrics.Pack(values), true
 		case mark == nil:
 		case err != nil:
 			return heads{}, err
@@ -333,7 +334,7 @@ func (c *Comparer) heads(p prediction, marks [][]uint8, k int) (h heads, err err
 // draw draws c.Draws possible masks of class k, as run i sees them: its own draws, or what lies above
 // evenly spaced levels of the maps of the raters who have one, or of its mask where nobody has. nil:
 // none are asked for.
-func (c *Comparer) draw(p prediction, i, k int, has []bool, mask []float32) (drawn []metric.Bits) {
+func (c *Comparer) draw(p prediction, i, k int, has []bool, mask []float32) (drawn []metrics.Bits) {
 	var heads []int
 	for m, has := range has {
 		if has && !c.methods[i].draws && !c.data.Levels {
@@ -389,12 +390,12 @@ func (c *Comparer) compareRatios(r *Image) {
 }
 
 // above is the mask of a map's pixels above a level.
-func above(p []float32, level float64) metric.Bits {
+func above(p []float32, level float64) metrics.Bits {
 	mask := make([]uint8, len(p))
 	for i, v := range p {
 		if float64(v) > level {
 			mask[i] = 1
 		}
 	}
-	return metric.Pack(mask)
+	return metrics.Pack(mask)
 }

@@ -13,7 +13,6 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
@@ -53,7 +52,7 @@ func readEach(list string, read func(path string) (*album, error)) (all []*album
 		}
 		all = append(all, one)
 	}
-	return all, score.AsError(problems)
+	return all, problems.AsError()
 }
 
 // distinct splits paths at commas. It refuses empty paths, paths that do not exist, and two paths

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"

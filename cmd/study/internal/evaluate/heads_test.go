@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/study/report"
 	"mrprism/weights"
 
@@ -26,8 +27,8 @@ func targetOf(marks [][]uint8) *score.Target {
 func TestAgree(t *testing.T) {
 	target := targetOf([][]uint8{{1, 1, 0, 0}, {0, 1, 1, 0}})
 	a, votes := agree(target), target.Votes
-	require.InDelta(t, metric.FleissKappa(votes, []uint8{1, 1, 1, 0}), *a.Kappa, 1e-12)
-	require.InDelta(t, metric.FleissKappa(votes, nil), *a.KappaWhole, 1e-12)
+	require.InDelta(t, metrics.FleissKappa(votes, []uint8{1, 1, 1, 0}), *a.Kappa, 1e-12)
+	require.InDelta(t, metrics.FleissKappa(votes, nil), *a.KappaWhole, 1e-12)
 }
 
 // Equal marks have no kappa inside their union. The report counts these images.

@@ -7,9 +7,10 @@ import (
 
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/cmd/study/internal/input"
+	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
@@ -126,12 +127,12 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 		for _, mark := range target.Marks {
 			among := make([]*float64, len(target.Marks))
 			if mark != nil {
-				among = orNull(target.Dices(metric.Pack(mark)))
+				among = orNull(target.Dices(metrics.Pack(mark)))
 			}
 			out.Raters = append(out.Raters, among)
 		}
 		if alone != nil {
-			truth, err := score.ReadTruth(l.Case, s.data.Classes[k])
+			truth, err := l.Case.Truth(s.data.Classes[k])
 			if err != nil {
 				return nil, err
 			}
@@ -151,7 +152,7 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 
 // agree is the raters' agreement.
 func agree(t *score.Target) agreement {
-	return agreement{Kappa: statistics.Defined(metric.FleissKappa(t.Votes, t.Union)), KappaWhole: statistics.Defined(metric.FleissKappa(t.Votes, nil))}
+	return agreement{Kappa: statistics.Defined(metrics.FleissKappa(t.Votes, t.Union)), KappaWhole: statistics.Defined(metrics.FleissKappa(t.Votes, nil))}
 }
 
 // areas are a structure's pixels by rater; nil if a rater's mark is missing, and for levels.

@@ -12,12 +12,12 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/input"
+	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
-	"mrprism/internal/data/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/model"

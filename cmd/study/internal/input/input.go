@@ -12,7 +12,6 @@ import (
 	"mrprism/internal/choice"
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/score"
 	"mrprism/weights"
 )
 
@@ -85,7 +84,7 @@ func CheckImages(ctx context.Context, cases []dataset.Case, pictures, classes []
 		for _, c := range few {
 			progress.Begin()
 			for _, class := range classes {
-				if _, err := score.ReadTruth(c, class); err != nil {
+				if _, err := c.Truth(class); err != nil {
 					problems = append(problems, err.Error())
 				}
 			}
@@ -101,7 +100,7 @@ func CheckImages(ctx context.Context, cases []dataset.Case, pictures, classes []
 			problems = append(problems, err.Error())
 		}
 	}
-	return score.AsError(problems)
+	return problems.AsError()
 }
 
 // SameRaters reports whether the data has the model's raters, in the same order.

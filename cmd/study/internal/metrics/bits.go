@@ -1,6 +1,10 @@
-package metric
+package metrics
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"mrprism/internal/data/metric"
+)
 
 // Bits is a mask with one bit a pixel, so that 64 pixels are compared at once.
 type Bits struct {
@@ -9,7 +13,7 @@ type Bits struct {
 }
 
 // Pack makes bits of a mask, or of a map of probabilities: 1 above one half.
-func Pack[T Pixel](mask []T) Bits {
+func Pack[T metric.Pixel](mask []T) Bits {
 	b := Bits{words: make([]uint64, (len(mask)+63)/64), pixels: len(mask)}
 	for i, v := range mask {
 		if inside(v) {

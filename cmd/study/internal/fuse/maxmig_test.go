@@ -1,9 +1,11 @@
-package fusion
+package fuse
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"mrprism/internal/data/fusion"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,10 +34,10 @@ func brier(p []float64, truth []uint8) (sum float64) {
 
 // Where marks are independent given the truth, as Max-MIG supposes, the evidence of a mark is the
 // logarithm of its likelihood ratio, whatever the majority does: one expert stands among four who
-// mark at random or too much. The fusion is better than STAPLE, which follows them.
+// mark at random or too much. The fusion is better than fusion.STAPLE, which follows them.
 func TestMaxMIGFindsTheExpert(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	raters := []Rates{{.97, .99}, {.6, .6}, {.55, .5}, {.7, .6}, {.5, .55}}
+	raters := []fusion.Rates{{Sensitivity: .97, Specificity: .99}, {Sensitivity: .6, Specificity: .6}, {Sensitivity: .55, Specificity: .5}, {Sensitivity: .7, Specificity: .6}, {Sensitivity: .5, Specificity: .55}}
 	g := NewMaxMIG(len(raters))
 	var truths [][]uint8
 	var all [][][]uint8
@@ -64,7 +66,7 @@ func TestMaxMIGFindsTheExpert(t *testing.T) {
 	ours, staple, network := 0., 0., 0.
 	for i, truth := range truths {
 		ours += brier(g.Fuse(all[i], networks[i]).Map, truth)
-		staple += brier(STAPLE(all[i], nil).Map, truth)
+		staple += brier(fusion.STAPLE(all[i], nil).Map, truth)
 		alone := make([]float64, len(truth))
 		for j, v := range networks[i] {
 			alone[j] = float64(v)
@@ -79,7 +81,7 @@ func TestMaxMIGFindsTheExpert(t *testing.T) {
 // A rater may be missing, in learning and in fusion; without a map of the network g decides.
 func TestMaxMIGWithMissingMarks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	raters := []Rates{{.9, .95}, {.85, .97}, {.95, .9}}
+	raters := []fusion.Rates{{Sensitivity: .9, Specificity: .95}, {Sensitivity: .85, Specificity: .97}, {Sensitivity: .95, Specificity: .9}}
 	g := NewMaxMIG(3)
 	for i := range 6 {
 		truth, marks := drawn(rng, 64, raters)
@@ -90,10 +92,10 @@ func TestMaxMIGWithMissingMarks(t *testing.T) {
 	truth, marks := drawn(rng, 64, raters)
 	marks[1] = nil
 	fit := g.Fuse(marks, nil)
-	assert.Less(t, brier(fit.Map, truth), brier(MeanVote(marks).Map, truth)+1e-9)
+	assert.Less(t, brier(fit.Map, truth), brier(fusion.MeanVote(marks).Map, truth)+1e-9)
 	assert.True(t, math.IsNaN(fit.Raters[1].Sensitivity))
 	assert.Empty(t, NewMaxMIG(3).Learn(), "nothing to learn from")
-	assert.PanicsWithValue(t, "fusion: MaxMIG: marks of 1 raters, made for 3", func() { g.Fuse(marks[:1], nil) })
+	assert.PanicsWithValue(t, "fuse: MaxMIG: marks of 1 raters, made for 3", func() { g.Fuse(marks[:1], nil) })
 }
 
 // A mark counts as much as the network expects it of its rater.
@@ -112,9 +114,29 @@ func TestTrusted(t *testing.T) {
 	for i, want := range []float64{.9, .1, 1} {
 		assert.InDelta(t, want, fit.Map[i], 1e-6)
 	}
-	assert.PanicsWithValue(t, "fusion: marks of 3 raters, maps of 1", func() { Trusted(marks, [][]float32{{1, 1, 1}}) })
+	assert.PanicsWithValue(t, "fuse: marks of 3 raters, maps of 1", func() { Trusted(marks, [][]float32{{1, 1, 1}}) })
 }
 
-func TestMajority(t *testing.T) {
-	assert.Equal(t, []float64{1, 0, 0, 0}, Majority([][]uint8{{1, 1, 0, 0}, {1, 0, 1, 0}, nil}).Map, "a tie is outside")
+// drawn marks a disc as raters of known rates would. The marks of a pixel are independent.
+func drawn(random *rand.Rand, side int, raters []fusion.Rates) (truth []uint8, marks [][]uint8) {
+	truth = make([]uint8, side*side)
+	for i := range truth {
+		if math.Hypot(float64(i%side-side/2), float64(i/side-side/2)) < float64(side)/4 {
+			truth[i] = 1
+		}
+	}
+	for _, r := range raters {
+		mark := make([]uint8, len(truth))
+		for i, v := range truth {
+			wrong := 1 - r.Specificity
+			if v == 1 {
+				wrong = 1 - r.Sensitivity
+			}
+			if mark[i] = v; random.Float64() < wrong {
+				mark[i] = 1 - v
+			}
+		}
+		marks = append(marks, mark)
+	}
+	return truth, marks
 }

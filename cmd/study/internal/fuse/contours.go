@@ -1,9 +1,11 @@
-package fusion
+package fuse
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"mrprism/internal/data/fusion"
 )
 
 // Contours fuses outlines. It learns over a data set how far each rater's outline strays, in each
@@ -34,7 +36,7 @@ import (
 // Learn sees marks at 256 pixels a side at most. An object that only a minority marked is left out.
 // The raters' rates in a Fit compare their marks with its map.
 type Contours struct {
-	images []image
+	images []markedImage
 	bias   []float64          // b, by rater
 	usual  []float64          // deviation of a mark's mean distance, by rater
 	noise  [][sectors]float64 // σ², by rater
@@ -43,14 +45,14 @@ type Contours struct {
 
 const (
 	sectors  = 16
+	learning = 256     // longest side that fusion.StepOf leaves, in pixels
 	rounds   = 3       // of new outlines ŝ = 0
-	learning = 256     // longest side that Learn sees, in pixels
 	ownSize  = 2       // the whole outline's variance counts in a sector as so many images
 	rounding = 1. / 12 // variance of an outline on a grid, pixels²
 )
 
-// image is a picture's marks.
-type image struct {
+// markedImage is a picture's marks.
+type markedImage struct {
 	marks [][]uint8
 	width int
 }
@@ -69,20 +71,20 @@ func NewContours(raters int) *Contours {
 
 // Add keeps an image's marks, width pixels wide, for Learn.
 func (c *Contours) Add(marks [][]uint8, width int) {
-	_, n := presentMarks(marks)
-	step := stepOf(width, n/width)
+	_, n := fusion.Present(marks)
+	step := fusion.StepOf(width, n/width)
 	small := make([][]uint8, len(marks))
 	for m, mark := range marks {
-		small[m] = thinned(mark, width, step)
+		small[m] = fusion.Thinned(mark, width, step)
 	}
-	c.images = append(c.images, image{small, (width + step - 1) / step})
+	c.images = append(c.images, markedImage{small, (width + step - 1) / step})
 }
 
 // Learn estimates the raters' noise and biases from the images that were added.
 func (c *Contours) Learn() {
 	seen := make([]*outlines, len(c.images))
 	for round := range rounds {
-		inParallel(len(seen), func(i int) {
+		fusion.InParallel(len(seen), func(i int) {
 			if f := newField(c.images[i]); f != nil {
 				for range round {
 					f.fuse(c)
@@ -100,10 +102,10 @@ func (c *Contours) Learn() {
 
 // Fuse fuses the marks of an image, width pixels wide. If the majority marks no pixel, or every
 // pixel, the result is the mean vote.
-func (c *Contours) Fuse(marks [][]uint8, width int) *Fit {
-	f := newField(image{marks, width})
+func (c *Contours) Fuse(marks [][]uint8, width int) *fusion.Fit {
+	f := newField(markedImage{marks, width})
 	if f == nil {
-		return MeanVote(marks)
+		return fusion.MeanVote(marks)
 	}
 	var deviation []float64
 	for range rounds {
@@ -112,7 +114,7 @@ func (c *Contours) Fuse(marks [][]uint8, width int) *Fit {
 	for i, d := range f.fused {
 		deviation[i] = math.Erfc(-d/(deviation[i]*math.Sqrt2)) / 2
 	}
-	return &Fit{Map: deviation, Raters: rates(marks, deviation), Converged: true}
+	return &fusion.Fit{Map: deviation, Raters: fusion.RatesOf(marks, deviation), Converged: true}
 }
 
 // field is an image's marks as distances to outlines, in units of √(H·W).
@@ -125,8 +127,8 @@ type field struct {
 }
 
 // newField begins with the majority's outline as ŝ. It is nil if there is none.
-func newField(im image) *field {
-	vote := MeanVote(im.marks).Map
+func newField(im markedImage) *field {
+	vote := fusion.MeanVote(im.marks).Map
 	majority := make([]uint8, len(vote))
 	area, x, y := 0., 0., 0.
 	for i, share := range vote {
@@ -141,7 +143,7 @@ func newField(im image) *field {
 	f := &field{distances: make([][]float32, len(im.marks)), pixel: 1 / math.Sqrt(float64(len(vote)))}
 	most := math.Sqrt(area / math.Pi)
 	measure := func(mark []uint8) []float32 {
-		d := signed(mark, im.width, most)
+		d := fusion.Signed(mark, im.width, most)
 		for i := range d {
 			d[i] *= float32(f.pixel)
 		}

@@ -1,35 +1,27 @@
-package fusion
+package fuse
 
-import "fmt"
+import (
+	"fmt"
 
-// Majority is 1 where more than half of the raters marked the pixel. A tie is outside.
-func Majority(marks [][]uint8) *Fit {
-	most := MeanVote(marks).Map
-	for i, share := range most {
-		most[i] = 0
-		if share > .5 {
-			most[i] = 1
-		}
-	}
-	return &Fit{Map: most, Raters: rates(marks, most), Converged: true}
-}
+	"mrprism/internal/data/fusion"
+)
 
 // Likely is MrPrism's fusion: the mean of the raters' marks at each pixel. A mark weighs as much as
 // the probability that the network's estimate (H·W) for that rater gives it: the softmax of
 // log-probabilities (PAPER.md §3.3). Probabilities are clamped to 1e-3 … 1 − 1e-3.
-func Likely(marks [][]uint8, estimates [][]float32) *Fit {
+func Likely(marks [][]uint8, estimates [][]float32) *fusion.Fit {
 	return weighed(marks, estimates, func(p float32, mark uint8) float64 {
 		if mark == 0 {
-			return 1 - believed(p)
+			return 1 - fusion.Believed(p)
 		}
-		return believed(p)
+		return fusion.Believed(p)
 	})
 }
 
 // Trusted is the fusion of Diag (Wu et al. 2022): the mean of the raters' marks at each pixel. A
 // mark weighs as much as the network trusts the rater there: the odds p / (1 − p) of its map (H·W)
 // for that rater. Probabilities are clamped to 1e-6 … 1 − 1e-6.
-func Trusted(marks [][]uint8, trust [][]float32) *Fit {
+func Trusted(marks [][]uint8, trust [][]float32) *fusion.Fit {
 	return weighed(marks, trust, func(p float32, _ uint8) float64 {
 		q := min(max(float64(p), 1e-6), 1-1e-6)
 		return q / (1 - q)
@@ -38,11 +30,11 @@ func Trusted(marks [][]uint8, trust [][]float32) *Fit {
 
 // weighed is the mean of the marks at each pixel. A rater's weight depends on the value of his map
 // (H·W) at the pixel and on his mark.
-func weighed(marks [][]uint8, maps [][]float32, weight func(p float32, mark uint8) float64) *Fit {
+func weighed(marks [][]uint8, maps [][]float32, weight func(p float32, mark uint8) float64) *fusion.Fit {
 	if len(marks) != len(maps) {
-		panic(fmt.Sprintf("fusion: marks of %d raters, maps of %d", len(marks), len(maps)))
+		panic(fmt.Sprintf("fuse: marks of %d raters, maps of %d", len(marks), len(maps)))
 	}
-	_, n := presentMarks(marks)
+	_, n := fusion.Present(marks)
 	fused := make([]float64, n)
 	for i := range fused {
 		marked, all := 0., 0.
@@ -58,5 +50,5 @@ func weighed(marks [][]uint8, maps [][]float32, weight func(p float32, mark uint
 		}
 		fused[i] = marked / all
 	}
-	return &Fit{Map: fused, Raters: rates(marks, fused), Converged: true}
+	return &fusion.Fit{Map: fused, Raters: fusion.RatesOf(marks, fused), Converged: true}
 }

@@ -1,9 +1,11 @@
-package fusion
+package fuse
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"mrprism/internal/data/fusion"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,7 +74,7 @@ func learned(marks [][][]uint8, width int) *Contours {
 }
 
 // squaredError is the squared distance of an image's map from the truth, on average.
-func squaredError(truths [][]uint8, marks [][][]uint8, fuse func([][]uint8) *Fit) (sum float64) {
+func squaredError(truths [][]uint8, marks [][][]uint8, fuse func([][]uint8) *fusion.Fit) (sum float64) {
 	for i, truth := range truths {
 		for j, v := range fuse(marks[i]).Map {
 			sum += (v - float64(truth[j])) * (v - float64(truth[j])) / float64(len(truths))
@@ -91,9 +93,9 @@ func TestContoursLearnTheRaters(t *testing.T) {
 		assert.InDelta(t, p.bias, c.bias[m]*discSide, .6, "bias of rater %d", m)
 		assert.InEpsilon(t, p.noise(0), discSide/math.Sqrt(c.precision(m)), .45, "noise of rater %d", m)
 	}
-	ours := squaredError(truths, marks, func(m [][]uint8) *Fit { return c.Fuse(m, discSide) })
-	assert.Less(t, ours, .6*squaredError(truths, marks, MeanVote))
-	assert.Less(t, ours, .6*squaredError(truths, marks, func(m [][]uint8) *Fit { return STAPLE(m, nil) }))
+	ours := squaredError(truths, marks, func(m [][]uint8) *fusion.Fit { return c.Fuse(m, discSide) })
+	assert.Less(t, ours, .6*squaredError(truths, marks, fusion.MeanVote))
+	assert.Less(t, ours, .6*squaredError(truths, marks, func(m [][]uint8) *fusion.Fit { return fusion.STAPLE(m, nil) }))
 
 	// A single mark loses its rater's bias: 3 pixels of 18 to 28.
 	for i, truth := range truths[:10] {
@@ -103,7 +105,7 @@ func TestContoursLearnTheRaters(t *testing.T) {
 				area, inside = area+float64(truth[j]), inside+v
 			}
 			assert.InEpsilon(t, area, inside, .15)
-			assert.Greater(t, Count(large, MeanVote([][]uint8{truth}).Map).Marked, 1.15*area)
+			assert.Greater(t, fusion.Count(large, fusion.MeanVote([][]uint8{truth}).Map).Marked, 1.15*area)
 		}
 	}
 
@@ -126,11 +128,11 @@ func TestContoursHeedTheExpert(t *testing.T) {
 		truths, marks = append(truths, truth...), append(marks, mark...)
 	}
 	c := learned(marks, discSide)
-	ours := squaredError(truths, marks, func(m [][]uint8) *Fit { return c.Fuse(m, discSide) })
-	assert.Less(t, ours, .85*squaredError(truths, marks, MeanVote))
-	assert.Less(t, ours, .5*squaredError(truths, marks, func(m [][]uint8) *Fit { return STAPLE(m, nil) }))
+	ours := squaredError(truths, marks, func(m [][]uint8) *fusion.Fit { return c.Fuse(m, discSide) })
+	assert.Less(t, ours, .85*squaredError(truths, marks, fusion.MeanVote))
+	assert.Less(t, ours, .5*squaredError(truths, marks, func(m [][]uint8) *fusion.Fit { return fusion.STAPLE(m, nil) }))
 	c.unsure = 0
-	assert.Less(t, ours, .9*squaredError(truths, marks, func(m [][]uint8) *Fit { return c.Fuse(m, discSide) }), "biases of the panel are in doubt")
+	assert.Less(t, ours, .9*squaredError(truths, marks, func(m [][]uint8) *fusion.Fit { return c.Fuse(m, discSide) }), "biases of the panel are in doubt")
 }
 
 // Raters who are precise on one side are learned by direction.
@@ -144,8 +146,8 @@ func TestContoursLearnDirections(t *testing.T) {
 	right, left := sectors/2, 0 // directions 0 and ±π
 	assert.Greater(t, c.noise[0][left], 6*c.noise[0][right])
 	assert.Greater(t, c.noise[1][right], 6*c.noise[1][left])
-	ours := squaredError(truths, marks, func(m [][]uint8) *Fit { return c.Fuse(m, discSide) })
-	assert.Less(t, ours, .5*squaredError(truths, marks, MeanVote))
+	ours := squaredError(truths, marks, func(m [][]uint8) *fusion.Fit { return c.Fuse(m, discSide) })
+	assert.Less(t, ours, .5*squaredError(truths, marks, fusion.MeanVote))
 }
 
 // Marks of one form, whoever drew them, are their own fusion. The outline between two equal raters
@@ -172,16 +174,16 @@ func TestContoursOfEqualRaters(t *testing.T) {
 func TestContoursDistrustGrossMarks(t *testing.T) {
 	people := []person{{0, steady(1)}, {0, steady(1)}, {0, steady(1)}, {0, steady(1)}}
 	truths, marks := marked(rand.New(rand.NewPCG(7, 8)), 20, 0, people)
-	learn := func() func([][]uint8) *Fit {
+	learn := func() func([][]uint8) *fusion.Fit {
 		c := learned(marks, discSide)
-		return func(m [][]uint8) *Fit { return c.Fuse(m, discSide) }
+		return func(m [][]uint8) *fusion.Fit { return c.Fuse(m, discSide) }
 	}
 	before := squaredError(truths, marks, learn())
 	marks[3][0] = make([]uint8, discSide*discSide)
 	marks[4][1] = disc(discSide, steady(8))
 	after := squaredError(truths, marks, learn())
 	assert.InEpsilon(t, before, after, .1)
-	assert.Greater(t, squaredError(truths, marks, MeanVote), 1.3*after)
+	assert.Greater(t, squaredError(truths, marks, fusion.MeanVote), 1.3*after)
 }
 
 // Without a majority's outline the map is the mean vote.
@@ -194,7 +196,7 @@ func TestContoursWithoutAnOutline(t *testing.T) {
 	}
 	for _, marks := range [][][]uint8{{nothing, nothing, nil}, {nothing, nothing, something}, {all, all, nil}} {
 		fit := learned([][][]uint8{marks}, 8).Fuse(marks, 8)
-		assert.Equal(t, MeanVote(marks).Map, fit.Map)
+		assert.Equal(t, fusion.MeanVote(marks).Map, fit.Map)
 	}
 	assert.PanicsWithValue(t, "fusion: nobody has marked a pixel", func() { NewContours(2).Add([][]uint8{nil, nil}, 8) })
 }
@@ -245,31 +247,19 @@ func TestSolvePairs(t *testing.T) {
 	assert.InDeltaSlice(t, known, solve(pairs, 4, 1e-9), 1e-6)
 }
 
-func TestSignedDistance(t *testing.T) {
-	r := rand.New(rand.NewPCG(11, 12))
-	for _, size := range [][2]int{{1, 1}, {1, 7}, {7, 1}, {13, 9}, {20, 20}} {
-		for _, share := range []float64{0, .05, .5, 1} {
-			w, h := size[0], size[1]
-			mark := make([]uint8, w*h)
-			for i := range mark {
-				if r.Float64() < share {
-					mark[i] = 1
-				}
-			}
-			const most = 6.
-			for i, d := range signed(mark, w, most) {
-				nearest := math.Inf(1)
-				for j, v := range mark {
-					if v != mark[i] {
-						nearest = min(nearest, math.Hypot(float64(i%w-j%w), float64(i/w-j/w))-.5)
-					}
-				}
-				want := min(nearest, most)
-				if mark[i] == 0 {
-					want = -want
-				}
-				require.InDelta(t, want, float64(d), 1e-5, "%d×%d, pixel %d", w, h, i)
+// random draws marks and a prior that mean nothing.
+func random(r *rand.Rand, raters, pixels int) (marks [][]uint8, prior []float32) {
+	for range raters {
+		mark, share := make([]uint8, pixels), r.Float64()
+		for i := range mark {
+			if r.Float64() < share {
+				mark[i] = 1
 			}
 		}
+		marks = append(marks, mark)
 	}
+	for range pixels {
+		prior = append(prior, min(1, float32(r.ExpFloat64()/2)))
+	}
+	return marks, prior
 }

@@ -1,10 +1,12 @@
-package fusion
+package fuse
 
 import (
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"mrprism/internal/data/fusion"
 )
 
 // MaxMIG is the fusion of Max-MIG (Cao et al., ICLR 2019) with a fixed network h. The crowd's
@@ -50,7 +52,7 @@ func (g *MaxMIG) Add(marks [][]uint8, network []float32) {
 			g.cells[key] = of
 		}
 		for _, i := range pixels {
-			h := believed(network[i])
+			h := fusion.Believed(network[i])
 			at := &of[min(int(h*levels), levels-1)]
 			at.pixels, at.inside = at.pixels+1, at.inside+h
 			g.inside, g.pixels = g.inside+h, g.pixels+1
@@ -61,15 +63,10 @@ func (g *MaxMIG) Add(marks [][]uint8, network []float32) {
 // eachPattern calls visit with every pattern of marks and its pixels.
 func (g *MaxMIG) eachPattern(marks [][]uint8, visit func(key string, pixels []int32)) {
 	if len(marks) != g.raters {
-		panic(fmt.Sprintf("fusion: MaxMIG: marks of %d raters, made for %d", len(marks), g.raters))
+		panic(fmt.Sprintf("fuse: MaxMIG: marks of %d raters, made for %d", len(marks), g.raters))
 	}
-	given, n := presentMarks(marks)
-	index, patterns := patterns(given, n)
-	pixels := make([][]int32, len(patterns))
-	for i, at := range index {
-		pixels[at] = append(pixels[at], int32(i))
-	}
-	for at, p := range patterns {
+	pixels, given := fusion.Patterns(marks)
+	for at, p := range given {
 		var key strings.Builder
 		next := 0
 		for _, mark := range marks {
@@ -77,7 +74,7 @@ func (g *MaxMIG) eachPattern(marks [][]uint8, visit func(key string, pixels []in
 				key.WriteByte('-')
 				continue
 			}
-			key.WriteByte('0' + p.marks[next])
+			key.WriteByte('0' + p[next])
 			next++
 		}
 		visit(key.String(), pixels[at])
@@ -192,19 +189,19 @@ func solved(a [][]float64, b []float64) []float64 {
 }
 
 // Fuse fuses the marks of an image with the network's map (H·W) of it. Without a map it is g.
-func (g *MaxMIG) Fuse(marks [][]uint8, network []float32) *Fit {
-	_, n := presentMarks(marks)
+func (g *MaxMIG) Fuse(marks [][]uint8, network []float32) *fusion.Fit {
+	_, n := fusion.Present(marks)
 	fused := make([]float64, n)
 	g.eachPattern(marks, func(key string, pixels []int32) {
 		crowd := g.crowd(key)
 		for _, i := range pixels {
 			odds := crowd
 			if network != nil {
-				h := believed(network[i])
+				h := fusion.Believed(network[i])
 				odds += math.Log(h/(1-h)) - g.prior
 			}
 			fused[i] = sigmoid(odds)
 		}
 	})
-	return &Fit{Map: fused, Raters: rates(marks, fused), Converged: true}
+	return &fusion.Fit{Map: fused, Raters: fusion.RatesOf(marks, fused), Converged: true}
 }

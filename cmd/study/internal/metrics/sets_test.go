@@ -1,10 +1,12 @@
-package metric
+package metrics
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"mrprism/internal/data/metric"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -71,8 +73,8 @@ func TestBits(t *testing.T) {
 		for i := range a {
 			a[i], b[i] = rng.Float32(), uint8(rng.IntN(2))
 		}
-		assert.Equal(t, Dice(a, b), Pack(a).Dice(Pack(b)))
-		assert.Equal(t, Area(a), Pack(a).Area())
+		assert.Equal(t, metric.Dice(a, b), Pack(a).Dice(Pack(b)))
+		assert.Equal(t, metric.Area(a), Pack(a).Area())
 	}
 	assert.Equal(t, 1., Pack(make([]uint8, 9)).Dice(Pack(make([]uint8, 9))))
 	assert.Panics(t, func() { Pack([]uint8{1}).Dice(Pack([]uint8{1, 0})) })
@@ -127,7 +129,7 @@ func TestHausdorff95OfAllPairs(t *testing.T) {
 				all = append(all, least)
 			}
 			slices.Sort(all)
-			return Quantile(all, .95)
+			return metric.Quantile(all, .95)
 		}
 		assert.InDelta(t, max(far(from, to), far(to, from)), SurfaceOf(a, b, w, h).Hausdorff95(), 1e-9)
 	}
@@ -161,26 +163,12 @@ func TestFleissKappa(t *testing.T) {
 		}
 	}
 	chance := marked*marked + (1-marked)*(1-marked)
-	votes := Count(masks...)
+	votes := metric.Count(masks...)
 	assert.InDelta(t, (agreed/pairs-chance)/(1-chance), FleissKappa(votes, nil), 1e-12)
-	assert.InDelta(t, 1, FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), nil), 1e-12)
-	assert.InDelta(t, -1, FleissKappa(Count([]uint8{1, 0}, []uint8{0, 1}), nil), 1e-12)
-	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), []uint8{1, 0})), "all marked all")
-	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), []uint8{0, 0})), "no pixels")
-	assert.InDelta(t, 1, FleissKappa(Count([]uint8{1, 0, 0}, []uint8{1, 0, 0}), []uint8{1, 1, 0}), 1e-12)
-	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}), nil)))
-}
-
-// The example of Shrout and Fleiss (1979): six targets, four judges, ICC(2,1) = .29.
-func TestICC(t *testing.T) {
-	values := [][]float64{{9, 2, 5, 8}, {6, 1, 3, 2}, {8, 4, 6, 8}, {7, 1, 2, 6}, {10, 5, 6, 9}, {6, 2, 4, 7}}
-	// psych of R and pingouin of Python give .29 [.02, .76] for these (Shrout and Fleiss 1979); the
-	// digits are those of the same formulas with F by SciPy 1.10.1.
-	icc := ICC(values)
-	assert.InDeltaSlice(t, []float64{0.2897637795275592, 0.018786513374712044, 0.7610843696489528}, []float64{icc.Mean, *icc.Low, *icc.High}, 1e-9)
-	assert.InDelta(t, 1, ICC([][]float64{{1, 1}, {2, 2}, {5, 5}}).Mean, 1e-12)
-	assert.True(t, math.IsNaN(ICC(values[:1]).Mean))
-	assert.True(t, math.IsNaN(ICC([][]float64{{.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}}).Mean),
-		"of equal values that no sum has exactly")
-	assert.True(t, math.IsNaN(ICC([][]float64{{1, 0}, {0, 1}}).Mean))
+	assert.InDelta(t, 1, FleissKappa(metric.Count([]uint8{1, 0}, []uint8{1, 0}), nil), 1e-12)
+	assert.InDelta(t, -1, FleissKappa(metric.Count([]uint8{1, 0}, []uint8{0, 1}), nil), 1e-12)
+	assert.True(t, math.IsNaN(FleissKappa(metric.Count([]uint8{1, 0}, []uint8{1, 0}), []uint8{1, 0})), "all marked all")
+	assert.True(t, math.IsNaN(FleissKappa(metric.Count([]uint8{1, 0}, []uint8{1, 0}), []uint8{0, 0})), "no pixels")
+	assert.InDelta(t, 1, FleissKappa(metric.Count([]uint8{1, 0, 0}, []uint8{1, 0, 0}), []uint8{1, 1, 0}), 1e-12)
+	assert.True(t, math.IsNaN(FleissKappa(metric.Count([]uint8{1, 0}), nil)))
 }

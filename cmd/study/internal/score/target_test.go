@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/data/metric"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,25 +40,25 @@ func TestFiguresByHand(t *testing.T) {
 	require.InDelta(t, .5, f("ece_band"), 1e-12)
 	require.InDelta(t, 1.9, f("hd95_pixels"), 1e-9, "distances 0, 1, 2 at the 95th percentile")
 	require.True(t, math.IsNaN(f("ged")))
-	require.InDeltaSlice(t, []float64{.8, .5}, target.Dices(metric.Pack([]uint8{1, 1, 1, 0, 0, 0})), 1e-12)
+	require.InDeltaSlice(t, []float64{.8, .5}, target.Dices(metrics.Pack([]uint8{1, 1, 1, 0, 0, 0})), 1e-12)
 }
 
 // Heads that draw as the raters did are an equal set, in any order. The head of a rater without a
 // mark does not count.
 func TestSet(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0}, nil, {0, 1, 1, 0}}
-	swapped := []metric.Bits{metric.Pack([]float32{0, .9, .8, .1}), metric.Pack([]float32{1, 1, 1, 1}), metric.Pack([]float32{.7, .6, .5, 0})}
+	swapped := []metrics.Bits{metrics.Pack([]float32{0, .9, .8, .1}), metrics.Pack([]float32{1, 1, 1, 1}), metrics.Pack([]float32{.7, .6, .5, 0})}
 	target := targetOf(marks, 4, 1)
 	s := target.Set(swapped, nil)
 	require.InDelta(t, 0, s.Energy, 1e-12)
 	require.InDelta(t, 1, s.Max, 1e-12)
 	require.InDelta(t, 1, s.Match, 1e-12)
-	same := target.Set([]metric.Bits{swapped[0], swapped[1], swapped[0]}, nil)
+	same := target.Set([]metrics.Bits{swapped[0], swapped[1], swapped[0]}, nil)
 	require.InDelta(t, .75, same.Max, 1e-12)
 	require.InDelta(t, .75, same.Match, 1e-12)
 	require.Positive(t, same.Energy)
 	require.True(t, math.IsNaN(same.Drawn))
-	drawn := target.Set(nil, []metric.Bits{swapped[0], swapped[0], swapped[2], swapped[2]})
+	drawn := target.Set(nil, []metrics.Bits{swapped[0], swapped[0], swapped[2], swapped[2]})
 	require.InDelta(t, 0, drawn.Drawn, 1e-12, "as often as the raters")
 	require.True(t, math.IsNaN(drawn.Energy))
 	require.True(t, math.IsNaN(targetOf([][]uint8{marks[0], nil, nil}, 4, 1).Set(swapped, nil).Energy))

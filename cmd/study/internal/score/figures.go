@@ -1,3 +1,4 @@
+// Package score compares maps with marks and with the truth.
 package score
 
 import (
@@ -5,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
 )
 
@@ -12,17 +14,17 @@ import (
 type Case struct {
 	*Target
 	Map         []float32
-	Band, Whole *metric.Calibration // of the map, inside the band and in the whole image
-	Set         Set                 // of the raters' maps
+	Band, Whole *metrics.Calibration // of the map, inside the band and in the whole image
+	Set         Set                  // of the raters' maps
 
 	predicted, marked, both int // pixels of the map above one half, and of the majority
-	surface                 *metric.Surface
+	surface                 *metrics.Surface
 }
 
 // Surface is the distance between the outlines of the map above one half and of the majority.
-func (c *Case) Surface() metric.Surface {
+func (c *Case) Surface() metrics.Surface {
 	if c.surface == nil {
-		c.surface = new(metric.SurfaceOf(c.Map, c.Majority, c.W, c.H))
+		c.surface = new(metrics.SurfaceOf(c.Map, c.Majority, c.W, c.H))
 	}
 	return *c.surface
 }
@@ -65,8 +67,8 @@ func Band(maps ...[]float32) (band []uint8) {
 
 // Of compares a map with the target, and also the maps of all raters above one half and drawn masks
 // if there are some. The band is where its calibration is measured, beside the whole image.
-func (t *Target) Of(p []float32, heads, drawn []metric.Bits, band []uint8) *Case {
-	c := &Case{Target: t, Map: p, Band: metric.NewCalibration(Bins), Whole: metric.NewCalibration(Bins), Set: t.Set(heads, drawn)}
+func (t *Target) Of(p []float32, heads, drawn []metrics.Bits, band []uint8) *Case {
+	c := &Case{Target: t, Map: p, Band: metrics.NewCalibration(Bins), Whole: metrics.NewCalibration(Bins), Set: t.Set(heads, drawn)}
 	c.predicted, c.marked, c.both = metric.Overlap(p, t.Majority)
 	c.Band.Add(p, t.Votes, band)
 	c.Whole.Add(p, t.Votes, nil)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
@@ -19,14 +20,14 @@ type Target struct {
 	Union    []uint8   // of the votes and of all marks
 	Marks    [][]uint8 // (H, W) by rater; nil for a missing mark
 	W, H     int
-	packed   []metric.Bits
+	packed   []metrics.Bits
 }
 
 // TargetOf is the mean vote of a structure of an image, or a reference (H, W) in its place. It is
 // nil without either: where nobody marked the structure, or an agreement level is missing.
 func TargetOf(l *dataset.Loaded, k int, reference []uint8) *Target {
 	votes, _ := l.Votes(k)
-	t := &Target{Votes: votes, Marks: Marks(l, k), W: l.W, H: l.H}
+	t := &Target{Votes: votes, Marks: l.ByRater(k), W: l.W, H: l.H}
 	if l.Image != nil {
 		t.W, t.H = l.Image.W, l.Image.H
 	}
@@ -43,14 +44,9 @@ func TargetOf(l *dataset.Loaded, k int, reference []uint8) *Target {
 	}
 	t.Majority = t.Votes.Majority()
 	for _, mark := range t.Marks {
-		t.packed = append(t.packed, metric.Pack(mark))
+		t.packed = append(t.packed, metrics.Pack(mark))
 	}
 	return t
-}
-
-// Marks are those of a structure of an image by rater; nil for a missing mark.
-func Marks(l *dataset.Loaded, k int) [][]uint8 {
-	return statistics.Tabulate(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
 }
 
 // Single is a map in the precision of maps.
@@ -65,7 +61,7 @@ func (t *Target) Empty() bool { return metric.Area(t.Union) == 0 }
 func (t *Target) SoftDice(p []float32) float64 { return metric.SoftDice(p, t.Votes) }
 
 // Dices are the Dice of a mask with the mark of every rater; NaN for a missing mark.
-func (t *Target) Dices(mask metric.Bits) []float64 {
+func (t *Target) Dices(mask metrics.Bits) []float64 {
 	return statistics.Tabulate(len(t.Marks), func(m int) float64 {
 		if t.Marks[m] == nil {
 			return math.NaN()
@@ -80,9 +76,9 @@ type Set struct{ Energy, Max, Match, Drawn float64 } // Drawn is the energy of d
 
 // Set compares the heads of all raters, and drawn masks, with the raters' marks. Heads without a
 // mark do not count. Nothing is defined for fewer than two marks, and without heads or draws.
-func (t *Target) Set(heads, drawn []metric.Bits) Set {
+func (t *Target) Set(heads, drawn []metrics.Bits) Set {
 	s := Set{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	var predicted, given []metric.Bits
+	var predicted, given []metrics.Bits
 	for m, mark := range t.Marks {
 		if mark != nil {
 			given = append(given, t.packed[m])
@@ -95,11 +91,11 @@ func (t *Target) Set(heads, drawn []metric.Bits) Set {
 		return s
 	}
 	if heads != nil {
-		dice := metric.Dices(predicted, given)
-		s.Energy, s.Max, s.Match = metric.Energy(predicted, given), dice.Max(), dice.Match()
+		dice := metrics.Dices(predicted, given)
+		s.Energy, s.Max, s.Match = metrics.Energy(predicted, given), dice.Max(), dice.Match()
 	}
 	if drawn != nil {
-		s.Drawn = metric.Energy(drawn, given)
+		s.Drawn = metrics.Energy(drawn, given)
 	}
 	return s
 }
