@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mrprism/weights/format/onnx"
+	"mrprism/weights/format/onnx/onnxtest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,23 +20,23 @@ var errSeveralNodes = errors.New("onnx: a graph of several nodes")
 
 // readONNXNode reads the model of one of ONNX's backend node cases from its folder. readTensors
 // reads the values: some cases have values that are not tensors.
-func readONNXNode(folder string) (*onnx.Case, *onnx.Model, error) {
+func readONNXNode(folder string) (*onnxtest.Case, *onnx.Model, error) {
 	data, err := os.ReadFile(filepath.Join(folder, "model.onnx"))
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := onnx.ParseModel(data)
+	m, err := onnxtest.ParseModel(data)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(m.Nodes) != 1 {
 		return nil, nil, fmt.Errorf("%w: %d", errSeveralNodes, len(m.Nodes))
 	}
-	return &onnx.Case{Name: filepath.Base(folder), Node: m.Nodes[0], Opset: m.Opset}, m, nil
+	return &onnxtest.Case{Name: filepath.Base(folder), Node: m.Nodes[0], Opset: m.Opset}, m, nil
 }
 
 // readTensors fills in the values of a case from readONNXNode.
-func readTensors(c *onnx.Case, folder string, m *onnx.Model) error {
+func readTensors(c *onnxtest.Case, folder string, m *onnx.Model) error {
 	values := map[string]*onnx.Tensor{}
 	for i := range m.Tensors {
 		values[m.Tensors[i].Name] = &m.Tensors[i]
@@ -46,7 +47,7 @@ func readTensors(c *onnx.Case, folder string, m *onnx.Model) error {
 			if err != nil {
 				return err
 			}
-			if values[name], err = onnx.ParseTensor(data); err != nil {
+			if values[name], err = onnxtest.ParseTensor(data); err != nil {
 				return err
 			}
 		}
@@ -93,12 +94,12 @@ var jsonTypes = map[string]onnx.Type{
 
 // parseONNXJS reads a file of operator cases in the format of onnxjs: JSON with comments. The name
 // of a case is "test/case".
-func parseONNXJS(text []byte) ([]onnx.Case, error) {
+func parseONNXJS(text []byte) ([]onnxtest.Case, error) {
 	var tests []jsonTest
 	if err := json.Unmarshal(withoutComments(text), &tests); err != nil {
-		return nil, fmt.Errorf("onnx: %w: %w", onnx.ErrSyntax, err)
+		return nil, fmt.Errorf("onnx: %w: %w", onnxtest.ErrSyntax, err)
 	}
-	var cases []onnx.Case
+	var cases []onnxtest.Case
 	for _, test := range tests {
 		node := onnx.Node{Operator: test.Operator, Attributes: map[string]onnx.Attribute{}}
 		for _, a := range test.Attributes {
@@ -111,11 +112,11 @@ func parseONNXJS(text []byte) ([]onnx.Case, error) {
 		opset := onnxjsOpset
 		for _, o := range test.Opsets {
 			if _, err := fmt.Sscan(o.Version, &opset); err != nil {
-				return nil, fmt.Errorf("onnx: %s: %w: version %q", test.Name, onnx.ErrSyntax, o.Version)
+				return nil, fmt.Errorf("onnx: %s: %w: version %q", test.Name, onnxtest.ErrSyntax, o.Version)
 			}
 		}
 		for _, c := range test.Cases {
-			made := onnx.Case{Name: test.Name + "/" + c.Name, Node: node, Opset: opset}
+			made := onnxtest.Case{Name: test.Name + "/" + c.Name, Node: node, Opset: opset}
 			for to, from := range map[*[]*onnx.Tensor][]jsonTensor{&made.Inputs: c.Inputs, &made.Outputs: c.Outputs} {
 				for _, in := range from {
 					t, err := in.tensor()
@@ -144,7 +145,7 @@ func jsonAttribute(kind string, data json.RawMessage) (a onnx.Attribute, err err
 	case "ints":
 		err = json.Unmarshal(data, &a.Ints)
 	default:
-		err = fmt.Errorf("%w: type %q", onnx.ErrSyntax, kind)
+		err = fmt.Errorf("%w: type %q", onnxtest.ErrSyntax, kind)
 	}
 	return a, err
 }
@@ -172,7 +173,7 @@ func (j jsonTensor) tensor() (*onnx.Tensor, error) {
 	}
 	n := t.Elements()
 	if n < 0 || n > maxJSONElements {
-		return nil, fmt.Errorf("%w: dimensions %v", onnx.ErrSyntax, t.Dims)
+		return nil, fmt.Errorf("%w: dimensions %v", onnxtest.ErrSyntax, t.Dims)
 	}
 	t.Values = append(t.Values, make([]float64, max(0, n-len(t.Values)))...)[:n]
 	return t, nil

@@ -6,6 +6,7 @@ import (
 	"mrprism/shaders/conv"
 	"mrprism/shaders/kernels"
 	"mrprism/weights/format/onnx"
+	"mrprism/weights/format/onnx/onnxtest"
 )
 
 // floats is a tensor's values for the device; other element types than floating point are not for
@@ -107,7 +108,7 @@ func wrap(axis, rank int) int {
 }
 
 // input is an input that must be there.
-func input(c *onnx.Case, i int) *onnx.Tensor {
+func input(c *onnxtest.Case, i int) *onnx.Tensor {
 	if i >= len(c.Inputs) || c.Inputs[i] == nil {
 		unsupported("input %d is missing", i)
 	}
@@ -115,7 +116,7 @@ func input(c *onnx.Case, i int) *onnx.Tensor {
 }
 
 // optional is an input, or nil.
-func optional(c *onnx.Case, i int) *onnx.Tensor {
+func optional(c *onnxtest.Case, i int) *onnx.Tensor {
 	if i >= len(c.Inputs) {
 		return nil
 	}
@@ -123,21 +124,21 @@ func optional(c *onnx.Case, i int) *onnx.Tensor {
 }
 
 // integer, number and list are attributes with a default.
-func integer(c *onnx.Case, name string, otherwise int) int {
+func integer(c *onnxtest.Case, name string, otherwise int) int {
 	if a, ok := c.Node.Attributes[name]; ok {
 		return a.Int
 	}
 	return otherwise
 }
 
-func number(c *onnx.Case, name string, otherwise float32) float32 {
+func number(c *onnxtest.Case, name string, otherwise float32) float32 {
 	if a, ok := c.Node.Attributes[name]; ok {
 		return float32(a.Float)
 	}
 	return otherwise
 }
 
-func list(c *onnx.Case, name string, otherwise ...int) []int {
+func list(c *onnxtest.Case, name string, otherwise ...int) []int {
 	if a, ok := c.Node.Attributes[name]; ok {
 		return a.Ints
 	}
@@ -149,7 +150,7 @@ func repeated(value float32, n int) []float32 { return slices.Repeat([]float32{v
 
 // onnxWindow is the window of a convolution or pooling with a kernel over an image (H, W). counting
 // extends the lower and right padding for ceil_mode.
-func onnxWindow(c *onnx.Case, height, width int, kernel []int) (w conv.Window, kh, kw int) {
+func onnxWindow(c *onnxtest.Case, height, width int, kernel []int) (w conv.Window, kh, kw int) {
 	n := len(kernel)
 	strides, dilations := list(c, "strides", slices.Repeat([]int{1}, n)...), list(c, "dilations", slices.Repeat([]int{1}, n)...)
 	pads := slices.Clone(list(c, "pads", make([]int, 2*n)...))

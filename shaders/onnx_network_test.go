@@ -9,13 +9,14 @@ import (
 	"mrprism/shaders/pool"
 	"mrprism/shaders/tensor"
 	"mrprism/weights/format/onnx"
+	"mrprism/weights/format/onnx/onnxtest"
 )
 
 // Convolutions, poolings, normalisations and matrix products of ONNX (N, C, H, W) as ours (B, H, W,
 // C).
 
 // kernelShape is the extents of a convolution's kernel.
-func kernelShape(c *onnx.Case, weight *onnx.Tensor) []int {
+func kernelShape(c *onnxtest.Case, weight *onnx.Tensor) []int {
 	kernel := list(c, "kernel_shape", weight.Dims[2:]...)
 	if len(kernel) < 1 || len(kernel) > 2 {
 		unsupported("%d axes beside batch and channel", len(kernel))
@@ -23,7 +24,7 @@ func kernelShape(c *onnx.Case, weight *onnx.Tensor) []int {
 	return kernel
 }
 
-func onnxConv(g *onnxGraph, c *onnx.Case) {
+func onnxConv(g *onnxGraph, c *onnxtest.Case) {
 	x, weight := input(c, 0), input(c, 1)
 	values, shape := channelsLast(x)
 	win, kh, kw := onnxWindow(c, shape[1], shape[2], kernelShape(c, weight))
@@ -49,7 +50,7 @@ func onnxConv(g *onnxGraph, c *onnx.Case) {
 
 // onnxConvTranspose is ConvTranspose2x2, or the gradient of a convolution by its input, which is
 // the same sum.
-func onnxConvTranspose(g *onnxGraph, c *onnx.Case) {
+func onnxConvTranspose(g *onnxGraph, c *onnxtest.Case) {
 	x, weight := input(c, 0), input(c, 1)
 	if integer(c, "group", 1) != 1 || len(x.Dims) != 4 || slices.Max(list(c, "dilations", 1)) > 1 {
 		unsupported("groups, dilation, or other than two axes")
@@ -90,7 +91,7 @@ func onnxConvTranspose(g *onnxGraph, c *onnx.Case) {
 	g.expect(y, want, expected...)
 }
 
-func onnxAveragePool(g *onnxGraph, c *onnx.Case) {
+func onnxAveragePool(g *onnxGraph, c *onnxtest.Case) {
 	values, shape := channelsLast(input(c, 0))
 	win, kh, kw := onnxWindow(c, shape[1], shape[2], list(c, "kernel_shape"))
 	want, expected := channelsLast(c.Outputs[0])
@@ -106,7 +107,7 @@ func onnxAveragePool(g *onnxGraph, c *onnx.Case) {
 	g.expect(conv.DepthwiseConv2D(x, g.feed(weight, kh, kw, shape[3]), nil, win), want, expected...)
 }
 
-func onnxMaxPool(g *onnxGraph, c *onnx.Case) {
+func onnxMaxPool(g *onnxGraph, c *onnxtest.Case) {
 	if len(c.Outputs) > 1 {
 		unsupported("places of the maxima as a result")
 	}
@@ -116,7 +117,7 @@ func onnxMaxPool(g *onnxGraph, c *onnx.Case) {
 	g.expect(pool.Max(g.feed(values, shape...), kh, kw, win), want, expected...)
 }
 
-func onnxGlobalPool(g *onnxGraph, c *onnx.Case) {
+func onnxGlobalPool(g *onnxGraph, c *onnxtest.Case) {
 	values, shape := channelsLast(input(c, 0))
 	want, expected := channelsLast(c.Outputs[0])
 	pooling := pool.Average
@@ -128,7 +129,7 @@ func onnxGlobalPool(g *onnxGraph, c *onnx.Case) {
 
 // onnxBatchNorm compares the running variance too: ONNX's moves towards the batch's variance, ours,
 // as PyTorch's, towards the unbiased one.
-func onnxBatchNorm(g *onnxGraph, c *onnx.Case) {
+func onnxBatchNorm(g *onnxGraph, c *onnxtest.Case) {
 	x := input(c, 0)
 	if integer(c, "spatial", 1) == 0 || len(x.Dims) < 2 {
 		unsupported("statistics of every pixel")
@@ -158,7 +159,7 @@ func onnxBatchNorm(g *onnxGraph, c *onnx.Case) {
 }
 
 // onnxInstanceNorm is batch normalisation with the channels of every image apart.
-func onnxInstanceNorm(g *onnxGraph, c *onnx.Case) {
+func onnxInstanceNorm(g *onnxGraph, c *onnxtest.Case) {
 	x := input(c, 0)
 	last := append(sequence(2, len(x.Dims)), 0, 1)
 	values, _ := permuted(x, last...)
@@ -172,7 +173,7 @@ func onnxInstanceNorm(g *onnxGraph, c *onnx.Case) {
 }
 
 // onnxLayerNorm compares the result; mean and deviation stay inside ours.
-func onnxLayerNorm(g *onnxGraph, c *onnx.Case) {
+func onnxLayerNorm(g *onnxGraph, c *onnxtest.Case) {
 	x, scale := input(c, 0), input(c, 1)
 	axis := wrap(integer(c, "axis", -1), len(x.Dims))
 	channels := product(x.Dims[axis:])
@@ -189,7 +190,7 @@ func onnxLayerNorm(g *onnxGraph, c *onnx.Case) {
 }
 
 // onnxImageScaler is a depthwise convolution of one tap.
-func onnxImageScaler(g *onnxGraph, c *onnx.Case) {
+func onnxImageScaler(g *onnxGraph, c *onnxtest.Case) {
 	values, shape := channelsLast(input(c, 0))
 	want, expected := channelsLast(c.Outputs[0])
 	channels := shape[3]
@@ -198,7 +199,7 @@ func onnxImageScaler(g *onnxGraph, c *onnx.Case) {
 	g.expect(conv.DepthwiseConv2D(g.feed(values, shape...), weight, bias, conv.Square(1, 0)), want, expected...)
 }
 
-func onnxGemm(g *onnxGraph, c *onnx.Case) {
+func onnxGemm(g *onnxGraph, c *onnxtest.Case) {
 	matrix := func(t *onnx.Tensor, transpose int) *tensor.Tensor {
 		values, shape := permuted(t, []int{transpose, 1 - transpose}...)
 		return g.feed(values, shape...)
@@ -227,7 +228,7 @@ func onnxGemm(g *onnxGraph, c *onnx.Case) {
 }
 
 // onnxMatMul is a linear layer, or with leading axes a grouped one with a group for each matrix.
-func onnxMatMul(g *onnxGraph, c *onnx.Case) {
+func onnxMatMul(g *onnxGraph, c *onnxtest.Case) {
 	a, b := input(c, 0), input(c, 1)
 	if len(a.Dims) < 2 || len(b.Dims) < 2 {
 		unsupported("vectors")

@@ -12,14 +12,15 @@ import (
 	"mrprism/shaders/raters"
 	"mrprism/shaders/tensor"
 	"mrprism/weights/format/onnx"
+	"mrprism/weights/format/onnx/onnxtest"
 )
 
 // onnxOperator returns a function that builds an operator of ONNX from ours, or nil if that is
 // impossible.
-func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
+func onnxOperator(name string) func(g *onnxGraph, c *onnxtest.Case) {
 	for _, k := range pointwise.Scalars {
 		if k.ONNX == name {
-			return func(g *onnxGraph, c *onnx.Case) {
+			return func(g *onnxGraph, c *onnxtest.Case) {
 				g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Apply(k, x) })
 			}
 		}
@@ -29,9 +30,9 @@ func onnxOperator(name string) func(g *onnxGraph, c *onnx.Case) {
 
 // onnxOperators expresses operators of ONNX by ours, if they are no functions of one number
 // (pointwise.Scalars).
-var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
+var onnxOperators = map[string]func(g *onnxGraph, c *onnxtest.Case){
 	"Adam":                  onnxAdam,
-	"Add":                   func(g *onnxGraph, c *onnx.Case) { g.sum(c, 1, 1) },
+	"Add":                   func(g *onnxGraph, c *onnxtest.Case) { g.sum(c, 1, 1) },
 	"AveragePool":           onnxAveragePool,
 	"BatchNormalization":    onnxBatchNorm,
 	"Clip":                  onnxClip,
@@ -42,23 +43,23 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Gemm":                  onnxGemm,
 	"GlobalAveragePool":     onnxGlobalPool,
 	"GlobalMaxPool":         onnxGlobalPool,
-	"Greater":               func(g *onnxGraph, c *onnx.Case) { onnxCompare(g, c, 1) },
+	"Greater":               func(g *onnxGraph, c *onnxtest.Case) { onnxCompare(g, c, 1) },
 	"ImageScaler":           onnxImageScaler,
 	"InstanceNormalization": onnxInstanceNorm,
 	"LayerNormalization":    onnxLayerNorm,
-	"LeakyRelu": func(g *onnxGraph, c *onnx.Case) { // α x + (1 - α) max(x, 0)
+	"LeakyRelu": func(g *onnxGraph, c *onnxtest.Case) { // α x + (1 - α) max(x, 0)
 		alpha := number(c, "alpha", 0.01)
 		g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor {
 			return pointwise.Add(pointwise.Scale(x, alpha), pointwise.Scale(pointwise.ReLU(x), 1-alpha))
 		})
 	},
-	"Less":       func(g *onnxGraph, c *onnx.Case) { onnxCompare(g, c, -1) },
-	"LogSoftmax": func(g *onnxGraph, c *onnx.Case) { onnxSoftmax(g, c, true) },
+	"Less":       func(g *onnxGraph, c *onnxtest.Case) { onnxCompare(g, c, -1) },
+	"LogSoftmax": func(g *onnxGraph, c *onnxtest.Case) { onnxSoftmax(g, c, true) },
 	"MatMul":     onnxMatMul,
 	"MaxPool":    onnxMaxPool,
-	"Mean":       func(g *onnxGraph, c *onnx.Case) { onnxSum(g, c, 1/float32(len(c.Inputs))) },
+	"Mean":       func(g *onnxGraph, c *onnxtest.Case) { onnxSum(g, c, 1/float32(len(c.Inputs))) },
 	"Mul":        onnxMul,
-	"Neg": func(g *onnxGraph, c *onnx.Case) {
+	"Neg": func(g *onnxGraph, c *onnxtest.Case) {
 		g.elementwise(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Scale(x, -1) })
 	},
 	"ReduceMax":  onnxReduce,
@@ -66,21 +67,21 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"ReduceMin":  onnxReduce,
 	"ReduceSum":  onnxReduce,
 	"Resize":     onnxResize,
-	"Softmax":    func(g *onnxGraph, c *onnx.Case) { onnxSoftmax(g, c, false) },
-	"Sub":        func(g *onnxGraph, c *onnx.Case) { g.sum(c, 1, -1) },
-	"Sum":        func(g *onnxGraph, c *onnx.Case) { onnxSum(g, c, 1) },
+	"Softmax":    func(g *onnxGraph, c *onnxtest.Case) { onnxSoftmax(g, c, false) },
+	"Sub":        func(g *onnxGraph, c *onnxtest.Case) { g.sum(c, 1, -1) },
+	"Sum":        func(g *onnxGraph, c *onnxtest.Case) { onnxSum(g, c, 1) },
 	"Transpose":  onnxTranspose,
 }
 
 // elementwise feeds the case's input to an operator on single elements.
-func (g *onnxGraph) elementwise(c *onnx.Case, f func(x *tensor.Tensor) *tensor.Tensor) {
+func (g *onnxGraph) elementwise(c *onnxtest.Case, f func(x *tensor.Tensor) *tensor.Tensor) {
 	x := input(c, 0)
 	g.expect(f(g.feed(floats(x), extents(x)...)), floats(c.Outputs[0]), extents(x)...)
 }
 
 // pair feeds two operands as (rows, columns) and (rows, columns) or (columns): the smaller one is
 // repeated over leading axes. It says whether they were exchanged for that.
-func (g *onnxGraph) pair(c *onnx.Case) (large, small *tensor.Tensor, exchanged bool) {
+func (g *onnxGraph) pair(c *onnxtest.Case) (large, small *tensor.Tensor, exchanged bool) {
 	a, b := input(c, 0), input(c, 1)
 	if len(a.Values) < len(b.Values) {
 		a, b, exchanged = b, a, true
@@ -97,11 +98,11 @@ func (g *onnxGraph) pair(c *onnx.Case) (large, small *tensor.Tensor, exchanged b
 }
 
 // sum is a x + b y, with the smaller operand repeated.
-func (g *onnxGraph) sum(c *onnx.Case, a, b float32) {
+func (g *onnxGraph) sum(c *onnxtest.Case, a, b float32) {
 	g.expectSum(c, func(y *tensor.Tensor) *tensor.Tensor { return y }, floats, a, b)
 }
 
-func (g *onnxGraph) expectSum(c *onnx.Case, then func(y *tensor.Tensor) *tensor.Tensor, want func(*onnx.Tensor) []float32, a, b float32) {
+func (g *onnxGraph) expectSum(c *onnxtest.Case, then func(y *tensor.Tensor) *tensor.Tensor, want func(*onnx.Tensor) []float32, a, b float32) {
 	x, y, exchanged := g.pair(c)
 	if exchanged {
 		a, b = b, a
@@ -120,11 +121,11 @@ func (g *onnxGraph) expectSum(c *onnx.Case, then func(y *tensor.Tensor) *tensor.
 }
 
 // onnxCompare is a threshold of the difference of both inputs, times the sign of the comparison.
-func onnxCompare(g *onnxGraph, c *onnx.Case, sign float32) {
+func onnxCompare(g *onnxGraph, c *onnxtest.Case, sign float32) {
 	g.expectSum(c, func(y *tensor.Tensor) *tensor.Tensor { return pointwise.Threshold(y, 0) }, func(t *onnx.Tensor) []float32 { return narrowed(t.Values) }, sign, -sign)
 }
 
-func onnxSum(g *onnxGraph, c *onnx.Case, factor float32) {
+func onnxSum(g *onnxGraph, c *onnxtest.Case, factor float32) {
 	shape := extents(c.Outputs[0])
 	var y *tensor.Tensor
 	for i := range c.Inputs {
@@ -141,14 +142,14 @@ func onnxSum(g *onnxGraph, c *onnx.Case, factor float32) {
 }
 
 // onnxMul is the weighing of the maps of raters by weights that all pixels share.
-func onnxMul(g *onnxGraph, c *onnx.Case) {
+func onnxMul(g *onnxGraph, c *onnxtest.Case) {
 	x, y, _ := g.pair(c)
 	rows, columns := x.Dim(0), x.Dim(1)
 	product := raters.Weigh(x.Reshape(1, rows, 1, 1, columns), y.Reshape(1, 1, columns))
 	g.expect(product, floats(c.Outputs[0]), 1, rows, 1, 1, columns)
 }
 
-func onnxClip(g *onnxGraph, c *onnx.Case) {
+func onnxClip(g *onnxGraph, c *onnxtest.Case) {
 	low, high := number(c, "min", -math.MaxFloat32), number(c, "max", math.MaxFloat32) // attributes before opset 11, then inputs
 	for i, bound := range []*float32{&low, &high} {
 		if t := optional(c, i+1); t != nil {
@@ -159,7 +160,7 @@ func onnxClip(g *onnxGraph, c *onnx.Case) {
 }
 
 // onnxErf compares GELU(√2 x) = x (1 + erf x) / √2.
-func onnxErf(g *onnxGraph, c *onnx.Case) {
+func onnxErf(g *onnxGraph, c *onnxtest.Case) {
 	x, erf := input(c, 0), floats(c.Outputs[0])
 	scaled, want := floats(x), make([]float32, len(erf))
 	for i := range scaled {
@@ -169,7 +170,7 @@ func onnxErf(g *onnxGraph, c *onnx.Case) {
 	g.expect(pointwise.GELU(g.feed(scaled, extents(x)...)), want, extents(x)...)
 }
 
-func onnxConcat(g *onnxGraph, c *onnx.Case) {
+func onnxConcat(g *onnxGraph, c *onnxtest.Case) {
 	axis := integer(c, "axis", 1)
 	var y *tensor.Tensor
 	for i := range c.Inputs {
@@ -187,7 +188,7 @@ func onnxConcat(g *onnxGraph, c *onnx.Case) {
 	g.expect(y, want, shape...)
 }
 
-func onnxTranspose(g *onnxGraph, c *onnx.Case) {
+func onnxTranspose(g *onnxGraph, c *onnxtest.Case) {
 	x := input(c, 0)
 	rank := len(x.Dims)
 	reversed := sequence(0, rank)
@@ -210,7 +211,7 @@ func onnxTranspose(g *onnxGraph, c *onnx.Case) {
 	g.expect(pointwise.Transposed(g.feed(floats(x), count, rows, columns)), floats(c.Outputs[0]), count, columns, rows)
 }
 
-func onnxResize(g *onnxGraph, c *onnx.Case) {
+func onnxResize(g *onnxGraph, c *onnxtest.Case) {
 	x, y := input(c, 0), c.Outputs[0]
 	mode, position := c.Node.Attributes["mode"].String, c.Node.Attributes["coordinate_transformation_mode"].String
 	if mode != "linear" || len(x.Dims) != 4 || !slices.Equal(x.Dims[:2], y.Dims[:2]) {
@@ -235,7 +236,7 @@ func onnxResize(g *onnxGraph, c *onnx.Case) {
 }
 
 // onnxSoftmax attends to the unit vectors: softmax(q I) I.
-func onnxSoftmax(g *onnxGraph, c *onnx.Case, logarithm bool) {
+func onnxSoftmax(g *onnxGraph, c *onnxtest.Case, logarithm bool) {
 	x := input(c, 0)
 	axis := integer(c, "axis", -1)
 	values, shape := floats(x), extents(x)
@@ -267,7 +268,7 @@ func onnxSoftmax(g *onnxGraph, c *onnx.Case, logarithm bool) {
 }
 
 // onnxReduce is a pooling over one large window, or a sum of rows.
-func onnxReduce(g *onnxGraph, c *onnx.Case) {
+func onnxReduce(g *onnxGraph, c *onnxtest.Case) {
 	x := input(c, 0)
 	axes := slices.Clone(list(c, "axes"))
 	if t := optional(c, 1); t != nil {
@@ -308,7 +309,7 @@ func onnxReduce(g *onnxGraph, c *onnx.Case) {
 }
 
 // onnxAdam is one step a tensor; ONNX's constants are those of the schedule.
-func onnxAdam(g *onnxGraph, c *onnx.Case) {
+func onnxAdam(g *onnxGraph, c *onnxtest.Case) {
 	rate, step := input(c, 0).Values[0], input(c, 1).Values[0]
 	if number(c, "norm_coefficient_post", 0) != 0 {
 		unsupported("regularisation after the step")

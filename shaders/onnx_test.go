@@ -16,7 +16,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/shadertest"
 	"mrprism/shaders/tensor"
-	"mrprism/weights/format/onnx"
+	"mrprism/weights/format/onnx/onnxtest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -61,7 +61,7 @@ type notRun struct{ reason error }
 
 // buildONNX expresses a case with our operators, or says in reason why there is no way. An operator
 // that panics fails the test.
-func buildONNX(t *testing.T, c *onnx.Case) (g *onnxGraph) {
+func buildONNX(t *testing.T, c *onnxtest.Case) (g *onnxGraph) {
 	t.Helper()
 	g = &onnxGraph{Graph: tensor.NewGraph(), opset: c.Opset}
 	defer func() {
@@ -135,7 +135,7 @@ func (n *tally) skip(t *testing.T, operator string, reason error) {
 }
 
 // Run builds the case once a device and compares.
-func (n *tally) run(t *testing.T, c *onnx.Case) {
+func (n *tally) run(t *testing.T, c *onnxtest.Case) {
 	operator := c.Node.Operator
 	if g := buildONNX(t, c); g.reason != nil {
 		n.skip(t, operator, g.reason)

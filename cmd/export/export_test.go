@@ -20,6 +20,7 @@ import (
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
 	"mrprism/weights/format/onnx"
+	"mrprism/weights/format/onnx/onnxtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -130,7 +131,7 @@ func exported(t *testing.T, s *source, side, passes int) ([]byte, *onnx.Model) {
 	require.NoError(t, err)
 	var file bytes.Buffer
 	require.NoError(t, g.Model.Write(&file))
-	m, err := onnx.ParseModel(file.Bytes())
+	m, err := onnxtest.ParseModel(file.Bytes())
 	require.NoError(t, err)
 	return file.Bytes(), m
 }
@@ -267,7 +268,7 @@ func TestShippedWeights(t *testing.T) {
 	assert.Contains(t, stdout, file)
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	m, err := onnx.ParseModel(data)
+	m, err := onnxtest.ParseModel(data)
 	require.NoError(t, err)
 
 	shipped, err := computing.Weights("fundus")
@@ -353,7 +354,7 @@ func TestFailures(t *testing.T) {
 	require.Equal(t, cli.Done, code, stderr)
 	content, err = os.ReadFile(kept)
 	require.NoError(t, err)
-	_, err = onnx.ParseModel(content)
+	_, err = onnxtest.ParseModel(content)
 	assert.NoError(t, err)
 }
 

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"maps"
@@ -107,13 +108,13 @@ func (t *Tensor) encode() (*protobuf.Message, error) {
 	if t.Elements() != len(t.Values) {
 		return nil, fmt.Errorf("onnx: tensor %s: %d values for dimensions %v", t.Name, len(t.Values), t.Dims)
 	}
-	raw := make([]byte, 0, len(t.Values)*elements[t.Type].bytes)
+	raw := make([]byte, 0, 8*len(t.Values))
 	for _, v := range t.Values {
 		switch t.Type {
 		case Float:
-			raw = le.AppendUint32(raw, math.Float32bits(float32(v)))
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
 		case Int64:
-			raw = le.AppendUint64(raw, uint64(int64(v)))
+			raw = binary.LittleEndian.AppendUint64(raw, uint64(int64(v)))
 		default:
 			return nil, fmt.Errorf("onnx: tensor %s: elements of type %d cannot be written", t.Name, t.Type)
 		}

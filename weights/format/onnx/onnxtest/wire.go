@@ -1,10 +1,12 @@
-package onnx
+package onnxtest
 
 import (
 	"encoding/binary"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"mrprism/weights/format/onnx"
 )
 
 // fields are a Protocol Buffers message's fields by number, each list in the order of the file.
@@ -103,7 +105,7 @@ func (r *reader) integers(repeated []field) (list []int) {
 }
 
 // numbers decodes a repeated number of a fixed size: one in each field, or many packed into one.
-func (r *reader) numbers(repeated []field, kind Type) (list []float64) {
+func (r *reader) numbers(repeated []field, kind onnx.Type) (list []float64) {
 	size := elements[kind].bytes
 	for _, f := range repeated {
 		b := f.bytes

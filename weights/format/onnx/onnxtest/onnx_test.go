@@ -1,4 +1,4 @@
-package onnx
+package onnxtest
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"mrprism/weights/format/onnx"
 )
 
 // message encodes fields: an integer as a varint, bytes and strings with their length.
@@ -39,16 +41,16 @@ func TestParseModel(t *testing.T) {
 	graph := message(1, node, 5, message(1, 2, 2, 1, 8, "w", 4, float32(1), 4, float32(-2)), 11, message(1, "x"), 12, message(1, "y"))
 	m, err := ParseModel(message(1, 8, 8, message(1, "ai.onnx.ml", 2, 3), 8, message(2, 13), 7, graph))
 	require.NoError(t, err)
-	require.Equal(t, &Model{
+	require.Equal(t, &onnx.Model{
 		Opset: 13, Inputs: []string{"x"}, Outputs: []string{"y"},
-		Nodes: []Node{{
+		Nodes: []onnx.Node{{
 			Operator: "Conv", Inputs: []string{"x", ""}, Outputs: []string{"y"},
-			Attributes: map[string]Attribute{
+			Attributes: map[string]onnx.Attribute{
 				"alpha": {Float: 0.5}, "axis": {Int: -2}, "mode": {String: "same"}, "pads": {Ints: []int{1, 2}},
 				"strides": {Ints: []int{3, 128}}, "scales": {Floats: []float64{2}},
 			},
 		}},
-		Tensors: []Tensor{{Name: "w", Type: Float, Dims: []int{2}, Values: []float64{1, -2}}},
+		Tensors: []onnx.Tensor{{Name: "w", Type: onnx.Float, Dims: []int{2}, Values: []float64{1, -2}}},
 	}, m)
 }
 
@@ -104,7 +106,7 @@ func FuzzParse(f *testing.F) {
 
 // A written model is read back: names, attributes of every kind, constants, shapes and metadata.
 func TestWrite(t *testing.T) {
-	g := NewGraph("net")
+	g := onnx.NewGraph("net")
 	x := g.Input("x", 1, 4, 8, 8)
 	ones := func(n int) func() []float64 {
 		return func() []float64 {
@@ -142,39 +144,39 @@ func TestWrite(t *testing.T) {
 	require.Equal(t, []string{"y"}, m.Nodes[3].Outputs, "the result goes by the output's name")
 	require.Equal(t, "y", m.Nodes[4].Inputs[0], "and is read by it")
 
-	g.Model.Nodes[0].Attributes["group"] = Attribute{Int: 2}
+	g.Model.Nodes[0].Attributes["group"] = onnx.Attribute{Int: 2}
 	require.ErrorContains(t, g.Model.Write(&file), "group")
 }
 
 // A wrong shape panics in the method that makes it.
 func TestGraphRefuses(t *testing.T) {
-	constant := func(g *Graph, name string, shape ...int) *Value {
-		n := (&Tensor{Dims: shape}).Elements()
+	constant := func(g *onnx.Graph, name string, shape ...int) *onnx.Value {
+		n := (&onnx.Tensor{Dims: shape}).Elements()
 		return g.Constant(name, func() []float64 { return make([]float64, n) }, shape...)
 	}
-	for name, build := range map[string]func(g *Graph, x *Value){
-		"Conv": func(g *Graph, x *Value) { g.Conv(x, constant(g, "w", 8, 3, 3, 3), nil, 1, [4]int{1, 1, 1, 1}, 1) },
-		"Conv bias": func(g *Graph, x *Value) {
+	for name, build := range map[string]func(g *onnx.Graph, x *onnx.Value){
+		"Conv": func(g *onnx.Graph, x *onnx.Value) { g.Conv(x, constant(g, "w", 8, 3, 3, 3), nil, 1, [4]int{1, 1, 1, 1}, 1) },
+		"Conv bias": func(g *onnx.Graph, x *onnx.Value) {
 			g.Conv(x, constant(g, "w", 8, 4, 3, 3), constant(g, "b", 4), 1, [4]int{1, 1, 1, 1}, 1)
 		},
-		"ConvTranspose": func(g *Graph, x *Value) { g.ConvTranspose(x, constant(g, "w", 3, 8, 2, 2), nil) },
-		"MaxPool":       func(g *Graph, x *Value) { g.MaxPool(x, 9, 1, 0) },
-		"Add":           func(g *Graph, x *Value) { g.Add(x, constant(g, "t", 3, 1, 1)) },
-		"MatMul":        func(g *Graph, x *Value) { g.MatMul(x, constant(g, "w", 7, 2)) },
-		"Reshape":       func(g *Graph, x *Value) { g.Reshape(x, 4, 63) },
-		"Transpose":     func(g *Graph, x *Value) { g.Transpose(x, 0, 1, 2) },
-		"Concat":        func(g *Graph, x *Value) { g.Concat(1, x, g.Reshape(x, 1, 2, 8, 16)) },
-		"Layer":         func(g *Graph, x *Value) { g.LayerNormalization(x, constant(g, "s", 4), constant(g, "b", 4), 1) },
-		"used twice":    func(g *Graph, x *Value) { g.Input("x", 1) },
-		"no node's":     func(g *Graph, x *Value) { g.Output("y", x) },
-		"asked for as":  func(g *Graph, x *Value) { constant(g, "c", 2); constant(g, "c", 3) },
-		"values":        func(g *Graph, x *Value) { g.Constant("c", func() []float64 { return nil }, 2) },
+		"ConvTranspose": func(g *onnx.Graph, x *onnx.Value) { g.ConvTranspose(x, constant(g, "w", 3, 8, 2, 2), nil) },
+		"MaxPool":       func(g *onnx.Graph, x *onnx.Value) { g.MaxPool(x, 9, 1, 0) },
+		"Add":           func(g *onnx.Graph, x *onnx.Value) { g.Add(x, constant(g, "t", 3, 1, 1)) },
+		"MatMul":        func(g *onnx.Graph, x *onnx.Value) { g.MatMul(x, constant(g, "w", 7, 2)) },
+		"Reshape":       func(g *onnx.Graph, x *onnx.Value) { g.Reshape(x, 4, 63) },
+		"Transpose":     func(g *onnx.Graph, x *onnx.Value) { g.Transpose(x, 0, 1, 2) },
+		"Concat":        func(g *onnx.Graph, x *onnx.Value) { g.Concat(1, x, g.Reshape(x, 1, 2, 8, 16)) },
+		"Layer":         func(g *onnx.Graph, x *onnx.Value) { g.LayerNormalization(x, constant(g, "s", 4), constant(g, "b", 4), 1) },
+		"used twice":    func(g *onnx.Graph, x *onnx.Value) { g.Input("x", 1) },
+		"no node's":     func(g *onnx.Graph, x *onnx.Value) { g.Output("y", x) },
+		"asked for as":  func(g *onnx.Graph, x *onnx.Value) { constant(g, "c", 2); constant(g, "c", 3) },
+		"values":        func(g *onnx.Graph, x *onnx.Value) { g.Constant("c", func() []float64 { return nil }, 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				require.Contains(t, fmt.Sprint(recover()), strings.Fields(name)[0])
 			}()
-			g := NewGraph("net")
+			g := onnx.NewGraph("net")
 			build(g, g.Input("x", 1, 4, 8, 8))
 			t.Fatal("accepted")
 		})
