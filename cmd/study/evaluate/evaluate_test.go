@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/evaluate"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
@@ -23,7 +24,6 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/report"
 	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
@@ -67,7 +67,7 @@ func at(t *testing.T, object any, path ...any) float64 {
 	t.Helper()
 	for _, step := range path {
 		switch o := object.(type) {
-		case report.Tree:
+		case display.Tree:
 			object = o[step.(string)]
 		case map[string]any:
 			object = o[step.(string)]

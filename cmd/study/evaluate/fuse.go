@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/fuse"
 	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
@@ -19,7 +20,6 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/report"
 	"mrprism/model"
 )
 
@@ -56,7 +56,7 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func fuseMarks(ctx context.Context, images input.Images, out, weights string, s *computing.Session, stdout, stderr io.Writer) error {
 	data, err := images.Open()
 	if err == nil {
-		err = report.CheckVacant(out)
+		err = display.CheckVacant(out)
 	}
 	if err != nil {
 		return err

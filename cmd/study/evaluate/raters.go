@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/program/cli"
@@ -27,7 +28,7 @@ func runRaters(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		if len(rest) != 1 {
 			return cli.Wrong("give one data set: evaluate raters DIR")
 		}
-		if err := errors.Join(report.CheckVacant(out), command.CheckOutputs(figures.File())); err != nil {
+		if err := errors.Join(display.CheckVacant(out), command.CheckOutputs(figures.File())); err != nil {
 			return err
 		}
 		r, stopped := agreement(ctx, rest[0], origin(program+" raters", flags), out != "", stderr)

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"image"
 	"image/color"
-	"image/draw"
 	"image/jpeg"
 	"math"
 	"slices"
@@ -22,9 +21,7 @@ import (
 const (
 	Longest    = 220 // a picture's longer side
 	ResultLine = 1.5 // width of the model's outline
-	TruthLine  = 1   // width of the dashed outline
 	shade      = 1   // added to the width of the dark line below each outline
-	Dash, Hole = 4, 3
 )
 
 // Colours of the outlines. The page has the same colours for structures: they show on a fundus, on
@@ -33,7 +30,6 @@ var (
 	Structures = []color.RGBA{
 		{63, 208, 255, 255}, {190, 245, 92, 255}, {245, 125, 183, 255}, {171, 154, 124, 255}, {106, 121, 255, 255}, {241, 218, 186, 255},
 	}
-	White  = color.RGBA{255, 255, 255, 255}
 	shadow = color.RGBA{0, 0, 0, 120} // the picture shows through
 )
 
@@ -69,14 +65,14 @@ func NewPicture(img *imageio.Image) *Picture {
 		}
 		whole.Pix[4*i+3] = 255
 	}
-	from, to := p.place(0, 0), p.place(float64(img.W), float64(img.H))
+	from, to := p.Place(0, 0), p.Place(float64(img.W), float64(img.H))
 	inside := image.Rect(int(from.X), int(from.Y), int(math.Ceil(to.X)), int(math.Ceil(to.Y)))
 	p.RGBA = whole.SubImage(inside).(*image.RGBA)
 	return p
 }
 
-// place converts a place of the image to a place of the picture.
-func (p placing) place(x, y float64) Point {
+// Place converts a place of the image to a place of the picture.
+func (p placing) Place(x, y float64) Point {
 	return Point{(x - float64(p.square.X)) * p.scale, (y - float64(p.square.Y)) * p.scale}
 }
 
@@ -92,30 +88,12 @@ func (p placing) Trace(values []float32, w, h, x, y int) (loops [][]Point) {
 		}
 		var loop []Point
 		for j := int(start); j < end; j++ {
-			loop = append(loop, p.place(float64(lines.Points[2*j])+float64(x), float64(lines.Points[2*j+1])+float64(y)))
+			loop = append(loop, p.Place(float64(lines.Points[2*j])+float64(x), float64(lines.Points[2*j+1])+float64(y)))
 		}
 		loops = append(loops, loop)
 	}
 	return loops
 }
-
-// Circle is the outline of a circle of radius r about x, y, in pixels of the image.
-func (p *Picture) Circle(x, y, r float64) (loop []Point) {
-	const corners = 72
-	for i := range corners {
-		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
-		loop = append(loop, p.place(x+r*cos, y+r*sin))
-	}
-	return loop
-}
-
-// Result draws the model's outline of a class.
-func (p *Picture) Result(class int, loops [][]Point) {
-	Shaded(p.RGBA, Whole(loops), ResultLine, Structures[class%len(Structures)])
-}
-
-// Truth draws the dashed outline of the raters' majority or of the CSV's circle.
-func (p *Picture) Truth(loops [][]Point) { Shaded(p.RGBA, dashed(loops), TruthLine, White) }
 
 // Piece is a straight line.
 type Piece struct{ From, To Point }
@@ -130,53 +108,8 @@ func Whole(loops [][]Point) (pieces []Piece) {
 	return pieces
 }
 
-// dashed cuts closed lines into pieces with holes. A line has a whole number of dashes. A line that
-// is too short for two dashes has no hole.
-func dashed(loops [][]Point) (pieces []Piece) {
-	for _, loop := range loops {
-		sides, length := Whole([][]Point{loop}), 0.
-		for _, s := range sides {
-			length += s.length()
-		}
-		n := math.Round(length / (Dash + Hole))
-		if n < 2 {
-			pieces = append(pieces, sides...)
-			continue
-		}
-		pieces = append(pieces, Every(sides, length/n)...)
-	}
-	return pieces
-}
-
-// Every keeps the dash of each period along the sides.
-func Every(sides []Piece, period float64) (pieces []Piece) {
-	share, at := period*Dash/(Dash+Hole), 0. // at is the way since the period began
-	for _, s := range sides {
-		length := s.length()
-		for done := 0.; done < length; {
-			end := share
-			if at >= share {
-				end = period
-			}
-			step := min(end-at, length-done)
-			if at < share {
-				pieces = append(pieces, Piece{s.at(done / length), s.at((done + step) / length)})
-			}
-			done += step
-			if at += step; at >= period {
-				at = 0
-			}
-		}
-	}
-	return pieces
-}
-
-func (p Piece) length() float64 { return math.Hypot(p.To.X-p.From.X, p.To.Y-p.From.Y) }
-
-// at is the place at a share of the way.
-func (p Piece) at(share float64) Point {
-	return Point{p.From.X + share*(p.To.X-p.From.X), p.From.Y + share*(p.To.Y-p.From.Y)}
-}
+// Length is the piece's.
+func (p Piece) Length() float64 { return math.Hypot(p.To.X-p.From.X, p.To.Y-p.From.Y) }
 
 // Shaded strokes pieces over a wider dark line, which makes them visible on bright ground.
 func Shaded(on *image.RGBA, pieces []Piece, width float64, ink color.RGBA) {
@@ -190,7 +123,7 @@ func Stroke(on *image.RGBA, pieces []Piece, width float64, ink color.RGBA) {
 	b := on.Bounds()
 	shape := vector.NewRasterizer(b.Dx(), b.Dy())
 	for _, p := range pieces {
-		scale := width / 2 / p.length()
+		scale := width / 2 / p.Length()
 		dx, dy := (p.To.X-p.From.X)*scale, (p.To.Y-p.From.Y)*scale
 		corner := func(at Point, along, across float64, draw func(x, y float32)) {
 			draw(float32(at.X+along*dx-across*dy-float64(b.Min.X)), float32(at.Y+along*dy+across*dx-float64(b.Min.Y)))
@@ -211,14 +144,6 @@ var raterColours = slices.Concat(Structures, []color.RGBA{
 
 // RaterColour is the colour of a rater's outlines.
 func RaterColour(m int) color.RGBA { return raterColours[m%len(raterColours)] }
-
-// Copy is the picture with pixels of its own.
-func (p *Picture) Copy() *Picture {
-	twin := *p
-	twin.RGBA = image.NewRGBA(p.Rect)
-	draw.Draw(twin.RGBA, p.Rect, p.RGBA, p.Rect.Min, draw.Src)
-	return &twin
-}
 
 // Quality is that of JPEG pictures.
 const Quality = 80

@@ -2,34 +2,15 @@ package report
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 
-	"mrprism/internal/choice"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/cells"
 )
-
-// CheckVacant returns an error if a folder of that name has files, or cannot be read; nil without a
-// name.
-func CheckVacant(folder string) error {
-	if folder == "" {
-		return nil
-	}
-	entries, err := os.ReadDir(folder)
-	switch {
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return choice.Errorf("%s: cannot be read (%w); name a new folder as $out", folder, errors.Unwrap(err))
-	case len(entries) > 0:
-		return choice.Errorf("%s is not empty; name a new folder as $out", folder)
-	}
-	return nil
-}
 
 // WriteCSV writes a CSV for spreadsheets, as package cells has them. Numbers have six digits; cells
 // of NaN and of nil numbers are empty. An interval fills three cells: mean, low and high.

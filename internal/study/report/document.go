@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"image"
 	"io"
 	"maps"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/table"
+	"mrprism/internal/study/picture"
 	"mrprism/weights"
 )
 
@@ -107,6 +109,12 @@ type Shot struct {
 	Name, Figure  string
 	Picture       template.URL
 	Width, Height int
+}
+
+// NewShot is a picture with its caption.
+func NewShot(name, figure string, p *image.RGBA) (Shot, error) {
+	url, err := picture.Embedded(p)
+	return Shot{name, figure, url, p.Rect.Dx(), p.Rect.Dy()}, err
 }
 
 // Columns are columns of these names.

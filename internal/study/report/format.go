@@ -4,19 +4,10 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"mrprism/internal/data/metric"
 )
-
-// PValue writes a p-value with two digits.
-func PValue(p float64) string {
-	if p < 1e-4 {
-		return "< 0.0001"
-	}
-	return strconv.FormatFloat(math.Round(p*1e4)/1e4, 'f', -1, 64)
-}
 
 // Equals puts an equals sign before a number without a sign.
 func Equals(p string) string {

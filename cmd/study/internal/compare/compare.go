@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
@@ -73,7 +74,7 @@ func (r *Request) Add(list string, predictions bool) error {
 // Run scores all methods and delivers the report. Bad predictions make it fail in the end,
 // after the report has been written without them.
 func Run(ctx context.Context, r Request, stdout, stderr io.Writer) error {
-	if err := report.CheckVacant(r.Out); err != nil {
+	if err := display.CheckVacant(r.Out); err != nil {
 		return err
 	}
 	r.Shown = 3

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/chart"
@@ -208,7 +209,7 @@ func (t *pairedTest) cell(f score.Figure) report.Cell {
 	if t.Holm == nil {
 		return cell
 	}
-	cell.P = report.PValue(*t.Holm)
+	cell.P = display.PValue(*t.Holm)
 	switch better := t.Difference.Mean > 0 != f.Lower; {
 	case *t.Holm >= .05 || !t.Difference.Clear():
 	case better:

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/study/report"
 
 	"github.com/stretchr/testify/require"
 )
@@ -72,5 +72,5 @@ func TestCompareTables(t *testing.T) {
 	require.Empty(t, test.cell(score.Figures[score.SoftDice]).Mark, "no mark without an interval clear of 0")
 	test.Holm = nil
 	require.Empty(t, test.cell(score.Figures[score.SoftDice]).P)
-	require.Equal(t, []string{"< 0.0001", "0.0312", "1"}, []string{report.PValue(3e-9), report.PValue(.03123), report.PValue(1)})
+	require.Equal(t, []string{"< 0.0001", "0.0312", "1"}, []string{display.PValue(3e-9), display.PValue(.03123), display.PValue(1)})
 }

@@ -5,16 +5,17 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/picture"
 	"mrprism/internal/study/report"
 )
 
 // galleries are the images that the report shows.
-type galleries struct{ lowest, highest, gains, losses report.Gallery }
+type galleries struct{ lowest, highest, gains, losses display.Gallery }
 
 func newGalleries(most int) *galleries {
-	return &galleries{report.Gallery{Most: most}, report.Gallery{Most: most}, report.Gallery{Most: most}, report.Gallery{Most: most}}
+	return &galleries{display.Gallery{Most: most}, display.Gallery{Most: most}, display.Gallery{Most: most}, display.Gallery{Most: most}}
 }
 
 // offer offers an image that the first runs of all methods have. The error is one of its file.
@@ -29,11 +30,11 @@ func (g *galleries) offer(c *Comparer, r *Image) error {
 	}
 	var drawn *report.Exhibit // once for all galleries
 	var failed error
-	show := func(to *report.Gallery, rank float64) {
+	show := func(to *display.Gallery, rank float64) {
 		if failed != nil {
 			return
 		}
-		failed = to.Offer(report.Rank{Figure: rank}, func() (_ report.Exhibit, err error) {
+		failed = to.Offer(display.Rank{Figure: rank}, func() (_ report.Exhibit, err error) {
 			if drawn == nil {
 				drawn, err = c.exhibit(r, dice)
 			}
@@ -65,15 +66,15 @@ func (c *Comparer) exhibit(r *Image, dice []float64) (*report.Exhibit, error) {
 	}
 	plain, out := picture.NewPicture(img), &report.Exhibit{Name: r.Name}
 	for i, g := range c.groups {
-		p := plain.Copy()
+		p := display.Copy(plain)
 		for k, row := range r.Rows[g.runs[0]] {
 			if row != nil {
-				p.Result(k, row.outline)
+				display.Result(p, k, row.outline)
 			}
 		}
 		for _, t := range r.classes {
 			if t != nil {
-				p.Truth(t.outline)
+				display.Truth(p, t.outline)
 			}
 		}
 		shot, err := report.NewShot(g.name, fmt.Sprintf("%.1f", 100*dice[i]), p.RGBA)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/study/picture"
@@ -53,10 +54,10 @@ func (c *centreScore) exhibit(v shownPhotograph, r *segment.Result) (report.Exhi
 	p := picture.NewPicture(v.image)
 	part, x, y := r.Within()
 	for k := range r.Classes {
-		p.Result(k, p.Trace(part.Probability(k), part.Width, part.Height, x, y))
+		display.Result(p, k, p.Trace(part.Probability(k), part.Width, part.Height, x, y))
 	}
 	if v.circle != nil {
-		p.Truth([][]picture.Point{p.Circle(v.circle.x, v.circle.y, v.circle.r)})
+		display.Truth(p, [][]picture.Point{display.Circle(p, v.circle.x, v.circle.y, v.circle.r)})
 	}
 	said := c.wrong()
 	switch {
@@ -77,7 +78,7 @@ func (c *centreScore) exhibit(v shownPhotograph, r *segment.Result) (report.Exhi
 
 // rank puts silently wrong results first, then wrong results with a doubt, then right results. A
 // wrong result without a distance comes first in its group.
-func (c *centreScore) rank() (r report.Rank) {
+func (c *centreScore) rank() (r display.Rank) {
 	switch {
 	case c.silent():
 		r.Group = 2

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
 )
@@ -14,7 +15,7 @@ func (r *Report) csv(w io.Writer) error {
 	if r.Data == "" && r.Centres != nil {
 		return r.Centres.csv(w)
 	}
-	figures := statistics.Filter(figures(r.Recurrences), func(f report.Figure[*classScore]) bool { return f.CSV != "" })
+	figures := statistics.Filter(figures(r.Recurrences), func(f display.Figure[*classScore]) bool { return f.CSV != "" })
 	header := []string{"folder", "image", "found", "class"}
 	for _, f := range figures {
 		header = append(header, f.CSV)

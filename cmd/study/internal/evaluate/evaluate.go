@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
@@ -56,7 +57,7 @@ type study struct {
 	scores   []*caseScore
 	centred  []*centreScore
 	strange  []*foreignScore
-	farthest report.Gallery // the worst of -centres; of none without -out
+	farthest display.Gallery // the worst of -centres; of none without -out
 }
 
 // Run reads the input, scores it and delivers the report.
@@ -116,7 +117,7 @@ func (s *study) originate(ctx context.Context) error {
 
 // checkOutputs checks that the files can be written.
 func (r *Request) checkOutputs() error {
-	return cmp.Or(command.CheckOutputs(r.CSV, r.Figures.File()), report.CheckVacant(r.Out))
+	return cmp.Or(command.CheckOutputs(r.CSV, r.Figures.File()), display.CheckVacant(r.Out))
 }
 
 // open opens the weights and the data sets, and lists the pictures. Classes of the model that the

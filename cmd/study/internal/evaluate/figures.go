@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
@@ -12,9 +13,9 @@ import (
 
 // figures are those of a structure in an image for Rec0 to RecN. The JSON has the mean of each over
 // the images that have it.
-func figures(n int) (all []report.Figure[*classScore]) {
+func figures(n int) (all []display.Figure[*classScore]) {
 	add := func(csv, path, title string, scale float64, digits int, signed bool, of func(c *classScore) float64) {
-		all = append(all, report.Figure[*classScore]{CSV: csv, Path: path, Title: title, Scale: scale, Digits: digits, Signed: signed, Of: of})
+		all = append(all, display.Figure[*classScore]{CSV: csv, Path: path, Title: title, Scale: scale, Digits: digits, Signed: signed, Of: of})
 	}
 	truth := func(i int) func(*classScore) float64 {
 		return func(c *classScore) float64 {
@@ -94,7 +95,7 @@ func means(matrix [][]*float64) (diagonal, rest float64) {
 // structure is a structure over all images in which it is marked: as the JSON has it, and as
 // tables.
 type structure struct {
-	report.Tree
+	display.Tree
 	name   string
 	tables []report.Table
 }
@@ -102,7 +103,7 @@ type structure struct {
 // structure gathers class k.
 func (s *study) structure(k int) structure {
 	scores, name := s.marked(k), s.data.Classes[k]
-	out := structure{name: name, Tree: report.Tree{"class": name, "images": len(scores), "unmarked": 0, "bothEmpty": 0, "softDiceMarked": nil, "softDice": nil}}
+	out := structure{name: name, Tree: display.Tree{"class": name, "images": len(scores), "unmarked": 0, "bothEmpty": 0, "softDiceMarked": nil, "softDice": nil}}
 	if len(scores) == 0 {
 		return out
 	}

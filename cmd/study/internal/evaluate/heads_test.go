@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/cmd/study/internal/score"
 	"mrprism/internal/command/computing"
@@ -44,7 +45,7 @@ func TestUndefinedKappa(t *testing.T) {
 		s.scores = append(s.scores, &caseScore{Classes: []*classScore{c}})
 	}
 	r := s.structure(0)
-	agreement := r.Tree["agreement"].(report.Tree)
+	agreement := r.Tree["agreement"].(display.Tree)
 	require.Equal(t, []any{2, 1, 3}, []any{agreement["fleissKappaUndefined"], agreement["fleissKappaWholeImageUndefined"], agreement["hausdorff95Undefined"]})
 	require.InDelta(t, *scores[1].Agreement.Kappa, agreement["fleissKappa"].(*metric.Interval).Mean, 1e-12)
 	var out strings.Builder

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"math"
 
+	"mrprism/cmd/study/internal/display"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
@@ -31,7 +32,7 @@ func respond(mask, alone []float32, mark []uint8, votes metric.Votes) *Response 
 }
 
 // responseFigures are the columns of a rater.
-var responseFigures = []report.Figure[*Response]{
+var responseFigures = []display.Figure[*Response]{
 	{Path: "area", Title: "area moves, %", Scale: 100, Digits: 1, Signed: true, Of: func(r *Response) float64 { return r.Area }},
 	{Path: "moved", Of: func(r *Response) float64 { return math.Abs(r.Area) }},
 	{Path: "raterArea", Title: "the rater's own area, %", Scale: 100, Digits: 1, Signed: true, Of: func(r *Response) float64 { return r.RaterArea }},
@@ -59,7 +60,7 @@ func (out *structure) responses(class string, scores []*classScore, names []stri
 			product += r.Area * r.RaterArea
 			square += r.RaterArea * r.RaterArea
 		}
-		row, cells := report.Tree{"rater": name, "images": len(all)}, []any{name}
+		row, cells := display.Tree{"rater": name, "images": len(all)}, []any{name}
 		for _, f := range responseFigures {
 			least, most := f.Range()
 			if f.Signed { // an area can grow by more than itself

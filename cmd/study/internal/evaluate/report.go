@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mrprism/cmd/study/internal/compare"
+	"mrprism/cmd/study/internal/display"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
 	"mrprism/model"
@@ -30,7 +31,7 @@ type Report struct {
 	Of        int              `json:"of,omitempty"`
 	NotFound  int              `json:"notFound"` // scored as empty masks
 	Doubts    *doubtsReport    `json:"doubts,omitempty"`
-	Classes   []report.Tree    `json:"classes,omitempty"`
+	Classes   []display.Tree   `json:"classes,omitempty"`
 	Ratio     *ratioReport     `json:"verticalRatio,omitempty"`
 	Intervals *coveragesReport `json:"intervals,omitempty"`
 	Risk      *riskReport      `json:"riskCoverage,omitempty"`

@@ -1,10 +1,11 @@
-package report
+package display
 
 import (
 	"strconv"
 	"testing"
 
 	"mrprism/internal/data/statistics"
+	"mrprism/internal/study/report"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,7 +15,7 @@ import (
 func TestGallery(t *testing.T) {
 	g, drawn := Gallery{Most: 3}, 0
 	offer := func(name string, r Rank) {
-		require.NoError(t, g.Offer(r, func() (Exhibit, error) { drawn++; return Exhibit{Name: name}, nil }))
+		require.NoError(t, g.Offer(r, func() (report.Exhibit, error) { drawn++; return report.Exhibit{Name: name}, nil }))
 	}
 	names := func() []string {
 		return statistics.Tabulate(len(g.Exhibits), func(i int) string { return g.Exhibits[i].Name })

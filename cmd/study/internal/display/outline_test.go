@@ -1,4 +1,4 @@
-package picture
+package display
 
 import (
 	"image"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"mrprism/internal/study/picture"
 	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ import (
 func TestOutlines(t *testing.T) {
 	ground := color.RGBA{80, 60, 40, 255}
 	img := studytest.Flat(440, 330, ground)
-	p := NewPicture(img)
+	p := picture.NewPicture(img)
 	require.Equal(t, image.Rect(0, 27, 220, 193), p.Rect, "of a letterbox; 165 pixels from 27.5 on")
 	require.Equal(t, ground, p.RGBAAt(0, 27), "no edge is dark")
 	require.Equal(t, ground, p.RGBAAt(219, 192))
@@ -32,7 +33,7 @@ func TestOutlines(t *testing.T) {
 	}
 	require.Empty(t, p.Trace(slices.Repeat([]float32{.5}, 4), 2, 2, 0, 0), "one half is outside")
 
-	p.Result(1, whole)
+	Result(p, 1, whole)
 	for angle := range 360 {
 		sin, cos := math.Sincos(float64(angle) * math.Pi / 180)
 		at := func(r float64) color.RGBA { return p.RGBAAt(int(100+r*cos), int(110+r*sin)) }
@@ -44,7 +45,7 @@ func TestOutlines(t *testing.T) {
 		})
 		require.True(t, green, "at %d°: %v", angle, at(40))
 	}
-	p.Truth([][]Point{p.Circle(200, 165, 120)})
+	Truth(p, [][]picture.Point{Circle(p, 200, 165, 120)})
 	const dashes = 54 // 2π·60/7 = 53.9
 	for i := range dashes {
 		for share, want := range map[float64]bool{Dash / 2.: true, Dash + Hole/2.: false} {
@@ -58,16 +59,18 @@ func TestOutlines(t *testing.T) {
 
 // A closed line has a whole number of dashes. A line that is too short for two has none.
 func TestDashed(t *testing.T) {
-	square := func(side float64) [][]Point { return [][]Point{{{0, 0}, {side, 0}, {side, side}, {0, side}}} }
+	square := func(side float64) [][]picture.Point {
+		return [][]picture.Point{{{X: 0, Y: 0}, {X: side, Y: 0}, {X: side, Y: side}, {X: 0, Y: side}}}
+	}
 	length, begins := 0., 0
 	pieces := dashed(square(10)) // 40 pixels: 6 dashes, as 40/7 is nearest to 6
 	for i, p := range pieces {
-		length += p.length()
+		length += p.Length()
 		if i == 0 || pieces[i-1].To != p.From {
 			begins++
 		}
 	}
 	require.InDelta(t, 40*Dash/7., length, 1e-9)
 	require.Equal(t, 6, begins)
-	require.Equal(t, Whole(square(2)), dashed(square(2)))
+	require.Equal(t, picture.Whole(square(2)), dashed(square(2)))
 }

@@ -1,17 +1,16 @@
-package report
+package display
 
 import (
 	"cmp"
-	"image"
 	"slices"
 
-	"mrprism/internal/study/picture"
+	"mrprism/internal/study/report"
 )
 
 // Gallery keeps the exhibits of the greatest ranks, the greatest first. Its memory does not grow
 // with the number of images. Of two images of equal rank it keeps the earlier.
 type Gallery struct {
-	Album
+	report.Album
 	Most  int
 	ranks []Rank
 }
@@ -29,7 +28,7 @@ func (r Rank) Compare(other Rank) int {
 }
 
 // Offer draws an image and keeps it if it is among the first until now.
-func (g *Gallery) Offer(r Rank, draw func() (Exhibit, error)) error {
+func (g *Gallery) Offer(r Rank, draw func() (report.Exhibit, error)) error {
 	if g.Most == 0 || len(g.ranks) == g.Most && r.Compare(g.ranks[g.Most-1]) >= 0 {
 		return nil
 	}
@@ -45,10 +44,4 @@ func (g *Gallery) Offer(r Rank, draw func() (Exhibit, error)) error {
 	n := min(g.Most, len(g.ranks))
 	g.ranks, g.Exhibits = g.ranks[:n], g.Exhibits[:n]
 	return nil
-}
-
-// NewShot is a picture with its caption.
-func NewShot(name, figure string, p *image.RGBA) (Shot, error) {
-	url, err := picture.Embedded(p)
-	return Shot{name, figure, url, p.Rect.Dx(), p.Rect.Dy()}, err
 }

@@ -1,10 +1,12 @@
-package report
+package display
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/study/report"
 )
 
 // Figure is a number of an item, such as a structure in an image: how it is called and written,
@@ -34,9 +36,9 @@ func (f Figure[T]) Range() (least, most float64) {
 // Text writes a mean and its interval; a dash for nil.
 func (f Figure[T]) Text(i *metric.Interval) string {
 	if f.Signed {
-		return Signed(i, f.Scale, f.Digits)
+		return report.Signed(i, f.Scale, f.Digits)
 	}
-	return Plain(i, f.Scale, f.Digits)
+	return report.Plain(i, f.Scale, f.Digits)
 }
 
 // Tree is an object of a JSON.
@@ -57,4 +59,12 @@ func (t Tree) Put(path string, value any) {
 		}
 		t[name].(Tree).Put(rest, value)
 	}
+}
+
+// PValue writes a p-value with two digits.
+func PValue(p float64) string {
+	if p < 1e-4 {
+		return "< 0.0001"
+	}
+	return strconv.FormatFloat(math.Round(p*1e4)/1e4, 'f', -1, 64)
 }
