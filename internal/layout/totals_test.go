@@ -47,9 +47,9 @@ func keep(t *testing.T, kind string, n int) {
 	assert.Greater(t, n, most*99/100-20, "%s: lower the total in totals.txt to %d", kind, n)
 }
 
-// tool matches the folders of tools: what builds the page, measures speed or helps tests, and is in
-// no one's way who uses the project.
-var tool = regexp.MustCompile(`^(cmd/(bundle|bench)|internal/(layout|release|data/synthetic))(/|$)|test(/|$)`)
+// tool matches the folders of tools: what builds the page, makes assembly and modules of vectors,
+// measures speed or helps tests, and is in no one's way who uses the project.
+var tool = regexp.MustCompile(`^(cmd/(bundle|bench)|internal/(layout|release|data/synthetic)|shaders/(vector/(asm|simd128)|gpu/sharing))(/|$)|test(/|$)`)
 
 // kind is what a file counts as in totals.txt; empty: as nothing.
 func kind(name string) string {
