@@ -41,7 +41,7 @@ func TestFiguresAreThoseOfGo(t *testing.T) {
 	for name, mask := range map[string][]uint8{"disc": disc, "comb": comb, "nothing": make([]uint8, w*h)} {
 		pieces := roi.Connected(len(mask), w, true, func(i int) bool { return mask[i] == 1 })
 		assert.Equal(t, map[string]int{
-			"area": metric.Area(mask), "height": metric.VerticalDiameter(mask, w, h), "width": metric.HorizontalDiameter(mask, w, h), "pieces": len(pieces),
+			"area": metric.Area(mask), "height": metric.VerticalDiameter(mask, w, h), "width": metric.ExtentOf(mask, w, h).Width, "pieces": len(pieces),
 		}, get[map[string]int](p, `import("./figures.js").then(({ extentOf }) => extentOf(`+window(mask)+`))`), name)
 	}
 }
