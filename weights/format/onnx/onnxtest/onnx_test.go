@@ -155,7 +155,9 @@ func TestGraphRefuses(t *testing.T) {
 		return g.Constant(name, func() []float64 { return make([]float64, n) }, shape...)
 	}
 	for name, build := range map[string]func(g *onnx.Graph, x *onnx.Value){
-		"Conv": func(g *onnx.Graph, x *onnx.Value) { g.Conv(x, constant(g, "w", 8, 3, 3, 3), nil, 1, [4]int{1, 1, 1, 1}, 1) },
+		"Conv": func(g *onnx.Graph, x *onnx.Value) {
+			g.Conv(x, constant(g, "w", 8, 3, 3, 3), nil, 1, [4]int{1, 1, 1, 1}, 1)
+		},
 		"Conv bias": func(g *onnx.Graph, x *onnx.Value) {
 			g.Conv(x, constant(g, "w", 8, 4, 3, 3), constant(g, "b", 4), 1, [4]int{1, 1, 1, 1}, 1)
 		},
@@ -166,11 +168,13 @@ func TestGraphRefuses(t *testing.T) {
 		"Reshape":       func(g *onnx.Graph, x *onnx.Value) { g.Reshape(x, 4, 63) },
 		"Transpose":     func(g *onnx.Graph, x *onnx.Value) { g.Transpose(x, 0, 1, 2) },
 		"Concat":        func(g *onnx.Graph, x *onnx.Value) { g.Concat(1, x, g.Reshape(x, 1, 2, 8, 16)) },
-		"Layer":         func(g *onnx.Graph, x *onnx.Value) { g.LayerNormalization(x, constant(g, "s", 4), constant(g, "b", 4), 1) },
-		"used twice":    func(g *onnx.Graph, x *onnx.Value) { g.Input("x", 1) },
-		"no node's":     func(g *onnx.Graph, x *onnx.Value) { g.Output("y", x) },
-		"asked for as":  func(g *onnx.Graph, x *onnx.Value) { constant(g, "c", 2); constant(g, "c", 3) },
-		"values":        func(g *onnx.Graph, x *onnx.Value) { g.Constant("c", func() []float64 { return nil }, 2) },
+		"Layer": func(g *onnx.Graph, x *onnx.Value) {
+			g.LayerNormalization(x, constant(g, "s", 4), constant(g, "b", 4), 1)
+		},
+		"used twice":   func(g *onnx.Graph, x *onnx.Value) { g.Input("x", 1) },
+		"no node's":    func(g *onnx.Graph, x *onnx.Value) { g.Output("y", x) },
+		"asked for as": func(g *onnx.Graph, x *onnx.Value) { constant(g, "c", 2); constant(g, "c", 3) },
+		"values":       func(g *onnx.Graph, x *onnx.Value) { g.Constant("c", func() []float64 { return nil }, 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
