@@ -99,6 +99,7 @@ export function layers(result, choices) {
     masks.some((one) => one?.drawn) ? `, ${t("corrected by hand")}` : "";
   const line = (view, colour, width, dash, edited) =>
     lines.push({ view, colour, width, dash, edited });
+  const key = (colours, dash, text) => ({ colours, dash, text });
   const consensus = (c) => view("recurrence", { i, class: c });
 
   const outlines = choices.outlines && outlinesOf(result, s);
@@ -111,14 +112,15 @@ export function layers(result, choices) {
       band: true,
     });
     keys.push({
-      colours: [structureColour(s)],
-      dash: 0,
-      band: true,
-      text:
+      ...key(
+        [structureColour(s)],
+        0,
         t(
           "{structure}: in {n} of 100 images like those that it was learned from 95 % of a further expert's outline lies in the band",
           { structure: title(classes[s]), n: Math.round(100 * outlines.coverage) },
         ) + last,
+      ),
+      band: true,
     });
   }
   if (byLevels(result) && choices.levelShown) {
@@ -134,11 +136,8 @@ export function layers(result, choices) {
           dash,
         );
       }
-    keys.push({
-      colours: [[225, 228, 232]],
-      dash,
-      text: (every ? t("at least 1 (pale) to {n} of {n} experts", { n }) : agreement(j, n)) + last,
-    });
+    const text = every ? t("at least 1 (pale) to {n} of {n} experts", { n }) : agreement(j, n);
+    keys.push(key([[225, 228, 232]], dash, text + last));
   }
   const shown = byLevels(result) ? [] : choices.raters,
     of = (classes.length > 1 ? `, ${t(classes[s])}` : "") + last;
@@ -147,42 +146,36 @@ export function layers(result, choices) {
   const marked = (m) =>
     evidence.some((mark) => mark.rater === raters[m] && mark.class === classes[s]);
   if (shown.length > 3)
-    keys.push({
-      colours: shown.map(raterColour),
-      dash: solid,
-      text: t("{n} raters", { n: shown.length }) + of,
-    });
+    keys.push(key(shown.map(raterColour), solid, t("{n} raters", { n: shown.length }) + of));
   else
     keys.push(
-      ...shown.map((m) => ({
-        colours: [raterColour(m)],
-        dash: solid,
-        text:
-          title(raters[m]) +
-          (marked(m) ? `, ${t("as marked")}` : "") +
-          byHand(mask(raters[m], s)) +
-          of,
-      })),
+      ...shown.map((m) => {
+        const said = marked(m) ? `, ${t("as marked")}` : "";
+        return key(
+          [raterColour(m)],
+          solid,
+          title(raters[m]) + said + byHand(mask(raters[m], s)) + of,
+        );
+      }),
     );
   for (const [i, mark] of evidence.entries()) {
     // A rater's own line shows the mark, and a mark drawn here is on the mask itself.
     if (raters.includes(mark.rater) || mark.class !== classes[s] || mark.tiles) continue;
     line(view("mark", { i, class: s }), yourColour, 1.5, 0);
-    keys.push({
-      colours: [yourColour],
-      dash: 0,
-      text: `${t("You")}, ${t("as marked")}${classes.length > 1 ? `, ${t(classes[s])}` : ""}`,
-    });
+    const which = classes.length > 1 ? `, ${t(classes[s])}` : "";
+    keys.push(key([yourColour], 0, `${t("You")}, ${t("as marked")}${which}`));
   }
   if (choices.contour) {
     const hand = (c) => (i === recurrences ? mask(YOU, c) : undefined);
     for (const c of all) line(consensus(c), structureColour(c), 2, solid, hand(c));
     keys.unshift(
-      ...all.map((c) => ({
-        colours: [structureColour(c)],
-        dash: solid,
-        text: `${title(classes[c])}${n ? `, ${t("consensus")}` : ""}${now}${byHand(hand(c))}`,
-      })),
+      ...all.map((c) =>
+        key(
+          [structureColour(c)],
+          solid,
+          `${title(classes[c])}${n ? `, ${t("consensus")}` : ""}${now}${byHand(hand(c))}`,
+        ),
+      ),
     );
   }
 

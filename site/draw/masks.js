@@ -38,7 +38,6 @@ export function figuresOf(s) {
     corrections,
     (correction) => maskOf(of, correction),
     (c) => maskOf(of, plainMask(result, c)),
-    YOU,
   );
   figures.set(result, { result, views, corrections, eye, known, figured, measured });
   return measured;

@@ -302,14 +302,11 @@ export class Stage extends EventTarget {
       );
       // Ebitengine fits its canvas to the body, and should fill the stage.
       const { element } = this;
-      Object.defineProperty(document.body, "clientWidth", {
-        configurable: true,
-        get: () => element.clientWidth,
-      });
-      Object.defineProperty(document.body, "clientHeight", {
-        configurable: true,
-        get: () => element.clientHeight,
-      });
+      for (const side of ["clientWidth", "clientHeight"])
+        Object.defineProperty(document.body, side, {
+          configurable: true,
+          get: () => element[side],
+        });
       const open = gateFrames();
       let canvas = null;
       go.run(instance).then(() => {

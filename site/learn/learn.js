@@ -468,36 +468,26 @@ function verdict({ images, folds, groups, before, after, gain, better, own }) {
       "Soft Dice {after} on {n} images that were kept apart. The model that it started from knows other structures: there is nothing to compare with.",
       { after: three(after.mean), n: images.length },
     );
-  const said = [
+  const SIGNED = { minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "always" };
+  return [
     t(
       folds
         ? "Soft Dice {before} before and {after} after, on {n} images, each by a run that had not seen it."
         : "Soft Dice {before} before and {after} after, on {n} images that were kept apart.",
       { before: three(before.mean), after: three(after.mean), n: images.length },
     ),
-  ];
-  if (own)
-    said.push(
-      t("Dice of each person's own outline: {change}.", {
-        change: number(own.mean, {
-          minimumFractionDigits: 3,
-          maximumFractionDigits: 3,
-          signDisplay: "always",
-        }),
-      }),
-    );
-  if (groups < 5)
-    return [...said, t("These are too few to tell whether the new model is better.")].join(" ");
-  const figures = { gain: three(gain.mean), low: three(gain.low), high: three(gain.high) };
-  return [
-    ...said,
-    better
-      ? t("The new model is better by {gain} (95 % interval {low} to {high}).", figures)
-      : t(
-          "The new model is not better than the one that it started from (gain {gain}, 95 % interval {low} to {high}).",
-          figures,
-        ),
-  ].join(" ");
+    own && t("Dice of each person's own outline: {change}.", { change: number(own.mean, SIGNED) }),
+    t(
+      groups < 5
+        ? "These are too few to tell whether the new model is better."
+        : better
+          ? "The new model is better by {gain} (95 % interval {low} to {high})."
+          : "The new model is not better than the one that it started from (gain {gain}, 95 % interval {low} to {high}).",
+      { gain: three(gain.mean), low: three(gain.low), high: three(gain.high) },
+    ),
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 // errors says what the model knows of its own errors, and what it does not.
@@ -528,31 +518,30 @@ function errors({ errors: learned }) {
       .filter((figure) => figure.known === known)
       .map(({ what, class: name, held }) => {
         const of = named[what](name),
-          tested = held?.reduce((sum, { groups }) => sum + groups, 0);
-        return tested
+          n = held?.reduce((sum, { groups }) => sum + groups, 0),
+          good = held?.reduce((sum, { share, groups }) => sum + share * groups, 0);
+        return n
           ? t("{figure} (held in {share} % of {n} patients)", {
               figure: of,
-              share: number(
-                (100 * held.reduce((sum, { share, groups }) => sum + share * groups, 0)) / tested,
-                0,
-              ),
-              n: tested,
+              share: number((100 * good) / n),
+              n,
             })
           : of;
       })
       .join(", ");
   const has = list(true),
-    lacks = list(false),
-    said = [t("It says when to doubt a result.")];
-  if (has) said.push(t("It has 90 % intervals: {figures}.", { figures: has }));
-  if (lacks)
-    said.push(
+    lacks = list(false);
+  return [
+    t("It says when to doubt a result."),
+    has && t("It has 90 % intervals: {figures}.", { figures: has }),
+    lacks &&
       t(
         "It has none of these, of which there were too few, or which lie too far apart: {figures}.",
         { figures: lacks },
       ),
-    );
-  return said.join(" ");
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 async function save() {

@@ -74,16 +74,11 @@ async function find(path) {
   });
 }
 
+const UNSAID = { dev: 0, ino: 0, nlink: 1, uid: 0, gid: 0, rdev: 0, blksize: 4096 };
 const stat = (size, mode, ms = 0) => ({
-  dev: 0,
-  ino: 0,
+  ...UNSAID,
   mode,
-  nlink: 1,
-  uid: 0,
-  gid: 0,
-  rdev: 0,
   size,
-  blksize: 4096,
   blocks: Math.ceil(size / 512),
   atimeMs: ms,
   mtimeMs: ms,

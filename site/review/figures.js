@@ -1,7 +1,7 @@
 // Figures of masks that a person has corrected, computed as in internal/segment/measure.go. The
 // worker computes the rim anew (clinical.js). A mask is a window of the photograph, { x, y, width,
 // height, mask }: a byte a pixel, 1 inside.
-import { at } from "../draw/correct.js";
+import { YOU, at } from "../draw/correct.js";
 
 // extentOf is the area of a mask in pixels, the largest number of pixels in a column and in a row,
 // and the number of its parts.
@@ -73,7 +73,7 @@ function beyondOf({ x, y, width, mask }, outer) {
 // outside its disc. Ranges and intervals stay the model's. maskOf returns the corrected mask of a
 // correction, and plain the mask of a class that nobody has corrected. Both return null while the
 // base has not come.
-export function measuredBy(result, corrections, maskOf, plain, you) {
+export function measuredBy(result, corrections, maskOf, plain) {
   const structures = [...result.measurements.structures],
     hand = [],
     masks = new Map();
@@ -84,7 +84,7 @@ export function measuredBy(result, corrections, maskOf, plain, you) {
     const extent = extentOf(mask),
       { rater, class: name } = correction;
     hand.push({ rater, class: name, area: extent.area });
-    if (rater !== you) continue;
+    if (rater !== YOU) continue;
     masks.set(name, mask);
     structures[c] = {
       ...structures[c],

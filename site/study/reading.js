@@ -18,7 +18,8 @@ const SAID =
   "id width height classes model title sha256 timings recurrences adapter why precision date".split(
     " ",
   );
-const SIZES = ["class", "area", "share", "height", "width", "pieces"];
+const NONE = { area: 0, share: 0, height: 0, width: 0, pieces: 0 };
+const BY_NOBODY = { sha256: "", timings: {}, recurrences: 0, adapter: "", why: "", precision: "" };
 const bareOf = (result) => ({
   ...pick(result, SAID),
   roi: wholeOf(result),
@@ -31,7 +32,11 @@ const bareOf = (result) => ({
   doubt: null,
   formats: [],
   lacks: "",
-  measurements: { structures: result.measurements.structures.map((one) => pick(one, SIZES)) },
+  measurements: {
+    structures: result.measurements.structures.map((one) =>
+      pick(one, ["class", ...Object.keys(NONE)]),
+    ),
+  },
 });
 let made = 0;
 // emptyOf is a result of an image (Segmenter.decode) with empty masks. Its number is negative.
@@ -43,23 +48,9 @@ const emptyOf = ({ width, height }, classes, { name: model, title }) =>
     classes,
     model,
     title,
-    sha256: "",
-    timings: {},
-    recurrences: 0,
-    adapter: "",
-    why: "",
-    precision: "",
+    ...BY_NOBODY,
     date: new Date().toISOString(),
-    measurements: {
-      structures: classes.map((name) => ({
-        class: name,
-        area: 0,
-        share: 0,
-        height: 0,
-        width: 0,
-        pieces: 0,
-      })),
-    },
+    measurements: { structures: classes.map((name) => ({ class: name, ...NONE })) },
   });
 
 // Answers are a segmenter's in a reading study. Where masks start empty, or the model found
