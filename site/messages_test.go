@@ -38,7 +38,7 @@ var programs = []struct {
 		[]string{damagedFile, sentence}},
 	{[]string{"internal/page", "internal/segment", "internal/output/masks", "wasm/segmenter", "model/errors.go"}, []string{sentence, asItIs}},
 	{[]string{"model/config.go", "model/method.go", "model/precision.go"}, []string{ofFile, sentence}},
-	{[]string{"weights/header.go", "weights/safetensors.go", "weights/metadata.go", "weights/verify.go", "weights/match.go", "weights/trust.go",
+	{[]string{"weights/header.go", "weights/safetensors.go", "weights/metadata.go", "weights/verify.go", "weights/match.go", "weights/trust.go", "weights/certificate.go",
 		"weights/dtype.go"}, []string{ofFile, sentence}},
 	{[]string{"weights/quantize.go"}, []string{"Weights X: %s."}},
 	{[]string{"weights/manifest.go"}, []string{"The model was refused: %s.", sentence}},

@@ -98,7 +98,7 @@ func (r *certify) run(ctx context.Context, stdout io.Writer) error {
 	c, eyes, err := l.Certify(ctx, m)
 	r.bar.end()
 	if few := (trust.TooFew{}); errors.As(err, &few) {
-		return fmt.Errorf("%s: %w. Of %d images, %d have marks of disc and cup and a ratio of the model: mark more patients' eyes, and call certify again", r.data, err, len(d.Cases), len(eyes))
+		return fmt.Errorf("%w. Of %d images in %s, %d have marks of disc and cup and a ratio of the model: mark more patients' eyes, and call certify again", err, len(d.Cases), r.data, len(eyes))
 	} else if err != nil {
 		return err
 	}

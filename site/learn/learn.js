@@ -8,6 +8,7 @@ import { number, t } from "../words/words.js";
 
 const AGAIN = "-again"; // ends the name of a rater's second readings, from which nothing learns
 const LEAST = 12; // images to learn from and to compare on
+const FEW_PATIENTS = 9; // a certificate takes as many
 const FEW = 40,
   FOLDS = 5; // with fewer images every one is judged, by the run of a fold that has not seen it
 const TOLD = "/shipped/told.yaml"; // the file of train -with
@@ -187,8 +188,9 @@ async function metadata(blob) {
   return JSON.parse(await blob.slice(8, 8 + size).text()).__metadata__;
 }
 
-// order is what the program is told: learn from a data set, and start from a model that ships.
-async function order(data, { model, steps }, folds) {
+// order is what the program is told: learn from a data set, and start from a model that ships, or
+// certify that model.
+async function order(data, { model, steps }, folds, certifies) {
   const { quota = Infinity, usage = 0 } = await navigator.storage.estimate(),
     left = quota - usage;
   if (left < ROOM)
@@ -200,7 +202,26 @@ async function order(data, { model, steps }, folds) {
     );
   const response = await get(`weights/${model}.safetensors`),
     blob = await response.blob(),
-    about = await metadata(blob);
+    about = await metadata(blob),
+    start = `/shipped/${model}.safetensors`;
+  const files = [
+    { path: start, blob },
+    ...data.files.map(({ name, blob }) => ({ path: `/data/${name}`, blob })),
+  ];
+  if (certifies)
+    return {
+      args: [
+        "certify",
+        "-data",
+        "/data",
+        "-weights",
+        start,
+        "-out",
+        `/run/${data.name}-model.safetensors`,
+      ],
+      anew: true,
+      files: [{ path: "/run/begun", blob: new Blob() }, ...files], // the folder is there
+    };
   const side = Number(about.side),
     epochs = Math.max(
       1,
@@ -231,11 +252,7 @@ async function order(data, { model, steps }, folds) {
   return {
     args: ["-with", TOLD],
     anew: true,
-    files: [
-      { path: TOLD, blob: new Blob(lines) },
-      { path: `/shipped/${model}.safetensors`, blob },
-      ...data.files.map(({ name, blob }) => ({ path: `/data/${name}`, blob })),
-    ],
+    files: [{ path: TOLD, blob: new Blob(lines) }, ...files],
   };
 }
 
@@ -274,6 +291,7 @@ export async function showLearning(files, page) {
   };
   const running = {
     begin: button(t("Learn"), () => start(true), "primary grow"),
+    certify: button(t("Certify this camera"), () => start(true, true)),
     pause: button(t("Pause"), pause),
     go: button(t("Go on"), () => start(false), "primary grow"),
   };
@@ -297,7 +315,7 @@ export async function showLearning(files, page) {
   shown = { ...texts, ...running, ...made, section, page, data, name };
   $("panel").querySelector("section").after(section);
   losses.length = 0;
-  offer(...(data ? ["begin"] : []));
+  offer(...(data ? ["begin", "certify"] : []));
   if (data) introduce(data);
   else await ended({ code: 0 }); // a run of an earlier visit
   section.scrollIntoView({ block: "nearest" });
@@ -305,7 +323,7 @@ export async function showLearning(files, page) {
 
 // offer shows these buttons and no others.
 const offer = (...names) => {
-  for (const name of ["begin", "pause", "go", "use", "save", "forget"])
+  for (const name of ["begin", "certify", "pause", "go", "use", "save", "forget"])
     shown[name].hidden = !names.includes(name);
 };
 const tell = (text) => {
@@ -313,7 +331,7 @@ const tell = (text) => {
 };
 
 function introduce({ images, raters, classes }) {
-  const { what, begin, all, page } = shown,
+  const { what, begin, certify, all, page } = shown,
     said = [
       t("Images: {images}. People: {raters}. Structures: {classes}.", {
         images,
@@ -322,6 +340,8 @@ function introduce({ images, raters, classes }) {
       }),
     ];
   begin.disabled = images < LEAST || !raters.length;
+  certify.hidden = !classes.includes("disc") || !classes.includes("cup");
+  certify.disabled = images < FEW_PATIENTS || !raters.length;
   if (begin.disabled)
     said.push(
       t("That is too little: it takes at least {n} images, and marks of one person or more.", {
@@ -343,14 +363,16 @@ function introduce({ images, raters, classes }) {
   what.textContent = said.join(" ");
 }
 
-async function start(anew) {
+async function start(anew, certifies = false) {
   const { page, data, name, all } = shown,
-    folds = !all.hidden && all.firstChild.checked ? FOLDS : 0;
+    folds = !certifies && !all.hidden && all.firstChild.checked ? FOLDS : 0;
   all.hidden = true;
-  offer("pause");
+  offer(...(certifies ? [] : ["pause"]));
   shown.meter.hidden = false;
   shown.meter.removeAttribute("value");
-  tell(t("Getting ready …"));
+  tell(
+    certifies ? t("Certifying: it compares its ratio with the marked one …") : t("Getting ready …"),
+  );
   try {
     page.remember(name);
     shown.runs =
@@ -359,7 +381,9 @@ async function start(anew) {
         ? folds
         : Number(/^cross: (\d+)/m.exec(await (await kept("/run/run.yaml"))?.text())?.[1] ?? 0));
     await learner.begin({
-      ...(anew ? await order(data, page, folds) : { args: ["-with", "/run", "-resume"] }),
+      ...(anew
+        ? await order(data, page, folds, certifies)
+        : { args: ["-with", "/run", "-resume"] }),
       device: page.device,
     });
   } catch (error) {
@@ -439,13 +463,23 @@ async function ended({ code, error }) {
   shown.pause.disabled = false;
   shown.meter.hidden = true;
   const is = await remains(),
-    judgement = code === 0 && (await kept("/run/judgement.json"));
+    judgement = code === 0 && (await kept("/run/judgement.json")),
+    model = code === 0 && (await kept(`/run/${shown.name}.safetensors`)),
+    said = [];
   if (judgement) {
-    offer("use", "save", "forget");
     const judged = JSON.parse(await judgement.text());
-    return tell(`${verdict(judged)} ${errors(judged)}`);
+    said.push(verdict(judged), errors(judged));
   }
-  offer(...(is === "saved" ? ["go"] : shown.data ? ["begin"] : []), ...(is ? ["forget"] : []));
+  const { certificate } = model ? await metadata(model) : {};
+  if (certificate) said.push(certified(JSON.parse(certificate)));
+  if (said.length) {
+    offer("use", "save", "forget");
+    return tell(said.join(" "));
+  }
+  offer(
+    ...(is === "saved" ? ["go"] : shown.data ? ["begin", "certify"] : []),
+    ...(is ? ["forget"] : []),
+  );
   if (code === 0 && is !== "saved")
     return tell(
       t(
@@ -456,6 +490,22 @@ async function ended({ code, error }) {
     code === 0
       ? t("Paused. It goes on where it was, also after the page was loaded anew.")
       : t("It stopped: {message}", { message: t(error) }),
+  );
+}
+
+// certified says what a certificate holds.
+function certified({ shift, slope, coverage, reach, width, ...named }) {
+  const two = (value) => number(value, 2);
+  return t(
+    "Certified on {camera}, {date}, {eyes} eyes of {patients} patients: the ratio is {shift} + {slope} times the model's. In {n} of 100 new patients of this camera what a person marks lies within ±{reach} of it (width {width}). It does not hold for other cameras.",
+    {
+      ...named,
+      shift: two(shift),
+      slope: two(slope),
+      n: number(100 * coverage, 0),
+      reach: two(reach),
+      width: two(width),
+    },
   );
 }
 

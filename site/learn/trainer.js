@@ -45,8 +45,8 @@ async function begin({ program, args, files = [], anew, device = "" }) {
     printed.push(text);
     postMessage({ type: "note", text });
   };
-  const called = program === "trainer" ? "train" : program;
-  go.argv = [called, ...args];
+  go.argv = [program === "trainer" ? "train" : program, ...args];
+  const called = args[0] === "certify" ? "train certify" : go.argv[0]; // before its errors
   go.env = { MRPRISM_DEVICE: device };
   let code = 0;
   go.exit = (is) => {

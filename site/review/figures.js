@@ -107,7 +107,13 @@ export function measuredBy(result, corrections, maskOf, plain) {
       outer = ratio && of(ratio.outer);
     if (!inner?.corrected && !outer?.corrected) continue;
     const value = inner.area && outer.area ? inner[size] / outer[size] : null;
-    measurements[key] = { ...ratio, value, corrected: true, trust: undefined };
+    measurements[key] = {
+      ...ratio,
+      value,
+      corrected: true,
+      trust: undefined,
+      certified: undefined,
+    };
     const disc = masks.get(ratio.outer) ?? plain(ratio.outer),
       cup = masks.get(ratio.inner) ?? plain(ratio.inner);
     if (disc && cup)

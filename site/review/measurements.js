@@ -55,6 +55,7 @@ export const expertsRange = (result, text) => [
 
 // figureNotes say what the ranges of figures mean, which are missing, and what a correction changes.
 export const figureNotes = (result, meanings, doubted) => [
+  ...certificate(result),
   ...[...meanings].map(([name, meaning]) => `${title(name)}: ${meaning}.`),
   ...withheld(result),
   ...(doubted && meanings.size > 1
@@ -76,6 +77,17 @@ export const scaleNote = (scale) =>
     }[scale?.by] ??
       "The file does not say how large a pixel is. Measure a known length to see millimetres.",
   );
+
+// certificate says on which camera the ratio is certified, and whether the camera has changed.
+function certificate({ measurements: { verticalRatio } }) {
+  const { drift, masks, ...named } = verticalRatio?.certified ?? {};
+  if (!named.camera) return [];
+  const said = t(
+    "The ratio is certified on {camera}, {date}, {eyes} eyes; that of the masks is {masks}.",
+    { ...named, masks: ratio(masks) },
+  );
+  return drift ? [said, t(drift)] : [said];
+}
 
 // withheld says which figures have no interval, and why.
 function withheld({ measurements: { structures, verticalRatio } }) {

@@ -54,7 +54,10 @@ const structure = fields({
   ...figure,
   outlines: maybe(fields({ margin: number, coverage: number, withheld: maybe(text) })),
 });
-const ratio = maybe(fields({ ...each(name, "inner", "outer"), value: low, ...figure })),
+const certified = maybe(
+  fields({ ...each(text, "camera", "date"), ...each(number, "eyes", "masks"), drift: maybe(text) }),
+);
+const ratio = maybe(fields({ ...each(name, "inner", "outer"), value: low, ...figure, certified })),
   hours = maybe(list(number, 12, 12));
 const BY = one("user", "dicom", "name", "picture");
 const measurements = fields({
