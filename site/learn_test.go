@@ -246,3 +246,45 @@ func TestLearnsFromAFolder(t *testing.T) {
 	assert.Empty(t, get[[]string](p, `(async () => { const all = []; for await (const name of (await navigator.storage.getDirectory()).keys()) if (name === "learning") all.push(name); return all; })()`))
 	p.clean()
 }
+
+// Twelve marked eyes certify a camera, in German too; eyes of too few patients say what to do. The
+// model with the certificate says it of a photograph.
+func TestCertifiesACamera(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "clinic")
+	require.NoError(t, synthetic.WriteDataset(t.Context(), folder, synthetic.Scenario{Name: "clinic", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}}}, 12, 160, 1))
+	few := filepath.Join(t.TempDir(), "few")
+	require.NoError(t, os.CopyFS(few, os.DirFS(folder)))
+	require.NoError(t, os.WriteFile(filepath.Join(few, "groups.csv"), []byte("name,group\ncase0000,a\ncase0001,a\ncase0002,a\ncase0003,a\ncase0004,a\n"), 0o644))
+	_, files := shippedModel(t, "fundus")
+	s := serve(t, built(t, map[string][]byte{"sw.js": noKeeper}), files)
+	s.wishes, s.patience = "?device=processor", 3*deadline
+	p := open(t, s, 1200, 900)
+	p.ready()
+	press := func(name string) {
+		p.do(`[...document.querySelectorAll("#learning button")].find(({ textContent, hidden, disabled }) => textContent === "` + name + `" && !hidden && !disabled).click()`)
+	}
+	says := func(text string) { p.until(`/` + text + `/.test(document.getElementById("learning")?.innerText)`) }
+	p.upload("folder", few)
+	says(`Images: 12`)
+	press("Certify this camera")
+	says(`It stopped: there are eyes of 8 patients, and a certificate takes 9[^]*mark more patients. eyes`)
+	p.upload("folder", folder)
+	says(`Images: 12`)
+	press("Certify this camera")
+	says(`Certified on synthetic-clinic, \d{4}-\d\d-\d\d, 12 eyes of 12 patients: the ratio is`)
+	shots := os.Getenv("MRPRISM_SCREENSHOTS")
+	if shots != "" {
+		p.shot(filepath.Join(shots, "certify.png"))
+	}
+	press("Use this model")
+	p.until(`!document.getElementById("model").selectedOptions[0]?.text.startsWith("Optic disc") || document.getElementById("model").selectedOptions[0]?.text.includes("own weights")`)
+	p.upload("file", filepath.Join(folder, "images", "case0003.png"))
+	p.until(`document.getElementById("measure-note").textContent.includes("The ratio is certified on synthetic-clinic")`)
+	if shots != "" {
+		p.shot(filepath.Join(shots, "certified.png"))
+		p.run(chromedp.EmulateViewport(390, 844))
+		p.shot(filepath.Join(shots, "certified-phone.png"))
+	}
+	p.clean()
+}
