@@ -8,7 +8,6 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/shaders/gpu"
-	"mrprism/shaders/gpu/gputest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,10 +47,7 @@ func TestStepsMakeNothingThatStays(t *testing.T) {
 		besidesTheInputs = 1.2     // of their bytes: w₀, shares, permutations
 	)
 	data, _ := finished(t)
-	gputest.Each(t, func(t *testing.T, device gpu.Device) {
-		if device.Info().Kind == gpu.KindReference && testing.Short() {
-			t.Skip("-short: the processor has the same runtime")
-		}
+	some(t, func(t *testing.T, device gpu.Device) {
 		o := options(t, data)
 		o.Phases = []Phase{{64, 50}}
 		d := &counting{Device: device}

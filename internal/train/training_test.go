@@ -150,13 +150,13 @@ func stepOf(t *testing.T, path string) string {
 	return file.Metadata["step"]
 }
 
-// some runs a test on the processor and on one GPU, and without -short on every device. A trainer
-// does the same on all of them; TestScores shows on all that they compute the same bits again.
+// some runs a test on the devices that people train on, and without -short on the reference too.
+// TestScores and TestLossFalls always run on all.
 func some(t *testing.T, test func(t *testing.T, d gpu.Device)) {
 	t.Helper()
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
-		if testing.Short() && d.Info().Backend != "processor" && d.Info().Backend != "wgpu" {
-			t.Skip("-short: the processor and one GPU")
+		if testing.Short() && d.Info().Kind == gpu.KindReference {
+			t.Skip("-short: the devices that people train on")
 		}
 		test(t, d)
 	})
