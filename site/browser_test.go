@@ -368,16 +368,20 @@ func (p *page) do(expression string) {
 }
 
 // until waits for a condition, and says what the page complained of where it does not come. The page
-// itself looks every 10 ms: to ask it from here took more of a core than the page.
+// itself looks every 10 ms: to ask it from here took more of a core than the page. It is asked anew
+// every few seconds, as one that is loaded anew may forget the question.
 func (p *page) until(condition string) {
 	p.t.Helper()
-	look := "new Promise((resolve, reject) => { const look = () => { try { if (" + condition + ") resolve(true); else setTimeout(look, 10); } catch (error) { reject(error); } }; look(); })"
+	look := "new Promise((resolve, reject) => { let n = 0; const look = () => { try { const is = Boolean(" + condition + "); if (is || n++ > 200) resolve(is); else setTimeout(look, 10); } catch (error) { reject(error); } }; look(); })"
 	for {
-		_, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](look, chromedp.EvalAwaitPromise))
-		if err == nil {
+		ctx, stop := context.WithTimeout(p.ctx, 10*time.Second)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](look, chromedp.EvalAwaitPromise))
+		late := ctx.Err() != nil
+		stop()
+		if ok && err == nil {
 			return
 		}
-		if p.ctx.Err() != nil || !reloaded(err) {
+		if p.ctx.Err() != nil || err != nil && !late && !reloaded(err) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.t.Fatalf("waiting for %s: %v; problems: %q", condition, err, p.problems)
@@ -388,6 +392,12 @@ func (p *page) until(condition string) {
 // reloaded says whether an expression had no answer because the page was loaded anew.
 func reloaded(err error) bool {
 	return slices.ContainsFunc([]string{"navigated", "context was destroyed", "Promise was collected"}, func(why string) bool { return strings.Contains(err.Error(), why) })
+}
+
+// frame waits for the page's next frame.
+func (p *page) frame() {
+	p.t.Helper()
+	p.do(`new Promise(requestAnimationFrame)`)
 }
 
 // still waits for sixty frames: for layout and animations to end, or for what must not come.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -224,7 +223,6 @@ func TestFiguresAndHandlesByTouch(t *testing.T) {
 	taps(half) // between two handles that are both within reach
 	p.until(`penShown.points.length === ` + strconv.Itoa(n+1))
 	p.fingers(input.DispatchTouchEventTypeTouchStart, d.screen(all[1]))
-	time.Sleep(time.Second)
 	p.until(`document.getElementById("status").textContent === "The handle is deleted."`)
 	p.fingers(input.DispatchTouchEventTypeTouchMove, d.screen(to))
 	p.fingers(input.DispatchTouchEventTypeTouchEnd)

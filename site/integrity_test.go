@@ -14,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -165,7 +164,7 @@ func TestDamageHeals(t *testing.T) {
 		}
 		return []byte("not found"), http.StatusNotFound
 	})
-	p := open(t, s, 900, 700, chromedp.UserDataDir(t.TempDir()))
+	p := open(t, s, 900, 700)
 	p.ready()
 	p.sample()
 	p.until(sampleDone)

@@ -1,7 +1,10 @@
 package site
 
 import (
+	"bytes"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -15,7 +18,8 @@ import (
 // it is open, and nothing is left once it is forgotten.
 func TestKeptSession(t *testing.T) {
 	t.Parallel()
-	s, profile := mock(t, nil), chromedp.UserDataDir(t.TempDir())
+	s, folder := mock(t, nil), t.TempDir()
+	profile := chromedp.UserDataDir(folder)
 	p := open(t, s, 1200, 800, profile)
 	p.ready()
 	p.upload("file", differing(t, "a.png", "b.png", "c.png")...)
@@ -24,7 +28,14 @@ func TestKeptSession(t *testing.T) {
 	p.until(`document.getElementById("session-line").textContent.includes("Kept in this browser")`)
 	p.press("a", false)
 	p.said("a.png", "accepted")
-	time.Sleep(5 * time.Second) // what a browser that is killed may lose
+	require.Eventually(t, func() bool { // until then a browser that is killed may lose it
+		logs, err := filepath.Glob(filepath.Join(folder, "Default", "Local Storage", "leveldb", "*.log"))
+		require.NoError(t, err)
+		return slices.ContainsFunc(logs, func(log string) bool {
+			data, _ := os.ReadFile(log)
+			return bytes.Contains(data, []byte("mrprism-sessions"))
+		})
+	}, deadline, 50*time.Millisecond)
 	require.NoError(t, chromedp.FromContext(p.ctx).Browser.Process().Kill())
 
 	p = open(t, s, 1200, 800, profile)
@@ -86,7 +97,7 @@ func TestKeptSessionAndItsFile(t *testing.T) {
 		t.Helper()
 		p.until(`document.getElementById("session-keep").checked`)
 		for decided, _ := p.kept(); !slices.Contains(slices.Collect(maps.Values(decided)), n); decided, _ = p.kept() {
-			time.Sleep(20 * time.Millisecond)
+			p.frame()
 		}
 	}
 	p.click("session-keep")
@@ -118,7 +129,7 @@ func TestKeptSessionAndItsFile(t *testing.T) {
 	assert.ElementsMatch(t, []int{3, 1}, slices.Collect(maps.Values(decided)))
 	p.click("session-keep")
 	for decided, _ = p.kept(); len(decided) > 1; decided, _ = p.kept() {
-		time.Sleep(20 * time.Millisecond)
+		p.frame()
 	}
 	assert.Equal(t, []int{3}, slices.Collect(maps.Values(decided)), "what was kept before is still there")
 	assert.NotZero(t, images)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Before the page is ready it asks for what it starts with, and for nothing that a photograph or the
@@ -20,24 +21,27 @@ func TestStartAsksForLittle(t *testing.T) {
 	const most, mostBytes = 62, 2_210_000 // requests; bytes, compressed: brotli of segmenter.wasm alone differed by 24,556 between two commits that did not change it
 	s := serve(t, built(t, nil), shippedFiles(t))
 	s.wishes = "?device=processor"
-	handler := s.http.Handler
 	segmenter := hashedAddress(t, "segmenter.wasm")
-	s.http.Handler = delayed(handler, segmenter, 2*time.Second) // what else the page wants comes before
+	asked, come := s.holding(segmenter)
 	p := open(t, s, 900, 700)
+	p.until(`navigator.serviceWorker.controller`)
+	require.Eventually(t, asked, deadline, 10*time.Millisecond)
+	p.still() // what else the page wants comes before
+	come()
 	p.ready()
-	asked := s.upTo(segmenter)
+	all := s.upTo(segmenter)
 	sent := 0
-	for _, name := range asked {
+	for _, name := range all {
 		sent += sizeOf(t, name)
 	}
-	t.Logf("%d requests and %d bytes before the page is ready", len(asked), sent)
-	assert.LessOrEqual(t, len(asked), most)
+	t.Logf("%d requests and %d bytes before the page is ready", len(all), sent)
+	assert.LessOrEqual(t, len(all), most)
 	assert.LessOrEqual(t, sent, mostBytes)
 	for _, later := range []string{hashedAddress(t, "viewer.wasm"), "/viewer.wasm", "/sample.jpg"} {
-		assert.NotContains(t, asked, later)
+		assert.NotContains(t, all, later)
 	}
 	named := get[[]string](p, `[...document.querySelectorAll("link[rel=modulepreload]")].map(({ href }) => "/" + href.split("/").pop())`)
-	scripts := slices.DeleteFunc(asked, func(name string) bool { return path.Ext(name) != ".js" })
+	scripts := slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".js" })
 	assert.ElementsMatch(t, append(named, "/intact.js", "/worker.js", "/decoding.js", "/vectors.js", "/gpu.js", "/sw.js"), scripts, "each once, but intact.js, which has two addresses; index.html names all modules that the page starts with")
 	p.clean()
 }
@@ -47,26 +51,31 @@ func TestStartAsksForLittle(t *testing.T) {
 func TestViewerComesWithAPhotograph(t *testing.T) {
 	t.Parallel()
 	s := drawn(t)
-	var asked atomic.Bool
-	held := make(chan struct{})
-	handler, viewer := s.http.Handler, hashedAddress(t, "viewer.wasm")
+	asked, come := s.holding(hashedAddress(t, "viewer.wasm"))
+	p := open(t, s, 900, 700)
+	p.ready()
+	p.still()
+	assert.False(t, asked())
+	p.sample()
+	p.until(colours + ` > 1000`)
+	require.Eventually(t, asked, deadline, 10*time.Millisecond)
+	come()
+	p.viewed()
+	p.clean()
+}
+
+// holding has an address answered only once come was called. asked says whether anybody waits for it.
+func (s *server) holding(path string) (asked func() bool, come func()) {
+	var was atomic.Bool
+	held, handler := make(chan struct{}), s.http.Handler
 	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == viewer {
-			asked.Store(true)
+		if r.URL.Path == path {
+			was.Store(true)
 			<-held
 		}
 		handler.ServeHTTP(w, r)
 	})
-	p := open(t, s, 900, 700)
-	p.ready()
-	p.still()
-	assert.False(t, asked.Load())
-	p.sample()
-	p.until(colours + ` > 1000`)
-	assert.Eventually(t, asked.Load, time.Minute, 10*time.Millisecond)
-	close(held)
-	p.viewed()
-	p.clean()
+	return was.Load, func() { close(held) }
 }
 
 // upTo are the addresses that were asked for, from the first to that one.

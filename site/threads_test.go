@@ -49,7 +49,7 @@ func TestThreadsOfThePage(t *testing.T) {
 				const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
 				let text = "";
 				for (let i = 0; i < 2; i++) { // threads are ready for the second at the latest
-					const r = await mrprism.segment(image, { model: "fundus", recurrences: 2, roi: "0,0,600" });
+					const r = await mrprism.segment(image, { model: "fundus", recurrences: 0, roi: "0,0,600" });
 					const sum = await crypto.subtle.digest("SHA-256", await r.probability(0));
 					text += new Uint8Array(sum).toHex?.() ?? [...new Uint8Array(sum)].join();
 				}

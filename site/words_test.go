@@ -274,7 +274,8 @@ func TestLanguages(t *testing.T) {
 	p.until(`document.documentElement.lang === "en" && location.search === "?lang=en"`)
 	p.clean()
 
-	german := open(t, s, 1200, 800, chromedp.Flag("lang", "de"), chromedp.Flag("accept-lang", "de-DE,de"))
+	s.before = `Object.defineProperty(navigator, "languages", { get: () => ["de-DE", "de"] })`
+	german := open(t, s, 1200, 800)
 	german.until(`document.documentElement.lang === "de"`)
 	german.ready()
 	assert.Contains(t, german.text("welcome"), "Bild öffnen", "the browser's language")

@@ -155,7 +155,7 @@ func TestFilesOfTheList(t *testing.T) {
 // MRPRISM_LIST is how many images of a megapixel are segmented by the fundus weights, to measure it.
 func TestMemoryOfTheList(t *testing.T) {
 	t.Parallel()
-	n, width, height := 24, 320, 240
+	n, width, height := 18, 320, 240
 	text := os.Getenv("MRPRISM_LIST")
 	if text != "" {
 		var err error
@@ -181,8 +181,8 @@ func TestMemoryOfTheList(t *testing.T) {
 			p.click("work-pause")
 			defer p.click("work-pause")
 		}
-		time.Sleep(time.Second)
 		p.until(`document.getElementById("progress").hidden`)
+		p.still()
 		bytes := get[float64](p, `performance.measureUserAgentSpecificMemory().then(({ bytes }) => bytes)`)
 		t.Logf("after %d images: %.2f MB in the page and its workers", after, bytes/1e6)
 		return bytes

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -309,9 +308,13 @@ func TestInstantSteps(t *testing.T) {
 		paths = append(paths, filepath.Join(folder, name))
 		require.NoError(t, os.WriteFile(paths[len(paths)-1], data, 0o644))
 	}
+	p.do(`import("./segmenter.js").then(({ Segmenter: { prototype } }) => {
+		const { decode } = prototype;
+		globalThis.decoded = 0, prototype.decode = async function (...of) { const made = await decode.apply(this, of); decoded++; return made; };
+	})`)
 	p.upload("file", paths...)
 	p.allComputed()
-	time.Sleep(time.Second) // neighbours are decoded
+	p.until(`decoded >= 2`) // its neighbours
 	questions := get[int](p, `asked.length`)
 	p.do(`(() => { const plain = setTimeout; globalThis.waits = []; globalThis.setTimeout = (f, ms = 0, ...rest) => { waits.push(ms); return plain(f, ms, ...rest); }; })()`)
 	step := func(key, name string) {
@@ -327,7 +330,6 @@ func TestInstantSteps(t *testing.T) {
 	step("n", "b2-odd.png")
 	step("n", "c9.png")
 	assert.NotContains(t, get[[]float64](p, `waits`), 250., "a step back waits for no further step (LINE_DELAY, work.js)")
-	time.Sleep(time.Second)
 	step("n", "a-high.png")
 	step("p", "c9.png")
 	assert.Equal(t, questions, get[int](p, `asked.length`), "the worker is asked for nothing but pixels")
@@ -362,7 +364,7 @@ func TestFastDecisions(t *testing.T) {
 	}
 	_, paths := folderOf(t, names...)
 	for _, computed := range []bool{false, true} {
-		for _, ms := range []int{0, 30, 120, 600} {
+		for _, ms := range []int{0, 60, 300} { // the last one is longer than LINE_DELAY (work.js)
 			p.do(`globalThis.before = true, setTimeout(() => import("./unsaved.js").then(({ leave }) => leave()))`)
 			p.until(`!globalThis.before && document.readyState === "complete"`)
 			p.ready()
