@@ -771,13 +771,15 @@ const showsDrawn = (result, choices) =>
 
 // ---- raters' weights ----
 
-// steers says whether the mask follows raters' weights, and there is something to share.
-export const steers = ({ steered, raters }) => steered && raters.length > 1;
+// weighed are those whose weights the mask follows: panels, or the raters of a model without.
+export const weighed = ({ raters, panels = [] }) => (panels.length ? panels : raters);
+// steers says whether the mask follows weights, and there is something to share.
+export const steers = (result) => result.steered && weighed(result).length > 1;
 // slidersAt sets the sliders to the weights of a result. While the user moves them they stay,
 // unless the result is another model's.
 function slidersAt({ sliders, choices }, result, weights) {
   if (sliders.moving && choices.model === result.model) return sliders;
-  return resting(steers(result) ? sharesOf(weights, result.raters.length) : []);
+  return resting(steers(result) ? sharesOf(weights, weighed(result).length) : []);
 }
 const resting = (values) => ({ values, moving: false, from: null });
 function weigh(s) {

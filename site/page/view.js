@@ -15,7 +15,7 @@ import { isolated, number, t } from "../words/words.js";
 import { inWhole } from "../review/shares.js";
 import { drawSession, drawWorklist } from "../review/workview.js";
 import { subject } from "./history.js";
-import { canRecalibrate, canRedo, canUndo, stageText, steers, whoMarks } from "./state.js";
+import { canRecalibrate, canRedo, canUndo, stageText, steers, weighed, whoMarks } from "./state.js";
 import { YOU } from "../draw/correct.js";
 import { sliceText } from "../review/worklist.js";
 
@@ -293,7 +293,8 @@ function revealDoubt({ result }, before) {
 
 // buildControls makes the controls for a model's classes and raters.
 function buildControls(result) {
-  const { classes, raters, takesMarks } = result,
+  const { classes, raters, takesMarks, panels = [] } = result,
+    listed = panels.length || !byLevels(result) ? weighed(result) : [],
     steered = steers(result),
     levels = byLevels(result),
     set = $("structure-set");
@@ -304,7 +305,7 @@ function buildControls(result) {
   set.replaceChildren(set.querySelector("legend"), ...classes.map(choice));
   show(classes.length > 1, "structure-set");
   show(levels, "levels");
-  show(!levels && raters.length, "raters");
+  show(listed.length, "raters");
   show(!raters.length, "raters-none");
   document.querySelector("input[name=map][value=disagreement]").parentElement.hidden =
     raters.length < 2;
@@ -321,9 +322,10 @@ function buildControls(result) {
   write("raters-title", t(steered ? "Contours and weights" : "Contours"));
   $("level").max = raters.length;
   const row = (name, m) => {
-    const rater = title(name),
+    const rater = panels.length ? t("as the experts of {name}", { name: title(name) }) : title(name),
       box = element("input", { type: "checkbox", name: "rater", value: m }),
-      named = [box, swatch(raterColour(m)), element("span", {}, rater)],
+      contour = levels ? [] : [box, swatch(raterColour(m))],
+      named = [...contour, element("span", {}, rater)],
       ariaLabel = t("Weight of {rater}", { rater }),
       slides = {
         type: "range",
@@ -336,7 +338,7 @@ function buildControls(result) {
       weight = steered ? [element("input", slides), element("output")] : [];
     return element("li", {}, element("label", { className: "check" }, ...named), ...weight);
   };
-  $("rater-list").replaceChildren(...(levels ? [] : raters).map(row));
+  $("rater-list").replaceChildren(...listed.map(row));
 }
 
 function drawChoices({ choices, result }) {

@@ -42,8 +42,11 @@ func Readers(raters []string, labels string, marks, outlines bool) []Reader {
 	all := []Reader{{By: Consensus, Of: (*segment.Maps).Probability}}
 	for m, name := range raters {
 		by := "guess of " + name
-		if labels == weights.LabelsAgreementLevels {
+		switch labels {
+		case weights.LabelsAgreementLevels:
 			by = fmt.Sprintf("at least %d of %d experts", m+1, len(raters))
+		case weights.LabelsPanels:
+			by = "as the experts of " + name
 		}
 		all = append(all, Reader{Suffix: fmt.Sprintf("_rater%d", m+1), By: by, Of: func(r *segment.Maps, class int) []float32 { return r.Rater(m, class) }})
 	}
