@@ -31,7 +31,7 @@ func main() { cli.Main(run) }
 
 // request holds the flags.
 type request struct {
-	weights, mean             string
+	weights, mean, panels     string
 	onnx                      string
 	passes, side              int
 	f32, f16, int8            string
@@ -46,7 +46,7 @@ type request struct {
 var outputs = []struct{ files, uses []string }{
 	{[]string{"onnx"}, []string{"passes", "side"}},
 	{[]string{"ranges"}, []string{"data", "also", "folds", "mirror", "device"}},
-	{[]string{"f32", "f16", "int8"}, []string{"mean", "mirror"}},
+	{[]string{"f32", "f16", "int8"}, []string{"mean", "mirror", "panels"}},
 }
 
 // declare declares the program's flags.
@@ -62,6 +62,7 @@ func (r *request) declare() (flags *cli.Groups, device *computing.Device) {
 	})
 	flags.Add("smaller weights and means", func(f *flag.FlagSet) {
 		f.StringVar(&r.mean, "mean", "", "`NAME|FILE`[,...]: average these weights with those of -weights; all runs must begin from the same weights")
+		f.StringVar(&r.panels, "panels", "", "`NAME=WEIGHT`[,...]: the mask is the mean of these panels (\"train -slots panels\") under these weights, others have none")
 		f.StringVar(&r.f32, "f32", "", "write float32 weights, or the mean, to `FILE`")
 		f.StringVar(&r.f16, "f16", "", "the same to `FILE` as float16")
 		f.StringVar(&r.int8, "int8", "", "the same to `FILE` as int8")
@@ -231,6 +232,9 @@ func (r *request) graph(ctx context.Context, s *source) (*onnx.Graph, error) {
 	}
 	if passes > 0 {
 		metadata["passes"] = passes
+	}
+	if len(about.Panels) > 0 {
+		metadata["panels"] = about.Panels
 	}
 	for key, value := range metadata {
 		text, isText := value.(string)

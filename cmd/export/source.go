@@ -138,7 +138,7 @@ func random(ctx context.Context, name string, raters, classes int, seed uint64) 
 func (r *request) network(ctx context.Context, g *onnx.Graph, s *source, passes int) error {
 	u := model.UnrollEncoder(s.config, s.set, r.side)
 	if passes > 0 {
-		u = model.Unroll(s.config, s.set, r.side, passes, segment.HasHeads(&s.about))
+		u = model.Unroll(s.config, s.set, r.side, passes, segment.LearnedHeads(&s.about))
 	}
 	p := newPrinter(g)
 	shaders.Portable(u.Graph)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/program/cli"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -51,7 +54,8 @@ func (r *request) store() (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// averaged returns the float32 weights of -weights, or the mean of -weights and -mean.
+// averaged returns the float32 weights of -weights, or the mean of -weights and -mean, with the
+// weights of -panels.
 func (r *request) averaged() (*weights.File, error) {
 	names := r.sources()
 	var files []*weights.File
@@ -63,14 +67,37 @@ func (r *request) averaged() (*weights.File, error) {
 		files = append(files, m.File)
 	}
 	if len(files) > 1 {
-		return weights.Mean(names, files)
+		mean, err := weights.Mean(names, files)
+		if err == nil {
+			err = r.weighPanels(mean)
+		}
+		return mean, err
 	}
 	for _, t := range files[0].Tensors {
 		if t.DType != weights.F32 {
 			return nil, fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", r.weights, t.DType, t.Name)
 		}
 	}
-	return files[0], nil
+	return files[0], r.weighPanels(files[0])
+}
+
+func (r *request) weighPanels(f *weights.File) error {
+	if r.panels == "" {
+		return nil
+	}
+	given := map[string]float64{}
+	for part := range strings.SplitSeq(r.panels, ",") {
+		name, text, _ := strings.Cut(part, "=")
+		weight, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return cli.Wrong("-panels %s: give NAME=WEIGHT, as in drishti=0.5", part)
+		}
+		given[name] = weight
+	}
+	if err := f.WeighPanels(model.MaskBias, given); err != nil {
+		return fmt.Errorf("-panels: %w", err)
+	}
+	return nil
 }
 
 // sealed is a weights file with its content sum, in bytes.

@@ -8,6 +8,7 @@ import (
 	"mrprism/internal/command/computing"
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/model"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -149,4 +150,33 @@ func TestMean(t *testing.T) {
 	code, _, stderr = call(t, "-weights", at("small"), "-f16", at("none"))
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "small.safetensors has its weights as I8 already")
+}
+
+// -panels moves the bias and the shifts, and keeps each panel's mask.
+func TestWeighPanels(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name+".safetensors") }
+	floats(t, at("source"), func(f *weights.File) {
+		f.Metadata["panels"] = `[{"name":"drishti","shift":[1,2],"weight":0.5},{"name":"rimone","shift":[-1,-2],"weight":0.5}]`
+	})
+	code, _, stderr := call(t, "-weights", at("source"), "-f32", at("weighed"), "-panels", "drishti=3,rimone=1")
+	require.Equal(t, cli.Done, code, stderr)
+	var biases [][]float32
+	for _, name := range []string{"source", "weighed"} {
+		m, err := computing.Weights(at(name))
+		require.NoError(t, err)
+		bias, err := m.Tensor(model.MaskBias).Float32()
+		require.NoError(t, err)
+		biases = append(biases, bias)
+		if name == "weighed" {
+			assert.Equal(t, []weights.Panel{{Name: "drishti", Shift: []float64{.5, 1}, Weight: .75}, {Name: "rimone", Shift: []float64{-1.5, -3}, Weight: .25}}, m.Metadata.Panels)
+		}
+	}
+	assert.InDelta(t, .5, biases[1][0]-biases[0][0], 1e-6)
+	assert.InDelta(t, 1, biases[1][1]-biases[0][1], 1e-6)
+	for given, want := range map[string]string{"drishti": "NAME=WEIGHT", "refuge=1": "which are drishti, rimone", "drishti=0": "are 0"} {
+		code, _, stderr := call(t, "-weights", at("source"), "-f32", at("none"), "-panels", given)
+		assert.NotEqual(t, cli.Done, code)
+		assert.Contains(t, stderr, want)
+	}
 }
