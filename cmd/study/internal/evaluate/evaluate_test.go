@@ -25,7 +25,7 @@ func TestFollows(t *testing.T) {
 		{Response: []*Response{{Area: .1, RaterArea: .2}, {Area: -.2, RaterArea: -.4}}}, {Response: []*Response{nil, {Area: .05, RaterArea: .1}}}, {},
 	}
 	out := structure{Tree: display.Tree{}}
-	out.responses("disc", scores, []string{"a", "b"})
+	out.responses("disc", scores, []string{"a", "b"}, nil)
 	rows := out.Tree["response"].([]any)
 	row := func(i int) display.Tree { return rows[i].(display.Tree) }
 	require.InDelta(t, .5, out.Tree["follows"], 1e-12)

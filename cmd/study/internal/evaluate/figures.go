@@ -147,7 +147,7 @@ func (s *study) structure(k int) structure {
 			out.tables = append(out.tables, marks.tables(name)...)
 		}
 	}
-	out.responses(name, scores, s.data.Raters)
+	out.responses(name, scores, s.data.Raters, s.session.Model.Metadata.Panels)
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/report"
+	"mrprism/weights"
 )
 
 // Response is the change of the mask when one rater has all the weight.
@@ -43,8 +44,12 @@ var responseFigures = []display.Figure[*Response]{
 
 // responses adds the means by rater, and how far the mask follows the raters: the slope
 // Σ area·raterArea / Σ raterArea² over all images and raters. 1 follows, 0 does not move.
-func (out *structure) responses(class string, scores []*classScore, names []string) {
+func (out *structure) responses(class string, scores []*classScore, names []string, panels []weights.Panel) {
 	t := report.Table{Title: class + ": one rater has all the weight", Columns: report.Columns("")}
+	if len(panels) > 0 {
+		t.Title = class + ": one panel has all the weight. The rater is the vote of the data's experts, and Dice is soft"
+		names = statistics.Tabulate(len(panels), func(i int) string { return "as the experts of " + panels[i].Name })
+	}
 	for _, f := range responseFigures {
 		if f.Title != "" {
 			t.Columns = append(t.Columns, report.Column{Name: f.Title})

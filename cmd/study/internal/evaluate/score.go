@@ -43,7 +43,8 @@ type classScore struct {
 	// Dice of head m (row) with rater n (column); null for a missing mark
 	Heads  [][]*float64 `json:"heads,omitempty"`
 	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
-	// Response: by rater; null if the mark is missing or a mask is empty
+	// Response: by rater; null if the mark is missing or a mask is empty. By panel: beside the vote of
+	// the data's raters, in soft Dice
 	Response  []*Response   `json:"response,omitempty"`
 	Agreement agreement     `json:"agreement"`
 	Areas     []float64     `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
@@ -93,16 +94,18 @@ func (s *study) watch(ctx context.Context, e *segment.Engine, l *dataset.Loaded,
 	return c, err
 }
 
-// alone are the results with all weight on each rater; nil if the weights do not follow raters, or
-// nothing was found.
+// alone are the results with all weight on each rater, or each panel; nil if the weights do not
+// follow raters of the data, or nothing was found.
 func (s *study) alone(ctx context.Context, e *segment.Engine, name string, r *segment.Result) (all []*segment.Result, err error) {
 	about := &s.session.Model.Metadata
-	if s.data.Levels || !input.SameRaters(about, s.data) || !r.Found || !segment.HasHeads(about) && !r.Steered {
+	follows := !s.data.Levels && input.SameRaters(about, s.data) && (segment.HasHeads(about) || r.Steered)
+	if !r.Found || !follows && len(about.Panels) == 0 {
 		return nil, nil
 	}
-	for i := range about.Raters {
-		s.progress.Show("%s: all weight to rater %d of %d", name, i+1, len(about.Raters))
-		one := make([]float32, len(about.Raters))
+	weighed := segment.Weighed(about)
+	for i := range weighed {
+		s.progress.Show("%s: all weight to rater %d of %d", name, i+1, len(weighed))
+		one := make([]float32, len(weighed))
 		one[i] = 1
 		result, err := e.Recalculate(ctx, segment.Options{Recurrences: s.Recurrences, RaterWeights: one})
 		if err != nil {
@@ -131,7 +134,7 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 			}
 			out.Raters = append(out.Raters, among)
 		}
-		if alone != nil {
+		if alone != nil && !s.data.Levels {
 			truth, err := l.Case.Truth(s.data.Classes[k])
 			if err != nil {
 				return nil, err
@@ -145,7 +148,16 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 	}
 	last := r.Probability(k)
 	for i, one := range alone {
-		out.Response = append(out.Response, respond(last, one.Probability(k), target.Marks[i], target.Votes))
+		p, panels := one.Probability(k), len(s.session.Model.Metadata.Panels) > 0
+		if !panels {
+			out.Response = append(out.Response, respond(last, p, target.Marks[i], target.Votes))
+			continue
+		}
+		r := respond(last, p, target.Majority, target.Votes)
+		if r != nil {
+			r.Before, r.After = target.SoftDice(last), target.SoftDice(p)
+		}
+		out.Response = append(out.Response, r)
 	}
 	return out, nil
 }
