@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -95,6 +96,13 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		for key, value := range about {
 			file.Metadata[ofPrefix+key] = value
 		}
+	}
+	if t.kept != nil {
+		text, err := json.Marshal(t.kept)
+		if err != nil {
+			return false, err
+		}
+		file.Metadata["panels"] = string(text)
 	}
 	if t.best.Epoch > 0 {
 		file.Metadata["best"] = fmt.Sprintf("%v %d", t.best.Score, t.best.Epoch)
@@ -355,6 +363,11 @@ func (t *Trainer) loadFile(path string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		t.of = &about
+	}
+	if text, ok := file.Metadata["panels"]; ok {
+		if err := json.Unmarshal([]byte(text), &t.kept); err != nil {
+			return fmt.Errorf("%s: panels: %w", path, err)
+		}
 	}
 	scaled := newScaling(t.Options.Precision)
 	if t.Options.Precision == model.F16 {

@@ -66,10 +66,11 @@ func (t *Trainer) averageOf(v *tensor.Variable) *tensor.Variable {
 	return v
 }
 
-// panels are those of the data, with equal weights; nil without panels.
+// panels are those of the data, with equal weights, or those of a mask that does not learn; nil
+// without panels.
 func (t *Trainer) panels(ctx context.Context) (panels []weights.Panel, err error) {
 	if t.Config.Panels == 0 {
-		return nil, nil
+		return t.kept, nil
 	}
 	values, err := t.set.Read(ctx, t.averageOf(t.set.Lookup(model.PanelShift)))
 	if err != nil {

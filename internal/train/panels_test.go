@@ -54,4 +54,15 @@ func TestPanels(t *testing.T) {
 	for p, one := range panels(next) {
 		assert.InDeltaSlice(t, got[p].Shift, one.Shift, 1e-6)
 	}
+
+	// heads of raters learn on the mask, which keeps its panels
+	heads := options(t, o.Data[0])
+	heads.Recipe, err = model.NewRecipe("default")
+	require.NoError(t, err)
+	heads.Init, heads.Recipe.HeadsFirst = next.Init, 1
+	train(t, dev, heads, 2)
+	assert.Equal(t, got, panels(heads))
+	heads.Resume, heads.Init = true, ""
+	train(t, dev, heads, 4)
+	assert.Equal(t, got, panels(heads))
 }

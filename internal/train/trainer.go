@@ -75,6 +75,7 @@ type Trainer struct {
 	step      int             // steps done
 	scaled    scaling
 	of        *weights.Metadata // of Options.Init, if its network does not learn; otherwise nil
+	kept      []weights.Panel   // of Options.Init, if its mask does not learn
 	adam      adam.Options
 	group     *group // of the ranks; nil: this process trains alone
 	ended     bool   // the run stops before its last step
@@ -214,6 +215,9 @@ func (t *Trainer) start(ctx context.Context, from initial) error {
 		}
 		if t.Options.Recipe.Frozen && from.names == nil {
 			t.of = &from.about
+		}
+		if r := t.Options.Recipe; r.Frozen || r.HeadsFirst == 1 {
+			t.kept = from.about.Panels
 		}
 	}
 	return t.beginAverages(ctx)
