@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -44,6 +45,24 @@ func (p *page) atSlider(n int, value float64) [2]float64 {
 		return [box.x + thumb / 2 + (box.width - thumb) * %v / 100, box.y + box.height / 2];
 	})()`, n, value))
 	return [2]float64{at[0], at[1]}
+}
+
+// A model of panels has their shares, and its agreement levels beside them.
+func TestSharesOfPanels(t *testing.T) {
+	t.Parallel()
+	p := open(t, mock(t, func(text string) string {
+		return strings.Replace(text, "steered: false", `steered: true, panels: ["drishti", "rimone-r23"]`, 1)
+	}), 1200, 800)
+	p.ready()
+	p.asking()
+	p.sample()
+	assert.Equal(t, []int{2, 0, 2}, get[[]int](p, `["#rater-list li", "input[name=rater]", "input[name=weight]"].map((s) => document.querySelectorAll(s).length)`))
+	assert.Equal(t, "as the experts of drishti", get[string](p, `document.querySelector("#rater-list span").textContent.replace("D", "d")`))
+	assert.False(t, get[bool](p, `document.getElementById("levels").hidden`))
+	p.drag(p.atSlider(1, 50), p.atSlider(1, 80), p.atSlider(1, 105))
+	p.until(shareTexts + `[1] === 100 && ` + sharesDone)
+	assert.Equal(t, []float64{0, 1}, p.lastAsked().RaterWeights)
+	p.clean()
 }
 
 // Shares add up to 100 % whatever a person does: by pointer, by touch and by keys. All-zero is not

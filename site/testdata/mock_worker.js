@@ -246,8 +246,9 @@ async function work(data) {
         next: "Try again.",
       });
     const { width, height } = current,
-      s = shape[data.model];
-    if (data.raterWeights && !(s.steered && data.raterWeights.length === s.raters.length)) {
+      s = shape[data.model],
+      weighed = s.panels ?? s.raters;
+    if (data.raterWeights && !(s.steered && data.raterWeights.length === weighed.length)) {
       return answer({
         type: "error",
         code: "options",
