@@ -87,7 +87,7 @@ func TestApart(t *testing.T) {
 
 // known is a model's Trust with the given evidence.
 func known(codes ...string) *weights.Trust {
-	k := &weights.Trust{Images: 20, Threshold: 1, Evidence: map[string]weights.Evidence{trust.Quality: {Middle: 0, Far: 1e9, Weight: 1}}}
+	k := &weights.Trust{Images: 20, Threshold: 1, FoldsOf: trust.FoldsToDoubtBy, Evidence: map[string]weights.Evidence{trust.Quality: {Middle: 0, Far: 1e9, Weight: 1}}}
 	for _, code := range codes {
 		k.Evidence[code] = weights.Evidence{Middle: -1e6, Far: 1, Weight: 1}
 	}

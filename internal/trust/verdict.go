@@ -61,6 +61,11 @@ const (
 // second patient's photographs of HYGD (model/DECISIONS.md).
 const dull = -2.9
 
+// FoldsToDoubtBy is the smallest number of folds with which the signs of doubt are those of the
+// runs that had set the images aside. With fewer folds these runs differ too much from the model,
+// and the signs are those of the images that the model learned from.
+const FoldsToDoubtBy = 4
+
 // Of decides about a structure. A structure inside the anchor falls with it.
 func Of(t *weights.Trust, c Case) Verdict {
 	if !c.Found {
@@ -80,6 +85,8 @@ func Of(t *weights.Trust, c Case) Verdict {
 	switch {
 	case c.Look != nil && c.Sharpness < dull && (!known || away <= familiar):
 		return Verdict{Check, "This photograph is not sharp."}
+	case (!known || away <= familiar) && t.FoldsOf < FoldsToDoubtBy:
+		return Verdict{Check, "These weights learned to doubt from the images that taught them."}
 	case !known || away <= familiar:
 		return Verdict{Word: Trusted}
 	case c.Look == nil || away <= remote:

@@ -14,7 +14,8 @@ func TestVerdicts(t *testing.T) {
 	camera, ok := NewCamera(own, []Photographs{taken("other", 60, 2, .15)})
 	require.True(t, ok)
 	camera.Classes = []string{"cup"}
-	known := &weights.Trust{Threshold: 1, Cameras: []weights.Camera{camera}, Mirror: .06}
+	known := &weights.Trust{Threshold: 1, Cameras: []weights.Camera{camera}, Mirror: .06, FoldsOf: FoldsToDoubtBy}
+	owns := &weights.Trust{Threshold: 1, FoldsOf: FoldsToDoubtBy - 1}
 	away := func(by float64) []float32 { // a look so far from the camera
 		shift := 0.
 		for {
@@ -45,6 +46,8 @@ func TestVerdicts(t *testing.T) {
 		"a hopeless disc":  {Case{Class: "disc", Anchor: "disc", Found: true, Doubt: new(2.5), Reason: "Odd."}, known, DoNotUse, "Odd."},
 		"its cup":          {Case{Class: "cup", Anchor: "disc", Found: true, Doubt: new(1.5), Reason: "Odd.", Look: own.Looks[0]}, known, DoNotUse, "Odd."},
 		"nothing":          {Case{Class: "cup", Anchor: "disc", Doubt: new(.5), Look: own.Looks[0]}, known, DoNotUse, "No cup was found in this picture."},
+		"its own images":   {Case{Class: "disc", Anchor: "disc", Found: true, Doubt: new(.5)}, owns, Check, "These weights learned to doubt from the images that taught them."},
+		"a doubted one":    {Case{Class: "disc", Anchor: "disc", Found: true, Doubt: new(2.5), Reason: "Odd."}, owns, DoNotUse, "Odd."},
 		"weights of a fit": {Case{Class: "cup", Anchor: "disc", Found: true, Look: own.Looks[0]}, nil, Check, "These weights cannot tell whether a picture is of their kind."},
 	} {
 		assert.Equal(t, Verdict{c.word, c.reason}, Of(c.known, c.of), name)

@@ -44,12 +44,8 @@ type Learner struct {
 	looks      [][]float64        // the figures of their photographs
 }
 
-// foldsToDoubtBy is the smallest number of folds with which the signs of doubt are those of the
-// runs that had set the images aside. With fewer folds these runs differ too much from the model.
-const foldsToDoubtBy = 4
-
 // Refers says whether the signs of doubt come from the folds.
-func (l *Learner) Refers() bool { return len(l.Folds) >= foldsToDoubtBy }
+func (l *Learner) Refers() bool { return len(l.Folds) >= trust.FoldsToDoubtBy }
 
 // Images is the number of images that Learn segments, each as often as it does.
 func (l *Learner) Images(m *weights.Model) int {
@@ -80,7 +76,7 @@ func (l *Learner) Learn(ctx context.Context, m *weights.Model) (*weights.Trust, 
 		l.references[i].Part, l.references[i].Unit = part, l.units[i]
 	}
 	known := &weights.Trust{}
-	if before := m.Metadata.Trust; before != nil && len(l.Folds) == 0 && before.FoldsOf >= foldsToDoubtBy { // what folds taught stays
+	if before := m.Metadata.Trust; before != nil && len(l.Folds) == 0 && before.FoldsOf >= trust.FoldsToDoubtBy { // what folds taught stays
 		*known = *before
 	} else if distinct(l.units) < trust.Enough {
 		return nil, nil

@@ -101,8 +101,8 @@ func (r *Report) Text() string {
 		return fmt.Sprintf("It has no doubt, no calibration and no intervals. These take right results on images of %d groups, such as patients. %s.", r.Enough, many)
 	}
 	by := "Each was made by the run that had set the image aside."
-	if r.Runs < foldsToDoubtBy {
-		by = fmt.Sprintf("It has learned from these; %d runs or more would tell of images that it has not.", foldsToDoubtBy)
+	if r.Runs < trust.FoldsToDoubtBy {
+		by = fmt.Sprintf("It has learned from these; %d runs or more would tell of images that it has not.", trust.FoldsToDoubtBy)
 	}
 	text := fmt.Sprintf("It doubts results that are unlike the right ones on images of %d groups, such as patients. %s\n\n", r.Right, by)
 	if len(r.Calibrated) > 0 {
