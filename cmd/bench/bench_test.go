@@ -128,7 +128,7 @@ func TestInBrowser(t *testing.T) {
 }
 
 func TestMisuse(t *testing.T) {
-	for _, args := range [][]string{{"-weights", "fundus"}, {"-browser", "-device", "dawn"}, {"-n", "0"}, {"-device", "abacus"}, {"stray", "words"}, {"-train", "-recipe", "soup"}, {"-json", "/nofolder/report.json"}, {"base.json", "-json", "-"},
+	for _, args := range [][]string{{"-weights", "fundus"}, {"-browser", "-device", "wgpu"}, {"-n", "0"}, {"-device", "abacus"}, {"stray", "words"}, {"-train", "-recipe", "soup"}, {"-json", "/nofolder/report.json"}, {"base.json", "-json", "-"},
 		{"-train", "-precision", "int8"}, {"-config", "huge"}, {"-side", "65"}, {"-side", "0"}, {"-batch", "2"}, {"-recipe", "paper"}} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, cli.Usage, code, args)

@@ -40,7 +40,7 @@ and the sources that this program was built from, or the folder of bench pack.
 
 const examples = `
 examples:
-  bench -device dawn -side 512 -n 9
+  bench -device wgpu -side 512 -n 9
   bench -train -batch 4 -side 128           and a training step
   bench -weights fundus -browser            a shipped model, in Chromium
   bench -kernels -config paper              which kernels take the time

@@ -239,7 +239,7 @@ func TestNoAdapter(t *testing.T) {
 	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "a.json"))), &s))
 	require.Regexp(t, `^Go float32( in .*)? \[processor, processor\]$`, s.Device)
 	out = filepath.Join(dir, "gpu")
-	got = call(t, append(slices.Clone(base), "-out", out, "-device", "dawn", photo)...)
+	got = call(t, append(slices.Clone(base), "-out", out, "-device", "wgpu", photo)...)
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.stderr, "no GPU adapter")
 	require.NoDirExists(t, out)

@@ -6,11 +6,11 @@ replace mrprism => ../..
 
 require (
 	github.com/stretchr/testify v1.12.1
-	gonum.org/v1/gonum v0.16.0
 	mrprism v0.0.0
 )
 
 require (
+	github.com/cogentcore/webgpu v0.23.0 // indirect
 	github.com/ebitengine/purego v0.11.3 // indirect
 	github.com/gofrs/flock v0.12.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
@@ -18,4 +18,5 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
+	gonum.org/v1/gonum v0.16.0 // indirect
 )

@@ -1,6 +1,6 @@
 // Package gpu is the interface between the network and the devices that compute it: the browser's
-// WebGPU, Dawn, and Go in float32 or float64. A backend knows buffers, programs and lists of
-// dispatches. It knows nothing about operators.
+// WebGPU, wgpu-native, Dawn, and Go in float32 or float64. A backend knows buffers, programs and
+// lists of dispatches. It knows nothing about operators.
 package gpu
 
 import (
@@ -74,7 +74,7 @@ const (
 
 // Info describes a device.
 type Info struct {
-	Backend  string // "dawn", "browser", "processor", "reference"
+	Backend  string // "dawn", "wgpu", "browser", "processor", "reference"
 	Adapter  string // e.g. "NVIDIA H200", "llvmpipe (LLVM 19.1.7, 256 bits)"
 	Driver   string
 	Kind     Kind

@@ -16,7 +16,7 @@ MINGW*-x86_64 | MSYS*-x86_64) system=windows/amd64 caches=$(cygpath -u "${LOCALA
 *) system="$(uname -s) on $(uname -m)" ;;
 esac
 line=$(grep "^$system " "$(dirname "$0")/libraries.txt") || {
-	echo "dawn: no prebuilt library for $system: name your own with MRPRISM_DAWN_LIB" >&2
+	echo "dawn: no prebuilt library for $system: name your own with MRPRISM_DAWN_LIB, or use -device wgpu" >&2
 	exit 1
 }
 read -r system package archived library sum <<END

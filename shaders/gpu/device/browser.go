@@ -9,4 +9,6 @@ import (
 	"mrprism/shaders/gpu/webgpu"
 )
 
-var card = backend{"browser", func(ctx context.Context, _ Options) (gpu.Device, error) { return webgpu.Open(ctx) }}
+var backends = []backend{
+	{"browser", func(ctx context.Context, _ Options) (gpu.Device, error) { return webgpu.Open(ctx) }},
+}

@@ -25,13 +25,13 @@ func (a *adapter) Close() error {
 	return errors.New("gone")
 }
 
-// offered makes an adapter the GPU.
+// offered makes an adapter the only backend.
 func offered(t *testing.T, kind gpu.Kind) *adapter {
 	t.Helper()
 	a := &adapter{info: gpu.Info{Backend: "dawn", Adapter: "llvmpipe", Kind: kind}}
-	before := card
-	t.Cleanup(func() { card = before })
-	card = backend{"dawn", func(context.Context, Options) (gpu.Device, error) { return a, nil }}
+	before := backends
+	t.Cleanup(func() { backends = before })
+	backends = []backend{{"dawn", func(context.Context, Options) (gpu.Device, error) { return a, nil }}}
 	t.Setenv(Variable, "")
 	return a
 }

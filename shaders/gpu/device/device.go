@@ -3,6 +3,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -25,7 +26,7 @@ const (
 
 // Options say how to open a device. The zero value fits most programs.
 type Options struct {
-	Note func(string) // gets the reason of auto's choice, and which library is loaded unchecked; may be nil
+	Note func(string) // gets the reasons of auto's choice, and which library is loaded unchecked; may be nil
 }
 
 func (o *Options) note(format string, args ...any) {
@@ -49,7 +50,7 @@ func (e *explained) Info() gpu.Info {
 // emulates says whether an adapter emulates a GPU on a processor that has vectors.
 func emulates(info gpu.Info) bool { return info.Kind == gpu.KindCPU && processor.HasVectors() }
 
-// backend is the way to a GPU.
+// backend is one way to a GPU.
 type backend struct {
 	name  string
 	start func(context.Context, Options) (gpu.Device, error)
@@ -62,12 +63,19 @@ func (b backend) open(ctx context.Context, o Options) (d gpu.Device, err error) 
 }
 
 // Names lists what Open accepts in this program, auto first.
-func Names() []string { return []string{Auto, card.name, Processor, Reference} }
+func Names() []string {
+	names := []string{Auto}
+	for _, b := range backends {
+		names = append(names, b.name)
+	}
+	return append(names, Processor, Reference)
+}
 
 // Open opens the named device. An empty name means the device in MRPRISM_DEVICE, or auto. Auto is
-// the GPU, or Processor if it has vectors and the adapter only emulates a GPU on the processor. If
-// no GPU opens, the error wraps gpu.ErrNoAdapter: the caller decides whether to compute on
-// Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
+// the first GPU backend that opens, Dawn before wgpu-native, or Processor if it has vectors and the
+// adapter only emulates a GPU on the processor. If no backend opens, the error wraps
+// gpu.ErrNoAdapter and has the reason of each: the caller decides whether to compute on Processor.
+// MRPRISM_DEBUG wraps the device, see DebugVariable.
 func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	if name == "" {
 		name = os.Getenv(Variable)
@@ -87,28 +95,39 @@ func openNamed(ctx context.Context, name string, options Options) (gpu.Device, e
 		return processor.Open(), nil
 	case Reference:
 		return reference.Open(), nil
-	case card.name:
-		d, err := card.open(ctx, options)
-		if err != nil {
-			return nil, fmt.Errorf("device %s: %w", name, err)
+	}
+	for _, b := range backends {
+		if b.name == name {
+			d, err := b.open(ctx, options)
+			if err != nil {
+				return nil, fmt.Errorf("device %s: %w", name, err)
+			}
+			return d, nil
 		}
-		return d, nil
 	}
 	return nil, fmt.Errorf("no device is called %q: choose one of %s", name, strings.Join(Names(), ", "))
 }
 
 func openBest(ctx context.Context, options Options) (gpu.Device, error) {
-	d, err := card.open(ctx, options)
-	switch {
-	case ctx.Err() != nil && err != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return nil, fmt.Errorf("no GPU could be used; the device processor computes without one, more slowly: %w", err)
-	case !emulates(d.Info()):
-		return d, nil
+	var failures []error
+	for _, b := range backends {
+		d, err := b.open(ctx, options)
+		if err == nil && emulates(d.Info()) {
+			taken := &explained{processor.Open(), d.Info().Adapter + " emulates a GPU on this processor, which takes longer"}
+			_ = d.Close() // errors of the device that is not used do not matter
+			options.note("computing with %s: %s", taken.Info(), taken.why)
+			return taken, nil
+		}
+		if err == nil {
+			if len(failures) > 0 {
+				options.note("computing with %s; %v", d.Info(), errors.Join(failures...))
+			}
+			return d, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		failures = append(failures, fmt.Errorf("%s: %w", b.name, err))
 	}
-	taken := &explained{processor.Open(), d.Info().Adapter + " emulates a GPU on this processor, which takes longer"}
-	_ = d.Close() // errors of the device that is not used do not matter
-	options.note("computing with %s: %s", taken.Info(), taken.why)
-	return taken, nil
+	return nil, fmt.Errorf("no GPU could be used; the device processor computes without one, more slowly: %w", errors.Join(failures...))
 }

@@ -24,7 +24,7 @@ func TestOpenByName(t *testing.T) {
 
 	_, err = device.Open(context.Background(), "cuda", device.Options{})
 	assert.ErrorContains(t, err, `"cuda"`)
-	assert.ErrorContains(t, err, "auto, dawn, processor, reference")
+	assert.ErrorContains(t, err, "auto, dawn, wgpu, processor, reference")
 }
 
 // The error names a Dawn library that does not exist.

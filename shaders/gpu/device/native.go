@@ -7,8 +7,12 @@ import (
 
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/dawn"
+	"mrprism/shaders/gpu/webgpu"
 )
 
-var card = backend{"dawn", func(ctx context.Context, o Options) (gpu.Device, error) {
-	return dawn.Open(ctx, func(text string) { o.note("%s", text) })
-}}
+var backends = []backend{
+	{"dawn", func(ctx context.Context, o Options) (gpu.Device, error) {
+		return dawn.Open(ctx, func(text string) { o.note("%s", text) })
+	}},
+	{"wgpu", func(ctx context.Context, _ Options) (gpu.Device, error) { return webgpu.Open(ctx) }},
+}

@@ -21,7 +21,7 @@ func TestSubnormalsAreZeroOnLlvmpipe(t *testing.T) {
 		t.Skip("see subnormal_other.go")
 	}
 	ctx := context.Background()
-	for _, name := range []string{"dawn"} {
+	for _, name := range []string{"dawn", "wgpu"} {
 		t.Run(name, func(t *testing.T) {
 			d, err := device.Open(ctx, name, device.Options{})
 			if err != nil || !strings.Contains(d.Info().Adapter, "llvmpipe") {

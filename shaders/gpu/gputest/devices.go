@@ -64,9 +64,9 @@ func useLavapipe() {
 	}
 }
 
-// Devices returns every device of this machine: Dawn in native programs, the browser in wasm, and
-// those in Go. The tests of a binary share them and must not close them. A missing device is logged,
-// or fails the test if it is required.
+// Devices returns every device of this machine: Dawn and wgpu-native in native programs, the
+// browser in wasm, and those in Go. The tests of a binary share them and must not close them. A
+// missing device is logged, or fails the test if it is required.
 func Devices(t testing.TB) []gpu.Device {
 	t.Helper()
 	var devices []gpu.Device

@@ -15,7 +15,8 @@ import (
 )
 
 // device is the browser's device through site/worker/gpu.js, which numbers buffers, pipelines and
-// recordings.
+// recordings. The module cogentcore/webgpu is not used, because its browser half reports failures
+// as success.
 type device struct {
 	gpu.Frame[int, int]
 	object    js.Value
