@@ -269,6 +269,8 @@ func TestCertifiesACamera(t *testing.T) {
 	says(`Images: 12`)
 	press("Certify this camera")
 	says(`It stopped: there are eyes of 8 patients, and a certificate takes 9[^]*mark more patients. eyes`)
+	press("Forget it")
+	p.until(`!document.getElementById("learning")`)
 	p.upload("folder", folder)
 	says(`Images: 12`)
 	press("Certify this camera")

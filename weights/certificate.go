@@ -26,7 +26,7 @@ type Certificate struct {
 	Width    float64 `json:"width"` // mean of the intervals of the eyes; they end at 0 and at 1
 	Weights  string  `json:"weights"`
 	// Photographs are the figures of the eyes' photographs, one list an eye: see
-	// segment.Appearance. A camera that drifts is told by them.
+	// trust.Appearances. A camera that drifts is told by them.
 	Photographs [][]float64 `json:"photographs"`
 }
 
