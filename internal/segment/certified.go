@@ -80,13 +80,14 @@ func (e *Engine) certify(r *Result, uncalibrated *Measurements, by camera) {
 }
 
 // certifiedTrust is how far to trust a certified ratio. The certificate stands for what the weights
-// know of cameras, and, where they know nothing, for what they know of pictures.
+// know of cameras, and, where no fold taught them to doubt, for what folds teach: the model has not
+// seen its eyes.
 func (e *Engine) certifiedTrust(c *weights.Certificate, by camera, r *Result) trust.Verdict {
 	inner := trust.Case{Class: r.Measurements.VerticalRatio.Inner, Anchor: r.Classes[e.anchor()], Found: true, Doubt: cmp.Or(r.Doubt, new(0.)), Look: r.Photograph, Sharpness: r.Sharpness}
 	if len(r.Doubts) > 0 {
 		inner.Reason = r.Doubts[0].Text
 	}
-	v := trust.Of(&weights.Trust{}, inner)
+	v := trust.Of(&weights.Trust{FoldsOf: trust.FoldsToDoubtBy}, inner)
 	v = trust.OfRatio(e.about.Trust, v, v, r.Figures[trust.Mirror])
 	check := func(when bool, format string, args ...any) {
 		if when {
