@@ -322,7 +322,9 @@ function buildControls(result) {
   write("raters-title", t(steered ? "Contours and weights" : "Contours"));
   $("level").max = raters.length;
   const row = (name, m) => {
-    const rater = panels.length ? t("as the experts of {name}", { name: title(name) }) : title(name),
+    const rater = panels.length
+        ? t("as the experts of {name}", { name: title(name) })
+        : title(name),
       box = element("input", { type: "checkbox", name: "rater", value: m }),
       contour = levels ? [] : [box, swatch(raterColour(m))],
       named = [...contour, element("span", {}, rater)],
