@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -351,6 +352,16 @@ func TestSavedCorrections(t *testing.T) {
 		if v != d.Structures[0].Levels[i] {
 			require.Zero(t, v)
 		}
+	}
+
+	corrected.Map = func() []float32 { // the model's, but where a person drew
+		values := slices.Clone(d.Structures[0].Map())
+		for i, v := range corrected.Levels {
+			if v != d.Structures[0].Levels[i] {
+				values[i] = float32(v) / 255
+			}
+		}
+		return values
 	}
 
 	p.format("tiff")

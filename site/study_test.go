@@ -147,7 +147,13 @@ func TestReadingStudy(t *testing.T) {
 	grader.click("reading-save")
 	half := grader.savedAs(".mrprism")
 	assert.Regexp(t, `^mrprism-Two_discs-EM-2\d{3}-`, get[string](grader, `Object.keys(saved).find((name) => name.endsWith(".mrprism"))`))
-	grader.until(`document.getElementById("session-line").textContent.includes("Kept in this browser")`)
+	grader.do(`(async () => { // what is kept has the last decision
+		const kept = async () => {
+			const sessions = await (await navigator.storage.getDirectory()).getDirectoryHandle("sessions");
+			for await (const place of sessions.values()) return (await (await (await place.getFileHandle("session.json")).getFile()).text()).includes("Motion");
+		};
+		while (!await kept().catch(() => false)) await new Promise((resolve) => setTimeout(resolve, 50));
+	})()`)
 	grader.run(chromedp.Reload())
 	grader.until(`document.querySelectorAll("#session-kept li").length === 1`)
 	grader.goOn()

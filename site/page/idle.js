@@ -15,9 +15,12 @@ export function clockIdle({ touched = false } = {}) {
   clearTimeout(timer);
   timer = setTimeout(clear, Math.min(ms, began + 2 * ms - now));
 }
-function clear() {
+async function clear() {
+  // A page that is left at once may not have asked: serve hears of it first.
   if (wishes.has("kiosk"))
-    fetch("private/idle", { cache: "no-store", keepalive: true }).catch(() => {});
+    await fetch("private/idle", { cache: "no-store", signal: AbortSignal.timeout(5e3) }).catch(
+      () => {},
+    );
   // replace leaves no entry to which "back" could return.
   leave(() => location.replace(location.pathname + location.search));
 }
