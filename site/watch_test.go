@@ -69,7 +69,7 @@ func TestWatchedFolder(t *testing.T) {
 	f.add("while-no-page-was-open.jpg")
 	p := open(t, s, 1200, 800)
 	p.until(`document.getElementById("file-line").textContent.includes("while-no-page-was-open.jpg") && ` + sampleDone)
-	p.do(`globalThis.untouched = true, idle()`)
+	p.do(`globalThis.untouched = true, void setTimeout(idle)`) // the page goes
 	p.until(`globalThis.untouched === undefined && document.readyState === "complete"`)
 	p.ready()
 	asked := func() (list, left int) { f.mu.Lock(); defer f.mu.Unlock(); return f.asked, f.left }
