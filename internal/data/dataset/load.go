@@ -51,8 +51,8 @@ func presentMasks(all [][][]uint8, k int) (masks [][]uint8) {
 }
 
 // Votes counts, pixel by pixel (H, W), the people who marked class k, even if Masks are levels or a
-// panel made of them. ok is false if nobody gave a mask, or if an agreement level is missing: the other levels
-// do not say how many experts marked a pixel.
+// panel made of them. ok is false if nobody gave a mask, or if an agreement level is missing: the
+// other levels do not say how many experts marked a pixel.
 func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	given := l.Experts(k)
 	if len(given) == 0 || l.people == nil && l.Levels && len(given) < len(l.Masks) {
