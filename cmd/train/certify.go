@@ -25,9 +25,10 @@ usage: train certify -data DIR -weights NAME|FILE -out FILE [flags]
 
 DIR is a data set of about twelve eyes with discs and cups that people marked: of nine patients or more, from one camera, and
 none that the model has learned from. certify segments each eye and compares its vertical ratio with the marked one. It fits
-shift and slope of the ratio, and an interval that holds 90 of 100 new patients' ratios: each
-patient's error is that from a fit to the other patients (conformal prediction, as the jackknife). The eyes of a patient in groups.csv stay together. The copy of the weights in FILE has the certificate: camera (the data set's name),
-date, eyes, shift, slope, coverage, width, the sum of the weights, and figures of the photographs.
+shift and slope of the ratio, and an interval that holds 90 of 100 new patients' ratios: each patient's error is that from a fit
+to the other patients (conformal prediction, as the jackknife). The eyes of a patient in groups.csv stay together. The copy of
+the weights in FILE has the certificate: camera (the data set's name), date, eyes, shift, slope, coverage, width, the sum of the
+weights, and figures of the photographs.
 
 Programs and the page then show the camera's ratio, its interval and "certified on CAMERA, DATE, 12 eyes". After each 20
 photographs they say whether these still look like the twelve. The certificate falls if anything in the weights changes.
