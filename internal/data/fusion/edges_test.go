@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/data/fusion/fusiontest"
 )
 
 // pictured draws discs in pictures of a side, and the marks of people who draw outside pixels
@@ -13,14 +15,14 @@ import (
 func pictured(random *rand.Rand, side, people int, outside float64) (rgb []uint8, truth []uint8, marks [][]uint8) {
 	scale := float64(side) / 128
 	radius := (24 + 8*random.Float64()) * scale
-	truth = disc(side, steady(radius))
+	truth = fusiontest.Disc(side, fusiontest.Steady(radius))
 	for _, v := range truth {
 		level := uint8(60 + random.IntN(10) + 100*int(v))
 		rgb = append(rgb, level, level, level)
 	}
 	for range people {
-		own := wobble(random)
-		marks = append(marks, disc(side, func(theta float64) float64 { return radius + scale*(outside+own(theta)) }))
+		own := fusiontest.Wobble(random)
+		marks = append(marks, fusiontest.Disc(side, func(theta float64) float64 { return radius + scale*(outside+own(theta)) }))
 	}
 	return rgb, truth, marks
 }
@@ -89,7 +91,7 @@ func TestEdges(t *testing.T) {
 // Of two lines, the one beside an edge counts more.
 func TestEdgesWeighLines(t *testing.T) {
 	rgb, _, marks := pictured(rand.New(rand.NewPCG(1, 2)), 128, 3, 2)
-	marks[0] = disc(128, steady(20))
+	marks[0] = fusiontest.Disc(128, fusiontest.Steady(20))
 	fit := new(Edges).Fuse(marks, rgb, 128)
 	require.Less(t, 1.3*fit.Weights[0], min(fit.Weights[1], fit.Weights[2]))
 }
@@ -123,35 +125,6 @@ func TestEdgesWithoutEdges(t *testing.T) {
 func overlap(mask []uint8, fused []float64) float64 {
 	c := Count(mask, fused)
 	return 2 * c.Both / (c.Inside + c.Marked)
-}
-
-func steady(noise float64) func(float64) float64 { return func(float64) float64 { return noise } }
-
-// disc is a round mask.
-func disc(side int, radius func(theta float64) float64) []uint8 {
-	mask, middle := make([]uint8, side*side), float64(side-1)/2
-	for i := range mask {
-		x, y := float64(i%side)-middle, float64(i/side)-middle
-		if math.Hypot(x, y) < radius(math.Atan2(y, x)) {
-			mask[i] = 1
-		}
-	}
-	return mask
-}
-
-// wobble is a smooth function around the circle with standard normal values.
-func wobble(random *rand.Rand) func(theta float64) float64 {
-	var a, b [4]float64
-	for k := range a {
-		a[k], b[k] = random.NormFloat64()/2, random.NormFloat64()/2
-	}
-	return func(theta float64) (sum float64) {
-		for k := range a {
-			sin, cos := math.Sincos(float64(k+1) * theta)
-			sum += a[k]*cos + b[k]*sin
-		}
-		return sum
-	}
 }
 
 func TestSignedDistance(t *testing.T) {

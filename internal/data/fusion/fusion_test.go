@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"mrprism/internal/data/fusion/fusiontest"
 )
 
 // A port of ITK's loop, made by others, gives the same maps and rates.
@@ -78,35 +79,11 @@ func TestBias(t *testing.T) {
 	assert.True(t, math.IsNaN(Count([]uint8{0, 1}, []float64{0, 0}).Bias()))
 }
 
-// drawn marks a disc as raters of known rates would. The marks of a pixel are independent.
-func drawn(random *rand.Rand, side int, raters []Rates) (truth []uint8, marks [][]uint8) {
-	truth = make([]uint8, side*side)
-	for i := range truth {
-		if math.Hypot(float64(i%side-side/2), float64(i/side-side/2)) < float64(side)/4 {
-			truth[i] = 1
-		}
-	}
-	for _, r := range raters {
-		mark := make([]uint8, len(truth))
-		for i, v := range truth {
-			wrong := 1 - r.Specificity
-			if v == 1 {
-				wrong = 1 - r.Sensitivity
-			}
-			if mark[i] = v; random.Float64() < wrong {
-				mark[i] = 1 - v
-			}
-		}
-		marks = append(marks, mark)
-	}
-	return truth, marks
-}
-
 // Both methods find the rates that the marks were drawn with, and are nearer to the truth than the
 // mean vote. A rater without a mark changes nothing.
 func TestKnownRates(t *testing.T) {
 	known := []Rates{{.95, .99}, {.9, .9}, {.6, .97}, {.99, .7}, {.55, .6}}
-	truth, marks := drawn(rand.New(rand.NewPCG(1, 2)), 100, known)
+	truth, marks := fusiontest.Drawn(rand.New(rand.NewPCG(1, 2)), 100, known)
 	brier := func(w []float64) (sum float64) {
 		for i, v := range w {
 			sum += (v - float64(truth[i])) * (v - float64(truth[i]))
@@ -181,28 +158,11 @@ func plain(marks [][]uint8, prior []float32, right, wrong float64, iterations in
 	return w
 }
 
-// random draws marks and a prior that mean nothing.
-func random(r *rand.Rand, raters, pixels int) (marks [][]uint8, prior []float32) {
-	for range raters {
-		mark, share := make([]uint8, pixels), r.Float64()
-		for i := range mark {
-			if r.Float64() < share {
-				mark[i] = 1
-			}
-		}
-		marks = append(marks, mark)
-	}
-	for range pixels {
-		prior = append(prior, min(1, float32(r.ExpFloat64()/2)))
-	}
-	return marks, prior
-}
-
 // Grouping pixels by their marks changes no result.
 func TestEqualsPlainFormulas(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for raters := 2; raters < 8; raters++ {
-		marks, prior := random(r, raters, 500)
+		marks, prior := fusiontest.Random(r, raters, 500)
 		for name, prior := range map[string][]float32{"number": nil, "map": prior} {
 			for method, fit := range map[string]*Fit{"STAPLE": STAPLE(marks, prior), "Dawid–Skene": DawidSkene(marks, prior)} {
 				right, wrong := 0.0, 0.0
@@ -221,7 +181,7 @@ func TestEqualsPlainFormulas(t *testing.T) {
 func TestMapsAreProbabilities(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for trial := range 60 {
-		marks, prior := random(r, 1+trial%9, 30+10*trial)
+		marks, prior := fusiontest.Random(r, 1+trial%9, 30+10*trial)
 		if trial%7 == 3 && len(marks) > 1 {
 			marks[0] = nil
 		}
@@ -250,7 +210,7 @@ func TestConstantPrior(t *testing.T) {
 
 // The prior decides where the raters are of no use.
 func TestPriorDecides(t *testing.T) {
-	_, marks := drawn(rand.New(rand.NewPCG(7, 8)), 60, []Rates{{.9, .9}, {.9, .9}, {.9, .9}})
+	_, marks := fusiontest.Drawn(rand.New(rand.NewPCG(7, 8)), 60, []Rates{{.9, .9}, {.9, .9}, {.9, .9}})
 	at := 0
 	for marks[0][at]+marks[1][at]+marks[2][at] != 1 {
 		at++
@@ -290,7 +250,7 @@ func TestManyRaters(t *testing.T) {
 			raters[m] = Rates{.95, .95}
 		}
 	}
-	truth, marks := drawn(rand.New(rand.NewPCG(9, 10)), 20, raters)
+	truth, marks := fusiontest.Drawn(rand.New(rand.NewPCG(9, 10)), 20, raters)
 	for _, fit := range []*Fit{STAPLE(marks, nil), DawidSkene(marks, nil)} {
 		for i, v := range truth {
 			require.InDelta(t, float64(v), fit.Map[i], 1e-6)
@@ -305,7 +265,7 @@ func TestMisuse(t *testing.T) {
 }
 
 func BenchmarkFusion(b *testing.B) {
-	_, marks := drawn(rand.New(rand.NewPCG(11, 12)), 512, []Rates{{.95, .99}, {.9, .97}, {.8, .99}, {.97, .95}, {.93, .98}, {.85, .99}, {.99, .9}})
+	_, marks := fusiontest.Drawn(rand.New(rand.NewPCG(11, 12)), 512, []Rates{{.95, .99}, {.9, .97}, {.8, .99}, {.97, .95}, {.93, .98}, {.85, .99}, {.99, .9}})
 	prior := MeanVote(marks[:2]).Map
 	network := make([]float32, len(prior))
 	for i, v := range prior {

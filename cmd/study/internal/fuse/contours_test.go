@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"mrprism/internal/data/fusion/fusiontest"
 )
 
 // person marks discs whose radius is wrong by bias, and by noise that changes with the direction;
@@ -18,46 +19,17 @@ type person struct {
 	noise func(theta float64) float64
 }
 
-func steady(noise float64) func(float64) float64 { return func(float64) float64 { return noise } }
-
-// disc is a round mask.
-func disc(side int, radius func(theta float64) float64) []uint8 {
-	mask, middle := make([]uint8, side*side), float64(side-1)/2
-	for i := range mask {
-		x, y := float64(i%side)-middle, float64(i/side)-middle
-		if math.Hypot(x, y) < radius(math.Atan2(y, x)) {
-			mask[i] = 1
-		}
-	}
-	return mask
-}
-
-// wobble is a smooth function around the circle with standard normal values.
-func wobble(random *rand.Rand) func(theta float64) float64 {
-	var a, b [4]float64
-	for k := range a {
-		a[k], b[k] = random.NormFloat64()/2, random.NormFloat64()/2
-	}
-	return func(theta float64) (sum float64) {
-		for k := range a {
-			sin, cos := math.Sincos(float64(k+1) * theta)
-			sum += a[k]*cos + b[k]*sin
-		}
-		return sum
-	}
-}
-
 const discSide = 96
 
 // marked are discs of several sizes, and people's marks. A panel of 0 is everybody.
 func marked(random *rand.Rand, images, panel int, people []person) (truths [][]uint8, marks [][][]uint8) {
 	for range images {
 		radius := 18 + 10*random.Float64()
-		truths = append(truths, disc(discSide, steady(radius)))
+		truths = append(truths, fusiontest.Disc(discSide, fusiontest.Steady(radius)))
 		all, present := make([][]uint8, len(people)), random.Perm(len(people))
 		for _, m := range present[:(panel+len(people)-1)%len(people)+1] {
-			own := wobble(random)
-			all[m] = disc(discSide, func(theta float64) float64 { return radius + people[m].bias + people[m].noise(theta)*own(theta) })
+			own := fusiontest.Wobble(random)
+			all[m] = fusiontest.Disc(discSide, func(theta float64) float64 { return radius + people[m].bias + people[m].noise(theta)*own(theta) })
 		}
 		marks = append(marks, all)
 	}
@@ -86,7 +58,7 @@ func squaredError(truths [][]uint8, marks [][][]uint8, fuse func([][]uint8) *fus
 // Contours learns who is precise and what biases are, from panels that change, and comes nearer to
 // the truth than the mean vote and STAPLE.
 func TestContoursLearnTheRaters(t *testing.T) {
-	people := []person{{.3, steady(.6)}, {-2, steady(1.2)}, {3, steady(2)}, {2, steady(1.2)}, {-3, steady(2)}}
+	people := []person{{.3, fusiontest.Steady(.6)}, {-2, fusiontest.Steady(1.2)}, {3, fusiontest.Steady(2)}, {2, fusiontest.Steady(1.2)}, {-3, fusiontest.Steady(2)}}
 	truths, marks := marked(rand.New(rand.NewPCG(1, 2)), 60, 3, people)
 	c := learned(marks, discSide)
 	for m, p := range people {
@@ -123,8 +95,8 @@ func TestContoursHeedTheExpert(t *testing.T) {
 	var truths [][]uint8
 	var marks [][][]uint8
 	for range 30 {
-		others := person{4 + 1.5*r.NormFloat64(), steady(1.8)}
-		truth, mark := marked(r, 1, 0, []person{{0, steady(.7)}, others, others, others, others})
+		others := person{4 + 1.5*r.NormFloat64(), fusiontest.Steady(1.8)}
+		truth, mark := marked(r, 1, 0, []person{{0, fusiontest.Steady(.7)}, others, others, others, others})
 		truths, marks = append(truths, truth...), append(marks, mark...)
 	}
 	c := learned(marks, discSide)
@@ -153,13 +125,13 @@ func TestContoursLearnDirections(t *testing.T) {
 // Marks of one form, whoever drew them, are their own fusion. The outline between two equal raters
 // lies in the middle.
 func TestContoursOfEqualRaters(t *testing.T) {
-	one := disc(64, steady(20))
+	one := fusiontest.Disc(64, fusiontest.Steady(20))
 	for name, marks := range map[string][][]uint8{"one rater": {one}, "one of two": {nil, one}, "three who agree": {one, one, one}} {
 		for i, v := range learned([][][]uint8{marks}, 64).Fuse(marks, 64).Map {
 			require.Equal(t, one[i] == 1, v > .5, name)
 		}
 	}
-	large := disc(64, steady(26))
+	large := fusiontest.Disc(64, fusiontest.Steady(26))
 	both := [][][]uint8{{one, large}, {large, one}}
 	c := learned(both, 64)
 	assert.InDelta(t, c.bias[0], c.bias[1], 1e-9)
@@ -172,7 +144,7 @@ func TestContoursOfEqualRaters(t *testing.T) {
 
 // A blank mark and a mark of something else hardly count beside the others'.
 func TestContoursDistrustGrossMarks(t *testing.T) {
-	people := []person{{0, steady(1)}, {0, steady(1)}, {0, steady(1)}, {0, steady(1)}}
+	people := []person{{0, fusiontest.Steady(1)}, {0, fusiontest.Steady(1)}, {0, fusiontest.Steady(1)}, {0, fusiontest.Steady(1)}}
 	truths, marks := marked(rand.New(rand.NewPCG(7, 8)), 20, 0, people)
 	learn := func() func([][]uint8) *fusion.Fit {
 		c := learned(marks, discSide)
@@ -180,7 +152,7 @@ func TestContoursDistrustGrossMarks(t *testing.T) {
 	}
 	before := squaredError(truths, marks, learn())
 	marks[3][0] = make([]uint8, discSide*discSide)
-	marks[4][1] = disc(discSide, steady(8))
+	marks[4][1] = fusiontest.Disc(discSide, fusiontest.Steady(8))
 	after := squaredError(truths, marks, learn())
 	assert.InEpsilon(t, before, after, .1)
 	assert.Greater(t, squaredError(truths, marks, fusion.MeanVote), 1.3*after)
@@ -208,7 +180,7 @@ func TestContoursAreFinite(t *testing.T) {
 		c := NewContours(4)
 		var images [][][]uint8
 		for i := range 3 {
-			marks, _ := random(r, 4, size[0]*size[1])
+			marks, _ := fusiontest.Random(r, 4, size[0]*size[1])
 			marks[(trial+i)%4] = nil
 			images = append(images, marks)
 			c.Add(marks, size[0])
@@ -226,7 +198,7 @@ func TestContoursAreFinite(t *testing.T) {
 
 // Large images are learned from smaller ones, and biases are shares of the side.
 func TestContoursLearnFromSmallImages(t *testing.T) {
-	c := learned([][][]uint8{{disc(640, steady(120)), disc(640, steady(152))}, {disc(640, steady(200)), disc(640, steady(232))}}, 640)
+	c := learned([][][]uint8{{fusiontest.Disc(640, fusiontest.Steady(120)), fusiontest.Disc(640, fusiontest.Steady(152))}, {fusiontest.Disc(640, fusiontest.Steady(200)), fusiontest.Disc(640, fusiontest.Steady(232))}}, 640)
 	assert.Equal(t, 214, c.images[0].width)
 	assert.Len(t, c.images[0].marks[0], 214*214)
 	assert.InDelta(t, 32./640, c.bias[1]-c.bias[0], .5/214)
@@ -245,21 +217,4 @@ func TestSolvePairs(t *testing.T) {
 	}
 	pairs[1*4+2], pairs[2*4+1] = pair{3 * 13, 3}, pair{3 * 13, 3}
 	assert.InDeltaSlice(t, known, solve(pairs, 4, 1e-9), 1e-6)
-}
-
-// random draws marks and a prior that mean nothing.
-func random(r *rand.Rand, raters, pixels int) (marks [][]uint8, prior []float32) {
-	for range raters {
-		mark, share := make([]uint8, pixels), r.Float64()
-		for i := range mark {
-			if r.Float64() < share {
-				mark[i] = 1
-			}
-		}
-		marks = append(marks, mark)
-	}
-	for range pixels {
-		prior = append(prior, min(1, float32(r.ExpFloat64()/2)))
-	}
-	return marks, prior
 }

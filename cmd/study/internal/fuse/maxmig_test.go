@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"mrprism/internal/data/fusion/fusiontest"
 )
 
 // guess is a network that knows the truth of a pixel with some certainty, independently of the
@@ -44,7 +45,7 @@ func TestMaxMIGFindsTheExpert(t *testing.T) {
 	var networks [][]float32
 	share, pixels := 0., 0.
 	for range 6 {
-		truth, marks := drawn(rng, 512, raters)
+		truth, marks := fusiontest.Drawn(rng, 512, raters)
 		truths, all = append(truths, truth), append(all, marks)
 		for _, v := range truth {
 			share, pixels = share+float64(v), pixels+1
@@ -84,12 +85,12 @@ func TestMaxMIGWithMissingMarks(t *testing.T) {
 	raters := []fusion.Rates{{Sensitivity: .9, Specificity: .95}, {Sensitivity: .85, Specificity: .97}, {Sensitivity: .95, Specificity: .9}}
 	g := NewMaxMIG(3)
 	for i := range 6 {
-		truth, marks := drawn(rng, 64, raters)
+		truth, marks := fusiontest.Drawn(rng, 64, raters)
 		marks[i%3] = nil
 		g.Add(marks, guess(rng, truth, .2))
 	}
 	g.Learn()
-	truth, marks := drawn(rng, 64, raters)
+	truth, marks := fusiontest.Drawn(rng, 64, raters)
 	marks[1] = nil
 	fit := g.Fuse(marks, nil)
 	assert.Less(t, brier(fit.Map, truth), brier(fusion.MeanVote(marks).Map, truth)+1e-9)
@@ -115,28 +116,4 @@ func TestTrusted(t *testing.T) {
 		assert.InDelta(t, want, fit.Map[i], 1e-6)
 	}
 	assert.PanicsWithValue(t, "fuse: marks of 3 raters, maps of 1", func() { Trusted(marks, [][]float32{{1, 1, 1}}) })
-}
-
-// drawn marks a disc as raters of known rates would. The marks of a pixel are independent.
-func drawn(random *rand.Rand, side int, raters []fusion.Rates) (truth []uint8, marks [][]uint8) {
-	truth = make([]uint8, side*side)
-	for i := range truth {
-		if math.Hypot(float64(i%side-side/2), float64(i/side-side/2)) < float64(side)/4 {
-			truth[i] = 1
-		}
-	}
-	for _, r := range raters {
-		mark := make([]uint8, len(truth))
-		for i, v := range truth {
-			wrong := 1 - r.Specificity
-			if v == 1 {
-				wrong = 1 - r.Sensitivity
-			}
-			if mark[i] = v; random.Float64() < wrong {
-				mark[i] = 1 - v
-			}
-		}
-		marks = append(marks, mark)
-	}
-	return truth, marks
 }
