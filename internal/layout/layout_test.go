@@ -130,7 +130,7 @@ func TestBackendsAreReachedThroughDevice(t *testing.T) {
 // code.
 func TestLibrariesStayWhereTheyBelong(t *testing.T) {
 	forTests := func(n string) bool {
-		return within(n, "shaders/shadertest", "shaders/kernels/kerneltest", "internal/study/studytest", "internal/program/programtest")
+		return within(n, "shaders/shadertest", "shaders/kernels/kerneltest", "cmd/study/internal/studytest", "internal/program/programtest")
 	}
 	rules := []struct {
 		library string
@@ -144,7 +144,6 @@ func TestLibrariesStayWhereTheyBelong(t *testing.T) {
 		{"testing", func(n string) bool { return forTests(n) || within(n, "shaders/gpu/gputest") }},
 		{"mrprism/shaders/shadertest", forTests},
 		{"mrprism/shaders/kernels/kerneltest", forTests},
-		{"mrprism/internal/study/studytest", forTests},
 	}
 	both(t, func(t *testing.T, all []*list) {
 		ebitengine := false
@@ -210,7 +209,7 @@ func TestNoPathsOfOneMachine(t *testing.T) {
 // Programs write files through package disk, which follows no link out of a folder of results. The
 // others write in folders that they have just made themselves, or that only their user can write to.
 func TestFilesAreWrittenThroughDisk(t *testing.T) {
-	others := []string{"weights/disk", "internal/files/codec", "internal/study/studytest", "wasm/together", "cmd/bench", "cmd/serve", "shaders/vector/simd128"}
+	others := []string{"weights/disk", "internal/files/codec", "cmd/study/internal/studytest", "wasm/together", "cmd/bench", "cmd/serve", "shaders/vector/simd128"}
 	written := regexp.MustCompile(`\bos\.(WriteFile|Create|CreateTemp|OpenFile|Link|Symlink)\(`)
 	files, root := tracked(t)
 	for _, f := range files {

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

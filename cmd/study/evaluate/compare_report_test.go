@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/study/studytest"
+	"mrprism/cmd/study/internal/studytest"
 
 	"github.com/stretchr/testify/require"
 )

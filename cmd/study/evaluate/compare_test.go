@@ -13,10 +13,10 @@ import (
 
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/npy"
-	"mrprism/internal/study/studytest"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

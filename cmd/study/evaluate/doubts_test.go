@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -16,6 +16,7 @@ import (
 
 	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
@@ -24,7 +25,6 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"

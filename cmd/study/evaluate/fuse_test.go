@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/fuse"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
@@ -23,7 +24,6 @@ import (
 	"mrprism/internal/program/cli"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/weights/disk"

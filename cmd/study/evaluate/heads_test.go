@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/evaluate"
-	"mrprism/internal/study/studytest"
+	"mrprism/cmd/study/internal/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/weights"

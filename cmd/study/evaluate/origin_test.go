@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/study/report"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

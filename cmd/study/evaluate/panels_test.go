@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/evaluate"
-	"mrprism/internal/study/studytest"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

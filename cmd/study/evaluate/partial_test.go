@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"mrprism/internal/study/studytest"
+	"mrprism/cmd/study/internal/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -13,12 +13,12 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/study/agree"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -15,9 +15,9 @@ import (
 
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/cmd/study/internal/evaluate"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/study/agree"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/statistics"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

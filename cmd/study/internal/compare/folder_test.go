@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/npy"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

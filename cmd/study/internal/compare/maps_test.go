@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/files/nifti"
 	"mrprism/internal/files/npy"
 	"mrprism/internal/files/tiff"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/study/picture"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/command"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/reference"

@@ -6,12 +6,12 @@ import (
 
 	"mrprism/cmd/study/internal/input"
 	"mrprism/cmd/study/internal/metrics"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu/reference"
 

@@ -10,8 +10,8 @@ import (
 
 	"mrprism/cmd/study/internal/compare"
 	"mrprism/cmd/study/internal/input"
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/command"
-	"mrprism/internal/study/studytest"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/reference"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/dataset"
-	"mrprism/internal/study/studytest"
 
 	"github.com/stretchr/testify/require"
 )
