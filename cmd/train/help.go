@@ -31,8 +31,8 @@ usage: train -data DIR[,DIR] -out RUN [flags]
 
 train writes a model that "segment", "evaluate" and the site read. A data set is a folder of
   dataset.json                  such as {"name": "hearts", "classes": ["heart", "ventricle"], "raters": ["ann", "bob", "eve"]}
-  images/NAME.png or .jpg       of any size
-  raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing file is a missing label
+  images/NAME.png, .jpg, .tif, .nii.gz, …   of any size, one picture a file
+  raters/RATER/CLASS/NAME.png   of 0 and 255 (or 1), as large as its image; a missing file is a missing label
 "train -h all" has the files that it may also have. train never trains on every fifth image in sorted order, or on what a split
 holds out: "evaluate" scores these.
 

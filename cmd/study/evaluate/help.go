@@ -214,7 +214,8 @@ a model (-weights; A+B is the mean of the maps of two) or a folder of maps that 
                                      and 1, 2, … for the classes in the order of dataset.json. Where the marks of a
                                      class lie in the class before it, as cups in discs do, its pixels belong to both
 In place of .png the name may end in .npy, .tif, .nii or .nii.gz. Grey PNGs and TIFFs and .npy of uint8 or uint16 are shares
-of white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. Other values of .npy and .tif, and
+of white, 255 or 65535, or masks of 0 and 1 if no file of the method has a higher value. A PNG is read as "train" reads
+masks: of a palette with colours the numbers count; colours and transparency are refused. Other values of .npy and .tif, and
 those of NIfTI, are 0 to 1. A NIfTI has one slice, and its first axis runs to the right. If affines.csv of the data set, which
 "train import" writes, places the image, a file of another orientation, spacing or place is bad. Of several files for one map
 floats are preferred to levels, and levels to a mask called NAME_CLASS_mask. For images in the folders of several data sets,

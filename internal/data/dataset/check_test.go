@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"os"
 	"path/filepath"
 	"slices"
@@ -217,9 +218,16 @@ func TestCheckOfMaskValues(t *testing.T) {
 		"deep labels":  {grey16(1, 2), "these are labels", true},
 		"soft":         {grey8(255, 128), "set it to 0 below 128", true},
 		"colours":      {coloured(), "is coloured (200,0,0 at x 12, y 12); a mask is grey", true},
+		"RGB":          {repainted(grey8(255), image.NewRGBA(image.Rect(0, 0, sampleW, sampleH))), "", false},
+		"deep RGB":     {repainted(grey8(255), image.NewRGBA64(image.Rect(0, 0, sampleW, sampleH))), "", false},
+		"palette":      {repainted(grey8(255), image.NewPaletted(image.Rect(0, 0, sampleW, sampleH), color.Palette{color.White, color.Black})), "", false},
+		"numbers":      {labels(1), "holds 0 and 1, and is read as 0 and 255", false},
+		"two numbers":  {labels(1, 2), "holds 0, 1, 2 (1 at x 12, y 12); a mask is 0 outside and 255 inside: these are labels", true},
+		"opacity":      {inOpacity(), "this mask has transparent pixels; save it without transparency: 255 inside, 0 outside", true},
+		"black":        {labels(3, 4), "this mask has transparent pixels", true},
 	}
+	dir := write(t, 6)
 	for name, c := range masks {
-		dir := write(t, 6)
 		put(t, maskPath(dir, "b", "cup", 1), pngOf(t, c.of))
 		r := check(t, dir)
 		assert.Equal(t, c.bad, r.Failed(), name)
@@ -240,7 +248,6 @@ func TestCheckOfMaskValues(t *testing.T) {
 			assert.Equal(t, 9, marked, name)
 		}
 	}
-	dir := write(t, 6)
 	for i := range 6 {
 		for _, rater := range []string{"a", "b", "c"} {
 			put(t, maskPath(dir, rater, "cup", i), pngOf(t, image.NewGray(image.Rect(0, 0, sampleW, sampleH))))
@@ -265,6 +272,31 @@ func grey16(values ...uint16) image.Image {
 	m := image.NewGray16(image.Rect(0, 0, sampleW, sampleH))
 	for i := range 9 {
 		m.SetGray16(12+i%3, 12+i/3, color.Gray16{values[i%len(values)]})
+	}
+	return m
+}
+
+// repainted is a picture in another form.
+func repainted(m image.Image, into draw.Image) image.Image {
+	draw.Draw(into, into.Bounds(), m, image.Point{}, draw.Src)
+	return into
+}
+
+// labels are numbers of red and green, as labelling tools write them (the VOC palette of
+// labelme.utils.lblsave and CVAT's "Segmentation mask").
+func labels(numbers ...uint8) image.Image {
+	m := image.NewPaletted(image.Rect(0, 0, sampleW, sampleH), color.Palette{color.Black, color.RGBA{R: 128, A: 255}, color.RGBA{G: 128, A: 255}, color.Black, color.Transparent})
+	for i := range 9 {
+		m.SetColorIndex(12+i%3, 12+i/3, numbers[i%len(numbers)])
+	}
+	return m
+}
+
+// inOpacity is a black picture whose opacity is the mark.
+func inOpacity() image.Image {
+	m := image.NewNRGBA(image.Rect(0, 0, sampleW, sampleH))
+	for i := range 9 {
+		m.SetNRGBA(12+i%3, 12+i/3, color.NRGBA{A: 255})
 	}
 	return m
 }

@@ -4,7 +4,7 @@
 // A data set is a folder:
 //
 //	dataset.json                      name, classes, raters, labels ("raters" or "agreement-levels")
-//	images/NAME.png|jpg               the images
+//	images/NAME.png|jpg|tif|nii.gz|…  the images, one picture a file
 //	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
 //	truth/CLASS/NAME.png              the true or arbitrated masks, if there are any: evaluate scores by them
 //	diagnosis.csv                     name and label, 0 or 1, of images, for methods that learn from a diagnosis
@@ -249,9 +249,12 @@ func (d *Dataset) listImages(dir string, problems *Problems) {
 	for _, e := range entries(images, "images belong there", problems) {
 		path, name := filepath.Join(images, e.Name()), NameOf(e.Name())
 		info, err := header(path)
-		known := slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(imageio.Extension(path)))
-		if nameless := imageio.Extension(path) == "" && err == nil && (info.Format == "png" || info.Format == "jpeg"); !known && !nameless {
-			problems.add("%s: not a .png or .jpg; convert or remove it", path)
+		switch {
+		case err != nil && imageio.Extension(path) == "":
+			problems.add("%s: not an image; convert or remove it", path)
+			continue
+		case err == nil && info.Slices > 1:
+			problems.add("%s: holds %d pictures, and an image is one: import the slices of a volume, or save each picture as a file", path, info.Slices)
 			continue
 		}
 		if other, twice := byName[name]; twice {

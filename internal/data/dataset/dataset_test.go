@@ -11,11 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/image/tiff"
+
+	"mrprism/internal/files/nifti"
 )
 
 const sampleW, sampleH = 48, 40
@@ -191,7 +195,7 @@ func TestOpenNamesEveryFault(t *testing.T) {
 		filepath.Join("a", "disc", "eye77.png") + ": there is no image of this name",
 		filepath.Join("a", "disc", "eye01.jpg") + ": masks are .png files",
 		filepath.Join("images", "eye03.png") + ": there is also eye03.jpg",
-		filepath.Join("images", "notes.txt") + ": not a .png or .jpg",
+		filepath.Join("images", "notes.txt") + ": not an image",
 	} {
 		assert.Contains(t, err.Error(), want)
 		assert.Equal(t, 1, strings.Count(err.Error(), want))
@@ -373,5 +377,41 @@ func TestRealData(t *testing.T) {
 		_, left, err := LoadSound(t.Context(), d.HeldOut(), nil)
 		require.NoError(t, err)
 		assert.Empty(t, left)
+	}
+}
+
+// An image may have any format that holds one picture, also of 16 bits. A volume is refused.
+func TestImagesOfOtherFormats(t *testing.T) {
+	dir := write(t, 3)
+	image0 := filepath.Join(dir, "images", "eye00")
+	require.NoError(t, os.Remove(image0+".png"))
+	deep := image.NewGray16(image.Rect(0, 0, sampleW, sampleH))
+	for i := range sampleW * sampleH {
+		deep.SetGray16(i%sampleW, i/sampleW, color.Gray16{Y: uint16(30 * i)})
+	}
+	var page bytes.Buffer
+	require.NoError(t, tiff.Encode(&page, deep, nil))
+	planes := [][]uint8{make([]uint8, sampleW*sampleH), make([]uint8, sampleW*sampleH)}
+	planes[0][7] = 255
+	one, err := nifti.Encode(sampleW, sampleH, nil, [2]float64{}, "", planes[:1], false)
+	require.NoError(t, err)
+	two, err := nifti.Encode(sampleW, sampleH, nil, [2]float64{}, "", planes, false)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		data []byte
+		says string
+	}{".tif": {page.Bytes(), ""}, ".png": {pngOf(t, deep), ""}, ".nii.gz": {one, ""}, ".nii": {two, "holds 2 pictures, and an image is one"}} {
+		put(t, image0+name, c.data)
+		d, err := Open(dir)
+		if c.says != "" {
+			require.ErrorContains(t, err, image0+name+": "+c.says)
+		} else {
+			require.NoError(t, err, name)
+			require.Equal(t, "eye00", d.Cases[0].Name)
+			l, err := Load(d.Cases[0])
+			require.NoError(t, err, name)
+			assert.Equal(t, uint8(255), slices.Max(l.Image.Pix), name)
+		}
+		require.NoError(t, os.Remove(image0+name))
 	}
 }

@@ -1,10 +1,7 @@
 package dataset
 
 import (
-	"bytes"
 	"fmt"
-	"image"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,24 +63,19 @@ func (c *Case) probabilities(path string) ([]uint8, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
 	}
-	m, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("%s: not a whole PNG (%w)", path, err)
+	values, w, h, white, err := Levels(path, data)
+	if err == nil && white == 0 {
+		err = fmt.Errorf("%s: has a palette of colours; fused labels are grey, of 8 or 16 bits", path)
 	}
-	if err := c.checkFit(path, m.Bounds().Dx(), m.Bounds().Dy()); err != nil {
+	if err == nil {
+		err = c.checkFit(path, w, h)
+	}
+	if err != nil {
 		return nil, err
 	}
-	p := make([]uint8, 0, m.Bounds().Dx()*m.Bounds().Dy())
-	switch m := m.(type) {
-	case *image.Gray:
-		p = append(p, m.Pix...)
-	case *image.Gray16:
-		for i := 0; i < len(m.Pix); i += 2 {
-			v := int(m.Pix[i])<<8 | int(m.Pix[i+1])
-			p = append(p, uint8((v+128)/257)) // rounded to the nearest step
-		}
-	default:
-		return nil, fmt.Errorf("%s: is in colour, transparent or has a palette; fused labels are grey, of 8 or 16 bits", path)
+	p := make([]uint8, len(values))
+	for i, v := range values {
+		p[i] = uint8((int(v)*255 + int(white)/2) / int(white)) // rounded to the nearest step
 	}
 	return p, nil
 }

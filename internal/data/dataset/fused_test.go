@@ -80,7 +80,7 @@ func TestTaughtRefuses(t *testing.T) {
 	require.NoError(t, err)
 	_, left, err := LoadSamples(t.Context(), taught, learn, "", nil)
 	require.NoError(t, err)
-	for _, want := range []string{"eye00.png: the mask is 3×4 pixels", "eye01.png: is in colour", "eye02.png: not a whole PNG"} {
+	for _, want := range []string{"eye00.png: the mask is 3×4 pixels", "eye01.png: this mask has transparent pixels", "eye02.png: this is a text file"} {
 		assert.ErrorContains(t, left, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,8 +15,9 @@ import (
 )
 
 // Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. A picture
-// of 0 and 1 is a mask too, and one of 16 bits may have 65535 for 255. Mask refuses all others: it
-// does not guess which label or colour is the class, nor where a probability becomes a mark.
+// of 0 and 1 is a mask too, and one of 16 bits may have 65535 for 255; the values are those of
+// Levels. Mask refuses all others: it does not guess which label or colour is the class, nor where a
+// probability becomes a mark.
 func (c *Case) Mask(path string) ([]uint8, error) {
 	mask, _, err := c.mask(path)
 	return mask, err
@@ -24,7 +26,11 @@ func (c *Case) Mask(path string) ([]uint8, error) {
 // mask is Mask, and also returns the value that pixels inside have: 1, 255 or 65535, or 0 for an
 // empty mask.
 func (c *Case) mask(path string) (mask []uint8, inside uint16, err error) {
-	values, w, h, err := greys(path)
+	data, err := disk.ReadFile(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
+	}
+	values, w, h, _, err := Levels(path, data)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -63,36 +69,52 @@ func remedy(values []uint16) string {
 	return "set it to 0 below 128 and to 255 from there on, or draw it without soft edges"
 }
 
-// greys are the values of a grey picture as stored: up to 255, or up to 65535 with 16 bits.
-func greys(path string) (values []uint16, w, h int, err error) {
-	data, err := disk.ReadFile(path)
-	if err != nil {
-		return nil, 0, 0, fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
-	}
+// Levels reads the values of a mask or a map, a PNG: those of grey (also if it is stored as RGB) as
+// stored, and what white is, 255 or 65535. Of a palette with colours the numbers count, as labelling
+// tools write labels; white is then 0. Other colours and transparency are refused. It is the one
+// reader of masks, for data sets and for predictions.
+func Levels(path string, data []byte) (values []uint16, w, h int, white uint16, err error) {
 	m, err := imageio.DecodeMask(path, data)
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, 0, 0, err
+	}
+	var stored image.Image
+	if about, err := png.DecodeConfig(bytes.NewReader(data)); err == nil && m.Orientation == 1 {
+		palette, _ := about.ColorModel.(color.Palette)
+		// Decode scales samples of 16 bits for the eye, and shows a palette's colours.
+		if slices.Contains([]color.Model{color.Gray16Model, color.RGBA64Model, color.NRGBA64Model}, about.ColorModel) || slices.ContainsFunc(palette, isColour) {
+			if stored, err = png.Decode(bytes.NewReader(data)); err != nil {
+				return nil, 0, 0, 0, fmt.Errorf("%s: not a whole PNG (%w)", path, err)
+			}
+		}
+	}
+	numbers, white := []uint8(nil), uint16(math.MaxUint8)
+	if paletted, is := stored.(*image.Paletted); is {
+		numbers, white = paletted.Pix, 0
+	} else if stored != nil {
+		white = math.MaxUint16
 	}
 	values = make([]uint16, m.W*m.H)
 	for i := range values {
 		r, g, b := m.Pix[3*i], m.Pix[3*i+1], m.Pix[3*i+2]
-		if r != g || r != b {
-			return nil, 0, 0, fmt.Errorf("%s: is coloured (%d,%d,%d at x %d, y %d); a mask is grey, 0 outside and 255 inside: write a mask for each class into its folder, 255 where the colour is that class's",
+		switch {
+		case numbers != nil:
+			values[i] = uint16(numbers[i])
+		case r != g || r != b:
+			return nil, 0, 0, 0, fmt.Errorf("%s: is coloured (%d,%d,%d at x %d, y %d); a mask is grey, 0 outside and 255 inside: write a mask for each class into its folder, 255 where the colour is that class's",
 				path, r, g, b, i%m.W, i/m.W)
-		}
-		values[i] = uint16(r)
-	}
-	// Decode scales 16-bit values for the eye, and does not return them as stored.
-	if about, err := png.DecodeConfig(bytes.NewReader(data)); err == nil && about.ColorModel == color.Gray16Model && m.Orientation == 1 {
-		deep, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			return nil, 0, 0, fmt.Errorf("%s: not a whole PNG (%w)", path, err)
-		}
-		if grey, is := deep.(*image.Gray16); is { // without a tRNS chunk
-			for i := range values {
-				values[i] = grey.Gray16At(i%m.W, i/m.W).Y
-			}
+		case stored != nil:
+			deep, _, _, _ := stored.At(i%m.W, i/m.W).RGBA()
+			values[i] = uint16(deep)
+		default:
+			values[i] = uint16(r)
 		}
 	}
-	return values, m.W, m.H, nil
+	return values, m.W, m.H, white, nil
+}
+
+// isColour reports whether a colour is no grey.
+func isColour(c color.Color) bool {
+	r, g, b, _ := c.RGBA()
+	return r != g || g != b
 }

@@ -1,18 +1,14 @@
 package compare
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"mrprism/cmd/study/internal/numpy"
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/files/nifti"
 	"mrprism/internal/files/text"
 	"mrprism/internal/files/tiff"
@@ -164,48 +160,13 @@ func checkSize(across, down, w, h int) error {
 
 // readPNG reads grey of 8 or 16 bits, and the numbers of a palette's colours.
 func readPNG(data []byte, w, h int) (*numbers, error) {
-	about, err := png.DecodeConfig(bytes.NewReader(data))
-	if err == nil {
-		err = checkSize(about.Width, about.Height, w, h)
-	}
+	levels, across, down, white, err := dataset.Levels("it", data)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "it: "))
 	}
-	m, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
+	n := &numbers{values: make([]float32, len(levels)), full: float64(white)}
+	for i, v := range levels {
+		n.values[i] = float32(v)
 	}
-	n := &numbers{values: make([]float32, w*h), full: math.MaxUint8}
-	switch m := m.(type) {
-	case *image.Gray:
-		for i, level := range m.Pix {
-			n.values[i] = float32(level)
-		}
-		return n, nil
-	case *image.Gray16, *image.NRGBA64, *image.RGBA64:
-		n.full = math.MaxUint16
-	case *image.Paletted:
-		if m.Opaque() && slices.ContainsFunc(m.Palette, coloured) {
-			for i, number := range m.Pix {
-				n.values[i] = float32(number)
-			}
-			n.full = 0
-			return n, nil
-		}
-	}
-	for i := range n.values {
-		c := m.At(i%w, i/w)
-		if coloured(c) {
-			return nil, fmt.Errorf("it is transparent or has a colour at x %d, y %d; save it in grey", i%w, i/w)
-		}
-		v, _, _, _ := c.RGBA()
-		n.values[i] = float32(v * uint32(n.full) / math.MaxUint16)
-	}
-	return n, nil
-}
-
-// coloured reports whether a colour is no opaque grey.
-func coloured(c color.Color) bool {
-	r, g, b, alpha := c.RGBA()
-	return r != g || g != b || alpha != math.MaxUint16
+	return n, checkSize(across, down, w, h)
 }
