@@ -410,7 +410,7 @@ func TestImagesOfOtherFormats(t *testing.T) {
 			require.Equal(t, "eye00", d.Cases[0].Name)
 			l, err := Load(d.Cases[0])
 			require.NoError(t, err, name)
-			assert.Equal(t, uint8(255), slices.Max(l.Image.Pix), name)
+			assert.Greater(t, slices.Max(l.Image.Pix), uint8(200), name)
 		}
 		require.NoError(t, os.Remove(image0+name))
 	}
