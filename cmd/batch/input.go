@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mrprism/internal/command"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/text"
 	"mrprism/weights/disk"
@@ -133,7 +132,7 @@ func size(ctx context.Context, path string) (int64, error) {
 // read reads an image file, of a pair both, from any of Beam's file systems. Errors name it.
 func read(ctx context.Context, path string) ([]byte, error) {
 	if !strings.Contains(path, "://") {
-		return command.ReadContent(path)
+		return imageio.ReadContent(path)
 	}
 	data, err := content(ctx, path)
 	if err != nil {
@@ -148,7 +147,7 @@ func content(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; name an image file", path, err)
 	}
-	if err := command.CheckSize(path, n); err != nil {
+	if err := imageio.CheckSize(path, n); err != nil {
 		return nil, err
 	}
 	files, err := filesystem.New(ctx, path)

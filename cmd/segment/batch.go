@@ -112,7 +112,7 @@ type written struct {
 }
 
 func (b *batch) read(it journal.Item) (p picture) {
-	data, err := command.ReadContent(it.Image)
+	data, err := imageio.ReadContent(it.Image)
 	if err != nil {
 		return picture{err: err}
 	}

@@ -94,7 +94,7 @@ func (b *batch) done(it journal.Item) (bool, error) {
 		return false, nil
 	}
 	if e.Content != "" {
-		data, err := command.ReadContent(it.Image)
+		data, err := imageio.ReadContent(it.Image)
 		if err != nil || disk.SumOf(data).SHA256 != e.Content {
 			return false, cmp.Or(err, errors.New("the image has changed since"))
 		}
@@ -180,7 +180,7 @@ func imagesOf(named []string, out string) (images []string, others int, err erro
 		if failed == nil && os.SameFile(info, results) {
 			return nil, 0, fmt.Errorf("%s is the folder of the results too; name another one with -out", path)
 		}
-		inside, n, err := command.ImagesIn(path)
+		inside, n, err := imageio.ImagesIn(path)
 		if err != nil {
 			return nil, 0, err
 		}

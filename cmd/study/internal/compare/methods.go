@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"mrprism/cmd/study/internal/input"
-	"mrprism/internal/command"
 	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/statistics"
@@ -85,7 +84,7 @@ type subject struct {
 }
 
 func newSubject(c dataset.Case) *subject {
-	return &subject{Case: c, image: sync.OnceValues(func() (*imageio.Image, error) { return command.ReadImage(c.Image) })}
+	return &subject{Case: c, image: sync.OnceValues(func() (*imageio.Image, error) { return imageio.Read(c.Image) })}
 }
 
 // load reads the marks, and the image too if it is to be whole.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
@@ -79,7 +78,7 @@ func distinct(text string) (paths []string, err error) {
 func pictures(dir string) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); command.HoldsImage(path) {
+		if path := filepath.Join(dir, e.Name()); imageio.HoldsImage(path) {
 			paths = append(paths, path)
 		}
 	}
@@ -143,7 +142,7 @@ type shownPhotograph struct {
 func (s *study) judge(ctx context.Context, albums []*album, guises func(shownPhotograph) iter.Seq[shownPhotograph], keep func(shownPhotograph, *segment.Result) error) error {
 	for _, a := range albums {
 		for _, p := range a.photographs {
-			img, err := command.ReadImage(p.path)
+			img, err := imageio.Read(p.path)
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"mrprism/internal/choice"
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/files/imageio"
 	"mrprism/weights"
 )
 
@@ -96,7 +97,7 @@ func CheckImages(ctx context.Context, cases []dataset.Case, pictures, classes []
 		}
 		progress.Begin()
 		progress.Show("%s: reading", path)
-		if _, err := command.ReadImage(path); err != nil {
+		if _, err := imageio.Read(path); err != nil {
 			problems = append(problems, err.Error())
 		}
 	}

@@ -1,6 +1,4 @@
-// Package command holds what programs share: images, outputs and a progress line. Package computing
-// opens what computes. Flags and exit codes are in package cli.
-package command
+package imageio
 
 import (
 	"bytes"
@@ -10,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/files/imageio"
 	"mrprism/weights/disk"
 )
 
@@ -18,14 +15,14 @@ import (
 // limits the number of pixels.
 const maxFile = 1 << 30
 
-// ReadImage reads and decodes an image file: the middle of a volume, and the first page. Every
+// Read reads and decodes an image file: the middle of a volume, and the first page. Every
 // error names the file.
-func ReadImage(path string) (*imageio.Image, error) {
+func Read(path string) (*Image, error) {
 	data, err := ReadContent(path)
 	if err != nil {
 		return nil, err
 	}
-	return imageio.Decode(path, data)
+	return Decode(path, data)
 }
 
 // ReadContent reads an image file, of a pair both. Every error names the file.
@@ -46,7 +43,7 @@ func ReadContent(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; let it be read, or name another image", path, disk.Cause(err))
 	}
-	return imageio.Whole(path, data, disk.ReadFile), nil
+	return Whole(path, data, disk.ReadFile), nil
 }
 
 // CheckSize returns an error if a file of so many bytes is too large to be read into memory.
@@ -54,7 +51,7 @@ func CheckSize(path string, bytes int64) error {
 	if bytes <= maxFile {
 		return nil
 	}
-	return fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, bytes>>20, imageio.MaxPixels/1_000_000)
+	return fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, bytes>>20, MaxPixels/1_000_000)
 }
 
 // imagesIn suggests a pattern that a shell expands to the images of a folder.
@@ -62,7 +59,7 @@ func imagesIn(folder string) string {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
 		if IsImage(e.Name()) {
-			return "e.g. " + filepath.Join(folder, "*"+imageio.Extension(e.Name()))
+			return "e.g. " + filepath.Join(folder, "*"+Extension(e.Name()))
 		}
 	}
 	return "but there are none (.png, .jpg, .tif, .bmp, .webp, .dcm, .nii)"
@@ -70,7 +67,7 @@ func imagesIn(folder string) string {
 
 // IsImage reports whether a file name has the extension of an image that is one file.
 func IsImage(name string) bool {
-	switch strings.ToLower(imageio.Extension(name)) {
+	switch strings.ToLower(Extension(name)) {
 	case "", ".hdr", ".img": // the content decides
 		return false
 	}
@@ -95,10 +92,10 @@ func HoldsImage(path string) bool {
 		return false
 	}
 	defer f.Close()
-	head := make([]byte, imageio.HeadSize)
+	head := make([]byte, HeadSize)
 	n, _ := io.ReadFull(f, head)
 	zipped := bytes.HasPrefix(head, []byte("\x1f\x8b")) // it may hold anything
-	return !zipped && imageio.Recognised(head[:n])
+	return !zipped && Recognised(head[:n])
 }
 
 // ImagesIn lists the images that lie in a folder itself, in the order of their names, and counts
