@@ -9,7 +9,7 @@ import (
 	"mrprism/shaders/gpu/gputest"
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
-	"mrprism/weights/shipped"
+	_ "mrprism/weights/shipped"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,7 +62,7 @@ func photographed(side int) []float32 {
 // what rounding every map between to 2^-11 leaves after a hundred layers, which a sigmoid passes on
 // a quarter of.
 func TestHalfMasks(t *testing.T) {
-	model, err := shipped.Open("fundus")
+	model, err := weights.Load("fundus")
 	require.NoError(t, err)
 	about := model.Metadata
 	fundus, err := NewConfig(about.Configuration, len(about.Raters), len(about.Classes))

@@ -11,7 +11,7 @@ import (
 	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
-	"mrprism/weights/shipped"
+	_ "mrprism/weights/shipped"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,7 +21,7 @@ import (
 // keys and values, are of int8. Only the image, what comes from the pooling, and the bridge, which
 // Features reads in floats, are rounded apart.
 func TestInt8Encoder(t *testing.T) {
-	m, err := shipped.Open("fundus")
+	m, err := weights.Load("fundus")
 	require.NoError(t, err)
 	c, err := NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes))
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func rangesOf(t *testing.T, d gpu.Device, c Config, side int, x []float32, fill 
 
 // The masks of shipped weights in int8 are those in floats but for few pixels at the edges.
 func TestInt8Masks(t *testing.T) {
-	m, err := shipped.Open("fundus")
+	m, err := weights.Load("fundus")
 	require.NoError(t, err)
 	c, err := NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes))
 	require.NoError(t, err)

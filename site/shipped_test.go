@@ -32,7 +32,7 @@ func shippedModel(t *testing.T, name string) (*weights.Model, map[string][]byte)
 	}
 	data, err := shipped.File(entry.File)
 	require.NoError(t, err)
-	m, err := shipped.Open(name)
+	m, err := weights.Load(name)
 	require.NoError(t, err)
 	return m, map[string][]byte{entry.File: data}
 }

@@ -5,9 +5,14 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+
+	"mrprism/internal/choice"
 )
 
 // Manifest lists the models that ship. It is built into every program, the page's included.
@@ -53,16 +58,22 @@ func (m *Manifest) JSON() []byte {
 	return append(text, '\n')
 }
 
+// Names are the names of all models.
+func (m *Manifest) Names() (all []string) {
+	for _, e := range m.Models {
+		all = append(all, e.Name)
+	}
+	return all
+}
+
 // Find returns the shipped model of that name. The error lists all names.
 func (m *Manifest) Find(name string) (Entry, error) {
-	names := make([]string, len(m.Models))
-	for i, e := range m.Models {
+	for _, e := range m.Models {
 		if e.Name == name {
 			return e, nil
 		}
-		names[i] = e.Name
 	}
-	return Entry{}, fmt.Errorf("weights: no model named %q ships with this program; there are: %s", name, strings.Join(names, ", "))
+	return Entry{}, fmt.Errorf("weights: no model named %q ships with this program; there are: %s", name, strings.Join(m.Names(), ", "))
 }
 
 // Verify compares a shipped model's length and SHA-256 with its entry.
@@ -86,4 +97,34 @@ func (m *Manifest) OpenShipped(name string, data []byte) (*Model, error) {
 		return nil, err
 	}
 	return m.Open(e.File, data)
+}
+
+// Embedded reads a shipped file by its name in the manifest. Package shipped sets it; it is nil in a
+// program that does not import that package.
+var Embedded func(file string) ([]byte, error)
+
+// ErrUnknown is the kind of Load's errors about a name that is neither a shipped model's nor a file's.
+var ErrUnknown = errors.New("there is no such file")
+
+// Load opens a shipped model by name, or a file.
+func Load(nameOrFile string) (*Model, error) {
+	manifest := Shipped()
+	if e, err := manifest.Find(nameOrFile); err == nil && Embedded != nil {
+		data, err := Embedded(e.File)
+		if err != nil {
+			return nil, err
+		}
+		return manifest.OpenShipped(nameOrFile, data)
+	}
+	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
+		if Embedded == nil {
+			return nil, fmt.Errorf(`%s: %w, and this program has no shipped models; import _ "mrprism/weights/shipped", or name a .safetensors file`, nameOrFile, ErrUnknown)
+		}
+		return nil, fmt.Errorf("%s: %w%s; the shipped models are %s", nameOrFile, ErrUnknown, choice.Guess(nameOrFile, manifest.Names()), strings.Join(manifest.Names(), ", "))
+	}
+	data, err := ReadFile(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Open(nameOrFile, data)
 }

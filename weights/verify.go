@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"maps"
@@ -105,6 +106,14 @@ func (m *Model) Label() string {
 	return title + " (your own weights, " + m.SHA256[:12] + ")"
 }
 
+// ErrUnusable is the kind of Open's errors: the bytes are no weights file, or no whole one.
+var ErrUnusable = errors.New("no usable weights file")
+
+type unusable struct{ error }
+
+func (u unusable) Unwrap() error        { return u.error }
+func (u unusable) Is(target error) bool { return target == ErrUnusable }
+
 // Open decodes and verifies a weights file: the rules of the format, complete metadata, the content
 // sum and finite values. The model is a shipped one if the SHA-256 of the file is in the manifest,
 // and otherwise the user's own. name is for error messages.
@@ -127,7 +136,7 @@ func (m *Manifest) Open(name string, data []byte) (*Model, error) {
 		err = model.checkFinite()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, unusable{fmt.Errorf("%s: %w", name, err)}
 	}
 	model.Metadata.Certificate = model.File.certified(model.Metadata.Certificate)
 	return model, nil

@@ -310,7 +310,7 @@ func TestLostDevice(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		b := &batch{
 			Run: journal.Run{
-				Session: computing.Session{
+				Session: segment.Session{
 					Model: m, Note: func(text string) { fmt.Fprintln(&stderr, text) },
 					Open: func(context.Context, func(string)) (gpu.Device, error) {
 						opened++

@@ -110,7 +110,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error
 	}
 	given := len(images)
 	images = distinct(images)
-	m, err := computing.Ensemble(*r.weightsName)
+	m, err := segment.LoadEnsemble(*r.weightsName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,7 +134,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error
 	}
 	b := &batch{
 		Run: journal.Run{
-			Program: program, Session: computing.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, Weights: *r.weightsName,
+			Program: program, Session: segment.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, Weights: *r.weightsName,
 			Options: r.options, Slice: r.slice, Readers: readers, Identity: r.identity, Day: time.Now(),
 		},
 		formats: r.formats, stdout: stdout, progress: command.NewProgress(stderr, len(items)),

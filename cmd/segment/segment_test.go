@@ -299,7 +299,7 @@ func TestDescribe(t *testing.T) {
 	gone, never := &trust.Verdict{Word: trust.DoNotUse, Reason: "No cup was found in this picture."}, &trust.Verdict{Word: trust.DoNotUse, Reason: "Never seen."}
 	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: new(40), High: new(60), Trust: good}, {Class: "cup", Low: new(0), High: new(7), Trust: gone}}
 	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Trust: gone}
-	b := &batch{Run: journal.Run{Session: computing.Session{Model: &weights.Model{}}}}
+	b := &batch{Run: journal.Run{Session: segment.Session{Model: &weights.Model{}}}}
 	eye := journal.Item{Image: "a.png", Entry: "out/a.json"}
 	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); "+
 		"trust: disc trusted, cup do not use, ratio do not use (No cup was found in this picture); 1.5 s on a GPU; out/a.json", b.describe(eye, r))

@@ -6,7 +6,8 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/trust"
 	"mrprism/shaders/gpu/gputest"
-	"mrprism/weights/shipped"
+	"mrprism/weights"
+	_ "mrprism/weights/shipped"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ import (
 // A photograph that is too dark and flat for the search is searched in even light. What ships then
 // finds the disc where it finds it in the photograph as taken, and says that this is less sure.
 func TestDarkPhotograph(t *testing.T) {
-	m, err := shipped.Open("fundus")
+	m, err := weights.Load("fundus")
 	require.NoError(t, err)
 	e, img := engine(t, gputest.Require(t, "processor"), m), photograph(400, 400)
 	want, err := e.Segment(t.Context(), img, Options{})

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -33,6 +34,23 @@ func Ensemble(members []*weights.Model) (*weights.Model, error) {
 	whole.Metadata.Name, whole.Metadata.Trust, whole.Metadata.Certificate = strings.Join(names, "+"), nil, nil
 	whole.Metadata.Title = fmt.Sprintf("mean of %d models: %s", len(names), strings.Join(names, ", "))
 	return &whole, nil
+}
+
+// LoadEnsemble opens one model, or several with plus signs between them as one. A file whose own name
+// has a plus sign is one model.
+func LoadEnsemble(namesOrFiles string) (*weights.Model, error) {
+	if _, err := os.Stat(namesOrFiles); err == nil {
+		return weights.Load(namesOrFiles)
+	}
+	var members []*weights.Model
+	for name := range strings.SplitSeq(namesOrFiles, "+") {
+		m, err := weights.Load(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	return Ensemble(members)
 }
 
 // apartIn names what keeps the maps of two models from having a mean; empty: nothing.

@@ -101,6 +101,11 @@ type OptionError struct{ Err error }
 func (e *OptionError) Error() string { return e.Err.Error() }
 func (e *OptionError) Unwrap() error { return e.Err }
 
+// ErrOption is the kind of an OptionError.
+var ErrOption = errors.New("wrong option")
+
+func (e *OptionError) Is(target error) bool { return target == ErrOption }
+
 // Options of one segmentation.
 type Options struct {
 	// Recurrences are the feedbacks, 0 to MaxRecurrences, or Trained: Rec0 … RecN are computed. A

@@ -9,7 +9,7 @@ import (
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/gputest"
 	"mrprism/weights"
-	"mrprism/weights/shipped"
+	_ "mrprism/weights/shipped"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +19,7 @@ import (
 // with fundus on the processor.
 func TestProofsOfShippedModels(t *testing.T) {
 	for _, entry := range weights.Shipped().Models {
-		m, err := shipped.Open(entry.Name)
+		m, err := weights.Load(entry.Name)
 		require.NoError(t, err)
 		require.NotEmpty(t, m.Proof, "run make weights")
 		gputest.Each(t, func(t *testing.T, d gpu.Device) {
@@ -56,7 +56,7 @@ func difference(t *testing.T, a, b string) (worst float64) {
 
 // A proof notices a device whose probabilities are wrong in one part of the map.
 func TestADeviceThatComputesWronglyIsNoticed(t *testing.T) {
-	m, err := shipped.Open("fundus")
+	m, err := weights.Load("fundus")
 	require.NoError(t, err)
 	d := &counter{Device: gputest.Require(t, "processor")}
 	e := engine(t, d, m)

@@ -12,7 +12,8 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/trust"
 	"mrprism/shaders/gpu/gputest"
-	"mrprism/weights/shipped"
+	"mrprism/weights"
+	_ "mrprism/weights/shipped"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func asJPEG(t *testing.T, img *imageio.Image) *imageio.Image {
 // A flat spot on the disc is doubted, whatever its size and shade, and nothing then is trusted. The
 // photograph without it is not.
 func TestSpotIsDoubted(t *testing.T) {
-	m, err := shipped.Open("fundus")
+	m, err := weights.Load("fundus")
 	require.NoError(t, err)
 	e, img := engine(t, gputest.Require(t, "processor"), m), photograph(768, 640)
 	spotted := func(img *imageio.Image) (is bool, r *Result) {

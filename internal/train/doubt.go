@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/segment/doubt"
 	"mrprism/shaders/gpu"
+	"mrprism/weights"
 )
 
 // LearnDoubt learns when to doubt the exported model and how far it errs, from the models of
@@ -22,7 +22,7 @@ func (t *Trainer) LearnDoubt(ctx context.Context, device gpu.Device, folds []str
 	}
 	l := &doubt.Learner{Device: device, Turns: t.Options.Turns, Next: next}
 	for _, name := range folds {
-		fold, err := computing.Weights(name)
+		fold, err := weights.Load(name)
 		if err != nil {
 			return nil, err
 		}
@@ -39,13 +39,13 @@ func (t *Trainer) LearnDoubt(ctx context.Context, device gpu.Device, folds []str
 		}
 	}
 	path := filepath.Join(t.Options.Out, t.Options.Name)
-	m, err := computing.Weights(path + smallSuffix)
+	m, err := weights.Load(path + smallSuffix)
 	if err != nil {
 		return nil, err
 	}
 	known, err := l.Learn(ctx, m)
 	for _, suffix := range []string{floatSuffix, smallSuffix} {
-		m, opened := computing.Weights(path + suffix)
+		m, opened := weights.Load(path + suffix)
 		if err = errors.Join(err, opened); err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"mrprism/internal/choice"
-	"mrprism/internal/command/computing"
 	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/shaders/tensor"
@@ -34,7 +33,7 @@ func (o Options) openInitial() (from initial, err error) {
 		from.file, err = torch.Open(o.Init)
 		return from, err
 	}
-	m, err := computing.Weights(o.Init)
+	m, err := weights.Load(o.Init)
 	if err != nil {
 		return from, choice.Errorf("%w (weights trained in PyTorch need $names)", err)
 	}

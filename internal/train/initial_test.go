@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/segment"
 	"mrprism/shaders/gpu/reference"
 	"mrprism/shaders/tensor"
 	"mrprism/weights"
+	_ "mrprism/weights/shipped"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -109,7 +109,7 @@ func TestInitOfOtherRaters(t *testing.T) {
 	}
 	assert.Equal(t, 15, other)
 	masks := func(path string, c *dataset.Loaded, raters ...int) (maps [][]float32) {
-		m := must(computing.Weights(path))
+		m := must(weights.Load(path))
 		engine := must(segment.New(t.Context(), reference.Open(), m, ""))
 		defer engine.Close()
 		r := must(engine.Segment(t.Context(), c.Image, segment.Options{}))

@@ -7,12 +7,12 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/doubt"
+	"mrprism/weights"
 )
 
 // Judgement compares the model of a run with another one, such as that it began from, on images
@@ -179,7 +179,7 @@ func (j *Judgement) verdict() string {
 // scores are those of a model; nil if it has other classes. heads says that its raters are the data
 // set's; otherwise its mask stands for each of them.
 func (t *Trainer) scores(ctx context.Context, model string, images []*dataset.Loaded, heads bool) ([]figures, error) {
-	m, err := computing.Weights(model)
+	m, err := weights.Load(model)
 	if err != nil || !slices.Equal(m.Metadata.Classes, t.Dataset.Classes) {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mrprism/cmd/study/internal/studytest"
-	"mrprism/internal/command/computing"
+	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/assert"
@@ -41,9 +41,9 @@ func TestPlusSignInAName(t *testing.T) {
 	file := studytest.WeightsFile(t, segmenttest.Raters(), nil)
 	renamed := filepath.Join(t.TempDir(), "a+b.safetensors")
 	require.NoError(t, os.Rename(file, renamed))
-	m, err := computing.Ensemble(renamed)
+	m, err := segment.LoadEnsemble(renamed)
 	require.NoError(t, err)
 	assert.Empty(t, m.Others)
-	_, err = computing.Ensemble("fundus+nowhere")
+	_, err = segment.LoadEnsemble("fundus+nowhere")
 	assert.ErrorContains(t, err, "nowhere")
 }

@@ -47,13 +47,13 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err := cmp.Or(wrong(images.Check()), checkFuse(images, out, *weights, rest, flags.Given()), device.Check()); err != nil {
 			return err
 		}
-		return fuseMarks(ctx, images, out, *weights, &computing.Session{Precision: *precision, Open: device.Open}, stdout, stderr)
+		return fuseMarks(ctx, images, out, *weights, &segment.Session{Precision: *precision, Open: device.Open}, stdout, stderr)
 	})
 }
 
 // fuseMarks fuses the marks of images and delivers maps and figures. weights may be empty; the
 // session has no model yet.
-func fuseMarks(ctx context.Context, images input.Images, out, weights string, s *computing.Session, stdout, stderr io.Writer) error {
+func fuseMarks(ctx context.Context, images input.Images, out, weights string, s *segment.Session, stdout, stderr io.Writer) error {
 	data, err := images.Open()
 	if err == nil {
 		err = display.CheckVacant(out)
@@ -116,7 +116,7 @@ func checkFuse(images input.Images, out, weights string, rest []string, given ma
 }
 
 // network opens weights for a fusion. The session has no model yet.
-func network(s *computing.Session, nameOrFile string, data *dataset.Dataset, images input.Images) (*fuse.Network, error) {
+func network(s *segment.Session, nameOrFile string, data *dataset.Dataset, images input.Images) (*fuse.Network, error) {
 	m, err := computing.Weights(nameOrFile)
 	if err != nil {
 		return nil, err

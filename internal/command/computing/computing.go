@@ -4,70 +4,29 @@ package computing
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"mrprism/internal/choice"
 	"mrprism/internal/program/cli"
-	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/shaders/gpu/device"
 	"mrprism/weights"
-	"mrprism/weights/shipped"
+	_ "mrprism/weights/shipped"
 )
 
-// Weights opens a shipped model by name, or a file.
-func Weights(nameOrFile string) (*weights.Model, error) {
-	manifest := weights.Shipped()
-	if slices.ContainsFunc(manifest.Models, func(e weights.Entry) bool { return e.Name == nameOrFile }) {
-		return shipped.Open(nameOrFile)
-	}
-	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
-		return nil, fmt.Errorf("%s: there is no such file%s; the shipped models are %s", nameOrFile, choice.Guess(nameOrFile, names()), Shipped())
-	}
-	data, err := weights.ReadFile(nameOrFile)
-	if err != nil {
-		return nil, err
-	}
-	return manifest.Open(nameOrFile, data)
-}
-
-// Ensemble opens one model, or several with plus signs between them as one. A file whose own name
-// has a plus sign is one model.
-func Ensemble(namesOrFiles string) (*weights.Model, error) {
-	if _, err := os.Stat(namesOrFiles); err == nil {
-		return Weights(namesOrFiles)
-	}
-	var members []*weights.Model
-	for name := range strings.SplitSeq(namesOrFiles, "+") {
-		m, err := Weights(strings.TrimSpace(name))
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, m)
-	}
-	return segment.Ensemble(members)
-}
+// Weights opens a shipped model by name, or a file: this package brings the shipped files.
+var Weights = weights.Load
 
 // Shipped lists the names of the shipped models.
 func Shipped() string {
-	if len(names()) == 0 {
-		return "none in this build; give a .safetensors file"
+	if names := weights.Shipped().Names(); len(names) > 0 {
+		return strings.Join(names, ", ")
 	}
-	return strings.Join(names(), ", ")
-}
-
-func names() (all []string) {
-	for _, e := range weights.Shipped().Models {
-		all = append(all, e.Name)
-	}
-	return all
+	return "none in this build; give a .safetensors file"
 }
 
 // EnsembleFlag declares -weights of programs that take ensembles.
@@ -116,16 +75,9 @@ func (d Device) Check() error {
 // wished is the name of the device that the user wants; empty for none.
 func (d Device) wished() string { return cmp.Or(string(d), os.Getenv(device.Variable)) }
 
-// Open opens the device. If no GPU can be used and the user named no device, Open opens the
-// processor and tells note.
+// Open opens the device, as device.OpenAny does.
 func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error) {
-	opened, err := d.OpenNamed(ctx, note)
-	wished := d.wished()
-	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
-		note(fmt.Sprintf("%v\nthe CPU computes instead: it takes longer and gives the same result", err))
-		return device.Open(ctx, device.Processor, device.Options{})
-	}
-	return opened, err
+	return device.OpenAny(ctx, string(d), device.Options{Note: note})
 }
 
 // OpenNamed is Open without that fallback: if no GPU can be used and the user named no device, it

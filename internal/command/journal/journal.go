@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/command/computing"
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/output/sheet"
@@ -27,7 +26,7 @@ import (
 // Run is what all images of a run have in common.
 type Run struct {
 	Program  string // that makes the files
-	Session  computing.Session
+	Session  segment.Session
 	Weights  string // as the user named them
 	Options  segment.Options
 	Slice    int // of the files, from 1; 0: as imageio.DecodeSlice chooses

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"mrprism/internal/command/computing"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 
@@ -15,7 +14,7 @@ import (
 // The entry says whether to believe the result: a list of doubts, empty without any, and null if
 // the weights cannot tell.
 func TestDoubtsInTheEntry(t *testing.T) {
-	run, v := Run{Session: computing.Session{Model: &weights.Model{Shipped: true}}}, &segment.Result{Found: true}
+	run, v := Run{Session: segment.Session{Model: &weights.Model{Shipped: true}}}, &segment.Result{Found: true}
 	said := func() string {
 		t.Helper()
 		text, err := json.Marshal(run.entry(Item{}, v, nil))

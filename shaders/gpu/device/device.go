@@ -2,6 +2,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,6 +88,21 @@ func Open(ctx context.Context, name string, options Options) (gpu.Device, error)
 	return debugged(d), nil
 }
 
+// OpenAny is Open, but it opens Processor, and tells the note, if no GPU can be used and nobody named
+// a device.
+func OpenAny(ctx context.Context, name string, options Options) (gpu.Device, error) {
+	d, err := Open(ctx, name, options)
+	wished := cmp.Or(name, os.Getenv(Variable), Auto)
+	if errors.Is(err, gpu.ErrNoAdapter) && wished == Auto && ctx.Err() == nil {
+		options.note("%v\nthe CPU computes instead: it takes longer and gives the same result", err)
+		return Open(ctx, Processor, Options{})
+	}
+	return d, err
+}
+
+// ErrUnknown is the kind of Open's errors about a name that is none of Names.
+var ErrUnknown = errors.New("no device is called")
+
 func openNamed(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	switch name {
 	case "", Auto:
@@ -105,7 +121,7 @@ func openNamed(ctx context.Context, name string, options Options) (gpu.Device, e
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("no device is called %q: choose one of %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("%w %q: choose one of %s", ErrUnknown, name, strings.Join(Names(), ", "))
 }
 
 func openBest(ctx context.Context, options Options) (gpu.Device, error) {

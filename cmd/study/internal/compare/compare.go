@@ -14,7 +14,6 @@ import (
 	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
-	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/table"
@@ -30,7 +29,7 @@ type Request struct {
 	Named          []NamedMethod // in the order of the command line
 	Draws          int           // possible masks of each method
 	Precision      model.Precision
-	Device         computing.Opener
+	Device         segment.Opener
 	Watch          Watch          // the first method's results; or nil
 	Shown          int            // images in a gallery
 	Made           *report.Origin // of the report; or nil
@@ -50,10 +49,10 @@ const (
 // NamedMethod is a method as the command line gives it. Several of one name are runs of one method,
 // such as trainings by several seeds.
 type NamedMethod struct {
-	Name, Given string             // name is empty if the user gave none
-	Predictions bool               // a folder; otherwise weights
-	Passes      int                // of weights, if not those that they were trained for
-	Session     *computing.Session // with the weights, which stays open; or nil
+	Name, Given string           // name is empty if the user gave none
+	Predictions bool             // a folder; otherwise weights
+	Passes      int              // of weights, if not those that they were trained for
+	Session     *segment.Session // with the weights, which stays open; or nil
 }
 
 // Add adds the methods of a list NAME=VALUE,VALUE: folders of predictions, or weights.

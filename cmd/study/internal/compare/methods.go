@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"mrprism/cmd/study/internal/input"
-	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
@@ -140,7 +139,7 @@ func troubled(kind, format string, args ...any) *trouble {
 
 // network is a model as a predictor.
 type network struct {
-	session     *computing.Session
+	session     *segment.Session
 	watch       Watch // or nil
 	recurrences int
 	region      string
@@ -154,11 +153,11 @@ type network struct {
 func newNetwork(one NamedMethod, images input.Images, data *dataset.Dataset, draws int) (*method, error) {
 	session := one.Session
 	if session == nil {
-		m, err := computing.Ensemble(one.Given)
+		m, err := segment.LoadEnsemble(one.Given)
 		if err != nil {
 			return nil, err
 		}
-		session = &computing.Session{Model: m}
+		session = &segment.Session{Model: m}
 	}
 	m := session.Model
 	about := &m.Metadata

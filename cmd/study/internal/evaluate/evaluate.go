@@ -15,7 +15,6 @@ import (
 	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/input"
 	"mrprism/internal/command"
-	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/output/table"
 	"mrprism/internal/segment"
@@ -28,7 +27,7 @@ import (
 type Request struct {
 	Weights     string // name or file
 	Precision   model.Precision
-	Device      computing.Opener
+	Device      segment.Opener
 	Recurrences int
 	input.Images
 	Centres, Foreign string // FILE[,FILE] and DIR[,DIR]
@@ -46,7 +45,7 @@ type Outputs struct {
 // study is everything that is scored, and its scores.
 type study struct {
 	Request
-	session          computing.Session
+	session          segment.Session
 	progress         *command.Progress
 	compared         *compare.Comparer // of -data, by the mean vote and by the truth; nil without it
 	data             *dataset.Dataset  // with the model's classes; nil without -data
@@ -127,7 +126,7 @@ func (r *Request) open() (*study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &study{session: computing.Session{Model: m, Precision: r.Precision, Open: r.Device}}
+	s := &study{session: segment.Session{Model: m, Precision: r.Precision, Open: r.Device}}
 	if r.Out != "" {
 		s.farthest.Most = 10 // pictures in a gallery of the report
 	}
@@ -157,7 +156,7 @@ func (r *Request) open() (*study, error) {
 
 // model opens the weights.
 func (r *Request) model() (*weights.Model, error) {
-	m, err := computing.Ensemble(r.Weights)
+	m, err := segment.LoadEnsemble(r.Weights)
 	if err != nil {
 		return nil, err
 	}

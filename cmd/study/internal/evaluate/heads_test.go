@@ -7,9 +7,9 @@ import (
 	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/cmd/study/internal/score"
-	"mrprism/internal/command/computing"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/segment"
 	"mrprism/internal/study/report"
 	"mrprism/weights"
 
@@ -39,7 +39,7 @@ func TestUndefinedKappa(t *testing.T) {
 	for _, marks := range [][][]uint8{same, differing, empty} {
 		scores = append(scores, &classScore{Agreement: agree(targetOf(marks))})
 	}
-	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: computing.Session{Model: &weights.Model{}}}
+	s := &study{data: &dataset.Dataset{Classes: []string{"disc"}}, session: segment.Session{Model: &weights.Model{}}}
 	for _, c := range scores {
 		c.SoftDice = []float64{1}
 		s.scores = append(s.scores, &caseScore{Classes: []*classScore{c}})

@@ -32,7 +32,7 @@ const (
 type Request struct {
 	Weights, Data string
 	Precision     model.Precision
-	Device        computing.Opener
+	Device        segment.Opener
 	Figures       *command.Figures
 }
 
@@ -40,7 +40,7 @@ type Request struct {
 type evidenceStudy struct {
 	Request
 	set      *dataset.Dataset
-	session  computing.Session
+	session  segment.Session
 	progress *command.Progress
 	levels   bool
 	most     int                  // marks given at once

@@ -1,11 +1,10 @@
-package computing
+package segment
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/shaders/gpu"
 	"mrprism/weights"
@@ -23,7 +22,7 @@ type Session struct {
 	Note      func(string) // receives messages for the user
 
 	device gpu.Device
-	engine *segment.Engine
+	engine *Engine
 }
 
 // Ready opens the device and compiles the network, unless that is done.
@@ -34,13 +33,13 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 	if s.device, err = s.Open(ctx, s.Note); err != nil {
 		return err
 	}
-	s.engine, err = segment.New(ctx, s.device, s.Model, s.Precision)
+	s.engine, err = New(ctx, s.device, s.Model, s.Precision)
 	// The project's tests run on software adapters; hardware has to prove its results.
 	if info := s.device.Info(); err == nil && !info.InGo() && info.Kind != gpu.KindCPU {
 		err = s.engine.Prove(ctx, s.Model.Proof)
 	}
 	if errors.Is(err, model.ErrWrong) {
-		err = fmt.Errorf("%w; nothing was written: try -device processor, and please report the adapter and its driver", err)
+		err = fmt.Errorf("%w; nothing was written: try the device processor, and please report the adapter and its driver", err)
 	}
 	if err != nil {
 		s.Close()
@@ -50,7 +49,7 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 
 // Do works on one image. If the device is lost, Do opens it again and repeats the work once. If it
 // is lost a second time, Do returns that error, and the next image begins with a new device.
-func (s *Session) Do(ctx context.Context, work func(*segment.Engine) error) error {
+func (s *Session) Do(ctx context.Context, work func(*Engine) error) error {
 	for again := false; ; again = true {
 		err := s.Ready(ctx)
 		if err == nil {
