@@ -18,6 +18,7 @@ var rooms = []string{
 	"weights",         // files of weights, and formats of others
 	"model",           // the paper, its layers and its rivals
 	"internal/program", "internal/files", "internal/data", "internal/trust", "internal/segment", "internal/output",
+	".", // package mrprism, for programs of other modules
 	"internal/page", "internal/command", "internal/study", "internal/train", "internal/layout", "internal/release",
 	"wasm", // the page's programs
 	"cmd",  // the programs
