@@ -56,17 +56,25 @@ type view struct {
 	swell          *swell // nil: none
 }
 
-// source is the point of the image, in pixels, that the view shows at (u, v).
-func (v *view) source(u, w float64) (x, y float64) {
+// line gives, for a line w of the view, the point of the image, in pixels, that the view shows at
+// (u, w).
+func (v *view) line(w float64) func(u float64) (x, y float64) {
+	var bent bendLine
 	if v.bend != nil {
-		du, dw := v.bend.displacement(u, w)
-		u, w = u+du, w+dw
+		bent = v.bend.line(w)
 	}
-	x, y = v.cx+v.xu*u+v.xv*w, v.cy+v.yu*u+v.yv*w
-	if v.swell != nil {
-		x, y = v.swell.source(x, y)
+	return func(u float64) (x, y float64) {
+		w := w
+		if v.bend != nil {
+			du, dw := bent.displacement(u)
+			u, w = u+du, w+dw
+		}
+		x, y = v.cx+v.xu*u+v.xv*w, v.cy+v.yu*u+v.yv*w
+		if v.swell != nil {
+			x, y = v.swell.source(x, y)
+		}
+		return x, y
 	}
-	return x, y
 }
 
 // middle returns a square's side and centre.
@@ -200,16 +208,28 @@ func (a Augmentation) bend(rng *rand.Rand) *bend {
 	return &b
 }
 
-// displacement is the displacement at (u, v), each in -½..½, in sides.
-func (b *bend) displacement(u, v float64) (du, dv float64) {
-	column, across := spline(u)
+// bendLine is a bend on one line of the view: the control points, each summed over the rows.
+type bendLine [bendCells + 3][2]float64
+
+// line is the bend at v, -½..½.
+func (b *bend) line(v float64) (l bendLine) {
 	row, down := spline(v)
-	for j, wj := range down {
-		for i, wi := range across {
-			point := &b[row+j][column+i]
-			du += wj * wi * point[0]
-			dv += wj * wi * point[1]
+	for j, weight := range down {
+		for i, point := range b[row+j] {
+			l[i][0] += weight * point[0]
+			l[i][1] += weight * point[1]
 		}
+	}
+	return l
+}
+
+// displacement is the displacement at u, -½..½, in sides.
+func (l *bendLine) displacement(u float64) (du, dv float64) {
+	column, across := spline(u)
+	for i, weight := range across {
+		point := &l[column+i]
+		du += weight * point[0]
+		dv += weight * point[1]
 	}
 	return du, dv
 }
@@ -248,7 +268,7 @@ func (a Augmentation) swell(it *Sample, rng *rand.Rand) *swell {
 // source is the point of the image that is shown at (x, y), both in pixels.
 func (s *swell) source(x, y float64) (float64, float64) {
 	dx, dy := x-s.x, y-s.y
-	r := math.Hypot(dx, dy) / s.radius
+	r := math.Sqrt(dx*dx+dy*dy) / s.radius // twice as fast as math.Hypot
 	if r >= 1 {
 		return x, y
 	}

@@ -8,6 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func (b *bend) displacement(u, v float64) (du, dv float64) {
+	line := b.line(v)
+	return line.displacement(u)
+}
+
 // Equal displacements of all control points shift the view; displacements proportional to the place
 // stretch it (a B-spline reproduces lines).
 func TestBendOfLines(t *testing.T) {

@@ -209,14 +209,17 @@ func (it *Sample) samplePixels(dst []float32, s, n int, v view, look Look) {
 	w, h := it.image.W, it.image.H
 	weight := 1 / float32(n*n)
 	grid := 1 / float64(s*n)
+	lines := make([]func(u float64) (x, y float64), n)
 	for y := range s {
+		for j := range lines {
+			lines[j] = v.line((float64(y*n+j)+.5)*grid - .5)
+		}
 		for x := range s {
 			var r, g, b float32
-			for j := range n {
-				vv := (float64(y*n+j)+.5)*grid - .5
+			for _, source := range lines {
 				for i := range n {
 					u := (float64(x*n+i)+.5)*grid - .5
-					px, py := v.source(u, vv)
+					px, py := source(u)
 					x0, x1, fx := corner(px, w)
 					y0, y1, fy := corner(py, h)
 					p00, p10 := it.image.Pix[3*(y0*w+x0):][:3], it.image.Pix[3*(y0*w+x1):][:3]
@@ -243,10 +246,10 @@ func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 	w, h := it.image.W, it.image.H
 	labels := len(it.patterns[0])
 	for y := range s {
-		vv := (float64(y)+.5)/float64(s) - .5
+		source := v.line((float64(y)+.5)/float64(s) - .5)
 		for x := range s {
 			u := (float64(x)+.5)/float64(s) - .5
-			px, py := v.source(u, vv)
+			px, py := source(u)
 			out := dst[(y*s+x)*labels:][:labels]
 			if px < 0 || py < 0 || px >= float64(w) || py >= float64(h) {
 				clear(out)
