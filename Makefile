@@ -12,6 +12,7 @@ PROGRAMS := $(filter-out batch bundle study,$(notdir $(wildcard cmd/*)))
 # `make test` has vetted them before.
 TIMEOUT ?= 45m
 TESTFLAGS ?= -p 2 -vet=off -short -timeout $(TIMEOUT)
+SOURCES := *.go cmd internal model shaders site wasm weights
 LONGEST := ./site ./internal/train ./shaders/conv ./shaders/attention ./cmd/train ./cmd/bench ./model
 
 .DEFAULT_GOAL := help
@@ -29,7 +30,7 @@ run: build ## build the page and every program, and serve the page at http://127
 test: setup ## all tests; as root on Debian, installs what they need first
 	@[ -n "$$MRPRISM_DAWN_LIB" ] || shaders/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
 	@$(MAKE) --no-print-directory size lint
-	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
+	@test -z "$$(gofmt -l $(SOURCES))" || { echo "gofmt -l:"; gofmt -l $(SOURCES); exit 1; }
 	go vet ./...
 	GOOS=js GOARCH=wasm go vet -trimpath ./wasm/... ./shaders/gpu/... ./shaders/vector
 	GOOS=js GOARCH=wasm go vet -trimpath -tags simd128 ./shaders/vector
@@ -74,6 +75,10 @@ mpi: ## build/train-mpi, which trains over several GPUs or machines; needs Open 
 .PHONY: release
 release: ## a release of this commit for all systems, in build/release; internal/release/RELEASE.md
 	@internal/release/release.sh $(VERSION) $(COMMIT) $(CURDIR)/build/release
+
+.PHONY: proxy
+proxy: ## build/proxy: this commit as the Go module MODULE=HOST/PATH, for GOPROXY=file://…/build/proxy
+	@internal/release/module.sh "$(MODULE)" v$(VERSION) $(CURDIR)/build/proxy
 
 .PHONY: release-check
 release-check: ## make release in two clones, and compare every byte: half an hour
