@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -151,14 +152,15 @@ func TestProgramOfAnotherModule(t *testing.T) {
 	require.NoError(t, err)
 	sums, err := os.ReadFile("go.sum")
 	require.NoError(t, err)
+	module := reflect.TypeFor[mrprism.Model]().PkgPath()
 	for _, embedded := range []bool{false, true} {
 		dir, extra := t.TempDir(), ""
 		if embedded {
-			extra = "import _ \"mrprism/weights/shipped\"\n"
+			extra = fmt.Sprintf("import _ %q\n", module+"/weights/shipped")
 		}
 		for name, content := range map[string]string{
-			"go.mod": "module example.org/reader\n\ngo 1.26.0\n\nrequire mrprism v0.0.0\n\nreplace mrprism => " + root + "\n", "go.sum": string(sums),
-			"main.go": "package main\n\nimport \"mrprism\"\n" + extra + "\nfunc main() {\n\tm, err := mrprism.Open(\"fundus\")\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tprintln(m.Title)\n}\n",
+			"go.mod": fmt.Sprintf("module example.org/reader\n\ngo 1.26.0\n\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", module, root), "go.sum": string(sums),
+			"main.go": fmt.Sprintf("package main\n\nimport mrprism %q\n", module) + extra + "\nfunc main() {\n\tm, err := mrprism.Open(\"fundus\")\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tprintln(m.Title)\n}\n",
 		} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		}
@@ -171,10 +173,10 @@ func TestProgramOfAnotherModule(t *testing.T) {
 		deps, err := run("go", "list", "-deps", ".")
 		require.NoError(t, err, deps)
 		linked := strings.Fields(deps)
-		require.Contains(t, linked, "mrprism")
-		assert.Equal(t, embedded, slices.Contains(linked, "mrprism/weights/shipped"))
+		require.Contains(t, linked, module)
+		assert.Equal(t, embedded, slices.Contains(linked, module+"/weights/shipped"))
 		for _, path := range linked {
-			for _, large := range []string{"ebiten/", "chromedp", "prometheus", "net/http", "mrprism/internal/command", "testing", "flag"} {
+			for _, large := range []string{"ebiten/", "chromedp", "prometheus", "net/http", module + "/internal/command", "testing", "flag"} {
 				assert.NotContains(t, path, large)
 			}
 		}
