@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/output/table"
 	"mrprism/internal/program/cli"
 )
@@ -21,7 +22,8 @@ Errors are faults that training and evaluate refuse: unreadable files, masks of 
 of labels such as 0, 1 and 2, transparent or of other values than 0 and 255, folders that dataset.json does not name. "train
 -skip-bad" leaves out images with faulty files. Warnings are about what is unusual: masks of 0 and 1, which are read as 0
 and 255, masks that are empty or exchanged with their background, classes that nobody marked in any image, images to which
-groups.csv gives no group, or that need one by their names, raters and single masks far from the others, missing labels,
+groups.csv gives no group, or that need one by their names, raters and single masks far from the others, raters who mark
+aside from the others, so that a model learns them only with -orientation upright, missing labels,
 the same picture twice (if one of them is held out also saved again, scaled, brighter, mirrored or turned), images of odd
 size or colour, and images that look brighter because they use fewer of their 16 bits.
 
@@ -30,6 +32,9 @@ The table has, by class and rater
   share                   the mean share of the image that is marked
   Dice                    the mean Dice with the other raters; a rater 0.1 below the median rater gets a warning
   area                    the mean area over that of the others; a rater at 1.5 or more, or 1/1.5 or less, gets a warning
+  dx, dy                  how far to the right and down their centre of gravity lies from that of the others' majority: the
+                          mean over images, or groups of them, with its 95 % interval, in % of the structure's diameter
+                          (of a disc of its area). An interval beyond 2 % gets a warning
   least                   the lowest Dice, and its image
 A mask gets a warning if its Dice with the others is 0.25 lower than theirs with each other.
 `
@@ -91,14 +96,20 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 		t.Line("the raters are agreement levels and not people: they should be nested, and check calls none an outlier")
 	}
 	if len(r.Figures) > 0 {
-		t.Line("\nclass\trater\tmasks\tmissing\tempty\tshare\tDice\tarea\tleast")
+		t.Line("\nclass\trater\tmasks\tmissing\tempty\tshare\tDice\tarea\tdx, %%\tdy, %%\tleast")
 	}
+	few := false
 	for _, f := range r.Figures {
-		beside := "-\t-\t-"
+		beside := "-\t-\t-\t-\t-"
 		if f.Compared > 0 {
-			beside = fmt.Sprintf("%.3f\t%.2f\t%.3f %s", f.Dice, f.Area, f.Least, f.Worst)
+			dx, dy := f.Displaced.X.Text("%+.*f", 100, 1), f.Displaced.Y.Text("%+.*f", 100, 1)
+			few = few || strings.Contains(dx, " [n = ")
+			beside = fmt.Sprintf("%.3f\t%.2f\t%s\t%s\t%.3f %s", f.Dice, f.Area, dx, dy, f.Least, f.Worst)
 		}
 		t.Line("%s\t%s\t%d\t%d\t%d\t%.1f %%\t%s", f.Class, f.Rater, f.Masks, f.Missing, f.Empty, 100*f.Share, beside)
+	}
+	if few {
+		t.Line("%s", metric.FewSaid)
 	}
 	errors, kinds, of := 0, []string{}, map[string][]dataset.Finding{}
 	for _, f := range r.Findings {
@@ -114,6 +125,9 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 	}
 	for _, kind := range kinds {
 		found := of[kind]
+		if kind == dataset.KindDirection {
+			kind += ", see train -orientation"
+		}
 		t.Title("%s (%d)", kind, len(found))
 		shown := len(found)
 		if most > 0 {

@@ -277,7 +277,9 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
   limits           of agreement, of each pair of raters: the mean difference of their vertical cup/disc ratios (bias, with
                    Student's t interval), less and plus 1.96 standard deviations (Bland and Altman 1986)
   the raters       sensitivity and specificity beside STAPLE's map of each image, over the pixels of all images;
-                   bias is the marked area less the map's, as a share of the map's
+                   bias is the marked area less the map's, as a share of the map's; dx, dy: how far to the right and
+                   down the marks' centre of gravity lies from that of the others' majority, in diameters of a disc of
+                   its area. Beyond 2 % it says which -orientation of train a head needs to learn it
   least agreement  the images with the lowest mean Dice, and the two raters who are farthest apart in them
   second readings  of a rater NAME in the masks of NAME-again: their Dice and ICC with the first ones, and the bias and
                    limits of the ratio. They enter no other figure
@@ -291,9 +293,9 @@ keep it where the images may lie. All but the CSVs say how they were made, as "e
 
 evaluate reads a few images at a time, and its memory does not grow with the size or number of their masks.
 Faulty images end it: it names them all, and gives no figures of the others. Brackets hold 95 % intervals from
-2,000 bootstrap samples of images. Images of a group of groups.csv, such as a patient's, count as their mean; limits of
-agreement are then of a single image, by the variance between groups and within them (Bland and Altman 2007). Ctrl-C
-ends the program with the images read until then.
+2,000 bootstrap samples of images; of fewer than 8, their number n. Images of a group of groups.csv, such as a
+patient's, count as their mean; limits of agreement are then of a single image, by the variance between groups and
+within them (Bland and Altman 2007). Ctrl-C ends the program with the images read until then.
 `
 
 const ratersExamples = `

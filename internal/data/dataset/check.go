@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/weights"
 )
 
@@ -56,6 +57,7 @@ const (
 	KindValues    = "mask values" // 0 and 1
 	KindNoMarks   = "empty class" // in every image
 	KindRater     = "outlier rater"
+	KindDirection = "direction"  // a rater's masks lie aside from the others'
 	KindSame      = "same marks" // of two raters
 	KindMask      = "outlier mask"
 	KindNesting   = "not nested" // an agreement level is not within the one below
@@ -69,7 +71,7 @@ const (
 )
 
 // kinds is the order of the findings in a report.
-var kinds = []string{KindFault, KindSplit, KindGroup, KindDuplicate, KindInverted, KindNoMarks, KindEmpty, KindValues, KindRater, KindSame, KindMask, KindNesting, KindMissing,
+var kinds = []string{KindFault, KindSplit, KindGroup, KindDuplicate, KindInverted, KindNoMarks, KindEmpty, KindValues, KindRater, KindDirection, KindSame, KindMask, KindNesting, KindMissing,
 	KindBlank, KindTurned, KindSize, KindColour, KindScale, KindSmall}
 
 func warn(to *[]Finding, kind, file, format string, args ...any) {
@@ -280,6 +282,8 @@ type Figure struct {
 	Area     float64 `json:"area"`     // geometric mean over them of area / the others' mean area
 	Worst    string  `json:"worst"`    // the case of the lowest Dice
 	Least    float64 `json:"least"`    // the lowest Dice
+
+	Displaced statistics.Displaced `json:"displacement"` // from the others
 }
 
 // A rater is an outlier if his mean Dice is farDice below the median rater's, or if his areas are
@@ -291,11 +295,12 @@ const (
 
 // figures compares the raters, class by class.
 func (r *Report) figures(d *Dataset, cases []*caseFigures) {
+	units := Units(d.Cases)
 	for k, class := range d.Classes {
 		var figures []Figure
 		share := 0.
 		for m, rater := range d.Raters {
-			f := figure(cases, m, k)
+			f := figure(cases, units, m, k)
 			f.Class, f.Rater = class, rater
 			figures = append(figures, f)
 			share += f.Share / float64(len(d.Raters))
@@ -314,6 +319,11 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 				"unless that is meant, as in a folder of other people, bring the marks, or take the class out of dataset.json and move its folders away", masks, class)
 		}
 		if !d.Levels {
+			for _, f := range figures {
+				if text := Direction(f.Rater, class, f.Displaced); text != "" {
+					warn(&r.Findings, KindDirection, "", "%s", text)
+				}
+			}
 			r.outliers(figures)
 			r.copies(d, cases, k)
 		}
@@ -325,9 +335,10 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 	}
 }
 
-func figure(cases []*caseFigures, m, k int) (f Figure) {
+func figure(cases []*caseFigures, units []int, m, k int) (f Figure) {
+	var placed []statistics.Placed
 	var shares, dice, areas []float64
-	for _, c := range cases {
+	for i, c := range cases {
 		if !c.labelled(m, k) {
 			f.Missing++
 		}
@@ -340,7 +351,7 @@ func figure(cases []*caseFigures, m, k int) (f Figure) {
 		if mark.others == 0 {
 			continue
 		}
-		dice = append(dice, mark.dice)
+		dice, placed = append(dice, mark.dice), append(placed, statistics.Placed{Unit: statistics.Unit(1 + units[i]), Displacement: mark.Displacement})
 		if mark.ratio > 0 {
 			areas = append(areas, math.Log(mark.ratio))
 		}
@@ -355,8 +366,22 @@ func figure(cases []*caseFigures, m, k int) (f Figure) {
 		return metric.Mean(values)
 	}
 	f.Masks, f.Share = len(shares), mean(shares)
-	f.Compared, f.Dice, f.Area = len(dice), mean(dice), math.Exp(mean(areas))
+	f.Compared, f.Dice, f.Area, f.Displaced = len(dice), mean(dice), math.Exp(mean(areas)), statistics.DisplacedOver(placed)
 	return f
+}
+
+// Direction says how a rater's masks of a class lie aside from the others', and which orientation of
+// views keeps that; empty: they do not.
+func Direction(rater, class string, d statistics.Displaced) string {
+	x, y := d.Aside()
+	keeps := "training keeps that with orientation tilted, the default, or upright"
+	if x {
+		keeps = "train with orientation upright; otherwise views are mirrored, and left is right"
+	} else if !y {
+		return ""
+	}
+	return fmt.Sprintf("rater %s, %s: %s pixels to the right and down from the others' majority, in %% of its diameter %s and %s: %s",
+		rater, class, d.Moved(), d.X.Text("%+.*f", 100, 1), d.Y.Text("%+.*f", 100, 1), keeps)
 }
 
 // outliers warns of outliers, if a class has at least three raters.

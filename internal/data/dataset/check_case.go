@@ -33,6 +33,7 @@ type mark struct {
 	dice   float64 // mean Dice with the others
 	rest   float64 // the others' mean Dice with each other; NaN for fewer than two
 	ratio  float64 // area / the others' mean area; 0 if either is empty
+	metric.Displacement
 }
 
 // look reads a case and lists all its faults. If there are none, it examines the image and the
@@ -110,6 +111,9 @@ func (f *caseFigures) class(d *Dataset, l *Loaded, k int) {
 				pairs[a][b] = metric.Dice(mask, l.Masks[b][k])
 			}
 		}
+	}
+	for m, d := range metric.Displacements(l.Image.W, l.ByRater(k)...) {
+		marks[m].Displacement = d
 	}
 	f.marks, f.pairs = append(f.marks, marks), append(f.pairs, pairs)
 	for m := range marks {

@@ -74,7 +74,7 @@ func TestCheckOfSoundData(t *testing.T) {
 	require.Len(t, r.Figures, 6)
 	// The discs have 20 columns and 20, 21 and 22 rows; each lies within the next.
 	b := r.Figures[1]
-	assert.Equal(t, Figure{Class: "disc", Rater: "b", Masks: 6, Share: b.Share, Compared: 6, Dice: b.Dice, Area: b.Area, Worst: "eyes/eye00", Least: b.Least}, b)
+	assert.Equal(t, Figure{Class: "disc", Rater: "b", Masks: 6, Share: b.Share, Compared: 6, Dice: b.Dice, Area: b.Area, Worst: "eyes/eye00", Least: b.Least, Displaced: b.Displaced}, b)
 	assert.InDelta(t, b.Dice, b.Least, 1e-12, "they are alike in every image")
 	assert.InDelta(t, 20*21/float64(sampleW*sampleH), b.Share, 1e-12)
 	assert.InDelta(t, (2*20/41.+2*21/43.)/2, b.Dice, 1e-12)
@@ -165,6 +165,40 @@ func TestCheckOfRaters(t *testing.T) {
 	nesting := findingsOf(t, r, levels, KindNesting)
 	require.Len(t, nesting, 10)
 	assert.Equal(t, filepath.Join("raters", "b", "disc", "eye00.png")+": 20 of its 420 pixels are not in a, the level below", nesting[0])
+}
+
+// A rater who leaves out the left quarter is found and named, once enough images show it; the others,
+// and a rater who leaves out a random quarter, are not.
+func TestCheckOfDirections(t *testing.T) {
+	for _, images := range []int{7, 9} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "dataset.json"), []byte(`{"name": "eyes", "classes": ["disc"], "raters": ["a", "b", "left", "any"]}`))
+		for i := range images {
+			name := fmt.Sprintf("eye%02d.png", i)
+			put(t, filepath.Join(dir, "images", name), pngOf(t, image.NewGray(image.Rect(0, 0, 80, 70))))
+			for m, rater := range []string{"a", "b", "left", "any"} {
+				mask := image.NewGray(image.Rect(0, 0, 80, 70))
+				for y := 10; y < 50+m%2; y++ {
+					for x := 20; x < 60; x++ {
+						side := []int{x - 20, y - 10, 59 - x, 49 - y}[i%4]
+						if !(rater == "left" && x < 30 || rater == "any" && side < 10) {
+							mask.SetGray(x, y, color.Gray{255})
+						}
+					}
+				}
+				put(t, filepath.Join(dir, "raters", rater, "disc", name), pngOf(t, mask))
+			}
+		}
+		r := check(t, dir)
+		require.False(t, r.Failed(), r.Findings)
+		if found := findingsOf(t, r, dir, KindDirection); images < 8 {
+			assert.Empty(t, found)
+			assert.Equal(t, "+11.0 [n = 7]", r.Figures[2].Displaced.X.Text("%+.*f", 100, 1))
+		} else {
+			assert.Equal(t, []string{"rater left, disc: +5.0, -0.3 pixels to the right and down from the others' majority, in % of its diameter +11.0 [+10.8, +11.1] and -0.7 [-1.0, +0.0]: " +
+				"train with orientation upright; otherwise views are mirrored, and left is right"}, found)
+		}
+	}
 }
 
 func TestCheckOfImages(t *testing.T) {

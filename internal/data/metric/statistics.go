@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -23,6 +24,33 @@ func (i Interval) Within(least, most float64) Interval {
 
 // Clear says whether the interval is there, and holds no 0.
 func (i *Interval) Clear() bool { return i.Low != nil && (*i.Low > 0 || *i.High < 0) }
+
+// Fewest is the number of values, such as patients, from which on an interval is shown. Our tests of
+// coverage begin at ten.
+const Fewest = 8
+
+// FewSaid explains what Text writes of fewer.
+var FewSaid = fmt.Sprintf("[n = 5]: an interval of fewer than %d images, or groups of them (groups.csv), would tell too little", Fewest)
+
+// Text writes the mean and the interval, scaled, each number by a form such as "%+.*f"; a dash for
+// nil. In place of an interval of too few values it writes their number.
+func (i *Interval) Text(form string, scale float64, digits int) string {
+	number := func(v float64) string {
+		if v *= scale; math.Abs(v) < 0.5*math.Pow10(-digits) {
+			v = 0 // not −0
+		}
+		return fmt.Sprintf(form, digits, v)
+	}
+	switch {
+	case i == nil:
+		return "–"
+	case 0 < i.N && i.N < Fewest:
+		return fmt.Sprintf("%s [n = %d]", number(i.Mean), i.N)
+	case i.Low == nil:
+		return number(i.Mean)
+	}
+	return number(i.Mean) + " [" + number(*i.Low) + ", " + number(*i.High) + "]"
+}
 
 // Mean is the arithmetic mean; NaN without values.
 func Mean(values []float64) (sum float64) {

@@ -60,6 +60,45 @@ func BlandAltman[T any](items []T, difference func(T) float64) (bias metric.Inte
 	return metric.BlandAltman(byUnit(items, difference))
 }
 
+// Placed is a displacement in an image.
+type Placed struct {
+	Unit
+	metric.Displacement
+}
+
+// Displaced is where a rater's masks lie beside those of the others, on average.
+type Displaced struct {
+	X      *metric.Interval `json:"x"` // to the right, in diameters of a disc of the structure's area
+	Y      *metric.Interval `json:"y"` // down
+	Pixels [2]float64       `json:"pixels"`
+}
+
+// DisplacedOver is the mean over images. NaN does not count.
+func DisplacedOver(images []Placed) (d Displaced) {
+	of := func(figure func(Placed) float64) *metric.Interval { return MeanOver(images, figure) }
+	d.X, d.Y = of(func(p Placed) float64 { return p.X / p.Size }), of(func(p Placed) float64 { return p.Y / p.Size })
+	if d.X != nil {
+		d.Pixels = [2]float64{of(func(p Placed) float64 { return p.X }).Mean, of(func(p Placed) float64 { return p.Y }).Mean}
+	}
+	return d
+}
+
+// Moved writes the pixels to the right and down.
+func (d Displaced) Moved() string {
+	text := func(v float64) string { return (&metric.Interval{Mean: v}).Text("%+.*f", 1, 1) }
+	return text(d.Pixels[0]) + ", " + text(d.Pixels[1])
+}
+
+// Aside says in which directions the rater differs from the others: their interval lies beyond 2 %
+// of the diameter, and is one of metric.Fewest images or groups.
+func (d Displaced) Aside() (x, y bool) {
+	const trivial = 0.02
+	far := func(i *metric.Interval) bool {
+		return i != nil && i.N >= metric.Fewest && (*i.Low > trivial || *i.High < -trivial)
+	}
+	return far(d.X), far(d.Y)
+}
+
 // byUnit has the values of a figure for each unit, without NaN.
 func byUnit[T any](items []T, figure func(T) float64) (values [][]float64) {
 	at := map[Unit]int{}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/chart"
@@ -136,6 +137,13 @@ func (r *Report) Document() *report.Document {
 		d.Key = append(d.Key, report.Entry{Name: rater, Ink: chart.CSS(picture.RaterColour(m))})
 	}
 	for _, c := range r.Classes {
+		for _, m := range c.Raters {
+			if m.Displaced != nil && !r.Levels {
+				if text := dataset.Direction(m.Rater, c.Class, *m.Displaced); text != "" {
+					d.Notes = append(d.Notes, text)
+				}
+			}
+		}
 		p := report.Part{Title: c.Class, Tables: []report.Table{c.people(r.Levels), c.disagreements(r.Levels)}}
 		if !r.Levels {
 			p.Tables = slices.Insert(p.Tables, 0, c.dice(r.Raters))
@@ -189,7 +197,7 @@ func (c *correlationReport) String() string {
 	if c == nil || c.ICC == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%s, %d images", report.Plain(&metric.Interval{Mean: *c.ICC, Low: c.Low, High: c.High}, 1, 3), c.Images)
+	return fmt.Sprintf("%s, %d images", report.Plain(&metric.Interval{Mean: *c.ICC, Low: c.Low, High: c.High, N: c.Images}, 1, 3), c.Images)
 }
 
 // dice has a row and a column for each rater.
@@ -212,13 +220,17 @@ func (c *classAgreement) people(levels bool) report.Table {
 		}
 		return t
 	}
-	t := report.Table{Title: c.Class + ": the raters beside STAPLE; percent, bias as change of area", Columns: report.Columns("", "masks", "mean area", "Dice with the others", "sensitivity", "specificity", "bias")}
+	t := report.Table{Title: c.Class + ": the raters beside STAPLE; percent, bias as change of area", Columns: report.Columns("", "masks", "mean area", "Dice with the others", "sensitivity", "specificity", "bias", "dx, % of the diameter", "dy", "pixels")}
 	for _, m := range c.Raters {
-		bias := "–"
+		bias, dx, dy, pixels := "–", "–", "–", "–"
 		if m.Bias != nil {
 			bias = fmt.Sprintf("%+.1f", 100*math.Expm1(*m.Bias))
 		}
-		t.Add(m.Rater, m.Masks, report.Scaled("%.2f", m.Area, 100), report.Scaled("%.1f", m.Dice, 100), report.Scaled("%.1f", m.Sensitivity, 100), report.Scaled("%.2f", m.Specificity, 100), bias)
+		if m.Displaced != nil && m.Displaced.X != nil {
+			dx, dy = report.Signed(m.Displaced.X, 100, 1), report.Signed(m.Displaced.Y, 100, 1)
+			pixels = m.Displaced.Moved()
+		}
+		t.Add(m.Rater, m.Masks, report.Scaled("%.2f", m.Area, 100), report.Scaled("%.1f", m.Dice, 100), report.Scaled("%.1f", m.Sensitivity, 100), report.Scaled("%.2f", m.Specificity, 100), bias, dx, dy, pixels)
 	}
 	return t
 }

@@ -30,10 +30,11 @@ type comparison struct {
 	pairs        [][]float64     // Dice by rater and earlier rater; nil for levels
 	areas        []float64       // by rater: share of the image
 	counts       []fusion.Counts // by rater, beside the STAPLE map; nil for levels
-	dice         float64         // mean over the pairs of raters
-	least        float64         // of a pair
-	a, b         int             // that pair
-	union, whole float64         // Fleiss' kappa inside the union of the marks, and over the whole image
+	displaced    []metric.Displacement
+	dice         float64 // mean over the pairs of raters
+	least        float64 // of a pair
+	a, b         int     // that pair
+	union, whole float64 // Fleiss' kappa inside the union of the marks, and over the whole image
 	coincidences metric.Coincidences
 	consensus    float64 // pixels that all marked over pixels that anybody marked
 }
@@ -62,6 +63,7 @@ func (s *Study) look(i int) *comparedImage {
 			patterns[0].Pixels += l.marks.W*l.marks.H - len(given[0]) // outside the window
 			l.classes[k] = compare(c.Name, marks, patterns, s.data.Levels)
 			l.classes[k].at, l.classes[k].Unit = i, statistics.Unit(1+s.units[i])
+			l.classes[k].displaced = metric.Displacements(max(1, l.marks.Window.Dx()), marks...)
 		}
 	}
 	unit := statistics.Unit(1 + s.units[i])

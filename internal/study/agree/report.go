@@ -93,6 +93,8 @@ type raterReport struct {
 	Sensitivity *float64 `json:"sensitivity,omitempty"`
 	Specificity *float64 `json:"specificity,omitempty"`
 	Bias        *float64 `json:"bias,omitempty"` // ln of the marked area over the fused area
+
+	Displaced *statistics.Displaced `json:"displacement,omitempty"` // from the others' majority
 }
 
 // worstReport is an image whose raters agree least.
@@ -204,6 +206,9 @@ func raterOf(name string, m int, cases []*comparison) raterReport {
 	if rates := sum.Rates(); len(areas) > 0 {
 		r.Sensitivity, r.Specificity, r.Bias = statistics.Defined(rates.Sensitivity), statistics.Defined(rates.Specificity), statistics.Defined(sum.Bias())
 		r.Dice = statistics.Defined(metric.Mean(dice))
+		r.Displaced = new(statistics.DisplacedOver(statistics.Tabulate(len(cases), func(i int) statistics.Placed {
+			return statistics.Placed{Unit: cases[i].Unit, Displacement: cases[i].displaced[m]}
+		})))
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/table"
 	"mrprism/internal/study/picture"
@@ -175,6 +176,16 @@ func (d *Document) tables() (all []Table) {
 	return all
 }
 
+// Remarks are the notes, and why intervals are missing.
+func (d *Document) Remarks() []string {
+	few := func(c Cell) bool { return strings.Contains(c.Text, " [n = ") }
+	inRow := func(r Row) bool { return slices.ContainsFunc(r.Cells, few) }
+	if slices.ContainsFunc(d.tables(), func(t Table) bool { return slices.ContainsFunc(t.Rows, inRow) }) {
+		return append(slices.Clone(d.Notes), metric.FewSaid)
+	}
+	return d.Notes
+}
+
 // narrow is the table without wide columns.
 func (t Table) narrow() Table {
 	out := Table{Title: t.Title}
@@ -220,7 +231,7 @@ func (d *Document) Lines(t *table.Table) {
 		}
 	}
 	t.Break()
-	for _, note := range d.Notes {
+	for _, note := range d.Remarks() {
 		t.Line("%s", note)
 	}
 }

@@ -3,7 +3,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"mrprism/internal/data/metric"
@@ -35,26 +34,10 @@ func OfGroups(images, groups int) string {
 
 // Plain writes the mean and the interval, scaled; a dash for nil.
 func Plain(i *metric.Interval, scale float64, digits int) string {
-	return bracketed("%.*f", i, scale, digits)
+	return i.Text("%.*f", scale, digits)
 }
 
 // Signed is plain with a sign before every number.
 func Signed(i *metric.Interval, scale float64, digits int) string {
-	return bracketed("%+.*f", i, scale, digits)
-}
-
-func bracketed(form string, i *metric.Interval, scale float64, digits int) string {
-	number := func(v float64) string {
-		if v *= scale; math.Abs(v) < 0.5*math.Pow10(-digits) {
-			v = 0 // not −0
-		}
-		return fmt.Sprintf(form, digits, v)
-	}
-	switch {
-	case i == nil:
-		return "–"
-	case i.Low == nil:
-		return number(i.Mean)
-	}
-	return number(i.Mean) + " [" + number(*i.Low) + ", " + number(*i.High) + "]"
+	return i.Text("%+.*f", scale, digits)
 }

@@ -22,9 +22,15 @@ func TestIntervalsAreWritten(t *testing.T) {
 	assert.Equal(t, "reader-08 −1.00", cell.Value(), "a name has no minus")
 	assert.Equal(t, []string{"[−2.00, −0.50]"}, cell.Below())
 
-	// Of one image there is a mean, and nothing that says how far to trust it.
+	// Of few images there is a mean, and why there is nothing that says how far to trust it.
 	one := statistics.Interval([]float64{.5})
-	assert.Equal(t, "+50.0", Signed(one, 100, 1))
+	assert.Equal(t, "+50.0 [n = 1]", Signed(one, 100, 1))
+	assert.Equal(t, "4.0 [n = 7]", Plain(statistics.Interval([]float64{1, 2, 3, 4, 5, 6, 7}), 1, 1))
+	assert.NotContains(t, Plain(statistics.Interval([]float64{1, 2, 3, 4, 5, 6, 7, 8}), 1, 1), "n =")
+	d := Document{Notes: []string{"a"}, Parts: []Part{{Tables: []Table{{Rows: []Row{{Cells: []Cell{{Text: "0.5"}}}}}}}}}
+	assert.Equal(t, []string{"a"}, d.Remarks())
+	d.Parts[0].Tables[0].Add("disc", Plain(one, 1, 1))
+	assert.Equal(t, []string{"a", metric.FewSaid}, d.Remarks())
 	text, err := json.Marshal(one)
 	assert.NoError(t, err)
 	assert.JSONEq(t, `{"mean": 0.5, "n": 1}`, string(text))

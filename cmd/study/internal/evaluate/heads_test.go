@@ -50,7 +50,7 @@ func TestUndefinedKappa(t *testing.T) {
 	require.InDelta(t, *scores[1].Agreement.Kappa, agreement["fleissKappa"].(*metric.Interval).Mean, 1e-12)
 	var out strings.Builder
 	require.NoError(t, (&report.Document{Parts: []report.Part{{Tables: r.tables}}}).Print(&out))
-	require.Regexp(t, `inside the union of all marks +[^ ]+ +2\n`, out.String())
+	require.Regexp(t, `inside the union of all marks +-0.50 \[n = 1\] +2\n`, out.String())
 	require.Regexp(t, `in the whole image +[^ ]+ \[.*\] +1\n`, out.String())
 	require.Regexp(t, `pixels +– +3\n`, out.String())
 }
