@@ -70,6 +70,7 @@ type Trainer struct {
 	set       *tensor.Set
 	engine    *segment.Engine // for scoring; nil until the first score
 	best      best
+	pieces    [][2]int        // image set aside and class, where the best mask was in several pieces
 	previewed *dataset.Loaded // the image of previews, if it is known
 	apart     bool            // the run does not learn from it
 	step      int             // steps done
@@ -297,6 +298,9 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	}
 	if err := t.save(context.WithoutCancel(ctx)); err != nil {
 		return err
+	}
+	if t.step >= last || t.outOfPatience() {
+		t.adviceOnPieces()
 	}
 	if t.outOfPatience() {
 		t.Options.tell(fmt.Sprintf("stopped: epoch %d scored %.4f, and %d later epochs did not score better; the model of that epoch is %s", t.best.Epoch, t.best.Score,

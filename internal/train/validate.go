@@ -8,6 +8,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/roi"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 )
@@ -82,8 +83,8 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	if err := t.load(ctx, file); err != nil {
 		return nil, err
 	}
-	mean, count := 0.0, 0
-	for _, c := range t.aside {
+	mean, count, pieces := 0.0, 0, [][2]int{}
+	for i, c := range t.aside {
 		result, err := t.engine.Segment(ctx, c.Image, segment.Options{Recurrences: t.recurrences(), RaterWeights: t.alone(c.Folder)})
 		if err != nil {
 			return nil, fmt.Errorf("scoring %s/%s: %w", c.Folder, c.Name, err)
@@ -93,16 +94,40 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 				mean += metric.SoftDice(result.Probability(k), votes)
 				count++
 			}
+			if result.Measurements.Structures[k].Pieces > 1 {
+				pieces = append(pieces, [2]int{i, k})
+			}
 		}
 	}
 	mean /= float64(max(count, 1))
 	if t.best.Epoch == 0 || mean > t.best.Score {
-		t.best = best{mean, t.step / t.epochSteps()}
+		t.best, t.pieces = best{mean, t.step / t.epochSteps()}, pieces
 		if err := t.Options.export(file, BestSuffix); err != nil {
 			return nil, fmt.Errorf("exporting the best weights: %w; %w", err, t.adviceOnDisk())
 		}
 	}
 	return &mean, nil
+}
+
+// adviceOnPieces tells the user if a tenth of the best masks or more are in several pieces where
+// each rater's is in one.
+func (t *Trainer) adviceOnPieces() {
+	for k, class := range t.Dataset.Classes {
+		n := 0
+		for _, at := range t.pieces {
+			l := t.aside[at[0]]
+			several := func(mask []uint8) bool {
+				return len(roi.Connected(len(mask), l.Image.W, true, func(i int) bool { return mask[i] == 1 })) > 1
+			}
+			if at[1] == k && !slices.ContainsFunc(l.ByRater(k), several) {
+				n++
+			}
+		}
+		if n > 0 && 10*n >= len(t.aside) && !t.Options.SinglePieces {
+			t.Options.tell(fmt.Sprintf("in %d of %d images set aside the mask of the %s is in several pieces, and each rater's is in one: "+
+				"a run with \"single-pieces: true\" in its file of flags makes a model that keeps the largest", n, len(t.aside), class))
+		}
+	}
 }
 
 // alone gives the panel of a folder all weight; nil without panels.

@@ -231,6 +231,36 @@ func TestPatience(t *testing.T) {
 	require.NoError(t, again.Run(t.Context(), func(Report) { t.Error("a step was taken") }))
 }
 
+// Where the raters' marks are one piece and the model's are not, the user is told what to set; not
+// where a rater marked two.
+func TestAdviceOnPieces(t *testing.T) {
+	data, _ := finished(t)
+	o := scored(t, data)
+	var notes []string
+	o.Note = func(s string) { notes = append(notes, s) }
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer trainer.Close()
+	const advice = "in 1 of 1 images set aside the mask of the cup is in several pieces, and each rater's is in one: a run with \"single-pieces: true\""
+	require.NoError(t, trainer.Run(t.Context(), func(Report) {}))
+	l := trainer.aside[0]
+	r, err := trainer.engine.Segment(t.Context(), l.Image, segment.Options{Recurrences: trainer.recurrences()})
+	require.NoError(t, err)
+	if trainer.best.Epoch == 2 {
+		for k, s := range r.Measurements.Structures {
+			require.Equal(t, s.Pieces > 1, slices.Contains(trainer.pieces, [2]int{0, k}))
+		}
+	}
+	trainer.pieces, notes = [][2]int{{0, 1}}, nil
+	trainer.adviceOnPieces()
+	require.Len(t, notes, 1)
+	require.Contains(t, notes[0], advice)
+	mask := l.ByRater(1)[0]
+	mask[0], mask[len(mask)-1] = 1, 1
+	trainer.adviceOnPieces()
+	require.Len(t, notes, 1)
+}
+
 // Too few images to set aside, or to learn from, is an error before they are read.
 func TestNothingAside(t *testing.T) {
 	data, _ := finished(t)
