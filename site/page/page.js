@@ -1,7 +1,6 @@
 // The page. Actions of the user and answers of the worker become events. state.js computes the next
 // state, view.js draws it, and the effects below send the state's questions to the worker.
 import "./intact.js";
-import { wanted } from "./addresses.js";
 import { baseOf, withMask } from "../draw/correct.js";
 import { fellow } from "../review/compare.js";
 import { $, all, remember, remembered, taking } from "./dom.js";
@@ -15,7 +14,8 @@ import { resultFirst } from "./phone.js";
 import { printReports } from "../review/report.js";
 import { Ruler } from "../draw/ruler.js";
 import { Square } from "../draw/square.js";
-import { Segmenter, SegmentError, changed, publish } from "../worker/segmenter.js";
+import { wanted } from "../worker/scripts.js";
+import { Segmenter, SegmentError, changed, scripting } from "../worker/segmenter.js";
 import { keepLanguage, learn, spoken } from "../words/speak.js";
 import { language, t } from "../words/words.js";
 import { Stage } from "../draw/stage.js";
@@ -35,7 +35,7 @@ const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pict
 
 const stage = new Stage($("stage"));
 const segmenter = new Segmenter();
-publish(segmenter);
+globalThis.mrprism = scripting(segmenter);
 
 // The second stage is made when something is compared.
 let other = null;

@@ -1,6 +1,6 @@
 // The page's work for the worklist: it has the worker compute the lines, makes small pictures, and
 // turns controls and keys into events. worklist.js has the list itself.
-import { wanted } from "../page/addresses.js";
+import { wanted } from "../worker/scripts.js";
 import { fellow } from "./compare.js";
 import { withMask } from "../draw/correct.js";
 import { $ } from "../page/dom.js";

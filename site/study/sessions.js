@@ -1,6 +1,6 @@
 // Saves, opens and keeps sessions, and attaches images to them. session.js has their form,
 // keeping.js what the browser keeps. The page loads this module when a person wants a session.
-import { wanted } from "../page/addresses.js";
+import { wanted } from "../worker/scripts.js";
 import { $, element, table } from "../page/dom.js";
 import { download, pick, stem } from "../page/exports.js";
 import * as keeping from "./keeping.js";

@@ -3,11 +3,7 @@
 // each is a module by Emscripten, and is loaded when it is needed.
 import { get } from "../page/addresses.js";
 
-const DECODERS = {
-  openjpeg: { script: () => import("./openjpeg.js"), decoder: "J2KDecoder" },
-  openjph: { script: () => import("./openjph.js"), decoder: "HTJ2KDecoder" },
-  charls: { script: () => import("./charls.js"), decoder: "JpegLSDecoder" },
-};
+const DECODERS = { openjpeg: "J2KDecoder", openjph: "HTJ2KDecoder", charls: "JpegLSDecoder" };
 
 const PAGE = 65536,
   MOST = 1 << 30; // bytes of memory
@@ -25,7 +21,7 @@ function bounded({ exports }) {
 // load resolves to the module of a decoder. said receives what its program prints.
 async function load(name, said) {
   const [{ default: start }, code] = await Promise.all([
-    DECODERS[name].script(),
+    globalThis.mrprismDecoders?.[name] ?? import(`./${name}.js`),
     get(`${name}.wasm`).then((response) => response.arrayBuffer()),
   ]);
   return new Promise((resolve, reject) =>
@@ -45,7 +41,7 @@ async function load(name, said) {
 
 // decode returns the samples, and whether components follow each other. form is from the header.
 function decode(module, name, bytes, form) {
-  const decoder = new module[DECODERS[name].decoder]();
+  const decoder = new module[DECODERS[name]]();
   decoder.getEncodedBuffer(bytes.length).set(bytes);
   decoder.decode();
   const { width, height, componentCount, bitsPerSample } = decoder.getFrameInfo();

@@ -11,12 +11,17 @@ globalThis.mrprismDecodes = (name) => has(`${name}.wasm`);
 // to { missing }, the reason why the decoder could not be loaded.
 globalThis.mrprismDecode = async (name, bytes, form) => {
   try {
-    for (const script of ["codec.js", `${name}.js`]) await check(script); // a worker's scripts take no integrity
+    // A worker's scripts take no integrity. That of a package has them all, and was checked.
+    if (!globalThis.mrprismFiles)
+      for (const script of ["codec.js", `${name}.js`]) await check(script);
   } catch (error) {
     return { missing: error.message };
   }
   return new Promise((resolve) => {
-    const worker = new Worker(globalThis.mrprismScript("codec.js"), { type: "module" });
+    const worker = new Worker(globalThis.mrprismScript("codec.js"), {
+      type: "module",
+      name: "codec.js",
+    });
     const end = (outcome) => {
       clearTimeout(timer);
       worker.terminate();

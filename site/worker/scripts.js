@@ -1,6 +1,7 @@
-// The scripts of workers. Browsers check no integrity for them: sw.js withholds scripts that are
-// not as published. Without a service worker, as on plain http, the page itself checks them first.
-import { published } from "../page/addresses.js";
+// The scripts of workers, and modules that come later. Browsers check no integrity for them: sw.js
+// withholds scripts that are not as published. Without a service worker, as on plain http, the page
+// itself checks those of workers first.
+import { check as intact, published } from "../page/addresses.js";
 import { scripts } from "../page/build.js";
 
 // Only these addresses may become scripts: the content security policy allows no other source
@@ -12,6 +13,19 @@ const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
   },
 });
 export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name);
+
+// wanted loads a module that the page does not start with. names are its own and those of modules
+// that only it imports.
+export async function wanted(...names) {
+  await Promise.all(names.map(intact)); // an import has no integrity
+  return import(`./${names[0]}`);
+}
+
+// startWorker resolves to the worker that computes.
+export async function startWorker() {
+  await guarded();
+  return new Worker(scriptURL("worker.js"), { type: "module", name: location.search });
+}
 
 // guarded resolves once sw.js answers for the page, or the worker's scripts have been checked. It
 // throws the errors of published.

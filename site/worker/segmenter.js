@@ -1,7 +1,7 @@
 // The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
 import { YOU, wholeMask } from "../draw/correct.js";
 import { only } from "../page/dom.js";
-import { check, guarded, scriptURL } from "./scripts.js";
+import { check, startWorker } from "./scripts.js";
 
 // SegmentError says what went wrong and what the user can do next. code: image, weights, memory,
 // lost, cancelled, crashed, silent, …
@@ -71,13 +71,25 @@ export class Segmenter extends EventTarget {
   #patience = PATIENCE;
   #turned = 0; // ms: silence so far, what is allowed, the last turn
   #compiled = false; // the worker has given a result
+  #wishes;
+  #watching;
   study = null; // the Answers of a reading study (reading.js)
   used = false; // there were pictures or weights, which would be lost with the page
 
-  constructor() {
+  // wishes are those of a package's startWorker.
+  constructor(wishes) {
     super();
+    this.#wishes = wishes;
     this.#start();
-    setInterval(() => this.#watch(), TURN);
+    this.#watching = setInterval(() => this.#watch(), TURN);
+    this.#watching.unref?.(); // Node ends where only this is left
+  }
+
+  // close ends the worker for good.
+  close() {
+    clearInterval(this.#watching);
+    this.#restarts = Infinity;
+    this.#end(cancelled());
   }
 
   // busy says whether the worker has something to do.
@@ -92,7 +104,7 @@ export class Segmenter extends EventTarget {
     const now = performance.now(),
       passed = Math.min(now - this.#turned, 2 * TURN);
     this.#turned = now;
-    if (!this.#pending.size || document.hidden) return void (this.#silent = 0);
+    if (!this.#pending.size || globalThis.document?.hidden) return void (this.#silent = 0);
     this.#silent += passed;
     if (this.#silent <= this.#patience * (this.#compiled ? 1 : LONGER))
       return this.#worker.postMessage({ type: "ping" });
@@ -113,12 +125,15 @@ export class Segmenter extends EventTarget {
       this.#settle = { resolve, reject };
     });
     this.ready.catch(() => {}); // callers that await it get the failure
+    let worker;
     try {
-      await guarded();
+      worker = await startWorker(this.#wishes);
     } catch (error) {
-      return this.#end(changed(error.changed));
+      return this.#end(
+        error.changed ? changed(error.changed) : crashed(error.message, false, "crashed"),
+      );
     }
-    const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search });
+    if (this.#restarts === Infinity) return worker.terminate();
     // A worker that died may still send: each message that waited in it fails.
     worker.onmessage = ({ data }) => {
       if (worker === this.#worker) {
@@ -402,6 +417,7 @@ const SEGMENTING = {
   recurrences: own("a whole number", Number.isInteger),
   roi: own('"auto", "none" or "x,y,side"', (v) => typeof v === "string"),
   slice: own("a whole number from 1", (v) => Number.isInteger(v) && v >= 0),
+  image: own("a function", (v) => typeof v === "function"),
   turn: own("0, 90, 180 or 270", (v) => [0, 90, 180, 270].includes(v)),
 };
 // checked throws a TypeError for options that are not in allowed. It omits undefined options.
@@ -434,8 +450,9 @@ function checkedEvidence(evidence) {
   });
 }
 
-// publish makes window.mrprism, by which scripts use the segmenter. It shows nothing on the page.
-export function publish(segmenter) {
+// scripting is the segmenter for scripts, as window.mrprism. It shows nothing on the page. finish
+// adds to a result what save(fields) of Segmenter.save makes.
+export function scripting(segmenter, finish = (made) => made) {
   const index = (list, wanted, what) => {
     const i = typeof wanted === "number" ? wanted : list.indexOf(wanted);
     if (!(i in list)) throw new RangeError(`${what} ${wanted} is not one of ${list.join(", ")}`);
@@ -454,7 +471,7 @@ export function publish(segmenter) {
       (await segmenter.show("map", r, { kind, ...fields })).values;
     const c = (wanted) => index(r.classes, wanted, "class"),
       m = (wanted) => index(r.raters, wanted, "rater");
-    return {
+    const made = {
       ...only("width height classes raters labels roi recurrences takesMarks measurements", r),
       ...only("timings adapter why model found doubts doubt", r),
       probability: (cls) => values("probability", { class: c(cls) }),
@@ -467,16 +484,19 @@ export function publish(segmenter) {
         return run(picture, options, changes, { progress, signal });
       },
     };
+    return finish(made, (fields) =>
+      segmenter.save({ result: r, i: r.recurrences, drawn: [], identity: false, ...fields }),
+    );
   }
-  globalThis.mrprism = Object.freeze({
+  return Object.freeze({
     get ready() {
       return segmenter.ready.then(({ adapter, models }) => ({
         adapter,
         models: models.map(({ name }) => name),
       }));
     },
-    // segment(blob, { model, recurrences, roi, slice, turn, raterWeights, evidence, progress,
-    // signal }) resolves to a result. model is a name, or a Blob of weights. slice is that of a
+    // segment(blob, { model, recurrences, roi, slice, turn, raterWeights, evidence, progress, image,
+    // signal }) resolves to a result. image receives the decoded picture, as in Segmenter. model is a name, or a Blob of weights. slice is that of a
     // volume, from 1; the middle one unless given. turn is in degrees clockwise: maps are of the
     // turned image. raterWeights has a number from 0 to 1 for each rater. evidence is a list of {
     // rater, class, mask }, for models that take marks; mask has 255 inside, 0 outside and 128
@@ -502,6 +522,7 @@ export function publish(segmenter) {
         evidence = [],
         progress,
         signal,
+        image,
         ...wished
       } = checked(given, SEGMENTING);
       const { models } = await segmenter.ready;
@@ -518,7 +539,7 @@ export function publish(segmenter) {
         picture,
         { model, recurrences, roi },
         { evidence, raterWeights },
-        { progress, signal },
+        { progress, signal, image },
       );
     },
   });

@@ -122,16 +122,19 @@ if (globalThis.Go) {
   };
 }
 
-// mrprismScript makes an address a worker's script, by the only policy that a worker may create.
+// mrprismScript is the address of a worker's script, by the only policy that a worker may create.
+// In a package of npm all workers run the script of this one, which tells them apart by name.
 let policy;
 globalThis.mrprismScript = (name) => {
-  policy ??= globalThis.trustedTypes?.createPolicy("mrprism", {
-    createScriptURL(url) {
-      if (url === "vectors.js" || url === "codec.js") return url;
-      throw new TypeError(`not a worker of this program: ${url}`);
-    },
-  });
-  return policy?.createScriptURL(name) ?? name;
+  const createScriptURL = (name) => {
+    if (name !== "vectors.js" && name !== "codec.js")
+      throw new TypeError(`not a worker of this program: ${name}`);
+    return globalThis.mrprismFiles ? location.href : name;
+  };
+  policy ??= globalThis.trustedTypes?.createPolicy("mrprism", { createScriptURL }) ?? {
+    createScriptURL,
+  };
+  return policy.createScriptURL(name);
 };
 
 // unshared clears the flag in a program's fifth section that makes its memory shared.
@@ -223,7 +226,7 @@ if (globalThis.Go)
               i > 0;
               i--
             ) {
-              const worker = new Worker(url, { type: "module" });
+              const worker = new Worker(url, { type: "module", name: "vectors.js" });
               worker.onerror = (event) => event.preventDefault();
               worker.postMessage({ memory: this.#memory, modules: compiled, at });
             }

@@ -10,10 +10,14 @@ import { get, stream } from "../page/addresses.js";
 globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
 
 // mrprismDownload resolves to the bytes of a file. It calls tell with the number of bytes so far,
-// and ends when tell returns false. With anew the bytes are those that were published, whatever
-// caches keep.
+// and ends when tell returns false, or when nothing comes for STALLED ms. With anew the bytes are
+// those that were published, whatever caches keep.
+const STALLED = 60e3;
 globalThis.mrprismDownload = async (name, anew, tell) => {
-  const response = await (anew ? get : stream)(name).catch(() => {
+  const ending = new AbortController(),
+    stalled = () => ending.abort(new Error("nothing came for a minute"));
+  let timer = setTimeout(stalled, STALLED);
+  const response = await (anew ? get : stream)(name, ending.signal).catch(() => {
     throw new Error("the site does not answer, and this browser has not kept the model");
   });
   if (!response.ok) throw new Error(`${name}: the server answered ${response.status}`);
@@ -21,9 +25,11 @@ globalThis.mrprismDownload = async (name, anew, tell) => {
   let received = 0;
   for (const reader = response.body.getReader(); ;) {
     const { done, value } = await reader.read();
+    clearTimeout(timer);
     if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
     parts.push(value);
     received += value.length;
+    timer = setTimeout(stalled, STALLED);
     if (tell(received)) continue;
     await reader.cancel();
     throw new Error("nobody waits for it any more");
