@@ -5,12 +5,16 @@ SEGMENTER_FLAGS := -trimpath -ldflags="-s -w $(STAMP)" -tags simd128
 
 CODECS := build/codecs/node_modules/@cornerstonejs
 
-.PHONY: site size
+.PHONY: site size npm
 site: site/programs site/decoders
 	go run ./cmd/bundle -quality $(BROTLI) -commit $(COMMIT)
 
 size: site/programs site/decoders
 	go run ./cmd/bundle -quality $(BROTLI) -commit $(COMMIT) -size
+
+npm: site/programs site/decoders
+	@mkdir -p build
+	go run ./cmd/bundle -quality $(BROTLI) -commit $(COMMIT) build/mrprism-$(VERSION:unknown=0.0.0).tgz
 
 # The form of all JavaScript: prettier's layout, and eslint's finds. Without npm, or without a network, it is not checked.
 SCRIPTS = $(shell git ls-files '*.js' '*.mjs')
