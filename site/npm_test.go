@@ -18,13 +18,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mrprism"
 	"mrprism/internal/files/imageio"
-	"mrprism/internal/output/masks"
-	"mrprism/internal/segment"
-	"mrprism/model"
-	"mrprism/shaders/gpu/device"
 	"mrprism/site/npm"
-	"mrprism/weights/shipped"
 )
 
 // npmFiles are the files of the package of npm, by name.
@@ -76,54 +72,35 @@ const tells = `(async (r) => {
 	};
 })`
 
-// ofSegment is what the program segment says of the sample, on the processor.
+// ofSegment is what the Go package says of the sample, on the processor.
 var ofSegment = sync.OnceValues(func() (is told, err error) {
-	data, err := os.ReadFile(filepath.Join("dist", "sample.jpg"))
+	image, err := mrprism.ReadImage(filepath.Join("dist", "sample.jpg"))
 	if err != nil {
 		return is, err
 	}
-	image, err := imageio.Decode("sample.jpg", data)
+	m, err := mrprism.Open("fundus")
 	if err != nil {
 		return is, err
 	}
-	m, err := shipped.Open("fundus")
+	defer m.Close()
+	r, err := m.Segment(context.Background(), image, mrprism.Device("processor"))
 	if err != nil {
 		return is, err
 	}
-	d, err := device.Open(context.Background(), device.Processor, device.Options{})
-	if err != nil {
-		return is, err
-	}
-	defer d.Close()
-	engine, err := segment.New(context.Background(), d, m, model.F32)
-	if err != nil {
-		return is, err
-	}
-	defer engine.Close()
-	r, err := engine.Segment(context.Background(), image, segment.Options{ROI: "auto", Recurrences: segment.Trained})
-	if err != nil {
-		return is, err
-	}
-	is.Ratio, is.Doubts = *r.Measurements.VerticalRatio.Value, len(r.Doubts)
-	for c, s := range r.Measurements.Structures {
-		structure, err := masks.Readers(r.Raters, r.Labels, false, true)[0].Structure(&r.Maps, c)
+	is.Ratio, is.Doubts = r.Ratios[0].Value, len(r.Doubts)
+	for _, s := range r.Structures {
+		mask := make([]byte, r.Width*r.Height)
+		for i, p := range s.Probability() {
+			if p > 0.5 {
+				mask[i] = 255
+			}
+		}
+		png, err := imageio.EncodeGrey(r.Width, r.Height, mask, "") // as segment -format png-mask
 		if err != nil {
 			return is, err
-		}
-		format, err := masks.Find("png-mask")
-		if err != nil {
-			return is, err
-		}
-		png, err := format.Write(&masks.Drawing{Picture: image, By: masks.Consensus, Model: m, Structures: []masks.Structure{structure}})
-		if err != nil {
-			return is, err
-		}
-		mask := make([]byte, len(structure.Levels))
-		for i, v := range structure.Levels {
-			mask[i] = v >> 7 * 255
 		}
 		is.Masks, is.PNGs = append(is.Masks, fmt.Sprintf("%x", sha256.Sum256(mask))), append(is.PNGs, fmt.Sprintf("%x", sha256.Sum256(png)))
-		is.Areas, is.Trust = append(is.Areas, s.Area), append(is.Trust, s.Trust.Word)
+		is.Areas, is.Trust = append(is.Areas, s.Area), append(is.Trust, s.Trust)
 	}
 	return is, nil
 })
@@ -196,7 +173,7 @@ func TestPackageOnAnotherOrigin(t *testing.T) {
 		`42`:                              "TypeError: the model is neither a name nor a Blob of weights ",
 		`"fundus", { base: "/nowhere/" }`: `/nowhere/worker.txt did not come as it was published, and was not used.` + advice,
 		`"fundus", { base: "http://127.0.0.1:1/" }`:                               "Error: http://127.0.0.1:1/worker.txt did not come as it was published, and was not used." + advice,
-		`"fundus", { base: HOST + "/damaged-worker.txt/" }`:                        "/damaged-worker.txt/worker.txt did not come as it was published, and was not used." + advice,
+		`"fundus", { base: HOST + "/damaged-worker.txt/" }`:                       "/damaged-worker.txt/worker.txt did not come as it was published, and was not used." + advice,
 		`"fundus", { base: HOST + "/damaged-segmenter.wasm/" }`:                   "/damaged-segmenter.wasm/segmenter.wasm did not come as it was published, and was not used." + advice,
 		`"fundus", { base: HOST + "/missing/" }`:                                  "Error: The model could not be downloaded: weights/fundus.safetensors: the server answered 404." + advice,
 		`"fundus", { base: HOST + "/silent/", signal: AbortSignal.timeout(200) }`: "TimeoutError: ",
