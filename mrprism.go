@@ -215,7 +215,7 @@ func (m *Model) result(r *segment.Result) *Result {
 	for _, d := range r.Doubts {
 		out.Doubts = append(out.Doubts, Doubt(d))
 	}
-	readers := masks.Readers(r.Raters, r.Labels, false, false)
+	readers := masks.Readers(r.Raters, r.Classes, r.Labels, false, false)
 	for c, s := range r.Measurements.Structures {
 		one := Structure{Name: s.Class, Area: s.Area, Interval: (*Interval)(s.Interval), Trust: s.Trust.Word, Reason: s.Trust.Reason}
 		one.Low, one.High = s.Experts()

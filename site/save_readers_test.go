@@ -37,7 +37,7 @@ func (p *page) zipped(button, file string) map[string][]byte {
 // readers are what the page's result, which segmentIn has kept, says by each reader.
 func (p *page) readers(d masks.Drawing) (all []masks.Drawing) {
 	p.t.Helper()
-	for m, by := range masks.Readers(d.Model.Metadata.Raters, d.Model.Metadata.Labels, false, false) {
+	for m, by := range masks.Readers(d.Model.Metadata.Raters, d.Model.Metadata.Classes, d.Model.Metadata.Labels, false, false) {
 		one := d
 		if m > 0 {
 			var values [][]float32
@@ -83,7 +83,7 @@ func TestSavedReaders(t *testing.T) {
 			files := p.zipped(f.button, zipName)
 			require.Len(t, files, 5, "%v", slices.Collect(maps.Keys(files)))
 			for m, d := range all {
-				name := f.stem + map[bool]string{true: fmt.Sprintf("_rater%d", m)}[m > 0] + f.ending
+				name := f.stem + map[bool]string{true: "_" + d.Model.Metadata.Raters[max(m, 1)-1]}[m > 0] + f.ending
 				require.Contains(t, files, name)
 				structures := d.Structures
 				if f.stem == "photo_cup" {

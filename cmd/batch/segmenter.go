@@ -43,7 +43,7 @@ func (t Task) segmenter() (*segmenter, error) {
 	}
 	return &segmenter{task: t, doubter: journal.Doubter{Note: note}, Run: journal.Run{
 		Program: program, Session: segment.Session{Model: m, Precision: model.F32, Open: open, Note: note}, Weights: t.Weights,
-		Options: segment.Options{Recurrences: segment.Trained, ROI: "auto"}, Readers: masks.Readers(nil, "", false, false), Day: time.Now(),
+		Options: segment.Options{Recurrences: segment.Trained, ROI: "auto"}, Readers: masks.Readers(nil, nil, "", false, false), Day: time.Now(),
 	}}, nil
 }
 

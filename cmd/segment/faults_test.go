@@ -72,7 +72,7 @@ func TestBadImagesDoNotStopTheOthers(t *testing.T) {
 	for name := range good {
 		stem := strings.TrimSuffix(name, filepath.Ext(name))
 		require.FileExists(t, filepath.Join(out, stem+".json"))
-		require.FileExists(t, filepath.Join(out, stem+"_brain_rater3.png"))
+		require.FileExists(t, filepath.Join(out, stem+"_brain_eve.png"))
 	}
 	require.Len(t, listed(t, out), 5*len(good), "bad images must leave nothing")
 	require.Equal(t, image.Pt(40, 60), readPNG(t, filepath.Join(out, "turned_brain.png")).Rect.Size(), "masks have the displayed orientation")
@@ -129,7 +129,7 @@ func TestEvidenceFaults(t *testing.T) {
 	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
 	good, small := write(t, filepath.Join(dir, "good.png"), markOf(t, 40, 40)), write(t, filepath.Join(dir, "small.png"), markOf(t, 20, 40))
 	text := write(t, filepath.Join(dir, "text.png"), []byte("inside"))
-	over := filepath.Join(dir, "a_brain_rater1.png")
+	over := filepath.Join(dir, "a_brain_ann.png")
 	write(t, over, markOf(t, 40, 40))
 	raters, plain := weightsFile(t, dir, marked(segmenttest.Raters()), nil), weightsFile(t, dir, segmenttest.Raters(), nil)
 	fundus := weightsFile(t, dir, marked(segmenttest.Fundus()), nil)
@@ -174,7 +174,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	require.Len(t, before, 5)
 	write(t, photo, encodePNG(t, synthetic.Photograph(2, 50, 50)))
-	for _, last := range []string{"a_brain.png", "a_brain_rater3.png", "a.json"} {
+	for _, last := range []string{"a_brain.png", "a_brain_eve.png", "a.json"} {
 		disk.Fault = func(operation, path string) error {
 			if operation == disk.Write && strings.Contains(path, last) {
 				return syscall.ENOSPC
@@ -271,7 +271,7 @@ func TestInterrupt(t *testing.T) {
 	for i := range 200 {
 		if _, err := os.Stat(filepath.Join(out, fmt.Sprintf("i%03d.json", i))); err == nil {
 			done++
-			for _, rest := range []string{"", "_rater1", "_rater2", "_rater3"} {
+			for _, rest := range []string{"", "_ann", "_bob", "_eve"} {
 				readPNG(t, filepath.Join(out, fmt.Sprintf("i%03d_brain%s.png", i, rest)))
 			}
 		}
@@ -322,7 +322,7 @@ func TestLostDevice(t *testing.T) {
 			stdout: &stdout, progress: command.NewProgress(&stderr, 2),
 		}
 		out := t.TempDir()
-		b.Readers = masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Labels, false, false)
+		b.Readers = masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Classes, m.Metadata.Labels, false, false)
 		items, err := plan(out, images, nil, b.Readers, m.Metadata.Classes, masks.Formats[:1])
 		require.NoError(t, err)
 		err = b.run(t.Context(), items)

@@ -65,9 +65,9 @@ func TestFormats(t *testing.T) {
 	require.NotEmpty(t, first.SHA256)
 	require.Equal(t, journal.Saved{File: "scan_slice1of3_brain.png", Format: "png", By: "consensus", Structure: "brain", Sum: first.Sum}, first)
 	require.Equal(t, "guess of "+s.Raters[2], s.Files.All[31].By)
-	require.Equal(t, "scan_slice1of3_rater3.geojson", s.Files.All[31].File)
+	require.Equal(t, "scan_slice1of3_eve.geojson", s.Files.All[31].File)
 
-	for _, who := range []string{"scan_slice1of3_brain", "scan_slice1of3_brain_rater2"} {
+	for _, who := range []string{"scan_slice1of3_brain", "scan_slice1of3_brain_bob"} {
 		levels, mask := readPNG(t, filepath.Join(out, who+".png")), readPNG(t, filepath.Join(out, who+"_mask.png"))
 		require.Equal(t, image.Pt(60, 40), levels.Rect.Size())
 		for ending, want := range map[string]*image.Gray{".tif": levels, "_mask.tif": mask, ".nii.gz": levels, "_mask.nii.gz": mask} {
@@ -101,7 +101,7 @@ func TestFormats(t *testing.T) {
 	require.NoError(t, xml.Unmarshal(text, &drawing))
 	require.Equal(t, "0 0 60 40", drawing.ViewBox)
 	require.Len(t, drawing.Paths, 1)
-	text, err = os.ReadFile(filepath.Join(out, "scan_slice1of3_rater1.geojson"))
+	text, err = os.ReadFile(filepath.Join(out, "scan_slice1of3_ann.geojson"))
 	require.NoError(t, err)
 	require.True(t, json.Valid(text))
 
@@ -195,7 +195,7 @@ func TestSegmentationFiles(t *testing.T) {
 		require.Equal(t, 1, got.code)
 		require.Contains(t, got.stderr, "a.png: -format dicom-seg: a DICOM SEG refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
 		require.NoFileExists(t, filepath.Join(out, "a.json"))
-		for _, who := range []string{"", "_rater2"} {
+		for _, who := range []string{"", "_bob"} {
 			for c, class := range []string{"disc", "cup"} {
 				want := readPNG(t, filepath.Join(out, "CT_small_"+class+who+".png"))
 				binary, fractional := decoded(t, filepath.Join(out, "CT_small"+who+"_seg.dcm"), c+1), decoded(t, filepath.Join(out, "CT_small"+who+"_seg_fractional.dcm"), c+1)

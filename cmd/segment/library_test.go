@@ -9,6 +9,7 @@ import (
 	"mrprism"
 	"mrprism/internal/data/synthetic"
 	"mrprism/internal/files/dicom/dicomtest"
+	"mrprism/internal/output/masks"
 	"mrprism/internal/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
@@ -53,7 +54,7 @@ func TestLibraryWritesTheSameFiles(t *testing.T) {
 			stem := image[:len(image)-4]
 			for _, s := range r.Structures {
 				same(stem+"_"+s.Name+".png", s.WritePNG)
-				same(stem+"_"+s.Name+"_rater3.png", s.Raters[2].WritePNG)
+				same(stem+"_"+s.Name+masks.Suffixes(m.Raters, m.Structures)[2]+".png", s.Raters[2].WritePNG)
 			}
 			if stem == "scan" {
 				saved := filepath.Join(dir, "saved.dcm") // with UIDs of its own

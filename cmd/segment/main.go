@@ -21,8 +21,8 @@ segment computes, for each image, how probable each structure is at each pixel. 
 BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). DICOM in JPEG 2000 or HTJ2K wants OpenJPEG's opj_decompress (2.5 or later)
 in PATH, and DICOM in JPEG-LS dcmtk's dcmdjpls. It writes
   DIR/STEM_CLASS.png          probability of a structure, 8 bits, as large as the displayed image; 128 and more is the mask
-  DIR/STEM_CLASS_raterM.png   probability that rater M would mark the pixel; with models of agreement levels: that at least
-                              M experts would
+  DIR/STEM_CLASS_RATER.png    probability that a rater would mark the pixel; with models of agreement levels, as STEM_disc_atleast2.png,
+                              that so many experts would
   DIR/STEM_CLASS_others.png   with -evidence: what the raters would mark on the mean who have not marked
   DIR/STEM_CLASS_inner.png    with outlines: inside of the inner outline; _outer.png: inside of the outer one
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete

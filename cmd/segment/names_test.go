@@ -14,6 +14,7 @@ import (
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/output/masks"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"
 )
@@ -94,8 +95,10 @@ func TestStrangeNames(t *testing.T) {
 
 // The longest names that a volume can give its results still fit where a system allows 255 bytes.
 func TestLongestNamesFit(t *testing.T) {
-	volume, readers := strings.Repeat("v", 251)+".tif", []masks.Reader{{Suffix: "_rater64"}}
-	items, err := plan("out", []string{volume, filepath.Join("other", volume)}, nil, readers, []string{strings.Repeat("c", 64)}, masks.Formats)
+	volume, class := strings.Repeat("v", 251)+".tif", strings.Repeat("c", 64)
+	raters := []string{strings.Repeat("r", 64), strings.Repeat("r", 63)}
+	readers := masks.Readers(raters, []string{class}, weights.LabelsRaters, true, true)
+	items, err := plan("out", []string{volume, filepath.Join("other", volume)}, nil, readers, []string{class}, masks.Formats)
 	require.NoError(t, err)
 	for _, output := range items[1].Picture(65535, 65535).Outputs() {
 		require.LessOrEqual(t, len(filepath.Base(output)), 250, "and room for the numbers of more of one name")
@@ -108,7 +111,7 @@ func TestLinksAmongTheResults(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	photo := write(t, filepath.Join(dir, "x.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
 	args := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-device", "reference", "-recurrences", "0", "-out", out, photo}
-	for name, more := range map[string][]string{"x.json": nil, "x_brain.png": nil, "x_brain_rater1.png": nil, "all.csv": {"-csv", filepath.Join(out, "all.csv")}} {
+	for name, more := range map[string][]string{"x.json": nil, "x_brain.png": nil, "x_brain_ann.png": nil, "all.csv": {"-csv", filepath.Join(out, "all.csv")}} {
 		for _, there := range []bool{true, false} {
 			victim, link := filepath.Join(dir, "profile"), filepath.Join(out, name)
 			if there {

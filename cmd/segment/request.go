@@ -124,7 +124,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error
 	if r.outlines && (m.Metadata.Trust == nil || len(m.Metadata.Trust.Outlines) == 0) {
 		return nil, nil, cli.Wrong("-format outlines: model %s has learned no outlines; leave outlines out, or let \"export -ranges\" learn them from -folds", m.Metadata.Name)
 	}
-	readers := masks.Readers(segment.Heads(&m.Metadata), segment.Labels(&m.Metadata), len(marks) > 0, r.outlines)
+	readers := masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Classes, segment.Labels(&m.Metadata), len(marks) > 0, r.outlines)
 	items, err := plan(r.out, images, marks, readers, m.Metadata.Classes, r.formats)
 	if err != nil {
 		return nil, nil, cli.Wrong("%w", err)

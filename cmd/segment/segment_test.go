@@ -131,8 +131,8 @@ func TestFilesOfAnImage(t *testing.T) {
 		require.Empty(t, got.stderr)
 		require.Contains(t, got.stdout, photo+": disc ")
 		require.Equal(t, []string{
-			"eye.json", "eye_cup.png", "eye_cup_rater1.png", "eye_cup_rater2.png", "eye_cup_rater3.png", "eye_cup_rater4.png",
-			"eye_disc.png", "eye_disc_rater1.png", "eye_disc_rater2.png", "eye_disc_rater3.png", "eye_disc_rater4.png",
+			"eye.json", "eye_cup.png", "eye_cup_atleast1.png", "eye_cup_atleast2.png", "eye_cup_atleast3.png", "eye_cup_atleast4.png",
+			"eye_disc.png", "eye_disc_atleast1.png", "eye_disc_atleast2.png", "eye_disc_atleast3.png", "eye_disc_atleast4.png",
 		}, listed(t, out))
 
 		var s journal.Entry
@@ -182,7 +182,7 @@ func TestFilesOfAnImage(t *testing.T) {
 		require.Zero(t, got.code, got.stderr)
 		require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "eye.json"))), &s))
 		require.Equal(t, imageio.Square{X: -5, Y: 20, Side: 60}, s.Region)
-		require.Zero(t, readPNG(t, filepath.Join(out, "eye_brain_rater3.png")).GrayAt(200, 150).Y)
+		require.Zero(t, readPNG(t, filepath.Join(out, "eye_brain_eve.png")).GrayAt(200, 150).Y)
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"os"
@@ -166,6 +167,15 @@ func TestResumeChecksFiles(t *testing.T) {
 	got = call(t, args...)
 	require.Contains(t, got.stderr, "6 of 7 images are done")
 	require.Contains(t, got.stderr, "the image has changed since: \""+filepath.Join(photos, "c.png"))
+
+	// an earlier version numbered the levels in names
+	for _, class := range []string{"disc", "cup"} {
+		require.NoError(t, os.Rename(file("d_"+class+"_atleast2.png"), file("d_"+class+"_rater2.png")))
+	}
+	write(t, file("d.json"), bytes.ReplaceAll(must(os.ReadFile(file("d.json"))), []byte("_atleast2.png"), []byte("_rater2.png")))
+	require.Contains(t, call(t, args...).stderr, "7 of 7 images are done")
+	write(t, file("d_cup_rater2.png"), nil)
+	require.Contains(t, call(t, args...).stderr, "d_cup_rater2.png\" has 0 bytes")
 }
 
 func TestTableUsage(t *testing.T) {

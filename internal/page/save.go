@@ -60,7 +60,7 @@ func (h *Host) Save(request int, file File) ([]byte, error) {
 		return nil, err
 	}
 	before := r.Picture.Before()
-	readers := masks.Readers(r.Raters, r.Labels, len(r.Marks()) > 0, true)
+	readers := masks.Readers(r.Raters, r.Classes, r.Labels, len(r.Marks()) > 0, true)
 	if err := checkIndex("reader", file.Reader, len(readers)); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,21 @@ export function fileOf(
   return `${stem}${whole ? "" : `_${result.classes[c]}`}${suffix}${kind}${i < result.recurrences ? `_rec${i}` : ""}${corrected ? "_corrected" : ""}${ending}`;
 }
 
+// suffixesOf are those of the raters in files' names: Go's masks.Suffixes.
+function suffixesOf({ raters, classes }) {
+  const taken = new Set(["_others", "_inner", "_outer", "_mask", "_float", "_corrected"]),
+    bytes = 74 - Math.max(...classes.map((name) => name.length));
+  for (const a of classes)
+    for (const b of classes) if (b.startsWith(a)) taken.add(b.slice(a.length).toLowerCase());
+  return raters.map((rater) => {
+    const name = `_${rater.replaceAll("_", "-")}`.slice(0, bytes);
+    let one = name;
+    for (let n = 2; taken.has(one.toLowerCase()); n++) one = `${name}-${n}`;
+    taken.add(one.toLowerCase());
+    return one;
+  });
+}
+
 // readersOf are those of whom a file is saved, { reader, suffix, rater }: the consensus and, with
 // each, all others that the program segment has (masks.Readers, whose index reader is). Outlines
 // are of those of the classes that have them.
@@ -81,13 +96,14 @@ export function readersOf(result, each, classes) {
   if (!each) return [consensus];
   const others = asked.evidence.length ? [{ reader: raters.length + 1, suffix: "_others" }] : [];
   const outlined = classes.filter((c) => outlinesOf(result, c)),
-    first = 1 + raters.length + others.length;
+    first = 1 + raters.length + others.length,
+    suffixes = suffixesOf(result);
   const outlines = outlined.length
     ? ["_inner", "_outer"].map((suffix, i) => ({ reader: first + i, suffix, classes: outlined }))
     : [];
   return [
     consensus,
-    ...raters.map((rater, m) => ({ reader: m + 1, suffix: `_rater${m + 1}`, rater })),
+    ...raters.map((rater, m) => ({ reader: m + 1, suffix: suffixes[m], rater })),
     ...others,
     ...outlines,
   ];

@@ -209,7 +209,7 @@ a model (-weights; A+B is the mean of the maps of two) or a folder of maps that 
   DIR/CLASS/NAME.png                 the map of an image, as large as the image, and, if the method has them,
   DIR/raters/RATER/CLASS/NAME.png    the maps of raters; or
   DIR/NAME_CLASS.png                 all side by side, with the names that segment gives its files, among them
-  DIR/NAME_CLASS_raterM.png          the maps of raters: NAME.json beside them, which segment writes, says whose; or
+  DIR/NAME_CLASS_RATER.png           the maps of raters; or
   DIR/NAME.png                       of one class its map, else a label map, as nnU-Net writes it: 0 for the background,
                                      and 1, 2, … for the classes in the order of dataset.json. Where the marks of a
                                      class lie in the class before it, as cups in discs do, its pixels belong to both

@@ -127,3 +127,15 @@ func TestParse(t *testing.T) {
 	_, err = Parse("png,,tiff")
 	assert.ErrorContains(t, err, `no format is named "": there are png, `)
 }
+
+// Raters' names in the names of files are unlike each other and all else that follows a class.
+func TestSuffixes(t *testing.T) {
+	for _, c := range []struct{ raters, classes, want []string }{
+		{[]string{"over", "under"}, []string{"disc", "cup"}, []string{"_over", "_under"}},
+		{[]string{"Ann", "ann", "ann-2"}, nil, []string{"_Ann", "_ann-2", "_ann-2-2"}},
+		{[]string{"mask", "inner", "a_b", "a-b"}, nil, []string{"_mask-2", "_inner-2", "_a-b", "_a-b-2"}},
+		{[]string{"left", "lung"}, []string{"lung", "lung_left"}, []string{"_left-2", "_lung"}},
+	} {
+		require.Equal(t, c.want, Suffixes(c.raters, c.classes))
+	}
+}

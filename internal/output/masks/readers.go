@@ -2,6 +2,7 @@ package masks
 
 import (
 	"fmt"
+	"strings"
 
 	"mrprism/internal/segment"
 	"mrprism/weights"
@@ -35,11 +36,39 @@ func (b Reader) Structure(r *segment.Maps, class int) (Structure, error) {
 	return Structure{Name: part[0].Name, Levels: levels, Map: func() []float32 { return b.Of(r, class) }}, nil
 }
 
+// mostSuffix is the largest number of bytes that a class and a suffix have together: the rest of
+// the 255 of a file's name are the stem's and the format's.
+const mostSuffix = 74
+
+// Suffixes are those of raters or levels in files' names: "_" and the name, with hyphens for its
+// underscores, cut if it is long. They differ also where case does not count, and from what else
+// may follow a class; a name that would not gets a number.
+func Suffixes(raters, classes []string) (all []string) {
+	taken := map[string]bool{"_others": true, "_inner": true, "_outer": true, "_mask": true, "_float": true, "_corrected": true}
+	most := mostSuffix
+	for _, a := range classes {
+		most = min(most, mostSuffix-len(a))
+		for _, b := range classes {
+			taken[strings.ToLower(strings.TrimPrefix(b, a))] = true
+		}
+	}
+	for _, name := range raters {
+		name = ("_" + strings.ReplaceAll(name, "_", "-"))[:min(len(name)+1, most)]
+		one := name
+		for n := 2; taken[strings.ToLower(one)]; n++ {
+			one = fmt.Sprintf("%s-%d", name, n)
+		}
+		taken[strings.ToLower(one)] = true
+		all = append(all, one)
+	}
+	return all
+}
+
 // Readers lists the authors of maps: the consensus, the raters or levels of agreement that the
 // model predicts, and, with marks, those who have not marked. With outlines, the areas inside the
 // inner and the outer outline follow.
-func Readers(raters []string, labels string, marks, outlines bool) []Reader {
-	all := []Reader{{By: Consensus, Of: (*segment.Maps).Probability}}
+func Readers(raters, classes []string, labels string, marks, outlines bool) []Reader {
+	all, suffixes := []Reader{{By: Consensus, Of: (*segment.Maps).Probability}}, Suffixes(raters, classes)
 	for m, name := range raters {
 		by := "guess of " + name
 		switch labels {
@@ -48,7 +77,7 @@ func Readers(raters []string, labels string, marks, outlines bool) []Reader {
 		case weights.LabelsPanels:
 			by = "as the experts of " + name
 		}
-		all = append(all, Reader{Suffix: fmt.Sprintf("_rater%d", m+1), By: by, Of: func(r *segment.Maps, class int) []float32 { return r.Rater(m, class) }})
+		all = append(all, Reader{Suffix: suffixes[m], By: by, Of: func(r *segment.Maps, class int) []float32 { return r.Rater(m, class) }})
 	}
 	if marks {
 		all = append(all, Reader{Suffix: "_others", By: "guess of those who have not marked", Of: (*segment.Maps).Others})

@@ -42,6 +42,7 @@ func TestFolders(t *testing.T) {
 	nested, second := [][]float32{{1, 1, 0}, {1, 0, 0}}, [][]float32{{1, 0, 0}, {0, 0, 1}}
 	maps := [][]float32{{1, .2, 0}, {0, .2, 0}}
 	summary := []byte(`{"classes": ["disc", "cup", "vein"], "raters": ["bob", "carl"], "labels": "raters"}`)
+	earlier := []byte(`{"classes": ["disc"], "raters": ["rater2", "bob"], "labels": "raters", "files": {"all": [{"file": "x_disc_rater2.png", "by": "guess of bob"}]}}`)
 	for name, c := range map[string]struct {
 		classes []string
 		files   map[string][]byte
@@ -59,10 +60,13 @@ func TestFolders(t *testing.T) {
 		"faint":    {classes: []string{"disc"}, want: [][]float32{{1. / 255, 0, 0}}, files: map[string][]byte{"x.png": grey(t, 1, 0, 0), "x_2.png": grey(t, 2, 0, 0)}},
 		"segment": {want: maps, bob: []float32{0, 1, 0}, files: map[string][]byte{
 			"x.json": summary, "x_disc.npy": npy.Encode(1, 3, maps[0]), "x_disc.png": grey(t, 0, 0, 0), "x_disc_mask.png": grey(t, 0, 0, 0), "x_cup_mask.png": grey(t, 9, 9, 9), "x_cup.png": grey(t, 0, 51, 0),
-			"x_disc_rater1.png": grey(t, 0, 255, 0), "x_disc_rater2.png": nil, "x_vein.png": nil, "x_vein_rater1.png": nil, "x_disc_others.png": nil, "x_cup_inner.png": nil,
+			"x_disc_bob.png": grey(t, 0, 255, 0), "x_disc_carl.png": nil, "x_vein.png": nil, "x_vein_bob.png": nil, "x_disc_others.png": nil, "x_cup_inner.png": nil,
 		}},
-		"stranger":  {want: nested, trouble: "y.png: the data set has no image of this name", files: map[string][]byte{"x.png": grey(t, 2, 1, 0), "y.png": nil}},
-		"whose":     {want: nested, trouble: "whose map is it? segment says so in x.json", files: map[string][]byte{"x.png": grey(t, 2, 1, 0), "x_disc_rater1.png": nil}},
+		"earlier":  {want: nested, bob: []float32{0, 1, 0}, files: map[string][]byte{"x.png": grey(t, 2, 1, 0), "x.json": earlier, "x_disc_rater2.png": grey(t, 0, 255, 0)}},
+		"stranger": {want: nested, trouble: "y.png: the data set has no image of this name", files: map[string][]byte{"x.png": grey(t, 2, 1, 0), "y.png": nil}},
+		"whose": {want: nested, bob: []float32{0, 1, 0}, trouble: "x_disc_rater1.png: the data set has no image of this name", files: map[string][]byte{
+			"x.png": grey(t, 2, 1, 0), "x_disc_bob.png": grey(t, 0, 255, 0), "x_disc_rater1.png": nil,
+		}},
 		"two files": {want: nested, trouble: "x.tif: there is also x.png; remove one", files: map[string][]byte{"x.png": grey(t, 2, 1, 0), "x.tif": nil}},
 		"too large": {trouble: "it holds 3 at x 0, y 0; a label map has 0 for the background and 1 to 2 for disc, cup", files: map[string][]byte{"x.png": grey(t, 3, 1, 0)}},
 	} {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mrprism/internal/files/imageio"
 	"mrprism/internal/files/text"
+	"mrprism/internal/output/masks"
 	"mrprism/weights"
 	"mrprism/weights/disk"
 )
@@ -19,7 +19,7 @@ import (
 // lister lists the files of a folder of predictions, which lie in one of two ways:
 //
 //	CLASS/NAME.png    and optionally raters/RATER/CLASS/NAME.png
-//	NAME_CLASS.png    as segment names its files, and NAME_CLASS_raterM.png; or NAME.png, a label map
+//	NAME_CLASS.png    as segment names its files, and NAME_CLASS_RATER.png; or NAME.png, a label map
 //
 // In data of one class NAME.png is the map of the class. Endings are those of formats.
 type lister struct {
@@ -35,6 +35,7 @@ type lister struct {
 type summary struct {
 	Classes, Raters []string
 	Labels          string
+	Files           struct{ All []struct{ File, By string } }
 }
 
 func (l *lister) add(kind, format string, args ...any) {
@@ -171,9 +172,6 @@ func (l *lister) name(stem string, at place) {
 	l.stems[stem] = at
 }
 
-// headName is the stem of a rater's map, as segment names it.
-var headName = regexp.MustCompile(`^(.+)_rater(\d{1,3})$`)
-
 // flat takes a file that lies beside those of other classes.
 func (l *lister) flat(path, stem string) {
 	fine := 1
@@ -187,11 +185,13 @@ func (l *lister) flat(path, stem string) {
 		stem, fine = base, 2
 	}
 	at, known = l.stems[stem]
-	if of := headName.FindStringSubmatch(stem); of != nil && !known {
-		if at, known = l.stems[of[1]]; known {
-			if at.rater = l.raterOf(path, of[1], of[2]); at.rater < 0 {
+	if end := strings.LastIndex(stem, "_"); end > 0 && !known {
+		if of, there := l.stems[stem[:end]]; there {
+			rater, named := l.raterOf(path, stem[:end], stem[end:])
+			if named && rater < 0 {
 				return
 			}
+			at, known = place{of.image, rater, of.class}, named
 		}
 	}
 	switch {
@@ -204,22 +204,30 @@ func (l *lister) flat(path, stem string) {
 	}
 }
 
-// raterOf is the rater whose map the head of a number, from 1, made for a stem; -1 if it is
-// nobody's.
-func (l *lister) raterOf(path, stem, number string) int {
-	name := stem
+// raterOf is the rater of the data set whose map a file is, of whose name segment made the end; -1
+// if the data set has none. named is false if the end is no rater's.
+func (l *lister) raterOf(path, stem, end string) (rater int, named bool) {
 	for _, class := range l.data.Classes {
-		name = strings.TrimSuffix(name, "_"+class)
+		stem = strings.TrimSuffix(stem, "_"+class)
 	}
-	s, n := l.summary(name), 0
-	fmt.Sscan(number, &n)
+	s := l.summary(stem)
+	if s == nil {
+		s = &summary{Classes: l.data.Classes, Raters: l.data.Raters}
+	}
+	readers := masks.Readers(s.Raters, s.Classes, s.Labels, false, false)
+	m := slices.IndexFunc(readers, func(r masks.Reader) bool { return r.Suffix == end })
+	for _, one := range s.Files.All {
+		if one.File == filepath.Base(path) { // an earlier version numbered the raters
+			m = slices.IndexFunc(readers, func(r masks.Reader) bool { return r.By == one.By })
+		}
+	}
 	switch {
-	case s == nil:
-		l.add(UnknownRater, "%s: whose map is it? segment says so in %s.json, and there is none", path, name)
-	case n > 0 && n <= len(s.Raters) && (s.Labels == weights.LabelsAgreementLevels) == l.data.Levels: // else it means something else
-		return slices.Index(l.data.Raters, s.Raters[n-1])
+	case m < 1:
+		return -1, false
+	case s.Labels != "" && (s.Labels == weights.LabelsAgreementLevels) != l.data.Levels: // it means something else
+		return -1, true
 	}
-	return -1
+	return slices.Index(l.data.Raters, s.Raters[m-1]), true
 }
 
 // beside reports whether a file is one of segment's that is compared with nothing: an outline, or
