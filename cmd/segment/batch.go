@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"sync"
 
 	"mrprism/internal/command"
 	"mrprism/internal/command/journal"
@@ -20,10 +23,11 @@ import (
 // those before it.
 type batch struct {
 	journal.Run
-	formats  []masks.Format
-	stdout   io.Writer
-	progress *command.Progress
-	table    *table // of -csv; nil without
+	formats        []masks.Format
+	stdout, stderr io.Writer
+	progress       *command.Progress
+	json, quiet    bool   // what is printed of an image
+	table          *table // of -csv; nil without
 }
 
 // run segments all items, and reports them in their order. It names an image that fails and goes on
@@ -47,9 +51,10 @@ func (b *batch) run(ctx context.Context, items []journal.Item) (err error) {
 			}
 			if o.err != nil {
 				failed++
-				b.progress.Note(program, o.err.Error())
-			} else {
-				fmt.Fprintln(b.stdout, cli.Message(b.describe(o.it, o.result)))
+				command.NewProgress(b.stderr, 0).Note(program, o.err.Error())
+			}
+			if err := b.print(o); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -87,6 +92,20 @@ func (b *batch) run(ctx context.Context, items []journal.Item) (err error) {
 	return cli.Exit(cli.Failed)
 }
 
+// print prints a line for people or for programs, in which a failed image has its name and the error.
+func (b *batch) print(w written) error {
+	switch {
+	case b.json:
+		if w.err != nil {
+			return json.NewEncoder(b.stdout).Encode(map[string]string{"image": imageio.Valid(w.it.Image), "error": w.err.Error()})
+		}
+		return json.NewEncoder(b.stdout).Encode(w.entry)
+	case w.err == nil && !b.quiet:
+		fmt.Fprintln(b.stdout, cli.Message(b.describe(w.it, w.result)))
+	}
+	return nil
+}
+
 // apart does work beside the caller.
 func apart[T any](work func() T) <-chan T {
 	done := make(chan T, 1)
@@ -111,8 +130,26 @@ type written struct {
 	err    error
 }
 
+// content is that of an image's file or, of the image -, of the standard input.
+func content(image string) ([]byte, error) {
+	if image == stdin {
+		return input()
+	}
+	return imageio.ReadContent(image)
+}
+
+const stdin = "-"
+
+var input = sync.OnceValues(func() ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(os.Stdin, imageio.MaxFile+1))
+	if err == nil {
+		err = imageio.CheckSize("the standard input", int64(len(data)))
+	}
+	return data, err
+})
+
 func (b *batch) read(it journal.Item) (p picture) {
-	data, err := imageio.ReadContent(it.Image)
+	data, err := content(it.Image)
 	if err != nil {
 		return picture{err: err}
 	}

@@ -189,13 +189,13 @@ func TestSegmentationFiles(t *testing.T) {
 		out := t.TempDir()
 		args := []string{"-weights", w, "-device", "reference", "-roi", "none", "-out", out, "-format", "png,dicom-seg,dicom-seg-fractional,nifti"}
 		if keep {
-			args = append(args, "-identity")
+			args[len(args)-1] += ",identity"
 		}
 		got := call(t, append(args, source, photo)...)
 		require.Equal(t, 1, got.code)
 		require.Contains(t, got.stderr, "a.png: -format dicom-seg: a DICOM SEG refers to a DICOM image, and this is none; save the masks as NIfTI or TIFF")
 		require.NoFileExists(t, filepath.Join(out, "a.json"))
-		for _, who := range []string{"", "_bob"} {
+		for _, who := range []string{"", "_atleast2"} {
 			for c, class := range []string{"disc", "cup"} {
 				want := readPNG(t, filepath.Join(out, "CT_small_"+class+who+".png"))
 				binary, fractional := decoded(t, filepath.Join(out, "CT_small"+who+"_seg.dcm"), c+1), decoded(t, filepath.Join(out, "CT_small"+who+"_seg_fractional.dcm"), c+1)

@@ -15,7 +15,7 @@ const program = "segment"
 
 var intro = `segment - calibrated masks of photographs and scans
 
-usage: segment -weights NAME|FILE -out DIR [flags] IMAGE|FOLDER...
+usage: segment -weights NAME|FILE -out DIR [flags] IMAGE|FOLDER|-...
 
 segment computes, for each image, how probable each structure is at each pixel. It reads PNG, JPEG, TIFF,
 BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). DICOM in JPEG 2000 or HTJ2K wants OpenJPEG's opj_decompress (2.5 or later)
@@ -30,10 +30,12 @@ STEM is the file name of the image without its extension. Images of one name get
 (pages, frames, slices), STEM also says which one it was, as in x_slice3of5; so do the line, the JSON ("slice", "slices") and
 the table. -format writes other files in place of the PNGs, or beside them:
 ` + formatsHelp + `In the JSON "files" has "probability", "raters" and "others" for png, and "all" for every format, with its size
-and SHA-256. Unless -identity is given, a DICOM SEG names neither patient nor study, and new UIDs replace those by which an
+and SHA-256. Without identity in -format a DICOM SEG names neither patient nor study, and new UIDs replace those by which an
 archive would find its source.
   segment -weights fundus -out masks photo.jpg             one photograph
+  segment -weights fundus -json - -quiet - <photo.jpg      for scripts: standard input (-), JSON on standard output, no files
 A folder stands for the images in it, by the extension of their names or by their content; folders inside it are left alone.
+With -json - an image that failed has "image" and "error" alone.
 
 With -csv segment also writes a table: a line an image, with the figures below or, if it failed, the error. The file is whole
 at any time. After Ctrl-C, or to add images, call segment again: images stay as they are whose STEM.json has the same content
@@ -117,6 +119,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		r.named, r.given = named, flags.Given()
 		if err := r.check(); err != nil {
 			return err
+		}
+		if r.serves {
+			return r.serve(ctx, stdout)
 		}
 		b, items, err := r.batch(stdout, stderr)
 		if err != nil || len(items) == 0 {

@@ -33,12 +33,12 @@ func plan(dir string, images []string, marks []journal.Mark, readers []masks.Rea
 	}
 	var again []int // after all others: no number takes another image's own name
 	for i, image := range images {
-		if !take(i, imageio.OutputStem(image)) {
+		if !take(i, stemOf(image)) {
 			again = append(again, i)
 		}
 	}
 	for _, i := range again {
-		for n := 2; !take(i, fmt.Sprintf("%s_%d", imageio.OutputStem(images[i]), n)); n++ {
+		for n := 2; !take(i, fmt.Sprintf("%s_%d", stemOf(images[i]), n)); n++ {
 		}
 	}
 	inputs := slices.Clone(images)
@@ -51,6 +51,13 @@ func plan(dir string, images []string, marks []journal.Mark, readers []masks.Rea
 		}
 	}
 	return items, spares(inputs, items)
+}
+
+func stemOf(image string) string {
+	if image == stdin {
+		return "stdin"
+	}
+	return imageio.OutputStem(image)
 }
 
 // ofSlices is what Item.Picture adds.

@@ -29,13 +29,16 @@ type request struct {
 	device      *computing.Device
 	options     segment.Options
 	out, table  string // the folder of results; the file of -csv, empty without
-	slice       int    // of the files, from 1; 0: as imageio.DecodeSlice chooses
+	json        string // - or empty: where the entries go
+	quiet       bool
+	slice       int // of the files, from 1; 0: as imageio.DecodeSlice chooses
 	identity    bool
 	outlines    bool
 	formats     []masks.Format
 	marks       []journal.Mark
 	named       []string        // images and folders
 	given       map[string]bool // the flags that the user gave
+	serves      bool            // see serve
 }
 
 // flags are the flags, which set the request.
@@ -43,16 +46,18 @@ func (r *request) flags() *cli.Groups {
 	flags := cli.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
 		r.weightsName = computing.EnsembleFlag(f)
-		f.StringVar(&r.out, "out", "", "`DIR` for the results, which is made if missing (required)")
+		f.StringVar(&r.out, "out", "", "`DIR` for the results, which is made if missing (required, but for -json)")
+		f.StringVar(&r.json, "json", "", "`-`: print what STEM.json has, a line an image, in place of the lines for people; without -out no file is written")
+		f.BoolVar(&r.quiet, "quiet", false, "print errors alone, and with -json what it prints")
 		f.StringVar(&r.table, "csv", "", "also write a table, `FILE`.csv, with a line an image, or go on with it: images that are done stay as they are")
 		f.StringVar(&r.options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
 		f.IntVar(&r.options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
 		f.IntVar(&r.slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
 		f.StringVar(&r.options.Eye, "eye", "", "which `EYE` the photographs show, right or left (default as DICOM, the file's name or the side of the disc tells)")
-		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names()+". outlines among them adds the masks of each structure's inner and outer outline, "+
+		f.Func("format", "write masks in these `FORMATS`, separated by commas (default "+masks.Formats[0].Name+"): "+masks.Names()+". "+
+			"identity among them keeps in a DICOM SEG what its source says of patient and study, and refers to the source by its UIDs; outlines adds the masks of each structure's inner and outer outline, "+
 			"between which a further expert's lies in 90 % of images, where the weights know them and the structure may be used", r.parseFormats)
-		f.BoolVar(&r.identity, "identity", false, "keep in a DICOM SEG what its source says of patient and study, and refer to the source by its UIDs")
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
 			r.marks = append(r.marks, m)
@@ -60,16 +65,24 @@ func (r *request) flags() *cli.Groups {
 		})
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { r.precision, r.device = computing.Flags(f) })
-	// Scripts may still give what -csv implies, and -format outlines.
+	// Scripts may still give what -csv implies, and words of -format.
 	flags.Bool("resume", false, "")
 	flags.BoolVar(&r.outlines, "outlines", false, "")
+	flags.BoolVar(&r.identity, "identity", false, "")
+	flags.BoolVar(&r.serves, "pipe", false, "") // package mrprism of Python
 	return flags
 }
 
 // parseFormats reads -format.
 func (r *request) parseFormats(text string) (err error) {
-	names := slices.DeleteFunc(strings.Split(text, ","), func(name string) bool { return strings.TrimSpace(name) == "outlines" })
-	r.outlines = r.outlines || len(names) < 1+strings.Count(text, ",")
+	words := map[string]*bool{"outlines": &r.outlines, "identity": &r.identity}
+	names := slices.DeleteFunc(strings.Split(text, ","), func(name string) bool {
+		word := words[strings.TrimSpace(name)]
+		if word != nil {
+			*word = true
+		}
+		return word != nil
+	})
 	if len(names) > 0 {
 		r.formats, err = masks.Parse(strings.Join(names, ","))
 	}
@@ -81,9 +94,11 @@ func (r *request) check() error {
 	switch {
 	case *r.weightsName == "":
 		return cli.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", computing.Shipped())
-	case r.out == "":
-		return cli.Wrong("where to? give -out DIR")
-	case len(r.named) == 0:
+	case r.json != "" && r.json != "-":
+		return cli.Wrong("-json %s: give -, the standard output; with -out each image has its JSON there", r.json)
+	case r.out == "" && (r.json == "" || r.table != "") && !r.serves:
+		return cli.Wrong("where to? give -out DIR, or -json - alone")
+	case len(r.named) == 0 && !r.serves:
 		return cli.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI), or a folder of them")
 	case r.table != "" && filepath.Ext(r.table) != ".csv":
 		return cli.Wrong("-csv %s: name a file that ends in .csv", r.table)
@@ -125,19 +140,28 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error
 		return nil, nil, cli.Wrong("-format outlines: model %s has learned no outlines; leave outlines out, or let \"export -ranges\" learn them from -folds", m.Metadata.Name)
 	}
 	readers := masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Classes, segment.Labels(&m.Metadata), len(marks) > 0, r.outlines)
-	items, err := plan(r.out, images, marks, readers, m.Metadata.Classes, r.formats)
-	if err != nil {
+	var items []journal.Item
+	if r.out == "" { // no files
+		for _, image := range images {
+			items = append(items, journal.Item{Image: image, Marks: marks})
+		}
+		readers, r.formats = nil, nil
+	} else if items, err = plan(r.out, images, marks, readers, m.Metadata.Classes, r.formats); err != nil {
 		return nil, nil, cli.Wrong("%w", err)
 	}
 	if !r.given["recurrences"] {
 		r.options.Recurrences = segment.Trained
+	}
+	notes := stderr
+	if r.quiet {
+		notes = io.Discard
 	}
 	b := &batch{
 		Run: journal.Run{
 			Program: program, Session: segment.Session{Model: m, Precision: *r.precision, Open: r.device.Open}, Weights: *r.weightsName,
 			Options: r.options, Slice: r.slice, Readers: readers, Identity: r.identity, Day: time.Now(),
 		},
-		formats: r.formats, stdout: stdout, progress: command.NewProgress(stderr, len(items)),
+		formats: r.formats, stdout: stdout, stderr: stderr, progress: command.NewProgress(notes, len(items)), json: r.json != "", quiet: r.quiet,
 	}
 	b.Session.Note = func(text string) { b.progress.Note(program, text) }
 	if r.table != "" {
@@ -145,7 +169,7 @@ func (r *request) batch(stdout, stderr io.Writer) (*batch, []journal.Item, error
 			return nil, nil, err
 		}
 		items = b.remaining(items)
-		b.progress = command.NewProgress(stderr, len(items))
+		b.progress = command.NewProgress(notes, len(items))
 		if err := b.table.write(); err != nil {
 			return nil, nil, err
 		}
@@ -182,6 +206,9 @@ func (r *request) prepare(ctx context.Context, b *batch) error {
 	b.progress.Clear()
 	if err != nil {
 		return fmt.Errorf("-weights %s: %w", *r.weightsName, err)
+	}
+	if r.out == "" {
+		return nil
 	}
 	if err := os.MkdirAll(r.out, 0o777); err != nil {
 		return fmt.Errorf("the folder of -out cannot be made: %w; name another one", err)

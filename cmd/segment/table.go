@@ -94,7 +94,7 @@ func (b *batch) done(it journal.Item) (bool, error) {
 		return false, nil
 	}
 	if e.Content != "" {
-		data, err := imageio.ReadContent(it.Image)
+		data, err := content(it.Image)
 		if err != nil || disk.SumOf(data).SHA256 != e.Content {
 			return false, cmp.Or(err, errors.New("the image has changed since"))
 		}

@@ -16,7 +16,7 @@ import (
 	"mrprism/weights/disk"
 )
 
-// Item is one image with its output files.
+// Item is one image with its output files: none, if it has no Entry.
 type Item struct {
 	Image   string
 	Content string // SHA-256 of the image's file
@@ -55,7 +55,7 @@ func NewItem(stem, image string, marks []Mark, readers []masks.Reader, classes [
 // Picture is the item whose output files name the picture of the file, if that has several: slice 3
 // of 5 has STEM_slice3of5.json.
 func (i Item) Picture(slice, slices int) Item {
-	if slices < 2 {
+	if slices < 2 || i.Entry == "" {
 		return i
 	}
 	named := func(path string) string {
@@ -119,6 +119,9 @@ func (r *Run) Write(ctx context.Context, it Item, v *segment.Result) (*Entry, er
 		}
 	}
 	e := r.entry(it, v, sums)
+	if it.Entry == "" {
+		return e, nil
+	}
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err == nil {
 		err = files.add(it.Entry, append(text, '\n'))

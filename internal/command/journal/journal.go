@@ -145,7 +145,7 @@ func (r *Run) entry(it Item, v *segment.Result, sums map[string]disk.Sum) *Entry
 		Recurrences: v.Recurrences, Evidence: it.Marks, Measurements: v.Measurements, Device: v.Adapter, Why: v.Why, Precision: v.Precision,
 		Found: v.Found, Doubts: append([]segment.Doubt{}, v.Doubts...), Doubt: v.Doubt, Sharpness: v.Sharpness, Times: v.Timings,
 		Program: r.source(), Date: time.Now().UTC().Format(time.RFC3339), Options: r.Asked(it.Marks),
-		Files: Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}},
+		Files: Files{Probability: map[string]string{}, Raters: map[string][]string{}, Others: map[string]string{}, All: []Saved{}},
 	}
 	if v.Picture.Slices > 1 {
 		e.Slice, e.Slices = v.Picture.Slice, v.Picture.Slices

@@ -11,9 +11,9 @@ import (
 	"mrprism/weights/disk"
 )
 
-// maxFile is the size in bytes of the largest image file that is read into memory. Decoding
+// MaxFile is the size in bytes of the largest image file that is read into memory. Decoding
 // limits the number of pixels.
-const maxFile = 1 << 30
+const MaxFile = 1 << 30
 
 // Read reads and decodes an image file: the middle of a volume, and the first page. Every
 // error names the file.
@@ -48,7 +48,7 @@ func ReadContent(path string) ([]byte, error) {
 
 // CheckSize returns an error if a file of so many bytes is too large to be read into memory.
 func CheckSize(path string, bytes int64) error {
-	if bytes <= maxFile {
+	if bytes <= MaxFile {
 		return nil
 	}
 	return fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, bytes>>20, MaxPixels/1_000_000)
