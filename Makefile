@@ -6,6 +6,7 @@ VERSION := $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v[
 STAMP := -X mrprism/internal/program/version.built=$(VERSION)+$(COMMIT)
 ADDRESS ?= 127.0.0.1:8080
 # cmd/batch and cmd/study are modules of their own, with Apache Beam and with the study; bundle runs from the source.
+TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 PROGRAMS := $(filter-out batch bundle study,$(notdir $(wildcard cmd/*)))
 
 # Two packages at a time, the longest first: one alone leaves half of two cores idle. No package may take longer than TIMEOUT.
@@ -55,6 +56,12 @@ site: ## the page, in site/dist
 lint: ## the form of all JavaScript: prettier and eslint, which npm installs
 npm: ## the package for other people's pages and Node, build/mrprism-VERSION.tgz; site/npm/README.md
 size: ## the page's download sizes; fails above 3.9 MB of programs (brotli), 7 MB a model or 10.95 MB before the first result
+
+.PHONY: wheel
+wheel: ## Python's package with program segment, for each system or those of TARGETS, in build
+	@mkdir -p build/wheel
+	for target in $(TARGETS); do CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -trimpath -ldflags="-s -w $(STAMP)" -o build/wheel/segment ./cmd/segment && \
+		python3 internal/release/wheel.py $(VERSION) $$target build/wheel/segment LICENSE build || exit 1; done
 
 .PHONY: image
 image: site ## a container image of serve alone, by docker or podman; cmd/serve/CDN.md says how to run it

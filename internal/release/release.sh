@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # release.sh VERSION COMMIT OUT builds a release of this commit in OUT, for all systems or those of
 # TARGETS. `make release` calls it; RELEASE.md says what is in it.
-# Needs Go, GNU tar, xz, ar, zip, jq, npm and openssl.
+# Needs Go, GNU tar, xz, ar, zip, jq, npm, openssl and Python 3.
 set -euo pipefail
 version=$1 commit=$2 out=$3
 here=internal/release
@@ -179,6 +179,7 @@ for target in "${targets[@]}"; do
 	os=${target%/*} arch=${target#*/}
 	folder=$work/mrprism-$version-$os-$arch
 	[ "$os" != linux ] || deb "$arch" "$folder"
+	python3 "$here/wheel.py" "$version" "$target" "$folder"/mrprism-segment* "$work/share/LICENSES.txt" "$out"
 	cp -r "$work/share/"* "$folder/"
 	pack "$os" "$arch" "$folder"
 	rm -r "$folder"
