@@ -57,6 +57,21 @@ lint: ## the form of all JavaScript: prettier and eslint, which npm installs
 npm: ## the package for other people's pages and Node, build/mrprism-VERSION.tgz; site/npm/README.md
 size: ## the page's download sizes; fails above 3.9 MB of programs (brotli), 7 MB a model or 10.95 MB before the first result
 
+PREFIX ?= /usr/local
+BUILT ?= build
+INSTALLED = $(wildcard $(patsubst %,$(BUILT)/%,$(PROGRAMS) evaluate))
+.PHONY: install
+install: ## what make build built, as mrprism-NAME, with manual pages and completions, in PREFIX (/usr/local)
+	@[ -n "$(INSTALLED)" ] || { echo "make install: nothing is built; call make build before"; exit 1; }
+	go run ./internal/release $(VERSION) $$(date -u +%F) $(BUILT)/share $(INSTALLED)
+	@set -e; cd $(BUILT)/share; to=$(abspath $(DESTDIR)$(PREFIX)); \
+	install -d $$to/bin $$to/share/man/man1 $$to/share/bash-completion/completions $$to/share/zsh/site-functions $$to/share/fish/vendor_completions.d; \
+	for program in $(notdir $(INSTALLED)); do install ../$$program $$to/bin/mrprism-$$program; done; \
+	install -m644 man/* $$to/share/man/man1; \
+	install -m644 completions/bash/* $$to/share/bash-completion/completions; \
+	install -m644 completions/zsh/* $$to/share/zsh/site-functions; \
+	install -m644 completions/fish/* $$to/share/fish/vendor_completions.d
+
 .PHONY: wheel
 wheel: ## Python's package with program segment, for each system or those of TARGETS, in build
 	@mkdir -p build/wheel
