@@ -17,19 +17,25 @@ import (
 	"mrprism/internal/program/cli"
 )
 
-const importIntro = `train import - makes a data set from a published one, or from sessions of the page
+const importIntro = `train import - makes a data set from a labelling tool's, a published one, or sessions of the page
 
 usage: train import LAYOUT SRC DST [flags]
 
-SRC is the unpacked folder of the published set, or a folder of sessions. import only reads it. DST appears when it is
-complete. import names every file that it leaves out, with the reason. A rater's unusable mask becomes a missing label.
-An image that lacks all masks of a class is left out. The publishers' terms hold for DST as for SRC.
+SRC is an unpacked folder. import only reads it. DST appears when it is complete. import names what it leaves out, with
+the reason. A rater's unusable mask becomes a missing label. An image that lacks all masks of a class is left out. The
+publishers' terms hold for DST as for SRC.
+
+Of labelling tools (coco, labelme, cvat, label-studio) an attribute "rater", "annotator", "reader" or "grader" of shapes
+says who drew, if there is one; else the tool says it; else files (coco, cvat), folders (labelme) or tasks (cvat) that
+have the same images are raters. What is no area, such as a box, is named.
 
 layouts:
 `
 
 const importExamples = `
 examples:
+  train import coco annotations data/mine
+  train import cvat export data/mine -rater doctor -classes disc=rim+cup,cup     a disc that was drawn as rim and cup
   train import riga downloads/RIGA data/riga
   train import refuge downloads/REFUGE data/refuge -longest 768
   train import qubiq downloads/training_data_v3_QC/brain-growth data/brain-growth
@@ -47,10 +53,14 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	flags := cli.NewGroups()
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.BoolVar(&o.Force, "force", false, "replace the data set in DST")
+		cli.Parsed(f, &o.Classes, "classes", "`NAMES` of the classes, in order, separated by commas. NAME=LABEL+LABEL says which labels a class has (default every label, larger ones first; of qubiq's tasks the organ, or task01, …)", func(text string) ([]string, error) { return strings.Split(text, ","), nil })
 		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change). Training keeps images in memory")
 	})
-	flags.Add("only with qubiq", func(f *flag.FlagSet) {
-		cli.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", names(className))
+	flags.Add("only with coco, labelme, cvat and label-studio", func(f *flag.FlagSet) {
+		f.StringVar(&o.Rater, "rater", "", "the `ATTRIBUTE` of shapes that says who drew them")
+		f.BoolVar(&o.Empty, "empty", false, "a rater who drew nothing in an image saw nothing there (default such an image counts as not read)")
+	})
+	flags.Add("only with qubiq and nnunet", func(f *flag.FlagSet) {
 		cli.Parsed(f, &o.Channels, "channels", "`NUMBERS` of modalities: one becomes grey; three, separated by commas, become red, green and blue (default 1)", channels)
 		cli.Parsed(f, &o.Window, "window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)", window)
 		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, and not only the slice with the most marks. The held-out fifth then shows people of the training images too")

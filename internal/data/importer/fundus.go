@@ -241,17 +241,15 @@ var refuge = Layout{
 	}.list,
 }
 
-// partNamed is the part that a path names, by a folder whose name begins with training, validation
-// or test, or has one of these after a hyphen. Without such a folder it is training.
+// partNamed is the part that a word of a path names: validation, test or testing. Without such a word
+// it is training.
 func partNamed(path string) dataset.Part {
-	for part := range strings.SplitSeq(filepath.ToSlash(strings.ToLower(filepath.Dir(path))), "/") {
-		for word := range strings.SplitSeq(part, "-") {
-			switch {
-			case strings.HasPrefix(word, "validation"):
-				return dataset.ForValidation
-			case strings.HasPrefix(word, "test"):
-				return dataset.ForTest
-			}
+	for _, word := range strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		switch word {
+		case "val", "valid", "validation":
+			return dataset.ForValidation
+		case "test", "testing":
+			return dataset.ForTest
 		}
 	}
 	return dataset.ForTraining

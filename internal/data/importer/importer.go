@@ -18,6 +18,8 @@ import (
 
 	"mrprism/internal/choice"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 	"mrprism/internal/files/imageio"
 )
 
@@ -29,7 +31,7 @@ type Layout struct {
 }
 
 // Layouts are the forms that Run can import.
-var Layouts = []Layout{riga, refuge, refugeRaters, qubiq, sessions}
+var Layouts = []Layout{riga, refuge, refugeRaters, qubiq, sessions, coco, labelme, cvat, labelStudio, nnunet}
 
 // FindLayout returns the layout with a name.
 func FindLayout(name string) (Layout, error) {
@@ -47,8 +49,14 @@ type Options struct {
 	Lenient bool              // of sessions: one that cannot be read, or is of other structures, is skipped
 	Sums    map[string]string // of sessions: SHA-256 of files beside them, by path within Source; others are computed
 
-	// of QUBIQ
-	Classes   []string    // names of the tasks, in order; none: the organ's, or task01, …
+	Rater string // of labelling tools: the attribute that says who drew a shape
+	Empty bool   // of labelling tools: a rater who drew nothing in an image saw nothing there
+
+	// Classes are in order: NAME or NAME=LABEL+LABEL of a labelling tool's labels (none: each label), and
+	// names of the tasks of QUBIQ (none: the organ's, or task01, …).
+	Classes []string
+
+	// of volumes
 	Channels  []int       // one or three modalities, from 1 on, if an image has several
 	Window    *[2]float64 // intensities of black and white; nil: each image's 0.5 and 99.5 percentiles
 	AllSlices bool        // take every marked slice of a volume, not only the one with the most marks
@@ -65,6 +73,7 @@ type Summary struct {
 	Split   dataset.Split // the published one, of the written images; empty if there is none
 
 	origins, affines [][]string // lines of marks.csv and affines.csv
+	areas            []int      // by class: pixels of all masks
 }
 
 // Skip is a file, or a folder of files, that was not taken.
@@ -80,6 +89,7 @@ type listing struct {
 	skipped         []Skip
 	holders         map[string][]*session // of sessions: those with an image, by its SHA-256
 	closers         []io.Closer           // of sessions: their files
+	outerFirst      bool                  // the classes have no order yet: larger ones come first
 }
 
 // Close closes the files that the jobs read.
@@ -152,7 +162,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(t.temporary) // finish has moved it
-	s := &Summary{Name: found.name, Classes: found.classes, Raters: found.raters, Skipped: found.skipped}
+	s := &Summary{Name: found.name, Classes: found.classes, Raters: found.raters, Skipped: found.skipped, areas: make([]int, len(found.classes))}
 	s.Masks = make([][]int, len(s.Raters))
 	for m := range s.Masks {
 		s.Masks[m] = make([]int, len(s.Classes))
@@ -164,6 +174,9 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, fmt.Errorf("%s: none of its images could be used%s", o.Source, examples(s.Skipped))
 	}
 	s.withoutIdle()
+	if found.outerFirst {
+		s.sortClasses()
+	}
 	s.settleSplit(found.split)
 	if err := t.finish(s, found.source); err != nil {
 		return nil, err
@@ -218,6 +231,7 @@ func (s *Summary) count(p picture, part dataset.Part) {
 		for k, mask := range masks {
 			if mask != nil {
 				s.Masks[m][k]++
+				s.areas[k] += metric.Area(mask)
 			}
 		}
 	}
@@ -234,6 +248,19 @@ func (s *Summary) settleSplit(note string) {
 	for _, list := range [][]string{s.Split.Train, s.Split.Validation, s.Split.Test} {
 		slices.Sort(list)
 	}
+}
+
+// sortClasses brings larger classes before smaller ones: a class may lie in the one before it.
+func (s *Summary) sortClasses() {
+	order := descending(len(s.areas), func(k int) int { return s.areas[k] })
+	s.Classes = picked(s.Classes, order)
+	for m, masks := range s.Masks {
+		s.Masks[m] = picked(masks, order)
+	}
+}
+
+func picked[T any](all []T, order []int) []T {
+	return statistics.Tabulate(len(all), func(i int) T { return all[order[i]] })
 }
 
 // withoutIdle leaves out raters without masks: a data set must not have them.

@@ -40,6 +40,7 @@ type qubiqCase struct {
 	name, split string
 	image       string
 	masks       map[[2]int]string // by task and rater, as numbered
+	values      map[int][]int     // by task: those of its voxels in a label map; nil: there are none
 }
 
 func listQUBIQ(o *Options) (*listing, error) {
@@ -178,7 +179,7 @@ func taskNames(o *Options, organ string, tasks []int) (names []string, err error
 // read makes a picture of a case, or pictures of a volume's slices. A mask that is not usable
 // becomes a missing label.
 func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures []picture, left []Skip) {
-	v, err := readNIfTI(c.image)
+	v, err := o.readScan(c.image)
 	if err != nil {
 		return nil, []Skip{{c.image, err.Error()}}
 	}
@@ -191,7 +192,7 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 			if path == "" {
 				continue
 			}
-			mask, err := readNIfTI(path)
+			mask, err := c.readMask(path, task)
 			if err == nil {
 				mask, err = mask.In(v)
 			}

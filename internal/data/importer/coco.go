@@ -1,0 +1,118 @@
+package importer
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"path/filepath"
+)
+
+// coco is COCO's form of instance annotations.
+var coco = Layout{
+	Name: "coco",
+	Description: `COCO: JSON files of images, annotations and categories, with polygons, and RLE compressed or not
+           annotations/instances_train.json, images/…: neg_category_ids, as LVIS has them, are empty masks; where an image has
+           this field, other labels without annotation are missing`,
+	list: shapes{".json", parseCOCO}.list,
+}
+
+// cocoFile is a file as it is read and written.
+type cocoFile struct {
+	Images      []cocoImage      `json:"images"`
+	Annotations []cocoAnnotation `json:"annotations"`
+	Categories  []cocoCategory   `json:"categories"`
+}
+
+type cocoImage struct {
+	ID     int    `json:"id"`
+	File   string `json:"file_name"`
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	Absent *[]int `json:"neg_category_ids,omitempty"`
+}
+
+type cocoAnnotation struct {
+	ID           int             `json:"id"`
+	Image        int             `json:"image_id"`
+	Category     int             `json:"category_id"`
+	Segmentation json.RawMessage `json:"segmentation"`
+	Area         float64         `json:"area"`
+	Box          []float64       `json:"bbox"` // x, y, w, h
+	Crowd        int             `json:"iscrowd"`
+	Attributes   map[string]any  `json:"attributes,omitempty"`
+}
+
+type cocoCategory struct {
+	ID   int    `json:"id"`
+	Name string `json:"name"`
+}
+
+type cocoRuns struct {
+	Size   [2]int          `json:"size"` // h, w
+	Counts json.RawMessage `json:"counts"`
+}
+
+// parseCOCO reads a file. Source: cocoapi/PythonAPI/pycocotools/coco.py and common/maskApi.c.
+func parseCOCO(path string, data []byte) (entries []entry, err error) {
+	var file cocoFile
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	if file.Images == nil || file.Categories == nil {
+		return nil, errors.New("has no images or no categories, as a COCO file has")
+	}
+	names, at := map[int]string{}, map[int]int{}
+	for _, c := range file.Categories {
+		names[c.ID] = c.Name
+	}
+	for i, m := range file.Images {
+		e := entry{image: m.File, w: m.Width, h: m.Height, group: path, part: filepath.Base(path), listed: m.Absent != nil}
+		if e.listed {
+			for _, id := range *m.Absent {
+				e.absent = append(e.absent, names[id])
+			}
+		}
+		entries, at[m.ID] = append(entries, e), i
+	}
+	for _, a := range file.Annotations {
+		i, known := at[a.Image]
+		if !known {
+			return nil, fmt.Errorf("its annotation %d is of the image %d, which it has not", a.ID, a.Image)
+		}
+		s := shape{label: names[a.Category], kind: "a box", attributes: a.Attributes}
+		if s.region, err = cocoRegion(a.Segmentation); err != nil {
+			return nil, fmt.Errorf("its annotation %d: %w", a.ID, err)
+		}
+		entries[i].shapes = append(entries[i].shapes, s)
+	}
+	return entries, nil
+}
+
+// cocoRegion is a segmentation: polygons, or runs along the image's columns; nil if there is none.
+func cocoRegion(segmentation json.RawMessage) (region, error) {
+	var polygons [][]float64
+	if json.Unmarshal(segmentation, &polygons) == nil {
+		if len(polygons) == 0 {
+			return nil, nil
+		}
+		return func(mask []uint8, w, h int) (err error) {
+			for _, points := range polygons {
+				err = cmp.Or(err, polygon(points...)(mask, w, h))
+			}
+			return err
+		}, nil
+	}
+	var of cocoRuns
+	if err := json.Unmarshal(segmentation, &of); err != nil {
+		return nil, err
+	}
+	var counts []int
+	var text string
+	err := json.Unmarshal(of.Counts, &counts)
+	if json.Unmarshal(of.Counts, &text) == nil {
+		counts, err = runLengths(text)
+	}
+	return runs(counts, image.Rect(0, 0, of.Size[1], of.Size[0]), true), err
+}
