@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 	}
 	code, _, stderr = invoke(t.Context(), "chekc", data)
 	assert.Equal(t, cli.Usage, code)
-	assert.Contains(t, stderr, `no subprogram of train is named "chekc" (did you mean check?): there are certify, check, import, synthetic`)
+	assert.Contains(t, stderr, `no subprogram of train is named "chekc" (did you mean check?): there are certify, check, export, import, synthetic`)
 	code, stdout, _ = invoke(t.Context(), "check", "-h")
 	assert.Equal(t, cli.Done, code)
 	assert.Contains(t, stdout, "least")

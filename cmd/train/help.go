@@ -24,7 +24,8 @@ func methods(about bool) string {
 const intro = `train - trains a MrPrism model on images that several raters have marked
 
 usage: train -data DIR[,DIR] -out RUN [flags]
-       train import LAYOUT SRC DST [flags]    makes a data set from a published one
+       train import LAYOUT SRC DST [flags]    makes a data set from a labelling tool's or a published one
+       train export FORM DIR DST              writes a data set for COCO's or nnU-Net's programs
        train check DIR[,DIR] [flags]          reads a data set and lists its faults
        train certify -data DIR -weights NAME -out FILE   certifies a ratio on one's own camera
        train synthetic SCENARIO DIR [flags]   draws a data set with a known truth

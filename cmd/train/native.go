@@ -12,7 +12,7 @@ import (
 )
 
 // programs are those that the first argument can name.
-var programs = cli.Subprograms{"certify": runCertify, "check": runCheck, "import": runImport, "synthetic": runSynthetic}
+var programs = cli.Subprograms{"certify": runCertify, "check": runCheck, "export": runExport, "import": runImport, "synthetic": runSynthetic}
 
 // pairs are the lines of a YAML file.
 func pairs(data []byte) (all []pair, err error) {

@@ -123,31 +123,33 @@ func (t *target) begin() (err error) {
 
 // write writes an image and its masks.
 func (t *target) write(p picture, raters, classes []string) error {
-	w, h := p.image.W, p.image.H
-	rgba := image.NewNRGBA(image.Rect(0, 0, w, h))
-	for i := range w * h {
-		copy(rgba.Pix[4*i:], p.image.Pix[3*i:3*i+3])
-		rgba.Pix[4*i+3] = 255
-	}
-	if err := dataset.WritePNG(t.temporary, filepath.Join("images", p.name+".png"), rgba, png.BestSpeed); err != nil {
-		return err
-	}
+	err := t.writeImage(filepath.Join("images", p.name+".png"), p.image)
 	for m, masks := range p.masks {
 		for k, mask := range masks {
-			if mask == nil {
-				continue
-			}
-			grey := image.NewGray(rgba.Rect)
-			for i, v := range mask {
-				grey.Pix[i] = 255 * v
-			}
-			name := filepath.Join("raters", raters[m], classes[k], p.name+".png")
-			if err := dataset.WritePNG(t.temporary, name, grey, png.DefaultCompression); err != nil {
-				return err
+			if mask != nil && err == nil {
+				err = t.writeGrey(filepath.Join("raters", raters[m], classes[k], p.name+".png"), p.image.W, p.image.H, mask, 255)
 			}
 		}
 	}
-	return nil
+	return err
+}
+
+func (t *target) writeImage(name string, m *imageio.Image) error {
+	rgba := image.NewNRGBA(image.Rect(0, 0, m.W, m.H))
+	for i := range m.W * m.H {
+		copy(rgba.Pix[4*i:], m.Pix[3*i:3*i+3])
+		rgba.Pix[4*i+3] = 255
+	}
+	return dataset.WritePNG(t.temporary, name, rgba, png.BestSpeed)
+}
+
+// writeGrey writes values (h, w) times a factor.
+func (t *target) writeGrey(name string, w, h int, values []uint8, factor uint8) error {
+	grey := image.NewGray(image.Rect(0, 0, w, h))
+	for i, v := range values {
+		grey.Pix[i] = factor * v
+	}
+	return dataset.WritePNG(t.temporary, name, grey, png.DefaultCompression)
 }
 
 // writeTable writes a CSV of sorted lines, if there are any.
@@ -188,6 +190,11 @@ func (t *target) finish(s *Summary, source string) error {
 	if _, err := dataset.Open(t.temporary); err != nil {
 		return fmt.Errorf("the written folder is not a data set: %w", err)
 	}
+	return t.publish()
+}
+
+// publish moves what is written to its place.
+func (t *target) publish() error {
 	if err := os.Chmod(t.temporary, 0o755); err != nil {
 		return err
 	}
