@@ -133,7 +133,9 @@ func nnunetLabels(path string) (values map[string][]int, names []string, err err
 	return values, names, err
 }
 
-func isNIfTI(path string) bool { return strings.Contains(strings.ToLower(imageio.Extension(path)), ".nii") }
+func isNIfTI(path string) bool {
+	return strings.Contains(strings.ToLower(imageio.Extension(path)), ".nii")
+}
 
 // readScan reads an image, or a picture as a plane of three channels that are shown as they are.
 func (o *Options) readScan(path string) (*nifti.Volume, error) {
