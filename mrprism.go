@@ -167,7 +167,7 @@ func NewImage(picture image.Image) (*Image, error) {
 type Result struct {
 	Width, Height int             // pixels of the image, and of all maps
 	Region        image.Rectangle // the square that was segmented; maps are 0 outside of it
-	Found         bool            // false: nothing was found, and all masks are empty
+	Found         bool            // false: what the model searches, such as the disc, is not there
 	Structures    []Structure
 	Ratios        []Ratio // vertical and horizontal, of cup to disc; none without a cup
 	Doubts        []Doubt // reasons not to believe the result

@@ -166,7 +166,7 @@ func TestProgramOfAnotherModule(t *testing.T) {
 		}
 		run := func(name string, arguments ...string) (string, error) {
 			c := exec.CommandContext(t.Context(), name, arguments...)
-			c.Dir, c.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+			c.Dir, c.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 			output, err := c.CombinedOutput()
 			return string(output), err
 		}

@@ -7,10 +7,9 @@ import (
 	"fmt"
 )
 
-// The pattern matches *.md and *.safetensors but not this source, and it matches something even
-// when there is no model.
+// The pattern matches *.md and *.safetensors, and something even when there is no model.
 //
-//go:embed *[ds]
+//go:embed *.[ms][da]*
 var files embed.FS
 
 // File returns a shipped file's bytes: a model or its card, named as in the manifest.
