@@ -11,7 +11,7 @@ new=$1
 if [ $# = 3 ]; then
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
-	git clone --quiet --no-hardlinks . "$work/tree"
+	git clone --quiet --shared . "$work/tree"
 	"$work/tree/internal/release/module.sh" "$new"
 	folder=$3/$(sed 's/[A-Z]/!\l&/g' <<<"$new")/@v
 	mkdir -p "$folder"

@@ -45,7 +45,7 @@ func TestModuleIsRenamed(t *testing.T) {
 	clone(t)
 	old := reflect.TypeFor[mrprism.Model]().PkgPath()
 	tree := filepath.Join(t.TempDir(), "tree")
-	called(t, "../..", nil, "git", "clone", "--quiet", "--no-hardlinks", ".", tree)
+	called(t, "../..", nil, "git", "clone", "--quiet", "--shared", ".", tree)
 	script := filepath.Join(tree, "internal", "release", "module.sh")
 	called(t, tree, nil, script, path)
 	for _, dir := range []string{".", "cmd/study", "cmd/batch"} {
