@@ -81,8 +81,13 @@ func channelsFirst(values []float32, channels int) []float64 {
 	return out
 }
 
-// engine computes all outputs of an exported network with package model.
+// engine computes all outputs of an exported network with package model, of noise.
 func engine(t *testing.T, d gpu.Device, s *source, side, passes int) map[string][]float64 {
+	t.Helper()
+	return engineOn(t, d, s, side, passes, noise(side))
+}
+
+func engineOn(t *testing.T, d gpu.Device, s *source, side, passes int, x []float32) map[string][]float64 {
 	t.Helper()
 	set := tensor.NewSet()
 	defer set.Release()
@@ -94,7 +99,7 @@ func engine(t *testing.T, d gpu.Device, s *source, side, passes int) map[string]
 	for i, v := range s.variables() {
 		require.NoError(t, set.Write(set.Lookup(v.Name), values[i]))
 	}
-	require.NoError(t, in.Encode(t.Context(), noise(side)))
+	require.NoError(t, in.Encode(t.Context(), x))
 	out := map[string][]float64{}
 	if passes == 0 {
 		encoded, err := in.Encoded(t.Context())

@@ -1,5 +1,17 @@
 package main
 
+// input and output are metadata of the ONNX file: what its user does before and after.
+const (
+	input = `Before the network: of 8 bits the values / 255, grey as three equal colours. Grey of more bits: a DICOM's slope,
+intercept and window; without a window white is the least of black + (value - black) * e^(6p), over values that a share
+p <= 1/8 of the pixels exceeds, and black 0 (see the example); then rounded to 8 bits. Colours of 16 bits: their highest used
+8, 10, 12, 14 or 16 bits. The square around the image, or around the anchor, is resampled to S: a smaller picture by the mean
+over each pixel's area, a larger one linearly between the centres of pixels. Beyond the image its edge pixels go on.`
+	output = `After it: the mean with the maps of the mirror image, if "mirrored" is true; of each map the largest piece
+above 0.1, if "singlePieces" is true; then "calibration", straight between its points. Enlarge the logits by a cubic
+B-spline between the centres of pixels, or reduce the maps by means; the mask is where the probability is above one half.`
+)
+
 const intro = `export - writes a model as ONNX, as smaller weights, as the mean of runs, or with ranges and trust
 
 usage: export -weights NAME|FILE -onnx OUT.onnx [-passes 4] [-side N]
@@ -8,7 +20,7 @@ usage: export -weights NAME|FILE -onnx OUT.onnx [-passes 4] [-side N]
        export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror[=false]]
 
 export reads weights and writes one or more files for other programs.
-  export -weights fundus -onnx fundus.onnx                       the whole inference, Rec0 to Rec3
+  export -weights fundus -onnx fundus.onnx                       the whole inference: masks, and raters' maps
 
 -onnx: opset 17, float32, one image of one side; axes are (1, channels, rows, columns). The input is
   x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation. Both are in the file's
@@ -23,10 +35,16 @@ The outputs are probabilities 0..1, with all raters equally trusted at first:
 With -passes 0 the outputs are those of the encoder, which all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make
   of the features
-The file does not search whole photographs, resample or measure. If the metadata say "mirrored": true, take the mean with
-the maps of the mirror image; if they say "singlePieces": true, then keep each mask's largest piece. Batch normalisation
-is folded into the convolutions, and int8 weights are written as float32. All operators are standard. The metadata also have
-name, classes, raters and side.
+The file does not search whole photographs, resample or measure. Its metadata have name, classes, raters, side and passes,
+the number of masks.
+` + input + `
+
+` + output + `
+
+The metadata "example" are a Python program that does all of this, and gives the masks of "segment -roi none":
+  python3 -c 'import onnxruntime as o; print(o.InferenceSession("fundus.onnx").get_modelmeta().custom_metadata_map["example"])' > segment.py
+  python3 segment.py fundus.onnx photo.png
+Batch normalisation is folded into the convolutions, and int8 weights are written as float32. All operators are standard.
 
 -f16, -int8: the float32 weights of a run in a half or a quarter of the bytes: float16, or int8 with a scale for each
 output channel. All programs compute with the float32 values of them. "evaluate compare" says how much soft Dice changes.

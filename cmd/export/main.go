@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -23,6 +24,11 @@ import (
 )
 
 const program = "export"
+
+// example is a Python program that uses the ONNX file, which holds it.
+//
+//go:embed segment.py
+var example string
 
 // The side of random weights, and the largest side: there the tables of positions have 64 MiB.
 const defaultSide, maxSide = 256, 2048
@@ -228,10 +234,14 @@ func (r *request) graph(ctx context.Context, s *source) (*onnx.Graph, error) {
 		"standardise": about.Standardise, "singlePieces": about.SinglePieces, "mirrored": about.Mirrored,
 		"name": about.Name, "title": about.Title, "task": about.Task, "configuration": about.Configuration, "labels": about.Labels,
 		"anchor": about.Anchor, "data": about.Data, "side": r.side, "part": part, "weights_sha256": s.sha256,
-		"use": "research; not a medical device",
+		"use": "research; not a medical device", "input": input, "output": output, "calibration": map[string]weights.Map{},
+	}
+	if about.Trust != nil && len(about.Trust.Maps) > 0 {
+		metadata["calibration"] = about.Trust.Maps
 	}
 	if passes > 0 {
-		metadata["passes"] = passes
+		masks := slices.DeleteFunc(slices.Clone(g.Model.Outputs), func(name string) bool { return !strings.HasPrefix(name, "rec") })
+		metadata["passes"], metadata["example"] = len(masks), example
 	}
 	if len(about.Panels) > 0 {
 		metadata["panels"] = about.Panels
