@@ -1,6 +1,6 @@
 """wheel.py VERSION SYSTEM/PROCESSOR PROGRAM LICENCE OUT: packs program segment and its Python package as a wheel.
 
-A wheel is a ZIP archive with three files about it (packaging.python.org, "Binary distribution format").
+The form is packaging.python.org's "Binary distribution format".
 """
 
 import base64
@@ -24,8 +24,7 @@ version, target, program, licence, out = sys.argv[1:]
 root = pathlib.Path(__file__).parents[2]
 tag = f"py3-none-{PLATFORMS[target]}"
 about = f"mrprism-{version}.dist-info"
-package = root / "cmd/segment/python/mrprism"
-files = {f"mrprism/{p.name}": p.read_bytes() for p in sorted(package.iterdir()) if p.is_file()}
+files = {f"mrprism/{p.name}": p.read_bytes() for p in sorted(root.glob("cmd/segment/python/mrprism/*.*"))}
 ending = ".exe" if target.startswith("windows") else ""
 files[f"mrprism/mrprism-segment{ending}"] = pathlib.Path(program).read_bytes()
 files[f"{about}/licenses/LICENSE"] = pathlib.Path(licence).read_bytes()
@@ -40,10 +39,8 @@ Requires-Dist: numpy
 For research. Not a medical device. help(mrprism) has the rest.
 """.encode()
 files[f"{about}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: mrprism\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
-record = ""
-for name, data in files.items():
-    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-    record += f"{name},sha256={digest},{len(data)}\n"
+digests = {name: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode() for name, data in files.items()}
+record = "".join(f"{name},sha256={digests[name]},{len(data)}\n" for name, data in files.items())
 files[f"{about}/RECORD"] = f"{record}{about}/RECORD,,\n".encode()
 when = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800))[:6]  # a ZIP begins in 1980
 path = pathlib.Path(out, f"mrprism-{version}-{tag}.whl")
@@ -51,6 +48,5 @@ with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
     for name, data in files.items():
         info = zipfile.ZipInfo(name, when)
         info.external_attr = (0o100755 if name.startswith("mrprism/mrprism-segment") else 0o100644) << 16
-        info.create_system = 3
         wheel.writestr(info, data, zipfile.ZIP_DEFLATED)
 print(path)

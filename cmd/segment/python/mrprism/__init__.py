@@ -23,6 +23,7 @@ import tempfile
 import threading
 import weakref
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -30,7 +31,6 @@ from typing import Any, Optional, Union
 import numpy as np
 
 __all__ = ["Error", "Model", "Result", "open"]
-
 _PROGRAM = Path(__file__).with_name("mrprism-segment" + (".exe" if os.name == "nt" else ""))
 _COLOURS = (63, 208, 255), (190, 245, 92), (245, 125, 183), (171, 154, 124), (106, 121, 255), (241, 218, 186)
 
@@ -85,16 +85,15 @@ class Result:
 class Model:
     """A model in a process of its own, which stays warm. Any number of threads may use it; they take turns.
 
-    close(), the end of a with block, or nobody's holding the model ends the process.
+    close(), the end of a with block, or nobody's holding the model ends the process. raters has experts, or
+    levels of agreement such as "atleast2", as labels says: "raters", "agreement-levels" or "panels".
     """
 
     name: str
     title: str
     structures: list[str]
     raters: list[str]
-    """Experts, or levels of agreement such as "atleast2", in the order of Result.raters."""
     labels: str
-    """What raters are: "raters", "agreement-levels" or "panels"."""
 
     def __init__(self, command: list[str]) -> None:
         self._command, self._lock, self._closed = command, threading.Lock(), False
@@ -130,12 +129,7 @@ class Model:
                 raise Error("the model is closed: open it again")
             if not self._end.alive or self._owner != os.getpid():  # after Ctrl-C, or in a fork
                 self._start()
-            try:
-                head, planes = self._exchange(json.dumps(call).encode() + b"\n", data)
-            except BaseException:  # the pipe is out of step
-                self._process.kill()
-                self._end()
-                raise
+            head, planes = self._exchange(json.dumps(call).encode() + b"\n", data)
         if "error" in head:
             raise Error(head["error"])
         picture, maps = planes[:2]
@@ -176,12 +170,7 @@ class Model:
         self._owner, self._log = os.getpid(), tempfile.TemporaryFile()
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, **alone)
         self._end = weakref.finalize(self, _stop, self._process, self._log, self._owner)
-        try:
-            about, _ = self._exchange()
-        except BaseException:
-            self._process.kill()
-            self._end()
-            raise
+        about, _ = self._exchange()
         self.name, self.title, self.labels = about["name"], about["title"], about["labels"]
         self.structures, self.raters = about["structures"], about["raters"]
 
@@ -190,24 +179,26 @@ class Model:
         into, out = self._process.stdin, self._process.stdout
         assert into and out
         try:
-            for data in sent:
-                into.write(data)
-            into.flush()
-            line = out.readline()
-            head, planes = json.loads(line or "{}"), []
-            for plane in head.get("planes") or ():
-                array = np.empty(plane["shape"], plane["type"])
-                if out.readinto(array.reshape(-1).view(np.uint8)) < array.nbytes:
-                    line = b""
-                planes.append(array)
-            if line:
-                return head, planes
-        except BrokenPipeError:
-            pass
-        self._process.wait()
-        self._log.seek(0)
-        said = self._log.read().decode(errors="replace").strip()
-        raise Error(said.replace("segment: ", "", 1).replace("; see segment -h", "") or "the program ended")
+            with suppress(OSError):  # the program has ended
+                for data in sent:
+                    into.write(data)
+                into.flush()
+                line = out.readline()
+                head, planes = json.loads(line or "{}"), []
+                for plane in head.get("planes") or ():
+                    planes.append(np.empty(plane["shape"], plane["type"]))
+                    if out.readinto(planes[-1].reshape(-1).view(np.uint8)) < planes[-1].nbytes:
+                        line = b""
+                if line:
+                    return head, planes
+            self._process.wait()
+            self._log.seek(0)
+            said = self._log.read().decode(errors="replace").strip()
+            raise Error(said.replace("segment: ", "", 1).replace("; see segment -h", "") or "the program ended")
+        except BaseException:  # Ctrl-C too: the pipe is out of step
+            self._process.kill()
+            self._end()
+            raise
 
 
 def open(model: Union[str, "os.PathLike[str]"] = "fundus", *, device: str = "", precision: str = "f32", program: Union[str, "os.PathLike[str]"] = _PROGRAM) -> Model:
@@ -225,10 +216,8 @@ def _stop(process: "subprocess.Popen[bytes]", log: Any, owner: int) -> None:
     if owner != os.getpid():
         return
     for pipe in process.stdin, process.stdout:
-        try:
+        with suppress(OSError):
             pipe.close()  # type: ignore[union-attr]
-        except OSError:
-            pass
     try:
         process.wait(5)
     except subprocess.TimeoutExpired:
