@@ -66,7 +66,7 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, and not only the slice with the most marks. The held-out fifth then shows people of the training images too")
 	})
 	intro := importIntro
-	for _, l := range importer.Layouts {
+	for _, l := range importer.Layouts() {
 		intro += fmt.Sprintf("  %-13s %s\n", l.Name, l.Description)
 	}
 	p := cli.Program{Name: program + " import", Intro: intro, Examples: importExamples, Stdout: stdout, Stderr: stderr}

@@ -15,7 +15,7 @@ var coco = Layout{
 	Description: `COCO: JSON files of images, annotations and categories, with polygons, and RLE compressed or not
            annotations/instances_train.json, images/…: neg_category_ids, as LVIS has them, are empty masks; where an image has
            this field, other labels without annotation are missing`,
-	list: shapes{".json", parseCOCO}.list,
+	list: func(o *Options) (*listing, error) { return listShapes(o, ".json", parseCOCO) },
 }
 
 // cocoFile is a file as it is read and written.

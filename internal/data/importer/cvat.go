@@ -16,7 +16,7 @@ var cvat = Layout{
 	Name: "cvat",
 	Description: `CVAT ("CVAT for images 1.1" of tasks, jobs or a project): annotations.xml, images/…; polygons and masks.
            The assignee is the rater; without one, a task or file is a rater if another one has the same images`,
-	list: shapes{".xml", parseCVAT}.list,
+	list: func(o *Options) (*listing, error) { return listShapes(o, ".xml", parseCVAT) },
 }
 
 type cvatTask struct {

@@ -30,12 +30,15 @@ type Layout struct {
 	list        func(o *Options) (*listing, error)
 }
 
-// Layouts are the forms that Run can import.
-var Layouts = []Layout{riga, refuge, refugeRaters, qubiq, sessions, coco, labelme, cvat, labelStudio, nnunet}
+// Layouts are the forms that Run can import. Since it is a function, the page's program, which reads
+// sessions alone, does not link the tools' readers.
+func Layouts() []Layout {
+	return []Layout{riga, refuge, refugeRaters, qubiq, sessions, coco, labelme, cvat, labelStudio, nnunet}
+}
 
 // FindLayout returns the layout with a name.
 func FindLayout(name string) (Layout, error) {
-	return choice.Find("layout", name, Layouts, func(l Layout) string { return l.Name })
+	return choice.Find("layout", name, Layouts(), func(l Layout) string { return l.Name })
 }
 
 // Options are the choices of an import.

@@ -11,7 +11,7 @@ import (
 var labelme = Layout{
 	Name:        "labelme",
 	Description: `labelme: NAME.json with NAME.jpg beside it, polygons and masks. A folder is a rater if another one has the same images`,
-	list:        shapes{".json", parseLabelme}.list,
+	list:        func(o *Options) (*listing, error) { return listShapes(o, ".json", parseLabelme) },
 }
 
 // parseLabelme reads a file. Source: labelme/_label_file.py and labelme/utils/shape.py.

@@ -15,7 +15,7 @@ var labelStudio = Layout{
 	Name: "label-studio",
 	Description: `Label Studio (export as JSON): one or more files, with the images beside them; polygons and brushes.
            Who completed an annotation is the rater. A second one of the same person becomes NAME-again`,
-	list: shapes{".json", parseLabelStudio}.list,
+	list: func(o *Options) (*listing, error) { return listShapes(o, ".json", parseLabelStudio) },
 }
 
 // studioResult is a region, or what is said of it under the same ID.

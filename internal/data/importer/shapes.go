@@ -17,12 +17,6 @@ import (
 	"mrprism/weights"
 )
 
-// shapes is the form of a labelling tool whose files say which shapes people drew in which images.
-type shapes struct {
-	ending string // of the files
-	parse  func(path string, data []byte) ([]entry, error)
-}
-
 // entry is what a file says of one image.
 type entry struct {
 	image         string // path or name
@@ -67,11 +61,15 @@ type annotated struct {
 	by         map[string]*entry
 }
 
-func (s shapes) list(o *Options) (*listing, error) {
+// parser reads a file of a labelling tool, which says which shapes people drew in which images.
+type parser func(path string, data []byte) ([]entry, error)
+
+// listShapes lists the images of which a tool's files of an ending speak.
+func listShapes(o *Options, ending string, parse parser) (*listing, error) {
 	l := &listing{
 		name: filepath.Base(o.Destination), source: "annotations in " + filepath.Base(o.Source), split: "as the annotations say", outerFirst: len(o.Classes) == 0,
 	}
-	entries, err := s.read(o, l)
+	entries, err := readShapes(o, l, ending, parse)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +106,8 @@ func (s shapes) list(o *Options) (*listing, error) {
 	return l, err
 }
 
-// read reads the files in a folder and finds the entries' images. It names what it does not use.
-func (s shapes) read(o *Options, l *listing) (found []entry, err error) {
+// readShapes reads the files in a folder and finds the entries' images. It names what it does not use.
+func readShapes(o *Options, l *listing, ending string, parse parser) (found []entry, err error) {
 	paths, err := files(o.Source)
 	if err != nil {
 		return nil, err
@@ -117,7 +115,7 @@ func (s shapes) read(o *Options, l *listing) (found []entry, err error) {
 	var entries []entry
 	images, used := map[string][]string{}, map[string]bool{}
 	for _, path := range paths {
-		if !strings.EqualFold(filepath.Ext(path), s.ending) {
+		if !strings.EqualFold(filepath.Ext(path), ending) {
 			name := strings.ToLower(filepath.Base(path))
 			same := func(other string) bool { return sameContent(path, other) } // each rater may have a copy
 			if used[path] = slices.ContainsFunc(images[name], same); !used[path] {
@@ -132,7 +130,7 @@ func (s shapes) read(o *Options, l *listing) (found []entry, err error) {
 		}
 		var more []entry
 		if err == nil {
-			more, err = s.parse(path, data)
+			more, err = parse(path, data)
 		}
 		if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
 			err = fmt.Errorf("is of another form: %s %s", cmp.Or(wrong.Field, "it is"), wrong.Value)
@@ -155,7 +153,7 @@ func (s shapes) read(o *Options, l *listing) (found []entry, err error) {
 	}
 	for _, path := range paths {
 		if !used[path] {
-			l.skip(path, "no "+s.ending+" file speaks of it")
+			l.skip(path, "no "+ending+" file speaks of it")
 		}
 	}
 	return found, nil
