@@ -124,7 +124,7 @@ func guest(t *testing.T, packed, workers string) *page {
 		}
 	}))
 	t.Cleanup(host.Close)
-	p := open(t, &server{URL: host.URL + "/", watched: true}, 800, 600)
+	p := open(t, &server{URL: host.URL + "/"}, 800, 600)
 	p.do(fmt.Sprintf(`import("%s/some/index.js").then((all) => Object.assign(globalThis, all))`, packed))
 	return p
 }
@@ -212,7 +212,7 @@ func TestPackageOnAnotherOrigin(t *testing.T) {
 	})`)
 	assert.Equal(t, want.Areas, areas)
 	assert.Equal(t, []int{2, 1536}, get[[]int](p, `[shown.shadowRoot.querySelectorAll("path").length, shown.shadowRoot.querySelector("canvas").width]`))
-	assert.Regexp(t, fmt.Sprintf(`^disc %d pixels\. cup %d pixels, check: .*vertical ratio 0\.76 \(`, want.Areas[0], want.Areas[1]), get[string](p, `shown.shadowRoot.querySelector("p").textContent`))
+	assert.Regexp(t, fmt.Sprintf(`^disc %d pixels\ncup %d pixels, check: .*\nvertical ratio 0\.76 \(`, want.Areas[0], want.Areas[1]), get[string](p, `shown.shadowRoot.querySelector("p").textContent`))
 	p.mu.Lock()
 	assert.Empty(t, p.problems)
 	p.mu.Unlock()
@@ -294,7 +294,7 @@ func TestPackageWithBundlers(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		missing(t, err.Error())
 	}
-	run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "vite@8.4.0", "webpack@5.113.0", "esbuild@0.28.2", "typescript@5.9", "./mrprism-1.2.3.tgz")
+	run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline", "vite@8.4.0", "webpack@5.113.0", "esbuild@0.28.2", "typescript@5.9", "./mrprism-1.2.3.tgz")
 	bin := func(name string) string { return filepath.Join(folder, "node_modules", ".bin", name) }
 	run(bin("tsc"), "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "types.ts")
 	run(bin("vite"), "build", "--base", "./", "--outDir", "out/vite")
@@ -310,7 +310,7 @@ func TestPackageWithBundlers(t *testing.T) {
 	want, err := ofSegment()
 	require.NoError(t, err)
 	for bundler, base := range map[string]string{"vite": "", "webpack": "", "esbuild": "mrprism/"} {
-		p := open(t, &server{URL: s.URL + "/" + bundler + "/", watched: true}, 800, 600)
+		p := open(t, &server{URL: s.URL + "/" + bundler + "/"}, 800, 600)
 		p.until(`globalThis.opened`)
 		got := get[told](p, fmt.Sprintf(`opened("fundus", { device: "processor", base: %q }).then(async (model) =>
 			(%s)(await model.segment(await (await fetch("../sample.jpg")).blob())))`, base, tells))

@@ -13,7 +13,7 @@ style.replaceSync(`
   canvas { display: block; max-width: 100% }
   svg { position: absolute; inset: 0; width: 100%; height: 100% }
   path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke }
-  p { margin: 0.3em 0 }
+  p { margin: 0.3em 0; white-space: pre-line }
 `);
 
 const svg = (tag, attributes) => {
@@ -117,7 +117,7 @@ export class MrPrism extends HTMLElement {
         `vertical ratio ${figure(ratio.value, 2)} (${figure(low, 2)} to ${figure(high, 2)})${trusted(ratio)}`,
       );
     }
-    said.textContent = [...texts, ...doubts.map(({ text }) => text)].join(". ");
+    said.textContent = [...texts, ...doubts.map(({ text }) => text)].join("\n");
   }
 }
 customElements.define("mr-prism", MrPrism);

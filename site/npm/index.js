@@ -84,7 +84,9 @@ export async function open(
     const aborted = new Promise((_, reject) =>
       signal?.addEventListener("abort", () => reject(signal.reason)),
     );
-    const { name, title } = await Promise.race([opening(), aborted]);
+    // A worker that falls silent is replaced by one that gets more time.
+    const again = (error) => (error.code === "silent" ? opening() : Promise.reject(error)),
+      { name, title } = await Promise.race([opening().catch(again), aborted]);
     return Object.freeze({
       name,
       title,
