@@ -208,12 +208,9 @@ func (t *together) report(context.Context) error {
 }
 
 func (t *together) save(ctx context.Context) error {
-	layout, err := importer.FindLayout("sessions")
-	if err == nil {
-		o := t.importing(ctx)
-		o.Force = true // of a data set that was saved before
-		_, err = layout.Run(ctx, o)
-	}
+	o := t.importing(ctx)
+	o.Force = true // of a data set that was saved before
+	_, err := importer.FromSessions.Run(ctx, o)
 	return err
 }
 

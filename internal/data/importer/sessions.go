@@ -18,9 +18,9 @@ import (
 	"mrprism/internal/files/imageio"
 )
 
-// sessions are what people did with the same images in the page, as site/guide/sessions.md
-// describes it.
-var sessions = Layout{
+// FromSessions is the layout of what people did with the same images in the page, as
+// site/guide/sessions.md describes it.
+var FromSessions = Layout{
 	Name: "sessions",
 	Description: `sessions of the page, one or more of each person, with the images in them or beside them (found by SHA-256)
            ann.mrprism, ben.mrprism, …, IMAGE.jpg, …: a rater is a person. A mask counts if it was drawn on, or if its image

@@ -105,7 +105,7 @@ func TestSessions(t *testing.T) {
 	}, map[string][]byte{"drawn/1_1.png": greys(t, 4, 3, 200)}, nil)
 
 	destination := filepath.Join(t.TempDir(), "ours")
-	s, err := sessions.Run(t.Context(), Options{Source: source, Destination: destination})
+	s, err := FromSessions.Run(t.Context(), Options{Source: source, Destination: destination})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Ann-B", "Ann-B-again", "ben"}, s.Raters)
 	assert.Equal(t, []string{"disc", "cup"}, s.Classes)
@@ -173,7 +173,7 @@ func TestSessionsRefused(t *testing.T) {
 			writeSession(t, filepath.Join(source, "a.mrprism"), "ann", "3", good, nil, func(s fields) { s["study"] = fields{"id": "1"} })
 		}
 		destination := filepath.Join(t.TempDir(), "ours")
-		_, err := sessions.Run(t.Context(), Options{Source: source, Destination: destination})
+		_, err := FromSessions.Run(t.Context(), Options{Source: source, Destination: destination})
 		require.ErrorContains(t, err, want)
 		assert.NoDirExists(t, destination)
 	}
@@ -190,7 +190,7 @@ func TestSessionsOfAnyNames(t *testing.T) {
 			"drawn":  []fields{{"rater": "you", "class": "optic disc", "file": "d.png", "x": []int{2, math.MaxInt}[i], "y": 0}},
 		})}, map[string][]byte{"d.png": greys(t, 2, 2, 255)}, nil)
 	}
-	s, err := sessions.Run(t.Context(), Options{Source: source, Destination: destination})
+	s, err := FromSessions.Run(t.Context(), Options{Source: source, Destination: destination})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"optic-disc"}, s.Classes)
 	require.Len(t, s.Raters, 1, "the other's drawing lies beside the image")
