@@ -93,7 +93,7 @@ func parseCOCO(path string, data []byte) (entries []entry, err error) {
 // cocoRegion is a segmentation: polygons, or runs along the image's columns; nil if there is none.
 func cocoRegion(segmentation json.RawMessage) (region, error) {
 	var polygons [][]float64
-	if json.Unmarshal(segmentation, &polygons) == nil {
+	if len(segmentation) == 0 || json.Unmarshal(segmentation, &polygons) == nil {
 		if len(polygons) == 0 {
 			return nil, nil
 		}

@@ -187,6 +187,7 @@ func TestToolsSkip(t *testing.T) {
 		"long runs":       {coco, both(cocoDrawn(1, "[500]", "")), "cup of bob: its runs do not end with the last of its 24×20 pixels", [][]int{{2, 2}, {1, 0}}},
 		"wrong text":      {coco, both(cocoDrawn(1, `"b4 "`, "")), `bob.json its annotation 2: its compressed runs hold ' '`, [][]int{{2, 2}}},
 		"a box":           {coco, both(strings.Replace(cocoDrawn(1, cupRuns, ""), `{"size":[20,24],"counts":`+cupRuns+`}`, "[]", 1)), "cup of bob: of a box no mask", [][]int{{2, 2}, {1, 0}}},
+		"no outline":      {coco, both(strings.Replace(cocoDrawn(1, cupRuns, ""), `"segmentation":{"size":[20,24],"counts":`+cupRuns+`},`, "", 1)), "cup of bob: of a box no mask", [][]int{{2, 2}, {1, 0}}},
 		"another size":    {coco, both(strings.Replace(cocoDrawn(1, cupRuns, ""), "[20,24]", "[24,24]", 1)), "its runs are of (0,0)-(24,24), and the image has 24×20", [][]int{{2, 2}, {1, 0}}},
 		"no image":        {labelme, map[string]string{"a.json": labelmeOf("a.jpg", ""), "b.json": labelmeOf("b.jpg", ""), "a.jpg": ""}, "b.json its image b.jpg is not there", [][]int{{1, 1}}},
 		"of another size": {labelme, map[string]string{"a.json": strings.Replace(labelmeOf("a.jpg", ""), `"imageWidth":24`, `"imageWidth":25`, 1), "b.json": labelmeOf("b.jpg", ""), "a.jpg": "", "b.jpg": ""},
