@@ -1,14 +1,19 @@
 package weights
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+
+	"mrprism/weights/disk"
 )
 
 // Card is a model card as data, made of its Markdown and of the model's metadata, so that nothing
@@ -34,8 +39,8 @@ type Section struct {
 	limits []string // the items of lists
 }
 
-// NewCard reads a card: a title, a summary, a table of facts, and sections, of which "Limits" is
-// one.
+// NewCard reads a card, and checks it: a title, a summary, a table of facts, and sections, of which
+// "Limits" is one. The error names all that is missing.
 func NewCard(markdown string, m *Model) (*Card, error) {
 	c := &Card{Name: m.Metadata.Name, Title: m.Metadata.Title, SHA256: m.SHA256, Sections: sections(markdown)}
 	lead, limits := c.Sections[0], []string(nil)
@@ -50,12 +55,13 @@ func NewCard(markdown string, m *Model) (*Card, error) {
 			measured = append(measured, s.Title+": "+s.Text[0])
 		}
 	}
-	if lead.Title == "" || len(lead.Tables) == 0 || limits == nil {
-		return nil, errors.New(`a card begins with "# NAME" and a table of facts, and has "## Limits" with a list`)
-	}
 	about := &m.Metadata
 	named := map[string][]string{}
-	for _, row := range lead.Tables[0][1:] {
+	var table [][]string
+	if len(lead.Tables) > 0 {
+		table = lead.Tables[0][1:] // the first row is the head
+	}
+	for _, row := range table {
 		kind := row[0]
 		if !slices.Contains([]string{"network", "encoder", "terms", "held out", "recipe", "device", "trained", "by", "compared with", "structures", "raters"}, kind) {
 			kind = "data" // however it is called
@@ -67,6 +73,22 @@ func NewCard(markdown string, m *Model) (*Card, error) {
 			all = append(all, named[kind]...)
 		}
 		return all
+	}
+	var missing []string
+	for _, part := range []struct {
+		what  string
+		there bool
+	}{
+		{`a first line "# TITLE"`, lead.Title != ""}, {"below it a paragraph, for what the model is", len(lead.Text) > 0},
+		{`a table of facts with "| data | … |"`, named["data"] != nil}, {`in it "| held out | … |"`, named["held out"] != nil},
+		{`in it "| terms | … |"`, named["terms"] != nil}, {`a section with figures, such as "## Scores"`, results != nil}, {`"## Limits" with a list`, limits != nil},
+	} {
+		if !part.there {
+			missing = append(missing, part.what)
+		}
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("the card lacks %s: write that", strings.Join(missing, "; "))
 	}
 	model := append(facts("network", "encoder"), "configuration: "+about.Configuration, "commit: "+about.Commit)
 	marks := []string{fmt.Sprintf("structures: %s; %s: %s", strings.Join(about.Classes, ", "), about.Labels, strings.Join(about.Raters, ", "))}
@@ -86,25 +108,55 @@ func NewCard(markdown string, m *Model) (*Card, error) {
 // CardEnding ends the name of a card as data.
 const CardEnding = ".card.json"
 
-// ReadCard reads the card of a model in a folder.
-func ReadCard(folder string, e *Entry) (*Card, error) {
-	data, err := ReadFile(filepath.Join(folder, e.File))
+// Described is a verified model with its card.
+type Described struct {
+	*Model
+	Data     []byte // the file
+	Markdown string // the card; empty: it has none
+	Card     *Card
+}
+
+// ReadDescribed reads the file of a model, and its card NAME.md beside it, if there is one. NAME is
+// that of the metadata.
+func ReadDescribed(path string) (*Described, error) {
+	data, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	m, err := (&Manifest{}).Open(e.File, data)
+	m, err := Shipped().Open(path, data)
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(folder, e.Card))
-	if err != nil {
-		return nil, err
+	d, card := &Described{Model: m, Data: data}, filepath.Join(filepath.Dir(path), m.Metadata.Name+".md")
+	text, err := disk.ReadFile(card)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
 	}
-	c, err := NewCard(string(text), m)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.Card, err)
+	if err == nil {
+		d.Markdown = string(text)
+		d.Card, err = NewCard(d.Markdown, m)
 	}
-	return c, nil
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", card, err)
+	}
+	return d, nil
+}
+
+// Draft is the card of a model of which nothing is known but what its file says, and what is given:
+// rows of the table of facts, sections, and limits. NewCard takes it.
+func (m *Metadata) Draft(rows [][2]string, sections string, limits ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\nIt marks %s in a picture (%s), as %s would.\n\n**Research use. Not a medical device.**\n\n| | |\n|---|---|\n",
+		cmp.Or(m.Title, m.Name), strings.Join(m.Classes, " and "), cmp.Or(m.Task, "of which kind, nobody said"), strings.Join(m.Raters, ", "))
+	facts := [][2]string{
+		{"network", fmt.Sprintf("%s, images of %d²", m.Configuration, m.Side)}, {"data", cmp.Or(m.Data, "nobody said")},
+		{"terms", "those of the data"}, {"structures", strings.Join(m.Classes, ", ")}, {"raters", strings.Join(m.Raters, ", ")},
+	}
+	for _, row := range append(facts, rows...) {
+		fmt.Fprintf(&b, "| %s | %s |\n", row[0], strings.ReplaceAll(row[1], "|", `\|`))
+	}
+	fmt.Fprintf(&b, "\n%s\n## Limits\n\n- %s\n", sections, strings.Join(limits, "\n- "))
+	return b.String()
 }
 
 // Write writes the card as JSON.
@@ -156,4 +208,37 @@ func cells(row string) (all []string) {
 		all = append(all, strings.ReplaceAll(strings.TrimSpace(cell), "\x00", "|"))
 	}
 	return all
+}
+
+// Limits are the items below "Limits", each shortened to its first sentence and those in bold.
+func (c *Card) Limits() (short []string) {
+	link, plain := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`), strings.NewReplacer("**", "", "`", "")
+	for _, s := range c.Sections {
+		if s.Title != "Limits" {
+			continue
+		}
+		for _, item := range s.limits {
+			var kept []string
+			for i, sentence := range sentences(link.ReplaceAllString(item, "$1")) {
+				if i == 0 || strings.HasPrefix(sentence, "**") {
+					kept = append(kept, plain.Replace(sentence))
+				}
+			}
+			short = append(short, strings.Join(kept, " "))
+		}
+	}
+	return short
+}
+
+// sentences splits a text where a sentence ends and another begins, with a capital or in bold.
+func sentences(text string) []string {
+	var list []string
+	start := 0
+	for i := 0; i+2 < len(text); i++ {
+		if next := rune(text[i+2]); (text[i] == '.' || text[i] == '*') && text[i+1] == ' ' && (unicode.IsUpper(next) || next == '*') {
+			list = append(list, text[start:i+1])
+			start = i + 2
+		}
+	}
+	return append(list, text[start:])
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,8 +26,8 @@ func ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// BuildManifest lists every NAME.safetensors of a folder. It verifies each as a user's own file. A
-// model's name in its metadata must be the file's stem, and its card NAME.md must be in the folder.
+// BuildManifest lists every NAME.safetensors of a folder, with its card NAME.md. It verifies each as
+// a user's own file. NAME must be the model's name in its metadata.
 func BuildManifest(folder string) (*Manifest, error) {
 	m := &Manifest{Models: []Entry{}}
 	var others []Entry
@@ -37,33 +36,65 @@ func BuildManifest(folder string) (*Manifest, error) {
 		return nil, err
 	}
 	for _, path := range paths {
-		data, err := ReadFile(path)
+		d, err := ReadDescribed(path)
 		if err != nil {
 			return nil, err
 		}
-		model, err := m.Open(path, data)
-		if err != nil {
-			return nil, err
-		}
-		file := filepath.Base(path)
-		meta := model.Metadata
-		if meta.Name != strings.TrimSuffix(file, ".safetensors") {
+		meta := &d.Metadata
+		if file := filepath.Base(path); meta.Name != strings.TrimSuffix(file, ".safetensors") {
 			return nil, fmt.Errorf("%s: the model is named %q in its metadata; name the file after it", path, meta.Name)
 		}
-		card := meta.Name + ".md"
-		if _, err := os.Stat(filepath.Join(folder, card)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s has no model card; write %s beside it", path, card)
+		if d.Card == nil {
+			_, lacks := NewCard("", d.Model)
+			return nil, fmt.Errorf("%s has no model card; write %s.md beside it, or take that of train: %w", path, meta.Name, lacks)
 		}
-		entry := Entry{Name: meta.Name, File: file, Bytes: len(data), SHA256: model.SHA256, Title: meta.Title,
-			Configuration: meta.Configuration, Raters: len(meta.Raters), Classes: len(meta.Classes), Side: meta.Side, Card: card}
 		if meta.Anchor != "" {
-			m.Models = append(m.Models, entry)
+			m.Models = append(m.Models, d.entry(meta.Name))
 		} else {
-			others = append(others, entry)
+			others = append(others, d.entry(meta.Name))
 		}
 	}
 	m.Models = append(m.Models, others...)
 	return m, nil
+}
+
+// entry lists a model, whose file and card have a name.
+func (d *Described) entry(name string) Entry {
+	m := &d.Metadata
+	return Entry{Name: name, File: name + ".safetensors", Bytes: len(d.Data), SHA256: d.SHA256, Title: m.Title, Configuration: m.Configuration,
+		Raters: len(m.Raters), Classes: len(m.Classes), Side: m.Side, Card: name + ".md"}
+}
+
+// Served is the name of the list of Offer.
+const Served = "served.json"
+
+// Offer makes what a site offers beside the models that ship: for each file of weights NAME.safetensors
+// and NAME.md, with the name that Model.Name gives, and Served, a JSON list of Entry. A model without
+// a card gets a draft. No files give an empty list.
+func Offer(paths []string) (map[string][]byte, error) {
+	files, list := map[string][]byte{}, []Entry{}
+	for _, path := range paths {
+		d, err := ReadDescribed(path)
+		if err != nil {
+			return nil, err
+		}
+		if d.Shipped || files[d.Name()+".md"] != nil {
+			return nil, fmt.Errorf("%s is %s, which is there already: leave it out", path, d.Metadata.Name)
+		}
+		if d.Card == nil {
+			d.Markdown = d.Metadata.Draft([][2]string{{"held out", "as the data say"}}, "## Scores\n\nNobody wrote down how good it is.\n",
+				"Nobody wrote this model's card: it says what the file of the weights does.")
+			if d.Card, err = NewCard(d.Markdown, d.Model); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		d.Served = true
+		e := d.entry(d.Name())
+		e.Title, e.Served, e.Limits = d.Label(), true, d.Card.Limits()
+		list, files[e.File], files[e.Card] = append(list, e), d.Data, []byte(d.Markdown)
+	}
+	files[Served] = []byte(asJSON(list))
+	return files, nil
 }
 
 // ErrUnsynced means that WriteAtomic put the new file in its place, whole, but could not force the

@@ -33,8 +33,12 @@ type Entry struct {
 	Raters        int    `json:"raters"`
 	Classes       int    `json:"classes"`
 	Side          int    `json:"side"`            // pixels
-	Card          string `json:"card"`            // the model card, Markdown, in weights/shipped
+	Card          string `json:"card"`            // the model card, Markdown, beside File
 	Proof         string `json:"proof,omitempty"` // see segment.Engine.Proof
+	// Served is of a model that does not ship, but that the page's server offers. Limits are those of
+	// its card.
+	Served bool     `json:"served,omitempty"`
+	Limits []string `json:"limits,omitempty"`
 }
 
 //go:embed manifest.json

@@ -81,6 +81,7 @@ type Model struct {
 	Metadata Metadata
 	SHA256   string   // of the whole file, hex
 	Shipped  bool     // the sum is in the manifest; otherwise the file is the user's own
+	Served   bool     // the manifest has the sum of a file that does not ship: Entry.Served
 	Proof    string   // Entry.Proof of a shipped model
 	Others   []*Model // the other members, if this is an ensemble
 	Draws    int      // possible masks that inference is to draw beside the raters' (model.Config.Draws)
@@ -97,11 +98,14 @@ func (m *Model) Name() string {
 	return "own-" + m.SHA256[:12]
 }
 
-// Label is the model's title for people. It says when the weights are the user's own.
+// Label is the model's title for people. It says when the weights do not ship, and whose they are.
 func (m *Model) Label() string {
 	title := cmp.Or(m.Metadata.Title, m.Metadata.Name)
 	if m.Shipped {
 		return title
+	}
+	if m.Served {
+		return title + " (weights of this server, " + m.SHA256[:12] + ")"
 	}
 	return title + " (your own weights, " + m.SHA256[:12] + ")"
 }
@@ -115,14 +119,14 @@ func (u unusable) Unwrap() error        { return u.error }
 func (u unusable) Is(target error) bool { return target == ErrUnusable }
 
 // Open decodes and verifies a weights file: the rules of the format, complete metadata, the content
-// sum and finite values. The model is a shipped one if the SHA-256 of the file is in the manifest,
-// and otherwise the user's own. name is for error messages.
+// sum and finite values. The model is a shipped one, or one that the server offers, if the SHA-256 of
+// the file is in the manifest, and otherwise the user's own. name is for error messages.
 func (m *Manifest) Open(name string, data []byte) (*Model, error) {
 	sum := sha256.Sum256(data)
 	model := &Model{SHA256: hex.EncodeToString(sum[:])}
 	for _, e := range m.Models {
 		if e.SHA256 == model.SHA256 {
-			model.Shipped, model.Proof = true, e.Proof
+			model.Shipped, model.Served, model.Proof = !e.Served, e.Served, e.Proof
 		}
 	}
 	var err error

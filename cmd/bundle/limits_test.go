@@ -11,12 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLimitsAreFirstSentencesAndBoldOnes(t *testing.T) {
-	card := "# A\n\n## Limits\n\n- It fails in [myopia](x.md): of 76 (et al. 2014)\n  four. The model doubts `three`.\n- Small cups: 0.64. **They may be\n  shown as large.** More.\n\n## Else\n\n- no\n"
-	assert.Equal(t, []string{"It fails in myopia: of 76 (et al. 2014) four.", "Small cups: 0.64. They may be shown as large."}, limits(card))
-	assert.Empty(t, limits("# A\n\n## Else\n\n- no\n"))
-}
-
 func TestCardsHaveLimits(t *testing.T) {
 	text, err := limitsOf(filepath.Join("..", "..", "weights", "shipped"))
 	require.NoError(t, err)

@@ -136,7 +136,9 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 			r.finish(record)
 		}
 		switch {
-		case err != nil || r.judge == "":
+		case err != nil:
+		case r.judge == "":
+			err = r.publish(t, nil)
 		case r.crossed():
 			r.finished = t
 		default:
@@ -156,21 +158,21 @@ func (r *runner) compare(ctx context.Context, t *train.Trainer) error {
 	return r.publish(t, j)
 }
 
-// publish prints a judgement, and writes it and the card, also as data.
+// publish writes the card, also as data. It prints and writes a judgement; nil is none.
 func (r *runner) publish(t *train.Trainer, j *train.Judgement) error {
-	r.note(j.Says)
-	text, beside := t.Card(j, time.Now()), filepath.Join(r.options.Out, r.options.Name)
 	m, err := computing.Weights(r.result())
 	if err != nil {
 		return err
 	}
+	text, beside := t.Card(&m.Metadata, j, time.Now()), filepath.Join(r.options.Out, r.options.Name)
 	card, err := weights.NewCard(text, m)
 	if err == nil {
 		err = errors.Join(weights.WriteFile(beside+".md", []byte(text)), weights.WriteAtomic(beside+weights.CardEnding, card.Write))
 	}
-	if err != nil {
+	if err != nil || j == nil {
 		return err
 	}
+	r.note(j.Says)
 	return weights.WriteAtomic(filepath.Join(r.options.Out, judgementName), func(w io.Writer) error { return table.JSON(w, j) })
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/data/dataset"
 	"mrprism/shaders/gpu/reference"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -65,8 +66,15 @@ func TestJudgesAModelByItself(t *testing.T) {
 	assert.NotNil(t, j.Own)
 	assert.False(t, j.Better)
 	assert.Len(t, j.Images, len(trainer.Dataset.HeldOut()))
-	card := trainer.Card(j, time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC))
-	for _, said := range []string{"| trained | 2026-11-27, 0 steps", "4 images to learn from, 1 held out |", "too few to tell", "## Limits", "Too few images were held out"} {
+	m, err := weights.Shipped().Open("", files[o.Name+smallSuffix])
+	require.NoError(t, err)
+	day := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
+	card := trainer.Card(&m.Metadata, j, day)
+	for _, said := range []string{"| trained | 2026-11-27, 0 steps", "; 4 images trained on |", "| 1 of 5 images,", "too few to tell", "## Limits", "Too few images were held out"} {
 		assert.Contains(t, card, said)
+	}
+	for _, card := range []string{card, trainer.Card(&m.Metadata, nil, day)} {
+		_, err = weights.NewCard(card, m)
+		assert.NoError(t, err, "it may ship")
 	}
 }

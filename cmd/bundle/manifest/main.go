@@ -20,9 +20,7 @@ import (
 func main() {
 	m, err := weights.BuildManifest("shipped")
 	for i := 0; err == nil && i < len(m.Models); i++ {
-		if m.Models[i].Proof, err = proof(&m.Models[i]); err == nil {
-			err = writeCard(&m.Models[i])
-		}
+		m.Models[i].Proof, err = finish(&m.Models[i])
 	}
 	if err == nil {
 		err = weights.WriteAtomic("manifest.json", func(w io.Writer) error {
@@ -39,24 +37,14 @@ func main() {
 	}
 }
 
-// writeCard writes NAME.card.json beside NAME.md.
-func writeCard(e *weights.Entry) error {
-	c, err := weights.ReadCard("shipped", e)
-	if err != nil {
-		return err
-	}
-	return weights.WriteAtomic(filepath.Join("shipped", e.Name+weights.CardEnding), c.Write)
-}
-
-// proof is the output of the processor for the picture by which segment.Engine.Prove compares
-// devices.
-func proof(e *weights.Entry) (string, error) {
-	data, err := os.ReadFile(filepath.Join("shipped", e.File))
+// finish writes NAME.card.json beside NAME.md. It returns the output of the processor for the
+// picture by which segment.Engine.Prove compares devices.
+func finish(e *weights.Entry) (proof string, err error) {
+	m, err := weights.ReadDescribed(filepath.Join("shipped", e.File))
 	if err != nil {
 		return "", err
 	}
-	m, err := (&weights.Manifest{}).Open(e.File, data)
-	if err != nil {
+	if err := weights.WriteAtomic(filepath.Join("shipped", e.Name+weights.CardEnding), m.Card.Write); err != nil {
 		return "", err
 	}
 	d, err := device.Open(context.Background(), device.Processor, device.Options{})
@@ -64,7 +52,7 @@ func proof(e *weights.Entry) (string, error) {
 		return "", err
 	}
 	defer d.Close()
-	engine, err := segment.New(context.Background(), d, m, model.F32)
+	engine, err := segment.New(context.Background(), d, m.Model, model.F32)
 	if err != nil {
 		return "", err
 	}
