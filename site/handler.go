@@ -67,6 +67,9 @@ func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handle
 	if err != nil {
 		return nil, err
 	}
+	if err := h.add("/weights/served.json", []byte("[]")); err != nil { // unless weights has it: none but those that ship
+		return nil, err
+	}
 	for name, content := range weights {
 		if err := h.add("/weights/"+name, content); err != nil {
 			return nil, err

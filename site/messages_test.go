@@ -58,7 +58,7 @@ var unshown = map[string]*regexp.Regexp{
 	"who writes weights":                regexp.MustCompile(`can be written$|has the (shape|unknown element type)|is used twice or reserved$|is not UTF-8$|already quantized|that f16 can hold$`),
 	"nifti.Read, which imports sets":    regexp.MustCompile(`no NIfTI file$|more than 3 axes|its %d values are too many|its value %d is|^its affine %v has|^a (voxel|pixel) along (its )?axis|^it is moved by|^%q is no affine`),
 	"tiff.Values, which reads maps":     regexp.MustCompile(`save one map a file$|pixels are too many|^numbers in colours`),
-	"names of models":                   regexp.MustCompile(`^mean of %d models|your own weights`),
+	"names of models":                   regexp.MustCompile(`^mean of %d models|your own weights|weights of this server`),
 	"files, which are English":          regexp.MustCompile(`corrected by hand$|^(mask|guess) of|^at least %d of|^Optic disc$|^Source image for`),
 	"for programs: what a format holds": regexp.MustCompile(`^(probability|probabilities|masks|outlines)\b`),
 }

@@ -22,13 +22,13 @@ import (
 
 const intro = `serve - the MrPrism site on this machine
 
-usage: serve [-addr HOST:PORT] [-host NAME]... [-tls self|CERT,KEY] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
+usage: serve [-addr HOST:PORT] [-host NAME]... [-tls self|CERT,KEY] [-weights FILE,...] [-kiosk] [-watch DIR] [-metrics HOST:PORT]
        serve -kiosk-policy [-addr HOST:PORT] [-tls self]
        serve -check URL
 
 serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program, which
-contacts no other machine. It reads nothing else from disk but certificates, and images in the folder of -watch. Images
-stay in the page, which does not send them to serve.
+contacts no other machine. It reads nothing else from disk but certificates, -weights, and images in the folder of -watch.
+Images stay in the page, which does not send them to serve.
   serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
 
 Ctrl-C and SIGTERM stop serve. It takes no new requests, ends what it is sending within 8 s, and exits with 0.
@@ -37,6 +37,9 @@ Ctrl-C and SIGTERM stop serve. It takes no new requests, ends what it is sending
 for -idle nobody has touched the page and no image has come, Chrome starts anew, and what people saved is deleted. Chrome
 ends when serve does, however that ends. Any browser loads the page anew at an address that ends in ?idle=SECONDS.
 -kiosk-policy prints policies for Chrome; without them people at the kiosk can reach files and other sites.
+
+-weights offers models of your own in the page's list, with the card NAME.md beside the file, as train writes it, or what the
+file says of itself. serve reads the files at its start, and says when one changes.
 
 -watch gives the page the images that come into a folder while serve runs, such as a camera's exports: those in the folder
 itself, once they are complete, and no links. Images that come while no page is open wait for the next one, and serve waits for
@@ -57,6 +60,7 @@ const examples = `
 examples:
   serve -addr 127.0.0.1:0       at a free port, which serve prints
   serve -kiosk                  this screen shows the page and nothing else
+  serve -weights runs/hearts/hearts.best.safetensors    a model of your own too
   serve -watch exports          images that come into the folder exports are opened in the page
   serve -addr :8443 -tls self   for the machines of a local network
   serve -host clinic.example    behind a TLS proxy of that name, for other machines
@@ -81,10 +85,11 @@ type options struct {
 	tls     string // selfMade, or the files of a certificate and its key; empty: no TLS
 	kiosk   bool
 	idle    time.Duration
-	policy  bool   // print the kiosk's policies instead of serving
-	watch   string // a folder; empty: none
-	metrics string // where the figures are served; empty: nowhere
-	checked string // an address to check instead of serving
+	policy  bool     // print the kiosk's policies instead of serving
+	watch   string   // a folder; empty: none
+	weights []string // files of models beside those that ship
+	metrics string   // where the figures are served; empty: nowhere
+	checked string   // an address to check instead of serving
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -98,6 +103,10 @@ func (o *options) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.policy, "kiosk-policy", false, "print the policies that keep Chrome at the page of -addr, and serve nothing")
 	flags.DurationVar(&o.idle, "idle", 5*time.Minute, "with -kiosk: `TIME` without a touch after which the page starts anew, such as 90s; 0 for never")
 	flags.StringVar(&o.watch, "watch", "", "open the images in the page that come into this `DIR`")
+	flags.Func("weights", "offer the models in these `FILE,...` of weights too", func(files string) error {
+		o.weights = append(o.weights, strings.Split(files, ",")...)
+		return nil
+	})
 	flags.StringVar(&o.metrics, "metrics", "", "`HOST:PORT` of the figures for Prometheus, at /metrics; not for everyone to reach")
 	flags.StringVar(&o.checked, "check", "", "ask for this `URL` once, and serve nothing")
 }
@@ -156,6 +165,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 		return err
 	}
 	defer listener.Close()
+	read := stamps(o.weights)
 	server, scheme, err := o.server(listener.Addr(), stdout)
 	if err != nil {
 		return err
@@ -167,6 +177,9 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if len(o.weights) > 0 {
+		go tellChanges(o.weights, read, ctx.Done(), stdout)
+	}
 	address := scheme + "://" + reachable(listener.Addr()) + "/"
 	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", address)
 	if o.kiosk || o.watch != "" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 	if err != nil {
 		return nil, "", err
 	}
-	models, err := models()
+	models, err := models(o.weights)
 	if err != nil {
 		return nil, "", err
 	}
@@ -83,17 +84,48 @@ func reachable(address net.Addr) string {
 	return address.String()
 }
 
-// models returns the files of the shipped models and their cards by name.
-func models() (map[string][]byte, error) {
-	files := map[string][]byte{}
+// models returns the files of the shipped models and their cards by name, and those of other
+// weights.
+func models(others []string) (map[string][]byte, error) {
+	files, err := weights.Offer(others)
+	if err != nil {
+		return nil, fmt.Errorf("-weights: %w; name files that train or export wrote", err)
+	}
 	for _, entry := range weights.Shipped().Models {
 		for _, name := range []string{entry.File, entry.Card} {
-			content, err := shipped.File(name)
-			if err != nil {
+			if files[name], err = shipped.File(name); err != nil {
 				return nil, err
 			}
-			files[name] = content
 		}
 	}
 	return files, nil
+}
+
+// stamps are those of files; zero of a file that is not there.
+func stamps(paths []string) []stamp {
+	all := make([]stamp, len(paths))
+	for i, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			all[i] = stamp{info.Size(), info.ModTime()}
+		}
+	}
+	return all
+}
+
+// tellChanges says, until stop is closed, which of the files changed after serve had read them.
+func tellChanges(paths []string, read []stamp, stop <-chan struct{}, stdout io.Writer) {
+	for {
+		select {
+		case <-time.After(watchEvery):
+		case <-stop:
+			return
+		}
+		now := stamps(paths)
+		for i, path := range paths {
+			if now[i] != read[i] {
+				fmt.Fprintf(stdout, "%q has changed. The page gets the weights that serve read at its start; start serve again for the new ones\n", path)
+			}
+		}
+		read = now
+	}
 }

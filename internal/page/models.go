@@ -21,13 +21,21 @@ func (h *Host) OpenWeights(name string, size float64, read func() []byte) (*weig
 	if err != nil {
 		return nil, wrong(err)
 	}
-	if _, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
-		return nil, Fault{"weights", sentence(name+": "+err.Error()) + ".", "Was it trained by a newer MrPrism? Then update this site."}
+	if err := known(name, m); err != nil {
+		return nil, err
 	}
 	if h.find(m.Name()) == nil {
 		h.own = append(h.own, m)
 	}
 	return m, nil
+}
+
+// known returns an error for a model whose network this program does not have.
+func known(name string, m *weights.Model) error {
+	if _, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
+		return Fault{"weights", sentence(name+": "+err.Error()) + ".", "Was it trained by a newer MrPrism? Then update this site."}
+	}
+	return nil
 }
 
 // find returns a model that the host has, or nil.
@@ -56,7 +64,7 @@ func (h *Host) useModel(ctx context.Context, name string, tell func(string, int,
 	return nil
 }
 
-// fetchModel downloads a shipped model and verifies it. Meanwhile the device compiles what the
+// fetchModel downloads a model that the site has and verifies it. Meanwhile the device compiles what the
 // model needs.
 func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, int, int)) (*weights.Model, error) {
 	entry, err := h.Models.Find(name)
@@ -99,5 +107,5 @@ func (h *Host) download(ctx context.Context, entry weights.Entry, anew bool, rec
 	if err != nil {
 		return nil, Fault{"weights", "The model was refused: " + err.Error() + ".", "Was the site updated meanwhile? Then reload the page; otherwise tell who serves it."}
 	}
-	return m, nil
+	return m, known(m.Label(), m)
 }

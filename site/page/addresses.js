@@ -46,3 +46,17 @@ export async function stream(name, signal) {
   }
   return response;
 }
+
+// served resolves to the JSON of a list of models that the server offers beside those that ship, and
+// then knows their sums. A server that is away offers none.
+export async function served() {
+  if (globalThis.mrprismFiles) return "[]"; // a package has no server
+  try {
+    const response = await fetch("weights/served.json", { signal: AbortSignal.timeout(3000) }),
+      models = await response.json();
+    for (const { file, sha256 } of models) SUMS[`weights/${file}`] ??= sha256;
+    return JSON.stringify(models);
+  } catch {
+    return "[]";
+  }
+}

@@ -43,7 +43,9 @@ export const initial = {
   hadGPU: false, // a GPU computed before in this page
   visited: false, // a worker was ready before
   stopped: false, // the worker died for good
-  models: [], // { name, title, bytes } of the site, then { name, title, own } of the user
+  // { name, title, bytes } of the site, also own and limits (of its card) if it does not ship; then {
+  // name, title, own } of the user
+  models: [],
   listed: "", // the model that the list shows
   model: "", // the model that computes; it follows listed when the arrow keys rest in the list
   choice: 0, // counts the user's choices of a model: a weights file may arrive after a later choice
@@ -157,7 +159,7 @@ const handlers = {
   swap: (s) => ask(comparing.swap(s)),
   // ---- the worker ----
   ready(s, { models, ...device }) {
-    const all = [...models, ...s.models.filter(({ own }) => own)];
+    const all = [...models, ...s.models.filter(({ own, bytes }) => own && !bytes)];
     const kept = (name) => (all.some((model) => model.name === name) ? name : (all[0]?.name ?? ""));
     const known = {
       ...computedBy(s, device),

@@ -120,7 +120,7 @@ function reportPage(s, { now, file, reference }) {
     scale = scaleOf(measured.measurements, s.known),
     figures = [...summary(measured, scale)],
     trust = found && trustIn(measured),
-    card = result.shipped ? limits[result.model] : null,
+    card = limits[result.model] ?? s.models.find(({ name }) => name === result.model)?.limits,
     lines = linesOf(s);
   const { format: when } = new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, {
     year: "numeric",

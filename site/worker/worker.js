@@ -4,7 +4,7 @@ import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
 import "./decoding.js";
-import { get, stream } from "../page/addresses.js";
+import { get, served, stream } from "../page/addresses.js";
 
 // The value of an option in the page's address (?precision=f16), or "".
 globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
@@ -37,8 +37,11 @@ globalThis.mrprismDownload = async (name, anew, tell) => {
 };
 
 try {
-  const go = new Go();
-  await go.run(await go.load("segmenter.wasm", get));
+  const go = new Go(),
+    offered = served(),
+    program = await go.load("segmenter.wasm", get);
+  globalThis.mrprismServed = await offered;
+  await go.run(program);
   postMessage({ type: "crashed", message: "it ended" });
 } catch (error) {
   postMessage({

@@ -49,7 +49,6 @@ import (
 	"mrprism/internal/files/codec"
 	"mrprism/internal/page"
 	"mrprism/shaders/pulse"
-	"mrprism/weights"
 )
 
 // inbox is larger than any page's burst of messages. A message that does not fit is refused,
@@ -87,8 +86,12 @@ func main() {
 	})
 	js.Global().Set("onmessage", receive)
 	models := []any{}
-	for _, e := range weights.Shipped().Models {
-		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes})
+	for _, e := range h.Models.Models {
+		limits := []any{}
+		for _, text := range e.Limits {
+			limits = append(limits, text)
+		}
+		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes, "own": e.Served, "limits": limits})
 	}
 	post(described(h.Computer(), map[string]any{"type": "ready", "models": models}))
 	for m := range messages {

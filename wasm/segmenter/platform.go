@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
+	"slices"
 	"syscall/js"
 
 	"mrprism/internal/page"
@@ -16,11 +18,20 @@ import (
 func platform(waiting func() bool) page.Platform {
 	return page.Platform{
 		Device: wish("device"), Precision: model.Precision(wish("precision")), Returns: js.Global().Get("navigator").Get("gpu").Truthy(),
-		Models: weights.Shipped(), Fetch: download, Waiting: waiting,
+		Models: offered(), Fetch: download, Waiting: waiting,
 		Changed: func(d page.Device, note string) {
 			post(described(d, map[string]any{"type": "adapter", "note": note, "next": "Closing other pages that use the graphics processor may help."}))
 		},
 	}
+}
+
+// offered are the models that ship, and those that the server offers beside them.
+func offered() *weights.Manifest {
+	var served []weights.Entry
+	if err := json.Unmarshal([]byte(js.Global().Get("mrprismServed").String()), &served); err != nil {
+		return weights.Shipped() // a proxy answers for the server
+	}
+	return &weights.Manifest{Models: slices.Concat(weights.Shipped().Models, served)}
 }
 
 // wish is the value of ?NAME=… in the page's address, or empty.
