@@ -68,7 +68,7 @@ func (r *runner) declare() *declared {
 		{&o.Slots, "slots", "what a rater of -data `IS`: people (the same in every image), drawn (readers are exchangeable, as in LIDC), levels (agreement levels are made of them) or " +
 			"panels (each folder has other people, who become one rater of its name: the mask learns what folders share, and how far each shifts it. Folders take turns. Needs -recipe bce)"},
 		{&o.Validate, "validate", "set this `SHARE` of the training images aside. After every epoch the averaged weights are scored on them, and the best kept as NAME.best"},
-		{&r.judge, "judge", "at the end, compare with `MODEL`, such as that of -init, on images held out or set aside: RUN/judgement.json, and a card NAME.md"},
+		{&r.judge, "judge", "at the end, compare with `MODEL`, such as that of -init, on images held out or set aside: RUN/judgement.json, and the card NAME.md"},
 		{&o.Cross, "cross", "with -judge, for few images: learn from all; then `K` more runs each set a part aside and are judged on it. They teach the model when to doubt a result, and how far it errs"},
 	}))
 	d.Add("model", declare([]setting{
