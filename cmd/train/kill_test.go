@@ -87,7 +87,7 @@ func TestKill(t *testing.T) {
 	requireSame(t, straight, killed)
 	entries, err := os.ReadDir(killed)
 	require.NoError(t, err)
-	assert.Len(t, entries, 9, "nothing temporary is left")
+	assert.Len(t, entries, 11, "nothing temporary is left")
 }
 
 // unfinished are the temporary files in a run's folder: of writing that goes on or was killed.

@@ -138,7 +138,9 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 		switch {
 		case err != nil:
 		case r.judge == "":
-			err = r.publish(t, nil)
+			if failed := r.publish(t, nil); failed != nil {
+				r.note(fmt.Sprintf("the card could not be written: %v", failed))
+			}
 		case r.crossed():
 			r.finished = t
 		default:
