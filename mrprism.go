@@ -198,7 +198,10 @@ type Ratio struct {
 
 // Interval holds the figure that most experts marked in a share, Coverage, of images like those it
 // was learned from.
-type Interval struct{ Low, High, Coverage float64 }
+type Interval struct {
+	Low, High, Coverage float64
+	By                  string // "certificate": what a person marks in new patients of the certified camera; "": the model
+}
 
 // Doubt is a reason not to believe a result.
 type Doubt struct {

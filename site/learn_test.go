@@ -273,8 +273,10 @@ func TestCertifiesACamera(t *testing.T) {
 	p.until(`!document.getElementById("learning")`)
 	p.upload("folder", folder)
 	says(`Images: 12`)
+	began := time.Now()
 	press("Certify this camera")
 	says(`Certified on synthetic-clinic, \d{4}-\d\d-\d\d, 12 eyes of 12 patients: the ratio is`)
+	t.Logf("twelve eyes are certified after %.0f s", time.Since(began).Seconds())
 	shots := os.Getenv("MRPRISM_SCREENSHOTS")
 	if shots != "" {
 		p.shot(filepath.Join(shots, "certify.png"))

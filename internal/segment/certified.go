@@ -63,7 +63,7 @@ func (e *Engine) certify(r *Result, uncalibrated *Measurements, by camera) {
 	}
 	out := *uncalibrated.VerticalRatio
 	low, high := trust.Interval(c, *out.Value)
-	out.Interval = &Interval{Low: low, High: high, Coverage: c.Coverage}
+	out.Interval = &Interval{Low: low, High: high, Coverage: c.Coverage, By: ByCertificate}
 	out.Certified = &Certified{Camera: c.Camera, Date: c.Date, Eyes: c.Eyes, Masks: *ratio.Value}
 	for _, v := range []**float64{&out.Value, &out.Low, &out.High} {
 		if *v != nil {

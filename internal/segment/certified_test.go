@@ -29,7 +29,7 @@ func TestCertifiedRatio(t *testing.T) {
 	}
 	assert.Equal(t, &Ratio{
 		Inner: "cup", Outer: "disc", Value: new(.5), Low: new(c.At(.7)), High: new(c.At(.9)), Trust: &trust.Verdict{Word: trust.Trusted},
-		Interval: &Interval{Low: .38, High: .62, Coverage: .9}, Certified: &Certified{Camera: "clinic", Date: "2026-11-29", Eyes: 12, Masks: .6},
+		Interval: &Interval{Low: .38, High: .62, Coverage: .9, By: ByCertificate}, Certified: &Certified{Camera: "clinic", Date: "2026-11-29", Eyes: 12, Masks: .6},
 	}, certified(own, 0, nil), "the masks before calibrate are those that were certified")
 	assert.Contains(t, certified(own, 0, trust.Figures{trust.Mirror: .2}).Trust.Reason, "mirror image")
 	assert.Contains(t, certified(camera{appearance: []float64{1, 2, 3, 4, 9, .5}}, 0, nil).Trust.Reason, "unlike those of the certificate, most in sharpness")

@@ -191,7 +191,7 @@ func TestCalibrationAndIntervals(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		want      Interval
-	}{{.5, .6, Interval{.4, .65, .9}}, {.05, .2, Interval{0, .6, .9}}, {.9, .98, Interval{.6, 1, .9}}} {
+	}{{.5, .6, Interval{Low: .4, High: .65, Coverage: .9}}, {.05, .2, Interval{High: .6, Coverage: .9}}, {.9, .98, Interval{Low: .6, High: 1, Coverage: .9}}} {
 		want := c.want
 		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.6), Trust: &trust.Verdict{Word: trust.Trusted}} // in the first case alone it is inside
 		before := &Measurements{Structures: make([]Structure, 2), VerticalRatio: &Ratio{Value: new(c.low), Low: new(c.low), High: new(c.high)}}

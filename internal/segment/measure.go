@@ -61,13 +61,18 @@ type Ratio struct {
 }
 
 // Interval holds the majority's figure in a share, Coverage, of images like those that it was
-// learned from (trust.NewSpread). It always
-// holds the figure that it belongs to: where the learned interval does not, it is widened to it.
+// learned from (trust.NewSpread). It always holds the figure that it belongs to: where the learned
+// interval does not, it is widened to it. By a certificate it holds what a person marks in a share of
+// new patients of the camera.
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
-	Coverage float64 `json:"coverage"` // 0..1
+	Coverage float64 `json:"coverage"`     // 0..1
+	By       string  `json:"by,omitempty"` // ByCertificate; empty: the model
 }
+
+// ByCertificate is Interval.By of a certified ratio.
+const ByCertificate = "certificate"
 
 // sizes are the measurements of structures and ratios that readings tell.
 func (r *Maps) sizes(readings []reading) (out Measurements) {

@@ -36,12 +36,17 @@ export function ranges(result, { low, high, interval, corrected, ...figure }, fo
     `${format(a)} – ${format(b)}${corrected && (value < a || value > b) ? outside : ""}`;
   if (known(low)) list.push(expertsRange(result, range(low, high)));
   if (interval) {
-    const hundredth = Math.round(100 * interval.coverage);
-    const meaning = t(
-      "it is made to hold the experts' majority in {n} of 100 images like those that it was learned from",
-      { n: hundredth },
-    );
-    list.push([t("{n} % interval", { n: hundredth }), meaning, range(interval.low, interval.high)]);
+    const n = Math.round(100 * interval.coverage);
+    const [name, meaning] = interval.by
+      ? [
+          "{n} % interval by the certificate",
+          "it holds what a person marks in {n} of 100 new patients of that camera",
+        ]
+      : [
+          "{n} % interval",
+          "it is made to hold the experts' majority in {n} of 100 images like those that it was learned from",
+        ];
+    list.push([t(name, { n }), t(meaning, { n }), range(interval.low, interval.high)]);
   }
   return list;
 }

@@ -46,7 +46,7 @@ const figure = {
   low,
   high: low,
   trust,
-  interval: maybe(fields({ low: number, high: number, coverage: number })),
+  interval: maybe(fields({ low: number, high: number, coverage: number, by: maybe(text) })),
 };
 const structure = fields({
   class: name,

@@ -3,6 +3,7 @@
 package sheet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -154,7 +155,12 @@ func ratioCells(classes []string, m, model segment.Measurements) []cell {
 		}
 		name := fmt.Sprintf("%s_%s_%s_ratio", one.way, classes[inner], classes[outer])
 		out = append(out, cell{name, number(ratio.Value)}, cell{name + "_of_model", number(before.Value)}, cell{name + "_low", number(ratio.Low)}, cell{name + "_high", number(ratio.High)})
-		out = append(append(out, intervalCells(name, ratio.Interval)...), trustCells(name, ratio.Trust)...)
+		by := ""
+		if ratio.Interval != nil {
+			by = cmp.Or(ratio.Interval.By, "model")
+		}
+		out = append(append(out, intervalCells(name, ratio.Interval)...), cell{name + "_interval_by", by})
+		out = append(out, trustCells(name, ratio.Trust)...)
 	}
 	return append(out, clinicalCells(m.Clinical)...)
 }

@@ -24,7 +24,7 @@ func fundus(image string) Record {
 				Structures: []segment.Structure{{Class: "disc", Area: 500, Low: new(400), High: new(600), Share: 1.0 / 16, Height: 30, Width: 20, Disagreement: new(12.5),
 					Interval: &segment.Interval{Low: 380.5, High: 610, Coverage: 0.9}, Trust: &trust.Verdict{Word: trust.Trusted}}, {Class: "cup", Area: 100, Low: new(90), High: new(120), Share: 0.0125, Height: 15}},
 				Spacing:         &[2]float64{0.01, 0.02},
-				HorizontalRatio: &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(2.0 / 3)},
+				HorizontalRatio: &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(2.0 / 3), Interval: &segment.Interval{Low: 0.5, High: 0.8, By: segment.ByCertificate}},
 				VerticalRatio:   &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.5), Low: new(0.45), High: new(0.6), Trust: &trust.Verdict{Word: trust.Check, Reason: "Look."}},
 				Clinical: segment.Clinical{Rim: &[12]float64{12, 1}, RimLow: &[12]float64{11}, RimHigh: &[12]float64{13},
 					NarrowestRim: &segment.NarrowestRim{Value: 0.1, Low: new(0.05), High: new(0.2), Hour: 12}, Eye: &segment.Eye{Side: "left", By: "user", Against: []string{"dicom", "name"}},
@@ -70,7 +70,7 @@ func TestTable(t *testing.T) {
 	lines := byColumn(t, data)
 	require.Len(t, lines, 3)
 	for column, want := range map[string]string{
-		"decided_by": "EM", "decided": "2026-11-24T05:00:00Z", "comment": "small; 0.5", "session": "s1", "horizontal_cup_disc_ratio": "0.6667", "horizontal_cup_disc_ratio_of_model": "",
+		"decided_by": "EM", "decided": "2026-11-24T05:00:00Z", "comment": "small; 0.5", "session": "s1", "horizontal_cup_disc_ratio": "0.6667", "horizontal_cup_disc_ratio_interval_by": "certificate", "vertical_cup_disc_ratio_interval_by": "", "horizontal_cup_disc_ratio_of_model": "",
 		"vertical_cup_disc_ratio_of_model": "0.55", "disc_area_px_of_model": "480", "disc_area_mm2": "0.1", "disc_height_mm": "0.6", "disc_width_mm": "0.2", "mm_a_pixel_down": "0.02",
 		"image": "a.png", "slice": "", "error": "", "review": "accepted", "found": "true", "doubt": "1.5", "doubts": "unfamiliar;blurred",
 		"vertical_cup_disc_ratio": "0.5", "vertical_cup_disc_ratio_low": "0.45", "vertical_cup_disc_ratio_high": "0.6", "vertical_cup_disc_ratio_interval_low": "",
