@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -166,7 +167,11 @@ func TestLargeSessions(t *testing.T) {
 		p.ready()
 		p.click("together-open")
 		p.until(`document.getElementById("together")?.open`)
-		time.Sleep(2 * time.Second) // a person chooses files, and the page compiles the program
+		require.Eventually(t, func() bool { // the page compiles the program while a person chooses files
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return slices.ContainsFunc(s.requests, func(asked string) bool { return strings.HasSuffix(asked, "/together.wasm") })
+		}, time.Minute, 10*time.Millisecond)
 		p.do(`document.querySelector("#together input").addEventListener("change", () => {
 			const start = performance.now(), look = (what, is) => is() ? requestAnimationFrame(() => { times[what] = Math.round(performance.now() - start); }) : setTimeout(look, 4, what, is);
 			globalThis.times = {};

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -273,7 +272,8 @@ func TestNewVersionWaits(t *testing.T) {
 	keeper, err := os.ReadFile("sw.js")
 	require.NoError(t, err)
 	list := fmt.Sprintf(`{ "index.html": "%x" }`, sha256.Sum256(readBuilt(t, "index.html")))
-	keeper = []byte(strings.NewReplacer("/*FILES*/ {}", list).Replace(string(keeper)))
+	// It says when it has dealt with a page that asks.
+	keeper = []byte(strings.NewReplacer("/*FILES*/ {}", list, "activate: takeOver", `activate: () => takeOver().then(() => new BroadcastChannel("asked").postMessage(""))`).Replace(string(keeper)))
 	var now atomic.Pointer[http.Handler]
 	listening := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/index.html" {
@@ -292,16 +292,25 @@ func TestNewVersionWaits(t *testing.T) {
 	serve("one")
 	listening.Start()
 	t.Cleanup(listening.Close)
-	p := open(t, &server{URL: listening.URL + "/"}, 900, 700)
+	// The page asks again every five seconds; here soon, but only while later is false.
+	p := open(t, &server{URL: listening.URL + "/", before: `{
+		const after = setTimeout;
+		globalThis.later = false, globalThis.turns = 0;
+		globalThis.setTimeout = (act, ms, ...all) => {
+			const turn = () => later ? after(turn, 20) : (turns++, act());
+			return ms === 5e3 ? after(turn, 100) : after(act, ms, ...all);
+		};
+	}`}, 900, 700)
 	p.ready()
 	p.until(`navigator.serviceWorker.controller?.state === "activated"`)
 	p.sample()
 	serve("two")
 	p.do(`(async () => { globalThis.kept = await navigator.serviceWorker.getRegistration(); await kept.update(); })()`)
 	p.until(`kept.waiting?.state === "installed"`)
+	p.do(`globalThis.refused = 0, globalThis.channel = new BroadcastChannel("asked"), channel.onmessage = () => { refused++; }`)
 	p.do(`globalThis.changed = 0, navigator.serviceWorker.addEventListener("controllerchange", () => { changed++; }), globalThis.other = window.open(location.href, "other")`)
 	p.until(`other.document.readyState === "complete" && other.document.getElementById("model")?.disabled === false && other.navigator.serviceWorker.controller`)
-	time.Sleep(2 * time.Second) // it asks once it is loaded
+	p.until(`refused > 0`)
 	assert.True(t, get[bool](p, `kept.waiting !== null && changed === 0`))
 
 	waits := `navigator.serviceWorker.getRegistration().then(({ waiting }) => waiting !== null)`
@@ -311,9 +320,11 @@ func TestNewVersionWaits(t *testing.T) {
 		assert.True(t, get[bool](p, waits))
 	}
 	visit()
-	p.do(`(async () => mrprism.segment(await (await fetch("sample.jpg")).blob()))()`)
+	p.until(`turns > 0`)
+	p.do(`(async () => { globalThis.later = true; await mrprism.segment(await (await fetch("sample.jpg")).blob()); })()`)
 	p.do(`window.open("", "other").close()`)
-	time.Sleep(7 * time.Second) // it asks every five
+	p.do(`globalThis.turns = 0, globalThis.later = false`)
+	p.until(`turns > 0`)
 	assert.True(t, get[bool](p, waits))
 
 	p.do(`globalThis.other = window.open(location.href, "other")`)

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -284,25 +283,26 @@ func TestLanguages(t *testing.T) {
 // Nothing is painted before the texts are in the user's language.
 func TestNoFlashOfEnglish(t *testing.T) {
 	t.Parallel()
-	s := mock(t, nil)
+	s, texts := mock(t, nil), make(chan struct{}) // closed when de.json may come
 	s.wishes = "?lang=de"
+	// Without this, style.css shows the texts after three seconds.
+	s.before = `{ const sheet = new CSSStyleSheet(); sheet.replaceSync("body { animation: none !important; }"); document.adoptedStyleSheets = [sheet]; }`
 	handler := s.http.Handler
-	s.http.Handler = delayed(handler, "/de.json", 700*time.Millisecond)
 	p := open(t, s, 1200, 800)
-	p.run(chromedp.Navigate(s.URL + "?lang=de&again"))
+	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/de.json" {
+			<-texts
+		}
+		handler.ServeHTTP(w, r)
+	})
+	p.do(`(location.href = "?lang=de&again")`)
+	p.until(`location.search.includes("again") && document.readyState !== "loading" && performance.getEntriesByName(new URL("de.json", location.href).href).length === 0`)
+	p.still()
+	assert.Zero(t, get[int](p, `performance.getEntriesByName("first-contentful-paint").length`))
+	close(texts)
 	p.ready()
 	p.until(`performance.getEntriesByName("first-contentful-paint").length > 0`) // ready may come before a paint
 	first := get[float64](p, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
 	assert.Greater(t, first, get[float64](p, `performance.getEntriesByName(new URL("de.json", location.href).href)[0].responseEnd`))
 	p.clean()
-}
-
-// delayed answers one address late.
-func delayed(handler http.Handler, path string, by time.Duration) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == path {
-			time.Sleep(by)
-		}
-		handler.ServeHTTP(w, r)
-	})
 }
