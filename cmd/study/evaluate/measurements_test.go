@@ -76,6 +76,6 @@ func TestDataWithSomeOfTheClasses(t *testing.T) {
 	require.Nil(t, got.Intervals.Areas[1])
 	require.Equal(t, whole.Cases[0].Classes[0].SoftDice[1], got.Risk.All.Mean, "of what is marked")
 	require.Contains(t, table, "cup: nobody has marked it")
-	require.Regexp(t, `as they are +\d+\.\d +– +0 *\n`, table)
+	require.Regexp(t, `as they are +\d+\.\d \[n = 1\] +– +0 *\n`, table)
 	require.Equal(t, 2, bytes.Count(studytest.ReadFile(t, lines), []byte("\n")), "a header, and the disc")
 }
