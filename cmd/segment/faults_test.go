@@ -319,7 +319,7 @@ func TestLostDevice(t *testing.T) {
 				},
 				Weights: "w", Options: segment.Options{Recurrences: 1},
 			},
-			stdout: &stdout, progress: command.NewProgress(&stderr, 2),
+			stdout: &stdout, stderr: &stderr, progress: command.NewProgress(&stderr, 2),
 		}
 		out := t.TempDir()
 		b.Readers = masks.Readers(segment.Heads(&m.Metadata), m.Metadata.Classes, m.Metadata.Labels, false, false)
