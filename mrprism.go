@@ -45,7 +45,8 @@ var (
 	ErrClosed           = segment.ErrClosed      // Segment after Close
 )
 
-// Model segments images. Any number of goroutines may use it: those that name one device take turns.
+// Model segments images. Any number of goroutines may use it: those that name one device take
+// turns.
 type Model struct {
 	Name, Title string
 	Structures  []string // in the order of Result.Structures
@@ -144,8 +145,8 @@ func ReadImage(path string) (*Image, error) {
 	return DecodeImage(path, data, 0)
 }
 
-// DecodeImage is ReadImage of a file's content. The name is for messages, and may tell the eye. Slice
-// chooses a page, frame or slice, which count from 1; 0 is as in ReadImage.
+// DecodeImage is ReadImage of a file's content. The name is for messages, and may tell the eye.
+// Slice chooses a page, frame or slice, which count from 1; 0 is as in ReadImage.
 func DecodeImage(name string, data []byte, slice int) (*Image, error) {
 	p, err := imageio.DecodeSlice(name, data, slice)
 	if err != nil {

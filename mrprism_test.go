@@ -145,8 +145,8 @@ func TestKindsOfErrors(t *testing.T) {
 	assert.ErrorContains(t, r.WriteDICOMSEG(filepath.Join(t.TempDir(), "a.dcm")), "refers to a DICOM image, and this is none")
 }
 
-// A program of another module is small: it links no window, browser or metrics, and models only if it
-// asks for them.
+// A program of another module is small: it links no window, browser or metrics, and models only if
+// it asks for them.
 func TestProgramOfAnotherModule(t *testing.T) {
 	root, err := filepath.Abs(".")
 	require.NoError(t, err)

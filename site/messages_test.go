@@ -64,7 +64,8 @@ var unshown = map[string]*regexp.Regexp{
 	"for programs: what a format holds": regexp.MustCompile(`^(probability|probabilities|masks|outlines)\b`),
 }
 
-// native are files of these folders that read paths or open devices for programs: the page does neither.
+// native are files of these folders that read paths or open devices for programs: the page does
+// neither.
 var native = []string{"internal/files/imageio/file.go", "internal/segment/session.go", "internal/segment/shared.go"}
 
 // TestEveryMessageHasItsGerman looks at what the programs may say. Messages of other libraries and

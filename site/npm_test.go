@@ -157,8 +157,8 @@ func hosted(t *testing.T, files map[string][]byte) *httptest.Server {
 	return s
 }
 
-// A page of another origin opens the package from a folder of it, without a service worker, and has the
-// masks of segment to the bit, as its element has. What cannot be loaded ends in a message.
+// A page of another origin opens the package from a folder of it, without a service worker, and has
+// the masks of segment to the bit, as its element has. What cannot be loaded ends in a message.
 func TestPackageOnAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	s := hosted(t, npmFiles(t))

@@ -13,8 +13,8 @@ import (
 	"mrprism/weights"
 )
 
-// A model that the server offers beside those that ship is in the list, with its card. It segments a
-// photograph as the program segment does, and a report has its limits. Damaged, it is refused.
+// A model that the server offers beside those that ship is in the list, with its card. It segments
+// a photograph as the program segment does, and a report has its limits. Damaged, it is refused.
 func TestModelOfTheServer(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -26,8 +26,8 @@ func ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// BuildManifest lists every NAME.safetensors of a folder, with its card NAME.md. It verifies each as
-// a user's own file. NAME must be the model's name in its metadata.
+// BuildManifest lists every NAME.safetensors of a folder, with its card NAME.md. It verifies each
+// as a user's own file. NAME must be the model's name in its metadata.
 func BuildManifest(folder string) (*Manifest, error) {
 	m := &Manifest{Models: []Entry{}}
 	var others []Entry
@@ -68,9 +68,9 @@ func (d *Described) entry(name string) Entry {
 // Served is the name of the list of Offer.
 const Served = "served.json"
 
-// Offer makes what a site offers beside the models that ship: for each file of weights NAME.safetensors
-// and NAME.md, with the name that Model.Name gives, and Served, a JSON list of Entry. A model without
-// a card gets a draft. No files give an empty list.
+// Offer makes what a site offers beside the models that ship: for each file of weights
+// NAME.safetensors and NAME.md, with the name that Model.Name gives, and Served, a JSON list of
+// Entry. A model without a card gets a draft. No files give an empty list.
 func Offer(paths []string) (map[string][]byte, error) {
 	files, list := map[string][]byte{}, []Entry{}
 	for _, path := range paths {

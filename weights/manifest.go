@@ -103,11 +103,12 @@ func (m *Manifest) OpenShipped(name string, data []byte) (*Model, error) {
 	return m.Open(e.File, data)
 }
 
-// Embedded reads a shipped file by its name in the manifest. Package shipped sets it; it is nil in a
-// program that does not import that package.
+// Embedded reads a shipped file by its name in the manifest. Package shipped sets it; it is nil in
+// a program that does not import that package.
 var Embedded func(file string) ([]byte, error)
 
-// ErrUnknown is the kind of Load's errors about a name that is neither a shipped model's nor a file's.
+// ErrUnknown is the kind of Load's errors about a name that is neither a shipped model's nor a
+// file's.
 var ErrUnknown = errors.New("there is no such file")
 
 // Load opens a shipped model by name, or a file.

@@ -119,8 +119,8 @@ func (u unusable) Unwrap() error        { return u.error }
 func (u unusable) Is(target error) bool { return target == ErrUnusable }
 
 // Open decodes and verifies a weights file: the rules of the format, complete metadata, the content
-// sum and finite values. The model is a shipped one, or one that the server offers, if the SHA-256 of
-// the file is in the manifest, and otherwise the user's own. name is for error messages.
+// sum and finite values. The model is a shipped one, or one that the server offers, if the SHA-256
+// of the file is in the manifest, and otherwise the user's own. name is for error messages.
 func (m *Manifest) Open(name string, data []byte) (*Model, error) {
 	sum := sha256.Sum256(data)
 	model := &Model{SHA256: hex.EncodeToString(sum[:])}

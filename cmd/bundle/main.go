@@ -3,9 +3,9 @@
 // of programs and models), build.js (version, limits of the models, sums of the worker's scripts),
 // index.html (policy, modules, and the sum of each script and style as its integrity) and sw.js
 // (all sums and their version), in this order: no two files have each other's sum. With -size it
-// prints what a first visit downloads, and fails above the limits. Its argument, if there is one, is
-// the file mrprism-VERSION.tgz, the package of npm, which it makes of the page. site.mk runs it in
-// the repository root.
+// prints what a first visit downloads, and fails above the limits. Its argument, if there is one,
+// is the file mrprism-VERSION.tgz, the package of npm, which it makes of the page. site.mk runs it
+// in the repository root.
 package main
 
 import (

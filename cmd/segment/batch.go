@@ -92,7 +92,8 @@ func (b *batch) run(ctx context.Context, items []journal.Item) (err error) {
 	return cli.Exit(cli.Failed)
 }
 
-// print prints a line for people or for programs, in which a failed image has its name and the error.
+// print prints a line for people or for programs, in which a failed image has its name and the
+// error.
 func (b *batch) print(w written) error {
 	switch {
 	case b.json:

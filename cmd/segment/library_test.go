@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Package mrprism gives the program's files and figures: of a whole picture and of a region, of levels
-// and of raters, as PNG and as DICOM SEG.
+// Package mrprism gives the program's files and figures: of a whole picture and of a region, of
+// levels and of raters, as PNG and as DICOM SEG.
 func TestLibraryWritesTheSameFiles(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	pixels := synthetic.Photograph(3, 80, 60)

@@ -20,7 +20,7 @@ import (
 	"mrprism/weights/disk"
 )
 
-// question is a line of JSON that package mrprism of Python writes, and before so many bytes of an image file.
+// question is a line of JSON that Python's package mrprism writes. Bytes of an image file follow it.
 type question struct {
 	Name, ROI, Eye string
 	Bytes          int64
@@ -29,8 +29,8 @@ type question struct {
 	Raters         bool // send their maps
 }
 
-// reply is the line of JSON that answers a question, before the planes one after the other. The maps are
-// of the part of the image that begins at X, Y, and 0 elsewhere.
+// reply is the line of JSON that answers a question. The planes follow it, one after the other. The
+// maps are of the part of the image that begins at X, Y, and 0 elsewhere.
 type reply struct {
 	Entry  *journal.Entry `json:"entry,omitempty"`
 	X      int            `json:"x"`
@@ -46,7 +46,8 @@ type plane struct {
 	data  any
 }
 
-// serve answers questions on the standard input until that ends. Its first line says what the model is.
+// serve answers questions on the standard input until that ends. Its first line says what the model
+// is.
 func (r *request) serve(ctx context.Context, stdout io.Writer) error {
 	m, err := segment.LoadEnsemble(*r.weightsName)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package command holds what programs share: outputs and a progress line. Package computing opens what
-// computes. Flags and exit codes are in package cli.
+// Package command holds what programs share: outputs and a progress line. Package computing opens
+// what computes. Flags and exit codes are in package cli.
 package command
 
 import (

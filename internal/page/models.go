@@ -64,8 +64,8 @@ func (h *Host) useModel(ctx context.Context, name string, tell func(string, int,
 	return nil
 }
 
-// fetchModel downloads a model that the site has and verifies it. Meanwhile the device compiles what the
-// model needs.
+// fetchModel downloads a model that the site has and verifies it. Meanwhile the device compiles
+// what the model needs.
 func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, int, int)) (*weights.Model, error) {
 	entry, err := h.Models.Find(name)
 	if err != nil {

@@ -39,8 +39,8 @@ func called(t *testing.T, dir string, environment []string, name string, argumen
 	return strings.TrimSpace(string(output))
 }
 
-// A tree that is renamed has packages that import each other under the new path, in all modules, and
-// nothing of the old one.
+// A tree that is renamed has packages that import each other under the new path, in all modules,
+// and nothing of the old one.
 func TestModuleIsRenamed(t *testing.T) {
 	clone(t)
 	old := reflect.TypeFor[mrprism.Model]().PkgPath()
@@ -63,8 +63,8 @@ func TestModuleIsRenamed(t *testing.T) {
 	}
 }
 
-// What is packed is a module that go takes, small enough, and without the modules inside it. A program
-// of ten lines that gets it writes the mask that the library writes here.
+// What is packed is a module that go takes, small enough, and without the modules inside it. A
+// program of ten lines that gets it writes the mask that the library writes here.
 func TestModuleIsPacked(t *testing.T) {
 	clone(t)
 	proxy := t.TempDir()

@@ -36,8 +36,8 @@ func Ensemble(members []*weights.Model) (*weights.Model, error) {
 	return &whole, nil
 }
 
-// LoadEnsemble opens one model, or several with plus signs between them as one. A file whose own name
-// has a plus sign is one model.
+// LoadEnsemble opens one model, or several with plus signs between them as one. A file whose own
+// name has a plus sign is one model.
 func LoadEnsemble(namesOrFiles string) (*weights.Model, error) {
 	if _, err := os.Stat(namesOrFiles); err == nil {
 		return weights.Load(namesOrFiles)

@@ -62,8 +62,8 @@ type Ratio struct {
 
 // Interval holds the majority's figure in a share, Coverage, of images like those that it was
 // learned from (trust.NewSpread). It always holds the figure that it belongs to: where the learned
-// interval does not, it is widened to it. By a certificate it holds what a person marks in a share of
-// new patients of the camera.
+// interval does not, it is widened to it. By a certificate it holds what a person marks in a share
+// of new patients of the camera.
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`

@@ -32,8 +32,8 @@ func (e TooFew) Error() string {
 
 // Certify fits the line from predicted to marked ratios, and the reach of the interval around it.
 // Each patient counts alike. A patient's errors are those of the line of the other patients. The
-// reach is the quantile of the errors with the rank (n + 1)·Certified of n patients, the jackknife of
-// conformal prediction; between two errors it is interpolated (Beran and Hall 1993), since with
+// reach is the quantile of the errors with the rank (n + 1)·Certified of n patients, the jackknife
+// of conformal prediction; between two errors it is interpolated (Beran and Hall 1993), since with
 // twelve patients the next whole rank would hold 12 of 13. The error is TooFew.
 func Certify(eyes []Eye) (c weights.Certificate, err error) {
 	count, errors := map[int]float64{}, make([]float64, len(eyes))

@@ -1,4 +1,7 @@
-/** What goes on: the bytes of a download, the tiles or passes of a computation. total is 0 where it is not known. */
+/**
+ * What goes on: the bytes of a download, the tiles or passes of a computation. total is 0 where
+ * it is not known.
+ */
 export type Progress = (progress: { stage: string; done: number; total: number }) => void;
 /** The bytes of a file. */
 export type Bytes = Blob | ArrayBuffer | ArrayBufferView;
@@ -13,20 +16,29 @@ export interface OpenOptions {
   /** Ends the opening, which rejects with the signal's reason. */
   signal?: AbortSignal;
 }
-/** Loads a model that ships ("fundus", "newborn-brain", "cells"), or weights of your own. All models of the same options share a worker. */
+/**
+ * Loads a model that ships ("fundus", "newborn-brain", "cells"), or weights of your own. All
+ * models of the same options share a worker.
+ */
 export function open(model?: string | Bytes, options?: OpenOptions): Promise<Model>;
 
 export interface Model {
   readonly name: string;
   readonly title: string;
-  /** Segments a JPEG, PNG, WebP, TIFF, BMP, DICOM or NIfTI file. Wrong options are TypeErrors; other failures are SegmentErrors. */
+  /**
+   * Segments a JPEG, PNG, WebP, TIFF, BMP, DICOM or NIfTI file. Wrong options are TypeErrors;
+   * other failures are SegmentErrors.
+   */
   segment(image: Bytes, options?: SegmentOptions): Promise<Result>;
   /** Ends the worker, if no other model uses it. */
   close(): void;
 }
 
 export interface RecalibrateOptions {
-  /** What people marked. mask has a byte a pixel: 255 inside, 0 outside, 128 where nothing is said; or it is a PNG. */
+  /**
+   * What people marked. mask has a byte a pixel: 255 inside, 0 outside, 128 where nothing is
+   * said; or it is a PNG.
+   */
   evidence?: { rater: string; class?: string; mask: Uint8Array | Blob }[] | null;
   /** A number from 0 to 1 for each rater, in models that name raters. */
   raterWeights?: ArrayLike<number> | null;
@@ -55,7 +67,10 @@ export interface Verdict {
   word: "trusted" | "check" | "do not use";
   reason?: string;
 }
-/** It holds what most raters would say, in a share (coverage, 0 to 1) of images like those that it was learned from. */
+/**
+ * It holds what most raters would say, in a share (coverage, 0 to 1) of images like those that it
+ * was learned from.
+ */
 export interface Interval {
   low: number;
   high: number;
@@ -78,12 +93,21 @@ export interface Structure {
   width: number;
   pieces: number;
   disagreement: number | null;
-  /** Height × width of the image, row by row: 255 inside, 0 outside, as `segment -format png-mask`. */
+  /**
+   * Height × width of the image, row by row: 255 inside, 0 outside, as `segment -format
+   * png-mask`.
+   */
   mask: Uint8Array;
-  /** Polygons, each a list of closed rings of points [x, y] in pixels; rings after the first are holes. */
+  /**
+   * Polygons, each a list of closed rings of points [x, y] in pixels; rings after the first are
+   * holes.
+   */
   outlines: [number, number][][][];
 }
-/** The height of the inner structure over that of the outer. value is null where there is no inner structure. */
+/**
+ * The height of the inner structure over that of the outer. value is null where there is no inner
+ * structure.
+ */
 export interface Ratio {
   inner: string;
   outer: string;
@@ -121,13 +145,19 @@ export interface Result {
   adapter: string;
   why: string;
   timings: Record<string, number>;
-  /** Maps of a class, by name or number: height × width, 0 to 1. The worker keeps those of the last four results. */
+  /**
+   * Maps of a class, by name or number: height × width, 0 to 1. The worker keeps those of the
+   * last four results.
+   */
   probability(cls: string | number): Promise<Float32Array>;
   rater(rater: string | number, cls: string | number): Promise<Float32Array>;
   recurrence(i: number, cls: string | number): Promise<Float32Array>;
   disagreement(cls: string | number): Promise<Float32Array>;
   others(cls: string | number): Promise<Float32Array>;
-  /** A file as `segment -format` writes it: "png", "png-mask", "tiff", "nifti", "dicom-seg", "svg", "geojson", …; of all classes unless one is given. */
+  /**
+   * A file as `segment -format` writes it: "png", "png-mask", "tiff", "nifti", "dicom-seg",
+   * "svg", "geojson", …; of all classes unless one is given.
+   */
   file(format: string, cls?: string): Promise<Uint8Array>;
   /** The result around marks and weights of raters. What is left out stays as it was. */
   recalibrate(options?: RecalibrateOptions): Promise<Result>;

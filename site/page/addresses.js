@@ -47,8 +47,8 @@ export async function stream(name, signal) {
   return response;
 }
 
-// served resolves to the JSON of a list of models that the server offers beside those that ship, and
-// then knows their sums. A server that is away offers none.
+// served resolves to the JSON of a list of models that the server offers beside those that ship,
+// and then knows their sums. A server that is away offers none.
 export async function served() {
   if (globalThis.mrprismFiles) return "[]"; // a package has no server
   try {

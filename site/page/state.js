@@ -43,8 +43,8 @@ export const initial = {
   hadGPU: false, // a GPU computed before in this page
   visited: false, // a worker was ready before
   stopped: false, // the worker died for good
-  // { name, title, bytes } of the site, also own and limits (of its card) if it does not ship; then {
-  // name, title, own } of the user
+  // { name, title, bytes } of the site, also own and limits (of its card) if it does not ship; then
+  // { name, title, own } of the user
   models: [],
   listed: "", // the model that the list shows
   model: "", // the model that computes; it follows listed when the arrow keys rest in the list

@@ -495,22 +495,23 @@ export function scripting(segmenter, finish = (made) => made) {
         models: models.map(({ name }) => name),
       }));
     },
-    // segment(blob, { model, recurrences, roi, slice, turn, raterWeights, evidence, progress, image,
-    // signal }) resolves to a result. image receives the decoded picture, as in Segmenter. model is a name, or a Blob of weights. slice is that of a
-    // volume, from 1; the middle one unless given. turn is in degrees clockwise: maps are of the
-    // turned image. raterWeights has a number from 0 to 1 for each rater. evidence is a list of {
-    // rater, class, mask }, for models that take marks; mask has 255 inside, 0 outside and 128
-    // where nothing is said, as a Uint8Array of a byte a pixel or the Blob of a PNG. signal is an
-    // AbortSignal: the call rejects with its reason, an AbortError. Wrong arguments are TypeErrors,
-    // other failures have a code and say what to do next. The result's maps are Promises of
-    // Float32Arrays at the image's size. The worker keeps those of the last four results. found is
-    // false if the picture has nothing of the kind. doubts say why the model does not believe its
-    // result, as { code, text }. Each structure and ratio of measurements has trust, { word, reason
-    // }: "trusted", "check" or "do not use". doubt is how odd the result is: above 1 the model
-    // doubts it, null means that the weights cannot tell. others(class) is what the raters would
-    // mark who have not. recalibrate({ evidence, raterWeights, progress, signal }) resolves to
-    // another result of the same picture. What is left out stays as it was. While no other picture
-    // came between, the encoder does not run again.
+    // segment(blob, { model, recurrences, roi, slice, turn, raterWeights, evidence, progress,
+    // image, signal }) resolves to a result. image receives the decoded picture, as in Segmenter.
+    // model is a name, or a Blob of weights. slice is that of a volume, from 1; the middle one
+    // unless given. turn is in degrees clockwise: maps are of the turned image. raterWeights has a
+    // number from 0 to 1 for each rater. evidence is a list of { rater, class, mask }, for models
+    // that take marks; mask has 255 inside, 0 outside and 128 where nothing is said, as a
+    // Uint8Array of a byte a pixel or the Blob of a PNG. signal is an AbortSignal: the call rejects
+    // with its reason, an AbortError. Wrong arguments are TypeErrors, other failures have a code
+    // and say what to do next. The result's maps are Promises of Float32Arrays at the image's size.
+    // The worker keeps those of the last four results. found is false if the picture has nothing of
+    // the kind. doubts say why the model does not believe its result, as { code, text }. Each
+    // structure and ratio of measurements has trust, { word, reason }: "trusted", "check" or "do
+    // not use". doubt is how odd the result is: above 1 the model doubts it, null means that the
+    // weights cannot tell. others(class) is what the raters would mark who have not. recalibrate({
+    // evidence, raterWeights, progress, signal }) resolves to another result of the same picture.
+    // What is left out stays as it was. While no other picture came between, the encoder does not
+    // run again.
     async segment(blob, given = {}) {
       if (!(blob instanceof Blob)) throw new TypeError("the image is not a Blob, such as a File");
       const {

@@ -370,8 +370,8 @@ func figure(cases []*caseFigures, units []int, m, k int) (f Figure) {
 	return f
 }
 
-// Direction says how a rater's masks of a class lie aside from the others', and which orientation of
-// views keeps that; empty: they do not.
+// Direction says how a rater's masks of a class lie aside from the others', and which orientation
+// of views keeps that; empty: they do not.
 func Direction(rater, class string, d statistics.Displaced) string {
 	x, y := d.Aside()
 	keeps := "training keeps that with orientation tilted, the default, or upright"

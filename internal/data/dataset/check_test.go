@@ -167,8 +167,8 @@ func TestCheckOfRaters(t *testing.T) {
 	assert.Equal(t, filepath.Join("raters", "b", "disc", "eye00.png")+": 20 of its 420 pixels are not in a, the level below", nesting[0])
 }
 
-// A rater who leaves out the left quarter is found and named, once enough images show it; the others,
-// and a rater who leaves out a random quarter, are not.
+// A rater who leaves out the left quarter is found and named, once enough images show it; the
+// others, and a rater who leaves out a random quarter, are not.
 func TestCheckOfDirections(t *testing.T) {
 	for _, images := range []int{7, 9} {
 		dir := t.TempDir()

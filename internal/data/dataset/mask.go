@@ -16,8 +16,8 @@ import (
 
 // Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. A picture
 // of 0 and 1 is a mask too, and one of 16 bits may have 65535 for 255; the values are those of
-// Levels. Mask refuses all others: it does not guess which label or colour is the class, nor where a
-// probability becomes a mark.
+// Levels. Mask refuses all others: it does not guess which label or colour is the class, nor where
+// a probability becomes a mark.
 func (c *Case) Mask(path string) ([]uint8, error) {
 	mask, _, err := c.mask(path)
 	return mask, err
@@ -70,9 +70,9 @@ func remedy(values []uint16) string {
 }
 
 // Levels reads the values of a mask or a map, a PNG: those of grey (also if it is stored as RGB) as
-// stored, and what white is, 255 or 65535. Of a palette with colours the numbers count, as labelling
-// tools write labels; white is then 0. Other colours and transparency are refused. It is the one
-// reader of masks, for data sets and for predictions.
+// stored, and what white is, 255 or 65535. Of a palette with colours the numbers count, as
+// labelling tools write labels; white is then 0. Other colours and transparency are refused. It is
+// the one reader of masks, for data sets and for predictions.
 func Levels(path string, data []byte) (values []uint16, w, h int, white uint16, err error) {
 	m, err := imageio.DecodeMask(path, data)
 	if err != nil {

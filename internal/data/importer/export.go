@@ -52,8 +52,8 @@ type export struct {
 	pixels [][]int    // of label j, how many belong to class k
 }
 
-// Run writes the data set in a folder, as a whole or not at all. Images are written as training sees
-// them. left is what the form cannot say.
+// Run writes the data set in a folder, as a whole or not at all. Images are written as training
+// sees them. left is what the form cannot say.
 func (f Form) Run(ctx context.Context, data, destination string, progress func(done, total int)) (left []Skip, err error) {
 	d, err := dataset.Open(data)
 	if err != nil {
@@ -121,7 +121,8 @@ func (x *export) cocoCase(c *dataset.Case, picture *imageio.Image, raters [][][]
 	return x.writeImage(filepath.Join("images", m.File), picture)
 }
 
-// columnRuns are the runs of a mask (h, w) along its columns. They set an annotation's area and box.
+// columnRuns are the runs of a mask (h, w) along its columns. They set an annotation's area and
+// box.
 func columnRuns(mask []uint8, w, h int, a *cocoAnnotation) (counts []int) {
 	left, top, right, bottom, last := w, h, 0, 0, uint8(0)
 	counts = []int{0}
@@ -227,8 +228,8 @@ func (x *export) nnunetCase(c *dataset.Case, picture *imageio.Image, raters [][]
 	return cmp.Or(err, x.writeImage(filepath.Join("images"+ending, c.Name+"_0000.png"), picture))
 }
 
-// nnunet describes the label maps. A pixel has the number of its smallest class. If most pixels of a
-// number belong to another class too, they are part of that one's region. nnU-Net wants larger
+// nnunet describes the label maps. A pixel has the number of its smallest class. If most pixels of
+// a number belong to another class too, they are part of that one's region. nnU-Net wants larger
 // regions first.
 func (x *export) nnunet() error {
 	n := len(x.data.Classes)

@@ -15,8 +15,8 @@ import (
 	"mrprism/internal/data/dataset"
 )
 
-// exportable writes a data set of six images, two raters and a second reading. In one image bob has no
-// cup; in another ann sees none.
+// exportable writes a data set of six images, two raters and a second reading. In one image bob has
+// no cup; in another ann sees none.
 func exportable(t *testing.T) string {
 	dir := t.TempDir()
 	put(t, []byte(`{"name":"mine","classes":["disc","cup"],"raters":["ann","bob","ann-again"]}`), dir, "dataset.json")

@@ -241,8 +241,8 @@ var refuge = Layout{
 	}.list,
 }
 
-// partNamed is the part that a word of a path names: validation, test or testing. Without such a word
-// it is training.
+// partNamed is the part that a word of a path names: validation, test or testing. Without such a
+// word it is training.
 func partNamed(path string) dataset.Part {
 	for _, word := range strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r < 'a' || r > 'z' }) {
 		switch word {

@@ -30,8 +30,8 @@ type Layout struct {
 	list        func(o *Options) (*listing, error)
 }
 
-// Layouts are the forms that Run can import. Since it is a function, the page's program, which reads
-// sessions alone, does not link the tools' readers.
+// Layouts are the forms that Run can import. Since it is a function, the page's program, which
+// reads sessions alone, does not link the tools' readers.
 func Layouts() []Layout {
 	return []Layout{riga, refuge, refugeRaters, qubiq, FromSessions, coco, labelme, cvat, labelStudio, nnunet}
 }
@@ -55,8 +55,8 @@ type Options struct {
 	Rater string // of labelling tools: the attribute that says who drew a shape
 	Empty bool   // of labelling tools: a rater who drew nothing in an image saw nothing there
 
-	// Classes are in order: NAME or NAME=LABEL+LABEL of a labelling tool's labels (none: each label), and
-	// names of the tasks of QUBIQ (none: the organ's, or task01, …).
+	// Classes are in order: NAME or NAME=LABEL+LABEL of a labelling tool's labels (none: each
+	// label), and names of the tasks of QUBIQ (none: the organ's, or task01, …).
 	Classes []string
 
 	// of volumes

@@ -105,8 +105,8 @@ func listNNUNet(o *Options) (*listing, error) {
 
 var nnunetChannel = regexp.MustCompile(`_\d{4}$`)
 
-// nnunetLabels are the values of labels, without the background, and their names in the order of their
-// first values; a region comes before the smaller ones.
+// nnunetLabels are the values of labels, without the background, and their names in the order of
+// their first values; a region comes before the smaller ones.
 func nnunetLabels(path string) (values map[string][]int, names []string, err error) {
 	var file struct{ Labels map[string]json.RawMessage }
 	data, err := readFile(path)

@@ -106,7 +106,8 @@ func listShapes(o *Options, ending string, parse parser) (*listing, error) {
 	return l, err
 }
 
-// readShapes reads the files in a folder and finds the entries' images. It names what it does not use.
+// readShapes reads the files in a folder and finds the entries' images. It names what it does not
+// use.
 func readShapes(o *Options, l *listing, ending string, parse parser) (found []entry, err error) {
 	paths, err := files(o.Source)
 	if err != nil {
@@ -165,8 +166,8 @@ func sameContent(path, other string) bool {
 	return err == nil && failed == nil && slices.Equal(a, b)
 }
 
-// find is the path of the entry's image: in the folders that the entry says, or below its own folder,
-// if several files have the name.
+// find is the path of the entry's image: in the folders that the entry says, or below its own
+// folder, if several files have the name.
 func (e *entry) find(images map[string][]string) (string, error) {
 	stated := strings.ToLower("/" + strings.ReplaceAll(e.image, `\`, "/"))
 	name := stated[strings.LastIndex(stated, "/")+1:]
@@ -194,8 +195,8 @@ func (e *entry) find(images map[string][]string) (string, error) {
 	return "", fmt.Errorf("its image %s may be %s; move the others away", e.image, strings.Join(all, " or "))
 }
 
-// tellRaters gives entries without a person one: their groups, if an image is in several of them. If
-// attributes say who drew, nobody else did.
+// tellRaters gives entries without a person one: their groups, if an image is in several of them.
+// If attributes say who drew, nobody else did.
 func tellRaters(o *Options, entries []entry) {
 	group, several, attributes := map[string]string{}, false, false
 	for _, e := range entries {

@@ -16,14 +16,14 @@ import (
 	"mrprism/internal/files/nifti"
 )
 
-// The same drawing in the forms of five tools: a disc of 14 × 13 pixels at 4, 3, and within it a cup of
-// 6 × 6 pixels at 7, 6 with a hole of 2 × 2 in its middle, in an image of 24 × 20.
+// The same drawing in the forms of five tools: a disc of 14 × 13 pixels at 4, 3, and within it a
+// cup of 6 × 6 pixels at 7, 6 with a hole of 2 × 2 in its middle, in an image of 24 × 20.
 //
 // The tools' own code made the cup: the compressed runs are those of rleToString
 // (cocodataset/cocoapi, common/maskApi.c), the brush is that of encode_rle
 // (HumanSignal/label-studio-converter, label_studio_converter/brush.py), and labelme's mask is
-// img_arr_to_b64 of a Boolean array (wkentaro/labelme, labelme/utils/image.py). The forms around are
-// those of https://cocodataset.org/#format-data, https://labelstud.io/guide/task_format,
+// img_arr_to_b64 of a Boolean array (wkentaro/labelme, labelme/utils/image.py). The forms around
+// are those of https://cocodataset.org/#format-data, https://labelstud.io/guide/task_format,
 // labelme/label_file.py and https://docs.cvat.ai/docs/manual/advanced/xml_format.
 const (
 	discPoints = "[[4,3],[18,3],[18,16],[4,16]]"
@@ -119,8 +119,8 @@ func studioDrawn(by, more string) string {
 		{%s,"value":{"format":"rle","rle":%s,"brushlabels":["cup"]},"id":"b","from_name":"paint","type":"brushlabels"}%s]}`, by, about, about, cupBrush, more)
 }
 
-// Two people have drawn the same in each tool's form: by files, folders, tasks, attributes, and by who
-// the tool says.
+// Two people have drawn the same in each tool's form: by files, folders, tasks, attributes, and by
+// who the tool says.
 func TestTools(t *testing.T) {
 	second := `<task><id>8</id><name>bob</name></task>`
 	for name, c := range map[string]struct {
@@ -240,7 +240,8 @@ func TestToolsOptions(t *testing.T) {
 	assert.Equal(t, []string{"bb"}, s.Split.Validation)
 }
 
-// Compressed runs are read as they are written, also by cocoapi (rleToString), which made the first.
+// Compressed runs are read as they are written, also by cocoapi (rleToString), which made the
+// first.
 func TestRunLengths(t *testing.T) {
 	counts, err := runLengths("b46>00LD0<0D0<400f6")
 	require.NoError(t, err)

@@ -25,8 +25,8 @@ func (i Interval) Within(least, most float64) Interval {
 // Clear says whether the interval is there, and holds no 0.
 func (i *Interval) Clear() bool { return i.Low != nil && (*i.Low > 0 || *i.High < 0) }
 
-// Fewest is the number of values, such as patients, from which on an interval is shown. Our tests of
-// coverage begin at ten.
+// Fewest is the number of values, such as patients, from which on an interval is shown. Our tests
+// of coverage begin at ten.
 const Fewest = 8
 
 // FewSaid explains what Text writes of fewer.

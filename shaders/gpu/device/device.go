@@ -88,8 +88,8 @@ func Open(ctx context.Context, name string, options Options) (gpu.Device, error)
 	return debugged(d), nil
 }
 
-// OpenAny is Open, but it opens Processor, and tells the note, if no GPU can be used and nobody named
-// a device.
+// OpenAny is Open, but it opens Processor, and tells the note, if no GPU can be used and nobody
+// named a device.
 func OpenAny(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	d, err := Open(ctx, name, options)
 	wished := cmp.Or(name, os.Getenv(Variable), Auto)
