@@ -18,6 +18,7 @@ func (m *moments) add(x, y int) { m.n, m.x, m.y = m.n+1, m.x+x, m.y+y }
 func Displacements(w int, masks ...[]uint8) []Displacement {
 	own, rest, all := make([]moments, len(masks)), make([]moments, len(masks)), make([]Displacement, len(masks))
 	pixels, others := 0, -1
+	first := -1 // the first marked pixel: places count from it, so that a crop gives the same bits
 	for _, mask := range masks {
 		if mask != nil {
 			pixels, others = len(mask), others+1
@@ -27,7 +28,10 @@ func Displacements(w int, masks ...[]uint8) []Displacement {
 		count := 0
 		for m, mask := range masks {
 			if mask != nil && mask[i] == 1 {
-				own[m].add(i%w, i/w)
+				if first < 0 {
+					first = i
+				}
+				own[m].add(i%w-first%w, i/w-first/w)
 				count++
 			}
 		}
@@ -36,7 +40,7 @@ func Displacements(w int, masks ...[]uint8) []Displacement {
 		}
 		for m, mask := range masks {
 			if mask != nil && 2*(count-int(mask[i])) > others {
-				rest[m].add(i%w, i/w)
+				rest[m].add(i%w-first%w, i/w-first/w)
 			}
 		}
 	}
