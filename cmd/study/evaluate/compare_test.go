@@ -242,7 +242,7 @@ func TestCompareRuns(t *testing.T) {
 		require.InDelta(t, want.Effect, *test.Effect, 1e-3)
 		require.InEpsilon(t, want.P, *test.P, 1e-3)
 		require.Equal(t, [2]int{3, 3}, [2]int{test.Difference.Runs, test.Difference.N})
-		require.Equal(t, "near", r.Classes[i].Best["soft_dice"])
+		require.Empty(t, r.Classes[i].Best, "other has one run, and no method leads it")
 		p = append(p, want.P)
 
 		one := r.Classes[i].Test("other", "soft_dice")

@@ -228,10 +228,11 @@ surface Dice at 2 pixels between outlines; GED, Dice_max and Dice_match of metho
 masks of every method as -draws says; and the error of the vertical cup-to-disc ratio for disc and cup. The short tables
 leave some out. Calibration errors are of each image, with 15 bins.
 Brackets hold 95 % intervals, at each method's last pass: over one run, of the studentised bootstrap over the images;
-over several, of Student's t over runs and images (Satterthwaite 1946). A difference is over the images that all
-methods have, run by run in the order given. It has a p-value, by Holm over all tests of a figure, if both methods have
-two runs or more; else it is marked "one run". d is its mean over the standard deviation of the images'. Images of a
-group of groups.csv, such as a patient's, count as their mean. Bold and arrows stand only for intervals clear of 0.
+over three or more, of Student's t over runs and images, with as many degrees of freedom as runs less one; over two,
+none. A difference is over the images that all methods have, run by run in the order given. It has a p-value, by Holm
+over all tests of a figure, if both methods have three runs or more. d is its mean over the standard deviation of the
+images'. Images of a group of groups.csv, such as a patient's, count as their mean. Bold and arrows stand only for
+intervals over runs clear of 0.
 
 -out DIR receives
   report.html    one page that needs no other file: tables, reliability diagrams, soft Dice over passes, Dice with

@@ -109,11 +109,12 @@ func (c *Comparer) compareFigure(b *batch, out *classComparison, paired []*Image
 	}
 }
 
-// lead names the best method of each figure, once the intervals of differences are known.
+// lead names the best method of each figure, once the intervals of differences are known. One run
+// leads no other: it is a network, and no method.
 func (c *classComparison) lead() {
 	c.Best = map[string]string{}
 	for _, l := range c.leads {
-		if !slices.ContainsFunc(l.differences, func(e *metrics.Estimate) bool { return !e.Clear() }) {
+		if !slices.ContainsFunc(l.differences, func(e *metrics.Estimate) bool { return e.Runs == 1 || !e.Clear() }) {
 			c.Best[l.figure] = l.method
 		}
 	}

@@ -21,11 +21,11 @@ func (r *Comparison) basis() string {
 		tests += len(statistics.Filter(c.Tests, func(t pairedTest) bool { return t.P != nil }))
 	}
 	text := "Means over images with 95 %% intervals, at the last pass of each method: over one run, the studentised bootstrap over %[1]s (2,000 samples); " +
-		"over several runs of a method, Student's t over runs and %[1]s. One run says nothing of another training: it has no p. "
+		"over three runs or more of a method, Student's t over runs and %[1]s. One run or two say too little of another training: they have no p. "
 	if tests > 0 {
 		text += "p: of a difference over other runs and other %[1]s, adjusted by Holm over all tests of the figure; the page has %[2]d tests. A large p does not say that two methods are equal. "
 	}
-	text += "Bold: the best mean, where its difference from every other method is clear of 0."
+	text += "Bold: the best mean, where its difference from every other method is clear of 0, over three runs or more."
 	if r.Units == r.Images {
 		return fmt.Sprintf(text, "images", tests)
 	}

@@ -50,8 +50,8 @@ type classComparison struct {
 	Paired  int             `json:"paired"`
 	Methods []methodSummary `json:"methods"` // those that segment the class
 	Tests   []pairedTest    `json:"tests,omitempty"`
-	// Best: by figure, the method whose mean is best, by differences from every other that are
-	// clear of 0
+	// Best: by figure, the method whose mean is best, by differences from every other, over three
+	// runs or more, that are clear of 0
 	Best map[string]string `json:"best,omitempty"`
 
 	leads []lead
@@ -99,7 +99,7 @@ type pairedTest struct {
 	Figure     string            `json:"figure"`
 	Difference *metrics.Estimate `json:"difference"`       // the method's figure less the first's
 	Effect     *float64          `json:"effect,omitempty"` // of metrics.Effect
-	// P: of metrics.OverRuns; nil if one of the two has one run
+	// P: of metrics.OverRuns; nil if one of the two has fewer than three runs
 	P *float64 `json:"p,omitempty"`
 	// Holm: adjusted for all tests of the figure, over methods and classes
 	Holm *float64 `json:"pHolm,omitempty"`
