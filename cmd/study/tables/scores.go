@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/output/cells"
@@ -26,6 +27,7 @@ import (
 type score struct {
 	class, method, figure string
 	seed                  int
+	kept                  string             // when it came, such as 2026-11-28 12:07; of old ones, by the history of commits
 	seconds               float64            // of a step, as the run's log has it
 	of                    map[string]float64 // by image, or by patient; one lacks it where the figure is undefined
 }
@@ -61,7 +63,7 @@ func (d data) figures() []figure {
 }
 
 // known are the columns of a file of scores before those of the images.
-var known = []string{"class", "method", "seed", "step_seconds", "figure"}
+var known = []string{"class", "method", "seed", "kept", "step_seconds", "figure"}
 
 func (r *runner) scoresFile(d data) string { return filepath.Join(r.scores, d.name+".csv") }
 
@@ -75,7 +77,7 @@ func (r *runner) kept(d data) (all []score, err error) {
 		return nil, err
 	}
 	for _, row := range rows {
-		s := score{class: row["class"], method: row["method"], figure: row["figure"], of: map[string]float64{}}
+		s := score{class: row["class"], method: row["method"], figure: row["figure"], kept: row["kept"], of: map[string]float64{}}
 		var failed [2]error
 		s.seed, failed[0] = strconv.Atoi(row["seed"])
 		s.seconds, failed[1] = strconv.ParseFloat(row["step_seconds"], 64)
@@ -114,7 +116,13 @@ func (r *runner) collect(d data) error {
 		if err != nil {
 			return err
 		}
-		all = slices.DeleteFunc(all, func(old score) bool { return slices.ContainsFunc(added, old.is) })
+		all = slices.DeleteFunc(all, func(old score) bool {
+			at := slices.IndexFunc(added, old.is)
+			if at >= 0 {
+				added[at].kept = old.kept
+			}
+			return at >= 0
+		})
 		all, found = append(all, added...), true
 	}
 	if !found {
@@ -151,7 +159,7 @@ func (r *runner) scored(d data, seed int, rows []map[string]string) (added []sco
 			if !there {
 				i = len(added)
 				sums, counts = append(sums, map[string]float64{}), append(counts, map[string]float64{})
-				at[k], added = i, append(added, score{row["class"], method, f.name, seed, seconds[method], map[string]float64{}})
+				at[k], added = i, append(added, score{row["class"], method, f.name, seed, time.Now().UTC().Format("2006-01-02 15:04"), seconds[method], map[string]float64{}})
 			}
 			if v, err := strconv.ParseFloat(row[f.name], 64); err == nil { // otherwise it is undefined in this image
 				sums[i][unit] += v
@@ -197,7 +205,7 @@ func (r *runner) keep(d data, all []score) error {
 	names := slices.Sorted(maps.Keys(images))
 	lines := [][]string{append(slices.Clone(known), names...)}
 	for _, s := range all {
-		line := []string{s.class, s.method, strconv.Itoa(s.seed), fmt.Sprintf("%.3f", s.seconds), s.figure}
+		line := []string{s.class, s.method, strconv.Itoa(s.seed), s.kept, fmt.Sprintf("%.3f", s.seconds), s.figure}
 		for _, name := range names {
 			text := ""
 			if v, there := s.of[name]; there {
@@ -226,8 +234,8 @@ func (r *runner) done(d data) (map[string]bool, error) {
 	return names, nil
 }
 
-// results are a figure of each image, by class, method and figure, then by seed.
-type results map[key]map[int]map[string]float64
+// results are scores by class, method and figure, then by seed.
+type results map[key]map[int]score
 
 type key struct{ class, method, figure string }
 
@@ -244,9 +252,9 @@ func (r *runner) read(d data) (all results, classes []string, err error) {
 		}
 		k := key{s.class, s.method, s.figure}
 		if all[k] == nil {
-			all[k] = map[int]map[string]float64{}
+			all[k] = map[int]score{}
 		}
-		all[k][s.seed] = s.of
+		all[k][s.seed] = s
 	}
 	return all, classes, nil
 }
@@ -255,7 +263,7 @@ func (r *runner) read(d data) (all results, classes []string, err error) {
 // has no such image.
 func (all results) values(k key) [][]float64 {
 	return all.table(k, func(seed int, image string) (float64, bool) {
-		v, there := all[k][seed][image]
+		v, there := all[k][seed].of[image]
 		return v, there
 	})
 }
@@ -263,16 +271,33 @@ func (all results) values(k key) [][]float64 {
 // differences are those of a figure between a and b, as values has them, where both have it.
 func (all results) differences(a, b key) [][]float64 {
 	return all.table(a, func(seed int, image string) (float64, bool) {
-		v, there := all[a][seed][image]
-		base, both := all[b][seed][image]
+		v, there := all[a][seed].of[image]
+		base, both := all[b][seed].of[image]
 		return v - base, there && both
 	})
 }
 
+// firstLook is how many of the seeds that a and b have in common were there when their difference
+// could first be read.
+func (all results) firstLook(a, b key) (seeds int) {
+	earliest := ""
+	for seed, s := range all[a] {
+		other, both := all[b][seed]
+		switch when := max(s.kept, other.kept); {
+		case !both:
+		case seeds == 0 || when < earliest:
+			earliest, seeds = when, 1
+		case when == earliest:
+			seeds++
+		}
+	}
+	return seeds
+}
+
 func (all results) table(k key, value func(seed int, image string) (float64, bool)) (rows [][]float64) {
 	images := map[string]bool{}
-	for _, of := range all[k] {
-		for image := range of {
+	for _, s := range all[k] {
+		for image := range s.of {
 			images[image] = true
 		}
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -18,8 +19,8 @@ import (
 	"mrprism/weights"
 )
 
-// write writes a table and a picture for each of the tables, a table of the differences that
-// survive Holm's correction, and a picture of all methods.
+// write writes a table and a picture for each of the tables, the family of all tests, and a picture
+// of all methods.
 func (r *runner) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -33,16 +34,16 @@ func (r *runner) write(folder string) error {
 	if err != nil {
 		return err
 	}
-	survivors, err := r.survivors()
+	family, err := r.family()
 	if err != nil {
 		return err
 	}
-	files := map[string]func(io.Writer) error{"survivors.csv": written(survivors, nil)}
+	files := map[string]func(io.Writer) error{"family.csv": written(family, nil)}
 	if len(grid.Columns) > 0 {
 		files["overview.svg"] = grid.Write
 	}
 	for _, t := range tables() {
-		rows, picture, found, err := r.gather(t)
+		rows, picture, found, err := r.gather(t, family)
 		if err != nil {
 			return err
 		}
@@ -107,17 +108,17 @@ func cellsOf(t table, d data, class string, all results) map[string]graphs.GridC
 		return cells
 	}
 	for _, row := range effects(rows) {
-		cells[row.Name] = graphs.GridCell{Value: row.Estimate, Bold: !row.Open && !math.IsNaN(row.Low)}
+		cells[row.Name] = graphs.GridCell{Value: row.Estimate, Bold: !row.Open}
 	}
 	return cells
 }
 
 // gather reads a table's rows on all data, and draws its picture. It is not found if nothing has
 // been compared.
-func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, err error) {
+func (r *runner) gather(t table, family []row) (all []row, picture graphs.Forest, found bool, err error) {
 	base := t.rows[0]
 	picture = graphs.Forest{
-		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval; hollow: it covers 0, or there is one seed alone",
+		Title: t.title, Axis: "difference of soft Dice ×100 to " + plainly(base.title) + ", with the 95 % interval; hollow: it covers 0, or there are fewer than three seeds",
 		Below: "worse", Above: "better", Numbers: "Δ",
 	}
 	var far []string
@@ -132,6 +133,11 @@ func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, 
 				continue // these stand beside others
 			}
 			found = true
+			for i := range rows {
+				if at := slices.IndexFunc(family, rows[i].equals); at >= 0 {
+					rows[i].holm = family[at].holm
+				}
+			}
 			group := graphs.Group{Name: fmt.Sprintf("%s, %d² — %s", d.title(), d.side, class)}
 			for _, row := range effects(rows) {
 				if e := row.Estimate; math.Abs(e) > widest {
@@ -150,37 +156,43 @@ func (r *runner) gather(t table) (all []row, picture graphs.Forest, found bool, 
 	return all, picture, found, nil
 }
 
-// survivors are all differences with p below .05. A row of several tables with one first row counts
-// once, by its largest p.
-func (r *runner) survivors() (all []row, err error) {
+// family is the one family of tests: all differences over three seeds or more, whose p Holm's
+// correction then has adjusted. A row of several tables with one first row is in it once, and the
+// default recipe not beside the plain mask with its loss, which it equals but for rounding.
+func (r *runner) family() (all []row, err error) {
+	var p []float64
 	for _, d := range everyData() {
 		scores, classes, err := r.read(d)
 		if err != nil {
 			return nil, err
 		}
 		for _, class := range classes {
-			var found []row
 			for _, t := range tables() {
-				rows := compared(t, d, class, scores)
-				for i := 1; i < len(rows) && t.covers(d); i++ {
-					x := rows[i]
-					if at := slices.IndexFunc(found, func(y row) bool { return y.method == x.method && y.to.name == x.to.name }); at < 0 {
-						found = append(found, x)
-					} else if x.delta.P > found[at].delta.P {
-						found[at] = x
+				for _, x := range compared(t, d, class, scores) {
+					twin := x.method == ours.name && scores[key{class, sharp.name, primary.name}] != nil
+					if t.covers(d) && !math.IsNaN(x.delta.P) && !twin && !slices.ContainsFunc(all, x.equals) {
+						all, p = append(all, x), append(p, x.delta.P)
 					}
 				}
 			}
-			all = append(all, slices.DeleteFunc(found, func(x row) bool { return x.delta.Runs <= 1 || !(x.delta.P < .05) })...)
 		}
 	}
+	for i, adjusted := range metrics.Holm(p) {
+		all[i].holm = adjusted
+	}
+	slices.SortStableFunc(all, func(a, b row) int { return cmp.Compare(a.delta.P, b.delta.P) })
 	return all, nil
+}
+
+// equals says whether two rows have the same difference.
+func (x row) equals(y row) bool {
+	return x.data.name == y.data.name && x.class == y.class && x.method == y.method && x.to.name == y.to.name
 }
 
 // written writes rows as CSV, with the means of further figures. README.md beside the tables
 // explains the columns.
 func written(rows []row, further []figure) func(io.Writer) error {
-	header := strings.Split("data,side,structure,reference,method,seeds,soft_dice,soft_dice_low,soft_dice_high,compared_with,common_seeds,difference,difference_low,difference_high,p", ",")
+	header := strings.Split("data,side,structure,reference,method,seeds,soft_dice,soft_dice_low,soft_dice_high,compared_with,common_seeds,first_look,difference,difference_low,difference_high,p,p_holm", ",")
 	for _, f := range further {
 		header = append(header, f.name)
 	}
@@ -204,9 +216,9 @@ func (x row) cells(further []figure) []any {
 	}
 	cells := []any{x.data.title(), x.data.side, x.class, reference, title, own.Runs, primary.scaled(own.Within(0, 1))}
 	if x.entry.name == x.to.name && x.method == x.entry.name {
-		cells = append(cells, "", "", (*metric.Interval)(nil), "")
+		cells = append(cells, "", "", "", (*metric.Interval)(nil), "", "")
 	} else {
-		cells = append(cells, plainly(x.to.title), x.delta.Runs, primary.scaled(x.delta.Interval), math.Round(1e4*x.delta.P)/1e4)
+		cells = append(cells, plainly(x.to.title), x.delta.Runs, x.look, primary.scaled(x.delta.Interval), math.Round(1e4*x.delta.P)/1e4, math.Round(1e4*x.holm)/1e4)
 	}
 	for _, f := range further {
 		mean := x.values(f).Interval
@@ -248,7 +260,9 @@ type row struct {
 	method string
 	scores results
 	to     entry            // the first row
-	delta  metrics.Estimate // of soft Dice to it; P is after Holm's correction
+	delta  metrics.Estimate // of soft Dice to it
+	holm   float64          // the p of delta, adjusted for the family; NaN outside of it
+	look   int              // of the common seeds, those that were there at the first look
 }
 
 // compared are the rows of a structure that have scores; none without the first row's.
@@ -263,17 +277,10 @@ func compared(t table, d data, class string, all results) (rows []row) {
 			}
 		}
 	}
-	var tested []*row
-	var p []float64
 	for i := range rows {
-		x := &rows[i]
-		differences := all.differences(key{class, x.method, primary.name}, key{class, rows[0].method, primary.name})
-		if x.delta = metrics.OverRuns(differences); i > 0 && !math.IsNaN(x.delta.P) {
-			tested, p = append(tested, x), append(p, x.delta.P)
-		}
-	}
-	for i, corrected := range metrics.Holm(p) {
-		tested[i].delta.P = corrected
+		x, first := &rows[i], key{class, rows[0].method, primary.name}
+		own := key{class, x.method, primary.name}
+		x.delta, x.look, x.holm = metrics.OverRuns(all.differences(own, first)), all.firstLook(own, first), math.NaN()
 	}
 	return rows
 }
@@ -287,8 +294,8 @@ func effects(rows []row) (list []graphs.Row) {
 		e := graphs.Row{Name: short(x.method), Estimate: 100 * x.delta.Mean, Low: math.NaN(), High: math.NaN()}
 		if x.delta.Low != nil {
 			e.Low, e.High = 100**x.delta.Low, 100**x.delta.High
-			e.Open = e.Low <= 0 && e.High >= 0 || x.delta.Runs == 1
 		}
+		e.Open = !x.delta.Clear()
 		list = append(list, e)
 	}
 	return list

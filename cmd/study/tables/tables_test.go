@@ -15,31 +15,31 @@ import (
 // A table has the rows that have scores, each beside the first, and a picture of the differences.
 func TestTables(t *testing.T) {
 	r := &runner{out: t.TempDir(), scores: t.TempDir(), seeds: 3, steps: 600}
-	require.NoError(t, os.WriteFile(filepath.Join(r.scores, "bubil-cells.csv"), []byte(`class,method,seed,step_seconds,figure,a,b,c
-cell,mean-vote,1,0.1,soft_dice,0.80,0.70,0.60
-cell,mean-vote,1,0.1,ece,0.10,0.10,0.10
-cell,mean-vote,1,0.1,brier,0.20,0.20,0.20
-cell,mean-vote,2,0.1,soft_dice,0.80,0.70,0.60
-cell,mean-vote,3,0.1,soft_dice,0.80,0.70,0.60
-cell,wdnet,1,0.1,soft_dice,0.84,0.74,0.66
-cell,wdnet,2,0.1,soft_dice,0.84,0.74,0.62
-cell,wdnet,3,0.1,soft_dice,0.84,0.74,0.64
-cell,cl,1,0.1,soft_dice,0.99,0.98,0.97
-cell,wdnet,1,0.1,ece,0.05,0.05,0.05
-cell,wdnet,1,0.1,brier,0.20,,0.10
+	require.NoError(t, os.WriteFile(filepath.Join(r.scores, "bubil-cells.csv"), []byte(`class,method,seed,kept,step_seconds,figure,a,b,c
+cell,mean-vote,1,1,0.1,soft_dice,0.80,0.70,0.60
+cell,mean-vote,1,1,0.1,ece,0.10,0.10,0.10
+cell,mean-vote,1,1,0.1,brier,0.20,0.20,0.20
+cell,mean-vote,2,1,0.1,soft_dice,0.80,0.70,0.60
+cell,mean-vote,3,1,0.1,soft_dice,0.80,0.70,0.60
+cell,wdnet,1,1,0.1,soft_dice,0.84,0.74,0.66
+cell,wdnet,2,1,0.1,soft_dice,0.84,0.74,0.62
+cell,wdnet,3,2,0.1,soft_dice,0.84,0.74,0.64
+cell,cl,1,1,0.1,soft_dice,0.99,0.98,0.97
+cell,wdnet,1,1,0.1,ece,0.05,0.05,0.05
+cell,wdnet,1,1,0.1,brier,0.20,,0.10
 `), 0o644))
 	pages := t.TempDir()
 	require.NoError(t, r.write(pages))
 	text, err := os.ReadFile(filepath.Join(pages, "table1.csv"))
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "bubil-cells,128,cell,mean vote,\"mean vote, cross-entropy\",3,70,45.16,94.84,,,,,,,10,20\r\n")
-	assert.Contains(t, string(text), "Weighted Doctor Net (Guan 2018),3,74,49.31,98.69,\"mean vote, cross-entropy\",3,4,2.34,5.66,0.0091,5,15\r\n", "the mean of the images where the figure is defined")
-	assert.Regexp(t, `crowd layer[^,]*,1,98,[^,]*,[^,]*,"[^"]*",1,28,[^,]+,[^,]+,,,\r\n`, string(text), "one run has no p")
+	assert.Contains(t, string(text), "bubil-cells,128,cell,mean vote,\"mean vote, cross-entropy\",3,70,45.16,94.84,,,,,,,,,10,20\r\n")
+	assert.Contains(t, string(text), "Weighted Doctor Net (Guan 2018),3,74,49.16,98.84,\"mean vote, cross-entropy\",3,2,4,2.34,5.66,0.0091,0.0091,5,15\r\n", "the mean of the images where the figure is defined; two seeds came first")
+	assert.Regexp(t, `crowd layer[^,]*,1,98,,,"[^"]*",1,1,28,,,,,,\r\n`, string(text), "one run has no interval and no p")
 	assert.Equal(t, 4, strings.Count(string(text), "\n"), "a head and three rows")
-	survivors, err := os.ReadFile(filepath.Join(pages, "survivors.csv"))
+	family, err := os.ReadFile(filepath.Join(pages, "family.csv"))
 	require.NoError(t, err)
-	assert.Contains(t, string(survivors), "bubil-cells,128,cell,mean vote,Weighted Doctor Net (Guan 2018),3,")
-	assert.NotContains(t, string(survivors), "crowd layer", "one run proves nothing")
+	assert.Contains(t, string(family), "bubil-cells,128,cell,mean vote,Weighted Doctor Net (Guan 2018),3,")
+	assert.NotContains(t, string(family), "crowd layer", "one run proves nothing")
 	picture, err := os.ReadFile(filepath.Join(pages, "table1.svg"))
 	require.NoError(t, err)
 	assert.Contains(t, string(picture), ">wdnet<")
