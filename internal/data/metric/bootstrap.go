@@ -12,6 +12,7 @@ import (
 // bootstrap (Efron & Tibshirani 1993, section 12.5), which is never narrower than Student's t.
 // Scores such as Dice are skewed and few: at 10 to 34 cases such intervals hold the true mean in 92
 // to 97 %, where percentiles of the means hold it in 86 to 93 % (cmd/study/tables, TestIntervalsHold).
+// Where one case in twenty fails they hold it in 65 % at 10 cases, and in 86 % at 34.
 // The seed determines the interval; 2,000 resamples are plenty. Without resamples, and for fewer
 // than two values, there is no interval. Without values the mean is NaN.
 func Bootstrap(values []float64, resamples int, seed uint64) Interval {
