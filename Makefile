@@ -42,7 +42,7 @@ test: setup ## all tests; as root on Debian, installs what they need first
 
 .PHONY: test-long
 test-long: setup size ## the soaks too, before a release: half an hour; .ci/long says how it ended
-	(go test -p 2 -vet=off -timeout 5h $(LONGEST) ./... && go test -C cmd/batch -vet=off ./... && go test -C cmd/study -vet=off ./...) && result=passed || result=failed; \
+	(go test -p 2 -vet=off -timeout 5h $(LONGEST) ./... && go test -C cmd/batch -vet=off ./... && go test -C cmd/study -vet=off -timeout 5h ./...) && result=passed || result=failed; \
 	echo "$$(date -u +%F) $(COMMIT) $$result, $$(nproc) cores" >.ci/long; test $$result = passed
 
 .PHONY: build
