@@ -222,11 +222,11 @@ floats are preferred to levels, and levels to a mask called NAME_CLASS_mask. For
 one folder of maps has all names.
 
 Figures, as "evaluate -h" defines them: soft Dice, Dice, IoU, sensitivity, precision, Brier score and expected
-calibration error (whole image, and in the band where some method's probability is .02 to .98, beside what a perfect map
-would have with as many raters), Brier's reliability and resolution there, HD95, average surface distance (ASSD) and
-surface Dice at 2 pixels between outlines; GED, Dice_max and Dice_match of methods with maps of raters; GED of as many
-masks of every method as -draws says; and the error of the vertical cup-to-disc ratio for disc and cup. The short tables
-leave some out. Calibration errors are of each image, with 15 bins.
+calibration error (whole image, and in the band where some method's probability is .02 to .98), Brier's reliability and
+resolution there, HD95, average surface distance (ASSD) and surface Dice at 2 pixels between outlines; GED, Dice_max and
+Dice_match of methods with maps of raters; GED of as many masks of every method as -draws says; and the error of the
+vertical cup-to-disc ratio for disc and cup. The short tables leave some out. Calibration errors are of each image, with
+15 bins. From four raters on, the last row is what a perfect model would have beside as many, whole raters being redrawn.
 Brackets hold 95 % intervals, at each method's last pass: over one run, of the studentised bootstrap over the images;
 over three or more, of Student's t over runs and images, with as many degrees of freedom as runs less one; over two,
 none. A difference is over the images that all methods have, run by run in the order given. It has a p-value, by Holm
@@ -275,6 +275,9 @@ DIR is a data set, as "train -h" describes it. No model takes part. The tables h
   α                Krippendorff's alpha of the pixels of all images together
   ICC              the intraclass correlation ICC(2,1) of the marked areas, and of the vertical cup/disc ratio if
                    there are a disc and a cup: over the images that all raters have marked
+  perfect model    what the best of models would reach beside as many raters, from four on: their mean vote beside
+                   others, who are drawn from them, whole masks with replacement. ECE and Brier score are of the
+                   pixels about which the raters differ. GED is of ever more masks
   limits           of agreement, of each pair of raters: the mean difference of their vertical cup/disc ratios (bias, with
                    Student's t interval), less and plus 1.96 standard deviations (Bland and Altman 1986)
   the raters       sensitivity and specificity beside STAPLE's map of each image, over the pixels of all images;

@@ -15,7 +15,7 @@ type Pattern struct {
 // what compares raters needs no more of their masks.
 type Patterns []Pattern
 
-// PatternsOf groups pixels. The first pattern is of those that nobody marked.
+// PatternsOf groups pixels. The first pattern is of those that nobody marked; of no masks it is empty.
 func PatternsOf(masks ...[]uint8) Patterns {
 	// A tree: node 0 is the root, and the mark of each mask leads on to the next node.
 	nodes, counts := [][2]int{{}}, []int{0}
@@ -31,6 +31,9 @@ func PatternsOf(masks ...[]uint8) Patterns {
 			at = next
 		}
 		return &counts[at]
+	}
+	if len(masks) == 0 {
+		return Patterns{{}}
 	}
 	for i, n := 0, len(masks[0]); i < n; {
 		if i+8 <= n && even(masks, i) {

@@ -73,7 +73,14 @@ var softDiceThresholds = [...]int{100, 300, 500, 700, 900}
 // images.
 func SoftDice(p []float32, ref Votes) (mean float64) {
 	requireSame("SoftDice", len(p), len(ref.Count))
-	pixels := ref.joint(p)
+	return ref.joint(p).softDice()
+}
+
+// joint counts pixels by the number of thresholds below p (row) and below the share of votes
+// (column).
+type joint [len(softDiceThresholds) + 1][len(softDiceThresholds) + 1]int
+
+func (pixels joint) softDice() (mean float64) {
 	for t := range softDiceThresholds {
 		var both, sum int
 		for i, row := range pixels {
@@ -92,18 +99,24 @@ func SoftDice(p []float32, ref Votes) (mean float64) {
 	return mean / float64(len(softDiceThresholds))
 }
 
-// joint counts pixels by the number of thresholds below p (row) and below the share of votes
-// (column).
-func (v Votes) joint(p []float32) (pixels [len(softDiceThresholds) + 1][len(softDiceThresholds) + 1]int) {
+// thresholdsBelow counts in integers: three of six votes are exactly one half.
+func thresholdsBelow(votes, raters int) (n int) {
+	for _, t := range softDiceThresholds {
+		if 1000*votes > t*raters {
+			n++
+		}
+	}
+	return n
+}
+
+func (v Votes) joint(p []float32) (pixels joint) {
 	var levels [len(softDiceThresholds)]float32 // in float32, as maps are
-	votes := make([]uint8, v.Raters+1)
+	votes := make([]int, v.Raters+1)
+	for c := range votes {
+		votes[c] = thresholdsBelow(c, v.Raters)
+	}
 	for i, t := range softDiceThresholds {
 		levels[i] = float32(float64(t) / 1000)
-		for c := range votes {
-			if 1000*c > t*v.Raters { // in integers: three of six votes are exactly one half
-				votes[c]++
-			}
-		}
 	}
 	for i, value := range p {
 		above := 0

@@ -126,6 +126,9 @@ func (r *Report) Document() *report.Document {
 		Made: r.Made, Title: "Agreement of the raters of " + r.Name, Lead: r.summary(), Basis: "Brackets hold 95 % intervals of 2,000 bootstrap samples of images, or of their groups.",
 		Parts: []report.Part{{Title: "Agreement", Tables: []report.Table{r.agreement()}}},
 	}
+	if perfect := r.perfect(); len(perfect.Rows) > 0 {
+		d.Parts[0].Tables = append(d.Parts[0].Tables, perfect)
+	}
 	if r.Ratio != nil {
 		d.Basis += " Limits of agreement: the bias less and plus 1.96 standard deviations; the bias has Student's t interval (Bland and Altman 1986)."
 		d.Parts[0].Tables = append(d.Parts[0].Tables, r.Ratio.table())
@@ -165,6 +168,17 @@ func (r *Report) agreement() report.Table {
 	}
 	if r.Ratio != nil {
 		t.Add("vertical cup/disc ratio", r.Ratio.Images, "", "", "", "", "", &r.Ratio.correlationReport)
+	}
+	return t
+}
+
+// perfect has a row for each structure of enough raters.
+func (r *Report) perfect() report.Table {
+	t := report.Table{Title: "What a perfect model would reach beside as many raters", Columns: report.Columns("", "soft Dice ×100", "ECE ×100", "Brier ×100", "GED")}
+	for _, c := range r.Classes {
+		if p := c.Perfect; p != nil {
+			t.Add(c.Class, report.Plain(p.SoftDice, 100, 2), report.Plain(p.ECE, 100, 2), report.Plain(p.Brier, 100, 2), report.Plain(p.Energy, 1, 3))
+		}
 	}
 	return t
 }

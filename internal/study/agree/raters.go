@@ -37,6 +37,7 @@ type comparison struct {
 	union, whole float64 // Fleiss' kappa inside the union of the marks, and over the whole image
 	coincidences metric.Coincidences
 	consensus    float64 // pixels that all marked over pixels that anybody marked
+	ceiling      metric.Ceiling
 }
 
 // rank is less for images whose raters agree less: the mean Dice of their pairs, and of agreement
@@ -124,7 +125,7 @@ func (c *comparison) people(at []int, given metric.Patterns) {
 			c.counts[b] = beside[second]
 		}
 	}
-	c.dice = metric.Mean(values)
+	c.dice, c.ceiling = metric.Mean(values), given.Ceiling()
 }
 
 // ratios are the raters' vertical cup/disc ratios in an image; NaN without a cup or a disc.

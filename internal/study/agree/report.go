@@ -38,12 +38,21 @@ type classAgreement struct {
 	Alpha      *float64           `json:"krippendorffAlpha"` // over the pixels of all images
 	Consensus  *metric.Interval   `json:"consensus"`         // pixels that all marked over pixels that anybody marked
 	Area       *correlationReport `json:"area,omitempty"`
+	Perfect    *perfectReport     `json:"perfectModel,omitempty"` // from metric.FewestRaters on
 	Pairs      []PairReport       `json:"pairs,omitempty"`
 	Raters     []raterReport      `json:"raters"`
 	Worst      []worstReport      `json:"worst"`
 
 	cases []*comparison
 	worst report.Album
+}
+
+// perfectReport is what a perfect model would reach beside as many raters: metric.Ceiling.
+type perfectReport struct {
+	SoftDice *metric.Interval `json:"softDice"`
+	ECE      *metric.Interval `json:"ece"`
+	Brier    *metric.Interval `json:"brier"`
+	Energy   *metric.Interval `json:"generalizedEnergyDistance"`
 }
 
 // kappaReport is Fleiss' kappa of the images in which it is defined.
@@ -172,6 +181,13 @@ func (s *Study) classReport(class string, k int) *classAgreement {
 	}
 	if s.data.Levels {
 		return c
+	}
+	perfect := func(of func(metric.Ceiling) float64) *metric.Interval {
+		return statistics.MeanWithin(0, math.Inf(1), cases, func(d *comparison) float64 { return of(d.ceiling) })
+	}
+	if soft := perfect(func(p metric.Ceiling) float64 { return p.SoftDice }); soft != nil {
+		*soft = soft.Within(0, 1)
+		c.Perfect = &perfectReport{soft, perfect(func(p metric.Ceiling) float64 { return p.ECE }), perfect(func(p metric.Ceiling) float64 { return p.Brier }), perfect(func(p metric.Ceiling) float64 { return p.Energy })}
 	}
 	whole := statistics.Filter(cases, func(d *comparison) bool { return d.raters == len(d.areas) })
 	c.Area = correlation(statistics.Tabulate(len(whole), func(i int) []float64 { return whole[i].areas }))

@@ -8,6 +8,7 @@ import (
 
 	"mrprism/cmd/study/internal/display"
 	"mrprism/cmd/study/internal/score"
+	"mrprism/internal/data/metric"
 	"mrprism/internal/data/statistics"
 	"mrprism/internal/output/chart"
 	"mrprism/internal/study/picture"
@@ -36,7 +37,8 @@ func (r *Comparison) basis() string {
 var help = []string{
 	"Soft Dice: the mean over the thresholds .1 .3 .5 .7 .9 of map and reference. Dice: of the pixels above one half.",
 	"Brier score and expected calibration error (ECE, 15 bins) of an image: in the whole image, and in the band where some method's probability lies between .02 and .98. Labels do not choose the band. " +
-		"A perfect map: what these probabilities would have on average if they were right, and as many raters drew each pixel by chance. Reliability and resolution are parts of the Brier score (Murphy 1973).",
+		"Reliability and resolution are parts of the Brier score (Murphy 1973).",
+	ceilingHelp,
 	"IoU, sensitivity and precision: of the pixels above one half, beside the majority's. What would be a share of no pixel is not defined.",
 	"HD95: the robust Hausdorff distance from the majority's outline. ASSD: the average symmetric surface distance, over the pixels of both outlines. If one of the two is empty, they are the image's diagonal (Metrics Reloaded, 2024), and the number of such images stands beside.",
 	"Surface Dice: the share of the pixels of both outlines that lie within 2 pixels of the other outline (Nikolov et al. 2021).",
@@ -45,6 +47,10 @@ var help = []string{
 	"d: the mean difference over the standard deviation of the images' (or groups') differences.",
 	"↑ higher is better, ↓ lower is better. ▲ better and ▼ worse than the first method, at an adjusted p below 0.05 and with an interval clear of 0.",
 }
+
+var ceilingHelp = fmt.Sprintf("A perfect model knows how likely each pixel is to be marked, and not who marks it. Its map is the mean vote, and others are drawn from the raters, whole masks with replacement: "+
+	"its figures are what as many raters leave to chance, from %d on. ECE and Brier score are where these raters differ. A method's band may be wider, which makes its ECE lower: beside it stands that of the perfect model in the same band. "+
+	"GED is of ever more draws; maps of raters whose habits a model knows can have less. Gross errors that few raters do not show make the soft Dice too high.", metric.FewestRaters)
 
 // Document is the comparison for people.
 func (r *Comparison) Document() *report.Document {
@@ -106,7 +112,7 @@ func (c *classComparison) part(raters []string) report.Part {
 		Title: c.Class, Note: fmt.Sprintf("%d images with a reference; %d of them have a prediction of every method.", c.Images, c.Paired),
 		Tables: []report.Table{c.figures()},
 		Plots: []report.Plot{
-			{Title: "Soft Dice over passes", SVG: c.passesPlot(), Caption: "Mean over images with its 95 % interval."},
+			{Title: "Soft Dice over passes", SVG: c.passesPlot(), Caption: "Mean over images with its 95 % interval. Dashed: a perfect model."},
 			{Title: "Reliability", SVG: c.reliabilityPlot(), Caption: "In the band, all images and runs together. On the dashed line, probabilities are right."},
 			{Title: "Each rater", SVG: c.ratersPlot(raters), Caption: each + " Mind where the axis begins."},
 		},
@@ -148,7 +154,31 @@ func (c *classComparison) figures() report.Table {
 			row.Cells = append(row.Cells, cell)
 		}
 	}
+	first := c.Methods[0]
+	if c.perfect(score.SoftDice) == nil {
+		return t
+	}
+	row := t.Add("a perfect model", "", first.Images)
+	for _, f := range shown {
+		cell := report.Cell{Text: "–"}
+		if e := first.last()[f.Perfect()]; e != nil {
+			cell.Text = report.Plain(&e.Interval, f.Scale, f.Digits)
+		}
+		if same := first.last()[score.SameBand]; f.Key == "ece_band" && same != nil {
+			cell.Note = fmt.Sprintf("%.*f in the methods' band", f.Digits, f.Scale*same.Mean)
+		}
+		row.Cells = append(row.Cells, cell)
+	}
 	return t
+}
+
+// perfect is what a perfect model would have, over the images of the first method; nil if that is
+// not defined.
+func (c *classComparison) perfect(figure int) *metric.Interval {
+	if e := c.Methods[0].last()[score.Figures[figure].Perfect()]; e != nil {
+		return &e.Interval
+	}
+	return nil
 }
 
 // note says what else a mean is to be read with.
@@ -159,9 +189,6 @@ func (m methodSummary) note(f score.Figure, e *estimate) string {
 	}
 	if e.OneEmpty > 0 {
 		notes = append(notes, fmt.Sprintf("%d the diagonal: one mask is empty", e.OneEmpty))
-	}
-	if perfect := m.last()[f.Perfect()]; f.Perfect() != f.Key && perfect != nil {
-		notes = append(notes, fmt.Sprintf("a perfect map %.*f", f.Digits, f.Scale*perfect.Mean))
 	}
 	return strings.Join(notes, "; ")
 }

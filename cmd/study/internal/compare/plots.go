@@ -30,7 +30,7 @@ func (c *classComparison) passesPlot() template.HTML {
 		}
 		series = append(series, s)
 	}
-	p := graphs.New("pass", "soft Dice ×100", series...).Air()
+	p := graphs.New("pass", "soft Dice ×100", series...).Level(graphs.Percent(c.perfect(score.SoftDice))).Air()
 	p.Names = statistics.Tabulate(most, func(i int) string { return fmt.Sprintf("Rec%d", i) })
 	p.Across = chart.Interval{Low: p.Across.Low - .3, High: p.Across.High + .3}
 	if most == 1 {

@@ -17,6 +17,7 @@ type Plot struct {
 	Names      []string       // of 0, 1, … along x; nil: numbers stand there
 	Across, Up chart.Interval // the ranges of x and y
 	Diagonal   bool           // a dashed line where y is x
+	level      *float64       // a dashed line across
 	series     []Series
 }
 
@@ -87,6 +88,14 @@ func Shares(x, y string, series ...Series) *Plot {
 	return p.Air()
 }
 
+// Level draws a dashed line at a mean, if there is one.
+func (p *Plot) Level(at *metric.Interval) *Plot {
+	if at != nil {
+		p.level, p.Up = &at.Mean, chart.Interval{Low: min(p.Up.Low, at.Mean), High: max(p.Up.High, at.Mean)}
+	}
+	return p
+}
+
 // Air leaves room above and below what the plot shows.
 func (p *Plot) Air() *Plot {
 	room := max(.08*(p.Up.High-p.Up.Low), .5)
@@ -120,8 +129,14 @@ func (p *Plot) Inline(label string) template.HTML {
 	fmt.Fprintf(&out, `<text x="%d" y="%d" text-anchor="middle">%s</text>`, middle, y, template.HTMLEscapeString(p.X))
 	middle = (plotTop + plotLow) / 2
 	fmt.Fprintf(&out, `<text x="12" y="%d" text-anchor="middle" transform="rotate(-90 12 %[1]d)">%s</text>`, middle, template.HTMLEscapeString(p.Y))
+	dashed := func(x, y, right, top float64) {
+		fmt.Fprintf(&out, `<path d="M%.1f %.1fL%.1f %.1f" stroke="#606870" stroke-width=".8" stroke-dasharray="3 3"/>`, x, y, right, top)
+	}
 	if p.Diagonal {
-		fmt.Fprintf(&out, `<path d="M%.1f %.1fL%.1f %.1f" stroke="#606870" stroke-width=".8" stroke-dasharray="3 3"/>`, f.x(0), f.y(0), f.x(1), f.y(1))
+		dashed(f.x(0), f.y(0), f.x(1), f.y(1))
+	}
+	if p.level != nil {
+		dashed(plotLeft, f.y(*p.level), plotRight, f.y(*p.level))
 	}
 	for _, s := range p.series {
 		s.draw(&out, f)

@@ -14,9 +14,8 @@ type Calibration struct {
 	pixels float64
 }
 
-// bin holds the sums over the pixels of one range of probabilities. spread is that of p(1 − p) over
-// the number of raters, the variance of a mean vote drawn with probability p.
-type bin struct{ probability, vote, pixels, spread float64 }
+// bin holds the sums over the pixels of one range of probabilities.
+type bin struct{ probability, vote, pixels float64 }
 
 // NewCalibration divides 0..1 into bins of equal width; 15 and 50 are usual.
 func NewCalibration(bins int) *Calibration {
@@ -27,8 +26,7 @@ func NewCalibration(bins int) *Calibration {
 }
 
 // Add takes one map with its reference. If region is not nil, only its pixels count. Most of an
-// image is background, and so a second Calibration usually takes the union of the raters' masks
-// (metric.Votes.Union).
+// image is background. No label should choose the region: a perfect map would look too low there.
 func (c *Calibration) Add(p []float32, ref metric.Votes, region []uint8) {
 	requireSame("Calibration.Add", len(p), len(ref.Count))
 	if region != nil {
@@ -46,7 +44,6 @@ func (c *Calibration) Add(p []float32, ref metric.Votes, region []uint8) {
 		b.probability += float64(v)
 		b.vote += vote
 		b.pixels++
-		b.spread += float64(v) * (1 - float64(v)) / float64(ref.Raters)
 		c.square += square(float64(v) - vote)
 		c.pixels++
 	}
@@ -63,17 +60,6 @@ func (c *Calibration) ECE() (sum float64) {
 
 // Brier is the mean of (p − vote)². It is NaN without pixels.
 func (c *Calibration) Brier() float64 { return c.square / c.pixels }
-
-// Perfect is what a map with these probabilities would have on average if they were right: if each
-// of as many raters marked each pixel with probability p, on his own. A bin's votes then stray from
-// p as a normal variable does, whose mean size is √(2/π) of its deviation.
-func (c *Calibration) Perfect() (ece, brier float64) {
-	for _, b := range c.bins {
-		ece += math.Sqrt(2 / math.Pi * b.spread)
-		brier += b.spread
-	}
-	return ece / c.pixels, brier / c.pixels
-}
 
 // Parts are two of the three parts of Brier's score over bins (Murphy 1973): reliability, the mean
 // square of a bin's probability less its vote (lower is better), and resolution, the mean square of
@@ -116,7 +102,6 @@ func (c *Calibration) Merge(other *Calibration) {
 		c.bins[i].probability += b.probability
 		c.bins[i].vote += b.vote
 		c.bins[i].pixels += b.pixels
-		c.bins[i].spread += b.spread
 	}
 	c.square += other.square
 	c.pixels += other.pixels

@@ -37,36 +37,23 @@ func TestCalibration(t *testing.T) {
 	assert.True(t, math.IsNaN(NewCalibration(5).ECE()))
 }
 
-// What raters who draw each pixel with the map's probability give it on average: ECE within 2 %,
-// the Brier score too. A bin's spread parts into reliability and resolution.
-func TestPerfectCalibration(t *testing.T) {
+// Raters who draw each pixel with the map's probability: a bin's spread parts into reliability and
+// resolution.
+func TestCalibrationParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
-	const pixels, trials = 3000, 300
-	p := make([]float32, pixels)
+	const pixels, raters = 30000, 3
+	p, votes := make([]float32, pixels), metric.Votes{Count: make([]uint16, pixels), Raters: raters}
 	for i := range p {
 		p[i] = .02 + .96*rng.Float32()
-	}
-	for _, raters := range []int{3, 15} {
-		var ece, brier, reliability, wantECE, wantBrier float64
-		for range trials {
-			votes := metric.Votes{Count: make([]uint16, pixels), Raters: raters}
-			for i := range p {
-				for range raters {
-					if rng.Float32() < p[i] {
-						votes.Count[i]++
-					}
-				}
+		for range raters {
+			if rng.Float32() < p[i] {
+				votes.Count[i]++
 			}
-			c := NewCalibration(15)
-			c.Add(p, votes, nil)
-			ece, brier = ece+c.ECE()/trials, brier+c.Brier()/trials
-			wantECE, wantBrier = c.Perfect()
-			part, resolution := c.Parts()
-			reliability += part / trials
-			assert.Greater(t, resolution, .07, "1/12 of uniform probabilities")
 		}
-		assert.InEpsilon(t, wantECE, ece, .02, "%d raters", raters)
-		assert.InEpsilon(t, wantBrier, brier, .02, "%d raters", raters)
-		assert.Less(t, reliability, .002)
 	}
+	c := NewCalibration(15)
+	c.Add(p, votes, nil)
+	reliability, resolution := c.Parts()
+	assert.Less(t, reliability, .002)
+	assert.Greater(t, resolution, .07, "1/12 of uniform probabilities")
 }

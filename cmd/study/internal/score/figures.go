@@ -4,10 +4,10 @@ package score
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/statistics"
 )
 
 // Case is a map of a structure in an image beside what it is compared with.
@@ -17,6 +17,7 @@ type Case struct {
 	Band, Whole *metrics.Calibration // of the map, inside the band and in the whole image
 	Set         Set                  // of the raters' maps
 
+	band                    []uint8
 	predicted, marked, both int // pixels of the map above one half, and of the majority
 	surface                 *metrics.Surface
 }
@@ -68,7 +69,7 @@ func Band(maps ...[]float32) (band []uint8) {
 // Of compares a map with the target, and also the maps of all raters above one half and drawn masks
 // if there are some. The band is where its calibration is measured, beside the whole image.
 func (t *Target) Of(p []float32, heads, drawn []metrics.Bits, band []uint8) *Case {
-	c := &Case{Target: t, Map: p, Band: metrics.NewCalibration(Bins), Whole: metrics.NewCalibration(Bins), Set: t.Set(heads, drawn)}
+	c := &Case{Target: t, Map: p, Band: metrics.NewCalibration(Bins), Whole: metrics.NewCalibration(Bins), Set: t.Set(heads, drawn), band: band}
 	c.predicted, c.marked, c.both = metric.Overlap(p, t.Majority)
 	c.Band.Add(p, t.Votes, band)
 	c.Whole.Add(p, t.Votes, nil)
@@ -104,30 +105,49 @@ func (f Figure) Range() (least, most float64) {
 	return 0, math.Inf(1)
 }
 
-// Perfect is the key of what a perfect map would have in place of a figure of the band.
-func (f Figure) Perfect() string { return strings.Replace(f.Key, "_band", "_perfect", 1) }
+// Perfect is the key of what a perfect model would have in place of a figure, if there is one.
+func (f Figure) Perfect() string { return f.Key + "_perfect" }
+
+// SameBand is the key of the ECE that a perfect model would have in the band of the maps.
+const SameBand = "ece_same_band_perfect"
+
+// perfectInBand is NaN without a band.
+func (c *Case) perfectInBand() float64 {
+	return metric.PatternsOf(statistics.Tabulate(len(c.people), func(m int) []uint8 {
+		var mask []uint8
+		for i, inside := range c.band {
+			if inside != 0 {
+				mask = append(mask, c.people[m][i])
+			}
+		}
+		return mask
+	})...).Ceiling().Apart / float64(metric.Area(c.band))
+}
 
 // Figures are in the order of tables and of Values. A new figure is one entry. Those without a
 // title are in the files of numbers alone, and are not compared.
 var Figures = []Figure{
 	{"soft_dice", "Soft Dice ×100", 100, 2, false, true, func(c *Case) float64 { return c.SoftDice(c.Map) }},
+	{"soft_dice_perfect", "", 100, 2, false, false, func(c *Case) float64 { return c.Ceiling().SoftDice }},
 	{"dice", "Dice ×100", 100, 2, false, false, func(c *Case) float64 { return portion(2*c.both, c.predicted+c.marked, 1) }},
 	{"iou", "IoU ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.predicted+c.marked-c.both, 1) }},
 	{"sensitivity", "Sensitivity ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.marked, math.NaN()) }},
 	{"precision", "Precision ×100", 100, 2, false, false, func(c *Case) float64 { return portion(c.both, c.predicted, math.NaN()) }},
 	{"brier_band", "Brier ×100, band", 100, 2, true, true, func(c *Case) float64 { return c.Band.Brier() }},
-	{"brier_perfect", "", 100, 2, true, false, func(c *Case) float64 { _, brier := c.Band.Perfect(); return brier }},
+	{"brier_band_perfect", "", 100, 2, true, false, func(c *Case) float64 { return c.Ceiling().Brier }},
 	{"reliability_band", "Reliability ×100, band", 100, 2, true, false, func(c *Case) float64 { reliability, _ := c.Band.Parts(); return reliability }},
 	{"resolution_band", "Resolution ×100, band", 100, 2, false, false, func(c *Case) float64 { _, resolution := c.Band.Parts(); return resolution }},
 	{"brier", "Brier ×100, image", 100, 2, true, false, func(c *Case) float64 { return c.Whole.Brier() }},
 	{"ece_band", "ECE ×100, band", 100, 2, true, true, func(c *Case) float64 { return c.Band.ECE() }},
-	{"ece_perfect", "", 100, 2, true, false, func(c *Case) float64 { ece, _ := c.Band.Perfect(); return ece }},
+	{"ece_band_perfect", "", 100, 2, true, false, func(c *Case) float64 { return c.Ceiling().ECE }},
+	{SameBand, "", 100, 2, true, false, func(c *Case) float64 { return c.perfectInBand() }},
 	{"ece", "ECE ×100, image", 100, 2, true, false, func(c *Case) float64 { return c.Whole.ECE() }},
 	{"hd95_pixels", "HD95, pixels", 1, 2, true, true, func(c *Case) float64 { return c.Surface().Hausdorff95() }},
 	{"assd_pixels", "ASSD, pixels", 1, 2, true, false, func(c *Case) float64 { return c.Surface().Average() }},
 	{"one_empty", "", 100, 1, true, false, func(c *Case) float64 { return one(c.Surface().OneEmpty()) }},
 	{"surface_dice_2px", "Surface Dice ×100, 2 pixels", 100, 2, false, false, func(c *Case) float64 { return c.Surface().Dice(Tolerance) }},
 	{"ged", "GED", 1, 3, true, true, func(c *Case) float64 { return c.Set.Energy }},
+	{"ged_perfect", "", 1, 3, true, false, func(c *Case) float64 { return c.Ceiling().Energy }},
 	{"dice_max", "Dice_max ×100", 100, 2, false, false, func(c *Case) float64 { return c.Set.Max }},
 	{"dice_match", "Dice_match ×100", 100, 2, false, true, func(c *Case) float64 { return c.Set.Match }},
 	{"ged_drawn", "GED of drawn masks", 1, 3, true, true, func(c *Case) float64 { return c.Set.Drawn }},

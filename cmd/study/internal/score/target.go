@@ -11,7 +11,7 @@ import (
 )
 
 // Bins are those of calibration errors and reliability diagrams.
-const Bins = 15
+const Bins = metric.CalibrationBins
 
 // Target is what the maps of one structure of an image are compared with.
 type Target struct {
@@ -21,6 +21,16 @@ type Target struct {
 	Marks    [][]uint8 // (H, W) by rater; nil for a missing mark
 	W, H     int
 	packed   []metrics.Bits
+	people   [][]uint8 // whose votes they are; nil for levels, and for a reference
+	ceiling  *metric.Ceiling
+}
+
+// Ceiling is what a perfect model would reach. It is not defined for levels, nor for a reference.
+func (t *Target) Ceiling() metric.Ceiling {
+	if t.ceiling == nil {
+		t.ceiling = new(metric.PatternsOf(t.people...).Ceiling())
+	}
+	return *t.ceiling
 }
 
 // TargetOf is the mean vote of a structure of an image, or a reference (H, W) in its place. It is
@@ -38,7 +48,9 @@ func TargetOf(l *dataset.Loaded, k int, reference []uint8) *Target {
 			t.Union[i] |= uint8(min(n, 1))
 		}
 	case votes.Raters > 0:
-		t.Union = votes.Union()
+		if t.Union = votes.Union(); !l.Levels {
+			t.people = l.Experts(k)
+		}
 	default:
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"mrprism/cmd/study/internal/metrics"
 	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,7 +34,7 @@ func TestFiguresByHand(t *testing.T) {
 	require.InDelta(t, (.0625+.5625)/6, f("brier"), 1e-12)
 	// The band is the two pixels of .75, which have votes of ½ and 0.
 	require.InDelta(t, (.0625+.5625)/2, f("brier_band"), 1e-12)
-	require.InDelta(t, .75*.25/2, f("brier_perfect"), 1e-12)
+	require.True(t, math.IsNaN(f("soft_dice_perfect")), "two raters say too little")
 	require.InDelta(t, .25, f("reliability_band"), 1e-12)
 	require.Zero(t, f("resolution_band"))
 	require.InDelta(t, (.25+.75)/6, f("ece"), 1e-12)
@@ -41,6 +42,21 @@ func TestFiguresByHand(t *testing.T) {
 	require.InDelta(t, 1.9, f("hd95_pixels"), 1e-9, "distances 0, 1, 2 at the 95th percentile")
 	require.True(t, math.IsNaN(f("ged")))
 	require.InDeltaSlice(t, []float64{.8, .5}, target.Dices(metrics.Pack([]uint8{1, 1, 1, 0, 0, 0})), 1e-12)
+}
+
+// A perfect model has the figures of the marks, whatever the map; in the band of the map its ECE is
+// that of the disputed pixels in it, over all of them. Levels have none.
+func TestPerfectModel(t *testing.T) {
+	marks := [][]uint8{{1, 1, 1, 0, 0, 0}, {1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}}
+	target, c := targetOf(marks, 6, 1), metric.PatternsOf(marks...).Ceiling()
+	p := []float32{.9, .9, .9, .9, .9, 0}
+	v := target.Of(p, nil, nil, Band(p)).Values()
+	for key, want := range map[string]float64{"soft_dice": c.SoftDice, "ece_band": c.ECE, "brier_band": c.Brier, "ged": c.Energy, "ece_same_band": c.Apart / 5} {
+		require.InDelta(t, want, v[place(key+"_perfect")], 1e-12, key)
+	}
+	require.Less(t, v[place(SameBand)], c.ECE)
+	l := &dataset.Loaded{Case: dataset.Case{W: 6, H: 1, Levels: true}, Masks: [][][]uint8{{marks[0]}, {marks[1]}, {marks[2]}, {marks[3]}}}
+	require.True(t, math.IsNaN(TargetOf(l, 0, nil).Ceiling().SoftDice))
 }
 
 // Heads that draw as the raters did are an equal set, in any order. The head of a rater without a
