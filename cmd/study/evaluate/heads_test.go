@@ -45,13 +45,10 @@ func TestCSV(t *testing.T) {
 		require.InDelta(t, c.SoftDice[1], of(row, "soft_dice_rec1"), 1e-6)
 		require.InDelta(t, c.Truth[0], of(row, "dice_truth_rec0"), 1e-6)
 		require.InDelta(t, c.Set.Energy, of(row, "energy_distance"), 1e-5)
-		require.InDelta(t, *c.Agreement.Kappa, of(row, "fleiss_kappa"), 1e-6)
 		sums[i%2] += of(row, "dice_match") / 5
 	}
 	for k, class := range got.Classes {
 		require.InDelta(t, at(t, class, "set", "diceMatch", "mean"), sums[k], 1e-6)
 		require.NotContains(t, class, "gainP", "one run has no p")
-		require.NotZero(t, at(t, class, "agreement", "iccOfAreas", "mean"), "of the four images whose discs all have marked")
 	}
-	require.Nil(t, got.Cases[1].Classes[0].Areas)
 }

@@ -27,7 +27,6 @@ seen them. -on scores others. The table has
                  there is one, against the truth
   truth          Dice of the pixels above one half, if the data set has truth/CLASS/NAME.png
   outline        95 % Hausdorff distance from the majority's outline; the image's diagonal if one of the two is empty
-  agreement      Fleiss' kappa of the raters, and the intraclass correlation of their areas
   heads          Dice of each rater's or level's head with the marks of every one. A head should be
                  nearest to its own rater
   set (*)        the heads as a set of possible marks: generalized energy distance, Dice_max,

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/cmd/study/internal/metrics"
 	"mrprism/cmd/study/internal/studytest"
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/fusion"
@@ -124,7 +123,7 @@ func TestRatersOfGenerator(t *testing.T) {
 				counts[m].Add(fusion.Count(mark, fit.Map))
 			}
 		}
-		whole += metrics.FleissKappa(metric.Count(statistics.Filter(marks, func(m []uint8) bool { return m != nil })...), nil) / 5
+		whole += metric.PatternsOf(statistics.Filter(marks, func(m []uint8) bool { return m != nil })...).Tally().FleissKappa() / 5
 	}
 	for m, want := range counts {
 		require.InDelta(t, want.Rates().Sensitivity, *c.Raters[m].Sensitivity, 1e-12)

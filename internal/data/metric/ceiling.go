@@ -17,86 +17,63 @@ const FewestRaters = 4
 // Its map is the raters' mean vote, and others are drawn from them, whole masks with replacement: a
 // rater's pixels err together, and pixels drawn by themselves would average out. Votes of M that
 // are drawn from M scatter too little around their mean, by 1/M. One fewer is therefore drawn for
-// soft Dice and Apart; it also makes GED exact. As many are drawn for ECE and Brier score, which
-// are means over the pixels that some raters marked and others not: those that only further raters
-// would dispute are not there. Hidden raters confirm both (TestCeilingOfHiddenRaters). Gross errors
-// that few raters do not show make soft Dice too high.
+// soft Dice and Apart; it also makes GED exact. As many are drawn for ECE and Brier score, since
+// pixels that only further raters would dispute are not among theirs. Hidden raters confirm both
+// (TestCeilingOfHiddenRaters). Gross errors that few raters do not show make soft Dice too high.
 type Ceiling struct {
 	SoftDice   float64
-	ECE, Brier float64 // where the raters differ; NaN if they do not
+	ECE, Brier float64 // where some raters marked and others did not; NaN if that is nowhere
 	Energy     float64 // GED of ever more masks drawn from what the raters are drawn from
-	Disputed   int     // pixels that some raters marked and others not
 	Apart      float64 // ECE × pixels, of any pixels that the raters did not choose
 }
 
-// redraws are those of the raters of an image.
-const redraws = 400
-
 // Ceiling is that of an image. Its figures are NaN for fewer than FewestRaters.
-func (p Patterns) Ceiling() Ceiling {
+func (p Patterns) Ceiling() (c Ceiling) {
+	const redraws = 400
 	raters := len(p[0].Marks)
 	if raters < FewestRaters {
-		return Ceiling{math.NaN(), math.NaN(), math.NaN(), math.NaN(), 0, math.NaN()}
+		return Ceiling{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	}
-	var c Ceiling
-	each, drawn := make([]int, raters), make([]int, raters)
-	for m := range each {
-		each[m] = 1
+	for m := range raters {
 		for o := range m {
 			dice := p.Dice(o, m)
 			c.Energy += 2 * (1 - dice/(2-dice)) / float64(raters*raters*(raters-1))
 		}
 	}
-	votes := p.votes(each)
-	for i, one := range p {
-		if 0 < votes[i] && votes[i] < raters {
-			c.Disputed += one.Pixels
-		}
-	}
-	rng := rand.New(rand.NewPCG(1, uint64(raters)))
+	rng, drawn := rand.New(rand.NewPCG(1, uint64(raters))), make([]int, raters)
 	for range redraws {
 		clear(drawn)
 		for range raters - 1 {
 			drawn[rng.IntN(raters)]++
 		}
-		var pixels joint
-		for i, n := range p.votes(drawn) {
-			pixels[thresholdsBelow(votes[i], raters)][thresholdsBelow(n, raters-1)] += p[i].Pixels
-		}
-		c.SoftDice += pixels.softDice() / redraws
-		apart, _ := p.calibration(votes, p.votes(drawn), raters-1)
-		c.Apart += apart / redraws
+		soft, ece, _, pixels := p.beside(drawn, raters-1)
+		c.SoftDice, c.Apart = c.SoftDice+soft/redraws, c.Apart+ece*pixels/redraws
 		drawn[rng.IntN(raters)]++
-		ece, brier := p.calibration(votes, p.votes(drawn), raters)
-		c.ECE, c.Brier = c.ECE+ece/float64(redraws*c.Disputed), c.Brier+brier/float64(redraws*c.Disputed)
+		_, ece, brier, _ := p.beside(drawn, raters)
+		c.ECE, c.Brier = c.ECE+ece/redraws, c.Brier+brier/redraws
 	}
 	return c
 }
 
-// votes are those of each pattern, if each rater votes a number of times.
-func (p Patterns) votes(times []int) []int {
-	all := make([]int, len(p))
-	for i, one := range p {
-		for m, mark := range one.Marks {
-			all[i] += int(mark) * times[m]
-		}
-	}
-	return all
-}
-
-// calibration compares the share that voted with that of other votes, of so many raters, where it
-// is neither none nor all: the sum over bins of pixels × |difference|, and the sum of squares.
-func (p Patterns) calibration(votes, others []int, drawn int) (apart, squares float64) {
+// beside compares the share of all raters who marked with that of n drawn ones, each so many times.
+// Soft Dice is over all pixels, ECE and Brier score over those that some and not all marked.
+func (p Patterns) beside(drawn []int, n int) (soft, ece, brier, disputed float64) {
 	var bins [CalibrationBins]float64
-	raters := len(p[0].Marks)
-	for i, n := range votes {
-		if d := float64(n)/float64(raters) - float64(others[i])/float64(drawn); 0 < n && n < raters {
-			bins[n*CalibrationBins/raters] += d * float64(p[i].Pixels)
-			squares += d * d * float64(p[i].Pixels)
+	var all joint
+	raters := len(drawn)
+	for _, one := range p {
+		votes, others := 0, 0
+		for m, mark := range one.Marks {
+			votes, others = votes+int(mark), others+int(mark)*drawn[m]
+		}
+		all[thresholdsBelow(votes, raters)][thresholdsBelow(others, n)] += one.Pixels
+		if d, pixels := float64(votes)/float64(raters)-float64(others)/float64(n), float64(one.Pixels); 0 < votes && votes < raters {
+			bins[votes*CalibrationBins/raters] += d * pixels
+			brier, disputed = brier+d*d*pixels, disputed+pixels
 		}
 	}
 	for _, sum := range bins {
-		apart += math.Abs(sum)
+		ece += math.Abs(sum)
 	}
-	return apart, squares
+	return all.softDice(), ece / disputed, brier / disputed, disputed
 }

@@ -48,13 +48,8 @@ func figures(n int) (all []display.Figure[*classScore]) {
 	if n > 0 {
 		add("", "truth.dice.gain", fmt.Sprintf("  Dice, Rec%d − Rec0", n), 100, 2, true, less(truth(n), truth(0)))
 	}
-	before := len(all)
 	add("hausdorff95_pixels", "agreement.hausdorff95", "95 % Hausdorff distance from the majority, pixels", 1, 1, false, func(c *classScore) float64 { return statistics.Number(c.Agreement.Hausdorff) })
-	add("fleiss_kappa", "agreement.fleissKappa", "Fleiss' kappa of the raters inside the union of all marks", 1, 2, true, func(c *classScore) float64 { return statistics.Number(c.Agreement.Kappa) })
-	add("", "agreement.fleissKappaWholeImage", "  in the whole image", 1, 2, true, func(c *classScore) float64 { return statistics.Number(c.Agreement.KappaWhole) })
-	for i := range all[before:] {
-		all[before+i].Always = true
-	}
+	all[len(all)-1].Always = true
 	ofSet := func(of func(*set) float64) func(*classScore) float64 {
 		return func(c *classScore) float64 {
 			if c.Set == nil {
@@ -107,7 +102,7 @@ func (s *study) structure(k int) structure {
 	if len(scores) == 0 {
 		return out
 	}
-	t := report.Table{Title: fmt.Sprintf("%s, %d images: passes, and how far the raters agree", name, len(scores)), Columns: report.Columns("", "mean", "not defined in")}
+	t := report.Table{Title: fmt.Sprintf("%s, %d images: passes, and the raters", name, len(scores)), Columns: report.Columns("", "mean", "not defined in")}
 	for _, f := range figures(s.Recurrences) {
 		values := statistics.Values(scores, f.Of)
 		least, most := f.Range()
@@ -134,11 +129,6 @@ func (s *study) structure(k int) structure {
 	count("unmarked", "images in which every mark is empty: a threshold that the mask does not reach counts 100", func(c *classScore) bool { return c.Unmarked })
 	count("oneEmpty", "images in which mask or majority alone is empty: their distance is the image's diagonal", func(c *classScore) bool { return c.OneEmpty })
 	count("bothEmpty", "  of these, those whose mask is empty above one half", func(c *classScore) bool { return c.BothEmpty })
-	areas := statistics.Filter(scores, func(c *classScore) bool { return c.Areas != nil })
-	if icc := metric.ICC(statistics.Tabulate(len(areas), func(i int) []float64 { return areas[i].Areas })); !math.IsNaN(icc.Mean) {
-		out.Put("agreement.iccOfAreas", icc)
-		t.Add("intraclass correlation (2,1) of the raters' areas", report.Plain(&icc, 1, 2), "")
-	}
 	out.tables = []report.Table{t}
 	if scores[0].Heads != nil {
 		out.heads(name, scores, s.data.Raters, s.session.Model.Metadata.Labels)

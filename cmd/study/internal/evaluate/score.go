@@ -47,7 +47,6 @@ type classScore struct {
 	// the data's raters, in soft Dice
 	Response  []*Response   `json:"response,omitempty"`
 	Agreement agreement     `json:"agreement"`
-	Areas     []float64     `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
 	Set       *set          `json:"set,omitempty"`      // of named raters
 	Interval  *heldInterval `json:"interval,omitempty"` // of the area, pixels
 	// EmptyHeads: no rater's head has a pixel above one half
@@ -64,13 +63,10 @@ type set struct {
 	Match  *float64 `json:"diceMatch"`
 }
 
-// agreement compares a structure's outline with the majority's, and the raters with each other.
+// agreement compares a structure's outline with the majority's. "evaluate raters" compares raters.
 type agreement struct {
 	// Hausdorff: pixels, of RecN; the image's diagonal if the mask or the majority is empty
 	Hausdorff *float64 `json:"hausdorff95"`
-	// Kappa: inside the union of the marks; null if not defined, as for equal marks
-	Kappa      *float64 `json:"fleissKappa"`
-	KappaWhole *float64 `json:"fleissKappaWholeImage"`
 }
 
 // watch takes from an image's result what its maps' figures do not say.
@@ -122,10 +118,7 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 	if target == nil {
 		return nil, nil
 	}
-	out := &classScore{
-		Areas: s.areas(l, k), Interval: promised(r.Measurements.Structures[k].Interval, float64(metric.Area(target.Majority))),
-		Agreement: agree(target),
-	}
+	out := &classScore{Interval: promised(r.Measurements.Structures[k].Interval, float64(metric.Area(target.Majority)))}
 	if about := &s.session.Model.Metadata; segment.HasHeads(about) && input.SameRaters(about, s.data) {
 		for _, mark := range target.Marks {
 			among := make([]*float64, len(target.Marks))
@@ -160,20 +153,6 @@ func (s *study) class(l *dataset.Loaded, r *segment.Result, alone []*segment.Res
 		out.Response = append(out.Response, r)
 	}
 	return out, nil
-}
-
-// agree is the raters' agreement.
-func agree(t *score.Target) agreement {
-	return agreement{Kappa: statistics.Defined(metrics.FleissKappa(t.Votes, t.Union)), KappaWhole: statistics.Defined(metrics.FleissKappa(t.Votes, nil))}
-}
-
-// areas are a structure's pixels by rater; nil if a rater's mark is missing, and for levels.
-func (s *study) areas(l *dataset.Loaded, k int) []float64 {
-	given := l.Given(k)
-	if s.data.Levels || len(given) < len(s.data.Raters) {
-		return nil
-	}
-	return statistics.Tabulate(len(given), func(m int) float64 { return float64(metric.Area(given[m])) })
 }
 
 // of says of which unit the image is.

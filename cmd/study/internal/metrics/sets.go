@@ -1,10 +1,6 @@
 package metrics
 
-import (
-	"math"
-
-	"mrprism/internal/data/metric"
-)
+import "math"
 
 // Matrix is the Dice of each predicted mask (row) with each rater's (column).
 type Matrix [][]float64
@@ -116,15 +112,4 @@ func distance(a, b []Bits) (sum float64) {
 		}
 	}
 	return sum / float64(len(a)*len(b))
-}
-
-// FleissKappa is that of the pixels where within (H, W) is 1, or of all pixels if within is nil.
-func FleissKappa(v metric.Votes, within []uint8) float64 {
-	t := make(metric.Tally, v.Raters+1)
-	for i, n := range v.Count {
-		if within == nil || within[i] != 0 {
-			t[n]++
-		}
-	}
-	return t.FleissKappa()
 }
