@@ -20,20 +20,22 @@ func Signed(mark []uint8, width int, most float64) []float32 {
 // +Inf if there is none (Felzenszwalb and Huttenlocher, Theory of Computing 2012).
 func squares(mark []uint8, value uint8, width int) []float64 {
 	all := make([]float64, len(mark))
-	for x := range width { // within columns, down and up
-		for _, run := range [2][2]int{{x, width}, {len(mark) - width + x, -width}} {
-			d := math.Inf(1)
-			for i := run[0]; i >= 0 && i < len(mark); i += run[1] {
-				if d++; mark[i] == value {
+	lowest, from, column := make([]int, width), make([]float64, width), make([]float64, width)
+	for _, run := range [2][2]int{{0, width}, {len(mark) - width, -width}} { // down and up, by columns
+		for x := range column {
+			column[x] = math.Inf(1)
+		}
+		for at := run[0]; at >= 0 && at < len(mark); at += run[1] {
+			for x, d := range column {
+				if d++; mark[at+x] == value {
 					d = 0
 				}
-				if run[1] > 0 || d*d < all[i] {
-					all[i] = d * d
+				if column[x] = d; run[1] > 0 || d*d < all[at+x] {
+					all[at+x] = d * d
 				}
 			}
 		}
 	}
-	lowest, from, column := make([]int, width), make([]float64, width), make([]float64, width)
 	for at := 0; at < len(all); at += width { // parabolas over the row: their lower envelope
 		row := all[at : at+width]
 		copy(column, row)

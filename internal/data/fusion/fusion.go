@@ -34,6 +34,12 @@ type Rates struct {
 
 // MeanVote is the share of raters who marked each pixel, with the raters' rates against it.
 func MeanVote(marks [][]uint8) *Fit {
+	mean := Votes(marks)
+	return &Fit{Map: mean, Raters: RatesOf(marks, mean), Converged: true}
+}
+
+// Votes is the share (H·W) of raters who marked each pixel.
+func Votes(marks [][]uint8) []float64 {
 	given, n := Present(marks)
 	mean := make([]float64, n)
 	for _, mark := range given {
@@ -44,12 +50,12 @@ func MeanVote(marks [][]uint8) *Fit {
 	for i := range mean {
 		mean[i] /= float64(len(given))
 	}
-	return &Fit{Map: mean, Raters: RatesOf(marks, mean), Converged: true}
+	return mean
 }
 
 // Majority is 1 where more than half of the raters marked the pixel. A tie is outside.
 func Majority(marks [][]uint8) *Fit {
-	most := MeanVote(marks).Map
+	most := Votes(marks)
 	for i, share := range most {
 		most[i] = 0
 		if share > .5 {

@@ -128,7 +128,7 @@ type field struct {
 
 // newField begins with the majority's outline as ŝ. It is nil if there is none.
 func newField(im markedImage) *field {
-	vote := fusion.MeanVote(im.marks).Map
+	vote := fusion.Votes(im.marks)
 	majority := make([]uint8, len(vote))
 	area, x, y := 0., 0., 0.
 	for i, share := range vote {
@@ -149,11 +149,11 @@ func newField(im markedImage) *field {
 		}
 		return d
 	}
-	for m, mark := range im.marks {
-		if mark != nil {
-			f.distances[m] = measure(mark)
+	fusion.InParallel(len(im.marks), func(m int) {
+		if im.marks[m] != nil {
+			f.distances[m] = measure(im.marks[m])
 		}
-	}
+	})
 	f.fused, f.angle = make([]float64, len(vote)), make([]float32, len(vote))
 	for i, d := range measure(majority) {
 		f.fused[i] = float64(d)
